@@ -1,0 +1,62 @@
+# Each target brings what it needs: the virtual environment, the install, the run.
+#
+#   make demo     a network learns to read handwritten digits
+#   make test     the whole suite
+#   make check    ruff, pyright and the quick tests: what to run before a commit
+#   make bench    xfront's own times; AGAINST=PYTHON:jax compares them with another library's
+#   make docs     the documentation as a site
+#
+# PYTHON selects the interpreter, VENV where its environment goes, WORKERS the test processes.
+
+PYTHON  ?= python3
+VENV    ?= .venv
+WORKERS ?= 2
+AGAINST ?=
+TESTS   ?= tests
+
+VERSION := $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+BIN     := $(VENV)/bin
+RUN     := $(VENV)/.run-$(VERSION)
+DEV     := $(VENV)/.dev-$(VERSION)
+DOCS    := $(VENV)/.docs-$(VERSION)
+
+.PHONY: demo test check lint bench docs clean
+.DELETE_ON_ERROR:
+
+demo: $(RUN)
+	$(BIN)/python examples/digits.py
+
+test: $(DEV)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(TESTS)
+
+check: lint
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow" -q $(TESTS)
+
+lint: $(DEV)
+	$(BIN)/ruff check .
+	$(BIN)/pyright --pythonpath $(BIN)/python
+
+bench: $(RUN)
+	$(BIN)/python benchmarks/run.py $(if $(AGAINST),--against $(AGAINST))
+
+docs: $(DOCS)
+	$(BIN)/mkdocs build --strict
+
+clean:
+	rm -rf $(VENV) build dist site *.egg-info
+
+# A stamp names the Python it was made with, so another PYTHON makes the environment anew.
+$(RUN): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "xfront needs Python 3.11 or newer; give one with make PYTHON=..."; exit 1; }
+	@test -e $(RUN) || $(PYTHON) -m venv --clear $(VENV)
+	$(BIN)/python -m pip install --quiet --editable .
+	@touch $(RUN)
+
+$(DEV): $(RUN)
+	$(BIN)/python -m pip install --quiet --editable '.[test]'
+	@touch $(DEV)
+
+$(DOCS): $(RUN)
+	$(BIN)/python -m pip install --quiet --editable '.[docs]'
+	@touch $(DOCS)

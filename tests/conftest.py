@@ -1,0 +1,60 @@
+"""What every test shares: where compiled programs are kept, seeds, and the switch that rewrites golden files."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import random
+import tempfile
+from pathlib import Path
+
+import hypothesis
+import numpy as np
+import pytest
+
+
+def _cache_dir() -> Path:
+    """A folder of compiled programs that outlives the run, one for each jaxlib."""
+    home = os.environ.get("XDG_CACHE_HOME")
+    base = Path(home) if home else Path.home() / ".cache"
+    folder = base / "xfront-tests" / f"jaxlib-{importlib.metadata.version('jaxlib')}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError:  # a home that cannot be written to
+        folder = Path(tempfile.mkdtemp(prefix="xfront-tests-"))
+    return folder
+
+
+# Before the first import of xfront, and inherited by the processes that tests start.
+os.environ.setdefault("XFRONT_CACHE_DIR", str(_cache_dir()))
+
+hypothesis.settings.register_profile("repeatable", deadline=None, max_examples=50, derandomize=True)
+hypothesis.settings.register_profile("search", deadline=None, max_examples=1000)
+hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Adds `--update-golden`."""
+    parser.addoption(
+        "--update-golden",
+        action="store_true",
+        help="write what the passes give into the golden files instead of comparing",
+    )
+
+
+@pytest.fixture
+def update_golden(request: pytest.FixtureRequest) -> bool:
+    """True where golden files are to be rewritten."""
+    return bool(request.config.getoption("--update-golden"))
+
+
+@pytest.fixture(autouse=True)
+def _seeds() -> None:
+    random.seed(0)
+    np.random.seed(0)
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    """A generator that gives the same numbers in every run of a test."""
+    return np.random.default_rng(0)

@@ -1,0 +1,198 @@
+"""The house keeps its shape: imports go one way, files stay small, every op family has both its rooms.
+
+The rules are those of CONTRIBUTING.md; each is a function from the source tree to a list of complaints,
+so that a failure names every place at once.
+"""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGES = ("xfront_ir", "lowering", "xfront")
+MAX_LINES = 800
+
+# What each package may import of its siblings.
+BELOW = {"xfront_ir": (), "lowering": ("xfront_ir",), "xfront": ("xfront_ir", "lowering")}
+
+# Floors of xfront_ir: a module imports its own floor or lower ones.
+FLOORS = {
+    "errors": 0,
+    "dtypes": 1,
+    "types": 2,
+    "core": 3,
+    "opdef": 4,
+    "builder": 5,
+    "ops": 6,
+    "passes": 6,
+}
+# Of the ops, only the families of ops with bodies see the passes, and through one door.
+BODY_FAMILIES = ("control", "custom", "families")
+DOOR = "xfront_ir.passes.bodies"
+
+# Families whose ops are resolved by passes and so have nothing to lower.
+NOT_LOWERED = ("families",)
+
+JAXLIB_ROOMS = ("lowering/", "xfront/arrays/binding.py")
+
+
+def sources(*folders: str) -> Iterator[Path]:
+    """The Python files of the given folders of the project."""
+    for folder in folders:
+        yield from sorted((ROOT / folder).rglob("*.py"))
+
+
+def imports(path: Path) -> Iterator[tuple[int, str]]:
+    """(line, absolute dotted name) of everything that a file imports, wherever in it; what is
+    imported for type checking alone is no import."""
+    package = list(path.relative_to(ROOT).with_suffix("").parts[:-1])
+    tree = ast.parse(path.read_bytes(), str(path))
+    for node in _running(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield node.lineno, alias.name
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            name = ".".join([*base, *([node.module] if node.module else [])])
+            for alias in node.names:
+                yield node.lineno, f"{name}.{alias.name}"
+
+
+def _running(node: ast.AST) -> Iterator[ast.AST]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
+            continue
+        yield child
+        yield from _running(child)
+
+
+def place(path: Path, line: int | None = None) -> str:
+    """Where a complaint is about, as `file:line`."""
+    name = path.relative_to(ROOT).as_posix()
+    return name if line is None else f"{name}:{line}"
+
+
+def test_imports_between_packages_go_down() -> None:
+    """xfront imports lowering and xfront_ir, lowering imports xfront_ir, xfront_ir neither."""
+    wrong = [
+        f"{place(path, line)}: {package} imports {name}"
+        for package in PACKAGES
+        for path in sources(package)
+        for line, name in imports(path)
+        if (top := name.partition(".")[0]) in PACKAGES
+        and top != package
+        and top not in BELOW[package]
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def _floor(module: str) -> int | None:
+    parts = module.split(".")
+    return FLOORS.get(parts[1]) if len(parts) > 1 else None
+
+
+def test_imports_inside_the_ir_go_down() -> None:
+    """types, core, opdef, builder, then ops and passes: none imports what stands above it."""
+    wrong = []
+    for path in sources("xfront_ir"):
+        module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        own = _floor(module)
+        if own is None:
+            continue
+        for line, name in imports(path):
+            if not name.startswith("xfront_ir"):
+                continue
+            other = _floor(name)
+            if other is not None and other > own:
+                wrong.append(f"{place(path, line)}: imports {name}, which stands above it")
+            if module.startswith("xfront_ir.ops.") and name.startswith("xfront_ir.passes"):
+                if path.stem not in BODY_FAMILIES or not (name + ".").startswith(DOOR + "."):
+                    wrong.append(
+                        f"{place(path, line)}: imports {name}; ops with bodies see {DOOR} only"
+                    )
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("folder", [*PACKAGES, "tests", "examples", "benchmarks"])
+def test_no_file_is_too_long(folder: str) -> None:
+    """A file over 800 lines is two ideas: split it by family."""
+    counts = {path: len(path.read_bytes().splitlines()) for path in sources(folder)}
+    wrong = [f"{place(path)}: {n} lines" for path, n in counts.items() if n > MAX_LINES]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_every_op_family_has_its_lowering() -> None:
+    """xfront_ir/ops/<family>.py and lowering/rules/<family>.py come in pairs."""
+    rooms = [
+        {path.stem for path in (ROOT / folder).glob("*.py")} - {"__init__", *NOT_LOWERED}
+        for folder in ("xfront_ir/ops", "lowering/rules")
+    ]
+    assert rooms[0] == rooms[1], (
+        f"without lowering: {sorted(rooms[0] - rooms[1])}; without ops: {sorted(rooms[1] - rooms[0])}"
+    )
+
+
+def test_jaxlib_is_touched_in_its_rooms_only() -> None:
+    """jaxlib is imported in lowering/ and in xfront/arrays/binding.py."""
+    wrong = [
+        f"{place(path, line)}: imports {name}"
+        for path in sources(*PACKAGES, "examples")
+        if not place(path).startswith(JAXLIB_ROOMS)
+        for line, name in imports(path)
+        if name.partition(".")[0] == "jaxlib"
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_nothing_imports_jax() -> None:
+    """xfront stands on jaxlib alone, its tests, examples and benchmarks included."""
+    wrong = [
+        f"{place(path, line)}: imports {name}"
+        for path in sources(*PACKAGES, "tests", "examples", "benchmarks")
+        for line, name in imports(path)
+        if name.partition(".")[0] == "jax"
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def _loaded_by(statement: str) -> set[str]:
+    script = f"{statement}\nimport sys\nprint(*sys.modules, sep='\\n')"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, cwd=ROOT, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    return set(done.stdout.split())
+
+
+def _heavy(loaded: set[str], *names: str) -> list[str]:
+    return sorted(m for m in loaded if any(m == n or m.startswith(n + ".") for n in names))
+
+
+def test_import_of_xfront_is_light() -> None:
+    """`import xfront` brings neither the MLIR bindings nor scipy nor jax."""
+    loaded = _loaded_by("import xfront, xfront.numpy")
+    assert not _heavy(loaded, "jaxlib.mlir", "scipy", "jax", "opt_einsum")
+
+
+def test_the_ir_works_alone() -> None:
+    """`import xfront_ir` brings no jaxlib and nothing of the packages above."""
+    assert not _heavy(
+        _loaded_by("import xfront_ir"), "jaxlib", "lowering", "xfront", "jax", "scipy"
+    )
+
+
+def test_packages_are_typed_and_documented() -> None:
+    """Each package says that it is typed, and every module opens with what it holds."""
+    wrong = [package for package in PACKAGES if not (ROOT / package / "py.typed").exists()]
+    wrong += [
+        f"{place(path)}: no docstring at its top"
+        for path in sources(*PACKAGES)
+        if path.read_bytes().strip() and not ast.get_docstring(ast.parse(path.read_bytes()))
+    ]
+    assert not wrong, "\n".join(wrong)
