@@ -1,0 +1,182 @@
+"""Builders: the one way in which ops come to be.
+
+`Builder` appends ops in order and closes into a Function. `SplitBuilder` has two sides: ops that
+touch a tangent go to the linear one, all others to the forward one, and a forward value that the
+linear side reads becomes a residual.
+"""
+
+# hot: benchmarks/trace.py
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .core import Function, Op, Value
+from .dtypes import DType
+from .errors import IRTypeError
+from .literal import Literal, literal
+from .locations import Location
+from .opdef import OpDef, infer_types
+from .types import TensorType
+
+
+class Builder:
+    """Collects ops. `loc` is given to every op emitted until it is set again."""
+
+    __slots__ = ("loc", "name", "ops", "param_names", "params", "weak_params")
+
+    def __init__(self, name: str = "main") -> None:
+        self.name = name
+        self.ops: list[Op] = []
+        self.params: list[Value] = []
+        self.param_names: list[str] = []
+        self.weak_params: list[bool] = []
+        self.loc: Location | None = None
+
+    def param(self, type: TensorType, name: str = "", weak: bool = False) -> Value:
+        """A new parameter."""
+        value = Value(type)
+        self.params.append(value)
+        self.param_names.append(name)
+        self.weak_params.append(weak)
+        return value
+
+    def emit(self, definition: OpDef, *operands: Value, **attrs: Any) -> Any:
+        """Append an op; its result (ops with exactly one) or the tuple of its results.
+
+        Raises: IRTypeError from the op's type rule.
+        """
+        types = tuple([v.type for v in operands])
+        if attrs:
+            if definition.has_bodies:
+                found = infer_types(definition, types, attrs)
+            else:
+                key = (types, *attrs.items())
+                found = definition.memo.get(key)
+                if found is None:
+                    found = definition.memo[key] = infer_types(definition, types, attrs)
+        else:
+            found = definition.memo.get(types)
+            if found is None:
+                found = definition.memo[types] = infer_types(definition, types, attrs)
+        results = tuple([Value(t) for t in found])
+        self.ops.append(Op(definition, operands, attrs, results, self.loc))
+        return results[0] if definition.single else results
+
+    def literal(self, value: Any, dtype: DType | None = None, shape: tuple[int, ...] | None = None
+                ) -> Value:
+        """A known scalar or small array, broadcast to `shape` where that is given."""
+        data = value if type(value) is Literal else Literal(value, dtype)
+        return self.emit(literal, value=data, shape=data.array.shape if shape is None else shape)
+
+    def full(self, type: TensorType, value: Any) -> Value:
+        """An array of `type` filled with the scalar `value`."""
+        return self.literal(Literal(np.asarray(value).astype(type.dtype.numpy)), shape=type.shape)
+
+    def zeros(self, type: TensorType) -> Value:
+        """Zeros of `type` (False for bool)."""
+        return self.full(type, 0)
+
+    def ones(self, type: TensorType) -> Value:
+        """Ones of `type`."""
+        return self.full(type, 1)
+
+    def inline(self, function: Function, operands: Sequence[Value]) -> tuple[Value, ...]:
+        """Append the ops of `function` with `operands` for its parameters; its returns here."""
+        env = dict(zip(function.params, operands, strict=True))
+        append = self.ops.append
+        for op in function.ops:
+            results = tuple([Value(v.type) for v in op.results])
+            append(Op(op.definition, tuple([env[v] for v in op.operands]), op.attrs, results,
+                      op.loc or self.loc))
+            env.update(zip(op.results, results, strict=True))
+        return tuple([env[v] for v in function.returns])
+
+    def close(self, returns: Sequence[Value], weak_returns: Sequence[bool] = ()) -> Function:
+        """The Function of what was collected."""
+        return Function(self.name, self.params, self.ops, returns, param_names=self.param_names,
+                        weak_params=self.weak_params, weak_returns=weak_returns)
+
+
+class SplitBuilder(Builder):
+    """The builder of `linearize`: a forward side (this builder) and a linear one.
+
+    `tangents` are the values that live on the linear side. `residuals` maps a forward value to the
+    parameter that stands for it there.
+    """
+
+    __slots__ = ("linear", "residuals", "tangents")
+
+    def __init__(self, name: str = "main") -> None:
+        super().__init__(name)
+        self.linear = Builder(f"{name}_linear")
+        self.tangents: set[Value] = set()
+        self.residuals: dict[Value, Value] = {}
+
+    def tangent_param(self, type: TensorType) -> Value:
+        """A new linear parameter (they come before the residuals when the linear side closes)."""
+        value = self.linear.param(type)
+        self.tangents.add(value)
+        return value
+
+    def residual(self, value: Value) -> Value:
+        """The linear side's name for a forward value (a tangent is its own)."""
+        if value in self.tangents:
+            return value
+        found = self.residuals.get(value)
+        if found is None:
+            found = self.residuals[value] = Value(value.type)
+        return found
+
+    def emit(self, definition: OpDef, *operands: Value, **attrs: Any) -> Any:
+        """Append an op to the side where it belongs; ops with bodies are divided by `split`."""
+        tangents = self.tangents
+        for operand in operands:
+            if operand in tangents:
+                break
+        else:
+            return Builder.emit(self, definition, *operands, **attrs)
+        if definition.split is not None:
+            linear = tuple([v in tangents for v in operands])
+            results = tuple(definition.split(self, attrs, operands, linear))
+            return results[0] if definition.single else results
+        return self.emit_linear(definition, *operands, **attrs)
+
+    def emit_linear(self, definition: OpDef, *operands: Value, **attrs: Any) -> Any:
+        """Append an op to the linear side, whatever its operands; forward ones become residuals."""
+        self.linear.loc = self.loc
+        made = self.linear.emit(definition, *[self.residual(v) for v in operands], **attrs)
+        if definition.single:
+            self.tangents.add(made)
+        else:
+            self.tangents.update(made)
+        return made
+
+    def emit_forward(self, definition: OpDef, *operands: Value, **attrs: Any) -> Any:
+        """Append an op to the forward side."""
+        return Builder.emit(self, definition, *operands, **attrs)
+
+    def inline(self, function: Function, operands: Sequence[Value]) -> tuple[Value, ...]:
+        """As Builder.inline, each op to its side."""
+        env = dict(zip(function.params, operands, strict=True))
+        for op in function.ops:
+            self.loc = op.loc or self.loc
+            made = self.emit(op.definition, *[env[v] for v in op.operands], **op.attrs)
+            env.update(zip(op.results, (made,) if op.definition.single else made, strict=True))
+        return tuple([env[v] for v in function.returns])
+
+
+Emit = Callable[..., Any]
+
+
+def refuse_foreign(function: Function) -> None:
+    """Raise IRTypeError where an op reads a value that nothing before it made."""
+    seen = set(function.params)
+    for op in function.ops:
+        for v in op.operands:
+            if v not in seen:
+                raise IRTypeError(f"{op.definition.name} reads a value from outside @{function.name}")
+        seen.update(op.results)

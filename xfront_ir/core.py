@@ -1,0 +1,112 @@
+"""Values, ops and functions: what a program is made of.
+
+All are values: nothing changes once a builder has closed. A `Value` is produced once, by a
+parameter or by one op, and does not point back at it, so a program is acyclic and dies by
+reference count. A `Function` is closed: what it reads are its parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from .types import TensorType
+
+if TYPE_CHECKING:
+    from .locations import Location
+    from .opdef import OpDef
+
+
+class Value:
+    """One SSA value; its identity is its name."""
+
+    __slots__ = ("type",)
+
+    def __init__(self, type: TensorType) -> None:
+        self.type = type
+
+    def __repr__(self) -> str:
+        return f"<value {self.type}>"
+
+
+class Op:
+    """One operation: `results = definition(operands) {attrs}`."""
+
+    __slots__ = ("attrs", "definition", "loc", "operands", "results")
+
+    def __init__(self, definition: OpDef, operands: tuple[Value, ...], attrs: dict[str, Any],
+                 results: tuple[Value, ...], loc: Location | None = None) -> None:
+        self.definition, self.operands, self.attrs = definition, operands, attrs
+        self.results, self.loc = results, loc
+
+    def __repr__(self) -> str:
+        operands = ", ".join(str(v.type) for v in self.operands)
+        return f"<op {self.definition.name}({operands})>"
+
+
+class Function:
+    """A closed program: parameters, ops in order, returned values.
+
+    `param_names` are what the user called the parameters (paths into trees included), for text
+    and errors. `weak_params` and `weak_returns` say which dtypes are weak for promotion; ops never
+    see them. Either tuple may be empty, which means "all strong" or "no names".
+    """
+
+    __slots__ = ("__weakref__", "memo", "name", "ops", "param_names", "params", "returns",
+                 "weak_params", "weak_returns")
+
+    def __init__(self, name: str, params: Sequence[Value], ops: Sequence[Op],
+                 returns: Sequence[Value], *, param_names: Sequence[str] = (),
+                 weak_params: Sequence[bool] = (), weak_returns: Sequence[bool] = ()) -> None:
+        self.name = name
+        self.params, self.ops, self.returns = tuple(params), tuple(ops), tuple(returns)
+        self.param_names = tuple(param_names)
+        self.weak_params, self.weak_returns = tuple(weak_params), tuple(weak_returns)
+        self.memo: dict[Any, Any] = {}     # facts derived by passes; dies with the Function
+
+    def __repr__(self) -> str:
+        ins = ", ".join(str(v.type) for v in self.params)
+        outs = ", ".join(str(v.type) for v in self.returns)
+        return f"<func @{self.name}({ins}) -> ({outs}), {len(self.ops)} ops>"
+
+    def __str__(self) -> str:
+        from .printer import print_function  # the printer stands above the core
+
+        return print_function(self)
+
+    @property
+    def param_types(self) -> tuple[TensorType, ...]:
+        """Types of the parameters."""
+        return tuple(v.type for v in self.params)
+
+    @property
+    def return_types(self) -> tuple[TensorType, ...]:
+        """Types of the returned values."""
+        return tuple(v.type for v in self.returns)
+
+    def replace(self, **changes: Any) -> Function:
+        """A copy with some parts changed; derived facts are not carried over."""
+        parts: dict[str, Any] = {
+            "name": self.name, "params": self.params, "ops": self.ops, "returns": self.returns,
+            "param_names": self.param_names, "weak_params": self.weak_params,
+            "weak_returns": self.weak_returns}
+        parts.update(changes)
+        return Function(**parts)
+
+    def bodies(self) -> Iterator[Function]:
+        """Functions held directly by the attributes of this one's ops."""
+        for op in self.ops:
+            if op.definition.has_bodies:
+                yield from bodies_of(op)
+
+
+def bodies_of(op: Op) -> Iterator[Function]:
+    """Functions held by an op's attributes, in the order of its schema."""
+    for name in op.definition.body_attrs:
+        held = op.attrs[name]
+        if isinstance(held, Function):
+            yield held
+        elif isinstance(held, tuple):
+            yield from held
+        elif held is not None:
+            yield held.force()

@@ -1,0 +1,81 @@
+"""Where an op comes from: the user's code position and the stack of transformations and scopes.
+
+Kept as code object and instruction offset, resolved when asked: capture is on the tracing path.
+"""
+
+# hot: benchmarks/trace.py
+
+from __future__ import annotations
+
+import sys
+from types import CodeType
+
+Scope = tuple[str, ...]
+
+
+class Location:
+    """A code position (`code`, `lasti`) under a stack of scope names, outermost first."""
+
+    __slots__ = ("code", "lasti", "scope")
+
+    def __init__(self, code: CodeType | None, lasti: int, scope: Scope = ()) -> None:
+        self.code, self.lasti, self.scope = code, lasti, scope
+
+    @property
+    def file(self) -> str:
+        """Path of the user's file, or `?`."""
+        return self.code.co_filename if self.code else "?"
+
+    @property
+    def function(self) -> str:
+        """Name of the user's function, or `?`."""
+        return self.code.co_qualname if self.code else "?"
+
+    @property
+    def line(self) -> int:
+        """1-based line, 0 where unknown."""
+        if self.code is None:
+            return 0
+        for start, end, line in self.code.co_lines():
+            if start <= self.lasti < end and line is not None:
+                return line
+        return self.code.co_firstlineno
+
+    def scoped(self, name: str) -> Location:
+        """The same position with one more transformation around it."""
+        return Location(self.code, self.lasti, (name, *self.scope))
+
+    def __str__(self) -> str:
+        short = self.file.rsplit("/", 1)[-1]
+        where = f"{short}:{self.line} ({self.function})" if self.code else "?"
+        return f"{'/'.join(self.scope)} {where}" if self.scope else where
+
+
+_LIBRARY_CODE: dict[CodeType, bool] = {}
+_LIBRARY_PATHS: list[str] = []
+
+
+def register_library(path: str) -> None:
+    """Frames of files under `path` are never a user's."""
+    _LIBRARY_PATHS.append(path)
+    _LIBRARY_CODE.clear()
+
+
+def _is_library(code: CodeType) -> bool:
+    found = _LIBRARY_CODE[code] = any(code.co_filename.startswith(p) for p in _LIBRARY_PATHS)
+    return found
+
+
+def capture(scope: Scope = (), skip: int = 1) -> Location:
+    """The innermost frame that is not the library's, looked for from `skip` frames up."""
+    frame = sys._getframe(skip)
+    known = _LIBRARY_CODE.get
+    while frame is not None:
+        code = frame.f_code
+        library = known(code)
+        if library is None:
+            library = _is_library(code)
+        if not library:
+            return Location(code, frame.f_lasti, scope)
+        frame = frame.f_back  # type: ignore[assignment]
+    return Location(None, 0, scope)

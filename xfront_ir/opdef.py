@@ -1,0 +1,307 @@
+"""Definitions of ops: the one registry.
+
+`define` makes an `OpDef` from everything that is true of an op: its attributes, type rule,
+tangent, transpose and batching. Rules have these shapes (`b` is a builder):
+
+    infer(types, attrs) -> tuple of types
+    jvp(b, op, tangents) -> tuple of tangents              op was just emitted in b; None: zero
+    jvp(b, attrs, operands, tangents) -> (results, tangents)      ops whose `own_primal` is set
+    transpose(b, op, cotangents, known) -> tuple           known[i]: a value, or LINEAR
+    batch(b, op, operands, positions, axis) -> (results, positions)      axis = (name, size)
+    split(b, attrs, operands, linear) -> results           ops with bodies, under linearize
+
+A rule that is absent is an error that names the op, the rule and the file where it would go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from .errors import IRTypeError, IRValueError, MissingRule
+from .types import TensorType
+
+if TYPE_CHECKING:
+    from .core import Function
+
+
+class _Marker:
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+LINEAR = _Marker("LINEAR")
+"""In `known` of a transpose rule: this operand is linear, it has no value, only a cotangent."""
+
+ZERO = _Marker("ZERO")
+"""As a jvp: the derivative is zero everywhere (comparisons, integer ops, sign)."""
+
+NONE = _Marker("NONE")
+"""As a rule: declared not to exist, with the op saying so when it is asked for."""
+
+LINEAR_OP = _Marker("LINEAR_OP")
+"""As a jvp: the op is linear in all its operands together, so its tangent is itself."""
+
+
+# --- attributes -----------------------------------------------------------------------------
+
+class AttrKind:
+    """What an attribute may hold. `check` tells; `text` names the form the printer uses."""
+
+    __slots__ = ("check", "choices", "optional", "text")
+
+    def __init__(self, text: str, check: Callable[[Any], bool], *, optional: bool = False,
+                 choices: tuple[str, ...] = ()) -> None:
+        self.text, self.check, self.optional, self.choices = text, check, optional, choices
+
+    def __repr__(self) -> str:
+        return f"optional {self.text}" if self.optional else self.text
+
+    def accepts(self, value: Any) -> bool:
+        """Whether `value` is a legal value of this attribute."""
+        return (self.optional and value is None) or self.check(value)
+
+
+def _is_int(x: Any) -> bool:
+    return type(x) is int
+
+
+def _is_ints(x: Any) -> bool:
+    return type(x) is tuple and all(type(i) is int for i in x)
+
+
+def _is_tree(x: Any) -> bool:
+    return type(x) is int or type(x) is str or (type(x) is tuple and all(map(_is_tree, x)))
+
+
+def _is_function(x: Any) -> bool:
+    from .core import Function  # core's types are needed at check time only
+
+    return isinstance(x, Function)
+
+
+def _is_dtype(x: Any) -> bool:
+    from .dtypes import DType
+
+    return isinstance(x, DType)
+
+
+INT = AttrKind("int", _is_int)
+INTS = AttrKind("ints", _is_ints)                     # (1, -2, 3)
+SHAPE = AttrKind("ints", lambda x: _is_ints(x) and all(d >= 0 for d in x))
+AXES = AttrKind("ints", lambda x: _is_ints(x) and all(d >= 0 for d in x))
+BOOL = AttrKind("bool", lambda x: type(x) is bool)
+BOOLS = AttrKind("bools", lambda x: type(x) is tuple and all(type(b) is bool for b in x))
+FLOAT = AttrKind("float", lambda x: type(x) is float)
+STR = AttrKind("str", lambda x: type(x) is str)
+NAMES = AttrKind("tree", lambda x: type(x) is tuple and all(map(_is_tree, x)))   # axis names
+TREE = AttrKind("tree", _is_tree)                     # nested tuples of ints and strings
+DTYPE = AttrKind("dtype", _is_dtype)
+TYPE = AttrKind("type", lambda x: isinstance(x, TensorType))
+TYPES = AttrKind("types", lambda x: type(x) is tuple and all(isinstance(t, TensorType) for t in x))
+FUNCTION = AttrKind("function", _is_function)
+BODY = AttrKind("body", lambda x: _is_function(x) or isinstance(x, Pending))
+FUNCTIONS = AttrKind("functions", lambda x: type(x) is tuple and all(map(_is_function, x)))
+LITERAL = AttrKind("literal", lambda x: hasattr(x, "key") and hasattr(x, "array"))
+PYTHON = AttrKind("python", lambda x: True)           # Deferred and other Python: py"name#n"
+
+
+def enum(*choices: str) -> AttrKind:
+    """An attribute that is one of a few words."""
+    return AttrKind("word", lambda x: type(x) is str and x in choices, choices=choices)
+
+
+def optional(kind: AttrKind) -> AttrKind:
+    """The same attribute, where None is also a value (and the default)."""
+    return AttrKind(kind.text, kind.check, optional=True, choices=kind.choices)
+
+
+# --- Python that is traced later ------------------------------------------------------------
+
+class Request:
+    """What is asked of a Deferred or of a body: a role and what the role depends on.
+
+    `role`: jvp, fwd, bwd, batch, transpose, policy for a Deferred; jvp, vectorize, grad, ... for a
+    Pending body. `details` is hashable.
+    """
+
+    __slots__ = ("details", "role")
+
+    def __init__(self, role: str, *details: Any) -> None:
+        self.role, self.details = role, details
+
+    def __eq__(self, other: object) -> bool:
+        return (isinstance(other, Request) and self.role == other.role
+                and self.details == other.details)
+
+    def __hash__(self) -> int:
+        return hash((self.role, self.details))
+
+    def __repr__(self) -> str:
+        return f"{self.role}{self.details}"
+
+
+class Deferred(Protocol):
+    """A custom rule: Python that is traced while a pass runs. Supplied by the tracing side.
+
+    `function(request)` gives a Function closed over the op's operands: its own first, captures
+    after. The result is memoised on the Deferred, never on the Python function.
+    """
+
+    name: str
+
+    def function(self, request: Request) -> Function:
+        """The Function for `request`."""
+        ...
+
+
+class Pending:
+    """A body that is a transformation not yet carried out: (Function, request).
+
+    Its types follow from the request, and so does its fingerprint; the pass runs when something
+    first looks inside. `transform(function, request)` and `types(function, request)` are supplied
+    by whoever makes it, so that this file knows no pass.
+    """
+
+    __slots__ = ("_forced", "_transform", "function", "param_types", "request", "return_types")
+
+    def __init__(self, function: Function, request: Request,
+                 transform: Callable[[Function, Request], Function],
+                 param_types: tuple[TensorType, ...],
+                 return_types: tuple[TensorType, ...]) -> None:
+        self.function, self.request = function, request
+        self.param_types, self.return_types = param_types, return_types
+        self._transform = transform
+        self._forced: Function | None = None
+
+    def force(self) -> Function:
+        """The transformed Function; computed once."""
+        if self._forced is None:
+            self._forced = self._transform(self.function, self.request)
+        return self._forced
+
+
+# --- definitions ----------------------------------------------------------------------------
+
+Infer = Callable[[tuple[TensorType, ...], Mapping[str, Any]], tuple[TensorType, ...]]
+
+
+class OpDef:
+    """Everything that is true of an op. Frozen by `define`."""
+
+    __slots__ = ("attrs", "batch", "body_attrs", "cost", "effects", "family", "has_bodies", "infer",
+                 "jvp", "memo", "mentions_axis", "n_operands", "name", "own_primal", "single",
+                 "split", "transpose")
+
+    name: str
+    attrs: Mapping[str, AttrKind]
+    infer: Infer
+    n_operands: int | None
+    single: bool
+    has_bodies: bool
+    body_attrs: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def __reduce__(self) -> tuple:
+        return (lookup, (self.name,))
+
+    def rule(self, which: str) -> Any:
+        """The rule called `which`, or the error that says where to add it.
+
+        Raises: MissingRule.
+        """
+        found = getattr(self, which)
+        if found is None or found is NONE:
+            declared = " (it is declared not to have one)" if found is NONE else ""
+            raise MissingRule(f"op {self.name!r} has no {which} rule{declared}; it would be given "
+                              f"where the op is defined, in {self.family}")
+        return found
+
+    def has_effects(self, attrs: Mapping[str, Any]) -> bool:
+        """Whether an op with these attributes (its own effect, not its bodies') must be kept."""
+        effects = self.effects
+        return effects(attrs) if callable(effects) else bool(effects)
+
+
+REGISTRY: dict[str, OpDef] = {}
+
+
+def lookup(name: str) -> OpDef:
+    """The definition of the op called `name`. Raises: IRValueError where there is none."""
+    try:
+        return REGISTRY[name]
+    except KeyError:
+        raise IRValueError(f"no op is called {name!r}") from None
+
+
+def define(name: str, *, infer: Infer, attrs: Mapping[str, AttrKind] | None = None,
+           jvp: Any = None, transpose: Any = None, batch: Any = None, split: Any = None,
+           effects: Any = None, cost: Any = None, operands: int | None = None,
+           single: bool = True, own_primal: bool = False, mentions_axis: Any = None) -> OpDef:
+    """Define an op and enter it in the registry.
+
+    Args:
+      name: as in text; letters, digits and underscores.
+      infer: type rule; the only rule that refuses.
+      attrs: schema, name to kind, in the order in which they print.
+      jvp: tangent rule, `ZERO`, `LINEAR_OP` or `NONE`.
+      transpose, batch, split: rules as in this file's first lines; `NONE` declares absence.
+      effects: None, True, or a function of the attributes.
+      cost: function of an op giving (flops, bytes), or None for the default from sizes.
+      operands: how many, or None for any number (then `infer` checks).
+      single: whether the op has exactly one result; `emit` then returns it bare.
+      own_primal: whether `jvp` emits the primal itself (ops with bodies, custom rules).
+      mentions_axis: function of the attributes giving the named axes the op reads (collectives).
+    Raises: IRValueError where the name is taken.
+    """
+    if name in REGISTRY:
+        raise IRValueError(f"op {name!r} is defined twice")
+    made = OpDef()
+    made.name, made.infer, made.attrs = name, infer, dict(attrs or {})
+    made.jvp, made.transpose, made.batch, made.split = jvp, transpose, batch, split
+    made.effects, made.cost, made.n_operands = effects, cost, operands
+    made.single, made.own_primal, made.mentions_axis = single, own_primal, mentions_axis
+    made.body_attrs = tuple(key for key, kind in made.attrs.items()
+                            if kind.text in ("function", "functions", "body"))
+    made.has_bodies = bool(made.body_attrs)
+    made.family = getattr(infer, "__module__", "?").replace(".", "/") + ".py"
+    made.memo = {}
+    REGISTRY[name] = made
+    return made
+
+
+def check_attrs(definition: OpDef, attrs: Mapping[str, Any]) -> None:
+    """Refuse attributes outside the schema. Raises: IRTypeError."""
+    schema = definition.attrs
+    for key, kind in schema.items():
+        if key not in attrs:
+            if kind.optional:
+                continue
+            raise IRTypeError(f"{definition.name}: attribute {key!r} ({kind}) is missing")
+        if not kind.accepts(attrs[key]):
+            raise IRTypeError(f"{definition.name}: attribute {key!r} must be {kind}, "
+                              f"got {attrs[key]!r}")
+    if extra := [key for key in attrs if key not in schema]:
+        raise IRTypeError(f"{definition.name}: no attribute is called {extra[0]!r}")
+
+
+def infer_types(definition: OpDef, types: tuple[TensorType, ...],
+                attrs: Mapping[str, Any]) -> tuple[TensorType, ...]:
+    """Result types, with the schema and the number of operands checked. Raises: IRTypeError."""
+    if definition.n_operands is not None and len(types) != definition.n_operands:
+        raise IRTypeError(f"{definition.name}: takes {definition.n_operands} operands, "
+                          f"got {len(types)}")
+    check_attrs(definition, attrs)
+    return tuple(definition.infer(types, attrs))
+
+
+def names_of(definitions: Sequence[OpDef]) -> str:
+    """Names for messages."""
+    return ", ".join(d.name for d in definitions)

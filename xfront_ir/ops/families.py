@@ -1,0 +1,164 @@
+"""Rule makers: what the ops of a family have in common.
+
+A rule builds ops through `b` and computes no numbers; the type rule refuses, the others trust it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..core import Op, Value
+from ..errors import IRTypeError
+from ..opdef import LINEAR, ZERO, OpDef, define, lookup
+from ..types import TensorType
+from .shape import broadcast_in_dim, moved, transpose
+
+Types = tuple[TensorType, ...]
+Partial = Callable[..., Value]
+
+
+# --- values with a batch ------------------------------------------------------------------
+
+def move_batch(b: Any, value: Value, position: int | None, to: int, size: int) -> Value:
+    """`value` with its batch axis at `to`; an unbatched value is broadcast along a new one."""
+    if position == to:
+        return value
+    if position is None:
+        shape = list(value.type.shape)
+        shape.insert(to, size)
+        dims = tuple(d + (d >= to) for d in range(value.type.ndim))
+        return b.emit(broadcast_in_dim, value, shape=tuple(shape), dims=dims)
+    return b.emit(transpose, value, permutation=moved(value.type.ndim, position, to))
+
+
+def batch_elementwise(b: Any, op: Op, operands: Sequence[Value], positions: Sequence[int | None],
+                      axis: Any) -> Any:
+    """Batching of ops that treat every element alike: bring all batches to one place."""
+    to = next(p for p in positions if p is not None)
+    if len(operands) > 1:
+        size = axis[1]
+        operands = [move_batch(b, v, p, to, size)
+                    for v, p in zip(operands, positions, strict=True)]
+    results = b.emit(op.definition, *operands, **op.attrs)
+    return (results,) if op.definition.single else results, (to,) * len(op.results)
+
+
+# --- type rules ---------------------------------------------------------------------------
+
+def same(name: str, allowed: Callable[[Any], bool], wanted: str,
+         result: Callable[[Any], Any] | None = None) -> Callable[..., Types]:
+    """Type rule: all operands of one type whose dtype is `allowed`; the result of that type.
+
+    `result` maps the operand's dtype to the result's, where they differ.
+    """
+    def infer(types: Types, attrs: Any) -> Types:
+        first = types[0]
+        for t in types:
+            if t is not first:
+                listed = ", ".join(map(str, types))
+                raise IRTypeError(f"{name}: operand types must be equal, got {listed}")
+        if not allowed(first.dtype):
+            raise IRTypeError(f"{name}: takes {wanted} operands, got {first}")
+        return (first if result is None else first.with_dtype(result(first.dtype)),)
+
+    return infer
+
+
+def is_numeric(dtype: Any) -> bool:
+    """Integers, floats, complex numbers."""
+    return dtype.is_numeric
+
+
+def is_inexact(dtype: Any) -> bool:
+    """Floats and complex numbers."""
+    return dtype.is_inexact
+
+
+def is_float(dtype: Any) -> bool:
+    """Floats."""
+    return dtype.is_float
+
+
+def is_real(dtype: Any) -> bool:
+    """Integers and floats."""
+    return dtype.is_integer or dtype.is_float
+
+
+def is_integer(dtype: Any) -> bool:
+    """Integers."""
+    return dtype.is_integer
+
+
+def is_logical(dtype: Any) -> bool:
+    """Integers and bool."""
+    return dtype.is_integer or dtype.kind == "bool"
+
+
+def is_any(dtype: Any) -> bool:
+    """Everything but keys."""
+    return not dtype.is_key
+
+
+# --- tangents -----------------------------------------------------------------------------
+
+def sum_tangents(b: Any, a: Value | None, c: Value | None) -> Value | None:
+    """Sum of two tangents or cotangents, where None is zero."""
+    if a is None:
+        return c
+    if c is None:
+        return a
+    return b.emit(lookup("add"), a, c)
+
+
+def partials_jvp(*partials: Partial | None) -> Callable[..., tuple[Value | None]]:
+    """Tangent rule from one partial an operand: `partial(b, t, op) -> t times the derivative`.
+
+    None as a partial is a zero derivative.
+    """
+    def jvp(b: Any, op: Op, tangents: Sequence[Value | None]) -> tuple[Value | None]:
+        total = None
+        for partial, t in zip(partials, tangents, strict=True):
+            if t is not None and partial is not None:
+                total = sum_tangents(b, total, partial(b, t, op))
+        return (total,)
+
+    return jvp
+
+
+def scaled(coefficient: Callable[..., Value]) -> Partial:
+    """The partial that multiplies the tangent by `coefficient(b, op)`."""
+    def partial(b: Any, t: Value, op: Op) -> Value:
+        return b.emit(lookup("mul"), t, coefficient(b, op))
+
+    return partial
+
+
+# --- ops ----------------------------------------------------------------------------------
+
+def elementwise(name: str, *partials: Partial | None, allowed: Callable[[Any], bool], wanted: str,
+                result: Callable[[Any], Any] | None = None, operands: int | None = None,
+                jvp: Any = None, transpose: Any = None, attrs: Any = None,
+                cost: Any = None) -> OpDef:
+    """Define an elementwise op from its partials (none given and no `jvp`: zero derivative)."""
+    count = operands if operands is not None else max(1, len(partials))
+    rule = jvp if jvp is not None else partials_jvp(*partials) if any(partials) else ZERO
+    infer = same(name, allowed, wanted, result)
+    made = define(name, infer=infer, attrs=attrs, operands=count, jvp=rule, transpose=transpose,
+                  batch=batch_elementwise, cost=cost)
+    return made
+
+
+def transpose_bilinear(left: Callable[..., Value], right: Callable[..., Value]
+                       ) -> Callable[..., Any]:
+    """Transpose of an op linear in either of two operands, the other being known.
+
+    `left(b, ct, other, op)` gives the cotangent of operand 0 where operand 1 is `other`.
+    """
+    def rule(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
+        (ct,) = cotangents
+        if known[0] is LINEAR:
+            return left(b, ct, known[1], op), None
+        return None, right(b, ct, known[0], op)
+
+    return rule

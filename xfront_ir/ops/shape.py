@@ -1,0 +1,130 @@
+"""Ops that rearrange elements without looking at them: broadcast_in_dim, reshape, transpose, ...
+
+Sources: StableHLO spec, sections of the same names. Every one of them is linear.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ..errors import IRTypeError
+from ..opdef import AXES, LINEAR_OP, SHAPE, define, lookup
+
+# --- broadcast_in_dim ---------------------------------------------------------------------
+
+
+def _infer_broadcast_in_dim(types: Any, attrs: Any) -> Any:
+    (x,), shape, dims = types, attrs["shape"], attrs["dims"]
+    fits = (len(dims) == x.ndim and len(set(dims)) == len(dims)
+            and all(0 <= d < len(shape) for d in dims)
+            and all(n in (1, shape[d]) for n, d in zip(x.shape, dims, strict=True)))
+    if not fits:
+        raise IRTypeError(f"broadcast_in_dim: dims {dims} do not place {x} in shape {shape}")
+    return (x.with_shape(shape),)
+
+
+def _transpose_broadcast_in_dim(b: Any, op: Any, cotangents: Any, known: Any) -> Any:
+    x, (ct,) = op.operands[0].type, cotangents
+    shape, dims = op.attrs["shape"], op.attrs["dims"]
+    stretched = [d for n, d in zip(x.shape, dims, strict=True) if n == 1 and shape[d] != 1]
+    summed = tuple(sorted({*range(len(shape))} - {*dims} | {*stretched}))
+    total = b.emit(lookup("reduce_sum"), ct, axes=summed) if summed else ct
+    left = [d for d in range(len(shape)) if d not in summed]        # dims of `total`, ascending
+    order = tuple(left.index(d) for d in dims if d in left)
+    if order != tuple(range(len(order))):
+        total = b.emit(transpose, total, permutation=order)
+    return (total if total.type is x else b.emit(reshape, total, shape=x.shape),)
+
+
+def _batch_broadcast_in_dim(b: Any, op: Any, operands: Any, positions: Any, axis: Any) -> Any:
+    (x,), (p,) = operands, positions            # the batch becomes the result's first dimension
+    dims = [d + 1 for d in op.attrs["dims"]]
+    dims.insert(p, 0)
+    shape = (x.type.shape[p], *op.attrs["shape"])
+    return (b.emit(broadcast_in_dim, x, shape=shape, dims=tuple(dims)),), (0,)
+
+
+broadcast_in_dim = define("broadcast_in_dim", attrs={"shape": SHAPE, "dims": AXES}, operands=1,
+                          infer=_infer_broadcast_in_dim, jvp=LINEAR_OP,
+                          transpose=_transpose_broadcast_in_dim, batch=_batch_broadcast_in_dim)
+
+
+# --- reshape ------------------------------------------------------------------------------
+
+def _infer_reshape(types: Any, attrs: Any) -> Any:
+    (x,), shape = types, attrs["shape"]
+    if math.prod(shape) != x.size:
+        raise IRTypeError(f"reshape: {x} has {x.size} elements, shape {shape} has "
+                          f"{math.prod(shape)}")
+    return (x.with_shape(shape),)
+
+
+def _transpose_reshape(b: Any, op: Any, cotangents: Any, known: Any) -> Any:
+    return (b.emit(reshape, cotangents[0], shape=op.operands[0].type.shape),)
+
+
+def _batch_reshape(b: Any, op: Any, operands: Any, positions: Any, axis: Any) -> Any:
+    (x,), (p,) = operands, positions
+    front = x if p == 0 else b.emit(transpose, x, permutation=moved(x.type.ndim, p, 0))
+    shape = (front.type.shape[0], *op.attrs["shape"])
+    return (b.emit(reshape, front, shape=shape),), (0,)
+
+
+reshape = define("reshape", attrs={"shape": SHAPE}, operands=1, infer=_infer_reshape,
+                 jvp=LINEAR_OP, transpose=_transpose_reshape, batch=_batch_reshape)
+
+
+# --- transpose ----------------------------------------------------------------------------
+
+def moved(ndim: int, source: int, destination: int) -> tuple[int, ...]:
+    """The permutation that takes axis `source` to `destination`, the others keeping order."""
+    order = [d for d in range(ndim) if d != source]
+    order.insert(destination, source)
+    return tuple(order)
+
+
+def _infer_transpose(types: Any, attrs: Any) -> Any:
+    (x,), permutation = types, attrs["permutation"]
+    if sorted(permutation) != list(range(x.ndim)):
+        raise IRTypeError(f"transpose: {permutation} is no permutation of {x}'s {x.ndim} axes")
+    return (x.with_shape(tuple(x.shape[d] for d in permutation)),)
+
+
+def _transpose_transpose(b: Any, op: Any, cotangents: Any, known: Any) -> Any:
+    permutation = op.attrs["permutation"]
+    inverse = tuple(sorted(range(len(permutation)), key=permutation.__getitem__))
+    return (b.emit(transpose, cotangents[0], permutation=inverse),)
+
+
+def _batch_transpose(b: Any, op: Any, operands: Any, positions: Any, axis: Any) -> Any:
+    (x,), (p,) = operands, positions
+    permutation = (p, *(d + (d >= p) for d in op.attrs["permutation"]))
+    return (b.emit(transpose, x, permutation=permutation),), (0,)
+
+
+transpose = define("transpose", attrs={"permutation": AXES}, operands=1, infer=_infer_transpose,
+                   jvp=LINEAR_OP, transpose=_transpose_transpose, batch=_batch_transpose)
+
+
+# --- reverse ------------------------------------------------------------------------------
+
+def _infer_reverse(types: Any, attrs: Any) -> Any:
+    (x,), axes = types, attrs["axes"]
+    if len(set(axes)) != len(axes) or not all(0 <= a < x.ndim for a in axes):
+        raise IRTypeError(f"reverse: axes must be distinct and in [0, {x.ndim}), got {axes}")
+    return (x,)
+
+
+def _transpose_reverse(b: Any, op: Any, cotangents: Any, known: Any) -> Any:
+    return (b.emit(reverse, cotangents[0], axes=op.attrs["axes"]),)
+
+
+def _batch_reverse(b: Any, op: Any, operands: Any, positions: Any, axis: Any) -> Any:
+    (x,), (p,) = operands, positions
+    axes = tuple(a + (a >= p) for a in op.attrs["axes"])
+    return (b.emit(reverse, x, axes=axes),), (p,)
+
+
+reverse = define("reverse", attrs={"axes": AXES}, operands=1, infer=_infer_reverse, jvp=LINEAR_OP,
+                 transpose=_transpose_reverse, batch=_batch_reverse)
