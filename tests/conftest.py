@@ -1,4 +1,4 @@
-"""What every test shares: where compiled programs are kept, seeds, and the switch that rewrites golden files."""
+"""What every test shares: the cache of compiled programs, seeds, the switch for golden files."""
 
 from __future__ import annotations
 

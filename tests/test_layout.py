@@ -1,7 +1,6 @@
-"""The house keeps its shape: imports go one way, files stay small, every op family has both its rooms.
+"""The house keeps its shape: imports go one way, files stay small, op families have both rooms.
 
-The rules are those of CONTRIBUTING.md; each is a function from the source tree to a list of complaints,
-so that a failure names every place at once.
+The rules are those of CONTRIBUTING.md; each test collects every offending place before it fails.
 """
 
 from __future__ import annotations
@@ -134,7 +133,8 @@ def test_every_op_family_has_its_lowering() -> None:
         for folder in ("xfront_ir/ops", "lowering/rules")
     ]
     assert rooms[0] == rooms[1], (
-        f"without lowering: {sorted(rooms[0] - rooms[1])}; without ops: {sorted(rooms[1] - rooms[0])}"
+        f"without lowering: {sorted(rooms[0] - rooms[1])}; "
+        f"without ops: {sorted(rooms[1] - rooms[0])}"
     )
 
 
