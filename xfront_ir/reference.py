@@ -1,0 +1,132 @@
+"""The NumPy evaluator: what each op means, as one row of plain NumPy an op.
+
+The oracle of the tests and the arithmetic of scalar folding. A row is written
+
+    @reference("sin")
+    def _sin(attrs, types, x):          # types: the result types
+        return np.sin(x)                # an array, or a tuple of arrays
+
+and stands in `reference_ops/<family>.py`. A row may compute in a wider dtype than the op's: what
+it returns is rounded to the result type, but must have its shape. Several names may share a row.
+Keys are `u32` arrays with the physical dimensions at the end.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from .core import Function, Op
+from .errors import IRTypeError, MissingRule
+from .types import TensorType
+
+Row = Callable[..., Any]
+
+_ROWS: dict[str, Row] = {}
+_loaded = False
+
+
+def reference(*names: str) -> Callable[[Row], Row]:
+    """Enter `f(attrs, types, *operands) -> array or tuple` as the meaning of the named ops."""
+    def enter(row: Row) -> Row:
+        for name in names:
+            if name in _ROWS:
+                raise IRTypeError(f"reference: op {name!r} has two rows")
+            _ROWS[name] = row
+        return row
+
+    return enter
+
+
+def row_of(name: str) -> Row:
+    """The row of the op called `name`.
+
+    Raises: MissingRule where there is none.
+    """
+    found = _ROWS.get(name)
+    if found is None:
+        _load()
+        found = _ROWS.get(name)
+        if found is None:
+            raise MissingRule(f"op {name!r} has no reference row; it would be given in "
+                              "xfront_ir/reference_ops/<family>.py")
+    return found
+
+
+def has_row(name: str) -> bool:
+    """Whether the op called `name` can be evaluated."""
+    _load()
+    return name in _ROWS
+
+
+def _load() -> None:
+    global _loaded
+    if not _loaded:
+        package = importlib.import_module(".reference_ops", __package__)
+        for module in pkgutil.iter_modules(package.__path__):
+            importlib.import_module(f"{package.__name__}.{module.name}")
+        _loaded = True
+
+
+def evaluate(fn: Function, *arrays: Any) -> list[np.ndarray]:
+    """The values that `fn` returns for `arrays`, computed by NumPy, op by op.
+
+    Args:
+      fn: any Function whose ops have rows.
+      arrays: one for each parameter; converted to its dtype, of exactly its shape.
+    Returns: one array for each returned value, of its shape and dtype.
+    Raises: IRTypeError where the arrays do not fit the parameters; MissingRule where an op has
+      no row.
+    """
+    if len(arrays) != len(fn.params):
+        raise IRTypeError(f"evaluate: @{fn.name} takes {len(fn.params)} arrays, got {len(arrays)}")
+    fitted = [_fitted(a, p.type, f"parameter {i} of @{fn.name}")
+              for i, (a, p) in enumerate(zip(arrays, fn.params, strict=True))]
+    return run(fn, fitted)
+
+
+def run(fn: Function, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """As `evaluate`, for arrays that are known to fit; what rows of ops with bodies call."""
+    env = dict(zip(fn.params, arrays, strict=True))
+    with np.errstate(all="ignore"):
+        for op in fn.ops:
+            results = evaluate_op(op, [env[v] for v in op.operands])
+            env.update(zip(op.results, results, strict=True))
+    return [env[v] for v in fn.returns]
+
+
+def evaluate_op(op: Op, operands: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """The results of one op for arrays that fit its operands."""
+    definition = op.definition
+    types = tuple([v.type for v in op.results])
+    made = row_of(definition.name)(op.attrs, types, *operands)
+    if definition.single and not isinstance(made, tuple):
+        made = (made,)
+    if len(made) != len(types):
+        raise IRTypeError(f"reference: {definition.name} has {len(types)} results, its row gave "
+                          f"{len(made)}")
+    return [_fitted(x, t, f"a result of {definition.name}")
+            for x, t in zip(made, types, strict=True)]
+
+
+def _fitted(x: Any, type: TensorType, what: str) -> np.ndarray:
+    array = np.asarray(x)
+    if array.dtype != type.dtype.numpy:
+        array = array.astype(type.dtype.numpy)
+    if array.shape != physical_shape(type):
+        raise IRTypeError(f"reference: {what} is {type}, got an array of shape {array.shape}")
+    return array
+
+
+def physical_shape(type: TensorType) -> tuple[int, ...]:
+    """The shape in memory: that of the type, with the words of a key at the end."""
+    return (*type.shape, *type.dtype.physical) if type.dtype.is_key else type.shape
+
+
+@reference("literal")
+def _literal(attrs: Mapping[str, Any], types: Any) -> Any:
+    return np.broadcast_to(attrs["value"].array, attrs["shape"])
