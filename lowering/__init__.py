@@ -1,0 +1,1 @@
+"""From IR to running programs: lowering rules, PJRT clients, compilation, caches, execution."""

@@ -1,0 +1,372 @@
+"""What a lowering rule works with: `RuleContext`, the registry of rules, the MLIR context.
+
+A rule turns one IR op into MLIR values: `rule(ctx, op, *operands) -> value or values`. It builds
+ops with `ctx.create`, takes result types from the IR op, and gets attributes from the memoised
+helpers of `ctx`. Rules live in `rules/`, under the file names of `xfront_ir/ops/`; a family's file
+is imported when the first op of that family is lowered. `jaxlib.mlir` is imported by the first
+lowering, never by importing this file.
+"""
+
+# hot: benchmarks/lower.py
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from types import CodeType
+from typing import Any
+
+import numpy as np
+
+from xfront_ir.core import Function, Op
+from xfront_ir.dtypes import DType
+from xfront_ir.errors import MissingRule
+from xfront_ir.literal import Literal, literal
+from xfront_ir.locations import Location
+from xfront_ir.opdef import OpDef
+from xfront_ir.types import TensorType
+
+Rule = Callable[..., Any]
+Region = Callable[..., Any]
+
+RULES: dict[OpDef, Rule] = {}
+SIMPLE: dict[OpDef, str] = {}
+"""Ops that are one MLIR op with the same operands and results and no attributes."""
+
+MAX_CONTEXT_BYTES = 32 << 20
+MAX_CONTEXT_USES = 2000
+"""A context keeps every type, attribute and constant ever made; after this much a new one starts."""
+
+
+# --- registry -----------------------------------------------------------------------------
+
+def rule(definition: OpDef) -> Callable[[Rule], Rule]:
+    """Decorator: the lowering of `definition`, `fn(ctx, op, *operands) -> value(s)`."""
+    def register(fn: Rule) -> Rule:
+        RULES[definition] = fn
+        return fn
+
+    return register
+
+
+def table(rows: Mapping[OpDef, str]) -> None:
+    """Ops that lower to one MLIR op of the given name, e.g. `{ops.sin: "stablehlo.sine"}`."""
+    SIMPLE.update(rows)
+
+
+def _find_rule(definition: OpDef) -> Rule:
+    """The rule of an op seen for the first time. Raises: MissingRule."""
+    family = definition.family.rpartition("/")[2].removesuffix(".py")
+    room = f"lowering/rules/{family}.py"
+    if definition.family.startswith("xfront_ir/ops/"):
+        try:
+            import_module(f"lowering.rules.{family}")
+        except ModuleNotFoundError as e:
+            if e.name != f"lowering.rules.{family}":
+                raise
+    elif not definition.family.startswith("xfront_ir/"):
+        room = f"{definition.family}, with lowering.context.rule"
+    if name := SIMPLE.get(definition):
+        return _simple_rule(name)
+    found = RULES.get(definition)
+    if found is None:
+        raise MissingRule(f"op {definition.name!r} has no lowering; its rule belongs in {room}")
+    return found
+
+
+def _simple_rule(name: str) -> Rule:
+    def simple(ctx: RuleContext, op: Op, *operands: Any) -> Any:
+        return ctx.create(name, operands, op.results)
+
+    return simple
+
+
+# --- MLIR context -------------------------------------------------------------------------
+
+_SPECIAL_ELEMENTS = {"bool": "i1", "c64": "complex<f32>", "c128": "complex<f64>"}
+
+
+def element_text(dtype: DType) -> str:
+    """MLIR's name of an element type (`u32` for keys)."""
+    if dtype.is_key:
+        return "ui32"
+    name = dtype.name
+    if dtype.kind == "uint":
+        return f"ui{name[1:]}"
+    if dtype.kind == "float" and "_" in name:                   # f8_e4m3fn -> f8E4M3FN
+        return name.replace("_", "").upper().replace("F", "f", 1)
+    return _SPECIAL_ELEMENTS.get(name, name)
+
+
+class MLIRContext:
+    """One MLIR context with the dialects that lowering uses, and the memo of what lives in it."""
+
+    __slots__ = ("attrs", "bytes", "context", "elements", "ir", "mlirext", "operation", "types",
+                 "unknown", "uses")
+
+    def __init__(self) -> None:
+        from jaxlib.mlir import ir  # costs more than numpy's import: first lowering only
+        from jaxlib.mlir._mlir_libs import _chlo, _sdy, _stablehlo  # type: ignore[attr-defined]
+        from jaxlib.mlir._mlir_libs import _jax_mlir_ext  # type: ignore[attr-defined]
+
+        self.ir = ir
+        self.mlirext = _jax_mlir_ext
+        registry = ir.DialectRegistry()
+        _jax_mlir_ext.register_dialects(registry)
+        self.context = ir.Context()
+        self.context.append_dialect_registry(registry)
+        for dialect in (_stablehlo, _chlo, _sdy):
+            dialect.register_dialect(self.context)
+        self.context.dialects["func"]     # loads it: ops of unloaded dialects are made unchecked
+        self.operation = ir.Operation.create
+        self.unknown = ir.Location.unknown(self.context)
+        self.types: dict[Any, Any] = {}
+        self.elements: dict[DType, Any] = {}
+        self.attrs: dict[Any, Any] = {}
+        self.bytes = self.uses = 0
+
+    def element(self, dtype: DType) -> Any:
+        """The MLIR element type."""
+        found = self.elements.get(dtype)
+        if found is None:
+            found = self.ir.Type.parse(element_text(dtype), self.context)
+            self.elements[dtype] = found
+        return found
+
+
+_current: MLIRContext | None = None
+
+
+def mlir_context() -> MLIRContext:
+    """The context for one more lowering; shared until it has grown large."""
+    global _current
+    found = _current
+    if found is None or found.uses >= MAX_CONTEXT_USES or found.bytes >= MAX_CONTEXT_BYTES:
+        found = _current = MLIRContext()
+    found.uses += 1
+    return found
+
+
+# --- rule context -------------------------------------------------------------------------
+
+class RuleContext:
+    """State of one lowering: where ops go (`ip`), where they come from (`loc`), memo tables.
+
+    `module` gives rules of ops with bodies what concerns the whole module; `platform` is `cpu`,
+    `cuda`, `rocm` or `tpu`. `scope` is the prefix of op names in profiles, e.g. `jit(f)`.
+    """
+
+    __slots__ = ("_attrs", "_create", "_locations", "_lines", "_types", "callbacks", "ip", "ir",
+                 "loc", "mlir", "module", "platform", "scope", "token")
+
+    def __init__(self, mlir: MLIRContext, module: Any = None, platform: str = "cpu",
+                 scope: str = "") -> None:
+        self.mlir, self.module, self.platform, self.scope = mlir, module, platform, scope
+        self.ir = mlir.ir
+        self.ip: Any = None
+        self.loc: Any = mlir.unknown
+        self.token: Any = None
+        self.callbacks: list[Any] = []
+        self._attrs, self._types, self._create = mlir.attrs, mlir.types, mlir.operation
+        self._locations: dict[Any, Any] = {}
+        self._lines: dict[CodeType, Any] = {}
+
+    # ops
+
+    def create(self, name: str, operands: Sequence[Any], result_types: Sequence[Any], /,
+               regions: Sequence[Region] = (), region_args: Sequence[Any] = (),
+               **attrs: Any) -> Any:
+        """One MLIR op: its value where it has one result, else the list of its values.
+
+        Args:
+          name: full MLIR name, e.g. `stablehlo.add`.
+          operands: MLIR values.
+          result_types: IR types (or the IR values that have them, or MLIR types).
+          regions: one callable a region, `fn(ctx, *block_args) -> value or values`; what it
+            returns is returned by the region with `stablehlo.return`.
+          region_args: types of the block arguments, the same for every region.
+          attrs: MLIR attributes, from the helpers below.
+        """
+        known = self._types
+        try:
+            types = [known[t] for t in result_types]
+        except KeyError:
+            types = [self.type(t) for t in result_types]
+        made = self._create(name, types, operands, attrs or None, None, len(regions), self.loc,
+                            self.ip)
+        if regions:
+            arg_types = [self.type(t) for t in region_args]
+            self._fill(made, regions, arg_types)
+        return made.result if len(types) == 1 else list(made.results)
+
+    def _fill(self, made: Any, regions: Sequence[Region], arg_types: Sequence[Any]) -> None:
+        ip, loc, token = self.ip, self.loc, self.token
+        try:
+            for region, fill in zip(made.regions, regions, strict=True):
+                block = region.blocks.append(*arg_types, arg_locs=[loc] * len(arg_types))
+                self.ip = self.ir.InsertionPoint(block)
+                self.token = None
+                values = fill(self, *block.arguments)
+                values = values if isinstance(values, (list, tuple)) else [values]
+                self._create("stablehlo.return", [], values, None, None, 0, loc, self.ip)
+        finally:
+            self.ip, self.loc, self.token = ip, loc, token
+
+    def inline(self, function: Function, operands: Sequence[Any]) -> list[Any]:
+        """Emit the ops of `function` here, with MLIR `operands` for its parameters.
+
+        Returns: the MLIR values of its returns.
+        """
+        env = dict(zip(function.params, operands, strict=True))
+        simple, rules, types, create = SIMPLE, RULES, self._types, self._create
+        before = self.loc
+        for op in function.ops:
+            definition = op.definition
+            values = [env[v] for v in op.operands]
+            if op.loc is not None:
+                self.loc = self.location(op.loc, definition.name)
+            name = simple.get(definition)
+            if name is not None:
+                result = op.results[0]
+                made_type = types.get(result.type) or self.type(result.type)
+                env[result] = create(name, [made_type], values, None, None, 0, self.loc,
+                                     self.ip).result
+                continue
+            lower = rules.get(definition) or _find_rule(definition)
+            made = lower(self, op, *values)
+            if definition.single:
+                env[op.results[0]] = made[0] if type(made) in (list, tuple) else made
+            else:
+                env.update(zip(op.results, made if isinstance(made, (list, tuple)) else [made],
+                               strict=True))
+        self.loc = before
+        return [env[v] for v in function.returns]
+
+    def constant(self, value: Any, type: TensorType) -> Any:
+        """A constant of `type`: a scalar is a splat, an array must have the type's shape.
+
+        `value` is a Literal, a NumPy array, or a Python or NumPy scalar.
+        """
+        if not isinstance(value, Literal):
+            value = Literal(np.asarray(value).astype(type.dtype.numpy))
+        key = (value.key, type)
+        found = self._attrs.get(key)
+        if found is None:
+            found = self._attrs[key] = self._dense(value.array, type)
+        return self._create("stablehlo.constant", [self.type(type)], [], {"value": found}, None, 0,
+                            self.loc, self.ip).result
+
+    def _dense(self, array: np.ndarray, type: TensorType) -> Any:
+        flat = array.reshape(1) if array.shape == () else array
+        if array.size == 0:
+            flat = np.zeros(type.shape, array.dtype)
+        self.mlir.bytes += flat.nbytes
+        return self.ir.DenseElementsAttr.get(flat, type=self.type(type))
+
+    # types
+
+    def type(self, t: Any) -> Any:
+        """The MLIR type of an IR type (or value). Keys get their physical dimensions here."""
+        found = self._types.get(t)
+        if found is None:
+            if isinstance(t, TensorType):
+                shape = (*t.shape, *t.dtype.physical)
+                found = self.ir.RankedTensorType.get(shape, self.mlir.element(t.dtype),
+                                                     loc=self.mlir.unknown)
+                self._types[t] = found
+            elif isinstance(t, self.ir.Type):
+                return t
+            else:
+                return self.type(t.type)
+        return found
+
+    @property
+    def token_type(self) -> Any:
+        """`!stablehlo.token`."""
+        return self._memo("!stablehlo.token", lambda: self.ir.Type.parse("!stablehlo.token"))
+
+    # attributes
+
+    def _memo(self, key: Any, make: Callable[[], Any]) -> Any:
+        found = self._attrs.get(key)
+        if found is None:
+            found = self._attrs[key] = make()
+        return found
+
+    def attr(self, text: str) -> Any:
+        """The attribute that MLIR writes as `text`, e.g. `#stablehlo<precision HIGHEST>`."""
+        return self._memo(text, lambda: self.ir.Attribute.parse(text))
+
+    def int_array(self, values: Sequence[int]) -> Any:
+        """`array<i64: ...>`."""
+        key = ("ints", *values)
+        return self._memo(key, lambda: self.ir.DenseI64ArrayAttr.get(list(values)))
+
+    def bool_array(self, values: Sequence[bool]) -> Any:
+        """`array<i1: ...>`."""
+        key = ("bools", *values)
+        return self._memo(key, lambda: self.ir.DenseBoolArrayAttr.get(list(values)))
+
+    def i64(self, value: int) -> Any:
+        """`value : i64`."""
+        return self.attr(f"{value} : i64")
+
+    def i32(self, value: int) -> Any:
+        """`value : i32`."""
+        return self.attr(f"{value} : i32")
+
+    def bool(self, value: bool) -> Any:
+        """`true` or `false`."""
+        return self.attr("true" if value else "false")
+
+    def string(self, text: str) -> Any:
+        """A string attribute."""
+        return self._memo(("string", text), lambda: self.ir.StringAttr.get(text))
+
+    def array(self, items: Sequence[Any]) -> Any:
+        """An array of attributes: `[a, b]`."""
+        return self.ir.ArrayAttr.get(list(items))
+
+    def padding(self, pairs: Sequence[Sequence[int]]) -> Any:
+        """`dense<[[low, high], ...]> : tensor<Nx2xi64>`."""
+        rows = tuple(map(tuple, pairs))
+        return self._memo(("padding", rows), lambda: self.ir.DenseElementsAttr.get(
+            np.array(rows, np.int64).reshape(len(rows), 2)))
+
+    # locations
+
+    def location(self, loc: Location, name: str) -> Any:
+        """The MLIR location of op `name` at `loc`: `jit(f)/scope/name` over function, file, line.
+
+        Memoised by code position.
+        """
+        key = (id(loc.code), loc.lasti, loc.scope, name)
+        found = self._locations.get(key)
+        if found is None:
+            where = self.mlir.unknown
+            if loc.code is not None:
+                make = self.ir.Location
+                where = make.name(loc.code.co_qualname,
+                                  make.file(loc.code.co_filename, self._line(loc), 0))
+            parts = [self.scope, *loc.scope, name] if self.scope else [*loc.scope, name]
+            found = self.ir.Location.name("/".join(parts), where)
+            self._locations[key] = found
+        return found
+
+    def _line(self, loc: Location) -> int:
+        code = loc.code
+        if code is None:
+            return 0
+        found = self._lines.get(code)
+        if found is None:
+            spans = [(start, line) for start, _, line in code.co_lines() if line is not None]
+            found = self._lines[code] = ([s for s, _ in spans], [line for _, line in spans])
+        starts, lines = found
+        at = bisect_right(starts, loc.lasti) - 1
+        return lines[at] if at >= 0 else code.co_firstlineno
+
+
+@rule(literal)
+def _literal(ctx: RuleContext, op: Op) -> Any:
+    return ctx.constant(op.attrs["value"], op.results[0].type)
