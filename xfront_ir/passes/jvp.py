@@ -1,0 +1,124 @@
+"""Forward mode: a Function that also gives the tangents of its results.
+
+    // jvp(active = [true])
+    func @f(%x: f32[3]) -> (f32[3]) {          func @f(%x: f32[3], %x_dot: f32[3])
+      %0: f32[3] = sin(%x)                         -> (f32[3], f32[3]) {
+      return %0                                  %0: f32[3] = sin(%x)
+    }                                            %1: f32[3] = cos(%x)
+                                                 %2: f32[3] = mul(%x_dot, %1)
+                                                 return %0, %2
+                                               }
+
+A tangent that is zero is absent: such an op is kept as it is, the same object. Values that are no
+float or complex number never have one.
+"""
+
+# hot: benchmarks/transforms.py
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..builder import Builder
+from ..core import Function, Op, Value
+from ..errors import IRTypeError
+from ..opdef import LINEAR_OP, ZERO
+from .scopes import Scoped
+
+Flags = tuple[bool, ...]
+
+
+def jvp(fn: Function, active: Flags) -> tuple[Function, Flags]:
+    """Forward mode.
+
+    Args:
+      fn: any Function.
+      active: for each parameter, whether it has a tangent (float and complex ones may).
+    Returns: `(function, active_out)`. The function's parameters are those of `fn`, then the
+      tangents of the active ones; its returns are those of `fn`, then the tangents of the results
+      with `active_out`. The others have derivative zero.
+    Raises: IRTypeError where an active parameter is no float or complex number; MissingRule.
+    """
+    active = tuple(active)
+    key = ("jvp", active)
+    found = fn.memo.get(key)
+    if found is None:
+        found = fn.memo[key] = _jvp(fn, active)
+    return found
+
+
+def _jvp(fn: Function, active: Flags) -> tuple[Function, Flags]:
+    check_active(fn, active)
+    b = Builder(fn.name)
+    b.params = list(fn.params)
+    tangents = {v: Value(v.type) for v, a in zip(fn.params, active, strict=True) if a}
+    given = tuple(tangents.values())
+    returns, moved = push_forward(b, fn, tangents)
+    active_out = tuple([t is not None for t in moved])
+    made = Function(
+        fn.name, (*fn.params, *given),
+        b.ops, (*returns, *[t for t in moved if t is not None]),
+        param_names=fn.param_names and (*fn.param_names, *[
+            f"{n}_dot" if n else "" for n, a in zip(fn.param_names, active, strict=True) if a]),
+        weak_params=extend(fn.weak_params, active),
+        weak_returns=extend(fn.weak_returns, active_out))
+    return made, active_out
+
+
+def check_active(fn: Function, active: Flags) -> None:
+    """Refuse tangents of values that cannot have one. Raises: IRTypeError."""
+    if len(active) != len(fn.params):
+        raise IRTypeError(f"@{fn.name} has {len(fn.params)} parameters, got {len(active)} flags")
+    for i, (v, a) in enumerate(zip(fn.params, active, strict=True)):
+        if a and not v.type.is_inexact:
+            raise IRTypeError(f"@{fn.name}: parameter {i} is {v.type}, which has no tangent; only "
+                              "float and complex values have one")
+
+
+def extend(weak: Flags, active: Flags) -> Flags:
+    """Weakness of values followed by the tangents of the active ones, which share it."""
+    return weak and (*weak, *[w for w, a in zip(weak, active, strict=True) if a])
+
+
+def push_forward(b: Builder, fn: Function, tangents: dict[Value, Value], scope: str = "jvp"
+                 ) -> tuple[tuple[Value, ...], list[Value | None]]:
+    """Append the ops of `fn` and those of its tangents to `b`, whose parameters are fn's own.
+
+    `tangents` maps parameters to their tangents and is extended. Values keep their identity, save
+    the results of ops that emit their own primal. Returns fn's results and their tangents.
+    """
+    env: dict[Value, Value] = {}                  # results of ops that emit their own primal
+    append, tangent, locs = b.ops.append, tangents.get, Scoped(scope)
+    renamed = env.get
+    for op in fn.ops:
+        definition, operands = op.definition, op.operands
+        here = op
+        if env and not env.keys().isdisjoint(operands):
+            here = Op(definition, tuple([renamed(v, v) for v in operands]), op.attrs, op.results,
+                      op.loc)
+        rule = definition.jvp
+        if rule is ZERO or tangents.keys().isdisjoint(operands):
+            append(here)
+            continue
+        b.loc = locs[op.loc]
+        given = [tangent(v) for v in operands]
+        if definition.own_primal:
+            results, made = definition.rule("jvp")(b, op.attrs, here.operands, given)
+            env.update(zip(op.results, results, strict=True))
+        else:
+            append(here)
+            if rule is LINEAR_OP:
+                if not op.results[0].type.dtype.is_inexact:     # a cast to integer
+                    continue
+                made = b.emit(definition, *[b.zeros(v.type) if t is None else t
+                                            for v, t in zip(operands, given, strict=True)],
+                              **op.attrs)
+                if definition.single:
+                    made = (made,)
+            else:
+                made = (rule if callable(rule) else definition.rule("jvp"))(b, here, given)
+        for v, t in zip(op.results, made, strict=True):
+            if t is not None:
+                tangents[v] = t
+    returns: Sequence[Value] = fn.returns
+    return tuple([renamed(v, v) for v in returns]), [tangent(v) for v in returns]

@@ -1,0 +1,209 @@
+"""Linearise: a Function in two, what can be known now and what is linear in the tangents.
+
+    // linearize(active = [true])
+    func @f(%x: f32[3]) -> (f32[3]) {          func @f(%x: f32[3]) -> (f32[3], f32[3]) {
+      %0: f32[3] = sin(%x)                       %0: f32[3] = sin(%x)
+      return %0                                  %1: f32[3] = cos(%x)
+    }                                            return %0, %1
+                                               }
+                                               func @f_linear(%x_dot: f32[3], %c: f32[3])
+                                                   -> (f32[3]) {
+                                                 %0: f32[3] = mul(%x_dot, %c)
+                                                 return %0
+                                               }
+
+It is `jvp` into a builder with two sides. What the linear side reads of the other is a residual.
+Of these none is saved that need not be: parameters and results are named by index; literals, and
+what merely enlarges another value (a broadcast, a wider dtype), are made again where they are read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from ..builder import Builder, SplitBuilder
+from ..core import Function, Op, Value
+from ..literal import literal
+from ..opdef import LINEAR_OP
+from .dead_code import dead_code
+from .jvp import Flags, check_active, push_forward
+
+Source = tuple[str, int]
+
+
+class Linearized(NamedTuple):
+    """A Function divided.
+
+    `forward`: the parameters of the Function; returns its results, then what is saved.
+    `linear`: parameters are the tangents of the active parameters, then the residuals; returns the
+      tangents of the results with `active_out`.
+    `residuals`: where each residual parameter of `linear` comes from, in their order:
+      `("param", i)` parameter i of the Function, `("out", i)` its result i,
+      `("residual", k)` what `forward` returns at place `n_out + k`, n_out results coming first.
+    `active_out`: for each result, whether it has a tangent.
+    """
+
+    forward: Function
+    linear: Function
+    residuals: tuple[Source, ...]
+    active_out: Flags
+
+    @property
+    def n_out(self) -> int:
+        """Number of results of the Function itself."""
+        return len(self.active_out)
+
+    def pick(self, params: tuple, returned: tuple) -> tuple:
+        """The residuals for `linear`, from what `forward` was given and what it returned."""
+        shift = {"out": 0, "residual": self.n_out}
+        return tuple([params[i] if kind == "param" else returned[i + shift[kind]]
+                      for kind, i in self.residuals])
+
+
+def linearize(fn: Function, active: Flags) -> Linearized:
+    """Divide `fn` into what its values need and the linear map of tangents.
+
+    Args:
+      fn: any Function.
+      active: for each parameter, whether it has a tangent (float and complex ones may).
+    Returns: `(forward, linear, residuals, active_out)`, see `Linearized`.
+    Raises: IRTypeError where an active parameter is no float or complex number; MissingRule.
+    """
+    active = tuple(active)
+    key = ("linearize", active)
+    found = fn.memo.get(key)
+    if found is None:
+        check_active(fn, active)
+        b = SplitBuilder(fn.name)
+        b.params = list(fn.params)
+        tangents = {v: b.tangent_param(v.type)
+                    for v, a in zip(fn.params, active, strict=True) if a}
+        returns, moved = push_forward(b, fn, tangents)
+        found = fn.memo[key] = close_split(b, fn, returns, moved)
+    return found
+
+
+def divide(fn: Function, linear: Flags) -> Linearized:
+    """Divide a Function that is linear in some of its parameters (as it stands, without `jvp`).
+
+    Returns: as `linearize`, where `forward` takes the other parameters and `("param", i)` counts
+      among these; `forward` returns only the results that do not depend on linear parameters;
+      `("out", i)` counts among these; `linear` takes the linear ones, then residuals, and returns
+      the results with `active_out`.
+    """
+    linear = tuple(linear)
+    key = ("divide", linear)
+    found = fn.memo.get(key)
+    if found is None:
+        b = SplitBuilder(fn.name)
+        env = [b.tangent_param(v.type) if a else b.param(v.type)
+               for v, a in zip(fn.params, linear, strict=True)]
+        results = b.inline(fn, env)
+        moved = [v if v in b.tangents else None for v in results]
+        known = tuple([v for v in results if v not in b.tangents])
+        found = fn.memo[key] = close_split(b, fn, known, moved, named=False)
+    return found
+
+
+def close_split(b: SplitBuilder, fn: Function, returns: tuple[Value, ...],
+                moved: list[Value | None], *, named: bool = True) -> Linearized:
+    """Close both sides; `moved` are the linear results (None: not linear)."""
+    out = [b.residual(t) for t in moved if t is not None]
+    made_again = _made_again(b, set(returns))
+    side = dead_code(Function(b.linear.name, b.linear.params, [*made_again, *b.linear.ops], out))
+    read = {v for op in side.ops for v in op.operands}.union(side.returns)
+    taken = [(v, r) for v, r in b.residuals.items() if r in read]
+    again = {op.results[0] for op in made_again}
+    taken = [(v, r) for v, r in taken if r not in again]
+
+    places: dict[Value, Source] = {v: ("out", i) for i, v in reversed(list(enumerate(returns)))}
+    places.update({v: ("param", i) for i, v in enumerate(b.params)})
+    saved: list[Value] = []
+    residuals = []
+    for v, _ in taken:
+        if v not in places:
+            places[v] = ("residual", len(saved))
+            saved.append(v)
+        residuals.append(places[v])
+    linear = side.replace(params=(*side.params, *[r for _, r in taken]))
+    forward = Function(fn.name, b.params, b.ops, (*returns, *saved),
+                       param_names=fn.param_names if named else (),
+                       weak_params=fn.weak_params if named else ())
+    return Linearized(dead_code(forward), linear, tuple(residuals),
+                      tuple([t is not None for t in moved]))
+
+
+def _made_again(b: SplitBuilder, kept: Iterable[Value]) -> list[Op]:
+    """Ops of the forward side that the linear side repeats rather than reads the result of."""
+    if not b.residuals:
+        return []
+    cheap = {op.results[0]: op for op in b.ops if _is_cheap(op) and op.results[0] not in kept}
+    made: dict[Value, Op] = {}
+    pending = [v for v in b.residuals if v in cheap]
+    while pending:
+        v = pending.pop()
+        if v in made:
+            continue
+        op = cheap[v]
+        made[v] = Op(op.definition, tuple([b.residual(u) for u in op.operands]), op.attrs,
+                     (b.residual(v),), op.loc)
+        pending.extend([u for u in op.operands if u in cheap])
+    order = [op.results[0] for op in b.ops if op.definition.single and op.results[0] in made]
+    return [made[v] for v in order]
+
+
+def _is_cheap(op: Op) -> bool:
+    definition = op.definition
+    if definition is literal:
+        return True
+    if definition.jvp is not LINEAR_OP or len(op.operands) != 1 or definition.has_bodies:
+        return False
+    source, result = op.operands[0].type, op.results[0].type
+    return result.size * result.dtype.bits > source.size * source.dtype.bits
+
+
+def gradient(fn: Function, active: Flags, cotangents: Flags | None = None) -> Function:
+    """Values and cotangents in one Function: linearise, then transpose, for whole programs.
+
+    Args:
+      fn: any Function.
+      active: for each parameter, whether its cotangent is wanted (float and complex ones).
+      cotangents: for each result, whether it is given a cotangent; by default the float and
+        complex ones are.
+    Returns: a Function of fn's parameters, then the given cotangents; it returns fn's results, then
+      one cotangent for each active parameter (zeros where nothing reaches it). So its types follow
+      from those of `fn` alone.
+    Raises: as linearize and transpose.
+    """
+    from .transpose import transpose  # transpose is the sibling that stands beside this pass
+
+    active = tuple(active)
+    given = tuple([v.type.is_inexact for v in fn.returns] if cotangents is None else cotangents)
+    key = ("gradient", active, given)
+    found = fn.memo.get(key)
+    if found is not None:
+        return found
+    split = linearize(fn, active)
+    reached = [a and g for a, g in zip(split.active_out, given, strict=True)]
+    back, active_in = transpose(split.linear, len(split.residuals),
+                                tuple([g for a, g in zip(split.active_out, given, strict=True)
+                                       if a]))
+    b = Builder(fn.name)
+    b.params, b.ops = list(split.forward.params), list(split.forward.ops)
+    seeds = {i: Value(v.type) for i, v in enumerate(fn.returns) if given[i]}
+    residuals = split.pick(split.forward.params, split.forward.returns)
+    moved = iter(b.inline(back, (*residuals, *[seeds[i] for i, r in enumerate(reached) if r])))
+    inputs = [v for v, a in zip(fn.params, active, strict=True) if a]
+    grads = [next(moved) if got else b.zeros(v.type)
+             for v, got in zip(inputs, active_in, strict=True)]
+    weak = fn.weak_params
+    found = fn.memo[key] = dead_code(Function(
+        fn.name, (*fn.params, *seeds.values()), b.ops,
+        (*split.forward.returns[:len(fn.returns)], *grads),
+        param_names=fn.param_names and (*fn.param_names, *[f"ct{i}" for i in seeds]),
+        weak_params=weak and (*weak, *[bool(fn.weak_returns) and fn.weak_returns[i]
+                                       for i in seeds]),
+        weak_returns=(*(fn.weak_returns or (False,) * len(fn.returns)),
+                      *[bool(weak) and weak[i] for i, a in enumerate(active) if a])))
+    return found

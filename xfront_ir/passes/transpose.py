@@ -1,0 +1,94 @@
+"""Transpose a linear Function: from cotangents of its results to cotangents of its inputs.
+
+    // transpose(n_residuals = 1, active_ct = [true])
+    func @f(%t: f32[3], %c: f32[3])            func @f(%c: f32[3], %ct: f32[3]) -> (f32[3]) {
+        -> (f32[3]) {                            %0: f32[3] = mul(%ct, %c)
+      %0: f32[3] = mul(%t, %c)                   return %0
+      return %0                                }
+    }
+
+Ops that depend on residuals alone are kept in front; the others are walked backwards. A cotangent
+that is zero is absent.
+"""
+
+# hot: benchmarks/transforms.py
+
+from __future__ import annotations
+
+from ..builder import Builder
+from ..core import Function, Op, Value
+from ..errors import IRTypeError
+from ..opdef import LINEAR, lookup
+from .dead_code import dead_code
+from .jvp import Flags
+from .scopes import Scoped
+
+
+def transpose(linear: Function, n_residuals: int, active_ct: Flags) -> tuple[Function, Flags]:
+    """The transpose of a linear Function.
+
+    Args:
+      linear: a Function of linear inputs, then `n_residuals` values it is not linear in.
+      n_residuals: how many parameters at the end are residuals.
+      active_ct: for each result, whether it has a cotangent (the others have zero).
+    Returns: `(function, active_in)`. The function's parameters are the residuals, then the
+      cotangents of the active results; its returns are the cotangents of the inputs with
+      `active_in`. The others have cotangent zero.
+    Raises: MissingRule; IRTypeError where a rule gives a cotangent of another type.
+    """
+    active_ct = tuple(active_ct)
+    key = ("transpose", n_residuals, active_ct)
+    found = linear.memo.get(key)
+    if found is None:
+        found = linear.memo[key] = _transpose(linear, n_residuals, active_ct)
+    return found
+
+
+def _transpose(fn: Function, n_residuals: int, active_ct: Flags) -> tuple[Function, Flags]:
+    n_inputs = len(fn.params) - n_residuals
+    inputs, residuals = fn.params[:n_inputs], fn.params[n_inputs:]
+    b = Builder(fn.name)
+    b.params = list(residuals)
+    linear = set(inputs)
+    to_reverse = []
+    for op in fn.ops:
+        if linear.isdisjoint(op.operands):
+            b.ops.append(op)
+        else:
+            linear.update(op.results)
+            to_reverse.append(op)
+
+    cotangents: dict[Value, Value] = {}
+    add, locs = lookup("add"), Scoped("transpose")
+    given = []
+    for v, a in zip(fn.returns, active_ct, strict=True):
+        if a:
+            ct = Value(v.type)
+            given.append(ct)
+            if v in linear:
+                old = cotangents.get(v)
+                cotangents[v] = ct if old is None else b.emit(add, old, ct)
+    pop, get = cotangents.pop, cotangents.get
+    for op in reversed(to_reverse):
+        if cotangents.keys().isdisjoint(op.results):
+            continue
+        b.loc = locs[op.loc]
+        made = op.definition.rule("transpose")(
+            b, op, tuple([pop(v, None) for v in op.results]),
+            tuple([LINEAR if v in linear else v for v in op.operands]))
+        for v, ct in zip(op.operands, made, strict=True):
+            if ct is not None and v in linear:
+                if ct.type is not v.type:
+                    _refuse(op, v, ct)
+                old = get(v)
+                cotangents[v] = ct if old is None else b.emit(add, old, ct)
+    made = [get(v) for v in inputs]
+    result = Function(f"{fn.name}_transpose", (*residuals, *given), b.ops,
+                      [ct for ct in made if ct is not None])
+    return dead_code(result), tuple([ct is not None for ct in made])
+
+
+def _refuse(op: Op, v: Value, ct: Value) -> None:
+    where = f" at {op.loc}" if op.loc is not None else ""
+    raise IRTypeError(f"the transpose of {op.definition.name}{where} gave a cotangent of type "
+                      f"{ct.type} to an operand of type {v.type}")

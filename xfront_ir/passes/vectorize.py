@@ -1,0 +1,122 @@
+"""Vectorise: a Function of one example becomes a Function of many, by a batch axis.
+
+    // vectorize(positions = [0, none], axis = ("", 8))
+    func @f(%x: f32[3], %y: f32[3])            func @f(%x: f32[8,3], %y: f32[3])
+        -> (f32[3]) {                              -> (f32[8,3]) {
+      %0: f32[3] = sin(%y)                       %0: f32[3] = sin(%y)
+      %1: f32[3] = mul(%x, %0)                   %1: f32[8,3] = broadcast_in_dim(%0) ...
+      return %1                                  %2: f32[8,3] = mul(%x, %1)
+    }                                            return %2
+                                               }
+
+Each value has a position of its batch axis, or None where it is the same for all. What does not
+depend on a batch stays as it is, the same object; an axis is moved only where a rule must.
+"""
+
+# hot: benchmarks/transforms.py
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..builder import Builder
+from ..core import Function, Op, Value, bodies_of
+from ..errors import IRTypeError
+from .scopes import Scoped
+
+Positions = tuple[int | None, ...]
+Axis = tuple[str, int]
+
+
+def vectorize(fn: Function, positions: Sequence[int | None], axis: Axis,
+              out: Sequence[int | None] | None = None) -> tuple[Function, Positions]:
+    """A Function over a batch.
+
+    Args:
+      fn: any Function.
+      positions: for each parameter, where its batch axis goes; None: it has none.
+      axis: name and size of the batch axis; collectives over that name are resolved.
+      out: for each result, where its batch axis must be (a result without one is broadcast);
+        None leaves it where it falls, or without one.
+    Returns: `(function, positions_out)`.
+    Raises: IRTypeError where a position does not fit; MissingRule.
+    """
+    positions = tuple(positions)
+    key = ("vectorize", positions, axis, None if out is None else tuple(out))
+    found = fn.memo.get(key)
+    if found is None:
+        found = fn.memo[key] = _vectorize(fn, positions, axis, out)
+    return found
+
+
+def _vectorize(fn: Function, positions: Positions, axis: Axis,
+               out: Sequence[int | None] | None) -> tuple[Function, Positions]:
+    name, size = axis
+    b = Builder(fn.name)
+    env: dict[Value, Value] = {}             # values that are no longer themselves
+    place: dict[Value, int] = {}             # where the batched ones have their axis
+    params = []
+    for v, p in zip(fn.params, positions, strict=True):
+        if p is not None:
+            if not 0 <= p <= v.type.ndim:
+                raise IRTypeError(f"@{fn.name}: a batch axis of {v.type} cannot be at {p}")
+            shape = v.type.shape
+            place[v] = p
+            env[v] = v = Value(v.type.with_shape((*shape[:p], size, *shape[p:])))
+        params.append(v)
+    b.params = params
+    append, renamed, position, locs = b.ops.append, env.get, place.get, Scoped("vmap")
+    moved, still = env.keys(), place.keys()
+    for op in fn.ops:
+        definition, operands = op.definition, op.operands
+        if still.isdisjoint(operands) and not (
+                (definition.mentions_axis is not None or definition.has_bodies)
+                and mentions(op, name)):
+            if env and not moved.isdisjoint(operands):
+                op = Op(definition, tuple([renamed(v, v) for v in operands]), op.attrs, op.results,
+                        op.loc)
+            append(op)
+            continue
+        b.loc = locs[op.loc]
+        results, places = (definition.batch or definition.rule("batch"))(
+            b, op, tuple([renamed(v, v) for v in operands]),
+            tuple([position(v) for v in operands]), axis)
+        for v, made, p in zip(op.results, results, places, strict=True):
+            env[v] = made
+            if p is not None:
+                place[v] = p
+    returns = [renamed(v, v) for v in fn.returns]
+    places_out = [position(v) for v in fn.returns]
+    for i, wanted in enumerate(out or ()):
+        if wanted is not None and wanted != places_out[i]:
+            from ..ops.families import move_batch  # ops stand beside passes, not under them
+
+            returns[i] = move_batch(b, returns[i], places_out[i], wanted, size)
+            places_out[i] = wanted
+    made = Function(fn.name, params, b.ops, returns, param_names=fn.param_names,
+                    weak_params=fn.weak_params, weak_returns=fn.weak_returns)
+    return made, tuple(places_out)
+
+
+def mentions(op: Op, name: str) -> bool:
+    """Whether an op, or an op in one of its bodies, reads the axis called `name`."""
+    definition = op.definition
+    if definition.mentions_axis is not None and name in definition.mentions_axis(op.attrs):
+        return True
+    return definition.has_bodies and any(name in axis_names(body) for body in bodies_of(op))
+
+
+def axis_names(fn: Function) -> frozenset[str]:
+    """Names of the axes that the ops of a Function and of its bodies read; derived once."""
+    found = fn.memo.get("axis_names")
+    if found is None:
+        names: set[str] = set()
+        for op in fn.ops:
+            definition = op.definition
+            if definition.mentions_axis is not None:
+                names.update(definition.mentions_axis(op.attrs))
+            if definition.has_bodies:
+                for body in bodies_of(op):
+                    names |= axis_names(body)
+        found = fn.memo["axis_names"] = frozenset(names)
+    return found
