@@ -1,8 +1,8 @@
 """A network learns to read handwritten digits.
 
 1,797 scans of 8x8 pixels, four fifths to learn from and one fifth held out; a perceptron with two
-hidden layers, its gradient by `value_and_grad`, Adam written out, one compiled step. Ends with what it
-takes for what. Run it: `python examples/digits.py`.
+hidden layers, its gradient by `value_and_grad`, Adam written out, one compiled step. Ends with what
+it takes for what. Run it: `python examples/digits.py`.
 """
 
 from __future__ import annotations

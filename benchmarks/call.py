@@ -1,0 +1,55 @@
+"""Calls of jitted functions, warm: flattening, dispatch and a program that does next to nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from benchmarks.harness import per_call, row
+
+
+@row("warm jit call, leaves in")
+def leaves(jax: Any, jnp: Any) -> dict[str, float]:
+    """A list of scalars in, their sum out."""
+    times = {}
+    for n in (1, 10, 100, 1000):
+        f = jax.jit(lambda xs: sum(xs[1:], xs[0]))
+        xs = [jnp.float32(i) for i in range(n)]
+        times[f"{n}"] = per_call(lambda f=f, xs=xs: f(xs))
+    return times
+
+
+@row("warm jit call, a dict of 10 in and out")
+def tree(jax: Any, jnp: Any) -> float:
+    """Every leaf plus one."""
+    f = jax.jit(lambda d: {name: x + 1.0 for name, x in d.items()})
+    d = {f"layer{i}": jnp.ones(4) for i in range(10)}
+    return per_call(lambda: f(d))
+
+
+@row("warm jit call, Python scalar")
+def scalar(jax: Any, jnp: Any) -> float:
+    """An array and a Python float."""
+    f = jax.jit(lambda x, s: x * s)
+    x = jnp.ones(4)
+    return per_call(lambda: f(x, 0.5))
+
+
+@row("warm jit call, static argument")
+def static(jax: Any, jnp: Any) -> float:
+    """An array and a string that is part of the program."""
+    f = jax.jit(lambda x, how: x + 1.0 if how == "up" else x - 1.0, static_argnames="how")
+    x = jnp.ones(4)
+    return per_call(lambda: f(x, how="up"))
+
+
+@row("warm jit call, donated argument")
+def donated(jax: Any, jnp: Any) -> float:
+    """A state that is handed over and comes back."""
+    f = jax.jit(lambda s: s + 1.0, donate_argnums=0)
+    state = [jnp.ones(1024)]
+
+    def call() -> Any:
+        state[0] = f(state[0])
+        return state[0]
+
+    return per_call(call)

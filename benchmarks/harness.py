@@ -1,0 +1,285 @@
+"""What rows stand on: their registry, clocks, the processes they run in, ratios of two sides.
+
+A row is a function of (jax, jnp): a library with the public API of JAX and its `numpy`. It gives
+seconds (or what its unit says), one number or several under names. Rows know nothing of which
+library they measure.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+GROUPS = ("startup", "eager", "call", "trace", "lower", "transforms", "compiled")
+
+Numbers = float | dict[str, float]
+
+# Set by the process that runs rows: sizes go down where only a first impression is wanted.
+QUICK = False
+
+
+def scaled(full: int, quick: int) -> int:
+    """The size of something: `full`, or `quick` under --quick."""
+    return quick if QUICK else full
+
+
+# --------------------------------------------------------------------------------------------- rows
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table, or a few that come from one run."""
+
+    group: str
+    name: str
+    run: Callable[..., Numbers]
+    unit: str = "s"
+    repeats: int | None = None  # at most so many processes, for rows that take long
+
+
+ROWS: dict[str, Row] = {}
+
+
+def row(name: str, unit: str = "s", repeats: int | None = None) -> Callable[[Any], Any]:
+    """Registers a function as the row of that name; its module is its group."""
+
+    def register(run: Callable[..., Numbers]) -> Callable[..., Numbers]:
+        if name in ROWS:
+            raise ValueError(f"two rows are called {name!r}")
+        ROWS[name] = Row(run.__module__.rpartition(".")[2], name, run, unit, repeats)
+        return run
+
+    return register
+
+
+def selected(pattern: str) -> list[Row]:
+    """The rows whose `group: name` matches the regular expression."""
+    return [r for r in ROWS.values() if re.search(pattern, f"{r.group}: {r.name}")]
+
+
+# ------------------------------------------------------------------------------------------- clocks
+
+
+def block(x: Any) -> None:
+    """Waits for every array of a nest of tuples, lists and dicts."""
+    if isinstance(x, dict):
+        x = list(x.values())
+    if isinstance(x, tuple | list):
+        for y in x:
+            block(y)
+    elif hasattr(x, "block_until_ready"):
+        x.block_until_ready()
+
+
+def per_call(f: Callable[[], Any], budget: float = 0.3, batches: int = 8) -> float:
+    """Seconds of a warm call: the best of several batches, each waited for at its end."""
+    block(f())
+    calls, spent = 1, 0.0
+    while True:
+        start = time.perf_counter()
+        out = None
+        for _ in range(calls):
+            out = f()
+        block(out)
+        spent = time.perf_counter() - start
+        if spent >= budget / batches or calls >= 1_000_000:
+            break
+        calls = max(calls * 2, int(calls * budget / batches / max(spent, 1e-9)))
+    best = spent / calls
+    for _ in range(batches - 1):
+        start = time.perf_counter()
+        for _ in range(calls):
+            out = f()
+        block(out)
+        best = min(best, (time.perf_counter() - start) / calls)
+    return best
+
+
+def once(f: Callable[[], Any]) -> float:
+    """Seconds of one call, with what earlier ones left behind collected first."""
+    gc.collect()
+    start = time.perf_counter()
+    block(f())
+    return time.perf_counter() - start
+
+
+def best_of(make: Callable[[int], Callable[[], Any]], times: int = 3) -> float:
+    """The least seconds of first calls: `make(seed)` gives a call that no earlier seed has made."""
+    return min(once(make(seed)) for seed in range(times))
+
+
+def stages(jax: Any, f: Callable[..., Any], args: tuple[Any, ...]) -> dict[str, float]:
+    """Seconds to trace, lower and compile a function, and to run it once it is warm."""
+    done: dict[str, Any] = {}
+    seconds = {"trace": once(lambda: done.update(at=jax.jit(f).trace(*args)))}
+    seconds["lower"] = once(lambda: done.update(at=done["at"].lower()))
+    seconds["trace + lower"] = seconds["trace"] + seconds["lower"]
+    seconds["compile"] = once(lambda: done.update(at=done["at"].compile()))
+    compiled = done["at"]
+    seconds["run"] = per_call(lambda: compiled(*args))
+    return seconds
+
+
+def warm_stages(jax: Any, jnp: Any) -> None:
+    """Has everything imported that a first compilation imports, so that it is not part of a row."""
+    jax.jit(lambda x: jnp.sum(x * 2.0)).lower(jnp.ones(3)).compile()
+
+
+# ---------------------------------------------------------------------------------------- processes
+
+
+@dataclass(frozen=True)
+class Side:
+    """An interpreter, and the name under which it imports a library with the API of JAX."""
+
+    python: str
+    module: str
+
+    @classmethod
+    def parse(cls, text: str) -> Side:
+        """`PYTHON:MODULE`."""
+        python, colon, module = text.rpartition(":")
+        if not colon or not python or not module:
+            raise ValueError(f"expected PYTHON:MODULE, got {text!r}")
+        return cls(python, module)
+
+    def version(self) -> str:
+        """The module with its version, jaxlib's and Python's, as the table's head names it."""
+        script = (
+            f"import sys, {self.module} as m, importlib.metadata as d;"
+            "print(m.__name__, getattr(m, '__version__', ''), 'on jaxlib', d.version('jaxlib'),"
+            "'and Python %d.%d' % sys.version_info[:2])"
+        )
+        done = subprocess.run(
+            [self.python, "-c", script], capture_output=True, text=True, env=environment(None)
+        )
+        if done.returncode:
+            raise RuntimeError(f"{self.python} cannot import {self.module}:\n{done.stderr}")
+        return done.stdout.strip()
+
+
+def environment(cache: str | None) -> dict[str, str]:
+    """What a measured process sees: the project importable, a cache of programs of its own."""
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("XFRONT_CACHE", "JAX_COMPIL"))}
+    env["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), env.get("PYTHONPATH")]))
+    if cache is not None:
+        env["XFRONT_CACHE_DIR"] = cache
+    return env
+
+
+def run_rows(
+    side: Side, rows: Iterable[Row], quick: bool, limit: float
+) -> Iterator[dict[str, Any]]:
+    """Runs rows of one group in a fresh process; gives {row, numbers} or {row, error} for each."""
+    rows = list(rows)
+    with tempfile.TemporaryDirectory(prefix="xfront-bench-") as cache:
+        command = [side.python, str(ROOT / "benchmarks" / "run.py"), "--worker", side.module]
+        command += ["--group", rows[0].group, "--names", json.dumps([r.name for r in rows])]
+        try:
+            done = subprocess.run(
+                command + ["--quick"] * quick,
+                capture_output=True,
+                text=True,
+                env=environment(cache),
+                timeout=limit,
+            )
+            text, why = done.stdout, f"exit {done.returncode}: {done.stderr.strip()[-300:]}"
+        except subprocess.TimeoutExpired as late:
+            out = late.stdout or b""
+            text = out.decode() if isinstance(out, bytes) else out
+            why = f"not done in {limit:.0f} s"
+    found = [json.loads(line) for line in text.splitlines() if line.startswith('{"row"')]
+    yield from found
+    for missing in rows[len(found) :]:
+        yield {"row": missing.name, "error": why}
+
+
+def work(module: str, group: str, names: list[str], quick: bool) -> None:
+    """The body of a measuring process: prints a line of JSON for each row."""
+    global QUICK
+    QUICK = quick
+    args: tuple[Any, ...]
+    if group == "startup":
+        args = (Side(sys.executable, module),)
+    else:
+        jax = __import__(module)
+        args = (jax, __import__(f"{module}.numpy", fromlist=["numpy"]))
+    for name in names:
+        try:
+            numbers = ROWS[name].run(*args)
+            if not isinstance(numbers, dict):
+                numbers = {"": numbers}
+            line = {"row": name, "numbers": numbers}
+        except Exception as error:
+            line = {"row": name, "error": f"{type(error).__name__}: {str(error)[:200]}"}
+        print(json.dumps(line), flush=True)
+
+
+# -------------------------------------------------------------------------------------------- table
+
+
+@dataclass
+class Line:
+    """One line of the result: what each side took in each pair of processes, or why it did not."""
+
+    group: str
+    name: str
+    unit: str
+    ours: list[float] = field(default_factory=list)
+    theirs: list[float] = field(default_factory=list)
+    error: str = ""
+
+    def ratios(self) -> list[float]:
+        """Theirs over ours, pair by pair: above 1 where ours is faster or smaller."""
+        return [t / o for o, t in zip(self.ours, self.theirs, strict=False) if o > 0]
+
+    def as_json(self) -> dict[str, Any]:
+        """The line with the spread of its ratios."""
+        ratios = self.ratios()
+        spread = (min(ratios), statistics.median(ratios), max(ratios)) if ratios else None
+        return {**self.__dict__, "ratio": spread}
+
+
+def quantity(values: list[float], unit: str) -> str:
+    """The median in the unit that suits its size."""
+    if not values:
+        return ""
+    x = statistics.median(values)
+    if unit != "s":
+        return f"{x:,.0f} {unit}" if abs(x) >= 100 else f"{x:.2f} {unit}"
+    for scale, name in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")):
+        if x >= scale:
+            return f"{x / scale:.3g} {name}"
+    return f"{x / 1e-9:.3g} ns"
+
+
+def markdown(lines: Iterable[Line], ours: str, theirs: str | None) -> str:
+    """The result as a table; with one side only, without ratios."""
+    head = ["row", ours] + ([theirs, "ratio", "min – max"] if theirs else [])
+    rows, group = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)], ""
+    for line in lines:
+        if line.group != group:
+            group = line.group
+            rows.append(f"| **{group}** |" + " |" * (len(head) - 1))
+        cells = [line.name, quantity(line.ours, line.unit)]
+        if theirs:
+            ratios = line.ratios()
+            cells.append(quantity(line.theirs, line.unit))
+            cells.append(f"**{statistics.median(ratios):.2f}**" if ratios else "")
+            cells.append(f"{min(ratios):.2f} – {max(ratios):.2f}" if ratios else "")
+        if line.error:
+            cells[1] = (cells[1] + " " + line.error.replace("|", "\\|").replace("\n", " ")).strip()
+        rows.append("| " + " | ".join(cells) + " |")
+    return "\n".join(rows) + "\n"

@@ -1,0 +1,61 @@
+"""Lowering: from what tracing gave to StableHLO, and how large that is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from benchmarks.harness import once, row, scaled, warm_stages
+from benchmarks.models import chain, mlp, transformer_step
+
+
+def best_lower(jax: Any, jnp: Any, make: Callable[[int], tuple[Any, tuple[Any, ...]]]) -> float:
+    """The least seconds of lowering alone, over programs of three seeds."""
+    warm_stages(jax, jnp)
+    times = []
+    for seed in range(3):
+        f, args = make(seed)
+        traced = jax.jit(f).trace(*args)
+        times.append(once(lambda traced=traced: traced.lower() and None))
+    return min(times)
+
+
+@row("lower a 1,000-op chain")
+def lower_chain(jax: Any, jnp: Any) -> float:
+    """A chain of elementwise operations."""
+    return best_lower(jax, jnp, lambda seed: (chain(jnp, 1000, seed), (jnp.ones(16),)))
+
+
+@row("lower value_and_grad, 8-layer MLP")
+def lower_mlp(jax: Any, jnp: Any) -> float:
+    """The gradient of eight layers."""
+
+    def make(seed: int) -> tuple[Any, tuple[Any, ...]]:
+        loss, args = mlp(jnp, 8, 64, 8 + seed)
+        return jax.value_and_grad(loss), args
+
+    return best_lower(jax, jnp, make)
+
+
+@row("lower a 12-layer transformer's training step")
+def lower_transformer(jax: Any, jnp: Any) -> float:
+    """Loss, gradient and descent, unrolled."""
+    return best_lower(
+        jax, jnp, lambda seed: transformer_step(jax, jnp, scaled(12, 3), batch=3 + seed)
+    )
+
+
+@row("StableHLO size", unit="bytes", repeats=1)
+def size(jax: Any, jnp: Any) -> dict[str, float]:
+    """The text of the lowered programs."""
+    loss, args = mlp(jnp, 8, 64, 8)
+    step, step_args = transformer_step(jax, jnp, scaled(12, 3))
+    programs = {
+        "1,000-op chain": (chain(jnp, 1000), (jnp.ones(16),)),
+        "value_and_grad, 8-layer MLP": (jax.value_and_grad(loss), args),
+        "12-layer transformer's training step": (step, step_args),
+    }
+    return {
+        name: float(len(jax.jit(f).lower(*operands).as_text()))
+        for name, (f, operands) in programs.items()
+    }

@@ -1,0 +1,108 @@
+"""Measures xfront, alone or against another library of the same API under another interpreter.
+
+    python benchmarks/run.py --against /path/to/python:jax --rows 'eager|call' --markdown out.md
+
+Both sides run in fresh processes that alternate. docs/performance.md says how to read the result.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import itertools
+import json
+import sys
+from pathlib import Path
+
+sys.path[0] = str(Path(__file__).resolve().parent.parent)  # rows import as benchmarks.<group>
+
+from benchmarks import harness  # noqa: E402
+
+
+def parse(argv: list[str] | None = None) -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
+    parser.add_argument(
+        "--against", metavar="PYTHON:MODULE", help="the other side; none by default"
+    )
+    parser.add_argument("--ours", metavar="PYTHON:MODULE", default=f"{sys.executable}:xfront")
+    parser.add_argument("--rows", metavar="PATTERN", default="", help="regular expression of names")
+    parser.add_argument("--repeats", type=int, default=5, help="pairs of processes (5)")
+    parser.add_argument("--quick", action="store_true", help="smaller programs, one pair")
+    parser.add_argument("--limit", type=float, default=600, help="seconds a process may take (600)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write every number")
+    parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the table")
+    parser.add_argument("--list", action="store_true", help="name the rows and stop")
+    for internal in ("--worker", "--group", "--names"):
+        parser.add_argument(internal, help=argparse.SUPPRESS)
+    return parser.parse_args(argv)
+
+
+def measure(
+    sides: list[harness.Side], rows: list[harness.Row], repeats: int, quick: bool, limit: float
+) -> list[harness.Line]:
+    """Every row on every side, `repeats` times in alternation."""
+    lines: dict[tuple[str, str], harness.Line] = {}
+    for group, members in itertools.groupby(rows, key=lambda r: r.group):
+        members = list(members)
+        for repeat in range(repeats):
+            due = [r for r in members if r.repeats is None or repeat < r.repeats]
+            order = list(enumerate(sides))
+            if not due:
+                break
+            for index, side in order[:: -1 if repeat % 2 else 1]:
+                print(f"{group} {repeat + 1}/{repeats}: {side.module}", file=sys.stderr, flush=True)
+                for found in harness.run_rows(side, due, quick, limit):
+                    add(lines, harness.ROWS[found["row"]], found, index, side.module)
+    return list(lines.values())
+
+
+def add(
+    lines: dict[tuple[str, str], harness.Line],
+    row: harness.Row,
+    found: dict,
+    index: int,
+    module: str,
+) -> None:
+    """Enters what one process found about one row."""
+    for label, number in found.get("numbers", {"": None}).items():
+        name = f"{row.name}: {label}" if label else row.name
+        line = lines.setdefault((row.name, label), harness.Line(row.group, name, row.unit))
+        if number is None:
+            line.error = f"{module}: {found['error']}"
+        else:
+            (line.theirs if index else line.ours).append(number)
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Runs the command line; 1 where a row of ours gave no number."""
+    args = parse(argv)
+    for group in [args.group] if args.worker else harness.GROUPS:
+        importlib.import_module(f"benchmarks.{group}")
+    if args.worker:
+        harness.work(args.worker, args.group, json.loads(args.names), args.quick)
+        return 0
+    rows = harness.selected(args.rows)
+    if args.list:
+        print(*(f"{row.group}: {row.name}" for row in rows), sep="\n")
+        return 0
+    sides = [harness.Side.parse(text) for text in filter(None, [args.ours, args.against])]
+    versions = [side.version() for side in sides]
+    repeats = 1 if args.quick else args.repeats
+    lines = measure(sides, rows, repeats, args.quick, args.limit)
+    names = [side.module for side in sides]
+    if len(set(names)) < len(names):
+        names[1] += " (other)"
+    table = harness.markdown(lines, names[0], names[1] if len(names) > 1 else None)
+    table = " against ".join(versions) + f"; {repeats} pairs of processes.\n\n" + table
+    print(table)
+    if args.markdown:
+        args.markdown.write_text(table)
+    if args.json:
+        content = {"sides": versions, "lines": [line.as_json() for line in lines]}
+        args.json.write_text(json.dumps(content, indent=1) + "\n")
+    return int(any(not line.ours for line in lines))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,97 @@
+"""Start-up: import, and what a process waits for its first results, without and with a warm cache.
+
+These rows start processes of their own, so they take the side instead of the library. Seconds are
+counted inside the process, from before the import.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+
+from benchmarks.harness import Side, environment, row
+
+IMPORT = "import {m} as jax, {m}.numpy as jnp"
+OPERATIONS = """
+x = jnp.arange(8.0)
+y = jnp.sin(x) * x + 1.0
+float(y.sum()), y[2], y.reshape(2, 4)
+"""
+JITTED = """
+step = jax.jit(jax.value_and_grad(lambda w, x: jnp.mean(jnp.tanh(x @ w) ** 2)))
+value, slope = step(jnp.ones((4, 4)), jnp.ones((3, 4)))
+float(value)
+"""
+MLP = """
+from benchmarks.models import mlp
+loss, args = mlp(jnp, 8, 64, 32)
+value, slopes = jax.jit(jax.value_and_grad(loss))(*args)
+float(value)
+"""
+
+
+def seconds(side: Side, body: str, cache: str, **more: str) -> float:
+    """What a fresh process takes for the import and the body."""
+    script = (
+        "import time; start = time.perf_counter()\n"
+        + IMPORT.format(m=side.module)
+        + "\n"
+        + body
+        + "\nprint(time.perf_counter() - start)"
+    )
+    done = subprocess.run(
+        [side.python, "-c", script],
+        capture_output=True,
+        text=True,
+        env=environment(cache) | more,
+        timeout=300,
+    )
+    if done.returncode:
+        raise RuntimeError(done.stderr.strip().splitlines()[-1])
+    return float(done.stdout)
+
+
+def first_and_second(side: Side, body: str, **more: str) -> dict[str, float]:
+    """The first process with an empty cache, and the better of two that come after it."""
+    with tempfile.TemporaryDirectory(prefix="xfront-bench-") as cache:
+        more = {name: value.format(cache=cache) for name, value in more.items()}
+        first = seconds(side, body, cache, **more)
+        second = min(seconds(side, body, cache, **more) for _ in range(2))
+    return {"cold process": first, "second process": second}
+
+
+@row("import")
+def import_time(side: Side) -> float:
+    """The library and its numpy."""
+    with tempfile.TemporaryDirectory(prefix="xfront-bench-") as cache:
+        return min(seconds(side, "", cache) for _ in range(3))
+
+
+@row("first operations")
+def first_operations(side: Side) -> dict[str, float]:
+    """Eight eager operations on a small array."""
+    return first_and_second(side, OPERATIONS)
+
+
+@row("first jitted gradient")
+def first_jitted(side: Side) -> dict[str, float]:
+    """A small jitted value_and_grad."""
+    return first_and_second(side, JITTED)
+
+
+@row("first MLP gradient")
+def first_mlp(side: Side) -> dict[str, float]:
+    """The jitted value_and_grad of eight layers."""
+    return first_and_second(side, MLP)
+
+
+@row("first MLP gradient, each side's cache on disk switched on")
+def first_mlp_cached(side: Side) -> dict[str, float]:
+    """As before, with the variables set that switch on JAX's cache, which is off by default."""
+    return first_and_second(
+        side,
+        MLP,
+        JAX_COMPILATION_CACHE_DIR="{cache}",
+        JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS="0",
+        JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES="-1",
+    )

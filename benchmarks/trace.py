@@ -1,0 +1,81 @@
+"""Tracing: microseconds an operation, how it grows, and what other programs alive do to it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from benchmarks.harness import best_of, row, scaled, warm_stages
+from benchmarks.models import chain, mlp, transformer_step
+
+
+@row("trace a 1,000-op chain")
+def trace_chain(jax: Any, jnp: Any) -> float:
+    """A chain of elementwise operations."""
+    warm_stages(jax, jnp)
+    x = jnp.ones(16)
+    return best_of(lambda seed: lambda: jax.jit(chain(jnp, 1000, seed)).trace(x))
+
+
+def per_op(jax: Any, jnp: Any, n: int, first_seed: int) -> float:
+    """Seconds to trace and lower one operation of a chain of n."""
+    x = jnp.ones(16)
+    return best_of(lambda s: lambda: jax.jit(chain(jnp, n, first_seed + s)).trace(x).lower()) / n
+
+
+@row("trace + lower, each op of a chain")
+def growth(jax: Any, jnp: Any) -> dict[str, float]:
+    """Chains of different lengths; linear where the numbers agree."""
+    warm_stages(jax, jnp)
+    return {f"of {n:,}": per_op(jax, jnp, n, n) for n in (100, 1000, scaled(10_000, 3000))}
+
+
+@row("trace + lower, each op, beside 200 live programs")
+def beside(jax: Any, jnp: Any) -> dict[str, float]:
+    """The same while 200 traced and lowered programs of 200 operations are alive."""
+    x = jnp.ones(16)
+    live = [
+        jax.jit(chain(jnp, 200, seed)).trace(x).lower()
+        for seed in range(50_000, scaled(50_200, 50_040))
+    ]
+    times = {f"of {n:,}": per_op(jax, jnp, n, 70_000 + n) for n in (100, scaled(10_000, 3000))}
+    del live
+    return times
+
+
+@row("trace value_and_grad, 8-layer MLP")
+def trace_mlp(jax: Any, jnp: Any) -> float:
+    """The function is new each time; so is the size of its batch."""
+
+    def make(seed: int) -> Any:
+        loss, args = mlp(jnp, 8, 64, 8 + seed)
+        return lambda: jax.jit(jax.value_and_grad(loss)).trace(*args)
+
+    warm_stages(jax, jnp)
+    make(100)()
+    return best_of(make)
+
+
+@row("trace a 12-layer transformer's training step")
+def trace_transformer(jax: Any, jnp: Any) -> float:
+    """Loss, gradient and descent, unrolled."""
+
+    def make(seed: int) -> Any:
+        step, args = transformer_step(jax, jnp, scaled(12, 3), batch=3 + seed)
+        return lambda: jax.jit(step).trace(*args)
+
+    warm_stages(jax, jnp)
+    make(100)()
+    return best_of(make)
+
+
+@row("make_jaxpr of grad of a 100-op chain")
+def trace_grad(jax: Any, jnp: Any) -> float:
+    """Tracing and reverse mode, without what comes after."""
+
+    def make(seed: int) -> Any:
+        f = chain(jnp, 100, seed)
+        return lambda: str(jax.make_jaxpr(jax.grad(lambda x: jnp.sum(f(x))))(x))[:1]
+
+    x = jnp.ones(16)
+    make(100)()
+    return best_of(make)
