@@ -1,0 +1,159 @@
+"""Options: global and thread-local values, environment, what is refused."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from xfront.arrays.binding import trace_context
+from xfront.config import config
+
+options = importlib.import_module("xfront.config")  # `xfront.config` itself is the object
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(autouse=True)
+def restored():
+    """Global values as they were."""
+    before = config.values
+    yield
+    for name, value in before.items():
+        if config.read(name) != value:
+            config.update(name, value)
+
+
+def test_update_and_attribute() -> None:
+    config.update("jax_enable_x64", True)
+    assert config.jax_enable_x64 is True and config.x64_enabled
+    config.jax_enable_x64 = "false"
+    assert config.read("xfront_enable_x64") is False
+
+
+def test_unknown_names_are_refused_with_the_nearest() -> None:
+    with pytest.raises(AttributeError, match="did you mean 'jax_enable_x64'"):
+        config.update("jax_enable_x46", True)
+    with pytest.raises(AttributeError):
+        _ = config.jax_nothing
+    assert not hasattr(config, "__wrapped__")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("jax_numpy_rank_promotion", "maybe"),
+        ("jax_default_matmul_precision", "bogus"),
+        ("jax_enable_x64", "perhaps"),
+        ("jax_default_device", 3),
+        ("jax_transfer_guard", "never"),
+    ],
+)
+def test_values_are_checked(name: str, value: object) -> None:
+    with pytest.raises(ValueError, match=name):
+        config.update(name, value)
+
+
+def test_a_context_manager_is_of_its_thread() -> None:
+    seen = []
+    with options.enable_x64(True):
+        thread = threading.Thread(target=lambda: seen.append(config.jax_enable_x64))
+        thread.start()
+        thread.join()
+        assert config.jax_enable_x64
+        with options.enable_x64(False):
+            assert not config.jax_enable_x64
+        assert config.jax_enable_x64
+    assert seen == [False] and not config.jax_enable_x64
+
+
+def test_the_default_of_a_switch_is_on_and_decorators_work() -> None:
+    @options.debug_nans()
+    def inside() -> bool:
+        return config.jax_debug_nans
+
+    assert inside() and not config.jax_debug_nans
+    with options.disable_jit():
+        assert config.jax_disable_jit
+    with pytest.raises(TypeError, match="value is needed"):
+        options.numpy_rank_promotion()
+    with pytest.raises(TypeError, match="is an option"):
+        bool(options.enable_x64)
+
+
+def test_one_manager_may_be_nested_in_itself() -> None:
+    manager = options.log_compiles(True)
+    with manager:
+        with manager:
+            pass
+        assert config.jax_log_compiles
+    assert not config.jax_log_compiles
+
+
+def test_options_that_tracing_reads_are_in_the_key() -> None:
+    before = trace_context()
+    for manager in (
+        options.enable_x64(True),
+        options.numpy_dtype_promotion("strict"),
+        options.default_matmul_precision("highest"),
+        options.numpy_rank_promotion("raise"),
+    ):
+        with manager:
+            assert trace_context() != before
+    assert trace_context() == before
+    with options.log_compiles(True):
+        assert trace_context() == before
+
+
+def test_staging_is_a_bit_of_the_key() -> None:
+    before = trace_context()
+    old = options.staging.swap_local(1)
+    try:
+        assert trace_context() != before
+    finally:
+        options.staging.set_local(old)
+    assert trace_context() == before
+
+
+def test_watchers_hear_of_global_values() -> None:
+    heard: list = []
+    options.option("jax_compilation_cache_dir").watch(heard.append)
+    config.update("jax_compilation_cache_dir", "/tmp/x")
+    assert heard[-1] == "/tmp/x"
+
+
+def test_transfer_guard_sets_all_directions() -> None:
+    with options.transfer_guard("allow"):
+        assert config.jax_transfer_guard_device_to_host == "allow"
+    assert config.jax_transfer_guard_device_to_host is None
+
+
+def test_environment_variables_set_options() -> None:
+    script = (
+        "from xfront.config import config as c;"
+        "print(c.jax_enable_x64, c.jax_numpy_rank_promotion, c.jax_default_matmul_precision)"
+    )
+    env = {
+        **os.environ,
+        "JAX_ENABLE_X64": "1",
+        "XFRONT_NUMPY_RANK_PROMOTION": "warn",
+        "JAX_NUMPY_RANK_PROMOTION": "raise",
+        "JAX_DEFAULT_MATMUL_PRECISION": "highest",
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", script], env=env, cwd=ROOT, capture_output=True, text=True, timeout=60
+    )
+    assert done.stdout.split() == ["True", "warn", "highest"], done.stderr
+
+
+def test_a_wrong_environment_variable_is_named() -> None:
+    env = {**os.environ, "XFRONT_ENABLE_X64": "maybe"}
+    done = subprocess.run(
+        [sys.executable, "-c", "import xfront.config"],
+        env=env, cwd=ROOT, capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert "environment variable XFRONT_ENABLE_X64" in done.stderr

@@ -1,0 +1,1 @@
+"""xfront: numeric programs for accelerators; what users import."""

@@ -1,0 +1,1 @@
+"""Arrays: binding to jaxlib, methods, promotion, dispatch."""

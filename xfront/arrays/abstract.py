@@ -1,0 +1,102 @@
+"""The type of an array: shape, dtype, weakness."""
+# hot: benchmarks/eager.py
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+_AVALS: dict[tuple, AbstractArray] = {}
+
+
+class AbstractArray:
+    """Type of an array: `shape`, NumPy `dtype`, `weak_type`; `ndim` and `size` follow. Interned,
+    so that types made by `AbstractArray(...)` usually compare by identity; immutable."""
+
+    __slots__ = ("__weakref__", "dtype", "ndim", "shape", "size", "weak_type")
+
+    shape: tuple[int, ...]
+    dtype: np.dtype
+    weak_type: bool
+    ndim: int
+    size: int
+
+    def __new__(cls, shape: Sequence[int], dtype: Any, weak_type: bool = False) -> AbstractArray:
+        try:
+            return _AVALS[shape, dtype, weak_type]  # type: ignore[index]
+        except (KeyError, TypeError):
+            pass
+        shape = tuple(shape)
+        kept = dtype if type(dtype).__name__ == "KeyDType" else np.dtype(dtype)
+        key = (shape, kept, bool(weak_type))
+        self = _AVALS.get(key)
+        if self is None:
+            self = object.__new__(cls)
+            put_field = object.__setattr__
+            put_field(self, "shape", shape)
+            put_field(self, "dtype", kept)
+            put_field(self, "weak_type", bool(weak_type))
+            put_field(self, "ndim", len(shape))
+            put_field(self, "size", math.prod(shape))
+            if len(_AVALS) > 100_000:  # shapes without end: equality still holds
+                _AVALS.clear()
+            self = _AVALS.setdefault(key, self)
+        return self
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"the type of an array cannot be changed: {name!r} of {self}")
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if type(other) is not AbstractArray:
+            return NotImplemented
+        return (self.shape, self.weak_type) == (other.shape, other.weak_type) and (
+            self.dtype == other.dtype
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.shape, self.dtype, self.weak_type))
+
+    def __reduce__(self) -> tuple:
+        return AbstractArray, (self.shape, self.dtype, self.weak_type)
+
+    def __repr__(self) -> str:
+        weak = ", weak_type=True" if self.weak_type else ""
+        return f"ShapedArray({self.str_short()}{weak})"
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of the type of an unsized object")
+        return self.shape[0]
+
+    def str_short(self, short_dtypes: bool = False) -> str:
+        """The type as text, `float32[3,4]`; with `short_dtypes` as in IR text, `f32[3,4]`."""
+        name = short_dtype_name(self.dtype) if short_dtypes else self.dtype.name
+        return f"{name}[{','.join(map(str, self.shape))}]"
+
+    def update(
+        self, shape: Sequence[int] | None = None, dtype: Any = None, weak_type: bool | None = None
+    ) -> AbstractArray:
+        """The same type with some fields replaced."""
+        return AbstractArray(
+            self.shape if shape is None else tuple(shape),
+            self.dtype if dtype is None else dtype,
+            self.weak_type if weak_type is None else weak_type,
+        )
+
+    def strip_weak_type(self) -> AbstractArray:
+        """The same type, strong."""
+        return self.update(weak_type=False) if self.weak_type else self
+
+
+def short_dtype_name(dtype: Any) -> str:
+    """`f32` for float32 and so on; names that have no short form stay."""
+    name = str(dtype.name)
+    for long, short in (("bfloat", "bf"), ("float", "f"), ("uint", "u"), ("int", "i"), ("complex", "c")):
+        if name.startswith(long):
+            return short + name[len(long) :]
+    return name

@@ -1,0 +1,472 @@
+"""Options of the process and of a thread: `config.update`, environment variables, context managers.
+
+An option is a jaxlib `Config` with a name, a default and what it accepts. Its thread-local value,
+set by a context manager, goes before the global one, set by `config.update`. Options that change
+what a program computes or how it is traced are part of the key of every compiled front door.
+An environment variable `XFRONT_<NAME>` or `JAX_<NAME>` sets an option at import.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import enum
+import os
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from .arrays import promotion
+from .arrays.binding import (
+    Device,
+    default_device_state,
+    disable_jit_state,
+    make_state,
+    set_transfer_guard,
+    x64_state,
+)
+
+_ABSENT: Any = object()
+Parse = Callable[[str, Any], Any]
+
+# Thread-local: not False while a staging trace is open, so that calls of compiled front doors
+# inside it miss and are recorded. Set by `xfront.tracing`, with `staging.swap_local`.
+staging = make_state("staging", False)
+
+
+class Option:
+    """One option. Read `value`; called with a value it gives a context manager that sets it for
+    this thread, which also works as a decorator."""
+
+    def __init__(self, name: str, default: Any, parse: Parse, state: Any, doc: str) -> None:
+        self.name, self.default, self._state, self._parse = name, default, state, parse
+        self.__doc__ = doc
+        self._watchers: list[Callable[[Any], None]] = []
+        self._on_local: Callable[[Any, bool], None] | None = None
+
+    @property
+    def value(self) -> Any:
+        """The value for this thread."""
+        return self._state.value
+
+    def __bool__(self) -> bool:
+        raise TypeError(f"{self.name} is an option, not a value; read `.value` or config.{self.name}")
+
+    def __repr__(self) -> str:
+        return f"<option {self.name} = {self.value!r}>"
+
+    def __call__(self, new_val: Any = _ABSENT) -> Override:
+        """A context manager under which this thread sees another value.
+
+        Args:
+          new_val: the value; an option that is True or False may leave it out to switch it on.
+        Raises: ValueError where the option does not accept the value.
+        """
+        if new_val is _ABSENT:
+            if not isinstance(self.default, bool):
+                raise TypeError(f"{self.name}: a value is needed, for instance {self.default!r}")
+            new_val = True
+        return Override(self, self._parse(self.name, new_val))
+
+    def get(self) -> Any:
+        """The value for this thread."""
+        return self._state.value
+
+    def set(self, value: Any) -> None:
+        """Set the global value; ValueError where the option does not accept it."""
+        value = self._parse(self.name, value)
+        self._state.set_global(value)
+        if self._on_local is not None:
+            self._on_local(value, False)
+        for watcher in self._watchers:
+            watcher(value)
+
+    def watch(self, watcher: Callable[[Any], None]) -> None:
+        """Have `watcher(value)` called now and whenever the global value is set."""
+        self._watchers.append(watcher)
+        watcher(self._state.get_global())
+
+    def _swap(self, value: Any) -> Any:
+        before = self._state.swap_local(value)
+        if self._on_local is not None:
+            self._on_local(self._state.value, True)
+        return before
+
+
+class Override(contextlib.ContextDecorator):
+    """Sets an option for this thread while it is entered; may be entered again and nested."""
+
+    def __init__(self, option: Option, value: Any) -> None:
+        self.option, self.new_value = option, value
+        self._before: list[Any] = []
+
+    def _recreate_cm(self) -> Override:  # each call of a decorated function enters its own
+        return Override(self.option, self.new_value)
+
+    def __enter__(self) -> None:
+        self._before.append(self.option._swap(self.new_value))
+
+    def __exit__(self, *exc: object) -> None:
+        self.option._swap(self._before.pop())
+
+
+# ---- what options accept
+
+
+def _bool(name: str, value: Any) -> bool:
+    if isinstance(value, str):
+        low = value.strip().lower()
+        if low in ("1", "true", "t", "yes", "y", "on"):
+            return True
+        if low in ("0", "false", "f", "no", "n", "off", ""):
+            return False
+        raise ValueError(f"{name}: true or false is wanted, got {value!r}")
+    return bool(value)
+
+
+def _int(name: str, value: Any) -> int:
+    try:
+        return int(value)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name}: an integer is wanted, got {value!r}") from None
+
+
+def _float(name: str, value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name}: a number is wanted, got {value!r}") from None
+
+
+def _any(name: str, value: Any) -> Any:
+    return value
+
+
+def _text(name: str, value: Any) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    raise ValueError(f"{name}: text is wanted, got {value!r}")
+
+
+def _one_of(*accepted: Any) -> Parse:
+    def parse(name: str, value: Any) -> Any:
+        value = value.value if isinstance(value, enum.Enum) else value
+        if value not in accepted:
+            raise ValueError(f"{name}: one of {list(accepted)} is wanted, got {value!r}")
+        return value
+
+    return parse
+
+
+def _device(name: str, value: Any) -> Any:
+    if value is None or isinstance(value, str | Device):
+        return value or None
+    raise ValueError(f"{name}: a device or the name of a platform is wanted, got {value!r}")
+
+
+def _precision(name: str, value: Any) -> str | None:
+    if value is None or isinstance(value, str):
+        return _one_of(None, *MATMUL_PRECISIONS)(name, value)
+    return _precision(name, str(getattr(value, "name", value)).lower())
+
+
+MATMUL_PRECISIONS = (
+    "default", "high", "highest", "bfloat16", "tensorfloat32", "float32",
+    "ANY_F8_ANY_F8_F32", "ANY_F8_ANY_F8_F32_FAST_ACCUM", "ANY_F8_ANY_F8_ANY",
+    "ANY_F8_ANY_F8_ANY_FAST_ACCUM", "F16_F16_F16", "F16_F16_F32", "BF16_BF16_BF16",
+    "BF16_BF16_F32", "BF16_BF16_F32_X3", "BF16_BF16_F32_X6", "BF16_BF16_F32_X9", "TF32_TF32_F32",
+    "TF32_TF32_F32_X3", "F32_F32_F32", "F64_F64_F64",
+)  # fmt: skip
+PRNG_IMPLS = ("threefry2x32", "rbg", "unsafe_rbg")
+GUARD_LEVELS = (None, "allow", "log", "disallow", "log_explicit", "disallow_explicit")
+
+# ---- the options
+
+_OPTIONS: dict[str, Option] = {}
+
+
+def _environment(name: str, default: Any, parse: Parse) -> Any:
+    bare = name.removeprefix("jax_").upper()
+    for variable in (f"XFRONT_{bare}", f"JAX_{bare}"):
+        text = os.environ.get(variable)
+        if text is not None:
+            try:
+                return parse(name, text)
+            except ValueError as error:
+                raise ValueError(f"environment variable {variable}: {error}") from None
+    return default
+
+
+def _option(
+    name: str, default: Any, doc: str, parse: Parse | None = None, state: Any = None, key: bool = False
+) -> Option:
+    if parse is None:
+        kinds = {bool: _bool, int: _int, float: _float}
+        parse = kinds.get(type(default), _text)
+    start = _environment(name, default, parse)
+    if state is None:
+        state = make_state(name, start, jit_key=key)
+    else:
+        state.set_global(start)
+    made = _OPTIONS[name] = Option(name, default, parse, state, doc)
+    return made
+
+
+enable_x64 = _option(
+    "jax_enable_x64", False, "Offer 64-bit dtypes, and make them the default ones.", state=x64_state
+)
+_disable_jit = _option(
+    "jax_disable_jit", False, "Run functions under jit operation by operation.",
+    state=disable_jit_state,
+)  # fmt: skip
+debug_nans = _option(
+    "jax_debug_nans", False, "Raise where an operation gives NaN, naming it.", key=True
+)
+debug_infs = _option(
+    "jax_debug_infs", False, "Raise where an operation gives an infinity, naming it.", key=True
+)
+default_matmul_precision = _option(
+    "jax_default_matmul_precision", None, "Precision of products and convolutions of 32-bit floats "
+    "that name none: from `default` (fastest) to `highest`.", _precision, key=True,
+)  # fmt: skip
+numpy_rank_promotion = _option(
+    "jax_numpy_rank_promotion", "allow", "Whether operands of different rank are broadcast: "
+    "`allow`, `warn` or `raise`.", _one_of("allow", "warn", "raise"), key=True,
+)  # fmt: skip
+numpy_dtype_promotion = _option(
+    "jax_numpy_dtype_promotion", "standard", "Whether operands of different dtype are promoted: "
+    "`standard`, or `strict` (only Python scalars adapt).",
+    _one_of("standard", "strict"), promotion.mode_state,
+)  # fmt: skip
+default_device = _option(
+    "jax_default_device", None, "Where new arrays go: a device, or the name of a platform.",
+    _device, default_device_state,
+)  # fmt: skip
+default_prng_impl = _option(
+    "jax_default_prng_impl", "threefry2x32", "Generator of keys that name none.",
+    _one_of(*PRNG_IMPLS), key=True,
+)  # fmt: skip
+threefry_partitionable = _option(
+    "jax_threefry_partitionable", True, "Random bits that do not depend on sharding.", key=True
+)
+enable_custom_prng = _option(
+    "jax_enable_custom_prng", False, "Have `random.PRNGKey` give typed keys.", key=True
+)
+random_seed_offset = _option(
+    "jax_random_seed_offset", 0, "Added to every seed.", key=True
+)
+softmax_custom_jvp = _option(
+    "jax_softmax_custom_jvp", True, "Use softmax's own derivative rule.", key=False
+)
+legacy_prng_key = _option(
+    "jax_legacy_prng_key", "allow", "What raw keys given to `random` do: `allow`, `warn`, `error`.",
+    _one_of("allow", "warn", "error"),
+)  # fmt: skip
+check_tracer_leaks = _option(
+    "jax_check_tracer_leaks", False, "Look for tracers that outlive their trace.", key=True
+)
+debug_key_reuse = _option(
+    "jax_debug_key_reuse", False, "Raise where a key is consumed twice.", key=True
+)
+enable_checks = _option("jax_enable_checks", False, "Verify the IR after every pass.")
+log_compiles = _option("jax_log_compiles", False, "Log every compilation.")
+explain_cache_misses = _option(
+    "jax_explain_cache_misses", False, "Log why a function was traced again."
+)
+no_tracing = _option("jax_no_tracing", False, "Raise where a function would be traced.")
+no_execution = _option("jax_no_execution", False, "Raise where a program would run.")
+thread_guard = _option("jax_thread_guard", False, "Let one thread at a time use the devices.")
+allow_f16_reductions = _option(
+    "jax_allow_f16_reductions", True, "Let 16-bit floats be summed in 16 bits.", key=False
+)
+array_garbage_collection_guard = _option(
+    "jax_array_garbage_collection_guard", None, "What the collection of an array by the cyclic "
+    "collector does: `allow`, `log`, `fatal`.", _one_of(None, "allow", "log", "fatal"),
+)  # fmt: skip
+_DIRECTIONS = ("host_to_device", "device_to_device", "device_to_host")
+
+
+def _guard(direction: str) -> Option:
+    made = _option(
+        f"jax_transfer_guard_{direction}", None, "What a transfer in this direction does: `allow`, "
+        "`log`, `disallow`, and for explicit ones too `log_explicit`, `disallow_explicit`.",
+        _one_of(*GUARD_LEVELS),
+    )  # fmt: skip
+    made._on_local = lambda value, local: set_transfer_guard(direction, value, local)
+    if made.value is not None:
+        set_transfer_guard(direction, made.value, False)
+    return made
+
+
+transfer_guard_host_to_device, transfer_guard_device_to_device, transfer_guard_device_to_host = (
+    _guard(direction) for direction in _DIRECTIONS
+)
+
+# Options that are read by other parts (`config.value_of(name)`, or `option(name).watch`), or that
+# are accepted because programs set them.
+for _name, _default in {
+    "jax_platforms": None,
+    "jax_platform_name": "",
+    "jax_num_cpu_devices": -1,
+    "jax_cpu_enable_async_dispatch": True,
+    "jax_cpu_collectives_implementation": "gloo",
+    "jax_cuda_visible_devices": "all",
+    "jax_rocm_visible_devices": "all",
+    "jax_pjrt_client_create_options": None,
+    "jax_enable_compilation_cache": True,
+    "jax_compilation_cache_dir": None,
+    "jax_compilation_cache_max_size": -1,
+    "jax_compilation_cache_check_contents": False,
+    "jax_compilation_cache_expect_pgle": False,
+    "jax_compilation_cache_include_metadata_in_key": False,
+    "jax_persistent_cache_min_compile_time_secs": 1.0,
+    "jax_persistent_cache_min_entry_size_bytes": 0,
+    "jax_persistent_cache_enable_xla_caches": "xla_gpu_per_fusion_autotune_cache_dir",
+    "jax_raise_persistent_cache_errors": False,
+    "jax_traceback_filtering": "auto",
+    "jax_tracer_error_num_traceback_frames": 5,
+    "jax_include_full_tracebacks_in_locations": True,
+    "jax_traceback_in_locations_limit": 100,
+    "jax_hlo_source_file_canonicalization_regex": None,
+    "jax_dump_ir_to": "",
+    "jax_dump_ir_modes": "stablehlo",
+    "jax_debug_log_modules": "",
+    "jax_logging_level": "NOTSET",
+    "jax_optimization_level": "UNKNOWN",
+    "jax_exec_time_optimization_effort": 0.0,
+    "jax_memory_fitting_effort": 0.0,
+    "jax_memory_fitting_level": "O2",
+    "jax_disable_most_optimizations": False,
+    "jax_use_shardy_partitioner": True,
+    "jax_captured_constants_warn_bytes": 2_000_000_000,
+    "jax_captured_constants_report_frames": 0,
+    "jax_check_static_indices": False,
+    "jax_debug_leaked_clients_on_clear_backends": False,
+    "jax_distributed_debug": False,
+    "jax_enable_pgle": False,
+    "jax_pgle_profiling_runs": 3,
+    "jax_pgle_aggregation_percentile": 90,
+    "jax_enable_preemption_service": True,
+    "jax_enable_recoverability": False,
+    "jax_export_calling_convention_version": 10,
+    "jax_export_ignore_forward_compatibility": False,
+    "jax_high_dynamic_range_gumbel": False,
+    "jax_mutable_array_checks": True,
+    "jax_pprint_use_color": True,
+    "jax_remove_size_one_mesh_axis_from_type": False,
+    "jax_disallow_mesh_context_manager": False,
+    "jax_share_binary_between_hosts": False,
+    "jax_share_binary_between_hosts_timeout_ms": 1_200_000,
+    "jax_use_direct_linearize": True,
+    "jax_use_magma": "auto",
+    "jax_xla_profile_version": 0,
+    "jax_xla_backend": "",
+    "jax_backend_target": "",
+    "jax_auto_pcast": True,
+    "jax_bcoo_cusparse_lowering": False,
+    "jax_custom_vjp_disable_shape_check": False,
+    "jax_default_dtype_bits": "64",
+    "jax_pallas_use_mosaic_gpu": True,
+    "jax_explicit_x64_dtypes": "warn",
+    "jax_error_checking_behavior_nan": "ignore",
+    "jax_error_checking_behavior_divide": "ignore",
+    "jax_error_checking_behavior_oob": "ignore",
+}.items():
+    _option(_name, _default, "", _any if _default is None else None)
+remove_size_one_mesh_axis_from_type = _OPTIONS["jax_remove_size_one_mesh_axis_from_type"]
+auto_pcast = _OPTIONS["jax_auto_pcast"]
+
+
+def option(name: str) -> Option:
+    """The option of a name, spelled `jax_enable_x64`, `xfront_enable_x64` or `enable_x64`.
+    AttributeError where there is none."""
+    found = _OPTIONS.get(name) or _OPTIONS.get(f"jax_{name.removeprefix('xfront_')}")
+    if found is None:
+        raise AttributeError(f"there is no option {name!r}{_near(name)}")
+    return found
+
+
+def _near(name: str) -> str:
+    import difflib
+
+    close = difflib.get_close_matches(name, _OPTIONS, 1)
+    return f"; did you mean {close[0]!r}?" if close else ""
+
+
+class ConfigNamespace:
+    """`config`: the options as attributes (`config.jax_enable_x64`), `update` and `read`."""
+
+    __slots__ = ()
+
+    def update(self, name: str, value: Any) -> None:
+        """Set an option for the whole process.
+
+        Raises: AttributeError where there is no such option; ValueError where it does not accept
+          the value.
+        """
+        if name == "jax_transfer_guard":
+            level = _one_of(*GUARD_LEVELS)(name, value)
+            for direction in _DIRECTIONS:
+                option(f"jax_transfer_guard_{direction}").set(level)
+            return
+        option(name).set(value)
+
+    def read(self, name: str) -> Any:
+        """The value of an option for this thread; AttributeError where there is none."""
+        return option(name).value
+
+    def __getattr__(self, name: str) -> Any:
+        found = _OPTIONS.get(name) or (
+            _OPTIONS.get(f"jax_{name[7:]}") if name.startswith("xfront_") else None
+        )
+        if found is None:
+            raise AttributeError(f"config has no option {name!r}")
+        return found.value
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self.update(name, value)
+
+    def __dir__(self) -> list[str]:
+        return [*_OPTIONS, "update", "read", "values", "x64_enabled"]
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """Every option with its value for this thread."""
+        return {name: found.value for name, found in _OPTIONS.items()}
+
+    @property
+    def x64_enabled(self) -> bool:
+        """Whether 64-bit dtypes are on for this thread."""
+        return x64_state.value
+
+
+config = ConfigNamespace()
+
+
+def disable_jit(disable: bool = True) -> Override:
+    """A context manager under which functions under jit run operation by operation, so that
+    Python's debugger and prints see values."""
+    return _disable_jit(disable)
+
+
+def checking_leaks() -> Override:
+    """A context manager that looks for tracers that outlive their trace."""
+    return check_tracer_leaks(True)
+
+
+@contextlib.contextmanager
+def transfer_guard(new_val: str) -> Iterator[None]:
+    """A context manager that guards transfers in all directions: see
+    `transfer_guard_host_to_device`."""
+    with contextlib.ExitStack() as stack:
+        for direction in _DIRECTIONS:
+            stack.enter_context(option(f"jax_transfer_guard_{direction}")(new_val))
+        yield
+
+
+def trace_key() -> tuple:
+    """What tracing reads of the configuration, for the keys of caches kept in Python."""
+    from .arrays.binding import trace_context
+
+    return trace_context()
+

@@ -1,0 +1,125 @@
+"""The errors that users catch: names and base classes of `jax.errors`, messages of our own.
+
+Each class takes a plain message; the code that raises writes it (what happened, where, what to
+write instead). Where a tracer is handed over instead of a message, its text is described.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .arrays.binding import JaxRuntimeError
+
+
+def _described(what: Any, sentence: str) -> str:
+    """A message: the one given, or `sentence` about the tracer given."""
+    return what if isinstance(what, str) else f"{sentence}: {what!r}"
+
+
+class JAXTypeError(TypeError):
+    """A value of the wrong kind; base of the errors about tracers."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+
+
+class JAXIndexError(IndexError):
+    """An index of the wrong kind."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+
+
+class ConcretizationTypeError(JAXTypeError):
+    """A traced value was used where Python needs a known one.
+
+    Inside `jit`, `vmap` and the like an array stands for values to come. What Python must know
+    while tracing (a shape, an axis, a branch) has to come from static arguments
+    (`jit(f, static_argnums=…)`) or from shapes.
+    """
+
+    def __init__(self, tracer: Any, context: str = "") -> None:
+        message = _described(tracer, "a traced value was used where a known one is needed")
+        super().__init__(f"{message} {context}" if context else message)
+
+
+class NonConcreteBooleanIndexError(JAXIndexError):
+    """A traced boolean mask was used as an index, so that the result's shape is not known.
+
+    Write `where(mask, x, fill)`, or give the shape: `nonzero(mask, size=n)`.
+    """
+
+    def __init__(self, tracer: Any) -> None:
+        super().__init__(_described(tracer, "a boolean index must be known while tracing, got"))
+
+
+class TracerArrayConversionError(JAXTypeError):
+    """A traced value was handed to NumPy.
+
+    Use `xfront.numpy` in place of `numpy` there, or `pure_callback` to run NumPy when the program
+    runs.
+    """
+
+    def __init__(self, tracer: Any) -> None:
+        super().__init__(_described(tracer, "a traced value cannot become a NumPy array"))
+
+
+class TracerIntegerConversionError(JAXTypeError):
+    """A traced value was used as a Python integer, for instance to index a list or as a shape.
+
+    Make the argument static, or index an array instead of a list.
+    """
+
+    def __init__(self, tracer: Any) -> None:
+        super().__init__(_described(tracer, "a traced value cannot become a Python integer"))
+
+
+class TracerBoolConversionError(ConcretizationTypeError):
+    """Python asked a traced value whether it is true, for instance in `if` or `while`.
+
+    Write `where`, `lax.cond` or `lax.while_loop`, or make the argument static.
+    """
+
+    def __init__(self, tracer: Any) -> None:
+        JAXTypeError.__init__(
+            self, _described(tracer, "Python cannot branch on a traced value, whether it is true")
+        )
+
+
+class UnexpectedTracerError(JAXTypeError):
+    """A traced value was used after its trace had ended: it leaked through a global, an attribute
+    or a generator. Return it from the traced function instead."""
+
+    def __init__(self, msg: str) -> None:
+        super().__init__(msg)
+
+
+class KeyReuseError(JAXTypeError):
+    """A random key was consumed twice; split it with `random.split` first."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+
+
+class JaxprTypeError(TypeError):
+    """A program of the IR is not well typed."""
+
+
+class InconclusiveDimensionOperation(Exception):
+    """A question about symbolic dimensions that their constraints do not answer."""
+
+
+__all__ = [
+    "ConcretizationTypeError",
+    "InconclusiveDimensionOperation",
+    "JAXIndexError",
+    "JAXTypeError",
+    "JaxRuntimeError",
+    "JaxprTypeError",
+    "KeyReuseError",
+    "NonConcreteBooleanIndexError",
+    "TracerArrayConversionError",
+    "TracerBoolConversionError",
+    "TracerIntegerConversionError",
+    "UnexpectedTracerError",
+]
