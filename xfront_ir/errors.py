@@ -36,5 +36,7 @@ class ParseError(IRError, ValueError):
     def __init__(self, message: str, line: int = 0, column: int = 0, source: str = "") -> None:
         self.message, self.line, self.column, self.source = message, line, column, source
         where = f"line {line}, column {column}: " if line else ""
-        caret = f"\n  {source}\n  {' ' * (column - 1)}^" if source else ""
+        start = max(0, column - 80) if len(source) > 160 else 0         # a window on a long line
+        shown = source[start:start + 160]
+        caret = f"\n  {shown}\n  {' ' * (column - 1 - start)}^" if source else ""
         super().__init__(f"{where}{message}{caret}")
