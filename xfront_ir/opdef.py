@@ -244,7 +244,8 @@ def lookup(name: str) -> OpDef:
 def define(name: str, *, infer: Infer, attrs: Mapping[str, AttrKind] | None = None,
            jvp: Any = None, transpose: Any = None, batch: Any = None, split: Any = None,
            effects: Any = None, cost: Any = None, operands: int | None = None,
-           single: bool = True, own_primal: bool = False, mentions_axis: Any = None) -> OpDef:
+           single: bool = True, own_primal: bool = False, mentions_axis: Any = None,
+           family: str | None = None) -> OpDef:
     """Define an op and enter it in the registry.
 
     Args:
@@ -259,6 +260,7 @@ def define(name: str, *, infer: Infer, attrs: Mapping[str, AttrKind] | None = No
       single: whether the op has exactly one result; `emit` then returns it bare.
       own_primal: whether `jvp` emits the primal itself (ops with bodies, custom rules).
       mentions_axis: function of the attributes giving the named axes the op reads (collectives).
+      family: module where the op is defined, where that is not the module of `infer`.
     Raises: IRValueError where the name is taken.
     """
     if name in REGISTRY:
@@ -271,7 +273,8 @@ def define(name: str, *, infer: Infer, attrs: Mapping[str, AttrKind] | None = No
     made.body_attrs = tuple(key for key, kind in made.attrs.items()
                             if kind.text in ("function", "functions", "body"))
     made.has_bodies = bool(made.body_attrs)
-    made.family = getattr(infer, "__module__", "?").replace(".", "/") + ".py"
+    module = family or getattr(infer, "__module__", "?")
+    made.family = module.replace(".", "/") + ".py"
     made.memo = {}
     REGISTRY[name] = made
     return made

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+from keyword import iskeyword
 from typing import TYPE_CHECKING, Any
 
 from ..literal import literal
 from ..opdef import REGISTRY, OpDef
-from . import elementwise, shape
+from . import (
+    bits,
+    compare,
+    convert,
+    elementwise,
+    shape,
+)
 
 if TYPE_CHECKING:
     def __getattr__(name: str) -> OpDef: ...
 
-__all__ = ["REGISTRY", "elementwise", "literal", "shape"]
+__all__ = ["REGISTRY", "literal"]
 
 
 def _collect() -> dict[str, Any]:
-    return {name: definition for name, definition in REGISTRY.items()}
+    """Ops under their names; those that Python reserves with an underscore: `ops.and_`."""
+    return {f"{name}_" if iskeyword(name) else name: op for name, op in REGISTRY.items()}
 
 
 globals().update(_collect())

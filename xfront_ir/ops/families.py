@@ -5,6 +5,7 @@ A rule builds ops through `b` and computes no numbers; the type rule refuses, th
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -44,6 +45,27 @@ def batch_elementwise(b: Any, op: Op, operands: Sequence[Value], positions: Sequ
     return (results,) if op.definition.single else results, (to,) * len(op.results)
 
 
+def batch_scalar_operands(b: Any, op: Op, operands: Sequence[Value],
+                          positions: Sequence[int | None], axis: Any) -> Any:
+    """As `batch_elementwise`, for ops some of whose operands may be scalars beside arrays.
+
+    A scalar that has a batch of its own is broadcast to the result's shape.
+    """
+    rank, size = op.results[0].type.ndim, axis[1]
+    whole = [v.type.ndim == rank for v in op.operands]
+    to = next((p for p, w in zip(positions, whole, strict=True) if w and p is not None), 0)
+    shape = list(op.results[0].type.shape)
+    shape.insert(to, size)
+    made = []
+    for v, p, w in zip(operands, positions, whole, strict=True):
+        if w:
+            v = move_batch(b, v, p, to, size)
+        elif p is not None:
+            v = b.emit(broadcast_in_dim, v, shape=tuple(shape), dims=(to,))
+        made.append(v)
+    return (b.emit(op.definition, *made, **op.attrs),), (to,)
+
+
 # --- type rules ---------------------------------------------------------------------------
 
 def same(name: str, allowed: Callable[[Any], bool], wanted: str,
@@ -63,6 +85,11 @@ def same(name: str, allowed: Callable[[Any], bool], wanted: str,
         return (first if result is None else first.with_dtype(result(first.dtype)),)
 
     return infer
+
+
+def is_complex(dtype: Any) -> bool:
+    """Complex numbers."""
+    return dtype.is_complex
 
 
 def is_numeric(dtype: Any) -> bool:
@@ -126,6 +153,11 @@ def partials_jvp(*partials: Partial | None) -> Callable[..., tuple[Value | None]
     return jvp
 
 
+def lit(b: Any, like: Value, value: Any) -> Value:
+    """The scalar `value` in every element of an array like `like`."""
+    return b.full(like.type, value)
+
+
 def scaled(coefficient: Callable[..., Value]) -> Partial:
     """The partial that multiplies the tangent by `coefficient(b, op)`."""
     def partial(b: Any, t: Value, op: Op) -> Value:
@@ -139,14 +171,18 @@ def scaled(coefficient: Callable[..., Value]) -> Partial:
 def elementwise(name: str, *partials: Partial | None, allowed: Callable[[Any], bool], wanted: str,
                 result: Callable[[Any], Any] | None = None, operands: int | None = None,
                 jvp: Any = None, transpose: Any = None, attrs: Any = None,
-                cost: Any = None) -> OpDef:
+                cost: Any = None, family: str | None = None) -> OpDef:
     """Define an elementwise op from its partials (none given and no `jvp`: zero derivative)."""
     count = operands if operands is not None else max(1, len(partials))
     rule = jvp if jvp is not None else partials_jvp(*partials) if any(partials) else ZERO
-    infer = same(name, allowed, wanted, result)
-    made = define(name, infer=infer, attrs=attrs, operands=count, jvp=rule, transpose=transpose,
-                  batch=batch_elementwise, cost=cost)
-    return made
+    return define(name, infer=same(name, allowed, wanted, result), attrs=attrs, operands=count,
+                  jvp=rule, transpose=transpose, batch=batch_elementwise, cost=cost,
+                  family=family or defining_module())
+
+
+def defining_module(depth: int = 2) -> str:
+    """The module that called the rule maker, for errors that say where an op is defined."""
+    return sys._getframe(depth).f_globals["__name__"]
 
 
 def transpose_bilinear(left: Callable[..., Value], right: Callable[..., Value]

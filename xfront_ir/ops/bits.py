@@ -1,0 +1,52 @@
+"""Elementwise ops on bits: logic, shifts, counts, neighbours and precision of floats.
+
+Sources: StableHLO spec, sections of the same names; CHLO for `next_after` and `mulhi`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..errors import IRTypeError
+from ..opdef import INT, LINEAR_OP, NONE, define
+from .families import batch_elementwise, elementwise, is_float, is_integer, is_logical
+
+
+def _logical(name: str, operands: int = 2) -> Any:
+    return elementwise(name, operands=operands, allowed=is_logical, wanted="integer or bool",
+                       family=__name__)
+
+
+def _integer(name: str, operands: int) -> Any:
+    return elementwise(name, operands=operands, allowed=is_integer, wanted="integer",
+                       family=__name__)
+
+
+and_ = _logical("and")
+or_ = _logical("or")
+xor = _logical("xor")
+not_ = _logical("not", 1)
+
+shift_left = _integer("shift_left", 2)             # by the width or more: 0
+shift_right_arithmetic = _integer("shift_right_arithmetic", 2)     # by the width or more: the sign
+shift_right_logical = _integer("shift_right_logical", 2)           # by the width or more: 0
+popcnt = _integer("popcnt", 1)
+clz = _integer("clz", 1)
+mulhi = _integer("mulhi", 2)                       # upper half of the product of twice the width
+
+nextafter = elementwise("nextafter", allowed=is_float, wanted="float", operands=2, jvp=NONE)
+
+
+def _infer_reduce_precision(types: Any, attrs: Any) -> Any:
+    if not types[0].dtype.is_float:
+        raise IRTypeError(f"reduce_precision: takes float operands, got {types[0]}")
+    if attrs["exponent_bits"] < 1 or attrs["mantissa_bits"] < 0:
+        raise IRTypeError(f"reduce_precision: needs an exponent bit, got {attrs['exponent_bits']} "
+                          f"and {attrs['mantissa_bits']} of mantissa")
+    return types
+
+
+reduce_precision = define(
+    "reduce_precision", infer=_infer_reduce_precision, operands=1, jvp=LINEAR_OP,
+    attrs={"exponent_bits": INT, "mantissa_bits": INT}, batch=batch_elementwise,
+    transpose=lambda b, op, cts, known: (b.emit(reduce_precision, cts[0], **op.attrs),))

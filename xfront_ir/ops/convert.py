@@ -1,0 +1,105 @@
+"""Ops that change the element type or nothing at all: convert, bitcast, copy, barriers.
+
+Sources: StableHLO spec, `convert`, `bitcast_convert`, `optimization_barrier`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..errors import IRTypeError
+from ..opdef import DTYPE, LINEAR, LINEAR_OP, ZERO, define
+from ..types import tensor
+from .families import batch_elementwise, move_batch
+
+# --- convert ------------------------------------------------------------------------------
+
+
+def _infer_convert(types: Any, attrs: Any) -> Any:
+    (x,), dtype = types, attrs["dtype"]
+    if x.dtype.is_key or dtype.is_key:
+        raise IRTypeError(f"convert: keys are no numbers, got {x} to {dtype}")
+    return (x.with_dtype(dtype),)
+
+
+def _jvp_convert(b: Any, op: Any, tangents: Any) -> Any:
+    (t,), dtype = tangents, op.attrs["dtype"]
+    return (b.emit(convert, t, dtype=dtype) if dtype.is_inexact else None,)
+
+
+def _transpose_convert(b: Any, op: Any, cotangents: Any, known: Any) -> Any:
+    return (b.emit(convert, cotangents[0], dtype=op.operands[0].type.dtype),)
+
+
+convert = define("convert", attrs={"dtype": DTYPE}, infer=_infer_convert, operands=1,
+                 jvp=_jvp_convert, transpose=_transpose_convert, batch=batch_elementwise)
+"""Elements as another dtype. Complex to real keeps the real part; to bool is `!= 0`; float to
+integer truncates and saturates, NaN gives 0."""
+
+
+# --- bitcast ------------------------------------------------------------------------------
+
+def _infer_bitcast(types: Any, attrs: Any) -> Any:
+    (x,), dtype = types, attrs["dtype"]
+    if dtype is x.dtype:
+        return types
+    for d in (x.dtype, dtype):
+        if not (d.is_integer or d.is_float):
+            raise IRTypeError(f"bitcast: takes and gives integers and floats, got {x} to {dtype}")
+    if x.dtype.bits == dtype.bits:
+        return (x.with_dtype(dtype),)
+    if x.dtype.bits > dtype.bits:
+        return (tensor((*x.shape, x.dtype.bits // dtype.bits), dtype),)
+    ratio = dtype.bits // x.dtype.bits
+    if not x.shape or x.shape[-1] != ratio:
+        raise IRTypeError(f"bitcast: {ratio} elements of {x.dtype} make one {dtype}; the last "
+                          f"dimension of {x} must be {ratio}")
+    return (tensor(x.shape[:-1], dtype),)
+
+
+def _batch_bitcast(b: Any, op: Any, operands: Any, positions: Any, axis: Any) -> Any:
+    (x,), (p,) = operands, positions
+    x = move_batch(b, x, p, 0, axis[1])         # the batch must not be the last dimension
+    return (b.emit(bitcast, x, **op.attrs),), (0,)
+
+
+bitcast = define("bitcast", attrs={"dtype": DTYPE}, infer=_infer_bitcast, operands=1, jvp=ZERO,
+                 batch=_batch_bitcast)
+"""The same bits read as another dtype. A narrower dtype adds a last dimension, a wider one takes
+the last dimension away; the least significant part comes first."""
+
+
+# --- copy and barriers --------------------------------------------------------------------
+
+copy = define("copy", infer=lambda types, attrs: types, operands=1, jvp=LINEAR_OP,
+              transpose=lambda b, op, cts, known: (b.emit(copy, cts[0]),),
+              batch=batch_elementwise)
+
+
+def _infer_barrier(types: Any, attrs: Any) -> Any:
+    if not types:
+        raise IRTypeError("optimization_barrier: takes one operand or more")
+    return types
+
+
+def _barrier(b: Any, values: Any) -> list[Any]:
+    """A barrier on those of `values` that are there."""
+    there = [v for v in values if v is not None]
+    made = iter(b.emit(optimization_barrier, *there) if there else ())
+    return [None if v is None else next(made) for v in values]
+
+
+def _transpose_barrier(b: Any, op: Any, cotangents: Any, known: Any) -> Any:
+    wanted = [ct if k is LINEAR else None for ct, k in zip(cotangents, known, strict=True)]
+    return tuple(_barrier(b, wanted))
+
+
+def _batch_barrier(b: Any, op: Any, operands: Any, positions: Any, axis: Any) -> Any:
+    return b.emit(optimization_barrier, *operands), tuple(positions)
+
+
+optimization_barrier = define(
+    "optimization_barrier", infer=_infer_barrier, single=False,
+    jvp=lambda b, op, tangents: tuple(_barrier(b, tangents)), transpose=_transpose_barrier,
+    batch=_batch_barrier)
+"""Its operands, all of them computed before any of its results is used."""
