@@ -1,6 +1,6 @@
-"""Ops that rearrange elements without looking at them: broadcast_in_dim, reshape, transpose, ...
+"""Ops of shape alone: broadcast_in_dim, reshape, transpose, reverse, which are linear, and iota.
 
-Sources: StableHLO spec, sections of the same names. Every one of them is linear.
+Sources: StableHLO spec, sections of the same names.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ import math
 from typing import Any
 
 from ..errors import IRTypeError
-from ..opdef import AXES, LINEAR_OP, SHAPE, define, lookup
+from ..opdef import AXES, DTYPE, INT, LINEAR_OP, SHAPE, ZERO, define, lookup
+from ..types import tensor
 
 # --- broadcast_in_dim ---------------------------------------------------------------------
 
@@ -128,3 +129,18 @@ def _batch_reverse(b: Any, op: Any, operands: Any, positions: Any, axis: Any) ->
 
 reverse = define("reverse", attrs={"axes": AXES}, operands=1, infer=_infer_reverse, jvp=LINEAR_OP,
                  transpose=_transpose_reverse, batch=_batch_reverse)
+
+
+# --- iota ---------------------------------------------------------------------------------
+
+def _infer_iota(types: Any, attrs: Any) -> Any:
+    dtype, shape, dimension = attrs["dtype"], attrs["shape"], attrs["dimension"]
+    if not 0 <= dimension < len(shape):
+        raise IRTypeError(f"iota: dimension must be in [0, {len(shape)}), got {dimension}")
+    if not dtype.is_numeric:
+        raise IRTypeError(f"iota: counts in numeric dtypes, got {dtype}")
+    return (tensor(shape, dtype),)
+
+
+iota = define("iota", attrs={"dtype": DTYPE, "shape": SHAPE, "dimension": INT}, operands=0,
+              infer=_infer_iota, jvp=ZERO)

@@ -1,0 +1,124 @@
+"""Lowering of gather and the scatters.
+
+StableHLO's gather clamps and its scatter leaves out what does not fit; `fill` of a gather and
+`clip` of a scatter are made here of the indices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from lowering.context import RuleContext, rule
+from xfront_ir import ops
+from xfront_ir.core import Op
+from xfront_ir.dtypes import bool_, u32
+from xfront_ir.ops.gathering import default_fill
+from xfront_ir.types import BOOL, TensorType, scalar, tensor
+
+from .shape import word_axes
+
+_WORD = scalar(u32)
+
+
+def _numbers(kind: str, index_vector_dim: int, **dims: tuple[int, ...]) -> str:
+    listed = ", ".join(f"{name} = [{', '.join(map(str, of))}]" for name, of in dims.items() if of)
+    return f"#stablehlo.{kind}<{f'{listed}, ' if listed else ''}" \
+           f"index_vector_dim = {index_vector_dim}>"
+
+
+def _clamped(ctx: RuleContext, indices: Any, type: TensorType, limits: tuple[int, ...]) -> Any:
+    """Index vectors moved into [0, limits]; scalars bound them where all limits are equal."""
+    widest = 2 ** (type.dtype.bits - (not type.dtype.is_unsigned)) - 1
+    bounds = [min(limit, widest) for limit in limits]
+    one = scalar(type.dtype)
+    if len(set(bounds)) == 1:
+        low, high = ctx.constant(0, one), ctx.constant(bounds[0], one)
+    else:
+        low = ctx.constant(0, type)
+        high = ctx.create("stablehlo.broadcast_in_dim",
+                          [ctx.constant(bounds, tensor((len(bounds),), type.dtype))], [type],
+                          broadcast_dimensions=ctx.int_array((type.ndim - 1,)))
+    return ctx.create("stablehlo.clamp", [low, indices, high], [type])
+
+
+def _inside(ctx: RuleContext, indices: Any, type: TensorType, limits: tuple[int, ...]) -> Any:
+    """For each index vector, whether it lies in [0, limits]: whether clamping leaves it alone."""
+    clamped = _clamped(ctx, indices, type, limits)
+    signed = "UNSIGNED" if type.dtype.is_unsigned else "SIGNED"
+    equal = ctx.create("stablehlo.compare", [indices, clamped], [type.with_dtype(bool_)],
+                       comparison_direction=ctx.attr("#stablehlo<comparison_direction EQ>"),
+                       compare_type=ctx.attr(f"#stablehlo<comparison_type {signed}>"))
+    of_vectors = tensor(type.shape[:-1], bool_)
+    if type.shape[-1] == 1:
+        return ctx.create("stablehlo.reshape", [equal], [of_vectors])
+    return ctx.create("stablehlo.reduce", [equal, ctx.constant(True, BOOL)], [of_vectors],
+                      regions=[_combine("stablehlo.and", BOOL)], region_args=[BOOL, BOOL],
+                      dimensions=ctx.int_array((type.ndim - 1,)))
+
+
+def _combine(name: str, type: TensorType) -> Callable[..., Any]:
+    return lambda ctx, a, c: ctx.create(name, [a, c], [type])
+
+
+@rule(ops.gather)
+def _gather(ctx: RuleContext, op: Op, x: Any, indices: Any) -> Any:
+    a, operand, of_indices = op.attrs, op.operands[0].type, op.operands[1].type
+    (result,) = op.results
+    windows = (*a["offset_dims"], *word_axes(result.type))
+    numbers = _numbers("gather", of_indices.ndim - 1, offset_dims=windows,
+                       collapsed_slice_dims=a["collapsed_slice_dims"],
+                       operand_batching_dims=a["operand_batching_dims"],
+                       start_indices_batching_dims=a["start_indices_batching_dims"],
+                       start_index_map=a["start_index_map"])
+    sizes = a["slice_sizes"]
+    made = ctx.create("stablehlo.gather", [x, indices], op.results,
+                      dimension_numbers=ctx.attr(numbers),
+                      slice_sizes=ctx.int_array((*sizes, *operand.dtype.physical)),
+                      indices_are_sorted=ctx.bool(a["indices_are_sorted"]))
+    if a["mode"] != "fill" or not a["start_index_map"] or not result.type.size:
+        return made
+    limits = tuple(operand.shape[d] - sizes[d] for d in a["start_index_map"])
+    inside = _inside(ctx, indices, of_indices, limits)
+    shape = (*result.type.shape, *operand.dtype.physical)
+    kept = tuple(d for d in range(len(shape)) if d not in windows)
+    mask = ctx.create("stablehlo.broadcast_in_dim", [inside], [tensor(shape, bool_)],
+                      broadcast_dimensions=ctx.int_array(kept))
+    fill = a["fill_value"]
+    outside = ctx.constant(default_fill(operand.dtype) if fill is None else fill, result.type)
+    return ctx.create("stablehlo.select", [mask, made, outside], op.results)
+
+
+def _scatter_with(combine: str | None) -> Callable[..., Any]:
+    def lower(ctx: RuleContext, op: Op, x: Any, indices: Any, updates: Any) -> Any:
+        a, operand, of_indices = op.attrs, op.operands[0].type, op.operands[1].type
+        of_updates, removed = op.operands[2].type, a["inserted_window_dims"]
+        batching, index_map = a["operand_batching_dims"], a["scatter_dims_to_operand_dims"]
+        if a["mode"] == "clip" and index_map:
+            by_window = iter(a["update_window_dims"])
+            sizes = [1 if d in removed or d in batching else of_updates.shape[next(by_window)]
+                     for d in range(operand.ndim)]
+            limits = tuple(operand.shape[d] - sizes[d] for d in index_map)
+            indices = _clamped(ctx, indices, of_indices, limits)
+        numbers = _numbers(
+            "scatter", of_indices.ndim - 1,
+            update_window_dims=(*a["update_window_dims"], *word_axes(of_updates)),
+            inserted_window_dims=removed, input_batching_dims=batching,
+            scatter_indices_batching_dims=a["scatter_indices_batching_dims"],
+            scatter_dims_to_operand_dims=index_map)
+        element = scalar(operand.dtype) if not operand.dtype.is_key else _WORD
+        region = (lambda ctx, old, new: new) if combine is None else _combine(combine, element)
+        return ctx.create("stablehlo.scatter", [x, indices, updates], op.results,
+                          regions=[region], region_args=[element, element],
+                          scatter_dimension_numbers=ctx.attr(numbers),
+                          indices_are_sorted=ctx.bool(a["indices_are_sorted"]),
+                          unique_indices=ctx.bool(a["unique_indices"]))
+
+    return lower
+
+
+rule(ops.scatter)(_scatter_with(None))
+rule(ops.scatter_add)(_scatter_with("stablehlo.add"))
+rule(ops.scatter_mul)(_scatter_with("stablehlo.multiply"))
+rule(ops.scatter_min)(_scatter_with("stablehlo.minimum"))
+rule(ops.scatter_max)(_scatter_with("stablehlo.maximum"))

@@ -1,0 +1,59 @@
+"""Lowering of the slices, pad and concatenate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from lowering.context import RuleContext, rule
+from xfront_ir import ops
+from xfront_ir.core import Op, Value
+from xfront_ir.dtypes import DType
+from xfront_ir.types import I32, scalar
+
+
+@rule(ops.slice)
+def _slice(ctx: RuleContext, op: Op, x: Any) -> Any:
+    words, a = op.results[0].type.dtype.physical, op.attrs
+    return ctx.create("stablehlo.slice", [x], op.results,
+                      start_indices=ctx.int_array((*a["starts"], *(0 for _ in words))),
+                      limit_indices=ctx.int_array((*a["limits"], *words)),
+                      strides=ctx.int_array((*a["strides"], *(1 for _ in words))))
+
+
+@rule(ops.pad)
+def _pad(ctx: RuleContext, op: Op, x: Any, value: Any) -> Any:
+    a = op.attrs
+    return ctx.create("stablehlo.pad", [x, value], op.results,
+                      edge_padding_low=ctx.int_array(a["low"]),
+                      edge_padding_high=ctx.int_array(a["high"]),
+                      interior_padding=ctx.int_array(a["interior"]))
+
+
+@rule(ops.concatenate)
+def _concatenate(ctx: RuleContext, op: Op, *operands: Any) -> Any:
+    return ctx.create("stablehlo.concatenate", operands, op.results,
+                      dimension=ctx.i64(op.attrs["dimension"]))
+
+
+def _with_words(ctx: RuleContext, starts: Sequence[Any], of: Sequence[Value], dtype: DType
+                ) -> Sequence[Any]:
+    """Starts, and those of a key's words: zeros."""
+    if not dtype.physical:
+        return starts
+    type = scalar(of[0].type.dtype) if of else I32
+    return [*starts, *(ctx.constant(0, type) for _ in dtype.physical)]
+
+
+@rule(ops.dynamic_slice)
+def _dynamic_slice(ctx: RuleContext, op: Op, x: Any, *starts: Any) -> Any:
+    dtype = op.results[0].type.dtype
+    starts = _with_words(ctx, starts, op.operands[1:], dtype)
+    return ctx.create("stablehlo.dynamic_slice", [x, *starts], op.results,
+                      slice_sizes=ctx.int_array((*op.attrs["sizes"], *dtype.physical)))
+
+
+@rule(ops.dynamic_update_slice)
+def _dynamic_update_slice(ctx: RuleContext, op: Op, x: Any, update: Any, *starts: Any) -> Any:
+    starts = _with_words(ctx, starts, op.operands[2:], op.results[0].type.dtype)
+    return ctx.create("stablehlo.dynamic_update_slice", [x, update, *starts], op.results)

@@ -1,0 +1,321 @@
+"""Ops that take or place blocks of an array: slice, pad, concatenate and the dynamic slices.
+
+Starts that are values are clamped so that the block fits, as in the StableHLO spec. A dynamic
+slice whose starts differ along a batch is a gather (gathering.py), with no loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .. import dtypes
+from ..core import Value
+from ..errors import IRTypeError
+from ..opdef import AXES, INT, INTS, LINEAR, LINEAR_OP, SHAPE, define, lookup
+from ..types import TensorType
+from .families import move_batch
+from .shape import broadcast_in_dim
+
+Ints = tuple[int, ...]
+
+
+def _inserted(values: Ints, at: int, value: int) -> Ints:
+    return (*values[:at], value, *values[at:])
+
+
+def or_zeros(b: Any, tangent: Value | None, type: TensorType) -> Value:
+    """The tangent, or zeros of `type` where it is None."""
+    return b.zeros(type) if tangent is None else tangent
+
+
+# --- slice --------------------------------------------------------------------------------
+
+def _infer_slice(types: Any, attrs: Any) -> Any:
+    (x,), starts, limits, strides = types, attrs["starts"], attrs["limits"], attrs["strides"]
+    fits = (len(starts) == len(limits) == len(strides) == x.ndim
+            and all(0 <= s <= l <= n for s, l, n in zip(starts, limits, x.shape))
+            and all(stride >= 1 for stride in strides))
+    if not fits:
+        raise IRTypeError(f"slice: starts {starts}, limits {limits}, strides {strides} do not "
+                          f"slice {x}: 0 <= start <= limit <= size and stride >= 1 are needed")
+    return (x.with_shape(tuple((l - s + stride - 1) // stride
+                               for s, l, stride in zip(starts, limits, strides))),)
+
+
+def _transpose_slice(b: Any, op: Any, cotangents: Any, known: Any) -> Any:
+    x, (ct,) = op.operands[0].type, cotangents
+    starts, strides = op.attrs["starts"], op.attrs["strides"]
+    high = tuple(size - start - _dilated(n, stride)
+                 for size, start, n, stride in zip(x.shape, starts, ct.type.shape, strides))
+    zero = b.literal(0, x.dtype)
+    return (b.emit(pad, ct, zero, low=starts, high=high, interior=tuple(s - 1 for s in strides)),)
+
+
+def _dilated(size: int, stride: int) -> int:
+    """What `size` elements span when `stride` apart."""
+    return (size - 1) * stride + 1 if size else 0
+
+
+def _batch_slice(b: Any, op: Any, operands: Any, positions: Any, axis: Any) -> Any:
+    (x,), (p,) = operands, positions
+    sliced = b.emit(slice, x, starts=_inserted(op.attrs["starts"], p, 0),
+                    limits=_inserted(op.attrs["limits"], p, x.type.shape[p]),
+                    strides=_inserted(op.attrs["strides"], p, 1))
+    return (sliced,), (p,)
+
+
+slice = define("slice", attrs={"starts": AXES, "limits": AXES, "strides": AXES}, operands=1,
+               infer=_infer_slice, jvp=LINEAR_OP, transpose=_transpose_slice, batch=_batch_slice)
+
+
+# --- pad ----------------------------------------------------------------------------------
+
+def _infer_pad(types: Any, attrs: Any) -> Any:
+    (x, value), low, high = types, attrs["low"], attrs["high"]
+    interior = attrs["interior"]
+    if value.dtype is not x.dtype or value.ndim or x.dtype.is_key:
+        raise IRTypeError(f"pad: the padding value must be {x.dtype}[], no key, got {value}")
+    if not len(low) == len(high) == len(interior) == x.ndim or min(interior, default=0) < 0:
+        raise IRTypeError(f"pad: low {low}, high {high}, interior {interior} do not pad {x}: one "
+                          f"of each an axis and interior >= 0 are needed")
+    shape = tuple(l + h + _dilated(n, i + 1)
+                  for n, l, h, i in zip(x.shape, low, high, interior))
+    if min(shape, default=0) < 0:
+        raise IRTypeError(f"pad: low {low}, high {high} take away more than {x} has")
+    return (x.with_shape(shape),)
+
+
+def _jvp_pad(b: Any, op: Any, tangents: Any) -> Any:
+    x, value = op.operands
+    return (b.emit(pad, or_zeros(b, tangents[0], x.type), or_zeros(b, tangents[1], value.type),
+                   **op.attrs),)
+
+
+def _transpose_pad(b: Any, op: Any, cotangents: Any, known: Any) -> Any:
+    (ct,), attrs = cotangents, op.attrs
+    x = op.operands[0].type
+    return (_unpad(b, ct, x, **attrs) if known[0] is LINEAR else None,
+            _sum_of_padding(b, ct, x, attrs) if known[1] is LINEAR else None)
+
+
+def _unpad(b: Any, ct: Value, x: TensorType, low: Ints, high: Ints, interior: Ints) -> Value:
+    """Cotangent of the padded operand: what was cropped is zero, what was added is left out."""
+    if min(low, default=0) < 0 or min(high, default=0) < 0:
+        none = (0,) * x.ndim
+        ct = b.emit(pad, ct, b.literal(0, x.dtype), low=tuple(max(-l, 0) for l in low),
+                    high=tuple(max(-h, 0) for h in high), interior=none)
+    starts = tuple(max(l, 0) for l in low)
+    limits = tuple(s + _dilated(n, i + 1) for s, n, i in zip(starts, x.shape, interior))
+    if starts == (0,) * x.ndim and limits == ct.type.shape and not any(interior):
+        return ct
+    return b.emit(slice, ct, starts=starts, limits=limits, strides=tuple(i + 1 for i in interior))
+
+
+def _padding(b: Any, x: TensorType, attrs: Any) -> Value:
+    """Where the result of a pad holds the padding value."""
+    inside = b.zeros(x.with_dtype(dtypes.bool_))
+    return b.emit(pad, inside, b.literal(True, dtypes.bool_), **attrs)
+
+
+def _sum_of_padding(b: Any, ct: Value, x: TensorType, attrs: Any) -> Value:
+    kept = b.emit(lookup("select"), _padding(b, x, attrs), ct, b.zeros(ct.type))
+    return b.emit(lookup("reduce_sum"), kept, axes=tuple(range(x.ndim)))
+
+
+def _batch_pad(b: Any, op: Any, operands: Any, positions: Any, axis: Any) -> Any:
+    (x, value), (p, of_value), attrs = operands, positions, op.attrs
+    if of_value is None:
+        attrs = {name: _inserted(amounts, p, 0) for name, amounts in attrs.items()}
+        return (b.emit(pad, x, value, **attrs),), (p,)
+    unbatched = op.operands[0].type        # each lane has its own value: pad with zero, select
+    x = move_batch(b, x, p, 0, axis[1])
+    attrs = {name: (0, *amounts) for name, amounts in attrs.items()}
+    padded = b.emit(pad, x, b.literal(0, x.type.dtype), **attrs)
+    shape = padded.type.shape
+    mask = b.emit(broadcast_in_dim, _padding(b, unbatched, op.attrs), shape=shape,
+                  dims=tuple(range(1, len(shape))))
+    values = b.emit(broadcast_in_dim, value, shape=shape, dims=(0,))
+    return (b.emit(lookup("select"), mask, values, padded),), (0,)
+
+
+pad = define("pad", attrs={"low": INTS, "high": INTS, "interior": AXES}, operands=2,
+             infer=_infer_pad, jvp=_jvp_pad, transpose=_transpose_pad, batch=_batch_pad)
+
+
+# --- concatenate --------------------------------------------------------------------------
+
+def _infer_concatenate(types: Any, attrs: Any) -> Any:
+    dimension = attrs["dimension"]
+    if not types:
+        raise IRTypeError("concatenate: takes at least one operand")
+    first = types[0]
+    if not 0 <= dimension < first.ndim:
+        raise IRTypeError(f"concatenate: dimension must be in [0, {first.ndim}), got {dimension}")
+    for t in types:
+        if (t.dtype is not first.dtype or t.ndim != first.ndim
+                or any(n != m for d, (n, m) in enumerate(zip(t.shape, first.shape))
+                       if d != dimension)):
+            raise IRTypeError(f"concatenate: operands may differ in axis {dimension} alone, got "
+                              f"{', '.join(map(str, types))}")
+    total = sum(t.shape[dimension] for t in types)
+    return (first.with_shape((*first.shape[:dimension], total, *first.shape[dimension + 1:])),)
+
+
+def _jvp_concatenate(b: Any, op: Any, tangents: Any) -> Any:
+    filled = [or_zeros(b, t, v.type) for t, v in zip(tangents, op.operands)]
+    return (b.emit(concatenate, *filled, **op.attrs),)
+
+
+def _transpose_concatenate(b: Any, op: Any, cotangents: Any, known: Any) -> Any:
+    (ct,), dimension = cotangents, op.attrs["dimension"]
+    made, start, ones = [], 0, (1,) * ct.type.ndim
+    for operand, of in zip(op.operands, known):
+        stop = start + operand.type.shape[dimension]
+        if of is LINEAR:
+            starts = _inserted((0,) * (ct.type.ndim - 1), dimension, start)
+            limits = (*ct.type.shape[:dimension], stop, *ct.type.shape[dimension + 1:])
+            made.append(b.emit(slice, ct, starts=starts, limits=limits, strides=ones))
+        else:
+            made.append(None)
+        start = stop
+    return tuple(made)
+
+
+def _batch_concatenate(b: Any, op: Any, operands: Any, positions: Any, axis: Any) -> Any:
+    to = next(p for p in positions if p is not None)
+    moved = [move_batch(b, v, p, to, axis[1]) for v, p in zip(operands, positions)]
+    dimension = op.attrs["dimension"]
+    return (b.emit(concatenate, *moved, dimension=dimension + (dimension >= to)),), (to,)
+
+
+concatenate = define("concatenate", attrs={"dimension": INT}, infer=_infer_concatenate,
+                     jvp=_jvp_concatenate, transpose=_transpose_concatenate,
+                     batch=_batch_concatenate)
+
+
+# --- dynamic_slice ------------------------------------------------------------------------
+
+def _check_starts(name: str, x: TensorType, starts: Sequence[TensorType]) -> None:
+    if len(starts) != x.ndim:
+        raise IRTypeError(f"{name}: {x} takes {x.ndim} starts, got {len(starts)}")
+    for t in starts:
+        if t is not starts[0] or t.ndim or not t.dtype.is_integer:
+            raise IRTypeError(f"{name}: starts must be integer scalars of one type, got "
+                              f"{', '.join(map(str, starts))}")
+
+
+def _infer_dynamic_slice(types: Any, attrs: Any) -> Any:
+    (x, *starts), sizes = types, attrs["sizes"]
+    _check_starts("dynamic_slice", x, starts)
+    if len(sizes) != x.ndim or any(s > n for s, n in zip(sizes, x.shape)):
+        raise IRTypeError(f"dynamic_slice: sizes {sizes} do not fit in {x}")
+    return (x.with_shape(sizes),)
+
+
+def _jvp_dynamic_slice(b: Any, op: Any, tangents: Any) -> Any:
+    return (b.emit(dynamic_slice, tangents[0], *op.operands[1:], **op.attrs),)
+
+
+def _transpose_dynamic_slice(b: Any, op: Any, cotangents: Any, known: Any) -> Any:
+    zeros = b.zeros(op.operands[0].type)
+    ct = b.emit(dynamic_update_slice, zeros, cotangents[0], *known[1:])
+    return (ct, *(None for _ in known[1:]))
+
+
+def _batched_starts(b: Any, starts: Sequence[Value], positions: Sequence[int | None],
+                    dims: Sequence[int], size: int) -> Value:
+    """The starts of `dims` as one array of index vectors, [size, len(dims)]."""
+    columns = []
+    for d in dims:
+        kept = () if positions[d] is None else (0,)
+        columns.append(b.emit(broadcast_in_dim, starts[d], shape=(size, 1), dims=kept))
+    return columns[0] if len(columns) == 1 else b.emit(concatenate, *columns, dimension=1)
+
+
+def _with_zero_start(b: Any, starts: Sequence[Value], at: int) -> list[Value]:
+    dtype = starts[0].type.dtype if starts else dtypes.i32
+    return [*starts[:at], b.literal(0, dtype), *starts[at:]]
+
+
+def _batch_dynamic_slice(b: Any, op: Any, operands: Any, positions: Any, axis: Any) -> Any:
+    (x, *starts), (p, *of_starts), sizes = operands, positions, op.attrs["sizes"]
+    if not any(q is not None for q in of_starts):
+        size = x.type.shape[p]
+        return (b.emit(dynamic_slice, x, *_with_zero_start(b, starts, p),
+                       sizes=_inserted(sizes, p, size)),), (p,)
+    shape = op.operands[0].type.shape
+    moving = [d for d, (s, n) in enumerate(zip(sizes, shape)) if s != n]
+    if not moving:                               # whole axes: the starts are clamped to zero
+        return (x,), (p,)
+    up = [d if p is None else d + (d >= p) for d in range(len(shape))]    # axes of x with its batch
+    sliced = b.emit(
+        lookup("gather"), x, _batched_starts(b, starts, of_starts, moving, axis[1]),
+        offset_dims=tuple(range(1, len(shape) + 1)), collapsed_slice_dims=(),
+        operand_batching_dims=() if p is None else (p,),
+        start_indices_batching_dims=() if p is None else (0,),
+        start_index_map=tuple(up[d] for d in moving),
+        slice_sizes=sizes if p is None else _inserted(sizes, p, 1),
+        mode="clip", fill_value=None, indices_are_sorted=False, unique_indices=p is not None)
+    return (sliced,), (0,)
+
+
+dynamic_slice = define("dynamic_slice", attrs={"sizes": SHAPE}, infer=_infer_dynamic_slice,
+                       jvp=_jvp_dynamic_slice, transpose=_transpose_dynamic_slice,
+                       batch=_batch_dynamic_slice)
+
+
+# --- dynamic_update_slice -----------------------------------------------------------------
+
+def _infer_dynamic_update_slice(types: Any, attrs: Any) -> Any:
+    if len(types) < 2:
+        raise IRTypeError("dynamic_update_slice: takes an operand, an update and starts")
+    x, update, *starts = types
+    _check_starts("dynamic_update_slice", x, starts)
+    if (update.dtype is not x.dtype or update.ndim != x.ndim
+            or any(s > n for s, n in zip(update.shape, x.shape))):
+        raise IRTypeError(f"dynamic_update_slice: update {update} does not fit in {x}")
+    return (x,)
+
+
+def _jvp_dynamic_update_slice(b: Any, op: Any, tangents: Any) -> Any:
+    x, update, *starts = op.operands
+    return (b.emit(dynamic_update_slice, or_zeros(b, tangents[0], x.type),
+                   or_zeros(b, tangents[1], update.type), *starts),)
+
+
+def _transpose_dynamic_update_slice(b: Any, op: Any, cotangents: Any, known: Any) -> Any:
+    (ct,), starts, update = cotangents, known[2:], op.operands[1].type
+    of_x = of_update = None
+    if known[0] is LINEAR:
+        of_x = b.emit(dynamic_update_slice, ct, b.zeros(update), *starts)
+    if known[1] is LINEAR:
+        of_update = b.emit(dynamic_slice, ct, *starts, sizes=update.shape)
+    return (of_x, of_update, *(None for _ in starts))
+
+
+def _batch_dynamic_update_slice(b: Any, op: Any, operands: Any, positions: Any, axis: Any) -> Any:
+    (x, update, *starts), (p, of_update, *of_starts), size = operands, positions, axis[1]
+    if not any(q is not None for q in of_starts):
+        to = p if p is not None else of_update
+        x, update = move_batch(b, x, p, to, size), move_batch(b, update, of_update, to, size)
+        return (b.emit(dynamic_update_slice, x, update, *_with_zero_start(b, starts, to)),), (to,)
+    shape, sizes = op.operands[0].type.shape, op.operands[1].type.shape
+    moving = [d for d, (s, n) in enumerate(zip(sizes, shape)) if s != n]
+    if not moving:
+        return (update,), (of_update,)
+    placed = b.emit(
+        lookup("scatter"), move_batch(b, x, p, 0, size),
+        _batched_starts(b, starts, of_starts, moving, size),
+        move_batch(b, update, of_update, 0, size),
+        update_window_dims=tuple(range(1, len(shape) + 1)), inserted_window_dims=(),
+        operand_batching_dims=(0,), scatter_indices_batching_dims=(0,),
+        scatter_dims_to_operand_dims=tuple(d + 1 for d in moving),
+        mode="clip", indices_are_sorted=False, unique_indices=True)
+    return (placed,), (0,)
+
+
+dynamic_update_slice = define("dynamic_update_slice", infer=_infer_dynamic_update_slice,
+                              jvp=_jvp_dynamic_update_slice,
+                              transpose=_transpose_dynamic_update_slice,
+                              batch=_batch_dynamic_update_slice)
