@@ -12,7 +12,12 @@ from . import (
     compare,
     convert,
     elementwise,
+    gathering,
+    indexing,
+    reduce,
     shape,
+    sort,
+    special,
 )
 
 if TYPE_CHECKING:

@@ -45,6 +45,13 @@ def batch_elementwise(b: Any, op: Op, operands: Sequence[Value], positions: Sequ
     return (results,) if op.definition.single else results, (to,) * len(op.results)
 
 
+def moved_axes(axes: Sequence[int], position: int) -> tuple[tuple[int, ...], int]:
+    """Axes that an op takes away, counted with a batch axis at `position`, and the place of the
+    batch in what is left."""
+    up = tuple(a + (a >= position) for a in axes)
+    return up, position - sum(a < position for a in up)
+
+
 def batch_scalar_operands(b: Any, op: Op, operands: Sequence[Value],
                           positions: Sequence[int | None], axis: Any) -> Any:
     """As `batch_elementwise`, for ops some of whose operands may be scalars beside arrays.

@@ -1,0 +1,301 @@
+"""Reductions over axes, positions of extrema, and running reductions along one axis.
+
+Sources: StableHLO spec, `reduce`; NumPy for sum, prod, cumsum and their kin. Extrema share their
+tangent evenly among ties. The tangents of products and running extrema are carried through a tree
+of the pairwise operation, which is exact where elements are zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..core import Op, Value
+from ..errors import IRTypeError
+from ..opdef import AXES, BOOL, DTYPE, INT, LINEAR_OP, ZERO, OpDef, define
+from .compare import eq
+from .convert import convert
+from .elementwise import (
+    add,
+    complex_,
+    div,
+    exp,
+    imag,
+    is_finite,
+    log,
+    max_,
+    min_,
+    mul,
+    real,
+    select,
+    sub,
+)
+from .families import (
+    is_any,
+    is_inexact,
+    is_integer,
+    is_logical,
+    is_numeric,
+    moved_axes,
+)
+from .indexing import concatenate, pad, slice
+from .shape import broadcast_in_dim, reshape, reverse, transpose
+
+Combine = Callable[..., tuple[Value, ...]]
+"""`combine(b, left, right)`: what two neighbouring tuples of values become, element by element."""
+
+
+def _check_axes(name: str, x: Any, axes: Sequence[int]) -> None:
+    if len(set(axes)) != len(axes) or not all(0 <= a < x.ndim for a in axes):
+        raise IRTypeError(f"{name}: axes must be distinct and in [0, {x.ndim}), got "
+                          f"{tuple(axes)} for {x}")
+
+
+def _without(shape: Sequence[int], axes: Sequence[int]) -> tuple[int, ...]:
+    return tuple(n for d, n in enumerate(shape) if d not in axes)
+
+
+# --- reductions ---------------------------------------------------------------------------
+
+def _reducer(name: str, jvp: Any, allowed: Callable[[Any], bool], wanted: str,
+             transpose: Any = None) -> OpDef:
+    def infer(types: Any, attrs: Any) -> Any:
+        (x,), axes = types, attrs["axes"]
+        _check_axes(name, x, axes)
+        if not allowed(x.dtype):
+            raise IRTypeError(f"{name}: takes {wanted} operands, got {x}")
+        return (x.with_shape(_without(x.shape, axes)),)
+
+    return define(name, attrs={"axes": AXES}, infer=infer, operands=1, jvp=jvp,
+                  transpose=transpose, batch=_batch_reduction)
+
+
+def _batch_reduction(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:
+    (x,), (p,) = operands, positions
+    axes, place = moved_axes(op.attrs["axes"], p)
+    return (b.emit(op.definition, x, axes=axes),), (place,)
+
+
+def _along(b: Any, reduced: Value, x: Any, axes: Sequence[int]) -> Value:
+    """A reduction's result, repeated along the axes that it reduced."""
+    kept = tuple(d for d in range(x.ndim) if d not in axes)
+    return b.emit(broadcast_in_dim, reduced, shape=x.shape, dims=kept)
+
+
+def _transpose_sum(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
+    return (_along(b, cotangents[0], op.operands[0].type, op.attrs["axes"]),)
+
+
+def _jvp_extremum(b: Any, op: Op, tangents: Any) -> Any:
+    (x,), (y,), axes = op.operands, op.results, op.attrs["axes"]
+    mask = b.emit(convert, b.emit(eq, x, _along(b, y, x.type, axes)), dtype=x.type.dtype)
+    count = _along(b, b.emit(reduce_sum, mask, axes=axes), x.type, axes)
+    return (b.emit(reduce_sum, b.emit(mul, tangents[0], b.emit(div, mask, count)), axes=axes),)
+
+
+def _jvp_prod(b: Any, op: Op, tangents: Any) -> Any:
+    (x,), axes = op.operands, op.attrs["axes"]
+    rows = [leading(b, v, axes) for v in (x, tangents[0])]
+    if rows[0].type.shape[0] == 0:
+        return (None,)
+    return (tree_reduce(b, _product_rule, rows)[1],)
+
+
+def _product_rule(b: Any, left: Any, right: Any) -> tuple[Value, ...]:
+    (x, tx), (y, ty) = left, right
+    return b.emit(mul, x, y), b.emit(add, b.emit(mul, tx, y), b.emit(mul, ty, x))
+
+
+def leading(b: Any, x: Value, axes: Sequence[int]) -> Value:
+    """`x` with `axes` flattened into one in front, the others behind it in their order."""
+    kept = _without(range(x.type.ndim), axes)
+    order = (*axes, *kept)
+    if order != tuple(range(x.type.ndim)):
+        x = b.emit(transpose, x, permutation=order)
+    rest = x.type.shape[len(axes):]
+    n = 1
+    for size in x.type.shape[:len(axes)]:
+        n *= size
+    return x if x.type.shape == (n, *rest) else b.emit(reshape, x, shape=(n, *rest))
+
+
+def tree_reduce(b: Any, combine: Combine, values: Sequence[Value]) -> tuple[Value, ...]:
+    """Reduce axis 0 (of one size in all, at least 1) by combining neighbours, keeping order."""
+    values = tuple(values)
+    while (n := values[0].type.shape[0]) > 1:
+        odd = n % 2
+        left = tuple(cut(b, v, 0, odd, n, 2) for v in values)
+        right = tuple(cut(b, v, 0, odd + 1, n, 2) for v in values)
+        made = combine(b, left, right)
+        if odd:
+            made = tuple(b.emit(concatenate, cut(b, v, 0, 0, 1), m, dimension=0)
+                         for v, m in zip(values, made, strict=True))
+        values = made
+    return tuple(b.emit(reshape, v, shape=v.type.shape[1:]) for v in values)
+
+
+def cut(b: Any, x: Value, axis: int, start: int, limit: int, stride: int = 1) -> Value:
+    """Elements start, start + stride, ... below limit along one axis."""
+    ndim, shape = x.type.ndim, x.type.shape
+    starts = tuple(start if d == axis else 0 for d in range(ndim))
+    limits = tuple(limit if d == axis else shape[d] for d in range(ndim))
+    strides = tuple(stride if d == axis else 1 for d in range(ndim))
+    return b.emit(slice, x, starts=starts, limits=limits, strides=strides)
+
+
+reduce_sum = _reducer("reduce_sum", LINEAR_OP, is_numeric, "numeric", transpose=_transpose_sum)
+reduce_prod = _reducer("reduce_prod", _jvp_prod, is_numeric, "numeric")
+reduce_max = _reducer("reduce_max", _jvp_extremum, is_any, "number or bool")
+reduce_min = _reducer("reduce_min", _jvp_extremum, is_any, "number or bool")
+reduce_and = _reducer("reduce_and", ZERO, is_logical, "integer or bool")
+reduce_or = _reducer("reduce_or", ZERO, is_logical, "integer or bool")
+reduce_xor = _reducer("reduce_xor", ZERO, is_logical, "integer or bool")
+
+
+# --- positions of extrema -----------------------------------------------------------------
+
+def _arg(name: str) -> OpDef:
+    def infer(types: Any, attrs: Any) -> Any:
+        (x,), axis = types, attrs["axis"]
+        _check_axes(name, x, (axis,))
+        if x.shape[axis] == 0:
+            raise IRTypeError(f"{name}: axis {axis} of {x} has no elements")
+        if x.dtype.is_key or x.dtype.is_complex:
+            raise IRTypeError(f"{name}: takes real or bool operands, got {x}")
+        if not is_integer(attrs["index_dtype"]):
+            raise IRTypeError(f"{name}: indices are integers, got {attrs['index_dtype']}")
+        return (x.with_shape(_without(x.shape, (axis,))).with_dtype(attrs["index_dtype"]),)
+
+    return define(name, attrs={"axis": INT, "index_dtype": DTYPE}, infer=infer, operands=1,
+                  jvp=ZERO, batch=_batch_arg)
+
+
+def _batch_arg(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:
+    (x,), (p,) = operands, positions
+    (at,), place = moved_axes((op.attrs["axis"],), p)
+    return (b.emit(op.definition, x, axis=at, index_dtype=op.attrs["index_dtype"]),), (place,)
+
+
+argmax = _arg("argmax")        # the first of equals; a NaN counts as the extremum
+argmin = _arg("argmin")
+
+
+# --- running reductions -------------------------------------------------------------------
+
+def _running(name: str, jvp: Any, allowed: Callable[[Any], bool], wanted: str,
+             transpose: Any = None) -> OpDef:
+    def infer(types: Any, attrs: Any) -> Any:
+        _check_axes(name, types[0], (attrs["axis"],))
+        if not allowed(types[0].dtype):
+            raise IRTypeError(f"{name}: takes {wanted} operands, got {types[0]}")
+        return types
+
+    return define(name, attrs={"axis": INT, "reverse": BOOL}, infer=infer, operands=1, jvp=jvp,
+                  transpose=transpose, batch=_batch_running)
+
+
+def _batch_running(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:
+    (x,), (p,), at = operands, positions, op.attrs["axis"]
+    made = b.emit(op.definition, x, axis=at + (at >= p), reverse=op.attrs["reverse"])
+    return (made,), (p,)
+
+
+def _transpose_cumsum(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
+    return (b.emit(cumsum, cotangents[0], axis=op.attrs["axis"],
+                   reverse=not op.attrs["reverse"]),)
+
+
+def _scanned_tangent(combine: Combine) -> Any:
+    """Tangent of a running reduction: the pairs (element, tangent), scanned together."""
+    def jvp(b: Any, op: Op, tangents: Any) -> Any:
+        pairs = (op.operands[0], tangents[0])
+        return (associative_scan(b, combine, pairs, op.attrs["axis"], op.attrs["reverse"])[1],)
+
+    return jvp
+
+
+def _with_tangent_of(definition: OpDef) -> Combine:
+    """The combination of (element, tangent) pairs by an op of two operands."""
+    def combine(b: Any, left: Any, right: Any) -> tuple[Value, ...]:
+        (x, tx), (y, ty) = left, right
+        made = b.emit(definition, x, y)
+        (t,) = definition.jvp(b, Op(definition, (x, y), {}, (made,)), (tx, ty))
+        return made, t
+
+    return combine
+
+
+def _log_add_exp(b: Any, left: Any, right: Any) -> tuple[Value, ...]:
+    """log(exp(x) + exp(y)) with its tangent; the shift keeps the exponentials in range."""
+    (x, tx), (y, ty) = left, right
+    complex_valued = x.type.dtype.is_complex
+
+    def finite(v: Value) -> Value:
+        return b.emit(select, b.emit(is_finite, v), v, b.zeros(v.type))
+
+    def shift_of(v: Value) -> Value:
+        return b.emit(complex_, v, b.zeros(v.type)) if complex_valued else v
+
+    def weight(v: Value, shift: Value) -> Value:
+        return b.emit(exp, b.emit(sub, v, shift))
+
+    sizes = [b.emit(real, v) if complex_valued else v for v in (x, y)]
+    shift = shift_of(finite(b.emit(max_, *sizes)))
+    total = b.emit(log, b.emit(add, weight(x, shift), weight(y, shift)))
+    made = b.emit(add, total, shift)
+    if complex_valued:
+        safe = b.emit(complex_, finite(b.emit(real, made)), finite(b.emit(imag, made)))
+    else:
+        safe = finite(made)
+    t = b.emit(add, b.emit(mul, tx, weight(x, safe)), b.emit(mul, ty, weight(y, safe)))
+    return made, t
+
+
+def associative_scan(b: Any, combine: Combine, values: Sequence[Value], axis: int,
+                     reversed: bool) -> tuple[Value, ...]:
+    """Running combination along an axis in logarithmic depth: pairs first, then the gaps."""
+    values = tuple(values)
+    if reversed:
+        values = tuple(b.emit(reverse, v, axes=(axis,)) for v in values)
+    values = _scan(b, combine, values, axis)
+    return tuple(b.emit(reverse, v, axes=(axis,)) for v in values) if reversed else values
+
+
+def _scan(b: Any, combine: Combine, values: tuple[Value, ...], axis: int) -> tuple[Value, ...]:
+    n = values[0].type.shape[axis]
+    if n < 2:
+        return values
+    pairs = combine(b, tuple(cut(b, v, axis, 0, n - 1, 2) for v in values),
+                    tuple(cut(b, v, axis, 1, n, 2) for v in values))
+    odd = _scan(b, combine, pairs, axis)
+    first = tuple(cut(b, v, axis, 0, 1) for v in values)
+    if n == 2:
+        even = first
+    else:
+        before = tuple(cut(b, v, axis, 0, (n - 1) // 2) for v in odd)
+        after = combine(b, before, tuple(cut(b, v, axis, 2, n, 2) for v in values))
+        even = tuple(b.emit(concatenate, f, a, dimension=axis)
+                     for f, a in zip(first, after, strict=True))
+    return tuple(_interleave(b, e, o, axis) for e, o in zip(even, odd, strict=True))
+
+
+def _interleave(b: Any, even: Value, odd: Value, axis: int) -> Value:
+    """even[0], odd[0], even[1], ...; the values are spread with zeros between and added."""
+    n = even.type.shape[axis] + odd.type.shape[axis]
+    zero = b.literal(0, even.type.dtype)
+
+    def spread(v: Value, low: int) -> Value:
+        def only(amount: int) -> tuple[int, ...]:
+            return tuple(amount if d == axis else 0 for d in range(v.type.ndim))
+
+        high = n - low - (2 * v.type.shape[axis] - 1)
+        return b.emit(pad, v, zero, low=only(low), high=only(high), interior=only(1))
+
+    return b.emit(add, spread(even, 0), spread(odd, 1))
+
+
+cumsum = _running("cumsum", LINEAR_OP, is_numeric, "numeric", transpose=_transpose_cumsum)
+cumprod = _running("cumprod", _scanned_tangent(_product_rule), is_numeric, "numeric")
+cummax = _running("cummax", _scanned_tangent(_with_tangent_of(max_)), is_numeric, "numeric")
+cummin = _running("cummin", _scanned_tangent(_with_tangent_of(min_)), is_numeric, "numeric")
+cumlogsumexp = _running("cumlogsumexp", _scanned_tangent(_log_add_exp), is_inexact, "inexact")

@@ -1,0 +1,99 @@
+"""Sorting: `sort` of several arrays by the first of them, and `top_k`.
+
+Order of floats: NaN is greater than everything, -0 and 0 are equal; complex numbers are ordered by
+real part, then imaginary part. Sources: StableHLO spec, `sort`; CHLO spec, `top_k`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import dtypes
+from ..core import Op, Value
+from ..errors import IRTypeError
+from ..opdef import BOOL, INT, define
+from .families import move_batch
+from .gathering import gather
+from .shape import iota, reshape
+
+
+def take_along(b: Any, x: Value, indices: Value, dimension: int) -> Value:
+    """The elements of `x` at `indices` along one axis; the other axes go in step."""
+    ndim = x.type.ndim
+    others = tuple(d for d in range(ndim) if d != dimension)
+    vectors = b.emit(reshape, indices, shape=(*indices.type.shape, 1))
+    return b.emit(gather, x, vectors, offset_dims=(), collapsed_slice_dims=(dimension,),
+                  operand_batching_dims=others, start_indices_batching_dims=others,
+                  start_index_map=(dimension,), slice_sizes=(1,) * ndim,
+                  mode="promise_in_bounds", fill_value=None, indices_are_sorted=False,
+                  unique_indices=True)
+
+
+# --- sort ---------------------------------------------------------------------------------
+
+def _infer_sort(types: Any, attrs: Any) -> Any:
+    dimension, n_keys = attrs["dimension"], attrs["n_keys"]
+    if not types:
+        raise IRTypeError("sort: takes one operand or more")
+    if any(t.shape != types[0].shape for t in types):
+        raise IRTypeError(f"sort: operands must have one shape, got {', '.join(map(str, types))}")
+    if not 0 <= dimension < types[0].ndim:
+        raise IRTypeError(f"sort: dimension must be in [0, {types[0].ndim}), got {dimension}")
+    if not 1 <= n_keys <= len(types):
+        raise IRTypeError(f"sort: n_keys must be in [1, {len(types)}], got {n_keys}")
+    for t in types[:n_keys]:
+        if t.dtype.is_key:
+            raise IRTypeError(f"sort: {t} has no order")
+    return types
+
+
+def _jvp_sort(b: Any, attrs: Any, operands: Any, tangents: Any) -> Any:
+    """Tangents move as their operands do: one sort carries the positions along."""
+    shape, dimension = operands[0].type.shape, attrs["dimension"]
+    dtype = dtypes.i32 if shape[dimension] < 2 ** 31 else dtypes.i64
+    places = b.emit(iota, dtype=dtype, shape=shape, dimension=dimension)
+    *results, order = b.emit(sort, *operands, places, **attrs)
+    return tuple(results), tuple(None if t is None else take_along(b, t, order, dimension)
+                                 for t in tangents)
+
+
+def _batch_sort(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:
+    to = next(p for p in positions if p is not None)
+    moved = [move_batch(b, v, p, to, axis[1]) for v, p in zip(operands, positions, strict=True)]
+    dimension = op.attrs["dimension"]
+    attrs = {**op.attrs, "dimension": dimension + (dimension >= to)}
+    return b.emit(sort, *moved, **attrs), (to,) * len(moved)
+
+
+sort = define("sort", attrs={"dimension": INT, "n_keys": INT, "stable": BOOL}, infer=_infer_sort,
+              single=False, jvp=_jvp_sort, own_primal=True, batch=_batch_sort)
+"""All operands in the order of the first `n_keys` of them, which are compared one after another."""
+
+
+# --- top_k --------------------------------------------------------------------------------
+
+def _infer_top_k(types: Any, attrs: Any) -> Any:
+    (x,), k, axis = types, attrs["k"], attrs["axis"]
+    if not 0 <= axis < x.ndim:
+        raise IRTypeError(f"top_k: axis must be in [0, {x.ndim}), got {axis}")
+    if not 0 <= k <= x.shape[axis]:
+        raise IRTypeError(f"top_k: axis {axis} of {x} does not have {k} elements")
+    if x.dtype.is_complex or x.dtype.is_key:
+        raise IRTypeError(f"top_k: takes real or bool operands, got {x}")
+    made = x.with_shape((*x.shape[:axis], k, *x.shape[axis + 1:]))
+    return made, made.with_dtype(dtypes.i32)
+
+
+def _jvp_top_k(b: Any, op: Op, tangents: Any) -> Any:
+    return take_along(b, tangents[0], op.results[1], op.attrs["axis"]), None
+
+
+def _batch_top_k(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:
+    (x,), (p,), at = operands, positions, op.attrs["axis"]
+    return b.emit(top_k, x, k=op.attrs["k"], axis=at + (at >= p)), (p, p)
+
+
+top_k = define("top_k", attrs={"k": INT, "axis": INT}, infer=_infer_top_k, operands=1,
+               single=False, jvp=_jvp_top_k, batch=_batch_top_k)
+"""The `k` greatest elements along an axis, greatest first, and their positions, which decide
+between equals: the lower comes first."""
