@@ -33,10 +33,12 @@ Region = Callable[..., Any]
 RULES: dict[OpDef, Rule] = {}
 SIMPLE: dict[OpDef, str] = {}
 """Ops that are one MLIR op with the same operands and results and no attributes."""
+INLINED: dict[OpDef, str] = {}
+"""Ops that are their body, to the attribute that holds it (call, custom_jvp, checkpoint)."""
 
 MAX_CONTEXT_BYTES = 32 << 20
 MAX_CONTEXT_USES = 2000
-"""A context keeps every type, attribute and constant ever made; after this much a new one starts."""
+"""A context keeps each type, attribute and constant ever made; after this much a new one starts."""
 
 
 # --- registry -----------------------------------------------------------------------------
@@ -55,22 +57,44 @@ def table(rows: Mapping[OpDef, str]) -> None:
     SIMPLE.update(rows)
 
 
-def _find_rule(definition: OpDef) -> Rule:
-    """The rule of an op seen for the first time. Raises: MissingRule."""
+def inlined(definition: OpDef, body: str) -> None:
+    """The op stands for the ops of its attribute `body`, with its operands and results."""
+    INLINED[definition] = body
+
+
+def _call_body(ctx: RuleContext, op: Op, *operands: Any) -> Any:
+    return ctx.body(body_of(op), operands)
+
+
+def body_of(op: Op) -> Function:
+    """The body of an op of `INLINED`; a transformation not yet carried out runs now."""
+    held = op.attrs[INLINED[op.definition]]
+    return held if isinstance(held, Function) else held.force()
+
+
+def load_family(definition: OpDef) -> None:
+    """Import the file with the rules of the op's family, if there is one."""
     family = definition.family.rpartition("/")[2].removesuffix(".py")
-    room = f"lowering/rules/{family}.py"
     if definition.family.startswith("xfront_ir/ops/"):
         try:
             import_module(f"lowering.rules.{family}")
         except ModuleNotFoundError as e:
             if e.name != f"lowering.rules.{family}":
                 raise
-    elif not definition.family.startswith("xfront_ir/"):
-        room = f"{definition.family}, with lowering.context.rule"
+
+
+def _find_rule(definition: OpDef) -> Rule:
+    """The rule of an op seen for the first time. Raises: MissingRule."""
+    load_family(definition)
     if name := SIMPLE.get(definition):
         return _simple_rule(name)
+    if definition in INLINED:
+        return _call_body
     found = RULES.get(definition)
     if found is None:
+        family = definition.family.rpartition("/")[2]
+        room = (f"lowering/rules/{family}" if definition.family.startswith("xfront_ir/")
+                else f"{definition.family}, with lowering.context.rule")
         raise MissingRule(f"op {definition.name!r} has no lowering; its rule belongs in {room}")
     return found
 
@@ -107,8 +131,12 @@ class MLIRContext:
 
     def __init__(self) -> None:
         from jaxlib.mlir import ir  # costs more than numpy's import: first lowering only
-        from jaxlib.mlir._mlir_libs import _chlo, _sdy, _stablehlo  # type: ignore[attr-defined]
-        from jaxlib.mlir._mlir_libs import _jax_mlir_ext  # type: ignore[attr-defined]
+        from jaxlib.mlir._mlir_libs import (  # type: ignore[attr-defined]
+            _chlo,
+            _jax_mlir_ext,
+            _sdy,
+            _stablehlo,
+        )
 
         self.ir = ir
         self.mlirext = _jax_mlir_ext
@@ -216,32 +244,68 @@ class RuleContext:
     def inline(self, function: Function, operands: Sequence[Any]) -> list[Any]:
         """Emit the ops of `function` here, with MLIR `operands` for its parameters.
 
+        Calls that are not private functions are emitted in place, without recursion.
         Returns: the MLIR values of its returns.
         """
         env = dict(zip(function.params, operands, strict=True))
         simple, rules, types, create = SIMPLE, RULES, self._types, self._create
-        before = self.loc
-        for op in function.ops:
-            definition = op.definition
-            values = [env[v] for v in op.operands]
-            if op.loc is not None:
-                self.loc = self.location(op.loc, definition.name)
-            name = simple.get(definition)
-            if name is not None:
-                result = op.results[0]
-                made_type = types.get(result.type) or self.type(result.type)
-                env[result] = create(name, [made_type], values, None, None, 0, self.loc,
-                                     self.ip).result
-                continue
-            lower = rules.get(definition) or _find_rule(definition)
-            made = lower(self, op, *values)
-            if definition.single:
-                env[op.results[0]] = made[0] if type(made) in (list, tuple) else made
+        before, scope = self.loc, self.scope
+        stack: list[Any] = []
+        ops = iter(function.ops)
+        while True:
+            for op in ops:
+                definition = op.definition
+                values = [env[v] for v in op.operands]
+                if op.loc is not None:
+                    self.loc = self.location(op.loc, definition.name)
+                name = simple.get(definition)
+                if name is not None:
+                    result = op.results[0]
+                    made_type = types.get(result.type) or self.type(result.type)
+                    env[result] = create(name, [made_type], values, None, None, 0, self.loc,
+                                         self.ip).result
+                    continue
+                lower = rules.get(definition) or _find_rule(definition)
+                if lower is _call_body:
+                    body = body_of(op)
+                    if not self.is_private(body):
+                        stack.append((ops, env, function, op, self.scope))
+                        self.scope = self._scope_of(op)
+                        env, ops = dict(zip(body.params, values, strict=True)), iter(body.ops)
+                        function = body
+                        break
+                made = lower(self, op, *values)
+                if definition.single:
+                    env[op.results[0]] = made[0] if type(made) in (list, tuple) else made
+                else:
+                    env.update(zip(op.results, made if isinstance(made, (list, tuple)) else [made],
+                                   strict=True))
             else:
-                env.update(zip(op.results, made if isinstance(made, (list, tuple)) else [made],
-                               strict=True))
-        self.loc = before
-        return [env[v] for v in function.returns]
+                returned = [env[v] for v in function.returns]
+                if not stack:
+                    self.loc, self.scope = before, scope
+                    return returned
+                ops, env, function, op, self.scope = stack.pop()
+                env.update(zip(op.results, returned, strict=True))
+
+    def _scope_of(self, op: Op) -> str:
+        parts = [self.scope, *(op.loc.scope if op.loc else ()), op.attrs.get("name") or ""]
+        return "/".join([p for p in parts if p])
+
+    def is_private(self, body: Function) -> bool:
+        """Whether the module holds `body` as a function of its own."""
+        return self.module is not None and self.module.is_private(body)
+
+    def body(self, function: Function, operands: Sequence[Any]) -> list[Any]:
+        """The results of `function` for `operands`: a call where the module holds it as a private
+        function (it is used more than once), else its ops, here."""
+        if not self.is_private(function):
+            return self.inline(function, operands)
+        symbol = self._memo(("symbol", name := self.module.symbol(function)),
+                            lambda: self.ir.FlatSymbolRefAttr.get(name))
+        made = self._create("func.call", [self.type(v) for v in function.returns], operands,
+                            {"callee": symbol}, None, 0, self.loc, self.ip)
+        return list(made.results)
 
     def constant(self, value: Any, type: TensorType) -> Any:
         """A constant of `type`: a scalar is a splat, an array must have the type's shape.
@@ -341,7 +405,7 @@ class RuleContext:
 
         Memoised by code position.
         """
-        key = (id(loc.code), loc.lasti, loc.scope, name)
+        key = (id(loc.code), loc.lasti, loc.scope, name, self.scope)
         found = self._locations.get(key)
         if found is None:
             where = self.mlir.unknown
