@@ -1,0 +1,101 @@
+"""NumPy rows of `ops/elementwise.py`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..reference import reference
+from .wide import wide, widened
+
+# --- arithmetic ---------------------------------------------------------------------------
+
+
+def _divide(x: Any, y: Any) -> Any:
+    """Quotient towards zero; integers by zero give all bits set, the least by -1 itself."""
+    if not np.issubdtype(x.dtype, np.integer):
+        return x / y
+    zero, least = y == 0, _overflows(x, y)
+    safe = np.where(zero | least, np.ones_like(y), y)
+    quotient = x // safe
+    towards_zero = quotient + ((quotient * safe != x) & ((x < 0) != (safe < 0))).astype(x.dtype)
+    return np.where(zero, ~np.zeros_like(x), np.where(least, x, towards_zero))
+
+
+def _overflows(x: Any, y: Any) -> Any:
+    info = np.iinfo(x.dtype)
+    return (x == info.min) & (y == -1) if info.min < 0 else np.zeros(x.shape, bool)
+
+
+def _remainder(x: Any, y: Any) -> Any:
+    """The remainder of that quotient: it has the sign of x; integers by zero give x."""
+    if not np.issubdtype(x.dtype, np.integer):
+        return np.fmod(x, y)
+    odd = (y == 0) | _overflows(x, y)
+    return np.where(y == 0, x, np.where(odd, 0, np.fmod(x, np.where(odd, np.ones_like(y), y))))
+
+
+def _logistic(x: Any) -> Any:
+    return 1 / (1 + np.exp(-x))
+
+
+def _arctan2(y: Any, x: Any) -> Any:
+    if np.iscomplexobj(x):
+        return -1j * np.log((x + 1j * y) / np.sqrt(x * x + y * y))
+    return np.arctan2(y, x)
+
+
+for _name, _function in {
+        "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": _divide, "rem": _remainder,
+        "neg": np.negative, "abs": np.abs, "sign": np.sign, "square": np.square, "pow": np.power,
+        "sqrt": np.sqrt, "rsqrt": lambda x: 1 / np.sqrt(x), "cbrt": np.cbrt,
+        "exp": np.exp, "exp2": lambda x: np.power(2.0, x), "expm1": np.expm1, "log": np.log,
+        "log1p": np.log1p, "logistic": _logistic, "floor": np.floor, "ceil": np.ceil,
+        "is_finite": np.isfinite, "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin,
+        "acos": np.arccos, "atan": np.arctan, "atan2": _arctan2, "sinh": np.sinh, "cosh": np.cosh,
+        "tanh": np.tanh, "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh,
+        "real": np.real, "imag": np.imag, "conj": np.conj, "complex": lambda x, y: x + 1j * y,
+        "max": np.maximum, "min": np.minimum}.items():
+    reference(_name)(widened(_function))
+
+
+@reference("integer_pow")
+def _integer_pow(attrs: Any, types: Any, x: Any) -> Any:
+    x, n = wide(x), attrs["exponent"]
+    if not np.issubdtype(x.dtype, np.integer):
+        return np.power(x, float(n)) if not np.iscomplexobj(x) else np.power(x, n)
+    power = np.ones_like(x)
+    for _ in range(n):
+        power = power * x                                # wraps around, as the op does
+    return power
+
+
+@reference("round")
+def _round(attrs: Any, types: Any, x: Any) -> Any:
+    x = wide(x)
+    if attrs["method"] == "to_nearest_even":
+        return np.rint(x)
+    whole = np.trunc(x)
+    return np.where(np.abs(x - whole) >= 0.5, whole + np.sign(x), whole)
+
+
+# --- choosing -----------------------------------------------------------------------------
+
+@reference("select")
+def _select(attrs: Any, types: Any, predicate: Any, on_true: Any, on_false: Any) -> Any:
+    return np.where(predicate, on_true, on_false)
+
+
+@reference("select_n")
+def _select_n(attrs: Any, types: Any, which: Any, *cases: Any) -> Any:
+    index = np.clip(which.astype(np.int64), 0, len(cases) - 1)
+    chosen = cases[0]
+    for i, case in enumerate(cases):
+        chosen = np.where(index == i, case, chosen)
+    return chosen
+
+
+@reference("clamp")
+def _clamp(attrs: Any, types: Any, low: Any, x: Any, high: Any) -> Any:
+    return np.minimum(np.maximum(wide(x), wide(low)), wide(high))

@@ -1,0 +1,29 @@
+"""NumPy rows of `ops/sort.py`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..reference import reference
+from .wide import wide
+
+
+@reference("sort")
+def _sort(attrs: Any, types: Any, *operands: Any) -> Any:
+    keys: list[Any] = []
+    for x in map(wide, operands[:attrs["n_keys"]]):
+        keys.extend((x.real, x.imag) if np.iscomplexobj(x) else (x,))
+    axis = attrs["dimension"]
+    order = np.lexsort(keys[::-1], axis=axis)              # the last key decides first; stable
+    return tuple(np.take_along_axis(x, order, axis) for x in operands)
+
+
+@reference("top_k")
+def _top_k(attrs: Any, types: Any, x: Any) -> Any:
+    axis, size = attrs["axis"], x.shape[attrs["axis"]]
+    backwards = np.argsort(np.flip(wide(x), axis), axis=axis, kind="stable")
+    order = size - 1 - np.flip(backwards, axis)            # of equals, the first comes first
+    order = np.take(order, np.arange(attrs["k"]), axis)
+    return np.take_along_axis(x, order, axis), order
