@@ -380,7 +380,7 @@ auto_pcast = _OPTIONS["jax_auto_pcast"]
 def option(name: str) -> Option:
     """The option of a name, spelled `jax_enable_x64`, `xfront_enable_x64` or `enable_x64`.
     AttributeError where there is none."""
-    found = _OPTIONS.get(name) or _OPTIONS.get(f"jax_{name.removeprefix('xfront_')}")
+    found = _OPTIONS.get(name if name in _OPTIONS else f"jax_{name.removeprefix('xfront_')}")
     if found is None:
         raise AttributeError(f"there is no option {name!r}{_near(name)}")
     return found
@@ -416,9 +416,8 @@ class ConfigNamespace:
         return option(name).value
 
     def __getattr__(self, name: str) -> Any:
-        found = _OPTIONS.get(name) or (
-            _OPTIONS.get(f"jax_{name[7:]}") if name.startswith("xfront_") else None
-        )
+        prefixed = f"jax_{name[7:]}" if name.startswith("xfront_") else name
+        found = _OPTIONS.get(prefixed)
         if found is None:
             raise AttributeError(f"config has no option {name!r}")
         return found.value

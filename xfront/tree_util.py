@@ -1,0 +1,593 @@
+"""Trees: nested containers taken apart into leaves and put together again.
+
+None, tuples, named tuples, lists, dicts, `OrderedDict` and `defaultdict` are nodes, and so is every
+class that is registered; all else is a leaf. There are two registries: the users' (`default_registry`)
+and that of the compiled front doors, which also takes apart what users see as a leaf (typed keys).
+`register_*` enters both.
+"""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import functools
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar
+
+from .arrays.binding import dispatch_registry, make_registry, pytree
+
+PyTreeDef = pytree.PyTreeDef
+SequenceKey = pytree.SequenceKey
+DictKey = pytree.DictKey
+GetAttrKey = pytree.GetAttrKey
+FlattenedIndexKey = pytree.FlattenedIndexKey
+KeyEntry = TypeVar("KeyEntry")
+KeyPath = tuple[KeyEntry, ...]
+IsLeaf = Callable[[Any], bool] | None
+_Class = TypeVar("_Class", bound=type)
+_ABSENT: Any = object()
+
+default_registry = make_registry()
+# structures are pickled with a reference to their registry, found by these names
+default_registry.__name__, default_registry.__module__ = "default_registry", __name__
+
+_flatten = default_registry.flatten
+_nodes: set[type] = {tuple, list, dict, type(None)}
+
+# ---- registering
+
+
+def register_pytree_node(
+    nodetype: type,
+    flatten_func: Callable[[Any], tuple[Iterable[Any], Any]],
+    unflatten_func: Callable[[Any, Any], Any],
+    flatten_with_keys_func: Callable[[Any], tuple[Iterable[tuple[Any, Any]], Any]] | None = None,
+) -> None:
+    """Make a class a node of trees.
+
+    Args:
+      nodetype: the class; its subclasses stay leaves.
+      flatten_func: object to (children, aux); aux is compared with `==`, and hashed by jit.
+      unflatten_func: (aux, children) to object.
+      flatten_with_keys_func: object to ((key, child) pairs, aux), for paths.
+    Raises: ValueError where the class is registered already; TypeError where it is no class or a
+      function is missing.
+    Source: `jax.tree_util.register_pytree_node`.
+    """
+    if not isinstance(nodetype, type):
+        raise TypeError(f"register_pytree_node: a class is wanted, got {nodetype!r}")
+    for name, function in (("flatten_func", flatten_func), ("unflatten_func", unflatten_func)):
+        if not callable(function):
+            raise TypeError(f"register_pytree_node: {name} of {nodetype} is {function!r}, no function")
+    for registry in (default_registry, dispatch_registry):
+        registry.register_node(nodetype, flatten_func, unflatten_func, flatten_with_keys_func)
+    _nodes.add(nodetype)
+
+
+def register_dispatch_node(
+    nodetype: type,
+    flatten_func: Callable[[Any], tuple[Iterable[Any], Any]],
+    unflatten_func: Callable[[Any, Any], Any],
+) -> None:
+    """Make a class a node for the compiled front doors only; users' trees have it as a leaf. Its
+    aux data is part of the key."""
+    dispatch_registry.register_node(nodetype, flatten_func, unflatten_func, None)
+
+
+def register_pytree_node_class(cls: _Class) -> _Class:
+    """Class decorator: a node of trees by its methods `tree_flatten()` to (children, aux) and
+    `tree_unflatten(aux, children)`, a class method.
+
+    >>> @register_pytree_node_class
+    ... class Pair:
+    ...     def __init__(self, a, b): self.a, self.b = a, b
+    ...     def tree_flatten(self): return (self.a, self.b), None
+    ...     @classmethod
+    ...     def tree_unflatten(cls, aux, children): return cls(*children)
+    >>> tree_leaves(Pair(1, 2))
+    [1, 2]
+    """
+    register_pytree_node(cls, _method(cls, "tree_flatten"), _method(cls, "tree_unflatten"))
+    return cls
+
+
+def register_pytree_with_keys(
+    nodetype: type,
+    flatten_with_keys: Callable[[Any], tuple[Iterable[tuple[Any, Any]], Any]],
+    unflatten_func: Callable[[Any, Any], Any],
+    flatten_func: Callable[[Any], tuple[Iterable[Any], Any]] | None = None,
+) -> None:
+    """Make a class a node of trees whose children have keys: as `register_pytree_node`, with
+    `flatten_with_keys` giving ((key, child) pairs, aux); `flatten_func` is a faster form without
+    the keys."""
+    if flatten_func is None:
+
+        def flatten_func(node: Any) -> tuple[Iterable[Any], Any]:
+            pairs, aux = flatten_with_keys(node)
+            return [child for _, child in pairs], aux
+
+    register_pytree_node(nodetype, flatten_func, unflatten_func, flatten_with_keys)
+
+
+def register_pytree_with_keys_class(cls: _Class) -> _Class:
+    """Class decorator: a node of trees by its methods `tree_flatten_with_keys()` to
+    ((key, child) pairs, aux), `tree_unflatten(aux, children)` and, if there, `tree_flatten()`."""
+    register_pytree_with_keys(
+        cls,
+        _method(cls, "tree_flatten_with_keys"),
+        _method(cls, "tree_unflatten"),
+        getattr(cls, "tree_flatten", None),
+    )
+    return cls
+
+
+def _method(cls: type, name: str) -> Any:
+    found = getattr(cls, name, None)
+    if found is None:
+        raise AttributeError(f"{cls} has no method {name!r}, which makes it a node of trees")
+    if name != "tree_unflatten":  # looked up again at each call, so that a patched method counts
+        return lambda node: getattr(node, name)()
+    return found
+
+
+def register_dataclass(
+    nodetype: _Class,
+    data_fields: Sequence[str] | None = None,
+    meta_fields: Sequence[str] | None = None,
+    drop_fields: Sequence[str] = (),
+) -> _Class:
+    """Make a class whose fields are attributes, such as a dataclass, a node of trees.
+
+    Args:
+      nodetype: the class; it takes every data and meta field as a keyword.
+      data_fields: fields that are children; with `meta_fields` left out they are the dataclass's
+        fields, less those with `metadata={"static": True}`.
+      meta_fields: fields that are part of the structure; hashable, compared with `==`.
+      drop_fields: fields that are neither.
+    Returns: the class.
+    Raises: TypeError where fields are given half, or not at all for another kind of class;
+      ValueError where they overlap or are not the dataclass's own; ValueError where registered.
+    Source: `jax.tree_util.register_dataclass`.
+    """
+    if (data_fields is None) != (meta_fields is None):
+        raise TypeError(
+            "register_dataclass: data_fields and meta_fields go together, got "
+            f"data_fields={data_fields} meta_fields={meta_fields} for {nodetype}"
+        )
+    own = dataclasses.fields(nodetype) if dataclasses.is_dataclass(nodetype) else None
+    if data_fields is None or meta_fields is None:
+        if own is None:
+            raise TypeError(
+                f"register_dataclass: {nodetype} is no dataclass, so data_fields and meta_fields "
+                "must name its fields"
+            )
+        kept = [field for field in own if field.init and field.name not in drop_fields]
+        data_fields = [f.name for f in kept if not f.metadata.get("static", False)]
+        meta_fields = [f.name for f in kept if f.metadata.get("static", False)]
+    data, meta = tuple(data_fields), tuple(meta_fields)
+    both = set(data) & set(meta)
+    if both:
+        raise ValueError(f"register_dataclass: {sorted(both)} are both data and meta fields")
+    if own is not None:
+        wanted = {field.name for field in own if field.init} - set(drop_fields)
+        given = set(data) | set(meta)
+        if wanted - given:
+            raise ValueError(
+                f"register_dataclass: the fields {sorted(wanted - given)} of {nodetype} are neither "
+                "data nor meta fields; what is no part of the tree goes into drop_fields"
+            )
+        if given - wanted:
+            raise ValueError(
+                f"register_dataclass: {sorted(given - wanted)} are no fields of {nodetype} that its "
+                "constructor takes"
+            )
+    for registry in (default_registry, dispatch_registry):
+        registry.register_dataclass_node(nodetype, list(data), list(meta))
+    _nodes.add(nodetype)
+    return nodetype
+
+
+def register_static(cls: _Class) -> _Class:
+    """Class decorator: instances are part of the structure and have no leaves; the class needs
+    `==` and a hash.
+
+    >>> @register_static
+    ... class Name(str):
+    ...     pass
+    >>> tree_leaves([Name("a"), 1])
+    [1]
+    """
+    register_pytree_node(cls, lambda node: ((), node), lambda aux, _: aux, lambda node: ((), node))
+    return cls
+
+
+def is_tree_node(typ: Any) -> bool:
+    """True where instances of a class are nodes of trees: a registered class, a built-in
+    container, a named tuple."""
+    if not isinstance(typ, type):
+        return False
+    return typ in _nodes or (issubclass(typ, tuple) and hasattr(typ, "_fields"))
+
+
+# ---- taking apart and putting together
+
+
+def tree_flatten(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[Any], PyTreeDef]:
+    """The leaves of a tree and its structure.
+
+    Args:
+      tree: any object; an object that is no node is a single leaf, None has no leaves.
+      is_leaf: asked about every node; what it answers true for is a leaf.
+    Returns: (leaves, structure); dict entries come in the order of their sorted keys.
+    Raises: ValueError where the keys of a dict cannot be sorted.
+    Source: `jax.tree_util.tree_flatten`.
+
+    >>> tree_flatten({"b": [1, 2], "a": 3})
+    ([3, 1, 2], PyTreeDef({'a': *, 'b': [*, *]}))
+    """
+    return _flatten(tree, is_leaf)
+
+
+def tree_unflatten(treedef: PyTreeDef, leaves: Iterable[Any]) -> Any:
+    """The tree of a structure with the leaves given; ValueError where their number differs.
+
+    >>> tree_unflatten(tree_structure([0, (0, 0)]), "abc")
+    ['a', ('b', 'c')]
+    """
+    return treedef.unflatten(leaves)
+
+
+def tree_leaves(tree: Any, is_leaf: IsLeaf = None) -> list[Any]:
+    """The leaves of a tree: see `tree_flatten`."""
+    return _flatten(tree, is_leaf)[0]
+
+
+def tree_structure(tree: Any, is_leaf: IsLeaf = None) -> PyTreeDef:
+    """The structure of a tree: see `tree_flatten`."""
+    return _flatten(tree, is_leaf)[1]
+
+
+def tree_map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf = None) -> Any:
+    """A tree like the first, of `f(leaf, ...)`.
+
+    Args:
+      f: called with a leaf of `tree` and what stands at its place in each of `rest`.
+      tree: gives the structure.
+      *rest: trees of the same structure, or that go on below its leaves.
+      is_leaf: see `tree_flatten`.
+    Raises: ValueError that names the place where one of `rest` differs.
+    Source: `jax.tree_util.tree_map`.
+
+    >>> tree_map(lambda x, y: x + y, {"a": 1, "b": (2, 3)}, {"a": 10, "b": (20, 30)})
+    {'a': 11, 'b': (22, 33)}
+    """
+    leaves, structure = _flatten(tree, is_leaf)
+    if not rest:
+        return structure.unflatten(map(f, leaves))
+    return structure.unflatten(map(f, leaves, *_alongside("tree_map", tree, structure, rest, is_leaf)))
+
+
+def _alongside(
+    name: str, tree: Any, structure: PyTreeDef, rest: Sequence[Any], is_leaf: Any
+) -> list[list[Any]]:
+    """For each tree of `rest`, what stands at the leaves of `tree`."""
+    found = []
+    for position, other in enumerate(rest):
+        try:
+            found.append(structure.flatten_up_to(other))
+        except ValueError:
+            from .tree_errors import first_difference  # late: only failures need it
+
+            text = first_difference(tree, other, is_leaf)
+            raise ValueError(
+                f"{name}: the trees differ: {text} (`tree` is the first argument, `other` is "
+                f"number {position + 2})"
+            ) from None
+    return found
+
+
+def tree_all(tree: Any, *, is_leaf: IsLeaf = None) -> bool:
+    """True where every leaf is true; True for a tree without leaves."""
+    return all(_flatten(tree, is_leaf)[0])
+
+
+def tree_reduce(
+    function: Callable[[Any, Any], Any],
+    tree: Any,
+    initializer: Any = _ABSENT,
+    is_leaf: IsLeaf = None,
+) -> Any:
+    """`function` folded over the leaves from the left, from `initializer` where it is given.
+    TypeError without it where there are no leaves."""
+    leaves = _flatten(tree, is_leaf)[0]
+    if initializer is _ABSENT:
+        return functools.reduce(function, leaves)
+    return functools.reduce(function, leaves, initializer)
+
+
+def tree_reduce_associative(
+    operation: Callable[[Any, Any], Any],
+    tree: Any,
+    *,
+    identity: Any = _ABSENT,
+    is_leaf: IsLeaf = None,
+) -> Any:
+    """An associative operation over the leaves, applied in pairs, so in logarithmic depth.
+
+    Args:
+      operation: of two leaves, or of two of its results.
+      tree: its leaves are combined in order.
+      identity: the result for a tree without leaves.
+      is_leaf: see `tree_flatten`.
+    Raises: TypeError where there are no leaves and no identity.
+    """
+    leaves = _flatten(tree, is_leaf)[0]
+    if not leaves:
+        if identity is _ABSENT:
+            raise TypeError("tree_reduce_associative: the tree has no leaves, so identity is needed")
+        return identity
+
+    def halves(items: Sequence[Any]) -> Any:
+        if len(items) == 1:
+            return items[0]
+        middle = len(items) // 2
+        return operation(halves(items[:middle]), halves(items[middle:]))
+
+    return halves(leaves)
+
+
+def tree_transpose(
+    outer_treedef: PyTreeDef, inner_treedef: PyTreeDef | None, pytree_to_transpose: Any
+) -> Any:
+    """A tree of trees turned inside out.
+
+    Args:
+      outer_treedef: structure of the outer tree.
+      inner_treedef: structure of the trees at its leaves; None takes that of the first.
+      pytree_to_transpose: tree of the structure `outer_treedef` of `inner_treedef`s.
+    Returns: tree of the structure `inner_treedef` of `outer_treedef`s.
+    Raises: TypeError where the tree has another structure.
+
+    >>> outer, inner = tree_structure([0, 0]), tree_structure({"a": 0, "b": 0})
+    >>> tree_transpose(outer, inner, [{"a": 1, "b": 2}, {"a": 3, "b": 4}])
+    {'a': [1, 3], 'b': [2, 4]}
+    """
+    leaves, structure = _flatten(pytree_to_transpose)
+    if inner_treedef is None:
+        subtrees = outer_treedef.flatten_up_to(pytree_to_transpose)
+        inner_treedef = tree_structure(subtrees[0]) if subtrees else tree_structure(0)
+    n = inner_treedef.num_leaves
+    expected = outer_treedef.compose(inner_treedef)
+    if structure != expected:
+        raise TypeError(
+            f"tree_transpose: the tree has the structure\n  {structure}\nbut the structures given "
+            f"make\n  {expected}"
+        )
+    columns = [leaves[i::n] for i in range(n)]
+    return inner_treedef.unflatten([outer_treedef.unflatten(column) for column in columns])
+
+
+def tree_broadcast(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf = None) -> Any:
+    """A tree like `full_tree` whose leaves are those of `prefix_tree`, each repeated wherever
+    `full_tree` goes on below it. ValueError that names the place where it is no prefix.
+
+    >>> tree_broadcast([1, 2], [(0, 0), {"a": 0}])
+    [(1, 1), {'a': 2}]
+    """
+    return tree_structure(full_tree, is_leaf).unflatten(
+        broadcast_prefix(prefix_tree, full_tree, is_leaf)
+    )
+
+
+def broadcast_prefix(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf = None) -> list[Any]:
+    """The leaves of `tree_broadcast`, as a flat list."""
+    leaves, structure = _flatten(prefix_tree, is_leaf)
+    [subtrees] = _alongside("tree_broadcast", prefix_tree, structure, [full_tree], is_leaf)
+    flat: list[Any] = []
+    for leaf, subtree in zip(leaves, subtrees, strict=True):
+        flat.extend([leaf] * _flatten(subtree, is_leaf)[1].num_leaves)
+    return flat
+
+
+def build_tree(treedef: PyTreeDef, xs: Any) -> Any:
+    """The tree of a structure from nested iterables of its shape."""
+    return treedef.from_iterable_tree(xs)
+
+
+def all_leaves(iterable: Iterable[Any], is_leaf: IsLeaf = None) -> bool:
+    """True where no item is a node of trees; None is one."""
+    if is_leaf is None:
+        return pytree.all_leaves(default_registry, iterable)
+    return all(_flatten(item, is_leaf)[1].num_nodes == 1 and not is_leaf(item) for item in iterable)
+
+
+# ---- structures
+
+
+def treedef_children(treedef: PyTreeDef) -> list[PyTreeDef]:
+    """The structures right below the root of a structure."""
+    return treedef.children()
+
+
+def treedef_is_leaf(treedef: PyTreeDef) -> bool:
+    """True for the structure of a leaf, and for others of one node."""
+    return treedef.num_nodes == 1
+
+
+def treedef_is_strict_leaf(treedef: PyTreeDef) -> bool:
+    """True for the structure of a leaf only: not for None or an empty container."""
+    return treedef.num_nodes == 1 and treedef.num_leaves == 1
+
+
+def treedef_tuple(treedefs: Iterable[PyTreeDef]) -> PyTreeDef:
+    """The structure of a tuple of trees of the structures given."""
+    return pytree.treedef_tuple(default_registry, list(treedefs))
+
+
+# ---- one level
+
+
+def flatten_one_level(tree: Any) -> tuple[Iterable[Any], Any]:
+    """The children of a node and its aux data; ValueError for a leaf."""
+    found = default_registry.flatten_one_level(tree)
+    if found is None:
+        raise ValueError(f"an object of {type(tree)} is a leaf, it cannot be flattened one level")
+    return found
+
+
+tree_flatten_one_level = flatten_one_level
+
+
+def flatten_one_level_with_keys(tree: Any) -> tuple[Iterable[tuple[Any, Any]], Any]:
+    """The children of a node with their keys, and its aux data; ValueError for a leaf."""
+    found = default_registry.flatten_one_level_with_keys(tree)
+    if found is None:
+        raise ValueError(f"an object of {type(tree)} is a leaf, it cannot be flattened one level")
+    if isinstance(tree, tuple) and found[1] is type(tree) and hasattr(tree, "_fields"):
+        # jaxlib 0.10 gives every child the first field's name
+        return [(GetAttrKey(f), child) for f, child in zip(tree._fields, tree, strict=True)], found[1]
+    return found
+
+
+# ---- paths
+
+
+def tree_flatten_with_path(
+    tree: Any, is_leaf: Callable[..., bool] | None = None, is_leaf_takes_path: bool = False
+) -> tuple[list[tuple[tuple, Any]], PyTreeDef]:
+    """The leaves of a tree with their paths, and its structure.
+
+    Args:
+      tree: see `tree_flatten`.
+      is_leaf: asked about every node; with `is_leaf_takes_path` as `is_leaf(path, node)`.
+    Returns: ((path, leaf) pairs, structure); a path is a tuple of keys (`keystr` shows it).
+
+    >>> [(keystr(path), leaf) for path, leaf in tree_flatten_with_path({"a": [1, 2]})[0]]
+    [("['a'][0]", 1), ("['a'][1]", 2)]
+    """
+    predicate = is_leaf
+    if is_leaf is not None and not is_leaf_takes_path:
+        plain = is_leaf
+
+        def predicate(path: Any, node: Any) -> bool:
+            return plain(node)
+
+    return default_registry.flatten_with_path(tree, predicate)
+
+
+def tree_leaves_with_path(
+    tree: Any, is_leaf: Callable[..., bool] | None = None, is_leaf_takes_path: bool = False
+) -> list[tuple[tuple, Any]]:
+    """The (path, leaf) pairs of a tree: see `tree_flatten_with_path`."""
+    return tree_flatten_with_path(tree, is_leaf, is_leaf_takes_path)[0]
+
+
+def tree_map_with_path(
+    f: Callable[..., Any],
+    tree: Any,
+    *rest: Any,
+    is_leaf: Callable[..., bool] | None = None,
+    is_leaf_takes_path: bool = False,
+) -> Any:
+    """As `tree_map`, with the leaf's path in front: `f(path, leaf, ...)`.
+
+    >>> tree_map_with_path(lambda path, x: keystr(path) + str(x), {"a": [1]})
+    {'a': ["['a'][0]1"]}
+    """
+    pairs, structure = tree_flatten_with_path(tree, is_leaf, is_leaf_takes_path)
+    paths, leaves = [path for path, _ in pairs], [leaf for _, leaf in pairs]
+    others = _alongside("tree_map_with_path", tree, structure, rest, None) if rest else []
+    return structure.unflatten(map(f, paths, leaves, *others))
+
+
+def keystr(keys: Sequence[Any], *, simple: bool = False, separator: str = "") -> str:
+    """A path as text.
+
+    Args:
+      keys: a path from one of the functions `..._with_path`.
+      simple: leave brackets, dots and quotes out.
+      separator: put between keys; most useful with `simple`.
+
+    >>> path = tree_leaves_with_path({"w": [0]})[0][0]
+    >>> keystr(path), keystr(path, simple=True, separator="/")
+    ("['w'][0]", 'w/0')
+    """
+    return separator.join(map(_simple_key if simple else str, keys))
+
+
+def _simple_key(key: Any) -> str:
+    if isinstance(key, SequenceKey):
+        return str(key.idx)
+    if isinstance(key, DictKey | FlattenedIndexKey):
+        return str(key.key)
+    return str(key.name) if isinstance(key, GetAttrKey) else str(key)
+
+
+# ---- what is registered from the start
+
+
+class Partial(functools.partial):
+    """`functools.partial` as a node of trees: arguments and keywords are children, the function is
+    part of the structure. So it can be passed to a compiled function; two of them agree where
+    their functions are the same.
+
+    >>> tree_leaves(Partial(max, 1, default=2))
+    [1, 2]
+    """
+
+    def __new__(cls, func: Callable[..., Any], /, *args: Any, **kw: Any) -> Partial:
+        # partial objects have no hash of their function, so those given stay whole inside a shell
+        inner = _Opaque(func) if isinstance(func, functools.partial) else func
+        return super().__new__(cls, inner, *args, **kw)
+
+
+class _Opaque:
+    """A callable compared by the callable that it holds."""
+
+    __slots__ = ("fun",)
+
+    def __init__(self, fun: Callable[..., Any]) -> None:
+        self.fun = fun
+
+    def __call__(self, *args: Any, **kw: Any) -> Any:
+        return self.fun(*args, **kw)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Opaque) and self.fun == other.fun
+
+    def __hash__(self) -> int:
+        return hash(self.fun)
+
+    def __repr__(self) -> str:
+        return repr(self.fun)
+
+
+register_pytree_node(
+    Partial,
+    lambda p: ((p.args, p.keywords), p.func),
+    lambda func, children: Partial(func, *children[0], **children[1]),
+)
+register_pytree_node(
+    collections.OrderedDict,
+    lambda d: (tuple(d.values()), tuple(d)),
+    lambda keys, values: collections.OrderedDict(zip(keys, values, strict=True)),
+    lambda d: (tuple((DictKey(key), value) for key, value in d.items()), tuple(d)),
+)
+
+
+def _sorted_items(d: dict) -> list[tuple[Any, Any]]:
+    return sorted(d.items(), key=lambda item: item[0])
+
+
+register_pytree_node(
+    collections.defaultdict,
+    lambda d: (
+        tuple(value for _, value in _sorted_items(d)),
+        (d.default_factory, tuple(key for key, _ in _sorted_items(d))),
+    ),
+    lambda aux, values: collections.defaultdict(aux[0], zip(aux[1], values, strict=True)),
+    lambda d: (
+        tuple((DictKey(key), value) for key, value in _sorted_items(d)),
+        (d.default_factory, tuple(key for key, _ in _sorted_items(d))),
+    ),
+)
