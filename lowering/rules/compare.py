@@ -1,0 +1,41 @@
+"""Lowering of comparisons."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lowering.context import RuleContext, rule
+from xfront_ir import ops
+from xfront_ir.core import Op
+from xfront_ir.dtypes import DType
+from xfront_ir.opdef import OpDef
+from xfront_ir.types import TensorType
+
+
+def compare(ctx: RuleContext, direction: str, x: Any, y: Any, mask: TensorType, kind: str) -> Any:
+    """`stablehlo.compare`: EQ, NE, LT, ... of a kind, FLOAT, TOTALORDER, SIGNED or UNSIGNED."""
+    return ctx.create("stablehlo.compare", [x, y], [mask],
+                      compare_type=ctx.attr(f"#stablehlo<comparison_type {kind}>"),
+                      comparison_direction=ctx.attr(
+                          f"#stablehlo<comparison_direction {direction}>"))
+
+
+def kind_of(dtype: DType) -> str:
+    """The comparison that elements of `dtype` take."""
+    if dtype.is_inexact:
+        return "FLOAT"
+    return "SIGNED" if dtype.kind == "int" else "UNSIGNED"
+
+
+def _register(definition: OpDef, direction: str, total_order: bool) -> None:
+    @rule(definition)
+    def lower(ctx: RuleContext, op: Op, x: Any, y: Any) -> Any:
+        dtype = op.operands[0].type.dtype
+        kind = "TOTALORDER" if total_order and dtype.is_float else kind_of(dtype)
+        return compare(ctx, direction, x, y, op.results[0].type, kind)
+
+
+for _definition in (ops.eq, ops.ne, ops.lt, ops.le, ops.gt, ops.ge):
+    _register(_definition, _definition.name.upper(), False)
+for _definition in (ops.eq_to, ops.le_to, ops.lt_to):
+    _register(_definition, _definition.name[:2].upper(), True)

@@ -1,0 +1,42 @@
+"""Lowering of conversions, bitcasts, copies and barriers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lowering.context import RuleContext, rule
+from lowering.rules.compare import compare, kind_of
+from xfront_ir import dtypes, ops
+from xfront_ir.core import Op
+
+
+@rule(ops.convert)
+def _convert(ctx: RuleContext, op: Op, x: Any) -> Any:
+    source, target = op.operands[0].type, op.results[0].type
+    if source is target:
+        return x
+    if target.dtype is dtypes.bool_:
+        return compare(ctx, "NE", x, ctx.constant(0, source), target, kind_of(source.dtype))
+    if source.dtype.is_complex and not target.dtype.is_complex:
+        source = source.with_dtype(dtypes.real_of(source.dtype))
+        x = ctx.create("stablehlo.real", [x], [source])
+        if source is target:
+            return x
+    return ctx.create("stablehlo.convert", [x], [target])
+
+
+@rule(ops.bitcast)
+def _bitcast(ctx: RuleContext, op: Op, x: Any) -> Any:
+    if op.operands[0].type is op.results[0].type:
+        return x
+    return ctx.create("stablehlo.bitcast_convert", [x], op.results)
+
+
+@rule(ops.copy)
+def _copy(ctx: RuleContext, op: Op, x: Any) -> Any:
+    return x
+
+
+@rule(ops.optimization_barrier)
+def _optimization_barrier(ctx: RuleContext, op: Op, *operands: Any) -> Any:
+    return ctx.create("stablehlo.optimization_barrier", operands, op.results)

@@ -1,0 +1,149 @@
+"""Lowering of arithmetic, exponential, trigonometric and complex ops, and of selection."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from lowering.context import RuleContext, rule, table
+from lowering.rules.compare import compare
+from xfront_ir import dtypes, ops
+from xfront_ir.core import Op
+from xfront_ir.types import TensorType
+
+table({
+    ops.add: "stablehlo.add", ops.sub: "stablehlo.subtract", ops.mul: "stablehlo.multiply",
+    ops.div: "stablehlo.divide", ops.rem: "stablehlo.remainder", ops.neg: "stablehlo.negate",
+    ops.abs: "stablehlo.abs", ops.pow: "stablehlo.power", ops.sqrt: "stablehlo.sqrt",
+    ops.rsqrt: "stablehlo.rsqrt", ops.cbrt: "stablehlo.cbrt", ops.exp: "stablehlo.exponential",
+    ops.expm1: "stablehlo.exponential_minus_one", ops.log: "stablehlo.log",
+    ops.log1p: "stablehlo.log_plus_one", ops.logistic: "stablehlo.logistic",
+    ops.floor: "stablehlo.floor", ops.ceil: "stablehlo.ceil",
+    ops.is_finite: "stablehlo.is_finite", ops.sin: "stablehlo.sine", ops.cos: "stablehlo.cosine",
+    ops.tan: "chlo.tan", ops.asin: "chlo.asin", ops.acos: "chlo.acos", ops.atan: "chlo.atan",
+    ops.atan2: "stablehlo.atan2", ops.sinh: "chlo.sinh", ops.cosh: "chlo.cosh",
+    ops.tanh: "stablehlo.tanh", ops.asinh: "chlo.asinh", ops.acosh: "chlo.acosh",
+    ops.atanh: "chlo.atanh", ops.real: "stablehlo.real", ops.imag: "stablehlo.imag",
+    ops.complex: "stablehlo.complex", ops.clamp: "stablehlo.clamp",
+})
+
+
+@rule(ops.sign)
+def _sign(ctx: RuleContext, op: Op, x: Any) -> Any:
+    type = op.results[0].type
+    if not type.dtype.is_unsigned:
+        return ctx.create("stablehlo.sign", [x], [type])
+    return ctx.create("stablehlo.minimum", [x, ctx.constant(1, type)], [type])
+
+
+@rule(ops.square)
+def _square(ctx: RuleContext, op: Op, x: Any) -> Any:
+    type = op.results[0].type
+    if type.dtype.is_complex:
+        return ctx.create("chlo.square", [x], [type])
+    return ctx.create("stablehlo.multiply", [x, x], [type])
+
+
+@rule(ops.integer_pow)
+def _integer_pow(ctx: RuleContext, op: Op, x: Any) -> Any:
+    """Repeated squaring; the multiplications that binary digits of the exponent ask for."""
+    n, type = op.attrs["exponent"], op.results[0].type
+    power, rest = None, abs(n)
+    while rest:
+        if rest & 1:
+            power = x if power is None else ctx.create("stablehlo.multiply", [power, x], [type])
+        rest >>= 1
+        if rest:
+            x = ctx.create("stablehlo.multiply", [x, x], [type])
+    if power is None:
+        return ctx.constant(1, type)
+    if n < 0:
+        return ctx.create("stablehlo.divide", [ctx.constant(1, type), power], [type])
+    return power
+
+
+@rule(ops.exp2)
+def _exp2(ctx: RuleContext, op: Op, x: Any) -> Any:
+    type = op.results[0].type
+    scaled = ctx.create("stablehlo.multiply", [x, ctx.constant(math.log(2), type)], [type])
+    return ctx.create("stablehlo.exponential", [scaled], [type])
+
+
+@rule(ops.round)
+def _round(ctx: RuleContext, op: Op, x: Any) -> Any:
+    ties = "even" if op.attrs["method"] == "to_nearest_even" else "afz"
+    return ctx.create(f"stablehlo.round_nearest_{ties}", [x], op.results)
+
+
+@rule(ops.conj)
+def _conj(ctx: RuleContext, op: Op, x: Any) -> Any:
+    type = op.results[0].type
+    part = type.with_dtype(dtypes.real_of(type.dtype))
+    real = ctx.create("stablehlo.real", [x], [part])
+    imag = ctx.create("stablehlo.negate", [ctx.create("stablehlo.imag", [x], [part])], [part])
+    return ctx.create("stablehlo.complex", [real, imag], [type])
+
+
+# --- choosing -----------------------------------------------------------------------------
+
+@rule(ops.max)
+def _max(ctx: RuleContext, op: Op, x: Any, y: Any) -> Any:
+    return extremum(ctx, "GT", x, y, op.results[0].type)
+
+
+@rule(ops.min)
+def _min(ctx: RuleContext, op: Op, x: Any, y: Any) -> Any:
+    return extremum(ctx, "LT", x, y, op.results[0].type)
+
+
+def extremum(ctx: RuleContext, direction: str, x: Any, y: Any, type: TensorType) -> Any:
+    """The greater (`GT`) or lesser (`LT`); complex numbers by real part, then imaginary part."""
+    if not type.dtype.is_complex:
+        name = "stablehlo.maximum" if direction == "GT" else "stablehlo.minimum"
+        return ctx.create(name, [x, y], [type])
+    part, mask = type.with_dtype(dtypes.real_of(type.dtype)), type.with_dtype(dtypes.bool_)
+
+    def compared(which: str, a: Any, c: Any) -> Any:
+        return compare(ctx, which, a, c, mask, "FLOAT")
+
+    real, imag = ([ctx.create(f"stablehlo.{name}", [v], [part]) for v in (x, y)]
+                  for name in ("real", "imag"))
+    by_imag = compared(direction, *imag)
+    first = ctx.create("stablehlo.select", [compared("EQ", *real), by_imag,
+                                            compared(direction, *real)], [mask])
+    first = ctx.create("stablehlo.or", [first, compared("NE", x, x)], [mask])    # NaN stays
+    return ctx.create("stablehlo.select", [first, x, y], [type])
+
+
+@rule(ops.select)
+def _select(ctx: RuleContext, op: Op, predicate: Any, on_true: Any, on_false: Any) -> Any:
+    result, chooser = op.results[0].type, op.operands[0].type
+    predicate = for_words(ctx, predicate, chooser, result)
+    return ctx.create("stablehlo.select", [predicate, on_true, on_false], [result])
+
+
+def for_words(ctx: RuleContext, predicate: Any, type: TensorType, of: TensorType) -> Any:
+    """A predicate of keys, repeated for their words; a scalar one serves as it is."""
+    words = of.dtype.physical
+    if not words or not type.ndim:
+        return predicate
+    return ctx.create("stablehlo.broadcast_in_dim", [predicate],
+                      [type.with_shape((*type.shape, *words))],
+                      broadcast_dimensions=ctx.int_array(range(type.ndim)))
+
+
+@rule(ops.select_n)
+def _select_n(ctx: RuleContext, op: Op, which: Any, *cases: Any) -> Any:
+    chooser, result = op.operands[0].type, op.results[0].type
+    if chooser.dtype is dtypes.bool_:
+        if len(cases) == 1:
+            return cases[0]
+        predicate = for_words(ctx, which, chooser, result)
+        return ctx.create("stablehlo.select", [predicate, *cases[::-1]], [result])
+    mask = chooser.with_dtype(dtypes.bool_)
+    chosen = cases[-1]
+    for i in reversed(range(len(cases) - 1)):
+        less = compare(ctx, "LE", which, ctx.constant(i, chooser), mask, "SIGNED")
+        less = for_words(ctx, less, mask, result)
+        chosen = ctx.create("stablehlo.select", [less, cases[i], chosen], [result])
+    return chosen

@@ -1,0 +1,166 @@
+"""Lowering of reductions, positions of extrema and running reductions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from lowering.context import RuleContext, rule
+from lowering.rules.compare import compare, kind_of
+from lowering.rules.elementwise import extremum
+from xfront_ir import dtypes, ops
+from xfront_ir.core import Op
+from xfront_ir.dtypes import DType
+from xfront_ir.opdef import OpDef
+from xfront_ir.types import BOOL, TensorType, scalar
+
+Combine = Callable[[RuleContext, Any, Any, TensorType], Any]
+
+
+# --- what reductions combine by, and from what they start ---------------------------------
+
+def _one_op(name: str) -> Combine:
+    return lambda ctx, x, y, type: ctx.create(f"stablehlo.{name}", [x, y], [type])
+
+
+def least(dtype: DType) -> Any:
+    """What no element of `dtype` is below; for complex numbers in their lexicographic order."""
+    if dtype.is_complex:
+        return complex(-float("inf"), -float("inf"))
+    if dtype.is_float:
+        return -float("inf")
+    return -(2 ** (dtype.bits - 1)) if dtype.kind == "int" else 0
+
+
+def greatest(dtype: DType) -> Any:
+    """What no element of `dtype` is above."""
+    if dtype.is_inexact:
+        return -least(dtype)
+    if dtype is dtypes.bool_:
+        return True
+    return 2 ** (dtype.bits - (dtype.kind == "int")) - 1
+
+
+def _all_ones(dtype: DType) -> Any:
+    return -1 if dtype.kind == "int" else greatest(dtype)
+
+
+def _log_add_exp(ctx: RuleContext, x: Any, y: Any, type: TensorType) -> Any:
+    """log(exp(x) + exp(y)): the greater plus log1p(exp(-difference)); equal infinities stay."""
+    part = type.with_dtype(dtypes.real_of(type.dtype))
+    mask = type.with_dtype(dtypes.bool_)
+
+    def op(name: str, *operands: Any) -> Any:
+        return ctx.create(f"stablehlo.{name}", operands, [type])
+
+    if type.dtype.is_complex:
+        real_x, real_y = (ctx.create("stablehlo.real", [v], [part]) for v in (x, y))
+        swap = compare(ctx, "LT", real_x, real_y, mask, "FLOAT")
+        high, low = op("select", swap, y, x), op("select", swap, x, y)
+    else:
+        high, low = op("maximum", x, y), op("minimum", x, y)
+    grown = op("add", high, op("log_plus_one", op("exponential", op("subtract", low, high))))
+    same = compare(ctx, "EQ", x, y, mask, "FLOAT")
+    finite = ctx.create("stablehlo.is_finite",
+                        [ctx.create("stablehlo.real", [x], [part]) if type.dtype.is_complex
+                         else x], [mask])
+    stays = ctx.create("stablehlo.and", [same, ctx.create("stablehlo.not", [finite], [mask])],
+                       [mask])
+    return op("select", stays, x, grown)
+
+
+_KINDS: dict[str, tuple[Combine, Callable[[DType], Any]]] = {
+    "sum": (_one_op("add"), lambda dtype: 0),
+    "prod": (_one_op("multiply"), lambda dtype: 1),
+    "max": (lambda ctx, x, y, type: extremum(ctx, "GT", x, y, type), least),
+    "min": (lambda ctx, x, y, type: extremum(ctx, "LT", x, y, type), greatest),
+    "and": (_one_op("and"), _all_ones),
+    "or": (_one_op("or"), lambda dtype: 0),
+    "xor": (_one_op("xor"), lambda dtype: 0),
+    "logsumexp": (_log_add_exp, lambda dtype: -float("inf")),
+}
+
+
+def _region(combine: Combine, element: TensorType) -> Any:
+    return lambda ctx, x, y: combine(ctx, x, y, element)
+
+
+# --- reductions ---------------------------------------------------------------------------
+
+def _register_reduction(definition: OpDef) -> None:
+    combine, identity = _KINDS[definition.name.removeprefix("reduce_")]
+
+    @rule(definition)
+    def lower(ctx: RuleContext, op: Op, x: Any) -> Any:
+        if not op.attrs["axes"]:
+            return x
+        element = scalar(op.operands[0].type.dtype)
+        start = ctx.constant(identity(element.dtype), element)
+        return ctx.create("stablehlo.reduce", [x, start], op.results,
+                          [_region(combine, element)], [element, element],
+                          dimensions=ctx.int_array(op.attrs["axes"]))
+
+
+for _name in ("sum", "prod", "max", "min", "and", "or", "xor"):
+    _register_reduction(getattr(ops, f"reduce_{_name}"))
+
+
+# --- positions of extrema -----------------------------------------------------------------
+
+def _register_position(definition: OpDef, direction: str, start: Callable[[DType], Any]) -> None:
+    @rule(definition)
+    def lower(ctx: RuleContext, op: Op, x: Any) -> Any:
+        """A reduction of (value, position) pairs; the first of equals, NaN before all."""
+        of, axis = op.operands[0].type, op.attrs["axis"]
+        element, place = scalar(of.dtype), scalar(op.attrs["index_dtype"])
+        places = ctx.create("stablehlo.iota", [], [of.with_dtype(place.dtype)],
+                            iota_dimension=ctx.i64(axis))
+        starts = [ctx.constant(start(of.dtype), element), ctx.constant(0, place)]
+
+        def pick(ctx: RuleContext, x: Any, i: Any, y: Any, j: Any) -> Any:
+            kind = kind_of(of.dtype)
+            wins = compare(ctx, direction, x, y, BOOL, kind)
+            if of.dtype.is_float:
+                wins = ctx.create("stablehlo.or", [wins, compare(ctx, "NE", x, x, BOOL, kind)],
+                                  [BOOL])
+            tie = ctx.create("stablehlo.and", [
+                compare(ctx, "EQ", x, y, BOOL, kind),
+                compare(ctx, "LT", i, j, BOOL, kind_of(place.dtype))], [BOOL])
+            earlier = ctx.create("stablehlo.or", [wins, tie], [BOOL])
+            return [ctx.create("stablehlo.select", [wins, x, y], [element]),
+                    ctx.create("stablehlo.select", [earlier, i, j], [place])]
+
+        result = op.results[0].type
+        return ctx.create("stablehlo.reduce", [x, places, *starts],
+                          [result.with_dtype(of.dtype), result], [pick],
+                          [element, place, element, place], dimensions=ctx.int_array((axis,)))[1]
+
+
+_register_position(ops.argmax, "GT", least)
+_register_position(ops.argmin, "LT", greatest)
+
+
+# --- running reductions -------------------------------------------------------------------
+
+def _register_running(definition: OpDef) -> None:
+    combine, identity = _KINDS[definition.name.removeprefix("cum")]
+
+    @rule(definition)
+    def lower(ctx: RuleContext, op: Op, x: Any) -> Any:
+        """A window as long as the axis, hanging over one end."""
+        type, axis = op.results[0].type, op.attrs["axis"]
+        n = type.shape[axis]
+        if type.size == 0:
+            return x
+        element = scalar(type.dtype)
+        start = ctx.constant(identity(type.dtype), element)
+        over = (0, n - 1) if op.attrs["reverse"] else (n - 1, 0)
+        return ctx.create(
+            "stablehlo.reduce_window", [x, start], [type], [_region(combine, element)],
+            [element, element],
+            window_dimensions=ctx.int_array([n if d == axis else 1 for d in range(type.ndim)]),
+            padding=ctx.padding([over if d == axis else (0, 0) for d in range(type.ndim)]))
+
+
+for _name in ("sum", "prod", "max", "min", "logsumexp"):
+    _register_running(getattr(ops, f"cum{_name}"))

@@ -1,0 +1,83 @@
+"""Lowering of sort and top_k."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lowering.context import RuleContext, rule
+from lowering.rules.compare import compare, kind_of
+from xfront_ir import dtypes, ops
+from xfront_ir.core import Op
+from xfront_ir.types import BOOL, TensorType, scalar
+
+
+@rule(ops.sort)
+def _sort(ctx: RuleContext, op: Op, *operands: Any) -> Any:
+    elements = [scalar(v.type.dtype) for v in op.operands]
+    n_keys = op.attrs["n_keys"]
+
+    def before(ctx: RuleContext, *pairs: Any) -> Any:
+        """Whether the left elements come first: the first key that differs decides."""
+        keys = []
+        for element, x, y in list(zip(elements, pairs[::2], pairs[1::2], strict=True))[:n_keys]:
+            keys.extend(_ordered(ctx, element, x, y))
+        first = None
+        for element, x, y in reversed(keys):
+            kind = "TOTALORDER" if element.dtype.is_float else kind_of(element.dtype)
+            less = compare(ctx, "LT", x, y, BOOL, kind)
+            if first is not None:
+                same = compare(ctx, "EQ", x, y, BOOL, kind)
+                tie = ctx.create("stablehlo.and", [same, first], [BOOL])
+                less = ctx.create("stablehlo.or", [less, tie], [BOOL])
+            first = less
+        return first
+
+    return ctx.create("stablehlo.sort", operands, op.results, [before],
+                      [e for element in elements for e in (element, element)],
+                      dimension=ctx.i64(op.attrs["dimension"]),
+                      is_stable=ctx.bool(op.attrs["stable"]))
+
+
+def _ordered(ctx: RuleContext, element: TensorType, x: Any, y: Any) -> list[Any]:
+    """(type, x, y) keys whose plain or total order is that of the elements."""
+    if element.dtype.is_complex:
+        part = scalar(dtypes.real_of(element.dtype))
+        made = []
+        for name in ("stablehlo.real", "stablehlo.imag"):
+            made.extend(_ordered(ctx, part, *(ctx.create(name, [v], [part]) for v in (x, y))))
+        return made
+    if element.dtype.is_float:
+        x, y = _canonical(ctx, element, x), _canonical(ctx, element, y)
+    return [(element, x, y)]
+
+
+def _canonical(ctx: RuleContext, element: TensorType, x: Any) -> Any:
+    """One zero and one NaN, so that the total order is the numeric one with NaN at the end."""
+    zero, nan = ctx.constant(0, element), ctx.constant(np.nan, element)
+    is_zero = compare(ctx, "EQ", x, zero, BOOL, "FLOAT")
+    x = ctx.create("stablehlo.select", [is_zero, zero, x], [element])
+    is_nan = compare(ctx, "NE", x, x, BOOL, "FLOAT")
+    return ctx.create("stablehlo.select", [is_nan, nan, x], [element])
+
+
+@rule(ops.top_k)
+def _top_k(ctx: RuleContext, op: Op, x: Any) -> Any:
+    (values, places), k, axis = (v.type for v in op.results), op.attrs["k"], op.attrs["axis"]
+    of = op.operands[0].type
+    if values.size == 0:
+        return [ctx.constant(0, values), ctx.constant(0, places)]
+    swapped = list(range(of.ndim))
+    swapped[axis], swapped[-1] = swapped[-1], swapped[axis]
+
+    def last(type: TensorType) -> TensorType:
+        return type.with_shape(tuple(type.shape[d] for d in swapped))
+
+    def swap(v: Any, type: TensorType) -> Any:
+        return v if axis == of.ndim - 1 else ctx.create(
+            "stablehlo.transpose", [v], [type], permutation=ctx.int_array(swapped))
+
+    found = ctx.create("chlo.top_k", [swap(x, last(of))], [last(values), last(places)],
+                       k=ctx.i64(k))
+    return [swap(v, type) for v, type in zip(found, (values, places), strict=True)]
