@@ -1,0 +1,127 @@
+"""Each example runs, as a user would start it, and does what it says."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+
+
+def run(name: str, *args: str) -> str:
+    """What the example prints when it is started from elsewhere."""
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "examples" / name), *args],
+        capture_output=True,
+        text=True,
+        cwd=ROOT.parent,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    assert not done.stderr, done.stderr
+    return done.stdout
+
+
+def load(name: str) -> ModuleType:
+    """The example as a module."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "examples" / f"{name}.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_every_example_has_a_test() -> None:
+    """The names of the examples occur in this file."""
+    here = Path(__file__).read_text()
+    assert EXAMPLES
+    assert not [path.name for path in EXAMPLES if f"test_{path.stem}" not in here]
+
+
+def test_digits_are_read() -> None:
+    """At least 96 % of the held-out digits, in under a minute, with the confusion as a table."""
+    text = run("digits.py")
+    reached = re.search(r"reads ([\d.]+)% of the held-out scans after ([\d.]+) s", text)
+    assert reached, text
+    assert float(reached[1]) >= 96.0
+    assert float(reached[2]) < 60.0
+    rows = re.findall(r"^  \d  \|((?: +[\d.]+){10})$", text, re.MULTILINE)
+    counts = np.array([[0 if n == "." else int(n) for n in row.split()] for row in rows])
+    assert counts.shape == (10, 10)
+    assert counts.sum() == 359
+    assert f"{np.trace(counts) / counts.sum():.1%}" == f"{reached[1]}%"
+
+
+def test_digits_data_is_whole() -> None:
+    """1,797 scans of 64 pixels from 0 to 1, every digit among them, none in both parts."""
+    digits, test = load("digits").load()
+    assert (len(digits.labels), len(test.labels)) == (1438, 359)
+    images = np.concatenate([digits.images, test.images])
+    assert images.shape == (1797, 64) and images.min() == 0.0 and images.max() == 1.0
+    counts = np.bincount(np.concatenate([digits.labels, test.labels]))
+    np.testing.assert_array_equal(counts, [178, 182, 177, 183, 181, 182, 181, 179, 174, 180])
+
+
+def test_digits_adam_steps_as_published() -> None:
+    """One step of Adam moves each weight by the rate, against the sign of its slope."""
+    digits = load("digits")
+    params = [{"w": np.zeros(3, np.float32)}]
+    slopes = [{"w": np.array([2.0, -0.5, 1e-3], np.float32)}]
+    state = digits.Adam(0.0, params, params)
+    moved, state = digits.adam(params, slopes, state, rate=0.1)
+    np.testing.assert_allclose(moved[0]["w"], [-0.1, 0.1, -0.1], rtol=1e-3)
+    assert float(state.count) == 1.0
+
+
+@pytest.mark.parametrize("args", [(), ("--full",)])
+def test_inspect_program_shows_every_stage(args: tuple[str, ...]) -> None:
+    """IR, StableHLO, optimised HLO and costs; the step it runs lowers the loss."""
+    text = run("inspect_program.py", *args)
+    assert re.search(r"^func @", text, re.MULTILINE)
+    assert "func.func public @main" in text
+    assert re.search(r"^ENTRY ", text, re.MULTILINE)
+    assert ("--full shows them" in text) == (not args)
+    flops = re.search(r"flops: +([\d,]+)", text)
+    assert flops and int(flops[1].replace(",", "")) > 2 * 32 * 16 * 4
+    before, after = map(float, re.findall(r"from ([\d.]+) to ([\d.]+[\d])", text)[-1])
+    assert after < before
+
+
+def test_edit_ir_runs_the_changed_program() -> None:
+    """The edited text computes what it says, has a derivative, and a wrong type is refused."""
+    assert "tanh" in run("edit_ir.py")
+    found = load("edit_ir").main()
+    x = np.array([0.5, 1.0, 1.5], np.float32)
+    np.testing.assert_allclose(found["wave"], np.sum(np.sin(x) * x), rtol=1e-5)
+    np.testing.assert_allclose(found["changed"], np.sum(np.tanh(x) * x), rtol=1e-5)
+    slope = np.tanh(x) + x * (1 - np.tanh(x) ** 2)
+    np.testing.assert_allclose(found["slope"], slope, rtol=1e-5)
+    assert "f32[4]" in str(found["refused"])
+
+
+def blocks(text: str, language: str) -> list[str]:
+    """The fenced blocks of a language in a Markdown text."""
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+
+
+def test_readme_example_prints_what_the_readme_says() -> None:
+    """The README's twenty lines give the output that stands below them."""
+    readme = (ROOT / "README.md").read_text()
+    example = readme[readme.index("<!-- example -->") :]
+    source = blocks(example, "python")[0]
+    ast.parse(source)
+    printed = blocks(example[example.index("<!-- output -->") :], "")[0]
+    done = subprocess.run(
+        [sys.executable, "-c", source], capture_output=True, text=True, cwd=ROOT, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == printed.split()
