@@ -1,0 +1,268 @@
+"""Lowering of special functions: CHLO where it has them, else series and continued fractions.
+
+Floats narrower than f32 are computed in f32. Sources: Abramowitz and Stegun 6.5.29 (series of the
+incomplete gamma function), 6.5.31 (its continued fraction), 26.5.8 (that of the beta function).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from lowering.context import RuleContext, rule
+from lowering.expressions import Expr, loop, where
+from xfront_ir import dtypes, ops
+from xfront_ir.core import Op
+from xfront_ir.opdef import OpDef
+
+Formula = Callable[..., Expr]
+
+
+def _formula(definition: OpDef) -> Callable[[Formula], Formula]:
+    """Decorator: a function of Exprs as the lowering of an op, in f32 at least."""
+    def register(formula: Formula) -> Formula:
+        @rule(definition)
+        def lower(ctx: RuleContext, op: Op, *operands: Any) -> Any:
+            type = op.results[0].type
+            if type.dtype.bits >= 32:
+                return formula(*[Expr(ctx, v, type) for v in operands]).value
+            whole = type.with_dtype(dtypes.f32)
+            made = formula(*[Expr(ctx, ctx.create("stablehlo.convert", [v], [whole]), whole)
+                             for v in operands])
+            return ctx.create("stablehlo.convert", [made.value], [type])
+
+        return formula
+
+    return register
+
+
+def _epsilon(x: Expr) -> float:
+    return float(np.finfo(x.type.dtype.numpy).eps)
+
+
+# --- what CHLO has ------------------------------------------------------------------------
+
+for _name in ("erf", "erfc", "erf_inv", "lgamma", "digamma", "polygamma", "zeta", "bessel_i1e"):
+    _formula(getattr(ops, _name))(lambda *xs, name=_name: xs[0].op(f"chlo.{name}", *xs[1:]))
+
+
+# --- Bessel i0e ---------------------------------------------------------------------------
+
+_I0E_NEAR = (       # Chebyshev coefficients of i0e(x) in x/4 - 1, for x in [0, 8]
+    0.33839763720473798, -0.3046826723431984, 0.1716209015222088, -0.094901097048047625,
+    0.049305284239670684, -0.023737414805899384, 0.010546460394594847, -0.0043243099950503868,
+    0.0016394756169410116, -0.0005763755745382675, 0.00018850288509533351,
+    -5.7541950100422555e-05, 1.6448448070191236e-05, -4.4167383580464462e-06,
+    1.117387538609678e-06, -2.6707938496925342e-07, 6.0469949598634512e-08,
+    -1.3000249714761376e-08, 2.6598232275528794e-09, -5.1897924965162344e-10,
+    9.6757750382949265e-11, -1.7267912178012294e-11, 2.9545227447147369e-12,
+    -4.8521012034915669e-13, 7.6109593377473409e-14, -1.1190498520777772e-14,
+    1.0601815464780085e-15)
+_I0E_FAR = (        # of i0e(x) sqrt(x) in 16/x - 1, for x above 8
+    0.40224520550705439, 0.0033691164782556774, 6.889758346920645e-05, 2.8913705208295178e-06,
+    2.0489185894659716e-07, 2.2666689906534839e-08, 3.3962319538502426e-09,
+    4.9406024374771225e-10, 1.1888929512209933e-11, -3.1499169333522331e-11,
+    -1.321622713349914e-11, -1.7941850726000468e-12, 7.1765454122508144e-13,
+    3.8526958783153428e-13, 1.5065467276165392e-14, -4.1512711194349846e-14,
+    -1.0078335812878966e-14, 3.7970519489893557e-15, 1.338559510141052e-15)
+
+
+def _chebyshev(t: Expr, coefficients: Sequence[float]) -> Expr:
+    """The series at `t` by Clenshaw's recurrence, without terms below the dtype's precision."""
+    needed = [c for c in coefficients if abs(c) > 0.01 * _epsilon(t)]
+    later = last = t.like(0.0)
+    for c in reversed(needed[1:]):
+        later, last = 2.0 * t * later - last + c, later
+    return t * later - last + needed[0]
+
+
+@_formula(ops.bessel_i0e)
+def _bessel_i0e(x: Expr) -> Expr:
+    size = abs(x)
+    near = _chebyshev(size * 0.25 - 1.0, _I0E_NEAR)
+    far = _chebyshev(16.0 / where(size > 8.0, size, 8.0) - 1.0, _I0E_FAR) * size.rsqrt()
+    return where(size > 8.0, far, near)
+
+
+# --- incomplete gamma ---------------------------------------------------------------------
+# P(a, x) = front / a * sum of x^n / ((a + 1) ... (a + n))         where x <= 1 or x <= a
+# 1 - P(a, x) = front * fraction                                   elsewhere
+# front = x^a e^-x / gamma(a)
+
+def _gamma_parts(a: Expr, x: Expr, slopes: bool) -> tuple[Expr, Expr, list[Expr], list[Expr]]:
+    """Whether the fraction serves, log of the front, and (value, slope in a) of both forms."""
+    inside = (x > 0.0) & (a > 0.0) & (x < float("inf")) & (a < float("inf"))
+    a, x = where(inside, a, 1.0), where(inside, x, 1.0)
+    far = (x > 1.0) & (x > a)
+    front = a * x.log() - x - a.lgamma()
+    series = _gamma_series(where(far, 1.0, a), where(far, 1.0, x), slopes)
+    fraction = _gamma_fraction(where(far, a, 1.0), where(far, x, 2.0), slopes)
+    return far, front, series, fraction
+
+
+def _gamma_series(a: Expr, x: Expr, slopes: bool) -> list[Expr]:
+    """The sum of x^n / ((a + 1) ... (a + n)), and its derivative in a."""
+    epsilon = _epsilon(x)
+
+    def going(n: Expr, term: Expr, total: Expr, *slope: Expr) -> Expr:
+        unfinished = term > total * epsilon
+        for t, s in zip(slope[::2], slope[1::2], strict=True):
+            unfinished = unfinished | (abs(t) > abs(s) * epsilon)
+        return unfinished & (n < a + 10000.0)
+
+    def step(n: Expr, term: Expr, total: Expr, *slope: Expr) -> list[Expr]:
+        n = n + 1.0
+        grown = term * (x / n)
+        made = [n, grown, total + grown]
+        if slope:
+            changed = (slope[0] - term / n) * (x / n)
+            made += [changed, slope[1] + changed]
+        return made
+
+    one, zero = a.like(1.0), a.like(0.0)
+    start = [a, one, one, zero, zero] if slopes else [a, one, one]
+    # one step by hand: the derivative of the first term is zero and would end the loop
+    made = loop(going, step, step(*start))
+    return [made[2], made[4]] if slopes else [made[2]]
+
+
+def _gamma_fraction(a: Expr, x: Expr, slopes: bool) -> list[Expr]:
+    """Legendre's continued fraction of the upper function over the front, by its convergents.
+
+    Convergents p/q grow and are scaled down together; with slopes, dp and dq follow them.
+    """
+    epsilon = _epsilon(x)
+    big = 1.0 / epsilon
+
+    def quotient(p: Expr, q: Expr, dp: Expr, dq: Expr) -> tuple[Expr, Expr]:
+        value = p / q
+        return value, (dp - value * dq) / q
+
+    def going(i: Expr, value: Expr, slope: Expr, change: Expr, *rest: Expr) -> Expr:
+        return (change > epsilon) & (i < 2000.0)
+
+    def step(i: Expr, value: Expr, slope: Expr, change: Expr, p1: Expr, q1: Expr, p2: Expr,
+             q2: Expr, *d: Expr) -> list[Expr]:
+        i = i + 1.0
+        y = 1.0 - a + i
+        z = x + y + i + 1.0
+        c = y * i
+        p, q = p1 * z - p2 * c, q1 * z - q2 * c
+        shrink = where(abs(p) > big, epsilon, p.like(1.0))
+        if not d:
+            new, new_slope = p / q, slope
+            change = abs((value - new) / new)
+            return [v for v in (i, new, new_slope, change)] + [
+                v * shrink for v in (p, q, p1, q1)]
+        dp1, dq1, dp2, dq2 = d
+        dp = dp1 * z - p1 - dp2 * c + p2 * i
+        dq = dq1 * z - q1 - dq2 * c + q2 * i
+        new, new_slope = quotient(p, q, dp, dq)
+        change = abs((value - new) / new)
+        moved = abs(slope - new_slope)
+        relative = moved / where(abs(new_slope) > epsilon, abs(new_slope), 1.0)
+        change = where(change > relative, change, relative)
+        return [i, new, new_slope, change] + [
+            v * shrink for v in (p, q, p1, q1, dp, dq, dp1, dq1)]
+
+    one, zero = x.like(1.0), x.like(0.0)
+    p1, q1 = x + 1.0, (x + 2.0 - a) * x
+    if slopes:
+        value, slope = quotient(p1, q1, zero, -x)
+        start = [zero, value, slope, one, p1, q1, one, x, zero, -x, zero, zero]
+    else:
+        start = [zero, p1 / q1, zero, one, p1, q1, one, x]
+    made = loop(going, step, start)
+    return [made[1], made[2]]
+
+
+def _at_edges(a: Expr, x: Expr, inside: Expr, none: float, all: float) -> Expr:
+    """`inside` within the domain, what the function tends to at its edges, else NaN."""
+    nan = float("nan")
+    made = where(x.compared("EQ", 0.0), none, inside)
+    made = where(a.compared("EQ", 0.0) | x.compared("EQ", float("inf")), all, made)
+    wrong = (x < 0.0) | (a < 0.0) | a.compared("EQ", float("inf")) | a.is_nan() | x.is_nan()
+    both = a.compared("EQ", 0.0) & x.compared("EQ", 0.0)
+    return where(wrong | both, nan, made)
+
+
+@_formula(ops.igamma)
+def _igamma(a: Expr, x: Expr) -> Expr:
+    far, front, (series,), (fraction, _) = _gamma_parts(a, x, False)
+    inside = where(far, 1.0 - fraction * front.exp(), series * front.exp() / a)
+    return _at_edges(a, x, inside, 0.0, 1.0)
+
+
+@_formula(ops.igammac)
+def _igammac(a: Expr, x: Expr) -> Expr:
+    far, front, (series,), (fraction, _) = _gamma_parts(a, x, False)
+    inside = where(far, fraction * front.exp(), 1.0 - series * front.exp() / a)
+    return _at_edges(a, x, inside, 1.0, 0.0)
+
+
+@_formula(ops.igamma_grad_a)
+def _igamma_grad_a(a: Expr, x: Expr) -> Expr:
+    return _at_edges(a, x, _gamma_slope(a, x, False), 0.0, 0.0)
+
+
+@_formula(ops.random_gamma_grad)
+def _random_gamma_grad(a: Expr, x: Expr) -> Expr:
+    return _at_edges(a, x, -_gamma_slope(a, x, True), 0.0, 0.0)
+
+
+def _gamma_slope(a: Expr, x: Expr, over_density: bool) -> Expr:
+    """The derivative of P in a, where asked divided by the density x^(a-1) e^-x / gamma(a)."""
+    far, front, (series, d_series), (fraction, d_fraction) = _gamma_parts(a, x, True)
+    scale = x if over_density else front.exp()
+    grow = x.log() - a.digamma()
+    near = (d_series + series * (grow - 1.0 / a)) / a
+    return where(far, -(d_fraction + fraction * grow), near) * scale
+
+
+# --- incomplete beta ----------------------------------------------------------------------
+
+@_formula(ops.betainc)
+def _betainc(a: Expr, b: Expr, x: Expr) -> Expr:
+    inf = float("inf")
+    inside = (a > 0.0) & (b > 0.0) & (a < inf) & (b < inf) & (x > 0.0) & (x < 1.0)
+    p, q, t = where(inside, a, 1.0), where(inside, b, 1.0), where(inside, x, 0.5)
+    flipped = t > (p + 1.0) / (p + q + 2.0)
+    p, q = where(flipped, q, p), where(flipped, p, q)
+    log_t = where(flipped, (-t).log1p(), t.log())
+    log_rest = where(flipped, t.log(), (-t).log1p())
+    t = where(flipped, 1.0 - t, t)
+    front = (p * log_t + q * log_rest + (p + q).lgamma() - p.lgamma() - q.lgamma()).exp() / p
+    made = front * _beta_fraction(p, q, t)
+    made = where(flipped, 1.0 - made, made)
+    made = where(x.compared("EQ", 0.0) | b.compared("EQ", 0.0) | a.compared("EQ", inf), 0.0,
+                 where(inside, made, 1.0))
+    wrong = (a < 0.0) | (b < 0.0) | (x < 0.0) | (x > 1.0) | a.is_nan() | b.is_nan() | x.is_nan()
+    zeros, infinite = a.compared("EQ", 0.0), a.compared("EQ", inf)
+    wrong = wrong | (zeros & b.compared("EQ", 0.0)) | (infinite & b.compared("EQ", inf))
+    return where(wrong, float("nan"), made)
+
+
+def _beta_fraction(a: Expr, b: Expr, x: Expr) -> Expr:
+    """The continued fraction by Lentz's method, two levels a step."""
+    epsilon = _epsilon(x)
+
+    def going(m: Expr, c: Expr, d: Expr, fraction: Expr, change: Expr) -> Expr:
+        return (abs(change - 1.0) > epsilon) & (m < 2000.0)
+
+    def step(m: Expr, c: Expr, d: Expr, fraction: Expr, change: Expr) -> list[Expr]:
+        m = m + 1.0
+        twice = a + m + m
+        even = m * (b - m) * x / ((twice - 1.0) * twice)
+        odd = -(a + m) * (a + b + m) * x / (twice * (twice + 1.0))
+        for level in (even, odd):
+            d = 1.0 / (1.0 + level * d)
+            c = 1.0 + level / c
+            change = c * d
+            fraction = fraction * change
+        return [m, c, d, fraction, change]
+
+    one = x.like(1.0)
+    first = 1.0 / (1.0 - (a + b) * x / (a + 1.0))
+    return loop(going, step, [x.like(0.0), one, first, first, x.like(2.0)])[3]
