@@ -9,8 +9,11 @@ from ..literal import literal
 from ..opdef import REGISTRY, OpDef
 from . import (
     bits,
+    collective,
     compare,
+    control,
     convert,
+    custom,
     elementwise,
     gathering,
     indexing,

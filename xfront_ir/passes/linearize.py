@@ -19,7 +19,7 @@ what merely enlarges another value (a broadcast, a wider dtype), are made again 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from ..builder import Builder, SplitBuilder
@@ -42,19 +42,16 @@ class Linearized(NamedTuple):
       `("param", i)` parameter i of the Function, `("out", i)` its result i,
       `("residual", k)` what `forward` returns at place `n_out + k`, n_out results coming first.
     `active_out`: for each result, whether it has a tangent.
+    `n_out`: how many returns of `forward` are results.
     """
 
     forward: Function
     linear: Function
     residuals: tuple[Source, ...]
     active_out: Flags
+    n_out: int
 
-    @property
-    def n_out(self) -> int:
-        """Number of results of the Function itself."""
-        return len(self.active_out)
-
-    def pick(self, params: tuple, returned: tuple) -> tuple:
+    def pick(self, params: Sequence, returned: Sequence) -> tuple:
         """The residuals for `linear`, from what `forward` was given and what it returned."""
         shift = {"out": 0, "residual": self.n_out}
         return tuple([params[i] if kind == "param" else returned[i + shift[kind]]
@@ -84,24 +81,28 @@ def linearize(fn: Function, active: Flags) -> Linearized:
     return found
 
 
-def divide(fn: Function, linear: Flags) -> Linearized:
+def divide(fn: Function, linear: Flags, out: Flags | None = None) -> Linearized:
     """Divide a Function that is linear in some of its parameters (as it stands, without `jvp`).
 
+    Args:
+      fn: any Function.
+      linear: for each parameter, whether it stays on the linear side.
+      out: results that must be on the linear side even where they do not depend on it.
     Returns: as `linearize`, where `forward` takes the other parameters and `("param", i)` counts
-      among these; `forward` returns only the results that do not depend on linear parameters;
-      `("out", i)` counts among these; `linear` takes the linear ones, then residuals, and returns
-      the results with `active_out`.
+      among these; `forward` returns only the results that are not on the linear side; `("out", i)`
+      counts among these; `linear` takes the linear ones, then residuals, and returns the results
+      with `active_out`.
     """
-    linear = tuple(linear)
-    key = ("divide", linear)
+    key = ("divide", linear, out)
     found = fn.memo.get(key)
     if found is None:
         b = SplitBuilder(fn.name)
         env = [b.tangent_param(v.type) if a else b.param(v.type)
                for v, a in zip(fn.params, linear, strict=True)]
         results = b.inline(fn, env)
-        moved = [v if v in b.tangents else None for v in results]
-        known = tuple([v for v in results if v not in b.tangents])
+        wanted = out or (False,) * len(results)
+        moved = [v if w or v in b.tangents else None for v, w in zip(results, wanted, strict=True)]
+        known = tuple([v for v, m in zip(results, moved, strict=True) if m is None])
         found = fn.memo[key] = close_split(b, fn, known, moved, named=False)
     return found
 
@@ -131,7 +132,7 @@ def close_split(b: SplitBuilder, fn: Function, returns: tuple[Value, ...],
                        param_names=fn.param_names if named else (),
                        weak_params=fn.weak_params if named else ())
     return Linearized(dead_code(forward), linear, tuple(residuals),
-                      tuple([t is not None for t in moved]))
+                      tuple([t is not None for t in moved]), len(returns))
 
 
 def _made_again(b: SplitBuilder, kept: Iterable[Value]) -> list[Op]:
@@ -161,6 +162,37 @@ def _is_cheap(op: Op) -> bool:
         return False
     source, result = op.operands[0].type, op.results[0].type
     return result.size * result.dtype.bits > source.size * source.dtype.bits
+
+
+def linear_transpose(fn: Function, linear: Flags, active_ct: Flags) -> tuple[Function, Flags]:
+    """The transpose of a Function that is linear in some parameters, whatever else it computes.
+
+    Args:
+      fn: linear in the flagged parameters together, the others being constants.
+      linear: for each parameter, whether it is linear in it.
+      active_ct: for each result, whether it has a cotangent.
+    Returns: `(function, active_in)`: parameters are the constants, then the active cotangents; it
+      returns cotangents of those linear parameters that get one.
+    Raises: MissingRule.
+    """
+    from .transpose import transpose  # siblings: each calls the other's rules in bodies
+
+    key = ("linear_transpose", linear, active_ct)
+    found = fn.memo.get(key)
+    if found is None:
+        parts = divide(fn, linear)
+        reached = [g for a, g in zip(parts.active_out, active_ct, strict=True) if a]
+        back, active_in = transpose(parts.linear, len(parts.residuals), tuple(reached))
+        b = Builder(fn.name)
+        b.ops = list(parts.forward.ops)
+        cts = [Value(v.type) if g else None for v, g in zip(fn.returns, active_ct, strict=True)]
+        residuals = parts.pick(parts.forward.params, parts.forward.returns)
+        returns = b.inline(back, (*residuals, *[
+            ct for ct, a in zip(cts, parts.active_out, strict=True) if a and ct is not None]))
+        found = fn.memo[key] = dead_code(Function(
+            fn.name, (*parts.forward.params, *[ct for ct in cts if ct is not None]), b.ops,
+            returns)), active_in
+    return found
 
 
 def gradient(fn: Function, active: Flags, cotangents: Flags | None = None) -> Function:

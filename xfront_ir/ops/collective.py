@@ -1,0 +1,304 @@
+"""Collectives over named axes. `axes` are the names, outermost first, `sizes` their sizes.
+
+    psum, pmax, pmin (x) {axes, sizes, groups}
+    all_gather (x) {axes, sizes, groups, dimension, tiled}
+    psum_scatter (x) {axes, sizes, groups, dimension, tiled}
+    all_to_all (x) {axes, sizes, groups, split, concat, tiled}
+    ppermute (x) {axes, sizes, perm}         perm: (source, destination) pairs
+    axis_index () {axes, sizes}              i32, counted over all axes together
+
+`groups`, where given, divides the participants, and each group works alone. `vectorize` resolves
+the name that it maps, whether or not an operand is batched; what is left names the axes of a mesh.
+
+Source: StableHLO spec, the collective ops.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from .. import dtypes
+from ..core import Op, Value
+from ..errors import IRTypeError, IRValueError
+from ..opdef import BOOL, INT, INTS, LINEAR_OP, NAMES, TREE, ZERO, define, lookup, optional
+from ..types import I32, TensorType
+from .families import move_batch
+from .shape import broadcast_in_dim, moved, reshape, transpose
+
+_AXES = {"axes": NAMES, "sizes": INTS}
+_GROUPS = {**_AXES, "groups": optional(TREE)}
+
+
+def _participants(attrs: Any) -> int:
+    groups = attrs.get("groups")
+    return len(groups[0]) if groups else math.prod(attrs["sizes"])
+
+
+def _check_axes(name: str, attrs: Any) -> None:
+    axes, sizes = attrs["axes"], attrs["sizes"]
+    if len(axes) != len(sizes) or len(set(axes)) != len(axes):
+        raise IRTypeError(f"{name}: axes {axes} must be distinct and have one size each: {sizes}")
+    groups = attrs.get("groups")
+    if groups:
+        if len({len(g) for g in groups}) != 1:
+            raise IRTypeError(f"{name}: groups must have one size, got {groups}")
+        if sorted(i for g in groups for i in g) != list(range(math.prod(sizes))):
+            raise IRTypeError(f"{name}: groups must divide all {math.prod(sizes)} participants")
+
+
+def _check_dimension(name: str, x: TensorType, d: int, ndim: int) -> None:
+    if not 0 <= d < ndim:
+        raise IRTypeError(f"{name}: dimension {d} is not in [0, {ndim}) of {x}")
+
+
+def _mentioned(attrs: Any) -> Any:
+    return attrs["axes"]
+
+
+def _without(attrs: Any, name: Any) -> dict[str, Any]:
+    """The attributes for the axes that are left once `name` is mapped."""
+    kept = [(a, n) for a, n in zip(attrs["axes"], attrs["sizes"], strict=True) if a != name]
+    return {**attrs, "axes": tuple(a for a, _ in kept), "sizes": tuple(n for _, n in kept)}
+
+
+def _refuse_groups(op: Op, name: Any) -> None:
+    if op.attrs.get("groups"):
+        raise IRValueError(f"{op.definition.name}: axis_index_groups do not work over {name!r}, an "
+                           "axis of vmap; reshape the batch into two mapped axes instead")
+
+
+def _alone(op: Op, name: Any) -> None:
+    if len(op.attrs["axes"]) > 1:
+        raise IRValueError(f"{op.definition.name}: {name!r}, an axis of vmap, cannot be mixed with "
+                           f"others ({op.attrs['axes']}); use one call for each axis")
+
+
+# --- sums and extrema ---------------------------------------------------------------------
+
+def _infer_reduction(name: str) -> Any:
+    def infer(types: Any, attrs: Any) -> Any:
+        _check_axes(name, attrs)
+        if not (types[0].dtype.is_numeric or name != "psum"):
+            raise IRTypeError(f"{name}: takes numbers, got {types[0]}")
+        return types
+
+    return infer
+
+
+def _batch_reduction(reducer: str) -> Any:
+    def batch(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:
+        (x,), (p,), attrs, (name, size) = operands, positions, op.attrs, axis
+        if name in attrs["axes"]:
+            _refuse_groups(op, name)
+            attrs = _without(attrs, name)
+            if p is not None:
+                x, p = b.emit(lookup(reducer), x, axes=(p,)), None
+            elif reducer == "reduce_sum":
+                x = b.emit(lookup("mul"), x, b.full(x.type, size))
+            if not attrs["axes"]:
+                return (x,), (None,)
+        return (b.emit(op.definition, x, **attrs),), (p,)
+
+    return batch
+
+
+psum = define("psum", attrs=_GROUPS, operands=1, infer=_infer_reduction("psum"), jvp=LINEAR_OP,
+              transpose=lambda b, op, cts, known: (b.emit(psum, cts[0], **op.attrs),),
+              batch=_batch_reduction("reduce_sum"), mentions_axis=_mentioned)
+pmax = define("pmax", attrs=_GROUPS, operands=1, infer=_infer_reduction("pmax"),
+              batch=_batch_reduction("reduce_max"), mentions_axis=_mentioned)
+pmin = define("pmin", attrs=_GROUPS, operands=1, infer=_infer_reduction("pmin"),
+              batch=_batch_reduction("reduce_min"), mentions_axis=_mentioned)
+
+
+# --- all_gather and psum_scatter ------------------------------------------------------------
+
+def _infer_all_gather(types: Any, attrs: Any) -> Any:
+    (x,), d, n = types, attrs["dimension"], _participants(attrs)
+    _check_axes("all_gather", attrs)
+    _check_dimension("all_gather", x, d, x.ndim + (not attrs["tiled"]))
+    shape = x.shape
+    return (x.with_shape((*shape[:d], n * shape[d], *shape[d + 1:]) if attrs["tiled"] else
+                         (*shape[:d], n, *shape[d:])),)
+
+
+def _infer_psum_scatter(types: Any, attrs: Any) -> Any:
+    (x,), d, n = types, attrs["dimension"], _participants(attrs)
+    _check_axes("psum_scatter", attrs)
+    _check_dimension("psum_scatter", x, d, x.ndim)
+    shape = x.shape
+    if shape[d] % n or (not attrs["tiled"] and shape[d] != n):
+        raise IRTypeError(f"psum_scatter: dimension {d} of {x} does not divide among {n}")
+    kept = (shape[d] // n,) if attrs["tiled"] else ()
+    return (x.with_shape((*shape[:d], *kept, *shape[d + 1:])),)
+
+
+def _shifted(b: Any, op: Op, x: Value, p: int, names: Any) -> Any:
+    """A collective over other axes of an operand with a batch: its dimensions move up."""
+    front = b.emit(transpose, x, permutation=moved(x.type.ndim, p, 0)) if p else x
+    attrs = {**op.attrs, **{k: op.attrs[k] + 1 for k in names}}
+    return (b.emit(op.definition, front, **attrs),), (0,)
+
+
+def _merge(b: Any, x: Value, d: int) -> Value:
+    """Axes d and d + 1 as one."""
+    shape = x.type.shape
+    return b.emit(reshape, x, shape=(*shape[:d], shape[d] * shape[d + 1], *shape[d + 2:]))
+
+
+def _divide(b: Any, x: Value, d: int, n: int) -> Value:
+    """Axis d as two, the first of size n."""
+    shape = x.type.shape
+    return b.emit(reshape, x, shape=(*shape[:d], n, shape[d] // n, *shape[d + 1:]))
+
+
+def _batch_all_gather(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:
+    (x,), (p,), attrs, (name, size) = operands, positions, op.attrs, axis
+    if name not in attrs["axes"]:
+        return _shifted(b, op, x, p, ("dimension",))
+    _refuse_groups(op, name)
+    _alone(op, name)
+    d = attrs["dimension"]
+    made = move_batch(b, x, p, d, size)
+    return (_merge(b, made, d) if attrs["tiled"] else made,), (None,)
+
+
+def _batch_psum_scatter(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:
+    (x,), (p,), attrs, (name, size) = operands, positions, op.attrs, axis
+    if name not in attrs["axes"]:
+        return _shifted(b, op, x, p, ("dimension",))
+    _refuse_groups(op, name)
+    _alone(op, name)
+    total = (b.emit(lookup("reduce_sum"), x, axes=(p,)) if p is not None else
+             b.emit(lookup("mul"), x, b.full(x.type, size)))
+    d = attrs["dimension"]
+    return (_divide(b, total, d, size) if attrs["tiled"] else total,), (d,)
+
+
+all_gather = define(
+    "all_gather", attrs={**_GROUPS, "dimension": INT, "tiled": BOOL}, operands=1,
+    infer=_infer_all_gather, jvp=LINEAR_OP,
+    transpose=lambda b, op, cts, known: (b.emit(psum_scatter, cts[0], **op.attrs),),
+    batch=_batch_all_gather, mentions_axis=_mentioned)
+psum_scatter = define(
+    "psum_scatter", attrs={**_GROUPS, "dimension": INT, "tiled": BOOL}, operands=1,
+    infer=_infer_psum_scatter, jvp=LINEAR_OP,
+    transpose=lambda b, op, cts, known: (b.emit(all_gather, cts[0], **op.attrs),),
+    batch=_batch_psum_scatter, mentions_axis=_mentioned)
+
+
+# --- all_to_all ---------------------------------------------------------------------------
+
+def _infer_all_to_all(types: Any, attrs: Any) -> Any:
+    (x,), n = types, _participants(attrs)
+    split, concat, shape = attrs["split"], attrs["concat"], list(types[0].shape)
+    _check_axes("all_to_all", attrs)
+    _check_dimension("all_to_all", x, split, x.ndim)
+    _check_dimension("all_to_all", x, concat, x.ndim)
+    if shape[split] % n or (not attrs["tiled"] and shape[split] != n):
+        raise IRTypeError(f"all_to_all: dimension {split} of {x} does not divide among {n}")
+    if attrs["tiled"]:
+        shape[split] //= n
+        shape[concat] *= n
+    else:
+        shape.insert(concat, shape.pop(split))
+    return (x.with_shape(tuple(shape)),)
+
+
+def _batch_all_to_all(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:
+    """The batch axis and the split axis change places."""
+    (x,), (p,), attrs, (name, size) = operands, positions, op.attrs, axis
+    if name not in attrs["axes"]:
+        return _shifted(b, op, x, p, ("split", "concat"))
+    _refuse_groups(op, name)
+    _alone(op, name)
+    split, concat, tiled = attrs["split"], attrs["concat"], attrs["tiled"]
+    x = move_batch(b, x, p, 0, size)
+    if tiled:
+        x = _divide(b, x, split + 1, size)
+    ndim = x.type.ndim                           # source lanes at 0, destination lanes at split + 1
+    rest = [d for d in range(1, ndim) if d != split + 1]
+    rest.insert(concat, 0)
+    x = b.emit(transpose, x, permutation=(split + 1, *rest))
+    return (_merge(b, x, concat + 1) if tiled else x,), (0,)
+
+
+all_to_all = define(
+    "all_to_all", attrs={**_GROUPS, "split": INT, "concat": INT, "tiled": BOOL}, operands=1,
+    infer=_infer_all_to_all, jvp=LINEAR_OP,
+    transpose=lambda b, op, cts, known: (b.emit(all_to_all, cts[0], **{
+        **op.attrs, "split": op.attrs["concat"], "concat": op.attrs["split"]}),),
+    batch=_batch_all_to_all, mentions_axis=_mentioned)
+
+
+# --- ppermute -----------------------------------------------------------------------------
+
+def _infer_ppermute(types: Any, attrs: Any) -> Any:
+    _check_axes("ppermute", attrs)
+    n, perm = math.prod(attrs["sizes"]), attrs["perm"]
+    for what, ends in (("sources", [s for s, _ in perm]), ("destinations", [d for _, d in perm])):
+        if len(set(ends)) != len(ends) or not all(0 <= e < n for e in ends):
+            raise IRTypeError(f"ppermute: {what} must be distinct and in [0, {n}), got {ends}")
+    return types
+
+
+def _batch_ppermute(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:
+    """Rows of the batch in another order; who receives nothing has zeros."""
+    (x,), (p,), attrs, (name, size) = operands, positions, op.attrs, axis
+    if name not in attrs["axes"]:
+        return (b.emit(op.definition, x, **attrs),), (p,)
+    _alone(op, name)
+    source = {d: s for s, d in attrs["perm"]}
+    x = move_batch(b, x, p, 0, size)
+    runs: list[tuple[int | None, int]] = []      # (first source or None, how many)
+    for lane in range(size):
+        s = source.get(lane)
+        if runs and (s is None) == (runs[-1][0] is None) and (
+                s is None or s == runs[-1][0] + runs[-1][1]):     # type: ignore[operator]
+            runs[-1] = (runs[-1][0], runs[-1][1] + 1)
+        else:
+            runs.append((s, 1))
+    rest = x.type.shape[1:]
+    ones, zeros = (1,) * x.type.ndim, (0,) * len(rest)
+    pieces = [b.zeros(x.type.with_shape((n, *rest))) if s is None else
+              b.emit(lookup("slice"), x, starts=(s, *zeros), limits=(s + n, *rest), strides=ones)
+              for s, n in runs]
+    made = pieces[0] if len(pieces) == 1 else b.emit(lookup("concatenate"), *pieces, dimension=0)
+    return (made,), (0,)
+
+
+ppermute = define(
+    "ppermute", attrs={**_AXES, "perm": TREE}, operands=1, infer=_infer_ppermute, jvp=LINEAR_OP,
+    transpose=lambda b, op, cts, known: (b.emit(ppermute, cts[0], **{
+        **op.attrs, "perm": tuple((d, s) for s, d in op.attrs["perm"])}),),
+    batch=_batch_ppermute, mentions_axis=_mentioned)
+
+
+# --- axis_index ---------------------------------------------------------------------------
+
+def _infer_axis_index(types: Any, attrs: Any) -> Any:
+    _check_axes("axis_index", attrs)
+    return (I32,)
+
+
+def _batch_axis_index(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:
+    attrs, (name, size) = op.attrs, axis
+    at = attrs["axes"].index(name)
+    inner = math.prod(attrs["sizes"][at + 1:])
+    numbers = b.emit(lookup("iota"), dtype=dtypes.i32, shape=(size,), dimension=0)
+    total = numbers if inner == 1 else b.emit(lookup("mul"), numbers, b.full(numbers.type, inner))
+    groups = ((attrs["axes"][:at], attrs["sizes"][:at], size * inner),
+              (attrs["axes"][at + 1:], attrs["sizes"][at + 1:], 1))
+    for axes, sizes, stride in groups:           # the axes around the mapped one are still unknown
+        if axes:
+            other = b.emit(axis_index, axes=axes, sizes=sizes)
+            if stride != 1:
+                other = b.emit(lookup("mul"), other, b.full(I32, stride))
+            spread = b.emit(broadcast_in_dim, other, shape=(size,), dims=())
+            total = b.emit(lookup("add"), total, spread)
+    return (total,), (0,)
+
+
+axis_index = define("axis_index", attrs=_AXES, operands=0, infer=_infer_axis_index, jvp=ZERO,
+                    batch=_batch_axis_index, mentions_axis=_mentioned)

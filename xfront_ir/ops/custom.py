@@ -1,0 +1,355 @@
+"""Custom derivative rules and checkpoints.
+
+    custom_jvp(*operands) {body, rule, name}
+    custom_vjp(*operands) {body, rule, name}
+    custom_vjp_tangent(*residuals, *tangents) {rule, n_residuals, types, perturbed}
+        what is left of custom_vjp when it is differentiated: linear in the tangents of the
+        perturbed ones among its own inexact operands; results: tangents of the inexact results
+    checkpoint(*operands) {body, policy, prevent_cse}
+    checkpoint_name(x) {name}: x, with a name that policies see
+
+A `rule` is a Deferred: it gives the Function for a role when a pass asks. Operands beyond its own
+(`n_own`; captured values) get no derivative from it. The rule's Function is emitted in place of the
+op, so whatever differentiates next sees plain ops and no two perturbations can be confused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..builder import Builder
+from ..core import Function, Op, Value
+from ..errors import IRTypeError
+from ..opdef import (
+    BOOL,
+    BOOLS,
+    FUNCTION,
+    INT,
+    LINEAR,
+    PYTHON,
+    STR,
+    TYPES,
+    Request,
+    define,
+    lookup,
+    optional,
+)
+from ..passes.bodies import (
+    Flags,
+    join,
+    jvp,
+    linear_transpose,
+    remembered,
+    select,
+    unzip,
+    vectorize,
+)
+from ..passes.remat import divide_checkpoint
+from ..types import TensorType
+
+Types = tuple[TensorType, ...]
+Positions = Sequence[int | None]
+
+
+def _infer_body(name: str) -> Any:
+    def infer(types: Types, attrs: Any) -> Types:
+        params = attrs["body"].param_types
+        if params != types:
+            raise IRTypeError(f"{name}: operands are {list(types)}, the body takes {list(params)}")
+        return attrs["body"].return_types
+
+    return infer
+
+
+def _types(values: Sequence[Value]) -> Types:
+    return tuple([v.type for v in values])
+
+
+def _n_own(rule: Any, n_operands: int) -> int:
+    own = getattr(rule, "n_own", None)
+    return n_operands if own is None else own
+
+
+def _perturbed(rule: Any, tangents: Sequence[Value | None]) -> Flags:
+    """Which operands the rule is asked to differentiate by: captured ones never."""
+    own = _n_own(rule, len(tangents))
+    return tuple([t is not None and i < own for i, t in enumerate(tangents)])
+
+
+def _tangents_of(results: Sequence[Value], tangents: Sequence[Value]) -> list[Value | None]:
+    """Tangents of the inexact results, None at the others."""
+    given = iter(tangents)
+    return [next(given) if v.type.is_inexact else None for v in results]
+
+
+# --- rules under vectorize ----------------------------------------------------------------
+
+def _example(types: Sequence[TensorType], positions: Positions) -> Types:
+    """Types of one example of a batch."""
+    return tuple([t if p is None else t.with_shape((*t.shape[:p], *t.shape[p + 1:]))
+                  for t, p in zip(types, positions, strict=True)])
+
+
+class BatchedRule:
+    """A Deferred for a batch: asks the rule for one example and vectorises what it gives.
+
+    `operands` are positions of the op's operands, `inputs` those of the ones that get a cotangent.
+    Results have their batch axis in front. `residuals`, the positions of what the forward role
+    saves, are known once that role was asked for.
+    """
+
+    __slots__ = ("axis", "inputs", "memo", "n_out", "n_own", "name", "operands", "residuals",
+                 "rule")
+
+    def __init__(self, rule: Any, operands: Positions, inputs: Positions, n_out: int, axis: Any,
+                 residuals: Positions = ()) -> None:
+        self.rule, self.axis, self.n_out = rule, axis, n_out
+        self.operands, self.inputs = tuple(operands), tuple(inputs)
+        self.residuals = tuple(residuals)
+        self.name = getattr(rule, "name", "rule")
+        self.n_own = _n_own(rule, len(self.operands))
+        self.memo: dict[Request, Function] = {}
+
+    def function(self, request: Request) -> Function:
+        """The Function for `request`, whose types have the batch."""
+        found = self.memo.get(request)
+        if found is None:
+            found = self.memo[request] = getattr(self, f"_{request.role}")(*request.details)
+        return found
+
+    def _jvp(self, types: Types, perturbed: Flags) -> Function:
+        one = self.rule.function(Request("jvp", _example(types, self.operands), perturbed))
+        positions = (*self.operands, *select(self.operands, perturbed))
+        return vectorize(one, positions, self.axis, (0,) * len(one.returns))[0]
+
+    def _fwd(self, types: Types) -> Function:
+        one = self.rule.function(Request("fwd", _example(types, self.operands)))
+        natural = vectorize(one, self.operands, self.axis)[1]
+        self.residuals = natural[self.n_out:]
+        out = (*(0,) * self.n_out, *self.residuals)
+        return vectorize(one, self.operands, self.axis, out)[0]
+
+    def _bwd(self, residuals: Types, cts: Types) -> Function:
+        """Cotangents of operands that have no batch are the sums over the batch."""
+        in_front = (0,) * len(cts)
+        one = self.rule.function(Request("bwd", _example(residuals, self.residuals),
+                                         _example(cts, in_front)))
+        many, out = vectorize(one, (*self.residuals, *in_front), self.axis, self.inputs)
+        b = Builder(many.name)
+        b.ops = list(many.ops)
+        returns = []
+        for v, wanted, p in zip(many.returns, self.inputs, out, strict=True):
+            if wanted is None:
+                v = (b.emit(lookup("reduce_sum"), v, axes=(p,)) if p is not None else
+                     b.emit(lookup("mul"), v, b.full(v.type, self.axis[1])))
+            returns.append(v)
+        return Function(many.name, many.params, b.ops, returns)
+
+
+def _batch_custom(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:
+    attrs, n_out = op.attrs, len(op.results)
+    own = _n_own(attrs["rule"], len(operands))
+    inputs = [p for v, p in zip(op.operands[:own], positions, strict=False) if v.type.is_inexact]
+    body, _ = vectorize(attrs["body"], positions, axis, (0,) * n_out)
+    rule = BatchedRule(attrs["rule"], positions, inputs, n_out, axis)
+    return b.emit(op.definition, *operands, body=body, rule=rule, name=attrs["name"]), (0,) * n_out
+
+
+def _split_custom(b: Any, attrs: Any, operands: Any, linear: Flags) -> Any:
+    return b.inline(attrs["body"], operands)     # applied to a tangent: only its value matters
+
+
+# --- custom_jvp ---------------------------------------------------------------------------
+
+def _jvp_custom_jvp(b: Any, attrs: Any, operands: Any, tangents: Any) -> Any:
+    rule, n = attrs["rule"], len(attrs["body"].returns)
+    perturbed = _perturbed(rule, tangents)
+    if not any(perturbed):
+        return b.emit(custom_jvp, *operands, **attrs), [None] * n
+    moved = rule.function(Request("jvp", _types(operands), perturbed))
+    made = b.inline(moved, (*operands, *select(tangents, perturbed)))
+    return made[:n], _tangents_of(made[:n], made[n:])
+
+
+custom_jvp = define("custom_jvp", attrs={"body": FUNCTION, "rule": PYTHON, "name": STR},
+                    infer=_infer_body("custom_jvp"), single=False, own_primal=True,
+                    jvp=_jvp_custom_jvp, split=_split_custom, batch=_batch_custom,
+                    family=__name__)
+
+
+# --- custom_vjp ---------------------------------------------------------------------------
+
+def _jvp_custom_vjp(b: Any, attrs: Any, operands: Any, tangents: Any) -> Any:
+    rule, n = attrs["rule"], len(attrs["body"].returns)
+    perturbed = _perturbed(rule, tangents)
+    if not any(perturbed):
+        return b.emit(custom_vjp, *operands, **attrs), [None] * n
+    forward = rule.function(Request("fwd", _types(operands)))
+    made = b.inline(forward, operands)
+    results, residuals = made[:n], made[n:]
+    own = _n_own(rule, len(operands))
+    flags = tuple([p for p, v in zip(perturbed[:own], operands, strict=False)
+                   if v.type.is_inexact])
+    dots = b.emit(custom_vjp_tangent, *residuals, *select(tangents, perturbed), rule=rule,
+                  n_residuals=len(residuals), types=_types(results), perturbed=flags)
+    return results, _tangents_of(results, dots)
+
+
+custom_vjp = define("custom_vjp", attrs={"body": FUNCTION, "rule": PYTHON, "name": STR},
+                    infer=_infer_body("custom_vjp"), single=False, own_primal=True,
+                    jvp=_jvp_custom_vjp, split=_split_custom, batch=_batch_custom,
+                    family=__name__)
+
+
+def _infer_tangent(types: Types, attrs: Any) -> Types:
+    if len(types) != attrs["n_residuals"] + sum(attrs["perturbed"]):
+        raise IRTypeError(f"custom_vjp_tangent: takes {attrs['n_residuals']} residuals and "
+                          f"{sum(attrs['perturbed'])} tangents, got {len(types)} operands")
+    return tuple([t for t in attrs["types"] if t.is_inexact])
+
+
+def _backward(attrs: Any, residuals: Sequence[Value]) -> Function:
+    return attrs["rule"].function(Request("bwd", _types(residuals), attrs["types"]))
+
+
+def tangent_function(op: Op) -> Function:
+    """What a custom_vjp_tangent computes, as a Function of its operands.
+
+    A backward rule is linear in the cotangents, so the transpose of it is the tangent map.
+    Raises: MissingRule where the rule holds something that cannot be transposed.
+    """
+    attrs, n = op.attrs, op.attrs["n_residuals"]
+    backward = _backward(attrs, op.operands[:n])
+
+    def make() -> Function:
+        cts = backward.params[n:]
+        linear = (*(False,) * n, *[v.type.is_inexact for v in cts])
+        integers = [v.type for v in cts if not v.type.is_inexact]
+        moved, active = linear_transpose(backward, linear, attrs["perturbed"])
+        b = Builder(backward.name)
+        b.params = [Value(v.type) for v in op.operands]
+        zeros = [b.zeros(t) for t in integers]
+        given = iter(b.inline(moved, (*b.params[:n], *zeros, *b.params[n:])))
+        return b.close([next(given) if a else b.zeros(v.type)
+                        for a, v in zip(active, op.results, strict=True)])
+
+    return remembered(backward, ("tangent", attrs["perturbed"]), make)
+
+
+def _jvp_tangent(b: Any, op: Op, tangents: Any) -> Any:
+    n = op.attrs["n_residuals"]
+    if all(t is None for t in tangents[:n]):
+        dots = [b.zeros(v.type) if t is None else t
+                for v, t in zip(op.operands[n:], tangents[n:], strict=True)]
+        return b.emit(custom_vjp_tangent, *op.operands[:n], *dots, **op.attrs)
+    active = tuple([t is not None for t in tangents])
+    moved, active_out = jvp(tangent_function(op), active)
+    made = iter(b.inline(moved, (*op.operands, *select(tangents, active)))[len(op.results):])
+    return [next(made) if a else None for a in active_out]
+
+
+def _transpose_tangent(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
+    attrs, n = op.attrs, op.attrs["n_residuals"]
+    given = iter(cotangents)
+    cts = []
+    for t in attrs["types"]:
+        ct = next(given) if t.is_inexact else None
+        cts.append(b.zeros(t) if ct is None else ct)
+    residuals = known[:n]
+    made = b.inline(_backward(attrs, residuals), (*residuals, *cts))
+    if len(made) != len(attrs["perturbed"]):
+        name = getattr(attrs["rule"], "name", "")
+        raise IRTypeError(f"custom_vjp {name}: the backward rule gives {len(made)} cotangents, "
+                          f"{len(attrs['perturbed'])} operands take one")
+    return (*[None] * n, *select(made, attrs["perturbed"]))
+
+
+def _batch_tangent(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:
+    attrs, n = op.attrs, op.attrs["n_residuals"]
+    inputs = join(attrs["perturbed"], positions[n:],
+                  [None] * (len(attrs["perturbed"]) - sum(attrs["perturbed"])))
+    rule = BatchedRule(attrs["rule"], (), inputs, len(attrs["types"]), axis, positions[:n])
+    types = tuple([t.with_shape((axis[1], *t.shape)) for t in attrs["types"]])
+    made = b.emit(custom_vjp_tangent, *operands, **{**attrs, "rule": rule, "types": types})
+    return made, (0,) * len(made)
+
+
+custom_vjp_tangent = define(
+    "custom_vjp_tangent", attrs={"rule": PYTHON, "n_residuals": INT, "types": TYPES,
+                                 "perturbed": BOOLS},
+    infer=_infer_tangent, single=False, jvp=_jvp_tangent, transpose=_transpose_tangent,
+    batch=_batch_tangent)
+
+
+# --- checkpoint ---------------------------------------------------------------------------
+
+def _jvp_checkpoint(b: Any, attrs: Any, operands: Any, tangents: Any) -> Any:
+    active = tuple([t is not None for t in tangents])
+    moved, active_out = jvp(attrs["body"], active)
+    made = b.emit(checkpoint, *operands, *select(tangents, active), **{**attrs, "body": moved})
+    n = len(active_out)
+    given = iter(made[n:])
+    return made[:n], [next(given) if a else None for a in active_out]
+
+
+def _split_checkpoint(b: Any, attrs: Any, operands: Any, linear: Flags) -> Any:
+    body, policy = attrs["body"], attrs.get("policy")
+    parts = remembered(body, ("checkpoint", linear, policy),
+                       lambda: divide_checkpoint(body, linear, policy))
+    tangents, known = unzip(operands, linear)
+    ahead = b.emit_forward(checkpoint, *known, **{**attrs, "body": parts.forward})
+    made: tuple[Value, ...] = ()
+    if parts.linear.returns:
+        made = b.emit_linear(checkpoint, *tangents, *[known[i] for i in parts.read],
+                             *ahead[parts.n_out:],
+                             **{**attrs, "body": parts.linear, "policy": None})
+    return join(parts.active_out, made, ahead[:parts.n_out])
+
+
+def _transpose_checkpoint(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
+    attrs, body = op.attrs, op.attrs["body"]
+    linear = tuple([k is LINEAR for k in known])
+    active_ct = tuple([ct is not None for ct in cotangents])
+    back, active_in = linear_transpose(body, linear, active_ct)
+    if attrs["prevent_cse"]:
+        back = remembered(back, "fenced", lambda: _fenced(back))
+    values = [k for k in known if k is not LINEAR]
+    made = iter(b.emit(checkpoint, *values, *select(cotangents, active_ct),
+                       **{**attrs, "body": back}))
+    return join(linear, [next(made) if a else None for a in active_in], [None] * len(values))
+
+
+def _fenced(fn: Function) -> Function:
+    """`fn` reading its parameters through a barrier: what it computes again is not merged with
+    the first time, nor moved before its cotangents are there."""
+    b = Builder(fn.name)
+    b.params = [Value(v.type) for v in fn.params]
+    return b.close(b.inline(fn, b.emit(lookup("optimization_barrier"), *b.params)))
+
+
+def _batch_checkpoint(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:
+    body, out = vectorize(op.attrs["body"], positions, axis)
+    return b.emit(checkpoint, *operands, **{**op.attrs, "body": body}), out
+
+
+checkpoint = define("checkpoint", attrs={"body": FUNCTION, "policy": optional(PYTHON),
+                                         "prevent_cse": BOOL},
+                    infer=_infer_body("checkpoint"), single=False, own_primal=True,
+                    jvp=_jvp_checkpoint, split=_split_checkpoint, transpose=_transpose_checkpoint,
+                    batch=_batch_checkpoint, family=__name__)
+
+
+def _batch_same(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:
+    return (b.emit(op.definition, *operands, **op.attrs),), positions
+
+
+checkpoint_name = define("checkpoint_name", attrs={"name": STR}, operands=1,
+                         infer=lambda types, attrs: types,
+                         jvp=lambda b, op, tangents: tangents,
+                         transpose=lambda b, op, cts, known: cts, batch=_batch_same,
+                         family=__name__)
+
+
+__all__ = ["BatchedRule", "checkpoint", "checkpoint_name", "custom_jvp", "custom_vjp",
+           "custom_vjp_tangent", "tangent_function"]

@@ -1,0 +1,154 @@
+"""What the rules of ops with bodies ask of the passes: the one door from `ops` to `passes`.
+
+Everything here is memoised on (body, request) in the body's `memo`, so that a body is transformed
+once however often it is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..builder import Builder
+from ..core import Function, Op, Value, bodies_of
+from ..opdef import Pending
+from .dead_code import dead_code, is_effectful
+from .jvp import Flags, jvp
+from .linearize import Linearized, divide, linear_transpose, linearize
+from .transpose import transpose
+from .vectorize import Positions, axis_names, vectorize
+
+__all__ = [
+    "Flags", "Linearized", "Positions", "axis_names", "body_of", "dead_code", "divide",
+    "invariants", "is_effectful", "join", "jvp", "jvp_to", "linear_first",
+    "linear_transpose", "linearize", "loops", "remembered", "select", "slice_of",
+    "transpose", "transpose_to", "unzip", "vectorize",
+]
+
+
+def body_of(held: Function | Pending) -> Function:
+    """The Function of a body, carrying out its transformation where that is pending."""
+    return held if isinstance(held, Function) else held.force()
+
+
+def remembered(fn: Function, key: Any, make: Callable[[], Any]) -> Any:
+    """`make()`, once per Function and key."""
+    found = fn.memo.get(key)
+    if found is None:
+        found = fn.memo[key] = make()
+    return found
+
+
+# --- small helpers on flags ---------------------------------------------------------------
+
+def select(values: Sequence[Any], flags: Sequence[bool]) -> list[Any]:
+    """The values whose flag is set."""
+    return [v for v, f in zip(values, flags, strict=True) if f]
+
+
+def unzip(values: Sequence[Any], flags: Sequence[bool]) -> tuple[list[Any], list[Any]]:
+    """The values whose flag is set, and the others."""
+    return select(values, flags), [v for v, f in zip(values, flags, strict=True) if not f]
+
+
+def join(flags: Sequence[bool], chosen: Sequence[Any], others: Sequence[Any]) -> list[Any]:
+    """The inverse of `unzip`."""
+    a, c = iter(chosen), iter(others)
+    return [next(a) if f else next(c) for f in flags]
+
+
+# --- transformations with given results -----------------------------------------------------
+
+def jvp_to(fn: Function, active: Flags, out: Flags) -> Function:
+    """`jvp` that returns tangents of exactly the results in `out`, zeros where they have none."""
+    def make() -> Function:
+        moved, active_out = jvp(fn, active)
+        n = len(fn.returns)
+        if active_out == out:
+            return moved
+        b = Builder(fn.name)
+        b.ops = list(moved.ops)
+        given = iter(moved.returns[n:])
+        tangents = []
+        for v, has, wanted in zip(moved.returns[:n], active_out, out, strict=True):
+            t = next(given) if has else None
+            if wanted:
+                tangents.append(b.zeros(v.type) if t is None else t)
+        return Function(fn.name, moved.params, b.ops, (*moved.returns[:n], *tangents))
+
+    return remembered(fn, ("jvp_to", active, out), make)
+
+
+def linear_first(fn: Function, linear: Flags) -> Function:
+    """The same Function with its linear parameters before the others."""
+    if all(linear) or not any(linear) or linear == tuple(sorted(linear, reverse=True)):
+        return fn
+
+    def make() -> Function:
+        first, then = unzip(fn.params, linear)
+        return Function(fn.name, (*first, *then), fn.ops, fn.returns)
+
+    return remembered(fn, ("linear_first", linear), make)
+
+
+def transpose_to(fn: Function, linear: Flags, active_ct: Flags, active_in: Flags | None = None
+                 ) -> tuple[Function, Flags]:
+    """`transpose` of a Function whose linear parameters stand anywhere.
+
+    Returns: the transpose (parameters: known ones, active cotangents), and which of the linear
+      parameters get a cotangent: those in `active_in` where that is given, with zeros instantiated.
+    """
+    ordered = linear_first(fn, linear)
+    n_known = len(linear) - sum(linear)
+    back, active = transpose(ordered, n_known, active_ct)
+    if active_in is None or active == active_in:
+        return back, active
+
+    def make() -> Function:
+        b = Builder(back.name)
+        b.ops = list(back.ops)
+        given = iter(back.returns)
+        returns = []
+        for v, has, wanted in zip(ordered.params, active, active_in, strict=False):
+            ct = next(given) if has else None
+            if wanted:
+                returns.append(b.zeros(v.type) if ct is None else ct)
+        return Function(back.name, back.params, b.ops, returns)
+
+    return remembered(back, ("transpose_to", active_in), make), active_in
+
+
+# --- what depends on what --------------------------------------------------------------------
+
+def invariants(fn: Function, constant: Sequence[bool]) -> set[Value]:
+    """Values that depend on the constant parameters alone, effects aside."""
+    varying = {v for v, c in zip(fn.params, constant, strict=True) if not c}
+    found = set(select(fn.params, constant))
+    for op in fn.ops:
+        if varying.isdisjoint(op.operands) and not (
+                op.definition.has_effects(op.attrs) or any(map(is_effectful, bodies_of(op)))):
+            found.update(op.results)
+        else:
+            varying.update(op.results)
+    return found
+
+
+def slice_of(fn: Function, wanted: Sequence[Value], given: Sequence[Value]) -> Function:
+    """The part of `fn` that computes `wanted` from `given` (which may be inner values)."""
+    stop, live, kept = set(given), set(wanted) - set(given), []
+    for op in reversed(fn.ops):
+        if not live.isdisjoint(op.results):
+            kept.append(op)
+            live.difference_update(op.results)
+            live.update([v for v in op.operands if v not in stop])
+    return Function(fn.name, given, tuple(reversed(kept)), wanted)
+
+
+def loops(fn: Function) -> bool:
+    """Whether a Function contains a loop whose number of turns depends on values."""
+    def contains(op: Op) -> bool:
+        definition = op.definition
+        return definition.has_bodies and (definition.name == "while"
+                                          or any(map(loops, bodies_of(op))))
+
+    return remembered(fn, "loops", lambda: (any(map(contains, fn.ops)),))[0]
