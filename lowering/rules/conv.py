@@ -1,0 +1,38 @@
+"""Lowering of the convolution."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lowering.context import RuleContext, rule
+from xfront_ir import ops
+from xfront_ir.core import Op
+from xfront_ir.errors import IRTypeError
+
+from .dot import precision_config
+
+
+def _layout(spec: tuple[int, ...], first: str, second: str) -> str:
+    """`[b, f, 0, 1]`: for each axis, what it is."""
+    named = {axis: str(i - 2) for i, axis in enumerate(spec)}
+    named[spec[0]], named[spec[1]] = first, second
+    return f"[{', '.join(named[d] for d in range(len(spec)))}]"
+
+
+@rule(ops.conv_general_dilated)
+def _conv(ctx: RuleContext, op: Op, lhs: Any, rhs: Any) -> Any:
+    a, precision = op.attrs, op.attrs.get("precision")
+    if type(precision) is str:
+        raise IRTypeError("conv_general_dilated: precision is a pair; algorithms are for products "
+                          f"of matrices, got {precision!r}")
+    numbers = (f"#stablehlo.conv<{_layout(a['lhs_spec'], 'b', 'f')}"
+               f"x{_layout(a['rhs_spec'], 'o', 'i')}->{_layout(a['out_spec'], 'b', 'f')}>")
+    attrs = {} if precision is None else {"precision_config": precision_config(ctx, precision)}
+    return ctx.create("stablehlo.convolution", [lhs, rhs], op.results,
+                      window_strides=ctx.int_array(a["strides"]),
+                      padding=ctx.padding(a["padding"]),
+                      lhs_dilation=ctx.int_array(a["lhs_dilation"]),
+                      rhs_dilation=ctx.int_array(a["rhs_dilation"]),
+                      dimension_numbers=ctx.attr(numbers),
+                      feature_group_count=ctx.i64(a["feature_groups"]),
+                      batch_group_count=ctx.i64(a["batch_groups"]), **attrs)

@@ -1,0 +1,222 @@
+"""conv_general_dilated: convolution with any layout, padding, strides, dilations and groups.
+
+`lhs_spec` names the axes (batch, feature, *spatial) of the input, `rhs_spec` those (output feature,
+input feature, *spatial) of the filter and `out_spec` those of the result. With groups of features
+the input's features, with groups of batches its batch is divided, and each part meets its own part
+of the filter's output features. Both transposes are convolutions; a batch becomes groups.
+
+Source: StableHLO spec, `convolution`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ..core import Op, Value
+from ..errors import IRTypeError
+from ..opdef import AXES, DTYPE, INT, LINEAR, TREE, define, lookup, optional
+from ..types import TensorType, tensor
+from .dot import check_precision, product_dtype
+from .families import move_batch
+from .shape import moved, reshape, reverse, transpose
+
+Ints = tuple[int, ...]
+
+
+def dilated(size: int, dilation: int) -> int:
+    """What `size` elements span when `dilation` apart."""
+    return (size - 1) * dilation + 1 if size else 0
+
+
+# --- type rule ----------------------------------------------------------------------------
+
+def _check_conv(lhs: TensorType, rhs: TensorType, attrs: Any) -> None:
+    def refuse(wrong: str) -> None:
+        raise IRTypeError(f"conv_general_dilated: {wrong}, for input {lhs} and filter {rhs}")
+
+    n, axes = lhs.ndim - 2, list(range(lhs.ndim))
+    if n < 0 or rhs.ndim != lhs.ndim:
+        refuse("input and filter must have the same number of axes, at least 2")
+    for name in ("lhs_spec", "rhs_spec", "out_spec"):
+        if sorted(attrs[name]) != axes:
+            refuse(f"{name} {attrs[name]} is no permutation of the axes")
+    for name in ("strides", "lhs_dilation", "rhs_dilation"):
+        if len(attrs[name]) != n or min(attrs[name], default=1) < 1:
+            refuse(f"{name} {attrs[name]} must be one positive number a spatial axis")
+    padding = attrs["padding"]
+    if type(padding) is not tuple or len(padding) != n or not all(
+            type(pair) is tuple and len(pair) == 2 and all(type(i) is int for i in pair)
+            for pair in padding):
+        refuse(f"padding {padding} must be one pair of ints a spatial axis")
+    features, batches = attrs["feature_groups"], attrs["batch_groups"]
+    batch, feature = (lhs.shape[d] for d in attrs["lhs_spec"][:2])
+    out_feature, in_feature = (rhs.shape[d] for d in attrs["rhs_spec"][:2])
+    if features < 1 or batches < 1 or (features > 1 and batches > 1):
+        refuse(f"feature_groups {features} and batch_groups {batches} must be positive and one of "
+               f"them 1")
+    if in_feature * features != feature:
+        refuse(f"the input has {feature} features, the filter {in_feature} in each of {features} "
+               f"groups")
+    if out_feature % features or out_feature % batches or batch % batches:
+        refuse(f"{features * batches} groups do not divide the batch of {batch} and the "
+               f"{out_feature} output features")
+    check_precision("conv_general_dilated", attrs.get("precision"))
+
+
+def _infer_conv(types: Any, attrs: Any) -> Any:
+    lhs, rhs = types
+    _check_conv(lhs, rhs, attrs)
+    dtype = product_dtype("conv_general_dilated", lhs, rhs, attrs.get("preferred"))
+    sizes = [lhs.shape[attrs["lhs_spec"][0]] // attrs["batch_groups"],
+             rhs.shape[attrs["rhs_spec"][0]]]
+    for x, k, stride, (low, high), of_x, of_k in zip(
+            _spatial(lhs, attrs["lhs_spec"]), _spatial(rhs, attrs["rhs_spec"]), attrs["strides"],
+            attrs["padding"], attrs["lhs_dilation"], attrs["rhs_dilation"]):
+        room = dilated(x, of_x) + low + high - dilated(k, of_k)
+        sizes.append(room // stride + 1 if room >= 0 and dilated(x, of_x) + low + high else 0)
+    shape = [0] * lhs.ndim
+    for d, size in zip(attrs["out_spec"], sizes):
+        shape[d] = size
+    return (tensor(tuple(shape), dtype),)
+
+
+def _spatial(t: TensorType, spec: Ints) -> Ints:
+    return tuple(t.shape[d] for d in spec[2:])
+
+
+# --- derivatives --------------------------------------------------------------------------
+
+def _jvp_conv(b: Any, op: Op, tangents: Any) -> Any:
+    (lhs, rhs), (of_lhs, of_rhs) = op.operands, tangents
+    total = None
+    if of_lhs is not None:
+        total = b.emit(conv_general_dilated, of_lhs, rhs, **op.attrs)
+    if of_rhs is not None:
+        second = b.emit(conv_general_dilated, lhs, of_rhs, **op.attrs)
+        total = second if total is None else b.emit(lookup("add"), total, second)
+    return (total,)
+
+
+def _transpose_conv(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
+    (ct,) = cotangents
+    of_lhs = known[0] is LINEAR
+    own, other = op.operands[1 - of_lhs].type, known[of_lhs]
+    if not (ct.type.size and own.size and other.type.size):
+        made = b.zeros(own)
+    else:
+        made = (_transpose_lhs if of_lhs else _transpose_rhs)(b, op, ct, other)
+        if made.type is not own:
+            made = b.emit(lookup("convert"), made, dtype=own.dtype)
+    return (made, None) if of_lhs else (None, made)
+
+
+def _preferred(op: Op, ct: Value) -> Any:
+    return None if op.operands[0].type.dtype is op.operands[1].type.dtype is ct.type.dtype \
+        else ct.type.dtype
+
+
+def _transpose_lhs(b: Any, op: Op, ct: Value, rhs: Value) -> Value:
+    """Convolve ct with the reversed filter, whose two kinds of features have changed places."""
+    a, lhs = op.attrs, op.operands[0].type
+    rhs_spec, groups = a["rhs_spec"], a["feature_groups"] * a["batch_groups"]
+    padding = []
+    for x, k, out, (low, _), stride, of_x, of_k in zip(
+            _spatial(lhs, a["lhs_spec"]), _spatial(rhs.type, rhs_spec),
+            _spatial(ct.type, a["out_spec"]), a["padding"], a["strides"], a["lhs_dilation"],
+            a["rhs_dilation"]):
+        before = dilated(k, of_k) - 1 - low
+        padding.append((before, dilated(x, of_x) - 1 + dilated(k, of_k) - dilated(out, stride)
+                        - before))
+    if groups > 1:                              # the groups go from output to input features
+        split = _unfold(b, rhs, rhs_spec[0], groups, 1)
+        rhs = _fold(b, split, rhs_spec[0], rhs_spec[1], 1)
+    backward = b.emit(reverse, rhs, axes=rhs_spec[2:]) if rhs_spec[2:] else rhs
+    made = b.emit(
+        conv_general_dilated, ct, backward, lhs_spec=a["out_spec"],
+        rhs_spec=(rhs_spec[1], rhs_spec[0], *rhs_spec[2:]), out_spec=a["lhs_spec"],
+        strides=a["lhs_dilation"], padding=tuple(padding), lhs_dilation=a["strides"],
+        rhs_dilation=a["rhs_dilation"], feature_groups=groups, batch_groups=1,
+        precision=a.get("precision"), preferred=_preferred(op, ct))
+    if a["batch_groups"] > 1:
+        split = _unfold(b, made, a["lhs_spec"][1], groups, 1)
+        made = _fold(b, split, a["lhs_spec"][1], a["lhs_spec"][0], 1)
+    return made
+
+
+def _transpose_rhs(b: Any, op: Op, ct: Value, lhs: Value) -> Value:
+    """Convolve the input with ct, batches and features having changed places in both."""
+    a, rhs = op.attrs, op.operands[1].type
+    lhs_spec, rhs_spec, out_spec = a["lhs_spec"], a["rhs_spec"], a["out_spec"]
+    padding = []
+    for x, k, out, (low, _), stride, of_x, of_k in zip(
+            _spatial(lhs.type, lhs_spec), _spatial(rhs, rhs_spec), _spatial(ct.type, out_spec),
+            a["padding"], a["strides"], a["lhs_dilation"], a["rhs_dilation"]):
+        padding.append((low, dilated(out, stride) + dilated(k, of_k) - 1 - dilated(x, of_x) - low))
+    precision = a.get("precision")
+    return b.emit(
+        conv_general_dilated, lhs, ct, lhs_spec=(lhs_spec[1], lhs_spec[0], *lhs_spec[2:]),
+        rhs_spec=(out_spec[1], out_spec[0], *out_spec[2:]),
+        out_spec=(rhs_spec[1], rhs_spec[0], *rhs_spec[2:]), strides=a["rhs_dilation"],
+        padding=tuple(padding), lhs_dilation=a["lhs_dilation"], rhs_dilation=a["strides"],
+        feature_groups=a["batch_groups"], batch_groups=a["feature_groups"], precision=precision,
+        preferred=_preferred(op, ct))
+
+
+# --- batching -----------------------------------------------------------------------------
+
+def _fold(b: Any, x: Value, p: int, to: int, groups: int) -> Value:
+    """`x` without its batch axis `p`: axis `to` (counted without it) is (groups, batch, rest)."""
+    size = x.type.shape[p]
+    x = move_batch(b, x, p, to, size)
+    shape = x.type.shape
+    before, total, after = shape[:to], shape[to + 1], shape[to + 2:]
+    if groups > 1:
+        x = b.emit(reshape, x, shape=(*before, size, groups, total // groups, *after))
+        x = b.emit(transpose, x, permutation=moved(x.type.ndim, to, to + 1))
+    return b.emit(reshape, x, shape=(*before, size * total, *after))
+
+
+def _unfold(b: Any, x: Value, at: int, size: int, groups: int) -> Value:
+    """The inverse: axis `at`, (groups, batch, rest), gives its batch, which then stands at `at`."""
+    shape = x.type.shape
+    before, rest, after = shape[:at], shape[at] // (size * groups), shape[at + 1:]
+    if groups > 1:
+        x = b.emit(reshape, x, shape=(*before, groups, size, rest, *after))
+        x = b.emit(transpose, x, permutation=moved(x.type.ndim, at, at + 1))
+    return b.emit(reshape, x, shape=(*before, size, groups * rest, *after))
+
+
+def _batch_conv(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:
+    (lhs, rhs), (p, q), a, size = operands, positions, dict(op.attrs), axis[1]
+    lhs_spec, rhs_spec, out_spec = a["lhs_spec"], a["rhs_spec"], a["out_spec"]
+    if q is None:                               # more of the batch
+        groups, out_groups, at = a["batch_groups"], 1, out_spec[0]
+        lhs = _fold(b, lhs, p, lhs_spec[0], groups)
+    elif p is None:                             # more output features
+        groups = out_groups = a["batch_groups"] * a["feature_groups"]
+        at = out_spec[1]
+        rhs = _fold(b, rhs, q, rhs_spec[0], groups)
+    else:                                       # each lane is a group
+        kind, dim = ("batch_groups", 0) if a["batch_groups"] > 1 else ("feature_groups", 1)
+        lhs = _fold(b, lhs, p, lhs_spec[dim], 1)
+        rhs = _fold(b, rhs, q, rhs_spec[0], 1)
+        a[kind] *= size
+        out_groups, at = 1, out_spec[1]
+    made = b.emit(conv_general_dilated, lhs, rhs, **a)
+    return (_unfold(b, made, at, size, out_groups),), (at,)
+
+
+def _cost_conv(op: Op) -> Any:
+    lhs, rhs, result = op.operands[0].type, op.operands[1].type, op.results[0].type
+    _, in_feature, *spatial = (rhs.shape[d] for d in op.attrs["rhs_spec"])
+    read = sum(t.size * t.dtype.bits // 8 for t in (lhs, rhs, result))
+    return 2 * result.size * in_feature * math.prod(spatial), read
+
+
+conv_general_dilated = define(
+    "conv_general_dilated", operands=2, infer=_infer_conv, jvp=_jvp_conv,
+    transpose=_transpose_conv, batch=_batch_conv, cost=_cost_conv,
+    attrs={"lhs_spec": AXES, "rhs_spec": AXES, "out_spec": AXES, "strides": AXES,
+           "padding": TREE, "lhs_dilation": AXES, "rhs_dilation": AXES, "feature_groups": INT,
+           "batch_groups": INT, "precision": optional(TREE), "preferred": optional(DTYPE)})

@@ -1,0 +1,176 @@
+"""dot_general: sums of products over pairs of axes of two arrays.
+
+    contract = ((lhs axes), (rhs axes))      summed over
+    batch    = ((lhs axes), (rhs axes))      the same element of both; first in the result
+
+The result has the batch axes, then the other axes of lhs, then those of rhs, as in the StableHLO
+spec. `preferred` is the result's dtype where it is not that of the operands; `precision` is None, a
+pair of `default`, `high`, `highest`, or the name of an algorithm such as `BF16_BF16_F32_X3`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..core import Op, Value
+from ..errors import IRTypeError
+from ..opdef import DTYPE, LINEAR, TREE, define, lookup, optional
+from ..types import TensorType, tensor
+from .shape import transpose
+
+Ints = tuple[int, ...]
+Pair = tuple[Ints, Ints]
+
+PRECISIONS = ("default", "high", "highest")
+
+
+def check_precision(name: str, precision: Any) -> None:
+    """Refuse what is no precision. Raises: IRTypeError."""
+    fits = precision is None or type(precision) is str or (
+        type(precision) is tuple and len(precision) == 2 and all(p in PRECISIONS
+                                                                 for p in precision))
+    if not fits:
+        raise IRTypeError(f"{name}: precision must be None, the name of an algorithm or a pair of "
+                          f"{', '.join(PRECISIONS)}, got {precision!r}")
+
+
+def product_dtype(name: str, lhs: TensorType, rhs: TensorType, preferred: Any) -> Any:
+    """The dtype of sums of products of two arrays. Raises: IRTypeError."""
+    if preferred is None and lhs.dtype is not rhs.dtype:
+        raise IRTypeError(f"{name}: {lhs} and {rhs} have different dtypes; say which dtype is "
+                          f"preferred")
+    found = preferred or lhs.dtype
+    for dtype in (lhs.dtype, rhs.dtype, found):
+        if dtype.is_key or dtype.kind == "bool" and found is not dtype:
+            raise IRTypeError(f"{name}: cannot make {found} of {lhs} and {rhs}")
+    if found.is_complex != (lhs.dtype.is_complex or rhs.dtype.is_complex) and not found.is_complex:
+        raise IRTypeError(f"{name}: cannot make {found} of {lhs} and {rhs}")
+    return found
+
+
+def _free(ndim: int, contract: Ints, batch: Ints) -> Ints:
+    return tuple(d for d in range(ndim) if d not in contract and d not in batch)
+
+
+def _is_pair(x: Any) -> bool:
+    return type(x) is tuple and len(x) == 2 and all(
+        type(axes) is tuple and all(type(a) is int for a in axes) for axes in x)
+
+
+def _infer_dot_general(types: Any, attrs: Any) -> Any:
+    lhs, rhs = types
+    contract, batch = attrs["contract"], attrs["batch"]
+    if not (_is_pair(contract) and _is_pair(batch)):
+        raise IRTypeError(f"dot_general: contract and batch are pairs of axes, got {contract} and "
+                          f"{batch}")
+    for t, c, k, side in zip(types, contract, batch, ("lhs", "rhs")):
+        named = (*c, *k)
+        if len(set(named)) != len(named) or not all(0 <= a < t.ndim for a in named):
+            raise IRTypeError(f"dot_general: contracted axes {c} and batch axes {k} of {side} must "
+                              f"be distinct and in [0, {t.ndim}), for {t}")
+    for what, (left, right) in (("contracted", contract), ("batch", batch)):
+        sizes = [tuple(lhs.shape[a] for a in left), tuple(rhs.shape[a] for a in right)]
+        if sizes[0] != sizes[1]:
+            raise IRTypeError(f"dot_general: {what} sizes differ: lhs is {lhs} (axes {left} have "
+                              f"{sizes[0]}), rhs is {rhs} (axes {right} have {sizes[1]})")
+    check_precision("dot_general", attrs.get("precision"))
+    dtype = product_dtype("dot_general", lhs, rhs, attrs.get("preferred"))
+    shape = (*(lhs.shape[a] for a in batch[0]),
+             *(lhs.shape[a] for a in _free(lhs.ndim, contract[0], batch[0])),
+             *(rhs.shape[a] for a in _free(rhs.ndim, contract[1], batch[1])))
+    return (tensor(shape, dtype),)
+
+
+def _jvp_dot_general(b: Any, op: Op, tangents: Any) -> Any:
+    (lhs, rhs), (of_lhs, of_rhs) = op.operands, tangents
+    total = None
+    if of_lhs is not None:
+        total = b.emit(dot_general, of_lhs, rhs, **op.attrs)
+    if of_rhs is not None:
+        second = b.emit(dot_general, lhs, of_rhs, **op.attrs)
+        total = second if total is None else b.emit(lookup("add"), total, second)
+    return (total,)
+
+
+def _transpose_dot_general(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
+    (ct,) = cotangents
+    if known[0] is LINEAR:
+        return _cotangent(b, op, ct, known[1], 0), None
+    return None, _cotangent(b, op, ct, known[0], 1)
+
+
+def _cotangent(b: Any, op: Op, ct: Value, other: Value, side: int) -> Value:
+    """The cotangent of operand `side`: the product of `ct` and the other operand over its axes."""
+    contract, batch = op.attrs["contract"], op.attrs["batch"]
+    own, of_other = op.operands[side].type, 1 - side
+    own_free = _free(own.ndim, contract[side], batch[side])
+    other_free = _free(other.type.ndim, contract[of_other], batch[of_other])
+    n_batch = len(batch[0])
+    first = n_batch + (len(own_free) if side == 0 else 0)       # in ct: where other's axes begin
+    of_ct = tuple(range(first, first + len(other_free)))
+    # axes of `own` that the product has, after the batch: its own free ones come with ct, the
+    # contracted ones with the other operand, in that one's order
+    by_other = tuple(own_axis for _, own_axis in sorted(zip(contract[of_other], contract[side])))
+    pairs = ((of_ct, other_free), (tuple(range(n_batch)), batch[of_other]))
+    axes = (*batch[side], *own_free, *by_other)
+    swapped = (*batch[side], *by_other, *own_free)
+    attrs = {"precision": _swapped(op.attrs.get("precision")) if side else
+             op.attrs.get("precision"), "preferred": None}
+    if other.type.dtype is not ct.type.dtype or own.dtype is not ct.type.dtype:
+        attrs["preferred"] = ct.type.dtype
+    if list(axes) != sorted(axes) and list(swapped) == sorted(swapped):
+        pairs, axes = tuple((right, left) for left, right in pairs), swapped
+        attrs["precision"] = _swapped(attrs["precision"])
+        made = b.emit(dot_general, other, ct, contract=pairs[0], batch=pairs[1], **attrs)
+    else:
+        made = b.emit(dot_general, ct, other, contract=pairs[0], batch=pairs[1], **attrs)
+    if list(axes) != sorted(axes):
+        made = b.emit(transpose, made, permutation=tuple(sorted(range(own.ndim),
+                                                                key=axes.__getitem__)))
+    if made.type is not own:
+        made = b.emit(lookup("convert"), made, dtype=own.dtype)
+    return made
+
+
+def _swapped(precision: Any) -> Any:
+    return precision[::-1] if type(precision) is tuple else precision
+
+
+def _up(axes: Ints, p: int) -> Ints:
+    return tuple(a + (a >= p) for a in axes)
+
+
+def _batch_dot_general(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:
+    (p, q), a = positions, dict(op.attrs)
+    (left, right), (left_batch, right_batch) = a["contract"], a["batch"]
+    if p is not None:
+        left, left_batch = _up(left, p), _up(left_batch, p)
+    if q is not None:
+        right, right_batch = _up(right, q), _up(right_batch, q)
+    lhs, rhs = operands
+    n_batch = len(left_batch)
+    if p is not None and q is not None:
+        left_batch, right_batch, at = (p, *left_batch), (q, *right_batch), 0
+    elif p is not None:                         # one more free axis of the batched operand
+        at = n_batch + _free(lhs.type.ndim, left, left_batch).index(p)
+    else:
+        before = n_batch + len(_free(lhs.type.ndim, left, left_batch))
+        at = before + _free(rhs.type.ndim, right, right_batch).index(q)
+    a["contract"], a["batch"] = (left, right), (left_batch, right_batch)
+    return (b.emit(dot_general, lhs, rhs, **a),), (at,)
+
+
+def _cost_dot_general(op: Op) -> Any:
+    lhs, rhs, result = op.operands[0].type, op.operands[1].type, op.results[0].type
+    summed = 1
+    for a in op.attrs["contract"][0]:
+        summed *= lhs.shape[a]
+    moved = sum(t.size * t.dtype.bits // 8 for t in (lhs, rhs, result))
+    return 2 * result.size * summed, moved
+
+
+dot_general = define("dot_general", operands=2, infer=_infer_dot_general, jvp=_jvp_dot_general,
+                     transpose=_transpose_dot_general, batch=_batch_dot_general,
+                     cost=_cost_dot_general,
+                     attrs={"contract": TREE, "batch": TREE, "precision": optional(TREE),
+                            "preferred": optional(DTYPE)})
