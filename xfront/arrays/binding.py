@@ -14,7 +14,7 @@ import sys
 import threading
 import types
 import weakref
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -395,12 +395,14 @@ def put(x: Any, device: Any = None, weak: bool = False, copy: bool = True) -> Ar
     )
 
 
-def put_like(x: np.ndarray, like: ArrayImpl) -> ArrayImpl:
-    """A copy of NumPy data of `like`'s dtype beside `like`: same device, commitment, weak type."""
-    sharding, aval = like._sharding, AbstractArray(x.shape, x.dtype, like.aval.weak_type)
-    return _jax.batched_device_put(
-        aval, sharding, [x], [sharding._device], like._committed, True, _ZERO_COPY, True
-    )
+def host_rows(x: ArrayImpl) -> Iterator[ArrayImpl]:
+    """The rows of an array on one device, put one by one from the host, beside the original."""
+    value, sharding, committed = to_numpy(x), x._sharding, x._committed
+    aval = AbstractArray(value.shape[1:], value.dtype, x.aval.weak_type)
+    place, put_row = [sharding._device], _jax.batched_device_put
+    # copies: a row must neither keep the whole alive nor change when that is donated
+    for i in range(value.shape[0]):
+        yield put_row(aval, sharding, [value[i, ...]], place, committed, True, _ZERO_COPY, True)
 
 
 def _sharding_of(device: Any) -> Any:
@@ -443,7 +445,9 @@ def copy_array(x: ArrayImpl) -> ArrayImpl:
 
 def deleted_error(x: ArrayImpl) -> RuntimeError:
     """What using a deleted or donated array raises."""
-    return RuntimeError(f"Array has been deleted with shape={x.aval.str_short()}.")
+    return RuntimeError(
+        f"Array has been deleted, or donated to a computation; it was {x.aval.str_short()}"
+    )
 
 
 def to_numpy(x: ArrayImpl) -> np.ndarray:

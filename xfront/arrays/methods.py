@@ -1,0 +1,435 @@
+"""Methods and properties of arrays that need no operation, and the hook for those that do.
+
+Here: how an array shows, what type and place it has, how Python and NumPy read its value, copies
+and pickles. Operators, indexing and NumPy's methods are attached by `install_operations` from the
+public functions.
+"""
+# hot: benchmarks/eager.py
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NoReturn
+
+import numpy as np
+
+from . import binding
+from .binding import ArrayImpl, deleted_error, device_arrays, put, to_numpy
+from .promotion import kind_of
+
+# ---- how an array shows
+
+
+def _repr(x: ArrayImpl) -> str:
+    """`Array([1., 2.], dtype=float32)`, weak type named; RuntimeError where it was deleted."""
+    aval = x.aval
+    tail = f"dtype={aval.dtype.name}" + (", weak_type=True)" if aval.weak_type else ")")
+    if not (x._sharding.is_fully_addressable or x._sharding.is_fully_replicated):
+        return f"Array(shape={aval.shape}, {tail}"
+    value = to_numpy(x)
+    if aval.size == 0:
+        return f"Array([], shape={aval.shape}, {tail}"
+    width = np.get_printoptions()["linewidth"]
+    text = np.array2string(value, prefix="Array(", suffix=",", separator=", ", max_line_width=width)
+    last = len(text) - text.rfind("\n") - 1  # the prefix of a single line does not count
+    gap = " " if last + len(tail) + 2 < width else " " * len("Array(")
+    return f"Array({text},{gap}{tail}"
+
+
+def _str(x: ArrayImpl) -> str:
+    return str(to_numpy(x))
+
+
+def _format(x: ArrayImpl, spec: str) -> str:
+    value = to_numpy(x)
+    return format(value[()] if value.ndim == 0 else value, spec)
+
+
+# ---- how Python reads a value
+
+
+def _only_scalar(x: ArrayImpl, wanted: str) -> Any:
+    aval = x.aval
+    if aval.ndim:
+        raise TypeError(
+            f"only scalar arrays become a Python {wanted}, this one is {aval.str_short()}; x.item() "
+            "reads an array of size 1 of any shape"
+        )
+    return to_numpy(x)
+
+
+def _bool(x: ArrayImpl) -> bool:
+    size = x.aval.size
+    if size != 1:
+        if size == 0:
+            raise ValueError(
+                "The truth value of an empty array is ambiguous: write `x.size > 0` to ask whether "
+                "it has elements"
+            )
+        raise ValueError(
+            "The truth value of an array with more than one element is ambiguous: write x.any() or "
+            f"x.all(). The array is {x.aval.str_short()}"
+        )
+    return bool(to_numpy(x).reshape(()))
+
+
+def _int(x: ArrayImpl) -> int:
+    return int(_only_scalar(x, "int").item())
+
+
+def _float(x: ArrayImpl) -> float:
+    return float(_only_scalar(x, "float").item())
+
+
+def _complex(x: ArrayImpl) -> complex:
+    return complex(_only_scalar(x, "complex").item())
+
+
+def _index(x: ArrayImpl) -> int:
+    aval = x.aval
+    if aval.ndim or kind_of(aval.dtype) not in "iu":
+        raise TypeError(
+            "only integer scalar arrays can be converted to a scalar index; this one is "
+            f"{aval.str_short()}"
+        )
+    return int(to_numpy(x).item())
+
+
+def _hex(x: ArrayImpl) -> str:
+    return hex(_index(x))
+
+
+def _oct(x: ArrayImpl) -> str:
+    return oct(_index(x))
+
+
+def _item(x: ArrayImpl, *args: Any) -> Any:
+    """An element as a Python scalar: the only one, or the one at a flat or full index. ValueError
+    where the size is not 1 and no index is given; IndexError where it is out of range."""
+    return to_numpy(x).item(*map(_plain_index, args))
+
+
+def _plain_index(index: Any) -> Any:
+    return tuple(map(operator.index, index)) if isinstance(index, tuple) else operator.index(index)
+
+
+def _tolist(x: ArrayImpl) -> Any:
+    """The elements as nested lists of Python scalars."""
+    return to_numpy(x).tolist()
+
+
+def _tobytes(x: ArrayImpl, order: str = "C") -> bytes:
+    """The elements' bytes, in C order or as told."""
+    return to_numpy(x).tobytes(order)  # type: ignore[arg-type]
+
+
+def _array(x: ArrayImpl, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+    """The value as a NumPy array: a read-only view where no copy is asked for or needed."""
+    value = to_numpy(x)
+    if dtype is not None and np.dtype(dtype) != value.dtype:
+        if copy is False:
+            raise ValueError(f"a view of {value.dtype} as {np.dtype(dtype)} needs a copy")
+        return value.astype(dtype)
+    return np.array(value) if copy else value
+
+
+def _len(x: ArrayImpl) -> int:
+    shape = x.aval.shape
+    if not shape:
+        raise TypeError("len() of unsized object: the array has no axes")
+    return shape[0]
+
+
+def _iter(x: ArrayImpl) -> Iterator[ArrayImpl]:
+    shape = x.aval.shape
+    if not shape:
+        raise TypeError("iteration over a 0-d array: it has no axes")
+    if len(x._sharding.device_set) > 1 or not (x.platform() == "cpu" or x.nbytes < 65536):
+        return (x[i] for i in range(shape[0]))
+    return binding.host_rows(x)
+
+
+def _contains(x: ArrayImpl, key: Any) -> bool:
+    return bool((to_numpy(x) == np.asarray(key)).any())
+
+
+def _reversed(x: ArrayImpl) -> Iterator[ArrayImpl]:
+    return iter(x[::-1])
+
+
+def _setitem(x: ArrayImpl, index: Any, value: Any) -> NoReturn:
+    raise TypeError(
+        "arrays are immutable and do not support item assignment: in place of `x[index] = y` write "
+        "`x = x.at[index].set(y)`, in place of `x[index] += y` `x = x.at[index].add(y)`"
+    )
+
+
+def _delitem(x: ArrayImpl, index: Any) -> NoReturn:
+    raise TypeError(
+        "arrays are immutable and do not support item deletion: `delete(x, index, axis)` of "
+        "xfront.numpy gives a new array"
+    )
+
+
+def _array_namespace(x: ArrayImpl, *, api_version: str | None = None) -> Any:
+    """The module of functions for arrays, as the array API standard asks for."""
+    import xfront.numpy  # late: it stands on this file
+
+    known = (None, "2021.12", "2022.12", "2023.12", "2024.12")
+    if api_version not in known:
+        raise ValueError(f"version {api_version!r} of the array API is not known; {known[1:]} are")
+    return xfront.numpy
+
+
+# ---- copies
+
+
+def _unpickle(value: np.ndarray, weak: bool) -> ArrayImpl:
+    return put(value, weak=weak)
+
+
+def _reduce(x: ArrayImpl) -> tuple:
+    value = to_numpy(x)
+    return _unpickle, (np.array(value), x.aval.weak_type)
+
+
+def _copy(x: ArrayImpl) -> ArrayImpl:
+    if x.is_deleted():
+        raise deleted_error(x)
+    return binding.copy_array(x)
+
+
+def _deepcopy(x: ArrayImpl, memo: dict | None) -> ArrayImpl:
+    return _copy(x)
+
+
+# ---- where an array is
+
+
+class Shard:
+    """The part of an array on one device: `device`, `index` (slices of the global array),
+    `replica_id`, and `data`, an array on that device or None where another process drives it."""
+
+    __slots__ = ("_data", "device", "index", "replica_id")
+
+    def __init__(self, device: Any, index: tuple, replica_id: int, data: ArrayImpl | None) -> None:
+        self.device, self.index, self.replica_id, self._data = device, index, replica_id, data
+
+    @property
+    def data(self) -> ArrayImpl | None:
+        """The part as an array on its device."""
+        return self._data
+
+    def __repr__(self) -> str:
+        data = "" if self._data is None else f", data={self._data}"
+        return (
+            f"Shard(device={self.device!r}, index={self.index}, replica_id={self.replica_id}{data})"
+        )
+
+
+def _shards(x: ArrayImpl, everywhere: bool) -> list[Shard]:
+    if x.is_deleted():
+        raise deleted_error(x)
+    sharding, shape = x._sharding, x.aval.shape
+    data = {part._sharding._device: part for part in device_arrays(x)}
+    seen: dict[str, int] = {}
+    shards = []
+    for device, index in sharding.devices_indices_map(shape).items():
+        replica = seen.get(str(index), 0)
+        seen[str(index)] = replica + 1
+        if everywhere or device in data:
+            shards.append(Shard(device, index, replica, data.get(device)))
+    return shards
+
+
+def _addressable_data(x: ArrayImpl, index: int) -> ArrayImpl:
+    """The part of the array on the device of that number among those of this process."""
+    if x.is_deleted():
+        raise deleted_error(x)
+    return device_arrays(x)[index]
+
+
+def _device(x: ArrayImpl) -> Any:
+    """The device of an array on one device, the sharding of one on several."""
+    sharding = x._sharding
+    return next(iter(sharding.device_set)) if sharding.num_devices == 1 else sharding
+
+
+def _devices(x: ArrayImpl) -> set:
+    """The devices that hold the array; RuntimeError where it was deleted."""
+    if x.is_deleted():
+        raise deleted_error(x)
+    return set(x._sharding.device_set)
+
+
+def _to_device(x: ArrayImpl, device: Any, *, stream: Any = None) -> ArrayImpl:
+    """The array on a device or with a sharding, committed there."""
+    if stream is not None:
+        raise NotImplementedError("to_device: stream is not supported; leave it out")
+    return put(x, device)
+
+
+def _copy_to_host_async(x: ArrayImpl) -> None:
+    """Start copying the value to the host, for a later read to find it there."""
+    if x.is_deleted():
+        raise deleted_error(x)
+    if len(x._sharding.device_set) == 1 and x.platform() == "cpu":
+        return
+    for part in device_arrays(x):
+        part._copy_single_device_array_to_host_async()
+
+
+def _nbytes(x: ArrayImpl) -> int:
+    aval = x.aval
+    return aval.size * aval.dtype.itemsize
+
+
+def _sizeof(x: ArrayImpl) -> int:
+    return object.__sizeof__(x) + (0 if x.is_deleted() else _nbytes(x))
+
+
+# ---- DLPack
+
+_delete = ArrayImpl.delete
+_EXPORTED = "_exported"
+
+
+def _dlpack(
+    x: ArrayImpl,
+    *,
+    stream: Any = None,
+    max_version: tuple | None = None,
+    dl_device: tuple | None = None,
+    copy: bool | None = None,
+) -> Any:
+    """A DLPack capsule over the array's memory, or over a copy's with `copy=True`. BufferError where
+    it lies on several devices or another device is asked for."""
+    if x.is_deleted():
+        raise deleted_error(x)
+    if len(x._sharding.device_set) != 1:
+        raise BufferError("only arrays on one device can be exported by DLPack")
+    if dl_device is not None and tuple(map(int, dl_device)) != _dlpack_device(x):
+        raise BufferError(f"the array is on DLPack device {_dlpack_device(x)}, not {dl_device}")
+    x = _copy(x) if copy else x
+    setattr(x, _EXPORTED, True)  # deleting memory that others read would end the process
+    return binding.to_dlpack(x, stream, max_version)
+
+
+_DLPACK_KINDS = {"cpu": 1, "cuda": 2, "gpu": 2, "rocm": 10}
+
+
+def _dlpack_device(x: ArrayImpl) -> tuple[int, int]:
+    """(kind, number) of the array's device in DLPack's terms."""
+    device = _device(x)
+    if device is x._sharding:
+        raise BufferError("only arrays on one device have a DLPack device")
+    kind = _DLPACK_KINDS.get(device.platform)
+    if kind is None:
+        raise BufferError(f"devices of the platform {device.platform!r} have no DLPack kind")
+    return kind, 0 if kind == 1 else device.local_hardware_id or 0
+
+
+def _delete_unless_exported(x: ArrayImpl) -> None:
+    """Free the memory now; the array cannot be used afterwards. Memory that was exported by DLPack
+    is freed by its last reader instead."""
+    if not getattr(x, _EXPORTED, False):
+        _delete(x)
+
+
+# ---- what is attached
+
+_aval = operator.attrgetter
+
+
+def _gone(name: str, instead: str) -> property:
+    def get(x: ArrayImpl) -> NoReturn:
+        raise AttributeError(f"arrays have no {name}; {instead}")
+
+    return property(get)
+
+
+def _flat(x: ArrayImpl) -> NoReturn:
+    raise NotImplementedError("arrays have no `flat`; x.ravel() gives the elements in order")
+
+
+SURFACE: dict[str, Any] = {
+    "__repr__": _repr,
+    "__str__": _str,
+    "__format__": _format,
+    "__len__": _len,
+    "__bool__": _bool,
+    "__int__": _int,
+    "__float__": _float,
+    "__complex__": _complex,
+    "__index__": _index,
+    "__hex__": _hex,
+    "__oct__": _oct,
+    "__hash__": None,
+    "__iter__": _iter,
+    "__contains__": _contains,
+    "__reversed__": _reversed,
+    "__setitem__": _setitem,
+    "__delitem__": _delitem,
+    "__array__": _array,
+    "__array_priority__": 100,
+    "__array_namespace__": _array_namespace,
+    "__reduce__": _reduce,
+    "__copy__": _copy,
+    "__deepcopy__": _deepcopy,
+    "__sizeof__": _sizeof,
+    "__dlpack__": _dlpack,
+    "__dlpack_device__": _dlpack_device,
+    "item": _item,
+    "tolist": _tolist,
+    "tobytes": _tobytes,
+    "shape": property(_aval("aval.shape"), doc="Length of each axis."),
+    "dtype": property(_aval("aval.dtype"), doc="The NumPy dtype of the elements."),
+    "ndim": property(_aval("aval.ndim"), doc="Number of axes."),
+    "size": property(_aval("aval.size"), doc="Number of elements."),
+    "weak_type": property(_aval("aval.weak_type"), doc="Whether the dtype gives way in promotion."),
+    "itemsize": property(_aval("aval.dtype.itemsize"), doc="Bytes of an element on the host."),
+    "nbytes": property(_nbytes, doc="Bytes of the value on the host."),
+    "flat": property(_flat),
+    "device": property(_device, doc=_device.__doc__),
+    "devices": _devices,
+    "sharding": property(_aval("_sharding"), doc="How the array lies on devices."),
+    "committed": property(_aval("_committed"), doc="Whether operations must run where it lies."),
+    "is_fully_addressable": property(
+        _aval("_sharding.is_fully_addressable"), doc="Whether this process drives all its devices."
+    ),
+    "is_fully_replicated": property(
+        _aval("_sharding.is_fully_replicated"), doc="Whether every device holds the whole value."
+    ),
+    "addressable_shards": property(
+        lambda x: _shards(x, False), doc="The parts on devices of this process."
+    ),
+    "global_shards": property(lambda x: _shards(x, True), doc="The parts on all devices."),
+    "addressable_data": _addressable_data,
+    "to_device": _to_device,
+    "copy_to_host_async": _copy_to_host_async,
+    "delete": _delete_unless_exported,
+    "device_buffer": _gone("device_buffer", "x.addressable_data(0) is the part on a device"),
+    "device_buffers": _gone("device_buffers", "x.addressable_shards lists the parts"),
+    "_value": property(to_numpy, doc="The value on the host."),
+    "_check_and_rearrange": staticmethod(lambda arrays, sharding, aval: arrays),
+}
+
+binding.install(SURFACE)
+
+
+def install_operations(table: Mapping[str, Any]) -> None:
+    """Attach operators, indexing and methods to arrays.
+
+    Args:
+      table: attribute name to a function whose first argument is the array, to a compiled front
+        door (it binds like a function), or to a property. `__rsub__` and the like are functions of
+        (array, other). Names in it replace what is here.
+    """
+    binding.install(table)
+
+
+def public_methods() -> dict[str, Callable[..., Any]]:
+    """The methods and properties of this file by name, without underscored ones."""
+    return {name: value for name, value in SURFACE.items() if not name.startswith("_")}
+

@@ -1,0 +1,388 @@
+"""Dtypes: the scalar type objects that arrays are asked for (`float32`), and questions about them.
+
+A scalar type is a class that stands for a dtype: called, it makes an array; wherever a dtype is
+wanted it serves as one. Dtypes themselves are NumPy's, with those of ml_dtypes, and key types.
+What two dtypes promote to is decided in `arrays.promotion`.
+"""
+
+from __future__ import annotations
+
+import copyreg
+import warnings
+from collections.abc import Iterable
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from .arrays import binding, promotion
+from .arrays.binding import canonical_dtype, scalar_dtype, x64_state
+from .arrays.promotion import TypePromotionError
+
+bfloat16 = ml_dtypes.bfloat16
+finfo = ml_dtypes.finfo
+iinfo = ml_dtypes.iinfo
+# what derivatives with respect to integers are made of: no bytes
+float0 = np.dtype([("float0", np.void, 0)])
+
+__all__ = [
+    "TypePromotionError", "bfloat16", "canonicalize_dtype", "extended", "finfo", "float0", "iinfo",
+    "issubdtype", "itemsize_bits", "prng_key", "result_type", "scalar_type_of",
+]  # fmt: skip
+
+# ---- scalar type objects
+
+
+class ScalarType(type):
+    """Class of the scalar types; `dtype` is the NumPy dtype that one stands for."""
+
+    dtype: np.dtype
+
+    def __call__(cls, x: Any) -> Any:
+        """An array of this dtype from a scalar, a nested list or an array, traced ones included."""
+        if isinstance(x, _HOST):
+            with np.errstate(all="ignore"):
+                value = np.asarray(x, dtype=requested_dtype(cls.__name__, cls.dtype))
+            return binding.put(value, copy=isinstance(x, np.ndarray))
+        from xfront.numpy import asarray  # late: numpy stands on this file
+
+        return asarray(x, dtype=cls.dtype)
+
+    def __eq__(cls, other: object) -> bool:
+        if cls is other:
+            return True
+        if isinstance(other, ScalarType):
+            return False
+        if isinstance(other, np.dtype):
+            return cls.dtype == other
+        return isinstance(other, type) and cls.dtype.type is other
+
+    def __ne__(cls, other: object) -> bool:
+        return not cls == other
+
+    def __hash__(cls) -> int:
+        return hash(cls.dtype.type)
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, cls.dtype.type)
+
+
+_HOST = (bool, int, float, complex, np.generic, np.ndarray)
+SCALAR_TYPES: dict[str, ScalarType] = {}
+
+
+def _scalar_type(name: str) -> ScalarType:
+    dtype = np.dtype(getattr(ml_dtypes, name, name))
+    doc = f"The dtype {name}; called, it makes an array of it."
+    made = ScalarType(name, (), {"dtype": dtype, "__doc__": doc, "__module__": "xfront.numpy"})
+    SCALAR_TYPES[name] = made
+    return made
+
+
+copyreg.pickle(ScalarType, lambda cls: (_named, (cls.__name__,)))
+
+
+def _named(name: str) -> ScalarType:
+    return SCALAR_TYPES[name]
+
+
+bool_ = _scalar_type("bool")
+uint2, uint4, uint8, uint16, uint32, uint64 = (
+    _scalar_type(f"uint{bits}") for bits in (2, 4, 8, 16, 32, 64)
+)
+int2, int4, int8, int16, int32, int64 = (
+    _scalar_type(f"int{bits}") for bits in (2, 4, 8, 16, 32, 64)
+)
+float4_e2m1fn = _scalar_type("float4_e2m1fn")
+float8_e3m4 = _scalar_type("float8_e3m4")
+float8_e4m3 = _scalar_type("float8_e4m3")
+float8_e4m3b11fnuz = _scalar_type("float8_e4m3b11fnuz")
+float8_e4m3fn = _scalar_type("float8_e4m3fn")
+float8_e4m3fnuz = _scalar_type("float8_e4m3fnuz")
+float8_e5m2 = _scalar_type("float8_e5m2")
+float8_e5m2fnuz = _scalar_type("float8_e5m2fnuz")
+float8_e8m0fnu = _scalar_type("float8_e8m0fnu")
+bfloat16_ = _scalar_type("bfloat16")
+float16, float32, float64 = (_scalar_type(f"float{bits}") for bits in (16, 32, 64))
+complex64, complex128 = (_scalar_type(f"complex{bits}") for bits in (64, 128))
+int_, uint, float_, complex_ = int64, uint64, float64, complex128
+single, double, csingle, cdouble = float32, float64, complex64, complex128
+
+# ---- extended types: elements that are no numbers
+
+
+class extended(np.generic):
+    """Kind of the dtypes that NumPy does not know."""
+
+
+class prng_key(extended):
+    """Kind of the dtypes of typed random keys."""
+
+
+class KeyDType:
+    """Dtype of typed random keys, `key<fry>`: one object per generator, compared with `is`.
+
+    `tag` names the generator in short (`fry`, `rbg`, `urbg`), `impl` in full; `words` is the shape
+    of a key in `uint32`.
+    """
+
+    __slots__ = ("__weakref__", "impl", "tag", "words")
+
+    tag: str
+    impl: str
+    words: tuple[int, ...]
+    type = prng_key
+    kind = "V"
+
+    def __init__(self, tag: str, impl: str, words: tuple[int, ...]) -> None:
+        self.tag, self.impl, self.words = tag, impl, words
+
+    @property
+    def name(self) -> str:
+        """The dtype as text, `key<fry>`."""
+        return f"key<{self.tag}>"
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of a key."""
+        return 4 * int(np.prod(self.words))
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def __reduce__(self) -> tuple:
+        return key_dtype, (self.tag,)
+
+
+KEY_DTYPES: dict[str, KeyDType] = {}
+
+
+def define_key_dtype(tag: str, impl: str, words: tuple[int, ...]) -> KeyDType:
+    """The key dtype of a generator, made at the first call; ValueError where one of that tag has
+    other words."""
+    made = KEY_DTYPES.setdefault(tag, KeyDType(tag, impl, words))
+    if made.words != words:
+        raise ValueError(f"key<{tag}> has keys of shape {made.words}, not {words}")
+    return made
+
+
+def key_dtype(tag: str) -> KeyDType:
+    """The key dtype of a generator, by tag (`fry`) or full name (`threefry2x32`)."""
+    for made in KEY_DTYPES.values():
+        if tag in (made.tag, made.impl):
+            return made
+    raise ValueError(f"there is no key type {tag!r}; there are {sorted(KEY_DTYPES)}")
+
+
+define_key_dtype("fry", "threefry2x32", (2,))
+define_key_dtype("rbg", "rbg", (4,))
+define_key_dtype("urbg", "unsafe_rbg", (4,))
+
+
+def is_extended(dtype: Any) -> bool:
+    """True for dtypes that NumPy does not know: key types."""
+    return type(dtype) is KeyDType
+
+
+# ---- from what users write to a dtype
+
+_PYTHON = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}
+_PYTHON_DTYPES = {kind: np.dtype(name) for kind, name in _PYTHON.items()}
+
+
+def as_dtype(x: Any) -> Any:
+    """The NumPy dtype (or key type) that something written as a dtype stands for, 64-bit ones as
+    they are. TypeError where it is none."""
+    if type(x) is np.dtype or is_extended(x):
+        return x
+    if isinstance(x, ScalarType):
+        return x.dtype
+    if type(x) is type and x in _PYTHON_DTYPES:
+        return _PYTHON_DTYPES[x]
+    if isinstance(x, str) and x in SCALAR_TYPES:
+        return SCALAR_TYPES[x].dtype
+    if isinstance(x, str) and x.startswith("key<"):
+        return key_dtype(x[4:-1])
+    return np.dtype(x)
+
+
+def canonicalize_dtype(dtype: Any, allow_extended_dtype: bool = False) -> Any:
+    """The dtype that arrays get where this one is asked for: 64-bit ones become 32-bit unless
+    64-bit mode is on.
+
+    Args:
+      dtype: anything that stands for a dtype; None for the default float.
+      allow_extended_dtype: let key types pass.
+    Raises: TypeError where it is no dtype; ValueError for a key type that may not pass.
+    """
+    found = as_dtype(dtype)
+    if is_extended(found):
+        if not allow_extended_dtype:
+            raise ValueError(f"{found} is a key type; a dtype of numbers is wanted here")
+        return found
+    return canonical_dtype(found)
+
+
+def requested_dtype(where: str, dtype: Any) -> Any:
+    """As `canonicalize_dtype` for a dtype that the user wrote: warns where a 64-bit one is asked
+    for while 64-bit mode is off, and refuses what arrays do not hold.
+
+    Raises: TypeError for dtypes of text, objects and dates; ValueError for key types.
+    """
+    found = as_dtype(dtype)
+    if is_extended(found):
+        return found
+    if found.kind not in "biufc" and found.name not in SCALAR_TYPES and found != float0:
+        raise TypeError(f"{where}: {found} is no dtype of arrays")
+    narrow = canonical_dtype(found)
+    if narrow is not found and narrow != found and type(dtype) is not type:
+        warnings.warn(
+            f"{where}: {found} was asked for, but 64-bit dtypes are off, so it is {narrow}. Switch "
+            "them on with config.update('jax_enable_x64', True) or JAX_ENABLE_X64=1",
+            UserWarning,
+            stacklevel=3,
+        )
+    return narrow
+
+
+# ---- questions
+
+_KINDS = {"b": bool, "i": int, "u": int, "f": float, "c": complex}
+
+
+def issubdtype(a: Any, b: Any) -> bool:
+    """Whether dtype `a` is of the kind or dtype `b`, those of ml_dtypes and keys included.
+
+    Args:
+      a: anything that stands for a dtype, or a kind (`np.floating`).
+      b: a kind (`np.integer`, `extended`, `prng_key`) or a dtype.
+    Source: `numpy.issubdtype`.
+
+    >>> issubdtype("bfloat16", np.floating), issubdtype("int4", np.unsignedinteger)
+    (True, False)
+    """
+    kind_a, kind_b = _type_of(a), _type_of(b)
+    if kind_a is kind_b:
+        return True
+    if issubclass(kind_b, extended) or issubclass(kind_a, extended):
+        return issubclass(kind_a, kind_b)
+    base = _ML_BASES.get(kind_a)
+    if base is not None:
+        return issubclass(base, kind_b) if kind_b not in _ML_BASES else False
+    return issubclass(kind_a, kind_b)
+
+
+def _type_of(x: Any) -> type:
+    if isinstance(x, type) and issubclass(x, np.generic):
+        return x
+    if isinstance(getattr(x, "type", None), type) and issubclass(x.type, np.generic):
+        return x.type
+    return as_dtype(x).type
+
+
+_ML_BASES: dict[type, type] = {}
+for _made in SCALAR_TYPES.values():
+    if _made.dtype.type.__module__.startswith("ml_dtypes"):
+        _kind = promotion.kind_of(_made.dtype)
+        _ML_BASES[_made.dtype.type] = {
+            "f": np.floating, "i": np.signedinteger, "u": np.unsignedinteger,
+        }[_kind]  # fmt: skip
+
+
+def itemsize_bits(dtype: Any) -> int:
+    """Bits that an element takes in an array of devices: 4 for `int4`."""
+    found = as_dtype(dtype)
+    if is_extended(found):
+        return 8 * found.itemsize
+    if found.name[-1:].isdigit() and promotion.kind_of(found) in "iu":
+        return int(found.name.lstrip("uint"))
+    return 4 if found.name == "float4_e2m1fn" else 8 * found.itemsize
+
+
+def scalar_type_of(x: Any) -> type:
+    """The Python scalar class of the kind of a value: `bool`, `int`, `float` or `complex`.
+    TypeError where it has none."""
+    if type(x) in _KINDS.values():
+        return type(x)
+    dtype = getattr(x, "dtype", None)
+    found = as_dtype(x if dtype is None else dtype)
+    kind = None if is_extended(found) else promotion.kind_of(found)
+    if kind not in _KINDS or found == float0:
+        raise TypeError(f"values of dtype {found} are no numbers")
+    return _KINDS[kind]
+
+
+def dtype_and_weakness(x: Any) -> tuple[Any, bool]:
+    """(dtype, weak) of an array, a scalar, or of something that stands for a dtype; 64-bit dtypes
+    only in 64-bit mode. TypeError for lists and other objects."""
+    kind = type(x)
+    if kind in _PYTHON_DTYPES:
+        return scalar_dtype(kind), kind is not bool
+    if kind is type and x in _PYTHON_DTYPES:
+        return scalar_dtype(x), x is not bool
+    if isinstance(x, ScalarType):
+        return canonical_dtype(x.dtype), False
+    dtype = getattr(x, "dtype", None)
+    if dtype is not None and not isinstance(x, type):
+        weak = bool(getattr(x, "weak_type", False))
+        return (dtype if is_extended(dtype) else canonical_dtype(np.dtype(dtype))), weak
+    for python in (bool, int, float, complex):  # their subclasses, NumPy's scalars came before
+        if isinstance(x, python):
+            return scalar_dtype(python), python is not bool
+    if x is None or isinstance(x, str | np.dtype | type | KeyDType):
+        return canonicalize_dtype(x, allow_extended_dtype=True), False
+    if hasattr(x, "__array__") or hasattr(x, "__jax_array__"):
+        return canonical_dtype(np.asarray(getattr(x, "__jax_array__", lambda: x)()).dtype), False
+    raise TypeError(f"{x!r} of {kind} has no dtype; arrays, scalars and dtypes have")
+
+
+def result_type(*args: Any, return_weak_type_flag: bool = False) -> Any:
+    """The dtype that operands together promote to.
+
+    Args:
+      *args: arrays, scalars and dtypes; Python scalars and their classes are weakly typed.
+      return_weak_type_flag: give (dtype, weak) instead.
+    Raises: ValueError without operands; TypePromotionError (a ValueError) where they have no common
+      dtype; TypeError for what has none.
+    Source: JAX's documentation, "Type promotion semantics".
+
+    >>> result_type(1, np.float16), result_type("int8", "uint8")
+    (dtype('float16'), dtype('int16'))
+    """
+    if not args:
+        raise ValueError("result_type: at least one array or dtype is required")
+    types = [dtype_and_weakness(arg) for arg in args]
+    if any(is_extended(dtype) for dtype, _ in types):
+        found = _only_extended(types)
+    else:
+        found = promotion.promote_all(types)
+    return found if return_weak_type_flag else found[0]
+
+
+def _only_extended(types: Iterable[tuple[Any, bool]]) -> tuple[Any, bool]:
+    kinds = list({id(dtype): dtype for dtype, _ in types}.values())
+    if len(kinds) > 1:
+        shown = " and ".join(str(dtype) for dtype in kinds)
+        raise TypePromotionError(f"{shown} do not promote: a key meets keys of its own type only")
+    return kinds[0], False
+
+
+def promote_types(a: Any, b: Any) -> Any:
+    """The dtype that two dtypes promote to, 64-bit mode or not.
+
+    Args:
+      a, b: anything that stands for a dtype; Python's `int`, `float`, `complex` are weak.
+    Raises: TypePromotionError where they have no common dtype.
+    Source: `numpy.promote_types`.
+    """
+    types = []
+    for x in (a, b):
+        dtype = as_dtype(x)
+        types.append((dtype, type(x) is type and x in (int, float, complex)))
+    if any(is_extended(dtype) for dtype, _ in types):
+        return _only_extended(types)[0]
+    before = x64_state.swap_local(True)
+    try:
+        return promotion.promote_all(types)[0]
+    finally:
+        x64_state.set_local(before)
