@@ -1,0 +1,99 @@
+"""The benchmark measures what it says: fresh processes, paired ratios, errors that show."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks import harness
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def test_ratios_are_paired() -> None:
+    """Each ratio comes from one pair: theirs over ours, so above 1 where ours takes less."""
+    line = harness.Line("eager", "x", "s", ours=[1.0, 2.0, 4.0], theirs=[3.0, 4.0, 4.0])
+    assert line.ratios() == [3.0, 2.0, 1.0]
+    assert line.as_json()["ratio"] == (1.0, 2.0, 3.0)
+    table = harness.markdown([line], "ours", "theirs").splitlines()
+    assert table[-1] == "| x | 2 s | 4 s | **2.00** | 1.00 – 3.00 |"
+
+
+def test_quantities_read_well() -> None:
+    """Seconds in the unit that suits them, other units as they are."""
+    assert harness.quantity([3.2e-6], "s") == "3.2 µs"
+    assert harness.quantity([0.0125], "s") == "12.5 ms"
+    assert harness.quantity([123456.0], "bytes") == "123,456 bytes"
+    assert harness.quantity([], "s") == ""
+
+
+def test_per_call_finds_the_time_of_a_call() -> None:
+    """A call that spins for 200 microseconds takes that long."""
+    import time
+
+    def spin() -> None:
+        end = time.perf_counter() + 2e-4
+        while time.perf_counter() < end:
+            pass
+
+    assert 2e-4 <= harness.per_call(spin, budget=0.05) < 1e-3
+
+
+def test_a_side_is_an_interpreter_and_a_module() -> None:
+    """PYTHON:MODULE, the last colon dividing."""
+    side = harness.Side.parse("/opt/a:b/python:lib")
+    assert (side.python, side.module) == ("/opt/a:b/python", "lib")
+    for text in ("python", "python:", ":module"):
+        with pytest.raises(ValueError, match="PYTHON:MODULE"):
+            harness.Side.parse(text)
+
+
+def bench(*args: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Runs the benchmark."""
+    return subprocess.run(
+        [sys.executable, str(ROOT / "benchmarks" / "run.py"), *args],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env=os.environ | variables,
+    )
+
+
+def test_every_group_has_rows() -> None:
+    """`--list` names rows of each group, and no name twice."""
+    names = bench("--list").stdout.splitlines()
+    assert {name.partition(":")[0] for name in names} == set(harness.GROUPS)
+    assert len(set(names)) == len(names)
+
+
+def test_a_row_is_compared_with_another_side(tmp_path: Path) -> None:
+    """Two sides, one pair of processes: numbers of both, their ratio, the table and the JSON."""
+    out = tmp_path / "out.json"
+    done = bench(
+        *("--quick", "--rows", "^call: .*Python scalar", "--json", str(out)),
+        *("--against", f"{sys.executable}:xfront"),
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    (line,) = json.loads(out.read_text())["lines"]
+    assert 0 < line["ours"][0] < 1e-3 and 0 < line["theirs"][0] < 1e-3
+    low, middle, high = line["ratio"]
+    assert low == middle == high == line["theirs"][0] / line["ours"][0]
+    assert "warm jit call, Python scalar" in done.stdout
+
+
+def test_a_row_that_fails_says_why(tmp_path: Path) -> None:
+    """A library that lacks what a row calls: the error stands in the table, the exit code is 1."""
+    (tmp_path / "hollow").mkdir()
+    (tmp_path / "hollow" / "__init__.py").write_text("")
+    (tmp_path / "hollow" / "numpy.py").write_text("")
+    done = bench(
+        *("--quick", "--rows", "Python scalar", "--ours", f"{sys.executable}:hollow"),
+        PYTHONPATH=str(tmp_path),
+    )
+    assert done.returncode == 1
+    assert "hollow: AttributeError" in done.stdout
