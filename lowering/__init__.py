@@ -1,1 +1,199 @@
-"""From IR to running programs: lowering rules, PJRT clients, compilation, caches, execution."""
+"""From IR to running programs: lowering rules, PJRT clients, compilation, caches, execution.
+
+`compile_function` is the main door: it asks the memory of live programs and the cache on disk
+first, and lowers and compiles only where both miss. `lower` always lowers, so that what it shows
+has the locations of the very Function it was given. Importing this package imports no jaxlib.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from xfront_ir.core import Function
+
+if TYPE_CHECKING:
+    from .executable import Executable
+    from .module import Built, Partition
+
+__all__ = ["Lowered", "compile_function", "deserialize", "lower"]
+
+_LIVE: weakref.WeakValueDictionary[str, Executable] = weakref.WeakValueDictionary()
+
+
+class Lowered:
+    """A Function as StableHLO; `module` is the MLIR module."""
+
+    def __init__(self, function: Function, built: Built, name: str, platform: str,
+                 partition: Partition) -> None:
+        self.function, self.name, self.platform = function, name, platform
+        self.partition, self._built = partition, built
+
+    @property
+    def module(self) -> Any:
+        """The MLIR module (of jaxlib's bindings)."""
+        return self._built.module
+
+    @property
+    def callbacks(self) -> list[Any]:
+        """The host calls in the program, by index."""
+        return self._built.callbacks
+
+    def as_text(self, debug_info: bool = False) -> str:
+        """StableHLO text, with locations if `debug_info`."""
+        return self.module.operation.get_asm(enable_debug_info=debug_info)
+
+    def hlo_text(self) -> str:
+        """HLO text before XLA's optimisation."""
+        from . import compat
+
+        return compat.unoptimized_hlo(self.module)
+
+    def compile(self, *, options: Any = (), effort: str = "jit",
+                devices: Sequence[Any] | None = None,
+                callbacks: Sequence[Callable[..., Any]] = ()) -> Executable:
+        """Compile and load; as `compile_function`, which says what the arguments are."""
+        from .compile import all_options
+
+        devices = _devices(devices, self.partition)
+        overrides = all_options(effort, self.function, devices[0].platform, options)
+        return _compile(self._built, self.name, devices, overrides, self.partition, callbacks)
+
+
+def lower(function: Function, *, name: str | None = None, donated: Sequence[int] = (),
+          platform: str = "cpu", partition: Partition | None = None) -> Lowered:
+    """Lower a Function to StableHLO.
+
+    Args:
+      function: what to lower.
+      name: of the program, in profiles and in the module's name `jit_<name>`.
+      donated: positions of parameters whose buffers the program may overwrite.
+      platform: `cpu`, `cuda`, `rocm` or `tpu`.
+      partition: how the program spreads over several devices.
+    Raises: MissingRule where an op has no lowering.
+    """
+    from .module import Partition, build_module
+
+    partition = partition or Partition()
+    name = name or function.name
+    built = build_module(function, name=name, platform=platform, donated=donated,
+                         partition=partition)
+    return Lowered(function, built, name, platform, partition)
+
+
+def compile_function(function: Function, *, name: str | None = None,
+                     fingerprint: bytes | None = None, donated: Sequence[int] = (),
+                     options: Any = (), devices: Sequence[Any] | None = None,
+                     callbacks: Sequence[Callable[..., Any]] = (), effort: str = "jit",
+                     partition: Partition | None = None) -> Executable:
+    """The executable of a Function: the live one, one from disk, or lowered and compiled now.
+
+    Args:
+      function: what to compile.
+      name: as for `lower`.
+      fingerprint: of `function`; None leaves all caches alone.
+      donated: as for `lower`.
+      options: XLA debug options by name, a mapping or pairs.
+      devices: where it runs; the default platform's first device(s) if None.
+      callbacks: host functions by slot; a program that calls them is in no cache.
+      effort: `jit`, `eager` (tiny programs compile sooner) or `fast` (all do, and run slower).
+      partition: how it spreads over `devices`.
+    Raises: MissingRule, ValueError, and JaxRuntimeError with XLA's message.
+    """
+    from . import disk_cache
+    from .compile import all_options
+    from .devices import kind_of
+    from .module import Partition
+
+    partition = partition or Partition()
+    devices = _devices(devices, partition)
+    platform = devices[0].platform
+    name = name or function.name
+    overrides = all_options(effort, function, platform, options)
+    key = live_key = None
+    if fingerprint is not None and not callbacks:
+        ids = tuple(d.id for d in devices)
+        key = disk_cache.key(fingerprint, (
+            name, tuple(donated), overrides, kind_of(devices[0]), len(devices),
+            ids if len(devices) > 1 else (), partition))
+        live_key = f"{key}{ids}{id(devices[0].client)}"
+        found = _LIVE.get(live_key) or _from_disk(key, devices, overrides, partition)
+        if found is not None:
+            return _LIVE.setdefault(live_key, found)
+    built = lower(function, name=name, donated=donated, platform=platform,
+                  partition=partition)._built
+    made = _compile(built, name, devices, overrides, partition, callbacks)
+    if key is not None and live_key is not None and not made.has_callbacks:
+        if disk_cache.is_enabled():
+            header = {"name": name, "requirements": list(made.requirements)}
+            disk_cache.store(key, header, made.serialize())
+        made = _LIVE.setdefault(live_key, made)
+    return made
+
+
+def deserialize(blob: bytes, *, name: str = "main", devices: Sequence[Any] | None = None,
+                options: Any = (), partition: Partition | None = None,
+                requirements: Sequence[str] = ()) -> Executable:
+    """Load what `Executable.serialize` gave, on devices of the kind it was compiled for.
+
+    The bytes are machine code: load only what you trust.
+    Raises: JaxRuntimeError where the bytes are no executable.
+    """
+    from . import compat
+    from .compile import load_serialized, normalize_options
+    from .executable import Executable
+    from .module import Partition
+
+    partition = partition or Partition()
+    devices = _devices(devices, partition)
+    overrides = normalize_options(options)
+    compat.meet(requirements)
+    loaded = load_serialized(blob, devices[0].client, devices, overrides, partition, ())
+    return Executable(loaded, name, devices, overrides, partition, requirements)
+
+
+def _devices(devices: Sequence[Any] | None, partition: Partition) -> tuple[Any, ...]:
+    from . import clients
+
+    count = partition.num_replicas * partition.num_partitions
+    if devices is None:
+        devices = clients.default_client().local_devices()[:count]
+    if len(devices) != count:
+        raise ValueError(f"the program runs on {count} devices, {len(devices)} were given")
+    return tuple(devices)
+
+
+def _from_disk(key: str, devices: Sequence[Any], overrides: Any, partition: Partition
+               ) -> Executable | None:
+    from . import compat, disk_cache
+    from .compile import load_serialized
+    from .executable import Executable
+
+    entry = disk_cache.load(key)
+    if entry is None:
+        return None
+    header, blob = entry
+    try:
+        requirements = [str(r) for r in header["requirements"]]
+        if not compat.meet(requirements):
+            return None
+        loaded = load_serialized(blob, devices[0].client, devices, overrides, partition, ())
+        return Executable(loaded, str(header["name"]), devices, overrides, partition, requirements)
+    except (KeyError, TypeError, compat.RuntimeFailure):
+        disk_cache.forget(key)
+        return None
+
+
+def _compile(built: Built, name: str, devices: Sequence[Any], overrides: Any,
+             partition: Partition, callbacks: Sequence[Callable[..., Any]]) -> Executable:
+    from .compile import compile_module
+    from .executable import Executable, HostCallExecutable, host_calls
+
+    hosts = host_calls(built.callbacks, callbacks)
+    loaded = compile_module(built, devices[0].client, devices, overrides, partition, hosts)
+    requirements = sorted(built.requirements)
+    if hosts:
+        return HostCallExecutable(loaded, name, devices, overrides, partition, requirements,
+                                  built.callbacks, hosts)
+    return Executable(loaded, name, devices, overrides, partition, requirements)

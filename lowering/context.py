@@ -185,8 +185,8 @@ class RuleContext:
     `cuda`, `rocm` or `tpu`. `scope` is the prefix of op names in profiles, e.g. `jit(f)`.
     """
 
-    __slots__ = ("_attrs", "_create", "_locations", "_lines", "_types", "callbacks", "ip", "ir",
-                 "loc", "mlir", "module", "platform", "scope", "token")
+    __slots__ = ("_attrs", "_create", "_locations", "_lines", "_types", "ip", "ir", "loc",
+                 "mlir", "module", "platform", "scope", "token")
 
     def __init__(self, mlir: MLIRContext, module: Any = None, platform: str = "cpu",
                  scope: str = "") -> None:
@@ -195,7 +195,6 @@ class RuleContext:
         self.ip: Any = None
         self.loc: Any = mlir.unknown
         self.token: Any = None
-        self.callbacks: list[Any] = []
         self._attrs, self._types, self._create = mlir.attrs, mlir.types, mlir.operation
         self._locations: dict[Any, Any] = {}
         self._lines: dict[CodeType, Any] = {}
@@ -306,6 +305,15 @@ class RuleContext:
         made = self._create("func.call", [self.type(v) for v in function.returns], operands,
                             {"callee": symbol}, None, 0, self.loc, self.ip)
         return list(made.results)
+
+    def require(self, what: str) -> None:
+        """The program may be loaded only where `what` is set up; `compat.REQUIREMENTS` has how."""
+        self.module.built.requirements.add(what)
+
+    def add_callback(self, spec: Any) -> int:
+        """Enter a host call of the program; gives the index by which the runtime finds it."""
+        self.module.built.callbacks.append(spec)
+        return len(self.module.built.callbacks) - 1
 
     def constant(self, value: Any, type: TensorType) -> Any:
         """A constant of `type`: a scalar is a splat, an array must have the type's shape.

@@ -1,0 +1,136 @@
+"""PJRT clients: one a platform, made at first use, and which platform is the default.
+
+The default is the first of XFRONT_PLATFORMS (or JAX_PLATFORMS) where that is set; else an
+accelerator that is installed and present; else the CPU.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import Any
+
+from . import plugins
+
+ALIASES = {"gpu": ("cuda", "rocm"), "cuda": ("cuda",), "rocm": ("rocm",), "tpu": ("tpu",),
+           "cpu": ("cpu",)}
+
+_LOCK = threading.RLock()
+_CLIENTS: dict[str, Any] = {}
+_FAILURES: dict[str, str] = {}
+_default: str | None = None
+_platforms: str | None = None
+_cpu_devices: int | None = None
+
+
+def configure(*, platforms: str | None = None, cpu_devices: int | None = None) -> None:
+    """Choose platforms (comma-separated, the first is the default) and virtual CPU devices.
+
+    Raises: RuntimeError where the clients that this concerns exist already.
+    """
+    global _platforms, _cpu_devices
+    with _LOCK:
+        if platforms is not None:
+            if _default is not None and platforms != _platforms:
+                raise RuntimeError("platforms must be chosen before the first use of a device")
+            _platforms = platforms or None
+        if cpu_devices is not None:
+            wanted = cpu_devices if cpu_devices > 0 else None
+            if "cpu" in _CLIENTS and wanted != _cpu_devices:
+                raise RuntimeError("the number of CPU devices must be chosen before the first use "
+                                   "of a CPU device")
+            _cpu_devices = wanted
+
+
+def client(platform: str | None = None) -> Any:
+    """The PJRT client of a platform (`cpu`, `gpu`, `cuda`, `rocm`, `tpu`), or the default one.
+
+    Raises: RuntimeError where the platform is unknown or cannot be used.
+    """
+    if platform is None:
+        return default_client()
+    found = _CLIENTS.get(platform)
+    if found is not None:
+        return found
+    if platform not in ALIASES and not plugins.is_known(platform):
+        raise RuntimeError(f"unknown platform {platform!r}; known are {', '.join(ALIASES)}")
+    with _LOCK:
+        reasons = []
+        for name in ALIASES.get(platform, (platform,)):
+            made = _CLIENTS.get(name) or _try(name)
+            if made is not None:
+                return made
+            reasons.append(f"{name}: {_FAILURES[name]}")
+    raise RuntimeError(f"platform {platform!r} cannot be used ({'; '.join(reasons)})")
+
+
+def default_client() -> Any:
+    """The client of the default platform."""
+    global _default
+    if _default is None:
+        with _LOCK:
+            if _default is None:
+                _default = _choose()
+    return _CLIENTS[_default]
+
+
+def default_backend() -> str:
+    """Name of the default platform: `cpu`, `gpu` or `tpu`."""
+    name = default_client().platform
+    return "gpu" if name in ("cuda", "rocm") else name
+
+
+def is_initialized() -> bool:
+    """Whether any client exists."""
+    return bool(_CLIENTS)
+
+
+def clear() -> None:
+    """Forget all clients; the next use makes new ones. Arrays of the old ones stay with them."""
+    global _default
+    with _LOCK:
+        _CLIENTS.clear()
+        _FAILURES.clear()
+        _default = None
+
+
+def _choose() -> str:
+    asked = _platforms or os.environ.get("XFRONT_PLATFORMS") or os.environ.get("JAX_PLATFORMS")
+    if asked:
+        given = [word.strip() for word in asked.lower().split(",") if word.strip()]
+        names = [name for word in given for name in ALIASES.get(word, (word,))]
+        for name in names:
+            if _CLIENTS.get(name) or _try(name):
+                return name
+        reasons = "; ".join(f"{n}: {_FAILURES[n]}" for n in names)
+        raise RuntimeError(f"none of the platforms asked for ({asked}) can be used ({reasons})")
+    for name in plugins.present():
+        if _try(name):
+            return name
+    _try("cpu")
+    return "cpu"
+
+
+def _try(name: str) -> Any:
+    """Make the client; None where that fails, the reason in `_FAILURES`."""
+    from . import compat  # jaxlib is imported with the first client
+
+    if name in _FAILURES:
+        return None
+    try:
+        made = compat.cpu_client(_cpu_count()) if name == "cpu" else plugins.make_client(name)
+    except Exception as e:      # plugins raise whatever their loader meets
+        if name == "cpu":
+            raise
+        _FAILURES[name] = str(e) or type(e).__name__
+        return None
+    _CLIENTS[name] = made
+    return made
+
+
+def _cpu_count() -> int | None:
+    if _cpu_devices is not None:
+        return _cpu_devices
+    text = os.environ.get("XFRONT_NUM_CPU_DEVICES") or os.environ.get("JAX_NUM_CPU_DEVICES")
+    count = int(text) if text and text.lstrip("-").isdigit() else 0
+    return count if count > 0 else None

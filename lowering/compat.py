@@ -1,0 +1,122 @@
+"""Everything in which one jaxlib differs from another, and jaxlib's own set-up.
+
+Features are asked for by `hasattr` or by version here, so that no other file has to.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")     # read when the first extension is imported
+
+import jaxlib._jax as _jax
+from jaxlib.version import __version__ as JAXLIB_VERSION
+
+VERSION: tuple[int, ...] = tuple(int(p) for p in JAXLIB_VERSION.split(".")[:3] if p.isdigit())
+
+RuntimeFailure: type[Exception] = _jax.JaxRuntimeError
+"""What compilation and execution raise."""
+
+EXECUTION_ERRORS: tuple[type[Exception], ...] = (_jax.JaxRuntimeError, ValueError)
+"""What a failed execution raises: in 0.10 a plain ValueError where C++ dispatched the call."""
+
+HAS_FUSION_EMITTER_OPTION = VERSION < (0, 11)
+"""Whether `xla_cpu_use_fusion_emitters` is a compile option (unknown options are errors)."""
+
+COLLECTIVES_NEED_THREADS = VERSION < (0, 12)
+"""Whether free-running collectives deadlock with fewer threads than twice the CPU devices."""
+
+
+def compile_options(replicas: int, partitions: int, device_ids: Sequence[int],
+                    overrides: Sequence[tuple[str, Any]]) -> Any:
+    """jaxlib's CompileOptions; `overrides` are XLA debug options by name."""
+    options = _jax.CompileOptions()
+    options.num_replicas, options.num_partitions = replicas, partitions
+    build = options.executable_build_options
+    build.num_replicas, build.num_partitions = replicas, partitions
+    build.use_spmd_partitioning = build.use_shardy_partitioner = partitions > 1
+    options.env_option_overrides = list(overrides)
+    if replicas * partitions > 1:
+        import numpy as np  # only programs on several devices need an assignment
+
+        ids = np.array(device_ids, np.int32).reshape(replicas, partitions)
+        options.device_assignment = _jax.DeviceAssignment.create(ids)
+    return options
+
+
+def device_list(devices: Sequence[Any]) -> Any:
+    """jaxlib's DeviceList."""
+    return _jax.DeviceList(tuple(devices))
+
+
+def cpu_client(num_devices: int | None) -> Any:
+    """A CPU client; `None` leaves the number of devices to XLA_FLAGS."""
+    with _enough_threads(num_devices):
+        return _jax.get_tfrt_cpu_client(asynchronous=True, num_devices=num_devices)
+
+
+@contextmanager
+def _enough_threads(num_devices: int | None) -> Iterator[None]:
+    """The size of the thread pool is read from NPROC when the client is made."""
+    count = num_devices
+    if count is None:
+        flag = "--xla_force_host_platform_device_count="
+        found = [f for f in os.environ.get("XLA_FLAGS", "").split() if f.startswith(flag)]
+        count = int(found[-1][len(flag):]) if found and found[-1][len(flag):].isdigit() else 1
+    wanted = 2 * count
+    if (not COLLECTIVES_NEED_THREADS or count == 1 or "NPROC" in os.environ
+            or wanted <= (os.cpu_count() or 1)):
+        yield
+        return
+    os.environ["NPROC"] = str(wanted)
+    try:
+        yield
+    finally:
+        del os.environ["NPROC"]
+
+
+# --- what programs need before they are loaded --------------------------------------------
+
+def _set_up_lapack() -> None:
+    from jaxlib import lapack
+    from jaxlib.cpu import _lapack  # type: ignore[attr-defined]
+
+    for name, capsule, api in lapack.registrations()["cpu"]:
+        _jax.register_custom_call_target(name, capsule, platform="Host", api_version=api)
+    _lapack.initialize()           # a LAPACK call before this ends the process
+
+
+def _set_up_sparse() -> None:
+    from jaxlib import cpu_sparse
+
+    for name, capsule, api in cpu_sparse.registrations()["cpu"]:
+        _jax.register_custom_call_target(name, capsule, platform="Host", api_version=api)
+
+
+REQUIREMENTS: dict[str, Callable[[], None]] = {"lapack": _set_up_lapack, "sparse": _set_up_sparse}
+_met: set[str] = set()
+
+
+def meet(requirements: Sequence[str]) -> bool:
+    """Set up what a program needs; False where this version does not know how."""
+    for what in requirements:
+        if what not in _met:
+            if what not in REQUIREMENTS:
+                return False
+            REQUIREMENTS[what]()
+            _met.add(what)
+    return True
+
+
+def optimized_hlo(loaded: Any) -> str:
+    """HLO text after optimisation, one module after the other."""
+    return "\n\n".join(m.to_string() for m in loaded.hlo_modules())
+
+
+def unoptimized_hlo(module: Any) -> str:
+    """HLO text of an MLIR module as XLA receives it."""
+    return _jax.mlir.mlir_module_to_xla_computation(
+        str(module), use_tuple_args=False, return_tuple=False).as_hlo_text()

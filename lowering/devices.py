@@ -1,0 +1,48 @@
+"""Devices of the clients, as users ask for them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import clients
+
+
+def devices(backend: str | None = None) -> list[Any]:
+    """All devices of a platform, those of other processes included; the default platform's if None.
+
+    Raises: RuntimeError where the platform cannot be used.
+    """
+    return list(clients.client(backend).devices())
+
+
+def local_devices(process_index: int | None = None, backend: str | None = None) -> list[Any]:
+    """The devices of one process (this one if None)."""
+    client = clients.client(backend)
+    if process_index is None:
+        return list(client.local_devices())
+    return [d for d in client.devices() if d.process_index == process_index]
+
+
+def device_count(backend: str | None = None) -> int:
+    """How many devices there are in all processes."""
+    return int(clients.client(backend).device_count())
+
+
+def local_device_count(backend: str | None = None) -> int:
+    """How many devices this process drives."""
+    return int(clients.client(backend).local_device_count())
+
+
+def process_index(backend: str | None = None) -> int:
+    """Which process this is."""
+    return int(clients.client(backend).process_index())
+
+
+def process_count(backend: str | None = None) -> int:
+    """How many processes there are."""
+    return max((d.process_index for d in devices(backend)), default=0) + 1
+
+
+def kind_of(device: Any) -> str:
+    """What kind of device it is; programs compiled for one run on any other of its kind."""
+    return f"{device.platform}:{device.device_kind}"

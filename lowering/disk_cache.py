@@ -1,0 +1,290 @@
+"""Compiled programs on disk, so that a second process starts warm.
+
+An entry is keyed on the fingerprint of the IR and on everything else that its bytes depend on:
+jaxlib loads executables of other versions and flags without complaint. What is damaged, truncated
+or another user's is a miss, never an error. No entry is ever unpickled.
+
+    XFRONT_CACHE=0            no cache on disk
+    XFRONT_CACHE_DIR          where it is; else $XDG_CACHE_HOME/xfront, else ~/.cache/xfront
+    XFRONT_CACHE_MAX_BYTES    size above which the entries unused for longest are removed (2 GiB)
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import stat
+import threading
+import time
+from collections.abc import Sequence
+from typing import Any
+
+MAGIC = b"xfront1\n"
+DEFAULT_MAX_BYTES = 2 << 30
+TOUCH_AFTER = 3600.0
+"""A hit renews an entry's time at most this often (seconds)."""
+TEMPORARY_AGE = 3600.0
+"""Temporary files older than this were left by a process that died."""
+
+_settings: dict[str, Any] = {}
+_LOCK = threading.Lock()
+
+
+def configure(*, enabled: bool | None = None, directory: str | None = None,
+              max_bytes: int | None = None) -> None:
+    """Override the environment; None leaves a setting as it is."""
+    given = {"enabled": enabled, "directory": directory, "max_bytes": max_bytes}
+    _settings.update({k: v for k, v in given.items() if v is not None})
+    _checked.clear()
+
+
+def is_enabled() -> bool:
+    """Whether programs are kept on disk."""
+    if "enabled" in _settings:
+        return bool(_settings["enabled"])
+    return os.environ.get("XFRONT_CACHE", "1").lower() not in ("0", "false", "off")
+
+
+def directory() -> str:
+    """Where entries are."""
+    found = _settings.get("directory") or os.environ.get("XFRONT_CACHE_DIR")
+    if found:
+        return os.path.expanduser(found)
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return os.path.join(base, "xfront")
+
+
+def max_bytes() -> int:
+    """The size that the entries together may have."""
+    if "max_bytes" in _settings:
+        return int(_settings["max_bytes"])
+    text = os.environ.get("XFRONT_CACHE_MAX_BYTES", "")
+    return int(text) if text.isdigit() else DEFAULT_MAX_BYTES
+
+
+# --- keys ---------------------------------------------------------------------------------
+
+def key(fingerprint: bytes, parts: Sequence[Any]) -> str:
+    """The key of a program: its fingerprint, `parts` (by repr) and this machine and software."""
+    digest = hashlib.blake2b(digest_size=24)
+    digest.update(environment_digest())
+    for part in (fingerprint, *map(repr, parts)):
+        data = part if isinstance(part, bytes) else part.encode()
+        digest.update(len(data).to_bytes(8, "little"))
+        digest.update(data)
+    return digest.hexdigest()
+
+
+_environment: dict[str, bytes] = {}
+
+
+def environment_digest() -> bytes:
+    """Digest of what all programs depend on: sources, jaxlib, CPU and its features, XLA's flags."""
+    from . import compat  # jaxlib is imported by whoever compiles
+
+    flags = os.environ.get("XLA_FLAGS", "")
+    found = _environment.get(flags)
+    if found is None:
+        digest = hashlib.blake2b(digest_size=24)
+        for text in (compat.JAXLIB_VERSION, flags, cpu_text(), source_text()):
+            digest.update(text.encode(errors="replace"))
+            digest.update(b"\0")
+        found = _environment[flags] = digest.digest()
+    return found
+
+
+def cpu_text() -> str:
+    """Model and features of the CPU."""
+    try:
+        with open("/proc/cpuinfo", "rb") as f:
+            first = f.read(8192).split(b"\n\n")[0].decode(errors="replace")
+        wanted = ("model name", "flags", "Features", "CPU implementer", "CPU part", "vendor_id")
+        return "\n".join(line for line in first.splitlines() if line.startswith(wanted))
+    except OSError:
+        import platform  # slow to import and seldom needed
+
+        return f"{platform.machine()} {platform.processor()} {platform.version()}"
+
+
+def source_text() -> str:
+    """Names, sizes and times of the files that decide what a fingerprint compiles to."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    roots = (here, os.path.join(os.path.dirname(here), "xfront_ir"))
+    rows: list[str] = []
+    try:
+        for root in roots:
+            for folder in (root, *(os.path.join(root, sub) for sub in ("rules", "cpu", "ops"))):
+                if not os.path.isdir(folder):
+                    continue
+                for entry in os.scandir(folder):
+                    if entry.name.endswith(".py"):
+                        info = entry.stat()
+                        rows.append(f"{folder}/{entry.name} {info.st_size} {info.st_mtime_ns}")
+    except OSError:
+        pass                       # not files (a zip archive): the path stands for its content
+    return "\n".join(sorted(rows)) or here
+
+
+# --- entries ------------------------------------------------------------------------------
+
+_checked: dict[str, bool] = {}
+
+
+def _folder() -> str | None:
+    """The cache's folder, made if need be; None where it cannot be had to ourselves.
+
+    Entries hold machine code: a folder that others may write to is not used.
+    """
+    path = directory()
+    good = _checked.get(path)
+    if good is None:
+        try:
+            os.makedirs(path, mode=0o700, exist_ok=True)
+            good = _is_private(os.stat(path))
+        except OSError:
+            good = False
+        _checked[path] = good
+    return path if good else None
+
+
+def _is_private(info: os.stat_result) -> bool:
+    if not hasattr(os, "geteuid"):
+        return True
+    return info.st_uid == os.geteuid() and not info.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
+def load(name: str) -> tuple[dict[str, Any], bytes] | None:
+    """Header and executable of the entry called `name`, or None."""
+    folder = _folder() if is_enabled() else None
+    if folder is None:
+        return None
+    path = os.path.join(folder, name)
+    try:
+        with open(path, "rb") as f:
+            info = os.fstat(f.fileno())
+            data = f.read() if _is_private(info) else b""
+    except OSError:
+        return None
+    found = _decode(data)
+    if found is None:
+        _remove(path)
+        return None
+    if time.time() - info.st_mtime > TOUCH_AFTER:
+        try:
+            os.utime(path)
+        except OSError:
+            pass                                   # read-only: the entry only looks older
+    return found
+
+
+def forget(name: str) -> None:
+    """Remove an entry that turned out not to load."""
+    folder = _folder()
+    if folder is not None:
+        _remove(os.path.join(folder, name))
+
+
+def store(name: str, header: dict[str, Any], blob: bytes) -> None:
+    """Keep an executable; does nothing where that is not possible."""
+    folder = _folder() if is_enabled() else None
+    if folder is None:
+        return
+    data = _encode(header, blob)
+    limit = max_bytes()
+    if len(data) > limit:
+        return
+    temporary = os.path.join(folder, f".{name}.{os.getpid()}.{threading.get_ident()}")
+    try:
+        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(fd, "wb") as f:
+            f.write(data)
+        os.replace(temporary, os.path.join(folder, name))
+    except OSError:
+        _remove(temporary)
+        return
+    _make_room(folder, len(data), limit)
+
+
+def clear() -> None:
+    """Remove every entry."""
+    folder = _folder()
+    if folder is not None:
+        for path, _, _ in _entries(folder):
+            _remove(path)
+    _sizes.clear()
+
+
+def _encode(header: dict[str, Any], blob: bytes) -> bytes:
+    head = json.dumps(header, sort_keys=True).encode()
+    payload = b"".join((len(head).to_bytes(8, "little"), head, blob))
+    return MAGIC + hashlib.blake2b(payload, digest_size=32).digest() + payload
+
+
+def _decode(data: bytes) -> tuple[dict[str, Any], bytes] | None:
+    start = len(MAGIC)
+    payload = memoryview(data)[start + 32:]
+    if (not data.startswith(MAGIC) or len(payload) < 8
+            or hashlib.blake2b(payload, digest_size=32).digest() != data[start:start + 32]):
+        return None
+    size = int.from_bytes(payload[:8], "little")
+    try:
+        header = json.loads(bytes(payload[8:8 + size]))
+    except ValueError:
+        return None
+    return (header, bytes(payload[8 + size:])) if isinstance(header, dict) else None
+
+
+def _remove(path: str) -> None:
+    try:
+        os.unlink(path)
+    except OSError:
+        pass                                       # another process was first
+
+
+# --- size ---------------------------------------------------------------------------------
+
+_sizes: dict[str, int] = {}
+"""Folder to the bytes that may be in it: counted once, then what this process has added."""
+
+
+def _entries(folder: str) -> list[tuple[str, int, float]]:
+    """(path, bytes, time of last use) of every entry; leftovers of dead processes go."""
+    found = []
+    now = time.time()
+    try:
+        with os.scandir(folder) as scan:
+            for entry in scan:
+                try:
+                    info = entry.stat(follow_symlinks=False)
+                except OSError:
+                    continue
+                if not stat.S_ISREG(info.st_mode):
+                    continue
+                if not entry.name.startswith("."):
+                    found.append((entry.path, info.st_size, info.st_mtime))
+                elif now - info.st_mtime > TEMPORARY_AGE:
+                    _remove(entry.path)
+    except OSError:
+        pass
+    return found
+
+
+def _make_room(folder: str, added: int, limit: int) -> None:
+    """Keep the folder under its limit: the entries unused for longest go, down to nine tenths."""
+    with _LOCK:
+        known = _sizes.get(folder)
+        total = None if known is None else known + added
+        if total is not None and total <= limit:
+            _sizes[folder] = total
+            return
+    entries = _entries(folder)
+    total = sum(size for _, size, _ in entries)
+    if total > limit:
+        for path, size, _ in sorted(entries, key=lambda e: e[2]):
+            _remove(path)
+            total -= size
+            if total <= limit * 9 // 10:
+                break
+    with _LOCK:
+        _sizes[folder] = total

@@ -1,0 +1,233 @@
+"""A program that can run: jaxlib's executable with what callers must know about it.
+
+Arrays in, arrays out: results are wrapped by C++ handlers that the caller makes, so nothing here
+knows what an array looks like to users.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from xfront_ir.types import TensorType
+
+from . import compat
+from .compile import Options, load_serialized
+from .module import Partition
+
+
+class Executable:
+    """A compiled program without host calls.
+
+    `loaded` is jaxlib's LoadedExecutable, which the C++ dispatcher runs by itself.
+    """
+
+    __slots__ = ("__weakref__", "_execute", "devices", "loaded", "name", "overrides", "partition",
+                 "requirements")
+
+    has_callbacks = False
+    has_ordered_effects = False
+
+    def __init__(self, loaded: Any, name: str, devices: Sequence[Any], overrides: Options,
+                 partition: Partition, requirements: Sequence[str] = ()) -> None:
+        self.loaded, self.name, self.devices = loaded, name, tuple(devices)
+        self.overrides, self.partition = overrides, partition
+        self.requirements = tuple(requirements)
+        self._execute = loaded.execute_sharded
+
+    def execute(self, buffers: list[Any], handlers: Sequence[Any]) -> list[Any]:
+        """Run on a list of arrays; `handlers` (one a result) make the arrays that come back."""
+        return self._execute(buffers).consume_with_handlers(handlers)
+
+    def cost_analysis(self) -> dict[str, float]:
+        """XLA's estimate: `flops`, `bytes accessed`, …"""
+        found = self.loaded.cost_analysis()
+        return dict(found[0] if isinstance(found, list) else found)
+
+    def memory_analysis(self) -> Any:
+        """Sizes in bytes: `argument_size_in_bytes`, `output_…`, `temp_…`, `alias_…`, …"""
+        return self.loaded.get_compiled_memory_stats()
+
+    def hlo_text(self) -> str:
+        """HLO as it runs, after all of XLA's optimisation."""
+        return compat.optimized_hlo(self.loaded)
+
+    def serialize(self) -> bytes:
+        """The executable as bytes; `lowering.deserialize` loads it on a device of the same kind."""
+        return self.loaded.client.serialize_executable(self.loaded)
+
+
+class HostCallExecutable(Executable):
+    """A compiled program that calls the host.
+
+    `hosts` answer the calls of its ops in their order. Where effects are ordered, a run begins
+    after the effects of the runs before it, in whatever program, are done.
+    """
+
+    __slots__ = ("_blob", "hosts", "has_ordered_effects", "specs")
+
+    has_callbacks = True
+
+    def __init__(self, loaded: Any, name: str, devices: Sequence[Any], overrides: Options,
+                 partition: Partition, requirements: Sequence[str], specs: Sequence[Any],
+                 hosts: Sequence[HostCall]) -> None:
+        super().__init__(loaded, name, devices, overrides, partition, requirements)
+        self.specs, self.hosts = tuple(specs), tuple(hosts)
+        self.has_ordered_effects = any(spec.ordered for spec in specs)
+        self._blob: bytes | None = None
+
+    def execute(self, buffers: list[Any], handlers: Sequence[Any]) -> list[Any]:
+        """As `Executable.execute`; an exception of a host function comes out as it was raised."""
+        if self.has_ordered_effects:
+            effects_barrier()
+        try:
+            results = self.loaded.execute_sharded(buffers, with_tokens=True)
+            token = results.consume_token()
+            made = results.consume_with_handlers(handlers)
+        except compat.EXECUTION_ERRORS as e:
+            raise original_error(e) from None
+        _remember(token, self.has_ordered_effects)
+        return made
+
+    def with_callbacks(self, callbacks: Sequence[Callable[..., Any]]) -> HostCallExecutable:
+        """The same program calling other functions, by slot; runs under way keep theirs."""
+        if self._blob is None:
+            self._blob = self.serialize()
+        hosts = host_calls(self.specs, callbacks)
+        client = self.devices[0].client
+        loaded = load_serialized(self._blob, client, self.devices, self.overrides, self.partition,
+                                 hosts)
+        made = HostCallExecutable(loaded, self.name, self.devices, self.overrides, self.partition,
+                                  self.requirements, self.specs, hosts)
+        made._blob = self._blob
+        return made
+
+
+# --- tokens -------------------------------------------------------------------------------
+
+MAX_TOKENS = 32
+_TOKENS: list[Any] = []
+_TOKENS_LOCK = threading.Lock()
+
+
+def _remember(token: Any, ordered: bool) -> None:
+    with _TOKENS_LOCK:
+        _TOKENS.append(token)
+        oldest = _TOKENS.pop(0) if len(_TOKENS) > MAX_TOKENS else None
+    if oldest is not None:
+        _wait([oldest])
+
+
+def effects_barrier() -> None:
+    """Wait until the effects of all programs started so far are done.
+
+    Raises: the exception of a host function that failed.
+    """
+    with _TOKENS_LOCK:
+        waiting, _TOKENS[:] = _TOKENS[:], []
+    _wait(waiting)
+
+
+def _wait(tokens: Sequence[Any]) -> None:
+    failure: BaseException | None = None
+    for token in tokens:
+        try:
+            token.block_until_ready()
+        except compat.EXECUTION_ERRORS as e:
+            failure = failure or original_error(e)
+    if failure is not None:
+        raise failure
+
+
+# --- host functions -----------------------------------------------------------------------
+
+_ERROR_MARK = "host function failed, error #"
+_ERRORS: OrderedDict[int, BaseException] = OrderedDict()
+_ERRORS_LOCK = threading.Lock()
+_MAX_ERRORS = 64
+_error_count = 0
+
+
+class HostFunctionFailed(Exception):
+    """What crosses the runtime in place of a host function's exception; its number finds it."""
+
+
+def _keep_error(error: BaseException) -> HostFunctionFailed:
+    global _error_count
+    with _ERRORS_LOCK:
+        _error_count += 1
+        number = _error_count
+        _ERRORS[number] = error
+        while len(_ERRORS) > _MAX_ERRORS:
+            _ERRORS.popitem(last=False)
+    return HostFunctionFailed(f"{_ERROR_MARK}{number}: {type(error).__name__}: {error}")
+
+
+def original_error(error: BaseException) -> BaseException:
+    """The exception of the host function that made an execution fail, else `error` itself.
+
+    Whatever waits for an array (read-back, `block_until_ready`) may meet such an error.
+    """
+    text = str(error)
+    at = text.find(_ERROR_MARK)
+    if at < 0:
+        return error
+    digits = text[at + len(_ERROR_MARK):].partition(":")[0]
+    return _ERRORS.get(int(digits), error) if digits.isdigit() else error
+
+
+class HostCall:
+    """What the runtime calls: checks what the user's function gives back.
+
+    The runtime copies results as raw bytes, so a wrong shape or dtype must be found here.
+    """
+
+    __slots__ = ("function", "n_tokens", "result_types")
+
+    def __init__(self, function: Callable[..., Any], result_types: Sequence[TensorType],
+                 ordered: bool) -> None:
+        self.function, self.result_types = function, tuple(result_types)
+        self.n_tokens = int(ordered)
+
+    def __call__(self, *arrays: Any) -> tuple[Any, ...]:
+        try:
+            given = self.function(*arrays[self.n_tokens:])
+            results = (None,) * self.n_tokens
+            return (*results, *self._checked(given))
+        except BaseException as e:  # whatever it is, the caller of the program gets it
+            raise _keep_error(e) from e
+
+    def _checked(self, given: Any) -> list[np.ndarray]:
+        results = () if given is None else given
+        if not isinstance(results, (tuple, list)):
+            results = (results,)
+        if len(results) != len(self.result_types):
+            raise ValueError(f"host function gave {len(results)} results, "
+                             f"{len(self.result_types)} were declared")
+        checked = []
+        for i, (result, wanted) in enumerate(zip(results, self.result_types, strict=True)):
+            array = np.asarray(result)
+            shape = (*wanted.shape, *wanted.dtype.physical)
+            if array.shape != shape or array.dtype != wanted.dtype.numpy:
+                raise ValueError(f"host function: result {i} was declared as {wanted}, "
+                                 f"got {array.dtype}{list(array.shape)}")
+            checked.append(np.ascontiguousarray(array).reshape(shape))
+        return checked
+
+
+def host_calls(specs: Sequence[Any], callbacks: Sequence[Callable[..., Any]]) -> list[HostCall]:
+    """What answers the host calls of a program, given the functions by slot.
+
+    Raises: ValueError where a slot has no function (the runtime would end the process).
+    """
+    made = []
+    for spec in specs:
+        if not 0 <= spec.slot < len(callbacks):
+            raise ValueError(f"the program calls host function {spec.slot}, "
+                             f"{len(callbacks)} were given")
+        made.append(HostCall(callbacks[spec.slot], spec.result_types, spec.ordered))
+    return made

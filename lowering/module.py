@@ -1,0 +1,241 @@
+"""IR Function → MLIR module, in one walk.
+
+    func @f(%x: f32[3]) -> (f32[3]) {           module @jit_f {
+      %0: f32[3] = call(%x) {body = @g}           func.func public @main(%arg0) {
+      %1: f32[3] = call(%0) {body = @g}             %0 = call @g(%arg0)
+      return %1                                     %1 = call @g(%0)
+    }                                               return %1
+                                                  }
+                                                  func.func private @g(%arg0) { … }
+                                                }
+
+Bodies used more than once become private functions, all others are emitted where they are used.
+How each op becomes StableHLO is in `rules/`; what a rule works with is in `context.py`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from xfront_ir.core import Function, Op, bodies_of
+from xfront_ir.types import TensorType
+
+from .context import RuleContext, mlir_context
+
+MAX_PRIVATE_DEPTH = 32
+"""A longer chain of private functions crashes XLA's CPU compiler; the callers above are inlined."""
+
+MIN_PRIVATE_OPS = 4
+"""A body without bodies of fewer ops is emitted in place: the call would cost as much."""
+
+
+@dataclass(frozen=True)
+class Partition:
+    """How a program spreads over devices. Hashable text, so that it can be part of a cache's key.
+
+    `meshes` maps names to axes, e.g. `("mesh", '<["x"=4, "y"=2]>')`. `params` and `results` are
+    Shardy attributes, e.g. `<@mesh, [{"x"}, {}]>`, or None where the compiler chooses.
+    """
+
+    num_replicas: int = 1
+    num_partitions: int = 1
+    meshes: tuple[tuple[str, str], ...] = ()
+    params: tuple[str | None, ...] = ()
+    results: tuple[str | None, ...] = ()
+
+
+@dataclass
+class Built:
+    """A module and what must be known to compile and run it.
+
+    `callbacks` are the host calls in the order of their index at run time; `requirements` what the
+    process must have set up (`lapack`, …) before the program may be loaded.
+    """
+
+    module: Any
+    callbacks: list[Any] = field(default_factory=list)
+    requirements: set[str] = field(default_factory=set)
+
+
+def build_module(function: Function, *, name: str | None = None, platform: str = "cpu",
+                 donated: Sequence[int] = (), partition: Partition | None = None) -> Built:
+    """The MLIR module of a Function: `main` and the private functions it calls.
+
+    Args:
+      function: what to lower; parameters that nothing reads stay parameters.
+      name: of the program; the module is called `jit_<name>`.
+      donated: positions of parameters whose buffers the program may overwrite.
+      partition: how it spreads over devices.
+    """
+    mlir = mlir_context()
+    name = symbol_text(name or function.name)
+    with mlir.context, mlir.unknown:
+        return _Module(mlir, function, f"jit({name})", platform).build(
+            f"jit_{name}", donated, partition or Partition())
+
+
+def symbol_text(name: str) -> str:
+    """`name` with everything but letters, digits, dots and underscores replaced."""
+    return re.sub(r"[^A-Za-z0-9_.]", "_", name) or "f"
+
+
+class _Module:
+    """One module under construction; `RuleContext.module` of its rules."""
+
+    def __init__(self, mlir: Any, function: Function, scope: str, platform: str) -> None:
+        self.mlir, self.ir, self.function = mlir, mlir.ir, function
+        self.private = _private_bodies(function)
+        self.symbols: dict[Function, str] = {}
+        self.taken = {"main"}
+        self.queue: list[Function] = []
+        self.built = Built(None)
+        self.ctx = RuleContext(mlir, self, platform, scope)
+
+    def build(self, name: str, donated: Sequence[int], partition: Partition) -> Built:
+        ctx, ir, scope = self.ctx, self.ir, self.ctx.scope
+        module = ir.Module.create(self.mlir.unknown)
+        top = module.operation.attributes
+        top["sym_name"] = ctx.string(name)
+        top["mhlo.num_partitions"] = ctx.i32(partition.num_partitions)
+        top["mhlo.num_replicas"] = ctx.i32(partition.num_replicas)
+        at_end = ir.InsertionPoint(module.body)
+        for mesh, axes in partition.meshes:
+            ir.Operation.create("sdy.mesh", attributes={
+                "sym_name": ctx.string(mesh), "mesh": ctx.attr(f"#sdy.mesh{axes}")},
+                loc=self.mlir.unknown, ip=at_end)
+        self._function(at_end, "main", self.function, _param_attrs(
+            ctx, self.function, donated, partition), _result_attrs(ctx, partition))
+        done = 0
+        while done < len(self.queue):
+            body = self.queue[done]
+            ctx.scope = f"{scope}/{body.name}"
+            self._function(at_end, self.symbols[body], body)
+            done += 1
+        self.built.module = module
+        return self.built
+
+    def _function(self, at_end: Any, name: str, function: Function, param_attrs: Any = None,
+                  result_attrs: Any = None) -> None:
+        ctx, ir = self.ctx, self.ir
+        ins = [ctx.type(v) for v in function.params]
+        outs = [ctx.type(v) for v in function.returns]
+        attrs = {"sym_name": ctx.string(name),
+                 "sym_visibility": ctx.string("public" if name == "main" else "private"),
+                 "function_type": ir.TypeAttr.get(ir.FunctionType.get(ins, outs))}
+        if param_attrs:
+            attrs["arg_attrs"] = param_attrs
+        if result_attrs:
+            attrs["res_attrs"] = result_attrs
+        made = ir.Operation.create("func.func", attributes=attrs, regions=1, loc=self.mlir.unknown,
+                                   ip=at_end)
+        names = function.param_names or ("",) * len(ins)
+        block = made.regions[0].blocks.append(*ins, arg_locs=[
+            ir.Location.name(n) if n else self.mlir.unknown for n in names])
+        ctx.ip, ctx.loc, ctx.token = ir.InsertionPoint(block), self.mlir.unknown, None
+        returned = ctx.inline(function, list(block.arguments))
+        ir.Operation.create("func.return", operands=returned, loc=self.mlir.unknown, ip=ctx.ip)
+
+    def is_private(self, body: Function) -> bool:
+        """Whether `body` is a function of its own."""
+        return body in self.private
+
+    def symbol(self, body: Function) -> str:
+        """The symbol of a private function; the first question puts it into the module.
+
+        Names depend on this program alone: the body's own, numbered where it is taken.
+        """
+        found = self.symbols.get(body)
+        if found is None:
+            base = found = symbol_text(body.name)
+            count = 0
+            while found in self.taken:
+                found = f"{base}_{count}"
+                count += 1
+            self.taken.add(found)
+            self.symbols[body] = found
+            self.queue.append(body)
+        return found
+
+
+# --- attributes of main -------------------------------------------------------------------
+
+def _param_attrs(ctx: RuleContext, function: Function, donated: Sequence[int],
+                 partition: Partition) -> Any:
+    if not donated and not any(partition.params):
+        return None
+    dicts: list[dict[str, Any]] = [{} for _ in function.params]
+    for i, text in enumerate(partition.params):
+        if text is not None:
+            dicts[i]["sdy.sharding"] = ctx.attr(f"#sdy.sharding{text}")
+    free: dict[TensorType, list[int]] = {}
+    if partition.num_partitions == 1:             # with several, the compiler pairs them itself
+        for i, v in reversed(list(enumerate(function.returns))):
+            free.setdefault(v.type, []).append(i)
+    for i in donated:
+        results = free.get(function.params[i].type)
+        if results:
+            dicts[i]["tf.aliasing_output"] = ctx.i32(results.pop())
+        else:
+            dicts[i]["jax.buffer_donor"] = ctx.bool(True)
+    return ctx.array([ctx.ir.DictAttr.get(d) for d in dicts])
+
+
+def _result_attrs(ctx: RuleContext, partition: Partition) -> Any:
+    if not any(partition.results):
+        return None
+    return ctx.array([ctx.ir.DictAttr.get(
+        {} if text is None else {"sdy.sharding": ctx.attr(f"#sdy.sharding{text}")})
+        for text in partition.results])
+
+
+# --- which bodies are private functions ---------------------------------------------------
+
+def _is_ordered(op: Op) -> bool:
+    return op.definition.effects is not None and bool(op.attrs.get("ordered"))
+
+
+def _private_bodies(function: Function) -> set[Function]:
+    """The bodies that are used more than once, no chain of them longer than MAX_PRIVATE_DEPTH.
+
+    A body with ordered effects is none of them: its token would have to be passed.
+    """
+    uses: dict[Function, int] = {}
+    order = list(_postorder(function, uses))
+    if not uses:
+        return set()
+    private: set[Function] = set()
+    height: dict[Function, int] = {}          # longest chain of private calls below
+    ordered: dict[Function, bool] = {}
+    for fn, bodies in order:
+        ordered[fn] = any(ordered[b] for b in bodies) or any(map(_is_ordered, fn.ops))
+        height[fn] = max((height[b] + (b in private) for b in bodies), default=0)
+        small = not bodies and len(fn.ops) < MIN_PRIVATE_OPS
+        if (uses.get(fn, 0) > 1 and not small and not ordered[fn]
+                and height[fn] < MAX_PRIVATE_DEPTH):
+            private.add(fn)
+    return private
+
+
+def _postorder(function: Function, uses: dict[Function, int]
+               ) -> Iterator[tuple[Function, list[Function]]]:
+    """Each Function reachable through bodies once, callees first, with its bodies."""
+    seen = {function}
+    stack: list[tuple[Function, list[Function], int]] = [(function, _bodies(function), 0)]
+    while stack:
+        fn, bodies, at = stack.pop()
+        if at == len(bodies):
+            yield fn, bodies
+            continue
+        stack.append((fn, bodies, at + 1))
+        body = bodies[at]
+        uses[body] = uses.get(body, 0) + 1
+        if body not in seen:
+            seen.add(body)
+            stack.append((body, _bodies(body), 0))
+
+
+def _bodies(function: Function) -> list[Function]:
+    return [body for op in function.ops if op.definition.has_bodies for body in bodies_of(op)]
