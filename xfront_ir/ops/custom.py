@@ -209,18 +209,17 @@ def _infer_tangent(types: Types, attrs: Any) -> Types:
     return tuple([t for t in attrs["types"] if t.is_inexact])
 
 
-def _backward(attrs: Any, residuals: Sequence[Value]) -> Function:
-    return attrs["rule"].function(Request("bwd", _types(residuals), attrs["types"]))
+def _backward(types: Types, attrs: Any) -> Function:
+    return attrs["rule"].function(Request("bwd", types[:attrs["n_residuals"]], attrs["types"]))
 
 
-def tangent_function(op: Op) -> Function:
-    """What a custom_vjp_tangent computes, as a Function of its operands.
+def tangent_function(types: Types, attrs: Any) -> Function:
+    """What a custom_vjp_tangent of such operands computes, as a Function of them.
 
     A backward rule is linear in the cotangents, so the transpose of it is the tangent map.
     Raises: MissingRule where the rule holds something that cannot be transposed.
     """
-    attrs, n = op.attrs, op.attrs["n_residuals"]
-    backward = _backward(attrs, op.operands[:n])
+    n, backward = attrs["n_residuals"], _backward(types, attrs)
 
     def make() -> Function:
         cts = backward.params[n:]
@@ -228,11 +227,11 @@ def tangent_function(op: Op) -> Function:
         integers = [v.type for v in cts if not v.type.is_inexact]
         moved, active = linear_transpose(backward, linear, attrs["perturbed"])
         b = Builder(backward.name)
-        b.params = [Value(v.type) for v in op.operands]
+        b.params = [Value(t) for t in types]
         zeros = [b.zeros(t) for t in integers]
         given = iter(b.inline(moved, (*b.params[:n], *zeros, *b.params[n:])))
-        return b.close([next(given) if a else b.zeros(v.type)
-                        for a, v in zip(active, op.results, strict=True)])
+        return b.close([next(given) if a else b.zeros(t)
+                        for a, t in zip(active, _infer_tangent(types, attrs), strict=True)])
 
     return remembered(backward, ("tangent", attrs["perturbed"]), make)
 
@@ -244,7 +243,7 @@ def _jvp_tangent(b: Any, op: Op, tangents: Any) -> Any:
                 for v, t in zip(op.operands[n:], tangents[n:], strict=True)]
         return b.emit(custom_vjp_tangent, *op.operands[:n], *dots, **op.attrs)
     active = tuple([t is not None for t in tangents])
-    moved, active_out = jvp(tangent_function(op), active)
+    moved, active_out = jvp(tangent_function(_types(op.operands), op.attrs), active)
     made = iter(b.inline(moved, (*op.operands, *select(tangents, active)))[len(op.results):])
     return [next(made) if a else None for a in active_out]
 
@@ -257,7 +256,7 @@ def _transpose_tangent(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
         ct = next(given) if t.is_inexact else None
         cts.append(b.zeros(t) if ct is None else ct)
     residuals = known[:n]
-    made = b.inline(_backward(attrs, residuals), (*residuals, *cts))
+    made = b.inline(_backward(_types(op.operands), attrs), (*residuals, *cts))
     if len(made) != len(attrs["perturbed"]):
         name = getattr(attrs["rule"], "name", "")
         raise IRTypeError(f"custom_vjp {name}: the backward rule gives {len(made)} cotangents, "

@@ -1,0 +1,22 @@
+"""NumPy rows of what custom rules and checkpoints leave behind."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..dtypes import from_numpy
+from ..reference import reference, run
+from ..types import tensor
+
+
+@reference("checkpoint_name")
+def _checkpoint_name(attrs: Any, types: Any, x: Any) -> Any:
+    return x
+
+
+@reference("custom_vjp_tangent")
+def _custom_vjp_tangent(attrs: Any, types: Any, *operands: Any) -> Any:
+    from ..ops.custom import tangent_function  # ops may be loaded after this module
+
+    operand_types = tuple([tensor(x.shape, from_numpy(x.dtype)) for x in operands])
+    return tuple(run(tangent_function(operand_types, attrs), operands))
