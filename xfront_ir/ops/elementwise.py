@@ -108,7 +108,22 @@ def _jvp_abs(b: Any, op: Any, tangents: Any) -> Any:
 
 
 abs_ = define("abs", infer=_infer_abs, operands=1, jvp=_jvp_abs, batch=batch_elementwise)
-sign = _numeric("sign")
+
+
+def _jvp_sign(b: Any, op: Any, tangents: Any) -> Any:
+    """A complex sign turns: what of the tangent is across x, over |x|; 0 for x = 0."""
+    (x,), (t,), (direction,) = op.operands, tangents, op.results
+    if not x.type.dtype.is_complex:
+        return (None,)
+    size = b.emit(abs_, x)
+    size = b.emit(select, b.emit(eq, size, lit(b, size, 0)), lit(b, size, 1), size)
+    nothing = b.zeros(size.type)
+    along = b.emit(real, b.emit(mul, t, b.emit(conj, direction)))
+    across = b.emit(sub, t, b.emit(mul, b.emit(complex_, along, nothing), direction))
+    return (b.emit(div, across, b.emit(complex_, size, nothing)),)
+
+
+sign = _numeric("sign", operands=1, jvp=_jvp_sign)
 square = _numeric("square", _times(lambda b, x, y: b.emit(add, x, x)))
 
 

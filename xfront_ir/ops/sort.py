@@ -24,7 +24,7 @@ def take_along(b: Any, x: Value, indices: Value, dimension: int) -> Value:
     vectors = b.emit(reshape, indices, shape=(*indices.type.shape, 1))
     return b.emit(gather, x, vectors, offset_dims=(), collapsed_slice_dims=(dimension,),
                   operand_batching_dims=others, start_indices_batching_dims=others,
-                  start_index_map=(dimension,), slice_sizes=(1,) * ndim,
+                  start_index_map=(dimension,), slice_sizes=tuple(min(1, n) for n in x.type.shape),
                   mode="promise_in_bounds", fill_value=None, indices_are_sorted=False,
                   unique_indices=True)
 

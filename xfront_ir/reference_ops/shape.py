@@ -18,12 +18,12 @@ def _broadcast_in_dim(attrs: Any, types: Any, x: np.ndarray) -> Any:
     for n, d in zip(x.shape, dims):
         placed[d] = n
     ordered = np.transpose(x, (*np.argsort(dims), *range(len(dims), x.ndim))) if dims else x
-    return np.broadcast_to(ordered.reshape(*placed, *physical), (*shape, *physical))
+    return np.broadcast_to(ordered.reshape((*placed, *physical)), (*shape, *physical))
 
 
 @reference("reshape")
 def _reshape(attrs: Any, types: Any, x: np.ndarray) -> Any:
-    return x.reshape(*attrs["shape"], *types[0].dtype.physical)
+    return x.reshape((*attrs["shape"], *types[0].dtype.physical))
 
 
 @reference("transpose")
