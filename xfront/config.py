@@ -48,7 +48,9 @@ class Option:
         return self._state.value
 
     def __bool__(self) -> bool:
-        raise TypeError(f"{self.name} is an option, not a value; read `.value` or config.{self.name}")
+        raise TypeError(
+            f"{self.name} is an option, not a value; read `.value` or config.{self.name}"
+        )
 
     def __repr__(self) -> str:
         return f"<option {self.name} = {self.value!r}>"
@@ -198,11 +200,15 @@ def _environment(name: str, default: Any, parse: Parse) -> Any:
 
 
 def _option(
-    name: str, default: Any, doc: str, parse: Parse | None = None, state: Any = None, key: bool = False
+    name: str,
+    default: Any,
+    doc: str,
+    parse: Parse | None = None,
+    state: Any = None,
+    key: bool = False,
 ) -> Option:
-    if parse is None:
-        kinds = {bool: _bool, int: _int, float: _float}
-        parse = kinds.get(type(default), _text)
+    kinds: dict[type, Parse] = {bool: _bool, int: _int, float: _float}
+    parse = parse or kinds.get(type(default), _text)
     start = _environment(name, default, parse)
     if state is None:
         state = make_state(name, start, jit_key=key)
@@ -252,9 +258,7 @@ threefry_partitionable = _option(
 enable_custom_prng = _option(
     "jax_enable_custom_prng", False, "Have `random.PRNGKey` give typed keys.", key=True
 )
-random_seed_offset = _option(
-    "jax_random_seed_offset", 0, "Added to every seed.", key=True
-)
+random_seed_offset = _option("jax_random_seed_offset", 0, "Added to every seed.", key=True)
 softmax_custom_jvp = _option(
     "jax_softmax_custom_jvp", True, "Use softmax's own derivative rule.", key=False
 )
@@ -468,4 +472,3 @@ def trace_key() -> tuple:
     from .arrays.binding import trace_context
 
     return trace_context()
-

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from . import tree_util
 from .tree_util import tree_all as all
 from .tree_util import tree_broadcast as broadcast
 from .tree_util import tree_flatten as flatten

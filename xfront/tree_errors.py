@@ -1,4 +1,4 @@
-"""Where two trees differ, in words: for the messages of `tree_util`, computed when one is raised."""
+"""Where two trees differ, in words: for the messages of `tree_util`."""
 
 from __future__ import annotations
 
@@ -43,7 +43,8 @@ def differences(
         yield f"{where}, {_kind(prefix)}, {' and '.join(parts)}"
         return
     if len(ours) != len(theirs):
-        yield f"{where} the one is {_kind(prefix)} of length {len(ours)}, the other of {len(theirs)}"
+        lengths = f"of length {len(ours)}, the other of {len(theirs)}"
+        yield f"{where} the one is {_kind(prefix)} {lengths}"
         return
     if not _same(aux, other_aux):
         yield f"{where}, {_kind(prefix)}, static parts differ: {aux!r} against {other_aux!r}"

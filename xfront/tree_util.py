@@ -1,9 +1,9 @@
 """Trees: nested containers taken apart into leaves and put together again.
 
-None, tuples, named tuples, lists, dicts, `OrderedDict` and `defaultdict` are nodes, and so is every
-class that is registered; all else is a leaf. There are two registries: the users' (`default_registry`)
-and that of the compiled front doors, which also takes apart what users see as a leaf (typed keys).
-`register_*` enters both.
+None, tuples, named tuples, lists, dicts, `OrderedDict` and `defaultdict` are nodes, and so is
+every class that is registered; all else is a leaf. There are two registries: the users'
+(`default_registry`) and that of the compiled front doors, which also takes apart what users see as
+a leaf (typed keys). `register_*` enters both.
 """
 
 from __future__ import annotations
@@ -58,7 +58,9 @@ def register_pytree_node(
         raise TypeError(f"register_pytree_node: a class is wanted, got {nodetype!r}")
     for name, function in (("flatten_func", flatten_func), ("unflatten_func", unflatten_func)):
         if not callable(function):
-            raise TypeError(f"register_pytree_node: {name} of {nodetype} is {function!r}, no function")
+            raise TypeError(
+                f"register_pytree_node: {name} of {nodetype} is no function: {function!r}"
+            )
     for registry in (default_registry, dispatch_registry):
         registry.register_node(nodetype, flatten_func, unflatten_func, flatten_with_keys_func)
     _nodes.add(nodetype)
@@ -100,13 +102,12 @@ def register_pytree_with_keys(
     """Make a class a node of trees whose children have keys: as `register_pytree_node`, with
     `flatten_with_keys` giving ((key, child) pairs, aux); `flatten_func` is a faster form without
     the keys."""
-    if flatten_func is None:
 
-        def flatten_func(node: Any) -> tuple[Iterable[Any], Any]:
-            pairs, aux = flatten_with_keys(node)
-            return [child for _, child in pairs], aux
+    def without_keys(node: Any) -> tuple[Iterable[Any], Any]:
+        pairs, aux = flatten_with_keys(node)
+        return [child for _, child in pairs], aux
 
-    register_pytree_node(nodetype, flatten_func, unflatten_func, flatten_with_keys)
+    register_pytree_node(nodetype, flatten_func or without_keys, unflatten_func, flatten_with_keys)
 
 
 def register_pytree_with_keys_class(cls: _Class) -> _Class:
@@ -131,11 +132,11 @@ def _method(cls: type, name: str) -> Any:
 
 
 def register_dataclass(
-    nodetype: _Class,
+    nodetype: Any,
     data_fields: Sequence[str] | None = None,
     meta_fields: Sequence[str] | None = None,
     drop_fields: Sequence[str] = (),
-) -> _Class:
+) -> Any:
     """Make a class whose fields are attributes, such as a dataclass, a node of trees.
 
     Args:
@@ -173,13 +174,13 @@ def register_dataclass(
         given = set(data) | set(meta)
         if wanted - given:
             raise ValueError(
-                f"register_dataclass: the fields {sorted(wanted - given)} of {nodetype} are neither "
-                "data nor meta fields; what is no part of the tree goes into drop_fields"
+                f"register_dataclass: the fields {sorted(wanted - given)} of {nodetype} are "
+                "neither data nor meta fields; what is no part of the tree goes into drop_fields"
             )
         if given - wanted:
             raise ValueError(
-                f"register_dataclass: {sorted(given - wanted)} are no fields of {nodetype} that its "
-                "constructor takes"
+                f"register_dataclass: {sorted(given - wanted)} are no fields of {nodetype} that "
+                "its constructor takes"
             )
     for registry in (default_registry, dispatch_registry):
         registry.register_dataclass_node(nodetype, list(data), list(meta))
@@ -264,7 +265,8 @@ def tree_map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf = Non
     leaves, structure = _flatten(tree, is_leaf)
     if not rest:
         return structure.unflatten(map(f, leaves))
-    return structure.unflatten(map(f, leaves, *_alongside("tree_map", tree, structure, rest, is_leaf)))
+    others = _alongside("tree_map", tree, structure, rest, is_leaf)
+    return structure.unflatten(map(f, leaves, *others))
 
 
 def _alongside(
@@ -324,7 +326,7 @@ def tree_reduce_associative(
     leaves = _flatten(tree, is_leaf)[0]
     if not leaves:
         if identity is _ABSENT:
-            raise TypeError("tree_reduce_associative: the tree has no leaves, so identity is needed")
+            raise TypeError("tree_reduce_associative: without leaves, identity is needed")
         return identity
 
     def halves(items: Sequence[Any]) -> Any:
@@ -353,18 +355,19 @@ def tree_transpose(
     {'a': [1, 3], 'b': [2, 4]}
     """
     leaves, structure = _flatten(pytree_to_transpose)
-    if inner_treedef is None:
+    inner: Any = inner_treedef
+    if inner is None:
         subtrees = outer_treedef.flatten_up_to(pytree_to_transpose)
-        inner_treedef = tree_structure(subtrees[0]) if subtrees else tree_structure(0)
-    n = inner_treedef.num_leaves
-    expected = outer_treedef.compose(inner_treedef)
+        inner = tree_structure(subtrees[0]) if subtrees else tree_structure(0)
+    n = inner.num_leaves
+    expected = outer_treedef.compose(inner)
     if structure != expected:
         raise TypeError(
             f"tree_transpose: the tree has the structure\n  {structure}\nbut the structures given "
             f"make\n  {expected}"
         )
     columns = [leaves[i::n] for i in range(n)]
-    return inner_treedef.unflatten([outer_treedef.unflatten(column) for column in columns])
+    return inner.unflatten([outer_treedef.unflatten(column) for column in columns])
 
 
 def tree_broadcast(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf = None) -> Any:
@@ -443,9 +446,10 @@ def flatten_one_level_with_keys(tree: Any) -> tuple[Iterable[tuple[Any, Any]], A
     found = default_registry.flatten_one_level_with_keys(tree)
     if found is None:
         raise ValueError(f"an object of {type(tree)} is a leaf, it cannot be flattened one level")
-    if isinstance(tree, tuple) and found[1] is type(tree) and hasattr(tree, "_fields"):
+    fields = getattr(tree, "_fields", ()) if isinstance(tree, tuple) else ()
+    if fields and found[1] is type(tree):
         # jaxlib 0.10 gives every child the first field's name
-        return [(GetAttrKey(f), child) for f, child in zip(tree._fields, tree, strict=True)], found[1]
+        return [(GetAttrKey(name), child) for name, child in zip(fields, tree)], found[1]
     return found
 
 
@@ -465,14 +469,9 @@ def tree_flatten_with_path(
     >>> [(keystr(path), leaf) for path, leaf in tree_flatten_with_path({"a": [1, 2]})[0]]
     [("['a'][0]", 1), ("['a'][1]", 2)]
     """
-    predicate = is_leaf
-    if is_leaf is not None and not is_leaf_takes_path:
-        plain = is_leaf
-
-        def predicate(path: Any, node: Any) -> bool:
-            return plain(node)
-
-    return default_registry.flatten_with_path(tree, predicate)
+    if is_leaf is None or is_leaf_takes_path:
+        return default_registry.flatten_with_path(tree, is_leaf)
+    return default_registry.flatten_with_path(tree, lambda path, node: is_leaf(node))
 
 
 def tree_leaves_with_path(

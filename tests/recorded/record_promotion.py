@@ -2,7 +2,8 @@
 
     python -W ignore tests/recorded/record_promotion.py tests/recorded/promotion.json
 
-The file holds, for 64-bit mode off and on, a matrix of cells: "name", "name*" (weak) or "-" (refused).
+The file holds, for 64-bit mode off and on, a matrix of cells: "name", "name*" (weak) or "-"
+(refused).
 """
 
 import importlib
@@ -15,16 +16,19 @@ import numpy as np
 jax = importlib.import_module("jax")
 dtypes = importlib.import_module("jax.dtypes")
 
-STRONG = """bool uint2 uint4 uint8 uint16 uint32 uint64 int2 int4 int8 int16 int32 int64
-bfloat16 float16 float32 float64 complex64 complex128 float8_e3m4 float8_e4m3 float8_e4m3fn
-float8_e4m3fnuz float8_e4m3b11fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float4_e2m1fn""".split()
+STRONG = """
+bool uint2 uint4 uint8 uint16 uint32 uint64 int2 int4 int8 int16 int32 int64
+bfloat16 float16 float32 float64 complex64 complex128
+float8_e3m4 float8_e4m3 float8_e4m3fn float8_e4m3fnuz float8_e4m3b11fnuz
+float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float4_e2m1fn
+""".split()
 WEAK = "int8 int32 int64 uint8 bfloat16 float16 float32 float64 complex64 complex128".split()
 KINDS = STRONG + [name + "*" for name in WEAK]
 PYTHON = {"bool": True, "int": 1, "float": 1.0, "complex": 1j}
 
 
 def answers(x64: bool) -> dict:
-    """The matrix of one mode: tracers of each kind (64-bit ones only in 64-bit mode), asked two at a time."""
+    """The matrix of one mode: tracers of each kind, asked two at a time."""
     wide = ("int64", "uint64", "float64", "complex128")
     kinds = [kind for kind in KINDS if x64 or kind.rstrip("*") not in wide]
     args = [

@@ -145,7 +145,12 @@ def test_environment_variables_set_options() -> None:
         "JAX_DEFAULT_MATMUL_PRECISION": "highest",
     }
     done = subprocess.run(
-        [sys.executable, "-c", script], env=env, cwd=ROOT, capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", script],
+        env=env,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
     )
     assert done.stdout.split() == ["True", "warn", "highest"], done.stderr
 

@@ -155,7 +155,16 @@ def test_finfo_and_iinfo_take_scalar_types() -> None:
 def test_bits_and_python_classes() -> None:
     bits = {"int4": 4, "uint2": 2, "bool": 8, "float32": 32, "float4_e2m1fn": 4, "complex64": 64}
     assert {name: dtypes.itemsize_bits(name) for name in bits} == bits
-    values = [True, 1, 1.0, 1j, np.int8(1), np.zeros(1, ml_dtypes.bfloat16), "uint4", dtypes.float32(1)]
+    values = [
+        True,
+        1,
+        1.0,
+        1j,
+        np.int8(1),
+        np.zeros(1, ml_dtypes.bfloat16),
+        "uint4",
+        dtypes.float32(1),
+    ]
     want = [bool, int, float, complex, int, float, int, float]
     assert [dtypes.scalar_type_of(value) for value in values] == want
     with pytest.raises(TypeError):

@@ -117,7 +117,9 @@ def test_paths() -> None:
     assert tu.keystr(keys, simple=True, separator=".") == "1.a.b.2"
     found = tree.flatten_with_path([1, [2]], lambda path, _: len(path) == 1, True)[0]
     assert [leaf for _, leaf in found] == [1, [2]]
-    both = tree.map_with_path(lambda path, x, y: (tu.keystr(path), x, y), [1, {"a": 2}], [3, {"a": 4}])
+    both = tree.map_with_path(
+        lambda path, x, y: (tu.keystr(path), x, y), [1, {"a": 2}], [3, {"a": 4}]
+    )
     assert both == [("[0]", 1, 3), {"a": ("[1]['a']", 2, 4)}]
 
 
@@ -194,7 +196,9 @@ def test_static_nodes_have_no_leaves() -> None:
         pass
 
     assert tu.tree_leaves([Name("a"), 1]) == [1]
-    assert tu.tree_structure(Name("a")) == tu.tree_structure(Name("a")) != tu.tree_structure(Name("b"))
+    assert (
+        tu.tree_structure(Name("a")) == tu.tree_structure(Name("a")) != tu.tree_structure(Name("b"))
+    )
 
 
 def test_partial() -> None:
@@ -236,7 +240,9 @@ def test_containers_keep_their_kind_and_order() -> None:
     assert list(again[0]) == ["z", "a"] and again[1].default_factory is int
 
 
-@pytest.mark.parametrize("kind", [tuple, list, dict, type(None), Point, Layer, collections.OrderedDict])
+@pytest.mark.parametrize(
+    "kind", [tuple, list, dict, type(None), Point, Layer, collections.OrderedDict]
+)
 def test_classes_that_are_nodes(kind: type) -> None:
     assert tu.is_tree_node(kind)
     assert not tu.is_tree_node(int) and not tu.is_tree_node([])

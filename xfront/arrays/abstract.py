@@ -96,7 +96,13 @@ class AbstractArray:
 def short_dtype_name(dtype: Any) -> str:
     """`f32` for float32 and so on; names that have no short form stay."""
     name = str(dtype.name)
-    for long, short in (("bfloat", "bf"), ("float", "f"), ("uint", "u"), ("int", "i"), ("complex", "c")):
+    for long, short in (
+        ("bfloat", "bf"),
+        ("float", "f"),
+        ("uint", "u"),
+        ("int", "i"),
+        ("complex", "c"),
+    ):
         if name.startswith(long):
             return short + name[len(long) :]
     return name

@@ -50,7 +50,7 @@ def refuse_beside_jax(array_class: type) -> None:
 
 
 class _Refusal:
-    """Loader of a jax that must not load; a spec exists, so asking whether jax is installed works."""
+    """Loader of a jax that must not load; with it, asking whether jax is installed still works."""
 
     def create_module(self, spec: object) -> types.ModuleType:
         raise ImportError(_NOW_JAX, name="jax")

@@ -137,7 +137,7 @@ def _hlo_replicate() -> Any:
     return _REPLICATED[0]
 
 
-def _same_placement(a: SingleDeviceSharding, b: object) -> bool:
+def _same_placement(a: SingleDeviceSharding, b: Any) -> bool:
     if a is b:
         return True
     if not isinstance(b, SingleDeviceSharding):
@@ -241,7 +241,7 @@ def prime(client: Any) -> None:
         stubs = {name: types.ModuleType(name) for name in _JAX_NAMES}
         stubs["jax.core"].ShapedArray = AbstractArray  # type: ignore[attr-defined]
         stubs["jax._src.named_sharding"].check_pspec = (  # type: ignore[attr-defined]
-            lambda mesh, spec: check_pspec(mesh, spec)
+            lambda mesh, spec: _check_pspec[0](mesh, spec)
         )
         stubs["jax._src.literals"].TypedNdArray = type("NoArray", (), {})  # type: ignore[attr-defined]
         stubs["jax._src.sharding_impls"].make_single_device_sharding = (  # type: ignore[attr-defined]
@@ -269,14 +269,16 @@ def prime(client: Any) -> None:
         _primed.add(id(client))
 
 
-def check_pspec(mesh: Any, spec: Any) -> None:
-    """Called by C++ when a `NamedSharding` is made; replaced by `xfront.sharding`."""
+def _accept(mesh: Any, spec: Any) -> None:
+    """Check of partition specs until `set_check_pspec` gives a stricter one."""
+
+
+_check_pspec: list[Callable[[Any, Any], None]] = [_accept]
 
 
 def set_check_pspec(check: Callable[[Any, Any], None]) -> None:
     """Have `check(mesh, spec)` called whenever a `NamedSharding` is made; it raises to refuse."""
-    global check_pspec
-    check_pspec = check
+    _check_pspec[0] = check
 
 
 _client: list[Any] = []
@@ -331,7 +333,7 @@ _SCALAR_DTYPES = {
            complex: np.dtype("complex128")},
 }  # fmt: skip
 _C_NAMES = {  # C's names of a width have dtype objects of their own, and long double is not held
-    char: np.dtype(name)
+    np.dtype(char).num: np.dtype(name)
     for char, name in zip("qQgG", ("int64", "uint64", "float64", "complex128"), strict=True)
 }
 _EXTENDED = frozenset(
@@ -359,12 +361,12 @@ def host_array(x: Any) -> np.ndarray:
     if kind in _WEAK_SCALARS:
         return np.asarray(x, dtype=_SCALAR_DTYPES[x64_state.value][kind])
     x = np.asarray(x)
-    dtype = x.dtype
+    dtype: Any = x.dtype
     if not (dtype.kind in "biufc" or dtype in _EXTENDED):
         raise TypeError(f"{dtype} is no dtype of arrays; bool, integer, float or complex ones are")
     if not dtype.isnative:
         dtype = dtype.newbyteorder("=")
-    dtype = _C_NAMES.get(dtype.char, dtype)
+    dtype = _C_NAMES.get(dtype.num, dtype)
     return x.astype(canonical_dtype(dtype), copy=False)
 
 
@@ -380,13 +382,13 @@ def put(x: Any, device: Any = None, weak: bool = False, copy: bool = True) -> Ar
       does not fit its dtype.
     """
     if isinstance(x, ArrayImpl):
-        return x if device is None else put_sharded(x, _sharding_of(device), x.aval.weak_type)
+        return x if device is None else put_sharded(x, sharding_of(device), x.aval.weak_type)
     x = host_array(x)
     if device is None:
         sharding, committed = default_sharding(), False
     else:
         client()
-        sharding, committed = _sharding_of(device), True
+        sharding, committed = sharding_of(device), True
         if type(sharding) is not SingleDeviceSharding:
             return put_sharded(x, sharding, weak)
     aval = AbstractArray(x.shape, x.dtype, weak)
@@ -405,9 +407,13 @@ def host_rows(x: ArrayImpl) -> Iterator[ArrayImpl]:
         yield put_row(aval, sharding, [value[i, ...]], place, committed, True, _ZERO_COPY, True)
 
 
-def _sharding_of(device: Any) -> Any:
+def sharding_of(device: Any) -> Any:
+    """The sharding of an array, or the one that a device or sharding stands for; TypeError for
+    anything else."""
     if isinstance(device, Sharding):
         return device
+    if isinstance(device, ArrayImpl):
+        return device._sharding
     if isinstance(device, Device):
         return single_device_sharding(device)
     raise TypeError(f"a device or a sharding is wanted, got {device!r}")

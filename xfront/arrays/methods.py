@@ -53,8 +53,8 @@ def _only_scalar(x: ArrayImpl, wanted: str) -> Any:
     aval = x.aval
     if aval.ndim:
         raise TypeError(
-            f"only scalar arrays become a Python {wanted}, this one is {aval.str_short()}; x.item() "
-            "reads an array of size 1 of any shape"
+            f"only scalar arrays become a Python {wanted}, this one is {aval.str_short()}; "
+            "x.item() reads an array of size 1 of any shape"
         )
     return to_numpy(x)
 
@@ -303,8 +303,8 @@ def _dlpack(
     dl_device: tuple | None = None,
     copy: bool | None = None,
 ) -> Any:
-    """A DLPack capsule over the array's memory, or over a copy's with `copy=True`. BufferError where
-    it lies on several devices or another device is asked for."""
+    """A DLPack capsule over the array's memory, or over a copy's with `copy=True`. BufferError
+    where it lies on several devices or another device is asked for."""
     if x.is_deleted():
         raise deleted_error(x)
     if len(x._sharding.device_set) != 1:
@@ -432,4 +432,3 @@ def install_operations(table: Mapping[str, Any]) -> None:
 def public_methods() -> dict[str, Callable[..., Any]]:
     """The methods and properties of this file by name, without underscored ones."""
     return {name: value for name, value in SURFACE.items() if not name.startswith("_")}
-

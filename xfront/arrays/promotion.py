@@ -142,7 +142,9 @@ def join(types: Iterable[tuple[np.dtype, bool]], mode: str = "standard") -> str:
     )
 
 
-def _resolve(types: tuple[tuple[np.dtype, bool], ...], x64: bool, mode: str) -> tuple[np.dtype, bool]:
+def _resolve(
+    types: tuple[tuple[np.dtype, bool], ...], x64: bool, mode: str
+) -> tuple[np.dtype, bool]:
     node = join(types, mode)
     if node.endswith("*"):
         unsigned = mode == "standard" and all(
