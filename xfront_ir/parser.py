@@ -115,6 +115,10 @@ def _decoded(data: bytes) -> str:
                          column, line) from None
 
 
+def _printable(text: str) -> str:
+    return text.encode("utf-8", "replace").decode("utf-8")       # lone surrogates become `?`
+
+
 _Parsing = Generator[bool, Function, Any]
 """Parses a part; yields True where a function stands, and is sent that function."""
 
@@ -153,7 +157,8 @@ class _Parser:
         start = self.text.rfind("\n", 0, pos) + 1
         end = self.text.find("\n", pos)
         source = self.text[start:end if end >= 0 else len(self.text)]
-        raise ParseError(message, self.text.count("\n", 0, pos) + 1, pos - start + 1, source)
+        raise ParseError(_printable(message), self.text.count("\n", 0, pos) + 1, pos - start + 1,
+                         _printable(source))
 
     def expected(self, what: str) -> NoReturn:
         """Raise the error that says what should stand here."""

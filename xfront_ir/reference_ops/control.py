@@ -1,53 +1,55 @@
-"""NumPy rows of control flow, custom rules and checkpoints: their bodies, evaluated."""
+"""Rows of the ops with bodies: calls, branches, loops, custom rules, checkpoints."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from ..core import Function
+from ..opdef import Pending
 from ..reference import physical_shape, reference, run
+from ..types import TensorType
 
-
-def _body(held: Any) -> Function:
-    return held if isinstance(held, Function) else held.force()
+Attrs = Mapping[str, Any]
+Types = tuple[TensorType, ...]
 
 
 @reference("call", "custom_jvp", "custom_vjp", "checkpoint")
-def _call(attrs: Any, types: Any, *operands: Any) -> Any:
-    return tuple(run(_body(attrs["body"]), operands))
+def _call(attrs: Attrs, types: Types, *operands: np.ndarray) -> tuple:
+    held = attrs["body"]
+    body: Function = held.force() if isinstance(held, Pending) else held
+    return tuple(run(body, operands))
 
 
 @reference("cond")
-def _cond(attrs: Any, types: Any, index: Any, *operands: Any) -> Any:
+def _cond(attrs: Attrs, types: Types, index: np.ndarray, *operands: np.ndarray) -> tuple:
     branches = attrs["branches"]
-    return tuple(run(branches[int(np.clip(int(index), 0, len(branches) - 1))], operands))
+    taken = min(max(int(index), 0), len(branches) - 1)
+    return tuple(run(branches[taken], operands))
 
 
 @reference("while")
-def _while(attrs: Any, types: Any, *operands: Any) -> Any:
-    n, m = attrs["n_cond_consts"], attrs["n_cond_consts"] + attrs["n_body_consts"]
-    carry = list(operands[m:])
-    while run(attrs["cond"], (*operands[:n], *carry))[0]:
-        carry = run(attrs["body"], (*operands[n:m], *carry))
+def _while(attrs: Attrs, types: Types, *operands: np.ndarray) -> tuple:
+    n_cond, n_body = attrs["n_cond_consts"], attrs["n_body_consts"]
+    cond_consts, body_consts = operands[:n_cond], operands[n_cond:n_cond + n_body]
+    carry = list(operands[n_cond + n_body:])
+    while bool(run(attrs["cond"], [*cond_consts, *carry])[0]):
+        carry = run(attrs["body"], [*body_consts, *carry])
     return tuple(carry)
 
 
 @reference("scan")
-def _scan(attrs: Any, types: Any, *operands: Any) -> Any:
-    n, m, body = attrs["n_consts"], attrs["n_consts"] + attrs["n_carry"], attrs["body"]
-    carry, k = list(operands[n:m]), attrs["n_carry"]
-    stacked = [np.empty(physical_shape(t), t.dtype.numpy) for t in types[k:]]
-    turns = range(attrs["length"])
-    for i in reversed(turns) if attrs["reverse"] else turns:
-        made = run(body, (*operands[:n], *carry, *[x[i] for x in operands[m:]]))
-        carry = made[:k]
-        for ys, y in zip(stacked, made[k:], strict=True):
+def _scan(attrs: Attrs, types: Types, *operands: np.ndarray) -> tuple:
+    n_consts, n_carry, length = attrs["n_consts"], attrs["n_carry"], attrs["length"]
+    consts, carry = operands[:n_consts], list(operands[n_consts:n_consts + n_carry])
+    xs = operands[n_consts + n_carry:]
+    stacked = [np.zeros(physical_shape(t), t.dtype.numpy) for t in types[n_carry:]]
+    steps = range(length)
+    for i in reversed(steps) if attrs["reverse"] else steps:
+        made = run(attrs["body"], [*consts, *carry, *[x[i] for x in xs]])
+        carry = made[:n_carry]
+        for ys, y in zip(stacked, made[n_carry:], strict=True):
             ys[i] = y
     return (*carry, *stacked)
-
-
-@reference("checkpoint_name")
-def _checkpoint_name(attrs: Any, types: Any, x: Any) -> Any:
-    return x

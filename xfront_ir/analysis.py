@@ -1,0 +1,198 @@
+"""Facts about a Function, each from one walk: uses, liveness, effects, counts, axis names.
+
+Nothing is stored on values or ops. What is asked often about bodies is kept in the Function's
+`memo` and dies with it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from .core import Function, Op, Value, bodies_of
+from .opdef import Pending
+
+
+def functions(fn: Function, bodies: Callable[[Function], Iterator[Function]] = Function.bodies
+              ) -> list[Function]:
+    """`fn` and every Function inside it, each once, bodies before those that hold them.
+
+    Args:
+      fn: where to start.
+      bodies: what a Function holds; `Function.bodies` carries pending transformations out,
+        `standing_bodies` does not.
+    """
+    found: list[Function] = []
+    met = {fn}
+    stack = [(fn, bodies(fn))]
+    while stack:
+        holder, held = stack[-1]
+        for body in held:
+            if body not in met:
+                met.add(body)
+                stack.append((body, bodies(body)))
+                break
+        else:
+            stack.pop()
+            found.append(holder)
+    return found
+
+
+def standing_bodies(fn: Function) -> Iterator[Function]:
+    """Functions held by the ops of `fn`; for a transformation not yet carried out, the Function
+    that it starts from."""
+    for op in fn.ops:
+        if op.definition.has_bodies:
+            yield from _standing(op)
+
+
+def _standing(op: Op) -> Iterator[Function]:
+    for key in op.definition.body_attrs:
+        held = op.attrs.get(key)
+        if isinstance(held, Function):
+            yield held
+        elif isinstance(held, Pending):
+            yield held.function if held._forced is None else held._forced
+        elif isinstance(held, tuple):
+            yield from held
+
+
+def uses(fn: Function) -> dict[Value, list[tuple[Op | None, int]]]:
+    """Where each value is read: (op, operand number), or (None, return number)."""
+    table: dict[Value, list[tuple[Op | None, int]]] = {v: [] for v in fn.params}
+    for op in fn.ops:
+        for i, v in enumerate(op.operands):
+            table.setdefault(v, []).append((op, i))
+        for v in op.results:
+            table.setdefault(v, [])
+    for i, v in enumerate(fn.returns):
+        table.setdefault(v, []).append((None, i))
+    return table
+
+
+def use_counts(fn: Function) -> dict[Value, int]:
+    """How often each value is read, by ops and by the return; values never read are absent."""
+    counts: dict[Value, int] = {}
+    get = counts.get
+    for op in fn.ops:
+        for v in op.operands:
+            counts[v] = get(v, 0) + 1
+    for v in fn.returns:
+        counts[v] = get(v, 0) + 1
+    return counts
+
+
+def producers(fn: Function) -> dict[Value, Op]:
+    """The op that made each value; parameters are absent."""
+    return {v: op for op in fn.ops for v in op.results}
+
+
+def last_uses(fn: Function) -> dict[Value, int]:
+    """Number of the op that reads each value last: `len(fn.ops)` for what is returned, the
+    number of its own op for a result that nobody reads, -1 for a parameter that nobody reads."""
+    last = dict.fromkeys(fn.params, -1)
+    for i, op in enumerate(fn.ops):
+        for v in op.operands:
+            last[v] = i
+        for v in op.results:
+            last[v] = i
+    for v in fn.returns:
+        last[v] = len(fn.ops)
+    return last
+
+
+def dying(fn: Function) -> list[list[Value]]:
+    """For each op, the values that nothing reads after it (parameters included)."""
+    table: list[list[Value]] = [[] for _ in fn.ops]
+    for v, i in last_uses(fn).items():
+        if 0 <= i < len(table):
+            table[i].append(v)
+    return table
+
+
+def free_values(fn: Function) -> set[Value]:
+    """Values that `fn` reads and does not define; empty for a legal Function."""
+    defined = set(fn.params)
+    free: set[Value] = set()
+    for op in fn.ops:
+        free.update([v for v in op.operands if v not in defined])
+        defined.update(op.results)
+    return free.union([v for v in fn.returns if v not in defined])
+
+
+def has_effects(fn: Function) -> bool:
+    """Whether `fn` or a body in it holds an op that must be kept whoever reads its results.
+
+    Pending transformations are not carried out for it: they keep the effects they start from.
+    """
+    return _derived(fn, "effects", _own_effects, any, standing_bodies)
+
+
+def op_has_effects(op: Op) -> bool:
+    """As `has_effects`, for one op with its bodies."""
+    return _own_effect(op) or (op.definition.has_bodies and any(map(has_effects, _standing(op))))
+
+
+def axis_names(fn: Function) -> frozenset[str]:
+    """Names of the axes that the ops of `fn` and of its bodies read.
+
+    A transformation may resolve a name, and adds none: it is carried out where it has one.
+    """
+    if not _derived(fn, "axes_standing", _own_axes, _union, standing_bodies):
+        return frozenset()
+    return _derived(fn, "axes", _own_axes, _union)
+
+
+def op_axis_names(op: Op) -> frozenset[str]:
+    """As `axis_names`, for one op with its bodies."""
+    definition = op.definition
+    mentions = definition.mentions_axis
+    names = frozenset(mentions(op.attrs)) if mentions is not None else frozenset()
+    if not definition.has_bodies or not any(
+            _derived(f, "axes_standing", _own_axes, _union, standing_bodies)
+            for f in _standing(op)):
+        return names
+    return names.union(*map(axis_names, bodies_of(op)))
+
+
+def op_count(fn: Function) -> int:
+    """Number of ops with every body counted at each place where it stands."""
+    return _derived(fn, "op_count", lambda f: len(f.ops), sum)
+
+
+def op_counts(fn: Function) -> Counter[str]:
+    """How many ops of each name there are, every Function inside `fn` counted once."""
+    return Counter([op.definition.name for f in functions(fn) for op in f.ops])
+
+
+def _own_effect(op: Op) -> bool:
+    definition = op.definition
+    return definition.effects is not None and definition.has_effects(op.attrs)
+
+
+def _own_effects(fn: Function) -> bool:
+    return any(map(_own_effect, fn.ops))
+
+
+def _own_axes(fn: Function) -> frozenset[str]:
+    return _union([frozenset(op.definition.mentions_axis(op.attrs)) for op in fn.ops
+                   if op.definition.mentions_axis is not None])
+
+
+def _union(parts: Iterable[frozenset[str]]) -> frozenset[str]:
+    return frozenset().union(*parts)
+
+
+def _derived(fn: Function, key: str, own: Callable[[Function], Any],
+             join: Callable[[list[Any]], Any],
+             bodies: Callable[[Function], Iterator[Function]] = Function.bodies) -> Any:
+    """`join` of `own(fn)` and of the same fact of its bodies; kept in the memo of each."""
+    memo_key = ("analysis", key)
+    found = fn.memo.get(memo_key)
+    if found is None:
+        for f in functions(fn, bodies):
+            if memo_key not in f.memo:
+                f.memo[memo_key] = join([own(f), *[b.memo[memo_key] for b in bodies(f)]])
+        found = fn.memo[memo_key]
+    return found

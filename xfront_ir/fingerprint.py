@@ -1,0 +1,331 @@
+"""Structural hashes of Functions: what caches of programs are keyed on.
+
+`fingerprint` covers everything that decides what a program computes: ops, attributes, literals,
+bodies, types and weakness of parameters and returns. Names of values and of Functions and locations
+are left out. `skeleton` leaves the values of literals out too and gives them beside the hash.
+Both are the same in every process, unless an attribute holds Python without a `fingerprint`.
+
+One walk gives both: each op adds a token (the hash of its name and attributes, memoised) and the
+numbers of its operands. Result types need no place: they follow from the parameters' types.
+"""
+
+# hot: benchmarks/transforms.py
+
+from __future__ import annotations
+
+import os
+import struct
+import threading
+import weakref
+from collections.abc import Callable, Iterator
+from hashlib import blake2b
+from typing import Any
+
+from .analysis import functions
+from .core import Function, Value
+from .dtypes import DType
+from .literal import Literal, literal
+from .opdef import OpDef, Pending, Request
+from .types import TensorType
+
+SIZE = 16
+"""Bytes of a fingerprint; two programs meet by accident with probability 2^-128."""
+
+_MEMO = "fingerprint"
+_MAX_TOKENS = 4096                    # an op's table of tokens is emptied when it gets longer
+
+
+def fingerprint(fn: Function) -> bytes:
+    """The hash of `fn` with its literals."""
+    return _summary(fn).fingerprint
+
+
+def skeleton(fn: Function) -> tuple[bytes, tuple[Literal, ...]]:
+    """The hash of `fn` without the values of its literals, and the literals.
+
+    Their dtypes and shapes are part of the hash. They stand in the order of the ops, those of a
+    body at the place of its op, once for each op that holds it.
+    """
+    found = _summary(fn)
+    literals = found.literals
+    if literals is None:
+        literals = _literals(found)
+    return found.skeleton, literals
+
+
+def same_structure(f: Function, g: Function) -> bool:
+    """Whether `f` and `g` are the same program up to names and locations."""
+    return f is g or _summary(f).fingerprint == _summary(g).fingerprint
+
+
+class _Summary:
+    """What is known of one Function.
+
+    `items` are its literals and the summaries of its bodies, in order; `literals` is made from
+    them when it is asked for. `held` is the Python whose own fingerprint went in, with that
+    fingerprint: a rule that has been traced since makes the summary stale.
+    """
+
+    __slots__ = ("fingerprint", "held", "items", "literals", "skeleton")
+
+    def __init__(self, fingerprint: bytes, skeleton: bytes, items: list[Any],
+                 held: dict[int, tuple[Any, bytes]]) -> None:
+        self.fingerprint, self.skeleton, self.items, self.held = fingerprint, skeleton, items, held
+        self.literals: tuple[Literal, ...] | None = None
+
+
+def _known(fn: Function) -> _Summary | None:
+    found = fn.memo.get(_MEMO)
+    if found is not None and found.held:
+        for held, was in found.held.values():
+            if held.fingerprint() != was:
+                return None
+    return found
+
+
+def _summary(fn: Function) -> _Summary:
+    found = _known(fn) or _walk(fn)
+    while found is None:                             # a body is not known: all of them first
+        for f in functions(fn, _bodies):
+            found = _known(f) or _walk(f)
+    return found
+
+
+def _bodies(fn: Function) -> Iterator[Function]:
+    """As analysis.standing_bodies, but what a transformation starts from even when it is done:
+    the hash of a program must not depend on who looked inside before."""
+    for op in fn.ops:
+        for key in op.definition.body_attrs:
+            held = op.attrs.get(key)
+            if type(held) is tuple:
+                yield from held
+            elif held is not None:
+                yield held.function if type(held) is Pending else held
+
+
+def _literals(summary: _Summary) -> tuple[Literal, ...]:
+    stack, order = [summary], []
+    while stack:
+        holder = stack.pop()
+        order.append(holder)
+        stack.extend([i for i in holder.items if type(i) is _Summary and i.literals is None])
+    for holder in reversed(order):                   # bodies before those that hold them
+        if holder.literals is None:
+            found: list[Literal] = []
+            for item in holder.items:
+                if type(item) is _Summary:
+                    found.extend(item.literals)      # type: ignore[arg-type]
+                else:
+                    found.append(item)
+            holder.literals = tuple(found)
+    return summary.literals                          # type: ignore[return-value]
+
+
+# --- the walk -----------------------------------------------------------------------------
+
+_NUMBERS: list[bytes] = []
+_GROWING = threading.Lock()
+_PLAIN: dict[OpDef, bytes] = {}                      # tokens of ops of fixed arity, no attributes
+_PLANS: dict[OpDef, _Plan] = {}
+
+
+def _reserve(count: int) -> None:
+    """Have the bytes of the numbers below `count`."""
+    if count > len(_NUMBERS):
+        with _GROWING:
+            more = range(len(_NUMBERS), max(2 * count, 4096))
+            _NUMBERS.extend([struct.pack("<I", i) for i in more])
+
+
+def _walk(fn: Function) -> _Summary | None:
+    """The summary of `fn`, or None where that of a body is not known yet."""
+    n = len(fn.params)
+    _reserve(n + sum([len(op.results) for op in fn.ops]))
+    numbers = _NUMBERS
+    number: dict[Value, bytes] = dict(zip(fn.params, numbers))
+    number_of = number.__getitem__
+    parts = [_signature(fn)]
+    add, extend = parts.append, parts.extend
+    plain, plans = _PLAIN, _PLANS
+    items: list[Any] = []                            # literals and summaries of bodies
+    inner: list[Any] = []                            # summaries, and hashes of Python
+    held: dict[int, tuple[Any, bytes]] = {}
+    for op in fn.ops:
+        definition = op.definition
+        operands = op.operands
+        token = plain.get(definition)
+        if token is None:
+            plan = plans.get(definition) or _plan(definition)
+            attrs = op.attrs
+            if plan.direct:
+                key = (*attrs.items(),)
+                token = plan.tokens.get(key) or plan.token(key, attrs)
+            elif definition is literal:
+                value = attrs["value"]
+                items.append(value)
+                name, shape, _ = value.key
+                key = (name, shape, attrs["shape"])
+                token = plan.tokens.get(key) or plan.enter(key, f"literal|{key!r}")
+            elif not plan.collect(attrs, items, inner, held):
+                return None
+            else:
+                token = inner.pop()
+            if plan.variadic:
+                token += struct.pack("<I", len(operands))
+        add(token)
+        if operands:
+            extend(map(number_of, operands))
+        results = op.results
+        if len(results) == 1:
+            number[results[0]] = numbers[n]
+            n += 1
+        else:
+            for v in results:
+                number[v] = numbers[n]
+                n += 1
+    extend(map(number_of, fn.returns))
+    whole = blake2b(b"".join(parts), digest_size=SIZE)
+    bare = whole.copy() if items or inner else whole
+    if inner:
+        for part in inner:
+            if type(part) is bytes:
+                bare.update(part)
+                whole.update(part)
+            else:
+                bare.update(part.skeleton)
+                whole.update(part.fingerprint)
+                held.update(part.held)
+    if items:
+        whole.update(b"".join([x.key[2] for x in items if type(x) is Literal]))
+    made = fn.memo[_MEMO] = _Summary(whole.digest(), bare.digest(), items, held)
+    return made
+
+
+def _signature(fn: Function) -> bytes:
+    """Everything outside the ops; its length comes first, so that what follows has one reading."""
+    types = ";".join([str(v.type) for v in fn.params])
+    text = (f"{types}|{_flags(fn.weak_params)}|{_flags(fn.weak_returns)}|{len(fn.ops)}|"
+            f"{len(fn.returns)}").encode()
+    return struct.pack("<I", len(text)) + text
+
+
+def _flags(weak: tuple[bool, ...]) -> str:
+    return "".join(["w" if w else "-" for w in weak]) if any(weak) else ""
+
+
+# --- tokens -------------------------------------------------------------------------------
+
+_DIRECT = frozenset(("int", "ints", "bool", "bools", "str", "tree", "dtype", "type", "types",
+                     "word"))
+"""Kinds whose legal values are equal only if they mean the same, so that they can be keys."""
+
+
+class _Plan:
+    """How the attributes of an op enter the hash."""
+
+    __slots__ = ("definition", "direct", "tokens", "variadic")
+
+    def __init__(self, definition: OpDef) -> None:
+        self.definition = definition
+        self.direct = all(kind.text in _DIRECT for kind in definition.attrs.values())
+        self.variadic = definition.n_operands is None
+        self.tokens: dict[Any, bytes] = {}
+
+    def enter(self, key: Any, text: str) -> bytes:
+        """The token whose content is `text`, kept under `key`."""
+        if len(self.tokens) >= _MAX_TOKENS:
+            self.tokens.clear()
+        found = self.tokens[key] = _hash(text)
+        return found
+
+    def token(self, key: Any, attrs: Any) -> bytes:
+        """The token of an op whose attributes are `direct`; absent and None are the same."""
+        schema = self.definition.attrs
+        text = [f"|{k}={attrs[k]!r}" for k in schema if attrs.get(k) is not None]
+        return self.enter(key, self.definition.name + "".join(text))
+
+    def collect(self, attrs: Any, items: list[Any], inner: list[Any],
+                held: dict[int, tuple[Any, bytes]]) -> bool:
+        """Spread the attributes over the lists of `_walk`, the token as the last of `inner`;
+        False where the summary of a body is not known yet."""
+        text = [self.definition.name]
+        for key, kind in self.definition.attrs.items():
+            value = attrs.get(key)
+            if value is None:
+                continue
+            text.append(f"|{key}=")
+            if kind.text in _DIRECT:
+                text.append(repr(value))
+            elif kind.text == "literal":
+                items.append(value)
+                text.append(repr(value.key[:2]))
+            elif kind.text in ("function", "functions", "body"):
+                bodies = value if type(value) is tuple else (value,)
+                text.append(str(len(bodies)))
+                for body in bodies:
+                    if type(body) is Pending:
+                        text.append(f"pending {_content(body.request, held)}")
+                        body = body.function
+                    summary = _known(body)
+                    if summary is None:
+                        return False
+                    items.append(summary)
+                    inner.append(summary)
+            else:
+                text.append(_content(value, held))
+        inner.append(_hash("".join(text)))
+        return True
+
+
+def _plan(definition: OpDef) -> _Plan:
+    made = _PLANS[definition] = _Plan(definition)
+    if not definition.attrs and not made.variadic:         # else the plan is asked each time
+        _PLAIN[definition] = made.token((), {})
+    return made
+
+
+def _hash(text: str) -> bytes:
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=SIZE).digest()
+
+
+def _content(value: Any, held: dict[int, tuple[Any, bytes]]) -> str:
+    """Text that two values share only if they mean the same; floats by their bits."""
+    kind = type(value)
+    if value is None or kind in (int, bool, str, bytes, DType, TensorType):
+        return f"{kind.__name__} {value!r}"
+    if kind is float:
+        return f"float {struct.pack('<d', value).hex()}"
+    if kind is complex:
+        return f"complex {struct.pack('<dd', value.real, value.imag).hex()}"
+    if kind is tuple:
+        return f"({','.join([_content(v, held) for v in value])})"
+    if kind is Request:
+        return f"request {value.role!r} {_content(value.details, held)}"
+    if kind is Function:
+        return f"function {_summary(value).fingerprint.hex()}"
+    if kind is Literal:
+        return f"literal {value.key!r}"
+    own: Callable[[], bytes] | None = getattr(value, "fingerprint", None)
+    if own is None:
+        return f"object {_identity(value)}"
+    found = own()
+    held[id(value)] = (value, found)
+    return f"python {found.hex()}"
+
+
+# --- Python without a fingerprint -----------------------------------------------------------
+
+_IDENTITIES: dict[int, tuple[Any, str]] = {}         # id to (reference, token)
+
+
+def _identity(value: Any) -> str:
+    """A random token of this very object, the same as long as it lives; forks included."""
+    found = _IDENTITIES.get(id(value))
+    if found is not None:
+        return found[1]
+    key, token = id(value), os.urandom(SIZE).hex()
+    try:
+        reference: Any = weakref.ref(value, lambda _: _IDENTITIES.pop(key, None))
+    except TypeError:
+        reference = value                            # kept alive, so that its id stays its own
+    return _IDENTITIES.setdefault(key, (reference, token))[1]
