@@ -75,14 +75,15 @@ class Option:
     def set(self, value: Any) -> None:
         """Set the global value; ValueError where the option does not accept it."""
         value = self._parse(self.name, value)
+        for watcher in self._watchers:  # first: one may refuse
+            watcher(value)
         self._state.set_global(value)
         if self._on_local is not None:
             self._on_local(value, False)
-        for watcher in self._watchers:
-            watcher(value)
 
     def watch(self, watcher: Callable[[Any], None]) -> None:
-        """Have `watcher(value)` called now and whenever the global value is set."""
+        """Have `watcher(value)` called now and before the global value is set; if it raises, the
+        value stays as it was."""
         self._watchers.append(watcher)
         watcher(self._state.get_global())
 
@@ -377,6 +378,19 @@ for _name, _default in {
     "jax_error_checking_behavior_oob": "ignore",
 }.items():
     _option(_name, _default, "", _any if _default is None else None)
+
+
+def _configure_clients(**choice: Any) -> None:
+    from lowering import clients  # late: options are read without it
+
+    clients.configure(**choice)
+
+
+for _name in ("jax_platforms", "jax_platform_name"):
+    _OPTIONS[_name]._watchers.append(lambda value: _configure_clients(platforms=value or ""))
+_OPTIONS["jax_num_cpu_devices"]._watchers.append(
+    lambda value: _configure_clients(cpu_devices=value)
+)
 remove_size_one_mesh_axis_from_type = _OPTIONS["jax_remove_size_one_mesh_axis_from_type"]
 auto_pcast = _OPTIONS["jax_auto_pcast"]
 

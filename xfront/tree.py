@@ -30,6 +30,7 @@ def static(**kwargs: Any) -> Any:
     """A dataclass field that `tree_util.register_dataclass` makes part of the structure; takes
     what `dataclasses.field` takes.
 
+    >>> from xfront import tree_util
     >>> @tree_util.register_dataclass
     ... @dataclasses.dataclass
     ... class Layer:

@@ -32,7 +32,7 @@ default_registry = make_registry()
 default_registry.__name__, default_registry.__module__ = "default_registry", __name__
 
 _flatten = default_registry.flatten
-_nodes: set[type] = {tuple, list, dict, type(None)}
+_nodes: set[Any] = {tuple, list, dict, type(None)}
 
 # ---- registering
 

@@ -162,3 +162,22 @@ def test_a_wrong_environment_variable_is_named() -> None:
         env=env, cwd=ROOT, capture_output=True, text=True, timeout=60,
     )  # fmt: skip
     assert "environment variable XFRONT_ENABLE_X64" in done.stderr
+
+
+def test_platforms_and_cpu_devices_are_chosen_before_the_first_use() -> None:
+    script = """
+from xfront.config import config
+from xfront.arrays import binding
+config.update("jax_platforms", "cpu")
+config.update("jax_num_cpu_devices", 3)
+print(binding.client().device_count())
+try:
+    config.update("jax_num_cpu_devices", 2)
+except RuntimeError as error:
+    print(config.jax_num_cpu_devices, error)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=60
+    )
+    first, second = done.stdout.splitlines()
+    assert first == "3" and second.startswith("3 the number of CPU devices"), done.stderr
