@@ -295,6 +295,10 @@ class RuleContext:
         """Whether the module holds `body` as a function of its own."""
         return self.module is not None and self.module.is_private(body)
 
+    def is_ordered(self, body: Function) -> bool:
+        """Whether `body` has effects whose order matters."""
+        return self.module is not None and self.module.is_ordered(body)
+
     def body(self, function: Function, operands: Sequence[Any]) -> list[Any]:
         """The results of `function` for `operands`: a call where the module holds it as a private
         function (it is used more than once), else its ops, here."""
@@ -329,10 +333,24 @@ class RuleContext:
         return self._create("stablehlo.constant", [self.type(type)], [], {"value": found}, None, 0,
                             self.loc, self.ip).result
 
+    def constant_of(self, value: Any) -> Any:
+        """What `constant_again` needs where `value` is a constant, else None."""
+        made = value.owner
+        if isinstance(made, self.ir.Block):
+            return None
+        made = made.operation
+        return (made.attributes["value"], value.type) if made.name == "stablehlo.constant" else None
+
+    def constant_again(self, constant: Any) -> Any:
+        """The constant that `constant_of` found, here."""
+        value, made_type = constant
+        return self._create("stablehlo.constant", [made_type], [], {"value": value}, None, 0,
+                            self.loc, self.ip).result
+
     def _dense(self, array: np.ndarray, type: TensorType) -> Any:
         flat = array.reshape(1) if array.shape == () else array
-        if array.size == 0:
-            flat = np.zeros(type.shape, array.dtype)
+        if type.size == 0:
+            flat = np.zeros((*type.shape, *type.dtype.physical), array.dtype)
         self.mlir.bytes += flat.nbytes
         return self.ir.DenseElementsAttr.get(flat, type=self.type(type))
 

@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from xfront_ir.core import Function, Op, bodies_of
+from xfront_ir.fingerprint import fingerprint
 from xfront_ir.types import TensorType
 
 from .context import RuleContext, mlir_context
@@ -87,7 +88,8 @@ class _Module:
 
     def __init__(self, mlir: Any, function: Function, scope: str, platform: str) -> None:
         self.mlir, self.ir, self.function = mlir, mlir.ir, function
-        self.private = _private_bodies(function)
+        self.first: dict[Function, Function] = {}
+        self.private, self.ordered = _analyse(function, self.first)
         self.symbols: dict[Function, str] = {}
         self.taken = {"main"}
         self.queue: list[Function] = []
@@ -140,13 +142,18 @@ class _Module:
 
     def is_private(self, body: Function) -> bool:
         """Whether `body` is a function of its own."""
-        return body in self.private
+        return self.first.get(body) in self.private
+
+    def is_ordered(self, body: Function) -> bool:
+        """Whether `body` has effects whose order matters."""
+        return self.first.get(body) in self.ordered
 
     def symbol(self, body: Function) -> str:
         """The symbol of a private function; the first question puts it into the module.
 
         Names depend on this program alone: the body's own, numbered where it is taken.
         """
+        body = self.first[body]
         found = self.symbols.get(body)
         if found is None:
             base = found = symbol_text(body.name)
@@ -197,33 +204,45 @@ def _is_ordered(op: Op) -> bool:
     return op.definition.effects is not None and bool(op.attrs.get("ordered"))
 
 
-def _private_bodies(function: Function) -> set[Function]:
-    """The bodies that are used more than once, no chain of them longer than MAX_PRIVATE_DEPTH.
+def _analyse(function: Function, first: dict[Function, Function]
+             ) -> tuple[set[Function], set[Function]]:
+    """The bodies that become private functions, and those with ordered effects.
 
-    A body with ordered effects is none of them: its token would have to be passed.
+    Private are those used more than once, no chain of them longer than MAX_PRIVATE_DEPTH, without
+    ordered effects: their token would have to be passed. `first` receives, for each body, the
+    first one of the same content.
     """
     uses: dict[Function, int] = {}
-    order = list(_postorder(function, uses))
-    if not uses:
-        return set()
+    order = list(_postorder(function, uses, first))
     private: set[Function] = set()
+    ordered: set[Function] = set()
+    if not uses:
+        return private, ordered
     height: dict[Function, int] = {}          # longest chain of private calls below
-    ordered: dict[Function, bool] = {}
     for fn, bodies in order:
-        ordered[fn] = any(ordered[b] for b in bodies) or any(map(_is_ordered, fn.ops))
         height[fn] = max((height[b] + (b in private) for b in bodies), default=0)
-        small = not bodies and len(fn.ops) < MIN_PRIVATE_OPS
-        if (uses.get(fn, 0) > 1 and not small and not ordered[fn]
+        if not ordered.isdisjoint(bodies) or any(map(_is_ordered, fn.ops)):
+            ordered.add(fn)
+        elif (uses.get(fn, 0) > 1 and (bodies or len(fn.ops) >= MIN_PRIVATE_OPS)
                 and height[fn] < MAX_PRIVATE_DEPTH):
             private.add(fn)
-    return private
+    return private, ordered
 
 
-def _postorder(function: Function, uses: dict[Function, int]
+def _postorder(function: Function, uses: dict[Function, int], first: dict[Function, Function]
                ) -> Iterator[tuple[Function, list[Function]]]:
     """Each Function reachable through bodies once, callees first, with its bodies."""
+    by_content: dict[bytes, Function] = {}
+
+    def bodies_in(fn: Function) -> list[Function]:
+        found = [b for op in fn.ops if op.definition.has_bodies for b in bodies_of(op)]
+        for b in found:
+            if b not in first:
+                first[b] = by_content.setdefault(fingerprint(b), b)
+        return [first[b] for b in found]
+
     seen = {function}
-    stack: list[tuple[Function, list[Function], int]] = [(function, _bodies(function), 0)]
+    stack = [(function, bodies_in(function), 0)]
     while stack:
         fn, bodies, at = stack.pop()
         if at == len(bodies):
@@ -234,8 +253,4 @@ def _postorder(function: Function, uses: dict[Function, int]
         uses[body] = uses.get(body, 0) + 1
         if body not in seen:
             seen.add(body)
-            stack.append((body, _bodies(body), 0))
-
-
-def _bodies(function: Function) -> list[Function]:
-    return [body for op in function.ops if op.definition.has_bodies for body in bodies_of(op)]
+            stack.append((body, bodies_in(body), 0))

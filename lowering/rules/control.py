@@ -1,0 +1,249 @@
+"""Lowering of control flow: cond as `if` or `case`, scan and while as `while`.
+
+Constants that a body reads are made again inside it; whatever else it reads from outside is an
+operand of the loop. Ordered effects take a token through branches and turns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from lowering.context import RuleContext, inlined, rule
+from xfront_ir import dtypes, ops
+from xfront_ir.core import Function, Op
+from xfront_ir.types import I32, TensorType, scalar
+
+inlined(ops.call, "body")
+
+
+class Outside:
+    """Values that a region reads: constants, made again inside, and those handed in."""
+
+    __slots__ = ("constants", "passed")
+
+    def __init__(self, ctx: RuleContext, values: Sequence[Any]) -> None:
+        self.constants = [ctx.constant_of(v) for v in values]
+        self.passed = [v for v, c in zip(values, self.constants, strict=True) if c is None]
+
+    def inside(self, ctx: RuleContext, given: Sequence[Any]) -> list[Any]:
+        """The values in a region where `given` stand for those handed in."""
+        rest = iter(given)
+        return [next(rest) if c is None else ctx.constant_again(c) for c in self.constants]
+
+
+def _token(ctx: RuleContext) -> Any:
+    """The token that the next ordered effect waits for."""
+    if ctx.token is None:
+        ctx.token = ctx.create("stablehlo.create_token", [], [ctx.token_type])
+    return ctx.token
+
+
+# --- cond ---------------------------------------------------------------------------------
+
+@rule(ops.cond)
+def _cond(ctx: RuleContext, op: Op, index: Any, *operands: Any) -> Any:
+    branches: tuple[Function, ...] = op.attrs["branches"]
+    if len(branches) == 1:
+        return ctx.body(branches[0], operands)
+    outside = Outside(ctx, operands)
+    ordered = any(map(ctx.is_ordered, branches))
+    token = _token(ctx) if ordered else None
+
+    def region(branch: Function) -> Callable[..., Any]:
+        def fill(ctx: RuleContext) -> Any:
+            ctx.token = token
+            made = ctx.body(branch, outside.inside(ctx, outside.passed))
+            return [*made, ctx.token] if ordered else made
+
+        return fill
+
+    regions = [region(branch) for branch in branches]
+    name = "stablehlo.case"
+    if op.operands[0].type.dtype is dtypes.bool_:
+        name = "stablehlo.if"
+        regions.reverse()                           # its first region is that of True
+    else:                                           # `case` takes the last branch for -1
+        index = ctx.create("stablehlo.maximum", [index, ctx.constant(0, I32)], [I32])
+    types = [*[v.type for v in op.results], *([ctx.token_type] if ordered else [])]
+    made = _as_list(ctx.create(name, [index], types, regions))
+    if ordered:
+        ctx.token = made.pop()
+    return made
+
+
+# --- while --------------------------------------------------------------------------------
+
+def _as_list(made: Any) -> list[Any]:
+    return made if isinstance(made, list) else [made]
+
+
+def _loop(ctx: RuleContext, inits: Sequence[Any], types: Sequence[Any],
+          test: Callable[..., Any], turn: Callable[..., list[Any]], ordered: bool) -> list[Any]:
+    """A `while` whose regions are `test(*values) -> bool` and `turn(*values) -> values`."""
+    inits, types = list(inits), list(types)
+    if ordered:
+        inits.append(_token(ctx))
+        types.append(ctx.token_type)
+
+    def cond_region(ctx: RuleContext, *values: Any) -> Any:
+        return test(ctx, *(values[:-1] if ordered else values))
+
+    def body_region(ctx: RuleContext, *values: Any) -> Any:
+        if not ordered:
+            return turn(ctx, *values)
+        ctx.token = values[-1]
+        made = turn(ctx, *values[:-1])
+        return [*made, ctx.token]
+
+    made = _as_list(ctx.create("stablehlo.while", inits, types, (cond_region, body_region), types))
+    if ordered:
+        ctx.token = made.pop()
+    return made
+
+
+@rule(ops.while_)
+def _while(ctx: RuleContext, op: Op, *operands: Any) -> Any:
+    n = op.attrs["n_cond_consts"]
+    m = n + op.attrs["n_body_consts"]
+    test, body = op.attrs["cond"], op.attrs["body"]
+    of_cond, of_body = Outside(ctx, operands[:n]), Outside(ctx, operands[n:m])
+    consts = [*of_cond.passed, *of_body.passed]
+    i, j = len(of_cond.passed), len(consts)
+
+    def run_test(ctx: RuleContext, *values: Any) -> Any:
+        return ctx.inline(test, [*of_cond.inside(ctx, values[:i]), *values[j:]])
+
+    def run_turn(ctx: RuleContext, *values: Any) -> list[Any]:
+        made = ctx.body(body, [*of_body.inside(ctx, values[i:j]), *values[j:]])
+        return [*values[:j], *made]
+
+    types = [*[v.type for v in consts], *[v.type for v in op.results]]
+    made = _loop(ctx, [*consts, *operands[m:]], types, run_test, run_turn, ctx.is_ordered(body))
+    return made[j:]
+
+
+# --- scan ---------------------------------------------------------------------------------
+
+@rule(ops.scan)
+def _scan(ctx: RuleContext, op: Op, *operands: Any) -> Any:
+    attrs = op.attrs
+    n, m, length = attrs["n_consts"], attrs["n_consts"] + attrs["n_carry"], attrs["length"]
+    scan = _Scan(op, [v.type for v in op.operands[m:]])
+    consts, carry, xs = operands[:n], list(operands[n:m]), operands[m:]
+    unroll = max(1, attrs["unroll"])
+    turns = length // unroll
+    if turns <= 1:
+        return scan.unrolled(ctx, consts, carry, xs)
+    ys = [ctx.constant(0, t) for t in scan.y_types]
+    outside = Outside(ctx, consts)
+    i, j, k = len(outside.passed), len(outside.passed) + len(carry), \
+        len(outside.passed) + len(carry) + len(xs)
+    counter = scalar(dtypes.i32 if length < 2 ** 31 else dtypes.i64)
+
+    def test(ctx: RuleContext, at: Any, *values: Any) -> Any:
+        return ctx.create("stablehlo.compare", [at, ctx.constant(turns * unroll, counter)],
+                          [scalar(dtypes.bool_)],
+                          comparison_direction=ctx.attr("#stablehlo<comparison_direction LT>"),
+                          compare_type=ctx.attr("#stablehlo<comparison_type SIGNED>"))
+
+    def turn(ctx: RuleContext, at: Any, *values: Any) -> list[Any]:
+        inner = outside.inside(ctx, values[:i])
+        carry, ys = list(values[i:j]), list(values[k:])
+        for u in range(unroll):
+            place = scan.place(ctx, at, u, counter)
+            carry, ys = scan.step(ctx, inner, carry, values[j:k], ys, place, counter)
+        after = ctx.create("stablehlo.add", [at, ctx.constant(unroll, counter)], [counter])
+        return [after, *values[:i], *carry, *values[j:k], *ys]
+
+    inits = [ctx.constant(0, counter), *outside.passed, *carry, *xs, *ys]
+    types = [counter, *[v.type for v in inits[1:]]]
+    made = _loop(ctx, inits, types, test, turn, ctx.is_ordered(attrs["body"]))[1:]
+    carry, ys = made[i:j], made[k:]
+    for time in range(turns * unroll, length):
+        place = ctx.constant(length - 1 - time if attrs["reverse"] else time, counter)
+        carry, ys = scan.step(ctx, consts, carry, xs, ys, place, counter)
+    return [*carry, *ys]
+
+
+class _Scan:
+    """What is the same in every turn of one scan."""
+
+    __slots__ = ("body", "length", "n_carry", "reverse", "x_types", "y_types")
+
+    def __init__(self, op: Op, x_types: list[TensorType]) -> None:
+        attrs = op.attrs
+        self.body, self.length, self.reverse = attrs["body"], attrs["length"], attrs["reverse"]
+        self.n_carry, self.x_types = attrs["n_carry"], x_types
+        self.y_types = [v.type for v in op.results[self.n_carry:]]
+
+    def place(self, ctx: RuleContext, at: Any, u: int, counter: TensorType) -> Any:
+        """Where the turn `u` after `at` reads and writes."""
+        if self.reverse:
+            return ctx.create("stablehlo.subtract",
+                              [ctx.constant(self.length - 1 - u, counter), at], [counter])
+        return at if u == 0 else ctx.create("stablehlo.add", [at, ctx.constant(u, counter)],
+                                            [counter])
+
+    def step(self, ctx: RuleContext, consts: Sequence[Any], carry: Sequence[Any],
+             xs: Sequence[Any], ys: Sequence[Any], place: Any, counter: TensorType
+             ) -> tuple[list[Any], list[Any]]:
+        """One turn: carries and stacks after it."""
+        zero = ctx.constant(0, counter) if xs or ys else None
+        slices = [_slice(ctx, x, t, place, zero) for x, t in zip(xs, self.x_types, strict=True)]
+        made = ctx.body(self.body, [*consts, *carry, *slices])
+        written = [_write(ctx, stack, y, t, place, zero) for stack, y, t in
+                   zip(ys, made[self.n_carry:], self.y_types, strict=True)]
+        return made[:self.n_carry], written
+
+    def unrolled(self, ctx: RuleContext, consts: Sequence[Any], carry: list[Any],
+                 xs: Sequence[Any]) -> list[Any]:
+        """All turns one after the other, without a loop."""
+        rows: list[list[Any]] = [[] for _ in self.y_types]
+        for time in range(self.length):
+            at = self.length - 1 - time if self.reverse else time
+            slices = [_static_slice(ctx, x, t, at) for x, t in zip(xs, self.x_types, strict=True)]
+            made = ctx.body(self.body, [*consts, *carry, *slices])
+            carry = made[:self.n_carry]
+            for row, y, t in zip(rows, made[self.n_carry:], self.y_types, strict=True):
+                row.append(ctx.create("stablehlo.reshape", [y], [t.with_shape((1, *t.shape[1:]))]))
+        ys = [_stack(ctx, row[::-1] if self.reverse else row, t)
+              for row, t in zip(rows, self.y_types, strict=True)]
+        return [*carry, *ys]
+
+
+def _slice(ctx: RuleContext, x: Any, t: TensorType, place: Any, zero: Any) -> Any:
+    """Row `place` of x."""
+    sizes = (1, *t.shape[1:], *t.dtype.physical)
+    row = ctx.create("stablehlo.dynamic_slice", [x, place, *[zero] * (len(sizes) - 1)],
+                     [t.with_shape((1, *t.shape[1:]))], slice_sizes=ctx.int_array(sizes))
+    return ctx.create("stablehlo.reshape", [row], [t.with_shape(t.shape[1:])])
+
+
+def _static_slice(ctx: RuleContext, x: Any, t: TensorType, at: int) -> Any:
+    physical = (*t.shape, *t.dtype.physical)
+    starts = (at, *(0,) * (len(physical) - 1))
+    if physical[0] > 1:
+        x = ctx.create("stablehlo.slice", [x], [t.with_shape((1, *t.shape[1:]))],
+                       start_indices=ctx.int_array(starts),
+                       limit_indices=ctx.int_array((at + 1, *physical[1:])),
+                       strides=ctx.int_array((1,) * len(physical)))
+    return ctx.create("stablehlo.reshape", [x], [t.with_shape(t.shape[1:])])
+
+
+def _write(ctx: RuleContext, stack: Any, y: Any, t: TensorType, place: Any, zero: Any) -> Any:
+    """`stack` with y as its row `place`."""
+    row = ctx.create("stablehlo.reshape", [y], [t.with_shape((1, *t.shape[1:]))])
+    rank = t.ndim + len(t.dtype.physical)
+    return ctx.create("stablehlo.dynamic_update_slice", [stack, row, place, *[zero] * (rank - 1)],
+                      [t])
+
+
+def _stack(ctx: RuleContext, rows: list[Any], t: TensorType) -> Any:
+    if not rows:
+        return ctx.constant(np.zeros((), t.dtype.numpy), t)
+    if len(rows) == 1:
+        return rows[0]
+    return ctx.create("stablehlo.concatenate", rows, [t], dimension=ctx.i64(0))

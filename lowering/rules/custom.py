@@ -1,0 +1,28 @@
+"""Lowering of custom rules and checkpoint: their value is that of their body."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lowering.context import RuleContext, inlined, rule
+from xfront_ir import ops
+from xfront_ir.core import Op
+from xfront_ir.errors import IRTypeError
+
+inlined(ops.custom_jvp, "body")
+inlined(ops.custom_vjp, "body")
+inlined(ops.checkpoint, "body")        # what keeps its recomputation apart are ops of the IR
+
+
+@rule(ops.checkpoint_name)
+def _checkpoint_name(ctx: RuleContext, op: Op, x: Any) -> Any:
+    return x
+
+
+@rule(ops.custom_vjp_tangent)
+def _custom_vjp_tangent(ctx: RuleContext, op: Op, *operands: Any) -> Any:
+    name = getattr(op.attrs["rule"], "name", "") or "a function"
+    where = f" at {op.loc}" if op.loc is not None else ""
+    raise IRTypeError(
+        f"can't apply forward-mode differentiation (jvp) to a custom_vjp function: {name} has a "
+        f"rule for reverse mode alone{where}. Use grad or vjp, or give it a custom_jvp")

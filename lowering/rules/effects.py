@@ -1,0 +1,55 @@
+"""Lowering of host calls: a custom call whose index picks a callable given at compile time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from lowering.context import RuleContext, rule
+from lowering.rules.control import _token
+from xfront_ir import ops
+from xfront_ir.core import Op
+from xfront_ir.types import TensorType
+
+TARGETS = {"cpu": "xla_ffi_python_cpu_callback", "cuda": "xla_ffi_python_gpu_callback",
+           "rocm": "xla_ffi_python_gpu_callback"}
+
+
+@dataclass(frozen=True)
+class CallbackSpec:
+    """What the runtime must know of one host call: whose slot, what comes back, its order."""
+
+    slot: int
+    result_types: tuple[TensorType, ...]
+    ordered: bool
+
+
+def _row_major(types: tuple[TensorType, ...], ordered: bool) -> str:
+    ranks = [t.ndim + len(t.dtype.physical) for t in types]
+    layouts = [f"dense<{list(range(r - 1, -1, -1)) if r else ''}> : tensor<{r}xindex>"
+               for r in ([0, *ranks] if ordered else ranks)]
+    return f"[{', '.join(layouts)}]"
+
+
+@rule(ops.callback)
+def _callback(ctx: RuleContext, op: Op, *operands: Any) -> Any:
+    attrs = op.attrs
+    target = TARGETS.get(ctx.platform)
+    if target is None:
+        raise NotImplementedError(f"host callbacks are not supported on {ctx.platform}")
+    ordered, types = attrs["ordered"], tuple([v.type for v in op.results])
+    given, wanted = list(operands), list(types)
+    if ordered:
+        given.insert(0, _token(ctx))
+        wanted.insert(0, ctx.token_type)
+    index = ctx.add_callback(CallbackSpec(attrs["slot"], types, ordered))
+    made = ctx.create(
+        "stablehlo.custom_call", given, wanted, call_target_name=ctx.string(target),
+        api_version=ctx.i32(4), has_side_effect=ctx.bool(attrs["kind"] != "pure"),
+        backend_config=ctx.attr(f"{{index = {index} : ui64}}"),
+        operand_layouts=ctx.attr(_row_major(tuple([v.type for v in op.operands]), ordered)),
+        result_layouts=ctx.attr(_row_major(types, ordered)))
+    made = made if isinstance(made, list) else [made]
+    if ordered:
+        ctx.token = made.pop(0)
+    return made
