@@ -147,6 +147,8 @@ class Row:
       differentiable: whether derivatives are checked at all (False: declared NONE).
       reverse: whether the tangent is linear in its input, as it always should be.
       batch: whether batching is checked (False: declared NONE).
+      lanes_alone: whether a lane of a batch gives what it would give alone; generators that one
+        state drives for all lanes do not.
       lowered: whether the op is lowered by itself.
       tolerance: by dtype name, where an op is known to give fewer digits, with the reason
         beside it in the table.
@@ -161,6 +163,7 @@ class Row:
     differentiable: bool = True
     reverse: bool = True
     batch: bool = True
+    lanes_alone: bool = True
     lowered: bool = True
     tolerance: Mapping[str, float] = field(default_factory=dict)
     differences: float = 1e-8
