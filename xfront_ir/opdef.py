@@ -179,10 +179,15 @@ class Pending:
         self._transform = transform
         self._forced: Function | None = None
 
-    def force(self) -> Function:
-        """The transformed Function; computed once."""
+    @property
+    def is_forced(self) -> bool:
+        """Whether the transformation has been carried out."""
+        return self._forced is not None
+
+    def force(self, function: Function | None = None) -> Function:
+        """The transformed Function; computed once, from an equal `function` where one is given."""
         if self._forced is None:
-            self._forced = self._transform(self.function, self.request)
+            self._forced = self._transform(function or self.function, self.request)
         return self._forced
 
 

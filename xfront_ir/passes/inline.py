@@ -4,13 +4,15 @@
     return %0                                  return %0
 
 `inline` takes bodies used once and small ones; the others stay calls, which the lowering may emit
-as one function. `inline_calls` takes all. Bodies that are pending are carried out here.
+as one function. `inline_calls` takes all. Bodies that are pending are carried out here. `expand`
+puts what is only for derivatives (custom rules, checkpoints) in place of its op: nothing
+differentiates a program that is about to be lowered.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from ..core import Function, Op, Value
 from ..opdef import Pending
@@ -23,15 +25,57 @@ def inline_calls(fn: Function) -> Function:
     """The Function with every call inlined, those inside the inlined bodies too."""
     found = fn.memo.get("inline_calls")
     if found is None:
-        found = _inline(fn, lambda body: True)
-        found = fn.memo["inline_calls"] = fn if found is fn else found
+        found = fn.memo["inline_calls"] = _inline(
+            fn, lambda op: _body(op) if op.definition.name == "call" else None)
     return found
+
+
+def settle(fn: Function) -> Function:
+    """The Function with pending bodies of calls carried out, innermost first, and calls inlined as
+    `inline` does.
+
+    What a pass starts with: transformations and calls nest as deep as users write them, and a pass
+    must not recurse as deep.
+    """
+    if not any(op.definition.name == "call" for op in fn.ops):
+        return fn
+    stack = [fn]
+    while stack:
+        f = stack[-1]
+        if "settled" in f.memo:
+            stack.pop()
+            continue
+        inner = [_inside(op.attrs["body"]) for op in f.ops if op.definition.name == "call"]
+        if needed := [g for g in inner if g is not None and "settled" not in g.memo]:
+            stack.extend(needed)
+            continue
+        ops = [_settled(op) if op.definition.name == "call" else op for op in f.ops]
+        made = f.memo["settled"] = inline(f.replace(ops=ops)) if inner else f
+        made.memo["settled"] = made
+        stack.pop()
+    return fn.memo["settled"]
+
+
+def _inside(held: Function | Pending) -> Function | None:
+    """What must be settled before a body can be: None where it is already known."""
+    if isinstance(held, Pending):
+        return None if held.is_forced else held.function
+    return held
+
+
+def _settled(op: Op) -> Op:
+    held = op.attrs["body"]
+    if isinstance(held, Pending):
+        made = held.force() if held.is_forced else held.force(held.function.memo["settled"])
+    else:
+        made = held.memo["settled"]
+    return Op(op.definition, op.operands, {**op.attrs, "body": made}, op.results, op.loc)
 
 
 def inline(fn: Function, small: int = SMALL) -> Function:
     """The Function with calls inlined whose body occurs once in it or has at most `small` ops.
 
-    A body counts where it is called in `fn` itself; calls inside an inlined body count too.
+    Calls in an inlined body count once for each place where it comes to stand.
     """
     uses: Counter[Function] = Counter()
     pending = [fn]
@@ -44,7 +88,30 @@ def inline(fn: Function, small: int = SMALL) -> Function:
                     pending.append(body)
     if not uses:
         return fn
-    return _inline(fn, lambda body: uses[body] == 1 or len(body.ops) <= small)
+
+    def wanted(op: Op) -> Function | None:
+        if op.definition.name != "call":
+            return None
+        body = _body(op)
+        return body if uses[body] == 1 or len(body.ops) <= small else None
+
+    return _inline(fn, wanted)
+
+
+def expand(fn: Function) -> Function:
+    """The Function with the bodies of custom rules and checkpoints in place of their ops."""
+    return _inline(fn, _expansion)
+
+
+def _expansion(op: Op) -> Function | None:
+    name = op.definition.name
+    if name in ("custom_jvp", "custom_vjp", "checkpoint"):
+        return op.attrs["body"]
+    if name == "custom_vjp_tangent":
+        from ..ops.custom import tangent_function  # ops stand beside passes, not under them
+
+        return tangent_function(tuple([v.type for v in op.operands]), op.attrs)
+    return None
 
 
 def _body(op: Op) -> Function:
@@ -52,27 +119,27 @@ def _body(op: Op) -> Function:
     return held.force() if isinstance(held, Pending) else held
 
 
-def _inline(fn: Function, wanted: Callable[[Function], bool]) -> Function:
-    if not any(op.definition.name == "call" and wanted(_body(op)) for op in fn.ops):
+def _inline(fn: Function, wanted: Callable[[Op], Function | None]) -> Function:
+    """Inline the ops for which `wanted` gives a Function, in what it gives too."""
+    if not any(wanted(op) is not None for op in fn.ops):
         return fn
     ops: list[Op] = []
-    env: dict[Value, Value] = {}
-    # One frame a call that is open: its ops, its own names, where its results go. No recursion:
+    # One frame a call that is open: its ops, its own names, the call, its body. No recursion:
     # calls nest as deep as users write them.
-    frames = [(iter(fn.ops), env, None, fn)]
-    get = env.get
-    while frames:
+    frames: list[tuple[Iterator[Op], dict[Value, Value], Op | None, Function]] = [
+        (iter(fn.ops), {}, None, fn)]
+    while True:
         rest, names, caller, body = frames[-1]
         get = names.get
-        fresh = caller is not None
         for op in rest:
-            if op.definition.name == "call" and wanted(inner := _body(op)):
+            inner = wanted(op)
+            if inner is not None:
                 operands = [get(v, v) for v in op.operands]
                 frames.append((iter(inner.ops), dict(zip(inner.params, operands, strict=True)), op,
                                inner))
                 break
             results = op.results
-            if fresh:
+            if caller is not None:
                 results = tuple([Value(v.type) for v in results])
                 names.update(zip(op.results, results, strict=True))
             elif not names or names.keys().isdisjoint(op.operands):
@@ -82,11 +149,10 @@ def _inline(fn: Function, wanted: Callable[[Function], bool]) -> Function:
                           op.loc or (caller.loc if caller is not None else None)))
         else:
             frames.pop()
+            returns = [get(v, v) for v in body.returns]
             if caller is None:
-                return fn.replace(ops=ops, returns=[get(v, v) for v in fn.returns])
-            outer = frames[-1][1]
-            outer.update(zip(caller.results, [get(v, v) for v in body.returns], strict=True))
-    raise AssertionError("the outermost frame returns")
+                return fn.replace(ops=ops, returns=returns)
+            frames[-1][1].update(zip(caller.results, returns, strict=True))
 
 
-__all__ = ["SMALL", "inline", "inline_calls"]
+__all__ = ["SMALL", "expand", "inline", "inline_calls", "settle"]

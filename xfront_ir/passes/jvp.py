@@ -23,6 +23,7 @@ from ..builder import Builder
 from ..core import Function, Op, Value
 from ..errors import IRTypeError
 from ..opdef import LINEAR_OP, ZERO
+from .inline import settle
 from .scopes import Scoped
 
 Flags = tuple[bool, ...]
@@ -43,7 +44,7 @@ def jvp(fn: Function, active: Flags) -> tuple[Function, Flags]:
     key = ("jvp", active)
     found = fn.memo.get(key)
     if found is None:
-        found = fn.memo[key] = _jvp(fn, active)
+        found = fn.memo[key] = _jvp(settle(fn), active)
     return found
 
 

@@ -27,6 +27,7 @@ from ..core import Function, Op, Value
 from ..literal import literal
 from ..opdef import LINEAR_OP
 from .dead_code import dead_code
+from .inline import settle
 from .jvp import Flags, check_active, push_forward
 
 Source = tuple[str, int]
@@ -72,12 +73,13 @@ def linearize(fn: Function, active: Flags) -> Linearized:
     found = fn.memo.get(key)
     if found is None:
         check_active(fn, active)
+        original, fn = fn, settle(fn)
         b = SplitBuilder(fn.name)
         b.params = list(fn.params)
         tangents = {v: b.tangent_param(v.type)
                     for v, a in zip(fn.params, active, strict=True) if a}
         returns, moved = push_forward(b, fn, tangents)
-        found = fn.memo[key] = close_split(b, fn, returns, moved)
+        found = original.memo[key] = close_split(b, fn, returns, moved)
     return found
 
 
@@ -139,7 +141,7 @@ def _made_again(b: SplitBuilder, kept: Iterable[Value]) -> list[Op]:
     """Ops of the forward side that the linear side repeats rather than reads the result of."""
     if not b.residuals:
         return []
-    cheap = {op.results[0]: op for op in b.ops if _is_cheap(op) and op.results[0] not in kept}
+    cheap = {op.results[0]: op for op in b.ops if is_cheap(op) and op.results[0] not in kept}
     made: dict[Value, Op] = {}
     pending = [v for v in b.residuals if v in cheap]
     while pending:
@@ -154,7 +156,8 @@ def _made_again(b: SplitBuilder, kept: Iterable[Value]) -> list[Op]:
     return [made[v] for v in order]
 
 
-def _is_cheap(op: Op) -> bool:
+def is_cheap(op: Op) -> bool:
+    """Whether an op costs less than the memory of its result: literals, what enlarges a value."""
     definition = op.definition
     if definition is literal:
         return True

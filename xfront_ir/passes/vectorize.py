@@ -22,6 +22,7 @@ from collections.abc import Sequence
 from ..builder import Builder
 from ..core import Function, Op, Value, bodies_of
 from ..errors import IRTypeError
+from .inline import settle
 from .scopes import Scoped
 
 Positions = tuple[int | None, ...]
@@ -45,7 +46,7 @@ def vectorize(fn: Function, positions: Sequence[int | None], axis: Axis,
     key = ("vectorize", positions, axis, None if out is None else tuple(out))
     found = fn.memo.get(key)
     if found is None:
-        found = fn.memo[key] = _vectorize(fn, positions, axis, out)
+        found = fn.memo[key] = _vectorize(settle(fn), positions, axis, out)
     return found
 
 

@@ -1,0 +1,48 @@
+"""Common subexpressions: the same op of the same operands is computed once.
+
+    %0: f32[3] = sin(%x)                       %0: f32[3] = sin(%x)
+    %1: f32[3] = sin(%x)                       %1: f32[3] = mul(%0, %0)
+    %2: f32[3] = mul(%0, %1)                   return %1
+    return %2
+
+Ops with effects are all kept. Bodies are compared by identity.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+from ..core import Function, Op, Value
+from .dead_code import has_effects
+
+
+def common(fn: Function) -> Function:
+    """The Function with each op that repeats an earlier one left out."""
+    seen: dict[Any, tuple[Value, ...]] = {}
+    env: dict[Value, Value] = {}
+    get, kept = env.get, []
+    for op in fn.ops:
+        definition, operands, attrs = op.definition, op.operands, op.attrs
+        if env and not env.keys().isdisjoint(operands):
+            operands = tuple([get(v, v) for v in operands])
+            op = Op(definition, operands, attrs, op.results, op.loc)
+        if (definition.effects is not None or definition.has_bodies) and has_effects(op):
+            kept.append(op)
+            continue
+        key = (definition, operands, _key(definition.attrs, attrs)) if attrs else (
+            definition, operands)
+        first = seen.setdefault(key, op.results)
+        if first is op.results:
+            kept.append(op)
+        else:
+            env.update(zip(op.results, first, strict=True))
+    if not env:
+        return fn
+    return fn.replace(ops=kept, returns=[get(v, v) for v in fn.returns])
+
+
+def _key(schema: Any, attrs: dict[str, Any]) -> tuple:
+    """Attributes in the order of the schema, floats by their bits."""
+    return tuple([struct.pack("d", v) if type(v) is float else v
+                  for v in map(attrs.get, schema)])

@@ -1,0 +1,200 @@
+"""Fold: compute ops of known values, and leave out those that change nothing.
+
+    %0: f32[3] = literal 2.0                   %0: f32[3] = mul(%x, %x)
+    %1: f32[3] = literal 0.5                   return %0
+    %2: f32[3] = mul(%0, %1)
+    %3: f32[3] = mul(%x, %2)
+    %4: f32[3] = mul(%3, %x)
+    return %4
+
+Only what IEEE arithmetic gives bit by bit is folded: exactly rounded ops on literals, and
+identities that hold for infinities, NaN and both zeros (x * 1, x - 0, but not x * 0, x + 0).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..core import Function, Op, Value
+from ..literal import Literal, literal
+from ..opdef import lookup
+from ..reference import row_of
+from ..types import scalar
+
+EXACT = frozenset((
+    "add", "sub", "mul", "div", "neg", "abs", "sign", "sqrt", "floor", "ceil", "max", "min",
+    "eq", "ne", "lt", "le", "gt", "ge", "and", "or", "xor", "not", "select", "convert",
+    "is_finite", "square"))
+"""Elementwise ops whose result is one right value: NumPy's and the device's agree."""
+
+COMPLEX_EXACT = frozenset(("add", "sub", "neg", "eq", "ne", "select", "convert"))
+"""Those of them that are exact on complex numbers too."""
+
+MOVING = frozenset(("broadcast_in_dim", "reshape", "transpose", "reverse", "slice"))
+"""Ops of one operand that only place elements: of equal elements they give equal elements."""
+
+SAME_TYPE = frozenset(("broadcast_in_dim", "reshape", "convert"))
+"""Ops that are the identity where the result type is the operand type."""
+
+
+def fold(fn: Function) -> Function:
+    """The Function with ops of literals computed and identities left out."""
+    known: dict[Value, Op] = {}                  # the ops of literals and what identities look at
+    env: dict[Value, Value] = {}
+    get, ops, changed = env.get, [], False
+    append = ops.append
+    for op in fn.ops:
+        definition, operands = op.definition, op.operands
+        name = definition.name
+        if env and not env.keys().isdisjoint(operands):
+            operands = tuple([get(v, v) for v in operands])
+            op = Op(definition, operands, op.attrs, op.results, op.loc)
+        if definition is literal:
+            known[op.results[0]] = op
+            append(op)
+            continue
+        rule = _IDENTITIES.get(name)
+        if rule is not None:
+            same = rule(op, operands, known)
+            if same is not None:
+                env[op.results[0]] = same
+                changed = True
+                continue
+        if name in EXACT or name in MOVING:
+            made = _folded(op, known)
+            if made is not None:
+                known[made.results[0]] = made
+                append(made)
+                changed = True
+                continue
+            if name in _LOOKED_AT:
+                known[op.results[0]] = op
+        elif name == "cond" and operands[0] in known:
+            chosen = _uniform(known, operands[0])
+            if chosen is not None:
+                branches = op.attrs["branches"]
+                body = branches[min(max(int(chosen), 0), len(branches) - 1)]
+                op = Op(lookup("call"), operands[1:], {"body": body, "name": body.name},
+                        op.results, op.loc)
+                changed = True
+        append(op)
+    if not changed:
+        return fn
+    return fn.replace(ops=ops, returns=[get(v, v) for v in fn.returns])
+
+
+def _uniform(known: dict[Value, Op], v: Value) -> Any:
+    """The element of a literal whose elements are all one, else None."""
+    op = known.get(v)
+    if op is None or op.definition is not literal:
+        return None
+    array = op.attrs["value"].array
+    return array[()] if array.ndim == 0 else None
+
+
+def _folded(op: Op, known: dict[Value, Op]) -> Op | None:
+    """The literal that an op of literals of equal elements gives."""
+    elements = []
+    for v in op.operands:
+        found = _uniform(known, v)
+        if found is None:
+            return None
+        elements.append(np.asarray(found))
+    result = op.results[0]
+    name = op.definition.name
+    if name in MOVING:
+        made = elements[0]
+    else:
+        type = scalar(result.type.dtype)
+        if name not in COMPLEX_EXACT and any(x.dtype.kind == "c" for x in elements):
+            return None
+        if name == "div" and not type.is_inexact and not elements[1]:
+            return None                          # the device says what 1 // 0 is
+        if name == "convert" and not type.is_inexact and op.operands[0].type.is_inexact:
+            return None                          # out of range: likewise
+        with np.errstate(all="ignore"):
+            made = np.asarray(row_of(name)(op.attrs, (type,), *elements))
+            if made.dtype != type.dtype.numpy:
+                made = made.astype(type.dtype.numpy)
+            if name == "convert" and type.dtype.bits < 32 and (
+                    made.astype(elements[0].dtype) != elements[0]):
+                return None                      # NumPy rounds twice on the way to narrow floats
+    return Op(literal, (), {"value": Literal(made), "shape": result.type.shape}, op.results, op.loc)
+
+
+# --- identities: the value that the result is, or None ----------------------------------------
+
+Rule = Callable[[Op, tuple[Value, ...], dict[Value, Op]], Value | None]
+
+
+def _is(known: dict[Value, Op], v: Value, wanted: float, *, negative: bool = False) -> bool:
+    found = _uniform(known, v)
+    return found is not None and bool(found == wanted) and (
+        not v.type.is_inexact or bool(np.signbit(found)) == negative)
+
+
+def _mul(op: Op, operands: tuple[Value, ...], known: dict[Value, Op]) -> Value | None:
+    x, y = operands
+    if x.type.dtype.is_complex:                  # (inf + 0i) * 1 is not itself
+        return None
+    return x if _is(known, y, 1) else y if _is(known, x, 1) else None
+
+
+def _div(op: Op, operands: tuple[Value, ...], known: dict[Value, Op]) -> Value | None:
+    x, y = operands
+    return x if not x.type.dtype.is_complex and _is(known, y, 1) else None
+
+
+def _add(op: Op, operands: tuple[Value, ...], known: dict[Value, Op]) -> Value | None:
+    x, y = operands                              # x + -0.0 is x; 0.0 + -0.0 is not -0.0
+    if x.type.dtype.is_complex:
+        return None
+    return (x if _is(known, y, 0, negative=x.type.is_inexact)
+            else y if _is(known, x, 0, negative=x.type.is_inexact) else None)
+
+
+def _sub(op: Op, operands: tuple[Value, ...], known: dict[Value, Op]) -> Value | None:
+    x, y = operands
+    return x if not x.type.dtype.is_complex and _is(known, y, 0) else None
+
+
+def _neg(op: Op, operands: tuple[Value, ...], known: dict[Value, Op]) -> Value | None:
+    inner = known.get(operands[0])
+    return inner.operands[0] if inner is not None and inner.definition is op.definition else None
+
+
+def _same_type(op: Op, operands: tuple[Value, ...], known: dict[Value, Op]) -> Value | None:
+    (x,) = operands
+    if x.type is not op.results[0].type:
+        return None
+    dims = op.attrs.get("dims")
+    return x if dims is None or dims == tuple(range(x.type.ndim)) else None
+
+
+def _transpose(op: Op, operands: tuple[Value, ...], known: dict[Value, Op]) -> Value | None:
+    permutation = op.attrs["permutation"]
+    if permutation == tuple(range(len(permutation))):
+        return operands[0]
+    inner = known.get(operands[0])
+    if inner is None or inner.definition is not op.definition:
+        return None
+    first = inner.attrs["permutation"]
+    undone = all(first[p] == d for d, p in enumerate(permutation))
+    return inner.operands[0] if undone else None
+
+
+def _select(op: Op, operands: tuple[Value, ...], known: dict[Value, Op]) -> Value | None:
+    which, yes, no = operands
+    if yes is no:
+        return yes
+    chosen = _uniform(known, which)
+    return None if chosen is None else yes if chosen else no
+
+
+_IDENTITIES: dict[str, Rule] = {
+    "mul": _mul, "div": _div, "add": _add, "sub": _sub, "neg": _neg, "transpose": _transpose,
+    "select": _select, **{name: _same_type for name in SAME_TYPE}}
+_LOOKED_AT = frozenset(("neg", "transpose"))

@@ -1,0 +1,56 @@
+"""Named lists of passes, and what every program goes through before it is lowered."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+from ..core import Function
+from .common import common
+from .dead_code import dead_code
+from .fold import fold
+from .forward import forward
+from .hoist import hoist
+from .inline import expand, inline, inline_calls
+from .inside import everywhere
+
+Pass = Callable[[Function], Function]
+
+PASSES: Mapping[str, Pass] = {
+    "common": common, "dead_code": dead_code, "expand": expand, "fold": fold, "forward": forward,
+    "hoist": hoist, "inline": inline, "inline_calls": inline_calls}
+"""The passes that take a Function and nothing else."""
+
+CLEAN: tuple[str, ...] = ("expand", "inline", "fold", "forward", "hoist", "common", "dead_code")
+"""What every program goes through; bodies first, then the Function that holds them."""
+
+
+def run(fn: Function, names: Sequence[str] = CLEAN, *,
+        watch: Callable[[str, Function, Function, float], None] | None = None) -> Function:
+    """Run passes in order, on the Function alone (not its bodies).
+
+    Args:
+      fn: any Function.
+      names: names in `PASSES`.
+      watch: called after each pass with its name, the Function before, after, and the seconds that
+        it took: for timing, printing, verifying between passes.
+    """
+    for name in names:
+        start = time.perf_counter() if watch is not None else 0.0
+        made = PASSES[name](fn)
+        if watch is not None:
+            watch(name, fn, made, time.perf_counter() - start)
+        fn = made
+    return fn
+
+
+_clean = everywhere(run, "simplify")
+
+
+def simplify(fn: Function) -> Function:
+    """The Function as it is lowered: pending bodies carried out, custom rules and checkpoints in
+    place, small calls inlined, constants folded, loops carrying only what they change.
+
+    Idempotent; each body is simplified once however often it is used.
+    """
+    return _clean(fn)
