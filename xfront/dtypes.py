@@ -14,6 +14,7 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
+from xfront_ir import dtypes as ir_dtypes
 
 from .arrays import binding, promotion
 from .arrays.binding import canonical_dtype, scalar_dtype, x64_state
@@ -141,6 +142,11 @@ class KeyDType:
     def name(self) -> str:
         """The dtype as text, `key<fry>`."""
         return f"key<{self.tag}>"
+
+    @property
+    def ir(self) -> Any:
+        """The element type that stands for it in the IR."""
+        return ir_dtypes.key_dtype(self.tag, self.words)
 
     @property
     def itemsize(self) -> int:

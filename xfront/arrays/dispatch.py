@@ -1,0 +1,294 @@
+"""Public functions: recorded where they meet a tracer, else compiled once and run in C++.
+
+`@eager` turns the body of a public function (which computes on tracers) into that function. Met with
+a tracer, or inside a staging trace, the body runs and records. Otherwise the arguments go,
+positionally and with hashable statics, to a C++ dispatched function; what it has not seen comes back
+to `Front.miss`, which traces the body and compiles it.
+"""
+
+# hot: benchmarks/eager.py
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any, ParamSpec, TypeVar, overload
+
+import numpy as np
+from xfront_ir.types import tensor
+
+from ..config import trace_key
+from ..tracing import programs
+from ..tracing.trace import Trace, leak_error, state, trace_function, type_of
+from ..tracing.tracer import Tracer
+from ..tree_util import tree_flatten, tree_unflatten
+from . import binding
+from .keys import KeyArray, key_base
+from .operands import SCALARS, from_numpy
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_HASHABLE = frozenset((int, bool, float, str, type(None), np.dtype, type, complex))
+
+
+class FrozenFloat(float):
+    """A static float compared by its bits: 0.0 is not -0.0, NaN is itself."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is FrozenFloat and self.hex() == other.hex()
+
+    def __hash__(self) -> int:
+        return hash(self.hex())
+
+
+def canonical(x: Any) -> Any:
+    """A static argument in a form that hashes and compares as the program depends on it."""
+    kind = type(x)
+    if kind is float:
+        return FrozenFloat(x)
+    if kind in _HASHABLE:
+        return x
+    if kind in (list, tuple):
+        return tuple([canonical(i) for i in x])
+    if isinstance(x, np.generic):
+        return canonical(x.item())
+    if isinstance(x, np.ndarray):
+        return canonical(x.tolist())
+    if isinstance(x, dict):
+        return tuple(sorted((k, canonical(v)) for k, v in x.items()))
+    if isinstance(x, binding.Array):
+        return canonical(np.asarray(x).tolist())
+    return x
+
+
+def deepest(args: Sequence[Any], target: Trace | None) -> Trace | None:
+    """The deepest trace among tracers in `args` (lists and tuples looked through) and `target`."""
+    for x in args:
+        kind = type(x)
+        if kind is Tracer:
+            if target is None or x.trace.level > target.level:
+                target = x.trace
+        elif kind is list or kind is tuple:
+            target = deepest(x, target)
+    return target
+
+
+def abstract(name: str, x: Any) -> tuple[Any, bool]:
+    """IR type and weakness of a concrete leaf given to a front door.
+
+    Raises: TypeError where it is no array.
+    """
+    if type(x) is KeyArray:
+        return type_of(x)
+    if isinstance(x, binding.ArrayImpl):
+        aval = x.aval
+        return tensor(aval.shape, from_numpy(aval.dtype)), aval.weak_type
+    kind = type(x)
+    if kind in SCALARS:
+        return tensor((), from_numpy(binding.scalar_dtype(kind))), kind is not bool
+    array = x if isinstance(x, np.ndarray) else np.asarray(x)
+    if array.dtype.kind in "OUSMm":
+        raise TypeError(f"{name}: {x!r} of type {kind} is not a valid array type")
+    weak = isinstance(x, (int, float, complex)) and not isinstance(x, (bool, np.generic))
+    return tensor(array.shape, from_numpy(binding.canonical_dtype(array.dtype))), weak
+
+
+class Front:
+    """The compiled side of one public function: traces and compiles what C++ has not seen.
+
+    Leaves are counted in the users' trees, where a key array is a leaf; the dispatch trees have its
+    words in the same place, so flat positions agree.
+    """
+
+    __slots__ = ("body", "compiled", "memo", "name", "static_indices")
+
+    def __init__(self, body: Callable[..., Any], name: str, static_indices: tuple[int, ...]) -> None:
+        self.body, self.name, self.static_indices = body, name, static_indices
+        self.memo: dict[Any, Program] = {}
+        self.compiled = binding.make_pjit(name, body, self.miss, static_indices,
+                                          global_cache_key="eager")
+
+    def miss(self, *args: Any) -> tuple:
+        """Called from C++: record, or trace, compile and run."""
+        target = deepest(args, state.current)
+        if target is not None:
+            return record(target, self.body, args), None, True
+        statics = tuple([(type(args[i]), args[i]) for i in self.static_indices])
+        dynamic = [None if i in self.static_indices else x for i, x in enumerate(args)]
+        leaves, tree = tree_flatten(dynamic)
+        kinds = tuple([abstract(self.name, x) for x in leaves])
+        key = (tree, kinds, statics, trace_key())
+        program = self.memo.get(key)
+        if program is None:
+            program = self.memo[key] = self.compile(args, tree, kinds)
+        return *program.call(leaves), False
+
+    def compile(self, args: tuple, tree: Any, kinds: tuple) -> Program:
+        """The program for leaves of these types."""
+        out_tree: Any = None
+
+        def run(tracers: list[Tracer]) -> list[Any]:
+            nonlocal out_tree
+            dynamic = tree_unflatten(tree, tracers)
+            given = [a if i in self.static_indices else d
+                     for i, (a, d) in enumerate(zip(args, dynamic, strict=True))]
+            flat, out_tree = tree_flatten(self.body(*given))
+            return flat
+
+        traced = trace_function(run, [t for t, _ in kinds], [w for _, w in kinds], name=self.name,
+                                kind=self.name, staging=True)
+        compiled = programs.compile_body(traced.function, name=self.name,
+                                         n_explicit=len(kinds))
+        return Program(compiled, traced.captures, out_tree)
+
+
+class Program:
+    """A compiled front door for one signature: executable, constants, structure of the result."""
+
+    __slots__ = ("compiled", "constants", "out_tree")
+
+    def __init__(self, compiled: Any, constants: Sequence[Any], out_tree: Any) -> None:
+        self.compiled, self.constants, self.out_tree = compiled, list(constants), out_tree
+
+    def call(self, leaves: Sequence[Any]) -> tuple[Any, Any]:
+        """The result for these leaves, and the record with which C++ runs the next call."""
+        arrays = [programs.to_array(x) for x in leaves]
+        compiled = self.compiled
+        result = tree_unflatten(self.out_tree, compiled.run([*self.constants, *arrays]))
+        return result, self.fast(result, len(arrays), arrays)
+
+    def fast(self, result: Any, n_leaves: int, arrays: list[Any]) -> Any:
+        """The record for C++, or None where Python must stay between (effects, several devices)."""
+        compiled = self.compiled
+        if not compiled.fast:
+            return None
+        home = binding.default_sharding()
+        if any(binding.sharding_of(key_base(x)) is not home for x in arrays):
+            return None
+        n = len(self.constants)
+        kept_constants = [key_base(c) for c, k in zip(self.constants, compiled.kept, strict=False)
+                          if k]
+        kept = [True] * len(kept_constants) + list(compiled.kept[n:])
+        shardings = [home] * sum(kept)
+        n_out = len(compiled.out_avals)
+        return binding.fastpath(
+            compiled.executable.loaded, binding.dispatch_registry.flatten(result)[1], shardings,
+            [home] * n_out, compiled.out_avals, [False] * n_out, kept, kept_constants)
+
+
+def record(target: Trace, body: Callable[..., Any], args: Sequence[Any]) -> Any:
+    """Run a body so that what it does is recorded in `target`."""
+    before, state.current = state.current, target
+    try:
+        return body(*args)
+    finally:
+        state.current = before
+
+
+# --- the decorator ------------------------------------------------------------------------
+
+@overload
+def eager(body: Callable[P, R], /) -> Callable[P, R]: ...
+@overload
+def eager(*, static: tuple[str, ...] = ()) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
+def eager(body: Any = None, /, *, static: tuple[str, ...] = ()) -> Any:
+    """Make a body that computes on tracers a public function.
+
+    Args:
+      body: takes arrays (and lists or tuples of them) and static values; calls `operand` on each
+        array first.
+      static: names of parameters that are no arrays: axes, shapes, dtypes, flags.
+    """
+    if body is None:
+        return functools.partial(_eager, static=static)
+    return _eager(body, static=())
+
+
+def _eager(body: Callable[..., Any], *, static: tuple[str, ...]) -> Callable[..., Any]:
+    names, defaults = call_signature(body)
+    places = {n: i for i, n in enumerate(names)}
+    static_indices = tuple([places[s] for s in static])
+    n_all, n_positional = len(names), body.__code__.co_argcount
+    call_body = positional(body, names, n_positional)
+    front: Front | None = None
+
+    def public(*args: Any, **kwargs: Any) -> Any:
+        nonlocal front
+        given = len(args)
+        if kwargs or given != n_all:
+            if given > n_positional:
+                body(*args, **kwargs)            # raises Python's own TypeError
+            full = [*args, *defaults[given:]]
+            for k, v in kwargs.items():
+                i = places.get(k, -1)
+                if i < given:
+                    body(*args, **kwargs)        # unknown or given twice: the same
+                full[i] = v
+            if MISSING in full:
+                body(*args, **kwargs)
+        else:
+            full = list(args)
+        target = state.current
+        for x in full:
+            kind = type(x)
+            if kind is Tracer:
+                if target is None or x.trace.level > target.level:
+                    target = x.trace
+            elif kind is list or kind is tuple:
+                target = deepest(x, target)
+        if target is not None:
+            if target.closed:
+                raise leak_error(next(x for x in full if type(x) is Tracer))
+            before, state.current = state.current, target
+            try:
+                return call_body(*full)
+            finally:
+                state.current = before
+        for i in static_indices:
+            x = full[i]
+            if type(x) not in _PLAIN:
+                full[i] = canonical(x)
+        if front is None:
+            front = Front(call_body, body.__name__, static_indices)
+        return front.compiled(*full)
+
+    functools.update_wrapper(public, body)
+    public.body = call_body  # type: ignore[attr-defined]
+    return public
+
+
+MISSING = inspect.Parameter.empty
+_PLAIN = frozenset((int, bool, str, type(None)))
+
+
+def call_signature(body: Callable[..., Any]) -> tuple[list[str], tuple]:
+    """Names of the parameters in order (keyword-only ones last), and a default for each."""
+    code = body.__code__  # type: ignore[attr-defined]
+    n_keyword = code.co_kwonlyargcount
+    names = list(code.co_varnames[: code.co_argcount + n_keyword])
+    given = body.__defaults__ or ()  # type: ignore[attr-defined]
+    defaults = [MISSING] * (code.co_argcount - len(given)) + list(given)
+    by_keyword = body.__kwdefaults__ or {}  # type: ignore[attr-defined]
+    defaults += [by_keyword.get(n, MISSING) for n in names[code.co_argcount:]]
+    return names, tuple(defaults)
+
+
+def positional(body: Callable[..., Any], names: list[str], n_positional: int) -> Callable[..., Any]:
+    """`body` with its keyword-only parameters given positionally too."""
+    keywords = names[n_positional:]
+    if not keywords:
+        return body
+
+    def call(*full: Any) -> Any:
+        return body(*full[:n_positional], **dict(zip(keywords, full[n_positional:], strict=True)))
+
+    return call
+
+
+def install_operator(name: str, body: Callable[[Any, Any], Any]) -> Any:
+    """The C++ dispatched function that serves as an operator of Array."""
+    return Front(body, name, ()).compiled

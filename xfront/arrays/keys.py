@@ -1,0 +1,142 @@
+"""Typed key arrays: an array of random keys, its words and its implementation.
+
+A key array is a Python object around a `uint32` array with trailing axes that hold a key's words. In
+the trees of the C++ dispatcher it is a node, so that the implementation is part of the key; in the
+users' trees it is a leaf. In the IR it is one value of a key type.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+import numpy as np
+from xfront_ir.dtypes import DType, named
+
+from .. import dtypes
+from ..dtypes import KeyDType
+from . import binding
+
+
+def key_dtype(ir: DType) -> KeyDType:
+    """The public dtype of a key type of the IR."""
+    return dtypes.key_dtype(ir.name[4:-1])
+
+
+class KeyArray(binding.Array):  # type: ignore[misc]
+    """An array of typed random keys; see `xfront.random.key`."""
+
+    __slots__ = ("_base", "_ir")
+
+    def __init__(self, ir: DType, base: Any) -> None:
+        self._ir, self._base = ir, base
+
+    @property
+    def __xfront_key_array__(self) -> Any:
+        return self._base
+
+    @property
+    def dtype(self) -> KeyDType:
+        """The key dtype."""
+        return key_dtype(self._ir)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape in keys: the base's without the words."""
+        shape = self._base.shape
+        return shape[: len(shape) - len(self._ir.physical)]
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of keys."""
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    @property
+    def weak_type(self) -> bool:
+        """Key dtypes are never weak."""
+        return False
+
+    @property
+    def aval(self) -> Any:
+        """Shape and dtype as one object."""
+        return binding.AbstractArray(self.shape, self.dtype, False)
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of unsized object")
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        words = np.array2string(np.asarray(self._base), separator=" ")
+        return f"Array({self.shape}, dtype={self._ir.name}) overlaying:\n{words}"
+
+    __str__ = __repr__
+    __hash__ = None  # type: ignore[assignment]
+
+    def __bool__(self) -> NoReturn:
+        raise TypeError("a key array has no truth value; use key_data(keys) for its words")
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> NoReturn:
+        raise TypeError(f"arrays of dtype {self._ir.name} are no NumPy arrays; "
+                        "use xfront.random.key_data(keys)")
+
+    def __iter__(self) -> Any:
+        if not self.shape:
+            raise TypeError("iteration over a 0-d key array")
+        return iter([KeyArray(self._ir, self._base[i]) for i in range(self.shape[0])])
+
+    def block_until_ready(self) -> KeyArray:
+        """Wait for the words; the array itself."""
+        self._base.block_until_ready()
+        return self
+
+    def is_deleted(self) -> bool:
+        """Whether the words were deleted or donated."""
+        return self._base.is_deleted()
+
+    def delete(self) -> None:
+        """Delete the words."""
+        self._base.delete()
+
+    def devices(self) -> set:
+        """Devices that hold the words."""
+        return self._base.devices()
+
+    @property
+    def device(self) -> Any:
+        """The device that holds the words."""
+        return self._base.device
+
+    @property
+    def sharding(self) -> Any:
+        """Placement of the words."""
+        return self._base.sharding
+
+    def copy_to_host_async(self) -> None:
+        """Start copying the words to the host."""
+        self._base.copy_to_host_async()
+
+    def __reduce__(self) -> tuple:
+        return (_rebuild, (self._ir.name, np.asarray(self._base)))
+
+
+def _rebuild(name: str, words: np.ndarray) -> KeyArray:
+    return KeyArray(named(name), binding.put(words, copy=True))
+
+
+def key_array(ir: DType, base: Any) -> KeyArray:
+    """The key array of words."""
+    return KeyArray(ir, base)
+
+
+def key_base(x: Any) -> Any:
+    """The words of a key array; anything else as it is."""
+    return x._base if type(x) is KeyArray else x
+
+
+binding.dispatch_registry.register_node(
+    KeyArray, lambda k: ((k._base,), k._ir), lambda ir, children: KeyArray(ir, *children))

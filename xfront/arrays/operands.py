@@ -1,0 +1,262 @@
+"""What every public function does first: operands in, checked, promoted and broadcast.
+
+A function's body runs with `state.current` set to the trace that records it (see `dispatch.eager`),
+so `operand` always gives tracers of that trace.
+"""
+
+# hot: benchmarks/trace.py
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from xfront_ir import dtypes, ops
+from xfront_ir.dtypes import DType, from_numpy
+from xfront_ir.opdef import OpDef
+
+from ..tracing.trace import Trace, emit, leak_error, state
+from ..tracing.tracer import Tracer
+from . import binding, promotion
+
+SCALARS = frozenset((bool, int, float, complex))
+"""Types of Python numbers."""
+
+
+# --- one operand --------------------------------------------------------------------------
+
+def is_array_like(x: Any) -> bool:
+    """Whether a public function takes `x` as an array: arrays, tracers, NumPy values, numbers."""
+    return (type(x) is Tracer or type(x) in SCALARS
+            or isinstance(x, (binding.Array, np.ndarray, np.generic, bool, int, float, complex))
+            or hasattr(x, "__jax_array__") or hasattr(x, "__xfront_key_array__"))
+
+
+def operand(name: str, x: Any, argument: str = "") -> Tracer:
+    """The tracer of an argument.
+
+    Raises: TypeError where it is a list, None, a string or another non-array.
+    """
+    target = state.current
+    assert target is not None, "a public function's body runs inside a trace"
+    if type(x) is Tracer:
+        return x if x.trace is target else target.lift(x)
+    return target.lift(array_like(name, x, argument))
+
+
+def array_like(name: str, x: Any, argument: str = "") -> Any:
+    """`x` itself where it is an array; the TypeError that says what to write otherwise."""
+    if is_array_like(x):
+        return x.__jax_array__() if hasattr(x, "__jax_array__") else x
+    which = f"argument {argument!r}" if argument else "an argument"
+    hint = f"; write {name}(jnp.array(...))" if isinstance(x, (list, tuple)) else ""
+    raise TypeError(f"{name} requires ndarray or scalar arguments, got {type(x)} for {which}{hint}")
+
+
+def ir_dtype(x: Any) -> tuple[DType, bool]:
+    """Element type and weakness of anything array-like."""
+    kind = type(x)
+    if kind is Tracer:
+        return x.value.type.dtype, x.weak
+    if kind in SCALARS:
+        return from_numpy(binding.scalar_dtype(kind)), kind is not bool
+    if hasattr(x, "__xfront_key_array__"):
+        return x.dtype.ir, False
+    aval = getattr(x, "aval", None)
+    if aval is not None:
+        return from_numpy(aval.dtype), aval.weak_type
+    return from_numpy(binding.canonical_dtype(np.asarray(x).dtype)), False
+
+
+_PROMOTED: dict[Any, tuple[DType, bool]] = {}
+
+
+def promoted_dtype(types: Sequence[tuple[DType, bool]]) -> tuple[DType, bool]:
+    """The dtype and weakness that operands of these dtypes promote to."""
+    key = (tuple(types), binding.x64_state.value, promotion.mode_state.value)
+    found = _PROMOTED.get(key)
+    if found is None:
+        if any(d.is_key for d, _ in types):
+            distinct = {d for d, _ in types}
+            if len(distinct) > 1:
+                raise TypeError(f"key arrays do not mix with other dtypes: got "
+                                f"{', '.join(d.name for d, _ in types)}")
+            found = types[0][0], False
+        else:
+            dtype, weak = promotion.promote_all([(d.numpy, w) for d, w in types])
+            found = from_numpy(dtype), weak
+        _PROMOTED[key] = found
+    return found
+
+
+# --- several operands ---------------------------------------------------------------------
+
+def convert(x: Tracer, dtype: DType, weak: bool = False) -> Tracer:
+    """`x` with elements of `dtype`."""
+    if x.value.type.dtype is not dtype:
+        x = emit(ops.convert, x, dtype=dtype)
+    elif x.weak == weak:
+        return x
+    return Tracer(x.trace, x.value, weak)
+
+
+def promote(name: str, *xs: Any) -> list[Tracer]:
+    """Tracers of one dtype, each in its own shape."""
+    xs = tuple([array_like(name, x) for x in xs])
+    dtype, weak = promoted_dtype([ir_dtype(x) for x in xs])
+    target = state.current
+    assert target is not None
+    return [target.literal(np.asarray(x, dtype.numpy), (), weak) if type(x) in SCALARS
+            else convert(target.lift(x), dtype, weak) for x in xs]
+
+
+def promote_inexact(name: str, *xs: Any) -> list[Tracer]:
+    """As `promote`; integers and bools become the default float."""
+    made = promote(name, *xs)
+    if made and not made[0].value.type.dtype.is_inexact:
+        dtype = inexact_dtype(made[0].value.type.dtype)
+        made = [convert(x, dtype, x.weak) for x in made]
+    return made
+
+
+def inexact_dtype(dtype: DType) -> DType:
+    """The float dtype that stands for `dtype`: itself where it is inexact, else the default."""
+    if dtype.is_inexact:
+        return dtype
+    return dtypes.f64 if binding.x64_state.value else dtypes.f32
+
+
+def default_int() -> DType:
+    """i32, or i64 where 64-bit types are enabled."""
+    return dtypes.i64 if binding.x64_state.value else dtypes.i32
+
+
+def default_float() -> DType:
+    """f32, or f64 where 64-bit types are enabled."""
+    return dtypes.f64 if binding.x64_state.value else dtypes.f32
+
+
+def broadcast_shapes(name: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    """The shape that NumPy broadcasts `shapes` to. Raises: TypeError where they do not fit."""
+    first = shapes[0]
+    if all(s == first for s in shapes):
+        return first
+    ndim = max(map(len, shapes))
+    result = []
+    for axis in range(-ndim, 0):
+        sizes = {s[axis] for s in shapes if -axis <= len(s)} - {1}
+        if len(sizes) > 1:
+            listed = ", ".join(map(str, shapes))
+            raise TypeError(f"{name}: shapes {listed} do not broadcast: axis {axis} has sizes "
+                            f"{', '.join(map(str, sorted(sizes)))}, which must be equal or 1")
+        result.append(sizes.pop() if sizes else 1)
+    return tuple(result)
+
+
+def broadcast_to(x: Tracer, shape: tuple[int, ...]) -> Tracer:
+    """`x` repeated along new and size-1 axes to `shape` (which it must fit)."""
+    own = x.value.type.shape
+    if own == shape:
+        return x
+    shift = len(shape) - len(own)
+    keep = [i for i, n in enumerate(own) if n != 1 or shape[i + shift] == 1]
+    if len(keep) != len(own):
+        x = emit(ops.reshape, x, shape=tuple(own[i] for i in keep))
+    return emit(ops.broadcast_in_dim, x, shape=shape, dims=tuple(i + shift for i in keep))
+
+
+def together(name: str, *xs: Any) -> list[Tracer]:
+    """Tracers of one dtype and one shape: what an elementwise op takes."""
+    xs = tuple([array_like(name, x) for x in xs])
+    dtype, weak = promoted_dtype([ir_dtype(x) for x in xs])
+    shape = broadcast_shapes(name, [() if type(x) in SCALARS else x.shape for x in xs])
+    return in_shape(xs, dtype, weak, shape)
+
+
+def in_shape(xs: Sequence[Any], dtype: DType, weak: bool, shape: tuple[int, ...]) -> list[Tracer]:
+    """Tracers of `xs` in `dtype` and `shape`; numbers become literals of that shape at once."""
+    target = state.current
+    assert target is not None
+    return [target.literal(np.asarray(x, dtype.numpy), shape, weak) if type(x) in SCALARS
+            else broadcast_to(convert(target.lift(x), dtype, weak), shape) for x in xs]
+
+
+def _deepest(x: Any, y: Any) -> Trace | None:
+    target = state.current
+    for z in (x, y):
+        if type(z) is Tracer and (target is None or z.trace.level > target.level):
+            target = z.trace
+    return target
+
+
+def binary(definition: OpDef, name: str, x: Any, y: Any, inexact: bool = False) -> Any:
+    """An elementwise op of two operands, promoted and broadcast; at least one is traced."""
+    target = _deepest(x, y)
+    if target is None:
+        raise AssertionError(f"{name}: neither operand is traced")
+    if target.closed:
+        raise leak_error(x if type(x) is Tracer and x.trace is target else y)
+    if (type(x) is Tracer and type(y) is Tracer and x.trace is y.trace is target
+            and x.value.type is y.value.type and x.weak == y.weak
+            and (not inexact or x.value.type.dtype.is_inexact)):
+        return emit(definition, x, y)
+    before, state.current = state.current, target
+    try:
+        x, y = together(name, x, y)
+        if inexact and not x.value.type.dtype.is_inexact:
+            dtype = inexact_dtype(x.value.type.dtype)
+            x, y = convert(x, dtype, x.weak), convert(y, dtype, y.weak)
+        return emit(definition, x, y)
+    finally:
+        state.current = before
+
+
+# --- axes, shapes, static values ----------------------------------------------------------
+
+def index_of(x: Any, name: str = "axis") -> int:
+    """A Python int of an int, a NumPy integer or a concrete 0-d integer array."""
+    try:
+        return operator.index(x)
+    except TypeError:
+        raise TypeError(f"{name} must be an integer, got {x!r}") from None
+
+
+def normalize_axis(name: str, axis: Any, ndim: int) -> int:
+    """One axis in [0, ndim). Raises: ValueError where it is out of range."""
+    i = index_of(axis)
+    if not -ndim <= i < ndim:
+        raise ValueError(f"{name}: axis {i} is out of bounds for array of dimension {ndim}")
+    return i + ndim if i < 0 else i
+
+
+def normalize_axes(name: str, axis: Any, ndim: int) -> tuple[int, ...]:
+    """Axes in [0, ndim), ascending; None means all.
+
+    Raises: ValueError where one is out of range or named twice, TypeError where one is traced.
+    """
+    if axis is None:
+        return tuple(range(ndim))
+    listed = axis if isinstance(axis, (tuple, list)) else (
+        tuple(axis) if isinstance(axis, np.ndarray) and axis.ndim else (axis,))
+    found = [normalize_axis(name, a, ndim) for a in listed]
+    if len(set(found)) != len(found):
+        raise ValueError(f"{name}: duplicate value in 'axis': {axis}")
+    return tuple(sorted(found))
+
+
+def shape_of(shape: Any, name: str = "shape") -> tuple[int, ...]:
+    """A tuple of ints of an int or a sequence of ints. Raises: TypeError where one is traced."""
+    if isinstance(shape, (tuple, list, np.ndarray)):
+        made = tuple([index_of(d, name) for d in shape])
+    else:
+        made = (index_of(shape, name),)
+    if any(d < 0 for d in made):
+        raise ValueError(f"{name} must not have negative sizes, got {made}")
+    return made
+
+
+def kept_shape(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
+    """`shape` with 1 along `axes` (keepdims)."""
+    return tuple(1 if i in axes else n for i, n in enumerate(shape))

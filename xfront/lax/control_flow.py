@@ -1,0 +1,486 @@
+"""Control flow: cond, switch, while_loop, fori_loop, scan, map.
+
+Bodies are traced once into Functions; what they capture becomes an operand. A carry or a branch
+result whose types differ only by weakness, or by a weak dtype that promotes, is promoted and the body
+traced once more; any other difference is an error that names the leaf.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from xfront_ir import dtypes, ops
+from xfront_ir.builder import Builder
+from xfront_ir.core import Function
+
+from ..arrays import binding
+from ..arrays.operands import index_of, promoted_dtype
+from ..config import config
+from ..errors import ConcretizationTypeError
+from ..tracing.programs import bind
+from ..tracing.trace import emit, state
+from ..tracing.tracer import Tracer
+from ..transforms.flat import Flat, as_operand, kind_of, name_of, trace_call
+from ..tree_util import (
+    keystr,
+    tree_flatten,
+    tree_flatten_with_path,
+    tree_leaves,
+    tree_unflatten,
+)
+
+Kinds = list[tuple[Any, bool]]
+
+
+# --- tracing bodies -------------------------------------------------------------------------
+
+def trace_body(fun: Callable[..., Any], tree: Any, kinds: Kinds, kind: str) -> Flat:
+    """Trace `fun(*tree_of_leaves)` as a body."""
+    outer = state.scope
+    state.scope = (*outer, kind)
+    try:
+        return trace_call(lambda ts: fun(*tree_unflatten(tree, ts)), kinds, name=name_of(fun),
+                          kind=kind, staging=True)
+    finally:
+        state.scope = outer
+
+
+def join_captures(bodies: Sequence[Flat], n_own: Sequence[int]) -> tuple[list[Any], list[Function]]:
+    """All captures once, and the bodies with parameters (own, all captures)."""
+    union: dict[Any, int] = {}
+    values: list[Any] = []
+    for body in bodies:
+        for x in body.captures:
+            key = x.value if type(x) is Tracer else id(x)
+            if key not in union:
+                union[key] = len(values)
+                values.append(x)
+    made = []
+    for body, n in zip(bodies, n_own, strict=True):
+        b = Builder(body.function.name)
+        params = body.function.params
+        b.params = list(params[:n])
+        held = dict(zip([union[x.value if type(x) is Tracer else id(x)] for x in body.captures],
+                        params[n:], strict=True))
+        b.params += [held[i] if i in held else b.param(kind_of("capture", x)[0])
+                     for i, x in enumerate(values)]
+        fn = body.function
+        made.append(Function(fn.name, b.params, fn.ops, fn.returns, weak_returns=fn.weak_returns))
+    return values, made
+
+
+def captures_in_front(body: Flat) -> Function:
+    """The body with its captures as first parameters, as scan and while take them."""
+    fn, k = body.function, len(body.captures)
+    n = len(fn.params) - k
+    return Function(fn.name, (*fn.params[n:], *fn.params[:n]), fn.ops, fn.returns,
+                    weak_returns=fn.weak_returns)
+
+
+def record(definition: Any, operands: Sequence[Any], weaks: Sequence[bool], **attrs: Any) -> list:
+    """The op on tracers; on arrays the program that consists of it."""
+    if state.current is None and not any(type(x) is Tracer for x in operands):
+        types = [kind_of(definition.name, x)[0] for x in operands]
+        b = Builder(definition.name)
+        made = b.emit(definition, *[b.param(t) for t in types], **attrs)
+        return bind(b.close(made, tuple(weaks)), operands, name=definition.name)
+    results = emit(definition, *operands, **attrs)
+    for t, w in zip(results, weaks, strict=True):
+        t.weak = w
+    return results
+
+
+def to_type(x: Any, dtype: Any) -> Any:
+    """`x` in another dtype, as an operand."""
+    if kind_of("convert", x)[0].dtype is dtype:
+        return x
+    if type(x) is Tracer or state.current is not None:
+        return emit(ops.convert, x, dtype=dtype)
+    return binding.put(np.asarray(x).astype(dtype.numpy), copy=True)
+
+
+def converted_returns(fn: Function, wanted: Sequence[Any]) -> Function:
+    """The Function with results converted to the dtypes of `wanted` types."""
+    if all(v.type.dtype is t.dtype for v, t in zip(fn.returns, wanted, strict=True)):
+        return fn
+    b = Builder(fn.name)
+    b.params, b.ops = list(fn.params), list(fn.ops)
+    outs = [v if v.type.dtype is t.dtype else b.emit(ops.convert, v, dtype=t.dtype)
+            for v, t in zip(fn.returns, wanted, strict=True)]
+    return Function(fn.name, b.params, b.ops, outs, weak_returns=fn.weak_returns)
+
+
+# --- cond -------------------------------------------------------------------------------------
+
+def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any,
+         operand: Any = None, linear: Any = None) -> Any:
+    """`true_fun(*operands)` where `pred` is true, else `false_fun(*operands)`; one of them runs.
+
+    Args:
+      pred: scalar of any dtype; a number is true where it is not zero.
+      true_fun, false_fun: functions of the operands that return trees of one structure and types.
+    Raises: TypeError where the branches differ, naming the leaf; TypeError where pred is no scalar.
+    """
+    if not (callable(true_fun) and callable(false_fun)):
+        if operands and callable(false_fun) is False and len(operands) == 2 and callable(operands[1]):
+            # cond(pred, true_operand, true_fun, false_operand, false_fun)
+            true_operand, inner_true, (false_operand, inner_false) = true_fun, false_fun, operands
+            return cond(pred, lambda: inner_true(true_operand), lambda: inner_false(false_operand))
+        if operands and callable(false_fun) and len(operands) == 2:
+            true_operand, inner_true, (false_operand, inner_false) = true_fun, false_fun, operands
+            return cond(pred, lambda: inner_true(true_operand), lambda: inner_false(false_operand))
+        raise TypeError("lax.cond: true_fun and false_fun arguments should be callable.")
+    if operand is not None:
+        operands = (operand,)
+    index = _predicate(pred)
+    if config.jax_disable_jit and type(index) is not Tracer:
+        return (true_fun if bool(index) else false_fun)(*operands)
+    return _branches("cond", index, [false_fun, true_fun], operands)
+
+
+def _predicate(pred: Any) -> Any:
+    if pred is None or isinstance(pred, (list, tuple, dict, str)):
+        raise TypeError(f"Pred must be a scalar, got {pred!r} of type {type(pred)}.")
+    t, _ = kind_of("cond", pred)
+    if t.shape != ():
+        raise TypeError(f"Pred must be a scalar, got an array of type {t}; use jnp.where to choose "
+                        "by element, or vmap.")
+    if t.dtype.is_key or t.dtype.is_complex:
+        raise TypeError(f"Pred type must be either boolean or number, got {t}.")
+    if t.dtype is dtypes.bool_:
+        return pred if type(pred) is Tracer else pred
+    if type(pred) is Tracer:
+        zero = pred.trace.literal(np.zeros((), t.dtype.numpy), ())
+        return emit(ops.ne, pred, zero)
+    return bool(np.asarray(pred) != 0)
+
+
+def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any,
+           operand: Any = None) -> Any:
+    """`branches[index](*operands)`, with `index` clamped to the branches; one of them runs.
+
+    Args:
+      index: integer scalar.
+      branches: functions of the operands that return trees of one structure and types.
+    Raises: TypeError where they differ or index is no integer scalar; ValueError without branches.
+    """
+    if not branches or not all(callable(b) for b in branches):
+        raise (ValueError("Empty branch sequence") if not branches else
+               TypeError("lax.switch: branches argument should be a sequence of callables."))
+    if operand is not None:
+        operands = (operand,)
+    t, _ = kind_of("switch", index)
+    if t.shape != () or not t.dtype.is_integer:
+        raise TypeError(f"Index type must be an integer scalar, got {t}.")
+    if len(branches) == 1:
+        return branches[0](*operands)
+    if config.jax_disable_jit and type(index) is not Tracer:
+        return branches[min(max(int(index), 0), len(branches) - 1)](*operands)
+    if t.dtype is not dtypes.i32:
+        index = _clamped(index, t, len(branches))
+    return _branches("switch", index, branches, operands)
+
+
+def _clamped(index: Any, t: Any, n: int) -> Any:
+    """An index of another integer dtype as i32, clamped first so that none wraps."""
+    if type(index) is not Tracer:
+        return np.int32(min(max(int(index), 0), n - 1))
+    literal = index.trace.literal
+    top = min(n - 1, int(np.iinfo(t.dtype.numpy).max))
+    held = emit(ops.clamp, literal(np.zeros((), t.dtype.numpy), ()), index,
+                literal(np.asarray(top, t.dtype.numpy), ()))
+    return emit(ops.convert, held, dtype=dtypes.i32)
+
+
+def _branches(what: str, index: Any, funs: Sequence[Callable[..., Any]], operands: tuple) -> Any:
+    leaves, tree = tree_flatten(list(operands))
+    kinds = [kind_of(what, x) for x in leaves]
+    bodies = [trace_body(f, tree, kinds, what) for f in funs]
+    first = bodies[0]
+    for k, body in enumerate(bodies[1:], 1):
+        if body.out_tree != first.out_tree:
+            names = ("true_fun", "false_fun") if what == "cond" else (f"branches[{k}]",
+                                                                      "branches[0]")
+            raise TypeError(f"{names[0]} and {names[1]} output must have same type structure, got "
+                            f"{body.out_tree} and {first.out_tree}.")
+    types, weaks = [], []
+    for i in range(len(first.function.returns)):
+        found = [(b.function.returns[i].type, b.function.weak_returns[i]) for b in bodies]
+        t, w = _agreed(what, bodies, i, found)
+        types.append(t)
+        weaks.append(w)
+    captures, functions = join_captures(bodies, [len(kinds)] * len(bodies))
+    functions = [converted_returns(f, types) for f in functions]
+    results = record(ops.cond, [index, *[as_operand(x) for x in leaves], *captures], weaks,
+                     branches=tuple(functions))
+    return tree_unflatten(first.out_tree, results)
+
+
+def _agreed(what: str, bodies: Sequence[Flat], i: int, found: Kinds) -> tuple[Any, bool]:
+    """The type on which result i of all branches agrees. Raises: TypeError."""
+    first = found[0][0]
+    strong = {t.dtype for t, w in found if not w}
+    if all(t.shape == first.shape for t, _ in found) and len(strong) <= 1:
+        dtype, weak = promoted_dtype([(t.dtype, w) for t, w in found])
+        if not strong or dtype in strong:
+            return first.with_dtype(dtype), weak
+    shape = tree_unflatten(bodies[0].out_tree, list(range(len(bodies[0].function.returns))))
+    path = tree_flatten_with_path(shape)[0][i][0]
+    listed = ", ".join(str(t) for t, _ in (reversed(found) if what == "cond" else found))
+    names = "true_fun and false_fun" if what == "cond" else "branches"
+    raise TypeError(f"{names} output must have identical types, but at result{keystr(path)} they "
+                    f"return {listed}; convert them to one shape and dtype.")
+
+
+# --- while ------------------------------------------------------------------------------------
+
+def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any) -> Any:
+    """`body_fun` applied to `init_val` again and again while `cond_fun` is true.
+
+    Args:
+      cond_fun: from the carry to a bool scalar.
+      body_fun: from the carry to a carry of the same structure, shapes and dtypes.
+      init_val: the first carry, a tree of arrays.
+    Raises: TypeError where the carry changes type, naming the leaf.
+    """
+    if not callable(cond_fun) or not callable(body_fun):
+        raise TypeError("lax.while_loop: cond_fun and body_fun arguments should be callable.")
+    leaves, tree = tree_flatten([init_val])
+    if config.jax_disable_jit and not any(type(x) is Tracer for x in leaves):
+        value = init_val
+        while bool(cond_fun(value)):
+            value = body_fun(value)
+        return value
+    leaves, kinds, body = _carry_body("while_loop", "body_fun", body_fun, tree, leaves,
+                                      lambda out_tree: out_tree, tree.children()[0])
+    test = trace_body(cond_fun, tree, kinds, "while_cond")
+    returned = test.function.return_types
+    if len(returned) != 1 or returned[0].shape != () or returned[0].dtype is not dtypes.bool_ or (
+            test.out_tree.num_nodes != 1):
+        raise TypeError(f"cond_fun must return a boolean scalar, but got "
+                        f"{', '.join([str(t) for t in returned]) or 'nothing'}; write e.g. `x < 3`.")
+    operands = [*test.captures, *body.captures, *[as_operand(x) for x in leaves]]
+    results = record(getattr(ops, "while"), operands, [w for _, w in kinds],
+                     cond=captures_in_front(test),
+                     body=_typed_carry(captures_in_front(body), kinds),
+                     n_cond_consts=len(test.captures), n_body_consts=len(body.captures))
+    return tree_unflatten(tree.children()[0], results)
+
+
+def _typed_carry(fn: Function, kinds: Kinds) -> Function:
+    return converted_returns(fn, [*[t for t, _ in kinds],
+                                  *[v.type for v in fn.returns[len(kinds):]]])
+
+
+def _carry_body(what: str, role: str, fun: Callable[..., Any], tree: Any, leaves: list,
+                carry_of: Callable[[Any], Any], carry_tree: Any, extra: Kinds | None = None
+                ) -> tuple[list, Kinds, Flat]:
+    """Trace a loop body until its carry keeps its types: weak leaves are promoted once.
+
+    Raises: TypeError where the structure or a type changes.
+    """
+    n = carry_tree.num_leaves
+    extra = extra or []
+    for _ in range(3):
+        kinds = [kind_of(what, x) for x in leaves]
+        body = trace_body(fun, tree, [*kinds, *extra], what)
+        out = carry_of(body.out_tree)
+        if out != carry_tree:
+            raise TypeError(f"{what} {role} output and input must have the same type structure: "
+                            f"the carry is {carry_tree}, {role} returned {out}")
+        returned = list(zip(body.function.return_types[:n], body.function.weak_returns[:n],
+                            strict=True))
+        changed = False
+        for i, ((t, w), (rt, rw)) in enumerate(zip(kinds, returned, strict=True)):
+            if t is rt and (w == rw or not w):
+                continue
+            dtype, _ = promoted_dtype([(t.dtype, w), (rt.dtype, rw)])
+            if t.shape != rt.shape or (dtype is not t.dtype and not w):
+                _refuse_carry(what, role, carry_tree, i, t, rt)
+            if dtype is t.dtype and t is not rt and not rw:
+                _refuse_carry(what, role, carry_tree, i, t, rt)
+            if w:
+                leaves = [*leaves]
+                leaves[i] = _strong(to_type(leaves[i], dtype), dtype)
+                changed = True
+        if not changed:
+            return leaves, kinds, body
+    raise TypeError(f"{what}: the types of the carry do not settle")
+
+
+def _strong(x: Any, dtype: Any) -> Any:
+    """`x` without weakness."""
+    if type(x) is Tracer:
+        return Tracer(x.trace, x.value, False)
+    if isinstance(x, binding.ArrayImpl):
+        return binding.rewrap(x, weak=False)
+    return np.asarray(x, dtype.numpy)
+
+
+def _refuse_carry(what: str, role: str, carry_tree: Any, i: int, t: Any, rt: Any) -> None:
+    path = tree_flatten_with_path(tree_unflatten(carry_tree, range(carry_tree.num_leaves)))[0][i][0]
+    raise TypeError(f"{what} {role} output and input must have identical types: carry"
+                    f"{keystr(path)} has type {t}, but {role} returned {rt} for it. Convert the "
+                    "initial value or the returned one, for instance with .astype(...).")
+
+
+def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_val: Any, *,
+              unroll: int | bool | None = None) -> Any:
+    """`init_val` through `body_fun(i, value)` for i from `lower` to `upper` (exclusive).
+
+    With bounds known while tracing it is a scan, so it can be differentiated in reverse; otherwise
+    a while loop.
+    """
+    if not callable(body_fun):
+        raise TypeError("lax.fori_loop: body_fun argument should be callable.")
+    dtype, _ = promoted_dtype([_bound("lower", lower), _bound("upper", upper)])
+    try:
+        start, stop = index_of(lower), index_of(upper)
+        known = type(lower) is not Tracer and type(upper) is not Tracer
+    except (TypeError, ConcretizationTypeError):
+        known = False
+    if known:
+        length = max(stop - start, 0)
+        first = np.asarray(start, dtype.numpy)
+
+        def step(carry: Any, _: Any) -> Any:
+            i, value = carry
+            return (i + np.ones((), dtype.numpy), body_fun(i, value)), None
+
+        n_unroll = length if unroll is True else 1 if not unroll else int(unroll)
+        (_, value), _ = scan(step, (first, init_val), None, length, unroll=max(n_unroll, 1))
+        return value
+    if unroll not in (None, False, 1):
+        raise ValueError("Can only use `unroll` in `fori_loop` if the loop bounds are statically "
+                         "known.")
+
+    def body(carry: Any) -> Any:
+        i, end, value = carry
+        return i + np.ones((), dtype.numpy), end, body_fun(i, value)
+
+    bounds = [_strong(to_type(x, dtype), dtype) for x in (lower, upper)]
+    return while_loop(lambda c: c[0] < c[1], body, (*bounds, init_val))[2]
+
+
+def _bound(name: str, x: Any) -> tuple[Any, bool]:
+    t, w = kind_of("fori_loop", x)
+    if t.shape != () or not t.dtype.is_integer:
+        raise TypeError(f"fori_loop: {name} must be an integer scalar, got {t}")
+    return t.dtype, w
+
+
+# --- scan ---------------------------------------------------------------------------------------
+
+def scan(f: Callable[[Any, Any], Any], init: Any, xs: Any = None, length: int | None = None,
+         reverse: bool = False, unroll: int | bool = 1, _split_transpose: bool = False) -> Any:
+    """A loop that carries a value over the leading axis of `xs` and stacks what it gives.
+
+    Args:
+      f: `(carry, x) -> (carry, y)`; the carry keeps its structure, shapes and dtypes.
+      init: the first carry.
+      xs: tree of arrays with one leading size, or None.
+      length: that size, where xs is None or empty.
+      reverse: whether to go from the last x to the first (ys keep the order of xs).
+      unroll: how many steps one round of the compiled loop does; True means all.
+    Returns: (last carry, stacked ys).
+    Raises: TypeError where the carry changes type, naming the leaf; ValueError where sizes differ.
+    """
+    if not callable(f):
+        raise TypeError("lax.scan: f argument should be a callable.")
+    xs_leaves, xs_tree = tree_flatten(xs)
+    n = _scan_length(xs, xs_leaves, length)
+    init_leaves, init_tree = tree_flatten(init)
+    slices = []
+    for x in xs_leaves:
+        t, w = kind_of("scan", x)
+        slices.append((t.with_shape(t.shape[1:]), w))
+    if config.jax_disable_jit and not any(type(x) is Tracer for x in [*init_leaves, *xs_leaves]):
+        return _scan_in_python(f, init, xs, n, reverse)
+    _, tree = tree_flatten([init, xs])
+
+    def carry_of(out_tree: Any) -> Any:
+        children = out_tree.children()
+        if len(children) != 2 or out_tree.node_data()[0] not in (tuple, list):
+            raise TypeError(f"scan body output must be a pair, got {out_tree}.")
+        return children[0]
+
+    init_leaves, kinds, body = _carry_body("scan", "body function carry", f, tree, init_leaves,
+                                           carry_of, init_tree, slices)
+    n_carry, n_out = len(kinds), len(body.function.returns)
+    steps = max(n, 1) if unroll is True else 1 if unroll is False else int(unroll)
+    if steps < 1:
+        raise ValueError(f"scan: unroll must be at least 1, got {unroll}")
+    weaks = [*[w for _, w in kinds], *body.function.weak_returns[n_carry:n_out]]
+    operands = [*body.captures, *[as_operand(x) for x in init_leaves], *[as_operand(x) for x in xs_leaves]]
+    results = record(ops.scan, operands, weaks, body=_typed_carry(captures_in_front(body), kinds),
+                     n_consts=len(body.captures), n_carry=n_carry, length=n, reverse=bool(reverse),
+                     unroll=steps)
+    _, ys_tree = body.out_tree.children()
+    return (tree_unflatten(init_tree, results[:n_carry]),
+            tree_unflatten(ys_tree, results[n_carry:]))
+
+
+def _scan_length(xs: Any, leaves: list, length: Any) -> int:
+    """The number of steps. Raises: ValueError where sizes differ or none is given."""
+    sizes = []
+    for (path, x) in tree_flatten_with_path(xs)[0]:
+        t, _ = kind_of("scan", x)
+        if not t.shape:
+            raise ValueError(f"scan got value with no leading axis to scan over: xs{keystr(path)} "
+                             f"has type {t}")
+        sizes.append(t.shape[0])
+    if length is not None:
+        try:
+            n = index_of(length, "length")
+        except TypeError:
+            raise ConcretizationTypeError(length, "The `length` argument to `scan` must be a "
+                                          "concrete int.") from None
+        if any(s != n for s in sizes):
+            raise ValueError(f"scan got `length` argument of {n} which disagrees with leading axis "
+                             f"sizes {sizes}.")
+        return n
+    if not leaves:
+        raise ValueError("scan got no values to scan over and `length` not provided.")
+    if len(set(sizes)) > 1:
+        raise ValueError(f"scan got values with different leading axis sizes: "
+                         f"{', '.join([str(s) for s in sizes])}.")
+    return sizes[0]
+
+
+def _scan_in_python(f: Callable[..., Any], init: Any, xs: Any, n: int, reverse: bool) -> Any:
+    from ..numpy import stack  # only where jit is disabled
+    from ..tree_util import tree_map
+
+    carry, ys = init, []
+    for i in reversed(range(n)) if reverse else range(n):
+        carry, y = f(carry, tree_map(lambda x: x[i], xs))  # noqa: B023  f runs before i moves on
+        ys.append(y)
+    if reverse:
+        ys.reverse()
+    return carry, (tree_map(lambda *y: stack(y), *ys) if ys else None)
+
+
+def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> Any:  # noqa: A001
+    """`f` of each element along the leading axis of `xs`, one after the other, results stacked.
+
+    With `batch_size` elements go through `vmap(f)` that many at a time.
+    """
+    if batch_size is None:
+        return scan(lambda _, x: ((), f(x)), (), xs)[1]
+    from ..numpy import concatenate, reshape  # only for batches
+    from ..transforms.vmap import vmap
+    from ..tree_util import tree_map
+
+    n = kind_of("map", tree_leaves(xs)[0])[0].shape[0]
+    whole = n // batch_size * batch_size
+    batched = vmap(f)
+    parts = []
+    if whole:
+        blocks = tree_map(lambda x: reshape(x[:whole], (-1, batch_size, *x.shape[1:])), xs)
+        done = scan(lambda _, x: ((), batched(x)), (), blocks)[1]
+        parts.append(tree_map(lambda y: reshape(y, (whole, *y.shape[2:])), done))
+    if whole < n or not parts:
+        parts.append(batched(tree_map(lambda x: x[whole:], xs)))
+    return parts[0] if len(parts) == 1 else tree_map(lambda *y: concatenate(y), *parts)

@@ -1,0 +1,356 @@
+"""Stages of a jitted function: traced, lowered, compiled, each to be inspected.
+
+    traced = jit(f).trace(x)       the IR: `.ir`, `.jaxpr`, `.as_text()`
+    lowered = traced.lower()       StableHLO: `.as_text()`, `.compiler_ir()`
+    compiled = lowered.compile()   machine code: callable, `.as_text()`, `.cost_analysis()`
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import lowering
+from xfront_ir.core import Function
+from xfront_ir.passes.pipeline import simplify
+
+from .arrays import binding
+from .arrays.dispatch import Program
+from .arrays.keys import key_dtype
+from .tracing.programs import captures_first, compile_body, prune
+from .transforms.flat import Flat, as_operand, kind_of, name_of, trace_call
+from .tree_util import tree_flatten, tree_unflatten
+
+
+class ShapeDtypeStruct:
+    """A shape and a dtype without elements: an argument of `eval_shape`, `lower` and `trace`."""
+
+    __slots__ = ("dtype", "shape", "sharding", "weak_type")
+
+    def __init__(self, shape: Sequence[int], dtype: Any, *, sharding: Any = None,
+                 weak_type: bool = False, vma: Any = None, is_ref: bool = False) -> None:
+        if dtype is None:
+            raise ValueError("ShapeDtypeStruct: dtype must be specified.")
+        self.shape = tuple(shape)
+        self.dtype = dtype if hasattr(dtype, "ir") else binding.canonical_dtype(_np_dtype(dtype))
+        self.sharding, self.weak_type = sharding, weak_type
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return binding.AbstractArray(self.shape, self.dtype).size
+
+    @property
+    def aval(self) -> Any:
+        """The same as the type of an array."""
+        return binding.AbstractArray(self.shape, self.dtype, self.weak_type)
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of unsized object")
+        return self.shape[0]
+
+    def update(self, **changes: Any) -> ShapeDtypeStruct:
+        """A copy with some fields changed."""
+        fields = {"shape": self.shape, "dtype": self.dtype, "sharding": self.sharding,
+                  "weak_type": self.weak_type, **changes}
+        return ShapeDtypeStruct(**fields)
+
+    def __repr__(self) -> str:
+        weak = ", weak_type=True" if self.weak_type else ""
+        placed = f", sharding={self.sharding}" if self.sharding is not None else ""
+        name = getattr(self.dtype, "name", self.dtype)
+        return f"ShapeDtypeStruct(shape={self.shape}, dtype={name}{placed}{weak})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ShapeDtypeStruct) and (
+            self.shape, self.dtype, self.sharding, self.weak_type) == (
+            other.shape, other.dtype, other.sharding, other.weak_type)
+
+    def __hash__(self) -> int:
+        return hash((self.shape, self.dtype, self.sharding, self.weak_type))
+
+
+def _np_dtype(dtype: Any) -> Any:
+    import numpy as np
+
+    return np.dtype(dtype)
+
+
+def shape_struct(ir_type: Any, weak: bool) -> ShapeDtypeStruct:
+    """The struct of an IR type."""
+    dtype = key_dtype(ir_type.dtype) if ir_type.dtype.is_key else ir_type.dtype.numpy
+    return ShapeDtypeStruct(ir_type.shape, dtype, weak_type=weak)
+
+
+class ClosedProgram:
+    """What `make_jaxpr` gives: the IR of a traced function; prints as its text.
+
+    `ir` is the Function; its last parameters are `consts`, the arrays that were captured.
+    """
+
+    __slots__ = ("consts", "ir", "out_tree")
+
+    def __init__(self, ir: Function, consts: list[Any], out_tree: Any) -> None:
+        self.ir, self.consts, self.out_tree = ir, consts, out_tree
+
+    @property
+    def jaxpr(self) -> Function:
+        """The Function."""
+        return self.ir
+
+    @property
+    def in_avals(self) -> list[Any]:
+        """Types of the parameters, as arrays have them."""
+        n = len(self.ir.params) - len(self.consts)
+        weak = self.ir.weak_params or (False,) * len(self.ir.params)
+        return [shape_struct(v.type, w).aval
+                for v, w in zip(self.ir.params[:n], weak, strict=False)]
+
+    @property
+    def out_avals(self) -> list[Any]:
+        """Types of the results, as arrays have them."""
+        weak = self.ir.weak_returns or (False,) * len(self.ir.returns)
+        return [shape_struct(v.type, w).aval for v, w in zip(self.ir.returns, weak, strict=True)]
+
+    @property
+    def eqns(self) -> tuple:
+        """The ops."""
+        return self.ir.ops
+
+    def __repr__(self) -> str:
+        return str(self.ir)
+
+    __str__ = __repr__
+
+
+def make_jaxpr(fun: Callable[..., Any], static_argnums: int | Sequence[int] = (),
+               axis_env: Any = None, return_shape: bool = False) -> Callable[..., Any]:
+    """A function that traces `fun` on its arguments and gives the program as IR.
+
+    Returns: a function giving a `ClosedProgram` (with `return_shape`, and the result's shapes). It
+      prints as IR text; `.ir` is the Function.
+
+    >>> print(xfront.make_jaxpr(jnp.sin)(1.0))
+    """
+    statics = {static_argnums} if isinstance(static_argnums, int) else {*static_argnums}
+
+    @functools.wraps(fun)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        flat, _ = trace_for(fun, args, kwargs, statics, "make_jaxpr")
+        closed = ClosedProgram(flat.function, flat.captures, flat.out_tree)
+        return (closed, shapes_of(flat)) if return_shape else closed
+
+    return wrapped
+
+
+make_ir = make_jaxpr
+
+
+def trace_for(fun: Callable[..., Any], args: tuple, kwargs: dict, statics: set[int], kind: str
+              ) -> tuple[Flat, list]:
+    """Trace a call for inspection; array-likes and ShapeDtypeStructs stand for arrays."""
+    places = [i for i in range(len(args)) if i not in statics]
+    leaves, tree = tree_flatten(([args[i] for i in places], kwargs))
+    kinds = [struct_kind(kind, x) for x in leaves]
+
+    def call(tracers: list) -> Any:
+        given, named = tree_unflatten(tree, tracers)
+        full = list(args)
+        for i, x in zip(places, given, strict=True):
+            full[i] = x
+        return fun(*full, **named)
+
+    return trace_call(call, kinds, name=name_of(fun), kind=kind, staging=True), leaves
+
+
+def struct_kind(name: str, x: Any) -> tuple[Any, bool]:
+    """IR type and weakness of an array or of anything with shape and dtype."""
+    from xfront_ir import dtypes
+    from xfront_ir.types import tensor
+
+    if not isinstance(x, binding.Array) and hasattr(x, "shape") and hasattr(x, "dtype") \
+            and not hasattr(x, "__array__"):
+        ir = x.dtype.ir if hasattr(x.dtype, "ir") else dtypes.from_numpy(
+            binding.canonical_dtype(_np_dtype(x.dtype)))
+        return tensor(tuple(x.shape), ir), getattr(x, "weak_type", False)
+    return kind_of(name, x)
+
+
+def shapes_of(flat: Flat) -> Any:
+    """The tree of result shapes of a traced call."""
+    structs = [shape_struct(v.type, w) for v, w in
+               zip(flat.function.returns, flat.function.weak_returns, strict=True)]
+    return tree_unflatten(flat.out_tree, structs)
+
+
+def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Shapes and dtypes of what `fun` returns, without computing it.
+
+    Args:
+      args, kwargs: arrays, or `ShapeDtypeStruct`s in their place.
+    Returns: the result's tree with `ShapeDtypeStruct` leaves.
+    """
+    flat, _ = trace_for(fun, args, kwargs, set(), "eval_shape")
+    return shapes_of(flat)
+
+
+# --- the stages of jit ------------------------------------------------------------------------
+
+class Traced:
+    """A jitted function traced for a signature."""
+
+    def __init__(self, jitted: Any, flat: Flat, leaves: list, donated: list[bool], tree: Any
+                 ) -> None:
+        self._jitted, self._flat, self._leaves, self._donated = jitted, flat, leaves, donated
+        self.in_tree, self.out_tree = tree, flat.out_tree
+        self.fun_name = jitted.name
+
+    @property
+    def ir(self) -> Function:
+        """The Function."""
+        return self._flat.function
+
+    @property
+    def jaxpr(self) -> ClosedProgram:
+        """The program, printing as IR text."""
+        return ClosedProgram(self._flat.function, self._flat.captures, self._flat.out_tree)
+
+    @property
+    def out_info(self) -> Any:
+        """The result's tree with `ShapeDtypeStruct` leaves."""
+        return shapes_of(self._flat)
+
+    def as_text(self) -> str:
+        """IR text."""
+        return str(self.ir)
+
+    def lower(self, *, lowering_platforms: Sequence[str] | None = None) -> Lowered:
+        """To StableHLO."""
+        return Lowered(self)
+
+
+class Lowered:
+    """A jitted function lowered to StableHLO for a signature."""
+
+    def __init__(self, traced: Traced) -> None:
+        self._traced = traced
+        flat = traced._flat
+        n = len(flat.function.params) - len(flat.captures)
+        function = captures_first(simplify(flat.function), n)
+        self._whole = function
+        options = traced._jitted.options
+        kept = [True] * len(function.params)
+        if not options.keep_unused:
+            function, kept = prune(function)
+        shift = len(flat.captures)
+        donated = [sum(kept[:i + shift]) for i, d in enumerate(traced._donated)
+                   if d and kept[i + shift]]
+        self._lowered = lowering.lower(function, name=traced.fun_name, donated=donated)
+        self.in_tree, self.out_tree = traced.in_tree, traced.out_tree
+        self.out_info = traced.out_info
+
+    def as_text(self, dialect: str | None = None, *, debug_info: bool = False) -> str:
+        """StableHLO text; with `dialect="hlo"` HLO, with `"ir"` our IR.
+
+        Raises: ValueError for another dialect.
+        """
+        if dialect in (None, "stablehlo"):
+            return self._lowered.as_text(debug_info=debug_info)
+        if dialect == "hlo":
+            return self._lowered.as_hlo_text()
+        if dialect == "ir":
+            return str(self._whole)
+        raise ValueError(f"as_text: unknown dialect {dialect!r}; one of stablehlo, hlo, ir")
+
+    def compiler_ir(self, dialect: str | None = None) -> Any:
+        """The MLIR module."""
+        return self._lowered.module
+
+    def cost_analysis(self) -> Any:
+        """Costs of the program before optimisation: flops, bytes accessed."""
+        return self.compile().cost_analysis()
+
+    def compile(self, compiler_options: dict[str, Any] | None = None, **_: Any) -> CompiledFunction:
+        """To machine code."""
+        return CompiledFunction(self._traced, compiler_options or {})
+
+
+class CompiledFunction:
+    """A jitted function compiled for one signature; call it with arguments of that signature."""
+
+    def __init__(self, traced: Traced, compiler_options: dict[str, Any]) -> None:
+        flat, options = traced._flat, traced._jitted.options
+        n = len(flat.function.params) - len(flat.captures)
+        shift = len(flat.captures)
+        donated = tuple([i + shift for i, d in enumerate(traced._donated) if d])
+        chosen = {**dict(options.compiler_options), **compiler_options}
+        compiled = compile_body(flat.function, name=traced.fun_name, effort="jit", donated=donated,
+                                options=tuple(sorted(chosen.items())),
+                                keep_unused=options.keep_unused, n_explicit=n)
+        self._program = Program(compiled, flat.captures, flat.out_tree)
+        self._traced = traced
+        self._kinds = [(v.type, w) for v, w in zip(flat.function.params[:n],
+                                                   flat.function.weak_params, strict=False)]
+        self.in_tree, self.out_tree = traced.in_tree, traced.out_tree
+        self.out_info = traced.out_info
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        statics, leaves, tree = self._traced._jitted.divide(args, kwargs)
+        del statics
+        if tree != self.in_tree:
+            raise TypeError(f"{self._traced.fun_name} was compiled for arguments {self.in_tree}, "
+                            f"got {tree}")
+        for i, (x, (t, _)) in enumerate(zip(leaves, self._kinds, strict=True)):
+            given, _ = kind_of(self._traced.fun_name, x)
+            if given is not t:
+                raise TypeError(f"Argument types differ from the types for which this computation "
+                                f"was compiled: leaf {i} was {t}, got {given}")
+        return self._program.call([as_operand(x) for x in leaves])[0]
+
+    def as_text(self) -> str:
+        """HLO after optimisation."""
+        return self._program.compiled.executable.hlo_text()
+
+    def cost_analysis(self) -> Any:
+        """Costs as XLA counts them: flops, bytes accessed."""
+        return self._program.compiled.executable.cost_analysis()
+
+    def memory_analysis(self) -> Any:
+        """Sizes of arguments, results and temporary memory, in bytes."""
+        return self._program.compiled.executable.memory_analysis()
+
+    def runtime_executable(self) -> Any:
+        """The loaded executable."""
+        return self._program.compiled.executable.loaded
+
+
+def attach(compiled: Any, jitted: Any) -> None:
+    """Give a jitted function its stages: `.trace`, `.lower`, `.eval_shape`, `.clear_cache`."""
+    def trace(*args: Any, **kwargs: Any) -> Traced:
+        flat, leaves, donated = jitted.trace_structs(args, kwargs)
+        _, _, tree = jitted.divide(args, kwargs)
+        return Traced(jitted, flat, leaves, donated, tree)
+
+    def lower(*args: Any, **kwargs: Any) -> Lowered:
+        return trace(*args, **kwargs).lower()
+
+    def shape(*args: Any, **kwargs: Any) -> Any:
+        return trace(*args, **kwargs).out_info
+
+    def clear() -> None:
+        jitted.traces.clear()
+        compiled._clear_cache()
+
+    compiled.trace, compiled.lower, compiled.eval_shape = trace, lower, shape
+    compiled.clear_cache = clear
+
+
+__all__ = ["ClosedProgram", "CompiledFunction", "Lowered", "ShapeDtypeStruct", "Traced", "attach",
+           "eval_shape", "make_ir", "make_jaxpr"]

@@ -1,0 +1,1 @@
+"""Tracing: from Python that runs once to a Function of the IR."""

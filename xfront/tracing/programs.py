@@ -1,0 +1,391 @@
+"""Programs that run: from a Function (or a transformation of one) and arrays to arrays.
+
+The table is keyed on content: the *skeleton* of the traced Function (structure, types, attributes)
+and what is asked of it. The first time its literals are constants. Seen again with other values,
+those that changed become parameters; at the second such change all inexact ones do. So a learning
+rate that changes at each step costs two compilations, however the function came to be.
+
+Abstraction comes before any pass: no rule may look at a value that is a parameter, so a compiled
+program is right for every value.
+"""
+
+# hot: benchmarks/transforms.py
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import lowering
+from xfront_ir import ops
+from xfront_ir.analysis import has_effects
+from xfront_ir.builder import Builder
+from xfront_ir.core import Function, Op, Value
+from xfront_ir.fingerprint import fingerprint, skeleton
+from xfront_ir.literal import Literal
+from xfront_ir.opdef import OpDef, Pending
+from xfront_ir.passes.literals import abstract
+from xfront_ir.passes.pipeline import simplify
+from xfront_ir.types import TensorType
+
+from ..arrays import binding
+from ..arrays.keys import key_array, key_base
+from .trace import State, Tracer, emit, state, type_of
+
+Body = Function | Pending
+
+UNIT_OPS = 1000
+"""Un-jitted programs with more ops than this (calls expanded) run by units: one executable an op."""
+
+UNIT_CALL_OPS = 64
+"""A called body larger than this that occurs more than once also makes a program run by units."""
+
+
+# --- one compiled program -----------------------------------------------------------------
+
+class Compiled:
+    """An executable with what is needed to feed it and to wrap its results.
+
+    `kept[i]` says whether the executable takes argument i; `out_types` are IR types and weakness.
+    """
+
+    __slots__ = ("executable", "fast", "handlers", "kept", "out_avals", "out_types", "taken")
+
+    def __init__(self, function: Function, executable: Any, kept: Sequence[bool],
+                 out_types: Sequence[tuple[TensorType, bool]]) -> None:
+        self.executable, self.kept = executable, tuple(kept)
+        self.taken = [i for i, k in enumerate(kept) if k]
+        self.out_types = tuple(out_types)
+        self.fast = not has_effects(function)
+        sharding = binding.default_sharding()
+        self.out_avals = [binding.AbstractArray((*t.shape, *t.dtype.physical), t.dtype.numpy, w)
+                          for t, w in out_types]
+        self.handlers = [binding.result_handler(a, sharding, False) for a in self.out_avals]
+
+    def run(self, args: Sequence[Any]) -> list[Any]:
+        """Run on arrays; key arrays in and out."""
+        buffers = [args[i] for i in self.taken]
+        for i, x in enumerate(buffers):
+            if type(x) is not binding.ArrayImpl:
+                buffers[i] = key_base(x)
+        results = self.executable.execute(buffers, self.handlers)
+        for i, (t, _) in enumerate(self.out_types):
+            if t.dtype.is_key:
+                results[i] = key_array(t.dtype, results[i])
+        return results
+
+
+def prune(function: Function) -> tuple[Function, list[bool]]:
+    """The Function without the parameters that nothing reads, and which ones were kept."""
+    read = set(function.returns)
+    for op in function.ops:
+        read.update(op.operands)
+    kept = [v in read for v in function.params]
+    if all(kept):
+        return function, kept
+    return function.replace(params=[v for v, k in zip(function.params, kept, strict=True) if k],
+                            param_names=(), weak_params=()), kept
+
+
+def captures_first(function: Function, n_explicit: int) -> Function:
+    """The Function with its parameters after the first `n_explicit` moved to the front."""
+    if n_explicit == len(function.params):
+        return function
+
+    def moved(items: tuple) -> tuple:
+        return items and (*items[n_explicit:], *items[:n_explicit])
+
+    return function.replace(params=moved(function.params), param_names=moved(function.param_names),
+                            weak_params=moved(function.weak_params))
+
+
+def forced(body: Body) -> Function:
+    """The Function of a body, its pending transformation carried out."""
+    return body.force() if type(body) is Pending else body  # type: ignore[return-value]
+
+
+def compile_body(body: Body, *, name: str, effort: str = "eager", donated: Sequence[int] = (),
+                 options: Any = (), keep_unused: bool = False,
+                 n_explicit: int | None = None) -> Compiled:
+    """Simplify, lower and compile (or load) a body.
+
+    `n_explicit` parameters are arguments; the later ones (what was captured) go to the front.
+    """
+    function = simplify(forced(body))
+    if n_explicit is not None:
+        function = captures_first(function, n_explicit)
+    weaks = function.weak_returns or (False,) * len(function.returns)
+    out_types = [(v.type, w) for v, w in zip(function.returns, weaks, strict=True)]
+    if keep_unused:
+        pruned, kept = function, [True] * len(function.params)
+    else:
+        pruned, kept = prune(function)
+    places = {i: sum(kept[:i]) for i in donated if kept[i]}
+    executable = lowering.compile_function(
+        pruned, name=name, fingerprint=fingerprint(pruned), donated=tuple(places.values()),
+        options=options, effort=effort)
+    return Compiled(pruned, executable, kept, out_types)
+
+
+# --- the table of skeletons ---------------------------------------------------------------
+
+class Variant:
+    """A program compiled for a skeleton: which literals are parameters, and the others' values."""
+
+    __slots__ = ("abstracted", "compiled", "literals")
+
+    def __init__(self, literals: tuple[Literal, ...], abstracted: tuple[int, ...],
+                 compiled: Any) -> None:
+        self.literals, self.abstracted, self.compiled = literals, abstracted, compiled
+
+    def serves(self, literals: tuple[Literal, ...]) -> bool:
+        """Whether the program is right for these values."""
+        if not self.abstracted:
+            return literals == self.literals
+        free = set(self.abstracted)
+        return all(i in free or a == b
+                   for i, (a, b) in enumerate(zip(literals, self.literals, strict=True)))
+
+
+class Entry:
+    """What is known of one skeleton and request."""
+
+    __slots__ = ("abstracted", "changes", "first", "variants")
+
+    def __init__(self, literals: tuple[Literal, ...]) -> None:
+        self.first = literals
+        self.changes = 0
+        self.abstracted: set[int] = set()
+        self.variants: list[Variant] = []
+
+
+_ENTRIES: dict[Any, Entry] = {}
+
+
+def find(body: Body, key: Any, compile_: Callable[[Body], Any]) -> tuple[Any, list[Any]]:
+    """The compiled program of a body, and the arrays for its trailing literal parameters.
+
+    Args:
+      body: a Function, or a transformation of one: then the Function is what is abstracted.
+      key: what else the program depends on (request options, kind of front door).
+      compile_: makes the program of a body, whose Function may have further parameters.
+    """
+    function = body.function if type(body) is Pending else body
+    shape, literals = skeleton(function)  # type: ignore[arg-type]
+    request = body.request if type(body) is Pending else None
+    full_key = (shape, request, key)
+    entry = _ENTRIES.get(full_key)
+    if entry is None:
+        entry = _ENTRIES.setdefault(full_key, Entry(literals))
+    for variant in entry.variants:
+        if variant.serves(literals):
+            return variant.compiled, [constant(literals[i]) for i in variant.abstracted]
+    if entry.variants:
+        entry.changes += 1
+        changed = {i for i, (a, b) in enumerate(zip(literals, entry.first, strict=True)) if a != b}
+        entry.abstracted |= changed
+        if entry.changes >= 2:
+            entry.abstracted |= {i for i, x in enumerate(literals) if x.dtype.is_inexact}
+    abstracted = tuple(sorted(entry.abstracted))
+    chosen = body
+    if abstracted:
+        general = abstract(function, abstracted)  # type: ignore[arg-type]
+        chosen = with_function(body, general)
+    compiled = compile_(chosen)
+    entry.variants.insert(0, Variant(literals, abstracted, compiled))
+    del entry.variants[8:]
+    return compiled, [constant(literals[i]) for i in abstracted]
+
+
+def with_function(body: Body, function: Function) -> Body:
+    """The same transformation of another Function (one with further, untouched parameters)."""
+    if type(body) is not Pending:
+        return function
+    return body._transform.pending(function, body.request)  # type: ignore[union-attr]
+
+
+_CONSTANTS: dict[Literal, Any] = {}
+
+
+def constant(value: Literal) -> Any:
+    """The device array of a literal; recent ones are kept."""
+    found = _CONSTANTS.get(value)
+    if found is None:
+        if len(_CONSTANTS) > 4096:
+            _CONSTANTS.clear()
+        found = _CONSTANTS[value] = binding.put(value.array, copy=True)
+    return found
+
+
+# --- running ------------------------------------------------------------------------------
+
+def bind(body: Body, operands: Sequence[Any], *, name: str) -> list[Any]:
+    """Record a call of `body`, or run it: flat results (tracers or arrays).
+
+    Operands are tracers or arrays; those after the Function's explicit parameters are captures.
+    """
+    target = state.current
+    if target is None and not any(type(x) is Tracer for x in operands):
+        return call_program(body, operands, name=name)
+    results = emit(ops.call, *operands, body=body, name=name)
+    function = body.function if type(body) is Pending else body
+    weaks = weak_returns_of(body)
+    del function
+    if weaks:
+        for t, w in zip(results, weaks, strict=True):
+            t.weak = w
+    return results
+
+
+def weak_returns_of(body: Body) -> tuple[bool, ...]:
+    """Weakness of a body's results; a transformation says what its results' weakness is."""
+    if type(body) is not Pending:
+        return body.weak_returns  # type: ignore[union-attr]
+    return body._transform.weak_returns(body.function, body.request)  # type: ignore[union-attr]
+
+
+def call_program(body: Body, args: Sequence[Any], *, name: str) -> list[Any]:
+    """Run a body on arrays, now: as one program, or by units where it is large."""
+    compiled, extra = find(body, "eager", lambda chosen: compile_eager(chosen, name))
+    arrays = [x if type(x) is binding.ArrayImpl else to_array(x) for x in args]
+    return compiled.run([*arrays, *extra])
+
+
+def to_array(x: Any) -> Any:
+    """An array (or key array) of whatever a front door was given."""
+    if isinstance(x, binding.ArrayImpl) or hasattr(x, "__xfront_key_array__"):
+        return x
+    return binding.put(x, weak=type(x) in (int, float, complex), copy=True)
+
+
+def compile_eager(body: Body, name: str) -> Any:
+    """The program of an un-jitted transformation: whole if it is small, else by units."""
+    function = simplify(forced(body))
+    if expanded_size(function, UNIT_OPS) > UNIT_OPS or repeats_large_call(function):
+        return Units(function)
+    return compile_body(function, name=name)
+
+
+def expanded_size(function: Function, limit: int) -> int:
+    """Ops of a Function with calls expanded at each use, counted up to `limit`."""
+    total = 0
+    for op in function.ops:
+        total += 1
+        for body in bodies(op):
+            total += expanded_size(body, limit)
+        if total > limit:
+            break
+    return total
+
+
+def repeats_large_call(function: Function) -> bool:
+    """Whether one called body of more than a few dozen ops occurs twice."""
+    seen: set[bytes] = set()
+    for op in function.ops:
+        if op.definition is ops.call:
+            body = forced(op.attrs["body"])
+            if len(body.ops) > UNIT_CALL_OPS:
+                print_ = fingerprint(body)
+                if print_ in seen:
+                    return True
+                seen.add(print_)
+    return False
+
+
+def bodies(op: Op) -> Any:
+    """Bodies of an op, if it has any."""
+    from xfront_ir.core import bodies_of
+
+    return bodies_of(op) if op.definition.has_bodies else ()
+
+
+# --- by units -----------------------------------------------------------------------------
+
+class Units:
+    """A large un-jitted program: its ops in order, each an executable of its own."""
+
+    __slots__ = ("last_use", "out_types", "params", "returns", "steps")
+
+    def __init__(self, function: Function) -> None:
+        self.params, self.returns = function.params, function.returns
+        self.steps = [(op, unit_of(op)) for op in function.ops if op.definition is not ops.literal]
+        literals = {op.results[0]: op for op in function.ops if op.definition is ops.literal}
+        self.steps[:0] = [(op, unit_of(op)) for op in literals.values()]
+        weaks = function.weak_returns or (False,) * len(function.returns)
+        self.out_types = [(v.type, w) for v, w in zip(function.returns, weaks, strict=True)]
+        self.last_use: dict[Value, int] = {}
+        for i, (op, _) in enumerate(self.steps):
+            for v in op.operands:
+                self.last_use[v] = i
+        for v in self.returns:
+            self.last_use[v] = len(self.steps)
+
+    def run(self, args: Sequence[Any]) -> list[Any]:
+        """Run on arrays; an intermediate value lives until its last use."""
+        env = dict(zip(self.params, args, strict=True))
+        last_use = self.last_use
+        for i, (op, unit) in enumerate(self.steps):
+            results = unit.run([env[v] for v in op.operands])
+            env.update(zip(op.results, results, strict=True))
+            for v in op.operands:
+                if last_use[v] == i:
+                    env.pop(v, None)
+        results = [env[v] for v in self.returns]
+        return [binding.rewrap(x, weak=w) if type(x) is binding.ArrayImpl and x.aval.weak_type != w
+                else x for x, (_, w) in zip(results, self.out_types, strict=True)]
+
+
+_UNITS: dict[Any, Compiled] = {}
+
+
+def unit_of(op: Op) -> Compiled:
+    """The executable of one op, memoised on its definition, types, attributes and bodies."""
+    function = single_op(op.definition, tuple(v.type for v in op.operands), op.attrs)
+    key = fingerprint(function)
+    found = _UNITS.get(key)
+    if found is None:
+        found = _UNITS.setdefault(key, compile_body(function, name=op.definition.name))
+    return found
+
+
+def single_op(definition: OpDef, types: Sequence[TensorType], attrs: dict[str, Any],
+              weaks: Sequence[bool] = ()) -> Function:
+    """The Function that is one op."""
+    b = Builder(definition.name)
+    made = b.emit(definition, *[b.param(t) for t in types], **attrs)
+    returns = (made,) if definition.single else made
+    return b.close(returns, weaks)
+
+
+_OPS: dict[Any, Compiled] = {}
+
+
+def run_op(definition: OpDef, operands: Sequence[Any], attrs: dict[str, Any]) -> Any:
+    """Run one op now, on arrays."""
+    arrays = [to_array(x) for x in operands]
+    types, weaks = zip(*map(type_of, arrays), strict=True) if arrays else ((), ())
+    try:
+        key = (definition, types, weaks, tuple(attrs.items()))
+        found = _OPS.get(key)
+    except TypeError:
+        key, found = None, None
+    if found is None:
+        outs = single_op(definition, types, attrs).returns
+        weak = bool(weaks) and all(weaks) and definition.single \
+            and outs[0].type.dtype is types[0].dtype
+        function = single_op(definition, types, attrs, (weak,) * len(outs))
+        found = compile_body(function, name=definition.name)
+        if key is not None:
+            _OPS[key] = found
+    results = found.run(arrays)
+    return results[0] if definition.single else results
+
+
+def clear() -> None:
+    """Forget every program of this process (those on disk stay)."""
+    for table in (_ENTRIES, _UNITS, _OPS, _CONSTANTS):
+        table.clear()
+
+
+__all__ = ["Compiled", "State", "bind", "call_program", "clear", "compile_body", "find", "run_op",
+           "to_array"]

@@ -1,0 +1,270 @@
+"""Traces: where operations on tracers are recorded.
+
+A trace is *staging* (jit, bodies of control flow: everything executed while it is innermost is
+recorded) or *transforming* (grad, jvp, vmap: only operations on its own tracers are). An operation
+goes to the deepest of the traces of its operands and the current one; what it reads of outer
+traces, and arrays, become parameters of that trace: nesting is closure conversion.
+
+`state.current` is the trace for operations without tracers: the innermost staging trace, or the
+trace for which a library function's body runs, or None (run now).
+"""
+
+# hot: benchmarks/trace.py
+
+from __future__ import annotations
+
+import gc
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from xfront_ir import dtypes
+from xfront_ir.builder import Builder
+from xfront_ir.core import Function, Value
+from xfront_ir.literal import MAX_LITERAL_BYTES, Literal
+from xfront_ir.locations import capture as capture_location
+from xfront_ir.opdef import OpDef
+from xfront_ir.types import TensorType, tensor
+
+from ..arrays import binding
+from ..config import staging as staging_state
+from ..errors import UnexpectedTracerError
+from .tracer import Tracer
+
+
+WEAK_KINDS = frozenset((int, float, complex))
+"""Python numbers: their dtype gives way in promotion."""
+
+class State(threading.local):
+    """What this thread is tracing: the stack of open traces, and what surrounds new ops."""
+
+    def __init__(self) -> None:
+        self.current: Trace | None = None
+        self.stack: list[Trace] = []
+        self.scope: tuple[str, ...] = ()
+        self.axes: tuple[tuple[Any, int], ...] = ()
+
+
+state = State()
+
+
+class Trace:
+    """One open trace: a builder, and what it captured from outside."""
+
+    __slots__ = ("axis", "builder", "captured", "closed", "constants", "evaluated", "inputs",
+                 "kind", "level", "made_at", "sources", "staging", "thread")
+
+    def __init__(self, name: str, kind: str, *, staging: bool, level: int,
+                 axis: tuple[Any, int] | None = None) -> None:
+        self.builder = Builder(name)
+        self.kind, self.staging, self.level, self.axis = kind, staging, level, axis
+        self.captured: dict[Any, Tracer] = {}
+        self.sources: list[Any] = []              # keeps what was captured alive, in order
+        self.constants: dict[Any, Value] = {}     # literals already made here
+        self.inputs: list[Any] | None = None      # concrete arguments, where they are known
+        self.evaluated: dict[Value, Any] = {}
+        self.closed = False
+        self.made_at: Any = None
+        self.thread = threading.get_ident()
+
+    # --- what comes from outside ------------------------------------------------------
+
+    def capture(self, source: Any) -> Tracer:
+        """The tracer that stands here for an outer tracer or an array."""
+        if type(source) is Tracer:
+            outer = source.trace
+            if outer is self:
+                return source
+            if outer.closed or outer.level >= self.level or outer.thread != self.thread:
+                raise leak_error(source)
+            key: Any = source.value
+        else:
+            key = id(source)
+        found = self.captured.get(key)
+        if found is None:
+            ir_type, weak = type_of(source)
+            found = Tracer(self, self.builder.param(ir_type, "", weak), weak)
+            self.captured[key] = found
+            self.sources.append(source)
+        return found
+
+    def literal(self, array: np.ndarray, shape: tuple[int, ...], weak: bool = False) -> Tracer:
+        """A tracer of a known scalar or small array, broadcast to `shape`."""
+        data = Literal(array)
+        key = (data.key, shape)
+        value = self.constants.get(key)
+        if value is None:
+            builder = self.builder
+            builder.loc = capture_location(state.scope, 2)
+            value = self.constants[key] = builder.literal(data, shape=shape)
+        return Tracer(self, value, weak)
+
+    def lift(self, x: Any, dtype: np.dtype | None = None) -> Tracer:
+        """The tracer here of anything that is an array to users: tracer, Array, NumPy, number."""
+        kind = type(x)
+        if kind is Tracer:
+            return x if x.trace is self else self.capture(x)
+        if isinstance(x, binding.ArrayImpl) or hasattr(x, "__xfront_key_array__"):
+            return self.capture(x)
+        array = binding.host_array(x)
+        if dtype is not None:
+            array = array.astype(dtype)
+        if array.nbytes <= MAX_LITERAL_BYTES:
+            return self.literal(array, array.shape, kind in WEAK_KINDS)
+        return self.capture(binding.put(array, copy=True))
+
+
+def type_of(x: Any) -> tuple[TensorType, bool]:
+    """IR type and weakness of a tracer or a concrete array."""
+    if type(x) is Tracer:
+        return x.value.type, x.weak
+    base = getattr(x, "__xfront_key_array__", None)
+    if base is not None:
+        return tensor(x.shape, x.dtype.ir), False
+    aval = x.aval
+    return tensor(aval.shape, dtypes.from_numpy(aval.dtype)), aval.weak_type
+
+
+def leak_error(tracer: Tracer) -> UnexpectedTracerError:
+    """The error of a tracer used outside the trace that made it."""
+    trace = tracer.trace
+    made = next((op.loc for op in trace.builder.ops if tracer.value in op.results), trace.made_at)
+    here = capture_location((), 2)
+    why = ("its trace has ended" if trace.closed else
+           "its trace belongs to another thread" if trace.thread != threading.get_ident() else
+           "its trace is inside the one that uses it")
+    return UnexpectedTracerError(
+        f"a tracer of type {tracer.value.type} escaped from a function transformed by "
+        f"{trace.kind} (@{trace.builder.name}) and is used at {here}, but {why}.\n"
+        f"It was made at {made}. Return the value from the transformed function instead of "
+        f"storing it in a global, an attribute or a closure.")
+
+
+# --- recording ----------------------------------------------------------------------------
+
+def emit(definition: OpDef, *operands: Any, **attrs: Any) -> Any:
+    """Record (or, where no trace is concerned, run) one op; tracers or arrays as results.
+
+    Operands are tracers, arrays or NumPy values whose types the op's rule accepts as they are. The
+    result is weakly typed where all operands are and the dtype stays.
+    """
+    target = state.current
+    for x in operands:
+        if type(x) is Tracer:
+            trace = x.trace
+            if target is None or trace.level > target.level:
+                target = trace
+    if definition.mentions_axis is not None:
+        target = binder_of(definition.mentions_axis(attrs), target)
+    if target is None:
+        if not operands and state.stack:
+            target = state.stack[-1]           # iota in a transforming trace: part of its program
+        else:
+            from .programs import run_op  # programs stands above the traces
+
+            return run_op(definition, operands, attrs)
+    if target.closed:
+        raise leak_error(next(x for x in operands if type(x) is Tracer and x.trace is target))
+    values = []
+    weak = bool(operands)
+    for x in operands:
+        if type(x) is not Tracer or x.trace is not target:
+            x = target.lift(x)
+        values.append(x.value)
+        weak = weak and x.weak
+    builder = target.builder
+    builder.loc = capture_location(state.scope, 2)
+    made = builder.emit(definition, *values, **attrs)
+    if definition.single:
+        return Tracer(target, made, weak and made.type.dtype is values[0].type.dtype)
+    return [Tracer(target, v, False) for v in made]
+
+
+def binder_of(names: Sequence[Any], target: Trace | None) -> Trace | None:
+    """The deeper of `target` and the traces that bind the axis names."""
+    for trace in state.stack:
+        if trace.axis is not None and trace.axis[0] in names and (
+                target is None or trace.level > target.level):
+            target = trace
+    return target
+
+
+# --- opening and closing ------------------------------------------------------------------
+
+class Traced:
+    """A closed trace: its Function, and the captured tracers and arrays, its last parameters."""
+
+    __slots__ = ("captures", "function", "trace")
+
+    def __init__(self, function: Function, captures: list[Any], trace: Trace) -> None:
+        self.function, self.captures, self.trace = function, captures, trace
+
+
+def trace_function(run: Callable[[list[Tracer]], Sequence[Any]], types: Sequence[TensorType],
+                   weaks: Sequence[bool], *, name: str, kind: str, staging: bool,
+                   param_names: Sequence[str] = (), axis: tuple[Any, int] | None = None,
+                   inputs: list[Any] | None = None) -> Traced:
+    """Run Python once on tracers of `types` and close what was recorded.
+
+    Args:
+      run: takes the tracers, returns flat outputs (tracers, arrays, numbers).
+      types, weaks: of the parameters.
+      name: of the Function; kind: what users call the transformation, for errors.
+      staging: whether operations without tracers are recorded too.
+      axis: (name, size) bound while `run` runs.
+      inputs: concrete values of the parameters, where Python may ask for them.
+    """
+    outer_current, outer_axes, outer_scope = state.current, state.axes, state.scope
+    stack = state.stack
+    outermost = not stack
+    trace = Trace(name, kind, staging=staging, level=len(stack) + 1, axis=axis)
+    trace.made_at = capture_location(outer_scope, 2)
+    names = param_names or ("",) * len(types)
+    param = trace.builder.param
+    tracers = [Tracer(trace, param(t, n, w), w)
+               for t, w, n in zip(types, weaks, names, strict=True)]
+    trace.inputs = inputs
+    collecting = outermost and gc.isenabled()
+    if collecting:
+        gc.disable()
+    stack.append(trace)
+    bit = staging_state
+    outer_bit = bit.value
+    try:
+        if staging:
+            state.current = trace
+            if not outer_bit:
+                bit.set_local(True)
+        elif axis is not None:
+            state.axes = (*outer_axes, axis)
+        outputs = [trace.lift(x) for x in run(tracers)]
+    finally:
+        stack.pop()
+        state.current, state.axes, state.scope = outer_current, outer_axes, outer_scope
+        if staging and not outer_bit:
+            bit.set_local(False)
+        trace.closed = True
+        if collecting:
+            gc.enable()
+            if len(trace.builder.ops) > 10_000:
+                gc.collect(0)
+    function = trace.builder.close([t.value for t in outputs], [t.weak for t in outputs])
+    return Traced(function, trace.sources, trace)
+
+
+class concretely:
+    """Run what is inside as if no staging trace were open (evaluation for Python's questions)."""
+
+    __slots__ = ("_bit", "_current")
+
+    def __enter__(self) -> None:
+        self._current, state.current = state.current, None
+        self._bit = staging_state.value
+        if self._bit:
+            staging_state.set_local(False)
+
+    def __exit__(self, *exc: object) -> None:
+        state.current = self._current
+        if self._bit:
+            staging_state.set_local(True)

@@ -1,0 +1,185 @@
+"""The Tracer: what a traced function computes with in place of arrays.
+
+It holds its trace and its IR value. Operators and methods are those of Array, attached from the
+public functions by `arrays/methods.py`. What Python may ask of a value (`bool`, `int`, ...) is
+answered by `tracing/concrete.py`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+from xfront_ir.core import Value
+
+from ..arrays import binding
+from ..arrays.keys import key_dtype
+
+if TYPE_CHECKING:
+    from .trace import Trace
+
+
+class Tracer(binding.Array):  # type: ignore[misc]
+    """A value that is being recorded: shape and dtype are known, elements are not."""
+
+    __slots__ = ("trace", "value", "weak")
+
+    __array_priority__ = 1000
+
+    def __init__(self, trace: Trace, value: Value, weak: bool) -> None:
+        self.trace, self.value, self.weak = trace, value, weak
+
+    def _is_traced_array(self) -> bool:
+        return True
+
+    # --- what is known -------------------------------------------------------------------
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape, a tuple of ints."""
+        return self.value.type.shape
+
+    @property
+    def dtype(self) -> Any:
+        """Element type: a NumPy dtype, or a key dtype."""
+        dtype = self.value.type.dtype
+        return dtype.numpy if not dtype.is_key else key_dtype(dtype)
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return self.value.type.ndim
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return self.value.type.size
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of one element."""
+        return self.value.type.dtype.numpy.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return self.size * self.itemsize
+
+    @property
+    def weak_type(self) -> bool:
+        """Whether the dtype gives way to the other operand's in promotion."""
+        return self.weak
+
+    @property
+    def aval(self) -> Any:
+        """Shape, dtype and weakness as one object."""
+        return binding.AbstractArray(self.shape, self.dtype, self.weak)
+
+    @property
+    def sharding(self) -> NoReturn:
+        """Not known while tracing."""
+        raise AttributeError("a traced array has no sharding: it is not on a device")
+
+    @property
+    def committed(self) -> bool:
+        """A traced array is not committed to a device."""
+        return False
+
+    def __len__(self) -> int:
+        if not self.value.type.shape:
+            raise TypeError("len() of unsized object")
+        return self.value.type.shape[0]
+
+    def __repr__(self) -> str:
+        return f"Tracer<{self.value.type}{' weak' if self.weak else ''}, {self.trace.kind}>"
+
+    __str__ = __repr__
+
+    def __format__(self, spec: str) -> str:
+        return format(repr(self), spec) if not spec else self._formatted(spec)
+
+    def _formatted(self, spec: str) -> str:
+        from . import concrete
+
+        return format(concrete.number(self, "format"), spec)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __copy__(self) -> Tracer:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Tracer:
+        return self
+
+    def block_until_ready(self) -> Tracer:
+        """Itself: there is nothing to wait for while tracing."""
+        return self
+
+    def copy_to_host_async(self) -> None:
+        """Nothing to copy while tracing."""
+
+    def is_deleted(self) -> bool:
+        """A traced array cannot be deleted."""
+        return False
+
+    # --- questions that need a value --------------------------------------------------------
+
+    def __bool__(self) -> bool:
+        from . import concrete
+
+        return concrete.truth(self)
+
+    def __int__(self) -> int:
+        from . import concrete
+
+        return concrete.integer(self, "int()")
+
+    def __index__(self) -> int:
+        from . import concrete
+
+        return concrete.index(self)
+
+    def __float__(self) -> float:
+        from . import concrete
+
+        return float(concrete.number(self, "float()"))
+
+    def __complex__(self) -> complex:
+        from . import concrete
+
+        return complex(concrete.number(self, "complex()"))
+
+    def item(self, *args: int) -> Any:
+        """The element as a Python number, where it may be known."""
+        from . import concrete
+
+        return concrete.number(self, ".item()").item(*args)
+
+    def tolist(self) -> Any:
+        """The elements as nested lists, where they may be known."""
+        from . import concrete
+
+        return concrete.number(self, ".tolist()").tolist()
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        from . import concrete
+
+        return np.asarray(concrete.number(self, "numpy.asarray()"), dtype=dtype)
+
+    def __iter__(self) -> Any:
+        if not self.value.type.shape:
+            raise TypeError("iteration over a 0-d array")
+        return iter([self[i] for i in range(self.value.type.shape[0])])
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a traced array cannot be pickled; return it from the traced function")
+
+    def __setitem__(self, index: Any, value: Any) -> NoReturn:
+        raise TypeError("arrays are immutable: write x = x.at[index].set(value) "
+                        "instead of x[index] = value")
+
+
+def install(members: dict[str, Any]) -> None:
+    """Attach operators and methods (plain Python functions) to the class."""
+    for name, member in members.items():
+        setattr(Tracer, name, member)

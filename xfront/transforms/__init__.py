@@ -1,0 +1,1 @@
+"""Front doors of the transformations: flatten, trace, transform, run or record."""

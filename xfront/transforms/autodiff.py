@@ -1,0 +1,378 @@
+"""Derivatives: grad, value_and_grad, jvp, vjp, linearize and what is built on them.
+
+Each traces its function once, on the arguments that are differentiated; a pass does the rest. On
+arrays the result runs at once, as one program; on tracers a call of it is recorded.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from xfront_ir.opdef import Request
+from xfront_ir.passes.linearize import linearize as linearize_pass
+from xfront_ir.passes.transpose import transpose as transpose_pass
+
+from ..arrays import binding
+from ..dtypes import float0
+from ..tracing.programs import bind
+from ..tracing.tracer import Tracer
+from ..tree_util import (
+    Partial,
+    keystr,
+    tree_flatten,
+    tree_flatten_with_path,
+    tree_structure,
+    tree_unflatten,
+)
+from .flat import Flat, as_operand, fill, kind_of, name_of, trace_call
+from .requests import GRAD, JVP
+
+Argnums = int | Sequence[int]
+
+
+# --- grad -----------------------------------------------------------------------------------
+
+def value_and_grad(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False,
+                   holomorphic: bool = False, allow_int: bool = False,
+                   reduce_axes: Sequence[Any] = ()) -> Callable[..., tuple[Any, Any]]:
+    """A function that gives the value of `fun` and its gradient.
+
+    Args:
+      fun: returns a scalar (or, with `has_aux`, a pair of a scalar and any tree).
+      argnums: position or positions of the arguments to differentiate by; they are trees of float
+        (with `holomorphic` complex) arrays.
+      has_aux: whether `fun` returns a pair whose second part is not differentiated.
+      holomorphic: whether `fun` is promised to be holomorphic; then inputs and result are complex.
+      allow_int: whether integer arguments are accepted; their gradient has dtype float0.
+    Returns: a function of the same arguments giving `(value, gradient)`; the gradient has the
+      structure of the argument, or is a tuple of such for several `argnums`.
+    Raises: TypeError where the result is no scalar or an argument has no derivative.
+    Source: reverse accumulation; Griewank and Walther, "Evaluating Derivatives", ch. 3.
+
+    >>> xfront.value_and_grad(lambda x: x ** 2)(3.0)
+    (Array(9., dtype=float32, weak_type=True), Array(6., dtype=float32, weak_type=True))
+    """
+    if not callable(fun):
+        raise TypeError(f"grad: expected a function, got {fun!r}")
+    places = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+    name = name_of(fun)
+
+    @functools.wraps(fun)
+    def wrapped(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
+        chosen = resolve(name, places, args)
+        leaves, tree = tree_flatten([args[i] for i in chosen])
+        kinds = [kind_of("grad", x) for x in leaves]
+        active = differentiable(kinds, leaves, args, chosen, holomorphic, allow_int)
+
+        def call(tracers: list[Tracer]) -> Any:
+            result = fun(*fill(args, chosen, tree_unflatten(tree, tracers)), **kwargs)
+            if has_aux:
+                check_pair(name, result)
+            check_scalar(name, result[0] if has_aux else result, holomorphic)
+            return result
+
+        flat = trace_call(call, kinds, name=name, kind="grad", staging=False, inputs=leaves)
+        request = Request("grad", active, 0)
+        results = bind(GRAD.pending(flat.function, request),
+                       [*map(as_operand, leaves), *flat.captures], name=name)
+        n_out = len(flat.function.returns)
+        value = tree_unflatten(flat.out_tree, results[:n_out])
+        given = iter(results[n_out:])
+        grads = tree_unflatten(tree, [next(given) if a else np.zeros(t.shape, float0)
+                                      for a, (t, _) in zip(active, kinds, strict=True)])
+        return value, (grads[0] if isinstance(argnums, int) else tuple(grads))
+
+    return wrapped
+
+
+def grad(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False,
+         holomorphic: bool = False, allow_int: bool = False,
+         reduce_axes: Sequence[Any] = ()) -> Callable[..., Any]:
+    """A function that gives the gradient of `fun`; arguments as for `value_and_grad`.
+
+    Returns: a function of the same arguments giving the gradient, or `(gradient, aux)`.
+
+    >>> xfront.grad(jnp.tanh)(0.0)
+    Array(1., dtype=float32, weak_type=True)
+    """
+    both = value_and_grad(fun, argnums, has_aux, holomorphic, allow_int, reduce_axes)
+
+    @functools.wraps(fun)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        value, gradient = both(*args, **kwargs)
+        return (gradient, value[1]) if has_aux else gradient
+
+    return wrapped
+
+
+def resolve(name: str, places: Sequence[int], args: Sequence[Any]) -> list[int]:
+    """Positions in [0, n) of the arguments named by argnums. Raises: ValueError."""
+    n = len(args)
+    for i in places:
+        if not -n <= i < n:
+            raise ValueError(f"differentiating {name} with respect to argnums={i} requires at "
+                             f"least {i + 1 if i >= 0 else -i} positional arguments to be passed "
+                             f"by the caller, but got only {n} positional arguments.")
+    return [i % n for i in places]
+
+
+def differentiable(kinds: Sequence[tuple[Any, bool]], leaves: Sequence[Any], args: Sequence[Any],
+                   chosen: Sequence[int], holomorphic: bool, allow_int: bool) -> tuple[bool, ...]:
+    """Which leaves are differentiated. Raises: TypeError where one that must be cannot be."""
+    for k, (t, _) in enumerate(kinds):
+        dtype = t.dtype
+        fine = dtype.is_complex if holomorphic else dtype.is_float or (
+            allow_int and not dtype.is_complex)
+        if not fine:
+            paths = tree_flatten_with_path([args[i] for i in chosen])[0]
+            where = f"argument {chosen[paths[k][0][0].idx]}{keystr(paths[k][0][1:])}"
+            wants = ("complex inputs, as holomorphic=True" if holomorphic else
+                     "real- or complex-valued inputs (input dtype that is a sub-dtype of "
+                     "np.inexact)" if not dtype.is_complex else
+                     "real inputs; for a complex input pass holomorphic=True")
+            dtype_name = dtype.name if dtype.is_key else dtype.numpy.name
+            raise TypeError(f"grad requires {wants}, but {where} has dtype {dtype_name}. If you "
+                            "want to differentiate by an integer anyway, pass allow_int=True or "
+                            "convert it to a float.")
+    return tuple([t.dtype.is_inexact for t, _ in kinds])
+
+
+def check_pair(name: str, result: Any) -> None:
+    """Refuse a has_aux result that is no pair. Raises: TypeError."""
+    if not isinstance(result, tuple) or len(result) != 2:
+        raise TypeError(f"{name} was differentiated with has_aux=True, so it must return a pair "
+                        f"(value, aux), got {type(result).__name__}")
+
+
+def check_scalar(name: str, value: Any, holomorphic: bool) -> None:
+    """Refuse a result that has no gradient. Raises: TypeError."""
+    flat, _ = tree_flatten(value)
+    if len(flat) != 1 or flat[0] is not value:
+        raise TypeError(f"Gradient only defined for scalar-output functions. {name} returned "
+                        f"{tree_structure(value)}; return one scalar, and the rest with "
+                        "has_aux=True.")
+    t, _ = kind_of("grad", value)
+    if t.shape != ():
+        raise TypeError(f"Gradient only defined for scalar-output functions. {name} returned an "
+                        f"array of type {t}; reduce it (for instance jnp.sum), or use "
+                        "xfront.jacrev.")
+    wanted = t.dtype.is_complex if holomorphic else t.dtype.is_float
+    if not wanted:
+        raise TypeError(f"grad requires {'complex' if holomorphic else 'real'}-valued outputs "
+                        f"(output dtype that is a sub-dtype of np."
+                        f"{'complexfloating' if holomorphic else 'floating'}), but {name} "
+                        f"returned {t}.")
+
+
+# --- jvp and linearize ----------------------------------------------------------------------
+
+def jvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any],
+        has_aux: bool = False) -> tuple:
+    """The value of `fun` and its directional derivative (forward mode).
+
+    Args:
+      fun: any function of arrays and trees.
+      primals: its arguments, a tuple or list.
+      tangents: one tree a primal, of the same structure, shapes and dtypes (float0 for integers).
+    Returns: `(value, tangent)`, or `(value, tangent, aux)`.
+    Raises: TypeError, ValueError where tangents do not match primals.
+    Source: forward accumulation; Griewank and Walther, "Evaluating Derivatives", ch. 3.
+    """
+    name = name_of(fun)
+    if not isinstance(primals, (tuple, list)) or not isinstance(tangents, (tuple, list)):
+        raise TypeError(f"primal and tangent arguments to jvp must be tuples or lists; found "
+                        f"{type(primals).__name__} and {type(tangents).__name__}.")
+    leaves, tree = tree_flatten(list(primals))
+    dots, dot_tree = tree_flatten(list(tangents))
+    if tree != dot_tree:
+        raise TypeError(f"primal and tangent arguments to jvp must have the same tree structure; "
+                        f"primals have {tree} and tangents {dot_tree}.")
+    kinds = [kind_of("jvp", x) for x in leaves]
+    active = check_tangents(name, kinds, dots)
+    flat = trace_call(lambda ts: fun(*tree_unflatten(tree, ts)), kinds, name=name, kind="jvp",
+                      staging=False, inputs=leaves)
+    moved = JVP.pending(flat.function, Request("jvp", active))
+    given = [typed(d, t) for d, (t, _), a in zip(dots, kinds, active, strict=True) if a]
+    results = bind(moved, [*map(as_operand, leaves), *given, *flat.captures], name=name)
+    return unpack_tangents(name, flat, results, has_aux)
+
+
+def unpack_tangents(name: str, flat: Flat, results: list, has_aux: bool) -> tuple:
+    """(value, tangent[, aux]) of flat results: values, then tangents of the inexact ones."""
+    n = len(flat.function.returns)
+    given = iter(results[n:])
+    dots = [next(given) if v.type.is_inexact else np.zeros(v.type.shape, float0)
+            for v in flat.function.returns]
+    value = tree_unflatten(flat.out_tree, results[:n])
+    dot = tree_unflatten(flat.out_tree, dots)
+    if not has_aux:
+        return value, dot
+    check_pair(name, value)
+    return value[0], dot[0], value[1]
+
+
+def check_tangents(name: str, kinds: Sequence[tuple[Any, bool]], dots: Sequence[Any]
+                   ) -> tuple[bool, ...]:
+    """Which primals have a tangent. Raises: TypeError, ValueError where one does not match."""
+    active = []
+    for i, ((t, _), d) in enumerate(zip(kinds, dots, strict=True)):
+        shape = np.shape(d) if type(d) is not Tracer else d.shape
+        is_zero = getattr(d, "dtype", None) == float0
+        if shape != t.shape:
+            raise ValueError(f"jvp called with different primal and tangent shapes; got primal "
+                             f"shape {t.shape} and tangent shape {shape} at leaf {i} of {name}")
+        if not t.is_inexact and not is_zero:
+            raise TypeError(f"primal and tangent arguments to jvp do not match; dtypes must be "
+                            f"equal, or in case of int/bool primal dtype the tangent dtype must be "
+                            f"float0. Got primal {t} at leaf {i} of {name}")
+        if t.is_inexact and not is_zero:
+            dot_type, weak = kind_of("jvp", d)
+            if dot_type.dtype is not t.dtype and not weak:
+                raise TypeError(f"primal and tangent arguments to jvp do not match; dtypes must be "
+                                f"equal. Got primal {t} and tangent {dot_type} at leaf {i} of "
+                                f"{name}; convert it with tangent.astype(primal.dtype)")
+        active.append(t.is_inexact and not is_zero)
+    return tuple(active)
+
+
+def typed(x: Any, t: Any) -> Any:
+    """A tangent or cotangent as an operand of type `t` (a weak number takes its dtype)."""
+    if type(x) is Tracer or isinstance(x, binding.ArrayImpl):
+        if kind_of("jvp", x)[0].dtype is t.dtype:
+            return x
+        from ..numpy import astype  # the public conversion; imported when a weak value comes
+
+        return astype(x, t.dtype.numpy)
+    return binding.put(np.asarray(x, t.dtype.numpy), copy=True)
+
+
+def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple:
+    """The value of `fun` at a point and the linear map of tangents there.
+
+    Returns: `(value, f_jvp)`, or `(value, f_jvp, aux)`; `f_jvp(*tangents)` gives the tangent of
+      the value without computing the value again.
+    """
+    name = name_of(fun)
+    leaves, tree = tree_flatten(list(primals))
+    kinds = [kind_of("linearize", x) for x in leaves]
+    flat = trace_call(lambda ts: fun(*tree_unflatten(tree, ts)), kinds, name=name,
+                      kind="linearize", staging=False, inputs=leaves)
+    active = (*[t.is_inexact for t, _ in kinds], *[False] * len(flat.captures))
+    split = linearize_pass(flat.function, active)
+    operands = [*map(as_operand, leaves), *flat.captures]
+    returned = bind(split.forward, operands, name=name)
+    n = split.n_out
+    weaks = flat.function.weak_returns
+    outs = [reweak(x, w) for x, w in zip(returned[:n], weaks, strict=True)]
+    residuals = list(split.pick(tuple(operands), tuple(returned)))
+    value = tree_unflatten(flat.out_tree, outs)
+    mover = Partial(functools.partial(_apply_linear, name, split, tree, flat, tuple(kinds), has_aux),
+                    residuals)
+    if has_aux:
+        check_pair(name, value)
+        return value[0], mover, value[1]
+    return value, mover
+
+
+def reweak(x: Any, weak: bool) -> Any:
+    """`x` with this weakness."""
+    if type(x) is Tracer:
+        return x if x.weak == weak else Tracer(x.trace, x.value, weak)
+    if isinstance(x, binding.ArrayImpl) and x.aval.weak_type != weak:
+        return binding.rewrap(x, weak=weak)
+    return x
+
+
+def _apply_linear(name: str, split: Any, tree: Any, flat: Flat, kinds: tuple, has_aux: bool,
+                  residuals: list, *tangents: Any) -> Any:
+    dots, dot_tree = tree_flatten(list(tangents))
+    if dot_tree != tree:
+        raise TypeError(f"the tangents given to the linear map of {name} have structure "
+                        f"{dot_tree}, its primals {tree}")
+    check_tangents(name, kinds, dots)
+    given = [typed(d, t) if getattr(d, "dtype", None) != float0 else
+             binding.put(np.zeros(t.shape, t.dtype.numpy))
+             for d, (t, _) in zip(dots, kinds, strict=True) if t.is_inexact]
+    moved = iter(bind(split.linear, [*given, *residuals], name=name))
+    outs = [next(moved) if a else zeros_like_type(v.type)
+            for v, a in zip(flat.function.returns, split.active_out, strict=True)]
+    dot = tree_unflatten(flat.out_tree, outs)
+    return dot[0] if has_aux else dot
+
+
+def zeros_like_type(t: Any) -> Any:
+    """Zeros that stand for an absent tangent: float0 where the type has none."""
+    if not t.is_inexact:
+        return np.zeros(t.shape, float0)
+    return binding.put(np.zeros(t.shape, t.dtype.numpy))
+
+
+# --- vjp ------------------------------------------------------------------------------------
+
+def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False,
+        reduce_axes: Sequence[Any] = ()) -> tuple:
+    """The value of `fun` at a point and the map from cotangents of it to those of the arguments.
+
+    Returns: `(value, f_vjp)`, or `(value, f_vjp, aux)`; `f_vjp(cotangent)` gives a tuple with one
+      tree a primal. `f_vjp` is a tree of arrays itself: it may leave a jitted function.
+    """
+    name = name_of(fun)
+    leaves, tree = tree_flatten(list(primals))
+    kinds = [kind_of("vjp", x) for x in leaves]
+    aux_tree: Any = None
+    n_value = 0
+
+    def call(tracers: list[Tracer]) -> Any:
+        nonlocal aux_tree, n_value
+        result = fun(*tree_unflatten(tree, tracers))
+        if has_aux:
+            check_pair(name, result)
+        n_value = len(tree_flatten(result[0] if has_aux else result)[0])
+        return result
+
+    flat = trace_call(call, kinds, name=name, kind="vjp", staging=False, inputs=leaves)
+    active = (*[t.is_inexact for t, _ in kinds], *[False] * len(flat.captures))
+    split = linearize_pass(flat.function, active)
+    operands = [*map(as_operand, leaves), *flat.captures]
+    returned = bind(split.forward, operands, name=name)
+    n = split.n_out
+    outs = [reweak(x, w) for x, w in zip(returned[:n], flat.function.weak_returns, strict=True)]
+    residuals = list(split.pick(tuple(operands), tuple(returned)))
+    value = tree_unflatten(flat.out_tree, outs)
+    value_tree = tree_structure(value[0] if has_aux else value)
+    types = tuple([v.type for v in flat.function.returns[:n_value]])
+    puller = Partial(functools.partial(_apply_transposed, name, split, tree, tuple(kinds),
+                                       value_tree, types), residuals)
+    return (value[0], puller, value[1]) if has_aux else (value, puller)
+
+
+def _apply_transposed(name: str, split: Any, tree: Any, kinds: tuple, value_tree: Any,
+                      types: tuple, residuals: list, cotangent: Any) -> tuple:
+    cts, ct_tree = tree_flatten(cotangent)
+    if ct_tree != value_tree:
+        raise ValueError(f"unexpected tree structure of argument to vjp function of {name}: "
+                         f"expected {value_tree}, got {ct_tree}")
+    given = []
+    for i, (ct, t) in enumerate(zip(cts, types, strict=True)):
+        if not t.is_inexact:
+            continue
+        ct_type, weak = kind_of("vjp", ct)
+        if ct_type.shape != t.shape or (ct_type.dtype is not t.dtype and not weak):
+            raise ValueError(f"unexpected JAX type (e.g. shape/dtype) for argument to vjp function "
+                             f"of {name}: got {ct_type}, but expected {t} because the "
+                             f"corresponding output (leaf {i}) has that type")
+        given.append((i, typed(ct, t)))
+    active_ct = tuple([a and i < len(types) for i, a in enumerate(split.active_out)])
+    linear_cts = tuple([a for a, whole in zip(active_ct, split.active_out, strict=True) if whole])
+    back, active_in = transpose_pass(split.linear, len(split.residuals), linear_cts)
+    used = [ct for i, ct in given if active_ct[i]]
+    moved = iter(bind(back, [*residuals, *used], name=name))
+    received = iter([next(moved) if a else None for a in active_in])
+    outs = []
+    for t, weak in kinds:
+        got = next(received) if t.is_inexact else None
+        outs.append(zeros_like_type(t) if got is None else reweak(got, weak))
+    return tuple(tree_unflatten(tree, outs))

@@ -1,0 +1,593 @@
+"""Custom derivative rules: custom_jvp, custom_vjp, and what is built on them.
+
+A rule is Python that is traced when a pass asks for it. The op holds a `Rule` (a Deferred of the
+IR), which remembers the names of axes, the scopes and the options of the place where the op was
+recorded, and traces under them. Rules that close over live tracers are traced when the op is
+recorded, and what they capture joins the operands; these get no cotangent.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, ParamSpec, TypeVar
+
+import numpy as np
+from xfront_ir import ops
+from xfront_ir.builder import Builder
+from xfront_ir.core import Function
+from xfront_ir.fingerprint import fingerprint
+from xfront_ir.literal import Literal, literal
+from xfront_ir.opdef import Request
+from xfront_ir.types import TensorType
+
+from ..arrays.keys import key_base
+from ..dtypes import float0
+from ..errors import UnexpectedTracerError
+from ..tracing.programs import bind
+from ..tracing.trace import emit, state
+from ..tracing.tracer import Tracer
+from ..tree_util import Partial, tree_flatten, tree_unflatten
+from .flat import Flat, as_operand, kind_of, name_of, trace_call
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+# --- what a rule closes over --------------------------------------------------------------------
+
+def closes_over_tracer(fun: Any, depth: int = 3) -> bool:
+    """Whether a rule's closure cells, partial arguments or bound self hold a live tracer."""
+    if depth == 0 or fun is None:
+        return False
+    held: list[Any] = []
+    if isinstance(fun, functools.partial):
+        held += [*fun.args, *fun.keywords.values(), fun.func]
+    held += [getattr(fun, "__self__", None), getattr(fun, "__wrapped__", None)]
+    for cell in getattr(fun, "__closure__", None) or ():
+        try:
+            held.append(cell.cell_contents)
+        except ValueError:                       # an empty cell: defined later
+            continue
+    for x in held:
+        if type(x) is Tracer:
+            return True
+        if callable(x) and closes_over_tracer(x, depth - 1):
+            return True
+        if isinstance(x, (list, tuple, dict)) and any(
+                type(leaf) is Tracer for leaf in tree_flatten(x)[0]):
+            return True
+    return False
+
+
+def with_constants(flat: Flat, n_own: int, rule: str) -> Function:
+    """The Function with its captured arrays as literals, so that it is closed.
+
+    Raises: UnexpectedTracerError where it captured a tracer.
+    """
+    if not flat.captures:
+        return flat.function
+    for x in flat.captures:
+        if type(x) is Tracer:
+            raise UnexpectedTracerError(
+                f"the rule {rule} met a tracer of type {x.value.type} that its function was not "
+                "given; pass the value to the function as an argument and save it as a residual")
+    b = Builder(flat.function.name)
+    own = [b.param(v.type) for v in flat.function.params[:n_own]]
+    constants = []
+    for v, x in zip(flat.function.params[n_own:], flat.captures, strict=True):
+        array = np.asarray(key_base(x))
+        if v.type.dtype.is_key:
+            words = b.emit(literal, value=Literal(array), shape=array.shape)
+            constants.append(b.emit(ops.random_wrap, words, impl=v.type.dtype))
+        else:
+            constants.append(b.emit(literal, value=Literal(array), shape=array.shape))
+    return b.close(b.inline(flat.function, (*own, *constants)), flat.function.weak_returns)
+
+
+class Rule:
+    """The Deferred of a custom rule. `roles` maps a role to the function that traces it.
+
+    `n_own` operands come first, captures after; `fingerprint` tells rules apart where programs are
+    told apart.
+    """
+
+    def __init__(self, name: str, n_own: int, roles: dict[str, Callable[..., Function]],
+                 probe: Request, captures: Sequence[Any] = ()) -> None:
+        self.name, self.n_own, self.roles, self.probe = name, n_own, roles, probe
+        self.captures = list(captures)
+        self.memo: dict[Request, Function] = {}
+        self.place = (state.axes, state.scope)
+        self.recording = True                    # until its op has been recorded
+        self.whole: Function | None = None       # jvp by all operands, of a rule with captures
+
+    def function(self, request: Request) -> Function:
+        """The Function for a request; traced once, where the op was recorded."""
+        found = self.memo.get(request)
+        if found is None and self.whole is not None and request.role == "jvp":
+            found = self.memo[request] = restricted(self.whole, *request.details, self.n_own)
+        if found is None:
+            outer = state.axes, state.scope, state.current
+            state.axes, state.scope = self.place
+            state.current = None
+            try:
+                found = self.roles[request.role](*request.details)
+            finally:
+                state.axes, state.scope, state.current = outer
+            self.memo[request] = found
+        return found
+
+    def fingerprint(self) -> bytes:
+        """What distinguishes this rule: the Functions that a derivative will ask it for."""
+        return fingerprint(self.function(self.probe))
+
+
+    def close(self, live: bool) -> None:
+        """Trace now what could not be traced later: rules that close over live tracers."""
+        if live:
+            self.function(self.probe)            # finds the captures
+            if self.captures:
+                own = self.probe.details[0] if self.probe.details else ()
+                types = (*own, *[x.value.type for x in self.captures])
+                self.memo.clear()
+                if "jvp" in self.roles:
+                    flags = (*self.probe.details[1], *[False] * len(self.captures))
+                    self.probe = Request("jvp", types, flags)
+                    self.whole = self.function(self.probe)
+                else:
+                    self.function(self.probe)
+        self.recording = False
+
+
+def restricted(whole: Function, types: tuple, perturbed: tuple, n_own: int) -> Function:
+    """A jvp rule by all inexact operands, for fewer: the others' tangents are zero."""
+    b = Builder(whole.name)
+    operands = [b.param(t) for t in types]
+    dots = [b.param(t) if p else b.zeros(t)
+            for t, p in zip(types[:n_own], perturbed, strict=False) if t.is_inexact]
+    return b.close(b.inline(whole, (*operands, *dots)), whole.weak_returns)
+
+
+# --- custom_jvp ----------------------------------------------------------------------------------
+
+class custom_jvp(Generic[P, R]):
+    """A function with its own rule for tangents.
+
+    Args:
+      fun: the function; `nondiff_argnums` are handed to the rule as they are, before primals and
+        tangents.
+
+    >>> @xfront.custom_jvp
+    ... def f(x): return jnp.sin(x)
+    >>> @f.defjvp
+    ... def f_jvp(primals, tangents): return f(*primals), 2.0 * tangents[0]
+    """
+
+    def __init__(self, fun: Callable[P, R], nondiff_argnums: Sequence[int] = (),
+                 nondiff_argnames: Sequence[str] = ()) -> None:
+        functools.update_wrapper(self, fun)
+        self.fun = fun
+        self.nondiff_argnums = named_argnums(fun, nondiff_argnums, nondiff_argnames)
+        self.jvp: Callable[..., Any] | None = None
+        self.symbolic_zeros = False
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+    def defjvp(self, jvp: Callable[..., Any], symbolic_zeros: bool = False) -> Callable[..., Any]:
+        """Set the rule: `jvp(*nondiff, primals, tangents) -> (value, tangent)`."""
+        self.jvp, self.symbolic_zeros = jvp, symbolic_zeros
+        return jvp
+
+    def defjvps(self, *jvps: Callable[..., Any] | None) -> None:
+        """Set a rule for each argument: `rule(tangent, value, *primals) -> tangent`, or None."""
+        def rule(primals: Any, tangents: Any) -> Any:
+            from ..numpy import add  # the public sum; the rule runs long after import
+
+            value = self(*primals)
+            parts = [f(t, value, *primals) for f, t in zip(jvps, tangents, strict=True) if f]
+            return value, functools.reduce(add, parts) if parts else 0.0 * value
+
+        self.defjvp(rule)
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        if self.jvp is None:
+            raise AttributeError(f"No JVP defined for custom_jvp function {name_of(self.fun)} "
+                                 "using defjvp.")
+        return call_custom(ops.custom_jvp, self, args, kwargs)  # type: ignore[return-value]
+
+
+def named_argnums(fun: Any, argnums: Sequence[int], argnames: Sequence[str]) -> tuple[int, ...]:
+    """Positions of arguments named by number or name."""
+    argnums = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+    argnames = (argnames,) if isinstance(argnames, str) else tuple(argnames)
+    if not argnames:
+        return argnums
+    names = list(inspect.signature(fun).parameters)
+    return tuple(sorted({*argnums, *[names.index(n) for n in argnames]}))
+
+
+def positional_args(fun: Any, args: tuple, kwargs: dict) -> tuple:
+    """All arguments positionally, defaults included. Raises: TypeError."""
+    try:
+        signature = inspect.signature(fun)
+    except (TypeError, ValueError):
+        if kwargs:
+            raise TypeError(f"{name_of(fun)} has no signature; give its arguments by position"
+                            ) from None
+        return args
+    bound = signature.bind(*args, **kwargs)
+    bound.apply_defaults()
+    if bound.kwargs:
+        raise TypeError(f"{name_of(fun)}: keyword-only arguments cannot be given to a function "
+                        f"with a custom derivative: {', '.join(bound.kwargs)}")
+    return bound.args
+
+
+def call_custom(definition: Any, custom: Any, args: tuple, kwargs: dict) -> Any:
+    """Trace the primal, and record or run the op with its rule."""
+    fun, name = custom.fun, name_of(custom.fun)
+    args = positional_args(fun, args, kwargs)
+    nondiff = tuple(i % len(args) for i in custom.nondiff_argnums)
+    static = [args[i] for i in nondiff]
+    places = [i for i in range(len(args)) if i not in nondiff]
+    leaves, tree = tree_flatten([args[i] for i in places])
+    kinds = [kind_of(name, x) for x in leaves]
+
+    def call(tracers: Sequence[Any]) -> Any:
+        given = list(args)
+        for i, x in zip(places, tree_unflatten(tree, tracers), strict=True):
+            given[i] = x
+        return fun(*given)
+
+    flat = trace_call(call, kinds, name=name, kind=definition.name, staging=False)
+    n_own = len(kinds)
+    maker = jvp_rule if definition is ops.custom_jvp else vjp_rule
+    rule = maker(custom, name, static, tree, kinds, flat)
+    live = closes_over_tracer(custom.jvp if definition is ops.custom_jvp else custom.fwd) or (
+        definition is ops.custom_vjp and closes_over_tracer(custom.bwd))
+    rule.close(live)
+    captures = [*flat.captures, *rule.captures]
+    body = flat.function
+    if rule.captures:
+        body = with_params(body, [v_type for v_type, _ in map(type_pair, rule.captures)])
+    operands = [*map(as_operand, leaves), *captures]
+    results = record_custom(definition, operands, body, rule, name)
+    weaks = flat.function.weak_returns
+    for t, w in zip(results, weaks, strict=True):
+        if type(t) is Tracer:
+            t.weak = w
+    return tree_unflatten(flat.out_tree, results)
+
+
+def type_pair(x: Any) -> tuple[TensorType, bool]:
+    """Type and weakness of a captured value."""
+    return kind_of("capture", x)
+
+
+def with_params(function: Function, types: Sequence[TensorType]) -> Function:
+    """The Function with further parameters that it does not read."""
+    b = Builder(function.name)
+    own = [b.param(v.type) for v in function.params]
+    for t in types:
+        b.param(t)
+    return b.close(b.inline(function, own), function.weak_returns)
+
+
+def record_custom(definition: Any, operands: list, body: Function, rule: Rule, name: str) -> list:
+    """The op on tracers; on arrays its body alone (nothing is being differentiated)."""
+    if state.current is None and not any(type(x) is Tracer for x in operands):
+        return bind(body, operands, name=name)
+    return emit(definition, *operands, body=body, rule=rule, name=name)
+
+
+def jvp_rule(custom: custom_jvp, name: str, static: list, tree: Any, kinds: list,
+             flat: Flat) -> Rule:
+    """The Deferred of a custom_jvp."""
+    n_own = len(kinds)
+    n_body = n_own + len(flat.captures)
+    out_types = flat.function.return_types
+
+    def trace(types: tuple, perturbed: tuple) -> Function:
+        own = kinds_like(types[:n_own], kinds)
+        moved = [(t, w) for (t, w), p in zip(own, perturbed, strict=False) if p]
+
+        def call(tracers: list) -> Any:
+            primals, dots = tracers[:n_own], iter(tracers[n_own:])
+            tangents = [next(dots) if p else zero_tangent(t)
+                        for (t, _), p in zip(own, perturbed, strict=False)]
+            made = custom.jvp(*static, tuple(tree_unflatten(tree, primals)),
+                              tuple(tree_unflatten(tree, tangents)))
+            return check_jvp_result(name, made, flat, out_types)
+
+        traced = trace_call(call, [*own, *moved], name=f"{name}_jvp", kind="custom_jvp rule",
+                            staging=True)
+        return order_params(traced, rule, n_own, types[n_own:], n_body, f"{name}.jvp")
+
+    probe = Request("jvp", flat.function.param_types,
+                    (*[t.is_inexact for t, _ in kinds], *[False] * len(flat.captures)))
+    rule = Rule(name, n_own, {"jvp": trace}, probe)
+    return rule
+
+
+def kinds_like(types: Sequence[TensorType], kinds: Sequence[tuple[TensorType, bool]]) -> list:
+    """The types asked for with the weakness of the operands."""
+    return [(t, w) for t, (_, w) in zip(types, kinds, strict=True)]
+
+
+def order_params(traced: Flat, rule: Rule, n_own: int, capture_types: Sequence[TensorType],
+                 n_body: int, label: str) -> Function:
+    """The rule's Function with parameters own, captures, rest.
+
+    Captured tracers are allowed while the op is being recorded: they join the op's operands.
+    """
+    function, captures = traced.function, traced.captures
+    known = {x.value: i for i, x in enumerate(rule.captures)}
+    for x in captures:
+        if type(x) is Tracer and x.value not in known:
+            if not rule.recording:
+                raise UnexpectedTracerError(
+                    f"the rule {label} met a tracer of type {x.value.type} that its function was "
+                    "not given; pass the value to the function as an argument")
+            known[x.value] = len(rule.captures)
+            rule.captures.append(x)
+    b = Builder(function.name)
+    own = [b.param(v.type) for v in function.params[:n_own]]
+    own_captures = [b.param(t) for t in capture_types]
+    missing = rule.captures[len(own_captures) - (n_body - n_own):]
+    own_captures += [b.param(x.value.type) for x in missing]
+    n_given = len(function.params) - len(captures)
+    rest = [b.param(v.type) for v in function.params[n_own:n_given]]
+    held = []
+    offset = n_body - n_own
+    for v, x in zip(function.params[n_given:], captures, strict=True):
+        if type(x) is Tracer:
+            held.append(own_captures[offset + known[x.value]])
+        else:
+            held.append(constant_value(b, v, x))
+    return b.close(b.inline(function, (*own, *rest, *held)), function.weak_returns)
+
+
+def constant_value(b: Builder, v: Any, x: Any) -> Any:
+    """A captured array as a literal inside a rule's Function."""
+    array = np.asarray(key_base(x))
+    made = b.emit(literal, value=Literal(array), shape=array.shape)
+    return b.emit(ops.random_wrap, made, impl=v.type.dtype) if v.type.dtype.is_key else made
+
+
+def zero_tangent(t: TensorType) -> Any:
+    """The zero that a rule is given for an operand without tangent."""
+    if not t.is_inexact:
+        return np.zeros(t.shape, float0)
+    return state.current.literal(np.zeros((), t.dtype.numpy), t.shape)  # type: ignore[union-attr]
+
+
+def check_jvp_result(name: str, made: Any, flat: Flat, out_types: Sequence[TensorType]) -> list:
+    """Values, then tangents of the inexact results. Raises: TypeError."""
+    if not isinstance(made, (tuple, list)) or len(made) != 2:
+        raise TypeError(f"Custom JVP rule for function {name} must produce a pair (list or tuple "
+                        f"of length two) representing primal and tangent outputs, got {made}.")
+    outs, out_tree = tree_flatten(made[0])
+    dots, dot_tree = tree_flatten(made[1])
+    if out_tree != dot_tree:
+        raise TypeError(f"Custom JVP rule for function {name} must produce primal and tangent "
+                        f"outputs with equal container (pytree) structures, but got {out_tree} "
+                        f"and {dot_tree} respectively.")
+    if out_tree != flat.out_tree:
+        raise TypeError(f"Custom JVP rule for function {name} must produce a pair with the primal "
+                        f"output's structure {flat.out_tree}, but got {out_tree}.")
+    from .autodiff import typed
+
+    moved = []
+    for x, d, t in zip(outs, dots, out_types, strict=True):
+        x_type = kind_of(name, x)[0]
+        if x_type.shape == t.shape and t.is_inexact and kind_of(name, d)[0].shape != t.shape:
+            raise TypeError(f"Custom JVP rule for function {name} must produce primal and tangent "
+                            f"outputs with corresponding shapes and dtypes. Expected {t}, got "
+                            f"tangent {kind_of(name, d)[0]}.")
+        if t.is_inexact:
+            moved.append(typed(d, x_type))
+    return [*outs, *moved]
+
+
+# --- custom_vjp ----------------------------------------------------------------------------------
+
+class custom_vjp(Generic[P, R]):
+    """A function with its own rule for cotangents.
+
+    Args:
+      fun: the function; `nondiff_argnums` are handed to `bwd` as they are, first.
+
+    `defvjp(fwd, bwd)`: `fwd(*args) -> (value, residuals)`, `bwd(*nondiff, residuals, cotangent) ->`
+    a tuple with a cotangent (or None: zero) for each differentiable argument.
+    """
+
+    def __init__(self, fun: Callable[P, R], nondiff_argnums: Sequence[int] = (),
+                 nondiff_argnames: Sequence[str] = ()) -> None:
+        functools.update_wrapper(self, fun)
+        self.fun = fun
+        self.nondiff_argnums = named_argnums(fun, nondiff_argnums, nondiff_argnames)
+        self.fwd: Callable[..., Any] | None = None
+        self.bwd: Callable[..., Any] | None = None
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+    def defvjp(self, fwd: Callable[..., Any], bwd: Callable[..., Any],
+               symbolic_zeros: bool = False, optimize_remat: bool = False) -> None:
+        """Set the rule."""
+        self.fwd, self.bwd = fwd, bwd
+        self.symbolic_zeros = symbolic_zeros
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        if self.fwd is None or self.bwd is None:
+            raise AttributeError(f"No VJP defined for custom_vjp function {name_of(self.fun)} "
+                                 "using defvjp.")
+        return call_custom(ops.custom_vjp, self, args, kwargs)  # type: ignore[return-value]
+
+
+def vjp_rule(custom: custom_vjp, name: str, static: list, tree: Any, kinds: list,
+             flat: Flat) -> Rule:
+    """The Deferred of a custom_vjp."""
+    n_own = len(kinds)
+    n_body = n_own + len(flat.captures)
+    residual_trees: dict[tuple, Any] = {}
+
+    def forward(types: tuple) -> Function:
+        own = kinds_like(types[:n_own], kinds)
+        held: dict[str, Any] = {}
+
+        def call(tracers: list) -> Any:
+            given: list[Any] = list(tree_unflatten(tree, tracers))
+            for i, x in sorted(zip(custom.nondiff_argnums, static, strict=True)):
+                given.insert(i, x)
+            made = custom.fwd(*given)  # type: ignore[misc]
+            if not isinstance(made, (tuple, list)) or len(made) != 2:
+                raise TypeError(f"Custom VJP fwd rule for function {name} must produce a pair "
+                                f"(value, residuals), got {made}.")
+            outs, out_tree = tree_flatten(made[0])
+            if out_tree != flat.out_tree:
+                raise TypeError(f"Custom VJP fwd rule for function {name} must produce a pair whose "
+                                f"first element has the structure of the function's result "
+                                f"{flat.out_tree}, got {out_tree}.")
+            residuals, held["tree"] = tree_flatten(made[1])
+            return [*outs, *residuals]
+
+        traced = trace_call(call, own, name=f"{name}_fwd", kind="custom_vjp fwd rule", staging=True)
+        made = order_params(traced, rule, n_own, types[n_own:], n_body, f"{name}.fwd")
+        n_out = len(flat.function.returns)
+        weaks = traced.function.weak_returns[n_out:]
+        residual_trees[made.return_types[n_out:]] = (held["tree"], weaks)
+        return made
+
+    def backward(residual_types: tuple, ct_types: tuple) -> Function:
+        if residual_types not in residual_trees:
+            raise UnexpectedTracerError(f"the bwd rule of {name} was asked for before its fwd rule")
+        residual_tree, weaks = residual_trees[residual_types]
+        n = len(residual_types)
+        given = [*zip(residual_types, weaks, strict=True), *[(t, False) for t in ct_types]]
+
+        def call(tracers: list) -> Any:
+            residuals = tree_unflatten(residual_tree, tracers[:n])
+            cts = [x if t.is_inexact else np.zeros(t.shape, float0)
+                   for x, t in zip(tracers[n:], ct_types, strict=True)]
+            made = custom.bwd(*static, residuals, tree_unflatten(flat.out_tree, cts))  # type: ignore[misc]
+            return check_bwd_result(name, made, tree, kinds)
+
+        traced = trace_call(call, given, name=f"{name}_bwd", kind="custom_vjp bwd rule",
+                            staging=True)
+        return with_constants(traced, len(given), f"{name}.bwd")  # captures must be residuals
+
+    def both() -> Function:
+        """One Function that stands for the pair, for fingerprints."""
+        types = flat.function.param_types
+        types = (*types, *[x.value.type for x in rule.captures])
+        ahead = rule.function(Request("fwd", types))
+        n_out = len(flat.function.returns)
+        back = rule.function(Request("bwd", ahead.return_types[n_out:], ahead.return_types[:n_out]))
+        b = Builder(name)
+        made = b.inline(ahead, [b.param(v.type) for v in ahead.params])
+        cts = [b.param(v.type) for v in ahead.returns[:n_out]]
+        return b.close((*made, *b.inline(back, (*made[n_out:], *cts))))
+
+    rule = Rule(name, n_own, {"fwd": forward, "bwd": backward, "both": both}, Request("both"))
+    return rule
+
+
+def check_bwd_result(name: str, made: Any, tree: Any, kinds: list) -> list:
+    """One cotangent for each inexact leaf of the arguments. Raises: TypeError, ValueError."""
+    from .autodiff import typed
+
+    n_args = len(tree.children())
+    if not isinstance(made, (tuple, list)) or len(made) != n_args:
+        got = len(made) if isinstance(made, (tuple, list)) else type(made).__name__
+        raise TypeError(f"Custom VJP bwd rule for function {name} must produce a tuple with one "
+                        f"cotangent for each of the {n_args} differentiable arguments, got {got}.")
+    flat: list[Any] = []
+    for i, (child, ct) in enumerate(zip(tree.children(), made, strict=True)):
+        if ct is None:
+            flat += [None] * child.num_leaves
+            continue
+        leaves = child.flatten_up_to(ct) if child.num_leaves else []
+        del i
+        flat += leaves
+    out = []
+    for k, (ct, (t, _)) in enumerate(zip(flat, kinds, strict=True)):
+        if not t.is_inexact:
+            continue
+        if ct is None or getattr(ct, "dtype", None) == float0:
+            out.append(zero_tangent(t))
+            continue
+        ct_type, _ = kind_of(name, ct)
+        if ct_type.shape != t.shape:
+            raise ValueError(f"Custom VJP bwd rule for function {name} must produce cotangents of "
+                             f"the shapes of its arguments: leaf {k} is {t}, its cotangent "
+                             f"{ct_type}.")
+        out.append(typed(ct, t))
+    return out
+
+
+def custom_gradient(fun: Callable[..., Any]) -> Callable[..., Any]:
+    """A function from one that returns `(value, vjp)`: the vjp takes the value's cotangent."""
+    @custom_vjp
+    def wrapped(*args: Any) -> Any:
+        return fun(*args)[0]
+
+    def forward(*args: Any) -> Any:
+        value, rule = fun(*args)
+        from .autodiff import vjp  # a sibling that needs this file's classes for its examples
+
+        del vjp
+        closed, captured = closure_convert_rule(rule, value)
+        return value, Partial(closed, captured, args)
+
+    def backward(puller: Any, ct: Any) -> Any:
+        captured, args = puller.args
+        cts = puller.func(captured, ct)
+        return cts if isinstance(cts, (tuple, list)) and len(args) != 1 or isinstance(
+            cts, tuple) else (cts,)
+
+    wrapped.defvjp(forward, backward)
+    return functools.wraps(fun)(lambda *args: wrapped(*args))
+
+
+def closure_convert_rule(rule: Callable[..., Any], value: Any) -> tuple[Callable[..., Any], list]:
+    """A rule as a function of what it captured and a cotangent like `value`."""
+    leaves, tree = tree_flatten(value)
+    kinds = [kind_of("custom_gradient", x) for x in leaves]
+    flat = trace_call(lambda ts: rule(tree_unflatten(tree, ts)), kinds, name="rule",
+                      kind="custom_gradient", staging=True)
+
+    def closed(captured: list, ct: Any) -> Any:
+        from .autodiff import typed
+
+        cts = [typed(x, t) for x, (t, _) in zip(tree_flatten(ct)[0], kinds, strict=True)]
+        return tree_unflatten(flat.out_tree, bind(flat.function, [*cts, *captured], name="rule"))
+
+    return closed, flat.captures
+
+
+def closure_convert(fun: Callable[..., Any], *example_args: Any) -> tuple[Callable[..., Any], list]:
+    """`(closed, captured)`: `fun` as a function of its arguments and the tracers it captured.
+
+    `closed(*args, *captured)` equals `fun(*args)` for arguments like `example_args`.
+    """
+    leaves, tree = tree_flatten(list(example_args))
+    kinds = [kind_of("closure_convert", x) for x in leaves]
+    flat = trace_call(lambda ts: fun(*tree_unflatten(tree, ts)), kinds, name=name_of(fun),
+                      kind="closure_convert", staging=True)
+    n = len(example_args)
+
+    def closed(*args: Any) -> Any:
+        given, given_tree = tree_flatten(list(args[:n]))
+        if given_tree != tree:
+            raise TypeError(f"{name_of(fun)} was converted for arguments {tree}, got {given_tree}")
+        results = bind(flat.function, [*map(as_operand, given), *args[n:]], name=name_of(fun))
+        return tree_unflatten(flat.out_tree, results)
+
+    return closed, list(flat.captures)
+
+
+__all__ = ["Rule", "closes_over_tracer", "closure_convert", "custom_gradient", "custom_jvp",
+           "custom_vjp"]

@@ -1,0 +1,102 @@
+"""From a call to a traced Function and back: what every front door shares."""
+
+# hot: benchmarks/transforms.py
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from xfront_ir.core import Function
+
+from ..arrays import binding
+from ..arrays.dispatch import abstract
+from ..arrays.keys import KeyArray
+from ..arrays.operands import is_array_like
+from ..tracing.trace import Traced, trace_function
+from ..tracing.tracer import Tracer
+from ..tree_util import keystr, tree_flatten, tree_flatten_with_path, tree_unflatten
+
+
+def name_of(fun: Any) -> str:
+    """A name for functions, partials and callable objects."""
+    while not hasattr(fun, "__name__"):
+        inner = getattr(fun, "func", None) or getattr(fun, "__wrapped__", None)
+        if inner is None:
+            return type(fun).__name__
+        fun = inner
+    return fun.__name__
+
+
+def kind_of(name: str, x: Any) -> tuple[Any, bool]:
+    """IR type and weakness of a tracer or of a concrete leaf. Raises: TypeError."""
+    if type(x) is Tracer:
+        return x.value.type, x.weak
+    if type(x) is KeyArray or isinstance(x, binding.ArrayImpl):
+        return abstract(name, x)
+    if hasattr(x, "__jax_array__"):
+        return kind_of(name, x.__jax_array__())
+    if is_array_like(x):
+        return abstract(name, x)
+    raise TypeError(
+        f"{name}: value {x!r} of type {type(x)} is not a valid array type; arguments are arrays, "
+        "numbers and trees of them (mark others static, or bind them with functools.partial)")
+
+
+def as_operand(x: Any) -> Any:
+    """A leaf as `bind` takes it."""
+    return x.__jax_array__() if hasattr(x, "__jax_array__") else x
+
+
+class Flat:
+    """A traced call: the Function with what it captured, and the structure of its result."""
+
+    __slots__ = ("captures", "function", "out_tree", "trace")
+
+    def __init__(self, traced: Traced, out_tree: Any) -> None:
+        self.function: Function = traced.function
+        self.captures, self.trace, self.out_tree = traced.captures, traced.trace, out_tree
+
+
+def trace_call(call: Callable[[list[Tracer]], Any], kinds: Sequence[tuple[Any, bool]], *,
+               name: str, kind: str, staging: bool, axis: Any = None,
+               inputs: list[Any] | None = None, param_names: Sequence[str] = ()) -> Flat:
+    """Trace `call(tracers) -> tree` and flatten what it returns.
+
+    Raises: TypeError where a returned leaf is no array.
+    """
+    out_tree: Any = None
+
+    def run(tracers: list[Tracer]) -> list[Any]:
+        nonlocal out_tree
+        result = call(tracers)
+        flat, out_tree = tree_flatten(result)
+        for x in flat:
+            if type(x) is not Tracer and not is_array_like(x):
+                refuse_output(name, result)
+        return flat
+
+    traced = trace_function(run, [t for t, _ in kinds], [w for _, w in kinds], name=name, kind=kind,
+                            staging=staging, axis=axis, inputs=inputs, param_names=param_names)
+    return Flat(traced, out_tree)
+
+
+def refuse_output(name: str, result: Any) -> None:
+    """Raise the TypeError that says which returned leaf is no array."""
+    for path, x in tree_flatten_with_path(result)[0]:
+        if not is_array_like(x):
+            raise TypeError(f"{name} returned {x!r} of type {type(x)} at result{keystr(path)}, "
+                            "which is not a valid array type; return arrays, numbers or None")
+
+
+def fill(args: Sequence[Any], places: Sequence[int], values: Sequence[Any]) -> list[Any]:
+    """`args` with those at `places` replaced."""
+    filled = list(args)
+    for i, v in zip(places, values, strict=True):
+        filled[i] = v
+    return filled
+
+
+def unflatten_args(tree: Any, leaves: Sequence[Any]) -> Any:
+    """The trees of traced leaves."""
+    return tree_unflatten(tree, leaves)

@@ -1,0 +1,290 @@
+"""jit: a function that is traced once for each signature and runs compiled.
+
+A jitted function is a C++ dispatched function; what C++ has not seen comes to `Jitted.miss`, which
+traces, finds the program by content (so a fresh closure of a known shape costs tracing only) and
+returns the record with which C++ runs later calls alone.
+"""
+
+# hot: benchmarks/call.py
+
+from __future__ import annotations
+
+import functools
+import inspect
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any, ParamSpec, TypeVar
+
+from ..arrays import binding
+from ..arrays.dispatch import Program, deepest
+from ..config import trace_key
+from ..tracing import programs
+from ..tracing.programs import bind
+from ..tracing.trace import state
+from ..tracing.tracer import Tracer
+from ..tree_util import keystr, tree_flatten, tree_flatten_with_path, tree_unflatten
+from .flat import Flat, as_operand, kind_of, name_of, trace_call
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def jit(fun: Callable[P, R] | None = None, /, *, in_shardings: Any = None,
+        out_shardings: Any = None, static_argnums: int | Sequence[int] | None = None,
+        static_argnames: str | Sequence[str] | None = None,
+        donate_argnums: int | Sequence[int] | None = None,
+        donate_argnames: str | Sequence[str] | None = None, keep_unused: bool = False,
+        device: Any = None, backend: str | None = None, inline: bool = False,
+        compiler_options: dict[str, Any] | None = None) -> Callable[P, R]:
+    """Compile `fun` with XLA, once for each signature of its arguments.
+
+    Args:
+      fun: a pure function of arrays, trees of arrays, and static values.
+      static_argnums, static_argnames: arguments that are part of the signature by value; they are
+        hashable.
+      donate_argnums, donate_argnames: arguments whose memory may be used for results; they are
+        deleted by the call.
+      keep_unused: whether arguments that the function does not read stay arguments of the program.
+      inline: whether calls under tracing are recorded in place.
+      compiler_options: XLA options by name.
+    Returns: the compiled function; also `.lower`, `.trace`, `.eval_shape`, `.clear_cache`.
+    Raises: ValueError where a static argument is not hashable; TypeError where an argument is no
+      array.
+
+    >>> xfront.jit(lambda x: x + 1)(1)
+    Array(2, dtype=int32, weak_type=True)
+    """
+    options = dict(static_argnums=static_argnums, static_argnames=static_argnames,
+                   donate_argnums=donate_argnums, donate_argnames=donate_argnames,
+                   keep_unused=keep_unused, device=device, backend=backend, inline=inline,
+                   compiler_options=compiler_options, in_shardings=in_shardings,
+                   out_shardings=out_shardings)
+    if fun is None:
+        return functools.partial(jit, **options)  # type: ignore[return-value]
+    if not callable(fun):
+        raise TypeError(f"Expected a callable value, got {fun!r}")
+    return Jitted(fun, **options).compiled  # type: ignore[return-value]
+
+
+def _tuple(x: Any, kind: type) -> tuple:
+    return () if x is None else (x,) if isinstance(x, kind) else tuple(x)
+
+
+class Options:
+    """What `jit` was asked for, with argument numbers and names made to agree."""
+
+    __slots__ = ("compiler_options", "donate_argnames", "donate_argnums", "inline", "keep_unused",
+                 "key", "static_argnames", "static_argnums")
+
+    def __init__(self, fun: Any, given: dict[str, Any]) -> None:
+        nums, names = _tuple(given["static_argnums"], int), _tuple(given["static_argnames"], str)
+        params = parameters(fun)
+        self.static_argnums, self.static_argnames = agree("static", fun, params, nums, names)
+        nums, names = _tuple(given["donate_argnums"], int), _tuple(given["donate_argnames"], str)
+        self.donate_argnums, self.donate_argnames = agree("donate", fun, params, nums, names)
+        both = {*self.static_argnums} & {*self.donate_argnums}
+        if both:
+            raise ValueError(f"static_argnums and donate_argnums cannot intersect, got argument "
+                             f"{sorted(both)[0]} in both")
+        self.keep_unused, self.inline = bool(given["keep_unused"]), bool(given["inline"])
+        chosen = given["compiler_options"] or {}
+        self.compiler_options = tuple(sorted(chosen.items()))
+        self.key = ("jit", self.static_argnums, self.static_argnames, self.donate_argnums,
+                    self.donate_argnames, self.keep_unused, self.inline, self.compiler_options)
+
+
+def parameters(fun: Any) -> list[inspect.Parameter] | None:
+    """Parameters of a function, or None where it has no signature."""
+    try:
+        return list(inspect.signature(fun).parameters.values())
+    except (TypeError, ValueError):
+        return None
+
+
+def agree(what: str, fun: Any, params: list[inspect.Parameter] | None, nums: tuple, names: tuple
+          ) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """Numbers and names of the same arguments, each filled in from the other.
+
+    Raises: ValueError, TypeError where one does not exist.
+    """
+    if any(not isinstance(n, int) for n in nums):
+        raise TypeError(f"{what}_argnums must be ints, got {nums}")
+    if any(not isinstance(n, str) for n in names):
+        raise TypeError(f"{what}_argnames must be strings, got {names}")
+    if params is None:
+        return nums, names
+    positional = [p for p in params if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    variadic = any(p.kind is p.VAR_POSITIONAL for p in params)
+    for n in nums:
+        if not variadic and not -len(positional) <= n < len(positional):
+            raise ValueError(f"jitted function {name_of(fun)} has {what}_argnums={nums}, but has "
+                             f"only {len(positional)} positional arguments")
+    known = {p.name for p in params if p.kind is not p.POSITIONAL_ONLY}
+    if not any(p.kind is p.VAR_KEYWORD for p in params):
+        for n in names:
+            if n not in known:
+                raise ValueError(f"jitted function {name_of(fun)} has {what}_argnames={names}, "
+                                 f"but takes no argument called {n!r}")
+    order = {p.name: i for i, p in enumerate(positional)}
+    resolved = {n % len(positional) if n < 0 and positional else n for n in nums}
+    resolved |= {order[n] for n in names if n in order}
+    all_names = {*names, *[positional[n].name for n in resolved if n < len(positional)
+                           and positional[n].kind is not inspect.Parameter.POSITIONAL_ONLY]}
+    return tuple(sorted(resolved)), tuple(sorted(all_names))
+
+
+_TRACES: weakref.WeakKeyDictionary[Any, dict] = weakref.WeakKeyDictionary()
+
+
+class Jitted:
+    """The Python side of one jitted function."""
+
+    __slots__ = ("compiled", "fun", "name", "options", "traces")
+
+    def __init__(self, fun: Callable[..., Any], **given: Any) -> None:
+        self.fun, self.name, self.options = fun, name_of(fun), Options(fun, given)
+        try:
+            self.traces = _TRACES.setdefault(fun, {})
+        except TypeError:
+            self.traces = {}
+        options = self.options
+        self.compiled = binding.make_pjit(
+            self.name, fun, self.miss, options.static_argnums, options.static_argnames,
+            options.donate_argnums, options.donate_argnames, global_cache_key=options.key)
+        functools.update_wrapper(self.compiled, fun)
+        from ..stages import attach  # the stages stand on this file
+
+        attach(self.compiled, self)
+
+    # --- from a call to a traced Function ---------------------------------------------------
+
+    def divide(self, args: tuple, kwargs: dict) -> tuple[tuple, list, Any]:
+        """(static key, leaves, tree) of a call; statics are replaced by None in the tree.
+
+        Raises: ValueError where a static argument is not hashable.
+        """
+        statics = []
+        given, named = list(args), dict(kwargs)
+        for i in self.options.static_argnums:
+            if i < len(given):
+                statics.append((i, type(given[i]), given[i]))
+                given[i] = None
+        for k in self.options.static_argnames:
+            if k in named:
+                statics.append((k, type(named[k]), named[k]))
+                named[k] = None
+        leaves, tree = tree_flatten((given, named))
+        return tuple(statics), leaves, tree
+
+    def trace_structs(self, args: tuple, kwargs: dict) -> tuple[Flat, list, list]:
+        """As `trace`, where shapes may stand for arrays."""
+        from ..stages import struct_kind  # the stages stand on this file
+
+        return self.trace(args, kwargs, struct_kind)
+
+    def trace(self, args: tuple, kwargs: dict, kind: Callable[..., Any] = kind_of
+              ) -> tuple[Flat, list, list]:
+        """The traced Function of a call, its leaves and the flags of donated ones."""
+        statics, leaves, tree = self.divide(args, kwargs)
+        kinds = []
+        for k, x in enumerate(leaves):
+            try:
+                kinds.append(kind(self.name, x))
+            except TypeError:
+                self.refuse(args, kwargs, k)
+        key = (statics, tree, tuple(kinds), trace_key(), state.axes)
+        try:
+            found = self.traces.get(key)
+        except TypeError:
+            raise ValueError(f"Non-hashable static arguments are used in a jitted function: "
+                             f"{[s for _, _, s in statics]}; make them tuples, or frozen and "
+                             "hashable objects") from None
+        if found is None:
+            def call(tracers: list[Tracer]) -> Any:
+                given, named = tree_unflatten(tree, tracers)
+                for place, _, x in statics:
+                    if type(place) is int:
+                        given[place] = x
+                    else:
+                        named[place] = x
+                return self.fun(*given, **named)
+
+            outer, state.scope = state.scope, (*state.scope, f"jit({self.name})")
+            try:
+                found = trace_call(call, kinds, name=self.name, kind="jit", staging=True,
+                                   param_names=self.param_names(args, tree, len(leaves)))
+            finally:
+                state.scope = outer
+            if not any(type(x) is Tracer for x in found.captures):
+                self.traces[key] = found
+        return found, leaves, self.donated(tree, len(leaves))
+
+    def param_names(self, args: tuple, tree: Any, n: int) -> list[str]:
+        """What the user calls the leaves: parameter names with paths into trees."""
+        params = parameters(self.fun) or []
+        names = [p.name for p in params
+                 if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        found = []
+        for path, _ in tree_flatten_with_path(tree_unflatten(tree, [0] * n))[0]:
+            place = path[1]
+            if path[0].idx == 0:
+                first = names[place.idx] if place.idx < len(names) else f"args[{place.idx}]"
+            else:
+                first = str(place.key)
+            found.append(first + keystr(path[2:]))
+        return found
+
+    def refuse(self, args: tuple, kwargs: dict, k: int) -> None:
+        """Raise the TypeError that names the argument which is no array."""
+        _, leaves, tree = self.divide(args, kwargs)
+        name = self.param_names(args, tree, len(leaves))[k]
+        x = leaves[k]
+        raise TypeError(f"Error interpreting argument to {self.name} as an abstract array. The "
+                        f"problematic value is of type {type(x)} and was passed to the function at "
+                        f"path {name}. Value {x!r} is not a valid array type; mark the argument "
+                        "static with static_argnums or static_argnames.")
+
+    def donated(self, tree: Any, n: int) -> list[bool]:
+        """For each leaf, whether its argument is donated."""
+        if not self.options.donate_argnums and not self.options.donate_argnames:
+            return [False] * n
+        flags = []
+        for path, _ in tree_flatten_with_path(tree_unflatten(tree, [0] * n))[0]:
+            if path[0].idx == 0:
+                flags.append(path[1].idx in self.options.donate_argnums)
+            else:
+                flags.append(path[1].key in self.options.donate_argnames)
+        return flags
+
+    # --- calls ---------------------------------------------------------------------------------
+
+    def miss(self, *args: Any, **kwargs: Any) -> tuple:
+        """Called from C++ with what it has not seen: record, or trace, compile and run."""
+        flat, leaves, donated = self.trace(args, kwargs)
+        captured_tracer = any(type(x) is Tracer for x in flat.captures)
+        if (state.current is not None or captured_tracer
+                or deepest(leaves, None) is not None):
+            operands = [*map(as_operand, leaves), *flat.captures]
+            results = bind(flat.function, operands, name=self.name)
+            return tree_unflatten(flat.out_tree, results), None, True
+        program = self.program(flat, donated)
+        return *program.call([as_operand(x) for x in leaves]), False
+
+    def program(self, flat: Flat, donated: list[bool]) -> Program:
+        """The compiled program of a traced call."""
+        n = len(flat.function.params) - len(flat.captures)
+        given = tuple([i for i, d in enumerate(donated) if d])
+        options = self.options
+
+        def compile_(body: Any) -> Any:
+            shifted = tuple([i + len(body.params) - n for i in given])
+            return programs.compile_body(body, name=self.name, effort="jit", donated=shifted,
+                                         options=options.compiler_options,
+                                         keep_unused=options.keep_unused, n_explicit=n)
+
+        key = ("jit", self.name, n, given, options.keep_unused, options.compiler_options)
+        compiled, literals = programs.find(flat.function, key, compile_)
+        return Program(compiled, [*flat.captures, *literals], flat.out_tree)
+
+
+__all__ = ["Jitted", "Options", "jit"]

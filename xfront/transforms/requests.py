@@ -1,0 +1,147 @@
+"""Transformations as requests: what a body (Function, request) computes, before any pass has run.
+
+Each request is a class with the pass that carries it out and what is known without running it: the
+types and weakness of its results. `pending` makes the body; a Function that was given further
+parameters since (captures, abstracted literals) serves the same request, the further ones being
+neither differentiated nor batched.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xfront_ir.core import Function
+from xfront_ir.opdef import Pending, Request
+from xfront_ir.passes.jvp import jvp
+from xfront_ir.passes.linearize import gradient
+from xfront_ir.passes.vectorize import vectorize
+
+Flags = tuple[bool, ...]
+
+
+def padded(flags: tuple, n: int, fill: Any) -> tuple:
+    """`flags` for all of n parameters: the later ones get `fill`."""
+    return (*flags, *[fill] * (n - len(flags)))
+
+
+class Grad:
+    """details (active, cotangents): values, then a cotangent for each active parameter.
+
+    The parameters are the Function's, then a cotangent for each result marked in `cotangents`...
+    those of a scalar loss being literal ones: `seeded` results get the cotangent 1.
+    """
+
+    def __call__(self, function: Function, request: Request) -> Function:
+        """Carry the request out."""
+        active, seeded = request.details
+        return seeded_gradient(function, padded(active, len(function.params), False), seeded)
+
+    def pending(self, function: Function, request: Request) -> Pending:
+        """The body of this request on `function`."""
+        active, _ = request.details
+        grads = [v.type for v, a in zip(function.params, active, strict=False) if a]
+        return Pending(function, request, self, function.param_types,
+                       (*function.return_types, *grads))
+
+    def weak_returns(self, function: Function, request: Request) -> Flags:
+        """A gradient is as weak as its parameter."""
+        active, _ = request.details
+        weak = padded(function.weak_params, len(function.params), False)
+        outs = padded(function.weak_returns, len(function.returns), False)
+        return (*outs, *[w for w, a in zip(weak, active, strict=False) if a])
+
+
+def seeded_gradient(function: Function, active: Flags, seeded: int) -> Function:
+    """The gradient Function whose cotangent of result `seeded` is one, the others' zero."""
+    from xfront_ir.builder import Builder
+
+    given = tuple(i == seeded for i in range(len(function.returns)))
+    full = gradient(function, active, given)
+    b = Builder(full.name)
+    n = len(function.params)
+    b.params = list(full.params[:n])
+    seed = b.ones(full.params[n].type)
+    renamed = b.inline(full, (*full.params[:n], seed))
+    return Function(full.name, b.params, b.ops, renamed, param_names=function.param_names,
+                    weak_params=function.weak_params, weak_returns=full.weak_returns)
+
+
+class Jvp:
+    """details (active): parameters, then tangents of active ones; results, then all tangents.
+
+    Every inexact result has a tangent in the result, zeros where none reaches it.
+    """
+
+    def __call__(self, function: Function, request: Request) -> Function:
+        """Carry the request out."""
+        (active,) = request.details
+        return full_jvp(function, padded(active, len(function.params), False), len(active))
+
+    def pending(self, function: Function, request: Request) -> Pending:
+        """The body of this request on `function`."""
+        (active,) = request.details
+        n = len(active)
+        types = function.param_types
+        given = [t for t, a in zip(types, active, strict=False) if a]
+        outs = function.return_types
+        return Pending(function, request, self, (*types[:n], *given, *types[n:]),
+                       (*outs, *[t for t in outs if t.is_inexact]))
+
+    def weak_returns(self, function: Function, request: Request) -> Flags:
+        """A tangent is as weak as its primal."""
+        outs = padded(function.weak_returns, len(function.returns), False)
+        return (*outs, *[w for v, w in zip(function.returns, outs, strict=True)
+                         if v.type.is_inexact])
+
+
+def full_jvp(function: Function, active: Flags, n_own: int) -> Function:
+    """The jvp with tangents after the first `n_own` parameters and zeros made explicit."""
+    from xfront_ir.builder import Builder
+
+    made, active_out = jvp(function, active)
+    n = len(function.params)
+    b = Builder(made.name)
+    b.params = [*made.params[:n_own], *made.params[n:], *made.params[n_own:n]]
+    b.ops = list(made.ops)
+    outs = made.returns[:len(function.returns)]
+    given = iter(made.returns[len(function.returns):])
+    tangents = [next(given) if a else b.zeros(v.type) if v.type.is_inexact else None
+                for v, a in zip(outs, active_out, strict=True)]
+    weak = padded(function.weak_returns, len(outs), False)
+    kept = [(t, w) for t, w in zip(tangents, weak, strict=True) if t is not None]
+    return Function(made.name, b.params, b.ops, (*outs, *[t for t, _ in kept]),
+                    weak_returns=(*weak, *[w for _, w in kept]))
+
+
+class Vectorize:
+    """details (positions, axis, out): the Function over a batch."""
+
+    def __call__(self, function: Function, request: Request) -> Function:
+        """Carry the request out."""
+        positions, axis, out = request.details
+        made, _ = vectorize(function, padded(positions, len(function.params), None), axis, out)
+        return made.replace(weak_returns=function.weak_returns)
+
+    def pending(self, function: Function, request: Request) -> Pending:
+        """The body of this request on `function`."""
+        positions, (_, size), out = request.details
+        filled = padded(positions, len(function.params), None)
+        return Pending(function, request, self,
+                       tuple([batched(t, p, size) for t, p in
+                              zip(function.param_types, filled, strict=True)]),
+                       tuple([batched(t, p, size) for t, p in
+                              zip(function.return_types, out, strict=True)]))
+
+    def weak_returns(self, function: Function, request: Request) -> Flags:
+        """A batch is as weak as one of it."""
+        return function.weak_returns
+
+
+def batched(type: Any, position: int | None, size: int) -> Any:
+    """The type with a batch axis at `position`."""
+    if position is None:
+        return type
+    return type.with_shape((*type.shape[:position], size, *type.shape[position:]))
+
+
+GRAD, JVP, VECTORIZE = Grad(), Jvp(), Vectorize()

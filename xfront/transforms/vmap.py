@@ -1,0 +1,162 @@
+"""vmap: a function of one example becomes a function of many."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Hashable
+from typing import Any
+
+from xfront_ir.opdef import Request
+from xfront_ir.passes.vectorize import vectorize
+
+from ..tracing.programs import bind
+from ..tracing.trace import state
+from ..tracing.tracer import Tracer
+from ..tree_util import (
+    broadcast_prefix,
+    keystr,
+    tree_flatten,
+    tree_flatten_with_path,
+    tree_unflatten,
+)
+from .flat import as_operand, kind_of, name_of, trace_call
+from .requests import VECTORIZE
+
+
+class _Absent:
+    """Stands for None as a leaf of trees of axes."""
+
+
+def _axes_of(axes: Any, tree: Any, what: str, name: str) -> list[int | None]:
+    """An axis (or None) for each leaf of `tree`. Raises: ValueError, TypeError."""
+    try:
+        flat = broadcast_prefix(axes, tree, is_leaf=lambda x: x is None)
+    except ValueError as e:
+        raise ValueError(f"vmap {what} specification must be a tree prefix of the corresponding "
+                         f"value, got specification {axes} for {name}: {e}") from None
+    for a in flat:
+        if a is not None and not isinstance(a, int) and not hasattr(a, "__index__"):
+            raise TypeError(f"vmap {what} must be an int, None, or a tree of them, got {axes}")
+    return [None if a is None else int(a) for a in flat]
+
+
+def vmap(fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0,
+         axis_name: Hashable | None = None, axis_size: int | None = None,
+         spmd_axis_name: Any = None, sum_match: bool = False) -> Callable[..., Any]:
+    """A function that maps `fun` over an axis of its arguments, as one program.
+
+    Args:
+      fun: a function of one example.
+      in_axes: which axis of each argument is mapped: an int, None (not mapped), or a tuple or
+        list with an entry for each positional argument, each a tree prefix of the argument.
+        Keyword arguments are mapped over axis 0.
+      out_axes: where the mapped axis goes in the results; a tree prefix of the result.
+      axis_name: a name for the axis, for collectives such as `lax.psum` in `fun`.
+      axis_size: its size, where no argument is mapped.
+    Returns: a function of arguments with the mapped axis.
+    Raises: ValueError where sizes or axes do not fit.
+
+    >>> xfront.vmap(jnp.dot)(jnp.eye(2), jnp.ones((2, 2)))
+    Array([1., 1.], dtype=float32)
+    """
+    if not callable(fun):
+        raise TypeError(f"vmap: expected a function, got {fun!r}")
+    if isinstance(in_axes, list):
+        in_axes = tuple(in_axes)
+    if not (in_axes is None or isinstance(in_axes, (int, tuple, dict))
+            or hasattr(in_axes, "__index__")):
+        raise TypeError(f"vmap in_axes must be an int, None, or a tuple of entries corresponding "
+                        f"to the positional arguments passed to the function, but got {in_axes}.")
+    name = name_of(fun)
+
+    @functools.wraps(fun)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        if isinstance(in_axes, tuple) and len(in_axes) != len(args):
+            raise ValueError(f"vmap in_axes must be an int, None, or a tuple of entries "
+                             f"corresponding to the positional arguments passed to the function, "
+                             f"but got len(in_axes)={len(in_axes)}, len(args)={len(args)}")
+        leaves, tree = tree_flatten((args, kwargs))
+        axes = [0] * len(leaves) if in_axes == 0 and type(in_axes) is int else [
+            *_axes_of(in_axes, args, "in_axes", name),
+            *[0] * (len(leaves) - len(tree_flatten(args)[0]))]
+        kinds, positions, size = [], [], axis_size
+        for k, (x, a) in enumerate(zip(leaves, axes, strict=True)):
+            if a is None:
+                continue
+            t, weak = kind_of("vmap", x)
+            if not -t.ndim <= a < t.ndim:
+                _refuse_axis(name, args, kwargs, k, a, t)
+            a %= t.ndim
+            if size is not None and t.shape[a] != size:
+                _refuse_sizes(name, args, kwargs, axes, axis_size)
+            size = t.shape[a]
+            kinds.append((t.with_shape((*t.shape[:a], *t.shape[a + 1:])), weak))
+            positions.append(a)
+        if size is None:
+            raise ValueError(f"vmap of {name} must have at least one non-None value in in_axes, "
+                             "or an axis_size")
+        mapped = [k for k, a in enumerate(axes) if a is not None]
+        axis = (axis_name if axis_name is not None else ("vmap", len(state.stack)), size)
+
+        def call(tracers: list[Tracer]) -> Any:
+            filled = list(leaves)
+            for k, t in zip(mapped, tracers, strict=True):
+                filled[k] = t
+            inner_args, inner_kwargs = tree_unflatten(tree, filled)
+            return fun(*inner_args, **inner_kwargs)
+
+        flat = trace_call(call, kinds, name=name, kind="vmap", staging=False, axis=axis)
+        function = flat.function
+        shape = tree_unflatten(flat.out_tree, list(function.returns))
+        wanted = _axes_of(out_axes, shape, "out_axes", name)
+        out = tuple([None if o is None else _out_axis(name, o, v.type)
+                     for o, v in zip(wanted, function.returns, strict=True)])
+        if None in out:
+            _check_unbatched(name, function, positions, axis, out)
+        request = Request("vectorize", tuple(positions), axis, out)
+        operands = [as_operand(leaves[k]) for k in mapped]
+        results = bind(VECTORIZE.pending(function, request), [*operands, *flat.captures], name=name)
+        return tree_unflatten(flat.out_tree, results)
+
+    return wrapped
+
+
+def _out_axis(name: str, axis: int, t: Any) -> int:
+    ndim = t.ndim + 1
+    if not -ndim <= axis < ndim:
+        raise ValueError(f"vmap out_axes {axis} is out of bounds for a result of {name} of type "
+                         f"{t}, which has {ndim} axes with the mapped one")
+    return axis % ndim
+
+
+def _check_unbatched(name: str, function: Any, positions: list, axis: Any, out: tuple) -> None:
+    """Refuse out_axes=None for a result that depends on the mapped axis. Raises: ValueError."""
+    filled = (*positions, *[None] * (len(function.params) - len(positions)))
+    _, natural = vectorize(function, filled, axis)
+    for k, (o, p) in enumerate(zip(out, natural, strict=True)):
+        if o is None and p is not None:
+            raise ValueError(f"vmap has mapped output but out_axes is None: result leaf {k} of "
+                             f"{name} depends on the mapped axis; give it an axis in out_axes")
+
+
+def _refuse_axis(name: str, args: Any, kwargs: Any, k: int, axis: int, t: Any) -> None:
+    path = tree_flatten_with_path((args, kwargs))[0][k][0]
+    raise ValueError(f"vmap was requested to map its argument along axis {axis}, which implies "
+                     f"that its rank should be at least {abs(axis) + (axis >= 0)}, but {_where(path)} "
+                     f"of {name} has type {t}")
+
+
+def _refuse_sizes(name: str, args: Any, kwargs: Any, axes: list, axis_size: int | None) -> None:
+    lines = []
+    for (path, x), a in zip(tree_flatten_with_path((args, kwargs))[0], axes, strict=True):
+        if a is not None:
+            t, _ = kind_of("vmap", x)
+            lines.append(f"  {_where(path)} of type {t} has size {t.shape[a]} along axis {a}")
+    given = f"\n  axis_size is {axis_size}" if axis_size is not None else ""
+    raise ValueError(f"vmap got inconsistent sizes for array axes to be mapped in {name}:\n"
+                     + "\n".join(lines) + given)
+
+
+def _where(path: tuple) -> str:
+    kind = "argument" if path[0].idx == 0 else "keyword argument"
+    return f"{kind} {keystr(path[1:])}"
