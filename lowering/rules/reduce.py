@@ -47,26 +47,35 @@ def _all_ones(dtype: DType) -> Any:
 
 def _log_add_exp(ctx: RuleContext, x: Any, y: Any, type: TensorType) -> Any:
     """log(exp(x) + exp(y)): the greater plus log1p(exp(-difference)); equal infinities stay."""
-    part = type.with_dtype(dtypes.real_of(type.dtype))
+    if type.dtype.is_complex:
+        return _complex_log_add_exp(ctx, x, y, type)
     mask = type.with_dtype(dtypes.bool_)
 
     def op(name: str, *operands: Any) -> Any:
         return ctx.create(f"stablehlo.{name}", operands, [type])
 
-    if type.dtype.is_complex:
-        real_x, real_y = (ctx.create("stablehlo.real", [v], [part]) for v in (x, y))
-        swap = compare(ctx, "LT", real_x, real_y, mask, "FLOAT")
-        high, low = op("select", swap, y, x), op("select", swap, x, y)
-    else:
-        high, low = op("maximum", x, y), op("minimum", x, y)
+    high, low = op("maximum", x, y), op("minimum", x, y)
     grown = op("add", high, op("log_plus_one", op("exponential", op("subtract", low, high))))
-    same = compare(ctx, "EQ", x, y, mask, "FLOAT")
-    finite = ctx.create("stablehlo.is_finite",
-                        [ctx.create("stablehlo.real", [x], [part]) if type.dtype.is_complex
-                         else x], [mask])
-    stays = ctx.create("stablehlo.and", [same, ctx.create("stablehlo.not", [finite], [mask])],
-                       [mask])
+    infinite = ctx.create("stablehlo.not", [ctx.create("stablehlo.is_finite", [x], [mask])], [mask])
+    stays = ctx.create("stablehlo.and", [compare(ctx, "EQ", x, y, mask, "FLOAT"), infinite], [mask])
     return op("select", stays, x, grown)
+
+
+def _complex_log_add_exp(ctx: RuleContext, x: Any, y: Any, type: TensorType) -> Any:
+    """The same with the greater real part as shift, so that the angle stays in (-pi, pi]."""
+    part, mask = type.with_dtype(dtypes.real_of(type.dtype)), type.with_dtype(dtypes.bool_)
+
+    def op(name: str, *operands: Any) -> Any:
+        return ctx.create(f"stablehlo.{name}", operands, [type])
+
+    zero = ctx.constant(0, part)
+    high = ctx.create("stablehlo.maximum",
+                      [ctx.create("stablehlo.real", [v], [part]) for v in (x, y)], [part])
+    finite = ctx.create("stablehlo.is_finite", [high], [mask])
+    high = ctx.create("stablehlo.select", [finite, high, zero], [part])
+    shift = op("complex", high, zero)
+    total = op("add", *(op("exponential", op("subtract", v, shift)) for v in (x, y)))
+    return op("add", op("log", total), shift)
 
 
 _KINDS: dict[str, tuple[Combine, Callable[[DType], Any]]] = {

@@ -87,19 +87,34 @@ def _bessel_i0e(x: Expr) -> Expr:
 
 
 # --- incomplete gamma ---------------------------------------------------------------------
-# P(a, x) = front / a * sum of x^n / ((a + 1) ... (a + n))         where x <= 1 or x <= a
+# P(a, x) = front / a * sum of x^n / ((a + 1) ... (a + n))         where x < a + 1
 # 1 - P(a, x) = front * fraction                                   elsewhere
 # front = x^a e^-x / gamma(a)
+
+_STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)
+
 
 def _gamma_parts(a: Expr, x: Expr, slopes: bool) -> tuple[Expr, Expr, list[Expr], list[Expr]]:
     """Whether the fraction serves, log of the front, and (value, slope in a) of both forms."""
     inside = (x > 0.0) & (a > 0.0) & (x < float("inf")) & (a < float("inf"))
     a, x = where(inside, a, 1.0), where(inside, x, 1.0)
-    far = (x > 1.0) & (x > a)
-    front = a * x.log() - x - a.lgamma()
+    far = x >= a + 1.0
     series = _gamma_series(where(far, 1.0, a), where(far, 1.0, x), slopes)
     fraction = _gamma_fraction(where(far, a, 1.0), where(far, x, 2.0), slopes)
-    return far, front, series, fraction
+    return far, _log_front(a, x), series, fraction
+
+
+def _log_front(a: Expr, x: Expr) -> Expr:
+    """a log(x) - x - lgamma(a); for large a by Stirling's series, where the large terms cancel."""
+    large = where(a > 10.0, a, 10.0)
+    off = (x - large) / large
+    inverse = 1.0 / large
+    rest = inverse.like(0.0)
+    for c in reversed(_STIRLING):
+        rest = rest * inverse * inverse + c
+    stirling = (large * (off.log1p() - off) + 0.5 * (large * (0.5 / np.pi)).log()
+                - rest * inverse)
+    return where(a > 10.0, stirling, a * x.log() - x - a.lgamma())
 
 
 def _gamma_series(a: Expr, x: Expr, slopes: bool) -> list[Expr]:
@@ -129,53 +144,36 @@ def _gamma_series(a: Expr, x: Expr, slopes: bool) -> list[Expr]:
 
 
 def _gamma_fraction(a: Expr, x: Expr, slopes: bool) -> list[Expr]:
-    """Legendre's continued fraction of the upper function over the front, by its convergents.
-
-    Convergents p/q grow and are scaled down together; with slopes, dp and dq follow them.
-    """
+    """Legendre's continued fraction of the upper function over the front, by Lentz's method; and
+    its derivative in a."""
     epsilon = _epsilon(x)
-    big = 1.0 / epsilon
 
-    def quotient(p: Expr, q: Expr, dp: Expr, dq: Expr) -> tuple[Expr, Expr]:
-        value = p / q
-        return value, (dp - value * dq) / q
+    def going(i: Expr, value: Expr, c: Expr, d: Expr, change: Expr, *slope: Expr) -> Expr:
+        unfinished = change > epsilon
+        if slope:
+            unfinished = unfinished | (abs(slope[3]) > epsilon)
+        return unfinished & (i < 2000.0)
 
-    def going(i: Expr, value: Expr, slope: Expr, change: Expr, *rest: Expr) -> Expr:
-        return (change > epsilon) & (i < 2000.0)
-
-    def step(i: Expr, value: Expr, slope: Expr, change: Expr, p1: Expr, q1: Expr, p2: Expr,
-             q2: Expr, *d: Expr) -> list[Expr]:
+    def step(i: Expr, value: Expr, c: Expr, d: Expr, change: Expr, *slope: Expr) -> list[Expr]:
         i = i + 1.0
-        y = 1.0 - a + i
-        z = x + y + i + 1.0
-        c = y * i
-        p, q = p1 * z - p2 * c, q1 * z - q2 * c
-        shrink = where(abs(p) > big, epsilon, p.like(1.0))
-        if not d:
-            new, new_slope = p / q, slope
-            change = abs((value - new) / new)
-            return [v for v in (i, new, new_slope, change)] + [
-                v * shrink for v in (p, q, p1, q1)]
-        dp1, dq1, dp2, dq2 = d
-        dp = dp1 * z - p1 - dp2 * c + p2 * i
-        dq = dq1 * z - q1 - dq2 * c + q2 * i
-        new, new_slope = quotient(p, q, dp, dq)
-        change = abs((value - new) / new)
-        moved = abs(slope - new_slope)
-        relative = moved / where(abs(new_slope) > epsilon, abs(new_slope), 1.0)
-        change = where(change > relative, change, relative)
-        return [i, new, new_slope, change] + [
-            v * shrink for v in (p, q, p1, q1, dp, dq, dp1, dq1)]
+        top, bottom = i * (a - i), x + 1.0 - a + 2.0 * i
+        new_d = 1.0 / (top * d + bottom)
+        new_c = bottom + top / c
+        factor = new_c * new_d
+        made = [i, value * factor, new_c, new_d, abs(factor - 1.0)]
+        if slope:
+            of_value, of_c, of_d, _ = slope
+            moved_d = (1.0 - i * d - top * of_d) * new_d * new_d
+            moved_c = (i - top * of_c / c) / c - 1.0
+            moved = moved_c * new_d + new_c * moved_d
+            made += [of_value * factor + value * moved, moved_c, moved_d, moved]
+        return made
 
     one, zero = x.like(1.0), x.like(0.0)
-    p1, q1 = x + 1.0, (x + 2.0 - a) * x
-    if slopes:
-        value, slope = quotient(p1, q1, zero, -x)
-        start = [zero, value, slope, one, p1, q1, one, x, zero, -x, zero, zero]
-    else:
-        start = [zero, p1 / q1, zero, one, p1, q1, one, x]
-    made = loop(going, step, start)
-    return [made[1], made[2]]
+    d = 1.0 / (x + 1.0 - a)
+    start = [zero, d, x.like(1.0 / (epsilon * epsilon)), d, one]
+    made = loop(going, step, [*start, d * d, zero, d * d, one] if slopes else start)
+    return [made[1], made[5]] if slopes else [made[1]]
 
 
 def _at_edges(a: Expr, x: Expr, inside: Expr, none: float, all: float) -> Expr:
@@ -190,14 +188,14 @@ def _at_edges(a: Expr, x: Expr, inside: Expr, none: float, all: float) -> Expr:
 
 @_formula(ops.igamma)
 def _igamma(a: Expr, x: Expr) -> Expr:
-    far, front, (series,), (fraction, _) = _gamma_parts(a, x, False)
+    far, front, (series,), (fraction,) = _gamma_parts(a, x, False)
     inside = where(far, 1.0 - fraction * front.exp(), series * front.exp() / a)
     return _at_edges(a, x, inside, 0.0, 1.0)
 
 
 @_formula(ops.igammac)
 def _igammac(a: Expr, x: Expr) -> Expr:
-    far, front, (series,), (fraction, _) = _gamma_parts(a, x, False)
+    far, front, (series,), (fraction,) = _gamma_parts(a, x, False)
     inside = where(far, fraction * front.exp(), 1.0 - series * front.exp() / a)
     return _at_edges(a, x, inside, 1.0, 0.0)
 
@@ -216,9 +214,8 @@ def _gamma_slope(a: Expr, x: Expr, over_density: bool) -> Expr:
     """The derivative of P in a, where asked divided by the density x^(a-1) e^-x / gamma(a)."""
     far, front, (series, d_series), (fraction, d_fraction) = _gamma_parts(a, x, True)
     scale = x if over_density else front.exp()
-    grow = x.log() - a.digamma()
-    near = (d_series + series * (grow - 1.0 / a)) / a
-    return where(far, -(d_fraction + fraction * grow), near) * scale
+    near = (d_series + series * (x.log() - (a + 1.0).digamma())) / a
+    return where(far, -(d_fraction + fraction * (x.log() - a.digamma())), near) * scale
 
 
 # --- incomplete beta ----------------------------------------------------------------------

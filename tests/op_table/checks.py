@@ -7,10 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from lowering import compile_function
+from xfront.arrays import binding
+from xfront.arrays.abstract import AbstractArray
+from xfront.config import enable_x64
 from xfront_ir.builder import Builder
 from xfront_ir.core import Function
 from xfront_ir.dtypes import named
 from xfront_ir.errors import IRTypeError
+from xfront_ir.fingerprint import fingerprint
 from xfront_ir.opdef import lookup
 from xfront_ir.parser import parse
 from xfront_ir.passes.jvp import jvp
@@ -199,22 +204,14 @@ def check_batch(fn: Function, lanes: list[Arrays], positions: tuple[int | None, 
 # --- compiled programs --------------------------------------------------------------------
 
 def run_compiled(fn: Function, arrays: Sequence[np.ndarray]) -> Arrays:
-    """The values of `fn`, compiled for the CPU."""
-    from jaxlib import xla_client
-
-    from lowering.clients import client
-    from lowering.compat import device_list
-    from lowering.module import build_module
-
-    backend = client("cpu")
-    device = backend.local_devices()[0]
-    module = build_module(fn, platform="cpu").module
-    options = xla_client.CompileOptions()
-    loaded = backend.compile_and_load(module, device_list([device]), options)
-    buffers = [backend.buffer_from_pyval(np.ascontiguousarray(a).reshape(a.shape), device)
-               for a in arrays]
-    made = loaded.execute_sharded(buffers).disassemble_into_single_device_arrays()
-    return [np.asarray(column[0]) for column in made]
+    """The values of `fn`, compiled for the CPU; programs are kept on disk between runs."""
+    sharding = binding.default_sharding()
+    executable = compile_function(fn, fingerprint=fingerprint(fn), effort="fast")
+    handlers = [binding.result_handler(AbstractArray(v.type.shape, v.type.dtype.numpy), sharding)
+                for v in fn.returns]
+    with enable_x64(True):
+        return [np.array(binding.to_numpy(x))
+                for x in executable.execute([binding.put(a) for a in arrays], handlers)]
 
 
 def joined(programs: Sequence[tuple[Function, Arrays]]) -> tuple[Function, Arrays]:

@@ -80,8 +80,12 @@ RUNNING_ZEROS = Sample([Fixed([2.0, 0.0, 3.0, 0.0])], {"axis": 0, "reverse": Fal
                        dtypes=(dtypes.f64,))
 RUNNING_PRODUCT = _running("cumprod", NUMERIC, "numeric")
 
+SUM = _reducer("reduce_sum", NUMERIC, "bool", "numeric")
+SUM_TOLERANCE = {"bf16": 12 * 8e-3, "f16": 12 * 1e-3}
+"""Sums of up to 12 elements of either sign, rounded to the dtype at each step."""
+
 ROWS = [
-    _reducer("reduce_sum", NUMERIC, "bool", "numeric"),
+    Row("reduce_sum", SUM.samples, NUMERIC, SUM.bad, tolerance=SUM_TOLERANCE),
     Row("reduce_prod", [*PRODUCT.samples, *ZEROS], NUMERIC, PRODUCT.bad),
     _extremum("reduce_max"),
     _extremum("reduce_min"),
