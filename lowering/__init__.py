@@ -44,7 +44,7 @@ class Lowered:
         """StableHLO text, with locations if `debug_info`."""
         return self.module.operation.get_asm(enable_debug_info=debug_info)
 
-    def hlo_text(self) -> str:
+    def as_hlo_text(self) -> str:
         """HLO text before XLA's optimisation."""
         from . import compat
 

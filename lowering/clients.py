@@ -31,7 +31,7 @@ def configure(*, platforms: str | None = None, cpu_devices: int | None = None) -
     global _platforms, _cpu_devices
     with _LOCK:
         if platforms is not None:
-            if _default is not None and platforms != _platforms:
+            if _default is not None and (platforms or None) != _platforms:
                 raise RuntimeError("platforms must be chosen before the first use of a device")
             _platforms = platforms or None
         if cpu_devices is not None:

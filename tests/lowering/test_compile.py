@@ -1,0 +1,155 @@
+"""Compile options, clients, devices, plugins."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lowering
+from lowering import clients, compat, compile, devices, plugins
+from xfront_ir import dtypes, ops
+from xfront_ir.types import tensor
+
+V = tensor((3,), dtypes.f32)
+
+
+@pytest.fixture
+def sine(func):
+    return func([V], lambda b, x: [b.emit(ops.sin, x)])
+
+
+def process(code: str, **env: str) -> str:
+    """What a fresh process prints."""
+    kept = {k: v for k, v in os.environ.items() if "PLATFORM" not in k and "DEVICES" not in k}
+    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True,
+                          env={**kept, **env})
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_options_are_in_one_order() -> None:
+    assert compile.normalize_options({"b": 1, "a": 2}) == (("a", 2), ("b", 1))
+    assert compile.normalize_options((("b", 1), ("a", 2))) == (("a", 2), ("b", 1))
+
+
+def test_efforts(func, sine) -> None:
+    large = func([tensor((10_000,), dtypes.f32)], lambda b, x: [b.emit(ops.sin, x)])
+    level = "xla_backend_optimization_level"
+    assert dict(compile.effort_options("jit", sine, "cpu"))[level] == 1
+    assert dict(compile.effort_options("eager", sine, "cpu"))[level] == 0
+    assert dict(compile.effort_options("eager", large, "cpu"))[level] == 1
+    assert dict(compile.effort_options("fast", large, "cpu"))[level] == 0
+    assert compile.effort_options("jit", sine, "cuda") == ()
+    with pytest.raises(ValueError, match="effort must be one of jit, eager, fast"):
+        compile.effort_options("lazy", sine, "cpu")
+
+
+@pytest.mark.parametrize("effort", compile.EFFORTS)
+def test_every_effort_gives_the_result(sine, run, effort) -> None:
+    x = np.array([0.5, 1, 2], np.float32)
+    np.testing.assert_allclose(run(sine, x, effort=effort)[0], np.sin(x), rtol=1e-6)
+
+
+def test_user_options_win_and_unknown_ones_are_errors(sine) -> None:
+    chosen = compile.all_options("jit", sine, "cpu", {"xla_backend_optimization_level": 2})
+    assert dict(chosen)["xla_backend_optimization_level"] == 2
+    lowering.compile_function(sine, options={"xla_cpu_enable_fast_math": True})
+    with pytest.raises(compat.RuntimeFailure, match="no_such_option"):
+        lowering.compile_function(sine, options={"no_such_option": True})
+
+
+def test_threads_compile_side_by_side(func) -> None:
+    programs = [func([V], lambda b, x, i=i: [b.emit(ops.mul, x, b.literal(
+        i + 2.0, dtypes.f32, (3,)))]) for i in range(6)]
+    made: dict[int, Any] = {}
+
+    def work(i: int) -> None:
+        made[i] = lowering.compile_function(programs[i])
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(6)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert sorted(made) == list(range(6))
+    assert all(f"constant({i + 2})" in made[i].hlo_text() for i in range(6))
+
+
+def test_devices_of_the_default_platform() -> None:
+    found = devices.devices()
+    assert found and devices.device_count() == len(found)
+    assert devices.local_devices(process_index=0) == found
+    assert devices.process_index() == 0 and devices.process_count() == 1
+    assert devices.kind_of(found[0]).startswith(found[0].platform)
+
+
+def test_unknown_platforms_are_errors() -> None:
+    with pytest.raises(RuntimeError, match="unknown platform 'abacus'"):
+        clients.client("abacus")
+    assert clients.client("cpu").platform == "cpu"
+
+
+def test_platforms_that_are_not_installed_say_so() -> None:
+    if plugins.library_of("cuda") or plugins.library_of("rocm"):
+        pytest.skip("a GPU plugin is installed")
+    with pytest.raises(RuntimeError, match="no cuda plugin is installed"):
+        clients.client("gpu")
+
+
+def test_virtual_cpu_devices_and_platforms_from_the_environment() -> None:
+    count = "from lowering import devices; print(devices.device_count())"
+    assert process(count, XFRONT_NUM_CPU_DEVICES="3") == "3"
+    code = "from lowering import clients\n" \
+           "try: clients.default_client()\nexcept RuntimeError as e: print(e)"
+    assert "none of the platforms asked for (abacus)" in process(code, XFRONT_PLATFORMS="abacus")
+    code = "from lowering import clients; print(clients.default_backend())"
+    assert process(code, JAX_PLATFORMS="abacus,cpu") == "cpu"
+    code = "from lowering import clients, devices; clients.configure(cpu_devices=2); " \
+           "print(devices.device_count())\n" \
+           "try: clients.configure(cpu_devices=5)\nexcept RuntimeError as e: print(e)"
+    assert process(code).startswith("2\nthe number of CPU devices must be chosen before")
+
+
+def test_gpu_options_come_from_the_environment() -> None:
+    env = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false", "XLA_CLIENT_MEM_FRACTION": ".5"}
+    assert plugins.gpu_options(env) == {"preallocate": False, "memory_fraction": 0.5}
+    with pytest.raises(ValueError, match="ALLOCATOR must be"):
+        plugins.gpu_options({"XLA_PYTHON_CLIENT_ALLOCATOR": "mine"})
+
+
+def test_requirements_are_set_up_once() -> None:
+    assert compat.meet(["lapack"]) and compat.meet(["lapack"])
+    assert not compat.meet(["what no version knows"])
+
+
+def test_a_program_on_four_devices() -> None:
+    code = """
+import numpy as np
+import lowering
+from lowering import devices
+from lowering.module import Partition
+from xfront_ir import dtypes, ops
+from xfront_ir.builder import Builder
+from xfront_ir.types import tensor
+b = Builder('f')
+x = b.param(tensor((8,), dtypes.f32))
+fn = b.close([b.emit(ops.reduce_sum, x, axes=(0,))])
+p = Partition(num_partitions=4, meshes=(('mesh', '<["x"=4]>'),), params=('<@mesh, [{"x"}]>',),
+              results=('<@mesh, []>',))
+for _ in range(2):
+    exe = lowering.compile_function(fn, fingerprint=b'sum', partition=p)
+    assert len(exe.devices) == 4 and 'all-reduce' in exe.hlo_text()
+    lowering._LIVE.clear()
+try:
+    lowering.compile_function(fn, partition=p, devices=devices.devices()[:2])
+except ValueError as e:
+    print(e)
+"""
+    message = process(code, XFRONT_NUM_CPU_DEVICES="4")
+    assert message == "the program runs on 4 devices, 2 were given"

@@ -1,0 +1,201 @@
+"""IR to MLIR modules: private functions, inlining, names, constants, donation, errors."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import lowering
+from lowering.context import element_text, mlir_context
+from lowering.module import Partition, symbol_text
+from xfront_ir import dtypes, ops
+from xfront_ir.dtypes import BY_NAME
+from xfront_ir.errors import MissingRule
+from xfront_ir.opdef import REGISTRY, define
+from xfront_ir.types import tensor
+
+V = tensor((3,), dtypes.f32)
+
+
+def call(b, body, *operands):
+    return b.emit(ops.call, *operands, body=body, name=body.name)
+
+
+@pytest.fixture
+def big(func):
+    """A body of more operations than are emitted in place."""
+    def make(b, x):
+        for _ in range(5):
+            x = b.emit(ops.sin, x)
+        return [x]
+
+    return func([V], make, "big")
+
+
+def test_importing_lowering_imports_no_jaxlib() -> None:
+    code = "import sys, lowering, lowering.context, lowering.module; " \
+           "sys.exit(any(m.startswith('jaxlib') for m in sys.modules))"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_main_has_types_names_and_module_name(func) -> None:
+    fn = func([V, V], lambda b, x, y: [b.emit(ops.add, x, y), x])
+    text = lowering.lower(fn, name="<lambda>").as_text(debug_info=True)
+    assert "module @jit__lambda_" in text
+    assert '@main(%arg0: tensor<3xf32> loc("x0")' in text.replace("#loc1", '"x0"')
+    assert "-> (tensor<3xf32>, tensor<3xf32>)" in text
+    assert "stablehlo.add %arg0, %arg1" in text
+
+
+def test_a_body_used_twice_is_one_private_function(func, big, run) -> None:
+    fn = func([V], lambda b, x: call(b, big, *call(b, big, x)))
+    text = lowering.lower(fn).as_text()
+    assert text.count("func.func private @big") == 1 and text.count("call @big") == 2
+    x = np.array([1, 2, 3], np.float32)
+    want = x
+    for _ in range(10):
+        want = np.sin(want)
+    np.testing.assert_allclose(run(fn, x)[0], want, rtol=1e-6)
+
+
+def test_bodies_of_equal_content_share_a_function(func, big) -> None:
+    other = func([V], lambda b, x: b.inline(big, [x]), "other")
+    fn = func([V], lambda b, x: call(b, big, *call(b, other, x)))
+    text = lowering.lower(fn).as_text()
+    assert text.count("func.func private") == 1
+
+
+def test_different_bodies_of_one_name_are_numbered(func, big) -> None:
+    other = func([V], lambda b, x: [b.emit(ops.cos, *b.inline(big, [x]))], "big")
+    fn = func([V], lambda b, x: call(b, other, *call(b, other, *call(b, big, *call(b, big, x)))))
+    text = lowering.lower(fn).as_text()
+    assert "private @big(" in text and "private @big_0(" in text
+
+
+def test_a_body_used_once_or_small_is_emitted_in_place(func, big) -> None:
+    small = func([V], lambda b, x: [b.emit(ops.neg, x)], "small")
+    fn = func([V], lambda b, x: call(b, small, *call(b, small, *call(b, big, x))))
+    assert "func.call" not in (text := lowering.lower(fn).as_text()) and "private" not in text
+
+
+def test_200_nested_calls(func, big, run) -> None:
+    fn = big
+    for i in range(200):
+        fn = func([V], lambda b, x, f=fn: [b.emit(ops.add, *call(b, f, x), x)], f"g{i}")
+    x = np.zeros(3, np.float32)
+    np.testing.assert_array_equal(run(fn, x)[0], x)
+
+
+def test_private_functions_nest_at_most_32_deep(func, big, run) -> None:
+    nested, chain = big, []
+    for i in range(40):                    # each is called by the next and by main: used twice
+        nested = func([V], lambda b, x, f=nested: call(b, f, x), f"g{i}")
+        chain.append(nested)
+    fn = func([V], lambda b, x: [call(b, f, x)[0] for f in chain])
+    assert lowering.lower(fn).as_text().count("func.func private") <= 33
+    x = np.zeros(3, np.float32)
+    assert len(run(fn, x)) == 40
+
+
+def test_text_does_not_depend_on_what_was_lowered_before(func, big) -> None:
+    fn = func([V], lambda b, x: call(b, big, *call(b, big, x)))
+    before = lowering.lower(fn).as_text()
+    lowering.lower(big)
+    lowering.lower(func([V], lambda b, x: [b.literal(2.0, dtypes.f32, (3,))]))
+    assert lowering.lower(fn).as_text() == before
+
+
+def test_lowering_time_is_linear(func) -> None:
+    def program(n):
+        def make(b, x):
+            for _ in range(n):
+                x = b.emit(ops.sin, x)
+            return [x]
+
+        return func([V], make)
+
+    def seconds(fn):
+        best = float("inf")
+        for _ in range(3):
+            start = time.perf_counter()
+            lowering.lower(fn)
+            best = min(best, time.perf_counter() - start)
+        return best
+
+    small, large = program(1000), program(8000)
+    seconds(small)
+    assert seconds(large) < 8 * 4 * seconds(small)
+
+
+@pytest.mark.parametrize("name", sorted(BY_NAME))
+def test_every_element_type_has_an_mlir_name(name) -> None:
+    mlir = mlir_context()
+    with mlir.context, mlir.unknown:
+        assert str(mlir.element(BY_NAME[name])) == element_text(BY_NAME[name])
+
+
+@pytest.mark.parametrize(("value", "dtype"), [
+    (1.5, dtypes.f32), (-0.0, dtypes.f64), (True, dtypes.bool_), (7, dtypes.u8), (1 + 2j,
+    dtypes.c64), (2.5, dtypes.f16), (np.float64("nan"), dtypes.f32)])
+@pytest.mark.parametrize("shape", [(), (2, 3), (0, 2)])
+def test_constants_hold_their_bits(func, run, value, dtype, shape) -> None:
+    got = run(func([], lambda b: [b.literal(value, dtype, shape)]))[0]
+    want = np.full(shape, value, dtype.numpy)
+    assert got.dtype == want.dtype and got.tobytes() == want.tobytes()
+
+
+def test_bfloat16_constants(func) -> None:
+    value = np.array([1, 0.5], ml_dtypes.bfloat16)
+    text = lowering.lower(func([], lambda b: [b.literal(value)])).as_text()
+    assert "dense<[1.000000e+00, 5.000000e-01]> : tensor<2xbf16>" in text
+
+
+def test_keys_have_their_words_behind_their_shape(func) -> None:
+    keys = tensor((5,), dtypes.key_fry)
+    assert "tensor<5x2xui32>" in lowering.lower(func([keys], lambda b, k: [k])).as_text()
+
+
+def test_donation_pairs_parameters_with_results_of_their_type(func, execute, arrays) -> None:
+    put, handlers_of, get = arrays
+    fn = func([V, V, tensor((), dtypes.f32)], lambda b, x, y, z: [b.emit(ops.add, x, y)])
+    text = lowering.lower(fn, donated=(1, 2)).as_text()
+    assert "%arg1: tensor<3xf32> {tf.aliasing_output = 0 : i32}" in text
+    assert "%arg2: tensor<f32> {jax.buffer_donor = true}" in text
+    compiled = lowering.compile_function(fn, donated=(1,))
+    x, y, z = (put(np.ones(3, np.float32)), put(np.ones(3, np.float32)), put(np.float32(0)))
+    (total,) = compiled.execute([x, y, z], handlers_of(fn))
+    assert y.is_deleted() and not x.is_deleted()
+    np.testing.assert_array_equal(get(total), np.full(3, 2, np.float32))
+
+
+def test_partition_puts_meshes_and_shardings_into_the_module(func) -> None:
+    fn = func([tensor((8, 8), dtypes.f32)], lambda b, x: [b.emit(ops.sin, x)])
+    partition = Partition(num_partitions=4, meshes=(("mesh", '<["x"=4]>'),),
+                          params=('<@mesh, [{"x"}, {}]>',), results=('<@mesh, [{}, {}]>',))
+    text = lowering.lower(fn, partition=partition).as_text()
+    assert 'sdy.mesh @mesh = <["x"=4]>' in text and "mhlo.num_partitions = 4" in text
+    assert '{sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}' in text
+
+
+def test_an_op_without_lowering_names_op_and_file(func) -> None:
+    made = define("op_without_lowering", infer=lambda types, attrs: types, operands=1)
+    try:
+        with pytest.raises(MissingRule, match="'op_without_lowering' has no lowering"):
+            lowering.lower(func([V], lambda b, x: [b.emit(made, x)]))
+    finally:
+        del REGISTRY["op_without_lowering"]
+
+
+def test_modules_verify(func, big) -> None:
+    fn = func([V], lambda b, x: call(b, big, *call(b, big, x)))
+    assert lowering.lower(fn).module.operation.verify()
+
+
+@pytest.mark.parametrize(("name", "symbol"), [("f", "f"), ("a.b c<d>", "a.b_c_d_"), ("", "f")])
+def test_symbols_have_plain_characters(name, symbol) -> None:
+    assert symbol_text(name) == symbol
