@@ -18,6 +18,7 @@ from . import (
     dot,
     effects,
     elementwise,
+    fold,
     gathering,
     indexing,
     random,
@@ -25,6 +26,7 @@ from . import (
     shape,
     sort,
     special,
+    window,
 )
 
 if TYPE_CHECKING:

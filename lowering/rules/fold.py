@@ -1,0 +1,18 @@
+"""Lowering of `reduce` by a body."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lowering.context import RuleContext, rule
+from xfront_ir import ops
+from xfront_ir.core import Op
+
+
+@rule(ops.reduce)
+def _reduce(ctx: RuleContext, op: Op, *operands: Any) -> Any:
+    body = op.attrs["body"]
+    return ctx.create("stablehlo.reduce", operands, op.results,
+                      [lambda ctx, *values: ctx.inline(body, values)],
+                      [v.type for v in body.params],
+                      dimensions=ctx.int_array(op.attrs["axes"]))

@@ -1,0 +1,104 @@
+"""`reduce`: reduction of several arrays together by a body, an associative function of scalars.
+
+Reductions that have an op of their own are in `reduce.py`. Derivatives, and batches of initial
+values, are carried through a tree of the body. Source: StableHLO spec, `reduce`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..core import Function, Op, Value
+from ..errors import IRTypeError
+from ..opdef import AXES, FUNCTION, define
+from ..passes.bodies import jvp_to, vectorize
+from ..types import scalar
+from .families import move_batch, moved_axes
+from .reduce import leading, tree_reduce
+from .shape import broadcast_in_dim, reshape
+
+
+def _infer(types: Any, attrs: Any) -> Any:
+    n, axes, body = len(types) // 2, attrs["axes"], attrs["body"]
+    operands, inits = types[:n], types[n:]
+    if not types or len(types) % 2:
+        raise IRTypeError(f"reduce: takes operands and as many initial values, got {len(types)}")
+    first = operands[0]
+    if any(x.shape != first.shape for x in operands):
+        raise IRTypeError(f"reduce: operands must have one shape, got {list(operands)}")
+    if len(set(axes)) != len(axes) or not all(0 <= a < first.ndim for a in axes):
+        raise IRTypeError(f"reduce: axes must be distinct and in [0, {first.ndim}), got {axes}")
+    elements = tuple(scalar(x.dtype) for x in operands)
+    if inits != elements:
+        raise IRTypeError(f"reduce: initial values must be {list(elements)}, got {list(inits)}")
+    if body.param_types != elements * 2 or body.return_types != elements:
+        raise IRTypeError(f"reduce: the body must take {list(elements)} twice and return them, "
+                          f"got {body.param_types} -> {body.return_types}")
+    kept = tuple(size for d, size in enumerate(first.shape) if d not in axes)
+    return tuple(x.with_shape(kept) for x in operands)
+
+
+def _combine(b: Any, body: Function, left: Sequence[Value], right: Sequence[Value]
+             ) -> tuple[Value, ...]:
+    """The body on arrays of one shape, element by element."""
+    shape, size = left[0].type.shape, left[0].type.size
+    flat = [b.emit(reshape, v, shape=(size,)) for v in (*left, *right)]
+    n = len(body.returns)
+    many, _ = vectorize(body, (0,) * len(flat), ("", size), (0,) * n)
+    return tuple(b.emit(reshape, v, shape=shape) for v in b.inline(many, flat))
+
+
+def _fold(b: Any, body: Function, operands: Sequence[Value], starts: Sequence[Value],
+          axes: Sequence[int]) -> tuple[Value, ...]:
+    """Reduce by a tree, beginning with `starts`, which have the shape of the result."""
+    rows = [leading(b, v, axes) for v in operands]
+    if rows[0].type.shape[0] == 0:
+        return tuple(starts)
+    whole = tree_reduce(b, lambda b, x, y: _combine(b, body, x, y), rows)
+    return _combine(b, body, starts, whole)
+
+
+def _jvp(b: Any, op: Op, tangents: Any) -> Any:
+    n, body, axes = len(op.results), op.attrs["body"], op.attrs["axes"]
+    active = [v.type.is_inexact for v in op.results]       # the body may mix its operands
+    moved = jvp_to(body, tuple(active) * 2, tuple(active))
+    places = [i for i in range(n) if active[i]]
+    pairs = _paired(moved, n, len(places))
+
+    def given(values: Sequence[Value], ts: Sequence[Value | None]) -> list[Value]:
+        return [*values, *[b.zeros(values[i].type) if ts[i] is None else ts[i] for i in places]]
+
+    operands = given(op.operands[:n], tangents[:n])
+    starts = [b.emit(broadcast_in_dim, v, shape=op.results[0].type.shape, dims=())
+              for v in given(op.operands[n:], tangents[n:])]
+    made = iter(_fold(b, pairs, operands, starts, axes)[n:])
+    return tuple(next(made) if a else None for a in active)
+
+
+def _paired(moved: Function, n: int, k: int) -> Function:
+    """(lefts, rights, left tangents, right tangents) as lefts with tangents, rights with theirs."""
+    lefts, rights, dots = moved.params[:n], moved.params[n:2 * n], moved.params[2 * n:]
+    return moved.replace(params=(*lefts, *dots[:k], *rights, *dots[k:]), param_names=(),
+                         weak_params=(), weak_returns=())
+
+
+def _batch(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:
+    n, (_, size) = len(op.results), axis
+    at = next((p for p in positions[:n] if p is not None), 0)
+    moved = [move_batch(b, v, p, at, size)
+             for v, p in zip(operands[:n], positions[:n], strict=True)]
+    axes, place = moved_axes(op.attrs["axes"], at)
+    inits = operands[n:]
+    if all(p is None for p in positions[n:]):
+        return b.emit(reduce, *moved, *inits, body=op.attrs["body"], axes=axes), (place,) * n
+    shape = list(op.results[0].type.shape)
+    shape.insert(place, size)
+    starts = [b.emit(broadcast_in_dim, v, shape=tuple(shape), dims=() if p is None else (place,))
+              for v, p in zip(inits, positions[n:], strict=True)]
+    return _fold(b, op.attrs["body"], moved, starts, axes), (place,) * n
+
+
+reduce = define("reduce", attrs={"body": FUNCTION, "axes": AXES}, infer=_infer, single=False,
+                jvp=_jvp, batch=_batch)
+"""`reduce(*operands, *inits) {body, axes}`: body(lefts, rights) -> combined, all scalars."""

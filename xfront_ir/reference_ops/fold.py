@@ -1,0 +1,25 @@
+"""NumPy row of `ops/fold.py`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..reference import reference, run
+
+
+@reference("reduce")
+def _reduce(attrs: Any, types: Any, *given: Any) -> Any:
+    n, axes, body = len(types), attrs["axes"], attrs["body"]
+    kept = tuple(d for d in range(given[0].ndim) if d not in axes)
+    rows = [np.transpose(x, (*kept, *axes)).reshape(*t.shape, -1) if x.size else
+            np.zeros((*t.shape, 0), x.dtype) for x, t in zip(given[:n], types, strict=True)]
+    results = [np.empty(t.shape, t.dtype.numpy) for t in types]
+    for at in np.ndindex(*types[0].shape):
+        state = list(given[n:])
+        for i in range(rows[0].shape[-1]):
+            state = run(body, [*state, *(np.asarray(row[(*at, i)]) for row in rows)])
+        for result, value in zip(results, state, strict=True):
+            result[at] = value
+    return tuple(results)
