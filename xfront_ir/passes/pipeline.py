@@ -11,7 +11,7 @@ from .dead_code import dead_code
 from .fold import fold
 from .forward import forward
 from .hoist import hoist
-from .inline import expand, inline, inline_calls
+from .inline import expand, inline, inline_calls, settle
 from .inside import everywhere
 
 Pass = Callable[[Function], Function]
@@ -21,8 +21,10 @@ PASSES: Mapping[str, Pass] = {
     "hoist": hoist, "inline": inline, "inline_calls": inline_calls}
 """The passes that take a Function and nothing else."""
 
-CLEAN: tuple[str, ...] = ("expand", "inline", "fold", "forward", "hoist", "common", "dead_code")
-"""What every program goes through; bodies first, then the Function that holds them."""
+CLEAN: tuple[str, ...] = ("expand", "inline", "fold", "inline", "forward", "hoist", "common",
+                          "dead_code")
+"""What every program goes through; bodies first, then the Function that holds them. A branch whose
+index folding made known is a call, hence inline twice."""
 
 
 def run(fn: Function, names: Sequence[str] = CLEAN, *,
@@ -53,4 +55,8 @@ def simplify(fn: Function) -> Function:
 
     Idempotent; each body is simplified once however often it is used.
     """
-    return _clean(fn)
+    found = fn.memo.get("simple")
+    if found is None:
+        found = fn.memo["simple"] = _clean(settle(fn))
+        found.memo["simple"] = found
+    return found
