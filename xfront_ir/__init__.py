@@ -1,1 +1,48 @@
 """The typed SSA IR of xfront; see docs/ir.md. Needs numpy and ml_dtypes only."""
+
+from typing import TYPE_CHECKING, Any
+
+from . import dtypes, ops
+from .builder import Builder
+from .core import Function, Op, Value
+from .cost import Cost, cost, cost_by_location
+from .dtypes import DType
+from .errors import (
+    IRError,
+    IRTypeError,
+    IRValueError,
+    MissingRule,
+    ParseError,
+    VerifyError,
+)
+from .fingerprint import fingerprint, same_structure, skeleton
+from .literal import Literal
+from .locations import Location
+from .opdef import REGISTRY, OpDef, define
+from .types import TensorType, tensor
+
+if TYPE_CHECKING:
+    from .parser import parse
+    from .printer import print_function
+    from .reference import evaluate
+    from .verifier import verify
+
+__all__ = [
+    "REGISTRY", "Builder", "Cost", "DType", "Function", "IRError", "IRTypeError", "IRValueError",
+    "Literal", "Location", "MissingRule", "Op", "OpDef", "ParseError", "TensorType", "Value",
+    "VerifyError", "cost", "cost_by_location", "define", "dtypes", "evaluate", "fingerprint",
+    "ops", "parse", "print_function", "same_structure", "skeleton", "tensor", "verify"]
+
+_LATE = {"parse": "parser", "print_function": "printer", "evaluate": "reference",
+         "verify": "verifier"}
+
+
+def __getattr__(name: str) -> Any:
+    """What programs rarely need is loaded when it is asked for."""
+    if name not in _LATE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import importlib  # start-up time
+
+    found = getattr(importlib.import_module(f".{_LATE[name]}", __name__), name)
+    globals()[name] = found
+    return found

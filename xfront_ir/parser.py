@@ -519,14 +519,14 @@ class _Parser:
             return Literal(self.hexadecimal(n_bytes, dtype).reshape(type.shape))
         if not type.shape:
             return Literal(self.element(dtype))
-        array = np.empty(type.size, dtype.numpy)
+        elements: list[bytes] = []              # bytes: an assignment would quiet a NaN
         self.take("[")
         for i in range(type.size):
             if i:
                 self.take(",")
-            array[i] = self.element(dtype)
+            elements.append(self.element(dtype).tobytes())
         self.take("]")
-        return Literal(array.reshape(type.shape))
+        return Literal(np.frombuffer(b"".join(elements), dtype.numpy).reshape(type.shape))
 
     def hexadecimal(self, n_bytes: int, dtype: DType) -> np.ndarray:
         """The elements whose bytes come next."""
@@ -549,13 +549,12 @@ class _Parser:
             return np.asarray(self.boolean())
         if dtype.is_complex:
             part = real_of(dtype)
-            parts = np.empty(2, part.numpy)
             self.take("(")
-            parts[0] = self.float_element(part)
+            real = self.float_element(part).tobytes()
             self.take(",")
-            parts[1] = self.float_element(part)
+            imag = self.float_element(part).tobytes()
             self.take(")")
-            return parts.view(dtype.numpy).reshape(())
+            return np.frombuffer(real + imag, dtype.numpy).reshape(())
         if dtype.is_float:
             return self.float_element(dtype)
         at, value = self.pos, self.integer()

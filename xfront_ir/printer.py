@@ -92,11 +92,11 @@ def print_attr(kind: AttrKind | None, value: Any) -> str | None:
 def print_literal(value: Literal) -> str:
     """`f32[2] [1.0, -0.0]`: type and elements; exact to the last bit."""
     array, dtype = value.array, value.dtype
-    if array.ndim == 0:
-        return f"{value.type} {_element(array[()], dtype)}"
     if array.size > MAX_LISTED:
         return f'{value.type} hex"{array.tobytes().hex()}"'
-    return f"{value.type} [{', '.join([_element(x, dtype) for x in array.reshape(-1)])}]"
+    flat = array.reshape(-1)                    # slices of it: NumPy scalars would quiet a NaN
+    elements = ", ".join([_element(flat[i:i + 1], dtype) for i in range(flat.size)])
+    return f"{value.type} [{elements}]" if array.ndim else f"{value.type} {elements}"
 
 
 def print_float(value: float) -> str:
@@ -270,24 +270,25 @@ _WRITERS: dict[str, Callable[[Any], str]] = {
     "functions": lambda fs: "[]"}
 
 
-def _element(x: Any, dtype: DType) -> str:
+def _element(x: np.ndarray, dtype: DType) -> str:
+    """The text of an array's only element."""
     if dtype.is_complex:
         part = real_of(dtype)
-        return f"({_element(x.real, part)}, {_element(x.imag, part)})"
+        real, imag = np.split(x.view(part.numpy), 2)
+        return f"({_float_element(real, part)}, {_float_element(imag, part)})"
     if dtype.is_float:
-        return _float_element(np.asarray(x, dtype.numpy), dtype)
-    return _bool(x) if dtype.kind == "bool" else str(int(x))
+        return _float_element(x, dtype)
+    return _bool(x[0]) if dtype.kind == "bool" else str(int(x[0]))
 
 
 def _float_element(x: np.ndarray, dtype: DType) -> str:
-    value = float(x)
+    value = float(x[0])
     if not math.isfinite(value):
-        plain = np.asarray(value).astype(dtype.numpy)
+        plain = np.asarray(math.nan if math.isnan(value) else value).astype(dtype.numpy)
         if plain.tobytes() == x.tobytes():
             return "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"
         return f"0x{x.tobytes()[::-1].hex()}"
-    short = str(x)                      # the shortest text of the narrow type, where that is exact
+    short = str(x[0])                   # the shortest text of the narrow type, where that is exact
     if "." not in short and "e" not in short:
         return repr(value)
-    return short if np.asarray(float(short)).astype(dtype.numpy) == x else repr(value)
-
+    return short if np.asarray(float(short)).astype(dtype.numpy) == x[0] else repr(value)
