@@ -137,3 +137,16 @@ def depends(trace: Trace, value: Value, on: Value) -> bool:
         if op.definition.jvp is not ZERO and not reached.isdisjoint(op.operands):
             reached.update(op.results)
     return value in reached
+
+
+def known(x: Tracer) -> np.ndarray | None:
+    """The elements of x where its traces have values all the way out, else None."""
+    trace = x.trace
+    if trace.closed:
+        raise leak_error(x)
+    if trace.inputs is None or trace.staging:
+        return None
+    found = trace.evaluated.get(x.value)
+    if found is None:
+        found = trace.evaluated[x.value] = evaluate(trace, x.value)
+    return known(found) if type(found) is Tracer else np.asarray(found)

@@ -18,7 +18,7 @@ from typing import Any
 
 import lowering
 from xfront_ir import ops
-from xfront_ir.analysis import has_effects
+from xfront_ir.analysis import op_counts
 from xfront_ir.builder import Builder
 from xfront_ir.core import Function, Op, Value
 from xfront_ir.fingerprint import fingerprint, skeleton
@@ -41,6 +41,10 @@ UNIT_CALL_OPS = 64
 """A called body larger than this that occurs more than once also makes a program run by units."""
 
 
+HOST_FUNCTIONS: list[Callable[..., Any]] = []
+"""Host functions by slot of their callback ops."""
+
+
 # --- one compiled program -----------------------------------------------------------------
 
 class Compiled:
@@ -56,7 +60,7 @@ class Compiled:
         self.executable, self.kept = executable, tuple(kept)
         self.taken = [i for i, k in enumerate(kept) if k]
         self.out_types = tuple(out_types)
-        self.fast = not has_effects(function)
+        self.fast = not executable.has_callbacks
         sharding = binding.default_sharding()
         self.out_avals = [binding.AbstractArray((*t.shape, *t.dtype.physical), t.dtype.numpy, w)
                           for t, w in out_types]
@@ -85,6 +89,11 @@ def prune(function: Function) -> tuple[Function, list[bool]]:
         return function, kept
     return function.replace(params=[v for v, k in zip(function.params, kept, strict=True) if k],
                             param_names=(), weak_params=()), kept
+
+
+def calls_host(function: Function) -> bool:
+    """Whether a callback stands anywhere in the Function."""
+    return op_counts(function)["callback"] > 0
 
 
 def captures_first(function: Function, n_explicit: int) -> Function:
@@ -123,7 +132,8 @@ def compile_body(body: Body, *, name: str, effort: str = "eager", donated: Seque
     places = {i: sum(kept[:i]) for i in donated if kept[i]}
     executable = lowering.compile_function(
         pruned, name=name, fingerprint=fingerprint(pruned), donated=tuple(places.values()),
-        options=options, effort=effort)
+        options=options, effort=effort,
+        callbacks=HOST_FUNCTIONS if calls_host(pruned) else ())
     return Compiled(pruned, executable, kept, out_types)
 
 

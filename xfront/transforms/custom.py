@@ -86,6 +86,12 @@ def with_constants(flat: Flat, n_own: int, rule: str) -> Function:
     return b.close(b.inline(flat.function, (*own, *constants)), flat.function.weak_returns)
 
 
+_BEING_TOLD_APART: list[int] = []
+_RECORDING: dict[int, Rule] = {}
+"""Rules that are being traced because they close over tracers; their functions called again inside
+them hold the same rule, over what it captured there."""
+
+
 class Rule:
     """The Deferred of a custom rule. `roles` maps a role to the function that traces it.
 
@@ -94,9 +100,12 @@ class Rule:
     """
 
     def __init__(self, name: str, n_own: int, roles: dict[str, Callable[..., Function]],
-                 probe: Request, captures: Sequence[Any] = ()) -> None:
+                 probe: Request, owner: int, types: tuple[TensorType, ...]) -> None:
+        self.owner = owner                       # identity of the custom function
+        self.types = types                       # of own operands and the body's captures
+        self.print: bytes | None = None
         self.name, self.n_own, self.roles, self.probe = name, n_own, roles, probe
-        self.captures = list(captures)
+        self.captures: list[Any] = []
         self.memo: dict[Request, Function] = {}
         self.place = (state.axes, state.scope)
         self.recording = True                    # until its op has been recorded
@@ -119,25 +128,46 @@ class Rule:
         return found
 
     def fingerprint(self) -> bytes:
-        """What distinguishes this rule: the Functions that a derivative will ask it for."""
-        return fingerprint(self.function(self.probe))
+        """What distinguishes this rule: the Functions that a derivative will ask it for.
+
+        A rule that calls its own function holds itself again; there its name stands for it.
+        """
+        if self.owner in _BEING_TOLD_APART:
+            return f"again {self.name} {self.probe}".encode()
+        if self.print is None:
+            _BEING_TOLD_APART.append(self.owner)
+            try:
+                self.print = fingerprint(self.function(self.probe))
+            finally:
+                _BEING_TOLD_APART.pop()
+        return self.print
 
 
     def close(self, live: bool) -> None:
         """Trace now what could not be traced later: rules that close over live tracers."""
-        if live:
-            self.function(self.probe)            # finds the captures
-            if self.captures:
-                own = self.probe.details[0] if self.probe.details else ()
-                types = (*own, *[x.value.type for x in self.captures])
-                self.memo.clear()
-                if "jvp" in self.roles:
-                    flags = (*self.probe.details[1], *[False] * len(self.captures))
-                    self.probe = Request("jvp", types, flags)
-                    self.whole = self.function(self.probe)
-                else:
-                    self.function(self.probe)
-        self.recording = False
+        if not live:
+            self.recording = False
+            return
+        _RECORDING[self.owner] = self
+        try:
+            self.find_captures()
+        finally:
+            del _RECORDING[self.owner]
+            self.recording = False
+
+    def find_captures(self) -> None:
+        """Trace the rule to see what it captures, then once more with that among its operands."""
+        self.function(self.probe)
+        if not self.captures:
+            return
+        types = (*self.types, *[x.value.type for x in self.captures])
+        self.memo.clear()
+        if "jvp" in self.roles:
+            flags = (*self.probe.details[1], *[False] * len(self.captures))
+            self.probe = Request("jvp", types, flags)
+            self.whole = self.function(self.probe)
+        else:
+            self.function(self.probe)
 
 
 def restricted(whole: Function, types: tuple, perturbed: tuple, n_own: int) -> Function:
@@ -243,19 +273,26 @@ def call_custom(definition: Any, custom: Any, args: tuple, kwargs: dict) -> Any:
 
     flat = trace_call(call, kinds, name=name, kind=definition.name, staging=False)
     n_own = len(kinds)
+    outer = _RECORDING.get(id(custom))
+    if outer is not None and outer.types == flat.function.param_types:
+        return finish_custom(definition, flat, leaves, outer, name)
     maker = jvp_rule if definition is ops.custom_jvp else vjp_rule
     rule = maker(custom, name, static, tree, kinds, flat)
     live = closes_over_tracer(custom.jvp if definition is ops.custom_jvp else custom.fwd) or (
         definition is ops.custom_vjp and closes_over_tracer(custom.bwd))
     rule.close(live)
+    return finish_custom(definition, flat, leaves, rule, name)
+
+
+def finish_custom(definition: Any, flat: Flat, leaves: list, rule: Rule, name: str) -> Any:
+    """Record or run the op over its own operands and all captures."""
     captures = [*flat.captures, *rule.captures]
     body = flat.function
     if rule.captures:
-        body = with_params(body, [v_type for v_type, _ in map(type_pair, rule.captures)])
+        body = with_params(body, [t for t, _ in map(type_pair, rule.captures)])
     operands = [*map(as_operand, leaves), *captures]
     results = record_custom(definition, operands, body, rule, name)
-    weaks = flat.function.weak_returns
-    for t, w in zip(results, weaks, strict=True):
+    for t, w in zip(results, flat.function.weak_returns, strict=True):
         if type(t) is Tracer:
             t.weak = w
     return tree_unflatten(flat.out_tree, results)
@@ -307,7 +344,8 @@ def jvp_rule(custom: custom_jvp, name: str, static: list, tree: Any, kinds: list
 
     probe = Request("jvp", flat.function.param_types,
                     (*[t.is_inexact for t, _ in kinds], *[False] * len(flat.captures)))
-    rule = Rule(name, n_own, {"jvp": trace}, probe)
+    rule = Rule(name, n_own, {"jvp": trace}, probe, id(custom),
+                flat.function.param_types)
     return rule
 
 
@@ -491,7 +529,8 @@ def vjp_rule(custom: custom_vjp, name: str, static: list, tree: Any, kinds: list
         cts = [b.param(v.type) for v in ahead.returns[:n_out]]
         return b.close((*made, *b.inline(back, (*made[n_out:], *cts))))
 
-    rule = Rule(name, n_own, {"fwd": forward, "bwd": backward, "both": both}, Request("both"))
+    rule = Rule(name, n_own, {"fwd": forward, "bwd": backward, "both": both}, Request("both"),
+                id(custom), flat.function.param_types)
     return rule
 
 

@@ -1,0 +1,111 @@
+"""Calls of host functions from traced programs: pure_callback, io_callback, and debug's.
+
+A callback op carries a slot; the function behind it is handed over when the program is compiled, and
+is no part of what identifies the program's structure. Effects keep their place: in an un-jitted
+transformation whose inputs are known, the effect runs when Python gets there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from xfront_ir import dtypes, ops
+from xfront_ir.types import tensor
+
+from .arrays import binding
+from .tracing import concrete
+from .tracing.programs import HOST_FUNCTIONS, to_array
+from .tracing.trace import emit, state
+from .tracing.tracer import Tracer
+from .transforms.flat import kind_of
+from .tree_util import tree_flatten, tree_unflatten
+
+
+def pure_callback(callback: Callable[..., Any], result_shape_dtypes: Any, *args: Any,
+                  sharding: Any = None, vmap_method: str | None = None,
+                  vectorized: Any = None, **kwargs: Any) -> Any:
+    """Call a pure host function: it may be dropped where nothing reads its result, or run twice.
+
+    Args:
+      callback: takes NumPy arrays in the structure of args and kwargs, returns arrays in that of
+        `result_shape_dtypes`.
+      result_shape_dtypes: tree of objects with shape and dtype.
+      vmap_method: how a batch reaches it: "sequential", "expand_dims" or "broadcast_all".
+    Returns: tree of arrays.
+    """
+    return _call("pure", callback, result_shape_dtypes, args, kwargs, False, vmap_method)
+
+
+def io_callback(callback: Callable[..., Any], result_shape_dtypes: Any, *args: Any,
+                sharding: Any = None, ordered: bool = False, **kwargs: Any) -> Any:
+    """Call a host function for its effect and result, as often as the program says.
+
+    Args: as for `pure_callback`; `ordered`: keep the order among ordered callbacks.
+    """
+    return _call("io", callback, result_shape_dtypes, args, kwargs, ordered, None)
+
+
+def debug_callback(callback: Callable[..., Any], *args: Any, ordered: bool = False,
+                   partitioned: bool = False, **kwargs: Any) -> None:
+    """Call a host function for its effect alone; it has no part in derivatives."""
+    _call("debug", callback, (), args, kwargs, ordered, None)
+
+
+def _call(kind: str, callback: Callable[..., Any], results: Any, args: tuple, kwargs: dict,
+          ordered: bool, vmap_method: str | None) -> Any:
+    if not callable(callback):
+        raise TypeError(f"{kind}_callback: first argument must be a function, got {callback!r}")
+    leaves, tree = tree_flatten((args, kwargs))
+    specs, out_tree = tree_flatten(results)
+    types = tuple([tensor(tuple(s.shape), dtypes.from_numpy(
+        binding.canonical_dtype(np.dtype(s.dtype)))) for s in specs])
+    where: list[Any] = [None] * len(leaves)
+    traced = []
+    for i, x in enumerate(leaves):                 # what is no array is handed over as it is
+        if type(x) is Tracer or isinstance(x, (binding.Array, np.ndarray, np.generic, bool, int,
+                                               float, complex)):
+            kind_of(f"{kind}_callback", x)
+            traced.append(i)
+        else:
+            where[i] = x
+
+    def host(*arrays: Any) -> Any:
+        filled = list(where)
+        for i, x in zip(traced, arrays, strict=True):
+            filled[i] = x
+        given, named = tree_unflatten(tree, filled)
+        made = callback(*given, **named)
+        if kind == "debug":
+            return ()
+        flat, made_tree = tree_flatten(made)
+        if made_tree != out_tree:
+            raise ValueError(f"{kind}_callback: the function returned {made_tree}, but "
+                             f"result_shape_dtypes says {out_tree}")
+        return tuple(flat)
+
+    operands = [leaves[i] for i in traced]
+    known = None if kind == "pure" else known_now(operands)
+    if known is not None:
+        made = [to_array(np.asarray(x, t.dtype.numpy).reshape(t.shape))
+                for x, t in zip(host(*known), types, strict=True)]
+        return tree_unflatten(out_tree, made) if kind != "debug" else None
+    slot = len(HOST_FUNCTIONS)
+    HOST_FUNCTIONS.append(host)
+    made = emit(ops.callback, *operands, slot=slot, result_types=types, kind=kind,
+                ordered=bool(ordered), vmap_method=vmap_method)
+    return tree_unflatten(out_tree, made) if kind != "debug" else None
+
+
+def known_now(operands: list[Any]) -> list[np.ndarray] | None:
+    """Values of the operands where they can be known while Python runs, else None."""
+    if state.current is not None and state.current.staging:
+        return None
+    known = []
+    for x in operands:
+        value = concrete.known(x) if type(x) is Tracer else x
+        if value is None:
+            return None
+        known.append(np.asarray(value))
+    return known

@@ -1,0 +1,60 @@
+"""`debug.print`: print values from within a traced program."""
+
+from __future__ import annotations
+
+import string
+import sys
+from typing import Any
+
+from ..callbacks import debug_callback
+
+
+class _Formatter(string.Formatter):
+    """Refuses arguments that the format does not mention."""
+
+    def check_unused_args(self, used_args: Any, args: Any, kwargs: Any) -> None:
+        unused = [k for k in kwargs if k not in used_args]
+        extra = [i for i in range(len(args)) if i not in used_args]
+        if unused or extra:
+            raise ValueError(f"debug.print: unused arguments {extra + unused}; name them in the "
+                             "format, for instance '{x}'")
+
+
+_FORMATTER = _Formatter()
+
+
+def print(fmt: str, *args: Any, ordered: bool = False, partitioned: bool = False,  # noqa: A001
+          skip_format_check: bool = False, **kwargs: Any) -> None:
+    """Print `fmt.format(*args, **kwargs)` when the program gets there.
+
+    Args:
+      fmt: a format string; values are named or counted in it, not built in with an f-string.
+      ordered: keep the order among ordered prints.
+    Raises: ValueError where an argument is not in the format, TypeError where fmt is no string.
+
+    >>> xfront.debug.print("x = {}", 3)
+    x = 3
+    """
+    if not isinstance(fmt, str):
+        raise TypeError(f"The first argument to `debug.print` must be a string, got {fmt!r}")
+    if not skip_format_check:
+        _FORMATTER.vformat(fmt, [_Anything()] * len(args), dict.fromkeys(kwargs, _Anything()))
+
+    def show(*values: Any, **named: Any) -> None:
+        sys.stdout.write(_FORMATTER.format(fmt, *values, **named) + "\n")
+        sys.stdout.flush()
+
+    debug_callback(show, *args, ordered=ordered, **kwargs)
+
+
+class _Anything:
+    """Formats with any format specification: for checking a format without values."""
+
+    def __format__(self, spec: str) -> str:
+        return ""
+
+    def __getattr__(self, name: str) -> Any:
+        return self
+
+    def __getitem__(self, key: Any) -> Any:
+        return self

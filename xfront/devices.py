@@ -1,0 +1,110 @@
+"""Devices, and arrays to and from them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from lowering import executable as _executable
+from lowering.clients import default_backend
+from lowering.devices import (
+    device_count,
+    devices,
+    local_device_count,
+    local_devices,
+    process_count,
+    process_index,
+)
+
+from .arrays import binding
+from .arrays.keys import KeyArray
+from .arrays.operands import is_array_like
+from .tracing.trace import state
+from .tracing.tracer import Tracer
+from .tree_util import broadcast_prefix, tree_flatten, tree_map, tree_unflatten
+
+
+def device_put(x: Any, device: Any = None, *, src: Any = None, donate: bool = False,
+               may_alias: bool | None = None) -> Any:
+    """The tree `x` with its arrays on a device.
+
+    Args:
+      x: tree of arrays and numbers.
+      device: a device, a sharding, None (the default device, uncommitted), or a tree prefix of x.
+    Returns: tree of arrays; committed to the device where one is given.
+    Raises: TypeError where a leaf is no array.
+    """
+    leaves, tree = tree_flatten(x)
+    places = broadcast_prefix(device, x, is_leaf=lambda d: d is None) if isinstance(
+        device, (list, tuple, dict)) else [device] * len(leaves)
+    return tree_unflatten(tree, [_put(v, d) for v, d in zip(leaves, places, strict=True)])
+
+
+def _put(x: Any, device: Any) -> Any:
+    if type(x) is Tracer:
+        return x
+    if type(x) is KeyArray:
+        return KeyArray(x._ir, _put(x._base, device))
+    if isinstance(x, binding.ArrayImpl) and device is None:
+        return x
+    if not is_array_like(x):
+        raise TypeError(f"Cannot interpret value of type {type(x)} as an abstract array; it does "
+                        "not have a dtype attribute")
+    weak = type(x) in (int, float, complex)
+    made = binding.put(x, device, weak=weak)
+    if state.current is not None and state.current.staging:
+        return state.current.lift(made)
+    return made
+
+
+def device_get(x: Any) -> Any:
+    """The tree `x` with NumPy arrays in place of arrays."""
+    def fetch(v: Any) -> Any:
+        if type(v) is KeyArray:
+            return v
+        return np.asarray(v) if isinstance(v, binding.Array) else v
+
+    return tree_map(fetch, x)
+
+
+def block_until_ready(x: Any) -> Any:
+    """Wait until every array in the tree has been computed; the tree itself."""
+    for v in tree_flatten(x)[0]:
+        wait = getattr(v, "block_until_ready", None)
+        if wait is not None:
+            wait()
+    return x
+
+
+def copy_to_host_async(x: Any) -> Any:
+    """Start copying the arrays of the tree to the host; the tree itself."""
+    for v in tree_flatten(x)[0]:
+        if hasattr(v, "copy_to_host_async"):
+            v.copy_to_host_async()
+    return x
+
+
+def effects_barrier() -> None:
+    """Wait until every callback of programs that have been started has run."""
+    _executable.effects_barrier()
+
+
+def live_arrays(platform: str | None = None) -> list[Any]:
+    """Arrays of this process that have not been deleted."""
+    return list(binding.client().live_arrays())
+
+
+def clear_caches() -> None:
+    """Forget compiled programs and traces of this process; what is on disk stays."""
+    from .tracing import programs
+    from .transforms.jit import _TRACES
+
+    binding.clear_pjit_caches()
+    programs.clear()
+    for traces in list(_TRACES.values()):
+        traces.clear()
+
+
+__all__ = ["block_until_ready", "clear_caches", "copy_to_host_async", "default_backend",
+           "device_count", "device_get", "device_put", "devices", "effects_barrier", "live_arrays",
+           "local_device_count", "local_devices", "process_count", "process_index"]

@@ -1,0 +1,135 @@
+"""Jacobians and Hessians: derivative maps applied to a basis, all columns or rows at once."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..tree_util import tree_flatten, tree_map, tree_unflatten
+from .autodiff import Argnums, jvp, resolve, vjp
+from .flat import fill, kind_of, name_of
+from .vmap import vmap
+
+
+def jacfwd(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False,
+           holomorphic: bool = False) -> Callable[..., Any]:
+    """A function that gives the Jacobian of `fun` by forward mode, one column an input element.
+
+    Args: as for `grad`, where `fun` may return a tree of arrays of any shape.
+    Returns: a function giving, for each result leaf, the structure of the argument with arrays of
+      shape `result.shape + argument.shape`; with `has_aux`, and aux.
+    Raises: TypeError where an argument is not float (complex with `holomorphic`).
+    """
+    places = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+
+    @functools.wraps(fun)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        chosen = resolve(name_of(fun), places, args)
+        given = [args[i] for i in chosen]
+        _check("jacfwd", given, holomorphic)
+
+        def push(*dots: Any) -> Any:
+            return jvp(lambda *xs: fun(*fill(args, chosen, xs), **kwargs), given, dots, has_aux)
+
+        out_axes = (None, -1, None) if has_aux else (None, -1)
+        made = vmap(push, out_axes=out_axes)(*_basis(given))
+        tangents, example = made[1], given[0] if isinstance(argnums, int) else tuple(given)
+        jacobian = tree_map(lambda j: _divided(j, example, -1), tangents)
+        return (jacobian, made[2]) if has_aux else jacobian
+
+    return wrapped
+
+
+def jacrev(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False,
+           holomorphic: bool = False, allow_int: bool = False) -> Callable[..., Any]:
+    """A function that gives the Jacobian of `fun` by reverse mode, one row a result element.
+
+    Args, returns, errors: as for `jacfwd`.
+    """
+    places = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+
+    @functools.wraps(fun)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        chosen = resolve(name_of(fun), places, args)
+        given = [args[i] for i in chosen]
+        if not allow_int:
+            _check("jacrev", given, holomorphic)
+        made = vjp(lambda *xs: fun(*fill(args, chosen, xs), **kwargs), *given, has_aux=has_aux)
+        value, pull = made[0], made[1]
+        rows = vmap(pull)(_basis([value])[0])
+        picked = rows[0] if isinstance(argnums, int) else rows
+        jacobian = _transposed(value, picked)
+        return (jacobian, made[2]) if has_aux else jacobian
+
+    return wrapped
+
+
+def hessian(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False,
+            holomorphic: bool = False) -> Callable[..., Any]:
+    """A function that gives the Hessian of `fun`: forward over reverse mode.
+
+    Returns: as `jacfwd(jacrev(fun))`: arrays of shape `result.shape + a.shape + b.shape`.
+    """
+    return jacfwd(jacrev(fun, argnums, has_aux, holomorphic), argnums, has_aux, holomorphic)
+
+
+def _check(what: str, given: Sequence[Any], holomorphic: bool) -> None:
+    for x in tree_flatten(list(given))[0]:
+        t, _ = kind_of(what, x)
+        if not (t.dtype.is_complex if holomorphic else t.dtype.is_float):
+            wanted = "complex" if holomorphic else "real"
+            raise TypeError(f"{what} requires {wanted}-valued inputs, but got {t}")
+
+
+def _basis(trees: Sequence[Any]) -> list[Any]:
+    """The standard basis of all leaves together, batched in front: one row an element."""
+    leaves, tree = tree_flatten(list(trees))
+    kinds = [kind_of("jacobian", x)[0] for x in leaves]
+    total = sum(t.size for t in kinds)
+    rows, start = [], 0
+    for t in kinds:
+        block = np.zeros((total, t.size), t.dtype.numpy)
+        block[np.arange(start, start + t.size), np.arange(t.size)] = 1
+        rows.append(block.reshape(total, *t.shape))
+        start += t.size
+    return tree_unflatten(tree, rows)
+
+
+def _divided(x: Any, like: Any, axis: int) -> Any:
+    """The tree of `like`, whose elements lie along `axis` of x, that axis given their shapes."""
+    from ..numpy import moveaxis, reshape  # the public API stands on the transformations
+
+    leaves, tree = tree_flatten(like)
+    whole = moveaxis(x, axis, -1)
+    parts, start = [], 0
+    for leaf in leaves:
+        t, _ = kind_of("jacobian", leaf)
+        part = whole[..., start:start + t.size]
+        parts.append(reshape(part, (*whole.shape[:-1], *t.shape)))
+        start += t.size
+    return tree_unflatten(tree, parts)
+
+
+def _transposed(value: Any, rows: Any) -> Any:
+    """Rows (one an element of value, in front of every leaf) as a tree of value's structure."""
+    from ..numpy import reshape  # the public API stands on the transformations
+
+    leaves, tree = tree_flatten(value)
+    made, start = [], 0
+    for leaf in leaves:
+        t, _ = kind_of("jacobian", leaf)
+        stop = start + t.size
+
+        def block(r: Any, start: int = start, stop: int = stop, t: Any = t) -> Any:
+            part = r[start:stop]
+            return reshape(part, (*t.shape, *part.shape[1:]))
+
+        made.append(tree_map(block, rows))
+        start = stop
+    return tree_unflatten(tree, made)
+
+
+__all__ = ["hessian", "jacfwd", "jacrev"]
