@@ -1,0 +1,63 @@
+"""Rows of `ops/window.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from xfront_ir.dtypes import DType
+
+from .row import FLOATS, NUMERIC, REAL, Bad, Draw, Row, Sample
+
+
+def _window(window: tuple, strides: tuple = (), padding: tuple = (), base: tuple = (),
+            inner: tuple = ()) -> dict[str, Any]:
+    ones = (1,) * len(window)
+    return {"window": window, "strides": strides or ones,
+            "padding": padding or ((0, 0),) * len(window), "base_dilation": base or ones,
+            "window_dilation": inner or ones}
+
+
+USES = [((6,), _window((3,))), ((7,), _window((2,), (2,), ((1, 1),))), ((), _window(())),
+        ((5, 4), _window((2, 3), (2, 1), ((0, 1), (1, 1)))),
+        ((5,), _window((3,), (2,), ((-1, 2),))), ((5,), _window((2,), (2,), ((2, 1),), (3,))),
+        ((7,), _window((3,), (2,), ((1, 1),), (), (2,))), ((2,), _window((3,)))]
+PLAIN = [(shape, {name: attrs[name] for name in ("window", "strides", "padding")})
+         for shape, attrs in USES[:5]]
+REFUSED = [Bad([("f32", (4,))], "must be one an axis", _window((2, 2))),
+           Bad([("f32", (4,))], "must be one an axis", _window((0,))),
+           Bad([("f32", (4,))], "must be one an axis", {**_window((2,)), "padding": (0,)}),
+           Bad([("bool", (4,))], "operands, got", _window((2,)))]
+
+
+def _row(name: str, allowed: Sequence[DType], low: float = -3, high: float = 3,
+         distinct: bool = False) -> Row:
+    # with gaps of two between elements a window may hold none, and its extremum is infinite
+    samples = [Sample([Draw(shape, low, high, distinct=distinct)], attrs,
+                      smooth=not distinct or attrs["base_dilation"] != (3,))
+               for shape, attrs in USES]
+    return Row(name, samples, allowed, REFUSED)
+
+
+def _sources() -> list[Sample]:
+    shapes = ((4,), (4,), (), (3, 4), (2,))
+    return [Sample([Draw(source), Draw(shape, distinct=True)], {"select": select, **attrs})
+            for select in ("ge", "le") for source, (shape, attrs) in zip(shapes, PLAIN)]
+
+
+ROWS = [
+    _row("reduce_window_sum", NUMERIC),
+    _row("reduce_window_prod", NUMERIC, 0.5, 1.5),
+    _row("reduce_window_max", REAL, distinct=True),
+    _row("reduce_window_min", REAL, distinct=True),
+    Row("select_and_gather_add", [
+        Sample([Draw(shape), Draw(shape, distinct=True)], {"select": select, **attrs})
+        for select in ("ge", "le") for shape, attrs in USES],
+        FLOATS, [Bad([("f32", (4,)), ("f64", (4,))], "of one type",
+                     {"select": "ge", **_window((2,))}),
+                 Bad([("i32", (4,)), ("i32", (4,))], "two float arrays",
+                     {"select": "ge", **_window((2,))})]),
+    Row("select_and_scatter_add", _sources(),
+        FLOATS, [Bad([("f32", (4,)), ("f32", (4,))], "of shape (3,)",
+                     {"select": "ge", "window": (2,), "strides": (1,), "padding": ((0, 0),)})]),
+]

@@ -1,0 +1,232 @@
+"""Reductions over windows that move across an array, and what their derivatives need.
+
+Attributes of all: `window` sizes, `strides` of the windows, `padding` pairs (the padding never
+wins and adds nothing), `base_dilation` of the array and `window_dilation` of the elements that a
+window takes.
+
+The derivative of a maximum takes, in each window, the tangent of the element that wins: that is
+`select_and_gather_add`. Its transpose, `select_and_scatter_add`, adds each window's cotangent to
+the element that wins. Of equal elements the first wins.
+
+Source: StableHLO spec, `reduce_window` and `select_and_scatter`.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+from .. import dtypes
+from ..core import Op, Value
+from ..errors import IRTypeError
+from ..opdef import AXES, LINEAR_OP, SHAPE, TREE, OpDef, define, enum
+from ..types import TensorType
+from .compare import eq, ge, le
+from .conv import dilated
+from .elementwise import add, mul, select
+from .families import is_float, is_numeric, is_real, move_batch
+from .indexing import pad, slice
+
+Ints = tuple[int, ...]
+
+ATTRS = {"window": SHAPE, "strides": AXES, "padding": TREE, "base_dilation": AXES,
+         "window_dilation": AXES}
+PLAIN = ("window", "strides", "padding")
+
+
+# --- type rules ---------------------------------------------------------------------------
+
+def windowed_shape(name: str, x: TensorType, attrs: Any) -> Ints:
+    """How many windows fit along each axis. Raises: IRTypeError."""
+    padding = attrs["padding"]
+    lists = [attrs.get(key, (1,) * x.ndim) for key in ATTRS if key != "padding"]
+    fits = (all(len(values) == x.ndim and min(values, default=1) >= 1 for values in lists)
+            and type(padding) is tuple and len(padding) == x.ndim
+            and all(type(pair) is tuple and len(pair) == 2 and all(type(i) is int for i in pair)
+                    for pair in padding))
+    if not fits:
+        raise IRTypeError(f"{name}: window, strides, dilations (positive ints) and padding (pairs) "
+                          f"must be one an axis of {x}")
+    window, strides, base, inner = lists
+    shape = []
+    for n, w, stride, (low, high), by, apart in zip(x.shape, window, strides, padding, base, inner):
+        whole = dilated(n, by) + low + high
+        room = whole - dilated(w, apart)
+        shape.append(room // stride + 1 if room >= 0 and whole > 0 else 0)
+    return tuple(shape)
+
+
+def _batched(attrs: Any, p: int) -> dict[str, Any]:
+    """The attributes with a new axis at `p` along which every window has one element."""
+    return {name: (*of[:p], (0, 0) if name == "padding" else 1, *of[p:])
+            if name != "select" else of for name, of in attrs.items()}
+
+
+def _batch_window(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:
+    to = next(p for p in positions if p is not None)
+    moved = [move_batch(b, v, p, to, axis[1]) for v, p in zip(operands, positions)]
+    return (b.emit(op.definition, *moved, **_batched(op.attrs, to)),), (to,)
+
+
+# --- windows as values, for the rules that need each element of them ----------------------
+
+def patches(b: Any, x: Value, shape: Ints, attrs: Any, fill: Any) -> list[Value]:
+    """For each place in the window, what all windows hold there; `fill` in the padding."""
+    padding, zero = attrs["padding"], b.literal(fill, x.type.dtype)
+    wide = b.emit(pad, x, zero, low=tuple(low for low, _ in padding),
+                  high=tuple(high for _, high in padding),
+                  interior=tuple(by - 1 for by in attrs["base_dilation"]))
+    made = []
+    for at in itertools.product(*map(range, attrs["window"])):
+        starts = tuple(i * by for i, by in zip(at, attrs["window_dilation"]))
+        limits = tuple(start + dilated(n, stride)
+                       for start, n, stride in zip(starts, shape, attrs["strides"]))
+        made.append(b.emit(slice, wide, starts=starts, limits=limits, strides=attrs["strides"]))
+    return made
+
+
+# --- sums, products, extrema --------------------------------------------------------------
+
+def _reducer(name: str, jvp: Any, allowed: Any, wanted: str, transpose: Any = None) -> OpDef:
+    def infer(types: Any, attrs: Any) -> Any:
+        (x,) = types
+        if not allowed(x.dtype):
+            raise IRTypeError(f"{name}: takes {wanted} operands, got {x}")
+        return (x.with_shape(windowed_shape(name, x, attrs)),)
+
+    return define(name, attrs=ATTRS, operands=1, infer=infer, jvp=jvp, transpose=transpose,
+                  batch=_batch_window)
+
+
+def _transpose_sum(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
+    """Each element receives the cotangents of the windows that hold it: windows over those."""
+    a, x, (ct,) = op.attrs, op.operands[0].type, cotangents
+    if not ct.type.size or not x.size:
+        return (b.zeros(x),)
+    padding = []
+    for n, w, out, (low, _), stride, by, apart in zip(
+            x.shape, a["window"], ct.type.shape, a["padding"], a["strides"], a["base_dilation"],
+            a["window_dilation"]):
+        before = dilated(w, apart) - 1 - low
+        padding.append((before, dilated(n, by) - 1 + dilated(w, apart) - dilated(out, stride)
+                        - before))
+    return (b.emit(reduce_window_sum, ct, window=a["window"], strides=a["base_dilation"],
+                   padding=tuple(padding), base_dilation=a["strides"],
+                   window_dilation=a["window_dilation"]),)
+
+
+def _jvp_prod(b: Any, op: Op, tangents: Any) -> Any:
+    """The product rule, window place by window place: no division, so zeros are no matter."""
+    shape, a = op.results[0].type.shape, op.attrs
+    factors = patches(b, op.operands[0], shape, a, 1)
+    moves = patches(b, tangents[0], shape, a, 0)
+    product, total = factors[0], moves[0]
+    for x, t in zip(factors[1:], moves[1:]):
+        total = b.emit(add, b.emit(mul, total, x), b.emit(mul, t, product))
+        product = b.emit(mul, product, x)
+    return (total,)
+
+
+def _jvp_extremum(direction: str) -> Any:
+    def jvp(b: Any, op: Op, tangents: Any) -> Any:
+        return (b.emit(select_and_gather_add, tangents[0], op.operands[0], select=direction,
+                       **op.attrs),)
+
+    return jvp
+
+
+reduce_window_sum = _reducer("reduce_window_sum", LINEAR_OP, is_numeric, "numeric", _transpose_sum)
+reduce_window_prod = _reducer("reduce_window_prod", _jvp_prod, is_numeric, "numeric")
+reduce_window_max = _reducer("reduce_window_max", _jvp_extremum("ge"), is_real, "real")
+reduce_window_min = _reducer("reduce_window_min", _jvp_extremum("le"), is_real, "real")
+
+
+# --- the element that wins ----------------------------------------------------------------
+
+def _infer_gather(types: Any, attrs: Any) -> Any:
+    tangents, x = types
+    if tangents is not x or not is_float(x.dtype):
+        raise IRTypeError(f"select_and_gather_add: takes two float arrays of one type, got "
+                          f"{tangents} and {x}")
+    return (x.with_shape(windowed_shape("select_and_gather_add", x, attrs)),)
+
+
+def _jvp_first(b: Any, op: Op, tangents: Any) -> Any:
+    """Linear in the first operand; which element wins does not change for small moves."""
+    if tangents[0] is None:
+        return (None,)
+    return (b.emit(op.definition, tangents[0], op.operands[1], **op.attrs),)
+
+
+def _transpose_gather(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
+    (ct,), x, a = cotangents, known[1], op.attrs
+    if not ct.type.size or not x.type.size:
+        return b.zeros(x.type), None
+    if all(by == 1 for by in (*a["base_dilation"], *a["window_dilation"])):
+        given = {name: a[name] for name in ("select", *PLAIN)}
+        return b.emit(select_and_scatter_add, ct, x, **given), None
+    return _scattered(b, ct, x, a), None
+
+
+def _scattered(b: Any, ct: Value, x: Value, a: Any) -> Value:
+    """`select_and_scatter_add` for windows with gaps: place by place in the window."""
+    loser = float("-inf") if a["select"] == "ge" else float("inf")
+    keeps = ge if a["select"] == "ge" else le
+    shape, held = ct.type.shape, patches(b, x, ct.type.shape, a, loser)
+    # the place in the window that wins; those in the padding lose to all others
+    inside = patches(b, b.ones(x.type.with_dtype(dtypes.bool_)), shape, a, False)
+    best, found = held[0], inside[0]
+    never = b.zeros(found.type)
+    places = ct.type.with_dtype(dtypes.i32)
+    winner = b.emit(select, found, b.zeros(places), b.full(places, -1))
+    for k, (value, there) in enumerate(zip(held[1:], inside[1:]), start=1):
+        beaten = b.emit(select, found, b.emit(keeps, best, value), never)
+        stays = b.emit(select, there, beaten, b.ones(never.type))
+        winner = b.emit(select, stays, winner, b.full(places, k))
+        best = b.emit(select, stays, best, value)
+        found = b.emit(select, found, found, there)
+    zeros, total = b.zeros(ct.type), None
+    whole = tuple(dilated(n, by) + low + high for n, by, (low, high)
+                  in zip(x.type.shape, a["base_dilation"], a["padding"]))
+    none = b.literal(0, ct.type.dtype)
+    for k, at in enumerate(itertools.product(*map(range, a["window"]))):
+        won = b.emit(eq, winner, b.full(places, k))
+        low = tuple(i * by for i, by in zip(at, a["window_dilation"]))
+        high = tuple(n - start - dilated(out, stride) for n, start, out, stride
+                     in zip(whole, low, shape, a["strides"]))
+        placed = b.emit(pad, b.emit(select, won, ct, zeros), none, low=low, high=high,
+                        interior=tuple(stride - 1 for stride in a["strides"]))
+        total = placed if total is None else b.emit(add, total, placed)
+    cropped = b.emit(pad, total, none, low=tuple(-low for low, _ in a["padding"]),
+                     high=tuple(-high for _, high in a["padding"]), interior=(0,) * len(whole))
+    return b.emit(slice, cropped, starts=(0,) * len(whole), limits=cropped.type.shape,
+                  strides=a["base_dilation"])
+
+
+select_and_gather_add = define(
+    "select_and_gather_add", operands=2, infer=_infer_gather, jvp=_jvp_first,
+    transpose=_transpose_gather, batch=_batch_window,
+    attrs={"select": enum("ge", "le"), **ATTRS})
+"""(tangents, x) to, for each window, the tangent of the element of x that wins."""
+
+
+def _infer_scatter(types: Any, attrs: Any) -> Any:
+    source, x = types
+    shape = windowed_shape("select_and_scatter_add", x, attrs)
+    if source is not x.with_shape(shape) or not is_float(x.dtype):
+        raise IRTypeError(f"select_and_scatter_add: the windows of {x} need a float source of "
+                          f"shape {shape}, got {source}")
+    return (x,)
+
+
+def _transpose_scatter(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
+    ones = (1,) * op.operands[1].type.ndim
+    return b.emit(select_and_gather_add, cotangents[0], known[1], base_dilation=ones,
+                  window_dilation=ones, **op.attrs), None
+
+
+select_and_scatter_add = define(
+    "select_and_scatter_add", operands=2, infer=_infer_scatter, jvp=_jvp_first,
+    transpose=_transpose_scatter, batch=_batch_window,
+    attrs={"select": enum("ge", "le"), **{name: ATTRS[name] for name in PLAIN}})
+"""(source, x) to an array like x: each window's source, added where the element that wins is."""

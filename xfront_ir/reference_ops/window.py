@@ -1,0 +1,79 @@
+"""NumPy rows of the windows: each window in turn, with the elements that lie in the array."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from ..dtypes import DType
+from ..reference import reference
+from .dot import wide
+
+
+def _windows(shape: tuple[int, ...], out: tuple[int, ...], attrs: Any
+             ) -> Iterator[tuple[tuple[int, ...], list[tuple[int, ...]]]]:
+    """For each window its index and the indices of the elements in it, in order."""
+    ones = (1,) * len(shape)
+    base, inner = attrs.get("base_dilation", ones), attrs.get("window_dilation", ones)
+    for index in np.ndindex(*out):
+        along = []
+        for i, n, w, stride, (low, _), by, apart in zip(
+                index, shape, attrs["window"], attrs["strides"], attrs["padding"], base, inner):
+            places = [i * stride + k * apart - low for k in range(w)]
+            along.append([p // by for p in places if p % by == 0 and 0 <= p // by < n])
+        yield index, [tuple(along[d][k] for d, k in enumerate(at))
+                      for at in np.ndindex(*map(len, along))]
+
+
+def _reduced(combine: Callable[[Any, Any], Any], start: Callable[[DType], Any]
+             ) -> Callable[..., Any]:
+    def row(attrs: Any, types: Any, x: np.ndarray) -> Any:
+        made = np.full(types[0].shape, np.asarray(start(types[0].dtype)).astype(x.dtype), x.dtype)
+        for index, held in _windows(x.shape, types[0].shape, attrs):
+            for at in held:
+                made[index] = combine(made[index], x[at])     # rounded at each step, as compiled
+        return made
+
+    return row
+
+
+def _least(dtype: DType) -> Any:
+    return -np.inf if dtype.is_inexact else np.iinfo(dtype.numpy).min
+
+
+def _greatest(dtype: DType) -> Any:
+    return np.inf if dtype.is_inexact else np.iinfo(dtype.numpy).max
+
+
+reference("reduce_window_sum")(_reduced(np.add, lambda dtype: 0))
+reference("reduce_window_prod")(_reduced(np.multiply, lambda dtype: 1))
+reference("reduce_window_max")(_reduced(np.maximum, _least))
+reference("reduce_window_min")(_reduced(np.minimum, _greatest))
+
+
+def _winner(attrs: Any, x: np.ndarray, held: list[tuple[int, ...]]) -> tuple[int, ...]:
+    best = held[0]
+    for at in held[1:]:
+        keeps = x[best] >= x[at] if attrs["select"] == "ge" else x[best] <= x[at]
+        best = best if keeps else at
+    return best
+
+
+@reference("select_and_gather_add")
+def _gather(attrs: Any, types: Any, tangents: np.ndarray, x: np.ndarray) -> Any:
+    made = np.zeros(types[0].shape, x.dtype)
+    for index, held in _windows(x.shape, types[0].shape, attrs):
+        if held:
+            made[index] = tangents[_winner(attrs, x, held)]
+    return made
+
+
+@reference("select_and_scatter_add")
+def _scatter(attrs: Any, types: Any, source: np.ndarray, x: np.ndarray) -> Any:
+    made = np.zeros(x.shape, wide(x).dtype)
+    for index, held in _windows(x.shape, source.shape, attrs):
+        if held:
+            made[_winner(attrs, x, held)] += source[index]
+    return made
