@@ -29,6 +29,7 @@ from ..opdef import LINEAR_OP
 from .dead_code import dead_code
 from .inline import settle
 from .jvp import Flags, check_active, push_forward
+from .transpose import push_back, transpose
 
 Source = tuple[str, int]
 
@@ -178,8 +179,6 @@ def linear_transpose(fn: Function, linear: Flags, active_ct: Flags) -> tuple[Fun
       returns cotangents of those linear parameters that get one.
     Raises: MissingRule.
     """
-    from .transpose import transpose  # siblings: each calls the other's rules in bodies
-
     key = ("linear_transpose", linear, active_ct)
     found = fn.memo.get(key)
     if found is None:
@@ -198,6 +197,16 @@ def linear_transpose(fn: Function, linear: Flags, active_ct: Flags) -> tuple[Fun
     return found
 
 
+class _OneSided(SplitBuilder):
+    """Both sides in one Function: the linear side reads forward values as they are."""
+
+    __slots__ = ()
+
+    def residual(self, value: Value) -> Value:
+        """The value itself."""
+        return value
+
+
 def gradient(fn: Function, active: Flags, cotangents: Flags | None = None) -> Function:
     """Values and cotangents in one Function: linearise, then transpose, for whole programs.
 
@@ -211,31 +220,30 @@ def gradient(fn: Function, active: Flags, cotangents: Flags | None = None) -> Fu
       from those of `fn` alone.
     Raises: as linearize and transpose.
     """
-    from .transpose import transpose  # transpose is the sibling that stands beside this pass
-
     active = tuple(active)
     given = tuple([v.type.is_inexact for v in fn.returns] if cotangents is None else cotangents)
     key = ("gradient", active, given)
     found = fn.memo.get(key)
     if found is not None:
         return found
-    split = linearize(fn, active)
-    reached = [a and g for a, g in zip(split.active_out, given, strict=True)]
-    back, active_in = transpose(split.linear, len(split.residuals),
-                                tuple([g for a, g in zip(split.active_out, given, strict=True)
-                                       if a]))
-    b = Builder(fn.name)
-    b.params, b.ops = list(split.forward.params), list(split.forward.ops)
-    seeds = {i: Value(v.type) for i, v in enumerate(fn.returns) if given[i]}
-    residuals = split.pick(split.forward.params, split.forward.returns)
-    moved = iter(b.inline(back, (*residuals, *[seeds[i] for i, r in enumerate(reached) if r])))
+    check_active(fn, active)
+    original, fn = fn, settle(fn)
+    b = _OneSided(fn.name)
+    b.params = list(fn.params)
     inputs = [v for v, a in zip(fn.params, active, strict=True) if a]
-    grads = [next(moved) if got else b.zeros(v.type)
-             for v, got in zip(inputs, active_in, strict=True)]
+    tangents = {v: b.tangent_param(v.type) for v in inputs}
+    linear_inputs = list(tangents.values())
+    returns, moved = push_forward(b, fn, tangents)
+    seeds = {i: Value(v.type) for i, v in enumerate(fn.returns) if given[i]}
+    back = Builder(fn.name)
+    back.ops = b.ops
+    reached = [(t, seeds[i]) for i, t in enumerate(moved) if t is not None and i in seeds]
+    made = push_back(back, b.linear.ops, linear_inputs, [t for t, _ in reached],
+                     [ct for _, ct in reached])
+    grads = [back.zeros(v.type) if ct is None else ct for v, ct in zip(inputs, made, strict=True)]
     weak = fn.weak_params
-    found = fn.memo[key] = dead_code(Function(
-        fn.name, (*fn.params, *seeds.values()), b.ops,
-        (*split.forward.returns[:len(fn.returns)], *grads),
+    found = original.memo[key] = dead_code(Function(
+        fn.name, (*fn.params, *seeds.values()), back.ops, (*returns, *grads),
         param_names=fn.param_names and (*fn.param_names, *[f"ct{i}" for i in seeds]),
         weak_params=weak and (*weak, *[bool(fn.weak_returns) and fn.weak_returns[i]
                                        for i in seeds]),

@@ -15,6 +15,8 @@ that is zero is absent.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 from ..builder import Builder
 from ..core import Function, Op, Value
 from ..errors import IRTypeError
@@ -48,10 +50,23 @@ def _transpose(fn: Function, n_residuals: int, active_ct: Flags) -> tuple[Functi
     n_inputs = len(fn.params) - n_residuals
     inputs, residuals = fn.params[:n_inputs], fn.params[n_inputs:]
     b = Builder(fn.name)
-    b.params = list(residuals)
+    given = [Value(v.type) if a else None for v, a in zip(fn.returns, active_ct, strict=True)]
+    made = push_back(b, fn.ops, inputs, fn.returns, given)
+    result = Function(f"{fn.name}_transpose",
+                      (*residuals, *[ct for ct in given if ct is not None]), b.ops,
+                      [ct for ct in made if ct is not None])
+    return dead_code(result), tuple([ct is not None for ct in made])
+
+
+def push_back(b: Builder, ops: Iterable[Op], inputs: Sequence[Value], outputs: Sequence[Value],
+              given: Sequence[Value | None]) -> list[Value | None]:
+    """Append to `b` the transpose of linear ops; values they are not linear in keep their identity.
+
+    `given` are the cotangents of `outputs`; returns those of `inputs`. None is zero.
+    """
     linear = set(inputs)
     to_reverse = []
-    for op in fn.ops:
+    for op in ops:
         if linear.isdisjoint(op.operands):
             b.ops.append(op)
         else:
@@ -60,32 +75,26 @@ def _transpose(fn: Function, n_residuals: int, active_ct: Flags) -> tuple[Functi
 
     cotangents: dict[Value, Value] = {}
     add, locs = lookup("add"), Scoped("transpose")
-    given = []
-    for v, a in zip(fn.returns, active_ct, strict=True):
-        if a:
-            ct = Value(v.type)
-            given.append(ct)
-            if v in linear:
-                old = cotangents.get(v)
-                cotangents[v] = ct if old is None else b.emit(add, old, ct)
-    pop, get = cotangents.pop, cotangents.get
+    for v, ct in zip(outputs, given, strict=True):
+        if ct is not None and v in linear:
+            old = cotangents.get(v)
+            cotangents[v] = ct if old is None else b.emit(add, old, ct)
+    pop, get, waiting = cotangents.pop, cotangents.get, cotangents.keys()
     for op in reversed(to_reverse):
-        if cotangents.keys().isdisjoint(op.results):
+        if waiting.isdisjoint(op.results):
             continue
         b.loc = locs[op.loc]
-        made = op.definition.rule("transpose")(
+        definition, operands = op.definition, op.operands
+        made = definition.rule("transpose")(
             b, op, tuple([pop(v, None) for v in op.results]),
-            tuple([LINEAR if v in linear else v for v in op.operands]))
-        for v, ct in zip(op.operands, made, strict=True):
+            tuple([LINEAR if v in linear else v for v in operands]))
+        for v, ct in zip(operands, made, strict=True):
             if ct is not None and v in linear:
                 if ct.type is not v.type:
                     _refuse(op, v, ct)
                 old = get(v)
                 cotangents[v] = ct if old is None else b.emit(add, old, ct)
-    made = [get(v) for v in inputs]
-    result = Function(f"{fn.name}_transpose", (*residuals, *given), b.ops,
-                      [ct for ct in made if ct is not None])
-    return dead_code(result), tuple([ct is not None for ct in made])
+    return [get(v) for v in inputs]
 
 
 def _refuse(op: Op, v: Value, ct: Value) -> None:
