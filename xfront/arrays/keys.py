@@ -31,10 +31,6 @@ class KeyArray(binding.Array):  # type: ignore[misc]
         self._ir, self._base = ir, base
 
     @property
-    def __xfront_key_array__(self) -> Any:
-        return self._base
-
-    @property
     def dtype(self) -> KeyDType:
         """The key dtype."""
         return key_dtype(self._ir)

@@ -20,6 +20,7 @@ from xfront_ir.opdef import OpDef
 from ..tracing.trace import Trace, emit, leak_error, state
 from ..tracing.tracer import Tracer
 from . import binding, promotion
+from .keys import KeyArray
 
 SCALARS = frozenset((bool, int, float, complex))
 """Types of Python numbers."""
@@ -31,7 +32,7 @@ def is_array_like(x: Any) -> bool:
     """Whether a public function takes `x` as an array: arrays, tracers, NumPy values, numbers."""
     return (type(x) is Tracer or type(x) in SCALARS
             or isinstance(x, (binding.Array, np.ndarray, np.generic, bool, int, float, complex))
-            or hasattr(x, "__jax_array__") or hasattr(x, "__xfront_key_array__"))
+            or hasattr(x, "__jax_array__"))
 
 
 def operand(name: str, x: Any, argument: str = "") -> Tracer:
@@ -62,7 +63,7 @@ def ir_dtype(x: Any) -> tuple[DType, bool]:
         return x.value.type.dtype, x.weak
     if kind in SCALARS:
         return from_numpy(binding.scalar_dtype(kind)), kind is not bool
-    if hasattr(x, "__xfront_key_array__"):
+    if kind is KeyArray:
         return x.dtype.ir, False
     aval = getattr(x, "aval", None)
     if aval is not None:

@@ -29,7 +29,7 @@ from xfront_ir.passes.pipeline import simplify
 from xfront_ir.types import TensorType
 
 from ..arrays import binding
-from ..arrays.keys import key_array, key_base
+from ..arrays.keys import KeyArray, key_array, key_base
 from .trace import State, Tracer, emit, state, type_of
 
 Body = Function | Pending
@@ -263,7 +263,7 @@ def call_program(body: Body, args: Sequence[Any], *, name: str) -> list[Any]:
 
 def to_array(x: Any) -> Any:
     """An array (or key array) of whatever a front door was given."""
-    if isinstance(x, binding.ArrayImpl) or hasattr(x, "__xfront_key_array__"):
+    if type(x) is binding.ArrayImpl or type(x) is KeyArray:
         return x
     return binding.put(x, weak=type(x) in (int, float, complex), copy=True)
 

@@ -28,6 +28,7 @@ from xfront_ir.opdef import OpDef
 from xfront_ir.types import TensorType, tensor
 
 from ..arrays import binding
+from ..arrays.keys import KeyArray
 from ..config import staging as staging_state
 from ..errors import UnexpectedTracerError
 from .tracer import Tracer
@@ -105,7 +106,7 @@ class Trace:
         kind = type(x)
         if kind is Tracer:
             return x if x.trace is self else self.capture(x)
-        if isinstance(x, binding.ArrayImpl) or hasattr(x, "__xfront_key_array__"):
+        if kind is binding.ArrayImpl or kind is KeyArray:
             return self.capture(x)
         array = binding.host_array(x)
         if dtype is not None:
@@ -119,8 +120,7 @@ def type_of(x: Any) -> tuple[TensorType, bool]:
     """IR type and weakness of a tracer or a concrete array."""
     if type(x) is Tracer:
         return x.value.type, x.weak
-    base = getattr(x, "__xfront_key_array__", None)
-    if base is not None:
+    if type(x) is KeyArray:
         return tensor(x.shape, x.dtype.ir), False
     aval = x.aval
     return tensor(aval.shape, dtypes.from_numpy(aval.dtype)), aval.weak_type
