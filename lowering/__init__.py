@@ -102,28 +102,28 @@ def compile_function(function: Function, *, name: str | None = None,
     Raises: MissingRule, ValueError, and JaxRuntimeError with XLA's message.
     """
     from . import disk_cache
+    from .clients import kind_of
     from .compile import all_options
-    from .devices import kind_of
     from .module import Partition
 
     partition = partition or Partition()
-    devices = _devices(devices, partition)
-    platform = devices[0].platform
+    places = _devices(devices, partition)
+    platform = places[0].platform
     name = name or function.name
     overrides = all_options(effort, function, platform, options)
     key = live_key = None
     if fingerprint is not None and not callbacks:
-        ids = tuple(d.id for d in devices)
+        ids = tuple(d.id for d in places)
         key = disk_cache.key(fingerprint, (
-            name, tuple(donated), overrides, kind_of(devices[0]), len(devices),
-            ids if len(devices) > 1 else (), partition))
-        live_key = f"{key}{ids}{id(devices[0].client)}"
-        found = _LIVE.get(live_key) or _from_disk(key, devices, overrides, partition)
+            name, tuple(donated), overrides, kind_of(places[0]), len(places),
+            ids if len(places) > 1 else (), partition))
+        live_key = f"{key}{ids}{id(places[0].client)}"
+        found = _LIVE.get(live_key) or _from_disk(key, places, overrides, partition)
         if found is not None:
             return _LIVE.setdefault(live_key, found)
     built = lower(function, name=name, donated=donated, platform=platform,
                   partition=partition)._built
-    made = _compile(built, name, devices, overrides, partition, callbacks)
+    made = _compile(built, name, places, overrides, partition, callbacks)
     if key is not None and live_key is not None and not made.has_callbacks:
         if disk_cache.is_enabled():
             header = {"name": name, "requirements": list(made.requirements)}
@@ -157,11 +157,10 @@ def _devices(devices: Sequence[Any] | None, partition: Partition) -> tuple[Any, 
     from . import clients
 
     count = partition.num_replicas * partition.num_partitions
-    if devices is None:
-        devices = clients.default_client().local_devices()[:count]
-    if len(devices) != count:
-        raise ValueError(f"the program runs on {count} devices, {len(devices)} were given")
-    return tuple(devices)
+    found = clients.default_client().local_devices()[:count] if devices is None else devices
+    if len(found) != count:
+        raise ValueError(f"the program runs on {count} devices, {len(found)} were given")
+    return tuple(found)
 
 
 def _from_disk(key: str, devices: Sequence[Any], overrides: Any, partition: Partition

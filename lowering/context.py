@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from xfront_ir.core import Function, Op
+from xfront_ir.core import Function, Op, Value
 from xfront_ir.dtypes import DType
 from xfront_ir.errors import MissingRule
 from xfront_ir.literal import Literal, literal
@@ -185,8 +185,8 @@ class RuleContext:
     `cuda`, `rocm` or `tpu`. `scope` is the prefix of op names in profiles, e.g. `jit(f)`.
     """
 
-    __slots__ = ("_attrs", "_create", "_locations", "_lines", "_types", "ip", "ir", "loc",
-                 "mlir", "module", "platform", "scope", "token")
+    __slots__ = ("_attrs", "_create", "_locations", "_lines", "_named", "_places", "_prefixes",
+                 "_types", "ip", "ir", "loc", "mlir", "module", "platform", "scope", "token")
 
     def __init__(self, mlir: MLIRContext, module: Any = None, platform: str = "cpu",
                  scope: str = "") -> None:
@@ -196,7 +196,10 @@ class RuleContext:
         self.loc: Any = mlir.unknown
         self.token: Any = None
         self._attrs, self._types, self._create = mlir.attrs, mlir.types, mlir.operation
+        self._named = mlir.ir.Location.name
         self._locations: dict[Any, Any] = {}
+        self._places: dict[Any, Any] = {}
+        self._prefixes: dict[Any, str] = {}
         self._lines: dict[CodeType, Any] = {}
 
     # ops
@@ -215,11 +218,10 @@ class RuleContext:
           region_args: types of the block arguments, the same for every region.
           attrs: MLIR attributes, from the helpers below.
         """
-        known = self._types
-        try:
-            types = [known[t] for t in result_types]
-        except KeyError:
-            types = [self.type(t) for t in result_types]
+        known, types = self._types, []
+        for t in result_types:
+            found = known.get(t.type if type(t) is Value else t)
+            types.append(self.type(t) if found is None else found)
         made = self._create(name, types, operands, attrs or None, None, len(regions), self.loc,
                             self.ip)
         if regions:
@@ -319,18 +321,28 @@ class RuleContext:
         self.module.built.callbacks.append(spec)
         return len(self.module.built.callbacks) - 1
 
-    def constant(self, value: Any, type: TensorType) -> Any:
-        """A constant of `type`: a scalar is a splat, an array must have the type's shape.
+    def constant(self, value: Any, type_: TensorType) -> Any:
+        """A constant of `type_`: a scalar is a splat, an array must have the type's shape.
 
         `value` is a Literal, a NumPy array, or a Python or NumPy scalar.
         """
-        if not isinstance(value, Literal):
-            value = Literal(np.asarray(value).astype(type.dtype.numpy))
-        key = (value.key, type)
+        kind = type(value)
+        key: Any
+        if kind is Literal:
+            key = (value.key, type_)
+        elif kind is int or kind is bool:
+            key = (kind, value, type_)
+        elif kind is float:
+            key = (repr(value), type_)          # by digits: 0.0 and -0.0 are equal, NaN is not
+        else:
+            value = Literal(np.asarray(value).astype(type_.dtype.numpy))
+            key = (value.key, type_)
         found = self._attrs.get(key)
         if found is None:
-            found = self._attrs[key] = self._dense(value.array, type)
-        return self._create("stablehlo.constant", [self.type(type)], [], {"value": found}, None, 0,
+            array = (value.array if type(value) is Literal
+                     else np.asarray(value).astype(type_.dtype.numpy))
+            found = self._attrs[key] = self._dense(array, type_)
+        return self._create("stablehlo.constant", [self.type(type_)], [], {"value": found}, None, 0,
                             self.loc, self.ip).result
 
     def constant_of(self, value: Any) -> Any:
@@ -352,7 +364,8 @@ class RuleContext:
         if type.size == 0:
             flat = np.zeros((*type.shape, *type.dtype.physical), array.dtype)
         self.mlir.bytes += flat.nbytes
-        return self.ir.DenseElementsAttr.get(flat, type=self.type(type))
+        make: Any = self.ir.DenseElementsAttr.get
+        return make(flat, type=self.type(type))
 
     # types
 
@@ -360,21 +373,21 @@ class RuleContext:
         """The MLIR type of an IR type (or value). Keys get their physical dimensions here."""
         found = self._types.get(t)
         if found is None:
+            if type(t) is Value:
+                return self.type(t.type)
             if isinstance(t, TensorType):
                 shape = (*t.shape, *t.dtype.physical)
                 found = self.ir.RankedTensorType.get(shape, self.mlir.element(t.dtype),
                                                      loc=self.mlir.unknown)
                 self._types[t] = found
-            elif isinstance(t, self.ir.Type):
-                return t
             else:
-                return self.type(t.type)
+                return t                         # an MLIR type: tokens have none in the IR
         return found
 
     @property
     def token_type(self) -> Any:
         """`!stablehlo.token`."""
-        return self._memo("!stablehlo.token", lambda: self.ir.Type.parse("!stablehlo.token"))
+        return self._memo(("token",), lambda: self.ir.Type.parse("!stablehlo.token"))
 
     # attributes
 
@@ -386,12 +399,18 @@ class RuleContext:
 
     def attr(self, text: str) -> Any:
         """The attribute that MLIR writes as `text`, e.g. `#stablehlo<precision HIGHEST>`."""
-        return self._memo(text, lambda: self.ir.Attribute.parse(text))
+        found = self._attrs.get(text)
+        if found is None:
+            found = self._attrs[text] = self.ir.Attribute.parse(text)
+        return found
 
     def int_array(self, values: Sequence[int]) -> Any:
         """`array<i64: ...>`."""
         key = ("ints", *values)
-        return self._memo(key, lambda: self.ir.DenseI64ArrayAttr.get(list(values)))
+        found = self._attrs.get(key)
+        if found is None:
+            found = self._attrs[key] = self.ir.DenseI64ArrayAttr.get(list(values))
+        return found
 
     def bool_array(self, values: Sequence[bool]) -> Any:
         """`array<i1: ...>`."""
@@ -421,8 +440,9 @@ class RuleContext:
     def padding(self, pairs: Sequence[Sequence[int]]) -> Any:
         """`dense<[[low, high], ...]> : tensor<Nx2xi64>`."""
         rows = tuple(map(tuple, pairs))
-        return self._memo(("padding", rows), lambda: self.ir.DenseElementsAttr.get(
-            np.array(rows, np.int64).reshape(len(rows), 2)))
+        make: Any = self.ir.DenseElementsAttr.get
+        return self._memo(("padding", rows),
+                          lambda: make(np.array(rows, np.int64).reshape(len(rows), 2)))
 
     # locations
 
@@ -431,17 +451,27 @@ class RuleContext:
 
         Memoised by code position.
         """
-        key = (id(loc.code), loc.lasti, loc.scope, name, self.scope)
+        code, scope = loc.code, loc.scope
+        key = (id(code), loc.lasti, scope, name, self.scope)
         found = self._locations.get(key)
         if found is None:
-            where = self.mlir.unknown
-            if loc.code is not None:
-                make = self.ir.Location
-                where = make.name(loc.code.co_qualname,
-                                  make.file(loc.code.co_filename, self._line(loc), 0))
-            parts = [self.scope, *loc.scope, name] if self.scope else [*loc.scope, name]
-            found = self.ir.Location.name("/".join(parts), where)
-            self._locations[key] = found
+            prefix = self._prefixes.get((self.scope, scope))
+            if prefix is None:
+                parts = [self.scope, *scope, ""] if self.scope else [*scope, ""]
+                prefix = self._prefixes[self.scope, scope] = "/".join(parts)
+            found = self._locations[key] = self._named(prefix + name, self._where(loc))
+        return found
+
+    def _where(self, loc: Location) -> Any:
+        """Function, file and line of a code position."""
+        code = loc.code
+        if code is None:
+            return self.mlir.unknown
+        key = (id(code), loc.lasti)
+        found = self._places.get(key)
+        if found is None:
+            file = self.ir.Location.file(code.co_filename, self._line(loc), 0)
+            found = self._places[key] = self._named(code.co_qualname, file)
         return found
 
     def _line(self, loc: Location) -> int:

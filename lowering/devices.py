@@ -41,8 +41,3 @@ def process_index(backend: str | None = None) -> int:
 def process_count(backend: str | None = None) -> int:
     """How many processes there are."""
     return max((d.process_index for d in devices(backend)), default=0) + 1
-
-
-def kind_of(device: Any) -> str:
-    """What kind of device it is; programs compiled for one run on any other of its kind."""
-    return f"{device.platform}:{device.device_kind}"

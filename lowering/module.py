@@ -15,6 +15,7 @@ How each op becomes StableHLO is in `rules/`; what a rule works with is in `cont
 
 from __future__ import annotations
 
+import gc
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -73,9 +74,15 @@ def build_module(function: Function, *, name: str | None = None, platform: str =
     """
     mlir = mlir_context()
     name = symbol_text(name or function.name)
-    with mlir.context, mlir.unknown:
-        return _Module(mlir, function, f"jit({name})", platform).build(
-            f"jit_{name}", donated, partition or Partition())
+    collecting = gc.isenabled()
+    gc.disable()                    # nothing here is a cycle, and each op is a new object
+    try:
+        with mlir.context, mlir.unknown:
+            return _Module(mlir, function, f"jit({name})", platform).build(
+                f"jit_{name}", donated, partition or Partition())
+    finally:
+        if collecting:
+            gc.enable()
 
 
 def symbol_text(name: str) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import lowering
-from lowering import disk_cache
+from lowering import compat, disk_cache
 from xfront_ir import dtypes, ops
 from xfront_ir.fingerprint import fingerprint
 from xfront_ir.types import tensor
@@ -93,7 +93,7 @@ def test_the_key_holds_all_that_the_bytes_depend_on(monkeypatch) -> None:
             others.append(disk_cache.key(b"f", ("jit", (1,))))
     with monkeypatch.context() as m:
         m.setattr(disk_cache, "_environment", {})
-        m.setattr(lowering.compat, "JAXLIB_VERSION", "0.0.0")
+        m.setattr(compat, "JAXLIB_VERSION", "0.0.0")
         others.append(disk_cache.key(b"f", ("jit", (1,))))
     assert len({base, *others}) == 1 + len(others)
 
