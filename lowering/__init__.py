@@ -108,16 +108,17 @@ def compile_function(function: Function, *, name: str | None = None,
 
     partition = partition or Partition()
     places = _devices(devices, partition)
-    platform = places[0].platform
+    first = places[0]
+    platform = first.platform
     name = name or function.name
     overrides = all_options(effort, function, platform, options)
     key = live_key = None
     if fingerprint is not None and not callbacks:
         ids = tuple(d.id for d in places)
         key = disk_cache.key(fingerprint, (
-            name, tuple(donated), overrides, kind_of(places[0]), len(places),
+            name, tuple(donated), overrides, kind_of(first), len(places),
             ids if len(places) > 1 else (), partition))
-        live_key = f"{key}{ids}{id(places[0].client)}"
+        live_key = f"{key}{ids}{id(first.client)}"
         found = _LIVE.get(live_key) or _from_disk(key, places, overrides, partition)
         if found is not None:
             return _LIVE.setdefault(live_key, found)
