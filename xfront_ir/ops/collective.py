@@ -21,7 +21,7 @@ from typing import Any
 from .. import dtypes
 from ..core import Op, Value
 from ..errors import IRTypeError, IRValueError
-from ..opdef import BOOL, INT, INTS, LINEAR_OP, NAMES, TREE, ZERO, define, lookup, optional
+from ..opdef import BOOL, INT, INTS, LINEAR_OP, NAMES, NONE, TREE, ZERO, define, lookup, optional
 from ..types import I32, TensorType
 from .families import move_batch
 from .shape import broadcast_in_dim, moved, reshape, transpose
@@ -106,9 +106,9 @@ def _batch_reduction(reducer: str) -> Any:
 psum = define("psum", attrs=_GROUPS, operands=1, infer=_infer_reduction("psum"), jvp=LINEAR_OP,
               transpose=lambda b, op, cts, known: (b.emit(psum, cts[0], **op.attrs),),
               batch=_batch_reduction("reduce_sum"), mentions_axis=_mentioned)
-pmax = define("pmax", attrs=_GROUPS, operands=1, infer=_infer_reduction("pmax"),
+pmax = define("pmax", attrs=_GROUPS, operands=1, infer=_infer_reduction("pmax"), jvp=NONE,
               batch=_batch_reduction("reduce_max"), mentions_axis=_mentioned)
-pmin = define("pmin", attrs=_GROUPS, operands=1, infer=_infer_reduction("pmin"),
+pmin = define("pmin", attrs=_GROUPS, operands=1, infer=_infer_reduction("pmin"), jvp=NONE,
               batch=_batch_reduction("reduce_min"), mentions_axis=_mentioned)
 
 

@@ -104,14 +104,8 @@ def expand(fn: Function) -> Function:
 
 
 def _expansion(op: Op) -> Function | None:
-    name = op.definition.name
-    if name in ("custom_jvp", "custom_vjp", "checkpoint"):
-        return op.attrs["body"]
-    if name == "custom_vjp_tangent":
-        from ..ops.custom import tangent_function  # ops stand beside passes, not under them
-
-        return tangent_function(tuple([v.type for v in op.operands]), op.attrs)
-    return None
+    custom = op.definition.name in ("custom_jvp", "custom_vjp", "checkpoint")
+    return op.attrs["body"] if custom else None
 
 
 def _body(op: Op) -> Function:
