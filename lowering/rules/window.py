@@ -75,3 +75,11 @@ def _scatter(ctx: RuleContext, op: Op, source: Any, x: Any) -> Any:
 
 def _add(element: TensorType) -> Callable[..., Any]:
     return lambda ctx, x, y: ctx.create("stablehlo.add", [x, y], [element])
+
+
+@rule(ops.reduce_window)
+def _by_body(ctx: RuleContext, op: Op, *operands: Any) -> Any:
+    body = op.attrs["body"]
+    return ctx.create("stablehlo.reduce_window", operands, op.results,
+                      [lambda ctx, *values: ctx.inline(body, values)],
+                      [v.type for v in body.params], **_attrs(ctx, op.attrs))

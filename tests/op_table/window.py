@@ -5,8 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from xfront_ir.dtypes import DType
+import numpy as np
 
+from xfront_ir import dtypes, ops
+from xfront_ir.builder import Builder
+from xfront_ir.core import Function
+from xfront_ir.dtypes import DType
+from xfront_ir.types import tensor
+
+from .fold import affine, product
 from .row import FLOATS, NUMERIC, REAL, Bad, Draw, Row, Sample
 
 
@@ -45,7 +52,26 @@ def _sources() -> list[Sample]:
             for select in ("ge", "le") for source, (shape, attrs) in zip(shapes, PLAIN)]
 
 
+def _by_body(body: Any, inits: Sequence[float], shape: tuple, attrs: dict) -> Sample:
+    def build(dtype: DType, rng: np.random.Generator) -> tuple[Function, list[np.ndarray]]:
+        arrays = [Draw(shape, 0.5, 1.5).array(dtype, rng) for _ in inits]
+        arrays += [np.asarray(v).astype(dtype.numpy) for v in inits]
+        b = Builder("f")
+        params = [b.param(tensor(a.shape, dtype)) for a in arrays]
+        return b.close(b.emit(ops.reduce_window, *params, body=body(dtype), **attrs)), arrays
+
+    return Sample(build=build)
+
+
+MUL = {"body": product(dtypes.f32), **_window((2,))}
+
 ROWS = [
+    Row("reduce_window", [*[_by_body(product, [1.0], *use) for use in USES],
+                          *[_by_body(affine, [1.0, 0.0], *use) for use in USES[:4]]],
+        FLOATS, [Bad([("f32", (3,))], "as many initial values", MUL),
+                 Bad([("f32", (3,)), ("i32", ())], "initial values must be", MUL),
+                 Bad([("i32", (3,)), ("i32", ())], "the body must take", MUL),
+                 Bad([("f32", (3, 3)), ("f32", ())], "one an axis", MUL)]),
     _row("reduce_window_sum", NUMERIC),
     _row("reduce_window_prod", NUMERIC, 0.5, 1.5),
     _row("reduce_window_max", REAL, distinct=True),

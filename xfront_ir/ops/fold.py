@@ -39,7 +39,7 @@ def _infer(types: Any, attrs: Any) -> Any:
     return tuple(x.with_shape(kept) for x in operands)
 
 
-def _combine(b: Any, body: Function, left: Sequence[Value], right: Sequence[Value]
+def combine(b: Any, body: Function, left: Sequence[Value], right: Sequence[Value]
              ) -> tuple[Value, ...]:
     """The body on arrays of one shape, element by element."""
     shape, size = left[0].type.shape, left[0].type.size
@@ -55,32 +55,37 @@ def _fold(b: Any, body: Function, operands: Sequence[Value], starts: Sequence[Va
     rows = [leading(b, v, axes) for v in operands]
     if rows[0].type.shape[0] == 0:
         return tuple(starts)
-    whole = tree_reduce(b, lambda b, x, y: _combine(b, body, x, y), rows)
-    return _combine(b, body, starts, whole)
+    whole = tree_reduce(b, lambda b, x, y: combine(b, body, x, y), rows)
+    return combine(b, body, starts, whole)
 
 
 def _jvp(b: Any, op: Op, tangents: Any) -> Any:
-    n, body, axes = len(op.results), op.attrs["body"], op.attrs["axes"]
-    active = [v.type.is_inexact for v in op.results]       # the body may mix its operands
-    moved = jvp_to(body, tuple(active) * 2, tuple(active))
-    places = [i for i in range(n) if active[i]]
-    pairs = _paired(moved, n, len(places))
+    n, axes = len(op.results), op.attrs["axes"]
+    pairs, places = with_tangents(op.attrs["body"])
 
     def given(values: Sequence[Value], ts: Sequence[Value | None]) -> list[Value]:
-        return [*values, *[b.zeros(values[i].type) if ts[i] is None else ts[i] for i in places]]
+        return [*values, *[ts[i] or b.zeros(values[i].type) for i in places]]
 
     operands = given(op.operands[:n], tangents[:n])
     starts = [b.emit(broadcast_in_dim, v, shape=op.results[0].type.shape, dims=())
               for v in given(op.operands[n:], tangents[n:])]
-    made = iter(_fold(b, pairs, operands, starts, axes)[n:])
-    return tuple(next(made) if a else None for a in active)
+    moved = dict(zip(places, _fold(b, pairs, operands, starts, axes)[n:], strict=True))
+    return tuple(moved.get(i) for i in range(n))
 
 
-def _paired(moved: Function, n: int, k: int) -> Function:
-    """(lefts, rights, left tangents, right tangents) as lefts with tangents, rights with theirs."""
+def with_tangents(body: Function) -> tuple[Function, list[int]]:
+    """A body of (values, tangents) pairs, lefts then rights, and which values have a tangent.
+
+    All inexact ones do, as the body may mix its operands.
+    """
+    n = len(body.returns)
+    active = tuple(v.type.is_inexact for v in body.returns)
+    moved = jvp_to(body, active * 2, active)
     lefts, rights, dots = moved.params[:n], moved.params[n:2 * n], moved.params[2 * n:]
-    return moved.replace(params=(*lefts, *dots[:k], *rights, *dots[k:]), param_names=(),
-                         weak_params=(), weak_returns=())
+    k = sum(active)
+    pairs = moved.replace(params=(*lefts, *dots[:k], *rights, *dots[k:]), param_names=(),
+                          weak_params=(), weak_returns=())
+    return pairs, [i for i, a in enumerate(active) if a]
 
 
 def _batch(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:

@@ -17,15 +17,18 @@ import itertools
 from typing import Any
 
 from .. import dtypes
-from ..core import Op, Value
+from ..builder import Builder
+from ..core import Function, Op, Value
 from ..errors import IRTypeError
-from ..opdef import AXES, LINEAR_OP, SHAPE, TREE, OpDef, define, enum
-from ..types import TensorType
+from ..opdef import AXES, FUNCTION, LINEAR_OP, SHAPE, TREE, OpDef, define, enum
+from ..types import TensorType, scalar
 from .compare import eq, ge, le
 from .conv import dilated
 from .elementwise import add, mul, select
 from .families import is_float, is_numeric, is_real, move_batch
-from .indexing import pad, slice
+from .fold import combine, vectorize, with_tangents
+from .indexing import or_zeros, pad, slice
+from .shape import broadcast_in_dim
 
 Ints = tuple[int, ...]
 
@@ -72,8 +75,9 @@ def _batch_window(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> A
 
 def patches(b: Any, x: Value, shape: Ints, attrs: Any, fill: Any) -> list[Value]:
     """For each place in the window, what all windows hold there; `fill` in the padding."""
-    padding, zero = attrs["padding"], b.literal(fill, x.type.dtype)
-    wide = b.emit(pad, x, zero, low=tuple(low for low, _ in padding),
+    padding = attrs["padding"]
+    value = fill if isinstance(fill, Value) else b.literal(fill, x.type.dtype)
+    wide = b.emit(pad, x, value, low=tuple(low for low, _ in padding),
                   high=tuple(high for _, high in padding),
                   interior=tuple(by - 1 for by in attrs["base_dilation"]))
     made = []
@@ -230,3 +234,64 @@ select_and_scatter_add = define(
     transpose=_transpose_scatter, batch=_batch_window,
     attrs={"select": enum("ge", "le"), **{name: ATTRS[name] for name in PLAIN}})
 """(source, x) to an array like x: each window's source, added where the element that wins is."""
+
+
+# --- by a body ----------------------------------------------------------------------------
+
+def _infer_by_body(types: Any, attrs: Any) -> Any:
+    n, body = len(types) // 2, attrs["body"]
+    operands, inits = types[:n], types[n:]
+    if not types or len(types) % 2 or any(x.shape != operands[0].shape for x in operands):
+        raise IRTypeError(f"reduce_window: takes operands of one shape and as many initial values, "
+                          f"got {', '.join(map(str, types))}")
+    elements = tuple(scalar(x.dtype) for x in operands)
+    if inits != elements or body.param_types != elements * 2 or body.return_types != elements:
+        raise IRTypeError(f"reduce_window: initial values must be {list(elements)}, got "
+                          f"{list(inits)}, and the body must take them twice and return them, got "
+                          f"{body.param_types} -> {body.return_types}")
+    shape = windowed_shape("reduce_window", operands[0], attrs)
+    return tuple(x.with_shape(shape) for x in operands)
+
+
+def _by_places(b: Any, body: Function, operands: Any, inits: Any, shape: Ints, attrs: Any
+               ) -> tuple[Value, ...]:
+    """The same, place by place in the window, in ops that have derivatives and batches."""
+    held = zip(*[patches(b, x, shape, attrs, init) for x, init in zip(operands, inits)])
+    total = tuple(b.emit(broadcast_in_dim, init, shape=shape, dims=()) for init in inits)
+    for values in held:
+        total = combine(b, body, total, values)
+    return total
+
+
+def _jvp_by_body(b: Any, op: Op, tangents: Any) -> Any:
+    n, body, operands = len(op.results), op.attrs["body"], op.operands
+    pairs, places = with_tangents(body)
+
+    def given(at: int) -> list[Value]:
+        return [*operands[at:at + n], *[or_zeros(b, tangents[at + i], operands[at + i].type)
+                                        for i in places]]
+
+    made = _by_places(b, pairs, given(0), given(n), op.results[0].type.shape, op.attrs)
+    moved = dict(zip(places, made[n:]))
+    return tuple(moved.get(i) for i in range(n))
+
+
+def _batch_by_body(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:
+    n = len(op.results)
+    if all(p is None for p in positions[n:]):
+        to = next(p for p in positions if p is not None)
+        moved = [move_batch(b, v, p, to, axis[1]) for v, p in zip(operands[:n], positions[:n])]
+        attrs = {**_batched({name: op.attrs[name] for name in ATTRS}, to),
+                 "body": op.attrs["body"]}
+        return b.emit(reduce_window, *moved, *operands[n:], **attrs), (to,) * n
+    alone = Builder("windows")
+    params = [alone.param(v.type) for v in op.operands]
+    fn = alone.close(_by_places(alone, op.attrs["body"], params[:n], params[n:],
+                                op.results[0].type.shape, op.attrs))
+    many, places = vectorize(fn, positions, axis)
+    return b.inline(many, operands), places
+
+
+reduce_window = define("reduce_window", infer=_infer_by_body, jvp=_jvp_by_body, single=False,
+                       batch=_batch_by_body, attrs={"body": FUNCTION, **ATTRS})
+"""`reduce_window(*operands, *inits) {body, ...}`: body(lefts, rights) -> combined, all scalars."""

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
 from ..dtypes import DType
-from ..reference import reference
+from ..reference import reference, run
 from .dot import wide
 
 
-def _windows(shape: tuple[int, ...], out: tuple[int, ...], attrs: Any
-             ) -> Iterator[tuple[tuple[int, ...], list[tuple[int, ...]]]]:
-    """For each window its index and the indices of the elements in it, in order."""
+def _windows(shape: tuple[int, ...], out: tuple[int, ...], attrs: Any, keep_padding: bool = False
+             ) -> Iterator[tuple[tuple[int, ...], list[Any]]]:
+    """For each window its index and the indices of the elements in it, in order.
+
+    `keep_padding`: places without an element are there too, as None.
+    """
     ones = (1,) * len(shape)
     base, inner = attrs.get("base_dilation", ones), attrs.get("window_dilation", ones)
     for index in np.ndindex(*out):
@@ -22,9 +26,10 @@ def _windows(shape: tuple[int, ...], out: tuple[int, ...], attrs: Any
         for i, n, w, stride, (low, _), by, apart in zip(
                 index, shape, attrs["window"], attrs["strides"], attrs["padding"], base, inner):
             places = [i * stride + k * apart - low for k in range(w)]
-            along.append([p // by for p in places if p % by == 0 and 0 <= p // by < n])
-        yield index, [tuple(along[d][k] for d, k in enumerate(at))
-                      for at in np.ndindex(*map(len, along))]
+            along.append([p // by if p % by == 0 and 0 <= p // by < n else None for p in places])
+        held = list(itertools.product(*along))
+        yield index, [None if None in at else at for at in held
+                      if keep_padding or None not in at]
 
 
 def _reduced(combine: Callable[[Any, Any], Any], start: Callable[[DType], Any]
@@ -51,6 +56,21 @@ reference("reduce_window_sum")(_reduced(np.add, lambda dtype: 0))
 reference("reduce_window_prod")(_reduced(np.multiply, lambda dtype: 1))
 reference("reduce_window_max")(_reduced(np.maximum, _least))
 reference("reduce_window_min")(_reduced(np.minimum, _greatest))
+
+
+@reference("reduce_window")
+def _by_body(attrs: Any, types: Any, *given: np.ndarray) -> Any:
+    """The body in order over all places of a window; the padding holds the initial values."""
+    n, body = len(types), attrs["body"]
+    made = [np.empty(t.shape, t.dtype.numpy) for t in types]
+    for index, held in _windows(given[0].shape, types[0].shape, attrs, keep_padding=True):
+        state = list(given[n:])
+        for at in held:
+            state = run(body, [*state, *(given[n:] if at is None else
+                                         [np.asarray(x[at]) for x in given[:n]])])
+        for result, value in zip(made, state, strict=True):
+            result[index] = value
+    return tuple(made)
 
 
 def _winner(attrs: Any, x: np.ndarray, held: list[tuple[int, ...]]) -> tuple[int, ...]:
