@@ -8,9 +8,10 @@ from lowering.context import RuleContext, rule
 from lowering.rules.compare import compare, kind_of
 from xfront_ir import dtypes, ops
 from xfront_ir.core import Op
+from xfront_ir.ops.convert import convert
 
 
-@rule(ops.convert)
+@rule(convert)
 def _convert(ctx: RuleContext, op: Op, x: Any) -> Any:
     source, target = op.operands[0].type, op.results[0].type
     if source is target:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from lowering.context import RuleContext, rule
-from xfront_ir import ops
 from xfront_ir.core import Op
+from xfront_ir.ops.fold import reduce
 
 
-@rule(ops.reduce)
+@rule(reduce)
 def _reduce(ctx: RuleContext, op: Op, *operands: Any) -> Any:
     body = op.attrs["body"]
     return ctx.create("stablehlo.reduce", operands, op.results,

@@ -10,10 +10,11 @@ from lowering.context import RuleContext, rule
 from lowering.rules.compare import compare, kind_of
 from xfront_ir import dtypes, ops
 from xfront_ir.core import Op
+from xfront_ir.ops.sort import sort
 from xfront_ir.types import BOOL, TensorType, scalar
 
 
-@rule(ops.sort)
+@rule(sort)
 def _sort(ctx: RuleContext, op: Op, *operands: Any) -> Any:
     elements = [scalar(v.type.dtype) for v in op.operands]
     n_keys = op.attrs["n_keys"]

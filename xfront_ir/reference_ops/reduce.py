@@ -28,7 +28,7 @@ for _name, _function, _identity in (
         ("sum", np.add, lambda x: 0), ("prod", np.multiply, lambda x: 1),
         ("max", np.maximum, lambda x: _extreme(x, -1)), ("min", np.minimum,
                                                         lambda x: _extreme(x, 1)),
-        ("and", np.bitwise_and, lambda x: ~np.zeros((), x.dtype)),
+        ("and", np.bitwise_and, lambda x: np.invert(np.zeros((), x.dtype))),
         ("or", np.bitwise_or, lambda x: np.zeros((), x.dtype)),
         ("xor", np.bitwise_xor, lambda x: np.zeros((), x.dtype))):
     def _reduce(attrs: Any, types: Any, x: Any, f: Any = _function, one: Any = _identity) -> Any:

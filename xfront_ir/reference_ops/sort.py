@@ -14,7 +14,7 @@ from .wide import wide
 def _sort(attrs: Any, types: Any, *operands: Any) -> Any:
     keys: list[Any] = []
     for x in map(wide, operands[:attrs["n_keys"]]):
-        keys.extend((x.real, x.imag) if np.iscomplexobj(x) else (x,))
+        keys.extend((np.real(x), np.imag(x)) if np.iscomplexobj(x) else (x,))
     axis = attrs["dimension"]
     order = np.lexsort(keys[::-1], axis=axis)              # the last key decides first; stable
     return tuple(np.take_along_axis(x, order, axis) for x in operands)
