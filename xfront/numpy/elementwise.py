@@ -1,29 +1,129 @@
-"""Elementwise functions of NumPy."""
+"""Elementwise functions of NumPy, by name; each family has a file of its own."""
 
-from __future__ import annotations
+from .arithmetic import (
+    absolute,
+    add,
+    cbrt,
+    divide,
+    divmod,
+    fabs,
+    float_power,
+    floor_divide,
+    fmod,
+    gcd,
+    hypot,
+    lcm,
+    mod,
+    multiply,
+    negative,
+    positive,
+    pow,
+    power,
+    reciprocal,
+    remainder,
+    sign,
+    sqrt,
+    square,
+    subtract,
+    true_divide,
+)
+from .arithmetic import absolute as abs
+from .bits import (
+    bitwise_and,
+    bitwise_count,
+    bitwise_invert,
+    bitwise_left_shift,
+    bitwise_not,
+    bitwise_or,
+    bitwise_right_shift,
+    bitwise_xor,
+    copysign,
+    frexp,
+    invert,
+    ldexp,
+    left_shift,
+    nextafter,
+    right_shift,
+    signbit,
+    spacing,
+)
+from .choosing import clip, fmax, fmin, heaviside, maximum, minimum, nan_to_num, where
+from .complexes import angle, conj, conjugate, imag, real
+from .logic import (
+    allclose,
+    array_equal,
+    array_equiv,
+    equal,
+    greater,
+    greater_equal,
+    isclose,
+    iscomplex,
+    isfinite,
+    isinf,
+    isnan,
+    isneginf,
+    isposinf,
+    isreal,
+    less,
+    less_equal,
+    logical_and,
+    logical_not,
+    logical_or,
+    logical_xor,
+    not_equal,
+)
+from .rounding import around, ceil, fix, floor, modf, rint, round, trunc
+from .transcendental import (
+    acos,
+    acosh,
+    arccos,
+    arccosh,
+    arcsin,
+    arcsinh,
+    arctan,
+    arctan2,
+    arctanh,
+    asin,
+    asinh,
+    atan,
+    atan2,
+    atanh,
+    cos,
+    cosh,
+    deg2rad,
+    degrees,
+    exp,
+    exp2,
+    expm1,
+    i0,
+    log,
+    log1p,
+    log2,
+    log10,
+    logaddexp,
+    logaddexp2,
+    rad2deg,
+    radians,
+    sin,
+    sinc,
+    sinh,
+    tan,
+    tanh,
+)
 
-from typing import Any
-
-from xfront_ir import ops
-
-from ..arrays.dispatch import eager
-from ..arrays.operands import promote_inexact, together
-from ..tracing.trace import emit
-
-
-@eager
-def sin(x: Any) -> Any:
-    """Sine."""
-    return emit(ops.sin, *promote_inexact("sin", x))
-
-
-@eager
-def add(x: Any, y: Any) -> Any:
-    """Sum."""
-    return emit(ops.add, *together("add", x, y))
-
-
-@eager
-def multiply(x: Any, y: Any) -> Any:
-    """Product."""
-    return emit(ops.mul, *together("multiply", x, y))
+__all__ = [
+    "abs", "absolute", "acos", "acosh", "add", "allclose", "angle", "arccos", "arccosh", "arcsin",
+    "arcsinh", "arctan", "arctan2", "arctanh", "around", "array_equal", "array_equiv", "asin",
+    "asinh", "atan", "atan2", "atanh", "bitwise_and", "bitwise_count", "bitwise_invert",
+    "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "cbrt",
+    "ceil", "clip", "conj", "conjugate", "copysign", "cos", "cosh", "deg2rad", "degrees", "divide",
+    "divmod", "equal", "exp", "exp2", "expm1", "fabs", "fix", "float_power", "floor",
+    "floor_divide", "fmax", "fmin", "fmod", "frexp", "gcd", "greater", "greater_equal", "heaviside",
+    "hypot", "i0", "imag", "invert", "isclose", "iscomplex", "isfinite", "isinf", "isnan",
+    "isneginf", "isposinf", "isreal", "lcm", "ldexp", "left_shift", "less", "less_equal", "log",
+    "log10", "log1p", "log2", "logaddexp", "logaddexp2", "logical_and", "logical_not", "logical_or",
+    "logical_xor", "maximum", "minimum", "mod", "modf", "multiply", "nan_to_num", "negative",
+    "nextafter", "not_equal", "positive", "pow", "power", "rad2deg", "radians", "real",
+    "reciprocal", "remainder", "right_shift", "rint", "round", "sign", "signbit", "sin", "sinc",
+    "sinh", "spacing", "sqrt", "square", "subtract", "tan", "tanh", "true_divide", "trunc", "where",
+]  # fmt: skip

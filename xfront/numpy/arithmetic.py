@@ -1,0 +1,352 @@
+"""Arithmetic of NumPy's ufuncs: sums, products, quotients, remainders, powers, signs.
+
+Operands promote and broadcast together; the result has the promoted dtype unless said otherwise.
+Integers wrap around; nothing raises for values.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xfront_ir import ops
+
+from ..arrays.dispatch import eager
+from ..arrays.operands import (
+    convert,
+    default_int,
+    operand,
+    promote_inexact,
+    together,
+)
+from ..tracing.trace import emit
+from ..tracing.tracer import Tracer
+from .ufuncs import (
+    FLOAT,
+    INEXACT,
+    NUMERIC,
+    arithmetic,
+    binary,
+    inexact,
+    like,
+    refuse,
+    select,
+    unary,
+)
+
+# --- sums and products --------------------------------------------------------------------
+
+
+@binary(ops.add)
+def add(x: Any, y: Any) -> Any:
+    """x + y; of bools, their or. Source: `numpy.add`."""
+    x, y = together("add", x, y)
+    return emit(ops.or_ if x.value.type.dtype.kind == "bool" else ops.add, x, y)
+
+
+@binary(ops.sub)
+def subtract(x: Any, y: Any) -> Any:
+    """x - y. Raises: TypeError for bools. Source: `numpy.subtract`."""
+    x, y = together("subtract", x, y)
+    if x.value.type.dtype.kind == "bool":
+        raise refuse("sub", x, "numeric")
+    return emit(ops.sub, x, y)
+
+
+@binary(ops.mul)
+def multiply(x: Any, y: Any) -> Any:
+    """x y; of bools, their and. Source: `numpy.multiply`."""
+    x, y = together("multiply", x, y)
+    return emit(ops.and_ if x.value.type.dtype.kind == "bool" else ops.mul, x, y)
+
+
+@unary(ops.neg)
+def negative(x: Any) -> Any:
+    """-x. Raises: TypeError for bools. Source: `numpy.negative`."""
+    x = operand("negative", x)
+    if x.value.type.dtype.kind not in NUMERIC:
+        raise refuse("neg", x, "numeric")
+    return emit(ops.neg, x)
+
+
+@unary()
+def positive(x: Any) -> Any:
+    """x itself. Source: `numpy.positive`."""
+    return operand("positive", x)
+
+
+@unary(ops.square)
+def square(x: Any) -> Any:
+    """x x, in x's dtype; of bools, 0 or 1 as integers. Source: `numpy.square`."""
+    return emit(ops.square, arithmetic(operand("square", x)))
+
+
+@unary(ops.abs, frozenset(("int", "float", "complex")))
+def absolute(x: Any) -> Any:
+    """Magnitude, real where x is complex. Source: `numpy.absolute`."""
+    x = operand("absolute", x)
+    return emit(ops.abs, x) if x.value.type.dtype.kind not in ("bool", "uint") else x
+
+
+@unary(ops.abs, FLOAT)
+def fabs(x: Any) -> Any:
+    """Magnitude as a float. Raises: TypeError for complex x. Source: `numpy.fabs`."""
+    x = inexact(operand("fabs", x))
+    if x.value.type.dtype.is_complex:
+        raise refuse("fabs", x, "real")
+    return emit(ops.abs, x)
+
+
+@unary(ops.sign, frozenset(("int", "float", "complex")))
+def sign(x: Any) -> Any:
+    """-1, 0 or 1; of complex x, x / |x| or 0. Raises: TypeError for bools. Source: `numpy.sign`."""
+    x = operand("sign", x)
+    kind = x.value.type.dtype.kind
+    if kind not in NUMERIC:
+        raise refuse("sign", x, "numeric")
+    if kind == "uint":
+        return select(emit(ops.ne, x, like(x, 0)), like(x, 1), like(x, 0))
+    return emit(ops.sign, x)
+
+
+# --- quotients ----------------------------------------------------------------------------
+
+@binary(ops.div, INEXACT)
+def divide(x: Any, y: Any) -> Any:
+    """x / y, always inexact. Source: `numpy.divide`."""
+    x, y = together("divide", x, y)
+    return emit(ops.div, inexact(x), inexact(y))
+
+
+true_divide = divide
+
+
+@unary()
+def reciprocal(x: Any) -> Any:
+    """1 / x, inexact: integers become floats, unlike NumPy's. Source: `numpy.reciprocal`."""
+    x = inexact(operand("reciprocal", x))
+    return emit(ops.div, like(x, 1), x)
+
+
+def _numbers(name: str, x: Any, y: Any) -> tuple[Tracer, Tracer]:
+    x, y = together(name, x, y)
+    if x.value.type.dtype.is_complex:
+        raise refuse(name, x, "real")
+    return arithmetic(x), arithmetic(y)
+
+
+@binary()
+def floor_divide(x: Any, y: Any) -> Any:
+    """The greatest integer not above x / y, in the promoted dtype.
+
+    Of integers by zero the result is unspecified. Raises: TypeError for complex operands.
+    Source: `numpy.floor_divide`.
+    """
+    return _floor_divide(*_numbers("floor_divide", x, y))
+
+
+def _floor_divide(x: Tracer, y: Tracer) -> Tracer:
+    dtype = x.value.type.dtype
+    if dtype.is_unsigned:
+        return emit(ops.div, x, y)
+    if dtype.is_integer:
+        quotient = emit(ops.div, x, y)
+        left = emit(ops.ne, emit(ops.rem, x, y), like(x, 0))
+        apart = emit(ops.ne, emit(ops.sign, x), emit(ops.sign, y))
+        return select(emit(ops.and_, left, apart), emit(ops.sub, quotient, like(x, 1)), quotient)
+    by_zero = emit(ops.eq, y, like(y, 0))
+    return select(by_zero, emit(ops.div, x, y), _float_divmod(x, y)[0])
+
+
+def _float_divmod(x: Tracer, y: Tracer) -> tuple[Tracer, Tracer]:
+    """Floored quotient and the remainder of y's sign."""
+    rest = emit(ops.rem, x, y)
+    quotient = emit(ops.div, emit(ops.sub, x, rest), y)
+    apart = emit(ops.and_, emit(ops.ne, rest, like(rest, 0)),
+                 emit(ops.ne, emit(ops.sign, y), emit(ops.sign, rest)))
+    rest = select(apart, emit(ops.add, rest, y), rest)
+    quotient = select(apart, emit(ops.sub, quotient, like(quotient, 1)), quotient)
+    return emit(ops.round, quotient, method="away_from_zero"), rest
+
+
+@binary()
+def remainder(x: Any, y: Any) -> Any:
+    """x - y floor(x / y), with y's sign; of integers by zero, 0. Source: `numpy.remainder`."""
+    x, y = _numbers("remainder", x, y)
+    if x.value.type.dtype.is_integer:
+        y = select(emit(ops.eq, y, like(y, 0)), like(y, 1), y)
+    rest = emit(ops.rem, x, y)
+    if x.value.type.dtype.is_unsigned:
+        return rest
+    apart = emit(ops.ne, emit(ops.lt, rest, like(rest, 0)), emit(ops.lt, y, like(y, 0)))
+    apart = emit(ops.and_, apart, emit(ops.ne, rest, like(rest, 0)))
+    return select(apart, emit(ops.add, rest, y), rest)
+
+
+mod = remainder
+
+
+@binary()
+def fmod(x: Any, y: Any) -> Any:
+    """The remainder of truncated division, with x's sign; of integers by zero, 0.
+
+    Source: `numpy.fmod`.
+    """
+    x, y = _numbers("fmod", x, y)
+    if x.value.type.dtype.is_integer:
+        y = select(emit(ops.eq, y, like(y, 0)), like(y, 1), y)
+    return emit(ops.rem, x, y)
+
+
+@binary()
+def divmod(x: Any, y: Any) -> Any:
+    """(floor_divide(x, y), remainder(x, y)). Source: `numpy.divmod`."""
+    x, y = _numbers("divmod", x, y)
+    return _floor_divide(x, y), remainder(x, y)
+
+
+# --- powers -------------------------------------------------------------------------------
+
+def power(x: Any, y: Any, /) -> Any:
+    """x to the power y; a Python int as y is a fixed number of multiplications.
+
+    Raises: TypeError for an integer x and a negative Python int y.
+    Source: `numpy.power`.
+    """
+    return integer_power(x, y) if type(y) is int else _power(x, y)
+
+
+pow = power
+
+
+@eager(static=("n",))
+def integer_power(x: Any, n: int) -> Any:
+    """x to a known integer power, in x's dtype."""
+    x = operand("power", x)
+    dtype = x.value.type.dtype
+    if dtype.kind == "bool":
+        x = convert(x, default_int())
+    if n < 0 and not dtype.is_inexact:
+        raise TypeError(f"Integers cannot be raised to negative powers, got {x.value.type} to the "
+                        f"power {n}; write power({dtype.numpy}_array.astype(float), {n})")
+    if n == 2:
+        return emit(ops.square, x)
+    return x if n == 1 else emit(ops.integer_pow, x, exponent=n)
+
+
+@binary(ops.pow, INEXACT)
+def _power(x: Any, y: Any) -> Any:
+    x, y = together("power", x, y)
+    if x.value.type.dtype.is_inexact:
+        return emit(ops.pow, x, y)
+    return _repeated(arithmetic(x), arithmetic(y))
+
+
+def _repeated(x: Tracer, y: Tracer) -> Tracer:
+    """Integers to integer powers, by squaring; negative powers give the truncated quotient."""
+    from ..lax.control_flow import while_loop  # late: lax stands beside numpy
+
+    def more(carry: Any) -> Any:
+        left = emit(ops.ne, carry[2], like(carry[2], 0))
+        return emit(ops.reduce_or, left, axes=tuple(range(left.ndim)))
+
+    def step(carry: Any) -> Any:
+        total, base, left = carry
+        odd = emit(ops.ne, emit(ops.and_, left, like(left, 1)), like(left, 0))
+        total = select(odd, emit(ops.mul, total, base), total)
+        return (total, emit(ops.mul, base, base),
+                emit(ops.shift_right_logical, left, like(left, 1)))
+
+    zero, one = like(y, 0), like(x, 1)
+    if x.value.type.dtype.is_unsigned:
+        return while_loop(more, step, (one, x, y))[0]
+    below = emit(ops.lt, y, zero)
+    size = emit(ops.abs, y)
+    total = while_loop(more, step, (one, x, size))[0]
+    unit = emit(ops.eq, emit(ops.abs, x), one)
+    return select(emit(ops.and_, below, emit(ops.not_, unit)), like(x, 0), total)
+
+
+@binary()
+def float_power(x: Any, y: Any) -> Any:
+    """x to the power y, as floats or complex numbers. Source: `numpy.float_power`."""
+    x, y = together("float_power", x, y)
+    return emit(ops.pow, inexact(x), inexact(y))
+
+
+@unary(ops.sqrt, INEXACT)
+def sqrt(x: Any) -> Any:
+    """Square root; NaN for negative reals. Source: `numpy.sqrt`."""
+    return emit(ops.sqrt, *promote_inexact("sqrt", x))
+
+
+@unary(ops.cbrt, FLOAT)
+def cbrt(x: Any) -> Any:
+    """Real cube root. Source: `numpy.cbrt`."""
+    return emit(ops.cbrt, *promote_inexact("cbrt", x))
+
+
+@binary()
+def hypot(x: Any, y: Any) -> Any:
+    """sqrt(x^2 + y^2) without overflow in between. Source: `numpy.hypot`."""
+    x, y = together("hypot", x, y)
+    x, y = inexact(x), inexact(y)
+    if x.value.type.dtype.is_complex:
+        raise ValueError("hypot does not take complex operands, got "
+                         f"{x.value.type} and {y.value.type}")
+    x, y = emit(ops.abs, x), emit(ops.abs, y)
+    large, small = emit(ops.max, x, y), emit(ops.min, x, y)
+    nothing = emit(ops.eq, large, like(x, 0))
+    infinite = emit(ops.eq, large, like(x, float("inf")))
+    ratio = emit(ops.div, small, select(nothing, like(x, 1), large))
+    size = emit(ops.mul, large, emit(ops.sqrt, emit(
+        ops.add, emit(ops.square, ratio), like(x, 1))))
+    return select(emit(ops.or_, nothing, infinite), large, size)
+
+
+# --- integers -----------------------------------------------------------------------------
+
+def _integers(name: str, x: Any, y: Any) -> list[Tracer]:
+    x, y = together(name, x, y)
+    kind = x.value.type.dtype.kind
+    if kind not in ("bool", "int", "uint"):
+        raise ValueError(f"Arguments to {name} must be integers, got {x.dtype}")
+    return [arithmetic(x), arithmetic(y)]
+
+
+@binary()
+def gcd(x: Any, y: Any) -> Any:
+    """Greatest common divisor, not negative; of zeros, 0. Raises: ValueError for non-integers.
+
+    Source: `numpy.gcd`.
+    """
+    return _gcd(*_integers("gcd", x, y))
+
+
+def _gcd(x: Tracer, y: Tracer) -> Tracer:
+    from ..lax.control_flow import while_loop  # late: lax stands beside numpy
+
+    def more(carry: Any) -> Any:
+        left = emit(ops.ne, carry[1], like(carry[1], 0))
+        return emit(ops.reduce_or, left, axes=tuple(range(left.ndim)))
+
+    def step(carry: Any) -> Any:
+        large, small = carry
+        done = emit(ops.eq, small, like(small, 0))
+        rest = emit(ops.rem, large, select(done, like(small, 1), small))
+        return (select(done, large, small), select(done, small, rest))
+
+    return while_loop(more, step, (absolute(x), absolute(y)))[0]
+
+
+@binary()
+def lcm(x: Any, y: Any) -> Any:
+    """Least common multiple, not negative; with zero, 0. Raises: ValueError for non-integers.
+
+    Source: `numpy.lcm`.
+    """
+    x, y = _integers("lcm", x, y)
+    x, y = absolute(x), absolute(y)
+    divisor = _gcd(x, y)
+    nothing = emit(ops.eq, divisor, like(divisor, 0))
+    safe = select(nothing, like(divisor, 1), divisor)
+    return emit(ops.mul, x, emit(ops.div, y, safe))

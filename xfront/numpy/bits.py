@@ -1,0 +1,208 @@
+"""Bits of integers, and floats taken apart: shifts, counts, signs, neighbours, exponents."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+
+from xfront_ir import dtypes, ops
+from xfront_ir.dtypes import DType
+
+from ..arrays.operands import broadcast_to, convert, default_int, operand, together
+from ..tracing.trace import emit
+from ..tracing.tracer import Tracer
+from .transcendental import float_operand
+from .ufuncs import LOGICAL, arithmetic, binary, inexact, like, refuse, select, unary
+
+INTEGER = frozenset(("int", "uint"))
+
+# --- bits of integers ---------------------------------------------------------------------
+
+
+def _bitwise(name: str, definition: Any, x: Any, y: Any) -> Tracer:
+    x, y = together(name, x, y)
+    if x.value.type.dtype.kind not in LOGICAL:
+        raise refuse(name, x, "integer or bool")
+    return emit(definition, x, y)
+
+
+@binary(ops.and_, LOGICAL)
+def bitwise_and(x: Any, y: Any) -> Any:
+    """Bits set in both. Raises: TypeError for floats. Source: `numpy.bitwise_and`."""
+    return _bitwise("bitwise_and", ops.and_, x, y)
+
+
+@binary(ops.or_, LOGICAL)
+def bitwise_or(x: Any, y: Any) -> Any:
+    """Bits set in one or both. Raises: TypeError for floats. Source: `numpy.bitwise_or`."""
+    return _bitwise("bitwise_or", ops.or_, x, y)
+
+
+@binary(ops.xor, LOGICAL)
+def bitwise_xor(x: Any, y: Any) -> Any:
+    """Bits set in one alone. Raises: TypeError for floats. Source: `numpy.bitwise_xor`."""
+    return _bitwise("bitwise_xor", ops.xor, x, y)
+
+
+@unary(ops.not_, LOGICAL)
+def invert(x: Any) -> Any:
+    """Every bit flipped. Raises: TypeError for floats. Source: `numpy.invert`."""
+    x = operand("invert", x)
+    if x.value.type.dtype.kind not in LOGICAL:
+        raise refuse("not", x, "integer or bool")
+    return emit(ops.not_, x)
+
+
+bitwise_invert = bitwise_not = invert
+
+
+def _shifted(name: str, x: Any, y: Any) -> tuple[Tracer, Tracer]:
+    x, y = together(name, x, y)
+    x, y = arithmetic(x), arithmetic(y)
+    if not x.value.type.dtype.is_integer:
+        raise refuse(name, x, "integer")
+    return x, y
+
+
+@binary(ops.shift_left, INTEGER)
+def left_shift(x: Any, y: Any) -> Any:
+    """x 2^y with the bits that leave lost. Source: `numpy.left_shift`."""
+    return emit(ops.shift_left, *_shifted("left_shift", x, y))
+
+
+@binary(ops.shift_right_arithmetic, frozenset(("int",)))
+def right_shift(x: Any, y: Any) -> Any:
+    """x / 2^y rounded down; the sign stays. Source: `numpy.right_shift`."""
+    x, y = _shifted("right_shift", x, y)
+    unsigned = x.value.type.dtype.is_unsigned
+    return emit(ops.shift_right_logical if unsigned else ops.shift_right_arithmetic, x, y)
+
+
+bitwise_left_shift, bitwise_right_shift = left_shift, right_shift
+
+
+@unary()
+def bitwise_count(x: Any) -> Any:
+    """Bits set in |x|, as uint8. Source: `numpy.bitwise_count`."""
+    x = operand("bitwise_count", x)
+    dtype = x.value.type.dtype
+    if dtype.kind not in LOGICAL:
+        raise refuse("bitwise_count", x, "integer or bool")
+    if dtype.kind == "bool":
+        return convert(x, dtypes.u8)
+    size = emit(ops.abs, x) if dtype.kind == "int" else x
+    return convert(emit(ops.popcnt, size), dtypes.u8)
+
+
+# --- floats taken apart -------------------------------------------------------------------
+
+_WORDS = {8: dtypes.u8, 16: dtypes.u16, 32: dtypes.u32, 64: dtypes.u64}
+
+
+@unary()
+def signbit(x: Any) -> Any:
+    """Whether an element is negative, -0.0 included. Source: `numpy.signbit`."""
+    x = operand("signbit", x)
+    return _signbit(x)
+
+
+def _signbit(x: Tracer) -> Tracer:
+    dtype = x.value.type.dtype
+    if dtype.is_complex:
+        raise refuse("signbit", x, "real")
+    if dtype.kind in ("bool", "uint"):
+        return emit(ops.ne, x, x)
+    if dtype.is_integer:
+        return emit(ops.lt, x, like(x, 0))
+    word = emit(ops.bitcast, x, dtype=_WORDS[dtype.bits])
+    return emit(ops.ge, word, like(word, 1 << (dtype.bits - 1)))
+
+
+@binary()
+def copysign(x1: Any, x2: Any) -> Any:
+    """The magnitude of x1 with the sign of x2, as a float. Source: `numpy.copysign`."""
+    x, y = together("copysign", x1, x2)
+    x, y = inexact(x), inexact(y)
+    size = emit(ops.abs, x)
+    return select(_signbit(y), emit(ops.neg, size), size)
+
+
+@binary()
+def nextafter(x: Any, y: Any) -> Any:
+    """The float next to x towards y. Source: `numpy.nextafter`."""
+    x, y = together("nextafter", x, y)
+    return emit(ops.nextafter, inexact(x), inexact(y))
+
+
+def _info(dtype: DType) -> Any:
+    return ml_dtypes.finfo(dtype.numpy)
+
+
+@unary()
+def spacing(x: Any) -> Any:
+    """Distance to the next float away from zero, with x's sign. Source: `numpy.spacing`."""
+    x = float_operand("spacing", x)
+    away = select(_signbit(x), like(x, -float("inf")), like(x, float("inf")))
+    gap = emit(ops.sub, emit(ops.nextafter, x, away), x)
+    smallest = like(x, float(_info(x.value.type.dtype).smallest_subnormal))
+    gap = select(emit(ops.eq, x, like(x, 0)), smallest, gap)
+    return select(emit(ops.is_finite, x), gap, like(x, float("nan")))
+
+
+def _exponent(x: Tracer) -> tuple[Tracer, Tracer]:
+    """(mantissa with 0.5 <= |m| < 1, exponent as the default integer) of a float."""
+    dtype = x.value.type.dtype
+    info, word = _info(dtype), _WORDS[dtype.bits]
+    bits, bias = info.nmant, 1 - info.minexp
+    scale = like(x, 2.0 ** bits)                   # subnormal numbers are made normal first
+    tiny = emit(ops.lt, emit(ops.abs, x), like(x, float(info.smallest_normal)))
+    normal = select(tiny, emit(ops.mul, x, scale), x)
+    raw = emit(ops.bitcast, normal, dtype=word)
+    field = (1 << info.nexp) - 1
+    found = emit(ops.and_, emit(ops.shift_right_logical, raw, like(raw, bits)), like(raw, field))
+    power = convert(found, default_int())
+    offset = select(tiny, like(power, bias - 1 + bits), like(power, bias - 1))
+    kept = emit(ops.and_, raw, like(raw, (1 << (dtype.bits - 1)) | ((1 << bits) - 1)))
+    mantissa = emit(ops.bitcast, emit(ops.or_, kept, like(raw, (bias - 1) << bits)), dtype=dtype)
+    return mantissa, emit(ops.sub, power, offset)
+
+
+@unary()
+def frexp(x: Any) -> Any:
+    """(mantissa, exponent) with x = mantissa 2^exponent and 0.5 <= |mantissa| < 1.
+
+    The exponent is an integer; of 0, infinities and NaN it is 0 and the mantissa x itself.
+    Source: `numpy.frexp`.
+    """
+    x = float_operand("frexp", x)
+    mantissa, exponent = _exponent(x)
+    plain = emit(ops.or_, emit(ops.eq, x, like(x, 0)), emit(ops.not_, emit(ops.is_finite, x)))
+    return select(plain, x, mantissa), select(plain, like(exponent, 0), exponent)
+
+
+@binary()
+def ldexp(x1: Any, x2: Any) -> Any:
+    """x1 2^x2 of integers x2, as a float. Raises: TypeError for other x2. Source: `numpy.ldexp`."""
+    x, n = operand("ldexp", x1), operand("ldexp", x2)
+    if not n.value.type.dtype.is_integer:
+        raise ValueError(f"ldexp: the exponent x2 must be an integer array, got {n.value.type}")
+    from ..arrays.operands import broadcast_shapes
+
+    shape = broadcast_shapes("ldexp", (x.shape, n.shape))
+    x = broadcast_to(float_operand("ldexp", x), shape)
+    n = broadcast_to(convert(n, default_int()), shape)
+    span = 1 - _info(x.value.type.dtype).minexp
+    for _ in range(3):                             # 2^n itself may overflow or vanish
+        step = emit(ops.clamp, like(n, 1 - span), n, like(n, span))
+        x = emit(ops.mul, x, _two_to(step, x.value.type.dtype))
+        n = emit(ops.sub, n, step)
+    return x
+
+
+def _two_to(n: Tracer, dtype: DType) -> Tracer:
+    """2^n for n among the exponents of normal floats, exactly."""
+    info, word = _info(dtype), _WORDS[dtype.bits]
+    biased = emit(ops.add, n, like(n, 1 - info.minexp))
+    raw = emit(ops.shift_left, convert(biased, word), like(convert(biased, word), info.nmant))
+    return emit(ops.bitcast, raw, dtype=dtype)

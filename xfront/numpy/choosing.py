@@ -1,0 +1,182 @@
+"""Choosing between values elementwise: where, maximum, clip and their kin."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+
+from xfront_ir import ops
+
+from ..arrays.dispatch import Front, eager
+from ..arrays.operands import (
+    array_like,
+    broadcast_shapes,
+    broadcast_to,
+    convert,
+    in_shape,
+    ir_dtype,
+    operand,
+    promoted_dtype,
+    together,
+)
+from ..tracing.trace import emit, state
+from ..tracing.tracer import Tracer
+from .logic import truth
+from .ufuncs import REAL, binary, inexact, like, refuse, select, traced
+
+ORDERED = REAL | {"bool"}
+
+
+# --- where --------------------------------------------------------------------------------
+
+def where(condition: Any, x: Any = None, y: Any = None, /, *, size: int | None = None,
+          fill_value: Any = None) -> Any:
+    """`x` where `condition` is nonzero, `y` elsewhere; all broadcast, `x` and `y` promoted.
+
+    With one argument: `nonzero(condition)`.
+
+    Args:
+      size, fill_value: of the form with one argument; see `nonzero`.
+    Raises: TypeError for lists, ValueError where one of `x` and `y` is missing.
+    Source: `numpy.where`.
+    """
+    if x is None and y is None:
+        from .searching import nonzero  # late: it stands on this file
+
+        array_like("where", condition)
+        return nonzero(condition, size=size, fill_value=fill_value)
+    if size is not None or fill_value is not None:
+        raise ValueError("where: size and fill_value go with the form of one argument")
+    if (type(condition) is Tracer or type(x) is Tracer or type(y) is Tracer
+            or state.current is not None):
+        return traced(_where, condition, x, y)
+    return _compiled_where()(condition, x, y)
+
+
+_WHERE: list[Any] = []
+
+
+def _compiled_where() -> Any:
+    if not _WHERE:
+        _WHERE.append(Front(_where, "where", ()).compiled)
+    return _WHERE[0]
+
+
+def _where(condition: Any, x: Any, y: Any) -> Any:
+    condition = truth(operand("where", condition))
+    x, y = array_like("where", x), array_like("where", y)
+    dtype, weak = promoted_dtype([ir_dtype(x), ir_dtype(y)])
+    shape = broadcast_shapes("where", [getattr(v, "shape", ()) for v in (condition, x, y)])
+    x, y = in_shape((x, y), dtype, weak, shape)
+    if condition.shape:
+        condition = broadcast_to(condition, shape)
+    return select(condition, x, y)
+
+
+# --- extremes -----------------------------------------------------------------------------
+
+def _extreme(name: str, definition: Any, x: Any, y: Any) -> Tracer:
+    x, y = together(name, x, y)
+    dtype = x.value.type.dtype
+    if dtype.is_key:
+        raise refuse(name, x, "numeric or bool")
+    if not dtype.is_complex:
+        return emit(definition, x, y)
+    a, b = emit(ops.real, x), emit(ops.real, y)
+    order = ops.gt if definition is ops.max else ops.lt
+    first = select(emit(ops.eq, a, b), emit(order, emit(ops.imag, x), emit(ops.imag, y)),
+                   emit(order, a, b))
+    first = emit(ops.or_, first, emit(ops.ne, x, x))
+    return select(first, x, y)
+
+
+@binary(ops.max, ORDERED)
+def maximum(x: Any, y: Any) -> Any:
+    """The greater; NaN where one is NaN. Source: `numpy.maximum`."""
+    return _extreme("maximum", ops.max, x, y)
+
+
+@binary(ops.min, ORDERED)
+def minimum(x: Any, y: Any) -> Any:
+    """The lesser; NaN where one is NaN. Source: `numpy.minimum`."""
+    return _extreme("minimum", ops.min, x, y)
+
+
+def _number_first(name: str, order: Any, x: Any, y: Any) -> Tracer:
+    x, y = together(name, x, y)
+    first = emit(ops.or_, emit(order, x, y), emit(ops.ne, y, y))
+    return select(first, x, y)
+
+
+@binary()
+def fmax(x1: Any, x2: Any) -> Any:
+    """The greater; where one is NaN, the other. Source: `numpy.fmax`."""
+    return _number_first("fmax", ops.gt, x1, x2)
+
+
+@binary()
+def fmin(x1: Any, x2: Any) -> Any:
+    """The lesser; where one is NaN, the other. Source: `numpy.fmin`."""
+    return _number_first("fmin", ops.lt, x1, x2)
+
+
+@eager
+def clip(arr: Any = None, /, min: Any = None, max: Any = None) -> Any:
+    """`arr` raised to `min`, then lowered to `max`; None leaves a side open.
+
+    Raises: TypeError without `arr`, ValueError for complex values.
+    Source: `numpy.clip`.
+    """
+    if arr is None:
+        raise TypeError("clip: an array is required")
+    given = [v for v in (arr, min, max) if v is not None]
+    if any(ir_dtype(array_like("clip", v))[0].is_complex for v in given):
+        raise ValueError("clip: complex values have no order that clips; use real() or imag()")
+    x = operand("clip", arr)
+    if min is not None:
+        x = maximum(x, min)
+    if max is not None:
+        x = minimum(x, max)
+    return x
+
+
+@binary()
+def heaviside(x1: Any, x2: Any) -> Any:
+    """0 where x1 < 0, x2 where x1 is 0, else 1, as a float. Source: `numpy.heaviside`."""
+    x, y = together("heaviside", x1, x2)
+    x, y = inexact(x), inexact(y)
+    if x.value.type.dtype.is_complex:
+        raise refuse("heaviside", x, "real")
+    zero = like(x, 0)
+    step = select(emit(ops.lt, x, zero), zero, select(emit(ops.gt, x, zero), like(x, 1), y))
+    return select(emit(ops.ne, x, x), x, step)
+
+
+@eager
+def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None,
+               neginf: Any = None) -> Any:
+    """`x` with NaN and the infinities replaced.
+
+    Args:
+      copy: has no effect.
+      nan, posinf, neginf: what to put; None for the dtype's greatest or least finite value.
+    Source: `numpy.nan_to_num`.
+    """
+    x = operand("nan_to_num", x)
+    dtype = x.value.type.dtype
+    if not dtype.is_inexact:
+        return x
+    if dtype.is_complex:
+        parts = [nan_to_num(emit(op, x), copy, nan, posinf, neginf) for op in (ops.real, ops.imag)]
+        return emit(ops.complex, *parts)
+    info = ml_dtypes.finfo(dtype.numpy)
+    posinf = float(info.max) if posinf is None else posinf
+    neginf = float(info.min) if neginf is None else neginf
+    cases = ((emit(ops.ne, x, x), nan), (emit(ops.eq, x, like(x, float("inf"))), posinf),
+             (emit(ops.eq, x, like(x, -float("inf"))), neginf))
+    made = x
+    for mask, value in cases:
+        value = broadcast_to(convert(operand("nan_to_num", value), dtype, x.weak), x.shape)
+        made = select(mask, value, made)
+    return made

@@ -1,0 +1,300 @@
+"""Comparisons, logic and questions about values; all give bools.
+
+Complex numbers are ordered by their real part, then by the imaginary one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from xfront_ir import dtypes, ops
+
+from ..arrays.dispatch import eager
+from ..arrays.operands import convert, is_array_like, operand, together
+from ..tracing.trace import emit
+from ..tracing.tracer import Tracer
+from .ufuncs import ANY, REAL, binary, inexact, like, refuse, select, unary
+
+ORDERED = REAL | {"bool"}
+
+# --- comparisons --------------------------------------------------------------------------
+
+
+@binary(ops.eq, ANY)
+def equal(x: Any, y: Any) -> Any:
+    """x == y, also of keys. Source: `numpy.equal`."""
+    return _same(*together("equal", x, y))
+
+
+def _same(x: Tracer, y: Tracer) -> Tracer:
+    if not x.value.type.dtype.is_key:
+        return emit(ops.eq, x, y)
+    ndim = x.ndim
+    words = emit(ops.eq, emit(ops.random_unwrap, x), emit(ops.random_unwrap, y))
+    return emit(ops.reduce_and, words, axes=tuple(range(ndim, words.ndim)))
+
+
+@binary(ops.ne, ANY)
+def not_equal(x: Any, y: Any) -> Any:
+    """x != y, also of keys. Source: `numpy.not_equal`."""
+    x, y = together("not_equal", x, y)
+    if x.value.type.dtype.is_key:
+        return emit(ops.not_, _same(x, y))
+    return emit(ops.ne, x, y)
+
+
+def _ordered(name: str, definition: Any, x: Any, y: Any) -> Tracer:
+    x, y = together(name, x, y)
+    dtype = x.value.type.dtype
+    if dtype.is_key:
+        raise refuse(name, x, "ordered")
+    if not dtype.is_complex:
+        return emit(definition, x, y)
+    real_x, real_y = emit(ops.real, x), emit(ops.real, y)
+    return select(emit(ops.eq, real_x, real_y),
+                  emit(definition, emit(ops.imag, x), emit(ops.imag, y)),
+                  emit(definition, real_x, real_y))
+
+
+@binary(ops.lt, ORDERED)
+def less(x: Any, y: Any) -> Any:
+    """x < y. Source: `numpy.less`."""
+    return _ordered("less", ops.lt, x, y)
+
+
+@binary(ops.le, ORDERED)
+def less_equal(x: Any, y: Any) -> Any:
+    """x <= y. Source: `numpy.less_equal`."""
+    return _ordered("less_equal", ops.le, x, y)
+
+
+@binary(ops.gt, ORDERED)
+def greater(x: Any, y: Any) -> Any:
+    """x > y. Source: `numpy.greater`."""
+    return _ordered("greater", ops.gt, x, y)
+
+
+@binary(ops.ge, ORDERED)
+def greater_equal(x: Any, y: Any) -> Any:
+    """x >= y. Source: `numpy.greater_equal`."""
+    return _ordered("greater_equal", ops.ge, x, y)
+
+
+# --- logic --------------------------------------------------------------------------------
+
+def truth(x: Tracer) -> Tracer:
+    """Where x is not zero."""
+    return convert(x, dtypes.bool_)
+
+
+def _logical(name: str, definition: Any, x: Any, y: Any) -> Tracer:
+    x, y = together(name, x, y)
+    return emit(definition, truth(x), truth(y))
+
+
+@binary(ops.and_, frozenset(("bool",)))
+def logical_and(x: Any, y: Any) -> Any:
+    """Whether both are nonzero. Source: `numpy.logical_and`."""
+    return _logical("logical_and", ops.and_, x, y)
+
+
+@binary(ops.or_, frozenset(("bool",)))
+def logical_or(x: Any, y: Any) -> Any:
+    """Whether one or both are nonzero. Source: `numpy.logical_or`."""
+    return _logical("logical_or", ops.or_, x, y)
+
+
+@binary(ops.xor, frozenset(("bool",)))
+def logical_xor(x: Any, y: Any) -> Any:
+    """Whether one alone is nonzero. Source: `numpy.logical_xor`."""
+    return _logical("logical_xor", ops.xor, x, y)
+
+
+@unary(ops.not_, frozenset(("bool",)))
+def logical_not(x: Any) -> Any:
+    """Whether x is zero. Source: `numpy.logical_not`."""
+    return emit(ops.not_, truth(operand("logical_not", x)))
+
+
+# --- questions about values ---------------------------------------------------------------
+
+def _always(x: Tracer, answer: bool) -> Tracer:
+    return like(Tracer(x.trace, emit(ops.ne, x, x).value, False), answer)
+
+
+def _parts(x: Tracer, rule: Any, both: Any) -> Tracer:
+    """`rule` of a real operand, or of both parts of a complex one, joined by the op `both`."""
+    if not x.value.type.dtype.is_complex:
+        return rule(x)
+    return emit(both, rule(emit(ops.real, x)), rule(emit(ops.imag, x)))
+
+
+def is_infinite(x: Tracer) -> Tracer:
+    """Where a float is inf or -inf."""
+    return emit(ops.eq, emit(ops.abs, x), like(x, float("inf")))
+
+
+@unary()
+def isnan(x: Any) -> Any:
+    """Whether an element is NaN. Source: `numpy.isnan`."""
+    x = operand("isnan", x)
+    return emit(ops.ne, x, x)
+
+
+@unary(ops.is_finite, frozenset(("float",)))
+def isfinite(x: Any) -> Any:
+    """Whether an element is neither infinite nor NaN. Source: `numpy.isfinite`."""
+    x = operand("isfinite", x)
+    if not x.value.type.dtype.is_inexact:
+        return _always(x, True)
+    return _parts(x, lambda v: emit(ops.is_finite, v), ops.and_)
+
+
+@unary()
+def isinf(x: Any) -> Any:
+    """Whether an element is infinite. Source: `numpy.isinf`."""
+    x = operand("isinf", x)
+    if not x.value.type.dtype.is_inexact:
+        return _always(x, False)
+    return _parts(x, is_infinite, ops.or_)
+
+
+def _is_extreme(name: str, x: Any, value: float) -> Tracer:
+    x = operand(name, x)
+    dtype = x.value.type.dtype
+    if dtype.is_complex:
+        raise ValueError(f"{name} is not defined for complex numbers, got {x.value.type}")
+    return emit(ops.eq, x, like(x, value)) if dtype.is_float else _always(x, False)
+
+
+def isposinf(x: Any, /, out: None = None) -> Any:
+    """Whether an element is inf. Raises: ValueError for complex x. Source: `numpy.isposinf`."""
+    _no_out("isposinf", out)
+    return _isposinf(x)
+
+
+def isneginf(x: Any, /, out: None = None) -> Any:
+    """Whether an element is -inf. Raises: ValueError for complex x. Source: `numpy.isneginf`."""
+    _no_out("isneginf", out)
+    return _isneginf(x)
+
+
+def _no_out(name: str, out: None) -> None:
+    if out is not None:
+        raise NotImplementedError(f"{name}: arrays are immutable, so `out` is not supported")
+
+
+@unary()
+def _isposinf(x: Any) -> Any:
+    return _is_extreme("isposinf", x, float("inf"))
+
+
+@unary()
+def _isneginf(x: Any) -> Any:
+    return _is_extreme("isneginf", x, -float("inf"))
+
+
+@unary()
+def isreal(x: Any) -> Any:
+    """Whether an element's imaginary part is zero. Source: `numpy.isreal`."""
+    return emit(ops.not_, _iscomplex(operand("isreal", x)))
+
+
+@unary()
+def iscomplex(x: Any) -> Any:
+    """Whether an element's imaginary part is not zero. Source: `numpy.iscomplex`."""
+    return _iscomplex(operand("iscomplex", x))
+
+
+def _iscomplex(x: Tracer) -> Tracer:
+    if not x.value.type.dtype.is_complex:
+        return _always(x, False)
+    part = emit(ops.imag, x)
+    return emit(ops.ne, part, like(part, 0))
+
+
+# --- comparisons of whole arrays ----------------------------------------------------------
+
+@eager(static=("equal_nan",))
+def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
+    """Whether |a - b| <= atol + rtol |b|, elementwise; equal infinities are close.
+
+    Args:
+      equal_nan: count NaNs in the same place as close.
+    Source: `numpy.isclose`.
+    """
+    x, y = together("isclose", a, b)
+    if not x.value.type.dtype.is_inexact:
+        x, y = inexact(x), inexact(y)
+    gap, size = emit(ops.abs, emit(ops.sub, x, y)), emit(ops.abs, y)
+    scale = operand("isclose", rtol), operand("isclose", atol)
+    rate, floor = (_fitted(v, size) for v in scale)
+    near = emit(ops.le, gap, emit(ops.add, floor, emit(ops.mul, rate, size)))
+    finite = _parts(y, lambda v: emit(ops.is_finite, v), ops.and_)
+    near = emit(ops.or_, emit(ops.and_, near, finite), emit(ops.eq, x, y))
+    if equal_nan:
+        near = emit(ops.or_, near, emit(ops.and_, emit(ops.ne, x, x), emit(ops.ne, y, y)))
+    return near
+
+
+def _fitted(x: Tracer, model: Tracer) -> Tracer:
+    from ..arrays.operands import broadcast_to
+
+    return broadcast_to(convert(x, model.value.type.dtype, model.weak), model.shape)
+
+
+@eager(static=("equal_nan",))
+def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
+    """Whether all elements are close; see `isclose`. Source: `numpy.allclose`."""
+    near = isclose(a, b, rtol, atol, equal_nan)
+    return emit(ops.reduce_and, near, axes=tuple(range(near.ndim)))
+
+
+def _as_array(x: Any) -> Any:
+    if is_array_like(x):
+        return x
+    value = np.asarray(x)
+    if value.dtype.kind in "OUSMm":
+        raise TypeError(f"{x!r} with dtype {value.dtype} is not a valid array")
+    return value
+
+
+def _shape(x: Any) -> tuple[int, ...]:
+    return tuple(getattr(x, "shape", ()))
+
+
+def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
+    """Whether two arrays have one shape and equal elements; lists are arrays here.
+
+    Source: `numpy.array_equal`.
+    """
+    a1, a2 = _as_array(a1), _as_array(a2)
+    if _shape(a1) != _shape(a2):
+        return _constant(False)
+    return _all_equal(a1, a2, equal_nan)
+
+
+def array_equiv(a1: Any, a2: Any) -> Any:
+    """Whether two arrays are equal once broadcast together. Source: `numpy.array_equiv`."""
+    a1, a2 = _as_array(a1), _as_array(a2)
+    try:
+        np.broadcast_shapes(_shape(a1), _shape(a2))
+    except ValueError:
+        return _constant(False)
+    return _all_equal(a1, a2, False)
+
+
+def _constant(value: bool) -> Any:
+    from ..arrays.binding import put
+
+    return put(np.asarray(value))
+
+
+@eager(static=("equal_nan",))
+def _all_equal(a1: Any, a2: Any, equal_nan: bool) -> Any:
+    x, y = together("array_equal", a1, a2)
+    same = _same(x, y)
+    if equal_nan and x.value.type.dtype.is_inexact:
+        same = emit(ops.or_, same, emit(ops.and_, emit(ops.ne, x, x), emit(ops.ne, y, y)))
+    return emit(ops.reduce_and, same, axes=tuple(range(same.ndim)))

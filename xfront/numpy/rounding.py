@@ -1,0 +1,101 @@
+"""Rounding to integers or decimals. Results keep the operand's dtype unless said otherwise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xfront_ir import ops
+
+from ..arrays.dispatch import eager
+from ..arrays.operands import operand
+from ..tracing.trace import emit
+from ..tracing.tracer import Tracer
+from .transcendental import float_operand
+from .ufuncs import FLOAT, like, refuse, select, unary
+
+
+def _rounding(name: str, x: Any, rule: Any) -> Tracer:
+    """A float rounded; integers and bools are what they are."""
+    x = operand(name, x)
+    dtype = x.value.type.dtype
+    if dtype.is_complex or dtype.is_key:
+        raise refuse(name, x, "real")
+    return rule(x) if dtype.is_float else x
+
+
+@unary(ops.floor, FLOAT)
+def floor(x: Any) -> Any:
+    """The greatest integer not above x. Source: `numpy.floor`."""
+    return _rounding("floor", x, lambda v: emit(ops.floor, v))
+
+
+@unary(ops.ceil, FLOAT)
+def ceil(x: Any) -> Any:
+    """The least integer not below x. Source: `numpy.ceil`."""
+    return _rounding("ceil", x, lambda v: emit(ops.ceil, v))
+
+
+@unary()
+def trunc(x: Any) -> Any:
+    """The nearest integer towards zero. Source: `numpy.trunc`."""
+    return _rounding("trunc", x, _toward_zero)
+
+
+def _toward_zero(x: Tracer) -> Tracer:
+    return select(emit(ops.lt, x, like(x, 0)), emit(ops.ceil, x), emit(ops.floor, x))
+
+
+@unary()
+def fix(x: Any) -> Any:
+    """The nearest integer towards zero, as a float. Source: `numpy.fix`."""
+    return _toward_zero(float_operand("fix", x))
+
+
+def _half_even(x: Tracer) -> Tracer:
+    if not x.value.type.dtype.is_complex:
+        return emit(ops.round, x, method="to_nearest_even")
+    return emit(ops.complex, _half_even(emit(ops.real, x)), _half_even(emit(ops.imag, x)))
+
+
+@unary()
+def rint(x: Any) -> Any:
+    """The nearest integer, halves to the even one; integers become floats. Source: `numpy.rint`."""
+    x = operand("rint", x)
+    return _half_even(x if x.value.type.dtype.is_inexact else float_operand("rint", x))
+
+
+@eager(static=("decimals",))
+def _round(a: Any, decimals: int) -> Any:
+    x = operand("round", a)
+    if not x.value.type.dtype.is_inexact:
+        if decimals < 0:
+            raise NotImplementedError("integers cannot be rounded to decimals < 0, got "
+                                      f"decimals={decimals}; convert to a float dtype first")
+        return x
+    if decimals == 0:
+        return _half_even(x)
+    factor = like(x, 10.0 ** decimals)
+    return emit(ops.div, _half_even(emit(ops.mul, x, factor)), factor)
+
+
+def round(a: Any, decimals: int = 0, out: None = None) -> Any:
+    """`a` rounded to a number of decimals, halves to the even digit.
+
+    Raises: NotImplementedError for integers and negative decimals, or where `out` is given.
+    Source: `numpy.round`.
+    """
+    if out is not None:
+        raise NotImplementedError("round: arrays are immutable, so `out` is not supported")
+    return _round(a, decimals)
+
+
+around = round
+
+
+@unary()
+def modf(x: Any) -> Any:
+    """(fractional part, integral part) as floats, both with x's sign. Source: `numpy.modf`."""
+    x = float_operand("modf", x)
+    whole = _toward_zero(x)
+    infinite = emit(ops.eq, emit(ops.abs, x), like(x, float("inf")))
+    return select(infinite, like(x, 0), emit(ops.sub, x, whole)), whole

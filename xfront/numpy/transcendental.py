@@ -1,0 +1,198 @@
+"""Exponentials, logarithms, trigonometric and hyperbolic functions and their inverses.
+
+All of them are inexact: integers and bools become the default float. Outside of a function's domain
+the result is NaN. Angles are in radians unless said otherwise.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from xfront_ir import ops
+from xfront_ir.opdef import OpDef
+
+from ..arrays.operands import convert, inexact_dtype, operand, promote_inexact, together
+from ..tracing.trace import emit
+from ..tracing.tracer import Tracer
+from .ufuncs import FLOAT, INEXACT, Unary, binary, inexact, like, refuse, select, unary
+
+
+def _function(name: str, definition: OpDef, kinds: frozenset[str], doc: str) -> Unary:
+    """The function that is one op of an inexact operand."""
+    def body(x: Any) -> Any:
+        (x,) = promote_inexact(name, x)
+        if x.value.type.dtype.kind not in kinds:
+            raise refuse(name, x, "real")
+        return emit(definition, x)
+
+    body.__name__ = body.__qualname__ = name
+    body.__module__ = __name__
+    body.__doc__ = f"{doc} Source: `numpy.{name}`."
+    return unary(definition, kinds)(body)
+
+
+# --- exponentials and logarithms ----------------------------------------------------------
+
+exp = _function("exp", ops.exp, INEXACT, "e to the power x.")
+exp2 = _function("exp2", ops.exp2, INEXACT, "2 to the power x.")
+expm1 = _function("expm1", ops.expm1, INEXACT, "exp(x) - 1, accurate near 0.")
+log = _function("log", ops.log, INEXACT, "Natural logarithm.")
+log1p = _function("log1p", ops.log1p, INEXACT, "log(1 + x), accurate near 0.")
+
+
+def _log_base(name: str, x: Any, base: float) -> Tracer:
+    (x,) = promote_inexact(name, x)
+    made = emit(ops.log, x)
+    return emit(ops.div, made, like(made, math.log(base)))
+
+
+@unary()
+def log2(x: Any) -> Any:
+    """Logarithm to base 2. Source: `numpy.log2`."""
+    return _log_base("log2", x, 2)
+
+
+@unary()
+def log10(x: Any) -> Any:
+    """Logarithm to base 10. Source: `numpy.log10`."""
+    return _log_base("log10", x, 10)
+
+
+def _logaddexp(name: str, x: Any, y: Any, base: float) -> Tracer:
+    """log(base^x + base^y) / log(base) by max(x, y) + log1p(base^-|x - y|) / log(base)."""
+    x, y = together(name, x, y)
+    x, y = inexact(x), inexact(y)
+    rate = math.log(base)
+    large = _larger(x, y)
+    if x.value.type.dtype.is_complex:
+        small = select(emit(ops.eq, large, x), y, x)
+        gap = emit(ops.sub, small, large)
+    else:
+        gap = emit(ops.neg, emit(ops.abs, emit(ops.sub, x, y)))
+    scaled = gap if base == math.e else emit(ops.mul, gap, like(gap, rate))
+    rest = emit(ops.log1p, emit(ops.exp, scaled))
+    if base != math.e:
+        rest = emit(ops.div, rest, like(rest, rate))
+    total = emit(ops.add, large, rest)
+    same = emit(ops.eq, x, y)                      # of equal infinities the gap is NaN
+    doubled = emit(ops.add, x, like(x, math.log(2) / rate))
+    return select(same, doubled, total)
+
+
+def _larger(x: Tracer, y: Tracer) -> Tracer:
+    if not x.value.type.dtype.is_complex:
+        return emit(ops.max, x, y)
+    return select(emit(ops.ge, emit(ops.real, x), emit(ops.real, y)), x, y)
+
+
+@binary()
+def logaddexp(x: Any, y: Any) -> Any:
+    """log(exp(x) + exp(y)) without overflow in between. Source: `numpy.logaddexp`."""
+    return _logaddexp("logaddexp", x, y, math.e)
+
+
+@binary()
+def logaddexp2(x: Any, y: Any) -> Any:
+    """log2(2^x + 2^y) without overflow in between. Source: `numpy.logaddexp2`."""
+    return _logaddexp("logaddexp2", x, y, 2)
+
+
+# --- trigonometric ------------------------------------------------------------------------
+
+sin = _function("sin", ops.sin, INEXACT, "Sine.")
+cos = _function("cos", ops.cos, INEXACT, "Cosine.")
+tan = _function("tan", ops.tan, INEXACT, "Tangent.")
+arcsin = _function("arcsin", ops.asin, INEXACT, "Angle in [-pi/2, pi/2] whose sine is x.")
+arccos = _function("arccos", ops.acos, INEXACT, "Angle in [0, pi] whose cosine is x.")
+arctan = _function("arctan", ops.atan, INEXACT, "Angle in [-pi/2, pi/2] whose tangent is x.")
+sinh = _function("sinh", ops.sinh, INEXACT, "Hyperbolic sine.")
+cosh = _function("cosh", ops.cosh, INEXACT, "Hyperbolic cosine.")
+tanh = _function("tanh", ops.tanh, INEXACT, "Hyperbolic tangent.")
+arcsinh = _function("arcsinh", ops.asinh, INEXACT, "Inverse of sinh.")
+arccosh = _function("arccosh", ops.acosh, INEXACT, "Inverse of cosh, not negative.")
+arctanh = _function("arctanh", ops.atanh, INEXACT, "Inverse of tanh.")
+asin, acos, atan = arcsin, arccos, arctan
+asinh, acosh, atanh = arcsinh, arccosh, arctanh
+
+
+@binary(ops.atan2, FLOAT)
+def arctan2(x1: Any, x2: Any) -> Any:
+    """Angle in [-pi, pi] of the point (x2, x1) seen from the origin. Source: `numpy.arctan2`."""
+    x, y = together("arctan2", x1, x2)
+    x, y = inexact(x), inexact(y)
+    if x.value.type.dtype.is_complex:
+        raise refuse("arctan2", x, "real")
+    return emit(ops.atan2, x, y)
+
+
+atan2 = arctan2
+
+
+def _scaled(name: str, x: Any, factor: float) -> Tracer:
+    (x,) = promote_inexact(name, x)
+    if x.value.type.dtype.is_complex:
+        raise refuse(name, x, "real")
+    return emit(ops.mul, x, like(x, factor))
+
+
+@unary()
+def degrees(x: Any) -> Any:
+    """Radians as degrees. Source: `numpy.degrees`."""
+    return _scaled("degrees", x, 180 / math.pi)
+
+
+@unary()
+def radians(x: Any) -> Any:
+    """Degrees as radians. Source: `numpy.radians`."""
+    return _scaled("radians", x, math.pi / 180)
+
+
+rad2deg, deg2rad = degrees, radians
+
+
+@unary()
+def sinc(x: Any) -> Any:
+    """sin(pi x) / (pi x), 1 at 0; all its derivatives are right there too. Source: `numpy.sinc`."""
+    (x,) = promote_inexact("sinc", x)
+    angle = emit(ops.mul, x, like(x, math.pi))
+    near = emit(ops.lt, emit(ops.abs, angle), _small(angle))
+    safe = select(near, like(angle, 1), angle)
+    return select(near, _series(angle), emit(ops.div, emit(ops.sin, safe), safe))
+
+
+_RADIUS = 0.1
+
+
+def _small(x: Tracer) -> Tracer:
+    size = emit(ops.abs, x)
+    return like(size, _RADIUS)
+
+
+def _series(x: Tracer) -> Tracer:
+    """sin(x) / x for |x| < 0.1: terms to x^10 / 11!, below 1e-19 of the result."""
+    square = emit(ops.square, x)
+    total = like(x, 0)
+    for k in range(5, -1, -1):
+        term = like(x, (-1) ** k / math.factorial(2 * k + 1))
+        total = term if k == 5 else emit(ops.add, emit(ops.mul, total, square), term)
+    return total
+
+
+@unary()
+def i0(x: Any) -> Any:
+    """Modified Bessel function of the first kind, order 0. Source: `numpy.i0`."""
+    (x,) = promote_inexact("i0", x)
+    if x.value.type.dtype.is_complex:
+        raise ValueError(f"i0 takes real arrays, got {x.value.type}")
+    size = emit(ops.abs, x)
+    return emit(ops.mul, emit(ops.exp, size), emit(ops.bessel_i0e, size))
+
+
+def float_operand(name: str, x: Any) -> Tracer:
+    """An argument in its float dtype. Raises: TypeError where it is complex."""
+    x = operand(name, x)
+    dtype = x.value.type.dtype
+    if dtype.is_complex:
+        raise refuse(name, x, "real")
+    return x if dtype.is_float else convert(x, inexact_dtype(dtype), x.weak)

@@ -1,0 +1,185 @@
+"""Makers of elementwise functions: one or two arrays in, no options.
+
+They are leaner than `dispatch.eager`: met with tracers of one type they record their op at once,
+met with arrays they call C++; the body is for everything else.
+"""
+
+# hot: benchmarks/trace.py
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+from xfront_ir import ops
+from xfront_ir.dtypes import DType
+from xfront_ir.opdef import OpDef
+
+from ..arrays import binding
+from ..arrays.dispatch import Front
+from ..arrays.operands import array_like, convert, default_int, inexact_dtype
+from ..tracing.trace import emit, leak_error, state
+from ..tracing.tracer import Tracer
+
+INEXACT = frozenset(("float", "complex"))
+FLOAT = frozenset(("float",))
+REAL = frozenset(("int", "uint", "float"))
+NUMERIC = REAL | INEXACT
+LOGICAL = frozenset(("bool", "int", "uint"))
+ANY = NUMERIC | LOGICAL
+
+
+class Unary(Protocol):
+    """A function of one array."""
+
+    __name__: str
+
+    def __call__(self, x: Any, /) -> Any: ...
+
+
+class Binary(Protocol):
+    """A function of two arrays, broadcast together."""
+
+    __name__: str
+
+    def __call__(self, x: Any, y: Any, /) -> Any: ...
+
+
+def traced(body: Callable[..., Any], *args: Any) -> Any:
+    """Run a body for the deepest of the traces of `args` and the current one."""
+    target = before = state.current
+    for x in args:
+        if type(x) is Tracer:
+            if target is None or x.trace.level > target.level:
+                target = x.trace
+    assert target is not None
+    if target.closed:
+        raise leak_error(next(x for x in args if type(x) is Tracer and x.trace is target))
+    state.current = target
+    try:
+        return body(*args)
+    finally:
+        state.current = before
+
+
+def unary(fast: OpDef | None = None, kinds: frozenset[str] = NUMERIC
+          ) -> Callable[[Callable[[Any], Any]], Unary]:
+    """Make a body of one operand a public function.
+
+    Args:
+      fast: the op that the function is for dtypes of these kinds.
+    """
+    def decorate(body: Any) -> Any:
+        compiled: Any = None
+
+        def public(x: Any, /) -> Any:
+            nonlocal compiled
+            if type(x) is Tracer:
+                if fast is not None and x.value.type.dtype.kind in kinds:
+                    return emit(fast, x)
+                return traced(body, x)
+            if state.current is not None:
+                return traced(body, x)
+            if compiled is None:
+                compiled = Front(body, body.__name__, ()).compiled
+            return compiled(x)
+
+        functools.update_wrapper(public, body)
+        public.body = body  # type: ignore[attr-defined]
+        return public
+
+    return decorate
+
+
+# A number beside a traced array of such a dtype takes the array's dtype and weakness.
+_ADAPTS = {float: INEXACT, int: frozenset(("int", "float", "complex")),
+           complex: frozenset(("complex",))}
+
+
+def binary(fast: OpDef | None = None, kinds: frozenset[str] = NUMERIC
+           ) -> Callable[[Callable[[Any, Any], Any]], Binary]:
+    """Make a body of two operands a public function; see `unary`."""
+    def decorate(body: Any) -> Any:
+        compiled: Any = None
+
+        def public(x: Any, y: Any, /) -> Any:
+            nonlocal compiled
+            if type(x) is Tracer:
+                if fast is not None:
+                    mine = x.value.type
+                    kind = mine.dtype.kind
+                    if kind in kinds:
+                        if type(y) is Tracer:
+                            if (y.value.type is mine and y.trace is x.trace
+                                    and x.weak == y.weak):
+                                return emit(fast, x, y)
+                        elif kind in _ADAPTS.get(type(y), ()) and not x.trace.closed:
+                            return emit(fast, x, x.trace.literal(
+                                scalar(y, mine.dtype), mine.shape, x.weak))
+                return traced(body, x, y)
+            if type(y) is Tracer or state.current is not None:
+                return traced(body, x, y)
+            if compiled is None:
+                compiled = Front(body, body.__name__, ()).compiled
+            return compiled(x, y)
+
+        functools.update_wrapper(public, body)
+        public.body = body  # type: ignore[attr-defined]
+        return public
+
+    return decorate
+
+
+# --- what bodies use ----------------------------------------------------------------------
+
+def scalar(x: Any, dtype: DType) -> np.ndarray:
+    """A Python number in a dtype; integers too wide for a narrow dtype wrap around.
+
+    Raises: OverflowError where an integer does not fit the default integer.
+    """
+    numpy = dtype.numpy
+    if type(x) is int:
+        try:
+            return np.asarray(x, numpy)
+        except OverflowError:
+            return binding.host_array(x).astype(numpy)
+    return np.asarray(x, numpy)
+
+
+def inexact(x: Tracer) -> Tracer:
+    """`x` in its float dtype: integers and bools become the default float."""
+    dtype = x.value.type.dtype
+    return x if dtype.is_inexact else convert(x, inexact_dtype(dtype), x.weak)
+
+
+def arithmetic(x: Tracer) -> Tracer:
+    """`x` as a number: bools become the default integer."""
+    return convert(x, default_int(), x.weak) if x.value.type.dtype.kind == "bool" else x
+
+
+def like(x: Tracer, value: Any) -> Tracer:
+    """The number `value` in every element of an array like `x`."""
+    type_ = x.value.type
+    target = state.current
+    assert target is not None
+    return target.literal(np.asarray(value, type_.dtype.numpy), type_.shape, x.weak)
+
+
+def refuse(name: str, x: Any, accepted: str) -> TypeError:
+    """The error of a dtype that a function does not take."""
+    dtype = x.value.type.dtype
+    return TypeError(f"{name} does not accept dtype {dtype.numpy if not dtype.is_key else dtype}; "
+                     f"it takes {accepted} arrays")
+
+
+def select(which: Tracer, x: Tracer, y: Tracer) -> Tracer:
+    """`x` where `which`, else `y`: all of one shape, `x` and `y` of one type."""
+    made = emit(ops.select, which, x, y)
+    return Tracer(made.trace, made.value, x.weak and y.weak)
+
+
+__all__ = ["ANY", "FLOAT", "INEXACT", "LOGICAL", "NUMERIC", "REAL", "Binary", "Unary", "arithmetic",
+           "array_like", "binary", "inexact", "like", "refuse", "scalar", "select", "traced",
+           "unary"]
