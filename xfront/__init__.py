@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import debug, dtypes, errors, lax, tree, tree_util
+from . import debug, dtypes, errors, lax, random, tree, tree_util
 from .arrays import methods as _methods  # noqa: F401  attaches the methods of Array
 from .arrays.binding import Array, Device
 from .callbacks import pure_callback

@@ -228,8 +228,6 @@ def _eager(body: Callable[..., Any], *, static: tuple[str, ...]) -> Callable[...
                 if i < given:
                     body(*args, **kwargs)        # unknown or given twice: the same
                 full[i] = v
-            if MISSING in full:
-                body(*args, **kwargs)
         else:
             full = list(args)
         target = state.current
@@ -240,6 +238,8 @@ def _eager(body: Callable[..., Any], *, static: tuple[str, ...]) -> Callable[...
                     target = x.trace
             elif kind is list or kind is tuple:
                 target = deepest(x, target)
+            elif x is MISSING:
+                body(*args, **kwargs)            # raises Python's own TypeError
         if target is not None:
             if target.closed:
                 raise leak_error(next(x for x in full if type(x) is Tracer))

@@ -262,7 +262,7 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
         raise TypeError(f"cond_fun must return a boolean scalar, but got "
                         f"{', '.join([str(t) for t in returned]) or 'nothing'}; write e.g. `x < 3`.")
     operands = [*test.captures, *body.captures, *[as_operand(x) for x in leaves]]
-    results = record(getattr(ops, "while"), operands, [w for _, w in kinds],
+    results = record(ops.while_, operands, [w for _, w in kinds],
                      cond=captures_in_front(test),
                      body=_typed_carry(captures_in_front(body), kinds),
                      n_cond_consts=len(test.captures), n_body_consts=len(body.captures))

@@ -1,0 +1,163 @@
+"""Random keys: made, split, folded into. Typed (`key`) and raw (`PRNGKey`, words as uint32)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from xfront_ir import dtypes as ir_dtypes
+from xfront_ir import ops
+
+from ..arrays.dispatch import eager
+from ..arrays.keys import KeyArray
+from ..arrays.operands import operand, shape_of
+from ..config import config
+from ..dtypes import key_dtype
+from ..tracing.trace import emit
+from ..tracing.tracer import Tracer
+
+
+def _tag(impl: Any) -> str:
+    """Short name of an implementation: fry, rbg, urbg. Raises: ValueError."""
+    if impl is None:
+        impl = config.jax_default_prng_impl
+    return key_dtype(str(getattr(impl, "tag", impl))).tag
+
+
+@eager(static=("tag",))
+def _seeded(seed: Any, tag: str) -> Any:
+    return emit(ops.random_seed, operand("key", seed), impl=tag)
+
+
+def _seed(seed: Any) -> Any:
+    if isinstance(seed, int) and not -(2 ** 63) <= seed < 2 ** 64:
+        raise OverflowError(f"PRNG key seed {seed} does not fit in 64 bits")
+    if isinstance(seed, int) and not isinstance(seed, bool):
+        wrapped = (seed + 2 ** 63) % 2 ** 64 - 2 ** 63
+        if not config.jax_enable_x64:                 # the seed of a 32-bit integer
+            wrapped = (seed + 2 ** 31) % 2 ** 32 - 2 ** 31 if not (
+                -(2 ** 31) <= seed < 2 ** 31) else seed
+            return np.int32(wrapped)
+        return np.int64(wrapped)
+    dtype = getattr(seed, "dtype", None)
+    if dtype is None or dtype.kind not in "iu":
+        raise TypeError(f"PRNG key seed must be an integer; got {seed!r}")
+    if np.shape(seed) != () if type(seed) is not Tracer else seed.shape != ():
+        raise TypeError(f"PRNGKey accepts a scalar seed, but was given an array of shape "
+                        f"{seed.shape} != (). Use vmap for batching")
+    return seed
+
+
+def key(seed: Any, *, impl: Any = None) -> Any:
+    """A typed random key from an integer.
+
+    Args:
+      seed: integer scalar.
+      impl: "threefry2x32" (default), "rbg" or "unsafe_rbg".
+    Returns: key array of shape ().
+    Raises: TypeError where seed is no integer scalar; ValueError for an unknown impl.
+
+    >>> xfront.random.key(0)
+    Array((), dtype=key<fry>) overlaying:
+    [0 0]
+    """
+    return _seeded(_seed(seed), _tag(impl))
+
+
+def PRNGKey(seed: Any, *, impl: Any = None) -> Any:  # noqa: N802  the public name
+    """A raw random key from an integer: uint32 words, shape (2,) for threefry."""
+    return key_data(key(seed, impl=impl))
+
+
+@eager
+def key_data(keys: Any) -> Any:
+    """The words of keys: uint32 of shape `keys.shape + (2,)` (raw keys as they are)."""
+    x = operand("key_data", keys)
+    if not x.value.type.dtype.is_key:
+        _check_raw("key_data", x)
+        return x
+    return emit(ops.random_unwrap, x)
+
+
+@eager(static=("tag",))
+def _wrapped(words: Any, tag: str) -> Any:
+    return emit(ops.random_wrap, operand("wrap_key_data", words), impl=tag)
+
+
+def wrap_key_data(key_bits_array: Any, *, impl: Any = None) -> Any:
+    """Typed keys from their words, the inverse of `key_data`."""
+    return _wrapped(key_bits_array, _tag(impl))
+
+
+def key_impl(keys: Any) -> str:
+    """Name of the implementation of keys."""
+    if is_typed(keys):
+        return keys.dtype.impl
+    return key_dtype(_tag(None)).impl
+
+
+def is_typed(keys: Any) -> bool:
+    """Whether keys are typed, not raw words."""
+    return type(keys) is KeyArray or (type(keys) is Tracer and keys.value.type.dtype.is_key)
+
+
+def _check_raw(name: str, x: Tracer) -> None:
+    t = x.value.type
+    words = ir_dtypes.named(f"key<{_tag(None)}>").physical
+    if t.dtype is not ir_dtypes.u32 or t.shape[t.ndim - len(words):] != words:
+        raise TypeError(f"{name}: a key is a typed key array (random.key) or uint32 words of shape "
+                        f"{words} (random.PRNGKey), got {t}")
+
+
+def typed_key(name: str, keys: Any, scalar: bool = True) -> Tracer:
+    """The tracer of typed keys, raw words wrapped.
+
+    Raises: TypeError where it is no key; ValueError where one key is wanted and several came.
+    """
+    x = operand(name, keys)
+    if not x.value.type.dtype.is_key:
+        _check_raw(name, x)
+        x = emit(ops.random_wrap, x, impl=_tag(None))
+    if scalar and x.ndim:
+        raise ValueError(f"{name} accepts a single key, but was given a key array of shape "
+                         f"{x.shape} != (). Use vmap for batching.")
+    return x
+
+
+def _same_form(made: Any, keys: Any) -> Any:
+    return made if is_typed(keys) else emit(ops.random_unwrap, made)
+
+
+@eager(static=("num",))
+def _split(keys: Any, num: tuple[int, ...]) -> Any:
+    return _same_form(emit(ops.random_split, typed_key("split", keys), shape=num), keys)
+
+
+def split(key: Any, num: int | Sequence[int] = 2) -> Any:
+    """New, independent keys from one.
+
+    Args:
+      key: a key, typed or raw.
+      num: how many, or a shape.
+    Returns: keys of shape (num,) in the form of `key`.
+    """
+    return _split(key, shape_of(num, "num"))
+
+
+@eager
+def fold_in(key: Any, data: Any) -> Any:
+    """A new key from a key and an integer scalar."""
+    x = operand("fold_in", data)
+    if x.ndim:
+        raise TypeError(f"fold_in accepts a scalar, but was given an array of shape {x.shape} != "
+                        "(). Use vmap for batching.")
+    made = emit(ops.random_fold_in, typed_key("fold_in", key),
+                emit(ops.convert, x, dtype=ir_dtypes.u32))
+    return _same_form(made, key)
+
+
+@eager
+def clone(key: Any) -> Any:
+    """The same key as another value, for programs checked for key reuse."""
+    return emit(ops.copy, operand("clone", key))
