@@ -48,12 +48,12 @@ def _with_words(ctx: RuleContext, starts: Sequence[Any], of: Sequence[Value], dt
 @rule(ops.dynamic_slice)
 def _dynamic_slice(ctx: RuleContext, op: Op, x: Any, *starts: Any) -> Any:
     dtype = op.results[0].type.dtype
-    starts = _with_words(ctx, starts, op.operands[1:], dtype)
-    return ctx.create("stablehlo.dynamic_slice", [x, *starts], op.results,
+    whole = _with_words(ctx, starts, op.operands[1:], dtype)
+    return ctx.create("stablehlo.dynamic_slice", [x, *whole], op.results,
                       slice_sizes=ctx.int_array((*op.attrs["sizes"], *dtype.physical)))
 
 
 @rule(ops.dynamic_update_slice)
 def _dynamic_update_slice(ctx: RuleContext, op: Op, x: Any, update: Any, *starts: Any) -> Any:
-    starts = _with_words(ctx, starts, op.operands[2:], op.results[0].type.dtype)
-    return ctx.create("stablehlo.dynamic_update_slice", [x, update, *starts], op.results)
+    whole = _with_words(ctx, starts, op.operands[2:], op.results[0].type.dtype)
+    return ctx.create("stablehlo.dynamic_update_slice", [x, update, *whole], op.results)

@@ -11,6 +11,7 @@ from lowering.context import RuleContext, rule
 from xfront_ir import dtypes, ops
 from xfront_ir.builder import Builder
 from xfront_ir.core import Function, Op, Value
+from xfront_ir.ops.convert import convert
 from xfront_ir.ops.random import KEY_DTYPES, implementation
 from xfront_ir.types import TensorType, tensor
 
@@ -118,8 +119,8 @@ def _seeded(b: Builder, seed: Value) -> Words:
         upper = b.zeros(type)
     else:
         moved = b.emit(ops.shift_right_logical, seed, b.full(seed.type, 32))
-        upper = b.emit(ops.convert, moved, dtype=dtypes.u32)
-    lower = seed if dtype is dtypes.u32 else b.emit(ops.convert, seed, dtype=dtypes.u32)
+        upper = b.emit(convert, moved, dtype=dtypes.u32)
+    lower = seed if dtype is dtypes.u32 else b.emit(convert, seed, dtype=dtypes.u32)
     return upper, lower
 
 
@@ -189,12 +190,13 @@ def _bits(b: Builder, attrs: Any, result: TensorType, key: Value) -> Value:
     width = attrs["bit_width"]
     if key.type.dtype is not KEY_DTYPES["fry"]:
         return _generated(b, _first(b, key), result.shape, width)
-    upper, lower = _enciphered(b, *_words(b, key), attrs["shape"])
+    k1, k2 = _words(b, key)
+    upper, lower = _enciphered(b, k1, k2, attrs["shape"])
     if width == 64:
-        upper, lower = (b.emit(ops.convert, x, dtype=dtypes.u64) for x in (upper, lower))
+        upper, lower = (b.emit(convert, x, dtype=dtypes.u64) for x in (upper, lower))
         return b.emit(ops.or_, b.emit(ops.shift_left, upper, b.full(result, 32)), lower)
     mixed = b.emit(ops.xor, upper, lower)
-    return mixed if width == 32 else b.emit(ops.convert, mixed, dtype=result.dtype)
+    return mixed if width == 32 else b.emit(convert, mixed, dtype=result.dtype)
 
 
 # XLA's generator takes one state. Where there are more keys, the first gives the bits of all: these

@@ -86,3 +86,41 @@ def test_lanes_of_xla_generator_take_bits_from_the_first_state() -> None:
     first, expected = evaluate(whole, states[0])
     assert np.array_equal(bits, expected)
     assert np.array_equal(after, [first, *states[1:]])
+
+
+ROWS = {"offset_dims": (1,), "collapsed_slice_dims": (0,), "operand_batching_dims": (),
+        "start_indices_batching_dims": (), "start_index_map": (0,), "slice_sizes": (1, 4),
+        "fill_value": None, "indices_are_sorted": False, "unique_indices": False}
+PLACES = {"update_window_dims": (1,), "inserted_window_dims": (0,), "operand_batching_dims": (),
+          "scatter_indices_batching_dims": (), "scatter_dims_to_operand_dims": (0,),
+          "mode": "fill", "indices_are_sorted": False, "unique_indices": False}
+MOVES: list[tuple[str, list[tuple[int, ...]], dict[str, Any]]] = [
+    ("slice", [(5,)], {"starts": (1,), "limits": (5,), "strides": (2,)}),
+    ("concatenate", [(2,), (3,)], {"dimension": 0}),
+    ("broadcast_in_dim", [(2,)], {"shape": (3, 2), "dims": (1,)}),
+    ("transpose", [(2, 3)], {"permutation": (1, 0)}),
+    ("reshape", [(2, 3)], {"shape": (6,)}),
+    ("reverse", [(3,)], {"axes": (0,)}),
+    ("dynamic_slice", [(5,), ()], {"sizes": (2,)}),
+    ("dynamic_update_slice", [(5,), (2,), ()], {}),
+    ("gather", [(5, 4), (3, 1)], {**ROWS, "mode": "clip"}),
+    ("gather", [(5, 4), (3, 1)], {**ROWS, "mode": "fill"}),
+    ("scatter", [(5, 4), (3, 1), (3, 4)], PLACES),
+]
+
+
+def test_keys_move_like_other_elements() -> None:
+    """Compiled, a key's words stay together whatever moves the keys."""
+    rng, b, given, expected, returns = np.random.default_rng(0), Builder("moves"), [], [], []
+    for name, shapes, attrs in MOVES:
+        indices = {"dynamic_slice": 1, "dynamic_update_slice": 2, "gather": 1, "scatter": 1}
+        types = [tensor(s, dtypes.i32 if i == indices.get(name) else dtypes.key_fry)
+                 for i, s in enumerate(shapes)]
+        arrays = [rng.integers(-2, 7, t.shape, np.int32) if t.dtype is dtypes.i32 else
+                  rng.integers(0, 2**32, (*t.shape, 2), np.uint32) for t in types]
+        fn = _function(name, *types, **attrs)
+        expected += evaluate(fn, *arrays)
+        returns += b.inline(fn, [b.param(t) for t in types])
+        given += arrays
+    for got, value in zip(run_compiled(b.close(returns), given), expected, strict=True):
+        assert np.array_equal(got, value)
