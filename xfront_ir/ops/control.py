@@ -80,6 +80,14 @@ def _known(marks: Sequence[Any]) -> tuple[Flags, list[Value]]:
     return linear, [k for k in marks if k is not LINEAR]
 
 
+def _zeros(b: Any, type: TensorType) -> Value:
+    """Zeros of any type, for values that nobody looks at; keys among them."""
+    if not type.dtype.is_key:
+        return b.zeros(type)
+    words = tensor((*type.shape, *type.dtype.physical), dtypes.u32)
+    return b.emit(lookup("random_wrap"), b.zeros(words), impl=type.dtype.name[4:-1])
+
+
 # --- call ---------------------------------------------------------------------------------
 
 def _infer_call(types: Types, attrs: Any) -> Types:
@@ -210,7 +218,7 @@ def _fill_slots(forward: Function, n_known: int, mine: tuple, slots: Types) -> F
         saved = dict(zip(mine, forward.returns[n_known:], strict=True))
         return Function(forward.name, forward.params, b.ops, (
             *forward.returns[:n_known],
-            *[saved[i] if i in saved else b.zeros(t) for i, t in enumerate(slots)]))
+            *[saved[i] if i in saved else _zeros(b, t) for i, t in enumerate(slots)]))
 
     return remembered(forward, ("fill_slots", mine, slots), make)
 
@@ -339,7 +347,7 @@ def _lane_branches(branch: Function, places: Sequence[int | None], axis: Any
         fed = [_feed(b, mask, first, v, p, size) for v, p in zip(values, places, strict=True)]
         taken = b.close(b.inline(body, fed))
         b = opened()
-        return taken, b.close([b.zeros(v.type) for v in body.returns])
+        return taken, b.close([_zeros(b, v.type) for v in body.returns])
 
     return remembered(branch, ("lane_branches", tuple(places), axis), make)
 

@@ -45,6 +45,7 @@ from ..passes.bodies import (
     unzip,
     vectorize,
 )
+from ..passes.literals import rule_fingerprint
 from ..passes.remat import divide_checkpoint
 from ..types import TensorType
 
@@ -117,6 +118,11 @@ class BatchedRule:
         if found is None:
             found = self.memo[request] = getattr(self, f"_{request.role}")(*request.details)
         return found
+
+    def fingerprint(self) -> bytes:
+        """What tells the rule apart where programs are told apart."""
+        what = (self.operands, self.inputs, self.axis, self.n_out, self.residuals)
+        return f"batched {what}".encode() + rule_fingerprint(self.rule)
 
     def _jvp(self, types: Types, perturbed: Flags) -> Function:
         one = self.rule.function(Request("jvp", _example(types, self.operands), perturbed))

@@ -206,10 +206,15 @@ class WidenedRule:
                 param_names=(), weak_params=())
         return found
 
-    @property
-    def fingerprint(self) -> Any:
+    def fingerprint(self) -> bytes:
         """What tells the rule apart where programs are told apart."""
-        return getattr(self.rule, "fingerprint", None)
+        return f"widened {self.n_operands} {self.extra}".encode() + rule_fingerprint(self.rule)
+
+
+def rule_fingerprint(rule: Any) -> bytes:
+    """The fingerprint of a Deferred; its identity where it gives none."""
+    own = getattr(rule, "fingerprint", None)
+    return str(id(rule)).encode() if own is None else own()
 
 
 _THREADED: dict[str, Callable[[Op, list[Indices], list[Value]], Any]] = {

@@ -203,3 +203,16 @@ def test_batched_while_with_a_loop_inside_ends(ir):
     def f(b, y):
         return b.emit(WHILE, y, cond=test, body=turn, n_cond_consts=0, n_body_consts=0)
     ir.check_batch(ir.trace(f, ir.i32()), args=[np.array([1, 6, 3], np.int32)])
+
+
+def test_keys_pass_through_a_cond_by_lane(ir):
+    key = tensor((), dtypes.key_fry)
+    branches = (ir.trace(lambda b, k: k, key),
+                ir.trace(lambda b, k: b.emit(ops.random_wrap, b.emit(
+                    ops.add, b.emit(ops.random_unwrap, k), b.full(tensor((2,), dtypes.u32), 5)),
+                    impl="fry"), key))
+    fn = ir.trace(lambda b, p, k: b.emit(ops.cond, p, k, branches=branches), BOOL, key)
+    moved, places = vectorize(fn, (0, None), ("i", 3))
+    assert places == (0,)
+    got = evaluate(moved, np.array([True, False, True]), np.array([1, 2], np.uint32))[0]
+    np.testing.assert_array_equal(got, [[6, 7], [1, 2], [6, 7]])
