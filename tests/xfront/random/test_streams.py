@@ -8,9 +8,9 @@ import pytest
 import xfront
 import xfront.random as random
 
-from tests.recorded.record_random import CASES, evaluate
+from tests.recorded.record_random_api import CASES, evaluate
 
-RECORDED = json.loads((Path(__file__).parents[2] / "recorded" / "random.json").read_text())
+RECORDED = json.loads((Path(__file__).parents[2] / "recorded" / "random_api.json").read_text())
 
 
 @pytest.fixture(scope="module")
