@@ -84,8 +84,18 @@ def _zeros(b: Any, type: TensorType) -> Value:
     """Zeros of any type, for values that nobody looks at; keys among them."""
     if not type.dtype.is_key:
         return b.zeros(type)
-    words = tensor((*type.shape, *type.dtype.physical), dtypes.u32)
-    return b.emit(lookup("random_wrap"), b.zeros(words), impl=type.dtype.name[4:-1])
+    return _wrapped(b, b.zeros(tensor((*type.shape, *type.dtype.physical), dtypes.u32)), type)
+
+
+def _words(b: Any, v: Value) -> Value:
+    """The words of keys, which arithmetic can move; other values as they are."""
+    return b.emit(lookup("random_unwrap"), v) if v.type.dtype.is_key else v
+
+
+def _wrapped(b: Any, v: Value, type: TensorType) -> Value:
+    """The inverse of `_words`."""
+    implementation = type.dtype.name[4:-1]       # key<fry>
+    return b.emit(lookup("random_wrap"), v, impl=implementation) if type.dtype.is_key else v
 
 
 # --- call ---------------------------------------------------------------------------------
@@ -306,10 +316,11 @@ def _choose(b: Any, mask: Value, new: Value, old: Value) -> Value:
     """Lanes of `new` where `mask` is set, of `old` elsewhere; the batch axis is in front."""
     if new is old:
         return new
-    shape = new.type.shape
+    yes, no = _words(b, new), _words(b, old)
+    shape = yes.type.shape
     if len(shape) > 1:
         mask = b.emit(lookup("broadcast_in_dim"), mask, shape=shape, dims=(0,))
-    return b.emit(lookup("select"), mask, new, old)
+    return _wrapped(b, b.emit(lookup("select"), mask, yes, no), new.type)
 
 
 def _feed(b: Any, mask: Value, first: Value, value: Value, place: int | None, size: int) -> Value:
@@ -317,11 +328,12 @@ def _feed(b: Any, mask: Value, first: Value, value: Value, place: int | None, si
     if place is None:
         return value
     value = move_batch(b, value, place, 0, size)
-    shape = value.type.shape
+    words = _words(b, value)
+    shape = words.type.shape
     starts = [first, *[b.full(I32, 0) for _ in shape[1:]]]
-    one = b.emit(lookup("dynamic_slice"), value, *starts, sizes=(1, *shape[1:]))
+    one = b.emit(lookup("dynamic_slice"), words, *starts, sizes=(1, *shape[1:]))
     same = b.emit(lookup("broadcast_in_dim"), one, shape=shape, dims=tuple(range(len(shape))))
-    return _choose(b, mask, value, same)
+    return _wrapped(b, _choose(b, mask, words, same), value.type)
 
 
 def _lane_branches(branch: Function, places: Sequence[int | None], axis: Any

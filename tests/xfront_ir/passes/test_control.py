@@ -216,3 +216,6 @@ def test_keys_pass_through_a_cond_by_lane(ir):
     assert places == (0,)
     got = evaluate(moved, np.array([True, False, True]), np.array([1, 2], np.uint32))[0]
     np.testing.assert_array_equal(got, [[6, 7], [1, 2], [6, 7]])
+    moved, _ = vectorize(fn, (0, 0), ("i", 2))
+    got = evaluate(moved, np.array([True, False]), np.array([[1, 2], [3, 4]], np.uint32))[0]
+    np.testing.assert_array_equal(got, [[6, 7], [3, 4]])
