@@ -46,6 +46,7 @@ from .stages import ShapeDtypeStruct, eval_shape, make_ir, make_jaxpr
 from .transforms.autodiff import grad, jvp, linearize, value_and_grad, vjp
 from .transforms.checkpoint import checkpoint, remat
 from .transforms.custom import closure_convert, custom_gradient, custom_jvp, custom_vjp
+from .transforms.from_ir import from_ir
 from .transforms.jacobians import hessian, jacfwd, jacrev
 from .transforms.jit import jit
 from .transforms.vmap import vmap
