@@ -1,1 +1,4 @@
 from .elementwise import *
+from .questions import *
+from .creation import *
+from .ranges import *

@@ -1,0 +1,437 @@
+"""Arrays from values: from Python and NumPy data, filled with a value, with other dtypes.
+
+Small arrays are made on the host and put on the device, which needs no compilation; while tracing
+they are literals. Ranges and grids are in `ranges.py`.
+"""
+
+# hot: benchmarks/eager.py
+
+from __future__ import annotations
+
+import math
+import operator
+import warnings
+from typing import Any
+
+import numpy as np
+from xfront_ir import dtypes as ir_dtypes
+from xfront_ir import ops
+from xfront_ir.dtypes import from_numpy
+
+from ..arrays import binding
+from ..arrays.dispatch import Front, eager
+from ..arrays.keys import KeyArray
+from ..arrays.operands import (
+    SCALARS,
+    array_like,
+    broadcast_to,
+    convert,
+    operand,
+)
+from ..dtypes import (
+    KeyDType,
+    canonicalize_dtype,
+    dtype_and_weakness,
+    is_extended,
+    requested_dtype,
+    result_type,
+)
+from ..tracing.trace import emit, state
+from ..tracing.tracer import Tracer
+from .ufuncs import traced
+
+HOST_BYTES = 16384
+"""Constants up to this size are made on the host, larger ones by a program."""
+
+
+# --- from data ----------------------------------------------------------------------------
+
+def array(object: Any, dtype: Any = None, copy: bool = True, order: str | None = "K",
+          ndmin: int = 0, *, device: Any = None, out_sharding: Any = None) -> Any:
+    """An array of a scalar, an array, or nested sequences of them, traced ones included.
+
+    Args:
+      object: its Python numbers have the default dtypes, and alone they are weakly typed.
+      dtype: of the result; None for the one that the elements promote to.
+      copy: always give memory of its own.
+      order: "K", "C" or None; arrays have one order.
+      ndmin: axes of size 1 are put in front until there are as many.
+      device: a device or sharding to place the array on; also `out_sharding`.
+    Raises: TypeError for text and objects; ValueError for ragged sequences and None; OverflowError
+      for a Python integer that does not fit.
+    Source: `numpy.array`.
+    """
+    if order not in (None, "K", "C"):
+        raise NotImplementedError(f"array: order={order!r} is not supported, arrays have one order")
+    made = _array(object, dtype if dtype is None else requested_dtype("array", dtype), copy)
+    if made.ndim < ndmin:
+        from .manipulation import reshape  # late: only here
+
+        made = reshape(made, (1,) * (ndmin - made.ndim) + made.shape)
+    return _placed(made, device if device is not None else out_sharding)
+
+
+def asarray(a: Any, dtype: Any = None, order: str | None = None, *, copy: bool | None = None,
+            device: Any = None, out_sharding: Any = None) -> Any:
+    """`a` itself if it is an array of the dtype; otherwise as `array`. Source: `numpy.asarray`."""
+    if type(a) is binding.ArrayImpl and not copy and dtype is None and device is None \
+            and out_sharding is None and state.current is None:
+        return a
+    return array(a, dtype, bool(copy), order, device=device, out_sharding=out_sharding)
+
+
+def copy(a: Any, order: str | None = None) -> Any:
+    """A copy of an array. Source: `numpy.copy`."""
+    return array(array_like("copy", a), copy=True, order=order)
+
+
+def _placed(x: Any, device: Any) -> Any:
+    if device is None:
+        return x
+    from ..devices import device_put  # late: it stands on this file
+
+    return device_put(x, device)
+
+
+def _array(x: Any, dtype: Any, copy: bool) -> Any:
+    kind = type(x)
+    if kind is Tracer or (kind is binding.ArrayImpl and state.current is not None):
+        return traced(_converted, x, dtype)
+    if isinstance(x, binding.ArrayImpl):
+        if dtype is not None and (x.aval.dtype != dtype or x.aval.weak_type):
+            return _compiled_convert()(x, dtype)
+        return binding.copy_array(x) if copy else x
+    if kind is KeyArray:
+        if dtype is not None and dtype != x.dtype:
+            raise TypeError(f"keys of dtype {x.dtype} do not become {dtype}")
+        return x
+    if kind in SCALARS:
+        return constant(x, dtype, kind is not bool and dtype is None)
+    if hasattr(x, "__jax_array__"):
+        return _array(x.__jax_array__(), dtype, copy)
+    if kind is list or kind is tuple or isinstance(x, (list, tuple)):
+        return _from_sequence(x, dtype)
+    if x is None:
+        raise ValueError("None is no value of an array")
+    return constant(_host(x, dtype), dtype, False)
+
+
+def _host(x: Any, dtype: Any) -> np.ndarray:
+    value = np.asarray(x)
+    if value.dtype.kind in "OUSMm":
+        raise TypeError(f"a value of dtype {value.dtype} is not a valid array: {x!r}")
+    if dtype is None and value.dtype == np.int64 and not isinstance(x, (np.ndarray, np.generic)):
+        value = np.asarray(x, binding.canonical_dtype(value.dtype))
+    return value
+
+
+def constant(value: Any, dtype: Any, weak: bool) -> Any:
+    """An array, or a literal of the current trace, of a value on the host."""
+    if isinstance(dtype, KeyDType):
+        raise TypeError(f"values do not become keys of dtype {dtype}; see random.wrap_key_data")
+    if dtype is None:
+        made = binding.host_array(value)
+    elif isinstance(value, (np.ndarray, np.generic)):
+        with np.errstate(all="ignore"):
+            made = value.astype(dtype)
+    else:
+        made = np.asarray(value, dtype)
+    target = state.current
+    if target is None:
+        return binding.put(made, weak=weak)
+    if made.nbytes <= 4096:
+        return target.literal(np.array(made), made.shape, weak)
+    return target.lift(binding.put(made, weak=weak))
+
+
+def _from_sequence(x: Any, dtype: Any) -> Any:
+    kinds: set[type] = set()
+    leaves: list[Any] = []
+    _collect(x, kinds, leaves)
+    if kinds <= SCALARS:
+        if dtype is None:
+            value = np.array(x)
+            narrow = binding.canonical_dtype(value.dtype)
+            if narrow != value.dtype:
+                value = np.array(x, narrow)        # refuses integers that do not fit
+            elif value.dtype.kind in "uO":
+                value = np.array(x, binding.scalar_dtype(int))
+        else:
+            value = np.array(x, dtype)
+        return constant(value, dtype, False)
+    if type(None) in kinds:
+        raise ValueError("None is no value of an array")
+    if any(issubclass(k, binding.Array) or hasattr(k, "__jax_array__") for k in kinds):
+        return _stacked(x, dtype)
+    if dtype is None:
+        for leaf in leaves:
+            if not isinstance(leaf, (np.ndarray, np.generic)):
+                _host(leaf, None)
+        dtype = result_type(*[v if isinstance(v, (np.ndarray, np.generic)) or type(v) in SCALARS
+                              else np.asarray(v) for v in leaves])
+    return constant(np.array(x).astype(dtype), dtype, False)
+
+
+def _collect(x: Any, kinds: set[type], leaves: list[Any]) -> None:
+    for item in x:
+        if isinstance(item, (list, tuple)):
+            _collect(item, kinds, leaves)
+        else:
+            kinds.add(type(item))
+            leaves.append(item)
+
+
+def _stacked(x: Any, dtype: Any) -> Any:
+    """Nested sequences that hold arrays: their items, stacked along new axes."""
+    from .manipulation import stack  # late: only here
+
+    items = [_stacked(i, None) if isinstance(i, (list, tuple)) and i else _array(i, None, False)
+             for i in x]
+    shapes = {i.shape for i in items}
+    if len(shapes) > 1:
+        listed = ", ".join(map(str, sorted(shapes)))
+        raise ValueError(f"array: items of one level must have one shape, got {listed}")
+    made = stack(items)
+    return made if dtype is None and not _is_weak(made) else astype(
+        made, made.dtype if dtype is None else dtype)
+
+
+def _is_weak(x: Any) -> bool:
+    return bool(getattr(x, "weak_type", False))
+
+
+# --- other dtypes -------------------------------------------------------------------------
+
+_CONVERT: list[Any] = []
+
+
+def _compiled_convert() -> Any:
+    if not _CONVERT:
+        _CONVERT.append(Front(_converted, "astype", (1,)).compiled)
+    return _CONVERT[0]
+
+
+def _converted(x: Any, dtype: Any) -> Any:
+    x = operand("astype", x)
+    if dtype is None:
+        return x
+    own = x.value.type.dtype
+    if is_extended(dtype):
+        if not own.is_key or x.dtype != dtype:
+            raise TypeError(f"{x.dtype} does not become {dtype}")
+        return x
+    wanted = from_numpy(dtype)
+    if own.is_complex and not wanted.is_complex and wanted is not ir_dtypes.bool_:
+        x = emit(ops.real, x)
+    return convert(x, wanted)
+
+
+def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> Any:
+    """`x` with elements of another dtype; of complex elements the real part is kept for a real one.
+
+    Args:
+      dtype: None for the default float.
+    Raises: TypeError for dtypes that arrays do not hold.
+    Source: `numpy.astype`.
+    """
+    if type(dtype) is not np.dtype or dtype.num > 12:
+        dtype = canonicalize_dtype(float) if dtype is None else requested_dtype("astype", dtype)
+    else:
+        dtype = requested_dtype("astype", dtype)
+    if type(x) is Tracer or state.current is not None:
+        _warn_complex(x, dtype)
+        made = traced(_converted, x, dtype)
+    else:
+        x = array_like("astype", x)
+        _warn_complex(x, dtype)
+        if isinstance(x, binding.ArrayImpl) and x.aval.dtype == dtype and not x.aval.weak_type:
+            made = binding.copy_array(x) if copy else x
+        else:
+            made = _compiled_convert()(x, dtype)
+    return _placed(made, device)
+
+
+def _warn_complex(x: Any, dtype: Any) -> None:
+    if not is_extended(dtype) and dtype.kind not in "cb":
+        own = getattr(x, "dtype", None)
+        if isinstance(own, np.dtype) and own.kind == "c":
+            warnings.warn("a complex array becomes a real one: its imaginary part is lost. Write "
+                          "real(x) or imag(x) first", DeprecationWarning, stacklevel=3)
+
+
+# --- filled with one value ----------------------------------------------------------------
+
+def sizes(name: str, shape: Any) -> tuple[int, ...]:
+    """A shape as a tuple of ints. Raises: TypeError where a size is no integer or negative."""
+    given = shape if isinstance(shape, (tuple, list, np.ndarray)) else (shape,)
+    made = []
+    for d in given:
+        if type(d) is not int:
+            try:
+                d = operator.index(d)
+            except TypeError as error:
+                if type(d) is Tracer:
+                    raise
+                raise TypeError(f"{name}: a shape holds known integers, got {shape!r}") from error
+        if d < 0:
+            raise TypeError(f"{name}: every size in a shape must be nonnegative, got {shape!r}")
+        made.append(d)
+    return tuple(made)
+
+
+def filled(value: Any, shape: tuple[int, ...], dtype: np.dtype, weak: bool = False,
+           device: Any = None) -> Any:
+    """An array of one known value."""
+    element = np.asarray(value, dtype)
+    target = state.current
+    if target is not None:
+        return target.literal(element, shape, weak)
+    if device is not None or math.prod(shape) * dtype.itemsize <= HOST_BYTES:
+        return binding.put(np.full(shape, element), device, weak=weak)
+    return _filled(element.tobytes(), shape, dtype, weak)
+
+
+@eager(static=("data", "shape", "dtype", "weak"))
+def _filled(data: bytes, shape: tuple[int, ...], dtype: Any, weak: bool) -> Any:
+    assert state.current is not None
+    return state.current.literal(np.frombuffer(data, dtype).reshape(()), shape, weak)
+
+
+def _number_dtype(name: str, dtype: Any) -> np.dtype:
+    return canonicalize_dtype(float) if dtype is None else requested_dtype(name, dtype)
+
+
+def zeros(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
+    """Zeros, float by default. Raises: TypeError for sizes that are no nonnegative integers.
+
+    Source: `numpy.zeros`.
+    """
+    return filled(0, sizes("zeros", shape), _number_dtype("zeros", dtype), False,
+                  device or out_sharding)
+
+
+def ones(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
+    """Ones, float by default. Raises: as `zeros`. Source: `numpy.ones`."""
+    return filled(1, sizes("ones", shape), _number_dtype("ones", dtype), False,
+                  device or out_sharding)
+
+
+def empty(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
+    """Zeros: there is no uninitialised memory. Source: `numpy.empty`."""
+    return filled(0, sizes("empty", shape), _number_dtype("empty", dtype), False,
+                  device or out_sharding)
+
+
+def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None,
+         out_sharding: Any = None) -> Any:
+    """`fill_value`, a number or an array that broadcasts to `shape`, in every place.
+
+    Args:
+      dtype: None for the fill value's own, weak for a Python number.
+    Source: `numpy.full`.
+    """
+    shape = sizes("full", shape)
+    kind = type(fill_value)
+    place = device or out_sharding
+    if dtype is not None:
+        dtype = requested_dtype("full", dtype)
+    if kind in SCALARS:
+        if dtype is None:
+            return filled(fill_value, shape, binding.scalar_dtype(kind), kind is not bool, place)
+        return filled(binding.host_array(fill_value).astype(dtype), shape, dtype, False, place)
+    return _placed(_full(array_like("full", fill_value), shape, dtype), place)
+
+
+@eager(static=("shape", "dtype"))
+def _full(fill_value: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    from ..arrays.operands import broadcast_shapes
+
+    x = _converted(fill_value, dtype)
+    if broadcast_shapes("full", (x.shape, shape)) != shape:
+        raise ValueError(f"full: a fill value of shape {x.shape} does not broadcast to {shape}")
+    return broadcast_to(x, shape)
+
+
+def _like(name: str, a: Any, dtype: Any, shape: Any) -> tuple[tuple[int, ...], Any, bool]:
+    if not (hasattr(a, "shape") and hasattr(a, "dtype")):
+        a = array_like(name, a)
+    own, weak = dtype_and_weakness(a)
+    if dtype is not None:
+        own, weak = requested_dtype(name, dtype), False
+    return (tuple(getattr(a, "shape", ())) if shape is None else sizes(name, shape)), own, weak
+
+
+def zeros_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None,
+               out_sharding: Any = None) -> Any:
+    """Zeros of a's shape and dtype, or of those given. Source: `numpy.zeros_like`."""
+    made = _like("zeros_like", a, dtype, shape)
+    return filled(0, *made, device or out_sharding)
+
+
+def ones_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None,
+              out_sharding: Any = None) -> Any:
+    """Ones of a's shape and dtype, or of those given. Source: `numpy.ones_like`."""
+    made = _like("ones_like", a, dtype, shape)
+    return filled(1, *made, device or out_sharding)
+
+
+def empty_like(prototype: Any, dtype: Any = None, shape: Any = None, *, device: Any = None,
+               out_sharding: Any = None) -> Any:
+    """Zeros of the prototype's shape and dtype. Source: `numpy.empty_like`."""
+    made = _like("empty_like", prototype, dtype, shape)
+    return filled(0, *made, device or out_sharding)
+
+
+def full_like(a: Any, fill_value: Any, dtype: Any = None, shape: Any = None, *,
+              device: Any = None, out_sharding: Any = None) -> Any:
+    """`fill_value` in a's shape and dtype, or in those given. Source: `numpy.full_like`."""
+    shape, dtype, weak = _like("full_like", a, dtype, shape)
+    place = device or out_sharding
+    if is_extended(dtype):
+        return broadcast_keys(fill_value, shape)
+    if type(fill_value) in SCALARS:
+        with np.errstate(all="ignore"):
+            value = binding.host_array(fill_value).astype(dtype)
+        return filled(value, shape, dtype, weak, place)
+    return _placed(_full(array_like("full_like", fill_value), shape, dtype), place)
+
+
+@eager(static=("shape",))
+def broadcast_keys(keys: Any, shape: tuple[int, ...]) -> Any:
+    """Keys repeated to a shape."""
+    return broadcast_to(operand("full_like", keys), shape)
+
+
+# --- from bytes and text ------------------------------------------------------------------
+
+def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0) -> Any:
+    """The bytes of a buffer read as elements, copied. Source: `numpy.frombuffer`."""
+    return asarray(np.frombuffer(buffer, dtype=np.dtype(dtype), count=count, offset=offset))
+
+
+def fromstring(string: str, dtype: Any = float, count: int = -1, *, sep: str) -> Any:
+    """Numbers written in text with a separator. Source: `numpy.fromstring`."""
+    return asarray(np.fromstring(string, dtype=dtype, count=count, sep=sep))
+
+
+def fromiter(*args: Any, **kwargs: Any) -> Any:
+    """Not supported: an iterator is used up by the first trace. Write `asarray(list(it))`."""
+    raise NotImplementedError("fromiter is not supported: write asarray(list(iterable))")
+
+
+def fromfile(*args: Any, **kwargs: Any) -> Any:
+    """Not supported: reading a file is no operation. Write `asarray(numpy.fromfile(...))`."""
+    raise NotImplementedError("fromfile is not supported: write asarray(numpy.fromfile(...))")
+
+
+def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Any:
+    """An array over the memory of an object that speaks DLPack. Source: `numpy.from_dlpack`."""
+    return binding.from_dlpack(x, device, copy)
+
+
+__all__ = [
+    "array", "asarray", "astype", "copy", "empty", "empty_like", "from_dlpack", "frombuffer",
+    "fromfile", "fromiter", "fromstring", "full", "full_like", "ones", "ones_like", "zeros",
+    "zeros_like",
+]  # fmt: skip
+

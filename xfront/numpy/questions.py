@@ -1,0 +1,140 @@
+"""Questions about arrays and dtypes that need no computation, constants, and the scalar types."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..arrays.binding import Array as ndarray
+from ..arrays.operands import is_array_like, normalize_axis
+from ..dtypes import (
+    SCALAR_TYPES,
+    as_dtype,
+    dtype_and_weakness,
+    finfo,
+    iinfo,
+    is_extended,
+    issubdtype,
+    promote_types,
+    result_type,
+)
+
+# --- constants ----------------------------------------------------------------------------
+
+pi, e, inf, nan, euler_gamma = np.pi, np.e, np.inf, np.nan, np.euler_gamma
+newaxis = None
+dtype = np.dtype
+index_exp, s_ = np.index_exp, np.s_
+ComplexWarning = np.exceptions.ComplexWarning
+generic, number, character, flexible = np.generic, np.number, np.character, np.flexible
+integer, signedinteger, unsignedinteger = np.integer, np.signedinteger, np.unsignedinteger
+inexact, floating, complexfloating = np.inexact, np.floating, np.complexfloating
+object_ = np.object_
+printoptions, get_printoptions = np.printoptions, np.get_printoptions
+set_printoptions = np.set_printoptions
+array_repr, array_str = np.array_repr, np.array_str
+iterable = np.iterable
+save, savez = np.save, np.savez
+
+SCALARS: dict[str, Any] = dict(SCALAR_TYPES)
+for _alias, _name in (("bool", "bool"), ("bool_", "bool"), ("int_", "int64"), ("uint", "uint64"),
+                      ("float_", "float64"), ("complex_", "complex128"), ("single", "float32"),
+                      ("double", "float64"), ("csingle", "complex64"), ("cdouble", "complex128")):
+    SCALARS[_alias] = SCALAR_TYPES[_name]
+globals().update(SCALARS)
+
+
+# --- of arrays ----------------------------------------------------------------------------
+
+def shape(a: Any) -> tuple[int, ...]:
+    """Shape of an array, a scalar or nested lists. Source: `numpy.shape`."""
+    found = getattr(a, "shape", None)
+    return found if type(found) is tuple else np.shape(a)
+
+
+def ndim(a: Any) -> int:
+    """Number of axes. Source: `numpy.ndim`."""
+    return len(shape(a))
+
+
+def size(a: Any, axis: Any = None) -> int:
+    """Number of elements, or of those along an axis or axes. Source: `numpy.size`."""
+    found = shape(a)
+    if axis is None:
+        return math.prod(found)
+    if isinstance(axis, (tuple, list)):
+        return math.prod(found[normalize_axis("size", i, len(found))] for i in axis)
+    return found[normalize_axis("size", axis, len(found))]
+
+
+def isscalar(element: Any) -> bool:
+    """Whether it is a number or an array without axes. Source: `numpy.isscalar`."""
+    if np.isscalar(element):
+        return True
+    return is_array_like(element) and np.ndim(getattr(element, "shape", ())) == 1 \
+        and not getattr(element, "shape", ())
+
+
+def _kind(x: Any) -> str:
+    found = dtype_and_weakness(x)[0] if not isinstance(x, (list, tuple)) else np.asarray(x).dtype
+    return "V" if is_extended(found) else found.kind
+
+
+def iscomplexobj(x: Any) -> bool:
+    """Whether the dtype is complex. Source: `numpy.iscomplexobj`."""
+    return x is not None and _kind(x) == "c"
+
+
+def isrealobj(x: Any) -> bool:
+    """Whether the dtype is not complex. Source: `numpy.isrealobj`."""
+    return not iscomplexobj(x)
+
+
+# --- of dtypes ----------------------------------------------------------------------------
+
+def can_cast(from_: Any, to: Any, casting: str = "safe") -> bool:
+    """Whether NumPy's rule lets a dtype become another. Source: `numpy.can_cast`."""
+    source = from_.dtype if hasattr(from_, "dtype") else as_dtype(from_)
+    return np.can_cast(source, as_dtype(to), casting=casting)  # type: ignore[arg-type]
+
+
+_KINDS = {"bool": "b", "signed integer": "i", "unsigned integer": "u", "integral": "iu",
+          "real floating": "f", "complex floating": "c", "numeric": "iufc"}
+
+
+def isdtype(dtype: Any, kind: Any) -> bool:
+    """Whether a dtype is of a kind of the array API (`"integral"`, ...), or of one of several.
+
+    Raises: ValueError for a text that is no kind.
+    Source: `numpy.isdtype`.
+    """
+    found = as_dtype(dtype)
+    for option in kind if isinstance(kind, tuple) else (kind,):
+        if isinstance(option, str) and option in _KINDS:
+            from ..arrays.promotion import kind_of
+
+            if not is_extended(found) and kind_of(found) in _KINDS[option]:
+                return True
+            continue
+        try:
+            if as_dtype(option) == found:
+                return True
+        except TypeError:
+            if isinstance(option, type) and issubdtype(found, option):
+                return True
+            raise ValueError(f"isdtype: {option!r} is no kind of dtypes; {sorted(_KINDS)} are"
+                             ) from None
+    return False
+
+
+__all__ = [
+    *SCALARS, "ComplexWarning", "array_repr", "array_str", "can_cast",
+    "character", "complexfloating", "dtype", "e", "euler_gamma", "finfo",
+    "flexible", "floating", "generic", "get_printoptions", "iinfo", "index_exp", "inexact", "inf",
+    "integer", "iscomplexobj", "isdtype", "isrealobj", "isscalar", "issubdtype", "iterable", "nan",
+    "ndarray", "ndim", "newaxis", "number", "object_", "pi", "printoptions", "promote_types",
+    "result_type", "s_", "save", "savez", "set_printoptions", "shape", "signedinteger", "size",
+    "unsignedinteger",
+]  # fmt: skip

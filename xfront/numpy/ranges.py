@@ -1,0 +1,349 @@
+"""Ranges, grids and simple matrices: arange, linspace, eye, tri, meshgrid and their kin."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from xfront_ir import ops
+from xfront_ir.dtypes import from_numpy
+
+from ..arrays import binding
+from ..arrays.dispatch import eager
+from ..arrays.operands import (
+    SCALARS,
+    array_like,
+    broadcast_shapes,
+    broadcast_to,
+    convert,
+    index_of,
+    inexact_dtype,
+    normalize_axis,
+    operand,
+    together,
+)
+from ..dtypes import canonicalize_dtype, requested_dtype, result_type
+from ..tracing.trace import emit, state
+from ..tracing.tracer import Tracer
+from .creation import HOST_BYTES, _placed, asarray, constant
+from .ufuncs import like, select
+
+# --- ranges -------------------------------------------------------------------------------
+
+
+def _known(x: Any, argument: str) -> Any:
+    """A number that must be known. Raises: ConcretizationTypeError where it is traced."""
+    if type(x) in SCALARS:
+        return x
+    if hasattr(x, "__jax_array__"):
+        x = x.__jax_array__()
+    if getattr(x, "ndim", 0):
+        raise TypeError(f"arange: {argument} must be a scalar, got shape {x.shape}")
+    return x.item() if hasattr(x, "item") else x
+
+
+def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *,
+           device: Any = None, out_sharding: Any = None) -> Any:
+    """start, start + step, ... below `stop`; with one argument, from 0.
+
+    Args:
+      start, stop, step: known numbers.
+      dtype: None for the one that the arguments promote to.
+    Raises: ConcretizationTypeError where an argument is traced; ValueError for complex ones;
+      ZeroDivisionError for a step of zero.
+    Source: `numpy.arange`.
+    """
+    given = [x for x in (start, stop, step) if x is not None]
+    if dtype is None:
+        dtype = result_type(*given)
+    else:
+        dtype = requested_dtype("arange", dtype)
+    start = _known(start, "start")
+    stop = None if stop is None else _known(stop, "stop")
+    step = 1 if step is None else _known(step, "step")
+    if stop is None:
+        start, stop = 0, start
+    for x in (start, stop, step):
+        if isinstance(x, complex):
+            raise ValueError("arange: complex numbers have no order, so no range")
+    if dtype.kind == "b":
+        raise TypeError("arange does not count in bool; use an integer dtype and astype(bool)")
+    n = max(0, math.ceil((stop - start) / step))
+    return _placed(_steps(start, step, n, np.dtype(dtype)), device or out_sharding)
+
+
+def _steps(start: Any, step: Any, n: int, dtype: np.dtype) -> Any:
+    if state.current is None and n * dtype.itemsize <= HOST_BYTES:
+        count = np.arange(n, dtype=np.int64 if dtype.kind in "iu" else dtype)
+        with np.errstate(all="ignore"):
+            if step != 1:
+                count = count * np.asarray(step, count.dtype)
+            if start != 0:
+                count = count + np.asarray(start, count.dtype)
+        return binding.put(count.astype(dtype, copy=False), copy=True)
+    return _counted(start, step, n, dtype)
+
+
+@eager(static=("start", "step", "n", "dtype"))
+def _counted(start: Any, step: Any, n: int, dtype: Any) -> Any:
+    x = emit(ops.iota, dtype=from_numpy(dtype), shape=(n,), dimension=0)
+    if step != 1:
+        x = emit(ops.mul, x, like(x, step))
+    return emit(ops.add, x, like(x, start)) if start != 0 else x
+
+
+@eager(static=("num", "endpoint", "retstep", "dtype", "axis"))
+def _linspace(start: Any, stop: Any, num: int, endpoint: bool, retstep: bool, dtype: Any,
+              axis: int) -> Any:
+    x, y = together("linspace", start, stop)
+    wanted = inexact_dtype(x.value.type.dtype)
+    if dtype is not None and from_numpy(dtype).is_inexact:
+        wanted = from_numpy(result_type(wanted.numpy, dtype))
+    x, y = convert(x, wanted), convert(y, wanted)
+    parts = num - 1 if endpoint else num
+    shape = (num, *x.shape)
+    gap = emit(ops.sub, y, x)
+    step = emit(ops.div, gap, like(x, parts)) if parts > 0 else like(x, float("nan"))
+    if num > 1:
+        # (1 - t) x + t y, which meets both ends
+        real = wanted.numpy.type(0).real.dtype
+        t = np.arange(num, dtype=np.float64).reshape(-1, *(1,) * x.ndim) / parts
+        weight = state.current.lift(np.asarray(t, real)) if t.nbytes <= 4096 else emit(
+            ops.reshape, emit(ops.div, *_ramp(num, parts, from_numpy(real))),
+            shape=(num, *(1,) * x.ndim))
+        weight = broadcast_to(convert(weight, wanted), shape)
+        low = emit(ops.mul, broadcast_to(x, shape), emit(ops.sub, like(weight, 1), weight))
+        made = emit(ops.add, low, emit(ops.mul, broadcast_to(y, shape), weight))
+        if endpoint:
+            last = emit(ops.iota, dtype=from_numpy(np.int32), shape=shape, dimension=0)
+            made = select(emit(ops.eq, last, like(last, num - 1)), broadcast_to(y, shape), made)
+    else:
+        made = broadcast_to(x, shape)
+    to = normalize_axis("linspace", axis, len(shape))
+    if to:
+        order = [*range(1, to + 1), 0, *range(to + 1, len(shape))]
+        made = emit(ops.transpose, made, permutation=tuple(order))
+    if dtype is not None:
+        out = from_numpy(dtype)
+        if out.is_integer:
+            made = emit(ops.floor, made)
+        made = convert(made, out)
+    return (made, step) if retstep else made
+
+
+def _ramp(num: int, parts: int, dtype: Any) -> tuple[Tracer, Tracer]:
+    count = emit(ops.iota, dtype=dtype, shape=(num,), dimension=0)
+    return count, like(count, parts)
+
+
+def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False,
+             dtype: Any = None, axis: int = 0, *, device: Any = None) -> Any:
+    """`num` values evenly spaced from `start` to `stop`, which are numbers or arrays.
+
+    Args:
+      endpoint: whether `stop` is the last value.
+      retstep: also give the spacing.
+      dtype: None for the default float, or complex; values are rounded down for integers.
+      axis: where the new axis goes, with array ends.
+    Raises: ValueError for a negative `num`.
+    Source: `numpy.linspace`.
+    """
+    num = index_of(num, "num")
+    if num < 0:
+        raise ValueError(f"linspace: the number of values must not be negative, got {num}")
+    dtype = None if dtype is None else requested_dtype("linspace", dtype)
+    made = _linspace(start, stop, num, bool(endpoint), bool(retstep), dtype, axis)
+    return _placed(made, device)
+
+
+@eager(static=("num", "endpoint", "dtype", "axis"))
+def _logspace(start: Any, stop: Any, num: int, endpoint: bool, base: Any, dtype: Any,
+              axis: int) -> Any:
+    from .arithmetic import float_power
+
+    made = float_power(base, linspace(start, stop, num, endpoint, axis=axis))
+    return made if dtype is None else convert(made, from_numpy(dtype))
+
+
+def logspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0,
+             dtype: Any = None, axis: int = 0) -> Any:
+    """base to the powers `linspace(start, stop, num)`. Source: `numpy.logspace`."""
+    dtype = None if dtype is None else requested_dtype("logspace", dtype)
+    return _logspace(start, stop, index_of(num, "num"), bool(endpoint), base, dtype, axis)
+
+
+@eager(static=("num", "endpoint", "dtype", "axis"))
+def _geomspace(start: Any, stop: Any, num: int, endpoint: bool, dtype: Any, axis: int) -> Any:
+    from .transcendental import log10
+
+    x, y = together("geomspace", start, stop)
+    wanted = inexact_dtype(x.value.type.dtype)
+    x, y = convert(x, wanted), convert(y, wanted)
+    sign = like(x, 1)
+    if not wanted.is_complex:
+        below = emit(ops.and_, emit(ops.lt, x, like(x, 0)), emit(ops.lt, y, like(y, 0)))
+        sign = select(below, like(x, -1), sign)
+    ends = log10(emit(ops.mul, x, sign)), log10(emit(ops.mul, y, sign))
+    made = logspace(*ends, num, endpoint, 10.0)
+    made = emit(ops.mul, made, broadcast_to(sign, made.shape))
+    place = emit(ops.iota, dtype=from_numpy(np.int32), shape=made.shape, dimension=0)
+    if num:
+        made = select(emit(ops.eq, place, like(place, 0)), broadcast_to(x, made.shape), made)
+    if endpoint and num > 1:
+        made = select(emit(ops.eq, place, like(place, num - 1)), broadcast_to(y, made.shape), made)
+    to = normalize_axis("geomspace", axis, made.ndim)
+    if to:
+        order = [*range(1, to + 1), 0, *range(to + 1, made.ndim)]
+        made = emit(ops.transpose, made, permutation=tuple(order))
+    return made if dtype is None else convert(made, from_numpy(dtype))
+
+
+def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None,
+              axis: int = 0) -> Any:
+    """`num` values from `start` to `stop`, each a fixed factor from the one before.
+
+    Source: `numpy.geomspace`.
+    """
+    dtype = None if dtype is None else requested_dtype("geomspace", dtype)
+    return _geomspace(start, stop, index_of(num, "num"), bool(endpoint), dtype, axis)
+
+
+# --- matrices -----------------------------------------------------------------------------
+
+def _positions(name: str, rows: Any, columns: Any, k: int, compare: Any, dtype: Any) -> Any:
+    n = index_of(rows, "N")
+    m = n if columns is None else index_of(columns, "M")
+    if n < 0 or m < 0:
+        raise ValueError(f"{name}: sizes must not be negative, got {n} and {m}")
+    dtype = canonicalize_dtype(float) if dtype is None else requested_dtype(name, dtype)
+    return _matrix(n, m, index_of(k, "k"), compare, np.dtype(dtype))
+
+
+def _matrix(n: int, m: int, k: int, diagonal: bool, dtype: np.dtype) -> Any:
+    if n * m * dtype.itemsize <= (4096 if state.current is not None else HOST_BYTES):
+        made = np.eye(n, m, k, dtype=bool) if diagonal else np.tri(n, m, k, dtype=bool)
+        return constant(made, dtype, False)
+    return _traced_matrix(n, m, k, diagonal, dtype)
+
+
+@eager(static=("n", "m", "k", "diagonal", "dtype"))
+def _traced_matrix(n: int, m: int, k: int, diagonal: bool, dtype: Any) -> Any:
+    i32 = from_numpy(np.int32)
+    row = emit(ops.iota, dtype=i32, shape=(n, m), dimension=0)
+    column = emit(ops.iota, dtype=i32, shape=(n, m), dimension=1)
+    row = emit(ops.add, row, like(row, k))
+    return convert(emit(ops.eq if diagonal else ops.ge, row, column), from_numpy(dtype))
+
+
+def eye(N: Any, M: Any = None, k: int = 0, dtype: Any = None, *, device: Any = None) -> Any:
+    """Ones on the k-th diagonal of an (N, M) matrix, zeros elsewhere. Source: `numpy.eye`."""
+    return _placed(_positions("eye", N, M, k, True, dtype), device)
+
+
+def identity(n: Any, dtype: Any = None) -> Any:
+    """The (n, n) identity matrix. Source: `numpy.identity`."""
+    return _positions("identity", n, None, 0, True, dtype)
+
+
+def tri(N: Any, M: Any = None, k: int = 0, dtype: Any = None) -> Any:
+    """Ones on and below the k-th diagonal, zeros elsewhere. Source: `numpy.tri`."""
+    return _positions("tri", N, M, k, False, dtype)
+
+
+# --- grids --------------------------------------------------------------------------------
+
+@eager(static=("sparse", "swap"))
+def _meshgrid(xs: Any, sparse: bool, swap: bool) -> Any:
+    xs = [operand("meshgrid", x) for x in xs]
+    n = len(xs)
+    axes = [1, 0, *range(2, n)] if swap and n > 1 else list(range(n))
+    made = []
+    shape = [1] * n
+    for x, axis in zip(xs, axes, strict=True):
+        if x.ndim > 1:
+            raise ValueError(f"meshgrid: arrays must have at most one axis, got {x.value.type}")
+        shape[axis] = x.size
+    for x, axis in zip(xs, axes, strict=True):
+        own = tuple(x.size if i == axis else 1 for i in range(n))
+        x = emit(ops.reshape, x, shape=own)
+        made.append(x if sparse else broadcast_to(x, tuple(shape)))
+    return made
+
+
+def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> list[Any]:
+    """Coordinates of a grid: one array for each of the 1-d arrays `xi`.
+
+    Args:
+      copy: has no effect.
+      sparse: leave axes of size 1 in place of repeating.
+      indexing: "xy" for the second array along the rows, "ij" for the order of `xi`.
+    Raises: ValueError for arrays of several axes and other `indexing`.
+    Source: `numpy.meshgrid`.
+    """
+    if indexing not in ("xy", "ij"):
+        raise ValueError(f"meshgrid: indexing is 'xy' or 'ij', got {indexing!r}")
+    return _meshgrid([array_like("meshgrid", x) for x in xi], bool(sparse), indexing == "xy")
+
+
+class _Grid:
+    """`mgrid` and `ogrid`: indexing by slices gives the grid of their ranges."""
+
+    __slots__ = ("__dict__", "_numpy")
+
+    def __init__(self, numpy: Any, doc: str) -> None:
+        self._numpy, self.__doc__ = numpy, doc
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, slice):
+            key = _known_slice(key)
+        else:
+            key = tuple(_known_slice(k) for k in key)
+        made = self._numpy[key]
+        if isinstance(made, (list, tuple)):
+            return [asarray(x) for x in made]
+        return asarray(made)
+
+
+def _known_slice(s: slice) -> slice:
+    return slice(*(None if x is None else _known(x, "a bound") for x in (s.start, s.stop, s.step)))
+
+
+mgrid = _Grid(np.mgrid, "The filled grid of ranges: `mgrid[0:2, 0:3]`. Source: `numpy.mgrid`.")
+ogrid = _Grid(np.ogrid, "The open grid of ranges: `ogrid[0:2, 0:3]`. Source: `numpy.ogrid`.")
+
+
+def indices(dimensions: Any, dtype: Any = None, sparse: bool = False) -> Any:
+    """Index arrays of a grid of these sizes: one array, or a tuple with `sparse`.
+
+    Source: `numpy.indices`.
+    """
+    dtype = canonicalize_dtype(int) if dtype is None else requested_dtype("indices", dtype)
+    made = meshgrid(*[arange(index_of(n), dtype=dtype) for n in dimensions], sparse=sparse,
+                    indexing="ij")
+    if sparse:
+        return tuple(made)
+    from .manipulation import stack  # late: only here
+
+    return stack(made) if made else asarray(np.zeros((0,), dtype))
+
+
+def fromfunction(function: Callable[..., Any], shape: Any, *, dtype: Any = float,
+                 **kwargs: Any) -> Any:
+    """`function` of the index arrays of a grid of a shape. Source: `numpy.fromfunction`."""
+    grids = meshgrid(*[arange(index_of(n), dtype=dtype) for n in shape], indexing="ij")
+    made = function(*grids, **kwargs)
+    full = tuple(index_of(n) for n in shape)
+    fits = broadcast_shapes("fromfunction", (full, getattr(made, "shape", ())))
+    if fits == full and getattr(made, "shape", ()) != full:
+        from .manipulation import broadcast_to as repeat
+
+        return repeat(made, full)
+    return made
+
+
+__all__ = [
+    "arange", "eye", "fromfunction", "geomspace", "identity", "indices", "linspace", "logspace",
+    "meshgrid", "mgrid", "ogrid", "tri",
+]  # fmt: skip
