@@ -21,10 +21,11 @@ PASSES: Mapping[str, Pass] = {
     "hoist": hoist, "inline": inline, "inline_calls": inline_calls}
 """The passes that take a Function and nothing else."""
 
-CLEAN: tuple[str, ...] = ("expand", "inline", "fold", "inline", "forward", "hoist", "common",
-                          "dead_code")
+CLEAN: tuple[str, ...] = ("expand", "inline", "fold", "inline", "forward", "hoist", "forward",
+                          "common", "dead_code")
 """What every program goes through; bodies first, then the Function that holds them. A branch whose
-index folding made known is a call, hence inline twice."""
+index folding made known is a call, hence inline twice; what hoist moves out leaves constants that
+nobody reads, hence forward twice."""
 
 
 def run(fn: Function, names: Sequence[str] = CLEAN, *,
