@@ -20,7 +20,7 @@ from typing import Any
 from .. import dtypes
 from ..builder import Builder
 from ..core import Function, Op, Value
-from ..errors import IRTypeError, MissingRule
+from ..errors import IRTypeError, NotReversible
 from ..opdef import (
     BODY,
     BOOL,
@@ -651,10 +651,11 @@ def _split_while(b: Any, attrs: Any, operands: Any, linear: Flags) -> Any:
 
 def _transpose_while(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
     where = f" at {op.loc}" if op.loc is not None else ""
-    raise MissingRule(
-        f"while{where}: reverse mode needs the number of turns, which a while loop does not know "
-        "in advance. Write it as scan, or as fori_loop with bounds that are Python integers, or "
-        "take the derivative in forward mode (jvp, jacfwd)")
+    raise NotReversible(
+        f"Reverse-mode differentiation does not work for while_loop, or for fori_loop with bounds "
+        f"that are not Python integers{where}: it needs the number of turns. Write the loop as "
+        "scan, or as fori_loop with static bounds, or take the derivative in forward mode "
+        "(jvp, jacfwd)")
 
 
 def _batch_while(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:
