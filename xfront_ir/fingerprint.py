@@ -104,13 +104,14 @@ def _bodies(fn: Function) -> Iterator[Function]:
 
 
 def _literals(summary: _Summary) -> tuple[Literal, ...]:
-    stack, order = [summary], []
+    stack = [summary]
     while stack:
-        holder = stack.pop()
-        order.append(holder)
-        stack.extend([i for i in holder.items if type(i) is _Summary and i.literals is None])
-    for holder in reversed(order):                   # bodies before those that hold them
+        holder = stack[-1]
         if holder.literals is None:
+            bodies = [i for i in holder.items if type(i) is _Summary and i.literals is None]
+            if bodies:
+                stack.extend(bodies)
+                continue
             found: list[Literal] = []
             for item in holder.items:
                 if type(item) is _Summary:
@@ -118,6 +119,7 @@ def _literals(summary: _Summary) -> tuple[Literal, ...]:
                 else:
                     found.append(item)
             holder.literals = tuple(found)
+        stack.pop()
     return summary.literals                          # type: ignore[return-value]
 
 

@@ -1,0 +1,160 @@
+"""Facts about Functions, and what they cost."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.xfront_ir import samples
+from tests.xfront_ir.samples import F32, V3
+from xfront_ir import Builder, Function, Value, cost, cost_by_location, dtypes, ops, tensor
+from xfront_ir.analysis import (
+    axis_names,
+    dying,
+    free_values,
+    functions,
+    has_effects,
+    last_uses,
+    op_axis_names,
+    op_count,
+    op_counts,
+    op_has_effects,
+    producers,
+    use_counts,
+    uses,
+)
+from xfront_ir.cost import size_in_bytes
+from xfront_ir.locations import capture
+from xfront_ir.opdef import NAMES, Pending, Request, define
+
+
+def call(body: object) -> Function:
+    b = Builder("outer")
+    return b.close(b.emit(ops.call, b.param(V3), body=body, name="g"))
+
+
+def test_uses_and_producers() -> None:
+    """Ops and operand numbers; the return is None."""
+    fn = samples.chain()
+    (x,), (sin, lit, mul) = fn.params, fn.ops
+    table = uses(fn)
+    assert table[x] == [(sin, 0)] and table[lit.results[0]] == [(mul, 1)]
+    assert table[mul.results[0]] == [(None, 0)]
+    assert use_counts(fn) == {x: 1, sin.results[0]: 1, lit.results[0]: 1, mul.results[0]: 1}
+    assert producers(fn)[mul.results[0]] is mul and x not in producers(fn)
+
+
+def test_liveness() -> None:
+    """The last reader; returned values live to the end."""
+    b = Builder()
+    x, unread = b.param(F32), b.param(F32)
+    y = b.emit(ops.sin, x)
+    z = b.emit(ops.cos, x)
+    dead = b.emit(ops.neg, y)
+    fn = b.close([z])
+    assert last_uses(fn) == {x: 1, unread: -1, y: 2, z: 3, dead: 2}
+    assert [set(vs) for vs in dying(fn)] == [set(), {x}, {y, dead}]
+
+
+def test_functions_come_once_and_bodies_first() -> None:
+    """Shared ones too."""
+    fn = samples.shared()
+    found = functions(fn)
+    assert [f.name for f in found] == ["chain", "middle", "shared"]
+    assert op_count(fn) == 3 + 3 * 3 + 1
+    assert op_counts(fn) == {"call": 4, "sin": 1, "literal": 1, "mul": 1}
+
+
+def test_free_values() -> None:
+    """None in a legal Function."""
+    fn = samples.chain()
+    assert free_values(fn) == set()
+    outside = Value(F32)
+    assert free_values(fn.replace(ops=fn.ops[1:])) == {fn.ops[0].results[0]}
+    assert free_values(fn.replace(returns=(outside,))) == {outside}
+
+
+@pytest.fixture
+def marked():
+    """An op with an effect and the name of an axis."""
+    made = define("analysis_test_op", attrs={"axes": NAMES}, infer=lambda types, attrs: types,
+                  operands=1, effects=True, mentions_axis=lambda attrs: attrs["axes"])
+    yield made
+    del ops.REGISTRY["analysis_test_op"]
+
+
+def test_effects_and_axes_of_bodies(marked: object) -> None:
+    """However deep; of a transformation that is pending, what it starts from counts."""
+    b = Builder("inner")
+    x = b.param(V3)
+    b.emit(marked, x, axes=("i", "j"))        # type: ignore[arg-type]
+    inner = b.close([x])
+    outer = call(call(inner))
+    assert has_effects(outer) and axis_names(outer) == {"i", "j"}
+    assert op_has_effects(outer.ops[0]) and op_axis_names(outer.ops[0]) == {"i", "j"}
+    assert not has_effects(samples.loop()) and axis_names(samples.loop()) == frozenset()
+
+    forced = []
+
+    def transform(fn: Function, request: Request) -> Function:
+        forced.append(fn)
+        return samples.chain()
+
+    plain = call(Pending(samples.chain(), Request("vectorize"), transform, (V3,), (V3,)))
+    assert not has_effects(plain) and axis_names(plain) == frozenset() and not forced
+    held = call(Pending(inner, Request("vectorize"), transform, (V3,), (V3,)))
+    assert has_effects(held) and not forced
+    assert axis_names(held) == frozenset() and forced == [inner]      # the name was resolved
+
+
+def test_cost_counts_trips_and_branches() -> None:
+    """A scan by its length, a cond by its dearest branch; a while says that it does not know."""
+    step = cost(samples.step())
+    loop = cost(samples.loop())
+    assert loop.flops == 4 * step.flops and loop.exact_trips
+    one = cost(samples.chain())
+    assert cost(samples.branches()).flops == one.flops
+    assert not cost(samples.counting()).exact_trips
+    assert cost(samples.shared()).flops == 3 * one.flops
+
+
+def test_cost_of_a_product() -> None:
+    """Two operations a term."""
+    assert cost(samples.products()).flops >= 2 * 4 * 2
+
+
+def test_peak_memory() -> None:
+    """A chain holds two arrays beside its parameter; a tree of sums holds its leaves."""
+    b = Builder()
+    big = tensor((1000,), dtypes.f32)
+    y = b.param(big)
+    for _ in range(10):
+        y = b.emit(ops.sin, y)
+    assert cost(b.close([y])).peak == 3 * 4000
+    b = Builder()
+    x = b.param(big)
+    leaves = [b.emit(ops.sin, x) for _ in range(8)]
+    total = leaves[0]
+    for leaf in leaves[1:]:
+        total = b.emit(ops.add, total, leaf)
+    assert cost(b.close([total])).peak == 4000 * (1 + 8 + 1)
+
+
+def test_sizes() -> None:
+    """Packed where elements are narrower than a byte, words where they are keys."""
+    assert size_in_bytes(tensor((3,), dtypes.bool_)) == 3
+    assert size_in_bytes(tensor((3,), dtypes.i4)) == 2
+    assert size_in_bytes(tensor((3,), dtypes.c128)) == 48
+    assert size_in_bytes(tensor((3,), dtypes.key_fry)) == 24
+
+
+def test_cost_by_location() -> None:
+    """The dearest place first."""
+    b = Builder()
+    x = b.param(V3)
+    b.loc = capture(("a",))
+    y = b.emit(ops.sin, x)
+    b.loc = capture(("b",))
+    z = b.emit(ops.add, b.emit(ops.cos, y), y)
+    places = cost_by_location(b.close([z]))
+    assert [where.split()[0] for where, _ in places] == ["b", "a"]
+    assert places[0][1].flops == 6
