@@ -172,8 +172,8 @@ class Entry:
 _ENTRIES: dict[Any, Entry] = {}
 
 
-def find(body: Body, key: Any, compile_: Callable[[Body], Any]) -> tuple[Any, list[Any]]:
-    """The compiled program of a body, and the arrays for its trailing literal parameters.
+def find(body: Body, key: Any, compile_: Callable[[Body], Any]) -> tuple[Any, list[Any], Variant]:
+    """The compiled program of a body, the arrays for its trailing literal parameters, its variant.
 
     Args:
       body: a Function, or a transformation of one: then the Function is what is abstracted.
@@ -189,7 +189,7 @@ def find(body: Body, key: Any, compile_: Callable[[Body], Any]) -> tuple[Any, li
         entry = _ENTRIES.setdefault(full_key, Entry(literals))
     for variant in entry.variants:
         if variant.serves(literals):
-            return variant.compiled, [constant(literals[i]) for i in variant.abstracted]
+            return (variant.compiled, [constant(literals[i]) for i in variant.abstracted], variant)
     if entry.variants:
         entry.changes += 1
         changed = {i for i, (a, b) in enumerate(zip(literals, entry.first, strict=True)) if a != b}
@@ -202,9 +202,10 @@ def find(body: Body, key: Any, compile_: Callable[[Body], Any]) -> tuple[Any, li
         general = abstract(function, abstracted)  # type: ignore[arg-type]
         chosen = with_function(body, general)
     compiled = compile_(chosen)
-    entry.variants.insert(0, Variant(literals, abstracted, compiled))
+    variant = Variant(literals, abstracted, compiled)
+    entry.variants.insert(0, variant)
     del entry.variants[8:]
-    return compiled, [constant(literals[i]) for i in abstracted]
+    return compiled, [constant(literals[i]) for i in abstracted], variant
 
 
 def with_function(body: Body, function: Function) -> Body:
@@ -254,9 +255,31 @@ def weak_returns_of(body: Body) -> tuple[bool, ...]:
     return body._transform.weak_returns(body.function, body.request)  # type: ignore[union-attr]
 
 
+_NEW_IN_A_ROW: dict[str, int] = {}
+"""By name of the function: how many of its last programs had never been seen."""
+
+NEW_BEFORE_UNITS = 4
+
+
 def call_program(body: Body, args: Sequence[Any], *, name: str) -> list[Any]:
-    """Run a body on arrays, now: as one program, or by units where it is large."""
-    compiled, extra = find(body, "eager", lambda chosen: compile_eager(chosen, name))
+    """Run a body on arrays, now: as one program, or by units.
+
+    By units run large programs, and a function whose last programs were all new ones: then one
+    that is met again is compiled whole.
+    """
+    new = False
+
+    def compile_new(chosen: Body) -> Any:
+        nonlocal new
+        new = True
+        count = _NEW_IN_A_ROW[name] = _NEW_IN_A_ROW.get(name, 0) + 1
+        return compile_eager(chosen, name, once=count > NEW_BEFORE_UNITS)
+
+    compiled, extra, variant = find(body, "eager", compile_new)
+    if not new:
+        _NEW_IN_A_ROW[name] = 0
+        if type(compiled) is Units and compiled.once:
+            compiled = variant.compiled = compile_eager(compiled.body, name, once=False)
     arrays = [x if type(x) is binding.ArrayImpl else to_array(x) for x in args]
     return compiled.run([*arrays, *extra])
 
@@ -268,11 +291,16 @@ def to_array(x: Any) -> Any:
     return binding.put(x, weak=type(x) in (int, float, complex), copy=True)
 
 
-def compile_eager(body: Body, name: str) -> Any:
-    """The program of an un-jitted transformation: whole if it is small, else by units."""
+def compile_eager(body: Body, name: str, once: bool) -> Any:
+    """The program of an un-jitted transformation: whole if it is small, else by units.
+
+    `once`: by units, for now, since it may never be met again.
+    """
     function = simplify(forced(body))
     if expanded_size(function, UNIT_OPS) > UNIT_OPS or repeats_large_call(function):
-        return Units(function)
+        return Units(function, function, once=False)
+    if once:
+        return Units(function, body, once=True)
     return compile_body(function, name=name)
 
 
@@ -314,9 +342,10 @@ def bodies(op: Op) -> Any:
 class Units:
     """A large un-jitted program: its ops in order, each an executable of its own."""
 
-    __slots__ = ("last_use", "out_types", "params", "returns", "steps")
+    __slots__ = ("body", "last_use", "once", "out_types", "params", "returns", "steps")
 
-    def __init__(self, function: Function) -> None:
+    def __init__(self, function: Function, body: Body, *, once: bool) -> None:
+        self.body, self.once = body, once
         self.params, self.returns = function.params, function.returns
         self.steps = [(op, unit_of(op)) for op in function.ops if op.definition is not ops.literal]
         literals = {op.results[0]: op for op in function.ops if op.definition is ops.literal}
@@ -350,10 +379,14 @@ _UNITS: dict[Any, Compiled] = {}
 
 def unit_of(op: Op) -> Compiled:
     """The executable of one op, memoised on its definition, types, attributes and bodies."""
-    function = single_op(op.definition, tuple(v.type for v in op.operands), op.attrs)
-    key = fingerprint(function)
+    types = tuple([v.type for v in op.operands])
+    if op.definition.has_bodies:
+        key: Any = fingerprint(single_op(op.definition, types, op.attrs))
+    else:
+        key = (op.definition, types, *op.attrs.items())
     found = _UNITS.get(key)
     if found is None:
+        function = single_op(op.definition, types, op.attrs)
         found = _UNITS.setdefault(key, compile_body(function, name=op.definition.name))
     return found
 

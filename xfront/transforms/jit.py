@@ -283,7 +283,7 @@ class Jitted:
                                          keep_unused=options.keep_unused, n_explicit=n)
 
         key = ("jit", self.name, n, given, options.keep_unused, options.compiler_options)
-        compiled, literals = programs.find(flat.function, key, compile_)
+        compiled, literals, _ = programs.find(flat.function, key, compile_)
         return Program(compiled, [*flat.captures, *literals], flat.out_tree)
 
 
