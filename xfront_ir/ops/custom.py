@@ -37,16 +37,16 @@ from ..opdef import (
 )
 from ..passes.bodies import (
     Flags,
+    divide_checkpoint,
     join,
     jvp,
     linear_transpose,
     remembered,
+    rule_fingerprint,
     select,
     unzip,
     vectorize,
 )
-from ..passes.literals import rule_fingerprint
-from ..passes.remat import divide_checkpoint
 from ..types import TensorType
 
 Types = tuple[TensorType, ...]

@@ -15,14 +15,17 @@ from ..opdef import Pending
 from .dead_code import dead_code, is_effectful
 from .jvp import Flags, jvp
 from .linearize import Linearized, divide, linear_transpose, linearize
+from .literals import rule_fingerprint
+from .remat import divide_checkpoint
 from .transpose import transpose
 from .vectorize import Positions, axis_names, vectorize
 
 __all__ = [
     "Flags", "Linearized", "Positions", "axis_names", "body_of", "dead_code", "divide",
-    "invariants", "is_effectful", "join", "jvp", "jvp_to", "linear_first",
-    "linear_transpose", "linearize", "loops", "remembered", "select", "slice_of",
-    "transpose", "transpose_to", "unzip", "vectorize",
+    "divide_checkpoint", "invariants", "is_effectful", "join", "jvp", "jvp_to",
+    "linear_first", "linear_transpose", "linearize", "loops", "remembered",
+    "rule_fingerprint", "select", "slice_of", "transpose", "transpose_to", "unzip",
+    "vectorize",
 ]
 
 
