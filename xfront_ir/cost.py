@@ -50,12 +50,16 @@ def cost(fn: Function) -> Cost:
 
 def op_cost(op: Op) -> Cost:
     """The cost of one op with its bodies; `peak` is what it needs beside operands and results."""
-    if not op.definition.has_bodies:
+    if not op.definition.has_bodies or op.definition.cost is not None:
         return Cost(*_own(op))
     bodies = tuple(bodies_of(op))
     found = [cost(body) for body in bodies]
     alternatives = any(type(op.attrs[key]) is tuple for key in op.definition.body_attrs)
     trips = op.attrs.get("length", 1)
+    if any(v.type.shape for v in op.operands) and not any(
+            v.type.shape for body in bodies for v in body.params) and "length" not in op.attrs:
+        size = max([v.type.size for v in op.operands])       # a body that combines two elements
+        return Cost(size * max([c.flops for c in found]), _bytes(op.operands) + _bytes(op.results))
     unknown = not alternatives and len(bodies) > 1           # a condition and a body
     total = max if alternatives else sum
     own = [max(0, c.peak - _bytes(body.params) - _bytes(body.returns))

@@ -158,3 +158,14 @@ def test_cost_by_location() -> None:
     places = cost_by_location(b.close([z]))
     assert [where.split()[0] for where, _ in places] == ["b", "a"]
     assert places[0][1].flops == 6
+
+
+def test_a_body_that_combines_elements_counts_for_each() -> None:
+    """`reduce` by a body: one combination an element."""
+    combine = Builder("add")
+    a, c = combine.param(F32), combine.param(F32)
+    body = combine.close([combine.emit(ops.add, a, c)])
+    b = Builder()
+    x = b.param(tensor((100, 3), dtypes.f32))
+    made = b.emit(ops.reduce, x, b.literal(0.0, dtypes.f32), body=body, axes=(0,))
+    assert cost(b.close([made] if isinstance(made, Value) else made)).flops == 300

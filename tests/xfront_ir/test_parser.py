@@ -6,6 +6,7 @@ import random
 import re
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -313,3 +314,16 @@ def test_a_function_is_returned() -> None:
     """The plain case, from a str and from bytes."""
     assert isinstance(parse(GOOD), Function)
     assert same_structure(parse(GOOD), parse(GOOD.encode()))
+
+
+def test_examples_of_the_docs() -> None:
+    """They parse, and print as they stand there."""
+    page = (Path(__file__).resolve().parents[2] / "docs" / "ir.md").read_text()
+    blocks = re.findall(r"```ir\n(.*?)\n```", page, re.DOTALL)
+    assert blocks
+    for block in blocks:
+        fn = parse(block)
+        verify(fn)
+        assert print_function(fn) == block
+    (program,) = re.findall(r"```python\n(.*?)\n```", page, re.DOTALL)
+    exec(compile(program, "docs/ir.md", "exec"), {})
