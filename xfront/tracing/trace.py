@@ -14,8 +14,10 @@ trace for which a library function's body runs, or None (run now).
 from __future__ import annotations
 
 import gc
+import os
 import threading
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,6 +26,7 @@ from xfront_ir.builder import Builder
 from xfront_ir.core import Function, Value
 from xfront_ir.literal import MAX_LITERAL_BYTES, Literal
 from xfront_ir.locations import capture as capture_location
+from xfront_ir.locations import register_library
 from xfront_ir.opdef import OpDef
 from xfront_ir.types import TensorType, tensor
 
@@ -36,6 +39,10 @@ from .tracer import Tracer
 
 WEAK_KINDS = frozenset((int, float, complex))
 """Python numbers: their dtype gives way in promotion."""
+
+for _package in ("xfront", "xfront_ir", "lowering"):
+    register_library(str(Path(__file__).parents[2] / _package) + os.sep)
+
 
 class State(threading.local):
     """What this thread is tracing: the stack of open traces, and what surrounds new ops."""

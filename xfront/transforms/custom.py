@@ -80,7 +80,7 @@ def with_constants(flat: Flat, n_own: int, rule: str) -> Function:
         array = np.asarray(key_base(x))
         if v.type.dtype.is_key:
             words = b.emit(literal, value=Literal(array), shape=array.shape)
-            constants.append(b.emit(ops.random_wrap, words, impl=v.type.dtype))
+            constants.append(b.emit(ops.random_wrap, words, impl=v.type.dtype.name[4:-1]))
         else:
             constants.append(b.emit(literal, value=Literal(array), shape=array.shape))
     return b.close(b.inline(flat.function, (*own, *constants)), flat.function.weak_returns)
@@ -391,7 +391,7 @@ def constant_value(b: Builder, v: Any, x: Any) -> Any:
     """A captured array as a literal inside a rule's Function."""
     array = np.asarray(key_base(x))
     made = b.emit(literal, value=Literal(array), shape=array.shape)
-    return b.emit(ops.random_wrap, made, impl=v.type.dtype) if v.type.dtype.is_key else made
+    return b.emit(ops.random_wrap, made, impl=v.type.dtype.name[4:-1]) if v.type.dtype.is_key else made
 
 
 def zero_tangent(t: TensorType) -> Any:
