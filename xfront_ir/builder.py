@@ -178,5 +178,6 @@ def refuse_foreign(function: Function) -> None:
     for op in function.ops:
         for v in op.operands:
             if v not in seen:
-                raise IRTypeError(f"{op.definition.name} reads a value from outside @{function.name}")
+                raise IRTypeError(f"{op.definition.name} reads a value from outside "
+                                  f"@{function.name}")
         seen.update(op.results)
