@@ -1,0 +1,391 @@
+"""Reductions over axes: sums and products, extremes, truth, positions of extremes.
+
+Here too their forms that leave NaN out. Means and what follows from them are in `statistics.py`,
+running reductions in `running.py`. Results are never weakly typed.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from xfront_ir import dtypes, ops
+from xfront_ir.dtypes import DType, from_numpy
+from xfront_ir.opdef import OpDef
+
+from ..arrays.dispatch import eager
+from ..arrays.operands import (
+    broadcast_shapes,
+    broadcast_to,
+    convert,
+    default_int,
+    index_of,
+    kept_shape,
+    normalize_axes,
+    operand,
+)
+from ..dtypes import requested_dtype
+from ..tracing.trace import emit
+from ..tracing.tracer import Tracer
+from .arithmetic import add, multiply, subtract
+from .choosing import maximum, minimum
+from .logic import truth
+from .ufuncs import like, refuse, select
+
+STATIC = ("axis", "dtype", "out", "keepdims", "promote_integers")
+
+
+# --- what reductions share ----------------------------------------------------------------
+
+def refuse_out(name: str, out: Any) -> None:
+    """Raises: NotImplementedError where `out` is given."""
+    if out is not None:
+        raise NotImplementedError(f"The 'out' argument to {name} is not supported: arrays are "
+                                  "immutable, so take the result that is returned")
+
+
+def shaped(x: Tracer, shape: tuple[int, ...]) -> Tracer:
+    """`x` in another shape of as many elements."""
+    return x if x.value.type.shape == shape else emit(ops.reshape, x, shape=shape)
+
+
+def strong(x: Tracer) -> Tracer:
+    """`x`, not weakly typed."""
+    return Tracer(x.trace, x.value, False) if x.weak else x
+
+
+def axes_of(name: str, axis: Any, ndim: int) -> tuple[int, ...]:
+    """As `normalize_axes`; refuses what is neither an integer nor a sequence of them."""
+    if type(axis) is int and -ndim <= axis < ndim:
+        return (axis % ndim,)
+    return normalize_axes(name, axis, ndim)
+
+
+def reduced(definition: OpDef, x: Tracer, axes: tuple[int, ...], keepdims: bool) -> Tracer:
+    """A reduction, with size 1 along the axes where `keepdims`."""
+    made = emit(definition, x, axes=axes) if axes else x
+    return strong(shaped(made, kept_shape(x.shape, axes)) if keepdims else made)
+
+
+def wide(dtype: DType) -> DType:
+    """The dtype to sum in: f32 for narrower floats."""
+    return dtypes.f32 if dtype.is_float and dtype.bits < 32 else dtype
+
+
+def total_dtype(dtype: DType, widen: bool = True) -> DType:
+    """The dtype of a sum: bools, and with `widen` narrow integers, take the default width."""
+    if dtype.kind == "bool":
+        return default_int()
+    if widen and dtype.is_integer and dtype.bits < default_int().bits:
+        if dtype.is_unsigned:
+            return dtypes.u64 if default_int() is dtypes.i64 else dtypes.u32
+        return default_int()
+    return dtype
+
+
+def mask_of(name: str, x: Tracer, where: Any) -> tuple[Tracer, Tracer]:
+    """`x` and a mask of bools, broadcast together. Raises: ValueError where it is not of bools."""
+    mask = operand(name, where)
+    if mask.value.type.dtype is not dtypes.bool_:
+        raise ValueError(f"{name}: where must be None or a boolean array, got one of dtype "
+                         f"{mask.value.type.dtype.numpy}")
+    shape = broadcast_shapes(name, (x.shape, mask.shape))
+    return broadcast_to(x, shape), broadcast_to(mask, shape)
+
+
+def masked(name: str, x: Tracer, where: Any, neutral: Any) -> Tracer:
+    """`x` where `where`, else `neutral`."""
+    x, mask = mask_of(name, x, where)
+    return select(mask, x, like(x, neutral))
+
+
+# --- sums and products --------------------------------------------------------------------
+
+def _total(name: str, definition: OpDef, neutral: int, combine: Any, a: Any, axis: Any,
+           dtype: Any, out: Any, keepdims: bool, initial: Any, where: Any, widen: bool) -> Tracer:
+    refuse_out(name, out)
+    x = operand(name, a)
+    own = x.value.type.dtype
+    if own.is_key:
+        raise refuse(name, x, "numeric or bool")
+    wanted = total_dtype(own, widen)
+    if dtype is not None:
+        wanted = from_numpy(requested_dtype(name, dtype))
+    if own.is_complex and not wanted.is_complex:
+        x = emit(ops.real, x)
+    is_bool = wanted.kind == "bool"
+    x = convert(x, dtypes.i32 if is_bool else wide(wanted), x.weak)
+    if where is not None:
+        x = masked(name, x, where, neutral)
+    made = reduced(definition, x, axes_of(name, axis, x.ndim), keepdims)
+    if initial is not None:
+        initial = convert(operand(name, initial), made.value.type.dtype)
+        made = combine(made, initial)
+    if is_bool:
+        made = truth(made)
+    return convert(made, wanted)
+
+
+@eager(static=STATIC)
+def sum(a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False,
+        initial: Any = None, where: Any = None, promote_integers: bool = True) -> Any:
+    """Sum of the elements over `axis`.
+
+    Args:
+      a: array of any shape, numeric or bool.
+      axis: axis or axes in [-ndim, ndim); None for all.
+      dtype: of the result; None for a's, where bools and integers narrower than the default
+        integer take its width. Floats narrower than f32 are summed in f32.
+      keepdims: leave the summed axes in the result with size 1.
+      initial: is added to the result.
+      where: bools that broadcast with `a`; the other elements are left out.
+      promote_integers: False leaves narrow integers narrow.
+    Returns: array of a's shape without the summed axes.
+    Raises: TypeError for lists; ValueError for axes out of range or named twice, and for masks that
+      are not bool; NotImplementedError where `out` is given.
+    Source: `numpy.sum`.
+    """
+    return _total("sum", ops.reduce_sum, 0, add, a, axis, dtype, out, keepdims, initial, where,
+                  promote_integers)
+
+
+@eager(static=STATIC)
+def prod(a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False,
+         initial: Any = None, where: Any = None, promote_integers: bool = True) -> Any:
+    """Product of the elements over `axis`; arguments, dtypes and errors as of `sum`.
+
+    Source: `numpy.prod`.
+    """
+    return _total("prod", ops.reduce_prod, 1, multiply, a, axis, dtype, out, keepdims, initial,
+                  where, promote_integers)
+
+
+@eager(static=("axis", "keepdims"))
+def count_nonzero(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """How many elements over `axis` are not zero, as default integers.
+
+    Source: `numpy.count_nonzero`.
+    """
+    x = truth(operand("count_nonzero", a))
+    return reduced(ops.reduce_sum, convert(x, default_int()),
+                   axes_of("count_nonzero", axis, x.ndim), keepdims)
+
+
+# --- truth --------------------------------------------------------------------------------
+
+def _truth(name: str, definition: OpDef, a: Any, axis: Any, out: Any, keepdims: bool,
+           where: Any, neutral: bool) -> Tracer:
+    refuse_out(name, out)
+    x = truth(operand(name, a))
+    if where is not None:
+        x = masked(name, x, where, neutral)
+    return reduced(definition, x, axes_of(name, axis, x.ndim), keepdims)
+
+
+@eager(static=("axis", "out", "keepdims"))
+def all(a: Any, axis: Any = None, out: None = None, keepdims: bool = False, *,
+        where: Any = None) -> Any:
+    """Whether every element over `axis` is nonzero (NaN is); True of none. Source: `numpy.all`."""
+    return _truth("all", ops.reduce_and, a, axis, out, keepdims, where, True)
+
+
+@eager(static=("axis", "out", "keepdims"))
+def any(a: Any, axis: Any = None, out: None = None, keepdims: bool = False, *,
+        where: Any = None) -> Any:
+    """Whether an element over `axis` is nonzero (NaN is); False of none. Source: `numpy.any`."""
+    return _truth("any", ops.reduce_or, a, axis, out, keepdims, where, False)
+
+
+# --- extremes -----------------------------------------------------------------------------
+
+def limits(dtype: DType) -> tuple[Any, Any]:
+    """The least and the greatest value of a dtype, infinities included."""
+    if dtype.kind == "bool":
+        return False, True
+    if dtype.is_integer:
+        least = -(1 << dtype.bits - 1) if dtype.kind == "int" else 0
+        return least, (1 << dtype.bits - (dtype.kind == "int")) - 1
+    infinite = complex(math.inf, math.inf) if dtype.is_complex else math.inf
+    return -infinite, infinite
+
+
+def _extreme(name: str, definition: OpDef, pair: Any, side: int, a: Any, axis: Any, out: Any,
+             keepdims: bool, initial: Any, where: Any) -> Tracer:
+    refuse_out(name, out)
+    x = operand(name, a)
+    dtype = x.value.type.dtype
+    if dtype.is_key:
+        raise refuse(name, x, "numeric or bool")
+    if where is not None:
+        if initial is None:
+            raise ValueError(f"reduction operation {name} does not have an identity: a where mask "
+                             "needs initial, the value of no elements")
+        x = masked(name, x, where, limits(dtype)[side])
+    axes = axes_of(name, axis, x.ndim)
+    if initial is None and 0 in [x.shape[i] for i in axes]:
+        raise ValueError(f"zero-size array to reduction operation {name} which has no identity; "
+                         f"give initial, or an array with elements: got {x.value.type}")
+    made = reduced(definition, x, axes, keepdims)
+    return made if initial is None else pair(made, convert(operand(name, initial), dtype))
+
+
+@eager(static=("axis", "out", "keepdims"))
+def max(a: Any, axis: Any = None, out: None = None, keepdims: bool = False, initial: Any = None,
+        where: Any = None) -> Any:
+    """The greatest element over `axis`; NaN where one is NaN.
+
+    Args:
+      axis, keepdims: as of `sum`.
+      initial: a lower bound of the result, in a's dtype; needed for no elements and with `where`.
+      where: bools that broadcast with `a`; the other elements are left out.
+    Raises: ValueError for no elements without `initial`, for `where` without it, and for axes out
+      of range; NotImplementedError where `out` is given.
+    Source: `numpy.max`.
+    """
+    return _extreme("max", ops.reduce_max, maximum, 0, a, axis, out, keepdims, initial, where)
+
+
+@eager(static=("axis", "out", "keepdims"))
+def min(a: Any, axis: Any = None, out: None = None, keepdims: bool = False, initial: Any = None,
+        where: Any = None) -> Any:
+    """The least element over `axis`; arguments and errors as of `max`. Source: `numpy.min`."""
+    return _extreme("min", ops.reduce_min, minimum, 1, a, axis, out, keepdims, initial, where)
+
+
+amax, amin = max, min
+
+
+@eager(static=("axis", "out", "keepdims"))
+def ptp(a: Any, axis: Any = None, out: None = None, keepdims: bool = False) -> Any:
+    """The greatest minus the least element over `axis`. Source: `numpy.ptp`."""
+    refuse_out("ptp", out)
+    x = operand("ptp", a)
+    return subtract(max(x, axis, None, keepdims), min(x, axis, None, keepdims))
+
+
+# --- positions of extremes ----------------------------------------------------------------
+
+def _position(name: str, definition: OpDef, x: Tracer, axis: Any, keepdims: bool) -> Tracer:
+    dtype = x.value.type.dtype
+    if dtype.is_complex or dtype.is_key:
+        raise refuse(name, x, "real or bool")
+    shape = x.shape
+    if axis is None:
+        kept, at = (1,) * len(shape), 0
+        x = shaped(x, (x.size,))
+    else:
+        (at,) = axes_of(name, index_of(axis), x.ndim)
+        kept = kept_shape(shape, (at,))
+    if not x.shape[at]:
+        raise ValueError(f"attempt to get {name} of an empty sequence: got {x.value.type}")
+    made = emit(definition, x, axis=at, index_dtype=default_int())
+    return shaped(made, kept) if keepdims else made
+
+
+@eager(static=("axis", "out", "keepdims"))
+def argmax(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
+    """Index along `axis` of the greatest element, the first of equals; of NaN where there is one.
+
+    Args:
+      axis: one axis; None counts in the flattened array.
+      keepdims: leave the axis (or all) in the result with size 1.
+    Returns: default integers.
+    Raises: ValueError for no elements and axes out of range; TypeError for complex elements;
+      NotImplementedError where `out` is given.
+    Source: `numpy.argmax`.
+    """
+    refuse_out("argmax", out)
+    return _position("argmax", ops.argmax, operand("argmax", a), axis, bool(keepdims))
+
+
+@eager(static=("axis", "out", "keepdims"))
+def argmin(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
+    """Index along `axis` of the least element; otherwise as `argmax`. Source: `numpy.argmin`."""
+    refuse_out("argmin", out)
+    return _position("argmin", ops.argmin, operand("argmin", a), axis, bool(keepdims))
+
+
+# --- without NaN --------------------------------------------------------------------------
+
+def without_nan(x: Tracer, neutral: Any) -> tuple[Tracer, Tracer | None]:
+    """`x` with `neutral` for each NaN, and where they were; None where there can be none."""
+    if not x.value.type.dtype.is_inexact:
+        return x, None
+    missing = emit(ops.ne, x, x)
+    return select(missing, like(x, neutral), x), missing
+
+
+@eager(static=STATIC[:-1])
+def nansum(a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False,
+           initial: Any = None, where: Any = None) -> Any:
+    """As `sum`, with 0 for NaN. Source: `numpy.nansum`."""
+    x, _ = without_nan(operand("nansum", a), 0)
+    return sum(x, axis, dtype, out, keepdims, initial, where)
+
+
+@eager(static=STATIC[:-1])
+def nanprod(a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False,
+            initial: Any = None, where: Any = None) -> Any:
+    """As `prod`, with 1 for NaN. Source: `numpy.nanprod`."""
+    x, _ = without_nan(operand("nanprod", a), 1)
+    return prod(x, axis, dtype, out, keepdims, initial, where)
+
+
+def _nan_extreme(name: str, reduce: Any, side: int, a: Any, axis: Any, out: Any, keepdims: bool,
+                 initial: Any, where: Any) -> Tracer:
+    x = operand(name, a)
+    filled, missing = without_nan(x, limits(x.value.type.dtype)[side])
+    made = reduce(filled, axis, out, keepdims, initial, where)
+    if missing is None or initial is not None:
+        return made
+    none = all(missing, axis, None, keepdims)
+    return select(none, like(made, np.nan), made)
+
+
+@eager(static=("axis", "out", "keepdims"))
+def nanmax(a: Any, axis: Any = None, out: None = None, keepdims: bool = False,
+           initial: Any = None, where: Any = None) -> Any:
+    """As `max`, NaN left out; NaN where all are NaN and `initial` is None.
+
+    Source: `numpy.nanmax`.
+    """
+    return _nan_extreme("nanmax", max, 0, a, axis, out, keepdims, initial, where)
+
+
+@eager(static=("axis", "out", "keepdims"))
+def nanmin(a: Any, axis: Any = None, out: None = None, keepdims: bool = False,
+           initial: Any = None, where: Any = None) -> Any:
+    """As `min`, NaN left out; NaN where all are NaN and `initial` is None.
+
+    Source: `numpy.nanmin`.
+    """
+    return _nan_extreme("nanmin", min, 1, a, axis, out, keepdims, initial, where)
+
+
+def _nan_position(name: str, find: Any, side: int, a: Any, axis: Any, out: Any,
+                  keepdims: bool | None) -> Tracer:
+    x = operand(name, a)
+    filled, missing = without_nan(x, limits(x.value.type.dtype)[side])
+    made = find(filled, axis, out, keepdims)
+    if missing is None:
+        return made
+    return select(all(missing, axis, None, bool(keepdims)), like(made, -1), made)
+
+
+@eager(static=("axis", "out", "keepdims"))
+def nanargmax(a: Any, axis: int | None = None, out: None = None,
+              keepdims: bool | None = None) -> Any:
+    """As `argmax`, NaN left out; -1 where all are NaN. Source: `numpy.nanargmax`."""
+    return _nan_position("nanargmax", argmax, 0, a, axis, out, keepdims)
+
+
+@eager(static=("axis", "out", "keepdims"))
+def nanargmin(a: Any, axis: int | None = None, out: None = None,
+              keepdims: bool | None = None) -> Any:
+    """As `argmin`, NaN left out; -1 where all are NaN. Source: `numpy.nanargmin`."""
+    return _nan_position("nanargmin", argmin, 1, a, axis, out, keepdims)
+
+
+__all__ = ["all", "amax", "amin", "any", "argmax", "argmin", "count_nonzero", "max", "min",
+           "nanargmax", "nanargmin", "nanmax", "nanmin", "nanprod", "nansum", "prod", "ptp", "sum"]
