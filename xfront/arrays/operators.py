@@ -1,0 +1,281 @@
+"""Operators, indexing and NumPy's methods, on Array, Tracer and KeyArray alike.
+
+On Array the operators are compiled functions that Python binds as methods; on Tracer they are plain
+functions. Operands that are no arrays give `NotImplemented`, so Python asks the other side or
+raises its TypeError.
+"""
+
+# hot: benchmarks/eager.py
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .. import numpy as jnp
+from ..numpy import arithmetic, bits, complexes, logic
+from ..numpy.creation import astype
+from ..numpy.indexing import getitem
+from ..numpy.updates import At
+from ..tracing import tracer
+from ..tracing.tracer import Tracer
+from . import methods
+from .dispatch import Front
+from .keys import KeyArray
+from .operands import SCALARS, is_array_like
+
+# --- operators ----------------------------------------------------------------------------
+
+
+def _matmul(x: Any, y: Any) -> Any:
+    return jnp.matmul(x, y)  # type: ignore[attr-defined]
+
+
+BINARY: dict[str, Callable[[Any, Any], Any]] = {
+    "add": arithmetic.add, "sub": arithmetic.subtract, "mul": arithmetic.multiply,
+    "truediv": arithmetic.divide, "floordiv": arithmetic.floor_divide, "mod": arithmetic.remainder,
+    "divmod": arithmetic.divmod, "matmul": _matmul, "and": bits.bitwise_and,
+    "or": bits.bitwise_or, "xor": bits.bitwise_xor, "lshift": bits.left_shift,
+    "rshift": bits.right_shift,
+}  # fmt: skip
+"""Operators that have a reflected form."""
+
+COMPARISONS = {"lt": logic.less, "le": logic.less_equal, "gt": logic.greater,
+               "ge": logic.greater_equal}
+EQUALITIES = {"eq": logic.equal, "ne": logic.not_equal}
+UNARY = {"neg": arithmetic.negative, "pos": arithmetic.positive, "abs": arithmetic.absolute,
+         "invert": bits.invert}
+
+
+class Operator(Front):
+    """The compiled side of an operator."""
+
+    __slots__ = ()
+
+    def miss(self, *args: Any) -> tuple:
+        """As for other functions; NotImplemented for operands that are no arrays."""
+        for x in args:
+            if not is_array_like(x):
+                refuse_sequence(self.name, x)
+                return NotImplemented, None, True
+        return Front.miss(self, *args)
+
+
+def refuse_sequence(name: str, x: Any) -> None:
+    """Raise the TypeError of comparing an array with a list: it would be False, never an array."""
+    if name in ("__eq__", "__ne__") and isinstance(x, (list, tuple)):
+        raise TypeError(f"unsupported operand type(s) for {'==' if name == '__eq__' else '!='}: "
+                        f"'Array' and {type(x).__name__!r}; write jnp.array(...) around it")
+
+
+def swapped(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """The function of (y, x)."""
+    def reflected(x: Any, y: Any) -> Any:
+        return function(y, x)
+
+    return reflected
+
+
+def _plain(name: str, function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """An operator in Python, for Tracer and KeyArray."""
+    def operator(self: Any, other: Any) -> Any:
+        kind = type(other)
+        if kind is not Tracer and kind not in SCALARS and not is_array_like(other):
+            refuse_sequence(name, other)
+            return NotImplemented
+        return function(self, other)
+
+    operator.__name__ = operator.__qualname__ = name
+    return operator
+
+
+def _body(function: Any) -> Any:
+    return getattr(function, "body", function)
+
+
+def _pow(x: Any, y: Any, mod: None = None) -> Any:
+    if type(y) is int and mod is None:
+        return arithmetic.integer_power(x, y)
+    if mod is not None or not is_array_like(y):
+        return NotImplemented
+    return arithmetic.power(x, y)
+
+
+def _rpow(x: Any, y: Any, mod: None = None) -> Any:
+    if mod is not None or not is_array_like(y):
+        return NotImplemented
+    return arithmetic._power(y, x)
+
+
+def _round(x: Any, ndigits: int | None = None) -> Any:
+    """The nearest value of that many decimals; without them, integers."""
+    made = jnp.round(x, ndigits or 0)
+    if ndigits is None and made.dtype.kind == "f":
+        return made.astype(int)
+    return made
+
+
+def operators() -> tuple[dict[str, Any], dict[str, Any]]:
+    """The operators for Array, compiled, and for Tracer, in Python."""
+    compiled: dict[str, Any] = {}
+    plain: dict[str, Any] = {}
+
+    def both(name: str, function: Callable[[Any, Any], Any], body: Any) -> None:
+        compiled[name] = Operator(body, name, ()).compiled
+        plain[name] = _plain(name, function)
+
+    for name, function in BINARY.items():
+        body = _body(function)
+        both(f"__{name}__", function, body)
+        both(f"__r{name}__", swapped(function), swapped(body))
+    for name, function in (COMPARISONS | EQUALITIES).items():
+        both(f"__{name}__", function, _body(function))
+    for name, unary in UNARY.items():
+        compiled[f"__{name}__"] = Operator(_body(unary), name, ()).compiled
+        plain[f"__{name}__"] = _as_method(f"__{name}__", unary)
+    for table in (compiled, plain):
+        table.update(__pow__=_pow, __rpow__=_rpow, __round__=_round, __getitem__=getitem)
+    return compiled, plain
+
+
+def _as_method(name: str, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def method(self: Any) -> Any:
+        return function(self)
+
+    method.__name__ = method.__qualname__ = name
+    return method
+
+
+# --- methods ------------------------------------------------------------------------------
+
+METHODS = (
+    "all", "any", "argmax", "argmin", "argpartition", "argsort", "clip", "conj", "conjugate",
+    "cumprod", "cumsum", "diagonal", "dot", "max", "mean", "min", "nonzero", "prod", "ptp", "ravel",
+    "repeat", "round", "searchsorted", "sort", "squeeze", "std", "sum", "swapaxes", "take", "trace",
+    "var",
+)  # fmt: skip
+"""Methods that are the function of that name with the array in front."""
+
+
+def _method(name: str) -> Callable[..., Any]:
+    function: Any = None
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        nonlocal function
+        if function is None:
+            function = getattr(jnp, name)
+        return function(self, *args, **kwargs)
+
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = f"As `xfront.numpy.{name}` of this array."
+    return method
+
+
+def _reshape(self: Any, *args: Any, order: str = "C", **kwargs: Any) -> Any:
+    """The elements in another shape, given as a tuple or as several sizes; one may be -1."""
+    shape = args[0] if len(args) == 1 else args
+    return jnp.reshape(self, kwargs.pop("shape", shape), order=order, **kwargs)  # type: ignore[attr-defined]
+
+
+def _transpose(self: Any, *args: Any) -> Any:
+    """The axes in the order given as a tuple or as several numbers; reversed without one."""
+    axes = None if not args else args[0] if len(args) == 1 else args
+    if type(axes) is int:
+        axes = (axes,)
+    return jnp.transpose(self, axes)  # type: ignore[attr-defined]
+
+
+def _flatten(self: Any, order: str = "C", *, out_sharding: Any = None) -> Any:
+    """The elements along one axis."""
+    return jnp.ravel(self, order=order)  # type: ignore[attr-defined]
+
+
+def _copy(self: Any) -> Any:
+    """A copy in memory of its own."""
+    return jnp.copy(self)
+
+
+def _compress(self: Any, condition: Any, axis: int | None = None, *, out: None = None,
+              **kwargs: Any) -> Any:
+    """The slices along an axis where `condition` is true."""
+    return jnp.compress(condition, self, axis=axis, out=out, **kwargs)  # type: ignore[attr-defined]
+
+
+def _choose(self: Any, choices: Any, out: None = None, mode: str = "raise") -> Any:
+    """Elements of the arrays `choices`, each from the one that this array names."""
+    return jnp.choose(self, choices, out=out, mode=mode)  # type: ignore[attr-defined]
+
+
+def _astype(self: Any, dtype: Any, copy: bool = False, device: Any = None) -> Any:
+    """The elements converted to another dtype."""
+    return astype(self, dtype, copy=copy, device=device)
+
+
+def _view(self: Any, dtype: Any = None, type: None = None) -> Any:
+    """The same bytes read as another dtype; the last axis changes by the ratio of the widths."""
+    from ..numpy.views import view
+
+    if type is not None:
+        raise NotImplementedError("view: arrays have no subclasses, so `type` is not supported")
+    return view(self, dtype)
+
+
+def _byteswap(self: Any) -> Any:
+    """The bytes of each element in the opposite order."""
+    from ..numpy.views import byteswap
+
+    return byteswap(self)
+
+
+def _transposed(self: Any) -> Any:
+    return self if self.ndim < 2 else jnp.transpose(self)  # type: ignore[attr-defined]
+
+
+def _matrix_transposed(self: Any) -> Any:
+    return jnp.matrix_transpose(self)  # type: ignore[attr-defined]
+
+
+def _clip(self: Any, min: Any = None, max: Any = None) -> Any:
+    """Elements raised to `min`, then lowered to `max`."""
+    return jnp.clip(self, min, max)
+
+
+SHAPE_MEMBERS: dict[str, Any] = {
+    "reshape": _reshape, "transpose": _transpose, "flatten": _flatten, "copy": _copy,
+    "ravel": _method("ravel"), "squeeze": _method("squeeze"), "swapaxes": _method("swapaxes"),
+    "take": _method("take"), "repeat": _method("repeat"), "diagonal": _method("diagonal"),
+    "T": property(_transposed, doc="The array with its axes reversed."),
+    "mT": property(_matrix_transposed, doc="The array with its last two axes exchanged."),
+    "at": property(At, doc="Index it for updates: `x.at[index].set(y)`; see `AtIndex`."),
+    "__getitem__": getitem,
+}  # fmt: skip
+"""What key arrays have too."""
+
+MEMBERS: dict[str, Any] = {
+    **{name: _method(name) for name in METHODS}, **SHAPE_MEMBERS,
+    "clip": _clip, "compress": _compress, "choose": _choose, "astype": _astype, "view": _view,
+    "byteswap": _byteswap,
+    "real": property(complexes.real, doc="Real part."),
+    "imag": property(complexes.imag, doc="Imaginary part."),
+}  # fmt: skip
+
+
+def install() -> None:
+    """Attach everything; done once, when the package is imported."""
+    compiled, plain = operators()
+    methods.install_operations({**MEMBERS, **compiled})
+    # a tracer's `trace` is where it is recorded: its diagonal sum is `jnp.trace(x)`
+    traced = {name: member for name, member in MEMBERS.items() if name != "trace"}
+    tracer.install({**traced, **plain, "__hash__": None,
+                    "__array_namespace__": lambda self, *, api_version=None: jnp,
+                    "__contains__": lambda self, key: bool((self == key).any())})
+    keys = {**SHAPE_MEMBERS, "__eq__": plain["__eq__"], "__ne__": plain["__ne__"],
+            "itemsize": property(lambda self: self.dtype.itemsize),
+            "nbytes": property(lambda self: self._base.nbytes), "__hash__": None}
+    for name, member in keys.items():
+        setattr(KeyArray, name, member)
+
+
+install()
+
+__all__ = ["MEMBERS", "install"]

@@ -1,0 +1,455 @@
+"""Indexing: `x[...]` and `x.at[...]`, with NumPy's rules for what the indices mean.
+
+An index is split into a *pattern*, which is static, and *numbers* and arrays, which are operands
+where operations run at once or are recorded in an un-jitted transformation: `x[i]` in a loop
+compiles once. In a staged program known numbers become attributes of `slice`. Reads outside of an
+axis are clamped, writes are dropped; negative indices count from the end.
+"""
+
+# hot: benchmarks/eager.py
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from xfront_ir import dtypes, ops
+from xfront_ir.literal import Literal
+from xfront_ir.ops.gathering import default_fill
+
+from ..arrays import binding
+from ..arrays.dispatch import Front, deepest
+from ..arrays.operands import broadcast_shapes, broadcast_to, convert, operand
+from ..errors import NonConcreteBooleanIndexError
+from ..tracing.trace import Trace, emit, leak_error, state
+from ..tracing.tracer import Tracer
+from .ufuncs import like, select
+
+FULL, NEW, NUMBER, ARRAY = ":", "n", "i", "a"
+Pattern = tuple[Any, ...]
+"""One entry an index: FULL, NEW (an axis of size 1), NUMBER, ARRAY, or (length, step) of a slice.
+NUMBER, ARRAY and slices take one operand each, a slice its lowest position."""
+
+
+# --- what an index means ------------------------------------------------------------------
+
+def parse(shape: tuple[int, ...], index: Any) -> tuple[list[Any], Pattern]:
+    """(operands, pattern) of an index into an array of `shape`.
+
+    Raises: IndexError for too many indices, slices of traced bounds, masks of another shape;
+      TypeError for lists, floats and text; NonConcreteBooleanIndexError for traced masks.
+    """
+    parts = expanded(len(shape), index if type(index) is tuple else (index,))
+    given: list[Any] = []
+    pattern: list[Any] = []
+    axis = 0
+    for part in parts:
+        kind = type(part)
+        if kind is int:
+            pattern.append(NUMBER)
+            given.append(part)
+            check_size(shape, axis)
+            axis += 1
+        elif part is None:
+            pattern.append(NEW)
+        elif kind is slice:
+            low, entry = slice_entry(part, shape[axis])
+            pattern.append(entry)
+            if entry is not FULL:
+                given.append(low)
+            axis += 1
+        elif isinstance(part, (bool, np.bool_)):
+            pattern.append((ARRAY, NEW))            # an axis of size 1, taken once or not at all
+            given.append(np.zeros(int(part), np.int32))
+        else:
+            for made in array_part(part, shape, axis):
+                if made is TRUTH:
+                    pattern.append((ARRAY, NEW))
+                    given.append(np.zeros(int(bool(part)), np.int32))
+                    continue
+                pattern.append(NUMBER if not made.shape else ARRAY)
+                given.append(made)
+                check_size(shape, axis, made)
+                axis += 1
+    pattern += [FULL] * (len(shape) - axis)
+    return given, tuple(pattern)
+
+
+TRUTH = object()
+
+
+def check_size(shape: tuple[int, ...], axis: int, x: Any = None) -> None:
+    """Raise IndexError where an element of an empty axis is asked for."""
+    if shape[axis] == 0 and (x is None or x.size):
+        raise IndexError(f"index out of bounds: axis {axis} of shape {shape} has no elements")
+
+
+def expanded(ndim: int, parts: tuple) -> list[Any]:
+    """The parts of an index with full slices in place of an Ellipsis."""
+    taken, place = 0, -1
+    for i, part in enumerate(parts):
+        if part is Ellipsis:
+            if place >= 0:
+                raise IndexError("an index can only have a single ellipsis ('...')")
+            place = i
+        elif part is not None and not isinstance(part, (bool, np.bool_)):
+            dtype = getattr(part, "dtype", None)
+            taken += len(part.shape) if dtype is not None and dtype == np.bool_ else 1
+    if taken > ndim:
+        raise IndexError(f"Too many indices: array is {ndim}-dimensional, but {taken} were indexed")
+    if place < 0:
+        return list(parts)
+    return [*parts[:place], *[slice(None)] * (ndim - taken), *parts[place + 1:]]
+
+
+def slice_entry(s: slice, size: int) -> tuple[int, Any]:
+    """(lowest position, pattern entry) of a slice of an axis."""
+    if s.start is None and s.stop is None and s.step is None:
+        return 0, FULL
+    try:
+        start, stop, step = s.indices(size)
+    except TypeError:
+        if any(type(b) is Tracer for b in (s.start, s.stop, s.step)):
+            raise IndexError(
+                f"slice bounds must be known while tracing, got {s}; a slice of fixed length at a "
+                "traced position is lax.dynamic_slice(x, start, size)") from None
+        start, stop, step = slice(*(b if b is None else operator.index(b) for b in (
+            s.start, s.stop, s.step))).indices(size)
+    length = len(range(start, stop, step))
+    if not length:
+        return 0, (0, 1)
+    if length == size and step == 1:
+        return 0, FULL
+    return (start if step > 0 else start + (length - 1) * step), (length, step)
+
+
+def array_part(part: Any, shape: tuple[int, ...], axis: int) -> Sequence[Any]:
+    """The integer arrays that an array in an index stands for: itself, or a mask's positions."""
+    if hasattr(part, "__jax_array__"):
+        part = part.__jax_array__()
+    if isinstance(part, Sequence) and not isinstance(part, (str, bytes)):
+        raise TypeError("Using a non-tuple sequence for multidimensional indexing is not allowed; "
+                        "use x[jnp.array(sequence)] instead of x[sequence]")
+    if isinstance(part, (str, bytes)):
+        raise TypeError(f"text is no index of an array, got {part!r}")
+    dtype = getattr(part, "dtype", None)
+    if dtype is None:
+        try:
+            return (np.asarray(operator.index(part)),)
+        except TypeError:
+            raise TypeError("Indexer must have integer or boolean type, got indexer with type "
+                            f"{type(part).__name__}: {part!r}") from None
+    if isinstance(dtype, np.dtype) and dtype.kind == "b":
+        return mask_part(part, shape, axis)
+    if not isinstance(dtype, np.dtype) or dtype.kind not in "iu":
+        raise TypeError("Indexer must have integer or boolean type, got indexer with type "
+                        f"{dtype} of shape {part.shape}")
+    return (part,)
+
+
+def mask_part(mask: Any, shape: tuple[int, ...], axis: int) -> Sequence[Any]:
+    """The positions where a mask is true, one array an axis of it."""
+    if type(mask) is Tracer:
+        if mask.trace.inputs is None:
+            raise NonConcreteBooleanIndexError(mask)
+        from ..tracing import concrete
+
+        mask = concrete.number(mask, "numpy.asarray()")
+    if not mask.shape:
+        return (TRUTH,)
+    covered = shape[axis: axis + len(mask.shape)]
+    if tuple(mask.shape) != covered:
+        raise IndexError(f"boolean index of shape {tuple(mask.shape)} does not match the axes "
+                         f"{covered} of the array from axis {axis} on")
+    return [np.asarray(i, np.int32) for i in np.nonzero(np.asarray(mask))]
+
+
+# --- reading ------------------------------------------------------------------------------
+
+def getitem(x: Any, index: Any) -> Any:
+    """`x[index]`."""
+    if type(x) is binding.ArrayImpl and state.current is None:
+        kind = type(index)
+        if kind is int:
+            return (_FIRST or _make_first())[0](x, index)
+        if kind is slice:
+            shape = x.aval.shape
+            if shape:
+                low, entry = slice_entry(index, shape[0])
+                pattern = _SLICES.get((entry, len(shape)))
+                if pattern is None:
+                    pattern = (entry, *(FULL,) * (len(shape) - 1))
+                    _SLICES[entry, len(shape)] = pattern
+                if type(low) is int:
+                    given = () if entry is FULL else (low,)
+                    return (_GET or _make_get())[0](x, given, pattern, None, None, False, False)
+    return read(x, index)
+
+
+_SLICES: dict[Any, Pattern] = {}
+_FIRST: list[Any] = []
+_GET: list[Any] = []
+
+
+def _make_first() -> list[Any]:
+    _FIRST.append(Front(_first, "getitem", ()).compiled)
+    return _FIRST
+
+
+def _make_get() -> list[Any]:
+    _GET.append(Front(_get, "getitem", (2, 3, 4, 5, 6)).compiled)
+    return _GET
+
+
+def _first(x: Any, i: Any) -> Any:
+    x = operand("getitem", x)
+    if not x.ndim:
+        raise IndexError("Too many indices: array is 0-dimensional, but 1 were indexed")
+    check_size(x.shape, 0)
+    return _get(x, (i,), (NUMBER, *(FULL,) * (x.ndim - 1)), None, None, False, False)
+
+
+def read(x: Any, index: Any, mode: str | None = None, fill_value: Any = None,
+         indices_are_sorted: bool = False, unique_indices: bool = False) -> Any:
+    """`x[index]` with a mode for positions outside of the array."""
+    given, pattern = parse(x.shape, index)
+    if mode not in READ_MODES:
+        raise ValueError(f"mode of reading is one of {[m for m in READ_MODES if m]}, got {mode!r}")
+    if fill_value is not None:
+        fill_value = np.asarray(fill_value).item()
+    target = deepest((x, given), state.current)
+    if target is None:
+        call = (_GET or _make_get())[0]
+        return call(x, tuple(given), pattern, mode, fill_value, indices_are_sorted, unique_indices)
+    return recorded(target, _get, x, given, pattern, mode, fill_value, indices_are_sorted,
+                    unique_indices)
+
+
+READ_MODES = {None: "clip", "clip": "clip", "fill": "fill", "drop": "fill",
+              "promise_in_bounds": "promise_in_bounds"}
+WRITE_MODES = {None: "fill", "fill": "fill", "drop": "fill", "clip": "clip",
+               "promise_in_bounds": "promise_in_bounds"}
+
+
+def recorded(target: Trace, body: Any, *args: Any) -> Any:
+    """Run a body for a trace."""
+    if target.closed:
+        raise leak_error(next(x for x in args if type(x) is Tracer))
+    before, state.current = state.current, target
+    try:
+        return body(*args)
+    finally:
+        state.current = before
+
+
+def _get(x: Any, given: Sequence[Any], pattern: Pattern, mode: str | None, fill_value: Any,
+         indices_are_sorted: bool, unique_indices: bool) -> Any:
+    x = operand("getitem", x)
+    arrays = any(p == ARRAY or type(p) is tuple and p[0] is ARRAY for p in pattern)
+    filling = READ_MODES[mode] == "fill" and NUMBER in pattern
+    if not arrays and not filling:
+        return basic(x, given, pattern)
+    x, given, pattern = _with_new_axes(x, given, pattern)
+    plan = Plan(x, given, pattern)
+    how, dtype = READ_MODES[mode], x.value.type.dtype
+    fill = None
+    if how == "fill" and not dtype.is_key:
+        value = default_fill(dtype) if fill_value is None else fill_value
+        fill = Literal(np.asarray(value).astype(dtype.numpy), dtype)
+    sizes = tuple(1 if d in plan.removed else plan.windows[d] for d in range(x.ndim))
+    return emit(ops.gather, x, plan.indices(), offset_dims=plan.window_dims,
+                collapsed_slice_dims=plan.removed, operand_batching_dims=(),
+                start_indices_batching_dims=(), start_index_map=plan.index_map, slice_sizes=sizes,
+                mode=how, fill_value=fill, indices_are_sorted=indices_are_sorted,
+                unique_indices=unique_indices)
+
+
+def position(i: Any, size: int) -> Any:
+    """An index as a traced i32 (i64 for long axes) that counts from the start."""
+    wide = dtypes.i32 if size < 2 ** 31 else dtypes.i64
+    if type(i) is not Tracer and not isinstance(i, binding.ArrayImpl):
+        value = np.asarray(i)
+        return operand("getitem", np.where(value < 0, value + size, value).astype(wide.numpy))
+    i = operand("getitem", i)
+    unsigned = i.value.type.dtype.is_unsigned
+    i = convert(i, wide)
+    if unsigned:
+        return i
+    return select(emit(ops.lt, i, like(i, 0)), emit(ops.add, i, like(i, size)), i)
+
+
+def basic(x: Tracer, given: Sequence[Any], pattern: Pattern) -> Tracer:
+    """Numbers, slices and new axes: one slice or dynamic_slice, and a reshape."""
+    shape, offsets = x.value.type.shape, iter(given)
+    starts: list[Any] = []
+    spans, steps, turned, final = [], [], [], []
+    axis = 0
+    for entry in pattern:
+        if entry is NEW or entry == NEW:
+            final.append(1)
+            continue
+        size = shape[axis]
+        if entry == FULL:
+            starts.append(0)
+            spans.append(size)
+            steps.append(1)
+            final.append(size)
+        elif entry == NUMBER:
+            starts.append((NUMBER, next(offsets)))
+            spans.append(1)
+            steps.append(1)
+        else:
+            length, step = entry
+            starts.append(next(offsets))
+            spans.append((length - 1) * abs(step) + 1 if length else 0)
+            steps.append(abs(step))
+            final.append(length)
+            if step < 0:
+                turned.append(axis)
+        axis += 1
+    if spans != list(shape) or any(s != 1 for s in steps):
+        x = _cut(x, starts, spans, steps)
+    if turned:
+        x = emit(ops.reverse, x, axes=tuple(turned))
+    return x if x.value.type.shape == tuple(final) else emit(ops.reshape, x, shape=tuple(final))
+
+
+def _cut(x: Tracer, starts: list[Any], spans: list[int], steps: list[int]) -> Tracer:
+    shape = x.value.type.shape
+    known = state.current.staging and all(                       # type: ignore[union-attr]
+        type(s[1] if type(s) is tuple else s) is int for s in starts)
+    if known:
+        low = [clamped(s[1], n) if type(s) is tuple else s
+               for s, n in zip(starts, shape, strict=True)]
+        return emit(ops.slice, x, starts=tuple(low),
+                    limits=tuple(a + n for a, n in zip(low, spans, strict=True)),
+                    strides=tuple(steps))
+    made = []
+    for s, n in zip(starts, shape, strict=True):
+        made.append(position(s[1], n) if type(s) is tuple
+                    else convert(operand("getitem", s), dtypes.i32))
+    if any(m.value.type.dtype is dtypes.i64 for m in made):
+        made = [convert(m, dtypes.i64) for m in made]
+    x = emit(ops.dynamic_slice, x, *made, sizes=tuple(spans))
+    if any(s != 1 for s in steps):
+        x = emit(ops.slice, x, starts=(0,) * len(spans), limits=tuple(spans), strides=tuple(steps))
+    return x
+
+
+def clamped(i: int, size: int) -> int:
+    """A known index counted from the start, moved inside of the axis."""
+    return min(max(i + size if i < 0 else i, 0), size - 1)
+
+
+def _with_new_axes(x: Tracer, given: Sequence[Any], pattern: Pattern
+                   ) -> tuple[Tracer, list[Any], Pattern]:
+    """The same index of an array that has its new axes already."""
+    if not any(p == NEW or type(p) is tuple and p[0] is ARRAY for p in pattern):
+        return x, list(given), pattern
+    shape, sizes = [], iter(x.value.type.shape)
+    made: list[Any] = []
+    for p in pattern:
+        new = p == NEW or type(p) is tuple and p[0] is ARRAY
+        shape.append(1 if new else next(sizes))
+        made.append(FULL if p == NEW else ARRAY if new else p)
+    return emit(ops.reshape, x, shape=tuple(shape)), list(given), tuple(made)
+
+
+class Plan:
+    """An index as dimension numbers of gather and scatter.
+
+    The result's axes are those of the broadcast arrays and one for each slice. Whole blocks of
+    slices with step 1 are windows; numbers, arrays and other slices are entries of the index
+    vectors, whose axes stand in the order in which they stand in the result.
+    """
+
+    def __init__(self, x: Tracer, given: Sequence[Any], pattern: Pattern) -> None:
+        operands = iter(given)
+        parts = [(p, None if p == FULL else next(operands)) for p in pattern]
+        chosen = [i for i, (p, _) in enumerate(parts) if p in (NUMBER, ARRAY)]
+        arrays = [i for i in chosen if parts[i][0] == ARRAY]
+        indices = {i: position(parts[i][1], x.shape[i]) for i in chosen}
+        block = broadcast_index(indices[i].shape for i in chosen) if chosen else ()
+        together = chosen and chosen[-1] - chosen[0] + 1 == len(chosen)
+        at = chosen[0] if together and arrays else 0
+        self.removed: tuple[int, ...] = ()
+        self.windows: dict[int, int] = {}
+        self.shape: tuple[int, ...] = ()
+        self.parts: list[tuple[int, Tracer, tuple[int, ...]]] = []
+        windows: list[int] = []
+        batch: list[int] = []
+        mine: list[int] = []
+        axes: list[tuple[int, Tracer, list[int]]] = []
+
+        def put_block() -> None:
+            for n in block:
+                mine.append(len(self.shape))
+                batch.append(len(self.shape))
+                self.shape += (n,)
+
+        if chosen and not at:
+            put_block()
+        for i, (p, low) in enumerate(parts):
+            if i in indices:
+                if i == at and i:
+                    put_block()
+                self.removed += (i,)
+                continue
+            if p == FULL:
+                self.windows[i] = x.shape[i]
+                windows.append(len(self.shape))
+                self.shape += (x.shape[i],)
+                continue
+            length, step = p
+            start = convert(operand("getitem", low), dtypes.i32)
+            if step == 1:
+                self.windows[i] = length
+                windows.append(len(self.shape))
+                axes.append((i, start, []))
+            else:
+                count = emit(ops.iota, dtype=dtypes.i32, shape=(length,), dimension=0)
+                count = emit(ops.mul, count, like(count, step))
+                first = low + (length - 1) * -step if step < 0 and type(low) is int else low
+                if step < 0 and type(low) is not int:
+                    first = emit(ops.add, start, like(start, (length - 1) * -step))
+                first = convert(operand("getitem", first), dtypes.i32)
+                place = emit(ops.add, count, broadcast_to(first, (length,)))
+                axes.append((i, place, [len(self.shape)]))
+                batch.append(len(self.shape))
+                self.removed += (i,)
+            self.shape += (length,)
+        self.window_dims = tuple(windows)
+        self.batch = batch
+        order = {d: k for k, d in enumerate(batch)}
+        for i, index in indices.items():
+            own = mine[len(mine) - index.ndim:]
+            self.parts.append((i, index, tuple(order[d] for d in own)))
+        for i, index, dims in axes:
+            self.parts.append((i, index, tuple(order[d] for d in dims)))
+        self.removed = tuple(sorted(self.removed))
+        self.index_map = tuple(i for i, _, _ in self.parts)
+
+    def indices(self) -> Tracer:
+        """The index vectors, in the last axis."""
+        batch = tuple(self.shape[d] for d in self.batch)
+        columns = []
+        wide = any(i.value.type.dtype is dtypes.i64 for _, i, _ in self.parts)
+        for _, index, dims in self.parts:
+            if wide:
+                index = convert(index, dtypes.i64)
+            columns.append(emit(ops.broadcast_in_dim, index, shape=(*batch, 1), dims=dims))
+        if not columns:
+            return operand("getitem", np.zeros((0,), np.int32))
+        return columns[0] if len(columns) == 1 else emit(
+            ops.concatenate, *columns, dimension=len(batch))
+
+
+def broadcast_index(shapes: Any) -> tuple[int, ...]:
+    """The shape that index arrays broadcast to. Raises: IndexError where they do not."""
+    listed = list(shapes)
+    try:
+        return broadcast_shapes("index", listed)
+    except TypeError as error:
+        raise IndexError(f"index arrays do not broadcast together: {listed}") from error

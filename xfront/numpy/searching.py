@@ -1,0 +1,525 @@
+"""Elements by position and positions by value: take, nonzero, select, index arithmetic.
+
+Results whose shape depends on values (`nonzero` without `size`) need known values; with `size`
+they work while tracing.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from xfront_ir import dtypes, ops
+from xfront_ir.literal import Literal
+from xfront_ir.ops.gathering import default_fill
+
+from ..arrays import binding
+from ..arrays.dispatch import eager
+from ..arrays.operands import (
+    array_like,
+    broadcast_shapes,
+    broadcast_to,
+    convert,
+    default_int,
+    normalize_axis,
+    operand,
+    promote,
+)
+from ..errors import ConcretizationTypeError
+from ..tracing.trace import emit, state
+from ..tracing.tracer import Tracer
+from .choosing import where
+from .creation import asarray
+from .indexing import getitem, read
+from .logic import truth
+from .ufuncs import like
+from .ufuncs import select as choose_one
+from .updates import AtIndex
+
+# --- take ---------------------------------------------------------------------------------
+
+
+@eager(static=("axis", "out", "mode", "unique_indices", "indices_are_sorted", "fill_value"))
+def take(a: Any, indices: Any, axis: int | None = None, out: None = None, mode: str | None = None,
+         unique_indices: bool = False, indices_are_sorted: bool = False,
+         fill_value: Any = None) -> Any:
+    """Elements, or slices along an axis, at positions.
+
+    Args:
+      indices: integers of any shape; negative ones count from the end.
+      axis: None for the flattened array.
+      mode: "fill", the default, gives `fill_value` (NaN, the least integer) outside of the axis;
+        "clip" the nearest element, "wrap" counts round and round.
+    Raises: TypeError for indices that are no integers; ValueError for other modes.
+    Source: `numpy.take`.
+    """
+    if out is not None:
+        raise NotImplementedError("take: arrays are immutable, so `out` is not supported")
+    x, i = operand("take", a), operand("take", indices)
+    if not i.value.type.dtype.is_integer:
+        raise ValueError(f"take: indices must have an integer type, got {i.value.type}")
+    if axis is None:
+        x, axis = emit(ops.reshape, x, shape=(x.size,)), 0
+    axis = normalize_axis("take", axis, x.ndim)
+    size = x.shape[axis]
+    if mode == "wrap":
+        i = _wrapped(convert(i, default_int()), size)
+    elif mode == "clip":
+        i = convert(i, default_int())
+        i = emit(ops.clamp, like(i, 0), i, like(i, max(size - 1, 0)))
+    elif mode not in (None, "fill", "promise_in_bounds"):
+        raise ValueError(f"take: mode is 'fill', 'clip', 'wrap' or 'promise_in_bounds', got "
+                         f"{mode!r}")
+    how = "promise_in_bounds" if mode in ("wrap", "promise_in_bounds") else mode or "fill"
+    if size == 0 and i.size and x.size == 0:
+        if mode in (None, "fill"):
+            shape = (*x.shape[:axis], *i.shape, *x.shape[axis + 1:])
+            dtype = x.value.type.dtype
+            value = default_fill(dtype) if fill_value is None else fill_value
+            assert state.current is not None
+            return state.current.literal(np.asarray(value).astype(dtype.numpy), shape)
+        raise IndexError("take: cannot take elements of an empty axis")
+    return read(x, (*(slice(None),) * axis, i), how, fill_value, indices_are_sorted,
+                unique_indices)
+
+
+def _wrapped(i: Tracer, size: int) -> Tracer:
+    n = like(i, max(size, 1))
+    rest = emit(ops.rem, i, n)
+    return choose_one(emit(ops.lt, rest, like(i, 0)), emit(ops.add, rest, n), rest)
+
+
+def _aligned(name: str, arr: Any, indices: Any, axis: int | None) -> tuple[Tracer, Tracer, int]:
+    """Operands with equal sizes in all axes but `axis`; flattened without an axis."""
+    x, i = operand(name, arr), operand(name, indices)
+    if not i.value.type.dtype.is_integer:
+        raise TypeError(f"{name} indices must be of integer type, got {i.dtype}")
+    if axis is None:
+        if i.ndim != 1:
+            raise ValueError(f"{name}: indices must be 1-d where axis is None, got {i.value.type}")
+        x, axis = emit(ops.reshape, x, shape=(x.size,)), 0
+    if x.ndim != i.ndim:
+        raise ValueError(f"{name}: the array and the indices must have as many axes, got "
+                         f"{x.value.type} and {i.value.type}")
+    axis = normalize_axis(name, axis, x.ndim)
+    rest = broadcast_shapes(name, [s[:axis] + (1,) + s[axis + 1:] for s in (x.shape, i.shape)])
+    x = broadcast_to(x, (*rest[:axis], x.shape[axis], *rest[axis + 1:]))
+    i = broadcast_to(i, (*rest[:axis], i.shape[axis], *rest[axis + 1:]))
+    size = x.shape[axis]
+    wide = dtypes.i32 if size < 2 ** 31 else dtypes.i64
+    i = convert(i, wide)
+    return x, choose_one(emit(ops.lt, i, like(i, 0)), emit(ops.add, i, like(i, size)), i), axis
+
+
+@eager(static=("axis", "mode", "fill_value"))
+def take_along_axis(arr: Any, indices: Any, axis: int | None = -1, mode: str | None = None,
+                    fill_value: Any = None) -> Any:
+    """For each place of the other axes, the elements along `axis` that `indices` name there.
+
+    Args:
+      indices: integers with as many axes as `arr`; other axes broadcast.
+      axis: None for the flattened array and 1-d indices.
+      mode: "fill", the default, gives `fill_value` (NaN, the least integer) outside; "clip" the
+        nearest element.
+    Raises: TypeError for indices that are no integers; ValueError for other numbers of axes.
+    Source: `numpy.take_along_axis`.
+    """
+    x, i, axis = _aligned("take_along_axis", arr, indices, axis)
+    how = {None: "fill", "drop": "fill"}.get(mode, mode)
+    if how not in ("fill", "clip", "promise_in_bounds"):
+        raise ValueError(f"take_along_axis: mode {mode!r} is not known")
+    dtype = x.value.type.dtype
+    fill = None
+    if how == "fill" and not dtype.is_key:
+        value = default_fill(dtype) if fill_value is None else fill_value
+        fill = Literal(np.asarray(value).astype(dtype.numpy), dtype)
+    others = tuple(d for d in range(x.ndim) if d != axis)
+    vectors = emit(ops.reshape, i, shape=(*i.shape, 1))
+    return emit(ops.gather, x, vectors, offset_dims=(), collapsed_slice_dims=(axis,),
+                operand_batching_dims=others, start_indices_batching_dims=others,
+                start_index_map=(axis,), slice_sizes=(1,) * x.ndim, mode=how, fill_value=fill,
+                indices_are_sorted=False, unique_indices=False)
+
+
+def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None, inplace: bool = True, *,
+                   mode: str | None = None) -> Any:
+    """`arr` with values put where `take_along_axis` would take them.
+
+    Raises: ValueError where `inplace` is not False: arrays are immutable.
+    Source: `numpy.put_along_axis`.
+    """
+    if inplace:
+        raise ValueError("put_along_axis: arrays are immutable; with inplace=False the changed "
+                         "array is returned")
+    return _put_along_axis(arr, indices, values, axis, mode)
+
+
+@eager(static=("axis", "mode"))
+def _put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None, mode: str | None) -> Any:
+    shape = operand("put_along_axis", arr).shape
+    x, i, at = _aligned("put_along_axis", arr, indices, axis)
+    y = broadcast_to(convert(operand("put_along_axis", values), x.value.type.dtype, x.weak),
+                     i.shape)
+    others = tuple(d for d in range(x.ndim) if d != at)
+    how = {None: "fill", "drop": "fill"}.get(mode, mode)
+    made = emit(ops.scatter, x, emit(ops.reshape, i, shape=(*i.shape, 1)), y,
+                update_window_dims=(), inserted_window_dims=(at,), operand_batching_dims=others,
+                scatter_indices_batching_dims=others, scatter_dims_to_operand_dims=(at,),
+                mode=how, indices_are_sorted=False, unique_indices=False)
+    return made if made.shape == shape else emit(ops.reshape, made, shape=shape)
+
+
+def put(a: Any, ind: Any, v: Any, mode: str | None = None, *, inplace: bool = True) -> Any:
+    """`a` with values put at flat positions; values repeat as needed.
+
+    Raises: ValueError where `inplace` is not False: arrays are immutable.
+    Source: `numpy.put`.
+    """
+    if inplace:
+        raise ValueError("put: arrays are immutable; with inplace=False the changed array is "
+                         "returned")
+    if mode not in (None, "clip", "wrap"):
+        raise ValueError(f"put: mode is 'clip' or 'wrap', got {mode!r}")
+    a, ind, v = asarray(a), asarray(ind).reshape(-1), asarray(v).reshape(-1)
+    if not a.size or not ind.size or not v.size:
+        return a
+    v = getitem(v, np.arange(ind.size) % v.size)
+    if mode == "wrap":
+        ind = ind % a.size
+    elif mode == "clip":
+        ind = ind.clip(0, a.size - 1)
+    return AtIndex(a.reshape(-1), ind).set(v).reshape(a.shape)
+
+
+# --- by condition -------------------------------------------------------------------------
+
+@eager(static=())
+def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
+    """For each place the first choice whose condition is true there, `default` without one.
+
+    Raises: ValueError where the lists differ in length or are empty.
+    Source: `numpy.select`.
+    """
+    if len(condlist) != len(choicelist):
+        raise ValueError(f"select: a choice for each condition is needed, got {len(condlist)} "
+                         f"conditions and {len(choicelist)} choices")
+    if not len(condlist):
+        raise ValueError("select: at least one condition is needed")
+    *choices, made = promote("select", *choicelist, default)
+    for condition, choice in reversed(list(zip(condlist, choices, strict=True))):
+        made = where(condition, choice, made)
+    return made
+
+
+def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Any:
+    """Elements of the arrays `choices`, each from the one that `a` names in that place.
+
+    Args:
+      mode: "raise" for an error where a name is too large (needs known values), "wrap", "clip".
+    Raises: ValueError for names out of range and other modes.
+    Source: `numpy.choose`.
+    """
+    if out is not None:
+        raise NotImplementedError("choose: arrays are immutable, so `out` is not supported")
+    a = asarray(a) if isinstance(a, (list, tuple)) else array_like("choose", a)
+    dtype = getattr(a, "dtype", np.asarray(a).dtype if type(a) is not Tracer else None)
+    if not np.issubdtype(dtype, np.integer):
+        raise ValueError(f"choose: `a` must be an integer array, got {dtype}")
+    n = len(choices)
+    if mode == "raise":
+        known = _known("choose", a, "use mode='wrap' or mode='clip' while tracing")
+        if ((known < 0) | (known >= n)).any():
+            raise ValueError("choose: invalid entry in choice array")
+    elif mode not in ("wrap", "clip"):
+        raise ValueError(f"choose: mode is 'raise', 'wrap' or 'clip', got {mode!r}")
+    return _choose(a, [asarray(c) for c in choices], mode)
+
+
+def _known(name: str, x: Any, hint: str) -> np.ndarray:
+    """The values of an array. Raises: ConcretizationTypeError where they are not known."""
+    if type(x) is Tracer and x.trace.inputs is None:
+        raise ConcretizationTypeError(x, f"It was asked for by {name}: {hint}.")
+    if isinstance(x, binding.ArrayImpl):
+        return binding.to_numpy(x)
+    return np.asarray(x)
+
+
+@eager(static=("mode",))
+def _choose(a: Any, choices: Any, mode: str) -> Any:
+    a = convert(operand("choose", a), default_int())
+    choices = promote("choose", *choices)
+    n = len(choices)
+    a = _wrapped(a, n) if mode == "wrap" else emit(ops.clamp, like(a, 0), a, like(a, n - 1))
+    shape = broadcast_shapes("choose", [a.shape, *[c.shape for c in choices]])
+    a = convert(broadcast_to(a, shape), dtypes.i32)
+    return emit(ops.select_n, a, *[broadcast_to(c, shape) for c in choices])
+
+
+# --- nonzero ------------------------------------------------------------------------------
+
+def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple[Any, ...]:
+    """Positions of the nonzero elements, in order: one integer array an axis.
+
+    Args:
+      size: how many positions to give; needed while tracing. What is missing is filled.
+      fill_value: what to fill with: a number, or one for each axis; 0 by default.
+    Raises: ValueError for arrays without axes; ConcretizationTypeError for traced ones without size.
+    Source: `numpy.nonzero`.
+    """
+    a = array_like("nonzero", a)
+    if not getattr(a, "shape", ()):
+        raise ValueError("nonzero of an array without axes is not defined; use "
+                         "jnp.atleast_1d(x).nonzero()")
+    if size is None:
+        found = np.nonzero(_known("nonzero", a, "give `size` while tracing"))
+        return tuple(asarray(i.astype(default_int().numpy)) for i in found)
+    fills: Any = fill_value
+    if fills is None:
+        fills = 0
+    if not isinstance(fills, (tuple, list)):
+        fills = (fills,) * len(a.shape)
+    if len(fills) != len(a.shape):
+        raise ValueError(f"nonzero: one fill value an axis is needed, got {len(fills)} for shape "
+                         f"{a.shape}")
+    return _nonzero(a, list(fills), operator.index(size))
+
+
+@eager(static=("size",))
+def _nonzero(a: Any, fills: Any, size: int) -> Any:
+    x = truth(operand("nonzero", a))
+    shape, count = x.shape, x.size
+    integer = default_int()
+    fills = [convert(operand("nonzero", f), integer) for f in fills]
+    if not size or not count:
+        return tuple(broadcast_to(f, (size,)) for f in fills)
+    flags = convert(emit(ops.reshape, x, shape=(count,)), dtypes.i32)
+    order = emit(ops.cumsum, flags, axis=0, reverse=False)
+    total = emit(ops.reduce_sum, flags, axes=(0,))
+    # the k-th nonzero element stands where the running count first exceeds k
+    target = emit(ops.sub, order, like(order, 1))
+    target = choose_one(emit(ops.ne, flags, like(flags, 0)), target, like(target, size))
+    numbers = emit(ops.iota, dtype=dtypes.i32, shape=(count,), dimension=0)
+    assert state.current is not None
+    places = AtIndex(state.current.literal(np.asarray(0, np.int32), (size,)), target).set(
+        numbers, mode="drop", unique_indices=False)
+    k = emit(ops.iota, dtype=dtypes.i32, shape=(size,), dimension=0)
+    there = emit(ops.lt, k, broadcast_to(total, (size,)))
+    made = []
+    stride = count
+    for n, fill in zip(shape, fills, strict=True):
+        stride //= n
+        index = emit(ops.rem, emit(ops.div, places, like(places, stride)), like(places, n))
+        made.append(choose_one(there, convert(index, integer), broadcast_to(fill, (size,))))
+    return tuple(made)
+
+
+def flatnonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
+    """Positions of the nonzero elements of the flattened array; see `nonzero`.
+
+    Source: `numpy.flatnonzero`.
+    """
+    a = array_like("flatnonzero", a)
+    return nonzero(asarray(a).reshape(-1), size=size, fill_value=fill_value)[0]
+
+
+def argwhere(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
+    """Positions of the nonzero elements, one row each; see `nonzero`. Source: `numpy.argwhere`."""
+    from .manipulation import stack  # late: it stands beside
+
+    a = asarray(array_like("argwhere", a))
+    if not a.ndim:
+        found = nonzero(a.reshape(1), size=size, fill_value=fill_value)[0]
+        return asarray(np.zeros((found.shape[0], 0), default_int().numpy))
+    return stack(nonzero(a, size=size, fill_value=fill_value), axis=-1)
+
+
+def extract(condition: Any, arr: Any, *, size: int | None = None, fill_value: Any = 0) -> Any:
+    """The elements of `arr` where `condition` is nonzero. Source: `numpy.extract`."""
+    return _compress(condition, arr, None, size, fill_value)
+
+
+def compress(condition: Any, a: Any, axis: int | None = None, *, size: int | None = None,
+             fill_value: Any = 0, out: None = None) -> Any:
+    """The slices along an axis where the 1-d `condition` is nonzero.
+
+    Args:
+      size, fill_value: as in `nonzero`, for the result's length along the axis.
+    Source: `numpy.compress`.
+    """
+    if out is not None:
+        raise NotImplementedError("compress: arrays are immutable, so `out` is not supported")
+    if len(np.shape(condition) if isinstance(condition, (list, tuple)) else condition.shape) != 1:
+        raise ValueError("compress: the condition must be 1-d")
+    return _compress(condition, a, axis, size, fill_value)
+
+
+def _compress(condition: Any, a: Any, axis: int | None, size: int | None, fill_value: Any) -> Any:
+    condition, a = asarray(condition).reshape(-1), asarray(a)
+    if axis is None:
+        a, axis = a.reshape(-1), 0
+    axis = normalize_axis("compress", axis, a.ndim)
+    n = a.shape[axis]
+    if condition.shape[0] > n:
+        if type(condition) is not Tracer and np.asarray(condition)[n:].any():
+            raise ValueError("compress: the condition is true beyond the end of the axis")
+        condition = getitem(condition, slice(0, n))
+    (where_,) = nonzero(condition, size=size, fill_value=n)
+    return take(a, where_, axis, None, "fill", False, False, fill_value)
+
+
+# --- positions as numbers -----------------------------------------------------------------
+
+@eager(static=("shape",))
+def unravel_index(indices: Any, shape: Any) -> Any:
+    """Flat positions as one array of positions for each axis of `shape`; outside is clamped.
+
+    Raises: TypeError for indices that are no integers. Source: `numpy.unravel_index`.
+    """
+    sizes = shape if isinstance(shape, tuple) else (shape,)
+    i = operand("unravel_index", indices)
+    if not i.value.type.dtype.is_integer:
+        raise TypeError(f"unravel_index: indices must be integers, got {i.value.type}")
+    total = math.prod(sizes)
+    if not i.value.type.dtype.is_unsigned:
+        i = choose_one(emit(ops.lt, i, like(i, 0)), emit(ops.add, i, like(i, total)), i)
+        i = emit(ops.clamp, like(i, 0), i, like(i, max(total - 1, 0)))
+    made = []
+    for n in reversed(sizes):
+        made.append(emit(ops.rem, i, like(i, max(n, 1))))
+        i = emit(ops.div, i, like(i, max(n, 1)))
+    return tuple(reversed(made))
+
+
+def ravel_multi_index(multi_index: Any, dims: Any, mode: str = "raise", order: str = "C") -> Any:
+    """Positions in each axis as flat positions in an array of shape `dims`.
+
+    Args:
+      mode: "raise" for an error outside of the axes (needs known values), "clip", "wrap".
+      order: "C" or "F".
+    Raises: ValueError for positions outside and other modes; TypeError for non-integers.
+    Source: `numpy.ravel_multi_index`.
+    """
+    dims = tuple(operator.index(d) for d in dims)
+    if len(multi_index) != len(dims):
+        raise ValueError(f"ravel_multi_index: {len(multi_index)} index arrays for {len(dims)} axes")
+    if mode not in ("raise", "clip", "wrap"):
+        raise ValueError(f"ravel_multi_index: mode is 'raise', 'clip' or 'wrap', got {mode!r}")
+    if order not in ("C", "F"):
+        raise ValueError(f"ravel_multi_index: order is 'C' or 'F', got {order!r}")
+    parts = [array_like("ravel_multi_index", i) for i in multi_index]
+    if mode == "raise":
+        for part, n in zip(parts, dims, strict=True):
+            known = _known("ravel_multi_index", part, "use mode='wrap' or 'clip' while tracing")
+            if ((known < 0) | (known >= n)).any():
+                raise ValueError("ravel_multi_index: invalid entry in coordinates array")
+    return _ravel_multi_index(parts, dims, mode, order)
+
+
+@eager(static=("dims", "mode", "order"))
+def _ravel_multi_index(parts: Any, dims: tuple[int, ...], mode: str, order: str) -> Any:
+    pairs = list(zip(promote("ravel_multi_index", *parts), dims, strict=True))
+    shape = broadcast_shapes("ravel_multi_index", [p.shape for p, _ in pairs])
+    total, stride = None, 1
+    for part, n in reversed(pairs) if order == "C" else pairs:
+        if not part.value.type.dtype.is_integer:
+            raise TypeError(f"ravel_multi_index: indices must be integers, got {part.value.type}")
+        part = convert(broadcast_to(part, shape), default_int())
+        if mode == "wrap":
+            part = _wrapped(part, n)
+        elif mode == "clip":
+            part = emit(ops.clamp, like(part, 0), part, like(part, n - 1))
+        term = emit(ops.mul, part, like(part, stride))
+        total = term if total is None else emit(ops.add, total, term)
+        stride *= n
+    return total
+
+
+def ix_(*args: Any) -> tuple[Any, ...]:
+    """1-d arrays shaped so that indexing with all of them picks rows, columns, ... crosswise.
+
+    Raises: ValueError for arrays of several axes; NotImplementedError for masks.
+    Source: `numpy.ix_`.
+    """
+    made = []
+    for k, x in enumerate(args):
+        x = asarray(array_like("ix_", x))
+        if x.ndim != 1:
+            raise ValueError(f"ix_: arrays must be 1-d, got shape {x.shape}")
+        if x.dtype == np.bool_:
+            raise NotImplementedError("ix_: masks are not supported; use nonzero(mask)[0]")
+        if not x.size:
+            x = x.astype(default_int().numpy)
+        made.append(x.reshape((1,) * k + (x.size,) + (1,) * (len(args) - k - 1)))
+    return tuple(made)
+
+
+def _positions(found: Sequence[np.ndarray]) -> tuple[Any, ...]:
+    return tuple(asarray(i.astype(default_int().numpy)) for i in found)
+
+
+def diag_indices(n: int, ndim: int = 2) -> tuple[Any, ...]:
+    """Indices of the diagonal of an array with `ndim` axes of size n."""
+    if n < 0 or ndim < 0:
+        raise ValueError(f"diag_indices: n and ndim must not be negative, got {n} and {ndim}")
+    return _positions((np.arange(n),) * ndim)
+
+
+def diag_indices_from(arr: Any) -> tuple[Any, ...]:
+    """Indices of an array's diagonal. Raises: ValueError where it is not square."""
+    shape = array_like("diag_indices_from", arr).shape
+    if len(shape) < 2:
+        raise ValueError("input array must be at least 2-d")
+    if len(set(shape)) != 1:
+        raise ValueError(f"all axes must have one size, got shape {shape}")
+    return diag_indices(shape[0], len(shape))
+
+
+def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, ...]:
+    """Indices on and below the k-th diagonal of an (n, m) matrix. Source: `numpy.tril_indices`."""
+    return _positions(np.tril_indices(n, k, m))
+
+
+def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, ...]:
+    """Indices on and above the k-th diagonal of an (n, m) matrix. Source: `numpy.triu_indices`."""
+    return _positions(np.triu_indices(n, k, m))
+
+
+def _matrix_shape(name: str, arr: Any) -> tuple[int, int]:
+    shape = array_like(name, arr).shape
+    if len(shape) != 2:
+        raise ValueError(f"{name}: only 2-d arrays are accepted, got shape {shape}")
+    return shape
+
+
+def tril_indices_from(arr: Any, k: int = 0) -> tuple[Any, ...]:
+    """Indices on and below a matrix's k-th diagonal. Source: `numpy.tril_indices_from`."""
+    n, m = _matrix_shape("tril_indices_from", arr)
+    return tril_indices(n, k, m)
+
+
+def triu_indices_from(arr: Any, k: int = 0) -> tuple[Any, ...]:
+    """Indices on and above a matrix's k-th diagonal. Source: `numpy.triu_indices_from`."""
+    n, m = _matrix_shape("triu_indices_from", arr)
+    return triu_indices(n, k, m)
+
+
+def mask_indices(n: int, mask_func: Callable[[Any, int], Any], k: int = 0, *,
+                 size: int | None = None) -> tuple[Any, ...]:
+    """Indices where `mask_func` of an (n, n) matrix of ones is nonzero.
+
+    Source: `numpy.mask_indices`.
+    """
+    from .creation import ones
+
+    return nonzero(mask_func(ones((n, n), dtype=np.int32), k), size=size)
+
+
+__all__ = [
+    "argwhere", "choose", "compress", "diag_indices", "diag_indices_from", "extract", "flatnonzero",
+    "ix_", "mask_indices", "nonzero", "put", "put_along_axis", "ravel_multi_index", "select",
+    "take", "take_along_axis", "tril_indices", "tril_indices_from", "triu_indices",
+    "triu_indices_from", "unravel_index",
+]  # fmt: skip
