@@ -43,6 +43,8 @@ ROWS = [
     CONVERT, BITCAST,
     Row("copy", [Sample([Draw((2, 3))]), Sample([Draw(())])], ALL,
         [Bad([("f32", ())] * 2, "takes 1 operand")]),
+    Row("stop_gradient", [Sample([Draw((2, 3))]), Sample([Draw(())])], ALL,
+        [Bad([("f32", ())] * 2, "takes 1 operand")], differentiable=False),
     Row("optimization_barrier", [Sample([Draw((2, 3)), Draw((), dtype=dtypes.i32)]),
                                  Sample([Draw((2, 3)), Draw((4,))])],
         ALL, [Bad([], "one operand or more")]),

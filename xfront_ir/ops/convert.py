@@ -74,6 +74,9 @@ the last dimension away; the least significant part comes first."""
 copy = define("copy", infer=lambda types, attrs: types, operands=1, jvp=LINEAR_OP,
               transpose=lambda b, op, cts, known: (b.emit(copy, cts[0]),),
               batch=batch_elementwise)
+stop_gradient = define("stop_gradient", infer=lambda types, attrs: types, operands=1, jvp=ZERO,
+                       batch=batch_elementwise)
+"""Its operand, as a constant to derivatives."""
 
 
 def _infer_barrier(types: Any, attrs: Any) -> Any:

@@ -62,6 +62,7 @@ def _from_bits(bits: Any, target: DType) -> Any:
 # --- copy and barriers --------------------------------------------------------------------
 
 @reference("copy")
+@reference("stop_gradient")
 def _copy(attrs: Any, types: Any, x: Any) -> Any:
     return x
 

@@ -1,0 +1,287 @@
+"""Collectives over the named axes of vmap and of meshes.
+
+A name is resolved while tracing: to the axis of the innermost transformation that binds it. All
+functions of arrays take trees of them. `axis_index_groups` divides the participants (lists of their
+indices, all of one length), and each group works alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+import numpy as np
+from xfront_ir import dtypes, ops
+
+from ..arrays.dispatch import eager
+from ..arrays.operands import array_like, binary, convert
+from ..arrays.operands import operand as tracer
+from ..tracing.trace import binder_of, emit, state
+from ..tracing.tracer import Tracer
+from ..tree_util import tree_map
+
+AxisName = Hashable | tuple[Hashable, ...]
+Groups = Sequence[Sequence[int]] | None
+
+
+# --- names ----------------------------------------------------------------------------------
+
+def axis_sizes(name: str, axis_name: Any) -> tuple[tuple[Any, ...], tuple[int, ...]]:
+    """The names, outermost first, and their sizes. Raises: NameError where one is not bound."""
+    names = tuple(axis_name) if isinstance(axis_name, (tuple, list)) else (axis_name,)
+    return names, tuple([_size_of(name, n) for n in names])
+
+
+def _size_of(name: str, axis_name: Any) -> int:
+    for bound, size in reversed(state.axes):
+        if bound == axis_name:
+            return size
+    bound = ", ".join([repr(n) for n, _ in state.axes if isinstance(n, str)])
+    raise NameError(f"unbound axis name: {axis_name}. {name} works inside a function mapped by vmap "
+                    f"or shard_map with axis_name={axis_name!r}; bound here: {bound or 'none'}")
+
+
+def _positions(axis_name: Any, ndim: int) -> tuple[Any, tuple[int, ...]]:
+    """Names, and positions of the operand's own axes, from a mixture of both."""
+    given = tuple(axis_name) if isinstance(axis_name, (tuple, list)) else (axis_name,)
+    own = tuple([a for a in given if type(a) is int])
+    if any(not -ndim <= a < ndim for a in own):
+        raise ValueError(f"reduction axes {own} contains out-of-bounds indices for {ndim} axes")
+    return tuple([a for a in given if type(a) is not int]), tuple(sorted({a % ndim for a in own}))
+
+
+def _groups(groups: Groups) -> Any:
+    return None if groups is None else tuple([tuple([int(i) for i in g]) for g in groups])
+
+
+def _participants(sizes: tuple[int, ...], groups: Any) -> int:
+    return len(groups[0]) if groups else math.prod(sizes)
+
+
+def axis_size(axis_name: AxisName) -> int:
+    """How many participants there are along named axes. Raises: NameError."""
+    return math.prod(axis_sizes("axis_size", axis_name)[1])
+
+
+def axis_index(axis_name: AxisName) -> Any:
+    """The index along named axes, i32, counted over all of them. Raises: NameError."""
+    names, sizes = axis_sizes("axis_index", axis_name)
+    return emit(ops.axis_index, axes=names, sizes=sizes)
+
+
+# --- running a body where the axis is bound -------------------------------------------------
+
+def _recorded(names: Sequence[Any], x: Any, body: Callable[[Any], Any]) -> Any:
+    """`body` of the tracer of x in the deepest trace concerned."""
+    target = binder_of(names, state.current)
+    if type(x) is Tracer and (target is None or x.trace.level > target.level):
+        target = x.trace
+    assert target is not None, "a bound axis name has an open trace"
+    before, state.current = state.current, target
+    try:
+        return body(tracer("collective", x))
+    finally:
+        state.current = before
+
+
+# --- sums and extrema -----------------------------------------------------------------------
+
+def psum(x: Any, axis_name: AxisName, *, axis_index_groups: Groups = None) -> Any:
+    """Sum over named axes.
+
+    Args:
+      x: a tree of arrays; Python numbers stay numbers, so `psum(1, name)` is the size of an axis.
+      axis_name: a name, or several; ints among them are axes of x itself.
+    Raises: NameError where a name is not bound.
+    """
+    groups = _groups(axis_index_groups)
+    return tree_map(lambda leaf: _psum(leaf, axis_name, groups), x)
+
+
+def _psum(x: Any, axis_name: Any, groups: Any) -> Any:
+    names, own = _positions(axis_name, np.ndim(array_like("psum", x)))
+    names, sizes = axis_sizes("psum", names)
+    if isinstance(x, (bool, int, float, complex)) and not own:
+        return x * _participants(sizes, groups)
+
+    def body(x: Any) -> Any:
+        if x.value.type.dtype is dtypes.bool_:
+            x = convert(x, dtypes.i32)
+        if own:
+            x = emit(ops.reduce_sum, x, axes=own)
+        return emit(ops.psum, x, axes=names, sizes=sizes, groups=groups) if names else x
+
+    return _recorded(names, x, body) if names else _alone(x, body)
+
+
+def _alone(x: Any, body: Callable[[Any], Any]) -> Any:
+    return eager(body)(x)
+
+
+def pmean(x: Any, axis_name: AxisName, *, axis_index_groups: Groups = None) -> Any:
+    """Mean over named axes; integers become floats. Arguments and errors as `psum`."""
+    groups = _groups(axis_index_groups)
+
+    def mean(leaf: Any) -> Any:
+        names, own = _positions(axis_name, np.ndim(array_like("pmean", leaf)))
+        names, sizes = axis_sizes("pmean", names)
+        n = _participants(sizes, groups) * math.prod([leaf.shape[a] for a in own])
+        total = _psum(leaf, axis_name, groups)
+        if isinstance(total, (bool, int, float, complex)):
+            return total / n
+        if type(total) is Tracer:
+            return binary(ops.div, "pmean", total, n, inexact=True)
+        return total / n
+
+    return tree_map(mean, x)
+
+
+def _extremum(name: str, definition: Any, reducer: Any) -> Callable[..., Any]:
+    def leaf(x: Any, axis_name: Any, groups: Any) -> Any:
+        names, own = _positions(axis_name, np.ndim(array_like(name, x)))
+        names, sizes = axis_sizes(name, names)
+
+        def body(x: Any) -> Any:
+            if own:
+                x = emit(reducer, x, axes=own)
+            return emit(definition, x, axes=names, sizes=sizes, groups=groups) if names else x
+
+        return _recorded(names, x, body) if names else _alone(x, body)
+
+    def public(x: Any, axis_name: AxisName, *, axis_index_groups: Groups = None) -> Any:
+        groups = _groups(axis_index_groups)
+        return tree_map(lambda x: leaf(x, axis_name, groups), x)
+
+    public.__name__ = public.__qualname__ = name
+    return public
+
+
+pmax = _extremum("pmax", ops.pmax, ops.reduce_max)
+pmax.__doc__ = "The greatest over named axes. Arguments and errors as `psum`."
+pmin = _extremum("pmin", ops.pmin, ops.reduce_min)
+pmin.__doc__ = "The smallest over named axes. Arguments and errors as `psum`."
+
+
+# --- gathering and exchanging ---------------------------------------------------------------
+
+def _axis(name: str, axis: int, ndim: int) -> int:
+    if not -ndim <= axis < ndim:
+        raise ValueError(f"{name}: axis {axis} is out of bounds for array of dimension {ndim}")
+    return axis % ndim
+
+
+def all_gather(x: Any, axis_name: AxisName, *, axis_index_groups: Groups = None, axis: int = 0,
+               tiled: bool = False, to: Any = None) -> Any:
+    """The values of all participants, side by side.
+
+    Args:
+      axis: where the new axis of participants stands; if `tiled`, the axis that they extend.
+    """
+    groups = _groups(axis_index_groups)
+    names, sizes = axis_sizes("all_gather", axis_name)
+
+    def body(x: Any) -> Any:
+        d = _axis("all_gather", axis, x.ndim + (not tiled))
+        return emit(ops.all_gather, x, axes=names, sizes=sizes, groups=groups, dimension=d,
+                    tiled=bool(tiled))
+
+    return tree_map(lambda leaf: _recorded(names, array_like("all_gather", leaf), body), x)
+
+
+def psum_scatter(x: Any, axis_name: AxisName, *, scatter_dimension: int = 0,
+                 axis_index_groups: Groups = None, tiled: bool = False) -> Any:
+    """The sum over named axes, of which each participant keeps its part of one dimension.
+
+    Args:
+      scatter_dimension: has one element for each participant and is taken away; if `tiled`, a
+        multiple, and is divided.
+    """
+    groups = _groups(axis_index_groups)
+    names, sizes = axis_sizes("psum_scatter", axis_name)
+    n = _participants(sizes, groups)
+
+    def body(x: Any) -> Any:
+        d = _axis("psum_scatter", scatter_dimension, x.ndim)
+        if x.shape[d] % n or (not tiled and x.shape[d] != n):
+            raise ValueError(f"psum_scatter: dimension {d} of {x.value.type} must have "
+                             f"{'a multiple of ' if tiled else ''}{n} elements")
+        return emit(ops.psum_scatter, x, axes=names, sizes=sizes, groups=groups, dimension=d,
+                    tiled=bool(tiled))
+
+    return tree_map(lambda leaf: _recorded(names, array_like("psum_scatter", leaf), body), x)
+
+
+def all_to_all(x: Any, axis_name: AxisName, split_axis: int, concat_axis: int, *,
+               axis_index_groups: Groups = None, tiled: bool = False) -> Any:
+    """Each participant gives its i-th slice along `split_axis` to participant i, and has what it
+    receives along `concat_axis`.
+
+    Raises: ValueError where `split_axis` does not have one element (if `tiled`, a multiple) for each
+      participant.
+    """
+    groups = _groups(axis_index_groups)
+    names, sizes = axis_sizes("all_to_all", axis_name)
+    n = _participants(sizes, groups)
+
+    def body(x: Any) -> Any:
+        split = _axis("all_to_all", split_axis, x.ndim)
+        concat = _axis("all_to_all", concat_axis, x.ndim)
+        if x.shape[split] % n or (not tiled and x.shape[split] != n):
+            raise ValueError("all_to_all requires the size of the mapped axis axis_name to "
+                             f"{'divide' if tiled else 'equal'} x.shape[split_axis], but they are "
+                             f"{n} and {x.shape[split]} respectively.")
+        return emit(ops.all_to_all, x, axes=names, sizes=sizes, groups=groups, split=split,
+                    concat=concat, tiled=bool(tiled))
+
+    return tree_map(lambda leaf: _recorded(names, array_like("all_to_all", leaf), body), x)
+
+
+def pswapaxes(x: Any, axis_name: AxisName, axis: int, *, axis_index_groups: Groups = None) -> Any:
+    """A named axis and an axis of x of the same size change places."""
+    return all_to_all(x, axis_name, axis, axis, axis_index_groups=axis_index_groups)
+
+
+def ppermute(x: Any, axis_name: AxisName, perm: Sequence[tuple[int, int]]) -> Any:
+    """Each participant receives the value of another; who receives nothing has zeros.
+
+    Args:
+      perm: (source, destination) pairs, each source and each destination at most once.
+    """
+    names, sizes = axis_sizes("ppermute", axis_name)
+    pairs = tuple([(int(s), int(d)) for s, d in perm])
+
+    def body(x: Any) -> Any:
+        return emit(ops.ppermute, x, axes=names, sizes=sizes, perm=pairs)
+
+    return tree_map(lambda leaf: _recorded(names, array_like("ppermute", leaf), body), x)
+
+
+def pshuffle(x: Any, axis_name: AxisName, perm: Sequence[int]) -> Any:
+    """Participant i receives the value of participant `perm[i]`. Raises: ValueError."""
+    if sorted(perm) != list(range(len(perm))):
+        raise ValueError(f"`perm` does not represent a permutation: {perm}")
+    return ppermute(x, axis_name, list(zip(perm, range(len(perm)), strict=True)))
+
+
+def pbroadcast(x: Any, axis_name: AxisName, source: int) -> Any:
+    """Every participant receives the value of participant `source`."""
+    names, sizes = axis_sizes("pbroadcast", axis_name)
+    if not 0 <= source < math.prod(sizes):
+        raise ValueError(f"pbroadcast: source {source} is not in [0, {math.prod(sizes)})")
+
+    def body(x: Any) -> Any:
+        target = x.trace
+        own = emit(ops.axis_index, axes=names, sizes=sizes)
+        chosen = emit(ops.eq, own, target.literal(np.asarray(source, np.int32), ()))
+        kind, wide = x.value.type.dtype, x
+        if kind is dtypes.bool_:
+            wide = convert(x, dtypes.i32)
+        zeros = target.literal(np.zeros((), wide.dtype), wide.shape)
+        total = emit(ops.psum, emit(ops.select, chosen, wide, zeros), axes=names, sizes=sizes,
+                     groups=None)
+        return convert(total, kind)
+
+    return tree_map(lambda leaf: _recorded(names, array_like("pbroadcast", leaf), body), x)
+
+

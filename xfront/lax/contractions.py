@@ -1,0 +1,404 @@
+"""Products: dot, dot_general, batch_matmul, and convolutions in any layout.
+
+Source: StableHLO spec, `dot_general` and `convolution`. Dimension numbers of convolutions name the
+axes of input, filter and result by letters: N batch, C feature, O and I output and input feature of
+the filter, any other letters spatial axes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from xfront_ir import ops
+
+from ..arrays.dispatch import eager
+from ..arrays.operands import convert, promoted_dtype
+from ..arrays.operands import operand as tracer
+from ..tracing.trace import emit
+from .precision import precision_attr
+from .shape import convert_element_type, tile, transpose
+from .strict import dtype_of, ints, listed, same_dtype, weakly
+
+DotDimensionNumbers = tuple[tuple[Sequence[int], Sequence[int]],
+                            tuple[Sequence[int], Sequence[int]]]
+
+
+# --- dot ------------------------------------------------------------------------------------
+
+def _preferred(name: str, dtype: Any) -> Any:
+    return None if dtype is None else dtype_of(name, dtype)
+
+
+def product(x: Any, y: Any, contract: Any, batch: Any, precision: Any, preferred: Any) -> Any:
+    """dot_general of two tracers: integers with a preferred dtype are converted first, as are
+    operands of different dtypes without one."""
+    dtype_x, dtype_y = x.value.type.dtype, y.value.type.dtype
+    weak = x.weak and y.weak
+    if dtype_x is not dtype_y:
+        if preferred is None:
+            preferred, weak = promoted_dtype([(dtype_x, x.weak), (dtype_y, y.weak)])
+        x, y = convert(x, preferred), convert(y, preferred)
+    elif preferred is not None and not (dtype_x.is_inexact and preferred.is_inexact):
+        x, y = convert(x, preferred), convert(y, preferred)
+    if x.value.type.dtype is preferred:
+        preferred = None
+    made = emit(ops.dot_general, x, y, contract=contract, batch=batch, precision=precision,
+                preferred=preferred)
+    return weakly(made, weak and preferred is None)
+
+
+@eager(static=("dimension_numbers", "precision", "preferred_element_type", "out_sharding"))
+def dot_general(lhs: Any, rhs: Any, dimension_numbers: DotDimensionNumbers, precision: Any = None,
+                preferred_element_type: Any = None, *, out_sharding: Any = None) -> Any:
+    """Sums of products over pairs of axes.
+
+    Args:
+      dimension_numbers: ((contracted axes of lhs, of rhs), (batch axes of lhs, of rhs)).
+      precision: a Precision, its name, a pair for lhs and rhs, or an algorithm.
+      preferred_element_type: dtype of sums and result, where not that of the operands.
+    Returns: batch axes, then the other axes of lhs, then those of rhs.
+    Raises: TypeError where axes or sizes do not fit, ValueError for what is no precision.
+    """
+    x, y = tracer("dot_general", lhs), tracer("dot_general", rhs)
+    contract, batch = [tuple([ints("dot_general dimension_numbers", axes) for axes in pair])
+                       for pair in dimension_numbers]
+    return product(x, y, contract, batch, precision_attr(precision),
+                   _preferred("dot_general", preferred_element_type))
+
+
+@eager(static=("dimension_numbers", "precision", "preferred_element_type", "out_sharding"))
+def dot(lhs: Any, rhs: Any, *, dimension_numbers: DotDimensionNumbers | None = None,
+        precision: Any = None, preferred_element_type: Any = None, out_sharding: Any = None) -> Any:
+    """The product of two vectors, of matrix and vector, or of two matrices; `dot_general` where
+    dimension numbers are given.
+
+    Raises: ValueError for other shapes without dimension numbers.
+    """
+    x, y = tracer("dot", lhs), tracer("dot", rhs)
+    if dimension_numbers is None:
+        if not (1 <= x.ndim <= 2 and 1 <= y.ndim <= 2 and x.shape[-1] == y.shape[0]):
+            raise ValueError("jax.lax.dot: dimension_numbers must be specified when not performing "
+                             "simple un-batched matrix-matrix, matrix-vector, or vector-vector "
+                             f"multiplications, got shapes {x.shape} and {y.shape}")
+        dimension_numbers = (((x.ndim - 1,), (0,)), ((), ()))
+    contract, batch = [tuple([ints("dot dimension_numbers", axes) for axes in pair])
+                       for pair in dimension_numbers]
+    return product(x, y, contract, batch, precision_attr(precision),
+                   _preferred("dot", preferred_element_type))
+
+
+@eager(static=("precision",))
+def batch_matmul(lhs: Any, rhs: Any, precision: Any = None) -> Any:
+    """Products of matrices, the leading axes in step. Raises: ValueError below two axes."""
+    x, y = tracer("batch_matmul", lhs), tracer("batch_matmul", rhs)
+    if min(x.ndim, y.ndim) < 2:
+        raise ValueError(f"Arguments to batch_matmul must be at least 2D, got {x.ndim}, {y.ndim}")
+    if x.ndim != y.ndim:
+        raise ValueError(f"Arguments to batch_matmul must have same ndim, got {x.ndim}, {y.ndim}")
+    lead = tuple(range(x.ndim - 2))
+    return product(x, y, ((x.ndim - 1,), (y.ndim - 2,)), (lead, lead), precision_attr(precision),
+                   None)
+
+
+# --- dimension numbers and padding of convolutions ------------------------------------------
+
+class ConvDimensionNumbers(NamedTuple):
+    """Axes of input (batch, feature, *spatial), filter (output feature, input feature, *spatial)
+    and result (batch, feature, *spatial)."""
+
+    lhs_spec: Sequence[int]
+    rhs_spec: Sequence[int]
+    out_spec: Sequence[int]
+
+
+ConvGeneralDilatedDimensionNumbers = tuple[str, str, str] | ConvDimensionNumbers | None
+
+
+def conv_general_permutations(dimension_numbers: Sequence[str]) -> tuple[tuple[int, ...], ...]:
+    """The axes that three strings such as ("NHWC", "HWIO", "NHWC") name. Raises: TypeError."""
+    lhs, rhs, out = dimension_numbers
+    pairs = (("N", "C"), ("O", "I"), ("N", "C"))
+    for i, (first, second) in enumerate(pairs):
+        spec = dimension_numbers[i]
+        if spec.count(first) != 1 or spec.count(second) != 1:
+            raise TypeError(f"convolution dimension_numbers[{i}] must contain the characters "
+                            f"'{first}' and '{second}' exactly once, got {spec}.")
+        if len(set(spec)) != len(spec):
+            raise TypeError(f"convolution dimension_numbers[{i}] cannot have duplicate characters, "
+                            f"got {spec}.")
+    spatial = [c for c in rhs if c not in "OI"]
+    for i, spec in ((0, lhs), (2, out)):
+        if sorted(c for c in spec if c not in "NC") != sorted(spatial):
+            raise TypeError("convolution dimension_numbers must name the same spatial axes in all "
+                            f"three strings, got {spec} ({i}) and {rhs} (1).")
+    return tuple([tuple([spec.index(c) for c in (*pair, *spatial)])
+                  for spec, pair in zip((lhs, rhs, out), pairs, strict=True)])
+
+
+def conv_dimension_numbers(lhs_shape: Sequence[int], rhs_shape: Sequence[int],
+                           dimension_numbers: Any) -> ConvDimensionNumbers:
+    """Dimension numbers from strings, from themselves, or from None: ("NC...", "OI...", "NC...").
+
+    Raises: TypeError where they do not fit the shapes.
+    """
+    if isinstance(dimension_numbers, ConvDimensionNumbers):
+        return dimension_numbers
+    n = len(lhs_shape)
+    if n != len(rhs_shape):
+        raise TypeError("convolution requires lhs and rhs ndim to be equal, got "
+                        f"{n} and {len(rhs_shape)}.")
+    if dimension_numbers is None:
+        own = tuple(range(n))
+        return ConvDimensionNumbers(own, own, own)
+    if not isinstance(dimension_numbers, (list, tuple)):
+        raise TypeError("convolution dimension_numbers must be tuple/list or None, got "
+                        f"{type(dimension_numbers)}.")
+    if len(dimension_numbers) != 3:
+        raise TypeError("convolution dimension_numbers list/tuple must be length 3, got "
+                        f"{len(dimension_numbers)}.")
+    for i, spec in enumerate(dimension_numbers):
+        if len(spec) != n:
+            raise TypeError(f"convolution dimension_numbers[{i}] must have len equal to the ndim of "
+                            f"lhs and rhs, got {len(spec)} for lhs and rhs shapes "
+                            f"{tuple(lhs_shape)} and {tuple(rhs_shape)}.")
+    if not isinstance(dimension_numbers[0], str):
+        return ConvDimensionNumbers(*[tuple(spec) for spec in dimension_numbers])
+    return ConvDimensionNumbers(*conv_general_permutations(dimension_numbers))
+
+
+def padtype_to_pads(in_shape: Sequence[int], window_shape: Sequence[int],
+                    window_strides: Sequence[int], padding: Any) -> list[tuple[int, int]]:
+    """Padding by name as a pair for each spatial axis.
+
+    "VALID" pads nothing; "SAME" pads so that there is one window each stride, what is odd at the end;
+    "SAME_LOWER" puts it at the beginning. Raises: RuntimeError for other names.
+    """
+    name = padding.upper() if isinstance(padding, str) else padding
+    if name == "VALID":
+        return [(0, 0)] * len(in_shape)
+    if name not in ("SAME", "SAME_LOWER"):
+        raise RuntimeError("Unrecognized padding type: expected 'VALID', 'SAME', or 'SAME_LOWER', got "
+                           f"{padding}.")
+    pads = []
+    for n, w, s in zip(in_shape, window_shape, window_strides, strict=True):
+        total = max((-(-n // s) - 1) * s + w - n, 0)
+        pair = (total // 2, total - total // 2)
+        pads.append(pair if name == "SAME" else pair[::-1])
+    return pads
+
+
+# --- convolutions ---------------------------------------------------------------------------
+
+@eager(static=("window_strides", "padding", "lhs_dilation", "rhs_dilation", "dimension_numbers",
+               "feature_group_count", "batch_group_count", "precision", "preferred_element_type",
+               "out_sharding"))
+def conv_general_dilated(
+        lhs: Any, rhs: Any, window_strides: Sequence[int], padding: Any,
+        lhs_dilation: Sequence[int] | None = None, rhs_dilation: Sequence[int] | None = None,
+        dimension_numbers: Any = None, feature_group_count: int = 1, batch_group_count: int = 1,
+        precision: Any = None, preferred_element_type: Any = None, *,
+        out_sharding: Any = None) -> Any:
+    """Convolution (without flipping the filter) with strides, padding, dilations and groups.
+
+    Args:
+      lhs, rhs: input and filter, of one dtype and number of axes.
+      window_strides: one for each spatial axis.
+      padding: a pair for each spatial axis, or "SAME", "SAME_LOWER", "VALID".
+      lhs_dilation, rhs_dilation: distance of the elements of input and filter.
+      dimension_numbers: three strings, a ConvDimensionNumbers, or None for NC..., OI..., NC....
+      feature_group_count, batch_group_count: how many parts the features or the batch have.
+      precision, preferred_element_type: as `dot_general`.
+    Raises: TypeError where dtypes differ or the numbers do not fit.
+    """
+    name = "conv_general_dilated"
+    preferred = _preferred(name, preferred_element_type)
+    if preferred is None:
+        x, k = same_dtype(name, lhs, rhs)
+    else:
+        x, k = tracer(name, lhs), tracer(name, rhs)
+        if x.value.type.dtype is not k.value.type.dtype or not x.value.type.is_inexact:
+            x, k = convert(x, preferred), convert(k, preferred)
+        if x.value.type.dtype is preferred:
+            preferred = None
+    if isinstance(dimension_numbers, tuple) and dimension_numbers and not isinstance(
+            dimension_numbers[0], str):
+        dimension_numbers = ConvDimensionNumbers(*dimension_numbers)
+    numbers = conv_dimension_numbers(x.shape, k.shape, dimension_numbers)
+    lhs_spec, rhs_spec, out_spec = [ints("dimension_numbers", spec) for spec in numbers]
+    n = x.ndim - 2
+    strides = ints("window_strides", window_strides)
+    of_x = (1,) * n if lhs_dilation is None else _spread("lhs_dilation", lhs_dilation, n)
+    of_k = (1,) * n if rhs_dilation is None else _spread("rhs_dilation", rhs_dilation, n)
+    if len(strides) != n:
+        raise TypeError(f"{name} window and window_strides must have the same number of dimensions, "
+                        f"got {strides} for {n} spatial axes.")
+    if isinstance(padding, str):
+        held = tuple([_dilated(x.shape[d], by) for d, by in zip(lhs_spec[2:], of_x, strict=True)])
+        window = tuple([_dilated(k.shape[d], by) for d, by in zip(rhs_spec[2:], of_k, strict=True)])
+        padding = padtype_to_pads(held, window, strides, padding)
+    pads = tuple([ints("padding", p) for p in listed("padding", padding)])
+    made = emit(ops.conv_general_dilated, x, k, lhs_spec=lhs_spec, rhs_spec=rhs_spec,
+                out_spec=out_spec, strides=strides, padding=pads, lhs_dilation=of_x,
+                rhs_dilation=of_k, feature_groups=int(feature_group_count),
+                batch_groups=int(batch_group_count), precision=precision_attr(precision),
+                preferred=preferred)
+    return weakly(made, x.weak and k.weak and preferred is None)
+
+
+def _spread(name: str, value: Any, n: int) -> tuple[int, ...]:
+    return (value,) * n if isinstance(value, int) else ints(name, value)
+
+
+def _dilated(size: int, by: int) -> int:
+    return (size - 1) * by + 1 if size else 0
+
+
+def conv(lhs: Any, rhs: Any, window_strides: Sequence[int], padding: str, precision: Any = None,
+         preferred_element_type: Any = None) -> Any:
+    """`conv_general_dilated` of NC... with OI... and padding by name."""
+    return conv_general_dilated(lhs, rhs, window_strides, padding, precision=precision,
+                                preferred_element_type=preferred_element_type)
+
+
+def conv_with_general_padding(lhs: Any, rhs: Any, window_strides: Sequence[int], padding: Any,
+                              lhs_dilation: Sequence[int] | None,
+                              rhs_dilation: Sequence[int] | None, precision: Any = None,
+                              preferred_element_type: Any = None) -> Any:
+    """`conv_general_dilated` of NC... with OI...."""
+    return conv_general_dilated(lhs, rhs, window_strides, padding, lhs_dilation, rhs_dilation,
+                                precision=precision, preferred_element_type=preferred_element_type)
+
+
+def conv_transpose(lhs: Any, rhs: Any, strides: Sequence[int], padding: Any,
+                   rhs_dilation: Sequence[int] | None = None, dimension_numbers: Any = None,
+                   transpose_kernel: bool = False, precision: Any = None,
+                   preferred_element_type: Any = None, use_consistent_padding: bool = False) -> Any:
+    """The transpose of a strided convolution: a convolution of an input spread by the strides.
+
+    Args:
+      strides: of the convolution whose transpose this is.
+      padding: "SAME" gives an input size times the stride, "VALID" all that the filter reaches; or
+        pairs for the input as it is spread.
+      dimension_numbers: three strings; None means channels last with filters ...IO.
+      transpose_kernel: whether the filter is one of the forward convolution: it is then flipped and
+        its features exchanged.
+      use_consistent_padding: whether pairs are those of the forward convolution.
+    """
+    shape, filter_shape = np.shape(lhs), np.shape(rhs)
+    n = len(shape) - 2
+    if dimension_numbers is None:
+        if n not in (0, 1, 2, 3):
+            raise ValueError("No 4+ dimensional dimension_number defaults.")
+        letters = "DHW"[3 - n:] if n else ""
+        dimension_numbers = (f"N{letters}C", f"{letters}IO", f"N{letters}C")
+    numbers = conv_dimension_numbers(shape, filter_shape, dimension_numbers)
+    sizes = [filter_shape[d] for d in numbers.rhs_spec[2:]]
+    if len(strides) != n:
+        raise TypeError(f"conv_transpose: strides {strides} must be one for each of {n} spatial axes")
+    dilation = (1,) * n if rhs_dilation is None else tuple(rhs_dilation)
+    reach = [_dilated(k, by) for k, by in zip(sizes, dilation, strict=True)]
+    if isinstance(padding, str) and padding in ("SAME", "VALID"):
+        pads = [_transposed_pads(k, s, padding) for k, s in zip(reach, strides, strict=True)]
+    elif isinstance(padding, str):
+        raise ValueError(f"conv_transpose: padding must be 'SAME', 'VALID' or pairs, got {padding!r}")
+    else:
+        pads = [(int(low), int(high)) for low, high in padding]
+        if use_consistent_padding:
+            pads = [(k - 1 - low, k - 1 - high)
+                    for (low, high), k in zip(pads, reach, strict=True)]
+    if transpose_kernel:
+        rhs = _flipped(rhs, tuple(numbers.rhs_spec))
+    return conv_general_dilated(lhs, rhs, (1,) * n, tuple(pads), tuple(strides), dilation, numbers,
+                                precision=precision,
+                                preferred_element_type=preferred_element_type)
+
+
+def _transposed_pads(k: int, s: int, padding: str) -> tuple[int, int]:
+    if padding == "SAME":
+        total = k + s - 2
+        low = k - 1 if s > k - 1 else math.ceil(total / 2)
+    else:
+        total = k + s - 2 + max(k - s, 0)
+        low = k - 1
+    return low, total - low
+
+
+@eager(static=("spec",))
+def _flipped(rhs: Any, spec: tuple[int, ...]) -> Any:
+    """A filter reversed along its spatial axes, its two features exchanged."""
+    k = tracer("conv_transpose", rhs)
+    if spec[2:]:
+        k = emit(ops.reverse, k, axes=spec[2:])
+    order = list(range(k.ndim))
+    order[spec[0]], order[spec[1]] = spec[1], spec[0]
+    return emit(ops.transpose, k, permutation=tuple(order))
+
+
+# --- shapes ---------------------------------------------------------------------------------
+
+def conv_shape_tuple(lhs_shape: Sequence[int], rhs_shape: Sequence[int], strides: Sequence[int],
+                     pads: Any, batch_group_count: int = 1) -> tuple[int, ...]:
+    """The shape of a convolution of NC... with OI.... Raises: TypeError."""
+    if isinstance(pads, str):
+        pads = padtype_to_pads(lhs_shape[2:], rhs_shape[2:], strides, pads)
+    if len(pads) != len(lhs_shape) - 2:
+        raise TypeError(f"Wrong number of explicit pads for convolution: expected "
+                        f"{len(lhs_shape) - 2}, got {len(pads)}.")
+    if lhs_shape[0] % batch_group_count:
+        raise TypeError(f"{batch_group_count} groups do not divide the batch of {lhs_shape[0]}")
+    spatial = [max(0, (n + low + high - k) // s + 1) for n, k, s, (low, high)
+               in zip(lhs_shape[2:], rhs_shape[2:], strides, pads, strict=True)]
+    return (lhs_shape[0] // batch_group_count, rhs_shape[0], *spatial)
+
+
+def conv_general_shape_tuple(lhs_shape: Sequence[int], rhs_shape: Sequence[int],
+                             window_strides: Sequence[int], padding: Any, dimension_numbers: Any
+                             ) -> tuple[int, ...]:
+    """The shape of a convolution in any layout."""
+    numbers = conv_dimension_numbers(lhs_shape, rhs_shape, dimension_numbers)
+    lhs, rhs = ([shape[d] for d in spec] for shape, spec in
+                zip((lhs_shape, rhs_shape), numbers[:2], strict=True))
+    made = conv_shape_tuple(lhs, rhs, window_strides, padding)
+    return tuple([made[numbers.out_spec.index(d)] for d in range(len(made))])
+
+
+def conv_transpose_shape_tuple(lhs_shape: Sequence[int], rhs_shape: Sequence[int],
+                               window_strides: Sequence[int], padding: Any, dimension_numbers: Any
+                               ) -> tuple[int, ...]:
+    """The shape of `conv_transpose`'s result."""
+    numbers = conv_dimension_numbers(lhs_shape, rhs_shape, dimension_numbers)
+    lhs, rhs = ([shape[d] for d in spec] for shape, spec in
+                zip((lhs_shape, rhs_shape), numbers[:2], strict=True))
+    pads = [_transposed_pads(k, s, padding) for k, s in zip(rhs[2:], window_strides, strict=True)] \
+        if isinstance(padding, str) else list(padding)
+    spread = [_dilated(n, s) for n, s in zip(lhs[2:], window_strides, strict=True)]
+    made = conv_shape_tuple([*lhs[:2], *spread], rhs, (1,) * len(spread), pads)
+    return tuple([made[numbers.out_spec.index(d)] for d in range(len(made))])
+
+
+# --- patches --------------------------------------------------------------------------------
+
+def conv_general_dilated_patches(
+        lhs: Any, filter_shape: Sequence[int], window_strides: Sequence[int], padding: Any,
+        lhs_dilation: Sequence[int] | None = None, rhs_dilation: Sequence[int] | None = None,
+        dimension_numbers: Any = None, precision: Any = None, preferred_element_type: Any = None
+        ) -> Any:
+    """What a filter of this shape would see at each place, as features.
+
+    Returns: the features are (input feature, *filter places) in row-major order.
+    """
+    ndim, places = np.ndim(lhs), math.prod(filter_shape)
+    numbers = conv_dimension_numbers((0,) * ndim, (0,) * ndim, dimension_numbers)
+    features = np.shape(lhs)[numbers.lhs_spec[1]]
+    one_each = np.eye(places).reshape(places, 1, *filter_shape)
+    rhs = tile(convert_element_type(one_each, lhs.dtype), (features,) + (1,) * (ndim - 1))
+    order = [0] * ndim
+    for k, d in enumerate(numbers.rhs_spec):
+        order[d] = k
+    return conv_general_dilated(
+        lhs, transpose(rhs, tuple(order)), tuple(window_strides), padding, lhs_dilation, rhs_dilation,
+        numbers, feature_group_count=features, precision=precision,
+        preferred_element_type=preferred_element_type)

@@ -1,0 +1,363 @@
+"""Elementwise functions: one operation each, on operands of one dtype.
+
+Nothing is promoted: dtypes must be equal (Python numbers count as their default dtype, 1 as an
+integer and 1.0 as a float) and shapes equal up to scalars and axes of size 1. The result has the
+operands' shape, and their dtype where the docstring says nothing else. All raise TypeError for
+operands that are no arrays, of other dtypes than the function takes, or not alike.
+
+Source of the meaning of each: StableHLO and CHLO specs, op of the same name. Special functions are
+in `special.py`.
+"""
+
+# hot: benchmarks/trace.py
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from xfront_ir import dtypes, ops
+
+from ..arrays.dispatch import eager
+from ..arrays.operands import array_like, broadcast_to, convert, operand
+from ..tracing.trace import emit
+from .strict import alike, common_shape, dtype_of, same_dtype, static_int, weakly
+
+
+class RoundingMethod(enum.IntEnum):
+    """Where `round` takes numbers halfway between two integers."""
+
+    AWAY_FROM_ZERO = 0
+    TO_NEAREST_EVEN = 1
+
+
+class AccuracyMode(enum.Enum):
+    """How exact a function of the `accuracy` argument is to be."""
+
+    HIGHEST = 1
+    DEFAULT = 2
+
+
+class Tolerance(NamedTuple):
+    """The error that a function of the `accuracy` argument may make."""
+
+    atol: float = 0.0
+    rtol: float = 0.0
+    ulps: int = 0
+
+
+Accuracy = Tolerance | AccuracyMode | None
+
+
+def _refuse(name: str, x: Any, wanted: str) -> None:
+    raise TypeError(f"{name} does not accept dtype {x.dtype}. Accepted dtypes are subtypes of "
+                    f"{wanted}.")
+
+
+def floating(name: str, x: Any) -> Any:
+    """The tracer of a float operand."""
+    x = operand(name, x)
+    if not x.value.type.dtype.is_float:
+        _refuse(name, x, "floating")
+    return x
+
+
+def inexact(name: str, x: Any) -> Any:
+    """The tracer of a float or complex operand."""
+    x = operand(name, x)
+    if not x.value.type.dtype.is_inexact:
+        _refuse(name, x, "floating, complexfloating")
+    return x
+
+
+def check_accuracy(name: str, accuracy: Accuracy) -> None:
+    """Refuse what is no accuracy. Every function is computed as exactly as its op is.
+
+    Raises: ValueError for a tolerance below 0, TypeError for other values.
+    """
+    if accuracy is None or isinstance(accuracy, AccuracyMode):
+        return
+    if not isinstance(accuracy, Tolerance):
+        raise TypeError(f"{name}: accuracy must be None, a Tolerance or an AccuracyMode, got "
+                        f"{accuracy!r}")
+    if min(accuracy) < 0:
+        raise ValueError(f"{name}: tolerances must not be negative, got {accuracy}")
+
+
+def _named(f: Callable[..., Any], name: str, doc: str) -> Any:
+    f.__name__ = f.__qualname__ = name
+    f.__doc__ = doc
+    return eager(f)
+
+
+# --- makers ---------------------------------------------------------------------------------
+
+def _unary(name: str, definition: Any, doc: str) -> Callable[[Any], Any]:
+    def body(x: Any) -> Any:
+        return emit(definition, operand(name, x))
+
+    return _named(body, name, doc)
+
+
+def _accurate(name: str, definition: Any, doc: str) -> Callable[..., Any]:
+    def body(x: Any, *, accuracy: Accuracy = None) -> Any:
+        check_accuracy(name, accuracy)
+        return emit(definition, inexact(name, x))
+
+    body.__name__ = body.__qualname__ = name
+    body.__doc__ = doc
+    return eager(static=("accuracy",))(body)
+
+
+def binary_of(name: str, definition: Any, doc: str) -> Callable[[Any, Any], Any]:
+    """A function of two operands that are alike."""
+    def body(x: Any, y: Any) -> Any:
+        return emit(definition, *alike(name, x, y))
+
+    return _named(body, name, doc)
+
+
+# --- arithmetic -----------------------------------------------------------------------------
+
+add = binary_of("add", ops.add, "x + y, for numbers.")
+sub = binary_of("sub", ops.sub, "x - y, for numbers.")
+div = binary_of("div", ops.div, "x / y; integers are divided towards zero, and by 0 give -1.")
+rem = binary_of("rem", ops.rem, "Remainder of x / y with the sign of x, for real numbers.")
+max = binary_of("max", ops.max, "The greater; complex numbers are compared by real part first, a "
+                                "NaN wins.")
+min = binary_of("min", ops.min, "The smaller; complex numbers are compared by real part first, a "
+                                "NaN wins.")
+atan2 = binary_of("atan2", ops.atan2, "The angle of the point (y, x), for floats and complex "
+                                      "numbers.")
+nextafter = binary_of("nextafter", ops.nextafter, "The next float after x1 towards x2.")
+mulhi = binary_of("mulhi", ops.mulhi, "The upper half of the product of integers.")
+
+neg = _unary("neg", ops.neg, "-x, for numbers.")
+abs = _unary("abs", ops.abs, "|x| for signed numbers; real for complex ones.")
+sign = _unary("sign", ops.sign, "-1, 0 or 1; x/|x| for complex numbers; NaN for NaN.")
+square = _unary("square", ops.square, "x * x, for numbers.")
+
+
+@eager(static=("out_dtype",))
+def mul(x: Any, y: Any, *, out_dtype: Any = None) -> Any:
+    """x * y, for numbers.
+
+    Args:
+      out_dtype: dtype in which to multiply, where it is not that of the operands.
+    """
+    x, y = alike("mul", x, y)
+    if out_dtype is not None:
+        dtype = dtype_of("mul", out_dtype)
+        x, y = convert(x, dtype), convert(y, dtype)
+    return emit(ops.mul, x, y)
+
+
+@eager
+def reciprocal(x: Any) -> Any:
+    """1 / x, for floats and complex numbers."""
+    return emit(ops.integer_pow, inexact("reciprocal", x), exponent=-1)
+
+
+@eager(static=("y",))
+def integer_pow(x: Any, y: int) -> Any:
+    """x to an integer power known while tracing, for numbers.
+
+    Raises: TypeError where y is negative and x an integer.
+    """
+    x = operand("integer_pow", x)
+    n = int(y) if isinstance(y, float) and y == int(y) else static_int("integer_pow: y", y)
+    if n < 0 and not x.value.type.dtype.is_inexact:
+        raise TypeError(f"Integers cannot be raised to negative powers, got integer_pow("
+                        f"{x.value.type}, {n})")
+    return emit(ops.integer_pow, x, exponent=n)
+
+
+@eager
+def pow(x: Any, y: Any) -> Any:
+    """x to the power y, for x of floats or complex numbers and y of x's dtype or an integer one.
+
+    The derivative in x at x = 0 is right for y a Python int or an array.
+    """
+    base = inexact("pow", x)
+    exponent = array_like("pow", y)
+    if type(exponent) is int:
+        return emit(ops.integer_pow, base, exponent=exponent)
+    exponent = operand("pow", exponent)
+    kind = exponent.value.type.dtype
+    if kind.is_integer or kind is dtypes.bool_:
+        shape = common_shape("pow", [base.shape, exponent.shape])
+        weak = base.weak
+        base = broadcast_to(base, shape)
+        exponent = broadcast_to(convert(exponent, base.value.type.dtype, weak), shape)
+        return weakly(emit(ops.pow, base, exponent), weak)
+    return emit(ops.pow, *alike("pow", base, exponent))
+
+
+# --- roots, exponentials, angles ------------------------------------------------------------
+
+sqrt = _accurate("sqrt", ops.sqrt, "Square root; NaN below 0.")
+rsqrt = _accurate("rsqrt", ops.rsqrt, "1 / sqrt(x).")
+cbrt = _accurate("cbrt", ops.cbrt, "Cube root, of negative numbers too.")
+exp = _accurate("exp", ops.exp, "e to the power x.")
+exp2 = _accurate("exp2", ops.exp2, "2 to the power x.")
+expm1 = _accurate("expm1", ops.expm1, "exp(x) - 1, exact near 0.")
+log = _accurate("log", ops.log, "Natural logarithm.")
+log1p = _accurate("log1p", ops.log1p, "log(1 + x), exact near 0.")
+logistic = _accurate("logistic", ops.logistic, "1 / (1 + exp(-x)).")
+sin = _accurate("sin", ops.sin, "Sine.")
+cos = _accurate("cos", ops.cos, "Cosine.")
+tan = _accurate("tan", ops.tan, "Tangent.")
+tanh = _accurate("tanh", ops.tanh, "Hyperbolic tangent.")
+
+
+def _inexact(name: str, definition: Any, doc: str) -> Callable[[Any], Any]:
+    def body(x: Any) -> Any:
+        return emit(definition, inexact(name, x))
+
+    return _named(body, name, doc)
+
+
+asin = _inexact("asin", ops.asin, "Inverse sine, in [-pi/2, pi/2].")
+acos = _inexact("acos", ops.acos, "Inverse cosine, in [0, pi].")
+atan = _inexact("atan", ops.atan, "Inverse tangent, in [-pi/2, pi/2].")
+sinh = _inexact("sinh", ops.sinh, "Hyperbolic sine.")
+cosh = _inexact("cosh", ops.cosh, "Hyperbolic cosine.")
+asinh = _inexact("asinh", ops.asinh, "Inverse hyperbolic sine.")
+acosh = _inexact("acosh", ops.acosh, "Inverse hyperbolic cosine.")
+atanh = _inexact("atanh", ops.atanh, "Inverse hyperbolic tangent.")
+
+
+# --- rounding -------------------------------------------------------------------------------
+
+def _floating(name: str, definition: Any, doc: str) -> Callable[[Any], Any]:
+    def body(x: Any) -> Any:
+        return emit(definition, floating(name, x))
+
+    return _named(body, name, doc)
+
+
+floor = _floating("floor", ops.floor, "The greatest integer not above x.")
+ceil = _floating("ceil", ops.ceil, "The smallest integer not below x.")
+is_finite = _floating("is_finite", ops.is_finite, "Whether x is neither infinite nor NaN; bool.")
+
+
+@eager(static=("rounding_method",))
+def round(x: Any, rounding_method: RoundingMethod = RoundingMethod.AWAY_FROM_ZERO) -> Any:
+    """The nearest integer, for floats."""
+    method = RoundingMethod(rounding_method).name.lower()
+    return emit(ops.round, floating("round", x), method=method)
+
+
+# --- complex numbers ------------------------------------------------------------------------
+
+real = _unary("real", ops.real, "Real part of complex numbers; real.")
+imag = _unary("imag", ops.imag, "Imaginary part of complex numbers; real.")
+
+
+@eager
+def conj(x: Any) -> Any:
+    """Complex conjugate; floats become complex numbers."""
+    x = inexact("conj", x)
+    if x.value.type.dtype.is_float:
+        x = convert(x, dtypes.complex_of(x.value.type.dtype), x.weak)
+    return emit(ops.conj, x)
+
+
+@eager
+def complex(x: Any, y: Any) -> Any:
+    """x + iy, of f32 or f64 parts."""
+    x, y = alike("complex", x, y)
+    return weakly(emit(ops.complex, x, y), x.weak)
+
+
+# --- bits -----------------------------------------------------------------------------------
+
+bitwise_not = _unary("bitwise_not", ops.not_, "Every bit flipped, for integers and bools.")
+bitwise_and = binary_of("bitwise_and", ops.and_, "Bits of both, for integers and bools.")
+bitwise_or = binary_of("bitwise_or", ops.or_, "Bits of either, for integers and bools.")
+bitwise_xor = binary_of("bitwise_xor", ops.xor, "Bits of one alone, for integers and bools.")
+population_count = _unary("population_count", ops.popcnt, "How many bits are set, for integers.")
+clz = _unary("clz", ops.clz, "How many bits above the highest set one are clear, for integers.")
+shift_left = binary_of("shift_left", ops.shift_left, "Bits of x moved up by y places, for integers.")
+shift_right_arithmetic = binary_of(
+    "shift_right_arithmetic", ops.shift_right_arithmetic,
+    "Bits of x moved down by y places, the sign coming in, for integers.")
+shift_right_logical = binary_of(
+    "shift_right_logical", ops.shift_right_logical,
+    "Bits of x moved down by y places, zeros coming in, for integers.")
+
+
+# --- comparisons ----------------------------------------------------------------------------
+
+eq = binary_of("eq", ops.eq, "x == y; bool.")
+ne = binary_of("ne", ops.ne, "x != y; bool.")
+lt = binary_of("lt", ops.lt, "x < y, for real numbers and bools; bool.")
+le = binary_of("le", ops.le, "x <= y, for real numbers and bools; bool.")
+gt = binary_of("gt", ops.gt, "x > y, for real numbers and bools; bool.")
+ge = binary_of("ge", ops.ge, "x >= y, for real numbers and bools; bool.")
+
+
+# --- choosing -------------------------------------------------------------------------------
+
+@eager
+def clamp(min: Any, x: Any, max: Any) -> Any:
+    """x, but not below `min` nor above `max`, which are scalars or of x's shape.
+
+    Raises: TypeError where dtypes differ, or a bound has another shape.
+    """
+    low, value, high = same_dtype("clamp", min, x, max)
+    for name, bound in (("min", low), ("max", high)):
+        if bound.shape not in ((), value.shape):
+            raise TypeError(f"clamp requires {name}.shape == operand.shape or {name}.shape == (), "
+                            f"got {bound.shape} and {value.shape}")
+    return weakly(emit(ops.clamp, low, value, high), value.weak)
+
+
+@eager
+def select(pred: Any, on_true: Any, on_false: Any) -> Any:
+    """`on_true` where `pred` is true, else `on_false`.
+
+    Args:
+      pred: bool, a scalar or of the shape of the cases.
+      on_true, on_false: of one shape and dtype.
+    """
+    return _select("select", pred, on_false, on_true)
+
+
+def select_n(which: Any, *cases: Any) -> Any:
+    """Of several cases, in each place the one that `which` numbers there.
+
+    Args:
+      which: bool (for two cases) or integer in [0, len(cases)), a scalar or of the cases' shape.
+      cases: of one shape and dtype.
+    """
+    if not cases:
+        raise ValueError("select_n() must have at least one case")
+    return _select_n(which, list(cases))
+
+
+@eager
+def _select_n(which: Any, cases: Any) -> Any:
+    return _select("select_n", which, *cases)
+
+
+def _select(name: str, which: Any, *cases: Any) -> Any:
+    which = operand(name, which)
+    made = same_dtype(name, *cases)
+    shapes = [x.shape for x in made]
+    if len(set(shapes)) > 1:
+        raise TypeError(f"select cases must have the same shapes, got {shapes}")
+    if which.shape not in ((), shapes[0]):
+        raise TypeError(f"select `which` must be scalar or have the same shape as cases, got "
+                        f"`which` shape {which.shape} but case shape {shapes[0]}.")
+    kind = which.value.type.dtype
+    if kind is dtypes.bool_ and len(made) == 2:
+        return weakly(emit(ops.select, which, made[1], made[0]), made[0].weak)
+    if not (kind is dtypes.bool_ or kind.is_integer):
+        raise TypeError(f"select `which` must be boolean or integer type, got {which.dtype}.")
+    if kind is dtypes.bool_ and len(made) > 2:
+        raise TypeError(f"select with boolean `which` cannot have > 2 cases, got {len(made)}.")
+    if kind is not dtypes.bool_ and kind is not dtypes.i32:
+        which = convert(which, dtypes.i32)
+    return weakly(emit(ops.select_n, which, *made), made[0].weak)

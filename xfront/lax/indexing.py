@@ -1,0 +1,183 @@
+"""Slices and updates at positions that are computed.
+
+A slice that would reach outside is moved until it lies inside. Negative indices count from the end
+of their axis. Source: StableHLO spec, `dynamic_slice` and `dynamic_update_slice`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from xfront_ir import dtypes, ops
+
+from ..arrays.dispatch import eager
+from ..arrays.operands import convert, ir_dtype, promoted_dtype
+from ..arrays.operands import operand as tracer
+from ..tracing.trace import emit, state
+from .shape import along
+from .strict import axis_in, same_dtype, sizes, static_int, weakly
+
+Flags = bool | Sequence[bool]
+
+
+# --- starts ---------------------------------------------------------------------------------
+
+def _starts(name: str, shape: tuple[int, ...], indices: Any, negative: Any) -> list[Any]:
+    """Scalar tracers of one integer dtype, one for each axis, negative ones made positive."""
+    if isinstance(indices, (list, tuple)):
+        given = list(indices)
+    else:
+        array = tracer(name, indices)
+        if array.ndim != 1:
+            raise TypeError(f"{name}: start indices must be a sequence or a vector, got shape "
+                            f"{array.shape}")
+        given = [emit(ops.reshape, along(array, 0, i, i + 1), shape=())
+                 for i in range(array.shape[0])]
+    if len(given) != len(shape):
+        raise ValueError("Length of slice indices must match number of operand dimensions "
+                         f"({len(given)} vs {shape})")
+    flags = list(negative) if isinstance(negative, (list, tuple)) else [negative] * len(given)
+    if len(flags) != len(given):
+        raise ValueError(f"{name}: allow_negative_indices must be one flag, or one an axis")
+    if not given:
+        return []
+    given = [x if type(x) is int else tracer(name, x) for x in given]
+    found = [ir_dtype(x) for x in given]
+    for x, (d, _) in zip(given, found, strict=True):
+        if not d.is_integer or (type(x) is not int and x.shape):
+            raise TypeError(f"index arguments to {name} must be integers of the same type, got: "
+                            f"{', '.join([d.numpy.name for d, _ in found])}")
+    dtype = promoted_dtype(found)[0]
+    if dtype.bits < 32:                      # sizes must fit too
+        dtype = dtypes.i32
+    return [_start(x, n, dtype, flag) for x, n, flag in zip(given, shape, flags, strict=True)]
+
+
+def _start(x: Any, size: int, dtype: Any, negative: bool) -> Any:
+    target = state.current
+    assert target is not None
+    if type(x) is int:
+        known = x + size if x < 0 and negative else x
+        info = np.iinfo(dtype.numpy)
+        held = known if info.min <= known <= info.max else (0 if known < 0 else size)
+        return target.literal(np.asarray(held, dtype.numpy), ())
+    x = convert(x, dtype)
+    if dtype.is_unsigned or not negative:
+        return x
+    zero = target.literal(np.zeros((), dtype.numpy), ())
+    whole = target.literal(np.asarray(size, dtype.numpy), ())
+    return emit(ops.select, emit(ops.lt, x, zero), emit(ops.add, x, whole), x)
+
+
+def _start_along(name: str, shape: tuple[int, ...], axis: int, index: Any, negative: bool
+                 ) -> list[Any]:
+    """Starts that are 0 but along one axis."""
+    if isinstance(index, (list, tuple)):
+        raise TypeError(f"{name} requires an integer scalar as index, got {type(index)}")
+    if type(index) is not int:
+        index = tracer(name, index)
+        if index.shape:
+            raise TypeError(f"{name}: the index must be a scalar, got shape {index.shape}")
+    return _starts(name, shape, [index if d == axis else 0 for d in range(len(shape))], negative)
+
+
+# --- slices ---------------------------------------------------------------------------------
+
+@eager(static=("slice_sizes", "allow_negative_indices"))
+def dynamic_slice(operand: Any, start_indices: Any, slice_sizes: Sequence[int], *,
+                  allow_negative_indices: Flags = True) -> Any:
+    """A block of the operand of known size at computed indices.
+
+    Args:
+      start_indices: an integer scalar for each axis, or a vector of them.
+      slice_sizes: the result's shape.
+      allow_negative_indices: whether (for each axis) negative indices count from the end.
+    Raises: TypeError where a size is too large or an index is no integer; ValueError where there is
+      not one index an axis.
+    """
+    x = tracer("dynamic_slice", operand)
+    shape = sizes("dynamic_slice slice_sizes", slice_sizes)
+    starts = _starts("dynamic_slice", x.shape, start_indices, allow_negative_indices)
+    return weakly(emit(ops.dynamic_slice, x, *starts, sizes=shape), x.weak) if starts else x
+
+
+@eager(static=("slice_size", "axis", "allow_negative_indices"))
+def dynamic_slice_in_dim(operand: Any, start_index: Any, slice_size: int, axis: int = 0, *,
+                         allow_negative_indices: bool = True) -> Any:
+    """`slice_size` elements along one axis from a computed index."""
+    x = tracer("dynamic_slice_in_dim", operand)
+    return _slice_along("dynamic_slice_in_dim", x, start_index, static_int("slice_size", slice_size),
+                        axis, allow_negative_indices)
+
+
+def _slice_along(name: str, x: Any, index: Any, size: int, axis: int, negative: bool) -> Any:
+    a = axis_in(name, axis, x.ndim)
+    starts = _start_along(name, x.shape, a, index, negative)
+    shape = (*x.shape[:a], size, *x.shape[a + 1:])
+    return weakly(emit(ops.dynamic_slice, x, *starts, sizes=shape), x.weak)
+
+
+@eager(static=("axis", "keepdims", "allow_negative_indices"))
+def dynamic_index_in_dim(operand: Any, index: Any, axis: int = 0, keepdims: bool = True, *,
+                         allow_negative_indices: bool = True) -> Any:
+    """One element along an axis at a computed index; without `keepdims` the axis is gone."""
+    x = tracer("dynamic_index_in_dim", operand)
+    one = _slice_along("dynamic_index_in_dim", x, index, 1, axis, allow_negative_indices)
+    if keepdims:
+        return one
+    a = axis % x.ndim
+    return emit(ops.reshape, one, shape=(*x.shape[:a], *x.shape[a + 1:]))
+
+
+# --- updates --------------------------------------------------------------------------------
+
+@eager(static=("allow_negative_indices",))
+def dynamic_update_slice(operand: Any, update: Any, start_indices: Any, *,
+                         allow_negative_indices: Flags = True) -> Any:
+    """The operand with the block at computed indices replaced by `update`.
+
+    Args: as `dynamic_slice`; `update` has the operand's dtype and number of axes.
+    """
+    x, value = same_dtype("dynamic_update_slice", operand, update)
+    starts = _starts("dynamic_update_slice", x.shape, start_indices, allow_negative_indices)
+    return _updated(x, value, starts)
+
+
+def _updated(x: Any, value: Any, starts: list[Any]) -> Any:
+    if value.ndim != x.ndim:
+        raise TypeError("dynamic_update_slice update must have the same rank as operand, got update "
+                        f"shape {value.shape} for operand shape {x.shape}.")
+    if any(n > m for n, m in zip(value.shape, x.shape, strict=True)):
+        raise TypeError("dynamic_update_slice update shape must be smaller than operand shape, got "
+                        f"update shape {value.shape} for operand shape {x.shape}.")
+    if not starts:
+        return value
+    return weakly(emit(ops.dynamic_update_slice, x, value, *starts), x.weak)
+
+
+@eager(static=("axis", "allow_negative_indices"))
+def dynamic_update_slice_in_dim(operand: Any, update: Any, start_index: Any, axis: int, *,
+                                allow_negative_indices: bool = True) -> Any:
+    """The operand with what lies from a computed index along one axis replaced by `update`."""
+    name = "dynamic_update_slice_in_dim"
+    x, value = same_dtype("dynamic_update_slice", operand, update)
+    a = axis_in(name, axis, x.ndim)
+    return _updated(x, value, _start_along(name, x.shape, a, start_index, allow_negative_indices))
+
+
+@eager(static=("axis", "allow_negative_indices"))
+def dynamic_update_index_in_dim(operand: Any, update: Any, index: Any, axis: int, *,
+                                allow_negative_indices: bool = True) -> Any:
+    """The operand with one element along an axis replaced by `update`, which may lack that axis."""
+    name = "dynamic_update_index_in_dim"
+    x, value = same_dtype("dynamic_update_slice", operand, update)
+    a = axis_in(name, axis, x.ndim)
+    if value.ndim != x.ndim:
+        if value.ndim + 1 != x.ndim:
+            raise TypeError(f"{name}: update of shape {value.shape} does not fit shape {x.shape}")
+        value = emit(ops.reshape, value, shape=(*value.shape[:a], 1, *value.shape[a:]))
+    return _updated(x, value, _start_along(name, x.shape, a, index, allow_negative_indices))
+
+

@@ -1,0 +1,420 @@
+"""Reductions, running reductions, windows, sorting, and the places of extrema.
+
+Axes are known while tracing and not negative, unless a docstring says so. Nothing is promoted.
+Sources: StableHLO spec, `reduce`, `reduce_window`, `sort`; CHLO spec, `top_k`.
+"""
+
+from __future__ import annotations
+
+import itertools
+from builtins import max as max_of
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from xfront_ir import ops
+
+from ..arrays.dispatch import eager
+from ..arrays.operands import operand as tracer
+from ..tracing.trace import emit
+from ..tracing.tracer import Tracer
+from ..transforms.custom import with_constants
+from ..transforms.flat import as_operand, kind_of
+from ..tree_util import tree_flatten, tree_unflatten
+from .contractions import padtype_to_pads
+from .control_flow import record, trace_body
+from .elementwise import floating
+from .shape import along, convert_element_type, full, pad
+from .strict import axis_in, dtype_of, ints, listed, static_int, weakly
+
+# --- reductions -----------------------------------------------------------------------------
+
+
+def _reducer(name: str, definition: Any, doc: str) -> Callable[..., Any]:
+    def body(operand: Any, axes: Sequence[int], *, out_sharding: Any = None) -> Any:
+        x = tracer(name, operand)
+        kinds = x.value.type.dtype
+        if name in ("reduce_and", "reduce_or", "reduce_xor") and kinds.is_inexact:
+            raise TypeError(f"logical reduction requires operand dtype bool or int, got {x.dtype}.")
+        return emit(definition, x, axes=_axes(axes, x))
+
+    body.__name__ = body.__qualname__ = name
+    body.__doc__ = f"""{doc}
+
+    Raises: TypeError for other dtypes; ValueError where an axis is out of bounds or named twice.
+    """
+    return eager(static=("axes", "out_sharding"))(body)
+
+
+def _axes(axes: Any, x: Any) -> tuple[int, ...]:
+    made = ints("reduction axes", axes)
+    if len(set(made)) != len(made):
+        raise ValueError(f"duplicate value in 'axes' of reduction: {made}")
+    if any(not 0 <= a < x.ndim for a in made):
+        raise ValueError(f"reduction axes {made} contains out-of-bounds indices for {x.value.type}.")
+    return tuple(sorted(made))
+
+
+reduce_sum = _reducer("reduce_sum", ops.reduce_sum, "Sum over axes, of numbers.")
+reduce_prod = _reducer("reduce_prod", ops.reduce_prod, "Product over axes, of numbers.")
+reduce_max = _reducer("reduce_max", ops.reduce_max, "The greatest over axes; -inf (or the least "
+                                                    "number) of no elements.")
+reduce_min = _reducer("reduce_min", ops.reduce_min, "The smallest over axes; inf (or the greatest "
+                                                    "number) of no elements.")
+reduce_and = _reducer("reduce_and", ops.reduce_and, "Bits of all, over axes.")
+reduce_or = _reducer("reduce_or", ops.reduce_or, "Bits of any, over axes.")
+reduce_xor = _reducer("reduce_xor", ops.reduce_xor, "Bits of an odd number, over axes.")
+
+
+def reduce(operands: Any, init_values: Any, computation: Callable[[Any, Any], Any],
+           dimensions: Sequence[int], out_sharding: Any = None) -> Any:
+    """A tree of arrays reduced over axes by any associative function.
+
+    Args:
+      operands: arrays of one shape.
+      init_values: a tree of scalars like `operands`, combined once with what is reduced.
+      computation: from two trees of scalars to one.
+      dimensions: the axes.
+    Raises: ValueError where trees or axes do not fit, TypeError where `computation` changes types.
+    """
+    leaves, tree = tree_flatten(operands)
+    inits, init_tree = tree_flatten(init_values)
+    if tree != init_tree:
+        raise ValueError(f"Operands must have the same tree structure as init_values: {tree} vs. "
+                         f"{init_tree}")
+    if not leaves:
+        raise ValueError("lax.reduce requires at least one operand")
+    types = [kind_of("reduce", x)[0] for x in leaves]
+    if any(t.shape != types[0].shape for t in types):
+        raise ValueError(f"lax.reduce requires operands of one shape, got {types}")
+    inits = [convert_element_type(x, t.dtype.numpy) for x, t in zip(inits, types, strict=True)]
+    axes = ints("reduce dimensions", dimensions)
+    if any(not 0 <= a < types[0].ndim for a in axes) or len(set(axes)) != len(axes):
+        raise ValueError(f"reduction axes {axes} do not fit {types[0]}.")
+    body = _body("reduce", computation, tree, types)
+    known = _simple(body, {ops.add: reduce_sum, ops.mul: reduce_prod, ops.max: reduce_max,
+                           ops.min: reduce_min, ops.and_: reduce_and, ops.or_: reduce_or,
+                           ops.xor: reduce_xor})
+    if known is not None:
+        reduced = known(leaves[0], axes)
+        return tree_unflatten(tree, [_joined(body.ops[0].definition, reduced, inits[0])])
+    given = [*[as_operand(x) for x in leaves], *inits]
+    made = record(ops.reduce, given, [False] * len(types), body=body, axes=tuple(sorted(axes)))
+    return tree_unflatten(tree, made)
+
+
+def _body(name: str, computation: Callable[..., Any], tree: Any, types: Sequence[Any]) -> Any:
+    """The computation on scalars as a closed Function. Raises: TypeError."""
+    scalars = [(t.with_shape(()), False) for t in types]
+
+    def call(lefts: Any, rights: Any) -> Any:
+        return computation(lefts, rights)
+
+    _, pair = tree_flatten([tree_unflatten(tree, range(len(types)))] * 2)
+    flat = trace_body(call, pair, scalars * 2, name)
+    body = with_constants(flat, 2 * len(types), name)
+    if flat.out_tree != tree or body.return_types != tuple([t for t, _ in scalars]):
+        raise TypeError(f"{name}: the computation must return {[str(t) for t, _ in scalars]}, as it "
+                        f"takes, got {[str(t) for t in body.return_types]}")
+    return body
+
+
+def _simple(body: Any, table: dict[Any, Any]) -> Any:
+    """The entry for a body that is one op of its two parameters, or None."""
+    if len(body.ops) != 1 or len(body.params) != 2:
+        return None
+    op = body.ops[0]
+    if set(op.operands) != set(body.params) or body.returns != op.results:
+        return None
+    return table.get(op.definition)
+
+
+@eager(static=("definition",))
+def _combined(definition: Any, x: Any, init: Any) -> Any:
+    x, init = tracer("reduce", x), tracer("reduce", init)
+    wide = emit(ops.broadcast_in_dim, init, shape=x.shape, dims=()) if x.shape else init
+    return emit(definition, wide, x)
+
+
+def _joined(definition: Any, reduced: Any, init: Any) -> Any:
+    """What was reduced, combined with a start that may be known to change nothing."""
+    return reduced if _is_identity(definition, init) else _combined(definition, reduced, init)
+
+
+def _is_identity(definition: Any, init: Any) -> bool:
+    if type(init) is Tracer:
+        return False
+    value = np.asarray(init)
+    least, greatest = _bounds(value.dtype)
+    neutral = {ops.add: 0, ops.mul: 1, ops.max: least, ops.min: greatest, ops.and_: greatest,
+               ops.or_: 0, ops.xor: 0}[definition]
+    if definition is ops.and_ and value.dtype.kind == "i":
+        neutral = -1
+    return value.shape == () and bool(value == neutral)
+
+
+def _bounds(dtype: Any) -> tuple[Any, Any]:
+    if dtype.kind == "b":
+        return False, True
+    if dtype.kind in "iu":
+        info = np.iinfo(dtype)
+        return info.min, info.max
+    return -np.inf, np.inf
+
+
+# --- windows --------------------------------------------------------------------------------
+
+def reduce_window(operand: Any, init_value: Any, computation: Callable[[Any, Any], Any],
+                  window_dimensions: Sequence[int], window_strides: Sequence[int] | None = None,
+                  padding: str | Sequence[tuple[int, int]] = "VALID",
+                  base_dilation: Sequence[int] | None = None,
+                  window_dilation: Sequence[int] | None = None) -> Any:
+    """A reduction over windows that move across the operand.
+
+    Args:
+      operand: an array, or a tree of arrays of one shape.
+      init_value: a scalar (or a tree of them) that also stands in the padding.
+      computation: associative function of two scalars (or trees of them).
+      window_dimensions: size of a window along each axis.
+      window_strides: how far neighbouring windows are apart; 1 where None.
+      padding: pairs, or "VALID", "SAME", "SAME_LOWER".
+      base_dilation, window_dilation: distance of the operand's and of a window's elements.
+    Returns: one element for each window.
+    Raises: TypeError where the numbers do not fit the operand.
+    """
+    leaves, tree = tree_flatten(operand)
+    inits, init_tree = tree_flatten(init_value)
+    if tree != init_tree or not leaves:
+        raise ValueError(f"reduce_window: operands {tree} and initial values {init_tree} must be "
+                         "like trees of one array or more")
+    types = [kind_of("reduce_window", x)[0] for x in leaves]
+    inits = [convert_element_type(x, t.dtype.numpy) for x, t in zip(inits, types, strict=True)]
+    attrs = window_attrs("reduce_window", types[0].shape, window_dimensions, window_strides, padding,
+                         base_dilation, window_dilation)
+    body = _body("reduce_window", computation, tree, types)
+    known = _simple(body, {ops.add: ops.reduce_window_sum, ops.mul: ops.reduce_window_prod,
+                           ops.max: ops.reduce_window_max, ops.min: ops.reduce_window_min})
+    if known is not None and types[0].dtype.is_numeric and not (
+            types[0].dtype.is_complex and body.ops[0].definition in (ops.max, ops.min)):
+        definition = body.ops[0].definition
+        if definition in (ops.max, ops.min) or _is_identity(definition, inits[0]):
+            made = windowed(known, leaves[0], *attrs)
+            return tree_unflatten(tree, [_joined(definition, made, inits[0])])
+    return tree_unflatten(tree, _folded_windows(leaves, inits, body, attrs))
+
+
+def window_attrs(name: str, shape: tuple[int, ...], window: Any, strides: Any, padding: Any,
+                 base: Any, inner: Any) -> tuple[Any, ...]:
+    """(window, strides, padding, base dilation, window dilation) as ints. Raises: TypeError."""
+    n = len(shape)
+    window = ints(f"{name} window_dimensions", window)
+    made = [window]
+    for what, given in (("window_strides", strides), ("base_dilation", base),
+                        ("window_dilation", inner)):
+        made.append((1,) * n if given is None else ints(f"{name} {what}", given))
+    for what, given in zip(("window_dimensions", "window_strides", "base_dilation",
+                            "window_dilation"), made, strict=True):
+        if len(given) != n:
+            raise TypeError(f"{name} got the wrong number of {what} for operand: got operand shape "
+                            f"{shape} with {what} {given}.")
+        if any(i < 1 for i in given):
+            raise TypeError(f"{name} {what} must be positive, got {given}")
+    if isinstance(padding, str):
+        of_base = tuple(max_of(0, 1 + (d - 1) * b) for d, b in zip(shape, made[2], strict=True))
+        of_window = tuple(1 + (d - 1) * w for d, w in zip(window, made[3], strict=True))
+        padding = padtype_to_pads(of_base, of_window, made[1], padding)
+    pairs = tuple([ints(f"{name} padding", p) for p in listed("padding", padding)])
+    return made[0], made[1], pairs, made[2], made[3]
+
+
+@eager(static=("definition", "window", "strides", "padding", "base", "inner"))
+def windowed(definition: Any, x: Any, window: Any, strides: Any, padding: Any, base: Any,
+             inner: Any) -> Any:
+    """One of the window ops on an array."""
+    return emit(definition, tracer("reduce_window", x), window=window, strides=strides,
+                padding=padding, base_dilation=base, window_dilation=inner)
+
+
+def _folded_windows(leaves: list[Any], inits: list[Any], body: Any, attrs: tuple) -> list[Any]:
+    """Any computation: what all windows hold at one place, combined place by place."""
+    from ..transforms.vmap import vmap
+
+    window, strides, padding, base, inner = attrs
+    config = tuple([(low, high, by - 1) for (low, high), by in zip(padding, base, strict=True)])
+    wide = [pad(x, init, config) for x, init in zip(leaves, inits, strict=True)]
+    shape = tuple([(n - (w - 1) * by - 1) // s + 1 if n > (w - 1) * by else 0 for n, w, by, s
+                   in zip(np.shape(wide[0]), window, inner, strides, strict=True)])
+    total = [full(shape, init) for init in inits]
+
+    def combine(*scalars: Any) -> Any:
+        from ..tracing.programs import bind
+
+        return bind(body, scalars, name="reduce_window")
+
+    for _ in shape:
+        combine = vmap(combine)
+    if 0 in shape:
+        return total
+    for place in itertools.product(*map(range, window)):
+        held = [_place(x, place, shape, strides, inner) for x in wide]
+        total = combine(*total, *held)
+    return total
+
+
+@eager(static=("place", "shape", "strides", "inner"))
+def _place(x: Any, place: Any, shape: Any, strides: Any, inner: Any) -> Any:
+    x = tracer("reduce_window", x)
+    for axis, (i, n, by, apart) in enumerate(zip(place, shape, strides, inner, strict=True)):
+        x = along(x, axis, i * apart, i * apart + (n - 1) * by + 1, by)
+    return x
+
+
+def reduce_window_shape_tuple(operand_shape: Any, window_dimensions: Any, window_strides: Any,
+                              padding: Any, base_dilation: Any = None,
+                              window_dilation: Any = None) -> tuple[int, ...]:
+    """The shape of `reduce_window`'s result."""
+    window, strides, pairs, base, inner = window_attrs(
+        "reduce_window", tuple(operand_shape), window_dimensions, window_strides, padding,
+        base_dilation, window_dilation)
+    made = []
+    for n, w, s, (low, high), by, apart in zip(operand_shape, window, strides, pairs, base, inner,
+                                               strict=True):
+        room = (n - 1) * by + 1 + low + high - ((w - 1) * apart + 1)
+        made.append(room // s + 1 if room >= 0 else 0)
+    return tuple(made)
+
+
+# --- places of extrema ----------------------------------------------------------------------
+
+def _arg(name: str, definition: Any, doc: str) -> Callable[..., Any]:
+    def body(operand: Any, axis: int, index_dtype: Any) -> Any:
+        x, a = tracer(name, operand), static_int(name, axis)
+        if not 0 <= a < x.ndim:
+            raise ValueError(f"Invalid axis {a} for operand shape {x.shape}")
+        if not x.shape[a]:
+            raise ValueError(f"argmin and argmax require non-empty reduced dimension. operand.shape="
+                             f"{x.shape} axis={a}")
+        kind = dtype_of(name, index_dtype)
+        if not kind.is_integer:
+            raise TypeError(f"index_dtype must be an integer type, but got {kind.numpy}")
+        return emit(definition, x, axis=a, index_dtype=kind)
+
+    body.__name__ = body.__qualname__ = name
+    body.__doc__ = doc
+    return eager(static=("axis", "index_dtype"))(body)
+
+
+argmax = _arg("argmax", ops.argmax, "Index of the greatest along an axis, the first of equals; a "
+                                    "NaN counts as greatest.")
+argmin = _arg("argmin", ops.argmin, "Index of the smallest along an axis, the first of equals; a "
+                                    "NaN counts as smallest.")
+
+
+# --- running reductions ---------------------------------------------------------------------
+
+def _running(name: str, definition: Any, doc: str) -> Callable[..., Any]:
+    def body(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
+        x, a = tracer(name, operand), static_int(name, axis)
+        if a < 0:
+            raise ValueError("XLA operations do not allow negative axes")
+        if a >= x.ndim:
+            raise ValueError(f"axis {a} is out of bounds for array of shape {x.shape}")
+        return emit(definition, x, axis=a, reverse=bool(reverse))
+
+    body.__name__ = body.__qualname__ = name
+    body.__doc__ = f"{doc} of all elements up to each one along an axis, from its end if `reverse`."
+    return eager(static=("axis", "reverse"))(body)
+
+
+cumsum = _running("cumsum", ops.cumsum, "Sum")
+cumprod = _running("cumprod", ops.cumprod, "Product")
+cummax = _running("cummax", ops.cummax, "The greatest")
+cummin = _running("cummin", ops.cummin, "The smallest")
+cumlogsumexp = _running("cumlogsumexp", ops.cumlogsumexp, "log of the sum of exponentials")
+
+
+# --- sorting --------------------------------------------------------------------------------
+
+def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: int = 1) -> Any:
+    """An array in ascending order along an axis, or several in the order of the first.
+
+    Args:
+      operand: an array, or a sequence of arrays of one shape.
+      dimension: the axis; may be negative.
+      num_keys: how many of several arrays are compared, one after another.
+    Returns: an array, or a tuple of them. NaN comes last; complex numbers are ordered by real part.
+    """
+    if isinstance(operand, (list, tuple)):
+        if not operand:
+            raise TypeError("Sort requires at least one operand")
+        if not 1 <= num_keys <= len(operand):
+            raise ValueError(f"{num_keys=} must be between 1 and {len(operand)=}")
+        return tuple(_sort(list(operand), dimension, bool(is_stable), num_keys))
+    if num_keys != 1:
+        raise ValueError(f"{num_keys=} must equal 1 for a single operand.")
+    return _sort([operand], dimension, bool(is_stable), 1)[0]
+
+
+@eager(static=("dimension", "is_stable", "num_keys"))
+def _sort(xs: Any, dimension: int, is_stable: bool, num_keys: int) -> Any:
+    xs = [tracer("sort", x) for x in xs]
+    if any(x.shape != xs[0].shape for x in xs):
+        raise TypeError(f"sort: arrays must have one shape, got {[x.shape for x in xs]}")
+    axis = axis_in("sort", dimension, xs[0].ndim)
+    made = emit(ops.sort, *xs, dimension=axis, n_keys=num_keys, stable=is_stable)
+    return [weakly(y, x.weak) for x, y in zip(xs, made, strict=True)]
+
+
+def sort_key_val(keys: Any, values: Any, dimension: int = -1, is_stable: bool = True) -> tuple:
+    """Keys in ascending order along an axis, and values in the order of their keys."""
+    made = sort((keys, values), dimension, is_stable, 1)
+    return made[0], made[1]
+
+
+@eager(static=("k", "axis"))
+def top_k(operand: Any, k: int, *, axis: int = -1) -> Any:
+    """The k greatest along an axis, greatest first, and their indices (i32).
+
+    Raises: ValueError where there are not k.
+    """
+    x = tracer("top_k", operand)
+    count, a = static_int("k", k), axis_in("top_k", axis, x.ndim)
+    if count < 0:
+        raise ValueError(f"k argument to top_k must be nonnegative, got {count}")
+    if count > x.shape[a]:
+        raise ValueError("k argument to top_k must be no larger than size along axis; got "
+                         f"k={count} with shape={list(x.shape)} and axis={a}")
+    return list(emit(ops.top_k, x, k=count, axis=a))
+
+
+def approx_max_k(operand: Any, k: int, reduction_dimension: int = -1, recall_target: float = 0.95,
+                 reduction_input_size_override: int = -1, aggregate_to_topk: bool = True) -> Any:
+    """The k greatest along an axis and their indices; exact, whatever recall is asked for."""
+    if not 0.0 < recall_target <= 1.0:
+        raise ValueError(f"recall_target must be in (0, 1], got {recall_target}")
+    return top_k(operand, k, axis=reduction_dimension)
+
+
+def approx_min_k(operand: Any, k: int, reduction_dimension: int = -1, recall_target: float = 0.95,
+                 reduction_input_size_override: int = -1, aggregate_to_topk: bool = True) -> Any:
+    """The k smallest along an axis and their indices; exact, whatever recall is asked for."""
+    values, places = approx_max_k(_negated(operand), k, reduction_dimension, recall_target,
+                                  reduction_input_size_override, aggregate_to_topk)
+    return [_negated(values), places]
+
+
+@eager
+def _negated(x: Any) -> Any:
+    return emit(ops.neg, tracer("approx_min_k", x))
+
+
+# --- precision ------------------------------------------------------------------------------
+
+@eager(static=("exponent_bits", "mantissa_bits"))
+def reduce_precision(operand: Any, exponent_bits: int, mantissa_bits: int) -> Any:
+    """Floats rounded to what a format of so many bits would hold, in their own dtype."""
+    return emit(ops.reduce_precision, floating("reduce_precision", operand),
+                exponent_bits=static_int("exponent_bits", exponent_bits),
+                mantissa_bits=static_int("mantissa_bits", mantissa_bits))
+
+

@@ -1,0 +1,505 @@
+"""Functions of shape: reshape, broadcast, transpose, concatenate, pad, slices, and new arrays.
+
+Shapes and axes are known while tracing; axes are not negative unless the docstring says so. Source:
+StableHLO spec, ops of the same names.
+"""
+
+from __future__ import annotations
+
+import math
+from builtins import slice as slice_
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from xfront_ir import ops
+
+from ..arrays.dispatch import eager
+from ..arrays.operands import array_like, broadcast_to, convert, ir_dtype, is_array_like
+from ..arrays.operands import operand as tracer
+from ..dtypes import as_dtype, is_extended
+from ..tracing.trace import emit, state
+from ..tracing.tracer import Tracer
+from ..tree_util import tree_flatten, tree_map, tree_unflatten
+from .strict import axis_in, dtype_of, ints, listed, same_dtype, sizes, static_int, weakly
+
+# --- reshape and broadcast ------------------------------------------------------------------
+
+
+@eager(static=("new_sizes", "dimensions", "out_sharding"))
+def reshape(operand: Any, new_sizes: Any, dimensions: Sequence[int] | None = None, *,
+            out_sharding: Any = None) -> Any:
+    """The same elements, in row-major order, in another shape.
+
+    Args:
+      new_sizes: the shape; no -1.
+      dimensions: the order in which to take the operand's axes, if not their own.
+    Raises: TypeError where the number of elements differs, or a size is negative.
+    """
+    x = tracer("reshape", operand)
+    shape = sizes("reshape new_sizes", new_sizes)
+    if dimensions is not None:
+        order = ints("reshape dimensions", dimensions)
+        if sorted(order) != list(range(x.ndim)):
+            raise TypeError(f"reshape dimensions must be a permutation of operand dimensions, got "
+                            f"dimensions {order} for shape {x.shape}.")
+        x = emit(ops.transpose, x, permutation=order)
+    if math.prod(shape) != x.size:
+        raise TypeError(f"reshape total size must be unchanged, got new_sizes {shape} (size "
+                        f"{math.prod(shape)}) for shape {x.shape} (size {x.size})")
+    return x if shape == x.shape else emit(ops.reshape, x, shape=shape)
+
+
+@eager(static=("sizes", "out_sharding"))
+def broadcast(operand: Any, sizes: Sequence[int], *, out_sharding: Any = None) -> Any:
+    """The operand repeated along new leading axes of these sizes."""
+    x = tracer("broadcast", operand)
+    lead = ints("broadcast sizes", sizes)
+    if not lead:
+        return x
+    dims = tuple(range(len(lead), len(lead) + x.ndim))
+    return emit(ops.broadcast_in_dim, x, shape=(*lead, *x.shape), dims=dims)
+
+
+@eager(static=("shape", "broadcast_dimensions", "out_sharding"))
+def broadcast_in_dim(operand: Any, shape: Sequence[int], broadcast_dimensions: Sequence[int], *,
+                     out_sharding: Any = None) -> Any:
+    """The operand repeated to `shape`, its axis i standing at `broadcast_dimensions[i]`.
+
+    Raises: TypeError where a size is neither 1 nor that of its place in `shape`.
+    """
+    x = tracer("broadcast_in_dim", operand)
+    dims = ints("broadcast_in_dim broadcast_dimensions", broadcast_dimensions)
+    shape = sizes("broadcast_in_dim shape", shape)
+    if list(dims) != sorted(dims):
+        raise TypeError("broadcast_in_dim broadcast_dimensions must be strictly increasing; got "
+                        f"{dims}")
+    if dims == tuple(range(x.ndim)) and shape == x.shape:
+        return x
+    return emit(ops.broadcast_in_dim, x, shape=shape, dims=dims)
+
+
+def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
+    """The shape that arrays of these shapes broadcast to, by NumPy's rules. Raises: ValueError."""
+    if not shapes:
+        return ()
+    made = [ints("broadcast_shapes", s) for s in shapes]
+    try:
+        return tuple(map(int, np.broadcast_shapes(*made)))
+    except ValueError:
+        raise ValueError(f"Incompatible shapes for broadcasting: shapes={made}") from None
+
+
+@eager(static=("rank",))
+def broadcast_to_rank(x: Any, rank: int) -> Any:
+    """`x` with leading axes of size 1, so that it has `rank` axes."""
+    x = tracer("broadcast_to_rank", x)
+    if x.ndim > rank:
+        raise ValueError(f"broadcast_to_rank: {x.ndim} axes are more than {rank}")
+    return emit(ops.reshape, x, shape=((1,) * (rank - x.ndim) + x.shape)) if x.ndim < rank else x
+
+
+@eager
+def broadcast_like(arr: Any, like_arr: Any) -> Any:
+    """`arr` broadcast to the shape of `like_arr`."""
+    x, like = tracer("broadcast_like", arr), tracer("broadcast_like", like_arr)
+    if broadcast_shapes(x.shape, like.shape) != like.shape:
+        raise ValueError(f"broadcast_like: {x.shape} does not broadcast to {like.shape}")
+    return broadcast_to(x, like.shape)
+
+
+@eager(static=("start_dimension", "stop_dimension"))
+def collapse(operand: Any, start_dimension: int, stop_dimension: int | None = None) -> Any:
+    """Axes from `start_dimension` up to `stop_dimension` (exclusive) as one; both may be negative."""
+    x = tracer("collapse", operand)
+    low, high, _ = slice_(start_dimension, stop_dimension).indices(x.ndim)
+    if low >= high:
+        raise ValueError(f"Invalid dimension range passed to collapse: {x.shape}"
+                         f"[{start_dimension}:{stop_dimension}]")
+    return emit(ops.reshape, x, shape=(*x.shape[:low], math.prod(x.shape[low:high]),
+                                       *x.shape[high:]))
+
+
+@eager(static=("dimensions",))
+def squeeze(array: Any, dimensions: Sequence[int]) -> Any:
+    """The array without some axes of size 1, which may be counted from the end.
+
+    Raises: ValueError where an axis has another size, or is out of bounds.
+    """
+    x = tracer("squeeze", array)
+    taken = [axis_in("squeeze", d, x.ndim) for d in listed("squeeze dimensions", dimensions)]
+    if len(set(taken)) != len(taken):
+        raise ValueError(f"dimensions are not unique: {tuple(taken)}")
+    if any(x.shape[d] != 1 for d in taken):
+        raise ValueError("cannot select an axis to squeeze out which has size not equal to one, got "
+                         f"shape={x.shape} and dimensions={tuple(taken)}")
+    if not taken:
+        return x
+    return emit(ops.reshape, x, shape=tuple(n for d, n in enumerate(x.shape) if d not in taken))
+
+
+@eager(static=("dimensions",))
+def expand_dims(array: Any, dimensions: Sequence[int]) -> Any:
+    """The array with new axes of size 1 at these places of the result, negative ones from its end.
+
+    Raises: ValueError where a place is out of bounds or named twice.
+    """
+    x = tracer("expand_dims", array)
+    given = listed("expand_dims dimensions", dimensions)
+    ndim = x.ndim + len(given)
+    places = [axis_in("expand_dims", d, ndim) for d in given]
+    if len(set(places)) != len(places):
+        raise ValueError(f"repeated axis in lax.expand_dims: {given}")
+    if not places:
+        return x
+    own = iter(x.shape)
+    return emit(ops.reshape, x, shape=tuple(1 if d in places else next(own) for d in range(ndim)))
+
+
+@eager(static=("permutation",))
+def transpose(operand: Any, permutation: Any) -> Any:
+    """The axes in another order: axis i of the result is `permutation[i]` of the operand."""
+    x = tracer("transpose", operand)
+    order = ints("transpose permutation", permutation)
+    if sorted(order) != list(range(x.ndim)):
+        raise TypeError("transpose permutation isn't a permutation of operand dimensions, got "
+                        f"permutation {order} for operand shape {x.shape}.")
+    return x if order == tuple(range(x.ndim)) else emit(ops.transpose, x, permutation=order)
+
+
+@eager(static=("dimensions",))
+def rev(operand: Any, dimensions: Sequence[int]) -> Any:
+    """The elements in reverse order along these axes."""
+    x = tracer("rev", operand)
+    axes = sizes("rev dimensions", listed("rev dimensions", dimensions))
+    return emit(ops.reverse, x, axes=axes) if axes else x
+
+
+# --- putting together, taking apart ---------------------------------------------------------
+
+def _parts(name: str, operands: Any) -> list[Any]:
+    """The elements of a sequence, or the rows of an array."""
+    if isinstance(operands, (list, tuple)):
+        return list(operands)
+    x = tracer(name, operands)
+    return _rows(x, 0)
+
+
+def _rows(x: Any, axis: int) -> list[Any]:
+    """Slices of one element along an axis, without it."""
+    kept = (*x.shape[:axis], *x.shape[axis + 1:])
+    return [emit(ops.reshape, along(x, axis, i, i + 1), shape=kept) for i in range(x.shape[axis])]
+
+
+def along(x: Any, axis: int, start: int, limit: int, stride: int = 1) -> Any:
+    """Elements start, start + stride, ... below limit along one axis of a tracer."""
+    shape = x.shape
+    if start == 0 and limit == shape[axis] and stride == 1:
+        return x
+    ndim = len(shape)
+    starts, limits, strides = [0] * ndim, list(shape), [1] * ndim
+    starts[axis], limits[axis], strides[axis] = start, limit, stride
+    return emit(ops.slice, x, starts=tuple(starts), limits=tuple(limits), strides=tuple(strides))
+
+
+@eager(static=("dimension",))
+def concatenate(operands: Any, dimension: int) -> Any:
+    """Arrays of one dtype, one after another along an existing axis."""
+    parts = _parts("concatenate", operands)
+    if not parts:
+        raise ValueError("concatenate requires a non-empty sequences of arrays")
+    parts = same_dtype("concatenate", *parts)
+    shapes = [x.shape for x in parts]
+    axis = static_int("concatenate dimension", dimension)
+    listed_shapes = ", ".join(map(str, shapes))
+    if len({len(s) for s in shapes}) > 1:
+        raise TypeError("Cannot concatenate arrays with different numbers of dimensions: got "
+                        f"{listed_shapes}.")
+    if not 0 <= axis < len(shapes[0]):
+        raise TypeError(f"concatenate dimension out of bounds: dimension {axis} for shapes "
+                        f"{listed_shapes}.")
+    return parts[0] if len(parts) == 1 else emit(ops.concatenate, *parts, dimension=axis)
+
+
+@eager(static=("axis",))
+def stack(operands: Any, axis: int = 0) -> Any:
+    """Arrays of one dtype and shape, side by side along a new axis."""
+    parts = _parts("stack", operands)
+    if not parts:
+        raise ValueError("stack requires a non-empty sequence of arrays")
+    parts = same_dtype("stack", *parts)
+    if any(x.shape != parts[0].shape for x in parts):
+        raise TypeError(f"All arrays must have the same shape, got {[x.shape for x in parts]}")
+    shape = parts[0].shape
+    at = axis_in("stack", axis, len(shape) + 1)
+    wide = (*shape[:at], 1, *shape[at:])
+    parts = [emit(ops.reshape, x, shape=wide) for x in parts]
+    return parts[0] if len(parts) == 1 else emit(ops.concatenate, *parts, dimension=at)
+
+
+@eager(static=("axis",))
+def unstack(x: Any, axis: int = 0) -> tuple[Any, ...]:
+    """The slices of an array along an axis, without it."""
+    x = tracer("unstack", x)
+    return tuple(_rows(x, axis_in("unstack", axis, x.ndim)))
+
+
+@eager(static=("sizes", "axis"))
+def split(operand: Any, sizes: Sequence[int], axis: int = 0) -> list[Any]:
+    """The operand cut along an axis into parts of these sizes. Raises: ValueError."""
+    x, at = tracer("split", operand), 0
+    counts = ints("split sizes", sizes)
+    if not 0 <= axis < x.ndim:
+        raise ValueError(f"split: axis {axis} is out of bounds for shape {x.shape}")
+    if sum(counts) != x.shape[axis]:
+        raise ValueError(f"Sum of sizes {sum(counts)} must be equal to dimension {axis} of the "
+                         f"operand shape {list(x.shape)}")
+    parts = []
+    for n in counts:
+        parts.append(along(x, axis, at, at + n))
+        at += n
+    return parts
+
+
+@eager(static=("reps",))
+def tile(operand: Any, reps: Sequence[int]) -> Any:
+    """The operand repeated `reps[i]` times along axis i."""
+    x, reps = tracer("tile", operand), ints("tile reps", reps)
+    if len(reps) != x.ndim:
+        raise TypeError(f"reps length must be equal to the ndim of x, got {len(reps)=} and "
+                        f"{x.ndim=}.")
+    shape = tuple(i for pair in zip(reps, x.shape, strict=True) for i in pair)
+    wide = emit(ops.broadcast_in_dim, x, shape=shape, dims=tuple(range(1, 2 * x.ndim, 2)))
+    return emit(ops.reshape, wide, shape=tuple(r * n for r, n in zip(reps, x.shape, strict=True)))
+
+
+@eager(static=("padding_config",))
+def pad(operand: Any, padding_value: Any, padding_config: Sequence[tuple[int, int, int]]) -> Any:
+    """The operand with `padding_value` before, after and between its elements.
+
+    Args:
+      padding_value: scalar of the operand's dtype.
+      padding_config: for each axis how many to add before, after, and between two neighbours. What
+        comes before or after may be negative, and is then taken away.
+    Raises: TypeError where dtypes differ, ValueError for other configurations.
+    """
+    x, value = tracer("pad", operand), tracer("pad", padding_value)
+    config = [ints("pad padding_config", c) for c in listed("pad padding_config", padding_config)]
+    if any(len(c) != 3 for c in config) or len(config) != x.ndim:
+        raise ValueError(f"padding_config must be one triple (low, high, interior) an axis of "
+                         f"{x.shape}, got {config}")
+    if x.value.type.dtype is not value.value.type.dtype:
+        raise TypeError("pad operand and padding_value must be same dtype: got "
+                        f"{x.dtype} and {value.dtype}.")
+    if value.shape:
+        raise ValueError(f"padding_value must be a scalar; got shape {value.shape}")
+    if any(i < 0 for _, _, i in config):
+        raise ValueError("interior padding in padding_config must be nonnegative, got "
+                         f"padding_config {config}")
+    shape = [low + high + n + max(n - 1, 0) * i
+             for n, (low, high, i) in zip(x.shape, config, strict=True)]
+    if min(shape, default=0) < 0:
+        raise ValueError(f"Dimension size after padding is not at least 0, got result shape "
+                         f"{tuple(shape)}, for padding_config {config} and operand shape {x.shape}")
+    low, high, interior = tuple(zip(*config, strict=True)) if config else ((), (), ())
+    return weakly(emit(ops.pad, x, value, low=low, high=high, interior=interior), x.weak)
+
+
+# --- slices known while tracing -------------------------------------------------------------
+
+@eager(static=("start_indices", "limit_indices", "strides"))
+def slice(operand: Any, start_indices: Sequence[int], limit_indices: Sequence[int],
+          strides: Sequence[int] | None = None) -> Any:
+    """Elements from `start_indices` to `limit_indices` (exclusive), each stride-th.
+
+    Raises: TypeError where they are not one an axis, or lie outside the operand.
+    """
+    x = tracer("slice", operand)
+    starts, limits = ints("slice start_indices", start_indices), ints("slice limit_indices",
+                                                                      limit_indices)
+    steps = (1,) * x.ndim if strides is None else ints("slice strides", strides)
+    if starts == (0,) * x.ndim and limits == x.shape and steps == (1,) * x.ndim:
+        return x
+    return emit(ops.slice, x, starts=starts, limits=limits, strides=steps)
+
+
+@eager(static=("start_index", "limit_index", "stride", "axis"))
+def slice_in_dim(operand: Any, start_index: int | None, limit_index: int | None, stride: int = 1,
+                 axis: int = 0) -> Any:
+    """A slice along one axis; indices may be negative, or None for the ends."""
+    x = tracer("slice_in_dim", operand)
+    a, n = axis_in("slice_in_dim", axis, x.ndim), x.shape[axis]
+    start = 0 if start_index is None else static_int("start_index", start_index)
+    limit = n if limit_index is None else static_int("limit_index", limit_index)
+    start, limit = (i + n if i < 0 else i for i in (start, limit))
+    return along(x, a, start, limit, static_int("stride", stride))
+
+
+@eager(static=("index", "axis", "keepdims"))
+def index_in_dim(operand: Any, index: int, axis: int = 0, keepdims: bool = True) -> Any:
+    """One element along an axis; both may be negative.
+
+    Raises: IndexError where the index is out of bounds.
+    """
+    x = tracer("index_in_dim", operand)
+    a, i = axis_in("index_in_dim", axis, x.ndim), static_int("index", index)
+    n = x.shape[a]
+    if not -n <= i < n:
+        raise IndexError(f"index {i} is out of bounds for axis {a} with size {n}")
+    one = along(x, a, i % n, i % n + 1)
+    return one if keepdims else emit(ops.reshape, one, shape=(*x.shape[:a], *x.shape[a + 1:]))
+
+
+# --- new arrays -----------------------------------------------------------------------------
+
+@eager(static=("shape", "dtype", "sharding"))
+def full(shape: Any, fill_value: Any, dtype: Any = None, *, sharding: Any = None) -> Any:
+    """An array filled with a scalar, in its dtype (weak for a Python number) or the one given."""
+    x = tracer("full", fill_value)
+    if x.shape:
+        raise TypeError("full must be called with scalar fill_value, got fill_value.shape "
+                        f"{x.shape}.")
+    weak = x.weak and dtype is None
+    if dtype is not None:
+        x = convert(x, dtype_of("full", dtype))
+    return weakly(broadcast_to(x, sizes("full shape", shape)), weak)
+
+
+def full_like(x: Any, fill_value: Any, dtype: Any = None, shape: Any = None,
+              sharding: Any = None) -> Any:
+    """An array filled with a scalar, in the shape and dtype of `x` where none are given.
+
+    Args:
+      x: an array, or anything with shape and dtype.
+    """
+    if not hasattr(x, "shape"):
+        array_like("full_like", x)
+    found, weak = ir_dtype(x) if is_array_like(x) else (dtype_of("full_like", x.dtype), False)
+    shape = np.shape(x) if shape is None else shape
+    wanted = dtype if dtype is not None else found.numpy if not found.is_key else x.dtype
+    return _full_like(shape, fill_value, wanted, weak and dtype is None)
+
+
+@eager(static=("shape", "dtype", "weak"))
+def _full_like(shape: Any, fill_value: Any, dtype: Any, weak: bool) -> Any:
+    x = tracer("full_like", fill_value)
+    if x.shape:
+        raise TypeError(f"full must be called with scalar fill_value, got fill_value.shape {x.shape}.")
+    made = broadcast_to(convert(x, dtype_of("full_like", dtype)), sizes("shape", shape))
+    return weakly(made, weak)
+
+
+def zeros_like_array(x: Any) -> Any:
+    """Zeros in the shape and dtype of `x`."""
+    return full_like(x, 0)
+
+
+def empty(shape: Any, dtype: Any, *, out_sharding: Any = None) -> Any:
+    """An array whose elements are not to be read; they are zeros."""
+    return full(shape, 0, dtype)
+
+
+def iota(dtype: Any, size: int) -> Any:
+    """0, 1, ..., size - 1 as numbers of a dtype."""
+    return broadcasted_iota(dtype, (size,), 0)
+
+
+@eager(static=("dtype", "shape", "dimension", "out_sharding"))
+def broadcasted_iota(dtype: Any, shape: Sequence[int], dimension: int, *,
+                     out_sharding: Any = None) -> Any:
+    """The index along axis `dimension` in every element of an array of this shape."""
+    kind = dtype_of("iota", dtype)
+    if not kind.is_numeric:
+        raise TypeError(f"iota does not accept dtype {kind}. Accepted dtypes are subtypes of "
+                        "integer, floating, complexfloating.")
+    made = ints("iota shape", shape)
+    if any(n < 0 for n in made):
+        raise TypeError(f"iota shape must have every element be nonnegative, got {made}.")
+    axis = static_int("iota dimension", dimension)
+    if not 0 <= axis < len(made):
+        raise ValueError("iota dimension must be between 0 and len(shape), got "
+                         f"{dimension=} for {shape=}")
+    return emit(ops.iota, dtype=kind, shape=made, dimension=axis)
+
+
+def shape_as_value(shape: Sequence[int]) -> Any:
+    """A shape as an array of integers."""
+    return np.array(ints("shape", shape), np.int32)
+
+
+# --- dtypes ---------------------------------------------------------------------------------
+
+@eager(static=("new_dtype",))
+def convert_element_type(operand: Any, new_dtype: Any) -> Any:
+    """The elements as another dtype: floats become integers towards zero, complex numbers lose
+    their imaginary part.
+
+    Raises: ValueError where no dtype is given, TypeError for what is no array or dtype.
+    """
+    if new_dtype is None:
+        raise ValueError("dtype must be specified.")
+    x = tracer("convert_element_type", operand)
+    if is_extended(as_dtype(new_dtype)):
+        if as_dtype(new_dtype) == x.dtype:
+            return x
+        raise ValueError(f"cannot convert {x.dtype} to {new_dtype}")
+    return convert(x, dtype_of("convert_element_type", new_dtype))
+
+
+@eager(static=("new_dtype",))
+def bitcast_convert_type(operand: Any, new_dtype: Any) -> Any:
+    """The same bits read as another dtype.
+
+    A narrower dtype adds a last axis, a wider one takes the last axis away.
+    Raises: TypeError where the last axis does not have the size that a wider dtype needs.
+    """
+    x = tracer("bitcast_convert_type", operand)
+    return weakly(emit(ops.bitcast, x, dtype=dtype_of("bitcast_convert_type", new_dtype)), False)
+
+
+def dtype(x: Any) -> Any:
+    """The dtype that `x` has as an array."""
+    if hasattr(x, "dtype") and not isinstance(x, (np.ndarray, np.generic)):
+        return x.dtype
+    return ir_dtype(array_like("dtype", x))[0].numpy
+
+
+# --- what programs see and derivatives do not -----------------------------------------------
+
+def stop_gradient(x: Any) -> Any:
+    """A tree of arrays as it is, but constant to derivatives.
+
+    Raises: TypeError where a leaf is no array.
+    """
+    return tree_map(_stopped, x)
+
+
+def _stopped(x: Any) -> Any:
+    if type(x) is Tracer:
+        return emit(ops.stop_gradient, x) if x.value.type.is_inexact else x
+    array_like("stop_gradient", x)
+    return x
+
+
+def optimization_barrier(operand: Any, /) -> Any:
+    """A tree of arrays as it is; no result is used before all of them have been computed."""
+    leaves, tree = tree_flatten(operand)
+    for x in leaves:
+        array_like("optimization_barrier", x)
+    if not leaves:
+        return operand
+    return tree_unflatten(tree, _barrier(leaves))
+
+
+@eager
+def _barrier(xs: Any) -> Any:
+    xs = [tracer("optimization_barrier", x) for x in xs]
+    made = emit(ops.optimization_barrier, *xs)
+    return [weakly(y, x.weak) for x, y in zip(xs, made, strict=True)]
+
+
+def stage(x: Any) -> Any:
+    """A tree of arrays, its leaves made tracers of the innermost staging trace, if there is one."""
+    target = state.current
+    return x if target is None else tree_map(target.lift, x)
+

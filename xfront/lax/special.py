@@ -1,0 +1,53 @@
+"""Special functions of floats: error functions, gamma, Bessel, incomplete gamma and beta.
+
+As in `elementwise.py`, nothing is promoted. Sources: NIST Digital Library of Mathematical Functions;
+CHLO spec. Derivatives are those of `xfront_ir/ops/special.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from xfront_ir import ops
+
+from ..arrays.dispatch import eager
+from ..tracing.trace import emit
+from .elementwise import binary_of, floating
+from .strict import alike
+
+
+def _float(name: str, definition: Any, doc: str) -> Callable[[Any], Any]:
+    def body(x: Any) -> Any:
+        return emit(definition, floating(name, x))
+
+    body.__name__ = body.__qualname__ = name
+    body.__doc__ = doc
+    return eager(body)
+
+
+erf = _float("erf", ops.erf, "Error function: 2/sqrt(pi) times the integral of exp(-t^2) to x.")
+erfc = _float("erfc", ops.erfc, "1 - erf(x), exact for large x.")
+erf_inv = _float("erf_inv", ops.erf_inv, "The inverse of erf on (-1, 1).")
+lgamma = _float("lgamma", ops.lgamma, "log |gamma(x)|.")
+digamma = _float("digamma", ops.digamma, "Derivative of lgamma.")
+bessel_i0e = _float("bessel_i0e", ops.bessel_i0e,
+                    "Modified Bessel function of order 0, times exp(-|x|).")
+bessel_i1e = _float("bessel_i1e", ops.bessel_i1e,
+                    "Modified Bessel function of order 1, times exp(-|x|).")
+
+polygamma = binary_of("polygamma", ops.polygamma, "Derivative of order m of digamma at x.")
+zeta = binary_of("zeta", ops.zeta, "Hurwitz zeta function: the sum over k >= 0 of (q + k)^-x.")
+igamma = binary_of("igamma", ops.igamma, "Lower incomplete gamma function of a at x, regularised.")
+igammac = binary_of("igammac", ops.igammac,
+                    "Upper incomplete gamma function of a at x, regularised.")
+igamma_grad_a = binary_of("igamma_grad_a", ops.igamma_grad_a, "Derivative of igamma in a.")
+random_gamma_grad = binary_of(
+    "random_gamma_grad", ops.random_gamma_grad,
+    "Derivative in a of a sample x of the gamma distribution of shape a, at equal probability.")
+
+
+@eager
+def betainc(a: Any, b: Any, x: Any) -> Any:
+    """Incomplete beta function of a and b at x in [0, 1], regularised; float operands."""
+    return emit(ops.betainc, *alike("betainc", a, b, x))
