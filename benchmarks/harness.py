@@ -172,7 +172,8 @@ class Side:
 
 def environment(cache: str | None) -> dict[str, str]:
     """What a measured process sees: the project importable, a cache of programs of its own."""
-    env = {k: v for k, v in os.environ.items() if not k.startswith(("XFRONT_CACHE", "JAX_COMPIL"))}
+    out = ("XFRONT_CACHE", "JAX_COMPIL", "PYTHONDONTWRITEBYTECODE")  # an install has its bytecode
+    env = {name: value for name, value in os.environ.items() if not name.startswith(out)}
     env["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), env.get("PYTHONPATH")]))
     if cache is not None:
         env["XFRONT_CACHE_DIR"] = cache
