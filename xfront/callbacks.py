@@ -1,8 +1,8 @@
 """Calls of host functions from traced programs: pure_callback, io_callback, and debug's.
 
-A callback op carries a slot; the function behind it is handed over when the program is compiled, and
-is no part of what identifies the program's structure. Effects keep their place: in an un-jitted
-transformation whose inputs are known, the effect runs when Python gets there.
+A callback op carries a slot; the function behind it is handed over when the program is compiled.
+Effects keep their place: in an un-jitted transformation whose inputs are known, the effect runs
+when Python gets there.
 """
 
 from __future__ import annotations

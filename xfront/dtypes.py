@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import ml_dtypes
+
 import numpy as np
 from xfront_ir import dtypes as ir_dtypes
 

@@ -7,6 +7,8 @@ of the IR and `physical` words of `u32` in memory.
 
 from __future__ import annotations
 
+from typing import Any
+
 import ml_dtypes
 import numpy as np
 
@@ -37,7 +39,7 @@ class DType:
     bits: int
     physical: tuple[int, ...]
 
-    def __init__(self, name: str, numpy: object, kind: str, bits: int,
+    def __init__(self, name: str, numpy: Any, kind: str, bits: int,
                  physical: tuple[int, ...] = ()) -> None:
         self.name, self.kind, self.bits, self.physical = name, kind, bits, physical
         self.numpy = np.dtype(numpy)
@@ -66,7 +68,7 @@ BY_NAME: dict[str, DType] = {}
 _BY_NUMPY: dict[np.dtype, DType] = {}
 
 
-def _define(name: str, numpy: object, kind: str, bits: int) -> DType:
+def _define(name: str, numpy: Any, kind: str, bits: int) -> DType:
     dtype = BY_NAME[name] = DType(name, numpy, kind, bits)
     _BY_NUMPY[dtype.numpy] = dtype
     return dtype
@@ -125,14 +127,14 @@ def named(name: str) -> DType:
         raise IRTypeError(f"no element type is called {name!r}") from None
 
 
-def from_numpy(dtype: object) -> DType:
+def from_numpy(dtype: Any) -> DType:
     """The element type of a NumPy dtype (or of anything `np.dtype` takes).
 
     Raises: IRTypeError for object, string, datetime and other dtypes without an element type.
     """
-    found = _BY_NUMPY.get(dtype)  # type: ignore[arg-type]
+    found = _BY_NUMPY.get(dtype)
     if found is None:
-        as_numpy = np.dtype(dtype)  # type: ignore[call-overload]
+        as_numpy = np.dtype(dtype)
         found = _BY_NUMPY.get(as_numpy.newbyteorder("="))
         if found is None:
             raise IRTypeError(f"dtype {as_numpy} has no element type")

@@ -232,7 +232,7 @@ class OpDef:
     def has_effects(self, attrs: Mapping[str, Any]) -> bool:
         """Whether an op with these attributes (its own effect, not its bodies') must be kept."""
         effects = self.effects
-        return effects(attrs) if callable(effects) else bool(effects)
+        return bool(effects(attrs) if callable(effects) else effects)
 
 
 REGISTRY: dict[str, OpDef] = {}

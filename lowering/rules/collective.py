@@ -1,7 +1,7 @@
 """Collectives left over after `vectorize`: their axis is bound by nothing in the program.
 
-A mapped name is resolved by the pass that maps it, so a collective reaches the lowering only where no
-`vmap` around it binds its name.
+A mapped name is resolved by the pass that maps it, so a collective reaches the lowering only
+where no `vmap` around it binds its name.
 """
 
 from __future__ import annotations

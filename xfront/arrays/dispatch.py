@@ -1,9 +1,9 @@
 """Public functions: recorded where they meet a tracer, else compiled once and run in C++.
 
-`@eager` turns the body of a public function (which computes on tracers) into that function. Met with
-a tracer, or inside a staging trace, the body runs and records. Otherwise the arguments go,
-positionally and with hashable statics, to a C++ dispatched function; what it has not seen comes back
-to `Front.miss`, which traces the body and compiles it.
+`@eager` turns the body of a public function (which computes on tracers) into that function. Met
+with a tracer, or inside a staging trace, the body runs and records. Otherwise the arguments go,
+positionally and with hashable statics, to a C++ dispatched function; what it has not seen comes
+back to `Front.miss`, which traces the body and compiles it.
 """
 
 # hot: benchmarks/eager.py
@@ -70,8 +70,8 @@ def deepest(args: Sequence[Any], target: Trace | None) -> Trace | None:
     for x in args:
         kind = type(x)
         if kind is Tracer:
-            if target is None or x.trace.level > target.level:
-                target = x.trace
+            if target is None or x.home.level > target.level:
+                target = x.home
         elif kind is list or kind is tuple:
             target = deepest(x, target)
     return target
@@ -106,7 +106,8 @@ class Front:
 
     __slots__ = ("body", "compiled", "memo", "name", "static_indices")
 
-    def __init__(self, body: Callable[..., Any], name: str, static_indices: tuple[int, ...]) -> None:
+    def __init__(self, body: Callable[..., Any], name: str,
+                 static_indices: tuple[int, ...]) -> None:
         self.body, self.name, self.static_indices = body, name, static_indices
         self.memo: dict[Any, Program] = {}
         self.compiled = binding.make_pjit(name, body, self.miss, static_indices,
@@ -234,8 +235,8 @@ def _eager(body: Callable[..., Any], *, static: tuple[str, ...]) -> Callable[...
         for x in full:
             kind = type(x)
             if kind is Tracer:
-                if target is None or x.trace.level > target.level:
-                    target = x.trace
+                if target is None or x.home.level > target.level:
+                    target = x.home
             elif kind is list or kind is tuple:
                 target = deepest(x, target)
             elif x is MISSING:

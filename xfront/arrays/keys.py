@@ -1,8 +1,8 @@
 """Typed key arrays: an array of random keys, its words and its implementation.
 
-A key array is a Python object around a `uint32` array with trailing axes that hold a key's words. In
-the trees of the C++ dispatcher it is a node, so that the implementation is part of the key; in the
-users' trees it is a leaf. In the IR it is one value of a key type.
+A key array is a Python object around a `uint32` array with trailing axes that hold a key's words.
+In the trees of the C++ dispatcher it is a node, so that the implementation is part of the key; in
+the users' trees it is a leaf. In the IR it is one value of a key type.
 """
 
 from __future__ import annotations

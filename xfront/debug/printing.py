@@ -23,7 +23,7 @@ class _Formatter(string.Formatter):
 _FORMATTER = _Formatter()
 
 
-def print(fmt: str, *args: Any, ordered: bool = False, partitioned: bool = False,  # noqa: A001
+def print(fmt: str, *args: Any, ordered: bool = False, partitioned: bool = False,
           skip_format_check: bool = False, **kwargs: Any) -> None:
     """Print `fmt.format(*args, **kwargs)` when the program gets there.
 

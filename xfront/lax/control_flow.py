@@ -1,8 +1,8 @@
 """Control flow: cond, switch, while_loop, fori_loop, scan, map.
 
 Bodies are traced once into Functions; what they capture becomes an operand. A carry or a branch
-result whose types differ only by weakness, or by a weak dtype that promotes, is promoted and the body
-traced once more; any other difference is an error that names the leaf.
+result whose types differ only by weakness, or by a weak dtype that promotes, is promoted and the
+body traced once more; any other difference is an error that names the leaf.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from xfront_ir import dtypes, ops
 from xfront_ir.builder import Builder
-from xfront_ir.core import Function
+from xfront_ir.core import Function, Value
 
 from ..arrays import binding
 from ..arrays.operands import index_of, promoted_dtype
@@ -59,15 +59,14 @@ def join_captures(bodies: Sequence[Flat], n_own: Sequence[int]) -> tuple[list[An
                 values.append(x)
     made = []
     for body, n in zip(bodies, n_own, strict=True):
-        b = Builder(body.function.name)
         params = body.function.params
-        b.params = list(params[:n])
         held = dict(zip([union[x.value if type(x) is Tracer else id(x)] for x in body.captures],
                         params[n:], strict=True))
-        b.params += [held[i] if i in held else b.param(kind_of("capture", x)[0])
-                     for i, x in enumerate(values)]
+        given = [held[i] if i in held else Value(kind_of("capture", x)[0])
+                 for i, x in enumerate(values)]
         fn = body.function
-        made.append(Function(fn.name, b.params, fn.ops, fn.returns, weak_returns=fn.weak_returns))
+        made.append(Function(fn.name, (*params[:n], *given), fn.ops, fn.returns,
+                             weak_returns=fn.weak_returns))
     return values, made
 
 
@@ -124,11 +123,8 @@ def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any],
     Raises: TypeError where the branches differ, naming the leaf; TypeError where pred is no scalar.
     """
     if not (callable(true_fun) and callable(false_fun)):
-        if operands and callable(false_fun) is False and len(operands) == 2 and callable(operands[1]):
-            # cond(pred, true_operand, true_fun, false_operand, false_fun)
-            true_operand, inner_true, (false_operand, inner_false) = true_fun, false_fun, operands
-            return cond(pred, lambda: inner_true(true_operand), lambda: inner_false(false_operand))
-        if operands and callable(false_fun) and len(operands) == 2:
+        if callable(false_fun) and len(operands) == 2 and callable(operands[1]):
+            # the older form: cond(pred, true_operand, true_fun, false_operand, false_fun)
             true_operand, inner_true, (false_operand, inner_false) = true_fun, false_fun, operands
             return cond(pred, lambda: inner_true(true_operand), lambda: inner_false(false_operand))
         raise TypeError("lax.cond: true_fun and false_fun arguments should be callable.")
@@ -152,7 +148,7 @@ def _predicate(pred: Any) -> Any:
     if t.dtype is dtypes.bool_:
         return pred if type(pred) is Tracer else pred
     if type(pred) is Tracer:
-        zero = pred.trace.literal(np.zeros((), t.dtype.numpy), ())
+        zero = pred.home.literal(np.zeros((), t.dtype.numpy), ())
         return emit(ops.ne, pred, zero)
     return bool(np.asarray(pred) != 0)
 
@@ -187,7 +183,7 @@ def _clamped(index: Any, t: Any, n: int) -> Any:
     """An index of another integer dtype as i32, clamped first so that none wraps."""
     if type(index) is not Tracer:
         return np.int32(min(max(int(index), 0), n - 1))
-    literal = index.trace.literal
+    literal = index.home.literal
     top = min(n - 1, int(np.iinfo(t.dtype.numpy).max))
     held = emit(ops.clamp, literal(np.zeros((), t.dtype.numpy), ()), index,
                 literal(np.asarray(top, t.dtype.numpy), ()))
@@ -236,7 +232,8 @@ def _agreed(what: str, bodies: Sequence[Flat], i: int, found: Kinds) -> tuple[An
 
 # --- while ------------------------------------------------------------------------------------
 
-def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any) -> Any:
+def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any
+               ) -> Any:
     """`body_fun` applied to `init_val` again and again while `cond_fun` is true.
 
     Args:
@@ -259,8 +256,9 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
     returned = test.function.return_types
     if len(returned) != 1 or returned[0].shape != () or returned[0].dtype is not dtypes.bool_ or (
             test.out_tree.num_nodes != 1):
-        raise TypeError(f"cond_fun must return a boolean scalar, but got "
-                        f"{', '.join([str(t) for t in returned]) or 'nothing'}; write e.g. `x < 3`.")
+        listed = ", ".join([str(t) for t in returned]) or "nothing"
+        raise TypeError(f"cond_fun must return a boolean scalar, but got {listed}; write `x < 3`, "
+                        "for instance.")
     operands = [*test.captures, *body.captures, *[as_operand(x) for x in leaves]]
     results = record(ops.while_, operands, [w for _, w in kinds],
                      cond=captures_in_front(test),
@@ -313,7 +311,7 @@ def _carry_body(what: str, role: str, fun: Callable[..., Any], tree: Any, leaves
 def _strong(x: Any, dtype: Any) -> Any:
     """`x` without weakness."""
     if type(x) is Tracer:
-        return Tracer(x.trace, x.value, False)
+        return Tracer(x.home, x.value, False)
     if isinstance(x, binding.ArrayImpl):
         return binding.rewrap(x, weak=False)
     return np.asarray(x, dtype.numpy)
@@ -336,13 +334,9 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_
     if not callable(body_fun):
         raise TypeError("lax.fori_loop: body_fun argument should be callable.")
     dtype, _ = promoted_dtype([_bound("lower", lower), _bound("upper", upper)])
-    try:
-        start, stop = index_of(lower), index_of(upper)
-        known = type(lower) is not Tracer and type(upper) is not Tracer
-    except (TypeError, ConcretizationTypeError):
-        known = False
-    if known:
-        length = max(stop - start, 0)
+    if type(lower) is not Tracer and type(upper) is not Tracer:
+        start = index_of(lower)
+        length = max(index_of(upper) - start, 0)
         first = np.asarray(start, dtype.numpy)
 
         def step(carry: Any, _: Any) -> Any:
@@ -413,7 +407,7 @@ def scan(f: Callable[[Any, Any], Any], init: Any, xs: Any = None, length: int | 
     if steps < 1:
         raise ValueError(f"scan: unroll must be at least 1, got {unroll}")
     weaks = [*[w for _, w in kinds], *body.function.weak_returns[n_carry:n_out]]
-    operands = [*body.captures, *[as_operand(x) for x in init_leaves], *[as_operand(x) for x in xs_leaves]]
+    operands = [*body.captures, *[as_operand(x) for x in [*init_leaves, *xs_leaves]]]
     results = record(ops.scan, operands, weaks, body=_typed_carry(captures_in_front(body), kinds),
                      n_consts=len(body.captures), n_carry=n_carry, length=n, reverse=bool(reverse),
                      unroll=steps)
@@ -462,7 +456,7 @@ def _scan_in_python(f: Callable[..., Any], init: Any, xs: Any, n: int, reverse: 
     return carry, (tree_map(lambda *y: stack(y), *ys) if ys else None)
 
 
-def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> Any:  # noqa: A001
+def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> Any:
     """`f` of each element along the leading axis of `xs`, one after the other, results stacked.
 
     With `batch_size` elements go through `vmap(f)` that many at a time.

@@ -174,8 +174,8 @@ def _clipped(x: Any, made: DType, info: Any, size: tuple[int, ...]) -> Tracer:
         raise TypeError(f"randint: minval and maxval must be integers, got {t.dtype}")
     own = np.iinfo(t.dtype)
     if own.max > info.max or own.min < info.min:
-        bounds = [constant(max(min(int(v), int(own.max)), int(own.min)), t.value.type.dtype, t.shape)
-                  for v in (info.min, info.max)]
+        held = [max(min(int(v), int(own.max)), int(own.min)) for v in (info.min, info.max)]
+        bounds = [constant(v, t.value.type.dtype, t.shape) for v in held]
         t = emit(ops.clamp, bounds[0], t, bounds[1])
     return broadcast_to(convert(t, made), size)
 

@@ -65,7 +65,7 @@ def key(seed: Any, *, impl: Any = None) -> Any:
     return _seeded(_seed(seed), _tag(impl))
 
 
-def PRNGKey(seed: Any, *, impl: Any = None) -> Any:  # noqa: N802  the public name
+def PRNGKey(seed: Any, *, impl: Any = None) -> Any:
     """A raw random key from an integer: uint32 words, shape (2,) for threefry."""
     return key_data(key(seed, impl=impl))
 

@@ -1,9 +1,10 @@
 """What Python may ask of a tracer: its truth, its integer, its elements.
 
 Under grad, jvp and linearize with concrete arguments a tracer can be asked for `bool`, `int` and
-`__index__`: what these give has no derivative anyway. `float`, `complex`, `.item()`, `.tolist()` and
-`np.asarray` of an inexact tracer answer only where no tangent reaches it; elsewhere the derivative
-would be lost in silence, so they raise and name `stop_gradient`. Under jit and vmap asking raises.
+`__index__`: what these give has no derivative anyway. `float`, `complex`, `.item()`, `.tolist()`
+and `np.asarray` of an inexact tracer answer only where no tangent reaches it; elsewhere the
+derivative would be lost in silence, so they raise and name `stop_gradient`. Under jit and vmap
+asking raises.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ def truth(x: Tracer) -> bool:
     if x.size != 1:
         raise ValueError("The truth value of an array with more than one element is ambiguous. "
                          "Use a.any() or a.all()")
-    return bool(_value(x, TracerBoolConversionError(x)))
+    return bool(_value(x, TracerBoolConversionError, "its truth was asked for (by `if`, `while`, "
+                       "`and`, `or`, `not` or bool())",
+                       "jnp.where, lax.cond or lax.while_loop, or make the argument static"))
 
 
 def integer(x: Tracer, what: str) -> int:
@@ -37,14 +40,17 @@ def integer(x: Tracer, what: str) -> int:
     if x.size != 1:
         raise TypeError("Only scalar arrays can be converted to Python scalars; "
                         f"got arr.ndim={x.ndim}")
-    return int(_value(x, ConcretizationTypeError(x, f"It was asked for by {what}.")).reshape(()))
+    return int(_value(x, ConcretizationTypeError, f"{what} was asked for",
+                      "x.astype(int), or make the argument static").reshape(()))
 
 
 def index(x: Tracer) -> int:
     """`operator.index(x)`. Raises: TracerIntegerConversionError, TypeError for other dtypes."""
     if not x.value.type.dtype.is_integer or x.ndim:
         raise TypeError("Only integer scalar arrays can be converted to a scalar index.")
-    return int(_value(x, TracerIntegerConversionError(x)))
+    return int(_value(x, TracerIntegerConversionError, "it was used as a Python integer (a list's "
+                      "index, a shape, a range)",
+                      "jnp.asarray(values)[i] for an index, or make the argument static"))
 
 
 def number(x: Tracer, what: str) -> np.ndarray:
@@ -53,39 +59,54 @@ def number(x: Tracer, what: str) -> np.ndarray:
     Raises: ConcretizationTypeError, TracerArrayConversionError under a transformation that has no
       values, or where a tangent reaches x.
     """
-    if what.startswith("numpy"):
-        error: Exception = TracerArrayConversionError(x)
-    else:
-        error = ConcretizationTypeError(x, f"It was asked for by {what}.")
-        if what in ("float()", "complex()") and x.size != 1:
-            raise TypeError("Only scalar arrays can be converted to Python scalars; "
-                            f"got arr.ndim={x.ndim}")
-    if x.value.type.is_inexact and x.trace.inputs is not None and has_tangent(x):
-        raise type(error)(x) if type(error) is TracerArrayConversionError else (
-            ConcretizationTypeError(x, f"{what} of a value that is being differentiated would lose "
-                                    "its derivative. Keep it an array (jnp functions instead of "
-                                    "math and numpy), or write "
-                                    f"{what.replace('()', '(jax.lax.stop_gradient(x))')} if no "
-                                    "derivative is wanted."))
-    return _value(x, error)
+    if what in ("float()", "complex()") and x.size != 1:
+        raise TypeError("Only scalar arrays can be converted to Python scalars; "
+                        f"got arr.ndim={x.ndim}")
+    error = (TracerArrayConversionError if what == "numpy.asarray()" else ConcretizationTypeError)
+    if x.value.type.is_inexact and x.home.inputs is not None and has_tangent(x):
+        raise error(f"{what} of a value that is being differentiated would lose its derivative: "
+                    f"{described(x)}. Keep it an array (functions of xfront.numpy instead of math "
+                    "and numpy); if no derivative is wanted, ask lax.stop_gradient(x) instead.")
+    return _value(x, error, f"{what} was asked for",
+                  "a function of xfront.numpy that takes arrays, or make the argument static")
+
+
+def described(x: Tracer) -> str:
+    """A tracer in the words of its user: type, transformation, where it was made."""
+    return f"a value of type {x.value.type} traced by {x.home.kind}, made at {origin(x)}"
+
+
+def origin(x: Tracer) -> str:
+    """The place in the user's program that made a tracer."""
+    home = x.home
+    for op in home.builder.ops:
+        if x.value in op.results:
+            return f"{op.loc} by {op.definition.name}"
+    for i, v in enumerate(home.builder.params):
+        if v is x.value:
+            name = home.builder.param_names[i]
+            return f"the call of {home.builder.name}: argument {name or i}"
+    return str(home.made_at)
 
 
 # --- evaluation -------------------------------------------------------------------------------
 
-def _value(x: Tracer, error: Exception) -> np.ndarray:
-    """The elements of x, computed once by the slice of its trace that it needs."""
-    trace = x.trace
-    if trace.closed:
+def _value(x: Tracer, error: type[Exception], question: str, instead: str) -> np.ndarray:
+    """The elements of x, computed once by the slice of its trace that it needs.
+
+    Raises: `error`, with the question and what to write instead, where they are not known.
+    """
+    home = x.home
+    if home.closed:
         raise leak_error(x)
-    if trace.inputs is None:
-        raise error
-    found = trace.evaluated.get(x.value)
-    if found is None:
-        found = trace.evaluated[x.value] = evaluate(trace, x.value)
+    found = None if home.inputs is None else home.evaluated.get(x.value)
+    if found is None and home.inputs is not None:
+        found = home.evaluated[x.value] = evaluate(home, x.value)
+    if found is None or (type(found) is Tracer and found.home.inputs is None):
+        raise error(f"{question}, but the value is not known while tracing: {described(x)}. Write "
+                    f"{instead}.")
     if type(found) is Tracer:
-        if found.trace.inputs is None:
-            raise error
-        return _value(found, error)
+        return _value(found, error, question, instead)
     return np.asarray(found)
 
 
@@ -117,7 +138,7 @@ def slice_for(trace: Trace, value: Value) -> tuple[Function, list[int]]:
 
 def has_tangent(x: Tracer) -> bool:
     """Whether x depends on a parameter of its trace through ops that have a derivative."""
-    trace = x.trace
+    trace = x.home
     n = len(trace.inputs or ())
     active = {v for v in trace.builder.params[:n] if v.type.is_inexact}
     for op in trace.builder.ops:
@@ -125,7 +146,7 @@ def has_tangent(x: Tracer) -> bool:
             active.update([v for v in op.results if v.type.is_inexact])
     if x.value in active:
         return True
-    return any(type(s) is Tracer and s.trace.inputs is not None and s.value.type.is_inexact
+    return any(type(s) is Tracer and s.home.inputs is not None and s.value.type.is_inexact
                and has_tangent(s) and depends(trace, x.value, trace.builder.params[n + i])
                for i, s in enumerate(trace.sources))
 
@@ -141,7 +162,7 @@ def depends(trace: Trace, value: Value, on: Value) -> bool:
 
 def known(x: Tracer) -> np.ndarray | None:
     """The elements of x where its traces have values all the way out, else None."""
-    trace = x.trace
+    trace = x.home
     if trace.closed:
         raise leak_error(x)
     if trace.inputs is None or trace.staging:

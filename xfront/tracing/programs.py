@@ -35,7 +35,7 @@ from .trace import State, Tracer, emit, state, type_of
 Body = Function | Pending
 
 UNIT_OPS = 1000
-"""Un-jitted programs with more ops than this (calls expanded) run by units: one executable an op."""
+"""Un-jitted programs with more ops than this (calls expanded) run by units, op by op."""
 
 UNIT_CALL_OPS = 64
 """A called body larger than this that occurs more than once also makes a program run by units."""
@@ -414,7 +414,7 @@ def run_op(definition: OpDef, operands: Sequence[Any], attrs: dict[str, Any]) ->
         key, found = None, None
     if found is None:
         outs = single_op(definition, types, attrs).returns
-        weak = bool(weaks) and all(weaks) and definition.single \
+        weak = definition.single and bool(types) and all(weaks) \
             and outs[0].type.dtype is types[0].dtype
         function = single_op(definition, types, attrs, (weak,) * len(outs))
         found = compile_body(function, name=definition.name)

@@ -36,7 +36,6 @@ from ..config import staging as staging_state
 from ..errors import UnexpectedTracerError
 from .tracer import Tracer
 
-
 WEAK_KINDS = frozenset((int, float, complex))
 """Python numbers: their dtype gives way in promotion."""
 
@@ -81,7 +80,7 @@ class Trace:
     def capture(self, source: Any) -> Tracer:
         """The tracer that stands here for an outer tracer or an array."""
         if type(source) is Tracer:
-            outer = source.trace
+            outer = source.home
             if outer is self:
                 return source
             if outer.closed or outer.level >= self.level or outer.thread != self.thread:
@@ -112,7 +111,7 @@ class Trace:
         """The tracer here of anything that is an array to users: tracer, Array, NumPy, number."""
         kind = type(x)
         if kind is Tracer:
-            return x if x.trace is self else self.capture(x)
+            return x if x.home is self else self.capture(x)
         if kind is binding.ArrayImpl or kind is KeyArray:
             return self.capture(x)
         array = binding.host_array(x)
@@ -135,7 +134,7 @@ def type_of(x: Any) -> tuple[TensorType, bool]:
 
 def leak_error(tracer: Tracer) -> UnexpectedTracerError:
     """The error of a tracer used outside the trace that made it."""
-    trace = tracer.trace
+    trace = tracer.home
     made = next((op.loc for op in trace.builder.ops if tracer.value in op.results), trace.made_at)
     here = capture_location((), 2)
     why = ("its trace has ended" if trace.closed else
@@ -159,7 +158,7 @@ def emit(definition: OpDef, *operands: Any, **attrs: Any) -> Any:
     target = state.current
     for x in operands:
         if type(x) is Tracer:
-            trace = x.trace
+            trace = x.home
             if target is None or trace.level > target.level:
                 target = trace
     if definition.mentions_axis is not None:
@@ -172,11 +171,11 @@ def emit(definition: OpDef, *operands: Any, **attrs: Any) -> Any:
 
             return run_op(definition, operands, attrs)
     if target.closed:
-        raise leak_error(next(x for x in operands if type(x) is Tracer and x.trace is target))
+        raise leak_error(next(x for x in operands if type(x) is Tracer and x.home is target))
     values = []
     weak = bool(operands)
     for x in operands:
-        if type(x) is not Tracer or x.trace is not target:
+        if type(x) is not Tracer or x.home is not target:
             x = target.lift(x)
         values.append(x.value)
         weak = weak and x.weak

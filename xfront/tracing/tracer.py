@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 class Tracer(binding.Array):  # type: ignore[misc]
     """A value that is being recorded: shape and dtype are known, elements are not."""
 
-    __slots__ = ("trace", "value", "weak")
+    __slots__ = ("home", "value", "weak")
 
     __array_priority__ = 1000
 
-    def __init__(self, trace: Trace, value: Value, weak: bool) -> None:
-        self.trace, self.value, self.weak = trace, value, weak
+    def __init__(self, home: Trace, value: Value, weak: bool) -> None:
+        self.home, self.value, self.weak = home, value, weak
 
     def _is_traced_array(self) -> bool:
         return True
@@ -91,7 +91,7 @@ class Tracer(binding.Array):  # type: ignore[misc]
         return self.value.type.shape[0]
 
     def __repr__(self) -> str:
-        return f"Tracer<{self.value.type}{' weak' if self.weak else ''}, {self.trace.kind}>"
+        return f"Tracer<{self.value.type}{' weak' if self.weak else ''}, {self.home.kind}>"
 
     __str__ = __repr__
 

@@ -269,8 +269,8 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
     outs = [reweak(x, w) for x, w in zip(returned[:n], weaks, strict=True)]
     residuals = list(split.pick(tuple(operands), tuple(returned)))
     value = tree_unflatten(flat.out_tree, outs)
-    mover = Partial(functools.partial(_apply_linear, name, split, tree, flat, tuple(kinds), has_aux),
-                    residuals)
+    move = functools.partial(_apply_linear, name, split, tree, flat, tuple(kinds), has_aux)
+    mover = Partial(move, residuals)
     if has_aux:
         check_pair(name, value)
         return value[0], mover, value[1]
@@ -280,7 +280,7 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
 def reweak(x: Any, weak: bool) -> Any:
     """`x` with this weakness."""
     if type(x) is Tracer:
-        return x if x.weak == weak else Tracer(x.trace, x.value, weak)
+        return x if x.weak == weak else Tracer(x.home, x.value, weak)
     if isinstance(x, binding.ArrayImpl) and x.aval.weak_type != weak:
         return binding.rewrap(x, weak=weak)
     return x

@@ -115,7 +115,8 @@ class Rule:
         """The Function for a request; traced once, where the op was recorded."""
         found = self.memo.get(request)
         if found is None and self.whole is not None and request.role == "jvp":
-            found = self.memo[request] = restricted(self.whole, *request.details, self.n_own)
+            found = self.memo[request] = restricted(self.whole, request.details[0],
+                                                    request.details[1], self.n_own)
         if found is None:
             outer = state.axes, state.scope, state.current
             state.axes, state.scope = self.place
@@ -215,7 +216,7 @@ class custom_jvp(Generic[P, R]):
         def rule(primals: Any, tangents: Any) -> Any:
             from ..numpy import add  # the public sum; the rule runs long after import
 
-            value = self(*primals)
+            value: Any = self(*primals)  # type: ignore[call-arg]  any arguments
             parts = [f(t, value, *primals) for f, t in zip(jvps, tangents, strict=True) if f]
             return value, functools.reduce(add, parts) if parts else 0.0 * value
 
@@ -272,7 +273,6 @@ def call_custom(definition: Any, custom: Any, args: tuple, kwargs: dict) -> Any:
         return fun(*given)
 
     flat = trace_call(call, kinds, name=name, kind=definition.name, staging=False)
-    n_own = len(kinds)
     outer = _RECORDING.get(id(custom))
     if outer is not None and outer.types == flat.function.param_types:
         return finish_custom(definition, flat, leaves, outer, name)
@@ -334,6 +334,7 @@ def jvp_rule(custom: custom_jvp, name: str, static: list, tree: Any, kinds: list
             primals, dots = tracers[:n_own], iter(tracers[n_own:])
             tangents = [next(dots) if p else zero_tangent(t)
                         for (t, _), p in zip(own, perturbed, strict=False)]
+            assert custom.jvp is not None
             made = custom.jvp(*static, tuple(tree_unflatten(tree, primals)),
                               tuple(tree_unflatten(tree, tangents)))
             return check_jvp_result(name, made, flat, out_types)
@@ -391,7 +392,9 @@ def constant_value(b: Builder, v: Any, x: Any) -> Any:
     """A captured array as a literal inside a rule's Function."""
     array = np.asarray(key_base(x))
     made = b.emit(literal, value=Literal(array), shape=array.shape)
-    return b.emit(ops.random_wrap, made, impl=v.type.dtype.name[4:-1]) if v.type.dtype.is_key else made
+    if not v.type.dtype.is_key:
+        return made
+    return b.emit(ops.random_wrap, made, impl=v.type.dtype.name[4:-1])
 
 
 def zero_tangent(t: TensorType) -> Any:
@@ -486,8 +489,8 @@ def vjp_rule(custom: custom_vjp, name: str, static: list, tree: Any, kinds: list
                                 f"(value, residuals), got {made}.")
             outs, out_tree = tree_flatten(made[0])
             if out_tree != flat.out_tree:
-                raise TypeError(f"Custom VJP fwd rule for function {name} must produce a pair whose "
-                                f"first element has the structure of the function's result "
+                raise TypeError(f"Custom VJP fwd rule for function {name} must produce a pair "
+                                "whose first element has the structure of the function's result "
                                 f"{flat.out_tree}, got {out_tree}.")
             residuals, held["tree"] = tree_flatten(made[1])
             return [*outs, *residuals]

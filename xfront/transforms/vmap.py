@@ -141,9 +141,10 @@ def _check_unbatched(name: str, function: Any, positions: list, axis: Any, out: 
 
 def _refuse_axis(name: str, args: Any, kwargs: Any, k: int, axis: int, t: Any) -> None:
     path = tree_flatten_with_path((args, kwargs))[0][k][0]
+    rank = abs(axis) + (axis >= 0)
     raise ValueError(f"vmap was requested to map its argument along axis {axis}, which implies "
-                     f"that its rank should be at least {abs(axis) + (axis >= 0)}, but {_where(path)} "
-                     f"of {name} has type {t}")
+                     f"that its rank should be at least {rank}, but {_where(path)} of {name} has "
+                     f"type {t}")
 
 
 def _refuse_sizes(name: str, args: Any, kwargs: Any, axes: list, axis_size: int | None) -> None:

@@ -2,37 +2,24 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from keyword import iskeyword
 from typing import TYPE_CHECKING, Any
 
 from ..literal import literal
 from ..opdef import REGISTRY, OpDef
-from . import (
-    bits,
-    collective,
-    compare,
-    control,
-    conv,
-    convert,
-    custom,
-    dot,
-    effects,
-    elementwise,
-    fold,
-    gathering,
-    indexing,
-    random,
-    reduce,
-    shape,
-    sort,
-    special,
-    window,
-)
+
+FAMILIES = ("bits", "collective", "compare", "control", "conv", "convert", "custom", "dot",
+            "effects", "elementwise", "fold", "gathering", "indexing", "random", "reduce", "shape",
+            "sort", "special", "window")
+
+for _family in FAMILIES:                          # by name: some share it with one of their ops
+    import_module(f"{__name__}.{_family}")
 
 if TYPE_CHECKING:
     def __getattr__(name: str) -> OpDef: ...
 
-__all__ = ["REGISTRY", "literal"]
+__all__ = ["FAMILIES", "REGISTRY", "literal"]
 
 
 def _collect() -> dict[str, Any]:

@@ -1,0 +1,107 @@
+"""Custom rules: over tracers of several levels, holding a jit or a scan, told apart by rule."""
+
+import functools
+
+import numpy as np
+import pytest
+
+import xfront as jax
+import xfront.numpy as jnp
+from xfront import lax
+
+
+def tripled(f=jnp.sin):
+    g = jax.custom_jvp(lambda x: f(x))
+    g.defjvp(lambda p, t: (g(*p), 3.0 * t[0]))
+    return g
+
+
+def test_jvp_rule_under_every_transformation():
+    g = tripled()
+    assert jax.grad(g)(1.0) == 3.0
+    assert jax.jvp(g, (1.0,), (2.0,))[1] == 6.0
+    np.testing.assert_array_equal(jax.vmap(jax.grad(g))(np.ones(2, "f")), [3, 3])
+    np.testing.assert_array_equal(jax.jit(jax.vmap(jax.grad(g)))(np.ones(2, "f")), [3, 3])
+    assert jax.grad(jax.grad(g))(1.0) == 0.0
+    assert jax.grad(jax.jit(g))(1.0) == 3.0
+
+
+def test_two_rules_over_one_primal_are_two_programs():
+    def make(c):
+        @jax.custom_jvp
+        def f(x):
+            return x * 2.0
+        f.defjvp(lambda p, t: (f(*p), c * t[0]))
+        return f
+    assert [float(jax.grad(make(c))(1.0)) for c in (1.0, 5.0, 7.0)] == [1.0, 5.0, 7.0]
+
+
+def test_a_rule_that_closes_over_tracers_of_two_levels():
+    def outer(a, b):
+        @jax.custom_jvp
+        def f(x):
+            return x * a
+        f.defjvp(lambda p, t: (f(*p), t[0] * b * 10.0))
+        return jax.grad(f)(2.0)
+    assert outer(3.0, 4.0) == 40.0
+    assert jax.grad(outer, 1)(3.0, 4.0) == 10.0
+    np.testing.assert_array_equal(jax.vmap(outer)(np.ones(3, "f"), np.arange(3.0)), [0, 10, 20])
+    inner = lambda a: jax.jit(lambda b: outer(a, b))(4.0)
+    assert jax.jit(inner)(3.0) == 40.0
+
+
+def test_a_rule_that_holds_a_jit_and_a_scan():
+    @jax.custom_vjp
+    def f(x, n):
+        return lax.scan(lambda c, y: (c * y, c), x, n)[0]
+
+    def fwd(x, n):
+        return f(x, n), (x, n)
+
+    def bwd(saved, ct):
+        x, n = saved
+        total = lax.scan(lambda c, y: (c + y, None), 0.0, n)[0]
+        return jax.jit(lambda t: t * ct)(total), jnp.zeros_like(n)
+
+    f.defvjp(fwd, bwd)
+    assert jax.grad(f)(2.0, jnp.array([1.0, 2.0, 3.0])) == 6.0
+    batch = jax.vmap(jax.grad(f), (0, None))(jnp.ones(2), jnp.array([1.0, 2.0]))
+    np.testing.assert_array_equal(batch, [3.0, 3.0])
+
+
+def test_vjp_rule_with_nondiff_arguments_trees_and_none():
+    @functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
+    def f(scale, tree, i):
+        return scale * tree["a"] * tree["b"]
+
+    f.defvjp(lambda scale, tree, i: (f(scale, tree, i), tree),
+             lambda scale, tree, ct: ({"a": ct * scale, "b": -ct}, None))
+    g = jax.grad(lambda t: f(2.0, t, 3))({"a": 1.0, "b": 5.0})
+    assert g == {"a": 2.0, "b": -1.0}
+
+
+def test_forward_mode_of_a_custom_vjp_follows_its_backward_rule():
+    f = jax.custom_vjp(lambda x: jnp.sin(x))
+    f.defvjp(lambda x: (f(x), x), lambda x, ct: (5.0 * ct,))
+    assert jax.grad(f)(1.0) == 5.0
+
+
+def test_missing_rules_are_errors():
+    with pytest.raises(AttributeError, match="defjvp"):
+        jax.custom_jvp(lambda x: x)(1.0)
+    f = jax.custom_vjp(lambda x: x)
+    f.defvjp(lambda x: (x, None), lambda res, ct: ct)
+    with pytest.raises(TypeError, match="tuple"):
+        jax.grad(f)(1.0)
+
+
+def test_custom_gradient_and_closure_convert():
+    @jax.custom_gradient
+    def f(x):
+        return x ** 2, lambda ct: ct * 7.0 * x
+    assert jax.grad(f)(3.0) == 21.0
+
+    def g(y):
+        closed, held = jax.closure_convert(lambda x: x * y, 1.0)
+        return closed(2.0, *held)
+    assert jax.grad(g)(3.0) == 2.0
