@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from . import debug, dtypes, errors, lax, random, tree, tree_util
-from .arrays import methods as _methods  # noqa: F401  attaches the methods of Array
+from . import debug, dtypes, errors, lax, numpy, random, tree, tree_util
+from .arrays import methods as _methods
+from .arrays import operators as _operators
 from .arrays.binding import Array, Device
 from .callbacks import pure_callback
-from .config import config
 from .config import (
     check_tracer_leaks,
     checking_leaks,
+    config,
     debug_infs,
     debug_nans,
     default_device,

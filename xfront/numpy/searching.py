@@ -240,7 +240,7 @@ def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Any:
 
 def _known(name: str, x: Any, hint: str) -> np.ndarray:
     """The values of an array. Raises: ConcretizationTypeError where they are not known."""
-    if type(x) is Tracer and x.trace.inputs is None:
+    if type(x) is Tracer and x.home.inputs is None:
         raise ConcretizationTypeError(x, f"It was asked for by {name}: {hint}.")
     if isinstance(x, binding.ArrayImpl):
         return binding.to_numpy(x)
@@ -266,7 +266,7 @@ def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple
     Args:
       size: how many positions to give; needed while tracing. What is missing is filled.
       fill_value: what to fill with: a number, or one for each axis; 0 by default.
-    Raises: ValueError for arrays without axes; ConcretizationTypeError for traced ones without size.
+    Raises: ValueError for arrays without axes; ConcretizationTypeError for traced ones, no size.
     Source: `numpy.nonzero`.
     """
     a = array_like("nonzero", a)

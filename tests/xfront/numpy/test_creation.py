@@ -1,0 +1,130 @@
+"""Arrays from values, ranges and grids against NumPy; their dtypes and errors."""
+
+import numpy as np
+import pytest
+
+import xfront
+import xfront.numpy as jnp
+from xfront.errors import ConcretizationTypeError
+
+
+@pytest.mark.parametrize("value, dtype, weak", [
+    (1, "int32", True), (1.0, "float32", True), (1j, "complex64", True), (True, "bool", False),
+    ([1, 2], "int32", False), ([1, 2.0], "float32", False), ([True, 1], "int32", False),
+    ([], "float32", False), ([[1], [2]], "int32", False), (np.float64(1), "float32", False),
+    (np.arange(3), "int32", False), (np.int8(3), "int8", False), (range(3), "int32", False),
+    ([np.float16(1), 2.0], "float16", False), ((1, 2), "int32", False),
+])
+def test_dtype_of_values(value, dtype, weak):
+    made = jnp.array(value)
+    assert (made.dtype.name, made.weak_type) == (dtype, weak)
+    np.testing.assert_array_equal(np.asarray(made), np.array(value))
+
+
+@pytest.mark.parametrize("call, error", [
+    (lambda: jnp.array("text"), TypeError), (lambda: jnp.array(None), ValueError),
+    (lambda: jnp.array([None]), ValueError), (lambda: jnp.array(object()), TypeError),
+    (lambda: jnp.array([[1], [1, 2]]), ValueError), (lambda: jnp.array(2 ** 31), OverflowError),
+    (lambda: jnp.array([3000000000]), OverflowError),
+    (lambda: jnp.array(-1, dtype="uint8"), OverflowError),
+    (lambda: jnp.array({1: 2}), TypeError), (lambda: jnp.zeros(2.0), TypeError),
+    (lambda: jnp.zeros(-1), TypeError), (lambda: jnp.full(2, [1, 2]), TypeError),
+    (lambda: jnp.zeros_like([1]), TypeError), (lambda: jnp.arange(3, dtype=bool), TypeError),
+    (lambda: jnp.arange(0, 3, 0), ZeroDivisionError), (lambda: jnp.arange(3j), ValueError),
+    (lambda: jnp.fromiter([1], dtype=int), NotImplementedError),
+    (lambda: jnp.linspace(0, 1, -1), ValueError),
+    (lambda: xfront.jit(jnp.arange)(3), ConcretizationTypeError),
+])
+def test_errors(call, error):
+    with pytest.raises(error):
+        call()
+
+
+def test_asarray_keeps_and_array_copies():
+    x = jnp.arange(3)
+    assert jnp.asarray(x) is x
+    assert jnp.array(x) is not x and jnp.copy(x) is not x
+    host = np.arange(3, dtype=np.int32)
+    made = jnp.asarray(host)
+    host[0] = 7
+    assert made.tolist() == [0, 1, 2]
+
+
+def test_filled_arrays():
+    assert jnp.zeros(3).tolist() == [0, 0, 0] and jnp.zeros(3).dtype == np.float32
+    assert jnp.ones((2, 1), bool).tolist() == [[True], [True]]
+    assert jnp.full(2, 1).weak_type and not jnp.full(2, 1, float).weak_type
+    assert jnp.full((2, 2), np.array([1, 2])).tolist() == [[1, 2], [1, 2]]
+    assert jnp.zeros_like(jnp.full(2, 1.0)).weak_type
+    assert jnp.ones_like(np.arange(2), dtype=float, shape=(1,)).tolist() == [1.0]
+    assert jnp.full_like(np.arange(2), 1.5).tolist() == [1, 1]
+    assert jnp.zeros(5000).shape == (5000,)
+    assert xfront.jit(lambda x: jnp.zeros_like(x) + jnp.ones(2, x.dtype))(
+        np.arange(2)).tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("args", [
+    (3,), (3.0,), (1, 4), (1, 4, 2), (4, 1, -1), (0, 1, 0.25), (0,), (5, 1), (1.5,), (-3, 3)])
+def test_arange(args):
+    want = np.arange(*args)
+    got = jnp.arange(*args)
+    np.testing.assert_allclose(np.asarray(got), want)
+    assert got.dtype.kind == want.dtype.kind
+
+
+def test_linspace_logspace_geomspace():
+    got = xfront.jit(lambda: [
+        jnp.linspace(0, 1, 5), jnp.linspace(0, 1, 5, endpoint=False), jnp.linspace(0, 10, 4),
+        jnp.linspace(0, 1, 1), jnp.linspace(0, 1, 0), jnp.logspace(0, 2, 3, base=2),
+        jnp.geomspace(1, 1000, 4), jnp.geomspace(-1, -100, 3)])()
+    want = [np.linspace(0, 1, 5), np.linspace(0, 1, 5, endpoint=False), np.linspace(0, 10, 4),
+            np.linspace(0, 1, 1), np.linspace(0, 1, 0), np.logspace(0, 2, 3, base=2),
+            np.geomspace(1, 1000, 4), np.geomspace(-1, -100, 3)]
+    for g, w in zip(got, want, strict=True):
+        np.testing.assert_allclose(np.asarray(g), w, rtol=1e-6)
+    assert jnp.linspace(0, 10, 4, dtype=int).tolist() == [0, 3, 6, 10]
+    values, step = jnp.linspace(0, 1, 5, retstep=True)
+    assert float(step) == 0.25 and values.shape == (5,)
+    ends = np.array([0.0, 1.0], np.float32), np.array([2.0, 5.0], np.float32)
+    np.testing.assert_allclose(jnp.linspace(*ends, 3, axis=1), np.linspace(*ends, 3, axis=1))
+    assert float(xfront.grad(lambda s: jnp.linspace(s, 2.0, 3)[1])(1.0)) == 0.5
+
+
+def test_matrices_and_grids():
+    np.testing.assert_array_equal(jnp.eye(2, 3, 1), np.eye(2, 3, 1))
+    np.testing.assert_array_equal(jnp.eye(70), np.eye(70))
+    np.testing.assert_array_equal(jnp.tri(70, 60, -3), np.tri(70, 60, -3))
+    np.testing.assert_array_equal(jnp.identity(2, int), np.identity(2, int))
+    for options in ({}, {"indexing": "ij"}, {"sparse": True}):
+        got = jnp.meshgrid(np.arange(2), np.arange(3.0), **options)
+        for g, w in zip(got, np.meshgrid(np.arange(2), np.arange(3.0), **options), strict=True):
+            np.testing.assert_array_equal(g, w)
+    np.testing.assert_array_equal(jnp.mgrid[0:2, 0:3], np.mgrid[0:2, 0:3])
+    np.testing.assert_allclose(jnp.mgrid[0:1:3j], np.mgrid[0:1:3j])
+    assert [g.shape for g in jnp.ogrid[0:2, 0:3]] == [(2, 1), (1, 3)]
+    np.testing.assert_array_equal(jnp.fromfunction(lambda i, j: i + j, (2, 2), dtype=int),
+                                  [[0, 1], [1, 2]])
+
+
+def test_array_of_traced_values():
+    made = xfront.jit(lambda x: jnp.array([[1.0, x[0]], [x[1], 2]]))(np.arange(2))
+    np.testing.assert_array_equal(made, [[1, 0], [1, 2]])
+    assert float(xfront.grad(lambda x: jnp.array([x, x * x])[1])(3.0)) == 6.0
+    x = jnp.arange(2)
+    assert jnp.array([x, x]).shape == (2, 2)
+    assert jnp.array([1.0, x[0]]).dtype == np.float32
+
+
+def test_scalar_types_and_constants():
+    assert jnp.float32(1).dtype == np.float32 and isinstance(jnp.float32(1), jnp.ndarray)
+    assert jnp.bfloat16(1).dtype == jnp.bfloat16
+    assert jnp.finfo(jnp.float32).eps == np.finfo(np.float32).eps
+    assert (jnp.pi, jnp.inf, jnp.newaxis) == (np.pi, np.inf, None)
+    assert jnp.issubdtype(jnp.int8, jnp.integer) and jnp.isdtype(jnp.int8, "integral")
+    assert jnp.shape(jnp.zeros((2, 3))) == (2, 3) and jnp.size(jnp.zeros((2, 3)), 1) == 3
+    assert jnp.result_type(1, jnp.float16) == np.float16
+
+
+def test_frombuffer_and_fromstring():
+    assert jnp.frombuffer(b"\x01\x00\x00\x00", dtype="int32").tolist() == [1]
+    assert jnp.fromstring("1 2", sep=" ").tolist() == [1.0, 2.0]

@@ -1,0 +1,196 @@
+"""Elementwise functions against NumPy: many of them in one program, to compile seldom."""
+
+import numpy as np
+import pytest
+
+import xfront
+import xfront.numpy as jnp
+
+REALS = np.array([-2.5, -1.0, -0.5, -0.0, 0.0, 0.3, 0.5, 1.0, 1.5, 2.5, 7.0], np.float32)
+UNIT = np.array([-1.0, -0.7, -0.2, 0.0, 0.1, 0.5, 1.0], np.float32)
+POSITIVE = np.array([1e-3, 0.5, 1.0, 2.0, 10.0, 1e4], np.float32)
+ABOVE_ONE = np.array([1.0, 1.5, 3.0, 100.0], np.float32)
+INTEGERS = np.array([-7, -3, -1, 0, 1, 2, 5, 100], np.int32)
+SPECIAL = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1.5], np.float32)
+
+UNARY = {
+    "reals": (REALS, ["negative", "positive", "absolute", "fabs", "sign", "square", "cbrt", "exp",
+                      "exp2", "expm1", "sin", "cos", "tan", "arctan", "sinh", "cosh", "tanh",
+                      "arcsinh", "degrees", "radians", "sinc", "i0", "floor", "ceil", "rint",
+                      "trunc", "fix", "round", "modf", "frexp", "signbit", "spacing", "real",
+                      "imag", "conj", "angle", "isreal", "logical_not"]),
+    "unit": (UNIT, ["arcsin", "arccos"]),
+    "positive": (POSITIVE, ["sqrt", "log", "log2", "log10", "log1p", "reciprocal"]),
+    "above one": (ABOVE_ONE, ["arccosh"]),
+    "inside": (UNIT[1:-1], ["arctanh"]),
+    "integers": (INTEGERS, ["negative", "absolute", "sign", "square", "invert", "bitwise_count",
+                            "signbit", "floor", "isnan", "isfinite", "isinf", "logical_not"]),
+    "special": (SPECIAL, ["isnan", "isinf", "isfinite", "isposinf", "isneginf", "signbit",
+                          "nan_to_num", "sign", "floor", "sqrt", "absolute", "modf", "frexp"]),
+}
+BINARY = {
+    "reals": (REALS, REALS[::-1].copy(), [
+        "add", "subtract", "multiply", "divide", "floor_divide", "remainder", "fmod", "divmod",
+        "hypot", "arctan2", "maximum", "minimum", "fmax", "fmin", "equal", "not_equal", "less",
+        "less_equal", "greater", "greater_equal", "logical_and", "logical_or", "logical_xor",
+        "copysign", "nextafter", "heaviside", "logaddexp", "logaddexp2", "isclose"]),
+    "special": (SPECIAL, SPECIAL[::-1].copy(), ["fmax", "fmin", "maximum", "minimum", "logaddexp",
+                                                "copysign", "isclose", "less", "equal"]),
+    "powers": (POSITIVE, REALS[:6], ["power", "float_power"]),
+    "integers": (INTEGERS, np.array([3, -2, 5, 4, -1, 7, 2, 3], np.int32), [
+        "add", "subtract", "multiply", "divide", "floor_divide", "remainder", "fmod", "divmod",
+        "maximum", "gcd", "lcm", "bitwise_and", "bitwise_or", "bitwise_xor", "less", "equal"]),
+    "shifts": (INTEGERS, np.array([0, 1, 2, 3, 4, 5, 6, 7], np.int32),
+               ["left_shift", "right_shift", "power"]),
+    "bools": (np.array([True, False, True]), np.array([True, True, False]), [
+        "add", "multiply", "logical_xor", "bitwise_and", "equal", "maximum"]),
+}
+
+
+def numpy_result(name, *args):
+    function = np.abs if name == "absolute" else getattr(np, name)
+    with np.errstate(all="ignore"):
+        return function(*args)
+
+
+def assert_matches(name, got, want):
+    if isinstance(want, tuple):
+        for g, w in zip(got, want, strict=True):
+            assert_matches(name, g, w)
+        return
+    want = np.asarray(want)
+    assert got.shape == want.shape, name
+    assert np.dtype(got.dtype).kind == want.dtype.kind, (name, got.dtype, want.dtype)
+    if want.dtype.kind in "fc":
+        np.testing.assert_allclose(np.asarray(got), want, rtol=3e-6, atol=1e-6, err_msg=name)
+    else:
+        np.testing.assert_array_equal(np.asarray(got), want, err_msg=name)
+
+
+@pytest.mark.parametrize("group", UNARY)
+def test_unary_functions_match_numpy(group):
+    values, names = UNARY[group]
+    results = xfront.jit(lambda x: [getattr(jnp, n)(x) for n in names])(values)
+    for name, got in zip(names, results, strict=True):
+        assert_matches(name, got, numpy_result(name, values))
+
+
+@pytest.mark.parametrize("group", BINARY)
+def test_binary_functions_match_numpy(group):
+    x, y, names = BINARY[group]
+    if group == "powers":
+        y = y.copy()
+    results = xfront.jit(lambda a, b: [getattr(jnp, n)(a, b) for n in names])(x, y)
+    for name, got in zip(names, results, strict=True):
+        assert_matches(name, got, numpy_result(name, x, y))
+
+
+def test_ldexp_reaches_both_ends():
+    n = np.array([-149, -130, 0, 10, 127, 300, -300], np.int32)
+    x = np.full(n.shape, 1.5, np.float32)
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(np.asarray(jnp.ldexp(x, n)), np.ldexp(x, n))
+
+
+def test_frexp_of_subnormal_numbers():
+    x = np.array([1e-40, 1.4e-45, -3e-39], np.float32)
+    mantissa, exponent = np.frexp(x)
+    got = jnp.frexp(x)
+    assert np.asarray(got[1]).tolist() in (exponent.tolist(), [0, 0, 0])  # flushed where the CPU does
+    assert got[0].shape == mantissa.shape
+
+
+def test_complex_functions():
+    z = np.array([1 + 2j, -0.5 - 1j, 3j, 0.25], np.complex64)
+    names = ["exp", "log", "sqrt", "sin", "cos", "tanh", "square", "absolute", "real", "imag",
+             "conj", "angle", "isreal", "iscomplex", "isfinite", "negative", "reciprocal"]
+    results = xfront.jit(lambda x: [getattr(jnp, n)(x) for n in names])(z)
+    for name, got in zip(names, results, strict=True):
+        want = numpy_result(name, z)
+        np.testing.assert_allclose(np.asarray(got), want, rtol=2e-5, atol=1e-6, err_msg=name)
+
+
+@pytest.mark.parametrize("call, dtype, weak", [
+    (lambda: jnp.add(1, 2), "int32", True),
+    (lambda: jnp.add(1, 2.0), "float32", True),
+    (lambda: jnp.sin(1), "float32", True),
+    (lambda: jnp.remainder(-7, 3), "int32", True),
+    (lambda: jnp.add(np.int8(1), 300), "int8", False),
+    (lambda: jnp.divide(np.int8(1), np.int8(2)), "float32", False),
+    (lambda: jnp.where(np.bool_(True), 1, 2), "int32", True),
+    (lambda: jnp.where(np.bool_(True), 1, np.float16(2)), "float16", False),
+    (lambda: jnp.power(np.bool_(True), 2), "int32", False),
+    (lambda: jnp.bitwise_count(np.int32(7)), "uint8", False),
+    (lambda: jnp.clip(np.arange(3), 1.5), "float32", True),
+    (lambda: jnp.add(np.float32(1), np.float64(2)), "float32", False),
+])
+def test_dtypes_and_weakness(call, dtype, weak):
+    made = call()
+    assert (made.dtype.name, made.weak_type) == (dtype, weak)
+
+
+@pytest.mark.parametrize("call, error", [
+    (lambda: jnp.add([1], 1), TypeError),
+    (lambda: jnp.sin([1.0]), TypeError),
+    (lambda: jnp.sin(None), TypeError),
+    (lambda: jnp.sin(x=1.0), TypeError),
+    (lambda: jnp.subtract(np.True_, np.True_), TypeError),
+    (lambda: jnp.negative(np.True_), TypeError),
+    (lambda: jnp.sign(np.True_), TypeError),
+    (lambda: jnp.bitwise_and(np.float32(1), 1), TypeError),
+    (lambda: jnp.invert(np.float32(1)), TypeError),
+    (lambda: jnp.floor(np.complex64(1)), TypeError),
+    (lambda: jnp.power(np.int32(2), -1), TypeError),
+    (lambda: jnp.gcd(np.float32(1), 2), ValueError),
+    (lambda: jnp.isposinf(np.complex64(1)), ValueError),
+    (lambda: jnp.clip(np.complex64(1), 0), ValueError),
+    (lambda: jnp.round(np.int32(12), -1), NotImplementedError),
+    (lambda: jnp.add(np.ones(2), np.ones(3)), TypeError),
+    (lambda: jnp.where([True], 1, 2), TypeError),
+])
+def test_errors(call, error):
+    with pytest.raises(error):
+        call()
+
+
+def test_integer_powers_and_their_derivatives():
+    x = jnp.asarray(np.array([0.0, 1.0, -2.0], np.float32))
+    np.testing.assert_allclose(np.asarray(jnp.power(x, 3)), [0, 1, -8])
+    derivative = xfront.grad(lambda v: jnp.power(v, 2) + v ** 3 + v ** -1)
+    np.testing.assert_allclose(float(derivative(2.0)), 4 + 12 - 0.25, rtol=1e-6)
+    base = np.array([2, -1, 1, 0, 3, -3], np.int32)
+    exponent = np.array([31, 33, 1000, 0, 5, 3], np.int32)
+    np.testing.assert_array_equal(np.asarray(jnp.power(base, exponent)), np.power(base, exponent))
+
+
+def test_derivatives_where_formulas_meet():
+    derivative = xfront.jit(xfront.vmap(xfront.grad(lambda v: jnp.sinc(v))))
+    h = 1e-4
+    points = np.array([0.0, 0.01, 0.0318, 0.5], np.float64)
+    want = (np.sinc(points + h) - np.sinc(points - h)) / (2 * h)
+    np.testing.assert_allclose(derivative(points.astype(np.float32)), want, atol=2e-6)
+    assert float(xfront.grad(lambda v: jnp.logaddexp(v, 1.0))(1.0)) == pytest.approx(0.5)
+    assert float(xfront.grad(lambda v: jnp.where(v > 1, v * v, -v))(2.0)) == 4.0
+
+
+def test_whole_array_comparisons():
+    x = np.array([1.0, np.nan], np.float32)
+    assert not jnp.array_equal(x, x)
+    assert jnp.array_equal(x, x, equal_nan=True)
+    assert jnp.array_equal(np.arange(3), [0, 1, 2])
+    assert not jnp.array_equal(np.arange(3), np.arange(4))
+    assert jnp.array_equiv(np.ones((2, 3)), np.ones(3))
+    assert jnp.allclose(np.ones(3), np.ones(3) + 1e-7)
+    assert jnp.isclose(x, x, equal_nan=True).tolist() == [True, True]
+
+
+def test_nan_to_num_takes_replacements():
+    got = jnp.nan_to_num(SPECIAL, nan=1.0, posinf=2.0, neginf=-2.0)
+    np.testing.assert_array_equal(np.asarray(got), np.nan_to_num(SPECIAL, nan=1.0, posinf=2.0,
+                                                                 neginf=-2.0))
+
+
+def test_round_to_decimals():
+    x = np.array([1.25, -0.126, 2.5], np.float32)
+    np.testing.assert_allclose(np.asarray(jnp.round(x, 1)), np.round(x, 1), rtol=1e-6)
+    assert jnp.around(np.arange(3), 2).tolist() == [0, 1, 2]

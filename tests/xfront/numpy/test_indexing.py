@@ -1,0 +1,207 @@
+"""Indexing and updates against NumPy, eagerly, while tracing, and under derivatives."""
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+import xfront
+import xfront.numpy as jnp
+from xfront.errors import NonConcreteBooleanIndexError
+
+X = np.arange(60, dtype=np.float32).reshape(3, 4, 5)
+MASK = X[:, :, 0] % 2 == 0
+INDICES = [
+    0, -1, np.int64(2), (1, 2), (1, -2, 3), (), ..., (..., 0), (0, ..., 1), None, (None, 1),
+    (slice(None), None, 2), slice(1, 3), slice(None, None, -1), slice(3, 1), slice(None, None, 2),
+    (slice(None), slice(3, 0, -2), slice(1, 4, 2)), (0, slice(1, 3), None), (..., None),
+    np.array([0, 2]), np.array([[0, -1], [1, 1]]), (np.array([0, 2]), np.array([1, 3])),
+    (slice(None), np.array([0, 2])), (np.array([0, 2]), slice(None), np.array([1, 3])),
+    (np.array([0, 2]), slice(1, 3)), (0, np.array([1, 2])), (np.array([1, 2]), slice(None), 0),
+    (slice(None), 1, np.array([0, 4])), (slice(None, None, -1), np.array([1, 2]), None),
+    (np.array([[0], [2]]), np.array([1, 3])), MASK, (MASK, 1), (slice(None), np.arange(4) > 1),
+    np.array([], int), (None, np.array([0, 1]), slice(None, None, 2)), True, False,
+    (..., np.array([0, 1])), (np.array([0, 1]), ..., np.array([0, 1])),
+    (slice(0, 2), np.array([0, 1]), slice(4, None, -2)), X > 30,
+]
+
+
+@pytest.mark.parametrize("index", INDICES, ids=[repr(i)[:60] for i in INDICES])
+def test_reading_matches_numpy(index):
+    np.testing.assert_array_equal(np.asarray(jnp.asarray(X)[index]), X[index])
+
+
+def test_reading_while_tracing_matches_numpy():
+    results = xfront.jit(lambda x: [x[i] for i in INDICES])(X)
+    for index, got in zip(INDICES, results, strict=True):
+        np.testing.assert_array_equal(np.asarray(got), X[index], err_msg=repr(index))
+
+
+def test_derivative_of_reading_counts_each_element():
+    def total(x):
+        return sum((x[i] * w).sum() for w, i in enumerate(INDICES, 1))
+
+    want = np.zeros_like(X)
+    for w, index in enumerate(INDICES, 1):
+        np.add.at(want, index, np.float32(w))
+    np.testing.assert_allclose(np.asarray(xfront.jit(xfront.grad(total))(X)), want)
+
+
+def test_setting_and_adding_match_numpy():
+    def changed(x):
+        return [(x.at[i].set(-1.0), x.at[i].add(2.0)) for i in INDICES]
+
+    for index, (was_set, added) in zip(INDICES, xfront.jit(changed)(X), strict=True):
+        want = X.copy()
+        want[index] = -1
+        np.testing.assert_array_equal(np.asarray(was_set), want, err_msg=repr(index))
+        want = X.copy()
+        np.add.at(want, index, np.float32(2))
+        np.testing.assert_array_equal(np.asarray(added), want, err_msg=repr(index))
+
+
+@st.composite
+def basic_or_advanced(draw):
+    shape = draw(hnp.array_shapes(min_dims=1, max_dims=3, min_side=1, max_side=4))
+    if draw(st.booleans()):
+        return shape, draw(hnp.basic_indices(shape, allow_newaxis=True))
+    return shape, draw(hnp.integer_array_indices(shape, result_shape=hnp.array_shapes(
+        min_dims=1, max_dims=2, max_side=3)))
+
+
+@settings(max_examples=40, deadline=None, derandomize=True,
+          suppress_health_check=[HealthCheck.too_slow])
+@given(basic_or_advanced())
+def test_random_indices_match_numpy(case):
+    shape, index = case
+    x = np.arange(np.prod(shape), dtype=np.int32).reshape(shape)
+    got = xfront.jit(lambda v: v[index])(x)
+    np.testing.assert_array_equal(np.asarray(got), x[index])
+
+
+def test_positions_outside_are_clamped_or_dropped():
+    x = jnp.arange(4)
+    assert [int(x[i]) for i in (4, 100, -100)] == [3, 3, 0]
+    assert x[np.array([-9, 9])].tolist() == [0, 3]
+    assert xfront.jit(lambda v, i: v[i])(x, 100) == 3
+    assert x.at[9].set(5).tolist() == x.at[-9].set(5).tolist() == [0, 1, 2, 3]
+    assert x.at[9].set(5, mode="clip").tolist() == [0, 1, 2, 5]
+    assert x.at[9].get(mode="fill") == -2 ** 31
+    assert x.at[9].get(mode="fill", fill_value=7) == 7
+    assert np.isnan(float(jnp.arange(4.0).at[9].get(mode="fill")))
+
+
+@pytest.mark.parametrize("index, error", [
+    (1.5, TypeError), ([0, 1], TypeError), ("x", TypeError), (np.ones(2), TypeError),
+    ((0, 0), IndexError), ((..., ...), IndexError), (np.array([True]), IndexError),
+    (slice(None, 2.0), TypeError), ((np.array([0, 1]), np.array([0, 1, 2])), IndexError),
+])
+def test_index_errors(index, error):
+    with pytest.raises(error):
+        jnp.arange(4)[index]
+
+
+def test_masks_and_bounds_that_are_traced():
+    with pytest.raises(NonConcreteBooleanIndexError):
+        xfront.jit(lambda x: x[x > 1])(X)
+    with pytest.raises(IndexError):
+        xfront.jit(lambda x, n: x[:n])(X, 2)
+    np.testing.assert_allclose(xfront.grad(lambda x: x[x > 1].sum())(np.arange(4.0)), [0, 0, 1, 1])
+
+
+def test_one_compilation_serves_all_offsets():
+    x = jnp.arange(10.0)
+    assert [float(x[i]) for i in range(10)] == list(range(10))
+    assert [x[i:i + 2].tolist() for i in range(3)] == [[0, 1], [1, 2], [2, 3]]
+
+
+def test_updates():
+    x = jnp.asarray(np.array([1.0, 2.0, 3.0], np.float32))
+    at = x.at[np.array([0, 0, 2])]
+    assert at.add(1).tolist() == [3, 2, 4]
+    assert at.subtract(1).tolist() == [-1, 2, 2]
+    assert at.multiply(2).tolist() == at.mul(2).tolist() == [4, 2, 6]
+    assert at.divide(2).tolist() == [0.25, 2, 1.5]
+    assert at.power(2).tolist() == [1, 2, 9]
+    assert at.min(0).tolist() == [0, 2, 0] and at.max(9).tolist() == [9, 2, 9]
+    assert at.apply(lambda v: v + 1).tolist() == [3, 2, 4]
+    assert x.at[1].apply(jnp.negative).tolist() == [1, -2, 3]
+    assert x.at[0:2].set(np.array([7, 8])).tolist() == [7, 8, 3]
+    assert x.at[x > 1].set(0).tolist() == [1, 0, 0]
+    assert (x > 1).at[0].set(True).tolist() == [True, True, True]
+    with pytest.raises(ValueError):
+        x.at[0].set(np.ones(2))
+    with pytest.raises(TypeError):
+        x.at[0].set([1])
+    with pytest.warns(FutureWarning):
+        jnp.arange(2).at[0].add(1.5)
+
+
+def test_derivatives_of_updates():
+    def loss(x, y):
+        return (x.at[np.array([0, 1])].set(y) ** 2).sum() + (x.at[1].add(y[0]) ** 2).sum()
+
+    of_x, of_y = xfront.grad(loss, argnums=(0, 1))(np.arange(3.0), np.array([2.0, 3.0]))
+    np.testing.assert_allclose(of_x, [0, 6, 8])
+    np.testing.assert_allclose(of_y, [4 + 6, 6])
+
+
+def test_indexing_under_vmap():
+    x = np.arange(6.0, dtype=np.float32).reshape(2, 3)
+    got = xfront.vmap(lambda row, i: (row[i], row.at[i].set(9.0)))(x, np.array([2, 0]))
+    assert got[0].tolist() == [2, 3]
+    assert got[1].tolist() == [[0, 1, 9], [9, 4, 5]]
+
+
+def test_take_and_along_axis():
+    x = np.arange(6.0, dtype=np.float32).reshape(2, 3)
+    np.testing.assert_array_equal(jnp.take(x, np.array([2, 0]), axis=1), x[:, [2, 0]])
+    assert jnp.take(x, -1) == 5 and np.isnan(float(jnp.take(x, 6)))
+    assert jnp.take(x, 7, mode="wrap") == 1 and jnp.take(x, 7, mode="clip") == 5
+    order = np.argsort(-x, axis=1)
+    got = jnp.take_along_axis(x, order, axis=1)
+    np.testing.assert_array_equal(got, np.take_along_axis(x, order, 1))
+    put = jnp.put_along_axis(x, np.array([[0], [2]]), 7.0, 1, inplace=False)
+    assert put.tolist() == [[7, 1, 2], [3, 4, 7]]
+    with pytest.raises(ValueError):
+        jnp.put_along_axis(x, np.array([[0], [2]]), 7.0, 1)
+
+
+def test_select_and_choose():
+    x = np.arange(4)
+    got = jnp.select([x < 1, x > 2], [x, x * 10], default=-1)
+    assert got.tolist() == [0, -1, -1, 30]
+    which, choices = np.array([0, 1]), [np.array([1, 2]), np.array([3, 4])]
+    assert jnp.choose(which, choices).tolist() == [1, 4]
+    assert jnp.choose(which + 4, choices, mode="wrap").tolist() == [1, 4]
+    with pytest.raises(ValueError):
+        jnp.choose(which + 4, choices)
+
+
+def test_nonzero():
+    x = np.array([[0, 1, 0], [2, 0, 3]])
+    for got, want in zip(jnp.nonzero(x), np.nonzero(x), strict=True):
+        np.testing.assert_array_equal(got, want)
+    sized = xfront.jit(lambda v: jnp.nonzero(v, size=5, fill_value=-1))(x)
+    assert [i.tolist() for i in sized] == [[0, 1, 1, -1, -1], [1, 0, 2, -1, -1]]
+    assert [i.tolist() for i in jnp.nonzero(x, size=2)] == [[0, 1], [1, 0]]
+    assert jnp.flatnonzero(x).tolist() == [1, 3, 5]
+    assert jnp.argwhere(x).tolist() == [[0, 1], [1, 0], [1, 2]]
+    assert [i.tolist() for i in jnp.where(x)] == [[0, 1, 1], [1, 0, 2]]
+    with pytest.raises(ValueError):
+        jnp.nonzero(np.float32(3))
+
+
+def test_positions_as_numbers():
+    flat = np.array([5, 0, 3])
+    for got, want in zip(jnp.unravel_index(flat, (2, 3)), np.unravel_index(flat, (2, 3)),
+                         strict=True):
+        np.testing.assert_array_equal(got, want)
+    assert jnp.ravel_multi_index((1, 2), (2, 3)) == 5
+    with pytest.raises(ValueError):
+        jnp.ravel_multi_index((np.array([5]), np.array([0])), (2, 3))
+    assert [i.shape for i in jnp.ix_(np.arange(2), np.arange(3))] == [(2, 1), (1, 3)]
+    for name in ("tril_indices", "triu_indices", "diag_indices"):
+        for got, want in zip(getattr(jnp, name)(3), getattr(np, name)(3), strict=True):
+            np.testing.assert_array_equal(got, want)
