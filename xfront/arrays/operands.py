@@ -43,7 +43,7 @@ def operand(name: str, x: Any, argument: str = "") -> Tracer:
     target = state.current
     assert target is not None, "a public function's body runs inside a trace"
     if type(x) is Tracer:
-        return x if x.trace is target else target.lift(x)
+        return x if x.home is target else target.lift(x)
     return target.lift(array_like(name, x, argument))
 
 
@@ -100,7 +100,7 @@ def convert(x: Tracer, dtype: DType, weak: bool = False) -> Tracer:
         x = emit(ops.convert, x, dtype=dtype)
     elif x.weak == weak:
         return x
-    return Tracer(x.trace, x.value, weak)
+    return Tracer(x.home, x.value, weak)
 
 
 def promote(name: str, *xs: Any) -> list[Tracer]:
@@ -187,8 +187,8 @@ def in_shape(xs: Sequence[Any], dtype: DType, weak: bool, shape: tuple[int, ...]
 def _deepest(x: Any, y: Any) -> Trace | None:
     target = state.current
     for z in (x, y):
-        if type(z) is Tracer and (target is None or z.trace.level > target.level):
-            target = z.trace
+        if type(z) is Tracer and (target is None or z.home.level > target.level):
+            target = z.home
     return target
 
 
@@ -198,8 +198,8 @@ def binary(definition: OpDef, name: str, x: Any, y: Any, inexact: bool = False) 
     if target is None:
         raise AssertionError(f"{name}: neither operand is traced")
     if target.closed:
-        raise leak_error(x if type(x) is Tracer and x.trace is target else y)
-    if (type(x) is Tracer and type(y) is Tracer and x.trace is y.trace is target
+        raise leak_error(x if type(x) is Tracer and x.home is target else y)
+    if (type(x) is Tracer and type(y) is Tracer and x.home is y.home is target
             and x.value.type is y.value.type and x.weak == y.weak
             and (not inexact or x.value.type.dtype.is_inexact)):
         return emit(definition, x, y)

@@ -75,8 +75,8 @@ def axis_index(axis_name: AxisName) -> Any:
 def _recorded(names: Sequence[Any], x: Any, body: Callable[[Any], Any]) -> Any:
     """`body` of the tracer of x in the deepest trace concerned."""
     target = binder_of(names, state.current)
-    if type(x) is Tracer and (target is None or x.trace.level > target.level):
-        target = x.trace
+    if type(x) is Tracer and (target is None or x.home.level > target.level):
+        target = x.home
     assert target is not None, "a bound axis name has an open trace"
     before, state.current = state.current, target
     try:
@@ -271,7 +271,7 @@ def pbroadcast(x: Any, axis_name: AxisName, source: int) -> Any:
         raise ValueError(f"pbroadcast: source {source} is not in [0, {math.prod(sizes)})")
 
     def body(x: Any) -> Any:
-        target = x.trace
+        target = x.home
         own = emit(ops.axis_index, axes=names, sizes=sizes)
         chosen = emit(ops.eq, own, target.literal(np.asarray(source, np.int32), ()))
         kind, wide = x.value.type.dtype, x

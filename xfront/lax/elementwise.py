@@ -134,9 +134,15 @@ nextafter = binary_of("nextafter", ops.nextafter, "The next float after x1 towar
 mulhi = binary_of("mulhi", ops.mulhi, "The upper half of the product of integers.")
 
 neg = _unary("neg", ops.neg, "-x, for numbers.")
-abs = _unary("abs", ops.abs, "|x| for signed numbers; real for complex ones.")
 sign = _unary("sign", ops.sign, "-1, 0 or 1; x/|x| for complex numbers; NaN for NaN.")
 square = _unary("square", ops.square, "x * x, for numbers.")
+
+
+@eager
+def abs(x: Any) -> Any:
+    """|x| for signed numbers; real for complex ones."""
+    x = operand("abs", x)
+    return weakly(emit(ops.abs, x), x.weak)
 
 
 @eager(static=("out_dtype",))
@@ -166,7 +172,7 @@ def integer_pow(x: Any, y: int) -> Any:
     Raises: TypeError where y is negative and x an integer.
     """
     x = operand("integer_pow", x)
-    n = int(y) if isinstance(y, float) and y == int(y) else static_int("integer_pow: y", y)
+    n = int(y) if isinstance(y, float) and y.is_integer() else static_int("integer_pow: y", y)
     if n < 0 and not x.value.type.dtype.is_inexact:
         raise TypeError(f"Integers cannot be raised to negative powers, got integer_pow("
                         f"{x.value.type}, {n})")
@@ -185,7 +191,9 @@ def pow(x: Any, y: Any) -> Any:
         return emit(ops.integer_pow, base, exponent=exponent)
     exponent = operand("pow", exponent)
     kind = exponent.value.type.dtype
-    if kind.is_integer or kind is dtypes.bool_:
+    if kind is dtypes.bool_:
+        _refuse("pow", exponent, "integer, floating, complexfloating")
+    if kind.is_integer:
         shape = common_shape("pow", [base.shape, exponent.shape])
         weak = base.weak
         base = broadcast_to(base, shape)

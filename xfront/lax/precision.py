@@ -26,7 +26,7 @@ class Precision(enum.Enum):
         return _BY_NAME.get(value) if isinstance(value, str) else None
 
     def __repr__(self) -> str:
-        return self.name
+        return f"{type(self).__name__}.{self.name}"
 
     def __str__(self) -> str:
         return self.name
@@ -59,7 +59,7 @@ class DotAlgorithmPreset(enum.Enum):
     F64_F64_F64 = enum.auto()
 
     def __repr__(self) -> str:
-        return self.name
+        return f"{type(self).__name__}.{self.name}"
 
     def __str__(self) -> str:
         return self.name

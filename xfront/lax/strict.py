@@ -30,7 +30,7 @@ from ..tracing.tracer import Tracer
 def alike(name: str, *xs: Any) -> list[Tracer]:
     """Tracers of one dtype and one shape. Raises: TypeError where they are not alike."""
     x, y = xs[0], xs[-1]
-    if (type(x) is Tracer and type(y) is Tracer and len(xs) == 2 and x.trace is y.trace
+    if (type(x) is Tracer and type(y) is Tracer and len(xs) == 2 and x.home is y.home
             is state.current and x.value.type is y.value.type and x.weak == y.weak):
         return [x, y]
     made = same_dtype(name, *xs)
@@ -134,4 +134,4 @@ def dtype_of(name: str, dtype: Any) -> DType:
 
 def weakly(x: Tracer, weak: bool) -> Tracer:
     """`x` with this weakness."""
-    return x if x.weak == weak else Tracer(x.trace, x.value, weak)
+    return x if x.weak == weak else Tracer(x.home, x.value, weak)

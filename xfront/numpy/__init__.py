@@ -1,5 +1,6 @@
 from .creation import *
 from .elementwise import *
+from .manipulation import *
 from .questions import *
 from .ranges import *
 from .searching import *

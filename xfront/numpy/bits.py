@@ -150,22 +150,30 @@ def spacing(x: Any) -> Any:
     return select(emit(ops.is_finite, x), gap, like(x, float("nan")))
 
 
-def _exponent(x: Tracer) -> tuple[Tracer, Tracer]:
-    """(mantissa with 0.5 <= |m| < 1, exponent as the default integer) of a float."""
+def _exponent(x: Tracer) -> tuple[Tracer, Tracer, Tracer]:
+    """(mantissa, exponent, whether they are x and 0) of a float, by its bits alone: arithmetic on
+    subnormal numbers gives zero on some devices."""
     dtype = x.value.type.dtype
     info, word = _info(dtype), _WORDS[dtype.bits]
-    bits, bias = info.nmant, 1 - info.minexp
-    scale = like(x, 2.0 ** bits)                   # subnormal numbers are made normal first
-    tiny = emit(ops.lt, emit(ops.abs, x), like(x, float(info.smallest_normal)))
-    normal = select(tiny, emit(ops.mul, x, scale), x)
-    raw = emit(ops.bitcast, normal, dtype=word)
-    field = (1 << info.nexp) - 1
-    found = emit(ops.and_, emit(ops.shift_right_logical, raw, like(raw, bits)), like(raw, field))
-    power = convert(found, default_int())
-    offset = select(tiny, like(power, bias - 1 + bits), like(power, bias - 1))
-    kept = emit(ops.and_, raw, like(raw, (1 << (dtype.bits - 1)) | ((1 << bits) - 1)))
-    mantissa = emit(ops.bitcast, emit(ops.or_, kept, like(raw, (bias - 1) << bits)), dtype=dtype)
-    return mantissa, emit(ops.sub, power, offset)
+    width, bias = info.nmant, 1 - info.minexp
+    raw = emit(ops.bitcast, x, dtype=word)
+    field = like(raw, (1 << info.nexp) - 1)
+    power = emit(ops.and_, emit(ops.shift_right_logical, raw, like(raw, width)), field)
+    fraction = emit(ops.and_, raw, like(raw, (1 << width) - 1))
+    none = emit(ops.eq, power, like(raw, 0))
+    nothing = emit(ops.and_, none, emit(ops.eq, fraction, like(raw, 0)))
+    plain = emit(ops.or_, nothing, emit(ops.eq, power, field))
+    # a subnormal fraction is shifted until its first bit stands where the hidden one would
+    shift = emit(ops.sub, emit(ops.clz, fraction), like(raw, dtype.bits - 1 - width))
+    kept = select(none, emit(ops.shift_left, fraction, shift), fraction)
+    kept = emit(ops.and_, kept, like(raw, (1 << width) - 1))
+    sign = emit(ops.and_, raw, like(raw, 1 << (dtype.bits - 1)))
+    made = emit(ops.or_, emit(ops.or_, sign, kept), like(raw, (bias - 1) << width))
+    integer = default_int()
+    exponent = select(none, emit(ops.sub, like(convert(shift, integer), 1),
+                                 convert(shift, integer)), convert(power, integer))
+    exponent = emit(ops.sub, exponent, like(exponent, bias - 1))
+    return emit(ops.bitcast, made, dtype=dtype), exponent, plain
 
 
 @unary()
@@ -176,8 +184,7 @@ def frexp(x: Any) -> Any:
     Source: `numpy.frexp`.
     """
     x = float_operand("frexp", x)
-    mantissa, exponent = _exponent(x)
-    plain = emit(ops.or_, emit(ops.eq, x, like(x, 0)), emit(ops.not_, emit(ops.is_finite, x)))
+    mantissa, exponent, plain = _exponent(x)
     return select(plain, x, mantissa), select(plain, like(exponent, 0), exponent)
 
 

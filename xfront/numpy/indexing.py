@@ -152,7 +152,7 @@ def array_part(part: Any, shape: tuple[int, ...], axis: int) -> Sequence[Any]:
 def mask_part(mask: Any, shape: tuple[int, ...], axis: int) -> Sequence[Any]:
     """The positions where a mask is true, one array an axis of it."""
     if type(mask) is Tracer:
-        if mask.trace.inputs is None:
+        if mask.home.inputs is None:
             raise NonConcreteBooleanIndexError(mask)
         from ..tracing import concrete
 

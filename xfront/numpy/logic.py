@@ -120,7 +120,7 @@ def logical_not(x: Any) -> Any:
 # --- questions about values ---------------------------------------------------------------
 
 def _always(x: Tracer, answer: bool) -> Tracer:
-    return like(Tracer(x.trace, emit(ops.ne, x, x).value, False), answer)
+    return like(Tracer(x.home, emit(ops.ne, x, x).value, False), answer)
 
 
 def _parts(x: Tracer, rule: Any, both: Any) -> Tracer:

@@ -52,7 +52,7 @@ def shaped(x: Tracer, shape: tuple[int, ...]) -> Tracer:
 
 def strong(x: Tracer) -> Tracer:
     """`x`, not weakly typed."""
-    return Tracer(x.trace, x.value, False) if x.weak else x
+    return Tracer(x.home, x.value, False) if x.weak else x
 
 
 def axes_of(name: str, axis: Any, ndim: int) -> tuple[int, ...]:

@@ -95,7 +95,7 @@ def _cumulative(name: str, what: str, definition: OpDef, x: Any, axis: Any, dtyp
     if not include_initial:
         return made
     at = normalize_axis(name, axis, x.ndim)
-    first = made.trace.literal(np.asarray(start, made.dtype), kept_shape(made.shape, (at,)))
+    first = made.home.literal(np.asarray(start, made.dtype), kept_shape(made.shape, (at,)))
     return emit(ops.concatenate, first, made, dimension=at)
 
 

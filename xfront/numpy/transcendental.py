@@ -65,19 +65,19 @@ def _logaddexp(name: str, x: Any, y: Any, base: float) -> Tracer:
     x, y = inexact(x), inexact(y)
     rate = math.log(base)
     large = _larger(x, y)
+    same = emit(ops.eq, x, y)
     if x.value.type.dtype.is_complex:
-        small = select(emit(ops.eq, large, x), y, x)
-        gap = emit(ops.sub, small, large)
-    else:
-        gap = emit(ops.neg, emit(ops.abs, emit(ops.sub, x, y)))
+        gap = emit(ops.sub, select(emit(ops.eq, large, x), y, x), large)
+        gap = select(same, like(gap, 0), gap)
+    else:                                          # of equal infinities the gap would be NaN
+        endless = emit(ops.and_, same, emit(ops.not_, emit(ops.is_finite, x)))
+        gap = select(endless, like(x, 0), emit(ops.sub, x, y))
+        gap = emit(ops.neg, emit(ops.abs, gap))
     scaled = gap if base == math.e else emit(ops.mul, gap, like(gap, rate))
     rest = emit(ops.log1p, emit(ops.exp, scaled))
     if base != math.e:
         rest = emit(ops.div, rest, like(rest, rate))
-    total = emit(ops.add, large, rest)
-    same = emit(ops.eq, x, y)                      # of equal infinities the gap is NaN
-    doubled = emit(ops.add, x, like(x, math.log(2) / rate))
-    return select(same, doubled, total)
+    return emit(ops.add, large, rest)
 
 
 def _larger(x: Tracer, y: Tracer) -> Tracer:

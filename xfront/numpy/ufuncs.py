@@ -52,11 +52,11 @@ def traced(body: Callable[..., Any], *args: Any) -> Any:
     target = before = state.current
     for x in args:
         if type(x) is Tracer:
-            if target is None or x.trace.level > target.level:
-                target = x.trace
+            if target is None or x.home.level > target.level:
+                target = x.home
     assert target is not None
     if target.closed:
-        raise leak_error(next(x for x in args if type(x) is Tracer and x.trace is target))
+        raise leak_error(next(x for x in args if type(x) is Tracer and x.home is target))
     state.current = target
     try:
         return body(*args)
@@ -112,11 +112,11 @@ def binary(fast: OpDef | None = None, kinds: frozenset[str] = NUMERIC
                     kind = mine.dtype.kind
                     if kind in kinds:
                         if type(y) is Tracer:
-                            if (y.value.type is mine and y.trace is x.trace
+                            if (y.value.type is mine and y.home is x.home
                                     and x.weak == y.weak):
                                 return emit(fast, x, y)
-                        elif kind in _ADAPTS.get(type(y), ()) and not x.trace.closed:
-                            return emit(fast, x, x.trace.literal(
+                        elif kind in _ADAPTS.get(type(y), ()) and not x.home.closed:
+                            return emit(fast, x, x.home.literal(
                                 scalar(y, mine.dtype), mine.shape, x.weak))
                 return traced(body, x, y)
             if type(y) is Tracer or state.current is not None:
@@ -177,7 +177,7 @@ def refuse(name: str, x: Any, accepted: str) -> TypeError:
 def select(which: Tracer, x: Tracer, y: Tracer) -> Tracer:
     """`x` where `which`, else `y`: all of one shape, `x` and `y` of one type."""
     made = emit(ops.select, which, x, y)
-    return Tracer(made.trace, made.value, x.weak and y.weak)
+    return Tracer(made.home, made.value, x.weak and y.weak)
 
 
 __all__ = ["ANY", "FLOAT", "INEXACT", "LOGICAL", "NUMERIC", "REAL", "Binary", "Unary", "arithmetic",

@@ -76,7 +76,7 @@ def _put(x: Any, y: Any, given: Sequence[Any], pattern: Pattern, how: str, mode:
                     indices_are_sorted=indices_are_sorted, unique_indices=unique_indices)
     if made.value.type.shape != shape:
         made = emit(ops.reshape, made, shape=shape)
-    return Tracer(made.trace, made.value, weak)
+    return Tracer(made.home, made.value, weak)
 
 
 def _fitted(x: Tracer, y: Any, how: str) -> Tracer:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -224,6 +225,8 @@ def trace_function(run: Callable[[list[Tracer]], Sequence[Any]], types: Sequence
     outer_current, outer_axes, outer_scope = state.current, state.axes, state.scope
     stack = state.stack
     outermost = not stack
+    if len(stack) > DEEP:
+        make_room(len(stack))
     trace = Trace(name, kind, staging=staging, level=len(stack) + 1, axis=axis)
     trace.made_at = capture_location(outer_scope, 2)
     names = param_names or ("",) * len(types)
@@ -257,6 +260,17 @@ def trace_function(run: Callable[[list[Tracer]], Sequence[Any]], types: Sequence
                 gc.collect(0)
     function = trace.builder.close([t.value for t in outputs], [t.weak for t in outputs])
     return Traced(function, trace.sources, trace)
+
+
+DEEP = 30
+FRAMES_A_LEVEL = 16
+
+
+def make_room(level: int) -> None:
+    """Let Python recurse as deep as transformations are nested: each level takes a few frames."""
+    wanted = 1000 + FRAMES_A_LEVEL * (level + DEEP)
+    if sys.getrecursionlimit() < wanted:
+        sys.setrecursionlimit(wanted)
 
 
 class concretely:

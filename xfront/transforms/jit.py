@@ -74,11 +74,13 @@ class Options:
     """What `jit` was asked for, with argument numbers and names made to agree."""
 
     __slots__ = ("compiler_options", "donate_argnames", "donate_argnums", "inline", "keep_unused",
-                 "key", "static_argnames", "static_argnums")
+                 "key", "names", "static_argnames", "static_argnums")
 
     def __init__(self, fun: Any, given: dict[str, Any]) -> None:
         nums, names = _tuple(given["static_argnums"], int), _tuple(given["static_argnames"], str)
         params = parameters(fun)
+        self.names = [p.name for p in params or ()
+                      if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
         self.static_argnums, self.static_argnames = agree("static", fun, params, nums, names)
         nums, names = _tuple(given["donate_argnums"], int), _tuple(given["donate_argnames"], str)
         self.donate_argnums, self.donate_argnames = agree("donate", fun, params, nums, names)
@@ -221,9 +223,7 @@ class Jitted:
 
     def param_names(self, args: tuple, tree: Any, n: int) -> list[str]:
         """What the user calls the leaves: parameter names with paths into trees."""
-        params = parameters(self.fun) or []
-        names = [p.name for p in params
-                 if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        names = self.options.names
         found = []
         for path, _ in tree_flatten_with_path(tree_unflatten(tree, [0] * n))[0]:
             place = path[1]
