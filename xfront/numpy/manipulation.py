@@ -1,0 +1,788 @@
+"""Shapes and axes, joining, splitting and repeating: elements move, none is computed.
+
+Weak types are kept. Padding and edits (append, delete, ...) are in `editing.py`, diagonals and
+triangles in `diagonals.py`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from xfront_ir import dtypes, ops
+from xfront_ir.dtypes import from_numpy
+
+from ..arrays import operands
+from ..arrays.dispatch import eager
+from ..arrays.operands import (
+    SCALARS,
+    array_like,
+    convert,
+    index_of,
+    ir_dtype,
+    normalize_axis,
+    operand,
+    promoted_dtype,
+)
+from ..dtypes import requested_dtype
+from ..tracing.trace import emit, state
+from ..tracing.tracer import Tracer
+from .reductions import shaped
+
+# --- shape --------------------------------------------------------------------------------
+
+
+def dims_of(name: str, shape: Any) -> tuple[int, ...]:
+    """A shape as a tuple of ints, one of which may be -1."""
+    given = shape if isinstance(shape, (tuple, list, np.ndarray)) and np.ndim(shape) else (shape,)
+    return tuple([d if type(d) is int else index_of(d, f"{name}: a size") for d in given])
+
+
+def _completed(shape: tuple[int, ...], wanted: tuple[int, ...]) -> tuple[int, ...]:
+    """`wanted` with its -1 filled in. Raises: TypeError where the sizes do not fit."""
+    size = math.prod(shape)
+    if -1 in wanted:
+        if wanted.count(-1) > 1:
+            raise TypeError(f"reshape: can only specify one unknown axis size with a -1 value, got "
+                            f"{wanted}")
+        known = -math.prod(wanted)
+        if known > 0 and size % known == 0:
+            return tuple([size // known if d == -1 else d for d in wanted])
+        if known == 0 and size == 0:
+            return tuple([0 if d == -1 else d for d in wanted])
+    elif math.prod(wanted) == size and all(d >= 0 for d in wanted):
+        return wanted
+    raise TypeError(f"cannot reshape array of shape {shape} (size {size}) into shape {wanted}: the "
+                    "number of elements must stay")
+
+
+@eager(static=("shape", "order", "copy", "out_sharding"))
+def reshape(a: Any, shape: Any, order: str = "C", *, copy: bool | None = None,
+            out_sharding: Any = None) -> Any:
+    """The elements of `a`, in order, in another shape.
+
+    Args:
+      shape: ints; one may be -1 and is then computed.
+      order: "C" counts the last axis fastest, "F" the first.
+      copy: has no effect on values.
+    Raises: TypeError where the sizes do not fit; NotImplementedError for order "A".
+    Source: `numpy.reshape`.
+    """
+    x = operand("reshape", a)
+    wanted = _completed(x.shape, dims_of("reshape", shape))
+    if order == "C":
+        return shaped(x, wanted)
+    if order != "F":
+        if order == "A":
+            raise NotImplementedError("reshape: order 'A' depends on memory layout, which arrays "
+                                      "do not have; write 'C' or 'F'")
+        raise ValueError(f"reshape: order must be 'C' or 'F', got {order!r}")
+    return transpose(shaped(transpose(x), wanted[::-1]))
+
+
+@eager(static=("order", "out_sharding"))
+def ravel(a: Any, order: str = "C", *, out_sharding: Any = None) -> Any:
+    """The elements as a 1-d array, in order "C" or "F". Source: `numpy.ravel`."""
+    if order == "K":
+        raise NotImplementedError("ravel: order 'K' depends on memory layout, which arrays do not "
+                                  "have; write 'C' or 'F'")
+    x = operand("ravel", a)
+    return reshape(x, (x.size,), order)
+
+
+@eager(static=("axis",))
+def expand_dims(a: Any, axis: Any) -> Any:
+    """`a` with new axes of size 1 at the positions `axis` of the result.
+
+    Raises: ValueError for axes out of range or named twice.
+    Source: `numpy.expand_dims`.
+    """
+    x = operand("expand_dims", a)
+    listed = axis if isinstance(axis, (tuple, list)) else (axis,)
+    ndim = x.ndim + len(listed)
+    axes = [normalize_axis("expand_dims", i, ndim) for i in listed]
+    if len(set(axes)) != len(axes):
+        raise ValueError(f"expand_dims: repeated axis in {axis}")
+    sizes = iter(x.shape)
+    return shaped(x, tuple([1 if i in axes else next(sizes) for i in range(ndim)]))
+
+
+@eager(static=("axis",))
+def squeeze(a: Any, axis: Any = None) -> Any:
+    """`a` without axes of size 1: all, or those of `axis`.
+
+    Raises: ValueError where an axis has another size or is out of range.
+    Source: `numpy.squeeze`.
+    """
+    x = operand("squeeze", a)
+    if axis is None:
+        return shaped(x, tuple([n for n in x.shape if n != 1]))
+    axes = operands.normalize_axes("squeeze", axis, x.ndim)
+    if any(x.shape[i] != 1 for i in axes):
+        raise ValueError("cannot select an axis to squeeze out which has size not equal to one, "
+                         f"got shape={x.shape} and axis={axis}")
+    return shaped(x, tuple([n for i, n in enumerate(x.shape) if i not in axes]))
+
+
+def _at_least(name: str, arrays: tuple, rule: Any) -> Any:
+    made = [_with_shape_of(array_like(name, x), rule) for x in arrays]
+    return made[0] if len(made) == 1 else made
+
+
+def _with_shape_of(x: Any, rule: Any) -> Any:
+    return reshape(x, rule(getattr(x, "shape", ())))
+
+
+def atleast_1d(*arys: Any) -> Any:
+    """Each array with at least one axis; a list for several. Source: `numpy.atleast_1d`."""
+    return _at_least("atleast_1d", arys, lambda s: s or (1,))
+
+
+def atleast_2d(*arys: Any) -> Any:
+    """Each array with at least two axes, new ones in front; a list for several.
+
+    Source: `numpy.atleast_2d`.
+    """
+    return _at_least("atleast_2d", arys, lambda s: (1,) * (2 - len(s)) + s)
+
+
+def atleast_3d(*arys: Any) -> Any:
+    """Each array with at least three axes; (n,) becomes (1, n, 1), (m, n) becomes (m, n, 1).
+
+    Source: `numpy.atleast_3d`.
+    """
+    return _at_least("atleast_3d", arys, lambda s: (
+        s if len(s) > 2 else (*s, 1) if len(s) == 2 else (1, *(s or (1,)), 1)))
+
+
+# --- order of axes ------------------------------------------------------------------------
+
+def permuted(x: Tracer, order: Sequence[int]) -> Tracer:
+    """`x` with its axes in another order."""
+    if all(i == d for i, d in enumerate(order)):
+        return x
+    return emit(ops.transpose, x, permutation=tuple(order))
+
+
+@eager(static=("axes",))
+def transpose(a: Any, axes: Any = None) -> Any:
+    """`a` with its axes in the order `axes`; reversed for None.
+
+    Raises: TypeError where `axes` does not name each axis once.
+    Source: `numpy.transpose`.
+    """
+    x = operand("transpose", a)
+    if axes is None:
+        return permuted(x, range(x.ndim)[::-1])
+    order = [normalize_axis("transpose", i, x.ndim) for i in axes]
+    if sorted(order) != list(range(x.ndim)):
+        raise TypeError("transpose permutation isn't a permutation of operand dimensions, got "
+                        f"permutation {tuple(axes)} for operand shape {x.shape}")
+    return permuted(x, order)
+
+
+@eager(static=("axes",))
+def permute_dims(a: Any, /, axes: Any) -> Any:
+    """`a` with its axes in the order `axes`; see `transpose`. Source: `numpy.permute_dims`."""
+    return transpose(a, axes)
+
+
+@eager
+def matrix_transpose(x: Any, /) -> Any:
+    """`x` with its last two axes swapped. Raises: ValueError where it has fewer.
+
+    Source: `numpy.matrix_transpose`.
+    """
+    x = operand("matrix_transpose", x)
+    if x.ndim < 2:
+        raise ValueError("x must be at least two-dimensional for matrix_transpose; got "
+                         f"ndim={x.ndim}")
+    return permuted(x, (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2))
+
+
+@eager(static=("axis1", "axis2"))
+def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
+    """`a` with two axes swapped. Raises: ValueError where one is out of range.
+
+    Source: `numpy.swapaxes`.
+    """
+    x = operand("swapaxes", a)
+    i, j = (normalize_axis("swapaxes", n, x.ndim) for n in (axis1, axis2))
+    order = list(range(x.ndim))
+    order[i], order[j] = j, i
+    return permuted(x, order)
+
+
+@eager(static=("source", "destination"))
+def moveaxis(a: Any, source: Any, destination: Any) -> Any:
+    """`a` with the axes `source` moved to the positions `destination`, the others in order.
+
+    Raises: ValueError where they are not as many, or out of range.
+    Source: `numpy.moveaxis`.
+    """
+    x = operand("moveaxis", a)
+    pairs = []
+    for given in (source, destination):
+        listed = given if isinstance(given, (tuple, list)) else (given,)
+        pairs.append([normalize_axis("moveaxis", i, x.ndim) for i in listed])
+    of, to = pairs
+    if len(of) != len(to):
+        raise ValueError(f"moveaxis: inconsistent number of elements: {len(of)} vs {len(to)}")
+    if len(set(of)) != len(of) or len(set(to)) != len(to):
+        raise ValueError(f"moveaxis: repeated axis in source={source}, destination={destination}")
+    order = [i for i in range(x.ndim) if i not in of]
+    for at, i in sorted(zip(to, of, strict=True)):
+        order.insert(at, i)
+    return permuted(x, order)
+
+
+@eager(static=("axis", "start"))
+def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
+    """`a` with one axis moved in front of the axis `start`. Source: `numpy.rollaxis`."""
+    x = operand("rollaxis", a)
+    at = normalize_axis("rollaxis", axis, x.ndim)
+    if not -x.ndim <= start <= x.ndim:
+        raise ValueError(f"rollaxis: start={start} must satisfy {-x.ndim}<=start<={x.ndim}")
+    start += x.ndim if start < 0 else 0
+    return moveaxis(x, at, start - (start > at))
+
+
+# --- broadcasting -------------------------------------------------------------------------
+
+@eager(static=("shape", "out_sharding"))
+def broadcast_to(array: Any, shape: Any, *, out_sharding: Any = None) -> Any:
+    """`array` repeated along new leading axes and axes of size 1.
+
+    Raises: ValueError where it does not fit.
+    Source: `numpy.broadcast_to`.
+    """
+    x = operand("broadcast_to", array)
+    wanted = dims_of("broadcast_to", shape)
+    own = x.shape
+    if len(own) > len(wanted):
+        raise ValueError("broadcast_to: cannot broadcast to a shape with fewer axes: got an array "
+                         f"of shape {own} and shape={wanted}")
+    if any(n not in (1, m) for n, m in zip(own[::-1], wanted[::-1], strict=False)):
+        raise ValueError(f"broadcast_to: incompatible shapes for broadcasting: {own} and requested "
+                         f"shape {wanted}")
+    return operands.broadcast_to(x, wanted)
+
+
+def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
+    """The shape that arrays of these shapes broadcast to; an int stands for one axis.
+
+    Raises: ValueError where they do not fit.
+    Source: `numpy.broadcast_shapes`.
+    """
+    if not shapes:
+        return ()
+    given = [dims_of("broadcast_shapes", s) if s != () else () for s in shapes]
+    try:
+        return operands.broadcast_shapes("broadcast_shapes", given)
+    except TypeError as error:
+        raise ValueError(str(error)) from None
+
+
+@eager
+def _broadcast_arrays(arrays: Sequence[Any]) -> list[Tracer]:
+    given = [operand("broadcast_arrays", x) for x in arrays]
+    shape = broadcast_shapes(*[x.shape for x in given])
+    return [operands.broadcast_to(x, shape) for x in given]
+
+
+def broadcast_arrays(*args: Any) -> list[Any]:
+    """The arrays, each broadcast to the shape of all. Source: `numpy.broadcast_arrays`."""
+    return list(_broadcast_arrays(list(args))) if args else []
+
+
+# --- joining ------------------------------------------------------------------------------
+
+def _members(name: str, arrays: Any) -> tuple[Tracer | None, list[Any]]:
+    """(array whose first axis is to be joined, None) or the members of a sequence."""
+    if isinstance(arrays, (list, tuple)):
+        if not arrays:
+            raise ValueError(f"Need at least one array to {name}.")
+        return None, [array_like(name, x) for x in arrays]
+    return operand(name, arrays), []
+
+
+def _together(name: str, xs: list[Any], dtype: Any) -> list[Tracer]:
+    """Tracers of one dtype: `dtype`, or the one that they promote to."""
+    if dtype is not None:
+        wanted = from_numpy(requested_dtype(name, dtype))
+        return [_cast(operand(name, x), wanted) for x in xs]
+    found, weak = promoted_dtype([ir_dtype(x) for x in xs])
+    target = state.current
+    assert target is not None
+    return [target.literal(np.asarray(x, found.numpy), (), weak) if type(x) in SCALARS
+            else convert(target.lift(x), found, weak) for x in xs]
+
+
+def _cast(x: Tracer, dtype: Any) -> Tracer:
+    """As `astype`."""
+    if x.value.type.dtype.is_complex and not dtype.is_complex and dtype is not dtypes.bool_:
+        x = emit(ops.real, x)
+    return convert(x, dtype)
+
+
+def joined(xs: Sequence[Tracer], axis: int) -> Tracer:
+    """Arrays of one dtype side by side along an axis."""
+    return xs[0] if len(xs) == 1 else emit(ops.concatenate, *xs, dimension=axis)
+
+
+@eager(static=("axis", "dtype"))
+def concatenate(arrays: Any, axis: int | None = 0, dtype: Any = None) -> Any:
+    """Arrays side by side along an axis that they have.
+
+    Args:
+      arrays: a sequence of arrays, or one array whose rows are joined.
+      axis: None joins the flattened arrays.
+      dtype: of the result; None for the one that they promote to.
+    Raises: ValueError for no arrays, scalars and axes out of range; TypeError for lists of numbers
+      and where other axes differ in size.
+    Source: `numpy.concatenate`.
+    """
+    whole, given = _members("concatenate", arrays)
+    if whole is not None:
+        if whole.ndim < 2 and (axis is not None or not whole.ndim):
+            raise ValueError("Zero-dimensional arrays cannot be concatenated.")
+        (whole,) = _together("concatenate", [whole], dtype)
+        if axis is None:
+            return shaped(whole, (whole.size,))
+        at = normalize_axis("concatenate", axis, whole.ndim - 1)
+        moved = moveaxis(whole, 0, at)
+        merged = moved.shape[at] * moved.shape[at + 1]
+        return shaped(moved, (*moved.shape[:at], merged, *moved.shape[at + 2:]))
+    xs = _together("concatenate", given, dtype)
+    if axis is None:
+        return joined([shaped(x, (x.size,)) for x in xs], 0)
+    if any(not x.ndim for x in xs):
+        raise ValueError("Zero-dimensional arrays cannot be concatenated; use stack")
+    at = normalize_axis("concatenate", axis, xs[0].ndim)
+    first = xs[0].shape
+    for x in xs:
+        if x.ndim != len(first):
+            raise TypeError("concatenate: cannot concatenate arrays with different numbers of "
+                            f"dimensions: got {', '.join(str(v.shape) for v in xs)}")
+        if x.shape[:at] + x.shape[at + 1:] != first[:at] + first[at + 1:]:
+            raise TypeError(f"concatenate: arrays may differ in size along axis {at} alone, got "
+                            f"{', '.join(str(v.shape) for v in xs)}")
+    return joined(xs, at)
+
+
+@eager(static=("axis",))
+def concat(arrays: Any, /, *, axis: int | None = 0) -> Any:
+    """As `concatenate`. Source: `numpy.concat`."""
+    return concatenate(arrays, axis)
+
+
+@eager(static=("axis", "out", "dtype"))
+def stack(arrays: Any, axis: int = 0, out: None = None, dtype: Any = None) -> Any:
+    """Arrays of one shape side by side along a new axis.
+
+    Args:
+      axis: position of the new axis in the result.
+      dtype: of the result; None for the one that they promote to.
+    Raises: ValueError for no arrays, different shapes and axes out of range; NotImplementedError
+      where `out` is given.
+    Source: `numpy.stack`.
+    """
+    if out is not None:
+        raise NotImplementedError("The 'out' argument to stack is not supported")
+    whole, given = _members("stack", arrays)
+    if whole is not None:
+        if not whole.ndim:
+            raise ValueError("Need at least one array to stack: got a scalar")
+        return moveaxis(_together("stack", [whole], dtype)[0], 0, axis)
+    xs = _together("stack", given, dtype)
+    shape = xs[0].shape
+    if any(x.shape != shape for x in xs):
+        raise ValueError("All input arrays must have the same shape. Got "
+                         f"{', '.join(str(x.shape) for x in xs)}")
+    at = normalize_axis("stack", axis, len(shape) + 1)
+    one = (*shape[:at], 1, *shape[at:])
+    return joined([shaped(x, one) for x in xs], at)
+
+
+def _rows(tup: Any, least: Any) -> Any:
+    """The members of a sequence, each with at least some axes."""
+    if isinstance(tup, (list, tuple)):
+        return [least(x) for x in tup]
+    return [least(x) for x in unstack(tup)]
+
+
+@eager(static=("dtype",))
+def vstack(tup: Any, dtype: Any = None) -> Any:
+    """Arrays below one another; 1-d arrays are rows. Source: `numpy.vstack`."""
+    return concatenate(_rows(tup, atleast_2d), 0, dtype)
+
+
+@eager(static=("dtype",))
+def hstack(tup: Any, dtype: Any = None) -> Any:
+    """Arrays side by side: along axis 1, or 0 where they are 1-d. Source: `numpy.hstack`."""
+    rows = _rows(tup, atleast_1d)
+    return concatenate(rows, 0 if rows and rows[0].ndim == 1 else 1, dtype)
+
+
+@eager(static=("dtype",))
+def dstack(tup: Any, dtype: Any = None) -> Any:
+    """Arrays behind one another, along axis 2; (n,) counts as (1, n, 1). Source: `numpy.dstack`."""
+    return concatenate(_rows(tup, atleast_3d), 2, dtype)
+
+
+@eager
+def column_stack(tup: Any) -> Any:
+    """Arrays side by side; 1-d arrays are columns. Source: `numpy.column_stack`."""
+    def column(x: Any) -> Any:
+        x = atleast_1d(x)
+        return expand_dims(x, 1) if x.ndim == 1 else x
+
+    return concatenate(_rows(tup, column), 1)
+
+
+def _block(x: Any) -> tuple[Any, int]:
+    """The array of a nested list, and the depth of the list."""
+    if isinstance(x, tuple):
+        raise TypeError("block: lists are nested, not tuples: got a tuple; write [...]")
+    if not isinstance(x, list):
+        return operand("block", x), 0
+    if not x:
+        raise ValueError("block: lists cannot be empty")
+    parts = [_block(part) for part in x]
+    depth = parts[0][1]
+    if any(d != depth for _, d in parts):
+        raise ValueError("block: lists must be nested to one depth, got depths "
+                         f"{sorted({d for _, d in parts})}")
+    ndim = max(depth + 1, *(part.ndim for part, _ in parts))
+    full = [shaped(part, (1,) * (ndim - part.ndim) + part.shape) for part, _ in parts]
+    return concatenate(full, -1 - depth), depth + 1
+
+
+@eager
+def block(arrays: Any) -> Any:
+    """An array put together of nested lists of blocks; the innermost join along the last axis.
+
+    Raises: ValueError where lists are empty or of different depths; TypeError where sizes differ.
+    Source: `numpy.block`.
+    """
+    return _block(arrays)[0]
+
+
+# --- splitting ----------------------------------------------------------------------------
+
+def cut(x: Tracer, axis: int, start: int, stop: int, step: int = 1) -> Tracer:
+    """Elements start, start + step, ... below stop along an axis."""
+    shape = x.shape
+    if start == 0 and stop == shape[axis] and step == 1:
+        return x
+    starts, limits, strides = [0] * len(shape), list(shape), [1] * len(shape)
+    starts[axis], limits[axis], strides[axis] = start, stop, step
+    return emit(ops.slice, x, starts=tuple(starts), limits=tuple(limits), strides=tuple(strides))
+
+
+@eager(static=("axis",))
+def unstack(x: Any, /, *, axis: int = 0) -> Any:
+    """The slices along an axis, without it: a tuple.
+
+    Raises: ValueError for scalars and axes out of range.
+    Source: `numpy.unstack`.
+    """
+    x = operand("unstack", x)
+    at = normalize_axis("unstack", axis, x.ndim)
+    rest = x.shape[:at] + x.shape[at + 1:]
+    return tuple([shaped(cut(x, at, i, i + 1), rest) for i in range(x.shape[at])])
+
+
+@eager(static=("bounds", "axis"))
+def _pieces(x: Any, bounds: tuple[int, ...], axis: int) -> list[Tracer]:
+    x = operand("split", x)
+    return [cut(x, axis, i, j) for i, j in itertools.pairwise(bounds)]
+
+
+def _split(name: str, ary: Any, indices_or_sections: Any, axis: Any) -> list[Any]:
+    ary = array_like(name, ary)
+    shape = getattr(ary, "shape", ())
+    at = normalize_axis(name, axis, len(shape))
+    size = shape[at]
+    if np.ndim(indices_or_sections):
+        inner = [index_of(i, f"{name}: an index") for i in indices_or_sections]
+        inner = [i + size if i < 0 else i for i in inner]
+        bounds = (0, *inner, size)
+        if any(i > j for i, j in itertools.pairwise(bounds)):
+            raise ValueError(f"{name}: positions must ascend within the axis of size {size}, so "
+                             f"that no part has a negative size; got {indices_or_sections}")
+        return list(_pieces(ary, bounds, at))
+    n = index_of(indices_or_sections, f"{name}: the number of sections")
+    if n <= 0:
+        raise ValueError(f"{name}: number of sections must be larger than 0, got {n}")
+    each, rest = divmod(size, n)
+    if rest and name != "array_split":
+        raise ValueError(f"{name}: array split does not result in an equal division: axis {at} has "
+                         f"size {size}, {n} sections leave a rest of {rest}")
+    sizes = [each + 1] * rest + [each] * (n - rest)
+    return list(_pieces(ary, (0, *itertools.accumulate(sizes)), at))
+
+
+def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
+    """Parts of an array along an axis.
+
+    Args:
+      indices_or_sections: a number of equal parts, or the positions where new parts begin.
+    Returns: a list of arrays.
+    Raises: ValueError where the parts would not be equal, or the axis is out of range.
+    Source: `numpy.split`.
+    """
+    return _split("split", ary, indices_or_sections, axis)
+
+
+def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
+    """As `split`; parts may differ in size by one. Source: `numpy.array_split`."""
+    return _split("array_split", ary, indices_or_sections, axis)
+
+
+def vsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+    """`split` along axis 0. Source: `numpy.vsplit`."""
+    return _split("vsplit", ary, indices_or_sections, 0)
+
+
+def hsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+    """`split` along axis 1, or 0 where there is one axis. Source: `numpy.hsplit`."""
+    ndim = len(getattr(array_like("hsplit", ary), "shape", ()))
+    return _split("hsplit", ary, indices_or_sections, 0 if ndim == 1 else 1)
+
+
+def dsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+    """`split` along axis 2. Source: `numpy.dsplit`."""
+    return _split("dsplit", ary, indices_or_sections, 2)
+
+
+# --- repeating ----------------------------------------------------------------------------
+
+@eager(static=("reps",))
+def tile(A: Any, reps: Any) -> Any:
+    """`A` repeated as a whole, `reps[i]` times along axis i; missing numbers in front are 1.
+
+    Source: `numpy.tile`.
+    """
+    x = operand("tile", A)
+    counts = dims_of("tile", reps)
+    if any(n < 0 for n in counts):
+        raise ValueError(f"tile: numbers of repetitions must not be negative, got {reps}")
+    ndim = max(len(counts), x.ndim)
+    counts = (1,) * (ndim - len(counts)) + counts
+    shape = (1,) * (ndim - x.ndim) + x.shape
+    wide, dims = [], []
+    for i, (n, size) in enumerate(zip(counts, shape, strict=True)):
+        if n != 1:
+            wide.append(n)
+        if i >= ndim - x.ndim:
+            dims.append(len(wide))
+            wide.append(size)
+    if len(wide) != x.ndim:
+        x = emit(ops.broadcast_in_dim, x, shape=tuple(wide), dims=tuple(dims))
+    return shaped(x, tuple([n * size for n, size in zip(counts, shape, strict=True)]))
+
+
+@eager(static=("repeats", "axis"))
+def _repeat_evenly(a: Any, repeats: int, axis: int) -> Any:
+    x = operand("repeat", a)
+    shape, n = x.shape, len(x.shape)
+    dims = tuple([i + (i > axis) for i in range(n)])
+    x = emit(ops.broadcast_in_dim, x, dims=dims,
+             shape=(*shape[:axis + 1], repeats, *shape[axis + 1:]))
+    return shaped(x, (*shape[:axis], shape[axis] * repeats, *shape[axis + 1:]))
+
+
+@eager(static=("axis", "length"))
+def _repeat_each(a: Any, repeats: Any, axis: int, length: int) -> Any:
+    """Element i `repeats[i]` times, cut or filled with the last to `length` in all."""
+    from .running import cumsum  # late: only here and below
+    from .searching import take
+
+    x, counts = operand("repeat", a), operand("repeat", repeats)
+    size = x.shape[axis]
+    counts = operands.broadcast_to(shaped(counts, (counts.size,)), (size,))
+    target = x.home
+    marks = target.literal(np.int32(0), (length,))
+    if size > 1 and length:
+        starts = cut(cumsum(convert(counts, dtypes.i32)), 0, 0, size - 1)
+        ones = target.literal(np.int32(1), (size - 1,))
+        marks = cumsum(emit(
+            ops.scatter_add, marks, shaped(starts, (size - 1, 1)), ones, update_window_dims=(),
+            inserted_window_dims=(0,), operand_batching_dims=(), scatter_indices_batching_dims=(),
+            scatter_dims_to_operand_dims=(0,), mode="fill", indices_are_sorted=True,
+            unique_indices=False))
+    return take(x, marks, axis, mode="clip")
+
+
+def repeat(a: Any, repeats: Any, axis: int | None = None, *,
+           total_repeat_length: int | None = None, out_sharding: Any = None) -> Any:
+    """Each element, or slice along an axis, repeated in place.
+
+    Args:
+      repeats: a number, or one for each element; known unless `total_repeat_length` is given.
+      axis: None repeats the elements of the flattened array.
+      total_repeat_length: the result's size along the axis: longer results are cut, shorter ones
+        filled with the last element.
+    Raises: TypeError for lists and negative numbers; ValueError for axes out of range and numbers
+      that do not fit; ConcretizationTypeError for traced numbers without a length.
+    Source: `numpy.repeat`.
+    """
+    a, repeats = array_like("repeat", a), array_like("repeat", repeats)
+    shape = getattr(a, "shape", ())
+    if axis is None:
+        a, shape, at = ravel(a), (math.prod(shape),), 0
+    elif not shape:
+        normalize_axis("repeat", axis, 1)
+        a, shape, at = ravel(a), (1,), 0
+    else:
+        at = normalize_axis("repeat", axis, len(shape))
+    if total_repeat_length is not None:
+        return _repeat_each(a, repeats, at, index_of(total_repeat_length, "total_repeat_length"))
+    from .searching import _known, take  # late: it stands on this file
+
+    counts = _known("repeat", repeats, "give total_repeat_length, the size of the result")
+    if counts.dtype.kind not in "iub":
+        raise TypeError(f"repeat: repeats must be integers, got {counts.dtype}")
+    if (counts < 0).any():
+        raise TypeError(f"repeat: repeats must not be negative, got {counts}")
+    if counts.size == 1:
+        return _repeat_evenly(a, int(counts.reshape(())), at)
+    if counts.shape != (shape[at],):
+        raise ValueError(f"repeat: repeats must be one number or one for each of the {shape[at]} "
+                         f"elements along the axis, got shape {counts.shape}")
+    return take(a, np.repeat(np.arange(shape[at], dtype=np.int32), counts), at, mode="clip")
+
+
+# --- reversing and rolling ----------------------------------------------------------------
+
+@eager(static=("axis",))
+def flip(m: Any, axis: Any = None) -> Any:
+    """`m` with the order of its elements reversed along `axis`; along all for None.
+
+    Source: `numpy.flip`.
+    """
+    x = operand("flip", m)
+    axes = operands.normalize_axes("flip", axis, x.ndim)
+    return emit(ops.reverse, x, axes=axes) if axes else x
+
+
+def fliplr(m: Any) -> Any:
+    """`flip` along axis 1. Source: `numpy.fliplr`."""
+    return flip(m, 1)
+
+
+def flipud(m: Any) -> Any:
+    """`flip` along axis 0. Source: `numpy.flipud`."""
+    return flip(m, 0)
+
+
+@eager(static=("k", "axes"))
+def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
+    """`m` turned by k quarter turns in the plane of two axes, the first towards the second.
+
+    Raises: ValueError where the axes are one, or `m` has fewer than two.
+    Source: `numpy.rot90`.
+    """
+    x = operand("rot90", m)
+    if x.ndim < 2:
+        raise ValueError("rot90 requires its first argument to have ndim at least two, but got "
+                         f"shape {x.shape}, which has ndim {x.ndim}")
+    i, j = (normalize_axis("rot90", axis, x.ndim) for axis in axes)
+    if i == j:
+        raise ValueError("rot90: Axes must be different")
+    k %= 4
+    if k == 0:
+        return x
+    if k == 2:
+        return emit(ops.reverse, x, axes=(i, j))
+    if k == 1:
+        return swapaxes(flip(x, j), i, j)
+    return flip(swapaxes(x, i, j), j)
+
+
+def roll(a: Any, shift: Any, axis: Any = None) -> Any:
+    """Elements shifted along axes; those that leave at the end come in at the beginning.
+
+    Args:
+      shift: ints, or integer arrays, one for each axis or one for all.
+      axis: one or several; None shifts the flattened array.
+    Raises: ValueError for axes out of range, and numbers that do not match.
+    Source: `numpy.roll`.
+    """
+    if type(shift) is int or isinstance(shift, (tuple, list)) and all(
+            type(s) is int for s in shift):
+        return _roll_by(a, shift, axis)
+    return _roll(a, shift, axis)
+
+
+def _turns(shape: tuple[int, ...], shift: Any, n_shifts: int | None, axis: Any) -> list[Any]:
+    axes = [normalize_axis("roll", i, len(shape))
+            for i in (axis if isinstance(axis, (tuple, list)) else (axis,))]
+    shifts = list(shift) if n_shifts is not None else [shift]
+    if len(shifts) != len(axes):
+        if len(shifts) != 1 and len(axes) != 1:
+            raise ValueError(f"roll: shift and axis do not match: {len(shifts)} shifts and "
+                             f"{len(axes)} axes")
+        n = max(len(shifts), len(axes))
+        shifts, axes = (v * n if len(v) == 1 else v for v in (shifts, axes))
+    return list(zip(axes, shifts, strict=True))
+
+
+@eager(static=("shift", "axis"))
+def _roll_by(a: Any, shift: Any, axis: Any) -> Any:
+    x = operand("roll", a)
+    shape = x.shape
+    if axis is None:
+        x, axis = shaped(x, (x.size,)), 0
+        if isinstance(shift, (tuple, list)):
+            shift = sum(shift)
+    for at, n in _turns(x.shape, shift, len(shift) if isinstance(shift, (tuple, list)) else None,
+                        axis):
+        size = x.shape[at]
+        turn = n % size if size else 0
+        if turn:
+            x = joined([cut(x, at, size - turn, size), cut(x, at, 0, size - turn)], at)
+    return shaped(x, shape)
+
+
+@eager(static=("axis",))
+def _roll(a: Any, shift: Any, axis: Any) -> Any:
+    from .arithmetic import remainder  # late: only here
+
+    x = operand("roll", a)
+    shape = x.shape
+    if isinstance(shift, (tuple, list)):
+        shifts: Any = [operand("roll", s) for s in shift]
+    else:
+        given = operand("roll", shift)
+        shifts = list(unstack(given)) if given.ndim else given
+    if axis is None:
+        x, axis = shaped(x, (x.size,)), 0
+        if isinstance(shifts, list):
+            axis = (0,) * len(shifts)
+    for at, by in _turns(x.shape, shifts, len(shifts) if isinstance(shifts, list) else None, axis):
+        size = x.shape[at]
+        if not size:
+            continue
+        start = remainder(emit(ops.neg, _as_index(by)), size)
+        zero = start.home.literal(np.int32(0), ())
+        starts = [start if i == at else zero for i in range(x.ndim)]
+        x = emit(ops.dynamic_slice, joined([x, x], at), *starts, sizes=x.shape)
+    return shaped(x, shape)
+
+
+def _as_index(x: Tracer) -> Tracer:
+    return convert(x, dtypes.i32)
+
+
+__all__ = [
+    "array_split", "atleast_1d", "atleast_2d", "atleast_3d", "block", "broadcast_arrays",
+    "broadcast_shapes", "broadcast_to", "column_stack", "concat", "concatenate", "dsplit", "dstack",
+    "expand_dims", "flip", "fliplr", "flipud", "hsplit", "hstack", "matrix_transpose", "moveaxis",
+    "permute_dims", "ravel", "repeat", "reshape", "roll", "rollaxis", "rot90", "split", "squeeze",
+    "stack", "swapaxes", "tile", "transpose", "unstack", "vsplit", "vstack",
+]  # fmt: skip
