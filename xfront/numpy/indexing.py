@@ -185,7 +185,20 @@ def getitem(x: Any, index: Any) -> Any:
                 if type(low) is int:
                     given = () if entry is FULL else (low,)
                     return (_GET or _make_get())[0](x, given, pattern, None, None, False, False)
+    elif type(x) is Tracer and type(index) is int and x.trace is state.current:
+        shape = x.value.type.shape
+        if x.trace.staging and shape and shape[0]:
+            return _row(x, index, shape)
     return read(x, index)
+
+
+def _row(x: Tracer, i: int, shape: tuple[int, ...]) -> Tracer:
+    """`x[i]` of a known i in a staged program."""
+    i = clamped(i, shape[0])
+    rest = shape[1:]
+    row = emit(ops.slice, x, starts=(i, *(0,) * len(rest)), limits=(i + 1, *rest),
+               strides=(1,) * len(shape))
+    return emit(ops.reshape, row, shape=rest)
 
 
 _SLICES: dict[Any, Pattern] = {}

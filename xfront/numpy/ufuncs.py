@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from math import copysign
 from typing import Any, Protocol
 
 import numpy as np
@@ -96,6 +97,20 @@ def unary(fast: OpDef | None = None, kinds: frozenset[str] = NUMERIC
 # A number beside a traced array of such a dtype takes the array's dtype and weakness.
 _ADAPTS = {float: INEXACT, int: frozenset(("int", "float", "complex")),
            complex: frozenset(("complex",))}
+
+
+def _beside(x: Tracer, y: Any) -> Tracer:
+    """A number in every element of an array like `x`; repeated ones are found by Python's value."""
+    trace, mine = x.trace, x.value.type
+    bits = copysign(1.0, y) if type(y) is float else y       # 0.0 is not -0.0
+    key = (type(y), y, bits, mine)
+    value = trace.constants.get(key) if type(y) is not complex else None
+    if value is None:
+        made = trace.literal(scalar(y, mine.dtype), mine.shape, x.weak)
+        value = made.value
+        if type(y) is not complex:
+            trace.constants[key] = value
+    return Tracer(trace, value, x.weak)
 
 
 def binary(fast: OpDef | None = None, kinds: frozenset[str] = NUMERIC
