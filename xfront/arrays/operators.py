@@ -264,8 +264,7 @@ def install() -> None:
     """Attach everything; done once, when the package is imported."""
     compiled, plain = operators()
     methods.install_operations({**MEMBERS, **compiled})
-    traced = dict(MEMBERS)
-    tracer.install({**traced, **plain, "__hash__": None,
+    tracer.install({**MEMBERS, **plain, "__hash__": None,
                     "__array_namespace__": lambda self, *, api_version=None: jnp,
                     "__contains__": lambda self, key: bool((self == key).any())})
     keys = {**SHAPE_MEMBERS, "__eq__": plain["__eq__"], "__ne__": plain["__ne__"],

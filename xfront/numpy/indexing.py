@@ -185,9 +185,9 @@ def getitem(x: Any, index: Any) -> Any:
                 if type(low) is int:
                     given = () if entry is FULL else (low,)
                     return (_GET or _make_get())[0](x, given, pattern, None, None, False, False)
-    elif type(x) is Tracer and type(index) is int and x.trace is state.current:
+    elif type(x) is Tracer and type(index) is int and x.home is state.current:
         shape = x.value.type.shape
-        if x.trace.staging and shape and shape[0]:
+        if x.home.staging and shape and shape[0]:
             return _row(x, index, shape)
     return read(x, index)
 

@@ -101,7 +101,7 @@ _ADAPTS = {float: INEXACT, int: frozenset(("int", "float", "complex")),
 
 def _beside(x: Tracer, y: Any) -> Tracer:
     """A number in every element of an array like `x`; repeated ones are found by Python's value."""
-    trace, mine = x.trace, x.value.type
+    trace, mine = x.home, x.value.type
     bits = copysign(1.0, y) if type(y) is float else y       # 0.0 is not -0.0
     key = (type(y), y, bits, mine)
     value = trace.constants.get(key) if type(y) is not complex else None
