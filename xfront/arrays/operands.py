@@ -162,10 +162,7 @@ def broadcast_to(x: Tracer, shape: tuple[int, ...]) -> Tracer:
     if own == shape:
         return x
     shift = len(shape) - len(own)
-    keep = [i for i, n in enumerate(own) if n != 1 or shape[i + shift] == 1]
-    if len(keep) != len(own):
-        x = emit(ops.reshape, x, shape=tuple(own[i] for i in keep))
-    return emit(ops.broadcast_in_dim, x, shape=shape, dims=tuple(i + shift for i in keep))
+    return emit(ops.broadcast_in_dim, x, shape=shape, dims=tuple(range(shift, len(shape))))
 
 
 def together(name: str, *xs: Any) -> list[Tracer]:

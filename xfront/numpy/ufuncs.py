@@ -131,8 +131,7 @@ def binary(fast: OpDef | None = None, kinds: frozenset[str] = NUMERIC
                                     and x.weak == y.weak):
                                 return emit(fast, x, y)
                         elif kind in _ADAPTS.get(type(y), ()) and not x.home.closed:
-                            return emit(fast, x, x.home.literal(
-                                scalar(y, mine.dtype), mine.shape, x.weak))
+                            return emit(fast, x, _beside(x, y))
                 return traced(body, x, y)
             if type(y) is Tracer or state.current is not None:
                 return traced(body, x, y)
