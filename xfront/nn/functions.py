@@ -1,0 +1,239 @@
+"""Activation functions, elementwise. Integers become floats where the function is not of integers.
+
+Each works on an array of any shape, and has the derivative of its formula everywhere; where that has
+a corner, the derivative is stated. Errors: TypeError for what is no array.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from xfront_ir import ops
+
+from ..arrays.dispatch import eager
+from ..arrays.operands import binary, normalize_axis, operand
+from ..lax.shape import along
+from ..tracing.trace import emit
+from .parts import add, choose, compare, div, inexact, mul
+
+
+@eager
+def identity(x: Any) -> Any:
+    """x itself, as an array."""
+    return operand("identity", x)
+
+
+# --- rectifiers -----------------------------------------------------------------------------
+
+@eager
+def relu(x: Any) -> Any:
+    """max(x, 0); derivative 0 at 0. Source: Nair and Hinton (2010)."""
+    x = operand("relu", x)
+    return choose(compare(ops.le, x, 0), 0, x)
+
+
+@eager
+def relu6(x: Any) -> Any:
+    """min(max(x, 0), 6); derivative 0 at 0 and 6. Source: Krizhevsky (2010)."""
+    return _relu6(operand("relu6", x))
+
+
+def _relu6(x: Any) -> Any:
+    bounded = choose(compare(ops.ge, x, 6.0), 6.0, x)
+    return choose(compare(ops.le, x, 0.0), 0.0, bounded)
+
+
+@eager
+def leaky_relu(x: Any, negative_slope: Any = 1e-2) -> Any:
+    """x where x >= 0, else negative_slope * x. Source: Maas, Hannun and Ng (2013)."""
+    x = operand("leaky_relu", x)
+    return choose(compare(ops.ge, x, 0), x, mul(x, negative_slope))
+
+
+@eager
+def elu(x: Any, alpha: Any = 1.0) -> Any:
+    """x where x > 0, else alpha (exp(x) - 1). Source: arXiv:1511.07289."""
+    return _elu(operand("elu", x), alpha)
+
+
+def _elu(x: Any, alpha: Any) -> Any:
+    above = compare(ops.gt, x, 0)
+    below = choose(above, 0.0, x)                # exp of large numbers would spoil the derivative
+    return choose(above, x, mul(emit(ops.expm1, below), alpha))
+
+
+@eager
+def selu(x: Any) -> Any:
+    """elu scaled so that it keeps mean 0 and variance 1. Source: arXiv:1706.02515."""
+    return mul(_elu(operand("selu", x), 1.6732632423543772848170429916717),
+               1.0507009873554804934193349852946)
+
+
+@eager
+def celu(x: Any, alpha: Any = 1.0) -> Any:
+    """x where x > 0, else alpha (exp(x / alpha) - 1). Source: arXiv:1704.07483."""
+    x = operand("celu", x)
+    above = compare(ops.gt, x, 0)
+    below = div(choose(above, 0.0, x), alpha)
+    return choose(above, x, mul(emit(ops.expm1, below), alpha))
+
+
+# --- smooth rectifiers ----------------------------------------------------------------------
+
+def softplus_of(x: Any) -> Any:
+    """log(1 + exp(x)) of a float tracer, in range for any x."""
+    top = choose(compare(ops.lt, x, 0), 0, x)
+    bell = emit(ops.log1p, emit(ops.exp, emit(ops.neg, emit(ops.abs, x))))
+    smooth = emit(ops.add, top, bell)
+    # at 0 the two parts have corners that cancel; the sum's slope is the logistic function
+    return choose(compare(ops.eq, x, 0), add(mul(x, 0.5), math.log(2.0)), smooth)
+
+
+@eager
+def softplus(x: Any) -> Any:
+    """log(1 + exp(x))."""
+    return softplus_of(inexact("softplus", x))
+
+
+@eager
+def log_sigmoid(x: Any) -> Any:
+    """log(sigmoid(x)), exact for large negative x."""
+    return emit(ops.neg, softplus_of(emit(ops.neg, inexact("log_sigmoid", x))))
+
+
+@eager
+def squareplus(x: Any, b: Any = 4) -> Any:
+    """(x + sqrt(x^2 + b)) / 2. Source: arXiv:2112.11687."""
+    x = inexact("squareplus", x)
+    return mul(add(x, emit(ops.sqrt, add(emit(ops.square, x), b))), 0.5)
+
+
+@eager
+def sparse_plus(x: Any) -> Any:
+    """0 below -1, x above 1, (x + 1)^2 / 4 between."""
+    x = operand("sparse_plus", x)
+    middle = div(emit(ops.square, add(x, 1.0)), 4.0)
+    return choose(compare(ops.le, x, -1.0), 0.0, choose(compare(ops.ge, x, 1.0), x, middle))
+
+
+@eager
+def mish(x: Any) -> Any:
+    """x tanh(softplus(x)). Source: arXiv:1908.08681."""
+    x = inexact("mish", x)
+    return mul(x, emit(ops.tanh, softplus_of(x)))
+
+
+@eager(static=("approximate",))
+def gelu(x: Any, approximate: bool = True) -> Any:
+    """x times the probability that a normal variable is below x. Source: arXiv:1606.08415.
+
+    Args:
+      approximate: whether to use x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))).
+    """
+    x = inexact("gelu", x)
+    if approximate:
+        cube = emit(ops.integer_pow, x, exponent=3)
+        inner = mul(add(x, mul(cube, 0.044715)), math.sqrt(2 / math.pi))
+        return mul(x, mul(add(emit(ops.tanh, inner), 1.0), 0.5))
+    return mul(mul(x, 0.5), emit(ops.erfc, mul(x, -math.sqrt(0.5))))
+
+
+@eager
+def silu(x: Any) -> Any:
+    """x sigmoid(x). Source: arXiv:1702.03118."""
+    x = _float_only("silu", x)
+    return mul(x, emit(ops.logistic, x))
+
+
+swish = silu
+
+
+def _float_only(name: str, x: Any) -> Any:
+    x = operand(name, x)
+    if not x.value.type.dtype.is_inexact:
+        raise TypeError(f"{name} does not accept dtype {x.dtype}. Accepted dtypes are subtypes of "
+                        "floating, complexfloating.")
+    return x
+
+
+@eager(static=("axis",))
+def glu(x: Any, axis: int = -1) -> Any:
+    """The first half along an axis times the sigmoid of the second. Source: arXiv:1612.08083.
+
+    Raises: ValueError where the axis has an odd size.
+    """
+    x = operand("glu", x)
+    a = normalize_axis("glu", axis, x.ndim)
+    n = x.shape[a]
+    if n % 2:
+        raise ValueError("axis size must be divisible by 2, got "
+                         f"{n} along axis {axis} of shape {x.shape}")
+    return mul(along(x, a, 0, n // 2), emit(ops.logistic, along(x, a, n // 2, n)))
+
+
+# --- between two values ---------------------------------------------------------------------
+
+@eager
+def sigmoid(x: Any) -> Any:
+    """1 / (1 + exp(-x)), for floats."""
+    return emit(ops.logistic, _float_only("sigmoid", x))
+
+
+@eager
+def tanh(x: Any) -> Any:
+    """Hyperbolic tangent."""
+    return emit(ops.tanh, inexact("tanh", x))
+
+
+@eager
+def soft_sign(x: Any) -> Any:
+    """x / (1 + |x|)."""
+    x = inexact("soft_sign", x)
+    return div(x, add(emit(ops.abs, x), 1))
+
+
+@eager
+def hard_tanh(x: Any) -> Any:
+    """x between -1 and 1, and the nearer of these elsewhere."""
+    x = operand("hard_tanh", x)
+    return choose(compare(ops.gt, x, 1), 1, choose(compare(ops.lt, x, -1), -1, x))
+
+
+@eager
+def hard_sigmoid(x: Any) -> Any:
+    """relu6(x + 3) / 6."""
+    return div(_relu6(add(operand("hard_sigmoid", x), 3.0)), 6.0)
+
+
+@eager
+def hard_silu(x: Any) -> Any:
+    """x relu6(x + 3) / 6. Source: arXiv:1905.02244."""
+    x = operand("hard_silu", x)
+    return mul(x, div(_relu6(add(x, 3.0)), 6.0))
+
+
+hard_swish = hard_silu
+
+
+@eager
+def sparse_sigmoid(x: Any) -> Any:
+    """(x + 1) / 2 between -1 and 1, 0 below, 1 above: the derivative of `sparse_plus`."""
+    x = operand("sparse_sigmoid", x)
+    above = binary(ops.max, "maximum", add(x, 1.0), 0.0)
+    return mul(binary(ops.min, "minimum", above, 2.0), 0.5)
+
+
+@eager
+def log1mexp(x: Any) -> Any:
+    """log(1 - exp(-x)) for x > 0, exact for small and large x.
+
+    Source: Maechler, "Accurately computing log(1 - exp(-|a|))" (2012).
+    """
+    x = inexact("log1mexp", x)
+    minus = emit(ops.neg, x)
+    small = compare(ops.lt, x, math.log(2.0))
+    near = emit(ops.log, emit(ops.neg, emit(ops.expm1, choose(small, minus, -1.0))))
+    far = emit(ops.log1p, emit(ops.neg, emit(ops.exp, choose(small, -1.0, minus))))
+    return choose(small, near, far)
+

@@ -1,0 +1,242 @@
+"""Initializers of parameters: functions of (key, shape, dtype), and makers of them.
+
+Sources: Glorot and Bengio (2010) for glorot (xavier); He et al., arXiv:1502.01852, for he (kaiming);
+Klambauer et al., arXiv:1706.02515, for lecun; Saxe et al., arXiv:1312.6120, for orthogonal.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from .. import lax
+from ..dtypes import canonicalize_dtype
+
+Axes = int | Sequence[int]
+
+
+class Initializer(Protocol):
+    """A function that makes parameters."""
+
+    def __call__(self, key: Any, shape: Sequence[int], dtype: Any = ...,
+                 out_sharding: Any = ...) -> Any:
+        """Parameters of this shape and dtype from a key."""
+        ...
+
+
+def _dtype(dtype: Any) -> Any:
+    return canonicalize_dtype(float if dtype is None else dtype)
+
+
+def zeros(key: Any, shape: Sequence[int], dtype: Any = None, out_sharding: Any = None) -> Any:
+    """Zeros; the key is not used."""
+    return lax.full(tuple(shape), 0, _dtype(dtype))
+
+
+def ones(key: Any, shape: Sequence[int], dtype: Any = None, out_sharding: Any = None) -> Any:
+    """Ones; the key is not used."""
+    return lax.full(tuple(shape), 1, _dtype(dtype))
+
+
+def constant(value: Any, dtype: Any = None) -> Initializer:
+    """An initializer that gives `value`, which broadcasts to the shape."""
+    default = dtype
+
+    def init(key: Any, shape: Sequence[int], dtype: Any = default,
+             out_sharding: Any = None) -> Any:
+        x = lax.convert_element_type(value, _dtype(dtype))
+        return lax.broadcast_like(x, lax.full(tuple(shape), 0, _dtype(dtype)))
+
+    return init
+
+
+def uniform(scale: Any = 1e-2, dtype: Any = None) -> Initializer:
+    """An initializer with uniform numbers in [0, scale)."""
+    default = dtype
+
+    def init(key: Any, shape: Sequence[int], dtype: Any = default,
+             out_sharding: Any = None) -> Any:
+        from .. import random
+
+        kind = _dtype(dtype)
+        return _scaled(random.uniform(key, tuple(shape), kind), scale)
+
+    return init
+
+
+def normal(stddev: Any = 1e-2, dtype: Any = None) -> Initializer:
+    """An initializer with normal numbers of this standard deviation."""
+    default = dtype
+
+    def init(key: Any, shape: Sequence[int], dtype: Any = default,
+             out_sharding: Any = None) -> Any:
+        from .. import random
+
+        return _scaled(random.normal(key, tuple(shape), _dtype(dtype)), stddev)
+
+    return init
+
+
+def truncated_normal(stddev: Any = 1e-2, dtype: Any = None, lower: float = -2.0,
+                     upper: float = 2.0) -> Initializer:
+    """An initializer with normal numbers between `lower` and `upper`, times `stddev`."""
+    default = dtype
+
+    def init(key: Any, shape: Sequence[int], dtype: Any = default,
+             out_sharding: Any = None) -> Any:
+        from .. import random
+
+        return _scaled(random.truncated_normal(key, lower, upper, tuple(shape), _dtype(dtype)),
+                       stddev)
+
+    return init
+
+
+def _scaled(x: Any, scale: Any) -> Any:
+    """x times a scalar, in x's dtype."""
+    return lax.mul(x, lax.convert_element_type(scale, x.dtype))
+
+
+# --- scaled by the number of inputs and outputs ---------------------------------------------
+
+def _axes(axes: Axes, ndim: int) -> list[int]:
+    listed = [axes] if isinstance(axes, int) else list(axes)
+    return [a % ndim for a in listed]
+
+
+def _fans(shape: Sequence[int], in_axis: Axes, out_axis: Axes, batch_axis: Axes
+          ) -> tuple[float, float]:
+    """How many inputs an output has, and outputs an input. Raises: ValueError below two axes."""
+    if len(shape) <= 1:
+        raise ValueError(f"Can't compute input and output sizes of a {len(shape)}-dimensional "
+                         "weights tensor. Must be at least 2D.")
+    ndim = len(shape)
+    inputs, outputs = _axes(in_axis, ndim), _axes(out_axis, ndim)
+    batch = _axes(batch_axis, ndim)
+    n_in = math.prod(shape[a] for a in inputs)
+    n_out = math.prod(shape[a] for a in outputs)
+    field = math.prod(shape) / (n_in * n_out * math.prod(shape[a] for a in batch))
+    return n_in * field, n_out * field
+
+
+def variance_scaling(scale: Any, mode: str, distribution: str, in_axis: Axes = -2,
+                     out_axis: Axes = -1, batch_axis: Axes = (), dtype: Any = None) -> Initializer:
+    """An initializer whose variance is `scale` over a number of inputs or outputs.
+
+    Args:
+      mode: "fan_in", "fan_out", "fan_avg" (their mean) or "fan_geo_avg" (geometric mean).
+      distribution: "truncated_normal", "normal" or "uniform".
+      in_axis, out_axis: axes of the weights; the axes that are neither are a receptive field.
+      batch_axis: axes that take no part.
+    Raises: ValueError, from the initializer, for other modes and distributions.
+    """
+    default = dtype
+
+    def init(key: Any, shape: Sequence[int], dtype: Any = default,
+             out_sharding: Any = None) -> Any:
+        from .. import random
+
+        kind, shape = _dtype(dtype), tuple(shape)
+        fan_in, fan_out = _fans(shape, in_axis, out_axis, batch_axis)
+        fans = {"fan_in": fan_in, "fan_out": fan_out, "fan_avg": (fan_in + fan_out) / 2,
+                "fan_geo_avg": math.sqrt(fan_in * fan_out)}
+        if mode not in fans:
+            raise ValueError(f"invalid mode for variance scaling initializer: {mode}")
+        variance = np.asarray(scale / fans[mode], np.float64)
+        if distribution == "normal":
+            return _scaled(random.normal(key, shape, kind), np.sqrt(variance))
+        if distribution == "uniform":
+            return _scaled(random.uniform(key, shape, kind, -1), np.sqrt(3 * variance))
+        if distribution == "truncated_normal":
+            # a normal variable cut at two deviations has this standard deviation
+            deviation = np.sqrt(variance) / 0.87962566103423978
+            return _scaled(random.truncated_normal(key, -2, 2, shape, kind), deviation)
+        raise ValueError(f"invalid distribution for variance scaling initializer: {distribution}")
+
+    return init
+
+
+def _family(name: str, scale: float, mode: str, distribution: str) -> Callable[..., Initializer]:
+    def maker(in_axis: Axes = -2, out_axis: Axes = -1, batch_axis: Axes = (),
+              dtype: Any = None) -> Initializer:
+        return variance_scaling(scale, mode, distribution, in_axis, out_axis, batch_axis, dtype)
+
+    maker.__name__ = maker.__qualname__ = name
+    maker.__doc__ = (f"`variance_scaling` with scale {scale}, mode {mode!r} and distribution "
+                     f"{distribution!r}.")
+    return maker
+
+
+glorot_uniform = _family("glorot_uniform", 1.0, "fan_avg", "uniform")
+glorot_normal = _family("glorot_normal", 1.0, "fan_avg", "truncated_normal")
+lecun_uniform = _family("lecun_uniform", 1.0, "fan_in", "uniform")
+lecun_normal = _family("lecun_normal", 1.0, "fan_in", "truncated_normal")
+he_uniform = _family("he_uniform", 2.0, "fan_in", "uniform")
+he_normal = _family("he_normal", 2.0, "fan_in", "truncated_normal")
+xavier_uniform, xavier_normal = glorot_uniform, glorot_normal
+kaiming_uniform, kaiming_normal = he_uniform, he_normal
+
+
+# --- orthogonal -----------------------------------------------------------------------------
+
+def orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None) -> Initializer:
+    """An initializer whose matrices have orthonormal rows or columns, whichever are fewer, times
+    `scale`.
+
+    Args:
+      column_axis: the axis of columns; the others together are that of rows.
+    """
+    default = dtype
+
+    def init(key: Any, shape: Sequence[int], dtype: Any = default,
+             out_sharding: Any = None) -> Any:
+        from .. import random
+        from ..numpy.linalg import qr
+
+        kind, shape = _dtype(dtype), tuple(shape)
+        if len(shape) < 2:
+            raise ValueError("orthogonal initializer requires at least a 2D shape")
+        columns = shape[column_axis]
+        rows = math.prod(shape) // columns
+        wide = (rows, columns) if rows > columns else (columns, rows)
+        q, r = qr(random.normal(key, wide, kind))
+        n = min(wide)
+        diagonal = lax.reduce_sum(lax.mul(r, lax.convert_element_type(np.eye(n), kind)), (0,))
+        q = lax.mul(q, lax.broadcast_in_dim(lax.sign(diagonal), wide, (1,)))
+        if rows < columns:
+            q = lax.transpose(q, (1, 0))
+        others = list(shape)
+        others.pop(column_axis)
+        q = lax.reshape(q, (*others, columns))
+        order = list(range(len(shape) - 1))
+        order.insert(column_axis % len(shape), len(shape) - 1)
+        return _scaled(lax.transpose(q, tuple(order)), scale)
+
+    return init
+
+
+def delta_orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None) -> Initializer:
+    """An initializer of filters [*window, inputs, outputs] of 3 to 5 axes: an orthogonal matrix in
+    the middle of the window, zeros around. Source: arXiv:1806.05393.
+
+    Raises: ValueError, from the initializer, where there are more inputs than outputs.
+    """
+    default = dtype
+
+    def init(key: Any, shape: Sequence[int], dtype: Any = default,
+             out_sharding: Any = None) -> Any:
+        kind, shape = _dtype(dtype), tuple(shape)
+        if len(shape) not in (3, 4, 5):
+            raise ValueError("Delta orthogonal initializer requires a 3D, 4D or 5D shape.")
+        if shape[-1] < shape[-2]:
+            raise ValueError("`fan_in` must be less or equal than `fan_out`.")
+        matrix = orthogonal(scale, column_axis, kind)(key, (shape[-1], shape[-1]))
+        matrix = lax.slice(matrix, (0, 0), (shape[-2], shape[-1]))
+        block = lax.reshape(matrix, (*[1] * (len(shape) - 2), *shape[-2:]))
+        middle = [((n - 1) // 2, n - 1 - (n - 1) // 2, 0) for n in shape[:-2]]
+        return lax.pad(block, lax.full((), 0, kind), (*middle, (0, 0, 0), (0, 0, 0)))
+
+    return init

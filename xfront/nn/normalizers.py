@@ -1,0 +1,172 @@
+"""Functions over axes: softmax and its kin, logarithms of sums, standardize, one_hot.
+
+`where` is a mask that broadcasts with x: what is masked takes no part, and is 0 (or -inf for
+logarithms) in results of x's shape.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from xfront_ir import dtypes, ops
+
+from ..arrays.dispatch import eager
+from ..arrays.operands import convert, default_float, operand, promote_inexact
+from ..dtypes import requested_dtype
+from ..lax.strict import axis_in, static_int
+from ..tracing.trace import emit, state
+from .parts import (
+    add,
+    axes_of,
+    choose,
+    compare,
+    count,
+    div,
+    greatest,
+    inexact,
+    mask_of,
+    mean,
+    mul,
+    stopped,
+    sub,
+    total,
+)
+
+
+@eager(static=("axis",))
+def softmax(x: Any, axis: Any = -1, where: Any = None) -> Any:
+    """exp(x) divided by its sum over axes, in range for any x.
+
+    Args:
+      axis: axis or axes; None means all.
+      where: mask of the elements that take part.
+    Raises: ValueError where an axis is out of range.
+    """
+    x = inexact("softmax", x)
+    axes, mask = axes_of("softmax", axis, x), mask_of(where, x)
+    weights = emit(ops.exp, sub(x, stopped(greatest(x, axes, mask))))
+    made = div(weights, total(weights, axes, mask))
+    return made if mask is None else choose(mask, made, 0)
+
+
+@eager(static=("axis",))
+def log_softmax(x: Any, axis: Any = -1, where: Any = None) -> Any:
+    """log(softmax(x)), exact where softmax is small. Arguments as `softmax`."""
+    x = inexact("log_softmax", x)
+    axes, mask = axes_of("log_softmax", axis, x), mask_of(where, x)
+    shifted = sub(x, stopped(greatest(x, axes, mask)))
+    made = sub(shifted, emit(ops.log, total(emit(ops.exp, shifted), axes, mask)))
+    return made if mask is None else choose(mask, made, -np.inf)
+
+
+@eager(static=("axis", "keepdims", "return_sign"))
+def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False,
+              return_sign: bool = False, where: Any = None) -> Any:
+    """log(sum(b exp(a))) over axes, in range for any a; -inf of nothing.
+
+    Args:
+      axis: axis or axes; None means all.
+      b: factors, which broadcast with a; 0 leaves an element out.
+      keepdims: leave the axes in the result with size 1.
+      return_sign: whether to give (log |sum|, sign of the sum); else a negative sum gives NaN.
+      where: mask of the elements that take part.
+    Source: `scipy.special.logsumexp`.
+    """
+    if b is None:
+        x, factor = inexact("logsumexp", a), None
+    else:
+        x, factor = promote_inexact("logsumexp", a, b)
+        x = choose(compare(ops.ne, factor, 0), x, _real_least(x))
+    axes, mask = axes_of("logsumexp", axis, x), mask_of(where, x)
+    is_complex = x.value.type.dtype.is_complex
+    part = emit(ops.real, x) if is_complex else x
+    top = greatest(part, axes, mask)
+    top = stopped(choose(emit(ops.is_finite, top), top, 0))
+    weights = emit(ops.exp, sub(x, top))
+    if factor is not None:
+        weights = mul(weights, factor)
+    whole = total(weights, axes, mask)
+    sign = emit(ops.sign, whole)
+    if return_sign or not is_complex and factor is not None:
+        size = emit(ops.abs, whole)
+        made = add(emit(ops.log, size), top)
+        if not return_sign:
+            made = choose(compare(ops.lt, sign, 0), np.nan, made)
+    else:
+        made = add(emit(ops.log, whole), top)
+    if return_sign:
+        return _unkept(made, axes, keepdims), _unkept(sign, axes, keepdims)
+    return _unkept(made, axes, keepdims)
+
+
+def _real_least(x: Any) -> Any:
+    return complex(-np.inf, 0) if x.value.type.dtype.is_complex else -np.inf
+
+
+def _unkept(x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
+    if keepdims or not axes:
+        return x
+    return emit(ops.reshape, x, shape=tuple([n for d, n in enumerate(x.shape) if d not in axes]))
+
+
+@eager(static=("axis", "keepdims"))
+def logmeanexp(x: Any, axis: Any = None, where: Any = None, keepdims: bool = False) -> Any:
+    """log(mean(exp(x))) over axes. Arguments as `logsumexp`."""
+    x = inexact("logmeanexp", x)
+    axes, mask = axes_of("logmeanexp", axis, x), mask_of(where, x)
+    n = count(x, axes, mask)
+    whole = logsumexp(x, axis=axes, keepdims=True, where=mask)
+    return _unkept(sub(whole, math.log(n) if isinstance(n, int) else emit(ops.log, n)), axes,
+                   keepdims)
+
+
+@eager(static=("axis", "algorithm"))
+def standardize(x: Any, axis: Any = -1, mean: Any = None, variance: Any = None,
+                epsilon: Any = 1e-5, where: Any = None, *, algorithm: str | None = None) -> Any:
+    """(x - mean) / sqrt(variance + epsilon) over axes.
+
+    Args:
+      axis: axis or axes; None means all.
+      mean, variance: of x over the axes, with them as size 1; computed where None.
+      where: mask of the elements of which mean and variance are computed.
+    """
+    x = inexact("standardize", x)
+    axes, mask = axes_of("standardize", axis, x), mask_of(where, x)
+    middle = _mean(x, axes, mask) if mean is None else operand("standardize", mean)
+    centred = sub(x, middle)
+    if variance is None:
+        variance = _mean(emit(ops.square, centred) if not x.value.type.dtype.is_complex else
+                         emit(ops.square, emit(ops.abs, centred)), axes, mask)
+    return mul(centred, emit(ops.rsqrt, add(operand("standardize", variance), epsilon)))
+
+
+_mean = mean
+
+
+@eager(static=("num_classes", "dtype", "axis"))
+def one_hot(x: Any, num_classes: int, *, dtype: Any = None, axis: int = -1) -> Any:
+    """1 at each class in x along a new axis, 0 elsewhere.
+
+    Args:
+      x: integers; those outside [0, num_classes) give zeros.
+      num_classes: size of the new axis.
+      dtype: of the result, the default float where None.
+      axis: where the new axis stands in the result.
+    """
+    x = operand("one_hot", x)
+    n, at = static_int("num_classes", num_classes), axis_in("one_hot", axis, x.ndim + 1)
+    kind = default_float() if dtype is None else dtypes.from_numpy(requested_dtype("one_hot", dtype))
+    shape = (*x.shape[:at], n, *x.shape[at:])
+    own = x.value.type.dtype
+    if own is dtypes.bool_:
+        x = convert(x, dtypes.i32)
+    elif own.is_integer and own.bits < 32:
+        x = convert(x, dtypes.i32)
+    wide = emit(ops.broadcast_in_dim, x, shape=shape,
+                dims=tuple([d + (d >= at) for d in range(x.ndim)]))
+    target = state.current
+    assert target is not None
+    places = emit(ops.iota, dtype=wide.value.type.dtype, shape=shape, dimension=at)
+    return convert(emit(ops.eq, wide, places), kind)

@@ -1,0 +1,122 @@
+"""What the functions of `nn` are written in: arithmetic that promotes, choices, masked reductions.
+
+All take and give tracers (or numbers) and work inside the body of a public function.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from xfront_ir import dtypes, ops
+
+from ..arrays.operands import (
+    binary,
+    broadcast_shapes,
+    broadcast_to,
+    convert,
+    inexact_dtype,
+    kept_shape,
+    normalize_axes,
+    operand,
+    together,
+)
+from ..tracing.trace import emit
+from ..tracing.tracer import Tracer
+
+Axes = tuple[int, ...]
+
+
+def inexact(name: str, x: Any) -> Tracer:
+    """The tracer of an argument; integers and bools as the default float."""
+    x = operand(name, x)
+    dtype = x.value.type.dtype
+    return x if dtype.is_inexact else convert(x, inexact_dtype(dtype), x.weak)
+
+
+def add(x: Any, y: Any) -> Any:
+    """x + y."""
+    return binary(ops.add, "add", x, y)
+
+
+def sub(x: Any, y: Any) -> Any:
+    """x - y."""
+    return binary(ops.sub, "subtract", x, y)
+
+
+def mul(x: Any, y: Any) -> Any:
+    """x * y."""
+    return binary(ops.mul, "multiply", x, y)
+
+
+def div(x: Any, y: Any) -> Any:
+    """x / y."""
+    return binary(ops.div, "divide", x, y, inexact=True)
+
+
+def compare(definition: Any, x: Any, y: Any) -> Any:
+    """A comparison."""
+    return binary(definition, definition.name, x, y)
+
+
+def choose(condition: Tracer, x: Any, y: Any) -> Any:
+    """x where the condition holds, else y."""
+    x, y = together("where", x, y)
+    shape = broadcast_shapes("where", [condition.shape, x.shape])
+    made = emit(ops.select, broadcast_to(condition, shape), broadcast_to(x, shape),
+                broadcast_to(y, shape))
+    return Tracer(made.home, made.value, x.weak)
+
+
+def stopped(x: Tracer) -> Tracer:
+    """x as a constant to derivatives."""
+    return emit(ops.stop_gradient, x)
+
+
+# --- reductions that keep their axes --------------------------------------------------------
+
+def axes_of(name: str, axis: Any, x: Tracer) -> Axes:
+    """Axes in [0, ndim); None means all."""
+    return normalize_axes(name, axis, x.ndim)
+
+
+def kept(reduced: Tracer, x: Tracer, axes: Axes) -> Tracer:
+    """A reduction of x with its axes as size 1."""
+    shape = kept_shape(x.shape, axes)
+    return reduced if reduced.shape == shape else emit(ops.reshape, reduced, shape=shape)
+
+
+def mask_of(where: Any, x: Tracer) -> Tracer | None:
+    """A mask as a bool tracer of x's shape, or None."""
+    if where is None:
+        return None
+    mask = operand("where", where)
+    if mask.value.type.dtype is not dtypes.bool_:
+        mask = convert(mask, dtypes.bool_)
+    return broadcast_to(mask, broadcast_shapes("where", [mask.shape, x.shape]))
+
+
+def total(x: Tracer, axes: Axes, mask: Tracer | None = None) -> Tracer:
+    """Sum over axes, which stay with size 1."""
+    if mask is not None:
+        x = choose(mask, x, 0)
+    return kept(emit(ops.reduce_sum, x, axes=axes), x, axes)
+
+
+def greatest(x: Tracer, axes: Axes, mask: Tracer | None = None) -> Tracer:
+    """The greatest over axes, which stay with size 1; -inf of nothing."""
+    if mask is not None:
+        x = choose(mask, x, -np.inf)
+    return kept(emit(ops.reduce_max, x, axes=axes), x, axes)
+
+
+def count(x: Tracer, axes: Axes, mask: Tracer | None) -> Any:
+    """How many elements there are over axes."""
+    if mask is None:
+        return int(np.prod([x.shape[a] for a in axes], dtype=np.int64))
+    return total(convert(mask, x.value.type.dtype), axes)
+
+
+def mean(x: Tracer, axes: Axes, mask: Tracer | None = None) -> Tracer:
+    """Mean over axes, which stay with size 1."""
+    return div(total(x, axes, mask), count(x, axes, mask))
