@@ -6,3 +6,6 @@ from .ranges import *
 from .searching import *
 from .reductions import *
 from .running import *
+from .diagonals import *
+from .editing import *
+from .padding import *

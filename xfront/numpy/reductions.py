@@ -279,7 +279,7 @@ def _position(name: str, definition: OpDef, x: Tracer, axis: Any, keepdims: bool
         kept = kept_shape(shape, (at,))
     if not x.shape[at]:
         raise ValueError(f"attempt to get {name} of an empty sequence: got {x.value.type}")
-    made = emit(definition, x, axis=at, index_dtype=default_int())
+    made = strong(emit(definition, x, axis=at, index_dtype=default_int()))
     return shaped(made, kept) if keepdims else made
 
 

@@ -1,0 +1,178 @@
+"""Diagonals and triangles of matrices: the last two axes, unless others are named."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from xfront_ir import dtypes, ops
+
+from ..arrays.dispatch import eager
+from ..arrays.operands import array_like, convert, normalize_axis, operand
+from ..tracing.trace import emit
+from ..tracing.tracer import Tracer
+from .manipulation import broadcast_to, moveaxis
+from .reductions import shaped, sum
+from .ufuncs import like, select
+
+
+def rows_and_columns(shape: tuple[int, ...]) -> tuple[Tracer, Tracer]:
+    """The row and the column of each element of matrices."""
+    ndim = len(shape)
+    return tuple(emit(ops.iota, dtype=dtypes.i32, shape=shape, dimension=d)
+                 for d in (ndim - 2, ndim - 1))  # type: ignore[return-value]
+
+
+# --- triangles ----------------------------------------------------------------------------
+
+def _triangle(name: str, m: Any, k: Any, lower: bool) -> Tracer:
+    x = operand(name, m)
+    if x.ndim < 2:
+        raise ValueError(f"Argument to {name} must be at least 2D, got shape {x.shape}")
+    row, column = rows_and_columns(x.shape[-2:])
+    k = k if lower else k - 1
+    shifted = emit(ops.add, row, like(row, k)) if k else row
+    mask = broadcast_to(emit(ops.ge, shifted, column), x.shape)
+    zero = like(x, 0)
+    return select(mask, x, zero) if lower else select(mask, zero, x)
+
+
+@eager(static=("k",))
+def tril(m: Any, k: int = 0) -> Any:
+    """`m` with zeros above the k-th diagonal. Raises: ValueError for fewer than two axes.
+
+    Source: `numpy.tril`.
+    """
+    return _triangle("tril", m, k, True)
+
+
+@eager(static=("k",))
+def triu(m: Any, k: int = 0) -> Any:
+    """`m` with zeros below the k-th diagonal. Raises: ValueError for fewer than two axes.
+
+    Source: `numpy.triu`.
+    """
+    return _triangle("triu", m, k, False)
+
+
+# --- diagonals ----------------------------------------------------------------------------
+
+@eager(static=("offset", "axis1", "axis2"))
+def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    """The elements x[..., i, i + offset] of the matrices in two axes.
+
+    Returns: array without the two axes, the diagonals in its last.
+    Raises: ValueError for fewer than two axes, and axes out of range.
+    Source: `numpy.diagonal`.
+    """
+    x = operand("diagonal", a)
+    if x.ndim < 2:
+        raise ValueError("diagonal requires an array of at least two dimensions.")
+    i, j = (normalize_axis("diagonal", axis, x.ndim) for axis in (axis1, axis2))
+    if i == j:
+        raise ValueError("diagonal: axis1 and axis2 cannot be the same")
+    return _diagonal(moveaxis(x, (i, j), (-2, -1)), offset)
+
+
+def _diagonal(x: Tracer, offset: int) -> Tracer:
+    """Diagonals of matrices in the last two axes: every (columns + 1)-th element of the rows."""
+    *batch, rows, columns = x.shape
+    first = -offset * columns if offset < 0 else offset
+    size = max(0, min(rows + min(offset, 0), columns - max(offset, 0)))
+    if not size:
+        return x.home.literal(np.zeros((), x.dtype), (*batch, 0), x.weak)
+    flat = shaped(x, (*batch, rows * columns))
+    n = len(batch)
+    last = first + (size - 1) * (columns + 1) + 1
+    return emit(ops.slice, flat, starts=(0,) * n + (first,), limits=(*batch, last),
+                strides=(1,) * n + (columns + 1,))
+
+
+def matrix_of(x: Tracer, k: int) -> Tracer:
+    """Matrices with the vectors in x's last axis on their k-th diagonal."""
+    *batch, size = x.shape
+    n = size + abs(k)
+    first = -k * n if k < 0 else k
+    if not size:
+        return x.home.literal(np.zeros((), x.dtype), (*batch, n, n), x.weak)
+    # spread over the flattened matrix, n apart, then filled up to n * n elements
+    zero = x.home.literal(np.zeros((), x.dtype), ())
+    rest = n * n - first - ((size - 1) * (n + 1) + 1)
+    none = (0,) * len(batch)
+    made = emit(ops.pad, x, zero, low=(*none, first), high=(*none, rest), interior=(*none, n))
+    return Tracer(made.home, shaped(made, (*batch, n, n)).value, x.weak)
+
+
+@eager(static=("k",))
+def diag(v: Any, k: int = 0) -> Any:
+    """The matrix with `v` on its k-th diagonal, or the k-th diagonal of a matrix `v`.
+
+    Raises: ValueError where `v` is neither 1-d nor 2-d.
+    Source: `numpy.diag`.
+    """
+    x = operand("diag", v)
+    if x.ndim == 1:
+        return matrix_of(x, k)
+    if x.ndim == 2:
+        return _diagonal(x, k)
+    raise ValueError(f"diag input must be 1d or 2d, got shape {x.shape}")
+
+
+@eager(static=("k",))
+def diagflat(v: Any, k: int = 0) -> Any:
+    """The matrix with the flattened `v` on its k-th diagonal. Source: `numpy.diagflat`."""
+    x = operand("diagflat", v)
+    return matrix_of(shaped(x, (x.size,)), k)
+
+
+@eager(static=("offset", "axis1", "axis2", "dtype", "out"))
+def trace(a: Any, offset: int | Any = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None,
+          out: None = None) -> Any:
+    """The sum of the elements x[..., i, i + offset]; dtypes as of `sum`.
+
+    Raises: ValueError for axes out of range; NotImplementedError where `out` is given.
+    Source: `numpy.trace`.
+    """
+    return sum(diagonal(a, offset, axis1, axis2), -1, dtype, out)
+
+
+@eager
+def _fill_diagonal(a: Any, val: Any) -> Any:
+    from .searching import put  # late: it stands beside
+
+    x = operand("fill_diagonal", a)
+    value = operand("fill_diagonal", val)
+    shape = x.shape
+    n = min(shape)
+    if not n:
+        return x
+    steps = [int(np.prod(shape[i + 1:])) for i in range(len(shape))]
+    places = np.arange(n, dtype=np.int32) * np.int32(np.sum(steps))
+    value = shaped(value, (value.size,))
+    return put(x, places, convert(value, x.value.type.dtype), inplace=False)
+
+
+def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True) -> Any:
+    """`a` with `val` in the elements a[i, i, ...].
+
+    Args:
+      a: array of two or more axes; of more than two, all of one size.
+      val: a number, or values used in turn as often as needed.
+      inplace: must be False, as arrays are immutable.
+    Raises: NotImplementedError for `inplace` and `wrap`; ValueError where `a` has no diagonal.
+    Source: `numpy.fill_diagonal`.
+    """
+    if inplace:
+        raise NotImplementedError("arrays are immutable, must use inplace=False and take the "
+                                  "result: fill_diagonal(a, val, inplace=False)")
+    if wrap:
+        raise NotImplementedError("fill_diagonal: wrap=True is not supported, use wrap=False")
+    shape = getattr(array_like("fill_diagonal", a), "shape", ())
+    if len(shape) < 2:
+        raise ValueError("array must be at least 2-d")
+    if len(shape) > 2 and len(set(shape)) > 1:
+        raise ValueError("All dimensions of input must be of equal length")
+    return _fill_diagonal(a, val)
+
+
+__all__ = ["diag", "diagflat", "diagonal", "fill_diagonal", "trace", "tril", "triu"]

@@ -1,0 +1,227 @@
+"""Elements added to, taken from and put into arrays: append, delete, insert, resize, trim_zeros."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from xfront_ir import dtypes, ops
+
+from ..arrays.dispatch import eager
+from ..arrays.operands import array_like, broadcast_to, convert, index_of, normalize_axis, operand
+from ..tracing.trace import emit
+from ..tracing.tracer import Tracer
+from .creation import asarray
+from .indexing import getitem
+from .manipulation import concatenate, cut, dims_of, joined, moveaxis, ravel
+from .padding import picked
+from .reductions import shaped
+from .searching import _known, take
+from .ufuncs import like, select
+
+
+@eager(static=("axis",))
+def append(arr: Any, values: Any, axis: int | None = None) -> Any:
+    """`arr` with `values` behind it along an axis; flattened both for None.
+
+    Raises: as `concatenate`.
+    Source: `numpy.append`.
+    """
+    if axis is None:
+        return concatenate([ravel(operand("append", arr)), ravel(operand("append", values))])
+    return concatenate([arr, values], axis)
+
+
+# --- delete -------------------------------------------------------------------------------
+
+MOST_RUNS = 16
+"""Known positions are taken as slices where they are no more runs than this."""
+
+
+def _at(x: Tracer, axis: int, index: np.ndarray) -> Tracer:
+    """The elements at known positions along an axis."""
+    if np.count_nonzero(np.diff(index) != 1) < MOST_RUNS:
+        return picked(x, axis, index)
+    return take(x, index.astype(np.int32), axis, mode="clip")
+
+
+@eager(static=("kept", "axis"))
+def _keep(arr: Any, kept: bytes, axis: int) -> Any:
+    return _at(operand("delete", arr), axis, np.frombuffer(kept, np.int64))
+
+
+@eager(static=("axis",))
+def _delete_unique(arr: Any, obj: Any, axis: int) -> Any:
+    """`arr` without the elements at positions that are all different, in the range and traced."""
+    x, gone = operand("delete", arr), operand("delete", obj)
+    size = x.shape[axis]
+    n = gone.size
+    gone = shaped(convert(gone, dtypes.i32), (n,))
+    gone = select(emit(ops.lt, gone, like(gone, 0)), emit(ops.add, gone, like(gone, size)), gone)
+    (gone,) = emit(ops.sort, gone, dimension=0, n_keys=1, stable=False)
+    gone = emit(ops.sub, gone, emit(ops.iota, dtype=dtypes.i32, shape=(n,), dimension=0))
+    left = emit(ops.iota, dtype=dtypes.i32, shape=(size - n, n), dimension=0)
+    before = emit(ops.ge, left, broadcast_to(gone, left.shape))
+    index = emit(ops.add, emit(ops.iota, dtype=dtypes.i32, shape=(size - n,), dimension=0),
+                 emit(ops.reduce_sum, convert(before, dtypes.i32), axes=(1,)))
+    return take(x, index, axis, mode="clip")
+
+
+def delete(arr: Any, obj: Any, axis: int | None = None, *,
+           assume_unique_indices: bool = False) -> Any:
+    """`arr` without the elements, or slices along an axis, at some positions.
+
+    Args:
+      obj: a known integer, a slice, or a known array of integers or bools.
+      axis: None deletes from the flattened array.
+      assume_unique_indices: the integers are all different and in range; they may then be traced.
+    Raises: TypeError for lists; ValueError for an integer out of range; ConcretizationTypeError for
+      traced positions that are not said to be unique.
+    Source: `numpy.delete`.
+    """
+    arr = array_like("delete", arr)
+    if axis is None:
+        arr, at = ravel(arr), 0
+    else:
+        at = normalize_axis("delete", axis, len(arr.shape))
+    size = arr.shape[at]
+    if isinstance(obj, slice):
+        gone: Any = np.arange(size)[obj]
+    else:
+        obj = array_like("delete", obj)
+        if assume_unique_indices and getattr(obj, "ndim", 0) and obj.dtype.kind != "b":
+            return _delete_unique(arr, obj, at)
+        gone = _known("delete", obj, "give assume_unique_indices=True for an array of different "
+                                     "positions")
+        if not gone.ndim and gone.dtype.kind != "b":
+            gone = np.asarray(normalize_axis("delete", index_of(gone), size))
+        elif gone.dtype.kind == "b":
+            gone = np.flatnonzero(np.broadcast_to(gone, (size,)))
+        elif gone.dtype.kind not in "iu":
+            raise TypeError(f"delete: positions must be integers or bools, got {gone.dtype}")
+        else:
+            gone = np.where(gone < 0, gone + size, gone).clip(0, size - 1)
+    kept = np.delete(np.arange(size, dtype=np.int64), gone)
+    return _keep(arr, kept.tobytes(), at)
+
+
+# --- insert -------------------------------------------------------------------------------
+
+def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
+    """`arr` with `values` put in before some positions along an axis.
+
+    Args:
+      obj: an integer, a slice, or an array of integers, counted in `arr`; beyond the ends they
+        count as the ends.
+      values: in arr's dtype; broadcast to the places.
+      axis: None inserts into the flattened array.
+    Raises: TypeError for lists.
+    Source: `numpy.insert`.
+    """
+    arr, values = array_like("insert", arr), array_like("insert", values)
+    if axis is None:
+        arr, at = ravel(arr), 0
+    else:
+        at = normalize_axis("insert", axis, len(arr.shape))
+    if isinstance(obj, slice):
+        obj = np.arange(arr.shape[at], dtype=np.int32)[obj]
+    obj = array_like("insert", obj)
+    known = np.asarray(obj) if not isinstance(obj, Tracer) else None
+    if known is not None and not known.ndim:
+        return _insert_one(arr, values, int(known), at)
+    return _insert(arr, obj, values, at)
+
+
+def _values(x: Tracer, values: Any, axis: int, single: bool) -> Tracer:
+    """Values in x's dtype and number of axes; for one position their first lies along `axis`."""
+    v = convert(operand("insert", values), x.value.type.dtype, x.weak)
+    v = shaped(v, (1,) * (x.ndim - v.ndim) + v.shape)
+    return moveaxis(v, 0, axis) if single else v
+
+
+def _along(v: Tracer, x: Tracer, axis: int, n: int) -> Tracer:
+    return broadcast_to(v, (*x.shape[:axis], n, *x.shape[axis + 1:]))
+
+
+@eager(static=("at", "axis"))
+def _insert_one(arr: Any, values: Any, at: int, axis: int) -> Any:
+    x = operand("insert", arr)
+    size = x.shape[axis]
+    at = min(max(at + size if at < 0 else at, 0), size)
+    v = _values(x, values, axis, True)
+    return joined([cut(x, axis, 0, at), _along(v, x, axis, v.shape[axis]),
+                   cut(x, axis, at, size)], axis)
+
+
+@eager(static=("axis",))
+def _insert(arr: Any, obj: Any, values: Any, axis: int) -> Any:
+    from .running import cumsum  # late: only here
+    from .updates import AtIndex
+
+    x, places = operand("insert", arr), operand("insert", obj)
+    v = _values(x, values, axis, not places.ndim)
+    size, n = x.shape[axis], places.size
+    places = convert(places, dtypes.i32)
+    if n == 1:
+        n = v.shape[axis]
+        places = broadcast_to(shaped(places, (1,)), (n,))
+    else:
+        places = shaped(places, (n,))
+    v = _along(v, x, axis, n)
+    places = select(emit(ops.lt, places, like(places, 0)),
+                    emit(ops.add, places, like(places, size)), places)
+    places = emit(ops.max, emit(ops.min, places, like(places, size)), like(places, 0))
+    count = emit(ops.iota, dtype=dtypes.i32, shape=(n,), dimension=0)
+    places, order = emit(ops.sort, places, count, dimension=0, n_keys=1, stable=True)
+    places = emit(ops.add, places, count)
+    zeros = x.home.literal(np.int32(0), (size + n,))
+    new = AtIndex(zeros, places).set(1)
+    old = cumsum(emit(ops.sub, like(new, 1), new))
+    source = emit(ops.sub, old, like(old, 1))
+    source = AtIndex(source, places).set(emit(ops.add, order, like(order, size)))
+    return take(joined([x, v], axis), source, axis, mode="clip")
+
+
+# --- resize, trim_zeros -------------------------------------------------------------------
+
+@eager(static=("new_shape",))
+def resize(a: Any, new_shape: Any) -> Any:
+    """The flattened elements, over and over, in another shape.
+
+    Raises: ValueError for negative sizes.
+    Source: `numpy.resize`.
+    """
+    x = operand("resize", a)
+    shape = dims_of("resize", new_shape)
+    if any(d < 0 for d in shape):
+        raise ValueError(f"all elements of `new_shape` must be non-negative, got {new_shape}")
+    size, wanted = x.size, math.prod(shape)
+    if not size or not wanted:
+        return x.home.literal(np.zeros((), x.dtype), shape, x.weak)
+    times = -(-wanted // size)
+    flat = broadcast_to(shaped(x, (1, size)), (times, size))
+    return shaped(cut(shaped(flat, (times * size,)), 0, 0, wanted), shape)
+
+
+def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
+    """`filt` without the zeros at its front ("f"), its back ("b") or both, along axes.
+
+    The values must be known. Raises: ConcretizationTypeError where they are not.
+    Source: `numpy.trim_zeros`.
+    """
+    filt = array_like("trim_zeros", filt)
+    values = _known("trim_zeros", filt, "the size of its result depends on the values")
+    axes = range(values.ndim) if axis is None else (
+        [normalize_axis("trim_zeros", i, values.ndim)
+         for i in (axis if isinstance(axis, (tuple, list)) else (axis,))])
+    index = [slice(None)] * values.ndim
+    for i, found in enumerate(np.nonzero(values)):
+        if i in axes:
+            low, high = (found.min(), found.max() + 1) if len(found) else (values.shape[i],) * 2
+            index[i] = slice(low if "f" in trim.lower() else None,
+                             high if "b" in trim.lower() and len(found) else None)
+    return getitem(asarray(filt), tuple(index))
+
+
+__all__ = ["append", "delete", "insert", "resize", "trim_zeros"]
