@@ -9,3 +9,4 @@ from .running import *
 from .diagonals import *
 from .editing import *
 from .padding import *
+from .statistics import *

@@ -1,0 +1,580 @@
+"""Means, variances, order statistics, covariances.
+
+Floats narrower than f32 are summed in f32; results are never weakly typed.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from xfront_ir import dtypes, ops
+from xfront_ir.dtypes import DType, from_numpy
+
+from ..arrays.dispatch import eager
+from ..arrays.operands import (
+    broadcast_to,
+    convert,
+    inexact_dtype,
+    kept_shape,
+    operand,
+    promote_inexact,
+)
+from ..dtypes import requested_dtype
+from ..tracing.trace import emit
+from ..tracing.tracer import Tracer
+from .arithmetic import add, divide, multiply, sqrt, subtract
+from .complexes import conj
+from .manipulation import concatenate, moveaxis, transpose
+from .reductions import (
+    any,
+    axes_of,
+    count_nonzero,
+    mask_of,
+    reduced,
+    refuse_out,
+    shaped,
+    strong,
+    sum,
+    wide,
+)
+from .ufuncs import like, refuse, select
+
+# --- mean, var, std -----------------------------------------------------------------------
+
+
+def _count(x: Tracer, axes: tuple[int, ...]) -> int:
+    return math.prod([x.shape[i] for i in axes])
+
+
+def _dtypes(name: str, x: Tracer, dtype: Any) -> tuple[DType, DType]:
+    """(of the result, to compute in)."""
+    own = x.value.type.dtype
+    if own.is_key:
+        raise refuse(name, x, "numeric or bool")
+    if dtype is None:
+        wanted = inexact_dtype(own)
+        return wanted, wide(wanted)
+    wanted = from_numpy(requested_dtype(name, dtype))
+    inner = wanted if wanted.is_inexact else inexact_dtype(own)
+    return wanted, wide(inner)
+
+
+def _scaled(x: Tracer, count: Any) -> Tracer:
+    """x / count, for a known or a traced count."""
+    if isinstance(count, Tracer):
+        return divide(x, convert(count, x.value.type.dtype))
+    return emit(ops.div, x, like(x, count))
+
+
+def _mean(name: str, a: Any, axis: Any, dtype: Any, out: Any, keepdims: bool, where: Any) -> Tracer:
+    refuse_out(name, out)
+    x = operand(name, a)
+    wanted, inner = _dtypes(name, x, dtype)
+    if x.value.type.dtype.is_complex and not inner.is_complex:
+        x = emit(ops.real, x)
+    x = convert(x, inner)
+    if where is not None:
+        x, mask = mask_of(name, x, where)
+        x = select(mask, x, like(x, 0))
+        count: Any = count_nonzero(mask, axis, keepdims)
+    axes = axes_of(name, axis, x.ndim)
+    total = reduced(ops.reduce_sum, x, axes, keepdims)
+    return convert(strong(_scaled(total, _count(x, axes) if where is None else count)), wanted)
+
+
+@eager(static=("axis", "dtype", "out", "keepdims"))
+def mean(a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False, *,
+         where: Any = None) -> Any:
+    """Arithmetic mean over `axis`; NaN of no elements.
+
+    Args:
+      a: array of any shape, numeric or bool.
+      axis, keepdims: as of `sum`.
+      dtype: of the result; None for a's, integers and bools as the default float.
+      where: bools that broadcast with `a`; the other elements are left out.
+    Raises: ValueError for axes out of range; NotImplementedError where `out` is given.
+    Source: `numpy.mean`.
+    """
+    return _mean("mean", a, axis, dtype, out, keepdims, where)
+
+
+def _ddof(name: str, ddof: float, correction: float | None) -> float:
+    if correction is None:
+        return ddof
+    if ddof:
+        raise ValueError(f"{name}: ddof and correction can't be provided simultaneously.")
+    return correction
+
+
+def _var(name: str, a: Any, axis: Any, dtype: Any, out: Any, ddof: float, keepdims: bool,
+         where: Any, center: Any) -> Tracer:
+    refuse_out(name, out)
+    x = operand(name, a)
+    own = x.value.type.dtype
+    wanted, inner = _dtypes(name, x, dtype)
+    if dtype is None:
+        wanted = dtypes.real_of(wanted)
+    elif not wanted.is_inexact:
+        raise ValueError(f"{name}: dtype argument must be inexact, got {wanted.numpy}")
+    if own.is_complex and not inner.is_complex:
+        inner = dtypes.complex_of(inner)
+    x = convert(x, inner)
+    if where is not None:
+        x, mask = mask_of(name, x, where)
+    axes = axes_of(name, axis, x.ndim)
+    if center is None:
+        center = _mean(name, x, axes, None, None, True, None if where is None else mask)
+    x = subtract(x, convert(operand(name, center), inner))
+    if inner.is_complex:
+        squares = emit(ops.add, emit(ops.square, emit(ops.real, x)),
+                       emit(ops.square, emit(ops.imag, x)))
+    else:
+        squares = emit(ops.square, x)
+    if where is not None:
+        squares = select(mask, squares, like(squares, 0))
+        count: Any = convert(count_nonzero(mask, axes, keepdims), squares.value.type.dtype)
+        count = subtract(count, ddof)
+    else:
+        count = _count(x, axes) - ddof
+    total = reduced(ops.reduce_sum, squares, axes, keepdims)
+    made = _at_least_one(total, count)
+    return convert(strong(made), wanted)
+
+
+def _at_least_one(total: Tracer, count: Any) -> Tracer:
+    """total / count, NaN where the count is not positive."""
+    if isinstance(count, Tracer):
+        made = emit(ops.div, total, count)
+        return select(emit(ops.gt, count, like(count, 0)), made, like(made, math.nan))
+    return like(total, math.nan) if count <= 0 else emit(ops.div, total, like(total, count))
+
+
+@eager(static=("axis", "dtype", "out", "ddof", "keepdims", "correction"))
+def var(a: Any, axis: Any = None, dtype: Any = None, out: None = None, ddof: float = 0,
+        keepdims: bool = False, *, where: Any = None, mean: Any = None,
+        correction: float | None = None) -> Any:
+    """Variance over `axis`: the mean of |x - mean|^2, real.
+
+    Args:
+      axis, dtype, keepdims, where: as of `mean`.
+      ddof: the divisor is the number of elements minus this; NaN where that is not positive.
+      mean: the mean, where it is known, with axes of size 1.
+      correction: another name of `ddof`.
+    Raises: ValueError for axes out of range and both `ddof` and `correction`; NotImplementedError
+      where `out` is given.
+    Source: `numpy.var`.
+    """
+    return _var("var", a, axis, dtype, out, _ddof("var", ddof, correction), keepdims, where, mean)
+
+
+@eager(static=("axis", "dtype", "out", "ddof", "keepdims", "correction"))
+def std(a: Any, axis: Any = None, dtype: Any = None, out: None = None, ddof: float = 0,
+        keepdims: bool = False, *, where: Any = None, mean: Any = None,
+        correction: float | None = None) -> Any:
+    """Standard deviation over `axis`: the square root of `var`. Source: `numpy.std`."""
+    return sqrt(_var("std", a, axis, dtype, out, _ddof("std", ddof, correction), keepdims, where,
+                     mean))
+
+
+def _numbers(x: Tracer, where: Any, name: str) -> Any:
+    """A mask of what is no NaN, and is in `where`."""
+    if not x.value.type.dtype.is_inexact:
+        return where
+    numbers = emit(ops.eq, x, x)
+    if where is None:
+        return numbers
+    numbers, mask = mask_of(name, numbers, where)
+    return emit(ops.and_, numbers, mask)
+
+
+@eager(static=("axis", "dtype", "out", "keepdims"))
+def nanmean(a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False,
+            where: Any = None) -> Any:
+    """As `mean`, NaN left out. Source: `numpy.nanmean`."""
+    x = operand("nanmean", a)
+    return _mean("nanmean", x, axis, dtype, out, keepdims, _numbers(x, where, "nanmean"))
+
+
+@eager(static=("axis", "dtype", "out", "ddof", "keepdims"))
+def nanvar(a: Any, axis: Any = None, dtype: Any = None, out: None = None, ddof: float = 0,
+           keepdims: bool = False, where: Any = None, mean: Any = None) -> Any:
+    """As `var`, NaN left out. Source: `numpy.nanvar`."""
+    x = operand("nanvar", a)
+    return _var("nanvar", x, axis, dtype, out, ddof, keepdims, _numbers(x, where, "nanvar"), mean)
+
+
+@eager(static=("axis", "dtype", "out", "ddof", "keepdims"))
+def nanstd(a: Any, axis: Any = None, dtype: Any = None, out: None = None, ddof: float = 0,
+           keepdims: bool = False, where: Any = None, mean: Any = None) -> Any:
+    """As `std`, NaN left out. Source: `numpy.nanstd`."""
+    x = operand("nanstd", a)
+    return sqrt(_var("nanstd", x, axis, dtype, out, ddof, keepdims, _numbers(x, where, "nanstd"),
+                     mean))
+
+
+# --- average ------------------------------------------------------------------------------
+
+@eager(static=("axis", "returned", "keepdims"))
+def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False,
+            keepdims: bool = False) -> Any:
+    """Weighted mean over `axis`.
+
+    Args:
+      weights: of a's shape, or of its sizes along `axis`; None for equal ones.
+      returned: give (average, sum of the weights).
+    Raises: ValueError where the weights do not fit.
+    Source: `numpy.average`.
+    """
+    if weights is None:
+        (x,) = promote_inexact("average", a)
+        made = mean(x, axis, None, None, keepdims)
+        n = _count(x, axes_of("average", axis, x.ndim))
+        return (made, like(made, n)) if returned else made
+    x, w = promote_inexact("average", a, weights)
+    axes = axes_of("average", axis, x.ndim)
+    if w.shape != x.shape:
+        if axis is None:
+            raise ValueError("Axis must be specified when shapes of a and weights differ.")
+        if w.shape != tuple([x.shape[i] for i in axes]):
+            raise ValueError("Shape of weights must be consistent with shape of a along specified "
+                             f"axis: got {w.shape} for axis {axis} of {x.shape}")
+        w = emit(ops.broadcast_in_dim, w, shape=x.shape, dims=axes)
+    total = sum(w, axes, None, None, keepdims)
+    made = divide(sum(multiply(x, w), axes, None, None, keepdims), total)
+    return (made, total) if returned else made
+
+
+# --- order statistics ---------------------------------------------------------------------
+
+METHODS = ("linear", "lower", "higher", "midpoint", "nearest", "inverted_cdf")
+
+
+def _quantile(name: str, a: Any, q: Any, axis: Any, out: Any, overwrite: bool, method: str,
+              keepdims: bool, weights: Any, skip_nan: bool) -> Tracer:
+    refuse_out(name, out)
+    if overwrite:
+        raise ValueError(f"{name}: arrays are immutable, so overwrite_input must be False")
+    if method not in METHODS:
+        raise ValueError("method can only be 'linear', 'lower', 'higher', 'midpoint', 'nearest' or "
+                         f"'inverted_cdf', got {method!r}")
+    if weights is not None and method != "inverted_cdf":
+        raise NotImplementedError(f"{method} doesn't support weights. Only method 'inverted_cdf' "
+                                  "supports weights.")
+    x, q = promote_inexact(name, a, q)
+    if x.value.type.dtype.is_complex:
+        raise ValueError("quantile does not support complex input, as the operation is poorly "
+                         "defined.")
+    if q.ndim > 1:
+        raise ValueError(f"{name}: q must be a scalar or 1-d, got shape {q.shape}")
+    axes = axes_of(name, axis, x.ndim)
+    shape = x.shape
+    w = None if weights is None else _fitted_weights(name, weights, shape, axis, axes)
+    x = _merged(x, axes)
+    if w is not None:
+        made = _weighted(x, _merged(w, axes), q)
+    else:
+        made = _ordered(x, q, method, skip_nan)
+    rest = kept_shape(shape, axes) if keepdims else tuple(
+        [n for i, n in enumerate(shape) if i not in axes])
+    return strong(shaped(made, (*q.shape, *rest)))
+
+
+def _merged(x: Tracer, axes: tuple[int, ...]) -> Tracer:
+    """`x` with `axes` as one, the last."""
+    moved = moveaxis(x, axes, tuple(range(x.ndim - len(axes), x.ndim)))
+    kept = moved.shape[: x.ndim - len(axes)]
+    return shaped(moved, (*kept, math.prod(moved.shape[len(kept):])))
+
+
+def _fitted_weights(name: str, weights: Any, shape: tuple[int, ...], axis: Any,
+                    axes: tuple[int, ...]) -> Tracer:
+    (w,) = promote_inexact(name, weights)
+    if w.shape == shape:
+        return w
+    if axis is None:
+        raise TypeError("Axis must be specified when shapes of a and weights differ.")
+    if w.shape != tuple([shape[i] for i in axes]):
+        raise ValueError("Shape of weights must be consistent with shape of a along specified "
+                         f"axis: got {w.shape} for axis {axis} of {shape}")
+    return emit(ops.broadcast_in_dim, w, shape=shape, dims=axes)
+
+
+def _ordered(x: Tracer, q: Tracer, method: str, skip_nan: bool) -> Tracer:
+    """Quantiles over the last axis; those of q in front."""
+    *batch, size = x.shape
+    outer = tuple(batch)
+    dtype = x.value.type.dtype
+    if not size:
+        return x.home.literal(np.asarray(math.nan, x.dtype), (*q.shape, *outer))
+    inner = wide(dtype)
+    missing = emit(ops.ne, x, x)
+    (x,) = emit(ops.sort, x, dimension=len(batch), n_keys=1, stable=False)
+    full = (*q.shape, *outer)
+    q = emit(ops.broadcast_in_dim, convert(q, inner), shape=full, dims=tuple(range(q.ndim)))
+    if skip_nan:
+        found = subtract(size, sum(missing, -1))
+        last = broadcast_to(convert(subtract(found, 1), inner), full)
+    else:
+        last = like(q, size - 1)
+    zero = like(q, 0)
+    if method == "inverted_cdf":
+        place = emit(ops.sub, emit(ops.ceil, emit(ops.mul, q, add(last, like(last, 1)))),
+                     like(q, 1))
+        low = high = place
+    else:
+        place = emit(ops.mul, q, last)
+        low, high = emit(ops.floor, place), emit(ops.ceil, place)
+    share = emit(ops.sub, place, low)
+
+    def at(position: Tracer) -> Tracer:
+        position = emit(ops.max, emit(ops.min, position, last), zero)
+        return _along_last(x, convert(position, dtypes.i32), q.ndim - len(batch))
+
+    below, above = at(low), at(high)
+    if method in ("lower", "inverted_cdf"):
+        made = below
+    elif method == "higher":
+        made = above
+    elif method == "nearest":
+        # halves go to the even position, as NumPy's do
+        made = at(emit(ops.round, place, method="to_nearest_even"))
+    elif method == "midpoint":
+        made = emit(ops.mul, emit(ops.add, convert(below, inner), convert(above, inner)),
+                    like(q, 0.5))
+    else:
+        rest = emit(ops.sub, like(share, 1), share)
+        made = emit(ops.add, emit(ops.mul, convert(below, inner), rest),
+                    emit(ops.mul, convert(above, inner), share))
+        # the same weight twice, so that infinities do not make NaN of exact positions
+        made = select(emit(ops.eq, share, zero), convert(below, inner), made)
+    made = convert(made, dtype)
+    if skip_nan:
+        none = emit(ops.eq, last, like(last, -1))
+        return select(none, like(made, math.nan), made)
+    spoilt = broadcast_to(any(missing, -1), full)
+    return select(spoilt, like(made, math.nan), made)
+
+
+def _along_last(x: Tracer, index: Tracer, n_extra: int) -> Tracer:
+    """x[..., index] for each row of x; `index` has `n_extra` axes in front of x's."""
+    from .searching import take_along_axis  # late: it stands beside
+
+    if not n_extra:
+        return shaped(take_along_axis(x, shaped(index, (*index.shape, 1)), -1,
+                                      mode="promise_in_bounds"), index.shape)
+    return moveaxis(take_along_axis(x, moveaxis(index, 0, -1), -1, mode="promise_in_bounds"), -1, 0)
+
+
+def _weighted(x: Tracer, w: Tracer, q: Tracer) -> Tracer:
+    """Weighted quantiles over the last axis: where the running weight first reaches q's share."""
+    *batch, size = x.shape
+    inner = wide(x.value.type.dtype)
+    missing = any(emit(ops.ne, x, x), -1)
+    x, w = emit(ops.sort, x, convert(w, inner), dimension=len(batch), n_keys=1, stable=True)
+    running = emit(ops.cumsum, w, axis=len(batch), reverse=False)
+    total = sum(w, -1, None, None, True)
+    share = divide(running, total)
+    full = (*q.shape, *batch, size)
+    wanted = emit(ops.broadcast_in_dim, convert(q, inner), shape=full, dims=tuple(range(q.ndim)))
+    below = emit(ops.lt, broadcast_to(share, full), wanted)
+    place = sum(below, -1)
+    place = emit(ops.min, place, like(place, size - 1))
+    made = _along_last(x, convert(place, dtypes.i32), q.ndim)
+    return select(broadcast_to(missing, made.shape), like(made, math.nan), made)
+
+
+QUANTILE = ("axis", "out", "overwrite_input", "method", "keepdims")
+
+
+@eager(static=QUANTILE)
+def quantile(a: Any, q: Any, axis: Any = None, out: None = None, overwrite_input: bool = False,
+             method: str = "linear", keepdims: bool = False, *, weights: Any = None) -> Any:
+    """Values below which the share `q` of the elements over `axis` lies.
+
+    Args:
+      a: real array; integers become floats.
+      q: number or 1-d array in [0, 1].
+      axis, keepdims: as of `sum`.
+      method: between two elements take "linear", "lower", "higher", "midpoint" or "nearest";
+        "inverted_cdf" takes the first element that reaches the share.
+      weights: of the elements, with "inverted_cdf" alone.
+    Returns: array with the axes of `q`, then those of `a` that are left; NaN where an element is.
+    Raises: ValueError for complex arrays and unknown methods; NotImplementedError where `out` is
+      given, and for weights with other methods.
+    Source: `numpy.quantile`.
+    """
+    return _quantile("quantile", a, q, axis, out, overwrite_input, method, keepdims, weights, False)
+
+
+@eager(static=QUANTILE)
+def nanquantile(a: Any, q: Any, axis: Any = None, out: None = None, overwrite_input: bool = False,
+                method: str = "linear", keepdims: bool = False, *, weights: Any = None) -> Any:
+    """As `quantile`, NaN left out. Source: `numpy.nanquantile`."""
+    return _quantile("nanquantile", a, q, axis, out, overwrite_input, method, keepdims, weights,
+                     True)
+
+
+def _hundredth(name: str, a: Any, q: Any) -> Tracer:
+    """q / 100, in the dtype of the result."""
+    _, q = promote_inexact(name, a, q)
+    return divide(q, like(q, 100))
+
+
+@eager(static=(*QUANTILE, "out_sharding"))
+def percentile(a: Any, q: Any, axis: Any = None, out: None = None, overwrite_input: bool = False,
+               method: str = "linear", keepdims: bool = False, *, weights: Any = None,
+               out_sharding: Any = None) -> Any:
+    """`quantile` of q / 100. Source: `numpy.percentile`."""
+    return quantile(a, _hundredth("percentile", a, q), axis, out, overwrite_input, method, keepdims,
+                    weights=weights)
+
+
+@eager(static=QUANTILE)
+def nanpercentile(a: Any, q: Any, axis: Any = None, out: None = None, overwrite_input: bool = False,
+                  method: str = "linear", keepdims: bool = False, *, weights: Any = None) -> Any:
+    """As `percentile`, NaN left out. Source: `numpy.nanpercentile`."""
+    return nanquantile(a, _hundredth("nanpercentile", a, q), axis, out, overwrite_input, method,
+                       keepdims, weights=weights)
+
+
+@eager(static=("axis", "out", "overwrite_input", "keepdims"))
+def median(a: Any, axis: Any = None, out: None = None, overwrite_input: bool = False,
+           keepdims: bool = False) -> Any:
+    """The middle element over `axis`, or the mean of the two; NaN where one is NaN.
+
+    Source: `numpy.median`.
+    """
+    return quantile(operand("median", a), 0.5, axis, out, overwrite_input, "midpoint", keepdims)
+
+
+@eager(static=("axis", "out", "overwrite_input", "keepdims"))
+def nanmedian(a: Any, axis: Any = None, out: None = None, overwrite_input: bool = False,
+              keepdims: bool = False) -> Any:
+    """As `median`, NaN left out. Source: `numpy.nanmedian`."""
+    return nanquantile(operand("nanmedian", a), 0.5, axis, out, overwrite_input, "midpoint",
+                       keepdims)
+
+
+# --- covariance ---------------------------------------------------------------------------
+
+@eager(static=("rowvar", "bias", "ddof", "dtype"))
+def cov(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: int | None = None,
+        fweights: Any = None, aweights: Any = None, dtype: Any = None) -> Any:
+    """Covariance matrix of variables.
+
+    Args:
+      m: 1-d or 2-d; each row is a variable, each column an observation.
+      y: more variables, as `m`.
+      rowvar: False for variables in columns.
+      bias: divide by the number of observations N, not N - 1.
+      ddof: divide by N - ddof.
+      fweights: 1-d integers: how often each observation was made.
+      aweights: 1-d: the weight of each observation.
+      dtype: of the result.
+    Raises: ValueError for more than two axes; TypeError for weights that do not fit.
+    Source: `numpy.cov`.
+    """
+    from .contractions import dot  # late: it stands beside
+
+    if y is not None:
+        x, y = promote_inexact("cov", m, y)
+        if y.ndim > 2:
+            raise ValueError(f"cov: y has more than 2 dimensions, got shape {y.shape}")
+    else:
+        (x,) = promote_inexact("cov", m)
+    if x.ndim > 2:
+        raise ValueError(f"cov: m has more than 2 dimensions, got shape {x.shape}")
+    if dtype is not None:
+        wanted = from_numpy(requested_dtype("cov", dtype))
+        x = convert(x, wanted)
+        y = None if y is None else convert(y, wanted)
+    x = strong(_as_rows(x, rowvar))
+    if not x.shape[0]:
+        return x.home.literal(np.zeros((), x.dtype), (0, 0))
+    if y is not None:
+        x = concatenate([x, strong(_as_rows(y, rowvar))], 0)
+    if ddof is None:
+        ddof = 0 if bias else 1
+    n = x.shape[1]
+    w = _observation_weights(fweights, aweights, n)
+    if w is None:
+        center = mean(x, 1, None, None, True)
+        factor: Any = n - ddof
+    else:
+        weights, factor = _weight_factor(w, aweights, ddof)
+        center = average(x, 1, weights, False, True)
+    x = subtract(x, center)
+    right = x if w is None else multiply(x, weights)
+    made = dot(x, transpose(conj(right)))
+    return _unboxed(divide(made, factor))
+
+
+def _unboxed(x: Tracer) -> Tracer:
+    """A matrix of one element as a scalar."""
+    return shaped(x, ()) if x.shape == (1, 1) else x
+
+
+def _as_rows(x: Tracer, rowvar: bool) -> Tracer:
+    if x.ndim < 2:
+        return shaped(x, (1, x.size))
+    return x if rowvar or x.shape[0] == 1 else transpose(x)
+
+
+def _observation_weights(fweights: Any, aweights: Any, n: int) -> Tracer | None:
+    made = None
+    for name, given in (("fweights", fweights), ("aweights", aweights)):
+        if given is None:
+            continue
+        w = operand("cov", given)
+        if w.ndim != 1 or w.shape[0] != n:
+            raise RuntimeError(
+                f"cov: {name} must be 1-d with one weight for each of the {n} observations, got "
+                f"shape {w.shape}")
+        if name == "fweights" and not w.value.type.dtype.is_integer:
+            raise TypeError(f"cov: fweights must be integer, got {w.dtype}")
+        made = w if made is None else multiply(made, w)
+    return made
+
+
+def _weight_factor(w: Tracer, aweights: Any, ddof: int) -> tuple[Tracer, Tracer]:
+    (w,) = promote_inexact("cov", w)
+    total = sum(w)
+    if not ddof:
+        return w, total
+    if aweights is None:
+        return w, subtract(total, ddof)
+    square = sum(multiply(w, convert(operand("cov", aweights), w.value.type.dtype)))
+    return w, subtract(total, divide(multiply(ddof, square), total))
+
+
+@eager(static=("rowvar", "dtype"))
+def corrcoef(x: Any, y: Any = None, rowvar: bool = True, dtype: Any = None) -> Any:
+    """Correlation coefficients of variables; arguments and errors as of `cov`.
+
+    Source: `numpy.corrcoef`.
+    """
+    c = cov(x, y, rowvar, dtype=dtype)
+    if not c.ndim:
+        return divide(c, c)
+    n = c.shape[0]
+    if not n:
+        return c
+    from .diagonals import diagonal  # late: it stands beside
+
+    d = diagonal(c)
+    d = sqrt(emit(ops.real, d) if d.value.type.dtype.is_complex else d)
+    made = divide(divide(c, shaped(d, (n, 1))), shaped(d, (1, n)))
+    if made.value.type.dtype.is_complex:
+        parts = [_within_one(emit(op, made)) for op in (ops.real, ops.imag)]
+        return emit(ops.complex, *parts)
+    return _within_one(made)
+
+
+def _within_one(x: Tracer) -> Tracer:
+    return emit(ops.max, emit(ops.min, x, like(x, 1)), like(x, -1))
+
+
+__all__ = ["average", "corrcoef", "cov", "mean", "median", "nanmean", "nanmedian", "nanpercentile",
+           "nanquantile", "nanstd", "nanvar", "percentile", "quantile", "std", "var"]
