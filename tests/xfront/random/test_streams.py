@@ -5,9 +5,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 import xfront
 import xfront.random as random
-
 from tests.recorded.record_random_api import CASES, evaluate
 
 RECORDED = json.loads((Path(__file__).parents[2] / "recorded" / "random_api.json").read_text())
