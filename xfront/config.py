@@ -28,8 +28,9 @@ _ABSENT: Any = object()
 Parse = Callable[[str, Any], Any]
 
 # Thread-local: not False while a staging trace is open, so that calls of compiled front doors
-# inside it miss and are recorded. Set by `xfront.tracing`, with `staging.swap_local`.
-staging = make_state("staging", False)
+# inside it miss and are recorded. What is traced does not depend on it. Set by `xfront.tracing`,
+# with `staging.swap_local`.
+staging = make_state("staging", False, trace_key=False)
 
 
 class Option:

@@ -64,10 +64,12 @@ def jaxlib_version() -> str:
 # ---- states: thread-local over global, part of the key of every compiled front door
 
 
-def make_state(name: str, value: object, jit_key: bool = True) -> Config:
+def make_state(name: str, value: object, jit_key: bool = True, trace_key: bool = True) -> Config:
     """A process-wide option with thread-local override; a `jit_key` one is part of the key of
-    every compiled front door and of `trace_context()`. It is never freed: one per option."""
-    return Config(name, value, include_in_jit_key=jit_key, include_in_trace_context=jit_key)
+    every compiled front door and, with `trace_key`, of `trace_context()`. It is never freed: one
+    per option."""
+    return Config(name, value, include_in_jit_key=jit_key,
+                  include_in_trace_context=jit_key and trace_key)
 
 
 x64_state = make_state("enable_x64", False)

@@ -110,7 +110,11 @@ class Front:
                  static_indices: tuple[int, ...]) -> None:
         self.body, self.name, self.static_indices = body, name, static_indices
         self.memo: dict[Any, Program] = {}
-        self.compiled = binding.make_pjit(name, body, self.miss, static_indices,
+
+        def uncompiled(*args: Any) -> Any:       # where jit is disabled: the body needs its trace
+            return self.miss(*args)[0]
+
+        self.compiled = binding.make_pjit(name, uncompiled, self.miss, static_indices,
                                           global_cache_key="eager")
 
     def miss(self, *args: Any) -> tuple:

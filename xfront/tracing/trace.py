@@ -245,7 +245,7 @@ def trace_function(run: Callable[[list[Tracer]], Sequence[Any]], types: Sequence
             state.current = trace
             if not outer_bit:
                 bit.set_local(True)
-        elif axis is not None:
+        elif axis is not None and type(axis[0]) is not tuple:   # a tuple: vmap without a name
             state.axes = (*outer_axes, axis)
         outputs = [trace.lift(x) for x in run(tracers)]
     finally:
