@@ -10,3 +10,5 @@ from .diagonals import *
 from .editing import *
 from .padding import *
 from .statistics import *
+from .contractions import *
+from .einsum import *

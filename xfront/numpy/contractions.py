@@ -1,0 +1,344 @@
+"""Products of arrays that sum: dot, matmul, tensordot, their kin, convolutions.
+
+All take `precision` (of the multiplications on accelerators: a `lax.Precision`, its name, a pair
+for the two operands) and `preferred_element_type` (dtype of sums and result). `einsum` is in
+`einsum.py`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from xfront_ir import ops
+
+from ..arrays.dispatch import eager
+from ..arrays.operands import (
+    broadcast_shapes,
+    broadcast_to,
+    index_of,
+    normalize_axis,
+    promote,
+    promote_inexact,
+)
+from ..tracing.trace import emit
+from ..tracing.tracer import Tracer
+from .arithmetic import multiply, subtract
+from .complexes import conj
+from .manipulation import cut, joined, moveaxis, ravel
+from .pairs import How, dot_general, factors, paired
+from .reductions import shaped
+
+STATIC = ("precision", "preferred_element_type", "out_sharding")
+
+
+def _sizes_differ(name: str, x: Tracer, i: int, y: Tracer, j: int) -> TypeError:
+    hint = ""
+    if x.ndim == y.ndim == 2 and x.shape[i] == y.shape[1 - j]:
+        hint = f". Did you mean {name}(a, b.T)?"
+    return TypeError(f"{name} requires contracting dimensions to have the same shape: `a` is "
+                     f"{x.value.type} (axis {i} has {x.shape[i]}), `b` is {y.value.type} (axis {j} "
+                     f"has {y.shape[j]}){hint}")
+
+
+@eager(static=STATIC)
+def dot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None,
+        out_sharding: Any = None) -> Any:
+    """Sums of products over a's last axis and b's second to last (or only) one.
+
+    Args:
+      a, b: arrays of any number of axes; a scalar multiplies.
+    Returns: the other axes of `a`, then those of `b`.
+    Raises: TypeError where the sizes differ; ValueError for what is no precision.
+    Source: `numpy.dot`.
+    """
+    how = How("dot", precision, preferred_element_type)
+    x, y = factors("dot", a, b)
+    if not x.ndim or not y.ndim:
+        xs, ys = tuple(range(x.ndim)), tuple(range(y.ndim))
+        return paired(x, xs, y, ys, max(xs, ys, key=len), how)[0]
+    i, j = x.ndim - 1, max(y.ndim - 2, 0)
+    if x.shape[i] != y.shape[j]:
+        raise _sizes_differ("dot", x, i, y, j)
+    return dot_general(x, y, ((i,), (j,)), ((), ()), how.precision, how.preferred)
+
+
+@eager(static=STATIC)
+def matmul(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None,
+           out_sharding: Any = None) -> Any:
+    """Products of matrices in the last two axes; leading axes broadcast.
+
+    A 1-d `a` is a row, a 1-d `b` a column; their axis is not in the result.
+
+    Raises: ValueError for scalars and leading axes that do not fit; TypeError where the contracted
+      sizes differ.
+    Source: `numpy.matmul`.
+    """
+    how = How("matmul", precision, preferred_element_type)
+    x, y = factors("matmul", a, b)
+    for place, v in enumerate((x, y)):
+        if not v.ndim:
+            raise ValueError(f"matmul input operand {place} must have ndim at least 1, but it has "
+                             "ndim 0")
+    i, j = x.ndim - 1, max(y.ndim - 2, 0)
+    if x.shape[i] != y.shape[j]:
+        raise _sizes_differ("matmul", x, i, y, j)
+    if x.ndim <= 2 and y.ndim <= 2:
+        return dot_general(x, y, ((i,), (j,)), ((), ()), how.precision, how.preferred)
+    lead = _leading("matmul", x.shape[:-2], y.shape[:-2])
+    xs = (*lead[len(lead) - max(x.ndim - 2, 0):], *(("rows",) if x.ndim > 1 else ()), "summed")
+    ys = (*lead[len(lead) - max(y.ndim - 2, 0):], "summed", *(("columns",) if y.ndim > 1 else ()))
+    wanted = (*lead, *xs[len(xs) - 2:len(xs) - 1] * (x.ndim > 1), *ys[len(ys) - 1:] * (y.ndim > 1))
+    return paired(x, xs, y, ys, wanted, how)[0]
+
+
+def _leading(name: str, first: tuple[int, ...], second: tuple[int, ...]) -> tuple[int, ...]:
+    """Labels of the axes that two shapes broadcast to. Raises: ValueError where they do not."""
+    try:
+        return tuple(range(len(broadcast_shapes(name, (first, second)))))
+    except TypeError as error:
+        raise ValueError(f"Incompatible types for {name} arguments: {error}") from None
+
+
+@eager(static=("precision", "preferred_element_type"))
+def vdot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
+    """The sum of conj(a) b over the flattened arrays. Source: `numpy.vdot`."""
+    return dot(ravel(conj(a)), ravel(b), precision=precision,
+               preferred_element_type=preferred_element_type)
+
+
+@eager(static=("precision", "preferred_element_type"))
+def inner(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
+    """Sums of products over the last axes; a scalar multiplies.
+
+    Raises: TypeError where the sizes differ.
+    Source: `numpy.inner`.
+    """
+    how = How("inner", precision, preferred_element_type)
+    x, y = factors("inner", a, b)
+    if not x.ndim or not y.ndim:
+        return dot(x, y, precision=precision, preferred_element_type=preferred_element_type)
+    i, j = x.ndim - 1, y.ndim - 1
+    if x.shape[i] != y.shape[j]:
+        raise _sizes_differ("inner", x, i, y, j)
+    return dot_general(x, y, ((i,), (j,)), ((), ()), how.precision, how.preferred)
+
+
+@eager(static=("out",))
+def outer(a: Any, b: Any, out: None = None) -> Any:
+    """The matrix of products of the flattened arrays' elements. Source: `numpy.outer`."""
+    if out is not None:
+        raise NotImplementedError("The 'out' argument to outer is not supported.")
+    x, y = promote("outer", a, b)
+    return multiply(shaped(x, (x.size, 1)), shaped(y, (1, y.size)))
+
+
+@eager(static=("axes", *STATIC))
+def tensordot(a: Any, b: Any, axes: Any = 2, *, precision: Any = None,
+              preferred_element_type: Any = None, out_sharding: Any = None) -> Any:
+    """Sums of products over pairs of axes.
+
+    Args:
+      axes: how many of a's last and b's first axes; or (axes of a, axes of b).
+    Returns: the other axes of `a`, then those of `b`.
+    Raises: TypeError where the axes are not as many, or differ in size.
+    Source: `numpy.tensordot`.
+    """
+    how = How("tensordot", precision, preferred_element_type)
+    x, y = factors("tensordot", a, b)
+    if not isinstance(axes, (tuple, list)):
+        n = max(index_of(axes, "axes"), 0)
+        if n > min(x.ndim, y.ndim):
+            raise TypeError(f"Number of tensordot axes (axes {n}) exceeds input ranks ({x.shape} "
+                            f"and {y.shape})")
+        pair = tuple(range(x.ndim - n, x.ndim)), tuple(range(n))
+    else:
+        if len(axes) != 2:
+            raise TypeError("tensordot axes argument must be an int, a pair of ints, or a pair of "
+                            f"lists/tuples of ints, got {axes}")
+        listed = [tuple(s) if isinstance(s, (tuple, list)) else (s,) for s in axes]
+        if len(listed[0]) != len(listed[1]):
+            raise TypeError("tensordot requires axes lists to have equal length, got "
+                            f"{listed[0]} and {listed[1]}.")
+        pair = (tuple([normalize_axis("tensordot", i, x.ndim) for i in listed[0]]),
+                tuple([normalize_axis("tensordot", i, y.ndim) for i in listed[1]]))
+    for i, j in zip(*pair, strict=True):
+        if x.shape[i] != y.shape[j]:
+            raise _sizes_differ("tensordot", x, i, y, j)
+    return dot_general(x, y, pair, ((), ()), how.precision, how.preferred)
+
+
+# --- vectors in matrices ------------------------------------------------------------------
+
+@eager(static=("axis", "precision", "preferred_element_type"))
+def vecdot(x1: Any, x2: Any, /, *, axis: int = -1, precision: Any = None,
+           preferred_element_type: Any = None) -> Any:
+    """The sum of conj(x1) x2 along an axis; the other axes broadcast.
+
+    Raises: ValueError where the sizes along the axis differ.
+    Source: `numpy.vecdot`.
+    """
+    how = How("vecdot", precision, preferred_element_type)
+    x, y = factors("vecdot", x1, x2)
+    i, j = normalize_axis("vecdot", axis, x.ndim), normalize_axis("vecdot", axis, y.ndim)
+    if x.shape[i] != y.shape[j]:
+        raise ValueError(f"vecdot: axes must match; got shapes {x.shape} and {y.shape} with "
+                         f"axis={axis}")
+    x, y = moveaxis(conj(x), i, -1), moveaxis(y, j, -1)
+    lead = _leading("vecdot", x.shape[:-1], y.shape[:-1])
+    return paired(x, (*lead[len(lead) - x.ndim + 1:], "summed"), y,
+                  (*lead[len(lead) - y.ndim + 1:], "summed"), lead, how)[0]
+
+
+def _core(name: str, x: Tracer, n: int) -> None:
+    if x.ndim < n:
+        raise ValueError(f"{name}: input with shape {x.shape} does not have enough dimensions: "
+                         f"{n} are needed")
+
+
+@eager
+def matvec(x1: Any, x2: Any, /) -> Any:
+    """Matrices times vectors: (..., n, m) and (..., m) give (..., n).
+
+    Raises: ValueError for too few axes, and where sizes differ.
+    Source: `numpy.matvec`.
+    """
+    x, y = factors("matvec", x1, x2)
+    _core("matvec", x, 2)
+    _core("matvec", y, 1)
+    if x.shape[-1] != y.shape[-1]:
+        raise ValueError(f"matvec: inconsistent size for core dimension 'm': {y.shape[-1]} vs "
+                         f"{x.shape[-1]}")
+    lead = _leading("matvec", x.shape[:-2], y.shape[:-1])
+    return paired(x, (*lead[len(lead) - x.ndim + 2:], "rows", "summed"), y,
+                  (*lead[len(lead) - y.ndim + 1:], "summed"), (*lead, "rows"),
+                  How("matvec", None, None))[0]
+
+
+@eager
+def vecmat(x1: Any, x2: Any, /) -> Any:
+    """Conjugated vectors times matrices: (..., n) and (..., n, m) give (..., m).
+
+    Raises: ValueError for too few axes, and where sizes differ.
+    Source: `numpy.vecmat`.
+    """
+    x, y = factors("vecmat", x1, x2)
+    _core("vecmat", x, 1)
+    _core("vecmat", y, 2)
+    if x.shape[-1] != y.shape[-2]:
+        raise ValueError(f"vecmat: inconsistent size for core dimension 'n': {y.shape[-2]} vs "
+                         f"{x.shape[-1]}")
+    lead = _leading("vecmat", x.shape[:-1], y.shape[:-2])
+    return paired(conj(x), (*lead[len(lead) - x.ndim + 1:], "summed"), y,
+                  (*lead[len(lead) - y.ndim + 2:], "summed", "columns"), (*lead, "columns"),
+                  How("vecmat", None, None))[0]
+
+
+@eager
+def kron(a: Any, b: Any) -> Any:
+    """Kronecker product: b's elements times each of a's, in blocks. Source: `numpy.kron`."""
+    x, y = promote("kron", a, b)
+    ndim = max(x.ndim, y.ndim)
+    outer_shape, inner_shape = ((1,) * (ndim - v.ndim) + v.shape for v in (x, y))
+    x = shaped(x, tuple([d for n in outer_shape for d in (n, 1)]))
+    y = shaped(y, tuple([d for n in inner_shape for d in (1, n)]))
+    return shaped(multiply(x, y), tuple([n * m for n, m in zip(outer_shape, inner_shape,
+                                                               strict=True)]))
+
+
+@eager(static=("axisa", "axisb", "axisc", "axis"))
+def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1,
+          axis: int | None = None) -> Any:
+    """Cross product of vectors of 2 or 3 elements along an axis; the other axes broadcast.
+
+    Args:
+      axisa, axisb, axisc: the axis of the vectors in `a`, `b` and the result.
+      axis: all three at once.
+    Returns: of two 2-vectors the third element alone, without the axis.
+    Raises: ValueError for vectors of other sizes.
+    Source: `numpy.cross`.
+    """
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    x, y = promote("cross", a, b)
+    x, y = moveaxis(x, axisa, -1), moveaxis(y, axisb, -1)
+    if x.shape[-1] not in (2, 3) or y.shape[-1] not in (2, 3):
+        raise ValueError("Dimension must be either 2 or 3 for cross product, got "
+                         f"{x.shape[-1]} and {y.shape[-1]}")
+    shape = broadcast_shapes("cross", (x.shape[:-1], y.shape[:-1]))
+    flat = x.shape[-1] == y.shape[-1] == 2
+
+    def parts(v: Tracer) -> list[Tracer]:
+        n = v.shape[-1]
+        made = [broadcast_to(shaped(cut(v, v.ndim - 1, i, i + 1), v.shape[:-1]), shape)
+                for i in range(n)]
+        zero = v.home.literal(np.zeros((), v.dtype), shape)
+        return made if n == 3 else [*made, zero]
+
+    p, q = parts(x), parts(y)
+
+    def element(i: int, j: int) -> Tracer:
+        return subtract(multiply(p[i], q[j]), multiply(p[j], q[i]))
+
+    if flat:
+        return element(0, 1)
+    made = joined([shaped(element(i, j), (*shape, 1)) for i, j in ((1, 2), (2, 0), (0, 1))],
+                  len(shape))
+    return moveaxis(made, -1, axisc)
+
+
+# --- convolution --------------------------------------------------------------------------
+
+def _convolved(name: str, a: Any, v: Any, mode: str, precision: Any, preferred: Any,
+               flipped: bool) -> Tracer:
+    from ..lax.contractions import conv_general_dilated  # late: lax stands beside numpy
+
+    x, y = promote_inexact(name, a, v)
+    if x.ndim != 1 or y.ndim != 1:
+        raise ValueError(f"{name}() only supports 1-dimensional inputs, got shapes {x.shape} and "
+                         f"{y.shape}")
+    if not x.size or not y.size:
+        raise ValueError(f"{name}: inputs cannot be empty, got shapes {x.shape} and {y.shape}.")
+    if mode not in ("full", "same", "valid"):
+        raise ValueError(f"mode must be one of ['full', 'same', 'valid'], got {mode!r}")
+    if flipped:
+        y = conj(y)
+    if x.size < y.size:                         # the shorter one is the filter, which turns round
+        x, y = emit(ops.reverse, y, axes=(0,)) if flipped else y, x
+        y = emit(ops.reverse, y, axes=(0,))
+    elif not flipped:
+        y = emit(ops.reverse, y, axes=(0,))
+    n = y.size
+    pads = {"full": (n - 1, n - 1), "same": (n // 2, (n - 1) // 2), "valid": (0, 0)}[mode]
+    made = conv_general_dilated(shaped(x, (1, 1, x.size)), shaped(y, (1, 1, n)), (1,), (pads,),
+                                precision=precision, preferred_element_type=preferred)
+    made = shaped(made, (made.size,))
+    return Tracer(made.home, made.value, False)
+
+
+@eager(static=("mode", "precision", "preferred_element_type"))
+def convolve(a: Any, v: Any, mode: str = "full", *, precision: Any = None,
+             preferred_element_type: Any = None) -> Any:
+    """Convolution of two 1-d arrays, as floats.
+
+    Args:
+      mode: "full" gives all places where they overlap, "same" as many as the longer array has, in
+        the middle, "valid" those where the shorter lies within the longer.
+    Raises: ValueError for other numbers of axes, empty arrays and other modes.
+    Source: `numpy.convolve`.
+    """
+    return _convolved("convolve", a, v, mode, precision, preferred_element_type, False)
+
+
+@eager(static=("mode", "precision", "preferred_element_type"))
+def correlate(a: Any, v: Any, mode: str = "valid", *, precision: Any = None,
+              preferred_element_type: Any = None) -> Any:
+    """Cross-correlation of two 1-d arrays, with `v` conjugated; as `convolve`.
+
+    Source: `numpy.correlate`.
+    """
+    return _convolved("correlate", a, v, mode, precision, preferred_element_type, True)
+
+
+__all__ = ["convolve", "correlate", "cross", "dot", "inner", "kron", "matmul", "matvec", "outer",
+           "tensordot", "vdot", "vecdot", "vecmat"]
