@@ -53,3 +53,14 @@ from .transforms.jit import jit
 from .transforms.vmap import vmap
 
 __version__ = "0.1.0"
+
+_LAZY = ("nn", "scipy")
+
+
+def __getattr__(name: str) -> object:
+    """Subpackages that are imported when first asked for: `xfront.nn`."""
+    if name in _LAZY:
+        from importlib import import_module
+
+        return import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
