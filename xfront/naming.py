@@ -24,7 +24,7 @@ class named_scope:
 
     def __init__(self, name: str) -> None:
         if not isinstance(name, str):
-            raise TypeError("named_scope name argument must be a string.")
+            raise TypeError(f"named_scope: the name must be a string, got {name!r}")
         self._name = name
         self._outer: list[tuple[str, ...]] = []
 

@@ -33,7 +33,7 @@ def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = 
     Array([0, 1, 3, 6], dtype=int32)
     """
     if not callable(fn):
-        raise TypeError("lax.associative_scan: fn argument should be callable.")
+        raise TypeError(f"associative_scan: fn must be a function, got {fn!r}")
     leaves, tree = tree_flatten(elems)
     if not leaves:
         return elems
@@ -41,13 +41,13 @@ def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = 
     at = axis_in("associative_scan", axis, np.ndim(leaves[0]))
     shapes = [np.shape(x) for x in leaves]
     if any(len(s) <= at or s[at] != shapes[0][at] for s in shapes):
-        raise ValueError("Array inputs to associative_scan must have the same first dimension. "
-                         f"(saw: {shapes})")
+        raise ValueError(f"associative_scan: arrays must have one size along axis {at}, got shapes "
+                         f"{shapes}")
 
     def combine(left: list[Any], right: list[Any]) -> list[Any]:
         made, out_tree = tree_flatten(fn(tree_unflatten(tree, left), tree_unflatten(tree, right)))
         if out_tree != tree:
-            raise TypeError(f"associative_scan: fn must return a tree like its arguments {tree}, got "
+            raise TypeError(f"associative_scan: fn takes trees {tree} and must return one, got "
                             f"{out_tree}")
         return made
 

@@ -38,8 +38,8 @@ def _size_of(name: str, axis_name: Any) -> int:
         if bound == axis_name:
             return size
     bound = ", ".join([repr(n) for n, _ in state.axes if isinstance(n, str)])
-    raise NameError(f"unbound axis name: {axis_name}. {name} works inside a function mapped by vmap "
-                    f"or shard_map with axis_name={axis_name!r}; bound here: {bound or 'none'}")
+    raise NameError(f"unbound axis name: {axis_name}. {name} works inside vmap or shard_map with "
+                    f"axis_name={axis_name!r}; bound here: {bound or 'none'}")
 
 
 def _positions(axis_name: Any, ndim: int) -> tuple[Any, tuple[int, ...]]:
@@ -47,7 +47,7 @@ def _positions(axis_name: Any, ndim: int) -> tuple[Any, tuple[int, ...]]:
     given = tuple(axis_name) if isinstance(axis_name, (tuple, list)) else (axis_name,)
     own = tuple([a for a in given if type(a) is int])
     if any(not -ndim <= a < ndim for a in own):
-        raise ValueError(f"reduction axes {own} contains out-of-bounds indices for {ndim} axes")
+        raise ValueError(f"axes {own} are out of bounds for an array of {ndim} axes")
     return tuple([a for a in given if type(a) is not int]), tuple(sorted({a % ndim for a in own}))
 
 
@@ -217,8 +217,8 @@ def all_to_all(x: Any, axis_name: AxisName, split_axis: int, concat_axis: int, *
     """Each participant gives its i-th slice along `split_axis` to participant i, and has what it
     receives along `concat_axis`.
 
-    Raises: ValueError where `split_axis` does not have one element (if `tiled`, a multiple) for each
-      participant.
+    Raises: ValueError where `split_axis` does not have one element (if `tiled`, a multiple) for
+      each participant.
     """
     groups = _groups(axis_index_groups)
     names, sizes = axis_sizes("all_to_all", axis_name)
@@ -228,9 +228,9 @@ def all_to_all(x: Any, axis_name: AxisName, split_axis: int, concat_axis: int, *
         split = _axis("all_to_all", split_axis, x.ndim)
         concat = _axis("all_to_all", concat_axis, x.ndim)
         if x.shape[split] % n or (not tiled and x.shape[split] != n):
-            raise ValueError("all_to_all requires the size of the mapped axis axis_name to "
-                             f"{'divide' if tiled else 'equal'} x.shape[split_axis], but they are "
-                             f"{n} and {x.shape[split]} respectively.")
+            raise ValueError(f"all_to_all: split_axis {split} of {x.value.type} must have "
+                             f"{'a multiple of ' if tiled else ''}{n} elements, one for each "
+                             f"participant of {names}")
         return emit(ops.all_to_all, x, axes=names, sizes=sizes, groups=groups, split=split,
                     concat=concat, tiled=bool(tiled))
 
@@ -260,7 +260,7 @@ def ppermute(x: Any, axis_name: AxisName, perm: Sequence[tuple[int, int]]) -> An
 def pshuffle(x: Any, axis_name: AxisName, perm: Sequence[int]) -> Any:
     """Participant i receives the value of participant `perm[i]`. Raises: ValueError."""
     if sorted(perm) != list(range(len(perm))):
-        raise ValueError(f"`perm` does not represent a permutation: {perm}")
+        raise ValueError(f"pshuffle: {perm} is no permutation of 0, ..., {len(perm) - 1}")
     return ppermute(x, axis_name, list(zip(perm, range(len(perm)), strict=True)))
 
 

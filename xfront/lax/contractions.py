@@ -80,9 +80,8 @@ def dot(lhs: Any, rhs: Any, *, dimension_numbers: DotDimensionNumbers | None = N
     x, y = tracer("dot", lhs), tracer("dot", rhs)
     if dimension_numbers is None:
         if not (1 <= x.ndim <= 2 and 1 <= y.ndim <= 2 and x.shape[-1] == y.shape[0]):
-            raise ValueError("jax.lax.dot: dimension_numbers must be specified when not performing "
-                             "simple un-batched matrix-matrix, matrix-vector, or vector-vector "
-                             f"multiplications, got shapes {x.shape} and {y.shape}")
+            raise ValueError(f"dot: {x.value.type} and {y.value.type} are no vectors or matrices "
+                             "that fit; give dimension_numbers for other products")
         dimension_numbers = (((x.ndim - 1,), (0,)), ((), ()))
     contract, batch = [tuple([ints("dot dimension_numbers", axes) for axes in pair])
                        for pair in dimension_numbers]
@@ -95,9 +94,9 @@ def batch_matmul(lhs: Any, rhs: Any, precision: Any = None) -> Any:
     """Products of matrices, the leading axes in step. Raises: ValueError below two axes."""
     x, y = tracer("batch_matmul", lhs), tracer("batch_matmul", rhs)
     if min(x.ndim, y.ndim) < 2:
-        raise ValueError(f"Arguments to batch_matmul must be at least 2D, got {x.ndim}, {y.ndim}")
+        raise ValueError(f"batch_matmul: both need two axes or more, got {x.shape} and {y.shape}")
     if x.ndim != y.ndim:
-        raise ValueError(f"Arguments to batch_matmul must have same ndim, got {x.ndim}, {y.ndim}")
+        raise ValueError(f"batch_matmul: shapes {x.shape} and {y.shape} differ in their axes")
     lead = tuple(range(x.ndim - 2))
     return product(x, y, ((x.ndim - 1,), (y.ndim - 2,)), (lead, lead), precision_attr(precision),
                    None)
@@ -124,16 +123,15 @@ def conv_general_permutations(dimension_numbers: Sequence[str]) -> tuple[tuple[i
     for i, (first, second) in enumerate(pairs):
         spec = dimension_numbers[i]
         if spec.count(first) != 1 or spec.count(second) != 1:
-            raise TypeError(f"convolution dimension_numbers[{i}] must contain the characters "
-                            f"'{first}' and '{second}' exactly once, got {spec}.")
+            raise TypeError(f"dimension_numbers[{i}] must have one {first} and one {second}, got "
+                            f"{spec!r}")
         if len(set(spec)) != len(spec):
-            raise TypeError(f"convolution dimension_numbers[{i}] cannot have duplicate characters, "
-                            f"got {spec}.")
+            raise TypeError(f"dimension_numbers[{i}] names an axis twice: {spec!r}")
     spatial = [c for c in rhs if c not in "OI"]
     for i, spec in ((0, lhs), (2, out)):
         if sorted(c for c in spec if c not in "NC") != sorted(spatial):
-            raise TypeError("convolution dimension_numbers must name the same spatial axes in all "
-                            f"three strings, got {spec} ({i}) and {rhs} (1).")
+            raise TypeError(f"dimension_numbers[{i}] and [1] must have the same spatial axes, got "
+                            f"{spec!r} and {rhs!r}")
     return tuple([tuple([spec.index(c) for c in (*pair, *spatial)])
                   for spec, pair in zip((lhs, rhs, out), pairs, strict=True)])
 
@@ -148,22 +146,21 @@ def conv_dimension_numbers(lhs_shape: Sequence[int], rhs_shape: Sequence[int],
         return dimension_numbers
     n = len(lhs_shape)
     if n != len(rhs_shape):
-        raise TypeError("convolution requires lhs and rhs ndim to be equal, got "
-                        f"{n} and {len(rhs_shape)}.")
+        raise TypeError(f"input and filter must have as many axes, got {n} and {len(rhs_shape)}")
     if dimension_numbers is None:
         own = tuple(range(n))
         return ConvDimensionNumbers(own, own, own)
     if not isinstance(dimension_numbers, (list, tuple)):
-        raise TypeError("convolution dimension_numbers must be tuple/list or None, got "
-                        f"{type(dimension_numbers)}.")
+        raise TypeError(f"dimension_numbers must be None or a sequence of three, got "
+                        f"{dimension_numbers!r}")
     if len(dimension_numbers) != 3:
-        raise TypeError("convolution dimension_numbers list/tuple must be length 3, got "
-                        f"{len(dimension_numbers)}.")
+        raise TypeError(f"dimension_numbers must be three (input, filter, result), got "
+                        f"{dimension_numbers!r}")
     for i, spec in enumerate(dimension_numbers):
         if len(spec) != n:
-            raise TypeError(f"convolution dimension_numbers[{i}] must have len equal to the ndim of "
-                            f"lhs and rhs, got {len(spec)} for lhs and rhs shapes "
-                            f"{tuple(lhs_shape)} and {tuple(rhs_shape)}.")
+            raise TypeError(f"dimension_numbers[{i}] names {len(spec)} axes, but input and filter "
+                            f"have {n}: their shapes are {tuple(lhs_shape)} and "
+                            f"{tuple(rhs_shape)}")
     if not isinstance(dimension_numbers[0], str):
         return ConvDimensionNumbers(*[tuple(spec) for spec in dimension_numbers])
     return ConvDimensionNumbers(*conv_general_permutations(dimension_numbers))
@@ -173,15 +170,14 @@ def padtype_to_pads(in_shape: Sequence[int], window_shape: Sequence[int],
                     window_strides: Sequence[int], padding: Any) -> list[tuple[int, int]]:
     """Padding by name as a pair for each spatial axis.
 
-    "VALID" pads nothing; "SAME" pads so that there is one window each stride, what is odd at the end;
-    "SAME_LOWER" puts it at the beginning. Raises: RuntimeError for other names.
+    "VALID" pads nothing; "SAME" pads so that there is one window each stride, what is odd at the
+    end; "SAME_LOWER" puts it at the beginning. Raises: RuntimeError for other names.
     """
     name = padding.upper() if isinstance(padding, str) else padding
     if name == "VALID":
         return [(0, 0)] * len(in_shape)
     if name not in ("SAME", "SAME_LOWER"):
-        raise RuntimeError("Unrecognized padding type: expected 'VALID', 'SAME', or 'SAME_LOWER', got "
-                           f"{padding}.")
+        raise RuntimeError(f"padding must be 'VALID', 'SAME' or 'SAME_LOWER', got {padding!r}")
     pads = []
     for n, w, s in zip(in_shape, window_shape, window_strides, strict=True):
         total = max((-(-n // s) - 1) * s + w - n, 0)
@@ -233,8 +229,8 @@ def conv_general_dilated(
     of_x = (1,) * n if lhs_dilation is None else _spread("lhs_dilation", lhs_dilation, n)
     of_k = (1,) * n if rhs_dilation is None else _spread("rhs_dilation", rhs_dilation, n)
     if len(strides) != n:
-        raise TypeError(f"{name} window and window_strides must have the same number of dimensions, "
-                        f"got {strides} for {n} spatial axes.")
+        raise TypeError(f"{name}: window_strides must be one for each of {n} spatial axes, got "
+                        f"{strides}")
     if isinstance(padding, str):
         held = tuple([_dilated(x.shape[d], by) for d, by in zip(lhs_spec[2:], of_x, strict=True)])
         window = tuple([_dilated(k.shape[d], by) for d, by in zip(rhs_spec[2:], of_k, strict=True)])
@@ -291,19 +287,19 @@ def conv_transpose(lhs: Any, rhs: Any, strides: Sequence[int], padding: Any,
     n = len(shape) - 2
     if dimension_numbers is None:
         if n not in (0, 1, 2, 3):
-            raise ValueError("No 4+ dimensional dimension_number defaults.")
+            raise ValueError(f"conv_transpose: give dimension_numbers for {n} spatial axes")
         letters = "DHW"[3 - n:] if n else ""
         dimension_numbers = (f"N{letters}C", f"{letters}IO", f"N{letters}C")
     numbers = conv_dimension_numbers(shape, filter_shape, dimension_numbers)
     sizes = [filter_shape[d] for d in numbers.rhs_spec[2:]]
     if len(strides) != n:
-        raise TypeError(f"conv_transpose: strides {strides} must be one for each of {n} spatial axes")
+        raise TypeError(f"conv_transpose: strides {strides} must be one each spatial axis, {n}")
     dilation = (1,) * n if rhs_dilation is None else tuple(rhs_dilation)
     reach = [_dilated(k, by) for k, by in zip(sizes, dilation, strict=True)]
     if isinstance(padding, str) and padding in ("SAME", "VALID"):
         pads = [_transposed_pads(k, s, padding) for k, s in zip(reach, strides, strict=True)]
     elif isinstance(padding, str):
-        raise ValueError(f"conv_transpose: padding must be 'SAME', 'VALID' or pairs, got {padding!r}")
+        raise ValueError(f"conv_transpose: padding is 'SAME', 'VALID' or pairs, got {padding!r}")
     else:
         pads = [(int(low), int(high)) for low, high in padding]
         if use_consistent_padding:
@@ -345,8 +341,7 @@ def conv_shape_tuple(lhs_shape: Sequence[int], rhs_shape: Sequence[int], strides
     if isinstance(pads, str):
         pads = padtype_to_pads(lhs_shape[2:], rhs_shape[2:], strides, pads)
     if len(pads) != len(lhs_shape) - 2:
-        raise TypeError(f"Wrong number of explicit pads for convolution: expected "
-                        f"{len(lhs_shape) - 2}, got {len(pads)}.")
+        raise TypeError(f"padding must be {len(lhs_shape) - 2} pairs, got {pads}")
     if lhs_shape[0] % batch_group_count:
         raise TypeError(f"{batch_group_count} groups do not divide the batch of {lhs_shape[0]}")
     spatial = [max(0, (n + low + high - k) // s + 1) for n, k, s, (low, high)
@@ -399,6 +394,6 @@ def conv_general_dilated_patches(
     for k, d in enumerate(numbers.rhs_spec):
         order[d] = k
     return conv_general_dilated(
-        lhs, transpose(rhs, tuple(order)), tuple(window_strides), padding, lhs_dilation, rhs_dilation,
-        numbers, feature_group_count=features, precision=precision,
+        lhs, transpose(rhs, tuple(order)), tuple(window_strides), padding, lhs_dilation,
+        rhs_dilation, numbers, feature_group_count=features, precision=precision,
         preferred_element_type=preferred_element_type)

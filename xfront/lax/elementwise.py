@@ -51,15 +51,15 @@ Accuracy = Tolerance | AccuracyMode | None
 
 
 def _refuse(name: str, x: Any, wanted: str) -> None:
-    raise TypeError(f"{name} does not accept dtype {x.dtype}. Accepted dtypes are subtypes of "
-                    f"{wanted}.")
+    raise TypeError(f"lax.{name} takes {wanted}, got {x.value.type}; convert it first, or use "
+                    "the function of xfront.numpy, which promotes")
 
 
 def floating(name: str, x: Any) -> Any:
     """The tracer of a float operand."""
     x = operand(name, x)
     if not x.value.type.dtype.is_float:
-        _refuse(name, x, "floating")
+        _refuse(name, x, "floats")
     return x
 
 
@@ -67,7 +67,7 @@ def inexact(name: str, x: Any) -> Any:
     """The tracer of a float or complex operand."""
     x = operand(name, x)
     if not x.value.type.dtype.is_inexact:
-        _refuse(name, x, "floating, complexfloating")
+        _refuse(name, x, "floats and complex numbers")
     return x
 
 
@@ -85,10 +85,10 @@ def check_accuracy(name: str, accuracy: Accuracy) -> None:
         raise ValueError(f"{name}: tolerances must not be negative, got {accuracy}")
 
 
-def _named(f: Callable[..., Any], name: str, doc: str) -> Any:
-    f.__name__ = f.__qualname__ = name
-    f.__doc__ = doc
-    return eager(f)
+def _named(body: Any, name: str, doc: str) -> Any:
+    body.__name__ = body.__qualname__ = name
+    body.__doc__ = doc
+    return eager(body)
 
 
 # --- makers ---------------------------------------------------------------------------------
@@ -174,8 +174,8 @@ def integer_pow(x: Any, y: int) -> Any:
     x = operand("integer_pow", x)
     n = int(y) if isinstance(y, float) and y.is_integer() else static_int("integer_pow: y", y)
     if n < 0 and not x.value.type.dtype.is_inexact:
-        raise TypeError(f"Integers cannot be raised to negative powers, got integer_pow("
-                        f"{x.value.type}, {n})")
+        raise TypeError(f"integer_pow: integers have no negative powers, got {x.value.type} to "
+                        f"the power {n}")
     return emit(ops.integer_pow, x, exponent=n)
 
 
@@ -192,7 +192,7 @@ def pow(x: Any, y: Any) -> Any:
     exponent = operand("pow", exponent)
     kind = exponent.value.type.dtype
     if kind is dtypes.bool_:
-        _refuse("pow", exponent, "integer, floating, complexfloating")
+        _refuse("pow", exponent, "a number as exponent")
     if kind.is_integer:
         shape = common_shape("pow", [base.shape, exponent.shape])
         weak = base.weak
@@ -287,7 +287,8 @@ bitwise_or = binary_of("bitwise_or", ops.or_, "Bits of either, for integers and 
 bitwise_xor = binary_of("bitwise_xor", ops.xor, "Bits of one alone, for integers and bools.")
 population_count = _unary("population_count", ops.popcnt, "How many bits are set, for integers.")
 clz = _unary("clz", ops.clz, "How many bits above the highest set one are clear, for integers.")
-shift_left = binary_of("shift_left", ops.shift_left, "Bits of x moved up by y places, for integers.")
+shift_left = binary_of("shift_left", ops.shift_left,
+                       "Bits of x moved up by y places, for integers.")
 shift_right_arithmetic = binary_of(
     "shift_right_arithmetic", ops.shift_right_arithmetic,
     "Bits of x moved down by y places, the sign coming in, for integers.")
@@ -317,8 +318,8 @@ def clamp(min: Any, x: Any, max: Any) -> Any:
     low, value, high = same_dtype("clamp", min, x, max)
     for name, bound in (("min", low), ("max", high)):
         if bound.shape not in ((), value.shape):
-            raise TypeError(f"clamp requires {name}.shape == operand.shape or {name}.shape == (), "
-                            f"got {bound.shape} and {value.shape}")
+            raise TypeError(f"clamp: {name} must be a scalar or of x's shape {value.shape}, got "
+                            f"shape {bound.shape}")
     return weakly(emit(ops.clamp, low, value, high), value.weak)
 
 
@@ -341,7 +342,7 @@ def select_n(which: Any, *cases: Any) -> Any:
       cases: of one shape and dtype.
     """
     if not cases:
-        raise ValueError("select_n() must have at least one case")
+        raise ValueError("select_n needs at least one case")
     return _select_n(which, list(cases))
 
 
@@ -355,17 +356,17 @@ def _select(name: str, which: Any, *cases: Any) -> Any:
     made = same_dtype(name, *cases)
     shapes = [x.shape for x in made]
     if len(set(shapes)) > 1:
-        raise TypeError(f"select cases must have the same shapes, got {shapes}")
+        raise TypeError(f"{name}: cases must have one shape, got {shapes}")
     if which.shape not in ((), shapes[0]):
-        raise TypeError(f"select `which` must be scalar or have the same shape as cases, got "
-                        f"`which` shape {which.shape} but case shape {shapes[0]}.")
+        raise TypeError(f"{name}: the chooser must be a scalar or of the cases' shape {shapes[0]}, "
+                        f"got shape {which.shape}")
     kind = which.value.type.dtype
     if kind is dtypes.bool_ and len(made) == 2:
         return weakly(emit(ops.select, which, made[1], made[0]), made[0].weak)
     if not (kind is dtypes.bool_ or kind.is_integer):
-        raise TypeError(f"select `which` must be boolean or integer type, got {which.dtype}.")
+        raise TypeError(f"{name}: the chooser must be bool or integers, got {which.value.type}")
     if kind is dtypes.bool_ and len(made) > 2:
-        raise TypeError(f"select with boolean `which` cannot have > 2 cases, got {len(made)}.")
+        raise TypeError(f"{name}: a bool chooses between two cases, got {len(made)}")
     if kind is not dtypes.bool_ and kind is not dtypes.i32:
         which = convert(which, dtypes.i32)
     return weakly(emit(ops.select_n, which, *made), made[0].weak)

@@ -67,7 +67,7 @@ class GatherScatterMode(enum.Enum):
             return s
         found = _MODES.get(s)
         if found is None:
-            raise ValueError(f'Unknown gather mode "{s}"; write one of '
+            raise ValueError(f"{s!r} is no mode of gather and scatter; write one of "
                              f"{', '.join(map(repr, _MODES))}")
         return found
 
@@ -107,13 +107,13 @@ def gather(operand: Any, start_indices: Any, dimension_numbers: GatherDimensionN
       dimension_numbers: what the axes mean.
       slice_sizes: size of a slice along each axis of the operand.
       unique_indices, indices_are_sorted: promises about the indices.
-      mode: for slices that do not lie inside; None means fill.
+      mode: for slices that do not lie inside; None means clip.
       fill_value: what fills; NaN, or the number furthest from use, where None.
     Raises: TypeError where the numbers do not fit.
     """
     x, indices = tracer("gather", operand), _indices("gather", start_indices)
     numbers = GatherDimensionNumbers(*dimension_numbers)
-    word, dtype = mode_word(mode), x.value.type.dtype
+    word, dtype = "clip" if mode is None else mode_word(mode), x.value.type.dtype
     fill = None
     if fill_value is not None and word == "fill":
         fill = Literal(np.asarray(fill_value).astype(dtype.numpy))
@@ -183,7 +183,8 @@ def scatter_sub(operand: Any, scatter_indices: Any, updates: Any,
                 unique_indices: bool = False, mode: Any = None) -> Any:
     """The operand with updates subtracted from slices; arguments as `scatter_add`."""
     x, values = same_dtype("scatter_sub", operand, updates)
-    return _emit_scatter("scatter_sub", ops.scatter_add, x, _indices("scatter_sub", scatter_indices),
+    indices = _indices("scatter_sub", scatter_indices)
+    return _emit_scatter("scatter_sub", ops.scatter_add, x, indices,
                          emit(ops.neg, values), dimension_numbers, indices_are_sorted,
                          unique_indices, mode)
 

@@ -16,6 +16,7 @@ from ..arrays.dispatch import eager
 from ..arrays.operands import convert, ir_dtype, promoted_dtype
 from ..arrays.operands import operand as tracer
 from ..tracing.trace import emit, state
+from ..tracing.tracer import Tracer
 from .shape import along
 from .strict import axis_in, same_dtype, sizes, static_int, weakly
 
@@ -36,8 +37,8 @@ def _starts(name: str, shape: tuple[int, ...], indices: Any, negative: Any) -> l
         given = [emit(ops.reshape, along(array, 0, i, i + 1), shape=())
                  for i in range(array.shape[0])]
     if len(given) != len(shape):
-        raise ValueError("Length of slice indices must match number of operand dimensions "
-                         f"({len(given)} vs {shape})")
+        raise ValueError(f"{name}: an array of shape {shape} takes {len(shape)} start indices, got "
+                         f"{len(given)}")
     flags = list(negative) if isinstance(negative, (list, tuple)) else [negative] * len(given)
     if len(flags) != len(given):
         raise ValueError(f"{name}: allow_negative_indices must be one flag, or one an axis")
@@ -46,8 +47,8 @@ def _starts(name: str, shape: tuple[int, ...], indices: Any, negative: Any) -> l
     given = [x if type(x) is int else tracer(name, x) for x in given]
     found = [ir_dtype(x) for x in given]
     for x, (d, _) in zip(given, found, strict=True):
-        if not d.is_integer or (type(x) is not int and x.shape):
-            raise TypeError(f"index arguments to {name} must be integers of the same type, got: "
+        if not d.is_integer or (type(x) is Tracer and x.shape):
+            raise TypeError(f"{name}: start indices must be integer scalars, got dtypes "
                             f"{', '.join([d.numpy.name for d, _ in found])}")
     dtype = promoted_dtype(found)[0]
     if dtype.bits < 32:                      # sizes must fit too
@@ -108,8 +109,8 @@ def dynamic_slice_in_dim(operand: Any, start_index: Any, slice_size: int, axis: 
                          allow_negative_indices: bool = True) -> Any:
     """`slice_size` elements along one axis from a computed index."""
     x = tracer("dynamic_slice_in_dim", operand)
-    return _slice_along("dynamic_slice_in_dim", x, start_index, static_int("slice_size", slice_size),
-                        axis, allow_negative_indices)
+    size = static_int("slice_size", slice_size)
+    return _slice_along("dynamic_slice_in_dim", x, start_index, size, axis, allow_negative_indices)
 
 
 def _slice_along(name: str, x: Any, index: Any, size: int, axis: int, negative: bool) -> Any:
@@ -147,11 +148,11 @@ def dynamic_update_slice(operand: Any, update: Any, start_indices: Any, *,
 
 def _updated(x: Any, value: Any, starts: list[Any]) -> Any:
     if value.ndim != x.ndim:
-        raise TypeError("dynamic_update_slice update must have the same rank as operand, got update "
-                        f"shape {value.shape} for operand shape {x.shape}.")
+        raise TypeError(f"dynamic_update_slice: update {value.value.type} and operand "
+                        f"{x.value.type} must have as many axes")
     if any(n > m for n, m in zip(value.shape, x.shape, strict=True)):
-        raise TypeError("dynamic_update_slice update shape must be smaller than operand shape, got "
-                        f"update shape {value.shape} for operand shape {x.shape}.")
+        raise TypeError(f"dynamic_update_slice: update {value.value.type} does not fit in operand "
+                        f"{x.value.type}")
     if not starts:
         return value
     return weakly(emit(ops.dynamic_update_slice, x, value, *starts), x.weak)

@@ -109,9 +109,9 @@ def precision_attr(precision: Any) -> Any:
 def _word(p: Any) -> str:
     found = p if isinstance(p, Precision) else _BY_NAME.get(p) if isinstance(p, str) else None
     if found is None:
-        raise ValueError(f"Precision argument must be one of: None, a string in {list(_BY_NAME)}, a "
-                         "lax.Precision, a pair of two of one of these kinds, a lax.DotAlgorithm, or "
-                         f"a lax.DotAlgorithmPreset; got {p!r}")
+        raise ValueError(f"{p!r} is no precision: write None, a lax.Precision or one of "
+                         f"{list(_BY_NAME)}, two of one kind for lhs and rhs, a lax.DotAlgorithm, "
+                         "or a lax.DotAlgorithmPreset")
     return found.name.lower()
 
 

@@ -6,6 +6,7 @@ Sources: StableHLO spec, `reduce`, `reduce_window`, `sort`; CHLO spec, `top_k`.
 
 from __future__ import annotations
 
+import builtins
 import itertools
 from builtins import max as max_of
 from collections.abc import Callable, Sequence
@@ -16,6 +17,7 @@ from xfront_ir import ops
 
 from ..arrays.dispatch import eager
 from ..arrays.operands import operand as tracer
+from ..tracing.programs import bind
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer
 from ..transforms.custom import with_constants
@@ -23,7 +25,7 @@ from ..transforms.flat import as_operand, kind_of
 from ..tree_util import tree_flatten, tree_unflatten
 from .contractions import padtype_to_pads
 from .control_flow import record, trace_body
-from .elementwise import floating
+from .elementwise import floating, select
 from .shape import along, convert_element_type, full, pad
 from .strict import axis_in, dtype_of, ints, listed, static_int, weakly
 
@@ -35,7 +37,7 @@ def _reducer(name: str, definition: Any, doc: str) -> Callable[..., Any]:
         x = tracer(name, operand)
         kinds = x.value.type.dtype
         if name in ("reduce_and", "reduce_or", "reduce_xor") and kinds.is_inexact:
-            raise TypeError(f"logical reduction requires operand dtype bool or int, got {x.dtype}.")
+            raise TypeError(f"{name}: takes integers and bools, got {x.value.type}")
         return emit(definition, x, axes=_axes(axes, x))
 
     body.__name__ = body.__qualname__ = name
@@ -49,9 +51,9 @@ def _reducer(name: str, definition: Any, doc: str) -> Callable[..., Any]:
 def _axes(axes: Any, x: Any) -> tuple[int, ...]:
     made = ints("reduction axes", axes)
     if len(set(made)) != len(made):
-        raise ValueError(f"duplicate value in 'axes' of reduction: {made}")
+        raise ValueError(f"reduction axes {made} name an axis twice")
     if any(not 0 <= a < x.ndim for a in made):
-        raise ValueError(f"reduction axes {made} contains out-of-bounds indices for {x.value.type}.")
+        raise ValueError(f"reduction axes {made} are out of bounds for {x.value.type}")
     return tuple(sorted(made))
 
 
@@ -80,13 +82,12 @@ def reduce(operands: Any, init_values: Any, computation: Callable[[Any, Any], An
     leaves, tree = tree_flatten(operands)
     inits, init_tree = tree_flatten(init_values)
     if tree != init_tree:
-        raise ValueError(f"Operands must have the same tree structure as init_values: {tree} vs. "
-                         f"{init_tree}")
+        raise ValueError(f"reduce: operands have tree structure {tree}, init_values {init_tree}")
     if not leaves:
-        raise ValueError("lax.reduce requires at least one operand")
+        raise ValueError("reduce: takes one operand or more")
     types = [kind_of("reduce", x)[0] for x in leaves]
     if any(t.shape != types[0].shape for t in types):
-        raise ValueError(f"lax.reduce requires operands of one shape, got {types}")
+        raise ValueError(f"reduce: operands must have one shape, got {types}")
     inits = [convert_element_type(x, t.dtype.numpy) for x, t in zip(inits, types, strict=True)]
     axes = ints("reduce dimensions", dimensions)
     if any(not 0 <= a < types[0].ndim for a in axes) or len(set(axes)) != len(axes):
@@ -114,8 +115,9 @@ def _body(name: str, computation: Callable[..., Any], tree: Any, types: Sequence
     flat = trace_body(call, pair, scalars * 2, name)
     body = with_constants(flat, 2 * len(types), name)
     if flat.out_tree != tree or body.return_types != tuple([t for t, _ in scalars]):
-        raise TypeError(f"{name}: the computation must return {[str(t) for t, _ in scalars]}, as it "
-                        f"takes, got {[str(t) for t in body.return_types]}")
+        raise TypeError(f"{name}: the computation must return what it takes, "
+                        f"{[str(t) for t, _ in scalars]}, got "
+                        f"{[str(t) for t in body.return_types]}")
     return body
 
 
@@ -173,11 +175,11 @@ def reduce_window(operand: Any, init_value: Any, computation: Callable[[Any, Any
 
     Args:
       operand: an array, or a tree of arrays of one shape.
-      init_value: a scalar (or a tree of them) that also stands in the padding.
+      init_value: a scalar (or a tree of them), combined once with each window.
       computation: associative function of two scalars (or trees of them).
       window_dimensions: size of a window along each axis.
       window_strides: how far neighbouring windows are apart; 1 where None.
-      padding: pairs, or "VALID", "SAME", "SAME_LOWER".
+      padding: pairs, or "VALID", "SAME", "SAME_LOWER"; what is padded takes no part.
       base_dilation, window_dilation: distance of the operand's and of a window's elements.
     Returns: one element for each window.
     Raises: TypeError where the numbers do not fit the operand.
@@ -189,17 +191,15 @@ def reduce_window(operand: Any, init_value: Any, computation: Callable[[Any, Any
                          "like trees of one array or more")
     types = [kind_of("reduce_window", x)[0] for x in leaves]
     inits = [convert_element_type(x, t.dtype.numpy) for x, t in zip(inits, types, strict=True)]
-    attrs = window_attrs("reduce_window", types[0].shape, window_dimensions, window_strides, padding,
-                         base_dilation, window_dilation)
+    attrs = window_attrs("reduce_window", types[0].shape, window_dimensions, window_strides,
+                         padding, base_dilation, window_dilation)
     body = _body("reduce_window", computation, tree, types)
     known = _simple(body, {ops.add: ops.reduce_window_sum, ops.mul: ops.reduce_window_prod,
                            ops.max: ops.reduce_window_max, ops.min: ops.reduce_window_min})
     if known is not None and types[0].dtype.is_numeric and not (
             types[0].dtype.is_complex and body.ops[0].definition in (ops.max, ops.min)):
-        definition = body.ops[0].definition
-        if definition in (ops.max, ops.min) or _is_identity(definition, inits[0]):
-            made = windowed(known, leaves[0], *attrs)
-            return tree_unflatten(tree, [_joined(definition, made, inits[0])])
+        made = windowed(known, leaves[0], *attrs)
+        return tree_unflatten(tree, [_joined(body.ops[0].definition, made, inits[0])])
     return tree_unflatten(tree, _folded_windows(leaves, inits, body, attrs))
 
 
@@ -215,8 +215,7 @@ def window_attrs(name: str, shape: tuple[int, ...], window: Any, strides: Any, p
     for what, given in zip(("window_dimensions", "window_strides", "base_dilation",
                             "window_dilation"), made, strict=True):
         if len(given) != n:
-            raise TypeError(f"{name} got the wrong number of {what} for operand: got operand shape "
-                            f"{shape} with {what} {given}.")
+            raise TypeError(f"{name}: {what} must be one each axis of shape {shape}, got {given}")
         if any(i < 1 for i in given):
             raise TypeError(f"{name} {what} must be positive, got {given}")
     if isinstance(padding, str):
@@ -237,28 +236,47 @@ def windowed(definition: Any, x: Any, window: Any, strides: Any, padding: Any, b
 
 def _folded_windows(leaves: list[Any], inits: list[Any], body: Any, attrs: tuple) -> list[Any]:
     """Any computation: what all windows hold at one place, combined place by place."""
-    from ..transforms.vmap import vmap
+    from ..transforms.vmap import vmap  # vmap stands on the arrays' methods, which stand on lax
 
     window, strides, padding, base, inner = attrs
     config = tuple([(low, high, by - 1) for (low, high), by in zip(padding, base, strict=True)])
     wide = [pad(x, init, config) for x, init in zip(leaves, inits, strict=True)]
+    there = _inside(np.shape(leaves[0]), config)
     shape = tuple([(n - (w - 1) * by - 1) // s + 1 if n > (w - 1) * by else 0 for n, w, by, s
-                   in zip(np.shape(wide[0]), window, inner, strides, strict=True)])
+                   in zip(there.shape, window, inner, strides, strict=True)])
     total = [full(shape, init) for init in inits]
+    if 0 in shape:
+        return total
 
     def combine(*scalars: Any) -> Any:
-        from ..tracing.programs import bind
-
         return bind(body, scalars, name="reduce_window")
 
     for _ in shape:
         combine = vmap(combine)
-    if 0 in shape:
-        return total
     for place in itertools.product(*map(range, window)):
-        held = [_place(x, place, shape, strides, inner) for x in wide]
-        total = combine(*total, *held)
+        cuts = tuple([builtins.slice(i * apart, i * apart + (n - 1) * by + 1, by)
+                      for i, n, by, apart in zip(place, shape, strides, inner, strict=True)])
+        taken, held = there[cuts], [_place(x, place, shape, strides, inner) for x in wide]
+        made = combine(*total, *held)
+        total = made if taken.all() else [select(taken, y, x)
+                                          for x, y in zip(total, made, strict=True)]
     return total
+
+
+def _inside(shape: tuple[int, ...], config: Any) -> Any:
+    """Which elements of a padded array are elements of the array."""
+    there = np.ones(shape, bool)
+    for axis, (low, high, interior) in enumerate(config):
+        n = there.shape[axis]
+        rest = list(there.shape)
+        rest[axis] = max_of(n + (n - 1) * interior, 0)
+        spread = np.zeros(rest, bool)
+        np.moveaxis(spread, axis, 0)[::interior + 1] = np.moveaxis(there, axis, 0)
+        around = [(0, 0)] * there.ndim
+        around[axis] = (max_of(low, 0), max_of(high, 0))
+        there = np.moveaxis(np.pad(spread, around), axis, 0)
+        there = np.moveaxis(there[max_of(-low, 0):there.shape[0] - max_of(-high, 0)], 0, axis)
+    return there
 
 
 @eager(static=("place", "shape", "strides", "inner"))
@@ -290,13 +308,12 @@ def _arg(name: str, definition: Any, doc: str) -> Callable[..., Any]:
     def body(operand: Any, axis: int, index_dtype: Any) -> Any:
         x, a = tracer(name, operand), static_int(name, axis)
         if not 0 <= a < x.ndim:
-            raise ValueError(f"Invalid axis {a} for operand shape {x.shape}")
+            raise ValueError(f"{name}: axis {a} is out of bounds for {x.value.type}")
         if not x.shape[a]:
-            raise ValueError(f"argmin and argmax require non-empty reduced dimension. operand.shape="
-                             f"{x.shape} axis={a}")
+            raise ValueError(f"{name}: axis {a} of {x.value.type} has no elements")
         kind = dtype_of(name, index_dtype)
         if not kind.is_integer:
-            raise TypeError(f"index_dtype must be an integer type, but got {kind.numpy}")
+            raise TypeError(f"{name}: indices are integers, index_dtype is {kind.numpy}")
         return emit(definition, x, axis=a, index_dtype=kind)
 
     body.__name__ = body.__qualname__ = name
@@ -316,9 +333,9 @@ def _running(name: str, definition: Any, doc: str) -> Callable[..., Any]:
     def body(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
         x, a = tracer(name, operand), static_int(name, axis)
         if a < 0:
-            raise ValueError("XLA operations do not allow negative axes")
+            raise ValueError(f"{name}: axes of lax are not negative, got {a}")
         if a >= x.ndim:
-            raise ValueError(f"axis {a} is out of bounds for array of shape {x.shape}")
+            raise ValueError(f"{name}: axis {a} is out of bounds for {x.value.type}")
         return emit(definition, x, axis=a, reverse=bool(reverse))
 
     body.__name__ = body.__qualname__ = name
@@ -346,12 +363,12 @@ def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: in
     """
     if isinstance(operand, (list, tuple)):
         if not operand:
-            raise TypeError("Sort requires at least one operand")
+            raise TypeError("sort: takes one array or more")
         if not 1 <= num_keys <= len(operand):
-            raise ValueError(f"{num_keys=} must be between 1 and {len(operand)=}")
+            raise ValueError(f"sort: num_keys must be in [1, {len(operand)}], got {num_keys}")
         return tuple(_sort(list(operand), dimension, bool(is_stable), num_keys))
     if num_keys != 1:
-        raise ValueError(f"{num_keys=} must equal 1 for a single operand.")
+        raise ValueError(f"sort: one array has one key, got num_keys={num_keys}")
     return _sort([operand], dimension, bool(is_stable), 1)[0]
 
 
@@ -380,10 +397,9 @@ def top_k(operand: Any, k: int, *, axis: int = -1) -> Any:
     x = tracer("top_k", operand)
     count, a = static_int("k", k), axis_in("top_k", axis, x.ndim)
     if count < 0:
-        raise ValueError(f"k argument to top_k must be nonnegative, got {count}")
+        raise ValueError(f"top_k: k must not be negative, got {count}")
     if count > x.shape[a]:
-        raise ValueError("k argument to top_k must be no larger than size along axis; got "
-                         f"k={count} with shape={list(x.shape)} and axis={a}")
+        raise ValueError(f"top_k: axis {a} of {x.value.type} does not have {count} elements")
     return list(emit(ops.top_k, x, k=count, axis=a))
 
 

@@ -41,12 +41,12 @@ def reshape(operand: Any, new_sizes: Any, dimensions: Sequence[int] | None = Non
     if dimensions is not None:
         order = ints("reshape dimensions", dimensions)
         if sorted(order) != list(range(x.ndim)):
-            raise TypeError(f"reshape dimensions must be a permutation of operand dimensions, got "
-                            f"dimensions {order} for shape {x.shape}.")
+            raise TypeError(f"reshape: dimensions {order} are no order of the axes of "
+                            f"{x.value.type}")
         x = emit(ops.transpose, x, permutation=order)
     if math.prod(shape) != x.size:
-        raise TypeError(f"reshape total size must be unchanged, got new_sizes {shape} (size "
-                        f"{math.prod(shape)}) for shape {x.shape} (size {x.size})")
+        raise TypeError(f"reshape: {x.value.type} has {x.size} elements, the new shape {shape} has "
+                        f"{math.prod(shape)}")
     return x if shape == x.shape else emit(ops.reshape, x, shape=shape)
 
 
@@ -72,8 +72,7 @@ def broadcast_in_dim(operand: Any, shape: Sequence[int], broadcast_dimensions: S
     dims = ints("broadcast_in_dim broadcast_dimensions", broadcast_dimensions)
     shape = sizes("broadcast_in_dim shape", shape)
     if list(dims) != sorted(dims):
-        raise TypeError("broadcast_in_dim broadcast_dimensions must be strictly increasing; got "
-                        f"{dims}")
+        raise TypeError(f"broadcast_in_dim: broadcast_dimensions must ascend, got {dims}")
     if dims == tuple(range(x.ndim)) and shape == x.shape:
         return x
     return emit(ops.broadcast_in_dim, x, shape=shape, dims=dims)
@@ -87,7 +86,7 @@ def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
     try:
         return tuple(map(int, np.broadcast_shapes(*made)))
     except ValueError:
-        raise ValueError(f"Incompatible shapes for broadcasting: shapes={made}") from None
+        raise ValueError(f"broadcast_shapes: {made} do not broadcast together") from None
 
 
 @eager(static=("rank",))
@@ -110,12 +109,12 @@ def broadcast_like(arr: Any, like_arr: Any) -> Any:
 
 @eager(static=("start_dimension", "stop_dimension"))
 def collapse(operand: Any, start_dimension: int, stop_dimension: int | None = None) -> Any:
-    """Axes from `start_dimension` up to `stop_dimension` (exclusive) as one; both may be negative."""
+    """Axes from `start_dimension` up to `stop_dimension` (exclusive) as one; may be negative."""
     x = tracer("collapse", operand)
     low, high, _ = slice_(start_dimension, stop_dimension).indices(x.ndim)
     if low >= high:
-        raise ValueError(f"Invalid dimension range passed to collapse: {x.shape}"
-                         f"[{start_dimension}:{stop_dimension}]")
+        raise ValueError(f"collapse: no axes of {x.value.type} are in "
+                         f"[{start_dimension}, {stop_dimension})")
     return emit(ops.reshape, x, shape=(*x.shape[:low], math.prod(x.shape[low:high]),
                                        *x.shape[high:]))
 
@@ -129,10 +128,9 @@ def squeeze(array: Any, dimensions: Sequence[int]) -> Any:
     x = tracer("squeeze", array)
     taken = [axis_in("squeeze", d, x.ndim) for d in listed("squeeze dimensions", dimensions)]
     if len(set(taken)) != len(taken):
-        raise ValueError(f"dimensions are not unique: {tuple(taken)}")
+        raise ValueError(f"squeeze: {tuple(taken)} name an axis twice")
     if any(x.shape[d] != 1 for d in taken):
-        raise ValueError("cannot select an axis to squeeze out which has size not equal to one, got "
-                         f"shape={x.shape} and dimensions={tuple(taken)}")
+        raise ValueError(f"squeeze: axes {tuple(taken)} of {x.value.type} do not all have size 1")
     if not taken:
         return x
     return emit(ops.reshape, x, shape=tuple(n for d, n in enumerate(x.shape) if d not in taken))
@@ -149,7 +147,7 @@ def expand_dims(array: Any, dimensions: Sequence[int]) -> Any:
     ndim = x.ndim + len(given)
     places = [axis_in("expand_dims", d, ndim) for d in given]
     if len(set(places)) != len(places):
-        raise ValueError(f"repeated axis in lax.expand_dims: {given}")
+        raise ValueError(f"expand_dims: {given} name a place twice")
     if not places:
         return x
     own = iter(x.shape)
@@ -162,8 +160,7 @@ def transpose(operand: Any, permutation: Any) -> Any:
     x = tracer("transpose", operand)
     order = ints("transpose permutation", permutation)
     if sorted(order) != list(range(x.ndim)):
-        raise TypeError("transpose permutation isn't a permutation of operand dimensions, got "
-                        f"permutation {order} for operand shape {x.shape}.")
+        raise TypeError(f"transpose: {order} is no permutation of the axes of {x.value.type}")
     return x if order == tuple(range(x.ndim)) else emit(ops.transpose, x, permutation=order)
 
 
@@ -207,17 +204,15 @@ def concatenate(operands: Any, dimension: int) -> Any:
     """Arrays of one dtype, one after another along an existing axis."""
     parts = _parts("concatenate", operands)
     if not parts:
-        raise ValueError("concatenate requires a non-empty sequences of arrays")
+        raise ValueError("concatenate: takes one array or more")
     parts = same_dtype("concatenate", *parts)
     shapes = [x.shape for x in parts]
     axis = static_int("concatenate dimension", dimension)
     listed_shapes = ", ".join(map(str, shapes))
     if len({len(s) for s in shapes}) > 1:
-        raise TypeError("Cannot concatenate arrays with different numbers of dimensions: got "
-                        f"{listed_shapes}.")
+        raise TypeError(f"concatenate: arrays must have as many axes, got shapes {listed_shapes}")
     if not 0 <= axis < len(shapes[0]):
-        raise TypeError(f"concatenate dimension out of bounds: dimension {axis} for shapes "
-                        f"{listed_shapes}.")
+        raise TypeError(f"concatenate: axis {axis} is out of bounds for shapes {listed_shapes}")
     return parts[0] if len(parts) == 1 else emit(ops.concatenate, *parts, dimension=axis)
 
 
@@ -226,10 +221,10 @@ def stack(operands: Any, axis: int = 0) -> Any:
     """Arrays of one dtype and shape, side by side along a new axis."""
     parts = _parts("stack", operands)
     if not parts:
-        raise ValueError("stack requires a non-empty sequence of arrays")
+        raise ValueError("stack: takes one array or more")
     parts = same_dtype("stack", *parts)
     if any(x.shape != parts[0].shape for x in parts):
-        raise TypeError(f"All arrays must have the same shape, got {[x.shape for x in parts]}")
+        raise TypeError(f"stack: arrays must have one shape, got {[x.shape for x in parts]}")
     shape = parts[0].shape
     at = axis_in("stack", axis, len(shape) + 1)
     wide = (*shape[:at], 1, *shape[at:])
@@ -252,8 +247,7 @@ def split(operand: Any, sizes: Sequence[int], axis: int = 0) -> list[Any]:
     if not 0 <= axis < x.ndim:
         raise ValueError(f"split: axis {axis} is out of bounds for shape {x.shape}")
     if sum(counts) != x.shape[axis]:
-        raise ValueError(f"Sum of sizes {sum(counts)} must be equal to dimension {axis} of the "
-                         f"operand shape {list(x.shape)}")
+        raise ValueError(f"split: sizes {counts} do not add up to axis {axis} of {x.value.type}")
     parts = []
     for n in counts:
         parts.append(along(x, axis, at, at + n))
@@ -266,8 +260,7 @@ def tile(operand: Any, reps: Sequence[int]) -> Any:
     """The operand repeated `reps[i]` times along axis i."""
     x, reps = tracer("tile", operand), ints("tile reps", reps)
     if len(reps) != x.ndim:
-        raise TypeError(f"reps length must be equal to the ndim of x, got {len(reps)=} and "
-                        f"{x.ndim=}.")
+        raise TypeError(f"tile: reps {reps} must be one each axis of {x.value.type}")
     shape = tuple(i for pair in zip(reps, x.shape, strict=True) for i in pair)
     wide = emit(ops.broadcast_in_dim, x, shape=shape, dims=tuple(range(1, 2 * x.ndim, 2)))
     return emit(ops.reshape, wide, shape=tuple(r * n for r, n in zip(reps, x.shape, strict=True)))
@@ -289,18 +282,16 @@ def pad(operand: Any, padding_value: Any, padding_config: Sequence[tuple[int, in
         raise ValueError(f"padding_config must be one triple (low, high, interior) an axis of "
                          f"{x.shape}, got {config}")
     if x.value.type.dtype is not value.value.type.dtype:
-        raise TypeError("pad operand and padding_value must be same dtype: got "
-                        f"{x.dtype} and {value.dtype}.")
+        raise TypeError(f"pad: operand and padding_value must have one dtype, got {x.value.type} "
+                        f"and {value.value.type}")
     if value.shape:
-        raise ValueError(f"padding_value must be a scalar; got shape {value.shape}")
+        raise ValueError(f"pad: padding_value must be a scalar, got {value.value.type}")
     if any(i < 0 for _, _, i in config):
-        raise ValueError("interior padding in padding_config must be nonnegative, got "
-                         f"padding_config {config}")
+        raise ValueError(f"pad: what is added between elements is not negative, got {config}")
     shape = [low + high + n + max(n - 1, 0) * i
              for n, (low, high, i) in zip(x.shape, config, strict=True)]
     if min(shape, default=0) < 0:
-        raise ValueError(f"Dimension size after padding is not at least 0, got result shape "
-                         f"{tuple(shape)}, for padding_config {config} and operand shape {x.shape}")
+        raise ValueError(f"pad: {config} take away more than {x.value.type} has")
     low, high, interior = tuple(zip(*config, strict=True)) if config else ((), (), ())
     return weakly(emit(ops.pad, x, value, low=low, high=high, interior=interior), x.weak)
 
@@ -345,7 +336,7 @@ def index_in_dim(operand: Any, index: int, axis: int = 0, keepdims: bool = True)
     a, i = axis_in("index_in_dim", axis, x.ndim), static_int("index", index)
     n = x.shape[a]
     if not -n <= i < n:
-        raise IndexError(f"index {i} is out of bounds for axis {a} with size {n}")
+        raise IndexError(f"index_in_dim: {i} is out of bounds for axis {a}, which has size {n}")
     one = along(x, a, i % n, i % n + 1)
     return one if keepdims else emit(ops.reshape, one, shape=(*x.shape[:a], *x.shape[a + 1:]))
 
@@ -357,8 +348,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, sharding: Any = None
     """An array filled with a scalar, in its dtype (weak for a Python number) or the one given."""
     x = tracer("full", fill_value)
     if x.shape:
-        raise TypeError("full must be called with scalar fill_value, got fill_value.shape "
-                        f"{x.shape}.")
+        raise TypeError(f"full: the fill value must be a scalar, got {x.value.type}")
     weak = x.weak and dtype is None
     if dtype is not None:
         x = convert(x, dtype_of("full", dtype))
@@ -384,7 +374,7 @@ def full_like(x: Any, fill_value: Any, dtype: Any = None, shape: Any = None,
 def _full_like(shape: Any, fill_value: Any, dtype: Any, weak: bool) -> Any:
     x = tracer("full_like", fill_value)
     if x.shape:
-        raise TypeError(f"full must be called with scalar fill_value, got fill_value.shape {x.shape}.")
+        raise TypeError(f"full_like: the fill value must be a scalar, got {x.value.type}")
     made = broadcast_to(convert(x, dtype_of("full_like", dtype)), sizes("shape", shape))
     return weakly(made, weak)
 
@@ -410,15 +400,13 @@ def broadcasted_iota(dtype: Any, shape: Sequence[int], dimension: int, *,
     """The index along axis `dimension` in every element of an array of this shape."""
     kind = dtype_of("iota", dtype)
     if not kind.is_numeric:
-        raise TypeError(f"iota does not accept dtype {kind}. Accepted dtypes are subtypes of "
-                        "integer, floating, complexfloating.")
+        raise TypeError(f"iota: counts in numbers, got dtype {kind}")
     made = ints("iota shape", shape)
     if any(n < 0 for n in made):
-        raise TypeError(f"iota shape must have every element be nonnegative, got {made}.")
+        raise TypeError(f"iota: sizes must not be negative, got {made}")
     axis = static_int("iota dimension", dimension)
     if not 0 <= axis < len(made):
-        raise ValueError("iota dimension must be between 0 and len(shape), got "
-                         f"{dimension=} for {shape=}")
+        raise ValueError(f"iota: axis {axis} is out of bounds for shape {made}")
     return emit(ops.iota, dtype=kind, shape=made, dimension=axis)
 
 
@@ -437,7 +425,7 @@ def convert_element_type(operand: Any, new_dtype: Any) -> Any:
     Raises: ValueError where no dtype is given, TypeError for what is no array or dtype.
     """
     if new_dtype is None:
-        raise ValueError("dtype must be specified.")
+        raise ValueError("convert_element_type: a dtype is wanted, got None")
     x = tracer("convert_element_type", operand)
     if is_extended(as_dtype(new_dtype)):
         if as_dtype(new_dtype) == x.dtype:

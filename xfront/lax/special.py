@@ -1,7 +1,7 @@
 """Special functions of floats: error functions, gamma, Bessel, incomplete gamma and beta.
 
-As in `elementwise.py`, nothing is promoted. Sources: NIST Digital Library of Mathematical Functions;
-CHLO spec. Derivatives are those of `xfront_ir/ops/special.py`.
+As in `elementwise.py`, nothing is promoted. Sources: NIST Digital Library of Mathematical
+Functions; CHLO spec. Derivatives are those of `xfront_ir/ops/special.py`.
 """
 
 from __future__ import annotations

@@ -59,8 +59,8 @@ def agreed_dtype(name: str, found: Sequence[tuple[DType, bool]]) -> DType:
     if all(d is first for d, _ in found):
         return first
     listed = ", ".join([d.name if d.is_key else d.numpy.name for d, _ in found])
-    raise TypeError(f"lax.{name} requires arguments to have the same dtypes, got {listed}; convert "
-                    "them first, or use the function of xfront.numpy, which promotes")
+    raise TypeError(f"lax.{name}: operands must have one dtype, got {listed}; convert them first, "
+                    "or use the function of xfront.numpy, which promotes")
 
 
 def common_shape(name: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
@@ -72,14 +72,14 @@ def common_shape(name: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...
     if not arrays:
         return ()
     if len({len(s) for s in arrays}) > 1:
-        raise TypeError(f"{name}: arrays must have the same number of dimensions, got shapes "
+        raise TypeError(f"lax.{name}: arrays must have as many axes, got shapes "
                         f"{', '.join(map(str, shapes))}; add axes with lax.expand_dims")
     result = []
     for sizes in zip(*arrays, strict=True):
         wide = {n for n in sizes if n != 1}
         if len(wide) > 1:
-            raise TypeError(f"{name} got incompatible shapes for broadcasting: "
-                            f"{', '.join(map(str, shapes))}")
+            raise TypeError(f"lax.{name}: shapes {', '.join(map(str, shapes))} must be equal, or 1 "
+                            "where they differ")
         result.append(wide.pop() if wide else 1)
     return tuple(result)
 
@@ -113,7 +113,7 @@ def sizes(name: str, values: Any) -> tuple[int, ...]:
     """Sizes of a shape. Raises: TypeError where one is negative."""
     made = ints(name, (values,) if isinstance(values, (int, np.integer)) else values)
     if any(n < 0 for n in made):
-        raise TypeError(f"{name} must all be positive, got {made}")
+        raise TypeError(f"{name} must not be negative, got {made}")
     return made
 
 

@@ -39,7 +39,7 @@ def dot_product_attention(
     Raises: ValueError where shapes do not fit or the implementation is not known.
     """
     if implementation not in (None, "xla", "cudnn"):
-        raise ValueError(f"Unsupported implementation option: {implementation}")
+        raise ValueError(f"dot_product_attention: there is no implementation {implementation!r}")
     q, k, v = [operand("dot_product_attention", x) for x in (query, key, value)]
     shape = q.shape
     if q.ndim == 3:
@@ -96,8 +96,8 @@ def _below(lengths: Any, shape: tuple[int, ...], axis: int) -> Any:
     """Whether the position along an axis is below the length of its batch element."""
     own = convert(operand("seq_lengths", lengths), dtypes.i32)
     if own.shape != shape[:1]:
-        raise ValueError(f"dot_product_attention: sequence lengths must have shape {shape[:1]}, got "
-                         f"{own.shape}")
+        raise ValueError(f"dot_product_attention: sequence lengths must be one each batch element "
+                         f"({shape[0]}), got {own.shape}")
     wide = emit(ops.broadcast_in_dim, own, shape=shape, dims=(0,))
     return compare(ops.lt, _places(shape, axis), wide)
 

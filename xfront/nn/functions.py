@@ -1,7 +1,7 @@
 """Activation functions, elementwise. Integers become floats where the function is not of integers.
 
-Each works on an array of any shape, and has the derivative of its formula everywhere; where that has
-a corner, the derivative is stated. Errors: TypeError for what is no array.
+Each works on an array of any shape, and has the derivative of its formula everywhere; where that
+has a corner, the derivative is stated. Errors: TypeError for what is no array.
 """
 
 from __future__ import annotations
@@ -152,8 +152,7 @@ swish = silu
 def _float_only(name: str, x: Any) -> Any:
     x = operand(name, x)
     if not x.value.type.dtype.is_inexact:
-        raise TypeError(f"{name} does not accept dtype {x.dtype}. Accepted dtypes are subtypes of "
-                        "floating, complexfloating.")
+        raise TypeError(f"{name} takes floats and complex numbers, got {x.value.type}")
     return x
 
 
@@ -167,8 +166,7 @@ def glu(x: Any, axis: int = -1) -> Any:
     a = normalize_axis("glu", axis, x.ndim)
     n = x.shape[a]
     if n % 2:
-        raise ValueError("axis size must be divisible by 2, got "
-                         f"{n} along axis {axis} of shape {x.shape}")
+        raise ValueError(f"glu: axis {axis} of {x.value.type} must have an even size")
     return mul(along(x, a, 0, n // 2), emit(ops.logistic, along(x, a, n // 2, n)))
 
 

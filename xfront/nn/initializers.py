@@ -1,7 +1,8 @@
 """Initializers of parameters: functions of (key, shape, dtype), and makers of them.
 
-Sources: Glorot and Bengio (2010) for glorot (xavier); He et al., arXiv:1502.01852, for he (kaiming);
-Klambauer et al., arXiv:1706.02515, for lecun; Saxe et al., arXiv:1312.6120, for orthogonal.
+Sources: Glorot and Bengio (2010) for glorot (xavier); He et al., arXiv:1502.01852, for he
+(kaiming); Klambauer et al., arXiv:1706.02515, for lecun; Saxe et al., arXiv:1312.6120, for
+orthogonal.
 """
 
 from __future__ import annotations
@@ -111,8 +112,8 @@ def _fans(shape: Sequence[int], in_axis: Axes, out_axis: Axes, batch_axis: Axes
           ) -> tuple[float, float]:
     """How many inputs an output has, and outputs an input. Raises: ValueError below two axes."""
     if len(shape) <= 1:
-        raise ValueError(f"Can't compute input and output sizes of a {len(shape)}-dimensional "
-                         "weights tensor. Must be at least 2D.")
+        raise ValueError(f"weights of shape {tuple(shape)} have no inputs and outputs: two axes "
+                         "are needed")
     ndim = len(shape)
     inputs, outputs = _axes(in_axis, ndim), _axes(out_axis, ndim)
     batch = _axes(batch_axis, ndim)
@@ -144,7 +145,7 @@ def variance_scaling(scale: Any, mode: str, distribution: str, in_axis: Axes = -
         fans = {"fan_in": fan_in, "fan_out": fan_out, "fan_avg": (fan_in + fan_out) / 2,
                 "fan_geo_avg": math.sqrt(fan_in * fan_out)}
         if mode not in fans:
-            raise ValueError(f"invalid mode for variance scaling initializer: {mode}")
+            raise ValueError(f"variance_scaling: there is no mode {mode!r}, only {list(fans)}")
         variance = np.asarray(scale / fans[mode], np.float64)
         if distribution == "normal":
             return _scaled(random.normal(key, shape, kind), np.sqrt(variance))
@@ -154,7 +155,7 @@ def variance_scaling(scale: Any, mode: str, distribution: str, in_axis: Axes = -
             # a normal variable cut at two deviations has this standard deviation
             deviation = np.sqrt(variance) / 0.87962566103423978
             return _scaled(random.truncated_normal(key, -2, 2, shape, kind), deviation)
-        raise ValueError(f"invalid distribution for variance scaling initializer: {distribution}")
+        raise ValueError(f"variance_scaling: there is no distribution {distribution!r}")
 
     return init
 
@@ -198,7 +199,7 @@ def orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None) -> In
 
         kind, shape = _dtype(dtype), tuple(shape)
         if len(shape) < 2:
-            raise ValueError("orthogonal initializer requires at least a 2D shape")
+            raise ValueError(f"orthogonal: two axes are needed, got shape {shape}")
         columns = shape[column_axis]
         rows = math.prod(shape) // columns
         wide = (rows, columns) if rows > columns else (columns, rows)
@@ -230,9 +231,9 @@ def delta_orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None)
              out_sharding: Any = None) -> Any:
         kind, shape = _dtype(dtype), tuple(shape)
         if len(shape) not in (3, 4, 5):
-            raise ValueError("Delta orthogonal initializer requires a 3D, 4D or 5D shape.")
+            raise ValueError(f"delta_orthogonal: 3, 4 or 5 axes are needed, got shape {shape}")
         if shape[-1] < shape[-2]:
-            raise ValueError("`fan_in` must be less or equal than `fan_out`.")
+            raise ValueError(f"delta_orthogonal: more inputs than outputs in shape {shape}")
         matrix = orthogonal(scale, column_axis, kind)(key, (shape[-1], shape[-1]))
         matrix = lax.slice(matrix, (0, 0), (shape[-2], shape[-1]))
         block = lax.reshape(matrix, (*[1] * (len(shape) - 2), *shape[-2:]))

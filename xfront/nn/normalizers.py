@@ -14,8 +14,7 @@ from xfront_ir import dtypes, ops
 
 from ..arrays.dispatch import eager
 from ..arrays.operands import convert, default_float, operand, promote_inexact
-from ..dtypes import requested_dtype
-from ..lax.strict import axis_in, static_int
+from ..lax.strict import axis_in, dtype_of, static_int
 from ..tracing.trace import emit, state
 from .parts import (
     add,
@@ -157,7 +156,7 @@ def one_hot(x: Any, num_classes: int, *, dtype: Any = None, axis: int = -1) -> A
     """
     x = operand("one_hot", x)
     n, at = static_int("num_classes", num_classes), axis_in("one_hot", axis, x.ndim + 1)
-    kind = default_float() if dtype is None else dtypes.from_numpy(requested_dtype("one_hot", dtype))
+    kind = default_float() if dtype is None else dtype_of("one_hot", dtype)
     shape = (*x.shape[:at], n, *x.shape[at:])
     own = x.value.type.dtype
     if own is dtypes.bool_:

@@ -1,0 +1,83 @@
+"""Collectives under vmap."""
+
+import numpy as np
+import pytest
+
+import xfront
+from xfront import lax
+
+M = np.random.RandomState(0).randn(3, 4).astype(np.float32)
+
+
+def mapped(f, *args, **kw):
+    return np.asarray(xfront.vmap(f, axis_name="i", **kw)(*args))
+
+
+def close(made, wanted):
+    np.testing.assert_allclose(made, wanted, rtol=1e-5, atol=1e-6)
+
+
+def test_sums_and_extrema():
+    close(mapped(lambda x: lax.psum(x, "i"), M), np.tile(M.sum(0), (3, 1)))
+    close(mapped(lambda x: lax.pmean(x, "i"), M), np.tile(M.mean(0), (3, 1)))
+    close(mapped(lambda x: lax.pmax(x, "i"), M), np.tile(M.max(0), (3, 1)))
+    close(mapped(lambda x: lax.pmin(x, "i"), M), np.tile(M.min(0), (3, 1)))
+    close(mapped(lambda x: lax.psum(x, ("i", 0)), M), np.full(3, M.sum()))
+    close(mapped(xfront.jit(lambda x: lax.psum(x, "i")), M), np.tile(M.sum(0), (3, 1)))
+    assert mapped(lambda x: lax.psum(x > 0, "i"), M).dtype == np.int32
+    assert mapped(lambda x: lax.pmean(x, "i"), np.arange(3)).dtype == np.float32
+
+
+def test_numbers_stay_numbers():
+    def f(x):
+        assert lax.psum(1, "i") == 3 and type(lax.psum(1, "i")) is int
+        assert lax.axis_size("i") == 3
+        return x * lax.axis_index("i")
+
+    close(mapped(f, M), M * np.arange(3)[:, None])
+
+
+def test_trees_and_two_axes():
+    made = xfront.vmap(lambda x: lax.psum({"a": x, "b": 2.0}, "i"), axis_name="i")(M)
+    close(made["a"], np.tile(M.sum(0), (3, 1)))
+    close(made["b"], np.full(3, 6.0))
+
+    def both(x):
+        return lax.psum(x, ("i", "j"))
+
+    inner = xfront.vmap(both, axis_name="j")
+    close(mapped(inner, M), np.full((3, 4), M.sum()))
+
+
+def test_moves():
+    close(mapped(lambda x: lax.all_gather(x, "i"), M), np.tile(M, (3, 1, 1)))
+    close(mapped(lambda x: lax.all_gather(x, "i", tiled=True), M), np.tile(M.ravel(), (3, 1)))
+    cube = np.arange(27, dtype=np.float32).reshape(3, 3, 3)
+    close(mapped(lambda x: lax.all_to_all(x, "i", 0, 0), cube), cube.swapaxes(0, 1))
+    close(mapped(lambda x: lax.pswapaxes(x, "i", 1), cube), cube.swapaxes(0, 2))
+    close(mapped(lambda x: lax.psum_scatter(x, "i"), cube), cube.sum(0))
+    close(mapped(lambda x: lax.ppermute(x, "i", [(0, 1), (1, 2)]), M), [M[0] * 0, M[0], M[1]])
+    close(mapped(lambda x: lax.pshuffle(x, "i", [2, 0, 1]), M), M[[2, 0, 1]])
+    close(mapped(lambda x: lax.pbroadcast(x, "i", 1), M), np.tile(M[1], (3, 1)))
+
+
+def test_derivatives():
+    def loss(m):
+        return xfront.vmap(lambda x: (lax.psum(x, "i") * x).sum(), axis_name="i")(m).sum()
+
+    close(xfront.grad(loss)(M), 2 * np.tile(M.sum(0), (3, 1)))
+
+
+@pytest.mark.parametrize("f", [
+    lambda: lax.psum(1, "i"), lambda: lax.axis_index("i"), lambda: lax.axis_size("i"),
+    lambda: mapped(lambda x: lax.psum(x, "j"), M), lambda: mapped(lambda x: lax.pmax(x, None), M)])
+def test_unbound_names(f):
+    with pytest.raises(NameError, match="unbound axis name"):
+        f()
+
+
+def test_sizes_must_fit():
+    with pytest.raises(ValueError, match="split_axis"):
+        mapped(lambda x: lax.all_to_all(x, "i", 0, 0), M)
+    with pytest.raises(ValueError, match="permutation"):
+        mapped(lambda x: lax.pshuffle(x, "i", [1, 2, 2]), M)

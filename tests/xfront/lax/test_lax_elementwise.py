@@ -1,0 +1,127 @@
+"""Elementwise functions of lax: values, derivatives, and what they refuse."""
+
+import numpy as np
+import pytest
+import scipy.special
+
+import xfront
+from xfront import lax
+
+X = np.array([0.3, 0.7, 0.11], np.float32)
+Y = np.array([0.5, 0.2, 0.9], np.float32)
+
+UNARY = {
+    "neg": np.negative, "abs": np.abs, "sign": np.sign, "square": np.square,
+    "reciprocal": np.reciprocal, "sqrt": np.sqrt, "rsqrt": lambda x: 1 / np.sqrt(x),
+    "cbrt": np.cbrt, "exp": np.exp, "exp2": np.exp2, "expm1": np.expm1, "log": np.log,
+    "log1p": np.log1p, "logistic": scipy.special.expit, "sin": np.sin, "cos": np.cos, "tan": np.tan,
+    "tanh": np.tanh, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "sinh": np.sinh,
+    "cosh": np.cosh, "asinh": np.arcsinh, "atanh": np.arctanh, "erf": scipy.special.erf,
+    "erfc": scipy.special.erfc, "erf_inv": scipy.special.erfinv, "lgamma": scipy.special.gammaln,
+    "digamma": scipy.special.digamma, "bessel_i0e": scipy.special.i0e,
+    "bessel_i1e": scipy.special.i1e,
+}
+BINARY = {
+    "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "pow": np.power,
+    "atan2": np.arctan2, "max": np.maximum, "min": np.minimum, "rem": np.fmod,
+    "igamma": scipy.special.gammainc, "igammac": scipy.special.gammaincc,
+}
+
+
+def difference(f, x, h=1e-3):
+    x = x.astype(np.float64)
+    return (f(x + h) - f(x - h)) / (2 * h)
+
+
+@pytest.mark.parametrize("name", UNARY)
+def test_unary_is_numpys_and_so_is_its_derivative(name):
+    f = getattr(lax, name)
+    np.testing.assert_allclose(f(X), UNARY[name](X), rtol=1e-5)
+    slope = xfront.vmap(xfront.grad(f))(X)
+    np.testing.assert_allclose(slope, difference(UNARY[name], X), rtol=2e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("name", BINARY)
+def test_binary_is_numpys(name):
+    f = getattr(lax, name)
+    np.testing.assert_allclose(f(X, Y), BINARY[name](X, Y), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(xfront.jit(f)(X, 0.5), BINARY[name](X, np.float32(0.5)), rtol=1e-5)
+
+
+def test_rounding_and_kinds():
+    x = np.array([-1.5, -0.5, 0.5, 2.5], np.float32)
+    np.testing.assert_array_equal(lax.round(x), [-2, -1, 1, 3])
+    even = lax.round(x, lax.RoundingMethod.TO_NEAREST_EVEN)
+    np.testing.assert_array_equal(even, np.round(x))
+    np.testing.assert_array_equal(lax.floor(x), np.floor(x))
+    np.testing.assert_array_equal(lax.ceil(x), np.ceil(x))
+    np.testing.assert_array_equal(lax.is_finite(np.array([1, np.inf, np.nan], np.float32)),
+                                  [True, False, False])
+
+
+def test_integers_and_bits():
+    a, b = np.array([7, -7, 5], np.int32), np.array([2, 2, 3], np.int32)
+    np.testing.assert_array_equal(lax.div(a, b), [3, -3, 1])
+    np.testing.assert_array_equal(lax.rem(a, b), [1, -1, 2])
+    np.testing.assert_array_equal(lax.bitwise_xor(a, b), a ^ b)
+    np.testing.assert_array_equal(lax.shift_right_arithmetic(a, 1), a >> 1)
+    np.testing.assert_array_equal(lax.population_count(np.uint8(7)), 3)
+    assert lax.integer_pow(a, 2).dtype == np.int32
+
+
+def test_weakness_and_broadcast_of_scalars():
+    assert lax.add(X, 1.0).weak_type is False
+    assert lax.add(1, 2).weak_type is True
+    assert lax.abs(1j).weak_type is True
+    assert lax.add(X, np.ones((1,), np.float32)).shape == (3,)
+    assert lax.mul(X, X, out_dtype="float16").dtype == np.float16
+
+
+@pytest.mark.parametrize("call", [
+    lambda: lax.add(X, 1), lambda: lax.add(np.float16(1), 1.0), lambda: lax.sin(1),
+    lambda: lax.add([1.0], X), lambda: lax.add(X, None), lambda: lax.add(X, True),
+    lambda: lax.add(X, np.ones((2, 3), np.float32)), lambda: lax.add(X, np.ones(2, np.float32)),
+    lambda: lax.neg(True), lambda: lax.floor(1), lambda: lax.real(X), lambda: lax.bitwise_not(X),
+    lambda: lax.integer_pow(np.int32(2), -1), lambda: lax.pow(X, True), lambda: lax.clamp(0, X, 1),
+    lambda: lax.clamp(np.ones(2, np.float32), X, 1.0), lambda: lax.select(X, X, X),
+    lambda: lax.select(X > 0, X, 0.0), lambda: lax.lt(1j, 1j),
+])
+def test_refuses_what_is_not_alike(call):
+    with pytest.raises(TypeError):
+        call()
+
+
+def test_choosing():
+    np.testing.assert_allclose(lax.clamp(0.2, X, 0.5), np.clip(X, 0.2, 0.5))
+    np.testing.assert_array_equal(lax.select(X > 0.2, X, Y), np.where(X > 0.2, X, Y))
+    which = np.array([0, 2, 1], np.int32)
+    made = lax.select_n(which, X, Y, X + Y)
+    np.testing.assert_allclose(made, [X[0], X[1] + Y[1], Y[2]])
+    with pytest.raises(ValueError, match="at least one case"):
+        lax.select_n(which)
+
+
+def test_power_of_zero_has_derivative():
+    assert xfront.grad(lambda x: lax.pow(x, 2))(0.0) == 0.0
+    assert xfront.grad(lambda x: lax.integer_pow(x, 3))(2.0) == 12.0
+
+
+def test_stop_gradient_of_trees():
+    def f(x):
+        held = lax.stop_gradient({"a": x})
+        return held["a"] * x
+
+    assert xfront.grad(f)(3.0) == 3.0
+    assert xfront.jit(xfront.grad(f))(3.0) == 3.0
+    with pytest.raises(TypeError):
+        lax.stop_gradient("s")
+
+
+def test_named_scope():
+    from xfront.naming import named_call, named_scope
+
+    with named_scope("outer"):
+        assert float(named_call(lambda x: lax.sin(x))(0.0)) == 0.0
+    assert float(xfront.jit(named_scope("layer")(lax.cos))(0.0)) == 1.0
+    with pytest.raises(TypeError):
+        named_scope(3)

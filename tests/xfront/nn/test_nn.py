@@ -1,0 +1,153 @@
+"""nn: values against NumPy and SciPy, derivatives against differences, corners."""
+
+import numpy as np
+import pytest
+import scipy.special as sp
+
+import xfront
+from xfront import nn
+
+X = np.array([-6.5, -2.0, -0.4, 0.3, 0.8, 2.5, 7.0], np.float32)
+
+FUNCTIONS = {
+    "relu": lambda x: np.maximum(x, 0), "relu6": lambda x: np.clip(x, 0, 6),
+    "leaky_relu": lambda x: np.where(x >= 0, x, 0.01 * x),
+    "elu": lambda x: np.where(x > 0, x, np.expm1(x)),
+    "celu": lambda x: np.where(x > 0, x, np.expm1(x)),
+    "selu": lambda x: 1.0507009873554805 * np.where(x > 0, x, 1.6732632423543772 * np.expm1(x)),
+    "softplus": lambda x: np.logaddexp(x, 0), "log_sigmoid": lambda x: -np.logaddexp(-x, 0),
+    "squareplus": lambda x: (x + np.sqrt(x * x + 4)) / 2,
+    "sparse_plus": lambda x: np.where(x <= -1, 0, np.where(x >= 1, x, (x + 1) ** 2 / 4)),
+    "sparse_sigmoid": lambda x: np.clip(x + 1, 0, 2) / 2,
+    "mish": lambda x: x * np.tanh(np.logaddexp(x, 0)),
+    "gelu": lambda x: x / 2 * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x ** 3))),
+    "silu": lambda x: x * sp.expit(x), "sigmoid": sp.expit, "tanh": np.tanh,
+    "soft_sign": lambda x: x / (1 + np.abs(x)), "hard_tanh": lambda x: np.clip(x, -1, 1),
+    "hard_sigmoid": lambda x: np.clip(x + 3, 0, 6) / 6,
+    "hard_silu": lambda x: x * np.clip(x + 3, 0, 6) / 6, "identity": lambda x: x,
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_values_and_derivatives(name):
+    f, reference = getattr(nn, name), FUNCTIONS[name]
+    np.testing.assert_allclose(f(X), reference(X), rtol=1e-5, atol=1e-6)
+    wide = X.astype(np.float64)
+    slope = (reference(wide + 1e-5) - reference(wide - 1e-5)) / 2e-5
+    np.testing.assert_allclose(xfront.jit(xfront.vmap(xfront.grad(f)))(X), slope, rtol=1e-4,
+                               atol=1e-5)
+
+
+def test_exact_gelu():
+    np.testing.assert_allclose(nn.gelu(X, approximate=False), X * sp.ndtr(X), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(("name", "slope"), [("relu", 0.0), ("relu6", 0.0), ("softplus", 0.5),
+                                             ("elu", 1.0), ("leaky_relu", 1.0), ("silu", 0.5)])
+def test_derivative_at_zero(name, slope):
+    assert xfront.grad(getattr(nn, name))(0.0) == slope
+
+
+def test_far_ends_have_no_nan():
+    x = np.array([-1e4, 1e4, -np.inf, np.inf, np.nan], np.float32)
+    np.testing.assert_array_equal(nn.softplus(x), [0, 1e4, 0, np.inf, np.nan])
+    np.testing.assert_array_equal(nn.relu(x), [0, 1e4, 0, np.inf, np.nan])
+    slopes = xfront.vmap(xfront.grad(nn.softplus))(x[:4])
+    np.testing.assert_array_equal(slopes, [0, 1, 0, 1])
+    assert np.isfinite(np.asarray(xfront.vmap(xfront.grad(nn.elu))(x[:2]))).all()
+
+
+def test_dtypes_and_refusals():
+    assert nn.relu(np.int32(-3)).dtype == np.int32
+    assert nn.relu(1.0).weak_type
+    assert nn.gelu(np.float16(1)).dtype == np.float16
+    for f in (nn.relu, nn.softmax, nn.gelu, nn.logsumexp):
+        with pytest.raises(TypeError):
+            f([1.0])
+    with pytest.raises(TypeError):
+        nn.sigmoid(1)
+
+
+M = np.array([[1.0, 2.0, -np.inf], [0.0, 0.5, 3.0]], np.float32)
+
+
+def test_softmax_and_logsumexp():
+    np.testing.assert_allclose(nn.softmax(M), sp.softmax(M, -1), rtol=1e-6)
+    np.testing.assert_allclose(nn.softmax(M, axis=(0, 1)), sp.softmax(M), rtol=1e-6)
+    np.testing.assert_allclose(nn.log_softmax(M), sp.log_softmax(M, -1), rtol=1e-6)
+    np.testing.assert_allclose(nn.logsumexp(M, axis=1), sp.logsumexp(M, 1), rtol=1e-6)
+    np.testing.assert_allclose(nn.logsumexp(M, axis=0, keepdims=True),
+                               sp.logsumexp(M, 0, keepdims=True), rtol=1e-6)
+    np.testing.assert_allclose(nn.logmeanexp(M, axis=1), sp.logsumexp(M, 1) - np.log(3), rtol=1e-6)
+    assert nn.logsumexp(np.full(2, -np.inf, np.float32)) == -np.inf
+    assert nn.logsumexp(np.array([1e4, 1e4], np.float32)) == np.float32(1e4 + np.log(2))
+    np.testing.assert_allclose(xfront.grad(nn.logsumexp)(M), sp.softmax(M), rtol=1e-5)
+    b = np.array([[1.0, -2.0, 3.0], [0.0, 1.0, 2.0]], np.float32)
+    value, sign = nn.logsumexp(M, axis=1, b=b, return_sign=True)
+    wanted = sp.logsumexp(M, 1, b=b, return_sign=True)
+    np.testing.assert_allclose(value, wanted[0], rtol=1e-6)
+    np.testing.assert_array_equal(sign, wanted[1])
+
+
+def test_masks():
+    mask = np.array([[True, False, True], [False, True, True]])
+    made = np.asarray(nn.softmax(M, where=mask))
+    np.testing.assert_allclose(made[1], [0, *sp.softmax(M[1, 1:])], rtol=1e-6)
+    np.testing.assert_allclose(nn.logsumexp(M, axis=1, where=mask)[1], sp.logsumexp(M[1, 1:]),
+                               rtol=1e-6)
+    assert np.asarray(nn.log_softmax(M, where=mask))[0, 1] == -np.inf
+
+
+def test_standardize_and_one_hot():
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    wanted = (x - x.mean(1, keepdims=True)) / np.sqrt(x.var(1, keepdims=True) + 1e-5)
+    np.testing.assert_allclose(nn.standardize(x), wanted, rtol=1e-5)
+    np.testing.assert_array_equal(nn.one_hot(np.array([1, 5, -1]), 3),
+                                  [[0, 1, 0], [0, 0, 0], [0, 0, 0]])
+    assert nn.one_hot(np.array([1, 0], np.uint8), 300, dtype=bool, axis=0).shape == (300, 2)
+    with pytest.raises(ValueError, match="even size"):
+        nn.glu(np.ones(3, np.float32))
+
+
+def attention(q, k, v, seen):
+    k, v = (np.repeat(x, q.shape[2] // x.shape[2], 2) for x in (k, v))
+    logits = np.einsum("btnh,bsnh->bnts", q, k) / np.sqrt(q.shape[-1])
+    weights = sp.softmax(np.where(seen, logits, -1e30), -1)
+    return np.einsum("bnts,bsnh->btnh", weights, v)
+
+
+def test_attention():
+    r = np.random.RandomState(0)
+    q, k, v = (r.randn(2, t, n, 8).astype(np.float32) for t, n in ((5, 4), (6, 2), (6, 2)))
+    t, s = np.arange(5)[:, None], np.arange(6)
+    cases = [({}, True), ({"is_causal": True}, t >= s),
+             ({"local_window_size": (2, 0)}, (s >= t - 2) & (s <= t)),
+             ({"mask": np.ones((5, 6), bool)}, True),
+             ({"key_value_seq_lengths": np.array([4, 6])},
+              s < np.array([4, 6])[:, None, None, None])]
+    for options, seen in cases:
+        made = nn.dot_product_attention(q, k, v, **options)
+        np.testing.assert_allclose(made, attention(q, k, v, seen), rtol=1e-4, atol=1e-5)
+    with pytest.raises(ValueError):
+        nn.dot_product_attention(q, k[:, :, :1, :4], v)
+
+
+@pytest.mark.parametrize(("maker", "variance"), [
+    ("glorot_normal", 2 / 150), ("glorot_uniform", 2 / 150), ("he_normal", 2 / 100),
+    ("lecun_uniform", 1 / 100), ("he_uniform", 2 / 100), ("lecun_normal", 1 / 100)])
+def test_scaled_initializers(maker, variance):
+    w = np.asarray(getattr(nn.initializers, maker)()(xfront.random.key(0), (100, 50)))
+    assert w.dtype == np.float32
+    assert abs(w.var() / variance - 1) < 0.1 and abs(w.mean()) < 0.01
+
+
+def test_plain_initializers():
+    key, init = xfront.random.key(1), nn.initializers
+    np.testing.assert_array_equal(init.zeros(key, (2, 3)), np.zeros((2, 3)))
+    np.testing.assert_array_equal(init.ones(key, (2,), np.int32), [1, 1])
+    np.testing.assert_array_equal(init.constant(2.5)(key, (2,)), [2.5, 2.5])
+    assert 0 <= np.asarray(init.uniform(0.1)(key, (50,))).min()
+    assert np.asarray(init.normal(2.0)(key, (4000,))).std() == pytest.approx(2.0, rel=0.1)
+    assert np.abs(np.asarray(init.truncated_normal(1.0)(key, (500,)))).max() <= 2.0
+    with pytest.raises(ValueError):
+        init.glorot_normal()(key, (3,))

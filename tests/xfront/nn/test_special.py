@@ -1,0 +1,53 @@
+"""scipy.special against SciPy."""
+
+import numpy as np
+import pytest
+import scipy.special as sp
+
+import xfront
+from xfront.scipy import special
+
+X = np.array([-12.0, -5.5, -2.3, -0.5, 0.3, 1.0, 2.5, 6.0], np.float32)
+P = np.array([1e-30, 1e-6, 1e-4, 0.01, 0.2, 0.5, 0.7, 0.99], np.float32)
+Q = np.array([0.5, 1.0, 2.0, 3.3, 0.2, 0.7, 4.0, 1.0], np.float32)
+
+
+@pytest.mark.parametrize("name", ["erf", "erfc", "expit", "ndtr", "log_ndtr", "gammaln", "gamma",
+                                  "digamma", "i0", "i0e", "i1", "i1e"])
+def test_one_argument(name):
+    np.testing.assert_allclose(getattr(special, name)(X), getattr(sp, name)(X.astype(float)),
+                               rtol=3e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["logit", "ndtri", "entr"])
+def test_of_probabilities(name):
+    np.testing.assert_allclose(getattr(special, name)(P), getattr(sp, name)(P.astype(float)),
+                               rtol=3e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize("name", ["xlogy", "xlog1py", "rel_entr", "kl_div", "boxcox", "boxcox1p",
+                                  "betaln", "poch", "gammainc"])
+def test_two_arguments(name):
+    np.testing.assert_allclose(getattr(special, name)(P, Q),
+                               getattr(sp, name)(P.astype(float), Q.astype(float)), rtol=3e-5,
+                               atol=1e-6)
+
+
+def test_edges():
+    np.testing.assert_array_equal(special.ndtri(np.array([0, 1, 2], np.float32)),
+                                  [-np.inf, np.inf, np.nan])
+    assert special.xlogy(0, 0) == 0 and special.entr(-1.0) == -np.inf
+    assert special.rel_entr(0.0, 1.0) == 0 and special.rel_entr(1.0, 0.0) == np.inf
+    np.testing.assert_allclose(special.factorial(np.arange(5)), [1, 1, 2, 6, 24], rtol=1e-5)
+    np.testing.assert_allclose(special.multigammaln(Q + 2, 3),
+                               [sp.multigammaln(float(q) + 2, 3) for q in Q], rtol=1e-5)
+
+
+def test_derivatives():
+    density = np.exp(-X.astype(float) ** 2 / 2) / np.sqrt(2 * np.pi)
+    slope = xfront.vmap(xfront.grad(special.log_ndtr))(X)
+    np.testing.assert_allclose(slope, density / sp.ndtr(X.astype(float)), rtol=1e-4)
+    at = sp.ndtri(P.astype(float))
+    slope = xfront.vmap(xfront.grad(special.ndtri))(P)
+    np.testing.assert_allclose(slope, np.sqrt(2 * np.pi) * np.exp(at ** 2 / 2), rtol=2e-4)
+    assert xfront.grad(special.xlogy)(0.0, 2.0) == np.float32(np.log(2))

@@ -1,0 +1,5 @@
+"""Functions of SciPy."""
+
+from . import special
+
+__all__ = ["special"]
