@@ -81,7 +81,7 @@ def check_accuracy(name: str, accuracy: Accuracy) -> None:
     if not isinstance(accuracy, Tolerance):
         raise TypeError(f"{name}: accuracy must be None, a Tolerance or an AccuracyMode, got "
                         f"{accuracy!r}")
-    if min(accuracy) < 0:
+    if any(bound < 0 for bound in accuracy):
         raise ValueError(f"{name}: tolerances must not be negative, got {accuracy}")
 
 

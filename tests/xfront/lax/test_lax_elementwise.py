@@ -125,3 +125,12 @@ def test_named_scope():
     assert float(xfront.jit(named_scope("layer")(lax.cos))(0.0)) == 1.0
     with pytest.raises(TypeError):
         named_scope(3)
+
+
+def test_accuracy_is_checked():
+    np.testing.assert_allclose(lax.sin(X, accuracy=lax.Tolerance(rtol=1e-3)), np.sin(X), rtol=1e-6)
+    np.testing.assert_allclose(lax.exp(X, accuracy=lax.AccuracyMode.HIGHEST), np.exp(X), rtol=1e-6)
+    with pytest.raises(ValueError, match="negative"):
+        lax.sin(X, accuracy=lax.Tolerance(atol=-1.0))
+    with pytest.raises(TypeError, match="accuracy"):
+        lax.sin(X, accuracy=3)
