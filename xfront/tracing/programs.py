@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import lowering
+import numpy as np
 from xfront_ir import ops
 from xfront_ir.analysis import op_counts
 from xfront_ir.builder import Builder
@@ -258,7 +259,7 @@ def weak_returns_of(body: Body) -> tuple[bool, ...]:
 _NEW_IN_A_ROW: dict[str, int] = {}
 """By name of the function: how many of its last programs had never been seen."""
 
-NEW_BEFORE_UNITS = 4
+NEW_BEFORE_UNITS = 2
 
 
 def call_program(body: Body, args: Sequence[Any], *, name: str) -> list[Any]:
@@ -342,14 +343,14 @@ def bodies(op: Op) -> Any:
 class Units:
     """A large un-jitted program: its ops in order, each an executable of its own."""
 
-    __slots__ = ("body", "last_use", "once", "out_types", "params", "returns", "steps")
+    __slots__ = ("body", "last_use", "literals", "once", "out_types", "params", "returns", "steps")
 
     def __init__(self, function: Function, body: Body, *, once: bool) -> None:
         self.body, self.once = body, once
         self.params, self.returns = function.params, function.returns
         self.steps = [(op, unit_of(op)) for op in function.ops if op.definition is not ops.literal]
-        literals = {op.results[0]: op for op in function.ops if op.definition is ops.literal}
-        self.steps[:0] = [(op, unit_of(op)) for op in literals.values()]
+        self.literals = {op.results[0]: filled(op) for op in function.ops
+                         if op.definition is ops.literal}
         weaks = function.weak_returns or (False,) * len(function.returns)
         self.out_types = [(v.type, w) for v, w in zip(function.returns, weaks, strict=True)]
         self.last_use: dict[Value, int] = {}
@@ -361,7 +362,8 @@ class Units:
 
     def run(self, args: Sequence[Any]) -> list[Any]:
         """Run on arrays; an intermediate value lives until its last use."""
-        env = dict(zip(self.params, args, strict=True))
+        env = dict(self.literals)
+        env.update(zip(self.params, args, strict=True))
         last_use = self.last_use
         for i, (op, unit) in enumerate(self.steps):
             results = unit.run([env[v] for v in op.operands])
@@ -372,6 +374,21 @@ class Units:
         results = [env[v] for v in self.returns]
         return [binding.rewrap(x, weak=w) if type(x) is binding.ArrayImpl and x.aval.weak_type != w
                 else x for x, (_, w) in zip(results, self.out_types, strict=True)]
+
+
+_FILLED: dict[tuple[Literal, tuple[int, ...]], Any] = {}
+
+
+def filled(op: Op) -> Any:
+    """The device array of a literal op, put there without a program; recent ones are kept."""
+    key = (op.attrs["value"], op.attrs["shape"])
+    found = _FILLED.get(key)
+    if found is None:
+        if len(_FILLED) > 1024:
+            _FILLED.clear()
+        value, shape = key
+        found = _FILLED[key] = binding.put(np.broadcast_to(value.array, shape), copy=True)
+    return found
 
 
 _UNITS: dict[Any, Compiled] = {}
@@ -426,7 +443,7 @@ def run_op(definition: OpDef, operands: Sequence[Any], attrs: dict[str, Any]) ->
 
 def clear() -> None:
     """Forget every program of this process (those on disk stay)."""
-    for table in (_ENTRIES, _UNITS, _OPS, _CONSTANTS):
+    for table in (_ENTRIES, _UNITS, _OPS, _CONSTANTS, _FILLED):
         table.clear()
 
 
