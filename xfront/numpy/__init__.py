@@ -12,3 +12,5 @@ from .padding import *
 from .statistics import *
 from .contractions import *
 from .einsum import *
+from .sorting import *
+from .sets import *

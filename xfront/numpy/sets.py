@@ -1,0 +1,379 @@
+"""Arrays as sets: unique, membership, unions, intersections and differences.
+
+Sizes of results depend on the values: without `size` the values must be known. With `size` results
+are cut or filled, and work while tracing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from xfront_ir import dtypes, ops
+
+from ..arrays.dispatch import eager
+from ..arrays.operands import (
+    array_like,
+    broadcast_to,
+    convert,
+    default_int,
+    normalize_axis,
+    operand,
+    promote,
+)
+from ..tracing.trace import emit
+from ..tracing.tracer import Tracer
+from .creation import asarray
+from .manipulation import concatenate, cut, joined, moveaxis, ravel
+from .reductions import any, shaped, sum
+from .running import cumsum
+from .searching import _known, take
+from .sorting import places, searchsorted
+from .ufuncs import like, select
+from .updates import AtIndex
+
+HINT = "give `size`, the size of its result, while tracing"
+
+
+def index_of_marks(marks: Tracer, size: int) -> tuple[Tracer, Tracer]:
+    """(positions of the first `size` true elements, 0 beyond the last; how many there are)."""
+    rank = cumsum(convert(marks, dtypes.i32))
+    total = sum(convert(marks, dtypes.i32))
+    target = select(marks, emit(ops.sub, rank, like(rank, 1)), like(rank, size))
+    zeros = marks.home.literal(np.int32(0), (size,))
+    return AtIndex(zeros, target).set(places(marks, 0), mode="drop"), total
+
+
+def _filled(x: Tracer, valid: Tracer, fill: Any) -> Tracer:
+    """`x` along axis 0 where valid, else `fill`."""
+    fill = broadcast_to(convert(operand("fill_value", fill), x.value.type.dtype), x.shape)
+    mask = emit(ops.broadcast_in_dim, valid, shape=x.shape, dims=(0,))
+    made = select(mask, x, fill)
+    return Tracer(made.home, made.value, x.weak)
+
+
+def _valid(size: int, total: Tracer) -> Tracer:
+    count = emit(ops.iota, dtype=dtypes.i32, shape=(size,), dimension=0)
+    return emit(ops.lt, count, broadcast_to(convert(total, dtypes.i32), (size,)))
+
+
+def _new(column: Tracer, equal_nan: bool) -> Tracer:
+    """Where a sorted array's element differs from the one before it, first element left out."""
+    n = column.size
+    left, right = cut(column, 0, 0, n - 1), cut(column, 0, 1, n)
+    differs = emit(ops.ne, left, right)
+    if equal_nan and column.value.type.dtype.is_inexact:
+        both = emit(ops.and_, emit(ops.ne, left, left), emit(ops.ne, right, right))
+        differs = emit(ops.and_, differs, emit(ops.not_, both))
+    return differs
+
+
+def _firsts(columns: Sequence[Tracer], equal_nan: bool) -> Tracer:
+    """Where sorted rows, given by their columns, begin anew."""
+    marks = columns[0].home.literal(np.True_, (columns[0].size,))
+    if columns[0].size < 2:
+        return marks
+    differs = None
+    for column in columns:
+        new = _new(column, equal_nan)
+        differs = new if differs is None else emit(ops.or_, differs, new)
+    assert differs is not None
+    return joined([marks.home.literal(np.True_, (1,)), differs], 0)
+
+
+# --- unique -------------------------------------------------------------------------------
+
+@eager(static=("axis", "equal_nan", "size"))
+def _unique(ar: Any, fill_value: Any, axis: int | None, equal_nan: bool, size: int) -> Any:
+    """(values, index, inverse, counts) of a fixed size."""
+    x = operand("unique", ar)
+    shape = x.shape
+    if axis is None:
+        rows = shaped(x, (x.size, 1))
+    else:
+        moved = moveaxis(x, axis, 0)
+        rows = shaped(moved, (moved.shape[0], moved.size // max(moved.shape[0], 1)))
+    n, m = rows.shape
+    columns = [shaped(cut(rows, 1, i, i + 1), (n,)) for i in range(m)]
+    index = emit(ops.iota, dtype=dtypes.i32, shape=(n,), dimension=0)
+    *columns, order = emit(ops.sort, *columns, index, dimension=0, n_keys=m, stable=True)
+    marks = _firsts(columns, equal_nan)
+    starts, total = index_of_marks(marks, size)
+    valid = _valid(size, total)
+    first = take(order, starts, 0, mode="clip")
+    values = take(rows, first, 0, mode="clip")
+    if fill_value is not None:
+        values = _filled(values, valid, fill_value)
+    group = emit(ops.sub, cumsum(convert(marks, dtypes.i32)), like(order, 1))
+    inverse = AtIndex(like(order, 0), order).set(group)
+    counts = AtIndex(like(starts, 0), group).add(1, mode="drop")
+    kept = shape if axis is None else (n,)
+    if axis is None:
+        values = shaped(values, (size,))
+    else:
+        values = moveaxis(shaped(values, (size, *shape[:axis], *shape[axis + 1:])), 0, axis)
+    values = Tracer(values.home, values.value, x.weak)
+    wide = default_int()
+    return (values, convert(first, wide), convert(shaped(inverse, kept), wide),
+            convert(counts, wide))
+
+
+def unique(ar: Any, return_index: bool = False, return_inverse: bool = False,
+           return_counts: bool = False, axis: int | None = None, *, equal_nan: bool = True,
+           size: int | None = None, fill_value: Any = None, sorted: bool = True) -> Any:
+    """The different elements in order, or the different slices along an axis.
+
+    Args:
+      return_index: also the first position of each.
+      return_inverse: also the number of each element's value, in ar's shape.
+      return_counts: also how often each occurs.
+      axis: None takes the flattened array.
+      equal_nan: NaN counts once.
+      size: of the result: further ones are left out, missing ones filled.
+      fill_value: what to fill with; None for the first.
+      sorted: has no effect.
+    Returns: the values, or a tuple with what is asked for.
+    Raises: TypeError for lists; ConcretizationTypeError for traced values without `size`.
+    Source: `numpy.unique`.
+    """
+    ar = array_like("unique", ar)
+    shape = getattr(ar, "shape", ())
+    if axis is not None:
+        axis = normalize_axis("unique", axis, len(shape))
+    if size is None:
+        known = _known("unique", ar, HINT)
+        size = np.unique(known, axis=axis, equal_nan=equal_nan).shape[axis or 0]
+    if not int(np.prod(shape)) and (axis is None or not shape[axis]):
+        made = _none(ar, shape, axis, size, fill_value)
+    else:
+        made = _unique(ar, fill_value, axis, equal_nan, int(size))
+    wanted = [made[0], *[v for v, asked in zip(made[1:], (return_index, return_inverse,
+                                                          return_counts), strict=True) if asked]]
+    return wanted[0] if len(wanted) == 1 else tuple(wanted)
+
+
+def _none(ar: Any, shape: tuple[int, ...], axis: int | None, size: int, fill_value: Any) -> tuple:
+    """What `unique` gives for no elements."""
+    if size and fill_value is None:
+        raise ValueError("unique: for zero-sized input with nonzero size argument, fill_value must "
+                         "be specified")
+    from .creation import full
+
+    kept = (size,) if axis is None else (*shape[:axis], size, *shape[axis + 1:])
+    number = default_int().numpy
+    return (full(kept, 0 if fill_value is None else fill_value, asarray(ar).dtype),
+            full((size,), 0, number), full(shape if axis is None else (0,), 0, number),
+            full((size,), 0, number))
+
+
+class UniqueAll(NamedTuple):
+    """What `unique_all` gives."""
+
+    values: Any
+    indices: Any
+    inverse_indices: Any
+    counts: Any
+
+
+class UniqueCounts(NamedTuple):
+    """What `unique_counts` gives."""
+
+    values: Any
+    counts: Any
+
+
+class UniqueInverse(NamedTuple):
+    """What `unique_inverse` gives."""
+
+    values: Any
+    inverse_indices: Any
+
+
+def unique_all(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> UniqueAll:
+    """Values, first positions, inverse and counts; see `unique`. NaN are all different.
+
+    Source: `numpy.unique_all`.
+    """
+    return UniqueAll(*unique(x, True, True, True, equal_nan=False, size=size,
+                             fill_value=fill_value))
+
+
+def unique_counts(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> UniqueCounts:
+    """Values and counts; see `unique`. NaN are all different. Source: `numpy.unique_counts`."""
+    return UniqueCounts(*unique(x, return_counts=True, equal_nan=False, size=size,
+                                fill_value=fill_value))
+
+
+def unique_inverse(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> UniqueInverse:
+    """Values and inverse; see `unique`. NaN are all different. Source: `numpy.unique_inverse`."""
+    return UniqueInverse(*unique(x, return_inverse=True, equal_nan=False, size=size,
+                                 fill_value=fill_value))
+
+
+def unique_values(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> Any:
+    """The values; see `unique`. NaN are all different. Source: `numpy.unique_values`."""
+    return unique(x, equal_nan=False, size=size, fill_value=fill_value)
+
+
+# --- membership ---------------------------------------------------------------------------
+
+FEW = 64
+"""Up to so many test elements, all are compared."""
+
+
+@eager(static=("assume_unique", "invert", "method"))
+def isin(element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *,
+         method: str = "auto") -> Any:
+    """Which elements occur in another array.
+
+    Args:
+      assume_unique: has no effect.
+      invert: which do not.
+      method: "auto", "compare_all", "binary_search" or "sort": how to search.
+    Returns: bools in element's shape.
+    Raises: ValueError for other methods.
+    Source: `numpy.isin`.
+    """
+    if method not in ("auto", "compare_all", "binary_search", "sort"):
+        raise ValueError(f"isin: method must be 'auto', 'compare_all', 'binary_search' or 'sort', "
+                         f"got {method!r}")
+    x, tests = promote("isin", element, test_elements)
+    found = _member(x, tests, method)
+    return emit(ops.not_, found) if invert else found
+
+
+def _member(x: Tracer, tests: Tracer, method: str = "auto") -> Tracer:
+    tests = shaped(tests, (tests.size,))
+    if not tests.size:
+        return x.home.literal(np.False_, x.shape)
+    if method == "compare_all" or (method == "auto" and tests.size <= FEW):
+        shape = (*x.shape, tests.size)
+        left = emit(ops.broadcast_in_dim, x, shape=shape, dims=tuple(range(x.ndim)))
+        return any(emit(ops.eq, left, broadcast_to(tests, shape)), -1)
+    (tests,) = emit(ops.sort, tests, dimension=0, n_keys=1, stable=False)
+    place = searchsorted(tests, x, method="sort" if method == "sort" else "scan")
+    place = emit(ops.min, place, like(place, tests.size - 1))
+    return emit(ops.eq, take(tests, place, mode="clip"), x)
+
+
+# --- two sets -----------------------------------------------------------------------------
+
+def _pair(name: str, ar1: Any, ar2: Any) -> list[Any]:
+    return [ravel(array_like(name, x)) for x in (ar1, ar2)]
+
+
+def union1d(ar1: Any, ar2: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
+    """The elements of either array, in order; `size` and `fill_value` as of `unique`.
+
+    Source: `numpy.union1d`.
+    """
+    return unique(concatenate(_pair("union1d", ar1, ar2)), size=size, fill_value=fill_value)
+
+
+@eager(static=("assume_unique", "size"))
+def _difference(ar1: Any, ar2: Any, fill_value: Any, assume_unique: bool, size: int) -> Any:
+    x, y = promote("setdiff1d", ar1, ar2)
+    if assume_unique:
+        marks = x.home.literal(np.True_, x.shape)
+    else:
+        (x,) = emit(ops.sort, x, dimension=0, n_keys=1, stable=True)
+        marks = _firsts([x], False)
+    marks = emit(ops.and_, marks, emit(ops.not_, _member(x, y)))
+    index, total = index_of_marks(marks, size)
+    return _filled(take(x, index, 0, mode="clip"), _valid(size, total), fill_value)
+
+
+def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False, *, size: int | None = None,
+              fill_value: Any = None) -> Any:
+    """The elements of `ar1` that are not in `ar2`, in order, each once.
+
+    Args:
+      assume_unique: ar1's elements are all different; they stay in their order.
+      size, fill_value: as of `unique`; filled with 0 for None.
+    Source: `numpy.setdiff1d`.
+    """
+    x, y = _pair("setdiff1d", ar1, ar2)
+    if size is None:
+        size = len(np.setdiff1d(_known("setdiff1d", x, HINT), _known("setdiff1d", y, HINT),
+                                assume_unique=assume_unique))
+    if not x.size:
+        return x
+    return _difference(x, y, 0 if fill_value is None else fill_value, assume_unique, int(size))
+
+
+@eager(static=("size",))
+def _intersection(ar1: Any, ar2: Any, fill_value: Any, size: int) -> Any:
+    x, y = promote("intersect1d", ar1, ar2)
+    xs, order = emit(ops.sort, x, places(x, 0), dimension=0, n_keys=1, stable=True)
+    marks = emit(ops.and_, _firsts([xs], False), _member(xs, y))
+    index, total = index_of_marks(marks, size)
+    valid = _valid(size, total)
+    values = take(xs, index, 0, mode="clip")
+    first = take(values, np.zeros(size, np.int32), 0, mode="clip") if size else values
+    made = _filled(values, valid, first if fill_value is None else fill_value)
+    of_x = _filled(take(order, index, 0, mode="clip"), valid, x.size)
+    ys, order = emit(ops.sort, y, places(y, 0), dimension=0, n_keys=1, stable=True)
+    of_y = take(order, searchsorted(ys, values), 0, mode="clip")
+    of_y = _filled(of_y, valid, y.size)
+    return made, convert(of_x, default_int()), convert(of_y, default_int())
+
+
+def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False, *,
+                size: int | None = None, fill_value: Any = None) -> Any:
+    """The elements that are in both arrays, in order.
+
+    Args:
+      assume_unique: has no effect.
+      return_indices: also their first positions in `ar1` and in `ar2`, filled with the sizes.
+      size, fill_value: as of `unique`.
+    Source: `numpy.intersect1d`.
+    """
+    x, y = _pair("intersect1d", ar1, ar2)
+    if size is None:
+        size = len(np.intersect1d(_known("intersect1d", x, HINT), _known("intersect1d", y, HINT)))
+    if not x.size or not y.size:
+        made = _none(concatenate([x, y]), (0,), None, size, fill_value)
+        made = made[0], made[1], made[1]
+    else:
+        made = _intersection(x, y, fill_value, int(size))
+    return tuple(made) if return_indices else made[0]
+
+
+@eager(static=("size",))
+def _exclusive(ar1: Any, ar2: Any, fill_value: Any, size: int) -> Any:
+    given = promote("setxor1d", ar1, ar2)
+    values, marks = [], []
+    for x, other in zip(given, given[::-1], strict=True):
+        (x,) = emit(ops.sort, x, dimension=0, n_keys=1, stable=True)
+        values.append(x)
+        marks.append(emit(ops.and_, _firsts([x], False), emit(ops.not_, _member(x, other))))
+    both, kept = joined(values, 0), joined(marks, 0)
+    _, both = emit(ops.sort, convert(emit(ops.not_, kept), dtypes.i32), both, dimension=0, n_keys=2,
+                   stable=True)
+    count = emit(ops.iota, dtype=dtypes.i32, shape=(size,), dimension=0)
+    made = take(both, count, 0, mode="clip")
+    first = take(both, like(count, 0), 0, mode="clip")
+    return _filled(made, _valid(size, sum(convert(kept, dtypes.i32))),
+                   first if fill_value is None else fill_value)
+
+
+def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False, *, size: int | None = None,
+             fill_value: Any = None) -> Any:
+    """The elements that are in exactly one of the arrays, in order.
+
+    Args:
+      assume_unique: has no effect.
+      size, fill_value: as of `unique`.
+    Source: `numpy.setxor1d`.
+    """
+    x, y = _pair("setxor1d", ar1, ar2)
+    if size is None:
+        size = len(np.setxor1d(_known("setxor1d", x, HINT), _known("setxor1d", y, HINT)))
+    if not x.size or not y.size:
+        return unique(concatenate([x, y]), size=size, fill_value=fill_value)
+    return _exclusive(x, y, fill_value, int(size))
+
+
+__all__ = ["intersect1d", "isin", "setdiff1d", "setxor1d", "union1d", "unique", "unique_all",
+           "unique_counts", "unique_inverse", "unique_values"]

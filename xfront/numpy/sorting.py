@@ -1,0 +1,310 @@
+"""Order: sort and its kin, binary search.
+
+NaN is greater than everything, -0 and 0 are equal, complex numbers go by real, then imaginary part.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from xfront_ir import dtypes, ops
+from xfront_ir.dtypes import from_numpy
+
+from ..arrays.dispatch import eager
+from ..arrays.operands import (
+    broadcast_to,
+    convert,
+    default_int,
+    normalize_axis,
+    operand,
+    promote,
+)
+from ..dtypes import requested_dtype
+from ..tracing.trace import emit
+from ..tracing.tracer import Tracer
+from .complexes import imag, real
+from .manipulation import cut as cut_axis
+from .manipulation import flip, joined, unstack
+from .reductions import shaped
+from .searching import take
+from .ufuncs import like, select
+
+# --- sort ---------------------------------------------------------------------------------
+
+
+def _refuse_options(name: str, kind: Any, order: Any) -> None:
+    if kind is not None:
+        raise TypeError(f"'kind' argument to {name} is not supported. Use stable=True or "
+                        "stable=False to specify sort stability.")
+    if order is not None:
+        raise TypeError(f"'order' argument to {name} is not supported.")
+
+
+def _along(name: str, a: Any, axis: Any) -> tuple[Tracer, int]:
+    """The array and the axis in it; flattened for None."""
+    x = operand(name, a)
+    if axis is None:
+        return shaped(x, (x.size,)), 0
+    return x, normalize_axis(name, axis, x.ndim)
+
+
+@eager(static=("axis", "kind", "order", "stable", "descending"))
+def sort(a: Any, axis: int | None = -1, *, kind: None = None, order: None = None,
+         stable: bool = True, descending: bool = False) -> Any:
+    """The elements in order along an axis.
+
+    Args:
+      axis: None sorts the flattened array.
+      kind, order: not supported.
+      stable: equal elements stay in their order.
+      descending: greatest first.
+    Raises: ValueError for scalars and axes out of range; TypeError for `kind` and `order`.
+    Source: `numpy.sort`.
+    """
+    _refuse_options("sort", kind, order)
+    x, at = _along("sort", a, axis)
+    (made,) = emit(ops.sort, x, dimension=at, n_keys=1, stable=stable)
+    if descending:
+        made = emit(ops.reverse, made, axes=(at,))
+    return Tracer(made.home, made.value, x.weak)
+
+
+def places(x: Tracer, axis: int) -> Tracer:
+    """The position of each element along an axis."""
+    dtype = dtypes.i32 if x.shape[axis] < 2 ** 31 else dtypes.i64
+    return emit(ops.iota, dtype=dtype, shape=x.shape, dimension=axis)
+
+
+@eager(static=("axis", "kind", "order", "stable", "descending", "dtype"))
+def argsort(a: Any, axis: int | None = -1, *, kind: None = None, order: None = None,
+            stable: bool = True, descending: bool = False, dtype: Any = None) -> Any:
+    """The positions that put the elements in order along an axis; arguments as of `sort`.
+
+    Args:
+      dtype: of the positions; None for the default integer.
+    Source: `numpy.argsort`.
+    """
+    _refuse_options("argsort", kind, order)
+    x, at = _along("argsort", a, axis)
+    index = places(x, at)
+    turned = descending and stable         # reversed twice, equal elements stay in their order
+    if turned:
+        x, index = emit(ops.reverse, x, axes=(at,)), emit(ops.reverse, index, axes=(at,))
+    _, made = emit(ops.sort, x, index, dimension=at, n_keys=1, stable=stable)
+    if descending:
+        made = emit(ops.reverse, made, axes=(at,))
+    wanted = default_int() if dtype is None else from_numpy(requested_dtype("argsort", dtype))
+    return convert(made, wanted)
+
+
+@eager(static=("axis",))
+def lexsort(keys: Any, axis: int = -1) -> Any:
+    """Positions in the order of several keys, the last of which counts first.
+
+    Args:
+      keys: a sequence of arrays of one shape, or an array whose rows are keys.
+    Raises: TypeError for no keys; ValueError for different shapes.
+    Source: `numpy.lexsort`.
+    """
+    given = list(keys) if isinstance(keys, (tuple, list)) else list(unstack(keys))
+    xs = [operand("lexsort", k) for k in given]
+    if not xs:
+        raise TypeError("need sequence of keys with len > 0 in lexsort")
+    if any(x.shape != xs[0].shape for x in xs):
+        raise ValueError("all keys need to be the same shape, got "
+                         f"{', '.join(str(x.shape) for x in xs)}")
+    if not xs[0].ndim:
+        return xs[0].home.literal(np.zeros((), default_int().numpy), ())
+    at = normalize_axis("lexsort", axis, xs[0].ndim)
+    made = emit(ops.sort, *xs[::-1], places(xs[0], at), dimension=at, n_keys=len(xs), stable=True)
+    return convert(made[-1], default_int())
+
+
+@eager
+def sort_complex(a: Any) -> Any:
+    """The elements in order along the first axis, as complex numbers.
+
+    Source: `numpy.sort_complex`.
+    """
+    x = operand("sort_complex", a)
+    (made,) = emit(ops.sort, x, dimension=normalize_axis("sort_complex", 0, x.ndim), n_keys=1,
+                   stable=True)
+    return convert(made, dtypes.complex_of(x.value.type.dtype))
+
+
+def _parted(x: Tracer, at: int, kth: int) -> Tracer:
+    """A sorted axis with what follows the kth element turned round, as a selection leaves it."""
+    upper = emit(ops.reverse, cut_axis(x, at, kth + 1, x.shape[at]), axes=(at,))
+    return joined([cut_axis(x, at, 0, kth + 1), upper], at)
+
+
+@eager(static=("kth", "axis"))
+def partition(a: Any, kth: int, axis: int = -1) -> Any:
+    """The elements with the kth in its place in order, none greater before, none less after it.
+
+    Raises: ValueError for positions and axes out of range; NotImplementedError for complex numbers.
+    Source: `numpy.partition`.
+    """
+    x, at = _partition_operand("partition", a, axis)
+    kth = normalize_axis("partition", kth, x.shape[at])
+    (made,) = emit(ops.sort, x, dimension=at, n_keys=1, stable=True)
+    made = _parted(made, at, kth)
+    return Tracer(made.home, made.value, x.weak)
+
+
+@eager(static=("kth", "axis"))
+def argpartition(a: Any, kth: int, axis: int = -1) -> Any:
+    """The positions of the elements as `partition` orders them. Source: `numpy.argpartition`."""
+    x, at = _partition_operand("argpartition", a, axis)
+    kth = normalize_axis("argpartition", kth, x.shape[at])
+    _, made = emit(ops.sort, x, places(x, at), dimension=at, n_keys=1, stable=True)
+    return convert(_parted(made, at, kth), default_int())
+
+
+def _partition_operand(name: str, a: Any, axis: int) -> tuple[Tracer, int]:
+    x, at = _along(name, a, axis)
+    if x.value.type.dtype.is_complex:
+        raise NotImplementedError(f"{name} for complex dtype is not implemented.")
+    return x, at
+
+
+# --- search -------------------------------------------------------------------------------
+
+METHODS = ("compare_all", "scan", "scan_unrolled", "sort")
+FEW = 32
+"""Up to so many sorted elements, all are compared: cheaper than a search."""
+
+
+def _before(x: Tracer, y: Tracer) -> Tracer:
+    """Whether x stands before y in order."""
+    if x.value.type.dtype.is_complex:
+        first, second = _before(real(x), real(y)), _before(real(y), real(x))
+        inner = _before(imag(x), imag(y))
+        return emit(ops.or_, first, emit(ops.and_, emit(ops.not_, second), inner))
+    made = emit(ops.lt, x, y)
+    if not x.value.type.dtype.is_inexact:
+        return made
+    return emit(ops.or_, made, emit(ops.and_, emit(ops.eq, x, x), emit(ops.ne, y, y)))
+
+
+@eager(static=("side", "method"))
+def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None, *,
+                 method: str = "scan") -> Any:
+    """Where values would be put into a sorted array to keep it in order.
+
+    Args:
+      a: 1-d, in order (or put in order by the positions `sorter`).
+      v: values of any shape.
+      side: before ("left") or after ("right") equal elements.
+      method: "compare_all", "scan", "scan_unrolled" or "sort": how to search.
+    Returns: default integers in v's shape, in [0, len(a)].
+    Raises: ValueError for other numbers of axes, sides and methods.
+    Source: `numpy.searchsorted`.
+    """
+    if side not in ("left", "right"):
+        raise ValueError(f"invalid argument side={side!r}, expected 'left' or 'right'")
+    if method not in METHODS:
+        raise ValueError(f"invalid argument method={method!r}, expected one of {list(METHODS)}")
+    xs, v = promote("searchsorted", a, v)
+    if xs.ndim != 1:
+        raise ValueError(f"searchsorted: a should be 1-dimensional, got shape {xs.shape}")
+    if sorter is not None:
+        xs = take(xs, operand("searchsorted", sorter), 0)
+    size, shape = xs.size, v.shape
+    values = shaped(v, (v.size,))
+    if not size or not v.size:
+        return xs.home.literal(np.zeros((), default_int().numpy), shape)
+    if method == "compare_all" or (size <= FEW and method != "sort"):
+        made = _compared(xs, values, side)
+    elif method == "sort":
+        made = _merged(xs, values, side)
+    else:
+        made = _searched(xs, values, side, method == "scan_unrolled")
+    return convert(shaped(made, shape), default_int())
+
+
+def _precedes(x: Tracer, value: Tracer, side: str) -> Tracer:
+    """Whether an element stands before the place of the value."""
+    return _before(x, value) if side == "left" else emit(ops.not_, _before(value, x))
+
+
+def _compared(xs: Tracer, values: Tracer, side: str) -> Tracer:
+    shape = (values.size, xs.size)
+    rows = emit(ops.broadcast_in_dim, values, shape=shape, dims=(0,))
+    before = _precedes(broadcast_to(xs, shape), rows, side)
+    return emit(ops.reduce_sum, convert(before, dtypes.i32), axes=(1,))
+
+
+def _merged(xs: Tracer, values: Tracer, side: str) -> Tracer:
+    """Places by sorting both together: a value's is its rank less its rank among the values."""
+    n, m = xs.size, values.size
+    first, second = (values, xs) if side == "left" else (xs, values)
+    both = joined([first, second], 0)
+    _, order = emit(ops.sort, both, places(both, 0), dimension=0, n_keys=1, stable=True)
+    rank = _inverse(order)
+    mine = cut_axis(rank, 0, 0, m) if side == "left" else cut_axis(rank, 0, n, n + m)
+    _, inner = emit(ops.sort, values, places(values, 0), dimension=0, n_keys=1, stable=True)
+    return emit(ops.sub, mine, _inverse(inner))
+
+
+def _inverse(order: Tracer) -> Tracer:
+    """The permutation that undoes another."""
+    return emit(ops.sort, order, places(order, 0), dimension=0, n_keys=1, stable=False)[1]
+
+
+def _searched(xs: Tracer, values: Tracer, side: str, unrolled: bool) -> Tracer:
+    """Binary search of all values at once."""
+    from ..lax.control_flow import fori_loop  # late: lax stands beside numpy
+
+    steps = xs.size.bit_length()
+    zero = xs.home.literal(np.int32(0), values.shape)
+
+    def step(_: Any, bounds: Any) -> Any:
+        low, high = bounds
+        middle = emit(ops.div, emit(ops.add, low, high), like(low, 2))
+        before = _precedes(take(xs, middle, 0, mode="clip"), values, side)
+        open_ = emit(ops.lt, low, high)
+        low = select(emit(ops.and_, open_, before), emit(ops.add, middle, like(low, 1)), low)
+        high = select(emit(ops.and_, open_, emit(ops.not_, before)), middle, high)
+        return low, high
+
+    bounds: Any = (zero, like(zero, xs.size))
+    if unrolled:
+        for i in range(steps):
+            bounds = step(i, bounds)
+        return bounds[0]
+    return fori_loop(0, steps, step, bounds)[0]
+
+
+@eager(static=("right", "method"))
+def digitize(x: Any, bins: Any, right: bool = False, *, method: str | None = None) -> Any:
+    """The number of the bin that each value lies in: 0 before the first edge, len(bins) after all.
+
+    Args:
+      bins: 1-d edges, ascending or descending.
+      right: a bin holds its right edge, not its left one.
+      method: as of `searchsorted`.
+    Raises: ValueError for edges of more axes.
+    Source: `numpy.digitize`.
+    """
+    edges = operand("digitize", bins)
+    if edges.ndim != 1:
+        raise ValueError(f"digitize: bins must be a 1-dimensional array; got shape {edges.shape}")
+    x = operand("digitize", x)
+    if x.value.type.dtype.is_complex:
+        raise TypeError("digitize: x may not be complex")
+    n = edges.size
+    if not n:
+        return x.home.literal(np.zeros((), default_int().numpy), x.shape)
+    side, method = "left" if right else "right", method or "scan"
+    up = searchsorted(edges, x, side, method=method)
+    down = searchsorted(flip(edges), x, side, method=method)
+    down = emit(ops.sub, like(down, n), down)
+    first, last = (shaped(cut_axis(edges, 0, i, i + 1), ()) for i in (0, n - 1))
+    ascending = broadcast_to(emit(ops.le, first, last), up.shape)
+    return select(ascending, up, down)
+
+
+__all__ = ["argpartition", "argsort", "digitize", "lexsort", "partition", "searchsorted", "sort",
+           "sort_complex"]
