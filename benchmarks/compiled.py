@@ -18,7 +18,8 @@ def thousand(jax: Any, jnp: Any) -> dict[str, float]:
 @row("8-layer MLP, value_and_grad", repeats=3)
 def perceptron(jax: Any, jnp: Any) -> dict[str, float]:
     """Width 128, batch 64."""
-    warm_stages(jax, jnp)
+    loss, args = mlp(jnp, 1, 8, 4)
+    jax.jit(jax.value_and_grad(loss)).lower(*args).compile()
     loss, args = mlp(jnp, 8, 128, 64)
     return stages(jax, jax.value_and_grad(loss), args)
 
@@ -26,7 +27,8 @@ def perceptron(jax: Any, jnp: Any) -> dict[str, float]:
 @row("12-layer transformer, training step", repeats=2)
 def transformer(jax: Any, jnp: Any) -> dict[str, float]:
     """Width 64, four heads, four sequences of 32 tokens, layers unrolled."""
-    warm_stages(jax, jnp)
+    step, args = transformer_step(jax, jnp, 1, width=8)
+    jax.jit(step).lower(*args).compile()
     step, args = transformer_step(jax, jnp, scaled(12, 2))
     return stages(jax, step, args)
 
