@@ -14,7 +14,7 @@ Keys are `u32` arrays with the physical dimensions at the end.
 from __future__ import annotations
 
 import importlib
-import pkgutil
+import importlib.util
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -22,12 +22,13 @@ import numpy as np
 
 from .core import Function, Op
 from .errors import IRTypeError, MissingRule
+from .opdef import REGISTRY
 from .types import TensorType
 
 Row = Callable[..., Any]
 
 _ROWS: dict[str, Row] = {}
-_loaded = False
+
 
 
 def reference(*names: str) -> Callable[[Row], Row]:
@@ -49,7 +50,7 @@ def row_of(name: str) -> Row:
     """
     found = _ROWS.get(name)
     if found is None:
-        _load()
+        _load_family(name)
         found = _ROWS.get(name)
         if found is None:
             raise MissingRule(f"op {name!r} has no reference row; it would be given in "
@@ -59,17 +60,19 @@ def row_of(name: str) -> Row:
 
 def has_row(name: str) -> bool:
     """Whether the op called `name` can be evaluated."""
-    _load()
+    _load_family(name)
     return name in _ROWS
 
 
-def _load() -> None:
-    global _loaded
-    if not _loaded:
-        package = importlib.import_module(".reference_ops", __package__)
-        for module in pkgutil.iter_modules(package.__path__):
-            importlib.import_module(f"{package.__name__}.{module.name}")
-        _loaded = True
+def _load_family(name: str) -> None:
+    """Import the rows of the op's family; they are no part of what every process needs."""
+    definition = REGISTRY.get(name)
+    if definition is None:
+        return
+    family = definition.family.rsplit("/", 1)[-1].removesuffix(".py")
+    place = f"{__package__}.reference_ops.{family}"
+    if importlib.util.find_spec(place) is not None:
+        importlib.import_module(place)
 
 
 def evaluate(fn: Function, *arrays: Any) -> list[np.ndarray]:
