@@ -70,9 +70,11 @@ def value_and_grad(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool 
         def call(tracers: list[Tracer]) -> Any:
             result = fun(*fill(args, chosen, tree_unflatten(tree, tracers)), **kwargs)
             if has_aux:
-                check_pair(name, result)
+                result = aux.strip(name, result)
             check_scalar(name, result[0] if has_aux else result, holomorphic)
             return result
+
+        aux = Aux()
 
         flat = trace_call(call, kinds, name=name, kind="grad", staging=False, inputs=leaves)
         request = Request("grad", active, 0)
@@ -83,6 +85,7 @@ def value_and_grad(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool 
         given = iter(results[n_out:])
         grads = tree_unflatten(tree, [next(given) if a else np.zeros(t.shape, float0)
                                       for a, (t, _) in zip(active, kinds, strict=True)])
+        value = aux.restore(value) if has_aux else value
         return value, (grads[0] if isinstance(argnums, int) else tuple(grads))
 
     return wrapped
@@ -109,14 +112,17 @@ def grad(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False,
 
 
 def resolve(name: str, places: Sequence[int], args: Sequence[Any]) -> list[int]:
-    """Positions in [0, n) of the arguments named by argnums. Raises: ValueError."""
+    """Positions in [0, n) of the arguments named by argnums. Raises: TypeError."""
     n = len(args)
     for i in places:
         if not -n <= i < n:
-            raise ValueError(f"differentiating {name} with respect to argnums={i} requires at "
+            raise TypeError(f"differentiating {name} with respect to argnums={i} requires at "
                              f"least {i + 1 if i >= 0 else -i} positional arguments to be passed "
                              f"by the caller, but got only {n} positional arguments.")
-    return [i % n for i in places]
+    chosen = [i % n for i in places]
+    if len(set(chosen)) != len(chosen):
+        raise TypeError(f"differentiating {name}: argnums={tuple(places)} names an argument twice")
+    return chosen
 
 
 def differentiable(kinds: Sequence[tuple[Any, bool]], leaves: Sequence[Any], args: Sequence[Any],
@@ -124,15 +130,13 @@ def differentiable(kinds: Sequence[tuple[Any, bool]], leaves: Sequence[Any], arg
     """Which leaves are differentiated. Raises: TypeError where one that must be cannot be."""
     for k, (t, _) in enumerate(kinds):
         dtype = t.dtype
-        fine = dtype.is_complex if holomorphic else dtype.is_float or (
-            allow_int and not dtype.is_complex)
+        fine = dtype.is_complex if holomorphic else dtype.is_inexact or allow_int
         if not fine:
             paths = tree_flatten_with_path([args[i] for i in chosen])[0]
             where = f"argument {chosen[paths[k][0][0].idx]}{keystr(paths[k][0][1:])}"
             wants = ("complex inputs, as holomorphic=True" if holomorphic else
                      "real- or complex-valued inputs (input dtype that is a sub-dtype of "
-                     "np.inexact)" if not dtype.is_complex else
-                     "real inputs; for a complex input pass holomorphic=True")
+                     "np.inexact)")
             dtype_name = dtype.name if dtype.is_key else dtype.numpy.name
             raise TypeError(f"grad requires {wants}, but {where} has dtype {dtype_name}. If you "
                             "want to differentiate by an integer anyway, pass allow_int=True or "
@@ -140,9 +144,27 @@ def differentiable(kinds: Sequence[tuple[Any, bool]], leaves: Sequence[Any], arg
     return tuple([t.dtype.is_inexact for t, _ in kinds])
 
 
+class Aux:
+    """The second part of a has_aux result: its tracers are traced, all else is handed through."""
+
+    __slots__ = ("leaves", "tree")
+
+    def strip(self, name: str, result: Any) -> tuple[Any, list[Any]]:
+        """(value, tracers of aux). Raises: TypeError where the result is no pair."""
+        check_pair(name, result)
+        self.leaves, self.tree = tree_flatten(result[1])
+        return result[0], [x for x in self.leaves if type(x) is Tracer]
+
+    def restore(self, result: tuple[Any, list[Any]]) -> tuple[Any, Any]:
+        """(value, aux) of a value and what the tracers stood for."""
+        traced = iter(result[1])
+        return result[0], tree_unflatten(self.tree, [next(traced) if type(x) is Tracer else x
+                                                     for x in self.leaves])
+
+
 def check_pair(name: str, result: Any) -> None:
     """Refuse a has_aux result that is no pair. Raises: TypeError."""
-    if not isinstance(result, tuple) or len(result) != 2:
+    if not isinstance(result, (tuple, list)) or len(result) != 2:
         raise TypeError(f"{name} was differentiated with has_aux=True, so it must return a pair "
                         f"(value, aux), got {type(result).__name__}")
 
@@ -192,15 +214,20 @@ def jvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]
                         f"primals have {tree} and tangents {dot_tree}.")
     kinds = [kind_of("jvp", x) for x in leaves]
     active = check_tangents(name, kinds, dots)
-    flat = trace_call(lambda ts: fun(*tree_unflatten(tree, ts)), kinds, name=name, kind="jvp",
-                      staging=False, inputs=leaves)
+    aux = Aux()
+
+    def call(tracers: list[Tracer]) -> Any:
+        result = fun(*tree_unflatten(tree, tracers))
+        return aux.strip(name, result) if has_aux else result
+
+    flat = trace_call(call, kinds, name=name, kind="jvp", staging=False, inputs=leaves)
     moved = JVP.pending(flat.function, Request("jvp", active))
     given = [typed(d, t) for d, (t, _), a in zip(dots, kinds, active, strict=True) if a]
     results = bind(moved, [*map(as_operand, leaves), *given, *flat.captures], name=name)
-    return unpack_tangents(name, flat, results, has_aux)
+    return unpack_tangents(flat, results, aux if has_aux else None)
 
 
-def unpack_tangents(name: str, flat: Flat, results: list, has_aux: bool) -> tuple:
+def unpack_tangents(flat: Flat, results: list, aux: Aux | None) -> tuple:
     """(value, tangent[, aux]) of flat results: values, then tangents of the inexact ones."""
     n = len(flat.function.returns)
     given = iter(results[n:])
@@ -208,10 +235,9 @@ def unpack_tangents(name: str, flat: Flat, results: list, has_aux: bool) -> tupl
             for v in flat.function.returns]
     value = tree_unflatten(flat.out_tree, results[:n])
     dot = tree_unflatten(flat.out_tree, dots)
-    if not has_aux:
+    if aux is None:
         return value, dot
-    check_pair(name, value)
-    return value[0], dot[0], value[1]
+    return value[0], dot[0], aux.restore(value)[1]
 
 
 def check_tangents(name: str, kinds: Sequence[tuple[Any, bool]], dots: Sequence[Any]
@@ -229,8 +255,8 @@ def check_tangents(name: str, kinds: Sequence[tuple[Any, bool]], dots: Sequence[
                             f"equal, or in case of int/bool primal dtype the tangent dtype must be "
                             f"float0. Got primal {t} at leaf {i} of {name}")
         if t.is_inexact and not is_zero:
-            dot_type, weak = kind_of("jvp", d)
-            if dot_type.dtype is not t.dtype and not weak:
+            dot_type, _ = kind_of("jvp", d)
+            if dot_type.dtype is not t.dtype:
                 raise TypeError(f"primal and tangent arguments to jvp do not match; dtypes must be "
                                 f"equal. Got primal {t} and tangent {dot_type} at leaf {i} of "
                                 f"{name}; convert it with tangent.astype(primal.dtype)")
@@ -258,8 +284,13 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
     name = name_of(fun)
     leaves, tree = tree_flatten(list(primals))
     kinds = [kind_of("linearize", x) for x in leaves]
-    flat = trace_call(lambda ts: fun(*tree_unflatten(tree, ts)), kinds, name=name,
-                      kind="linearize", staging=False, inputs=leaves)
+    aux = Aux()
+
+    def call(tracers: list[Tracer]) -> Any:
+        result = fun(*tree_unflatten(tree, tracers))
+        return aux.strip(name, result) if has_aux else result
+
+    flat = trace_call(call, kinds, name=name, kind="linearize", staging=False, inputs=leaves)
     active = (*[t.is_inexact for t, _ in kinds], *[False] * len(flat.captures))
     split = linearize_pass(flat.function, active)
     operands = [*map(as_operand, leaves), *flat.captures]
@@ -271,10 +302,7 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
     value = tree_unflatten(flat.out_tree, outs)
     move = functools.partial(_apply_linear, name, split, tree, flat, tuple(kinds), has_aux)
     mover = Partial(move, residuals)
-    if has_aux:
-        check_pair(name, value)
-        return value[0], mover, value[1]
-    return value, mover
+    return (value[0], mover, aux.restore(value)[1]) if has_aux else (value, mover)
 
 
 def reweak(x: Any, weak: bool) -> Any:
@@ -292,13 +320,19 @@ def _apply_linear(name: str, split: Any, tree: Any, flat: Flat, kinds: tuple, ha
     if dot_tree != tree:
         raise TypeError(f"the tangents given to the linear map of {name} have structure "
                         f"{dot_tree}, its primals {tree}")
-    check_tangents(name, kinds, dots)
+    try:
+        check_tangents(name, kinds, dots)
+    except TypeError as e:
+        raise ValueError(f"linear map of {name}: {e}") from None
+    weak = all([kind_of("jvp", d)[1] for d, (t, _) in zip(dots, kinds, strict=True)
+                if t.is_inexact])
     given = [typed(d, t) if getattr(d, "dtype", None) != float0 else
              binding.put(np.zeros(t.shape, t.dtype.numpy))
              for d, (t, _) in zip(dots, kinds, strict=True) if t.is_inexact]
     moved = iter(bind(split.linear, [*given, *residuals], name=name))
-    outs = [next(moved) if a else zeros_like_type(v.type)
-            for v, a in zip(flat.function.returns, split.active_out, strict=True)]
+    outs = [reweak(next(moved) if a else zeros_like_type(v.type), weak and w)
+            for v, a, w in zip(flat.function.returns, split.active_out, flat.function.weak_returns,
+                               strict=True)]
     dot = tree_unflatten(flat.out_tree, outs)
     return dot[0] if has_aux else dot
 
@@ -322,14 +356,14 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False,
     name = name_of(fun)
     leaves, tree = tree_flatten(list(primals))
     kinds = [kind_of("vjp", x) for x in leaves]
-    aux_tree: Any = None
+    aux = Aux()
     n_value = 0
 
     def call(tracers: list[Tracer]) -> Any:
-        nonlocal aux_tree, n_value
+        nonlocal n_value
         result = fun(*tree_unflatten(tree, tracers))
         if has_aux:
-            check_pair(name, result)
+            result = aux.strip(name, result)
         n_value = len(tree_flatten(result[0] if has_aux else result)[0])
         return result
 
@@ -346,7 +380,7 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False,
     types = tuple([v.type for v in flat.function.returns[:n_value]])
     puller = Partial(functools.partial(_apply_transposed, name, split, tree, tuple(kinds),
                                        value_tree, types), residuals)
-    return (value[0], puller, value[1]) if has_aux else (value, puller)
+    return (value[0], puller, aux.restore(value)[1]) if has_aux else (value, puller)
 
 
 def _apply_transposed(name: str, split: Any, tree: Any, kinds: tuple, value_tree: Any,
@@ -359,8 +393,8 @@ def _apply_transposed(name: str, split: Any, tree: Any, kinds: tuple, value_tree
     for i, (ct, t) in enumerate(zip(cts, types, strict=True)):
         if not t.is_inexact:
             continue
-        ct_type, weak = kind_of("vjp", ct)
-        if ct_type.shape != t.shape or (ct_type.dtype is not t.dtype and not weak):
+        ct_type, _ = kind_of("vjp", ct)
+        if ct_type is not t:
             raise ValueError(f"unexpected JAX type (e.g. shape/dtype) for argument to vjp function "
                              f"of {name}: got {ct_type}, but expected {t} because the "
                              f"corresponding output (leaf {i}) has that type")
@@ -374,5 +408,6 @@ def _apply_transposed(name: str, split: Any, tree: Any, kinds: tuple, value_tree
     outs = []
     for t, weak in kinds:
         got = next(received) if t.is_inexact else None
-        outs.append(zeros_like_type(t) if got is None else reweak(got, weak))
+        made = zeros_like_type(t) if got is None else got
+        outs.append(reweak(made, weak))
     return tuple(tree_unflatten(tree, outs))

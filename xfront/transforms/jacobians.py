@@ -56,9 +56,10 @@ def jacrev(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False,
         chosen = resolve(name_of(fun), places, args)
         given = [args[i] for i in chosen]
         if not allow_int:
-            _check("jacrev", given, holomorphic)
+            _check("jacrev", given, holomorphic, "is_inexact")
         made = vjp(lambda *xs: fun(*fill(args, chosen, xs), **kwargs), *given, has_aux=has_aux)
         value, pull = made[0], made[1]
+        _check("jacrev", [value], holomorphic, what="outputs")
         rows = vmap(pull)(_basis([value])[0])
         picked = rows[0] if isinstance(argnums, int) else rows
         jacobian = _transposed(value, picked)
@@ -76,12 +77,13 @@ def hessian(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
     return jacfwd(jacrev(fun, argnums, has_aux, holomorphic), argnums, has_aux, holomorphic)
 
 
-def _check(what: str, given: Sequence[Any], holomorphic: bool) -> None:
+def _check(name: str, given: Sequence[Any], holomorphic: bool, fine: str = "is_float",
+           what: str = "inputs") -> None:
     for x in tree_flatten(list(given))[0]:
-        t, _ = kind_of(what, x)
-        if not (t.dtype.is_complex if holomorphic else t.dtype.is_float):
+        t, _ = kind_of(name, x)
+        if not (t.dtype.is_complex if holomorphic else getattr(t.dtype, fine)):
             wanted = "complex" if holomorphic else "real"
-            raise TypeError(f"{what} requires {wanted}-valued inputs, but got {t}")
+            raise TypeError(f"{name} requires {wanted}-valued {what}, but got {t}")
 
 
 def _basis(trees: Sequence[Any]) -> list[Any]:

@@ -15,7 +15,7 @@ from .. import dtypes
 from ..errors import IRTypeError
 from ..opdef import INT, LINEAR, define, enum
 from .bits import and_
-from .compare import eq, gt, lt
+from .compare import eq, ge, gt, lt
 from .families import (
     batch_elementwise,
     batch_scalar_operands,
@@ -101,9 +101,11 @@ def _infer_abs(types: Any, attrs: Any) -> Any:
 
 
 def _jvp_abs(b: Any, op: Any, tangents: Any) -> Any:
-    direction = b.emit(sign, op.operands[0])
-    if not op.operands[0].type.dtype.is_complex:
-        return (b.emit(mul, tangents[0], direction),)
+    (x,) = op.operands
+    if not x.type.dtype.is_complex:              # at zero the derivative is that of positive numbers
+        rising = b.emit(ge, x, lit(b, x, 0))
+        return (b.emit(mul, tangents[0], b.emit(select, rising, lit(b, x, 1), lit(b, x, -1))),)
+    direction = b.emit(sign, x)
     return (b.emit(real, b.emit(mul, tangents[0], b.emit(conj, direction))),)
 
 
