@@ -14,3 +14,5 @@ from .contractions import *
 from .einsum import *
 from .sorting import *
 from .sets import *
+from .counting import *
+from .differences import *

@@ -1,0 +1,257 @@
+"""Counts by value: bincount and histograms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from xfront_ir import dtypes, ops
+
+from ..arrays.dispatch import eager
+from ..arrays.operands import (
+    array_like,
+    broadcast_to,
+    convert,
+    default_int,
+    index_of,
+    operand,
+    promote,
+    promote_inexact,
+)
+from ..tracing.trace import emit
+from ..tracing.tracer import Tracer
+from .arithmetic import divide
+from .manipulation import cut
+from .ranges import linspace
+from .reductions import max as greatest
+from .reductions import min as least
+from .reductions import shaped, sum
+from .searching import _known
+from .sorting import searchsorted
+from .ufuncs import like, select
+from .updates import AtIndex
+
+# --- bincount -----------------------------------------------------------------------------
+
+
+@eager(static=("length",))
+def _bincount(x: Any, weights: Any, length: int) -> Any:
+    x = operand("bincount", x)
+    x = emit(ops.max, x, like(x, 0))
+    if weights is None:
+        w = x.home.literal(np.ones((), default_int().numpy), x.shape)
+    else:
+        w = operand("bincount", weights)
+        if w.shape != x.shape:
+            raise ValueError(f"bincount: weights must have x's shape {x.shape}, got {w.shape}")
+    zeros = x.home.literal(np.zeros((), w.dtype), (length,))
+    return AtIndex(zeros, x).add(w, mode="drop")
+
+
+def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | None = None,
+             out_sharding: Any = None) -> Any:
+    """How often each integer from 0 on occurs; negative ones count as 0.
+
+    Args:
+      x: 1-d integers.
+      weights: sum these instead of counting.
+      minlength: the least size of the result.
+      length: the size of the result: greater integers are left out. Without it, x must be known.
+    Raises: TypeError where x has no integers; ValueError where it is not 1-d;
+      ConcretizationTypeError for traced x without `length`.
+    Source: `numpy.bincount`.
+    """
+    x = array_like("bincount", x)
+    dtype = np.asarray(x).dtype if not hasattr(x, "dtype") else x.dtype
+    if dtype.kind not in "iu":
+        raise TypeError(f"x argument to bincount must have an integer type; got {dtype}")
+    if len(x.shape) != 1:
+        raise ValueError(f"bincount: only 1-dimensional input is supported, got shape {x.shape}")
+    if length is None:
+        known = _known("bincount", x, "give `length`, the size of its result, while tracing")
+        length = max(index_of(minlength, "minlength"),
+                     int(known.max(initial=-1)) + 1)
+    return _bincount(x, weights, int(length))
+
+
+# --- histograms ---------------------------------------------------------------------------
+
+def _edges(x: Tracer, bins: Any, bounds: Any, weights: Any = None) -> Tracer:
+    """The edges of bins: those given, or a number of equal bins over the bounds or the values."""
+    if isinstance(bins, str):
+        raise TypeError(f"histogram: bins must be a number or an array of edges, got {bins!r}")
+    given = None if type(bins) is int else operand("histogram", bins)
+    if given is not None and given.ndim == 1:
+        return promote_inexact("histogram", given)[0]
+    if given is not None:
+        bins = index_of(given, "bins")
+    dtype = x.value.type.dtype
+    if bounds is None:
+        low, high = least(x), greatest(x)
+    else:
+        low, high = (convert(operand("histogram", b), dtype) for b in bounds)
+    flat = emit(ops.eq, low, high)
+    half = like(low, 0.5)
+    low = select(flat, emit(ops.sub, low, half), low)
+    high = select(flat, emit(ops.add, high, half), high)
+    return linspace(low, high, bins + 1, dtype=x.dtype)
+
+
+def _split_bins(bins: Any) -> tuple[int | None, Any]:
+    """(number of bins, None) or (None, edges)."""
+    if isinstance(bins, str):
+        raise TypeError(f"histogram: bins must be a number or an array of edges, got {bins!r}")
+    bins = array_like("histogram", bins)
+    if getattr(bins, "ndim", 0) == 0:
+        return index_of(bins, "bins"), None
+    return None, bins
+
+
+@eager(static=("n",))
+def _bin_edges(a: Any, n: int | None, edges: Any, bounds: Any) -> Any:
+    (x,) = promote_inexact("histogram", a)
+    return _edges(x, edges if n is None else n, bounds)
+
+
+def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
+    """The edges of the bins of `histogram`: `bins` equal ones over `range`, or `bins` itself.
+
+    Source: `numpy.histogram_bin_edges`.
+    """
+    n, edges = _split_bins(bins)
+    return _bin_edges(a, n, edges, range)
+
+
+def _bin_of(x: Tracer, edges: Tracer) -> Tracer:
+    """The bin of each value, counted from 1; 0 before the first edge, len(edges) after the last."""
+    n = edges.size
+    place = searchsorted(edges, x, "right")
+    last = broadcast_to(shaped(cut(edges, 0, n - 1, n), ()), x.shape)
+    return select(emit(ops.eq, x, last), like(place, n - 1), place)
+
+
+def _widths(edges: Tracer) -> Tracer:
+    n = edges.size
+    return emit(ops.sub, cut(edges, 0, 1, n), cut(edges, 0, 0, n - 1))
+
+
+@eager(static=("n", "density"))
+def _histogram(a: Any, n: int | None, edges: Any, bounds: Any, weights: Any, density: bool) -> Any:
+    if weights is None:
+        (x,) = promote_inexact("histogram", a)
+        w = like(x, 1)
+    else:
+        x, w = promote_inexact("histogram", a, weights)
+        if x.shape != w.shape:
+            raise ValueError("weights should have the same shape as a: got "
+                             f"{w.shape} for {x.shape}")
+    edges = _edges(x, edges if n is None else n, bounds)
+    x, edges = promote("histogram", x, edges)
+    x, w = shaped(x, (x.size,)), shaped(w, (w.size,))
+    size = edges.size
+    counts = x.home.literal(np.zeros((), w.dtype), (size + 1,))
+    counts = cut(AtIndex(counts, _bin_of(x, edges)).add(w), 0, 1, size)
+    if density:
+        counts = divide(divide(counts, _widths(edges)), sum(counts))
+    return Tracer(counts.home, counts.value, False), edges
+
+
+def histogram(a: Any, bins: Any = 10, range: Any = None, weights: Any = None,
+              density: bool | None = None) -> Any:
+    """How many values lie in each bin, as floats, and the edges of the bins.
+
+    Args:
+      a: array of any shape.
+      bins: a number of equal bins, or their edges in order.
+      range: (low, high) of equal bins; None for the least and the greatest value.
+      weights: sum these instead of counting; of a's shape.
+      density: divide so that the integral is 1.
+    Raises: ValueError where the weights do not fit; TypeError for bins named by text.
+    Source: `numpy.histogram`.
+    """
+    n, edges = _split_bins(bins)
+    return tuple(_histogram(a, n, edges, range, weights, bool(density)))
+
+
+@eager(static=("numbers", "density"))
+def _histogramdd(sample: Any, numbers: Any, edges: Any, bounds: Any, weights: Any, density: bool
+                 ) -> Any:
+    (x,) = promote_inexact("histogramdd", sample)
+    n, d = x.shape
+    all_edges, flat, shape = [], None, []
+    for i in range(d):
+        column = shaped(cut(x, 1, i, i + 1), (n,))
+        these = _edges(column, edges[i] if numbers[i] is None else numbers[i],
+                       None if bounds is None else bounds[i])
+        column, these = promote("histogramdd", column, these)
+        all_edges.append(these)
+        shape.append(these.size + 1)
+        place = convert(_bin_of(column, these), dtypes.i32)
+        flat = place if flat is None else emit(
+            ops.add, emit(ops.mul, flat, like(flat, these.size + 1)), place)
+    assert flat is not None
+    if weights is None:
+        w = x.home.literal(np.ones((), default_int().numpy), (n,))
+    else:
+        w = operand("histogramdd", weights)
+    counts = x.home.literal(np.zeros((), w.dtype), (int(np.prod(shape)),))
+    counts = shaped(AtIndex(counts, flat).add(w), tuple(shape))
+    for i in range(d):
+        counts = cut(counts, i, 1, shape[i] - 1)
+    if density:
+        counts = divide(counts, sum(counts))
+        for i, these in enumerate(all_edges):
+            widths = emit(ops.broadcast_in_dim, _widths(these), shape=counts.shape, dims=(i,))
+            counts = divide(counts, widths)
+    return counts, all_edges
+
+
+def histogramdd(sample: Any, bins: Any = 10, range: Any = None, weights: Any = None,
+                density: bool | None = None) -> Any:
+    """How many points lie in each box of a grid, and the list of edges of each axis.
+
+    Args:
+      sample: (points, axes), or a sequence with one array for each axis.
+      bins, range: as of `histogram`; or a sequence with one for each axis.
+      weights: of the points.
+    Raises: ValueError where bins or ranges are not one for each axis.
+    Source: `numpy.histogramdd`.
+    """
+    from .manipulation import stack
+
+    if isinstance(sample, (tuple, list)):
+        sample = stack(list(sample), 1)
+    sample = array_like("histogramdd", sample)
+    if len(sample.shape) != 2:
+        raise ValueError(f"histogramdd: sample must be 2-d, got shape {sample.shape}")
+    d = sample.shape[1]
+    listed = list(bins) if isinstance(bins, (tuple, list)) else [bins] * d
+    if len(listed) != d:
+        raise ValueError("should be a bin for each dimension: got "
+                         f"{len(listed)} bins for {d} dimensions")
+    if range is not None and len(range) != d:
+        raise ValueError(f"For sample dimension {d}, a sequence of {d} ranges is needed, got "
+                         f"{len(range)}")
+    pairs = [_split_bins(b) for b in listed]
+    counts, edges = _histogramdd(sample, tuple([n for n, _ in pairs]), [e for _, e in pairs], range,
+                                 weights, bool(density))
+    return counts, list(edges)
+
+
+def histogram2d(x: Any, y: Any, bins: Any = 10, range: Sequence[Any] | None = None,
+                weights: Any = None, density: bool | None = None) -> Any:
+    """How many points lie in each box of a grid, the edges in x and the edges in y.
+
+    Args:
+      x, y: 1-d coordinates.
+      bins: as of `histogram`, or a pair.
+    Source: `numpy.histogram2d`.
+    """
+    if not isinstance(bins, (tuple, list)) and np.ndim(bins) == 1:
+        bins = [bins, bins]
+    counts, (of_x, of_y) = histogramdd([x, y], bins, range, weights, density)
+    return counts, of_x, of_y
+
+
+__all__ = ["bincount", "histogram", "histogram2d", "histogram_bin_edges", "histogramdd"]

@@ -1,0 +1,241 @@
+"""Along samples: differences, gradients, integrals, interpolation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from xfront_ir import dtypes, ops
+
+from ..arrays.dispatch import eager
+from ..arrays.operands import (
+    array_like,
+    broadcast_to,
+    convert,
+    normalize_axis,
+    operand,
+    promote_inexact,
+)
+from ..tracing.trace import emit
+from ..tracing.tracer import Tracer
+from .arithmetic import add, divide, multiply, remainder, subtract
+from .choosing import where
+from .manipulation import concatenate, cut, joined, moveaxis, ravel
+from .reductions import shaped, sum
+from .searching import take
+from .sorting import searchsorted
+from .ufuncs import like, select
+
+# --- differences --------------------------------------------------------------------------
+
+
+@eager(static=("n", "axis"))
+def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
+    """Each element less the one before it along an axis, n times; of bools, whether they differ.
+
+    Args:
+      prepend, append: values to put at the ends first; a scalar is one slice.
+    Raises: ValueError for scalars, negative n and axes out of range.
+    Source: `numpy.diff`.
+    """
+    x = operand("diff", a)
+    if n < 0:
+        raise ValueError(f"order must be non-negative but got {n}")
+    if not x.ndim:
+        raise ValueError("diff requires input that is at least one dimensional; got "
+                         f"{x.value.type}")
+    if n == 0:
+        return x
+    at = normalize_axis("diff", axis, x.ndim)
+    parts: list[Any] = []
+    for given in (prepend, x, append):
+        if given is None or given is x:
+            parts += [] if given is None else [x]
+            continue
+        v = operand("diff", given)
+        if not v.ndim:
+            v = broadcast_to(v, (*x.shape[:at], 1, *x.shape[at + 1:]))
+        parts.append(v)
+    x = concatenate(parts, at)
+    definition = ops.ne if x.value.type.dtype.kind == "bool" else ops.sub
+    for _ in range(n):
+        size = x.shape[at]
+        x = emit(definition, cut(x, at, min(1, size), size), cut(x, at, 0, max(size - 1, 0)))
+    return x
+
+
+@eager
+def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
+    """Differences of the flattened elements, with values around them. Source: `numpy.ediff1d`."""
+    x = ravel(operand("ediff1d", ary))
+    made = diff(x)
+    dtype = x.value.type.dtype
+    ends = [None if v is None else convert(ravel(operand("ediff1d", v)), dtype)
+            for v in (to_begin, to_end)]
+    return joined([v for v in (ends[0], made, ends[1]) if v is not None], 0)
+
+
+# --- gradient -----------------------------------------------------------------------------
+
+def _slope(x: Tracer, axis: int, h: Tracer) -> Tracer:
+    """Central differences inside, one-sided ones at the ends."""
+    n = x.shape[axis]
+
+    def part(start: int, stop: int) -> Tracer:
+        return cut(x, axis, start, stop)
+
+    if not h.ndim:
+        inner = divide(subtract(part(2, n), part(0, n - 2)), multiply(h, 2))
+        first = divide(subtract(part(1, 2), part(0, 1)), h)
+        last = divide(subtract(part(n - 1, n), part(n - 2, n - 1)), h)
+        return concatenate([first, inner, last], axis)
+    steps = shaped(subtract(cut(h, 0, 1, n), cut(h, 0, 0, n - 1)),
+                   (1,) * axis + (n - 1,) + (1,) * (x.ndim - axis - 1))
+    slopes = divide(subtract(part(1, n), part(0, n - 1)), steps)
+    before, after = cut(steps, axis, 0, n - 2), cut(steps, axis, 1, n - 1)
+    inner = divide(add(multiply(cut(slopes, axis, 0, n - 2), after),
+                       multiply(cut(slopes, axis, 1, n - 1), before)), add(before, after))
+    return concatenate([cut(slopes, axis, 0, 1), inner, cut(slopes, axis, n - 2, n - 1)], axis)
+
+
+@eager(static=("axes",))
+def _gradient(f: Any, spacing: Any, axes: tuple[int, ...]) -> list[Tracer]:
+    (x,) = promote_inexact("gradient", f)
+    return [_slope(x, axis, convert(operand("gradient", h), x.value.type.dtype))
+            for axis, h in zip(axes, spacing, strict=True)]
+
+
+def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int | None = None) -> Any:
+    """Slopes by central differences, one-sided at the ends.
+
+    Args:
+      varargs: distances of the samples: one for all axes, or one for each; a number, or the
+        coordinates as a 1-d array.
+      axis: one or several; None for all.
+    Returns: an array for a single axis, else a list.
+    Raises: TypeError where the distances are not as many; ValueError for fewer than two samples;
+      NotImplementedError where `edge_order` is given.
+    Source: `numpy.gradient`.
+    """
+    if edge_order is not None:
+        raise NotImplementedError("The 'edge_order' argument to gradient is not supported.")
+    f = array_like("gradient", f)
+    shape = getattr(f, "shape", ())
+    listed = range(len(shape)) if axis is None else (
+        axis if isinstance(axis, (tuple, list)) else (axis,))
+    axes = tuple([normalize_axis("gradient", i, len(shape)) for i in listed])
+    if any(shape[i] < 2 for i in axes):
+        raise ValueError("Shape of array too small to calculate a numerical gradient, at least 2 "
+                         f"elements are required; got {shape}")
+    if len(varargs) <= 1:
+        spacing = [varargs[0] if varargs else 1.0] * len(axes)
+    elif len(varargs) == len(axes):
+        spacing = list(varargs)
+    else:
+        raise TypeError(f"Invalid number of spacing arguments {len(varargs)} for axis={axis}")
+    made = list(_gradient(f, spacing, axes))
+    return made[0] if len(axes) == 1 else made
+
+
+# --- integral -----------------------------------------------------------------------------
+
+@eager(static=("axis",))
+def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
+    """The integral over samples along an axis, by the trapezoidal rule.
+
+    Args:
+      x: coordinates: 1-d along the axis, or of y's shape; None for samples `dx` apart.
+    Source: `numpy.trapezoid`.
+    """
+    if x is None:
+        (y,) = promote_inexact("trapezoid", y)
+        step: Any = convert(operand("trapezoid", dx), y.value.type.dtype)
+        y = moveaxis(y, axis, -1)
+    else:
+        y, x = promote_inexact("trapezoid", y, x)
+        y = moveaxis(y, axis, -1)
+        step = diff(x) if x.ndim == 1 else diff(moveaxis(x, axis, -1))
+    n, at = y.shape[-1], y.ndim - 1
+    both = add(cut(y, at, min(1, n), n), cut(y, at, 0, max(n - 1, 0)))
+    return multiply(sum(multiply(step, both), -1), 0.5)
+
+
+# --- interpolation ------------------------------------------------------------------------
+
+@eager(static=("extend_left", "extend_right"))
+def _interp(x: Any, xp: Any, fp: Any, left: Any, right: Any, period: Any, extend_left: bool,
+            extend_right: bool) -> Any:
+    (values,) = promote_inexact("interp", fp)
+    x, xp = promote_inexact("interp", x, xp)
+    if period is not None:
+        x, xp, values = _periodic(x, xp, values, operand("interp", period))
+        left = right = None
+    n = xp.size
+    if n < 2:
+        return broadcast_to(shaped(values, ()), x.shape)
+    above = searchsorted(xp, x, "right")
+    above = emit(ops.max, emit(ops.min, above, like(above, n - 1)), like(above, 1))
+    below = emit(ops.sub, above, like(above, 1))
+    x0, x1 = take(xp, below, mode="clip"), take(xp, above, mode="clip")
+    f0, f1 = take(values, below, mode="clip"), take(values, above, mode="clip")
+    width = emit(ops.sub, x1, x0)
+    flat = emit(ops.eq, width, like(width, 0))
+    share = divide(subtract(x, x0), select(flat, like(width, 1), width))
+    made = add(f0, multiply(share, subtract(f1, f0)))
+    made = where(flat, f0, made)
+    if period is None:
+        if not extend_left:
+            made = where(emit(ops.lt, x, _element(xp, 0, x.shape)),
+                         _element(values, 0, ()) if left is None else left, made)
+        if not extend_right:
+            made = where(emit(ops.gt, x, _element(xp, n - 1, x.shape)),
+                         _element(values, n - 1, ()) if right is None else right, made)
+    return made
+
+
+def _element(x: Tracer, i: int, shape: tuple[int, ...]) -> Tracer:
+    return broadcast_to(shaped(cut(x, 0, i, i + 1), ()), shape)
+
+
+def _periodic(x: Tracer, xp: Tracer, fp: Tracer, period: Tracer) -> tuple[Tracer, Tracer, Tracer]:
+    """Coordinates within one period, the samples in order and one more at each end."""
+    period = emit(ops.abs, convert(period, x.value.type.dtype))
+    x, xp = remainder(x, period), remainder(xp, period)
+    n = xp.size
+    xp, order = emit(ops.sort, xp, emit(ops.iota, dtype=dtypes.i32, shape=(n,), dimension=0),
+                     dimension=0, n_keys=1, stable=True)
+    fp = take(fp, order, 0, mode="clip")
+    last, first = cut(xp, 0, n - 1, n), cut(xp, 0, 0, 1)
+    xp = joined([subtract(last, period), xp, add(first, period)], 0)
+    return x, xp, joined([cut(fp, 0, n - 1, n), fp, cut(fp, 0, 0, 1)], 0)
+
+
+def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None,
+           period: Any = None) -> Any:
+    """Values between samples, on straight lines.
+
+    Args:
+      x: where; of any shape.
+      xp, fp: 1-d coordinates, ascending, and values of the samples.
+      left, right: values before and after the samples: None for the first and last, "extrapolate"
+        to go on straight, or a number.
+      period: of the coordinates, which may then be in any order.
+    Raises: ValueError where the samples are not 1-d and of one size.
+    Source: `numpy.interp`.
+    """
+    x, xp, fp = (array_like("interp", v) for v in (x, xp, fp))
+    shapes = [np.shape(v) if not hasattr(v, "shape") else v.shape for v in (xp, fp)]
+    if shapes[0] != shapes[1] or len(shapes[0]) != 1:
+        raise ValueError("xp and fp must be one-dimensional arrays of equal size, got shapes "
+                         f"{shapes[0]} and {shapes[1]}")
+    extend = []
+    for given in (left, right):
+        if isinstance(given, str) and given != "extrapolate":
+            raise ValueError(f"the only valid string for left and right is 'extrapolate', got "
+                             f"{given!r}")
+        extend.append(isinstance(given, str))
+    return _interp(x, xp, fp, None if extend[0] else left, None if extend[1] else right, period,
+                   *extend)
+
+
+__all__ = ["diff", "ediff1d", "gradient", "interp", "trapezoid"]
