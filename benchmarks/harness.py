@@ -233,18 +233,22 @@ def work(module: str, group: str, names: list[str], quick: bool) -> None:
 
 @dataclass
 class Line:
-    """One line of the result: what each side took in each pair of processes, or why it did not."""
+    """One line of the result: what each side took in each pair of processes, or why it did not.
+
+    Pairs have numbers: a pair of which one process failed gives no ratio.
+    """
 
     group: str
     name: str
     unit: str
-    ours: list[float] = field(default_factory=list)
-    theirs: list[float] = field(default_factory=list)
+    ours: dict[int, float] = field(default_factory=dict)
+    theirs: dict[int, float] = field(default_factory=dict)
     error: str = ""
 
     def ratios(self) -> list[float]:
         """Theirs over ours, pair by pair: above 1 where ours is faster or smaller."""
-        return [t / o for o, t in zip(self.ours, self.theirs, strict=False) if o > 0]
+        pairs = [i for i in self.ours if i in self.theirs]
+        return [self.theirs[i] / self.ours[i] for i in pairs if self.ours[i] > 0]
 
     def as_json(self) -> dict[str, Any]:
         """The line with the spread of its ratios."""
@@ -253,11 +257,11 @@ class Line:
         return {**self.__dict__, "ratio": spread}
 
 
-def quantity(values: list[float], unit: str) -> str:
+def quantity(values: dict[int, float], unit: str) -> str:
     """The median in the unit that suits its size."""
     if not values:
         return ""
-    x = statistics.median(values)
+    x = statistics.median(values.values())
     if unit != "s":
         return f"{x:,.0f} {unit}" if abs(x) >= 100 else f"{x:.2f} {unit}"
     for scale, name in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")):
@@ -284,3 +288,15 @@ def markdown(lines: Iterable[Line], ours: str, theirs: str | None) -> str:
             cells[1] = (cells[1] + " " + line.error.replace("|", "\\|").replace("\n", " ")).strip()
         rows.append("| " + " | ".join(cells) + " |")
     return "\n".join(rows) + "\n"
+
+
+BEGIN, END = "<!-- results -->", "<!-- end of results -->"
+
+
+def put(path: Path, table: str) -> None:
+    """Writes the table: between the two marks where the file has them, else as the whole file."""
+    text = path.read_text() if path.exists() else ""
+    if BEGIN in text and END in text:
+        before, _, rest = text.partition(BEGIN)
+        table = f"{before}{BEGIN}\n\n{table}\n{END}{rest.partition(END)[2]}"
+    path.write_text(table)

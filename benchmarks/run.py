@@ -31,7 +31,12 @@ def parse(argv: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="smaller programs, one pair")
     parser.add_argument("--limit", type=float, default=600, help="seconds a process may take (600)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every number")
-    parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the table")
+    parser.add_argument(
+        "--markdown",
+        type=Path,
+        metavar="FILE",
+        help="write the table, or put it between a file's marks",
+    )
     parser.add_argument("--list", action="store_true", help="name the rows and stop")
     for internal in ("--worker", "--group", "--names"):
         parser.add_argument(internal, help=argparse.SUPPRESS)
@@ -53,7 +58,7 @@ def measure(
             for index, side in order[:: -1 if repeat % 2 else 1]:
                 print(f"{group} {repeat + 1}/{repeats}: {side.module}", file=sys.stderr, flush=True)
                 for found in harness.run_rows(side, due, quick, limit):
-                    add(lines, harness.ROWS[found["row"]], found, index, side.module)
+                    add(lines, harness.ROWS[found["row"]], found, index, side.module, repeat)
     return list(lines.values())
 
 
@@ -63,6 +68,7 @@ def add(
     found: dict,
     index: int,
     module: str,
+    repeat: int,
 ) -> None:
     """Enters what one process found about one row."""
     for label, number in found.get("numbers", {"": None}).items():
@@ -71,7 +77,7 @@ def add(
         if number is None:
             line.error = f"{module}: {found['error']}"
         else:
-            (line.theirs if index else line.ours).append(number)
+            (line.theirs if index else line.ours)[repeat] = number
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -97,7 +103,7 @@ def main(argv: list[str] | None = None) -> int:
     table = " against ".join(versions) + f"; {repeats} pairs of processes.\n\n" + table
     print(table)
     if args.markdown:
-        args.markdown.write_text(table)
+        harness.put(args.markdown, table)
     if args.json:
         content = {"sides": versions, "lines": [line.as_json() for line in lines]}
         args.json.write_text(json.dumps(content, indent=1) + "\n")

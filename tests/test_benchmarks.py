@@ -17,19 +17,20 @@ ROOT = Path(__file__).resolve().parent.parent
 
 def test_ratios_are_paired() -> None:
     """Each ratio comes from one pair: theirs over ours, so above 1 where ours takes less."""
-    line = harness.Line("eager", "x", "s", ours=[1.0, 2.0, 4.0], theirs=[3.0, 4.0, 4.0])
+    line = harness.Line("eager", "x", "s", ours={0: 1.0, 1: 2.0, 2: 4.0, 3: 9.0})
+    line.theirs = {4: 9.0, 0: 3.0, 1: 4.0, 2: 4.0}  # the last of each has no partner
     assert line.ratios() == [3.0, 2.0, 1.0]
     assert line.as_json()["ratio"] == (1.0, 2.0, 3.0)
     table = harness.markdown([line], "ours", "theirs").splitlines()
-    assert table[-1] == "| x | 2 s | 4 s | **2.00** | 1.00 – 3.00 |"
+    assert table[-1] == "| x | 3 s | 4 s | **2.00** | 1.00 – 3.00 |"
 
 
 def test_quantities_read_well() -> None:
     """Seconds in the unit that suits them, other units as they are."""
-    assert harness.quantity([3.2e-6], "s") == "3.2 µs"
-    assert harness.quantity([0.0125], "s") == "12.5 ms"
-    assert harness.quantity([123456.0], "bytes") == "123,456 bytes"
-    assert harness.quantity([], "s") == ""
+    assert harness.quantity({0: 3.2e-6}, "s") == "3.2 µs"
+    assert harness.quantity({0: 0.0125}, "s") == "12.5 ms"
+    assert harness.quantity({0: 123456.0}, "bytes") == "123,456 bytes"
+    assert harness.quantity({}, "s") == ""
 
 
 def test_per_call_finds_the_time_of_a_call() -> None:
@@ -51,6 +52,17 @@ def test_a_side_is_an_interpreter_and_a_module() -> None:
     for text in ("python", "python:", ":module"):
         with pytest.raises(ValueError, match="PYTHON:MODULE"):
             harness.Side.parse(text)
+
+
+def test_a_table_goes_between_the_marks_of_a_file(tmp_path: Path) -> None:
+    """What stands around the marks stays; a file without them is written whole."""
+    page = tmp_path / "page.md"
+    page.write_text(f"before\n{harness.BEGIN}\nold\n{harness.END}\nafter\n")
+    harness.put(page, "new\n")
+    harness.put(page, "newer\n")
+    assert page.read_text() == f"before\n{harness.BEGIN}\n\nnewer\n\n{harness.END}\nafter\n"
+    harness.put(tmp_path / "other.md", "new\n")
+    assert (tmp_path / "other.md").read_text() == "new\n"
 
 
 def bench(*args: str, **variables: str) -> subprocess.CompletedProcess[str]:
@@ -80,9 +92,9 @@ def test_a_row_is_compared_with_another_side(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stdout + done.stderr
     (line,) = json.loads(out.read_text())["lines"]
-    assert 0 < line["ours"][0] < 1e-3 and 0 < line["theirs"][0] < 1e-3
+    assert 0 < line["ours"]["0"] < 1e-3 and 0 < line["theirs"]["0"] < 1e-3
     low, middle, high = line["ratio"]
-    assert low == middle == high == line["theirs"][0] / line["ours"][0]
+    assert low == middle == high == line["theirs"]["0"] / line["ours"]["0"]
     assert "warm jit call, Python scalar" in done.stdout
 
 
