@@ -1,0 +1,242 @@
+"""Linear algebra that sums and products make: norms, powers, chains of products.
+
+Matrices are in the last two axes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from xfront_ir import ops
+
+from ..arrays.dispatch import eager
+from ..arrays.operands import convert, index_of, normalize_axes, operand, promote_inexact
+from ..tracing.trace import emit
+from ..tracing.tracer import Tracer
+from . import contractions, diagonals, manipulation, reductions
+from .arithmetic import absolute, power, sqrt
+from .contractions import matmul
+from .einsum import einsum
+from .manipulation import matrix_transpose, ravel
+from .reductions import shaped, sum
+from .ufuncs import like
+
+# --- norms --------------------------------------------------------------------------------
+
+
+def _squares(x: Tracer) -> Tracer:
+    if not x.value.type.dtype.is_complex:
+        return emit(ops.square, x)
+    return emit(ops.add, emit(ops.square, emit(ops.real, x)), emit(ops.square, emit(ops.imag, x)))
+
+
+def _plain(order: Any) -> Any:
+    """An order as Python's own number: static floats compare by their bits."""
+    return float(order) if isinstance(order, float) else order
+
+
+def _vector(x: Tracer, order: Any, axes: tuple[int, ...], keepdims: bool) -> Tracer:
+    order = _plain(order)
+
+    def total(v: Tracer) -> Tracer:
+        return sum(v, axes, None, None, keepdims)
+
+    if order is None or order == 2:
+        return sqrt(total(_squares(x)))
+    size = absolute(x)
+    if isinstance(order, str):
+        raise ValueError(f"Invalid order '{order}' for vector norm.")
+    if order == math.inf:
+        return reductions.max(size, axes, None, keepdims, 0)
+    if order == -math.inf:
+        return reductions.min(size, axes, None, keepdims, math.inf)
+    if order == 0:
+        return total(convert(emit(ops.ne, x, like(x, 0)), size.value.type.dtype))
+    if order == 1:
+        return total(size)
+    exponent = float(order)
+    return power(total(power(size, exponent)), 1.0 / exponent)
+
+
+def _matrix(x: Tracer, order: Any, axes: tuple[int, int], keepdims: bool) -> Tracer:
+    order = _plain(order)
+    row, column = axes
+    if order in (None, "f", "fro"):
+        return sqrt(sum(_squares(x), axes, None, None, keepdims))
+    if order in (2, -2, "nuc"):
+        raise NotImplementedError(f"norm: the matrix norm of order {order!r} needs singular "
+                                  "values, which are not available; 'fro', 1, -1, inf and -inf are")
+    if order in (1, -1, math.inf, -math.inf):
+        summed, other = (row, column) if order in (1, -1) else (column, row)
+        sums = sum(absolute(x), summed, None, None, True)
+        made = (reductions.max if order > 0 else reductions.min)(sums, other, None, True)
+        if keepdims:
+            return made
+        return shaped(made, tuple([n for i, n in enumerate(x.shape) if i not in axes]))
+    raise ValueError(f"Invalid order '{order}' for matrix norm.")
+
+
+@eager(static=("ord", "axis", "keepdims"))
+def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+    """Norm of vectors or matrices.
+
+    Args:
+      ord: None for the root of the sum of squares; of vectors any number, of matrices "fro", 1, -1,
+        inf, -inf.
+      axis: one axis for vectors, two for matrices; None for all, of which `ord` allows one or two.
+      keepdims: leave the axes in the result with size 1.
+    Returns: real, in x's precision; integers become floats.
+    Raises: ValueError for other orders and numbers of axes.
+    Source: `numpy.linalg.norm`.
+    """
+    (x,) = promote_inexact("norm", x)
+    ndim = x.ndim
+    if axis is None:
+        if ord is None:
+            made = sqrt(sum(_squares(ravel(x))))
+            return shaped(made, (1,) * ndim) if keepdims else made
+        axes = tuple(range(ndim))
+    else:
+        listed = axis if isinstance(axis, (tuple, list)) else (axis,)
+        axes = tuple([normalize_axes("norm", a, ndim)[0] for a in listed])
+        if len(set(axes)) != len(axes):
+            raise ValueError(f"norm: duplicate axes given: {axis}")
+    if len(axes) == 1:
+        return _vector(x, ord, axes, keepdims)
+    if len(axes) == 2:
+        return _matrix(x, ord, axes, keepdims)
+    raise ValueError(f"Improper number of axes for norm: axis={axes}. Pass one axis to compute a "
+                     "vector-norm, or two axes to compute a matrix-norm.")
+
+
+@eager(static=("axis", "keepdims", "ord"))
+def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
+    """Norm of the elements over `axis` (None: all) as one vector; orders as of `norm`.
+
+    Source: `numpy.linalg.vector_norm`.
+    """
+    (x,) = promote_inexact("vector_norm", x)
+    return _vector(x, ord, normalize_axes("vector_norm", axis, x.ndim), keepdims)
+
+
+@eager(static=("keepdims", "ord"))
+def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
+    """Norm of matrices; orders as of `norm`. Source: `numpy.linalg.matrix_norm`."""
+    (x,) = promote_inexact("matrix_norm", x)
+    if x.ndim < 2:
+        raise ValueError(f"matrix_norm: x must have at least two axes, got shape {x.shape}")
+    return _matrix(x, ord, (x.ndim - 2, x.ndim - 1), keepdims)
+
+
+# --- products -----------------------------------------------------------------------------
+
+def multi_dot(arrays: Sequence[Any], *, precision: Any = None) -> Any:
+    """The product of two or more matrices, in the cheapest order.
+
+    Args:
+      arrays: 2-d; the first and the last may be 1-d.
+    Raises: ValueError for fewer than two arrays.
+    Source: `numpy.linalg.multi_dot`.
+    """
+    given = list(arrays)
+    if len(given) < 2:
+        raise ValueError(f"multi_dot requires at least two arrays; got {len(given)}")
+    ndims = [len(x.shape) for x in given]
+    if any(n != 2 for n in ndims[1:-1]) or ndims[0] not in (1, 2) or ndims[-1] not in (1, 2):
+        raise ValueError("multi_dot: input arrays must all be two-dimensional, except for the "
+                         f"first and last array which may be 1- or 2-dimensional; got {ndims}")
+    args: list[Any] = []
+    for i, (x, n) in enumerate(zip(given, ndims, strict=True)):
+        args += [x, [i, i + 1] if n == 2 else [i + 1] if i == 0 else [i]]
+    result = [*([0] if ndims[0] == 2 else []), *([len(given)] if ndims[-1] == 2 else [])]
+    return einsum(*args, result, optimize="optimal", precision=precision)
+
+
+@eager(static=("n",))
+def matrix_power(a: Any, n: int) -> Any:
+    """The n-th power of square matrices, by squaring; n is not negative.
+
+    Raises: TypeError where the matrices are not square; NotImplementedError for negative n.
+    Source: `numpy.linalg.matrix_power`.
+    """
+    (x,) = promote_inexact("matrix_power", a)
+    if x.ndim < 2:
+        raise TypeError(f"{x.ndim}-dimensional array given. Array must be at least "
+                        "two-dimensional")
+    if x.shape[-1] != x.shape[-2]:
+        raise TypeError(f"Last 2 dimensions of the array must be square, got {x.shape}")
+    n = index_of(n, "n")
+    if n < 0:
+        raise NotImplementedError("matrix_power: negative powers need inverses, which are not "
+                                  "available")
+    if n == 0:
+        return manipulation.broadcast_to(_identity(x), x.shape)
+    made = None
+    while True:
+        if n & 1:
+            made = x if made is None else matmul(made, x)
+        n >>= 1
+        if not n:
+            return made
+        x = matmul(x, x)
+
+
+def _identity(x: Tracer) -> Tracer:
+    ones = x.home.literal(np.ones((), x.dtype), (x.shape[-1],))
+    return diagonals.diag(ones)
+
+
+@eager(static=("offset", "dtype"))
+def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
+    """The sums of the diagonals of matrices. Source: `numpy.linalg.trace`."""
+    return diagonals.trace(x, offset, -2, -1, dtype)
+
+
+@eager(static=("offset",))
+def diagonal(x: Any, /, *, offset: int = 0) -> Any:
+    """The diagonals of matrices. Source: `numpy.linalg.diagonal`."""
+    return diagonals.diagonal(x, offset, -2, -1)
+
+
+@eager
+def outer(x1: Any, x2: Any, /) -> Any:
+    """The matrix of products of two vectors' elements. Raises: ValueError where they are not 1-d.
+
+    Source: `numpy.linalg.outer`.
+    """
+    x1, x2 = operand("outer", x1), operand("outer", x2)
+    if x1.ndim != 1 or x2.ndim != 1:
+        raise ValueError(f"Input arrays must be one-dimensional, but they are {x1.ndim} and "
+                         f"{x2.ndim}")
+    return contractions.outer(x1, x2)
+
+
+@eager(static=("axis",))
+def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+    """Cross product of vectors of 3 elements along an axis.
+
+    Raises: ValueError for vectors of other sizes.
+    Source: `numpy.linalg.cross`.
+    """
+    x1, x2 = operand("cross", x1), operand("cross", x2)
+    if x1.shape[axis] != 3 or x2.shape[axis] != 3:
+        raise ValueError("Both input arrays must be (arrays of) 3-dimensional vectors, but they "
+                         f"are {x1.shape[axis]} and {x2.shape[axis]} dimensional instead.")
+    return contractions.cross(x1, x2, axis=axis)
+
+
+def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2, precision: Any = None,
+              preferred_element_type: Any = None, out_sharding: Any = None) -> Any:
+    """As `xfront.numpy.tensordot`. Source: `numpy.linalg.tensordot`."""
+    return contractions.tensordot(x1, x2, axes, precision=precision,
+                                  preferred_element_type=preferred_element_type)
+
+
+vecdot = contractions.vecdot
+
+
+__all__ = ["cross", "diagonal", "matmul", "matrix_norm", "matrix_power", "matrix_transpose",
+           "multi_dot", "norm", "outer", "tensordot", "trace", "vecdot", "vector_norm"]
