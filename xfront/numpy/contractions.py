@@ -303,13 +303,16 @@ def _convolved(name: str, a: Any, v: Any, mode: str, precision: Any, preferred: 
         raise ValueError(f"mode must be one of ['full', 'same', 'valid'], got {mode!r}")
     if flipped:
         y = conj(y)
-    if x.size < y.size:                         # the shorter one is the filter, which turns round
+    swapped = x.size < y.size
+    if swapped:                                 # the shorter one is the filter, which turns round
         x, y = emit(ops.reverse, y, axes=(0,)) if flipped else y, x
         y = emit(ops.reverse, y, axes=(0,))
     elif not flipped:
         y = emit(ops.reverse, y, axes=(0,))
     n = y.size
     pads = {"full": (n - 1, n - 1), "same": (n // 2, (n - 1) // 2), "valid": (0, 0)}[mode]
+    if swapped and flipped:                     # the middle is that of the exchanged correlation
+        pads = pads[::-1]
     made = conv_general_dilated(shaped(x, (1, 1, x.size)), shaped(y, (1, 1, n)), (1,), (pads,),
                                 precision=precision, preferred_element_type=preferred)
     made = shaped(made, (made.size,))

@@ -1,0 +1,153 @@
+"""Reductions, running reductions and statistics against NumPy, and what differs from it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import xfront
+import xfront.numpy as jnp
+from tests.against import agree, check, weakly
+
+X = np.array([[3.0, -1.5, 2.0, 0.0], [7.0, 4.25, -2.0, 5.5], [1.0, 1.0, 9.0, -6.0]], np.float32)
+N = np.where(X > 6, np.nan, X).astype(np.float32)
+I = np.array([[3, -1, 2], [7, 4, 0]], np.int32)
+M = X > 0
+
+
+def test_sums_and_extremes() -> None:
+    check({
+        "sum": lambda m, x, i, k: m.sum(x),
+        "sum axis": lambda m, x, i, k: m.sum(x, axis=1, keepdims=True),
+        "sum axes": lambda m, x, i, k: m.sum(x[None], axis=(0, -1)),
+        "sum where": lambda m, x, i, k: m.sum(x, axis=0, where=k, initial=2),
+        "sum dtype": lambda m, x, i, k: m.sum(i, dtype=np.float32),
+        "sum bool": lambda m, x, i, k: m.sum(k, axis=0),
+        "sum int8": lambda m, x, i, k: m.sum(i.astype(np.int8), axis=0),
+        "sum uint8": lambda m, x, i, k: m.sum(k.astype(np.uint8)),
+        "prod": lambda m, x, i, k: m.prod(x, axis=1, where=k),
+        "max": lambda m, x, i, k: m.max(x, axis=0),
+        "min": lambda m, x, i, k: m.min(i, axis=1, keepdims=True),
+        "max where": lambda m, x, i, k: m.max(x, axis=1, where=k, initial=0.5),
+        "ptp": lambda m, x, i, k: m.ptp(x, axis=1),
+        "all": lambda m, x, i, k: m.all(x, axis=1),
+        "any": lambda m, x, i, k: m.any(k, axis=0, keepdims=True),
+        "argmax": lambda m, x, i, k: m.argmax(x),
+        "argmin": lambda m, x, i, k: m.argmin(x, axis=1, keepdims=True),
+        "count": lambda m, x, i, k: m.count_nonzero(i, axis=0),
+        "cumsum": lambda m, x, i, k: m.cumsum(x, axis=1),
+        "cumsum flat": lambda m, x, i, k: m.cumsum(i),
+        "cumprod": lambda m, x, i, k: m.cumprod(x, axis=0),
+        "none": lambda m, x, i, k: m.sum(x, axis=()),
+    }, X, I, M)
+
+
+def test_nan_left_out() -> None:
+    check({
+        "nansum": lambda m, x: m.nansum(x, axis=0),
+        "nanprod": lambda m, x: m.nanprod(x),
+        "nanmax": lambda m, x: m.nanmax(x, axis=1),
+        "nanmin": lambda m, x: m.nanmin(x),
+        "nanmean": lambda m, x: m.nanmean(x, axis=0, keepdims=True),
+        "nanvar": lambda m, x: m.nanvar(x, axis=1, ddof=1),
+        "nanstd": lambda m, x: m.nanstd(x),
+        "nanargmax": lambda m, x: m.nanargmax(x, axis=0),
+        "nanargmin": lambda m, x: m.nanargmin(x),
+        "nanmedian": lambda m, x: m.nanmedian(x, axis=1),
+        "nanquantile": lambda m, x: m.nanquantile(x, np.float32(0.3), axis=1),
+        "nanpercentile": lambda m, x: m.nanpercentile(x, np.float32(30)),
+        "nancumsum": lambda m, x: m.nancumsum(x, axis=0),
+        "max of nan": lambda m, x: m.max(x, axis=1),
+        "argmax of nan": lambda m, x: m.argmax(x, axis=1),
+        "median of nan": lambda m, x: m.median(x, axis=1),
+    }, N)
+    assert jnp.nanargmax(jnp.array([jnp.nan, jnp.nan])) == -1
+    assert jnp.isnan(jnp.nanmax(jnp.array([jnp.nan])))
+
+
+def test_statistics() -> None:
+    q = np.array([0.0, 0.25, 0.6, 1.0], np.float32)
+    w = np.array([1.0, 2.0, 0.5, 1.0], np.float32)
+    cases = {
+        "mean": lambda m, x, i, k, q, w: m.mean(x, axis=1),
+        "mean int": lambda m, x, i, k, q, w: m.mean(i, axis=0),
+        "mean where": lambda m, x, i, k, q, w: m.mean(x, axis=1, where=k),
+        "var": lambda m, x, i, k, q, w: m.var(x, axis=0, ddof=1, keepdims=True),
+        "std": lambda m, x, i, k, q, w: m.std(x, axis=(0, 1)),
+        "var where": lambda m, x, i, k, q, w: m.var(x, axis=1, where=k),
+        "var complex": lambda m, x, i, k, q, w: m.var(x + 1j * x[::-1], axis=1),
+        "average": lambda m, x, i, k, q, w: m.average(x, axis=1, weights=w, returned=True),
+        "median": lambda m, x, i, k, q, w: m.median(x, axis=1, keepdims=True),
+        "quantile": lambda m, x, i, k, q, w: m.quantile(x, q, axis=1),
+        "quantile axes": lambda m, x, i, k, q, w: m.quantile(x, q, axis=(0, 1), keepdims=True),
+        "percentile": lambda m, x, i, k, q, w: m.percentile(x, 100 * q, axis=0),
+        "cov": lambda m, x, i, k, q, w: m.cov(x, aweights=w),
+        "cov columns": lambda m, x, i, k, q, w: m.cov(x, rowvar=False, bias=True),
+        "corrcoef": lambda m, x, i, k, q, w: m.corrcoef(x),
+    }
+    for method in ("lower", "higher", "midpoint", "nearest"):
+        cases[method] = lambda m, x, i, k, q, w, method=method: m.quantile(
+            x, q, axis=1, method=method)
+    check(cases, X, I, M, q, w)
+
+
+def test_weak_types_end_and_integers_widen() -> None:
+    three = jnp.asarray(3)
+    assert three.weak_type
+    made = [f(three) for f in (jnp.sum, jnp.mean, jnp.max, jnp.argmax, jnp.cumsum, jnp.median)]
+    assert [weakly(x) for x in made] == ["int32", "float32", "int32", "int32", "int32", "float32"]
+    narrow = jnp.ones(3, jnp.int8)
+    assert weakly(jnp.sum(narrow)) == "int32"
+    assert weakly(jnp.sum(narrow, promote_integers=False)) == "int8"
+    assert weakly(jnp.cumsum(narrow)) == "int8"
+    assert weakly(jnp.cumulative_sum(narrow)) == "int32"
+
+
+def test_narrow_floats_sum_in_f32() -> None:
+    many = jnp.ones(4096, jnp.bfloat16)
+    assert weakly(jnp.sum(many)) == "bfloat16"
+    assert float(jnp.sum(many)) == 4096
+    half = jnp.full(300, 300, jnp.float16)
+    assert float(jnp.mean(half)) == 300
+    assert float(jnp.sum(half, dtype=jnp.float32)) == 90000
+
+
+@pytest.mark.parametrize(("call", "error"), [
+    (lambda x: jnp.sum(x, axis=2), ValueError),
+    (lambda x: jnp.sum(x, axis=(0, 0)), ValueError),
+    (lambda x: jnp.sum(x, axis=1.5), TypeError),
+    (lambda x: jnp.sum([1, 2]), TypeError),
+    (lambda x: jnp.sum(x, out=x), NotImplementedError),
+    (lambda x: jnp.sum(x, where=1), ValueError),
+    (lambda x: jnp.max(jnp.zeros(0)), ValueError),
+    (lambda x: jnp.max(x, where=x > 1), ValueError),
+    (lambda x: jnp.argmax(jnp.zeros(0)), ValueError),
+    (lambda x: jnp.argmax(x * 1j), TypeError),
+    (lambda x: jnp.ptp(x > 1), TypeError),
+    (lambda x: jnp.var(x, ddof=1, correction=1), ValueError),
+    (lambda x: jnp.quantile(x, 0.5, method="best"), ValueError),
+    (lambda x: jnp.quantile(x * 1j, 0.5), ValueError),
+    (lambda x: jnp.average(x, weights=jnp.ones(2)), ValueError),
+    (lambda x: jnp.cumulative_sum(x), ValueError),
+    (lambda x: jnp.cov(x[None]), ValueError),
+])
+def test_refusals(call, error) -> None:
+    with pytest.raises(error):
+        call(jnp.array(X))
+
+
+def test_gradients_and_batches() -> None:
+    def loss(x):
+        return (jnp.sum(jnp.var(x, axis=0)) + jnp.max(x) + jnp.mean(jnp.cumsum(x, 1) ** 2)
+                + jnp.quantile(x, 0.3) + jnp.nanmean(x, where=x > 0))
+
+    smooth = X + 0.1 * np.arange(1, 13, dtype=np.float32).reshape(X.shape)   # no ties, no zeros
+    got = xfront.jit(xfront.grad(loss))(smooth)
+    eps, wanted = 1e-2, np.zeros(X.shape)
+    value = xfront.jit(xfront.vmap(loss))
+    for sign in (1, -1):
+        moved = smooth[None] + sign * eps * np.eye(X.size, dtype=np.float32).reshape(-1, *X.shape)
+        wanted += sign * np.asarray(value(moved)).reshape(X.shape) / (2 * eps)
+    np.testing.assert_allclose(got, wanted, rtol=2e-2, atol=2e-2)
+    agree("vmap", xfront.vmap(lambda r: (jnp.std(r), jnp.argmax(r)))(jnp.array(X)),
+          (X.std(1), X.argmax(1)))
