@@ -221,30 +221,24 @@ def _eager(body: Callable[..., Any], *, static: tuple[str, ...]) -> Callable[...
     call_body = positional(body, names, n_positional)
     front: Front | None = None
 
+    def complete(args: tuple, kwargs: dict[str, Any]) -> list[Any]:
+        given = len(args)
+        if given > n_positional:
+            body(*args, **kwargs)                # raises Python's own TypeError
+        full = [*args, *defaults[given:]]
+        for k, v in kwargs.items():
+            i = places.get(k, -1)
+            if i < given:
+                body(*args, **kwargs)            # unknown or given twice: the same
+            full[i] = v
+        if any(x is MISSING for x in full):
+            body(*args, **kwargs)                # the same
+        return full
+
     def public(*args: Any, **kwargs: Any) -> Any:
         nonlocal front
-        given = len(args)
-        if kwargs or given != n_all:
-            if given > n_positional:
-                body(*args, **kwargs)            # raises Python's own TypeError
-            full = [*args, *defaults[given:]]
-            for k, v in kwargs.items():
-                i = places.get(k, -1)
-                if i < given:
-                    body(*args, **kwargs)        # unknown or given twice: the same
-                full[i] = v
-        else:
-            full = list(args)
-        target = state.current
-        for x in full:
-            kind = type(x)
-            if kind is Tracer:
-                if target is None or x.home.level > target.level:
-                    target = x.home
-            elif kind is list or kind is tuple:
-                target = deepest(x, target)
-            elif x is MISSING:
-                body(*args, **kwargs)            # raises Python's own TypeError
+        full = list(args) if len(args) == n_all and not kwargs else complete(args, kwargs)
+        target = deepest(full, state.current)
         if target is not None:
             if target.closed:
                 raise leak_error(next(x for x in full if type(x) is Tracer))

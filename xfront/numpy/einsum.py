@@ -193,7 +193,8 @@ def einsum_path(subscripts: Any, /, *operands: Any, optimize: Any = "greedy"
     """
     import opt_einsum  # late: as above
 
-    return opt_einsum.contract_path(subscripts, *operands, optimize=optimize)
+    path, report = opt_einsum.contract_path(subscripts, *operands, optimize=optimize)
+    return list(path), report
 
 
 __all__ = ["einsum", "einsum_path"]

@@ -135,7 +135,7 @@ def _constant(x: Tracer, values: Any, widths: Sequence[tuple[int, int]]) -> Trac
         for side, n in enumerate(pair):
             if n:
                 value = cut(cut(pairs, 0, axis, axis + 1), 1, side, side + 1)
-                amounts = [none, none]
+                amounts: list[tuple[int, ...]] = [none, none]
                 amounts[side] = (*none[:axis], n, *none[axis + 1:])
                 x = emit(ops.pad, x, emit(ops.reshape, value, shape=()), low=amounts[0],
                          high=amounts[1], interior=none)

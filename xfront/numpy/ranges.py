@@ -110,7 +110,7 @@ def _linspace(start: Any, stop: Any, num: int, endpoint: bool, retstep: bool, dt
         # (1 - t) x + t y, which meets both ends
         real = wanted.numpy.type(0).real.dtype
         t = np.arange(num, dtype=np.float64).reshape(-1, *(1,) * x.ndim) / parts
-        weight = state.current.lift(np.asarray(t, real)) if t.nbytes <= 4096 else emit(
+        weight = operand("linspace", np.asarray(t, real)) if t.nbytes <= 4096 else emit(
             ops.reshape, emit(ops.div, *_ramp(num, parts, from_numpy(real))),
             shape=(num, *(1,) * x.ndim))
         weight = broadcast_to(convert(weight, wanted), shape)

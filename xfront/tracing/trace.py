@@ -97,7 +97,7 @@ class Trace:
             self.sources.append(source)
         return found
 
-    def literal(self, array: np.ndarray, shape: tuple[int, ...], weak: bool = False) -> Tracer:
+    def literal(self, array: Any, shape: tuple[int, ...], weak: bool = False) -> Tracer:
         """A tracer of a known scalar or small array, broadcast to `shape`."""
         data = Literal(array)
         key = (data.key, shape)
