@@ -35,7 +35,20 @@ class _Marker:
         return self.name
 
 
-LINEAR = _Marker("LINEAR")
+class _Linear(_Marker):
+    """Stands where a linear operand has no value. A rule that reads it as a value is asked for the
+    transpose of something that is not linear."""
+
+    __slots__ = ()
+
+    @property
+    def type(self) -> TensorType:
+        """None. Raises: MissingRule."""
+        raise MissingRule("it computes something that is not linear: a product or quotient of "
+                          "two values that both depend on the input, or a choice by such a value")
+
+
+LINEAR = _Linear("LINEAR")
 """In `known` of a transpose rule: this operand is linear, it has no value, only a cotangent."""
 
 ZERO = _Marker("ZERO")

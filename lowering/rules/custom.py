@@ -1,4 +1,5 @@
-"""Lowering of custom rules and checkpoint: their value is that of their body."""
+"""Lowering of custom rules and checkpoint: their value is that of their body, and the tangent of a
+custom_vjp the transpose of its backward rule."""
 
 from __future__ import annotations
 
@@ -7,7 +8,9 @@ from typing import Any
 from lowering.context import RuleContext, inlined, rule
 from xfront_ir import ops
 from xfront_ir.core import Op
-from xfront_ir.errors import IRTypeError
+from xfront_ir.errors import IRTypeError, MissingRule
+from xfront_ir.ops.custom import tangent_function
+from xfront_ir.passes.pipeline import simplify
 
 inlined(ops.custom_jvp, "body")
 inlined(ops.custom_vjp, "body")
@@ -21,8 +24,14 @@ def _checkpoint_name(ctx: RuleContext, op: Op, x: Any) -> Any:
 
 @rule(ops.custom_vjp_tangent)
 def _custom_vjp_tangent(ctx: RuleContext, op: Op, *operands: Any) -> Any:
-    name = getattr(op.attrs["rule"], "name", "") or "a function"
-    where = f" at {op.loc}" if op.loc is not None else ""
-    raise IRTypeError(
-        f"can't apply forward-mode differentiation (jvp) to a custom_vjp function: {name} has a "
-        f"rule for reverse mode alone{where}. Use grad or vjp, or give it a custom_jvp")
+    """The transpose of the backward rule, where it has one."""
+    try:
+        map_ = tangent_function(tuple([v.type for v in op.operands]), op.attrs)
+    except MissingRule as e:
+        name = getattr(op.attrs["rule"], "name", "") or "a function"
+        where = f" at {op.loc}" if op.loc is not None else ""
+        raise IRTypeError(
+            f"can't apply forward-mode differentiation (jvp) to a custom_vjp function: the "
+            f"backward rule of {name} cannot be transposed{where}: {e}. Use grad or vjp, or give "
+            "it a custom_jvp") from e
+    return ctx.inline(simplify(map_), operands)

@@ -133,11 +133,26 @@ def test_custom_rules_and_checkpoint_are_their_bodies(func) -> None:
     assert text.count("stablehlo.sine") == 3 and "call" not in text
 
 
-def test_forward_mode_of_custom_vjp_is_a_type_error(func) -> None:
+def _tangent_of(func, backward):
     class Rule:
         name = "my_function"
 
-    fn = func([V], lambda b, t: b.emit(ops.custom_vjp_tangent, t, rule=Rule(), n_residuals=0,
-                                       types=(V,), perturbed=(True,)))
+        def function(self, request):
+            return func([V], backward, "bwd")
+
+    return func([V], lambda b, t: b.emit(ops.custom_vjp_tangent, t, rule=Rule(), n_residuals=0,
+                                         types=(V,), perturbed=(True,)))
+
+
+def test_forward_mode_of_custom_vjp_is_the_transpose_of_its_backward_rule(func) -> None:
+    text = lowering.lower(_tangent_of(func, lambda b, ct: [b.emit(ops.neg, ct)])).as_text()
+    assert text.count("stablehlo.negate") == 1
+
+
+@pytest.mark.parametrize("backward", [
+    lambda b, ct: [b.emit(ops.sin, ct)], lambda b, ct: [b.emit(ops.mul, ct, ct)],
+    lambda b, ct: [b.emit(ops.select, b.emit(ops.gt, ct, b.zeros(V)), ct, b.zeros(V))]])
+def test_forward_mode_of_custom_vjp_is_a_type_error_where_that_is_not_linear(func, backward
+                                                                             ) -> None:
     with pytest.raises(IRTypeError, match="forward-mode.*custom_vjp.*my_function"):
-        lowering.lower(fn)
+        lowering.lower(_tangent_of(func, backward))

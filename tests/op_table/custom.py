@@ -73,8 +73,7 @@ ROWS = [
     Row("custom_vjp", [sample(_custom("custom_vjp"), (3,), (3,))], WIDE, _WRONG),
     Row("custom_vjp_tangent", [sample(_tangent, (3,), (3,), (3,), (3,))], WIDE, [
         Bad([("f32", ())], "takes 1 residuals and 1 tangents", {
-            "rule": SineTimes(), "n_residuals": 1, "types": (_F32,), "perturbed": (True,)})],
-        lowered=False),
+            "rule": SineTimes(), "n_residuals": 1, "types": (_F32,), "perturbed": (True,)})]),
     Row("checkpoint", [sample(_checkpoint, (3,), (3,))], WIDE, [
         Bad([("f32", (3,))], "the body takes",
             {"body": _body(_F32), "policy": None, "prevent_cse": True})]),

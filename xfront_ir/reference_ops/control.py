@@ -1,4 +1,4 @@
-"""Rows of the ops with bodies: calls, branches, loops, custom rules, checkpoints."""
+"""Rows of control flow: calls, branches, loops."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Attrs = Mapping[str, Any]
 Types = tuple[TensorType, ...]
 
 
-@reference("call", "custom_jvp", "custom_vjp", "checkpoint")
+@reference("call")
 def _call(attrs: Attrs, types: Types, *operands: np.ndarray) -> tuple:
     held = attrs["body"]
     body: Function = held.force() if isinstance(held, Pending) else held

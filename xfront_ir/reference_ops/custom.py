@@ -1,4 +1,4 @@
-"""NumPy rows of what custom rules and checkpoints leave behind."""
+"""NumPy rows of custom rules and checkpoints, and of what they leave behind."""
 
 from __future__ import annotations
 
@@ -7,6 +7,11 @@ from typing import Any
 from ..dtypes import from_numpy
 from ..reference import reference, run
 from ..types import tensor
+
+
+@reference("custom_jvp", "custom_vjp", "checkpoint")
+def _value(attrs: Any, types: Any, *operands: Any) -> Any:
+    return tuple(run(attrs["body"], operands))
 
 
 @reference("checkpoint_name")

@@ -82,8 +82,45 @@ def test_vjp_rule_with_nondiff_arguments_trees_and_none():
 
 def test_forward_mode_of_a_custom_vjp_follows_its_backward_rule():
     f = jax.custom_vjp(lambda x: jnp.sin(x))
-    f.defvjp(lambda x: (f(x), x), lambda x, ct: (5.0 * ct,))
-    assert jax.grad(f)(1.0) == 5.0
+    f.defvjp(lambda x: (f(x), x), lambda x, ct: (5.0 * x * ct,))
+    assert jax.grad(f)(2.0) == 10.0
+    assert jax.jvp(f, (2.0,), (3.0,))[1] == 30.0
+    assert jax.jacfwd(f)(2.0) == jax.jit(jax.jacfwd(f))(2.0) == 10.0
+    assert jax.hessian(f)(2.0) == jax.jacfwd(jax.jacfwd(f))(2.0) == 5.0
+    x = jnp.array([1.0, 2.0])
+    np.testing.assert_array_equal(jax.vmap(jax.jacfwd(f))(x), [5.0, 10.0])
+    np.testing.assert_array_equal(jax.jit(jax.vmap(jax.jacfwd(f)))(x), [5.0, 10.0])
+    np.testing.assert_array_equal(jax.jvp(jax.vmap(f), (x,), (x,))[1], [5.0, 20.0])
+    np.testing.assert_array_equal(jax.hessian(lambda x: f(x).sum())(x), [[5.0, 0.0], [0.0, 5.0]])
+
+
+def test_forward_mode_of_a_custom_vjp_of_several_arguments():
+    @jax.custom_vjp
+    def f(x, y, i):
+        return x * y, i, {"s": jnp.sin(x)}
+
+    f.defvjp(lambda x, y, i: (f(x, y, i), (x, y)),
+             lambda r, ct: (3.0 * ct[0] * r[1] + ct[2]["s"] * jnp.cos(r[0]), 2.0 * ct[0] * r[0],
+                            None))
+
+    def g(x):
+        product, i, rest = f(x, x + 1.0, 7)
+        return product + rest["s"] * i
+
+    want = 3.0 * 3.0 + 2.0 * 2.0 + 7.0 * jnp.cos(2.0)
+    np.testing.assert_allclose(jax.grad(g)(2.0), want, rtol=1e-6)
+    np.testing.assert_allclose(jax.jacfwd(g)(2.0), want, rtol=1e-6)
+    np.testing.assert_allclose(jax.jit(jax.linearize(g, 2.0)[1])(1.0), want, rtol=1e-6)
+    np.testing.assert_allclose(jax.jacfwd(jax.grad(g))(2.0), jax.grad(jax.jacfwd(g))(2.0),
+                               rtol=1e-6)
+
+
+def test_forward_mode_of_a_custom_vjp_that_is_not_linear_in_the_cotangent_is_refused():
+    f = jax.custom_vjp(lambda x: jnp.sin(x))
+    f.defvjp(lambda x: (f(x), x), lambda x, ct: (jnp.clip(ct, -1.0, 1.0),))
+    assert jax.grad(lambda x: 5.0 * f(x))(1.0) == 1.0
+    with pytest.raises(TypeError, match="forward-mode.*cannot be transposed"):
+        jax.jvp(f, (1.0,), (1.0,))
 
 
 def test_missing_rules_are_errors():
