@@ -141,13 +141,15 @@ def unique(ar: Any, return_index: bool = False, return_inverse: bool = False,
     shape = getattr(ar, "shape", ())
     if axis is not None:
         axis = normalize_axis("unique", axis, len(shape))
-    if size is None:
+    if size is not None:
+        size = int(size)
+    else:
         known = _known("unique", ar, HINT)
-        size = np.unique(known, axis=axis, equal_nan=equal_nan).shape[axis or 0]
+        size = int(np.unique(known, axis=axis, equal_nan=equal_nan).shape[axis or 0])
     if not int(np.prod(shape)) and (axis is None or not shape[axis]):
         made = _none(ar, shape, axis, size, fill_value)
     else:
-        made = _unique(ar, fill_value, axis, equal_nan, int(size))
+        made = _unique(ar, fill_value, axis, equal_nan, size)
     wanted = [made[0], *[v for v, asked in zip(made[1:], (return_index, return_inverse,
                                                           return_counts), strict=True) if asked]]
     return wanted[0] if len(wanted) == 1 else tuple(wanted)
