@@ -22,6 +22,8 @@ from .tracing.tracer import Tracer
 from .transforms.flat import kind_of
 from .tree_util import tree_flatten, tree_unflatten
 
+VMAP_METHODS = (None, "sequential", "sequential_unrolled", "expand_dims", "broadcast_all")
+
 
 def pure_callback(callback: Callable[..., Any], result_shape_dtypes: Any, *args: Any,
                   sharding: Any = None, vmap_method: str | None = None,
@@ -35,6 +37,9 @@ def pure_callback(callback: Callable[..., Any], result_shape_dtypes: Any, *args:
       vmap_method: how a batch reaches it: "sequential", "expand_dims" or "broadcast_all".
     Returns: tree of arrays.
     """
+    if vmap_method not in VMAP_METHODS:
+        raise ValueError(f"pure_callback: vmap_method must be one of "
+                         f"{', '.join(map(repr, VMAP_METHODS))}, got {vmap_method!r}")
     return _call("pure", callback, result_shape_dtypes, args, kwargs, False, vmap_method)
 
 
@@ -83,7 +88,7 @@ def _call(kind: str, callback: Callable[..., Any], results: Any, args: tuple, kw
         if made_tree != out_tree:
             raise ValueError(f"{kind}_callback: the function returned {made_tree}, but "
                              f"result_shape_dtypes says {out_tree}")
-        return tuple(flat)
+        return tuple([canonical(x) for x in flat])
 
     operands = [leaves[i] for i in traced]
     known = None if kind == "pure" else known_now(operands)
@@ -96,6 +101,12 @@ def _call(kind: str, callback: Callable[..., Any], results: Any, args: tuple, kw
     made = emit(ops.callback, *operands, slot=slot, result_types=types, kind=kind,
                 ordered=bool(ordered), vmap_method=vmap_method)
     return tree_unflatten(out_tree, made) if kind != "debug" else None
+
+
+def canonical(x: Any) -> np.ndarray:
+    """A result of a host function: 64-bit values as what stands for them."""
+    array = np.asarray(x)
+    return array.astype(binding.canonical_dtype(array.dtype), copy=False)
 
 
 def known_now(operands: list[Any]) -> list[np.ndarray] | None:

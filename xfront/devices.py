@@ -23,6 +23,29 @@ from .tracing.trace import state
 from .tracing.tracer import Tracer
 from .tree_util import broadcast_prefix, tree_flatten, tree_map, tree_unflatten
 
+host_count, host_id = process_count, process_index
+
+
+def process_indices(backend: str | None = None) -> list[int]:
+    """Indices of the processes of this program, ascending."""
+    return list(range(process_count(backend)))
+
+
+host_ids = process_indices
+
+
+def print_environment_info(return_string: bool = False) -> str | None:
+    """Print (or return) versions and devices, for reports of problems."""
+    import platform
+
+    info = "\n".join([f"xfront devices: {[str(d) for d in devices()]}", f"jaxlib: "
+                      f"{binding.jaxlib_version()}", f"numpy: {np.__version__}",
+                      f"python: {platform.python_version()}", f"system: {platform.platform()}"])
+    if return_string:
+        return info
+    print(info)
+    return None
+
 
 def device_put(x: Any, device: Any = None, *, src: Any = None, donate: bool = False,
                may_alias: bool | None = None) -> Any:
@@ -107,4 +130,5 @@ def clear_caches() -> None:
 
 __all__ = ["block_until_ready", "clear_caches", "copy_to_host_async", "default_backend",
            "device_count", "device_get", "device_put", "devices", "effects_barrier", "live_arrays",
-           "local_device_count", "local_devices", "process_count", "process_index"]
+           "host_count", "host_id", "host_ids", "local_device_count", "local_devices",
+           "print_environment_info", "process_count", "process_index", "process_indices"]

@@ -20,7 +20,7 @@ from .arrays.dispatch import Program
 from .arrays.keys import key_dtype
 from .tracing.programs import captures_first, compile_body, prune
 from .transforms.flat import Flat, as_operand, kind_of, name_of, trace_call
-from .tree_util import tree_flatten, tree_unflatten
+from .tree_util import tree_flatten, tree_map, tree_unflatten
 
 
 class ShapeDtypeStruct:
@@ -130,6 +130,13 @@ class ClosedProgram:
     __str__ = __repr__
 
 
+def typeof(x: Any) -> Any:
+    """Shape, dtype and weakness of an array, a traced one or a number. Raises: TypeError."""
+    if isinstance(x, binding.Array):
+        return x.aval
+    return shape_struct(*kind_of("typeof", x)).aval
+
+
 def make_jaxpr(fun: Callable[..., Any], static_argnums: int | Sequence[int] = (),
                axis_env: Any = None, return_shape: bool = False) -> Callable[..., Any]:
     """A function that traces `fun` on its arguments and gives the program as IR.
@@ -236,8 +243,51 @@ class Traced:
         return Lowered(self)
 
 
+class ArgInfo:
+    """What a stage knows of an argument: its type and whether it is donated."""
+
+    __slots__ = ("aval", "donated")
+
+    def __init__(self, aval: Any, donated: bool) -> None:
+        self.aval, self.donated = aval, donated
+
+    shape = property(lambda self: self.aval.shape)
+    dtype = property(lambda self: self.aval.dtype)
+
+    def __repr__(self) -> str:
+        return f"ArgInfo({self.aval}, donated={self.donated})"
+
+
+def args_info(traced: Traced) -> Any:
+    """The tree (args, kwargs) of `ArgInfo`s of a traced call; statics are left out."""
+    function = traced.ir
+    n = len(function.params) - len(traced._flat.captures)
+    infos = [ArgInfo(shape_struct(v.type, w).aval, d) for v, w, d in
+             zip(function.params[:n], function.weak_params, traced._donated, strict=False)]
+    args, kwargs = tree_unflatten(traced.in_tree, infos)
+    statics = traced._jitted.options.static_argnums
+    names = traced._jitted.options.static_argnames
+    return (tuple([a for i, a in enumerate(args) if i not in statics]),
+            {k: a for k, a in kwargs.items() if k not in names})
+
+
 class Lowered:
     """A jitted function lowered to StableHLO for a signature."""
+
+    @property
+    def args_info(self) -> Any:
+        """The tree (args, kwargs) of what is known of each argument."""
+        return args_info(self._traced)
+
+    @property
+    def in_avals(self) -> Any:
+        """The tree (args, kwargs) of types."""
+        return tree_map(lambda info: info.aval, self.args_info)
+
+    @property
+    def donate_argnums(self) -> tuple[int, ...]:
+        """Positions of the leaves that are donated."""
+        return tuple([i for i, d in enumerate(self._traced._donated) if d])
 
     def __init__(self, traced: Traced) -> None:
         self._traced = traced
@@ -302,8 +352,7 @@ class CompiledFunction:
         self.out_info = traced.out_info
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        statics, leaves, tree = self._traced._jitted.divide(args, kwargs)
-        del statics
+        leaves, tree = tree_flatten(self._with_statics(args, kwargs))
         if tree != self.in_tree:
             raise TypeError(f"{self._traced.fun_name} was compiled for arguments {self.in_tree}, "
                             f"got {tree}")
@@ -313,6 +362,17 @@ class CompiledFunction:
                 raise TypeError(f"Argument types differ from the types for which this computation "
                                 f"was compiled: leaf {i} was {t}, got {given}")
         return self._program.call([as_operand(x) for x in leaves])[0]
+
+    def _with_statics(self, args: tuple, kwargs: dict) -> tuple[list, dict]:
+        """The arguments as they were traced: None where a static one stood."""
+        positional, named = self.in_tree.children()
+        given = list(args)
+        for i in self._traced._jitted.options.static_argnums:
+            if i < positional.num_nodes and i < len(positional.children()):
+                given.insert(i, None)
+        held = {k: None for k in self._traced._jitted.options.static_argnames
+                if k in (named.node_data()[1] or ())}
+        return given, {**kwargs, **held}
 
     def as_text(self) -> str:
         """HLO after optimisation."""
@@ -353,4 +413,4 @@ def attach(compiled: Any, jitted: Any) -> None:
 
 
 __all__ = ["ClosedProgram", "CompiledFunction", "Lowered", "ShapeDtypeStruct", "Traced", "attach",
-           "eval_shape", "make_ir", "make_jaxpr"]
+           "eval_shape", "make_ir", "make_jaxpr", "typeof"]

@@ -9,6 +9,7 @@ so `operand` always gives tracers of that trace.
 from __future__ import annotations
 
 import operator
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,6 +18,7 @@ from xfront_ir import dtypes, ops
 from xfront_ir.dtypes import DType, from_numpy
 from xfront_ir.opdef import OpDef
 
+from ..config import numpy_rank_promotion as rank_promotion
 from ..tracing.trace import Trace, emit, leak_error, state
 from ..tracing.tracer import Tracer
 from . import binding, promotion
@@ -139,12 +141,25 @@ def default_float() -> DType:
     return dtypes.f64 if binding.x64_state.value else dtypes.f32
 
 
+def _ranks_differ(name: str, shapes: Sequence[tuple[int, ...]]) -> None:
+    """Warn, or raise ValueError, where arrays (scalars aside) of different rank meet."""
+    if len({len(s) for s in shapes if s}) > 1:
+        message = (f"{name}: operands of different rank, of shapes "
+                   f"{', '.join(map(str, shapes))}, meet while jax_numpy_rank_promotion="
+                   f"{rank_promotion.value!r}; reshape them to one rank")
+        if rank_promotion.value == "raise":
+            raise ValueError(message)
+        warnings.warn(message, stacklevel=2)
+
+
 def broadcast_shapes(name: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
     """The shape that NumPy broadcasts `shapes` to. Raises: TypeError where they do not fit."""
     first = shapes[0]
     if all(s == first for s in shapes):
         return first
     ndim = max(map(len, shapes))
+    if rank_promotion.value != "allow":
+        _ranks_differ(name, shapes)
     result = []
     for axis in range(-ndim, 0):
         sizes = {s[axis] for s in shapes if -axis <= len(s)} - {1}
@@ -222,10 +237,11 @@ def index_of(x: Any, name: str = "axis") -> int:
 
 
 def normalize_axis(name: str, axis: Any, ndim: int) -> int:
-    """One axis in [0, ndim). Raises: ValueError where it is out of range."""
+    """One axis in [0, ndim). Raises: AxisError (ValueError and IndexError) out of range."""
     i = index_of(axis)
     if not -ndim <= i < ndim:
-        raise ValueError(f"{name}: axis {i} is out of bounds for array of dimension {ndim}")
+        raise np.exceptions.AxisError(f"{name}: axis {i} is out of bounds for array of dimension "
+                                      f"{ndim}")
     return i + ndim if i < 0 else i
 
 

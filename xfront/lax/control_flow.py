@@ -32,6 +32,7 @@ from ..tree_util import (
 )
 
 Kinds = list[tuple[Any, bool]]
+_ABSENT: Any = object()
 
 
 # --- tracing bodies -------------------------------------------------------------------------
@@ -114,7 +115,7 @@ def converted_returns(fn: Function, wanted: Sequence[Any]) -> Function:
 # --- cond -------------------------------------------------------------------------------------
 
 def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any,
-         operand: Any = None, linear: Any = None) -> Any:
+         operand: Any = _ABSENT, linear: Any = None) -> Any:
     """`true_fun(*operands)` where `pred` is true, else `false_fun(*operands)`; one of them runs.
 
     Args:
@@ -128,12 +129,12 @@ def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any],
             true_operand, inner_true, (false_operand, inner_false) = true_fun, false_fun, operands
             return cond(pred, lambda: inner_true(true_operand), lambda: inner_false(false_operand))
         raise TypeError("lax.cond: true_fun and false_fun arguments should be callable.")
-    if operand is not None:
+    if operand is not _ABSENT:
         operands = (operand,)
     index = _predicate(pred)
     if config.jax_disable_jit and type(index) is not Tracer:
         return (true_fun if bool(index) else false_fun)(*operands)
-    return _branches("cond", index, [false_fun, true_fun], operands)
+    return _branches("cond", index, [true_fun, false_fun], operands)
 
 
 def _predicate(pred: Any) -> Any:
@@ -154,7 +155,7 @@ def _predicate(pred: Any) -> Any:
 
 
 def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any,
-           operand: Any = None) -> Any:
+           operand: Any = _ABSENT) -> Any:
     """`branches[index](*operands)`, with `index` clamped to the branches; one of them runs.
 
     Args:
@@ -165,7 +166,7 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any,
     if not branches or not all(callable(b) for b in branches):
         raise (ValueError("Empty branch sequence") if not branches else
                TypeError("lax.switch: branches argument should be a sequence of callables."))
-    if operand is not None:
+    if operand is not _ABSENT:
         operands = (operand,)
     t, _ = kind_of("switch", index)
     if t.shape != () or not t.dtype.is_integer:
@@ -194,6 +195,8 @@ def _branches(what: str, index: Any, funs: Sequence[Callable[..., Any]], operand
     leaves, tree = tree_flatten(list(operands))
     kinds = [kind_of(what, x) for x in leaves]
     bodies = [trace_body(f, tree, kinds, what) for f in funs]
+    if what == "cond":
+        bodies.reverse()                         # index 0 is false
     first = bodies[0]
     for k, body in enumerate(bodies[1:], 1):
         if body.out_tree != first.out_tree:
@@ -333,15 +336,18 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_
     """
     if not callable(body_fun):
         raise TypeError("lax.fori_loop: body_fun argument should be callable.")
-    dtype, _ = promoted_dtype([_bound("lower", lower), _bound("upper", upper)])
+    (low, low_weak), (high, high_weak) = _bound("lower", lower), _bound("upper", upper)
+    if low is not high and not low_weak and not high_weak:
+        raise TypeError(f"lower and upper arguments to fori_loop must have equal types, got "
+                        f"{low.name} and {high.name}")
+    dtype, _ = promoted_dtype([(low, low_weak), (high, high_weak)])
     if type(lower) is not Tracer and type(upper) is not Tracer:
-        start = index_of(lower)
-        length = max(index_of(upper) - start, 0)
-        first = np.asarray(start, dtype.numpy)
+        first = index_of(lower)                  # a Python int: the index is weak
+        length = max(index_of(upper) - first, 0)
 
         def step(carry: Any, _: Any) -> Any:
             i, value = carry
-            return (i + np.ones((), dtype.numpy), body_fun(i, value)), None
+            return (i + 1, body_fun(i, value)), None
 
         n_unroll = length if unroll is True else 1 if not unroll else int(unroll)
         (_, value), _ = scan(step, (first, init_val), None, length, unroll=max(n_unroll, 1))
@@ -352,9 +358,9 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_
 
     def body(carry: Any) -> Any:
         i, end, value = carry
-        return i + np.ones((), dtype.numpy), end, body_fun(i, value)
+        return i + 1, end, body_fun(i, value)
 
-    bounds = [_strong(to_type(x, dtype), dtype) for x in (lower, upper)]
+    bounds = [to_type(x, dtype) for x in (lower, upper)]
     return while_loop(lambda c: c[0] < c[1], body, (*bounds, init_val))[2]
 
 

@@ -9,6 +9,8 @@ asking raises.
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -87,6 +89,13 @@ def origin(x: Tracer) -> str:
             name = home.builder.param_names[i]
             return f"the call of {home.builder.name}: argument {name or i}"
     return str(home.made_at)
+
+
+@contextlib.contextmanager
+def ensure_compile_time_eval() -> Iterator[None]:
+    """A context in which operations on known arrays run at once, also while jit traces."""
+    with concretely():
+        yield
 
 
 # --- evaluation -------------------------------------------------------------------------------

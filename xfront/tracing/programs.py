@@ -19,7 +19,7 @@ from typing import Any
 import lowering
 import numpy as np
 from xfront_ir import ops
-from xfront_ir.analysis import op_counts
+from xfront_ir.analysis import axis_names, op_counts
 from xfront_ir.builder import Builder
 from xfront_ir.core import Function, Op, Value
 from xfront_ir.fingerprint import fingerprint, skeleton
@@ -31,7 +31,8 @@ from xfront_ir.types import TensorType
 
 from ..arrays import binding
 from ..arrays.keys import KeyArray, key_array, key_base
-from .trace import State, Tracer, emit, state, type_of
+from ..config import debug_infs, debug_nans
+from .trace import State, Tracer, binder_of, emit, state, type_of
 
 Body = Function | Pending
 
@@ -54,18 +55,23 @@ class Compiled:
     `kept[i]` says whether the executable takes argument i; `out_types` are IR types and weakness.
     """
 
-    __slots__ = ("executable", "fast", "handlers", "kept", "out_avals", "out_types", "taken")
+    __slots__ = ("executable", "handlers", "host_free", "kept", "out_avals", "out_types", "taken")
 
     def __init__(self, function: Function, executable: Any, kept: Sequence[bool],
                  out_types: Sequence[tuple[TensorType, bool]]) -> None:
         self.executable, self.kept = executable, tuple(kept)
         self.taken = [i for i, k in enumerate(kept) if k]
         self.out_types = tuple(out_types)
-        self.fast = not executable.has_callbacks
+        self.host_free = not executable.has_callbacks
         sharding = binding.default_sharding()
         self.out_avals = [binding.AbstractArray((*t.shape, *t.dtype.physical), t.dtype.numpy, w)
                           for t, w in out_types]
         self.handlers = [binding.result_handler(a, sharding, False) for a in self.out_avals]
+
+    @property
+    def fast(self) -> bool:
+        """Whether C++ may run it alone: nothing calls the host, no result is to be looked at."""
+        return self.host_free and not (debug_nans.value or debug_infs.value)
 
     def run(self, args: Sequence[Any]) -> list[Any]:
         """Run on arrays; key arrays in and out."""
@@ -74,10 +80,28 @@ class Compiled:
             if type(x) is not binding.ArrayImpl:
                 buffers[i] = key_base(x)
         results = self.executable.execute(buffers, self.handlers)
+        if debug_nans.value or debug_infs.value:
+            check_numbers(results)
         for i, (t, _) in enumerate(self.out_types):
             if t.dtype.is_key:
                 results[i] = key_array(t.dtype, results[i])
         return results
+
+
+def check_numbers(results: Sequence[Any]) -> None:
+    """Raise where the options say so: FloatingPointError for NaN or infinity among results."""
+    for x in results:
+        array = np.asarray(x)
+        if array.dtype.kind not in "fcV":
+            continue
+        if array.dtype.kind == "V":
+            array = array.astype(np.float32)
+        what = ("nan" if debug_nans.value and np.isnan(array).any() else
+                "inf" if debug_infs.value and np.isinf(array).any() else None)
+        if what:
+            raise FloatingPointError(f"invalid value ({what}) encountered in a result of type "
+                                     f"{x.dtype.name}{list(x.shape)}; the option "
+                                     f"jax_debug_{what}s asks for this error")
 
 
 def prune(function: Function) -> tuple[Function, list[bool]]:
@@ -238,7 +262,14 @@ def bind(body: Body, operands: Sequence[Any], *, name: str) -> list[Any]:
     """
     target = state.current
     if target is None and not any(type(x) is Tracer for x in operands):
-        return call_program(body, operands, name=name)
+        inside = state.axes and binder_of(axis_names(unpended(body)), None)
+        if not inside:
+            return call_program(body, operands, name=name)
+        state.current = inside                   # it asks for the index along a mapped axis
+        try:
+            return bind(body, operands, name=name)
+        finally:
+            state.current = None
     results = emit(ops.call, *operands, body=body, name=name)
     function = body.function if type(body) is Pending else body
     weaks = weak_returns_of(body)
@@ -247,6 +278,11 @@ def bind(body: Body, operands: Sequence[Any], *, name: str) -> list[Any]:
         for t, w in zip(results, weaks, strict=True):
             t.weak = w
     return results
+
+
+def unpended(body: Body) -> Function:
+    """The Function of a body, its transformation left undone."""
+    return body.function if type(body) is Pending else body  # type: ignore[return-value]
 
 
 def weak_returns_of(body: Body) -> tuple[bool, ...]:

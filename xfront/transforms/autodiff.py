@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from xfront_ir.opdef import Request
+from xfront_ir.passes.inline import inline_calls
 from xfront_ir.passes.linearize import linearize as linearize_pass
 from xfront_ir.passes.transpose import transpose as transpose_pass
 
@@ -411,3 +412,71 @@ def _apply_transposed(name: str, split: Any, tree: Any, kinds: tuple, value_tree
         made = zeros_like_type(t) if got is None else got
         outs.append(reweak(made, weak))
     return tuple(tree_unflatten(tree, outs))
+
+
+def fwd_and_bwd(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False,
+                jitted: bool = True) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """`vjp` as two functions: forward, and backward from what forward saved.
+
+    Args: as for `grad`; `jitted`: whether both are compiled by `jit`.
+    Returns: `fwd(*args) -> (value, saved)` (with `has_aux`, `(value, saved, aux)`), and
+      `bwd(saved, cotangent)`, a tuple of gradients (one gradient for an int `argnums`).
+    """
+    places = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+
+    def fwd(*args: Any, **kwargs: Any) -> tuple:
+        chosen = resolve(name_of(fun), places, args)
+        return vjp(lambda *xs: fun(*fill(args, chosen, xs), **kwargs),
+                   *[args[i] for i in chosen], has_aux=has_aux)
+
+    def bwd(saved: Any, cotangent: Any) -> Any:
+        found = saved(cotangent)
+        return found[0] if isinstance(argnums, int) else found
+
+    if not jitted:
+        return fwd, bwd
+    from .jit import jit  # jit stands beside this file
+
+    return jit(fwd), jit(bwd)
+
+
+def linear_transpose(fun: Callable[..., Any], *primals: Any, reduce_axes: Sequence[Any] = ()
+                     ) -> Callable[..., tuple]:
+    """The transpose of a function that is promised to be linear.
+
+    Args:
+      primals: what stands for its arguments: only shapes and dtypes (of arrays or
+        `ShapeDtypeStruct`s) are read.
+    Returns: a function from a cotangent of the result to a tuple of cotangents of the arguments.
+    Raises: TypeError where an argument is an integer; NotImplementedError where `fun` uses an
+      operation that is not linear.
+    """
+    from ..stages import struct_kind  # the stages stand on this file
+
+    name = name_of(fun)
+    leaves, tree = tree_flatten(list(primals))
+    kinds = [struct_kind("linear_transpose", x) for x in leaves]
+    for t, _ in kinds:
+        if not t.is_inexact:
+            raise TypeError(f"linear_transpose only supports float and complex inputs, got {t}")
+    flat = trace_call(lambda ts: fun(*tree_unflatten(tree, ts)), kinds, name=name,
+                      kind="linear_transpose", staging=True)
+    types = flat.function.return_types
+
+    def transposed(cotangent: Any) -> tuple:
+        cts, ct_tree = tree_flatten(cotangent)
+        if ct_tree != flat.out_tree:
+            raise TypeError(f"cotangent tree does not match function output, expected "
+                            f"{flat.out_tree} but got {ct_tree}")
+        for ct, t in zip(cts, types, strict=True):
+            if kind_of("linear_transpose", ct)[0] is not t:
+                raise TypeError(f"cotangent type does not match function output, expected {t} but "
+                                f"got {kind_of('linear_transpose', ct)[0]}")
+        function = inline_calls(flat.function)
+        back, active = transpose_pass(function, len(flat.captures), (True,) * len(types))
+        moved = iter(bind(back, [*flat.captures, *map(as_operand, cts)], name=name))
+        return tuple(tree_unflatten(tree, [
+            next(moved) if a else zeros_like_type(t)
+            for a, (t, _) in zip(active, kinds, strict=True)]))
+
+    return transposed

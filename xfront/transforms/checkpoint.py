@@ -1,4 +1,8 @@
-"""checkpoint (remat): recompute instead of saving, with policies."""
+"""checkpoint (remat): recompute instead of saving, with policies.
+
+A policy is a function `(primitive, *types, **attributes) -> whether its results are saved`: the
+primitive is the definition of an op and has a `name`; the types are those of its operands.
+"""
 
 from __future__ import annotations
 
@@ -11,33 +15,39 @@ from xfront_ir import ops
 from ..tracing.programs import bind
 from ..tracing.trace import emit, state
 from ..tracing.tracer import Tracer
-from ..tree_util import tree_flatten, tree_unflatten
+from ..tree_util import tree_flatten, tree_map, tree_unflatten
 from .custom import named_argnums
 from .flat import as_operand, kind_of, name_of, trace_call
 
 
 def checkpoint(fun: Callable[..., Any] | None = None, *, prevent_cse: bool = True,
                policy: Callable[..., bool] | None = None,
-               static_argnums: int | Sequence[int] = (), concrete: bool = False) -> Any:
+               static_argnums: int | Sequence[int] = (),
+               static_argnames: str | Sequence[str] = (), concrete: bool = False) -> Any:
     """A function whose intermediate values are computed again in the backward pass, not saved.
 
     Args:
       fun: any function of arrays and trees.
       prevent_cse: keep the second computation apart from the first by a barrier.
       policy: which intermediate values are saved after all, see `checkpoint_policies`.
-      static_argnums: arguments that are no arrays.
+      static_argnums, static_argnames: arguments that are no arrays.
     Source: Griewank and Walther, "Revolve", ACM TOMS 26 (2000).
     """
     if fun is None:
         return functools.partial(checkpoint, prevent_cse=prevent_cse, policy=policy,
-                                 static_argnums=static_argnums)
+                                 static_argnums=static_argnums,
+                                 static_argnames=static_argnames)
+    if not callable(fun):
+        raise TypeError(f"checkpoint: expected a function, got {fun!r}")
     name = name_of(fun)
-    statics = named_argnums(fun, static_argnums if not isinstance(static_argnums, int)
-                            else (static_argnums,), ())
+    asked = None if policy is None else _asked(policy)
+    by_name = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
+    statics = named_argnums(fun, static_argnums, by_name)
 
     @functools.wraps(fun)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
-        chosen = {i % len(args) for i in statics} if args else set()
+        chosen = {i % len(args) for i in statics if i < len(args)} if args else set()
+        fixed = {k: kwargs.pop(k) for k in by_name if k in kwargs}
         places = [i for i in range(len(args)) if i not in chosen]
         leaves, tree = tree_flatten(([args[i] for i in places], kwargs))
         kinds = [kind_of(name, x) for x in leaves]
@@ -47,14 +57,14 @@ def checkpoint(fun: Callable[..., Any] | None = None, *, prevent_cse: bool = Tru
             full = list(args)
             for i, x in zip(places, given, strict=True):
                 full[i] = x
-            return fun(*full, **named)
+            return fun(*full, **named, **fixed)
 
         flat = trace_call(call, kinds, name=name, kind="checkpoint", staging=True)
         operands = [*map(as_operand, leaves), *flat.captures]
         if state.current is None and not any(type(x) is Tracer for x in operands):
             results = bind(flat.function, operands, name=name)
         else:
-            results = emit(ops.checkpoint, *operands, body=flat.function, policy=policy,
+            results = emit(ops.checkpoint, *operands, body=flat.function, policy=asked,
                            prevent_cse=prevent_cse)
             for t, w in zip(results, flat.function.weak_returns, strict=True):
                 t.weak = w
@@ -64,3 +74,102 @@ def checkpoint(fun: Callable[..., Any] | None = None, *, prevent_cse: bool = Tru
 
 
 remat = checkpoint
+
+
+# --- policies -------------------------------------------------------------------------------------
+
+class _Asked:
+    """A policy as the passes ask it."""
+
+    __slots__ = ("policy",)
+
+    def __init__(self, policy: Callable[..., Any]) -> None:
+        self.policy = policy
+
+    def saveable(self, op: Any) -> bool:
+        """Whether the results of an op are saved."""
+        return bool(self.policy(op.definition, *[v.type for v in op.operands], **op.attrs))
+
+
+@functools.lru_cache(256)
+def _asked(policy: Callable[..., Any]) -> _Asked:
+    return _Asked(policy)
+
+
+def everything_saveable(*_: Any, **__: Any) -> bool:
+    """Save all: as without checkpoint."""
+    return True
+
+
+def nothing_saveable(*_: Any, **__: Any) -> bool:
+    """Compute everything again, as with no policy."""
+    return False
+
+
+def dots_saveable(primitive: Any, *_: Any, **__: Any) -> bool:
+    """Save the results of products of matrices."""
+    return primitive.name == "dot_general"
+
+
+def dots_with_no_batch_dims_saveable(primitive: Any, *_: Any, **attrs: Any) -> bool:
+    """Save the results of products of matrices without batch axes."""
+    return primitive.name == "dot_general" and not attrs["batch"][0]
+
+
+def save_only_these_names(*names: str) -> Callable[..., bool]:
+    """A policy: save what `checkpoint_name` gave one of these names."""
+    held = frozenset(names)
+
+    def policy(primitive: Any, *_: Any, **attrs: Any) -> bool:
+        return primitive.name == "checkpoint_name" and attrs["name"] in held
+
+    return policy
+
+
+def save_any_names_but_these(*names: str) -> Callable[..., bool]:
+    """A policy: save what `checkpoint_name` gave a name that is none of these."""
+    held = frozenset(names)
+
+    def policy(primitive: Any, *_: Any, **attrs: Any) -> bool:
+        return primitive.name == "checkpoint_name" and attrs["name"] not in held
+
+    return policy
+
+
+def save_anything_except_these_names(*names: str) -> Callable[..., bool]:
+    """A policy: save all but what `checkpoint_name` gave one of these names."""
+    held = frozenset(names)
+
+    def policy(primitive: Any, *_: Any, **attrs: Any) -> bool:
+        return primitive.name != "checkpoint_name" or attrs["name"] not in held
+
+    return policy
+
+
+def save_from_both_policies(policy_1: Callable[..., bool], policy_2: Callable[..., bool]
+                            ) -> Callable[..., bool]:
+    """A policy: save what one of two saves."""
+    def policy(primitive: Any, *types: Any, **attrs: Any) -> bool:
+        return policy_1(primitive, *types, **attrs) or policy_2(primitive, *types, **attrs)
+
+    return policy
+
+
+def checkpoint_name(x: Any, name: str) -> Any:
+    """The tree `x`, its arrays named for policies such as `save_only_these_names`."""
+    return tree_map(lambda a: emit(ops.checkpoint_name, a, name=name)
+                    if type(a) is Tracer or state.current is not None else a, x)
+
+
+class checkpoint_policies:
+    """Policies for `checkpoint`: which intermediate values are saved for the backward pass."""
+
+    everything_saveable = staticmethod(everything_saveable)
+    nothing_saveable = staticmethod(nothing_saveable)
+    dots_saveable = checkpoint_dots = staticmethod(dots_saveable)
+    dots_with_no_batch_dims_saveable = checkpoint_dots_with_no_batch_dims = staticmethod(
+        dots_with_no_batch_dims_saveable)
+    save_only_these_names = staticmethod(save_only_these_names)
+    save_any_names_but_these = staticmethod(save_any_names_but_these)
+    save_anything_except_these_names = staticmethod(save_anything_except_these_names)
+    save_from_both_policies = staticmethod(save_from_both_policies)

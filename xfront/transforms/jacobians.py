@@ -68,6 +68,9 @@ def jacrev(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False,
     return wrapped
 
 
+jacobian = jacrev
+
+
 def hessian(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False,
             holomorphic: bool = False) -> Callable[..., Any]:
     """A function that gives the Hessian of `fun`: forward over reverse mode.
@@ -134,4 +137,4 @@ def _transposed(value: Any, rows: Any) -> Any:
     return tree_unflatten(tree, made)
 
 
-__all__ = ["hessian", "jacfwd", "jacrev"]
+__all__ = ["hessian", "jacfwd", "jacobian", "jacrev"]

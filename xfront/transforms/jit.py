@@ -15,6 +15,8 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec, TypeVar
 
+from xfront_ir.analysis import axis_names
+
 from ..arrays import binding
 from ..arrays.dispatch import Program, deepest
 from ..config import trace_key
@@ -263,12 +265,14 @@ class Jitted:
         flat, leaves, donated = self.trace(args, kwargs)
         captured_tracer = any(type(x) is Tracer for x in flat.captures)
         if (state.current is not None or captured_tracer
-                or deepest(leaves, None) is not None):
+                or deepest(leaves, None) is not None
+                or (state.axes and axis_names(flat.function))):
             operands = [*map(as_operand, leaves), *flat.captures]
             results = bind(flat.function, operands, name=self.name)
             return tree_unflatten(flat.out_tree, results), None, True
         program = self.program(flat, donated)
-        return *program.call([as_operand(x) for x in leaves]), False
+        # C++ does not know the sizes of mapped axes, which tracing may have read
+        return *program.call([as_operand(x) for x in leaves]), bool(state.axes)
 
     def program(self, flat: Flat, donated: list[bool]) -> Program:
         """The compiled program of a traced call."""

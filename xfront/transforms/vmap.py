@@ -22,22 +22,25 @@ from ..tree_util import (
 from .flat import as_operand, kind_of, name_of, trace_call
 from .requests import VECTORIZE
 
-
-class _Absent:
-    """Stands for None as a leaf of trees of axes."""
+_NOT_MAPPED: Any = object()
+"""Stands for None in trees of axes: in a value, None is no leaf."""
 
 
 def _axes_of(axes: Any, tree: Any, what: str, name: str) -> list[int | None]:
     """An axis (or None) for each leaf of `tree`. Raises: ValueError, TypeError."""
+    if axes is None or type(axes) is int:
+        return [axes] * len(tree_flatten(tree)[0])
+    leaves, structure = tree_flatten(axes, is_leaf=lambda x: x is None)
+    marked = tree_unflatten(structure, [_NOT_MAPPED if a is None else a for a in leaves])
     try:
-        flat = broadcast_prefix(axes, tree, is_leaf=lambda x: x is None)
+        flat = broadcast_prefix(marked, tree)
     except ValueError as e:
         raise ValueError(f"vmap {what} specification must be a tree prefix of the corresponding "
                          f"value, got specification {axes} for {name}: {e}") from None
     for a in flat:
-        if a is not None and not isinstance(a, int) and not hasattr(a, "__index__"):
+        if a is not _NOT_MAPPED and not isinstance(a, int) and not hasattr(a, "__index__"):
             raise TypeError(f"vmap {what} must be an int, None, or a tree of them, got {axes}")
-    return [None if a is None else int(a) for a in flat]
+    return [None if a is _NOT_MAPPED else int(a) for a in flat]
 
 
 def vmap(fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0,

@@ -102,7 +102,7 @@ def _infer_abs(types: Any, attrs: Any) -> Any:
 
 def _jvp_abs(b: Any, op: Any, tangents: Any) -> Any:
     (x,) = op.operands
-    if not x.type.dtype.is_complex:              # at zero the derivative is that of positive numbers
+    if not x.type.dtype.is_complex:              # zero has the derivative of positive numbers
         rising = b.emit(ge, x, lit(b, x, 0))
         return (b.emit(mul, tangents[0], b.emit(select, rising, lit(b, x, 1), lit(b, x, -1))),)
     direction = b.emit(sign, x)

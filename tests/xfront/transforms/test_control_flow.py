@@ -1,0 +1,144 @@
+"""cond, switch, while_loop, fori_loop, scan, map: values, types, errors, derivatives."""
+
+import numpy as np
+import pytest
+
+import xfront as jax
+import xfront.numpy as jnp
+from xfront import lax
+
+X = jnp.arange(3.0)
+
+
+def test_cond_operands():
+    assert lax.cond(True, lambda x: x + 1, lambda x: x, operand=3.0) == 4
+    assert lax.cond(True, lambda _: 1, lambda _: 2, operand=None) == 1
+    assert lax.cond(False, lambda _: 1, lambda _: 2, None) == 2
+    assert lax.cond(np.bool_(True), lambda: 1, lambda: 2) == 1
+    assert lax.cond(0.0, lambda: 1, lambda: 2) == 2
+    assert lax.switch(1, [lambda x: x, lambda x: x + 1], operand=1) == 2
+
+
+def test_the_true_branch_is_traced_first():
+    seen = []
+    lax.cond(X[0] > 0, lambda: seen.append("true"), lambda: seen.append("false"))
+    assert seen == ["true", "false"]
+
+
+@pytest.mark.parametrize("pred", [None, "a", X > 1])
+def test_predicates_are_scalars(pred):
+    with pytest.raises(TypeError):
+        lax.cond(pred, lambda: 1, lambda: 2)
+
+
+def test_branches_agree():
+    for other in (lambda: (1.0,), lambda: X, lambda: jnp.int32(1)):
+        with pytest.raises(TypeError, match="output must have"):
+            lax.cond(True, lambda: jnp.float32(1), other)
+
+
+def test_switch_clamps():
+    branches = [lambda x: x, lambda x: x * 2, lambda x: -x]
+    assert [float(lax.switch(i, branches, 3.0)) for i in (-5, 0, 1, 2, 7)] == [3, 3, 6, -3, -3]
+    for index in (1.0, True, jnp.arange(2)):
+        with pytest.raises(TypeError):
+            lax.switch(index, branches, 3.0)
+    with pytest.raises(ValueError):
+        lax.switch(0, [], 3.0)
+
+
+def test_while_promotes_weak_carries_only():
+    assert lax.while_loop(lambda c: c < 5, lambda c: c + jnp.float32(1), 0.0).dtype == np.float32
+    with pytest.raises(TypeError, match="identical types"):
+        lax.while_loop(lambda c: c < 5, lambda c: c + 1.5, jnp.int32(0))
+    with pytest.raises(TypeError, match="structure"):
+        lax.while_loop(lambda c: c < 5, lambda c: (c, c), 0)
+    for test in (lambda c: c, lambda c: (c < 5,), lambda c: jnp.ones(2) < 1):
+        with pytest.raises(TypeError, match="boolean scalar"):
+            lax.while_loop(test, lambda c: c + 1, 0)
+    with pytest.raises(ValueError, match="[Rr]everse"):
+        jax.grad(lambda x: lax.while_loop(lambda c: c < 5, lambda c: c * 2, x))(1.0)
+
+
+def test_the_index_of_fori_loop_is_weak():
+    kinds = []
+
+    def body(i, c):
+        kinds.append((str(i.dtype), i.weak_type))
+        return c + i
+
+    assert lax.fori_loop(0, 4, body, jnp.int8(0)).dtype == np.int8
+    assert lax.fori_loop(0, 4, body, jnp.float16(0)).dtype == np.float16
+    assert jax.jit(lambda n: lax.fori_loop(0, n, body, jnp.int16(0)))(4).dtype == np.int16
+    assert set(kinds) == {("int32", True)}
+    with pytest.raises(TypeError, match="equal types"):
+        lax.fori_loop(jnp.int32(0), jnp.int8(3), body, 0)
+    with pytest.raises(TypeError):
+        lax.fori_loop(0, 2.0, body, 0)
+
+
+def test_fori_loop_in_reverse_mode():
+    def f(x, n):
+        return lax.fori_loop(0, n, lambda i, c: c * x, 1.0)
+
+    assert jax.grad(lambda x: f(x, 3))(2.0) == 12
+    assert jax.jit(jax.grad(lambda x: f(x, 3)))(2.0) == 12
+    with pytest.raises(ValueError):
+        jax.jit(jax.grad(f))(2.0, 3)
+
+
+def test_scan_forms():
+    last, ys = lax.scan(lambda c, x: (c + x, c), 0.0, X, reverse=True)
+    assert last == 3
+    np.testing.assert_array_equal(ys, [3, 2, 0])
+    for unroll in (2, True, 100):
+        np.testing.assert_array_equal(lax.scan(lambda c, x: (c + x, c), 0.0, X, unroll=unroll)[1],
+                                      [0, 0, 1])
+    assert lax.scan(lambda c, _: (c + 1, None), 0, None, 3) == (3, None)
+    none, ys = lax.scan(lambda c, x: (c, x * 2), None, X)
+    assert none is None
+    np.testing.assert_array_equal(ys, [0, 2, 4])
+    assert lax.scan(lambda c, x: (c + x, c), 0.0, jnp.zeros(0))[1].shape == (0,)
+    keys = jax.random.split(jax.random.key(0), 3)
+    assert lax.scan(lambda c, k: (c, jax.random.normal(k)), 0, keys)[1].shape == (3,)
+
+
+def test_scan_errors():
+    def same(c, x):
+        return c, x
+
+    for call in (lambda: lax.scan(same, 0.0, X, length=4), lambda: lax.scan(same, 0.0, None),
+                 lambda: lax.scan(same, 0.0, (X, jnp.ones((2, 3)))),
+                 lambda: lax.scan(same, 0.0, 1.0)):
+        with pytest.raises(ValueError):
+            call()
+    for body in (lambda c, x: (c + 0.5, c), lambda c, x: ((c, c), c), lambda c, x: c,
+                 lambda c, x: (X, c)):
+        with pytest.raises(TypeError):
+            lax.scan(body, jnp.int32(0), X)
+
+
+def test_closures_over_several_levels():
+    def f(x):
+        def g(y):
+            inner = lambda c, z: (c + x * y * z, lax.cond(z > 0, lambda: x * y, lambda: y))
+            last, ys = lax.scan(inner, 0.0, X)
+            return last + jnp.sum(ys)
+        return jax.grad(g)(x)
+
+    # g(y) = 3 x y + 2 x y + y
+    assert f(2.0) == 11 and jax.jit(f)(2.0) == 11 and jax.grad(f)(2.0) == 5
+    np.testing.assert_array_equal(jax.vmap(f)(X), [1, 6, 11])
+
+
+def test_map_by_batches():
+    np.testing.assert_array_equal(lax.map(lambda x: x * 2, jnp.arange(5.0), batch_size=2),
+                                  [0, 2, 4, 6, 8])
+
+
+def test_control_flow_without_jit():
+    with jax.disable_jit():
+        assert lax.cond(True, lambda: 1, lambda: 2) == 1
+        assert lax.fori_loop(0, 3, lambda i, c: c + i, 0) == 3
+        np.testing.assert_array_equal(lax.scan(lambda c, x: (c + x, c), 0.0, X)[1], [0, 0, 1])
+        assert jax.grad(lambda x: lax.cond(x > 0, lambda: x * 2, lambda: x))(1.0) == 2

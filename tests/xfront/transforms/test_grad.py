@@ -1,0 +1,154 @@
+"""grad, value_and_grad, jvp, linearize, Jacobians: arguments, aux, dtypes, errors."""
+
+import numpy as np
+import pytest
+
+import xfront as jax
+import xfront.numpy as jnp
+
+FLOAT0 = np.zeros((), jax.float0)
+
+
+def f(x, y, z):
+    return x * y + z * z
+
+
+def test_argnums():
+    assert jax.grad(f, (0, 2))(1.0, 2.0, 3.0) == (2, 6)
+    assert jax.grad(f, -1)(1.0, 2.0, 3.0) == 6
+    assert jax.value_and_grad(f, [1])(1.0, 2.0, 3.0) == (11, (1,))
+
+
+@pytest.mark.parametrize("argnums", [1, -2, (0, 0), (0, -1)])
+def test_argnums_that_do_not_exist_or_repeat(argnums):
+    with pytest.raises(TypeError):
+        jax.grad(lambda x: x, argnums)(1.0)
+
+
+def test_keyword_arguments_are_not_differentiated():
+    assert jax.grad(lambda x, *, k=1: x * k)(1.0, k=3) == 3
+    with pytest.raises(TypeError, match="positional"):
+        jax.grad(lambda x: x)(x=1.0)
+
+
+def test_aux_may_hold_anything():
+    g, aux = jax.grad(lambda x: (x * x, {"a": x * 2, "s": "text", "n": None, "o": object}),
+                      has_aux=True)(2.0)
+    assert g == 4 and aux["a"] == 4 and aux["s"] == "text" and aux["o"] is object
+    value, pull, aux = jax.vjp(lambda x: (x * x, ["s", x]), 2.0, has_aux=True)
+    assert value == 4 and pull(1.0) == (4,) and aux[0] == "s" and aux[1] == 2
+    assert jax.jvp(lambda x: (x * x, "s"), (2.0,), (1.0,), has_aux=True) == (4, 4, "s")
+    value, move, aux = jax.linearize(lambda x: [x * x, "s"], 2.0, has_aux=True)
+    assert value == 4 and move(1.0) == 4 and aux == "s"
+    with pytest.raises(TypeError, match="pair"):
+        jax.grad(lambda x: x, has_aux=True)(1.0)
+
+
+def test_integer_arguments():
+    with pytest.raises(TypeError, match="int32"):
+        jax.grad(lambda x: x * 2.0)(1)
+    got = jax.grad(lambda x, y: x * 2.0 * y, (0, 1), allow_int=True)(1, 2.0)
+    assert got[0].dtype == jax.float0 and got[1] == 2
+
+
+def test_results_must_be_real_scalars():
+    for bad in (lambda x: jnp.int32(3), lambda x: [x], lambda x: None, lambda x: x * jnp.ones(2),
+                lambda x: x * 1j):
+        with pytest.raises(TypeError):
+            jax.grad(bad)(1.0)
+    assert jax.grad(lambda x: 3.0)(1.0) == 0
+
+
+def test_complex_arguments_give_the_conjugate_gradient():
+    z = jnp.complex64(1 + 2j)
+    np.testing.assert_allclose(jax.grad(lambda x: jnp.abs(x) ** 2)(z), 2 - 4j, rtol=1e-6)
+    assert jax.grad(lambda x: x * x, holomorphic=True)(1 + 2j) == 2 + 4j
+    with pytest.raises(TypeError, match="holomorphic"):
+        jax.grad(lambda x: x * x, holomorphic=True)(1.0)
+
+
+def test_abs_at_zero_rises():
+    assert [float(jax.grad(jnp.abs)(x)) for x in (0.0, -1.0, 2.0)] == [1, -1, 1]
+
+
+def test_narrow_floats_keep_their_dtype():
+    got = jax.grad(lambda x: jnp.sum(x * x))(jnp.ones(3, jnp.bfloat16))
+    assert got.dtype == jnp.bfloat16
+    np.testing.assert_array_equal(got.astype(jnp.float32), [2, 2, 2])
+
+
+def test_tangents_have_the_dtype_of_primals():
+    for tangent in (1, jnp.float16(1), jnp.int32(1)):
+        with pytest.raises(TypeError, match="dtype"):
+            jax.jvp(jnp.sin, (1.0,), (tangent,))
+    with pytest.raises(TypeError):
+        jax.jvp(jnp.sin, (jnp.bfloat16(1),), (1.0,))
+    with pytest.raises(ValueError, match="shape"):
+        jax.jvp(jnp.sin, (jnp.ones(3),), (1.0,))
+    with pytest.raises(TypeError, match="structure"):
+        jax.jvp(jnp.sin, (1.0,), (1.0, 2.0))
+    with pytest.raises(ValueError):
+        jax.linearize(jnp.sin, 1.0)[1](1)
+
+
+def test_integers_have_tangents_of_float0():
+    (a, n), (da, dn) = jax.jvp(lambda x, n: (x * n, n), (2.0, 3), (1.0, FLOAT0))
+    assert (a, n, da) == (6, 3, 3) and dn.dtype == jax.float0
+    with pytest.raises(TypeError, match="float0"):
+        jax.jvp(lambda x, n: x * n, (2.0, 3), (1.0, 1))
+
+
+def test_jacobians():
+    def g(x):
+        return jnp.stack([x[0] * x[1], x[1] ** 2])
+
+    x = jnp.array([1.0, 2.0])
+    for jac in (jax.jacfwd, jax.jacrev, jax.jacobian):
+        np.testing.assert_array_equal(jac(g)(x), [[2, 1], [0, 4]])
+    np.testing.assert_array_equal(jax.hessian(lambda x: x[0] * x[1] ** 2)(x), [[0, 4], [4, 2]])
+    tree = jax.jacrev(lambda d, y: {"o": d["a"] * y}, (0, 1))({"a": x}, x)
+    np.testing.assert_array_equal(tree["o"][0]["a"], [[1, 0], [0, 2]])
+    np.testing.assert_array_equal(tree["o"][1], [[1, 0], [0, 2]])
+
+
+def test_jacobians_refuse_integers_and_complex_results():
+    for jac in (jax.jacfwd, jax.jacrev):
+        with pytest.raises(TypeError):
+            jac(lambda x: x * 2.0)(1)
+        with pytest.raises(TypeError):
+            jac(lambda x: x * x)(1j)
+        assert jac(lambda x: x * x, holomorphic=True)(1j) == 2j
+    with pytest.raises(TypeError, match="i32"):
+        jax.jacrev(lambda x: x.astype(int))(1.0)
+
+
+def test_linear_transpose():
+    def linear(x):
+        return 2 * x + jnp.sum(x)
+
+    spec = jax.ShapeDtypeStruct((3,), jnp.float32)
+    for given in (jnp.arange(3.0), spec):
+        (got,) = jax.linear_transpose(linear, given)(jnp.arange(3.0))
+        np.testing.assert_array_equal(got, [3, 5, 7])
+    assert jax.linear_transpose(lambda a, b: (a + b, a * 2), 1.0, 1.0)((1.0, 2.0)) == (5, 1)
+    with pytest.raises(NotImplementedError):
+        jax.linear_transpose(jnp.sin, spec)(jnp.arange(3.0))
+    with pytest.raises(TypeError):
+        jax.linear_transpose(linear, 1)
+
+
+def test_forward_and_backward_as_two_functions():
+    fwd, bwd = jax.fwd_and_bwd(lambda x, y: x * y, argnums=(0, 1))
+    value, saved = fwd(2.0, 3.0)
+    assert value == 6 and bwd(saved, 1.0) == (3, 2)
+
+
+def test_checkpoint_policies():
+    policies = jax.checkpoint_policies
+    for policy in (None, policies.everything_saveable, policies.nothing_saveable,
+                   policies.dots_saveable, policies.save_only_these_names("a"),
+                   policies.save_any_names_but_these("a"),
+                   lambda prim, *types, **attrs: prim.name == "sin"):
+        g = jax.checkpoint(lambda x: jax.ad_checkpoint.checkpoint_name(jnp.sin(x), "a") ** 2,
+                           policy=policy)
+        np.testing.assert_allclose(jax.jit(jax.grad(g))(1.0), np.sin(2.0), rtol=1e-6)

@@ -1,0 +1,163 @@
+"""jit: static and donated arguments, how often it traces, what may go in and come out."""
+
+import collections
+import functools
+
+import numpy as np
+import pytest
+
+import xfront as jax
+import xfront.numpy as jnp
+from xfront import lax
+
+
+def counted(fun):
+    """`fun` jitted, and the list that grows by one at each trace."""
+    traces = []
+
+    @functools.wraps(fun)
+    def traced(*args, **kwargs):
+        traces.append(None)
+        return fun(*args, **kwargs)
+
+    return jax.jit(traced), traces
+
+
+def test_same_types_are_traced_once():
+    f, traces = counted(lambda x: x + 1)
+    for x in (np.float32(1), jnp.float32(2), np.zeros(())):
+        f(x)
+    assert len(traces) == 1                      # one f32 scalar, not weak
+    f(1.0)
+    f(2.0)
+    assert len(traces) == 2                      # weak
+    f(np.zeros(2))
+    f(jnp.zeros(2))
+    assert len(traces) == 3
+
+
+def test_a_trace_serves_inside_jit_vmap_and_outside():
+    f, traces = counted(lambda x: x * 2)
+    jax.jit(lambda x: f(x) + f(x))(1.0)
+    f(2.0)
+    jax.grad(f)(3.0)
+    assert len(traces) == 1
+    jax.vmap(f)(jnp.arange(3.0))
+    f(jnp.float32(1))
+    assert len(traces) == 2
+
+
+def test_static_arguments_by_position_name_and_from_the_end():
+    seen = []
+
+    def f(x, n=2):
+        seen.append(n)
+        return x * n
+
+    by_name = jax.jit(f, static_argnames="n")
+    assert by_name(2.0, n=3) == by_name(2.0, 3) == 6 and by_name(2.0) == 4
+    by_last = jax.jit(f, static_argnums=-1)
+    assert by_last(2.0, 5) == 10
+    assert all(type(n) is int for n in seen)
+
+
+def test_static_arguments_must_hash():
+    f = jax.jit(lambda x, n: x * n[0], static_argnums=1)
+    with pytest.raises(ValueError, match="[Nn]on-hashable"):
+        f(2.0, [3])
+    assert f(2.0, (3,)) == 6
+
+
+def test_static_numbers_out_of_range_and_unknown_names():
+    with pytest.raises(ValueError, match="static_argnums"):
+        jax.jit(lambda x: x, static_argnums=3)
+    with pytest.raises(ValueError, match="static_argnames"):
+        jax.jit(lambda x: x, static_argnames="q")
+    with pytest.raises(ValueError, match="intersect"):
+        jax.jit(lambda x: x, static_argnums=0, donate_argnums=0)
+
+
+def test_methods_with_static_self():
+    class Scaled:
+        factor = 3.0
+
+        @functools.partial(jax.jit, static_argnums=0)
+        def of(self, x):
+            return x * self.factor
+
+    assert Scaled().of(2.0) == 6
+
+
+def test_donated_arguments_are_deleted():
+    f = jax.jit(lambda x: x + 1, donate_argnums=0)
+    x = jnp.arange(5.0)
+    np.testing.assert_array_equal(f(x), np.arange(5.0) + 1)
+    assert x.is_deleted()
+    with pytest.raises(RuntimeError, match="deleted"):
+        x + 1
+
+
+def test_results_of_all_kinds():
+    Pair = collections.namedtuple("Pair", "x y")
+    made = jax.jit(lambda p: Pair(p.y, (None, 2, True, np.float32(3))))(Pair(1.0, jnp.ones(2)))
+    assert type(made) is Pair and made.y[0] is None
+    assert [str(v.dtype) for v in made.y[1:]] == ["int32", "bool", "float32"]
+    assert made.y[1].weak_type and not made.y[3].weak_type
+    assert jax.jit(lambda: None)() is None
+    with pytest.raises(TypeError, match="'a'"):
+        jax.jit(lambda x: [x, "a"])(1)
+
+
+def test_disable_jit_runs_python():
+    with jax.disable_jit():
+        assert jax.jit(lambda x: x if x > 0 else -x)(-1.0) == 1
+        np.testing.assert_array_equal(jax.jit(lambda x: x * 2 + 1)(jnp.arange(2.0)), [1, 3])
+
+
+def test_x64_context_traces_apart():
+    f, traces = counted(lambda x: x + 1)
+    assert f(np.ones(2)).dtype == np.float32
+    with jax.enable_x64(True):
+        assert f(np.ones(2)).dtype == np.float64 and f(1).dtype == np.int64
+    assert f(np.ones(2)).dtype == np.float32
+    assert len(traces) == 3
+
+
+def test_a_jit_without_arguments_reads_the_mapped_axis():
+    f = jax.jit(lambda: lax.axis_index("i"))
+    np.testing.assert_array_equal(
+        jax.vmap(lambda x: x + f(), axis_name="i")(jnp.zeros(3)), [0, 1, 2])
+    size = jax.jit(lambda x: x * lax.axis_size("i"))
+    for n in (3, 4):
+        made = jax.vmap(lambda x: x + size(2), axis_name="i")(jnp.zeros(n))
+        np.testing.assert_array_equal(made, np.full(n, 2.0 * n))
+
+
+def test_debug_nans_raises_at_every_call():
+    with jax.debug_nans(True):
+        f = jax.jit(lambda x: jnp.log(x))
+        for _ in range(3):
+            with pytest.raises(FloatingPointError, match="nan"):
+                f(-1.0)
+        assert f(1.0) == 0
+    with jax.debug_infs(True), pytest.raises(FloatingPointError, match="inf"):
+        jnp.divide(1.0, 0.0)
+    assert np.isnan(jnp.log(-1.0))
+
+
+def test_rank_promotion_raises_where_asked():
+    x, y = jnp.ones((2, 3)), jnp.ones(3)
+    with jax.numpy_rank_promotion("raise"):
+        with pytest.raises(ValueError, match="rank"):
+            x + y
+        assert (x + 1).shape == (2, 3)
+    assert (x + y).shape == (2, 3)
+
+
+def test_compile_time_evaluation_inside_jit():
+    def f(x):
+        with jax.ensure_compile_time_eval():
+            n = int(jnp.sum(jnp.arange(3)))
+        return x * n
+
+    assert jax.jit(f)(2.0) == 6

@@ -1,0 +1,64 @@
+"""Stages: trace, lower, compile; eval_shape, make_jaxpr."""
+
+import pytest
+
+import xfront as jax
+import xfront.numpy as jnp
+
+X = jnp.arange(3.0)
+SPEC = jax.ShapeDtypeStruct((3,), jnp.float32)
+
+
+def test_compiled_functions_take_the_arguments_that_are_not_static():
+    f = jax.jit(lambda x, n, *, k: x * n + k, static_argnums=1, static_argnames="k")
+    compiled = f.lower(SPEC, 2, k=1).compile()
+    assert compiled(X).tolist() == [1, 3, 5]
+    with pytest.raises(TypeError, match="compiled for"):
+        compiled(X, 2)
+    with pytest.raises(TypeError, match="compiled"):
+        compiled(jnp.arange(3))
+
+
+def test_what_a_lowered_function_knows():
+    lowered = jax.jit(lambda x, n, d: x * n, static_argnums=1, donate_argnums=0).lower(
+        SPEC, 2, {"a": 1})
+    args, kwargs = lowered.args_info
+    assert kwargs == {} and len(args) == 2
+    assert args[0].shape == (3,) and args[0].donated and not args[1]["a"].donated
+    assert lowered.donate_argnums == (0,) and lowered.in_avals[0][0].shape == (3,)
+    assert lowered.out_info.shape == (3,)
+    assert "stablehlo" in lowered.as_text()
+
+
+def test_compiled_costs():
+    compiled = jax.jit(lambda x: x * 2).lower(SPEC).compile()
+    assert compiled.cost_analysis()["flops"] == 3
+    assert compiled.memory_analysis().output_size_in_bytes == 12
+    assert "HloModule" in compiled.as_text()
+
+
+def test_names_reach_the_program():
+    def layer(x):
+        with jax.named_scope("encoder"):
+            return jnp.sin(x)
+
+    text = jax.jit(layer).lower(1.0).compile().as_text()
+    assert "jit(layer)" in text and "encoder/sin" in text
+
+
+def test_eval_shape():
+    made = jax.eval_shape(lambda x, y: {"a": x @ y, "b": None, "c": 1},
+                          jax.ShapeDtypeStruct((2, 3), jnp.float32), SPEC)
+    assert made["a"].shape == (2,) and made["b"] is None and made["c"].weak_type
+    with pytest.raises(TypeError):
+        jax.eval_shape(lambda x, s: x, X, "a")
+
+
+def test_make_jaxpr():
+    made, shape = jax.make_jaxpr(lambda x, n: x * n, static_argnums=1, return_shape=True)(X, 3)
+    assert "mul" in str(made) and shape.shape == (3,)
+
+
+def test_typeof():
+    assert jax.typeof(X).shape == (3,) and jax.typeof(1.0).weak_type
+    assert jax.jit(lambda x: x * jax.typeof(x).size)(X).tolist() == [0, 3, 6]

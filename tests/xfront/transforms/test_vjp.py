@@ -1,0 +1,53 @@
+"""vjp: cotangents, their structure and types; the vjp function as a tree."""
+
+import numpy as np
+import pytest
+
+import xfront as jax
+import xfront.numpy as jnp
+
+X = jnp.arange(3.0)
+
+
+def test_the_function_may_be_called_again():
+    value, pull = jax.vjp(lambda x, y: x * y, 2.0, 3.0)
+    assert value == 6 and pull(1.0) == (3, 2) and pull(2.0) == (6, 4)
+
+
+def test_trees_and_none():
+    value, pull = jax.vjp(lambda d, n: {"s": d["a"] * 2, "t": (d["b"],)},
+                          {"a": X, "b": 1.0}, None)
+    got, none = pull({"s": X, "t": (1.0,)})
+    np.testing.assert_array_equal(got["a"], [0, 2, 4])
+    assert got["b"] == 1 and none is None
+
+
+def test_integers_have_cotangents_of_float0():
+    _, pull = jax.vjp(lambda x, n: (x * n, jnp.arange(3)), 2.0, 3)
+    got = pull((1.0, np.zeros(3, jax.float0)))
+    assert got[0] == 3 and got[1].dtype == jax.float0
+
+
+@pytest.mark.parametrize("cotangent", [1, X, jnp.int32(1), jnp.float16(1), (1.0,)])
+def test_cotangents_of_another_type_are_refused(cotangent):
+    _, pull = jax.vjp(lambda x: x * 2, 2.0)
+    with pytest.raises(ValueError, match="vjp function"):
+        pull(cotangent)
+
+
+def test_constants_have_a_cotangent_of_zero():
+    value, pull = jax.vjp(lambda x: 3.0, 1.0)
+    assert value == 3 and pull(1.0) == (0,)
+
+
+def test_vjp_inside_and_out_of_jit_and_vmap():
+    assert jax.jit(lambda x: jax.vjp(lambda z: z * z, x)[1](1.0)[0])(3.0) == 6
+    value, pull = jax.jit(lambda x: jax.vjp(lambda z: z * z * z, x))(2.0)
+    assert value == 8 and pull(1.0) == (12,)
+    assert jax.jit(lambda p, ct: p(ct))(pull, 2.0) == (24,)
+    np.testing.assert_array_equal(jax.vmap(lambda x: jax.vjp(lambda z: z * z, x)[1](1.0)[0])(X),
+                                  [0, 2, 4])
+    _, pulls = jax.vmap(lambda x: jax.vjp(lambda z: z * z, x))(X)
+    np.testing.assert_array_equal(jax.vmap(lambda p, ct: p(ct)[0])(pulls, X), [0, 2, 8])
+    _, pull = jax.vjp(lambda z: z * z, X)
+    np.testing.assert_array_equal(jax.vmap(pull)(jnp.eye(3))[0], np.diag([0, 2, 4]))
