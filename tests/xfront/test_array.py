@@ -476,11 +476,12 @@ def test_import_makes_no_client_and_brings_nothing_heavy() -> None:
     script = """
 import sys, xfront.arrays.methods, xfront.config, xfront.dtypes, xfront.tree
 from xfront.arrays import binding
-heavy = ("jaxlib.mlir", "scipy", "jaxlib.lapack", "opt_einsum", "jax", "lowering.clients")
-print([name for name in heavy if name in sys.modules], binding._client)
+from lowering import clients
+heavy = ("jaxlib.mlir", "scipy", "jaxlib.lapack", "opt_einsum", "jax")
+print([name for name in heavy if name in sys.modules], binding._client, clients.is_initialized())
 """
     done = run(script)
-    assert done.stdout.strip() == "[] []", done.stdout + done.stderr
+    assert done.stdout.strip() == "[] [] False", done.stdout + done.stderr
 
 
 def test_every_attribute_is_attached() -> None:

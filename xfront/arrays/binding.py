@@ -22,6 +22,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")  # read once, by the first ja
 
 import jaxlib._jax as _jax
 import ml_dtypes
+
 import numpy as np
 
 from .abstract import AbstractArray

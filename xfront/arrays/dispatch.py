@@ -45,6 +45,11 @@ class FrozenFloat(float):
         return hash(self.hex())
 
 
+def plain(x: Any) -> Any:
+    """A static argument as bodies take it."""
+    return float(x) if type(x) is FrozenFloat else x
+
+
 def canonical(x: Any) -> Any:
     """A static argument in a form that hashes and compares as the program depends on it."""
     kind = type(x)
@@ -139,7 +144,7 @@ class Front:
         def run(tracers: list[Tracer]) -> list[Any]:
             nonlocal out_tree
             dynamic = tree_unflatten(tree, tracers)
-            given = [a if i in self.static_indices else d
+            given = [plain(a) if i in self.static_indices else d
                      for i, (a, d) in enumerate(zip(args, dynamic, strict=True))]
             flat, out_tree = tree_flatten(self.body(*given))
             return flat

@@ -1,3 +1,5 @@
+"""The functions of NumPy on arrays that live on devices and trace into programs."""
+
 from . import linalg
 from .contractions import *
 from .counting import *
