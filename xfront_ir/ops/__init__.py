@@ -10,8 +10,8 @@ from ..literal import literal
 from ..opdef import REGISTRY, OpDef
 
 FAMILIES = ("bits", "collective", "compare", "control", "conv", "convert", "custom", "dot",
-            "effects", "elementwise", "fft", "fold", "gathering", "indexing", "random", "reduce",
-            "shape", "sort", "special", "window")
+            "effects", "elementwise", "fft", "fold", "gathering", "indexing", "linalg", "random",
+            "reduce", "shape", "sort", "special", "window")
 
 for _family in FAMILIES:                          # by name: some share it with one of their ops
     import_module(f"{__name__}.{_family}")
