@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from xfront_ir.core import Function
 
 if TYPE_CHECKING:
+    from .cpu.extras import Extras
     from .executable import Executable
     from .module import Built, Partition
 
@@ -62,7 +63,8 @@ class Lowered:
 
 
 def lower(function: Function, *, name: str | None = None, donated: Sequence[int] = (),
-          platform: str = "cpu", partition: Partition | None = None) -> Lowered:
+          platform: str = "cpu", partition: Partition | None = None,
+          extras: Extras | None = None) -> Lowered:
     """Lower a Function to StableHLO.
 
     Args:
@@ -71,6 +73,7 @@ def lower(function: Function, *, name: str | None = None, donated: Sequence[int]
       donated: positions of parameters whose buffers the program may overwrite.
       platform: `cpu`, `cuda`, `rocm` or `tpu`.
       partition: how the program spreads over several devices.
+      extras: what the CPU gets beyond the plain StableHLO of every platform; nothing if None.
     Raises: MissingRule where an op has no lowering.
     """
     from .module import Partition, build_module
@@ -78,7 +81,7 @@ def lower(function: Function, *, name: str | None = None, donated: Sequence[int]
     partition = partition or Partition()
     name = name or function.name
     built = build_module(function, name=name, platform=platform, donated=donated,
-                         partition=partition)
+                         partition=partition, extras=extras)
     return Lowered(function, built, name, platform, partition)
 
 
@@ -104,6 +107,7 @@ def compile_function(function: Function, *, name: str | None = None,
     from . import disk_cache
     from .clients import kind_of
     from .compile import all_options
+    from .cpu.extras import extras
     from .module import Partition
 
     partition = partition or Partition()
@@ -112,18 +116,19 @@ def compile_function(function: Function, *, name: str | None = None,
     platform = first.platform
     name = name or function.name
     overrides = all_options(effort, function, platform, options)
+    chosen = extras(effort, platform, len(places))
     key = live_key = None
     if fingerprint is not None and not callbacks:
         ids = tuple(d.id for d in places)
         key = disk_cache.key(fingerprint, (
-            name, tuple(donated), overrides, kind_of(first), len(places),
+            name, tuple(donated), overrides, chosen, kind_of(first), len(places),
             ids if len(places) > 1 else (), partition))
         live_key = f"{key}{ids}{id(first.client)}"
         found = _LIVE.get(live_key) or _from_disk(key, places, overrides, partition)
         if found is not None:
             return _LIVE.setdefault(live_key, found)
     built = lower(function, name=name, donated=donated, platform=platform,
-                  partition=partition)._built
+                  partition=partition, extras=chosen)._built
     made = _compile(built, name, places, overrides, partition, callbacks)
     if key is not None and live_key is not None and not made.has_callbacks:
         if disk_cache.is_enabled():

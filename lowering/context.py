@@ -186,7 +186,8 @@ class RuleContext:
     """
 
     __slots__ = ("_attrs", "_create", "_locations", "_lines", "_named", "_places", "_prefixes",
-                 "_types", "ip", "ir", "loc", "mlir", "module", "platform", "scope", "token")
+                 "_types", "fenced", "ip", "ir", "loc", "mlir", "module", "platform", "scope",
+                 "token")
 
     def __init__(self, mlir: MLIRContext, module: Any = None, platform: str = "cpu",
                  scope: str = "") -> None:
@@ -195,6 +196,7 @@ class RuleContext:
         self.ip: Any = None
         self.loc: Any = mlir.unknown
         self.token: Any = None
+        self.fenced: frozenset[Value] = frozenset()    # see cpu/fences.py
         self._attrs, self._types, self._create = mlir.attrs, mlir.types, mlir.operation
         self._named = mlir.ir.Location.name
         self._locations: dict[Any, Any] = {}
@@ -250,6 +252,7 @@ class RuleContext:
         """
         env = dict(zip(function.params, operands, strict=True))
         simple, rules, types, create = SIMPLE, RULES, self._types, self._create
+        fenced = self.fenced
         before, scope = self.loc, self.scope
         stack: list[Any] = []
         ops = iter(function.ops)
@@ -265,6 +268,8 @@ class RuleContext:
                     made_type = types.get(result.type) or self.type(result.type)
                     env[result] = create(name, [made_type], values, None, None, 0, self.loc,
                                          self.ip).result
+                    if result in fenced:
+                        env[result] = self.fence(env[result], result.type)
                     continue
                 lower = rules.get(definition) or _find_rule(definition)
                 if lower is _call_body:
@@ -281,6 +286,10 @@ class RuleContext:
                 else:
                     env.update(zip(op.results, made if isinstance(made, (list, tuple)) else [made],
                                    strict=True))
+                if fenced:
+                    for v in op.results:
+                        if v in fenced:
+                            env[v] = self.fence(env[v], v.type)
             else:
                 returned = [env[v] for v in function.returns]
                 if not stack:
@@ -311,6 +320,13 @@ class RuleContext:
         made = self._create("func.call", [self.type(v) for v in function.returns], operands,
                             {"callee": symbol}, None, 0, self.loc, self.ip)
         return list(made.results)
+
+    def fence(self, value: Any, type_: TensorType) -> Any:
+        """The same value, which XLA's CPU compiler computes once whoever reads it."""
+        attrs = {"callee": self.ir.FlatSymbolRefAttr.get(self.module.fence(type_)),
+                 "mhlo.frontend_attributes": self.attr('{inlineable = "false"}')}
+        return self._create("func.call", [self.type(type_)], [value], attrs, None, 0, self.loc,
+                            self.ip).result
 
     def require(self, what: str) -> None:
         """The program may be loaded only where `what` is set up; `compat.REQUIREMENTS` has how."""

@@ -26,6 +26,7 @@ from xfront_ir.fingerprint import fingerprint
 from xfront_ir.types import TensorType
 
 from .context import RuleContext, mlir_context
+from .cpu.extras import NOTHING, Extras
 
 MAX_PRIVATE_DEPTH = 32
 """A longer chain of private functions crashes XLA's CPU compiler; the callers above are inlined."""
@@ -63,7 +64,8 @@ class Built:
 
 
 def build_module(function: Function, *, name: str | None = None, platform: str = "cpu",
-                 donated: Sequence[int] = (), partition: Partition | None = None) -> Built:
+                 donated: Sequence[int] = (), partition: Partition | None = None,
+                 extras: Extras | None = None) -> Built:
     """The MLIR module of a Function: `main` and the private functions it calls.
 
     Args:
@@ -71,6 +73,7 @@ def build_module(function: Function, *, name: str | None = None, platform: str =
       name: of the program; the module is called `jit_<name>`.
       donated: positions of parameters whose buffers the program may overwrite.
       partition: how it spreads over devices.
+      extras: what the CPU gets beyond the plain StableHLO.
     """
     mlir = mlir_context()
     name = symbol_text(name or function.name)
@@ -78,7 +81,7 @@ def build_module(function: Function, *, name: str | None = None, platform: str =
     gc.disable()                    # nothing here is a cycle, and each op is a new object
     try:
         with mlir.context, mlir.unknown:
-            return _Module(mlir, function, f"jit({name})", platform).build(
+            return _Module(mlir, function, f"jit({name})", platform, extras or NOTHING).build(
                 f"jit_{name}", donated, partition or Partition())
     finally:
         if collecting:
@@ -93,15 +96,21 @@ def symbol_text(name: str) -> str:
 class _Module:
     """One module under construction; `RuleContext.module` of its rules."""
 
-    def __init__(self, mlir: Any, function: Function, scope: str, platform: str) -> None:
+    def __init__(self, mlir: Any, function: Function, scope: str, platform: str,
+                 extras: Extras) -> None:
         self.mlir, self.ir, self.function = mlir, mlir.ir, function
         self.first: dict[Function, Function] = {}
         self.private, self.ordered = _analyse(function, self.first)
         self.symbols: dict[Function, str] = {}
         self.taken = {"main"}
         self.queue: list[Function] = []
+        self.fences: dict[TensorType, str] = {}
         self.built = Built(None)
         self.ctx = RuleContext(mlir, self, platform, scope)
+        if extras.fences:
+            from .cpu.fences import fenced_values  # other platforms do without
+
+            self.ctx.fenced = fenced_values(function, self.held)
 
     def build(self, name: str, donated: Sequence[int], partition: Partition) -> Built:
         ctx, ir, scope = self.ctx, self.ir, self.ctx.scope
@@ -123,6 +132,8 @@ class _Module:
             ctx.scope = f"{scope}/{body.name}"
             self._function(at_end, self.symbols[body], body)
             done += 1
+        for type, symbol in self.fences.items():
+            self._identity(at_end, symbol, type)
         self.built.module = module
         return self.built
 
@@ -147,6 +158,29 @@ class _Module:
         returned = ctx.inline(function, list(block.arguments))
         ir.Operation.create("func.return", operands=returned, loc=self.mlir.unknown, ip=ctx.ip)
 
+    def _identity(self, at_end: Any, symbol: str, type: TensorType) -> None:
+        """A private function that returns its operand."""
+        ctx, ir, made = self.ctx, self.ir, self.ctx.type(type)
+        of = ir.Operation.create("func.func", regions=1, loc=self.mlir.unknown, ip=at_end,
+                                 attributes={
+            "sym_name": ctx.string(symbol), "sym_visibility": ctx.string("private"),
+            "function_type": ir.TypeAttr.get(ir.FunctionType.get([made], [made]))})
+        block = of.regions[0].blocks.append(made, arg_locs=[self.mlir.unknown])
+        ir.Operation.create("func.return", operands=list(block.arguments), loc=self.mlir.unknown,
+                            ip=ir.InsertionPoint(block))
+
+    def fence(self, type: TensorType) -> str:
+        """The symbol of the identity of `type`, in the module from the first question on."""
+        found = self.fences.get(type)
+        if found is None:
+            found = self.fences[type] = self._free("fence")
+        return found
+
+    def held(self, body: Function) -> Function | None:
+        """The private function that a body is a call of; None where it is emitted in place."""
+        first = self.first.get(body)
+        return first if first in self.private else None
+
     def is_private(self, body: Function) -> bool:
         """Whether `body` is a function of its own."""
         return self.first.get(body) in self.private
@@ -163,14 +197,17 @@ class _Module:
         body = self.first[body]
         found = self.symbols.get(body)
         if found is None:
-            base = found = symbol_text(body.name)
-            count = 0
-            while found in self.taken:
-                found = f"{base}_{count}"
-                count += 1
-            self.taken.add(found)
-            self.symbols[body] = found
+            found = self.symbols[body] = self._free(symbol_text(body.name))
             self.queue.append(body)
+        return found
+
+    def _free(self, base: str) -> str:
+        """`base`, numbered where it is taken."""
+        found, count = base, 0
+        while found in self.taken:
+            found = f"{base}_{count}"
+            count += 1
+        self.taken.add(found)
         return found
 
 

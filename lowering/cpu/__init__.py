@@ -1,0 +1,1 @@
+"""What XLA's CPU compiler is given other than on other platforms: fences."""

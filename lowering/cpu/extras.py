@@ -1,0 +1,35 @@
+"""Which of the CPU's extras a program gets, as part of its key.
+
+    XFRONT_CPU_FENCES=0       no fences
+"""
+
+from __future__ import annotations
+
+import os
+from typing import NamedTuple
+
+FENCES = 1
+"""Version of the rule that places fences: a change of the rule is a change of the number."""
+
+
+class Extras(NamedTuple):
+    """The version of each extra, 0 where the program goes without it."""
+
+    fences: int = 0
+
+
+NOTHING = Extras()
+
+
+def extras(effort: str, platform: str, devices: int) -> Extras:
+    """What a program of this effort on so many devices gets: nothing but on one CPU device.
+
+    Programs of effort `eager` are single operations, with nothing to keep apart.
+    """
+    if platform != "cpu" or devices != 1:
+        return NOTHING
+    return Extras(fences=FENCES if effort != "eager" and _is_on("XFRONT_CPU_FENCES") else 0)
+
+
+def _is_on(name: str) -> bool:
+    return os.environ.get(name, "1").lower() not in ("0", "false", "off")

@@ -1,0 +1,298 @@
+"""Fences: where they are placed, how they are spelled, that values stay the same."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+import lowering
+import xfront
+import xfront.numpy as jnp
+from lowering import disk_cache
+from lowering.cpu import fences
+from lowering.cpu.extras import NOTHING, Extras, extras
+from lowering.module import Partition
+from xfront_ir import dtypes, ops
+from xfront_ir.builder import Builder
+from xfront_ir.dtypes import BY_NAME
+from xfront_ir.fingerprint import fingerprint
+from xfront_ir.types import tensor
+
+LARGE = tensor((64, 64), dtypes.f32)
+SMALL = tensor((8, 8), dtypes.f32)
+
+
+def repeat(b, x, n, op=ops.sin):
+    for _ in range(n):
+        x = b.emit(op, x)
+    return x
+
+
+def square(b, x):
+    """A product: what is behind it is no concern of its readers."""
+    return b.emit(ops.dot_general, x, x, contract=((1,), (0,)), batch=((), ()))
+
+
+def chosen(fn) -> list[int]:
+    """The positions of the ops whose results are fenced."""
+    found = fences.fenced_values(fn, lambda body: None)
+    return [i for i, op in enumerate(fn.ops) if not found.isdisjoint(op.results)]
+
+
+def fenced_text(fn) -> str:
+    return lowering.lower(fn, extras=Extras(fences=1)).as_text()
+
+
+# --- where --------------------------------------------------------------------------------
+
+def test_a_long_shared_value_is_fenced_once(func) -> None:
+    fn = func([LARGE], lambda b, x: [square(b, y := repeat(b, x, 70)), repeat(b, y, 1, ops.neg)])
+    assert chosen(fn) == [69]
+    fn = func([LARGE], lambda b, x: [square(b, y := repeat(b, x, 60)), repeat(b, y, 1, ops.neg)])
+    assert chosen(fn) == []
+
+
+def test_very_long_chains_are_cut(func) -> None:
+    fn = func([LARGE], lambda b, x: [repeat(b, x, 700)])
+    assert chosen(fn) == [299, 599]
+    assert chosen(func([SMALL], lambda b, x: [repeat(b, x, 700)])) == []
+
+
+def test_small_arrays_are_fenced_between_kernels_only(func) -> None:
+    fn = func([SMALL], lambda b, x: [square(b, y := repeat(b, x, 70)), repeat(b, y, 1, ops.neg)])
+    assert chosen(fn) == [69]
+    fn = func([SMALL], lambda b, x: [b.emit(ops.add, y := repeat(b, x, 70), y)])
+    assert chosen(fn) == []
+
+
+def test_small_exponential_repetition_is_cut(func) -> None:
+    def make(b, x):
+        for _ in range(50):
+            x = b.emit(ops.add, x, b.emit(ops.reverse, x, axes=(0,)))
+        return [x]
+
+    assert len(chosen(func([SMALL], make))) >= 2
+
+
+def test_products_start_anew_and_reshapes_are_free(func) -> None:
+    def make(b, x):
+        y = square(b, repeat(b, x, 60))
+        flat = b.emit(ops.reshape, repeat(b, y, 60), shape=(4096,))
+        return [flat, b.emit(ops.neg, flat)]
+
+    assert chosen(func([LARGE], make)) == []
+
+
+def test_random_bits_read_twice_are_fenced(func) -> None:
+    key = tensor((2,), dtypes.u32)
+
+    def make(b, x):
+        bits = b.emit(ops.random_bits, b.emit(ops.random_wrap, x, impl="fry"), shape=(64, 64),
+                      bit_width=32)
+        y = b.emit(ops.bitcast, bits, dtype=dtypes.f32)
+        return [b.emit(ops.erf_inv, b.emit(ops.mul, y, y))]
+
+    fn = func([key], make)
+    assert [fn.ops[i].definition.name for i in chosen(fn)] == ["mul"]
+
+
+def test_bodies_of_loops_have_their_own(func) -> None:
+    body = func([LARGE], lambda b, x: [b.emit(ops.add, y := repeat(b, x, 70), square(b, y))])
+    fn = func([LARGE], lambda b, x: b.emit(
+        ops.scan, x, body=body, length=3, n_consts=0, n_carry=1, reverse=False, unroll=1))
+    found = fences.fenced_values(fn, lambda body: None)
+    assert found == {body.ops[69].results[0]}
+    assert "call @fence" in fenced_text(fn).partition("stablehlo.while")[2]
+
+
+def test_an_unrolled_loop_adds_up_over_its_turns(func) -> None:
+    body = func([LARGE], lambda b, x: [repeat(b, x, 20)])
+    for unroll, expected in ((1, False), (30, True)):
+        fn = func([LARGE], lambda b, x, unroll=unroll: b.emit(
+            ops.scan, x, body=body, length=60, n_consts=0, n_carry=1, reverse=False,
+            unroll=unroll))
+        assert bool(fences.fenced_values(fn, lambda body: None)) == expected
+
+
+def test_what_a_call_repeats_is_known_to_its_caller(func) -> None:
+    body = func([LARGE], lambda b, x: [repeat(b, x, 40)], "body")
+
+    def call(b, x):
+        return b.emit(ops.call, x, body=body, name="body")
+
+    fn = func([LARGE], lambda b, x: [square(b, y := call(b, call(b, x)[0])[0]), y])
+    text = fenced_text(fn)                             # used twice: a function of its own
+    assert text.count("call @body") == 2 and text.count("call @fence") == 1
+    found = fences.fenced_values(fn, lambda held: None)
+    assert found == {body.ops[-1].results[0]} or len(found) == 1
+
+
+# --- how ----------------------------------------------------------------------------------
+
+def test_the_spelling(func) -> None:
+    fn = func([LARGE], lambda b, x: [square(b, y := repeat(b, x, 70)), repeat(b, y, 1, ops.neg)])
+    text = fenced_text(fn)
+    assert re.search(r'call @fence\(%\d+\) \{mhlo\.frontend_attributes = '
+                     r'\{inlineable = "false"\}\} : \(tensor<64x64xf32>\)', text)
+    assert text.count("func.func private @fence(") == 1
+
+
+def test_who_has_them(func, monkeypatch) -> None:
+    assert extras("jit", "cpu", 1) == Extras(fences=1)
+    assert extras("fast", "cpu", 1).fences and not extras("eager", "cpu", 1).fences
+    assert extras("jit", "cpu", 2) == extras("jit", "cuda", 1) == NOTHING
+    fn = func([LARGE], lambda b, x: [repeat(b, x, 700)])
+    assert "@fence" not in lowering.lower(fn).as_text()
+    assert "@fence" not in lowering.lower(fn, partition=Partition(num_partitions=2)).as_text()
+    monkeypatch.setenv("XFRONT_CPU_FENCES", "0")
+    assert extras("jit", "cpu", 1) == NOTHING
+
+
+def test_they_are_part_of_the_key(func, cache, monkeypatch) -> None:
+    fn = func([LARGE], lambda b, x: [repeat(b, x, 700)])
+    keys, real = [], disk_cache.key
+    monkeypatch.setattr(disk_cache, "key", lambda *a: keys.append(real(*a)) or keys[-1])
+    fenced = lowering.compile_function(fn, fingerprint=fingerprint(fn))
+    monkeypatch.setenv("XFRONT_CPU_FENCES", "0")
+    plain = lowering.compile_function(fn, fingerprint=fingerprint(fn))
+    assert keys[0] != keys[1] and fenced is not plain
+
+
+# --- values: everything fenced against nothing fenced --------------------------------------
+
+@pytest.fixture
+def everywhere(run, monkeypatch, cache):
+    """`everywhere(fn, *arrays)`: the results with every value fenced are those without, bit for
+    bit, also from disk."""
+    def check(fn, *arrays, **how):
+        monkeypatch.setenv("XFRONT_CPU_FENCES", "0")
+        want = run(fn, *arrays, **how)
+        monkeypatch.setenv("XFRONT_CPU_FENCES", "1")
+        monkeypatch.setattr(fences, "_is_fenced", lambda *_: True)
+        assert "call @fence" in fenced_text(fn)
+        for _ in range(2):
+            lowering._LIVE.clear()
+            got = run(fn, *arrays, fingerprint=fingerprint(fn), **how)
+            for a, c in zip(got, want, strict=True):
+                assert a.dtype == c.dtype and a.shape == c.shape and a.tobytes() == c.tobytes()
+
+    return check
+
+
+@pytest.mark.parametrize("name", ["f32", "f64", "f16", "i8", "u8", "i32", "u64", "c64", "c128"])
+@pytest.mark.parametrize("shape", [(), (3,), (0, 4), (70, 70)])
+def test_arithmetic_of_each_dtype(func, everywhere, name, shape) -> None:
+    type = tensor(shape, BY_NAME[name])
+    x = (np.arange(type.size).reshape(shape) % 7).astype(type.dtype.numpy)
+    everywhere(func([type], lambda b, x: [b.emit(ops.mul, y := b.emit(ops.add, x, x), y), y, x]), x)
+
+
+def test_bool_and_bf16(func, everywhere) -> None:
+    mask = tensor((5,), dtypes.bool_)
+    everywhere(func([mask], lambda b, x: [b.emit(ops.not_, b.emit(ops.not_, x))]),
+               np.array([True, False, True, True, False]))
+    wide = tensor((5,), dtypes.f32)
+    everywhere(func([wide], lambda b, x: [b.emit(ops.convert, b.emit(ops.neg, b.emit(
+        ops.convert, x, dtype=dtypes.bf16)), dtype=dtypes.f32)]), np.arange(5, dtype=np.float32))
+
+
+def test_several_results_sorts_and_conditions(func, everywhere) -> None:
+    x = np.array([[3, 1, 2], [9, 7, 8]], np.float32)
+    type = tensor((2, 3), dtypes.f32)
+    everywhere(func([type], lambda b, x: b.emit(ops.top_k, b.emit(ops.neg, x), k=2, axis=1)), x)
+    flag = tensor((), dtypes.bool_)
+    branches = tuple(func([type], lambda b, x, op=op: [b.emit(op, b.emit(ops.neg, x))])
+                     for op in (ops.exp, ops.sin))
+    fn = func([flag, type], lambda b, p, x: b.emit(ops.cond, p, x, branches=branches))
+    everywhere(fn, np.array(True), x)
+
+
+def test_loops_that_swap_and_update(func, everywhere) -> None:
+    type = tensor((6,), dtypes.f32)
+    b = Builder("turn")
+    x, y, at = b.param(type), b.param(type), b.param(tensor((), dtypes.i32))
+    one = b.emit(ops.dynamic_slice, x, at, sizes=(1,))
+    turn = b.close([b.emit(ops.dynamic_update_slice, y, b.emit(ops.neg, one), at),
+                    b.emit(ops.add, x, y)])
+    fn = func([type, type, tensor((6,), dtypes.i32)], lambda b, x, y, at: b.emit(
+        ops.scan, x, y, at, body=turn, length=6, n_consts=0, n_carry=2, reverse=False, unroll=1))
+    a = np.arange(6, dtype=np.float32)
+    everywhere(fn, a, a + 1, np.arange(6, dtype=np.int32))
+
+
+def test_while_counts(func, everywhere) -> None:
+    count = tensor((), dtypes.i32)
+    test = func([count], lambda b, i: [b.emit(ops.lt, i, b.literal(9, dtypes.i32))])
+    turn = func([count], lambda b, i: [b.emit(ops.add, i, b.literal(2, dtypes.i32))])
+    everywhere(func([count], lambda b, i: b.emit(
+        ops.while_, i, cond=test, body=turn, n_cond_consts=0, n_body_consts=0)),
+        np.array(0, np.int32))
+
+
+def test_random_bits(func, everywhere) -> None:
+    def make(b, x):
+        key = b.emit(ops.random_wrap, x, impl="fry")
+        keys = b.emit(ops.random_split, key, shape=(3,))
+        return [b.emit(ops.random_bits, keys, shape=(5, 5), bit_width=32)]
+
+    everywhere(func([tensor((2,), dtypes.u32)], make), np.array([1, 2], np.uint32))
+
+
+def test_donated_buffers(func, arrays) -> None:
+    put, handlers_of, get = arrays
+    fn = func([LARGE], lambda b, x: [square(b, y := repeat(b, x, 70)), repeat(b, y, 1, ops.neg)])
+    x = np.linspace(0, 1, LARGE.size, dtype=np.float32).reshape(LARGE.shape)
+    want = [get(v) for v in lowering.compile_function(fn).execute([put(x)], handlers_of(fn))]
+    given = put(x.copy())
+    made = lowering.compile_function(fn, donated=(0,)).execute([given], handlers_of(fn))
+    assert given.is_deleted()
+    for v, w in zip(made, want, strict=True):
+        np.testing.assert_array_equal(get(v), w)
+
+
+# --- networks -----------------------------------------------------------------------------
+
+def residual(layers, dtype=np.float32):
+    rng = np.random.default_rng(0)
+    params = [(rng.normal(size=(32, 64)).astype(dtype) / 6, rng.normal(size=(64, 32)).astype(dtype)
+               / 8) for _ in range(layers)]
+
+    def norm(x):
+        centred = x - jnp.mean(x, -1, keepdims=True)
+        return centred / jnp.sqrt(jnp.mean(centred ** 2, -1, keepdims=True) + 1e-5)
+
+    def loss(params, x):
+        for up, down in params:
+            x = x + jnp.tanh(norm(x) @ up) @ down
+        return jnp.mean(x ** 2)
+
+    return loss, (params, rng.normal(size=(128, 32)).astype(dtype))
+
+
+def largest_fusion(text: str) -> int:
+    """Instructions of the largest fused computation in HLO text."""
+    return max(c.count(" = ") for c in re.split(r"\n\n", text) if "fused_computation" in
+               c.strip()[:40])
+
+
+def test_the_largest_fusion_of_a_residual_net() -> None:
+    loss, args = residual(6)
+    text = xfront.jit(xfront.value_and_grad(loss)).lower(*args).compile().as_text()
+    assert largest_fusion(text) < 60
+
+
+def test_gradients_stay_as_close_to_double_precision(monkeypatch) -> None:
+    loss, (params, x) = residual(6)
+    with xfront.enable_x64(True):
+        wide = xfront.tree.map(lambda a: a.astype(np.float64), (params, x))
+        want = xfront.jit(xfront.grad(loss))(*wide)
+    errors = []
+    for flag in ("0", "1"):
+        monkeypatch.setenv("XFRONT_CPU_FENCES", flag)
+        got = xfront.jit(xfront.grad(loss)).lower(params, x).compile()(params, x)
+        errors.append(max(
+            float(np.abs(np.asarray(a, np.float64) - np.asarray(w)).max() / np.abs(w).max())
+            for a, w in zip(xfront.tree.leaves(got), xfront.tree.leaves(want), strict=True)))
+    assert errors[1] < 1.5 * errors[0] and errors[1] < 1e-5
