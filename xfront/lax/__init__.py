@@ -105,6 +105,7 @@ from .elementwise import (
     tan,
     tanh,
 )
+from .fft import fft
 from .gather import (
     GatherDimensionNumbers,
     GatherScatterMode,

@@ -1,6 +1,6 @@
 """The functions of NumPy on arrays that live on devices and trace into programs."""
 
-from . import linalg
+from . import fft, linalg
 from .contractions import *
 from .counting import *
 from .creation import *

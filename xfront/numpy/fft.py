@@ -1,0 +1,271 @@
+"""Discrete Fourier transforms along any axes.
+
+All take `norm`: "backward" (the default) divides the inverse transform by the number of points,
+"forward" the other one, "ortho" both by its root. Half precision is computed in single. Sizes that
+are asked for (`n`, `s`) crop the array or fill it up with zeros.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from xfront_ir import ops
+from xfront_ir.dtypes import from_numpy
+
+from ..arrays.dispatch import eager
+from ..arrays.operands import (
+    convert,
+    default_float,
+    index_of,
+    normalize_axis,
+    operand,
+    promote_inexact,
+)
+from ..dtypes import requested_dtype
+from ..tracing.trace import emit
+from ..tracing.tracer import Tracer
+from .complexes import conj
+from .manipulation import moveaxis, roll
+
+Sizes = Sequence[int] | None
+
+
+# --- the transform ------------------------------------------------------------------------
+
+def _sized(x: Tracer, axis: int, size: int) -> Tracer:
+    """`x` cropped or filled up with zeros to `size` along one axis."""
+    if x.shape[axis] == size:
+        return x
+    high = tuple(size - n if d == axis else 0 for d, n in enumerate(x.shape))
+    zero = x.home.literal(np.zeros((), x.value.type.dtype.numpy), ())
+    return emit(ops.pad, x, zero, low=(0,) * x.ndim, high=high, interior=(0,) * x.ndim)
+
+
+def _transform(name: str, kind: str, a: Any, sizes: Any, axes: Any, norm: Any) -> Any:
+    from ..lax.fft import transform  # late: lax stands beside numpy
+
+    full = f"xfront.numpy.fft.{name}"
+    (x,) = promote_inexact(full, a)
+    if norm not in (None, "backward", "ortho", "forward"):
+        raise ValueError(f'Invalid norm value {norm}; should be "backward","ortho" or "forward".')
+    if kind == "rfft" and x.value.type.dtype.is_complex:
+        raise ValueError(f"only real valued inputs supported for {name}, got {x.value.type}")
+    if axes is None:
+        n_axes = x.ndim if sizes is None else len(sizes)
+        axes = tuple(range(x.ndim - n_axes, x.ndim))
+    axes = tuple([normalize_axis(name, axis, x.ndim) for axis in axes])
+    if len(set(axes)) != len(axes):
+        raise ValueError(f"{full} does not support repeated axes. Got axes {axes}.")
+    if not axes:
+        return x
+    if sizes is None:
+        sizes = [x.shape[axis] for axis in axes]
+        if kind == "irfft":
+            sizes[-1] = max(0, 2 * (sizes[-1] - 1))
+    elif len(sizes) != len(axes):
+        raise ValueError(f"{name}: s and axes must have as many elements, got {sizes} and {axes}")
+    lengths = tuple([index_of(n, "size") for n in sizes])
+    if min(lengths) < 1:
+        raise ValueError(f"{full}: sizes should be positive, got {lengths}")
+    for axis, n in zip(axes, lengths, strict=True):
+        last = kind == "irfft" and axis == axes[-1]
+        x = _sized(x, axis, n // 2 + 1 if last else n)
+    end = tuple(range(x.ndim - len(axes), x.ndim))
+    made = transform(moveaxis(x, axes, end), kind, lengths)
+    points, inverse = math.prod(lengths), kind in ("ifft", "irfft")
+    factor = (math.sqrt(points) if inverse else 1 / math.sqrt(points)) if norm == "ortho" else (
+        points if inverse else 1 / points) if norm == "forward" else 1
+    if factor != 1:
+        dtype = made.value.type.dtype.numpy
+        made = emit(ops.mul, made, made.home.literal(np.asarray(factor, dtype), made.shape))
+    return moveaxis(made, end, axes)
+
+
+def _one(name: str, kind: str, a: Any, n: Any, axis: Any, norm: Any) -> Any:
+    return _transform(name, kind, a, None if n is None else (n,), (index_of(axis),), norm)
+
+
+_ONE = ("n", "axis", "norm")
+_MANY = ("s", "axes", "norm")
+
+
+@eager(static=_ONE)
+def fft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+    """The transform along one axis; complex. Source: `numpy.fft.fft`."""
+    return _one("fft", "fft", a, n, axis, norm)
+
+
+@eager(static=_ONE)
+def ifft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+    """The inverse of `fft`; complex. Source: `numpy.fft.ifft`."""
+    return _one("ifft", "ifft", a, n, axis, norm)
+
+
+@eager(static=_ONE)
+def rfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+    """The first n // 2 + 1 coefficients of a real array, which determine the others.
+
+    Raises: ValueError for complex arrays.
+    Source: `numpy.fft.rfft`.
+    """
+    return _one("rfft", "rfft", a, n, axis, norm)
+
+
+@eager(static=_ONE)
+def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+    """The real array of `n` elements (by default an even number) with these coefficients.
+
+    Source: `numpy.fft.irfft`.
+    """
+    return _one("irfft", "irfft", a, n, axis, norm)
+
+
+_SWAPPED = {None: "forward", "backward": "forward", "forward": "backward", "ortho": "ortho"}
+
+
+def _swapped(norm: Any) -> Any:
+    return _SWAPPED.get(norm, norm)
+
+
+@eager(static=_ONE)
+def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+    """The transform of an array whose second half is its first, conjugated; real.
+
+    Source: `numpy.fft.hfft`.
+    """
+    return irfft(conj(a), n, axis, _swapped(norm))
+
+
+@eager(static=_ONE)
+def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+    """The inverse of `hfft`. Source: `numpy.fft.ihfft`."""
+    return conj(rfft(a, n, axis, _swapped(norm)))
+
+
+@eager(static=_MANY)
+def fftn(a: Any, s: Sizes = None, axes: Sizes = None, norm: str | None = None) -> Any:
+    """The transform along several axes (None: all, or the last `len(s)`); complex.
+
+    Source: `numpy.fft.fftn`.
+    """
+    return _transform("fftn", "fft", a, s, axes, norm)
+
+
+@eager(static=_MANY)
+def ifftn(a: Any, s: Sizes = None, axes: Sizes = None, norm: str | None = None) -> Any:
+    """The inverse of `fftn`. Source: `numpy.fft.ifftn`."""
+    return _transform("ifftn", "ifft", a, s, axes, norm)
+
+
+@eager(static=_MANY)
+def rfftn(a: Any, s: Sizes = None, axes: Sizes = None, norm: str | None = None) -> Any:
+    """`rfft` along the last of `axes`, `fft` along the others. Source: `numpy.fft.rfftn`."""
+    return _transform("rfftn", "rfft", a, s, axes, norm)
+
+
+@eager(static=_MANY)
+def irfftn(a: Any, s: Sizes = None, axes: Sizes = None, norm: str | None = None) -> Any:
+    """The inverse of `rfftn`. Source: `numpy.fft.irfftn`."""
+    return _transform("irfftn", "irfft", a, s, axes, norm)
+
+
+@eager(static=_MANY)
+def fft2(a: Any, s: Sizes = None, axes: Sequence[int] = (-2, -1), norm: str | None = None) -> Any:
+    """`fftn` along two axes. Source: `numpy.fft.fft2`."""
+    return _transform("fft2", "fft", a, s, axes, norm)
+
+
+@eager(static=_MANY)
+def ifft2(a: Any, s: Sizes = None, axes: Sequence[int] = (-2, -1), norm: str | None = None) -> Any:
+    """`ifftn` along two axes. Source: `numpy.fft.ifft2`."""
+    return _transform("ifft2", "ifft", a, s, axes, norm)
+
+
+@eager(static=_MANY)
+def rfft2(a: Any, s: Sizes = None, axes: Sequence[int] = (-2, -1), norm: str | None = None) -> Any:
+    """`rfftn` along two axes. Source: `numpy.fft.rfft2`."""
+    return _transform("rfft2", "rfft", a, s, axes, norm)
+
+
+@eager(static=_MANY)
+def irfft2(a: Any, s: Sizes = None, axes: Sequence[int] = (-2, -1), norm: str | None = None
+           ) -> Any:
+    """`irfftn` along two axes. Source: `numpy.fft.irfft2`."""
+    return _transform("irfft2", "irfft", a, s, axes, norm)
+
+
+# --- frequencies --------------------------------------------------------------------------
+
+def _frequencies(name: str, places: np.ndarray, n: int, d: Any, dtype: Any) -> Any:
+    wanted = default_float() if dtype is None else from_numpy(requested_dtype(name, dtype))
+    if not wanted.is_float:
+        raise ValueError(f"dtype must be a floating dtype, got {dtype}")
+    step = convert(operand(name, d), wanted)
+    if step.ndim:
+        raise ValueError("The d argument of jnp.fft.fftfreq only takes a single value")
+    span = emit(ops.mul, step, step.home.literal(np.asarray(n, wanted.numpy), ()))
+    made = step.home.lift(places.astype(wanted.numpy))
+    return emit(ops.div, made, emit(ops.broadcast_in_dim, span, shape=places.shape, dims=()))
+
+
+def _points(n: Any) -> int:
+    if isinstance(n, (list, tuple)):
+        raise ValueError("n should be an integer: it is one number")
+    n = index_of(n, "n")
+    if n == 0:
+        raise ValueError("n should be an integer other than 0")
+    return n
+
+
+@eager(static=("n", "dtype", "device"))
+def fftfreq(n: int, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> Any:
+    """The frequencies of `fft`'s coefficients: 0, 1, ..., then the negative ones, over n d.
+
+    Args:
+      d: distance of the samples, a scalar.
+      dtype: a float dtype; None for the default float.
+    Source: `numpy.fft.fftfreq`.
+    """
+    n = _points(n)
+    places = np.concatenate([np.arange((n + 1) // 2), np.arange(-(n // 2), 0)])
+    return _frequencies("fftfreq", places, n, d, dtype)
+
+
+@eager(static=("n", "dtype", "device"))
+def rfftfreq(n: int, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> Any:
+    """The frequencies of `rfft`'s coefficients: 0, 1, ..., n // 2, over n d.
+
+    Source: `numpy.fft.rfftfreq`.
+    """
+    n = _points(n)
+    return _frequencies("rfftfreq", np.arange(n // 2 + 1), n, d, dtype)
+
+
+def _shift(name: str, x: Any, axes: Any, way: int) -> Any:
+    x = operand(name, x)
+    axes = range(x.ndim) if axes is None else axes if isinstance(axes, (tuple, list)) else (axes,)
+    axes = tuple([normalize_axis(name, a, x.ndim) for a in axes])
+    by = tuple([x.shape[a] // 2 if way > 0 else -(x.shape[a] // 2) for a in axes])
+    return roll(x, by, axes) if axes else x
+
+
+@eager(static=("axes",))
+def fftshift(x: Any, axes: Any = None) -> Any:
+    """The halves of the axes exchanged: frequency 0 comes to the middle.
+
+    Source: `numpy.fft.fftshift`.
+    """
+    return _shift("fftshift", x, axes, 1)
+
+
+@eager(static=("axes",))
+def ifftshift(x: Any, axes: Any = None) -> Any:
+    """The inverse of `fftshift`. Source: `numpy.fft.ifftshift`."""
+    return _shift("ifftshift", x, axes, -1)
+
+
+__all__ = ["fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifft2", "ifftn",
+           "ifftshift", "ihfft", "irfft", "irfft2", "irfftn", "rfft", "rfft2", "rfftfreq", "rfftn"]
