@@ -5,12 +5,12 @@ from __future__ import annotations
 import itertools
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from tests.work import calls
 from tests.xfront_ir import samples
 from tests.xfront_ir.samples import F32, SAMPLES, V3, Rule
 from xfront_ir import (
@@ -209,8 +209,8 @@ def test_hashes_are_the_same_in_every_process() -> None:
     assert found.split() == [fingerprint(SAMPLES[n]()).hex() for n in names]
 
 
-def test_it_is_fast() -> None:
-    """Far below a microsecond an op where the machine is idle; linear in any case."""
+def test_its_work_is_linear_in_the_program() -> None:
+    """A handful of calls an op, as many in a large program as in a small one."""
     def program(n: int) -> Function:
         b = Builder()
         y = b.param(V3)
@@ -219,12 +219,8 @@ def test_it_is_fast() -> None:
         return b.close([y])
 
     def per_op(fn: Function) -> float:
-        best = float("inf")
-        for _ in range(5):
-            start = time.perf_counter()
-            _walk(fn)
-            best = min(best, time.perf_counter() - start)
-        return best / len(fn.ops)
+        _walk(fn)
+        return calls(lambda: _walk(fn)) / len(fn.ops)
 
     small, large = per_op(program(300)), per_op(program(10_000))
-    assert large < 5e-6 and large < 5 * small
+    assert large < 8 and large < 1.5 * small

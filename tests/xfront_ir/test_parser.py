@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import re
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import numpy as np
 import pytest
 
 from tests.op_table import all_rows
+from tests.work import calls
 from tests.xfront_ir import samples
 from tests.xfront_ir.samples import SAMPLES, V3, Rule
 from xfront_ir import (
@@ -190,13 +190,16 @@ def test_a_body_is_not_used_before_it_stands() -> None:
         parse(text)
 
 
-def test_long_programs_parse_in_linear_time() -> None:
+def test_the_work_of_parsing_is_linear() -> None:
     """20,000 ops in one Function."""
-    lines = "\n".join(f"  %{i + 1}: f32[3] = sin(%{i})" for i in range(20_000))
-    start = time.perf_counter()
-    fn = parse(f"func @f(%0: f32[3]) -> (f32[3]) {{\n{lines}\n  return %20000\n}}")
+    def text(n: int) -> str:
+        lines = "\n".join(f"  %{i + 1}: f32[3] = sin(%{i})" for i in range(n))
+        return f"func @f(%0: f32[3]) -> (f32[3]) {{\n{lines}\n  return %{n}\n}}"
+
+    fn = parse(text(20_000))
     assert len(fn.ops) == 20_000 and fn.params[0].type is V3
-    assert time.perf_counter() - start < 20
+    small, large = text(500), text(5_000)
+    assert calls(lambda: parse(large)) < 10 * 1.5 * calls(lambda: parse(small))
 
 
 # --- mutations ----------------------------------------------------------------------------
@@ -282,7 +285,6 @@ def mutate(count: int, seed: int) -> None:
             if isinstance(text, bytes):
                 break
             text = rng.choice(MUTATIONS)(text, rng) or " "
-        start = time.perf_counter()
         try:
             fn = parse(text)
             verify(fn)
@@ -295,7 +297,6 @@ def mutate(count: int, seed: int) -> None:
             str(error).encode()
         except Exception as error:
             raise AssertionError(f"mutation {i}, seed {seed}: {error!r}\n{text!r}") from error
-        assert time.perf_counter() - start < 10, (i, text)
     assert min(outcomes.values()) > count // 50, outcomes
 
 
