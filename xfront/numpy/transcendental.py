@@ -71,8 +71,9 @@ def _logaddexp(name: str, x: Any, y: Any, base: float) -> Tracer:
         gap = select(same, like(gap, 0), gap)
     else:                                          # of equal infinities the gap would be NaN
         endless = emit(ops.and_, same, emit(ops.not_, emit(ops.is_finite, x)))
-        gap = select(endless, like(x, 0), emit(ops.sub, x, y))
-        gap = emit(ops.neg, emit(ops.abs, gap))
+        # -|x - y| as min - max, whose derivative is even where both are equal
+        gap = emit(ops.sub, select(endless, like(x, 0), emit(ops.min, x, y)),
+                   select(endless, like(x, 0), large))
     scaled = gap if base == math.e else emit(ops.mul, gap, like(gap, rate))
     rest = emit(ops.log1p, emit(ops.exp, scaled))
     if base != math.e:

@@ -262,8 +262,8 @@ def bind(body: Body, operands: Sequence[Any], *, name: str) -> list[Any]:
     """
     target = state.current
     if target is None and not any(type(x) is Tracer for x in operands):
-        inside = state.axes and binder_of(axis_names(unpended(body)), None)
-        if not inside:
+        inside = binder_of(axis_names(unpended(body)), None) if state.axes else None
+        if inside is None:
             return call_program(body, operands, name=name)
         state.current = inside                   # it asks for the index along a mapped axis
         try:

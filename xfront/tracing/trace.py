@@ -17,7 +17,7 @@ import gc
 import os
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -188,7 +188,7 @@ def emit(definition: OpDef, *operands: Any, **attrs: Any) -> Any:
     return [Tracer(target, v, False) for v in made]
 
 
-def binder_of(names: Sequence[Any], target: Trace | None) -> Trace | None:
+def binder_of(names: Collection[Any], target: Trace | None) -> Trace | None:
     """The deeper of `target` and the traces that bind the axis names."""
     for trace in state.stack:
         if trace.axis is not None and trace.axis[0] in names and (

@@ -229,7 +229,8 @@ class custom_jvp(Generic[P, R]):
         return call_custom(ops.custom_jvp, self, args, kwargs)  # type: ignore[return-value]
 
 
-def named_argnums(fun: Any, argnums: Sequence[int], argnames: Sequence[str]) -> tuple[int, ...]:
+def named_argnums(fun: Any, argnums: int | Sequence[int], argnames: str | Sequence[str]
+                  ) -> tuple[int, ...]:
     """Positions of arguments named by number or name."""
     argnums = (argnums,) if isinstance(argnums, int) else tuple(argnums)
     argnames = (argnames,) if isinstance(argnames, str) else tuple(argnames)
