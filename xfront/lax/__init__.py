@@ -1,5 +1,6 @@
 """Operations close to XLA's: what `xfront.numpy` is written in."""
 
+from . import linalg
 from .associative import associative_scan
 from .collectives import (
     all_gather,
@@ -105,7 +106,7 @@ from .elementwise import (
     tan,
     tanh,
 )
-from .fft import fft
+from .fft import FftType, fft
 from .gather import (
     GatherDimensionNumbers,
     GatherScatterMode,
