@@ -213,7 +213,7 @@ class Jitted:
                         named[place] = x
                 return self.fun(*given, **named)
 
-            outer, state.scope = state.scope, (*state.scope, f"jit({self.name})")
+            outer, state.scope = state.scope, ()      # names inside are relative to the call
             try:
                 found = trace_call(call, kinds, name=self.name, kind="jit", staging=True,
                                    param_names=self.param_names(args, tree, len(leaves)))
