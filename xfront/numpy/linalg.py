@@ -1,6 +1,6 @@
 """Linear algebra that sums and products make: norms, powers, chains of products.
 
-Matrices are in the last two axes.
+Matrices are in the last two axes. Factorisations and what they make are in `factors.py`.
 """
 
 from __future__ import annotations
@@ -13,13 +13,40 @@ import numpy as np
 from xfront_ir import ops
 
 from ..arrays.dispatch import eager
-from ..arrays.operands import convert, index_of, normalize_axes, operand, promote_inexact
+from ..arrays.operands import (
+    convert,
+    index_of,
+    kept_shape,
+    normalize_axes,
+    operand,
+    promote_inexact,
+)
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer
 from . import contractions, diagonals, manipulation, reductions
 from .arithmetic import absolute, power, sqrt
 from .contractions import matmul
 from .einsum import einsum
+from .factors import (
+    cholesky,
+    cond,
+    det,
+    eig,
+    eigh,
+    eigvals,
+    eigvalsh,
+    inv,
+    lstsq,
+    matrix_rank,
+    pinv,
+    qr,
+    slogdet,
+    solve,
+    svd,
+    svdvals,
+    tensorinv,
+    tensorsolve,
+)
 from .manipulation import matrix_transpose, ravel
 from .reductions import shaped, sum
 from .ufuncs import like
@@ -67,8 +94,9 @@ def _matrix(x: Tracer, order: Any, axes: tuple[int, int], keepdims: bool) -> Tra
     if order in (None, "f", "fro"):
         return sqrt(sum(_squares(x), axes, None, None, keepdims))
     if order in (2, -2, "nuc"):
-        raise NotImplementedError(f"norm: the matrix norm of order {order!r} needs singular "
-                                  "values, which are not available; 'fro', 1, -1, inf and -inf are")
+        s = svdvals(manipulation.moveaxis(x, axes, (-2, -1)))
+        made = (sum if order == "nuc" else reductions.max if order == 2 else reductions.min)(s, -1)
+        return shaped(made, kept_shape(x.shape, axes)) if keepdims else made
     if order in (1, -1, math.inf, -math.inf):
         summed, other = (row, column) if order in (1, -1) else (column, row)
         sums = sum(absolute(x), summed, None, None, True)
@@ -84,8 +112,8 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     """Norm of vectors or matrices.
 
     Args:
-      ord: None for the root of the sum of squares; of vectors any number, of matrices "fro", 1, -1,
-        inf, -inf.
+      ord: None for the root of the sum of squares; of vectors any number, of matrices "fro", "nuc",
+        1, -1, 2, -2, inf, -inf.
       axis: one axis for vectors, two for matrices; None for all, of which `ord` allows one or two.
       keepdims: leave the axes in the result with size 1.
     Returns: real, in x's precision; integers become floats.
@@ -157,9 +185,9 @@ def multi_dot(arrays: Sequence[Any], *, precision: Any = None) -> Any:
 
 @eager(static=("n",))
 def matrix_power(a: Any, n: int) -> Any:
-    """The n-th power of square matrices, by squaring; n is not negative.
+    """The n-th power of square matrices, by squaring; of their inverses where n is negative.
 
-    Raises: TypeError where the matrices are not square; NotImplementedError for negative n.
+    Raises: TypeError where the matrices are not square.
     Source: `numpy.linalg.matrix_power`.
     """
     (x,) = promote_inexact("matrix_power", a)
@@ -170,8 +198,7 @@ def matrix_power(a: Any, n: int) -> Any:
         raise TypeError(f"Last 2 dimensions of the array must be square, got {x.shape}")
     n = index_of(n, "n")
     if n < 0:
-        raise NotImplementedError("matrix_power: negative powers need inverses, which are not "
-                                  "available")
+        x, n = inv(x), -n
     if n == 0:
         return manipulation.broadcast_to(_identity(x), x.shape)
     made = None
@@ -238,5 +265,8 @@ def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2, precision: Any = None,
 vecdot = contractions.vecdot
 
 
-__all__ = ["cross", "diagonal", "matmul", "matrix_norm", "matrix_power", "matrix_transpose",
-           "multi_dot", "norm", "outer", "tensordot", "trace", "vecdot", "vector_norm"]
+__all__ = ["cholesky", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh",
+           "inv", "lstsq", "matmul", "matrix_norm", "matrix_power", "matrix_rank",
+           "matrix_transpose", "multi_dot", "norm", "outer", "pinv", "qr", "slogdet", "solve",
+           "svd", "svdvals", "tensordot", "tensorinv", "tensorsolve", "trace", "vecdot",
+           "vector_norm"]

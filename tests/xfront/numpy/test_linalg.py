@@ -1,0 +1,217 @@
+"""Linear algebra: values against NumPy, derivatives against differences, batches, refusals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import xfront
+import xfront.numpy as jnp
+from xfront import lax
+from xfront.numpy import linalg
+
+RNG = np.random.default_rng(11)
+SQUARE = RNG.normal(size=(2, 4, 4)).astype(np.float32)
+TALL = RNG.normal(size=(5, 3)).astype(np.float32)
+HERMITIAN = (SQUARE + SQUARE.swapaxes(-1, -2)) / 2
+DEFINITE = SQUARE @ SQUARE.swapaxes(-1, -2) + 3 * np.eye(4, dtype=np.float32)
+COMPLEX = (SQUARE + 1j * RNG.normal(size=SQUARE.shape)).astype(np.complex64)
+
+
+def _close(got: Any, expected: Any, tolerance: float = 1e-4) -> None:
+    got, expected = np.asarray(got), np.asarray(expected)
+    assert got.shape == expected.shape
+    np.testing.assert_allclose(got, expected, rtol=tolerance, atol=tolerance)
+
+
+def _h(x: Any) -> np.ndarray:
+    return np.conj(np.swapaxes(np.asarray(x), -1, -2))
+
+
+# --- values -------------------------------------------------------------------------------
+
+def test_cholesky() -> None:
+    _close(linalg.cholesky(DEFINITE), np.linalg.cholesky(DEFINITE))
+    _close(linalg.cholesky(DEFINITE, upper=True), _h(np.linalg.cholesky(DEFINITE)))
+    made = np.asarray(linalg.cholesky(-DEFINITE[0]))
+    assert np.isnan(made[np.tril_indices(4)]).all() and not made[np.triu_indices(4, 1)].any()
+
+
+@pytest.mark.parametrize("x", [SQUARE, COMPLEX, TALL, TALL.T])
+def test_qr_and_svd_give_the_matrix_back(x: np.ndarray) -> None:
+    for mode in ("reduced", "complete"):
+        q, r = linalg.qr(x, mode)
+        _close(q @ r, x)
+        _close(_h(q) @ np.asarray(q), np.broadcast_to(np.eye(q.shape[-1]), (*q.shape[:-2],
+                                                                          *[q.shape[-1]] * 2)))
+        _close(np.abs(r), np.abs(np.linalg.qr(x, mode)[1]))
+    for full in (True, False):
+        u, s, vh = linalg.svd(x, full)
+        k = s.shape[-1]
+        _close((u[..., :k] * s[..., None, :]) @ vh[..., :k, :], x)
+        _close(s, np.linalg.svd(x, full)[1])
+        assert u.shape == np.linalg.svd(x, full)[0].shape
+    _close(linalg.svdvals(x), np.linalg.svd(x, compute_uv=False))
+
+
+@pytest.mark.parametrize("x", [HERMITIAN, COMPLEX + _h(COMPLEX)])
+def test_hermitian(x: np.ndarray) -> None:
+    values, vectors = linalg.eigh(x)
+    _close(x @ np.asarray(vectors), np.asarray(vectors) * np.asarray(values)[..., None, :])
+    _close(linalg.eigvalsh(x), np.linalg.eigvalsh(x))
+    _close(linalg.eigh(np.triu(x), "U", symmetrize_input=False)[0], np.linalg.eigvalsh(x))
+    u, s, vh = linalg.svd(x, hermitian=True)
+    _close((u * s[..., None, :]) @ vh, x)
+    assert (np.diff(np.asarray(s)) <= 0).all()
+
+
+@pytest.mark.parametrize("x", [SQUARE, COMPLEX])
+def test_eig(x: np.ndarray) -> None:
+    values, vectors = linalg.eig(x)
+    _close(x @ np.asarray(vectors), np.asarray(vectors) * np.asarray(values)[..., None, :])
+    _close(np.sort(np.asarray(linalg.eigvals(x))), np.sort(np.linalg.eigvals(x)))
+    w, left, _ = lax.linalg.eig(x)
+    _close(_h(left) @ x, np.asarray(w)[..., :, None] * _h(left))
+
+
+@pytest.mark.parametrize("x", [SQUARE, COMPLEX])
+def test_solutions(x: np.ndarray) -> None:
+    b = RNG.normal(size=(4, 2)).astype(np.float32)
+    _close(linalg.solve(x, b), np.linalg.solve(x, b), 1e-3)
+    _close(linalg.solve(x[0], b[:, 0]), np.linalg.solve(x[0], b[:, 0]), 1e-3)
+    _close(linalg.inv(x), np.linalg.inv(x), 1e-3)
+    _close(linalg.det(x), np.linalg.det(x), 1e-3)
+    _close(linalg.det(x[:, :3, :3]), np.linalg.det(x[:, :3, :3]), 1e-3)
+    for got, expected in zip(linalg.slogdet(x), np.linalg.slogdet(x), strict=True):
+        _close(got, expected)
+    _close(linalg.matrix_power(x, -2), np.linalg.matrix_power(x, -2), 1e-2)
+    for p in (None, -2, 1, np.inf, "fro"):
+        _close(np.log(linalg.cond(x, p)), np.log(np.linalg.cond(x, p)), 1e-3)
+
+
+def test_least_squares_and_ranks() -> None:
+    b = RNG.normal(size=(5, 2)).astype(np.float32)
+    for rhs in (b, b[:, 0]):
+        got, expected = linalg.lstsq(TALL, rhs), np.linalg.lstsq(TALL, rhs, rcond=None)
+        for g, e in zip(got, expected, strict=True):
+            _close(g, e)
+    _close(linalg.pinv(TALL), np.linalg.pinv(TALL))
+    _close(linalg.pinv(jnp.ones((3, 2))), np.full((2, 3), 1 / 6))
+    assert int(linalg.matrix_rank(jnp.ones((3, 3)))) == 1
+    assert linalg.matrix_rank(SQUARE).tolist() == [4, 4]
+    assert int(linalg.matrix_rank(jnp.zeros(3))) == 0
+
+
+def test_norms_of_singular_values() -> None:
+    for order in (2, -2, "nuc"):
+        _close(linalg.norm(TALL, order), np.linalg.norm(TALL, order))
+        _close(linalg.norm(SQUARE, order, (0, 2), True),
+               np.linalg.norm(SQUARE, order, (0, 2), True))
+
+
+def test_tensors() -> None:
+    a = RNG.normal(size=(2, 3, 6)).astype(np.float32)
+    _close(linalg.tensorinv(a), np.linalg.tensorinv(a), 1e-3)
+    b = RNG.normal(size=(2, 3)).astype(np.float32)
+    _close(linalg.tensorsolve(a, b), np.linalg.tensorsolve(a, b), 1e-3)
+
+
+def test_lu_and_its_permutation() -> None:
+    factors, pivots, order = lax.linalg.lu(SQUARE)
+    lower = np.tril(factors, -1) + np.eye(4)
+    _close(lower @ np.triu(factors), np.take_along_axis(SQUARE, np.asarray(order)[..., None], -2))
+    again = lax.linalg.lu_pivots_to_permutation(pivots, 4)
+    assert np.array_equal(again, order)
+
+
+def test_integers_and_dtypes() -> None:
+    assert linalg.inv(jnp.array([[2, 1], [1, 1]])).dtype == np.float32
+    with pytest.raises(NotImplementedError):
+        linalg.inv(jnp.ones((2, 2), jnp.bfloat16))
+
+
+# --- derivatives and batches --------------------------------------------------------------
+
+def _triangular(x: Any) -> Any:
+    return lax.linalg.triangular_solve(x + 4 * jnp.eye(3), x, left_side=True, lower=True)
+
+
+def _spd(x: Any) -> Any:
+    return x @ x.T + jnp.diag(jnp.arange(1.0, 4.0))
+
+
+SMOOTH: dict[str, Callable[[Any], Any]] = {
+    "cholesky": lambda x: linalg.cholesky(_spd(x)),
+    "qr": lambda x: linalg.qr(x)[0] + linalg.qr(x)[1],
+    "svd": lambda x: linalg.svd(x)[0] @ linalg.svd(x)[2] * linalg.svd(x)[1],
+    "eigh": lambda x: linalg.eigh(_spd(x))[0] * linalg.eigh(_spd(x))[1] ** 2,
+    "eigvals": lambda x: jnp.abs(linalg.eigvals(x)) ** 2,
+    "solve": lambda x: linalg.solve(x + 2 * jnp.eye(3), x * x),
+    "inv": lambda x: linalg.inv(x + 2 * jnp.eye(3)),
+    "det": linalg.det,
+    "slogdet": lambda x: linalg.slogdet(x)[1],
+    "pinv": lambda x: linalg.pinv(x[:, :2]),
+    "nuc": lambda x: linalg.norm(x, "nuc"),
+    "lu": lambda x: lax.linalg.lu(x)[0],
+    "triangular_solve": _triangular,
+}
+
+
+@pytest.mark.parametrize("name", sorted(SMOOTH))
+def test_gradients(name: str) -> None:
+    x, weights = np.random.default_rng(3).normal(size=(2, 3, 3))
+    with xfront.enable_x64(True):
+        def loss(x: Any) -> Any:
+            made = SMOOTH[name](x)
+            return (made * weights.ravel()[:made.size].reshape(made.shape)).sum()
+
+        got = np.asarray(xfront.grad(loss)(x))
+        run = xfront.jit(loss)
+        for i in range(3):
+            for j in range(3):
+                e = np.zeros((3, 3))
+                e[i, j] = 1e-5
+                expected = (float(run(x + e)) - float(run(x - e))) / 2e-5
+                assert abs(got[i, j] - expected) < 1e-6 * max(1, abs(expected)), (name, i, j)
+
+
+def test_eigenvectors_of_eig_have_no_derivative() -> None:
+    with pytest.raises(NotImplementedError, match="eigvals"):
+        xfront.grad(lambda x: jnp.abs(linalg.eig(x)[1]).sum())(SQUARE[0])
+
+
+@pytest.mark.parametrize("name", ["cholesky", "inv", "det", "qr", "eigh", "solve"])
+def test_vmap_is_a_loop(name: str) -> None:
+    f = ((lambda x: linalg.solve(x, jnp.ones(4))) if name == "solve" else
+         lambda x: xfront.tree.leaves(getattr(linalg, name)(x)))
+    got = xfront.vmap(f, in_axes=1)(DEFINITE.swapaxes(0, 1))
+    rows = [f(x) for x in DEFINITE]
+    for whole, parts in zip(xfront.tree.leaves(got), zip(*map(xfront.tree.leaves, rows),
+                                                         strict=True), strict=True):
+        _close(whole, np.stack([np.asarray(p) for p in parts]))
+
+
+def test_one_matrix_for_many_right_hand_sides() -> None:
+    a = np.tril(SQUARE[0]) + 3 * np.eye(4, dtype=np.float32)
+    b = RNG.normal(size=(6, 4)).astype(np.float32)
+    got = xfront.vmap(lambda v: lax.linalg.triangular_solve(a, v, left_side=True, lower=True))(b)
+    _close(got, np.linalg.solve(a, b.T).T)
+
+
+# --- refusals -----------------------------------------------------------------------------
+
+def test_refuses() -> None:
+    for f in (linalg.inv, linalg.det, linalg.eigh, linalg.cholesky, linalg.eig):
+        with pytest.raises(ValueError, match="shape"):
+            f(TALL)
+    with pytest.raises(ValueError, match="do not fit"):
+        linalg.solve(SQUARE, jnp.ones(3))
+    with pytest.raises(ValueError, match="batch of vectors"):
+        linalg.solve(SQUARE, jnp.ones((2, 4)))
+    with pytest.raises(ValueError, match="Unsupported QR"):
+        linalg.qr(TALL, "x")
+    with pytest.raises(TypeError):
+        linalg.eigh([[1.0, 2.0], [2.0, 1.0]])

@@ -1,0 +1,471 @@
+"""Linear algebra that factorisations make: decompositions, solutions, determinants, ranks.
+
+Matrices are in the last two axes. Integers become floats; half precision has no factorisations.
+The names are public in `linalg.py`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from xfront_ir import ops
+
+from ..arrays.dispatch import eager
+from ..arrays.operands import (
+    broadcast_shapes,
+    broadcast_to,
+    convert,
+    index_of,
+    operand,
+    promote_inexact,
+)
+from ..lax import linalg as lax
+from ..tracing.trace import emit
+from ..tracing.tracer import Tracer
+from .arithmetic import absolute, divide, multiply, sign, square, subtract
+from .choosing import where
+from .contractions import matmul
+from .diagonals import diagonal
+from .manipulation import expand_dims, moveaxis, ravel, reshape
+from .reductions import prod, shaped, sum
+from .searching import take_along_axis
+from .sorting import argsort
+from .transcendental import log
+
+
+class SVDResult(NamedTuple):
+    """U, singular values, V^H."""
+
+    U: Any
+    S: Any
+    Vh: Any
+
+
+class EighResult(NamedTuple):
+    """Eigenvalues, ascending, and vectors as columns."""
+
+    eigenvalues: Any
+    eigenvectors: Any
+
+
+class EigResult(NamedTuple):
+    """Eigenvalues and vectors as columns."""
+
+    eigenvalues: Any
+    eigenvectors: Any
+
+
+class QRResult(NamedTuple):
+    """Orthonormal columns and an upper triangle."""
+
+    Q: Any
+    R: Any
+
+
+class SlogdetResult(NamedTuple):
+    """Sign (of complex matrices: phase) and logarithm of the size of determinants."""
+
+    sign: Any
+    logabsdet: Any
+
+
+def _matrices(name: str, a: Any, square: bool = False) -> Tracer:
+    (x,) = promote_inexact(name, a)
+    return lax.matrices(name, x, square)
+
+
+def _identity(x: Tracer) -> Tracer:
+    """The identity of the size of square matrices, for each."""
+    made = x.home.lift(np.eye(x.shape[-1], dtype=x.value.type.dtype.numpy))
+    return broadcast_to(made, x.shape)
+
+
+# --- decompositions -----------------------------------------------------------------------
+
+@eager(static=("upper", "symmetrize_input"))
+def cholesky(a: Any, *, upper: bool = False, symmetrize_input: bool = True) -> Any:
+    """The lower triangular L with L L^H = a (or L^H, with `upper`); NaN where a is not positive
+    definite.
+
+    Args:
+      symmetrize_input: factor (a + a^H) / 2; else one triangle is read, the one asked for.
+    Raises: ValueError where the matrices are not square.
+    Source: `numpy.linalg.cholesky`.
+    """
+    x = _matrices("cholesky", a, square=True)
+    if upper and not symmetrize_input:
+        x = lax.adjoint(x)
+    made = lax.cholesky(x, symmetrize_input=symmetrize_input)
+    return lax.adjoint(made) if upper else made
+
+
+@eager(static=("mode",))
+def qr(a: Any, mode: str = "reduced") -> Any:
+    """Q and R with Q R = a.
+
+    Args:
+      mode: "reduced" (or "full") for as many columns of Q as a's smaller side, "complete" for a
+        square Q, "r" for R alone, "raw" for LAPACK's vectors (transposed) and factors.
+    Raises: ValueError for other modes.
+    Source: `numpy.linalg.qr`.
+    """
+    x = _matrices("qr", a)
+    if mode == "raw":
+        vectors, taus = emit(ops.geqrf, x)
+        return QRResult(lax.transposed(vectors), taus)
+    if mode not in ("reduced", "complete", "r", "full"):
+        raise ValueError(f"Unsupported QR decomposition mode '{mode}'")
+    q, r = lax.qr(x, full_matrices=mode == "complete")
+    return r if mode == "r" else QRResult(q, r)
+
+
+@eager(static=("full_matrices", "compute_uv", "hermitian", "subset_by_index"))
+def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False,
+        subset_by_index: tuple[int, int] | None = None) -> Any:
+    """U, singular values (descending) and V^H: a = U diag(s) V^H.
+
+    Args:
+      full_matrices: U and V are square.
+      compute_uv: if not set, the values alone.
+      hermitian: a is Hermitian; computed from its eigenvalues.
+      subset_by_index: (first, end) of the values wanted.
+    Source: `numpy.linalg.svd`.
+    """
+    x = _matrices("svd", a, square=hermitian)
+    if not hermitian:
+        made = lax.svd(x, full_matrices=full_matrices, compute_uv=compute_uv,
+                       subset_by_index=subset_by_index)
+        return SVDResult(*made) if compute_uv else made
+    vectors, values = lax.eigh(x)
+    order = argsort(absolute(values), descending=True)
+    values = take_along_axis(values, order, -1)
+    if not compute_uv:
+        return absolute(values)
+    u = take_along_axis(vectors, expand_dims(order, -2), -1)
+    turned = multiply(u, expand_dims(sign(values), -2))
+    return SVDResult(u, absolute(values), lax.adjoint(turned))
+
+
+@eager
+def svdvals(x: Any, /) -> Any:
+    """Singular values, descending. Source: `numpy.linalg.svdvals`."""
+    return lax.svd(_matrices("svdvals", x), compute_uv=False)
+
+
+def _lower(uplo: Any) -> bool:
+    if uplo not in (None, "L", "U"):
+        raise ValueError(f"UPLO must be one of None, 'L', or 'U', got {uplo}")
+    return uplo != "U"
+
+
+@eager(static=("UPLO", "symmetrize_input"))
+def eigh(a: Any, UPLO: str | None = None, symmetrize_input: bool = True) -> Any:
+    """Eigenvalues, ascending, and vectors (columns) of Hermitian matrices.
+
+    Args:
+      UPLO: the triangle that is read, "L" or "U", where `symmetrize_input` is not set.
+      symmetrize_input: take (a + a^H) / 2.
+    Source: `numpy.linalg.eigh`.
+    """
+    vectors, values = lax.eigh(_matrices("eigh", a, square=True), lower=_lower(UPLO),
+                               symmetrize_input=symmetrize_input)
+    return EighResult(values, vectors)
+
+
+@eager(static=("UPLO", "symmetrize_input"))
+def eigvalsh(a: Any, UPLO: str | None = "L", *, symmetrize_input: bool = True) -> Any:
+    """Eigenvalues, ascending, of Hermitian matrices; as `eigh`. Source: `numpy.linalg.eigvalsh`."""
+    return eigh(a, UPLO, symmetrize_input).eigenvalues
+
+
+@eager
+def eig(a: Any) -> Any:
+    """Complex eigenvalues and vectors (columns of norm 1), in no order; without derivatives.
+
+    Source: `numpy.linalg.eig`.
+    """
+    x = _matrices("eig", a, square=True)
+    return EigResult(*lax.eig(x, compute_left_eigenvectors=False))
+
+
+@eager
+def eigvals(a: Any) -> Any:
+    """Complex eigenvalues, in no order. Source: `numpy.linalg.eigvals`."""
+    return lax.eig(_matrices("eigvals", a, square=True), compute_left_eigenvectors=False,
+                   compute_right_eigenvectors=False)[0]
+
+
+# --- solutions ----------------------------------------------------------------------------
+
+def lu_solved(factors: Tracer, order: Tracer, b: Tracer, trans: int = 0) -> Tracer:
+    """X with A X = b (trans 0), A^T X = b (1) or A^H X = b (2), from A's factors; same batches."""
+    if trans == 0:
+        b = take_along_axis(b, expand_dims(order, -1), -2)
+        b = lax.triangular_solve(factors, b, left_side=True, lower=True, unit_diagonal=True)
+        return lax.triangular_solve(factors, b, left_side=True)
+    how: dict[str, bool] = {"left_side": True, "transpose_a": True, "conjugate_a": trans == 2}
+    b = lax.triangular_solve(factors, b, **how)
+    b = lax.triangular_solve(factors, b, lower=True, unit_diagonal=True, **how)
+    return take_along_axis(b, expand_dims(argsort(order), -1), -2)
+
+
+def one_batch(name: str, x: Tracer, y: Tracer) -> tuple[Tracer, Tracer]:
+    """Two arrays of matrices with their leading axes broadcast."""
+    lead = broadcast_shapes(name, (x.shape[:-2], y.shape[:-2]))
+    return broadcast_to(x, (*lead, *x.shape[-2:])), broadcast_to(y, (*lead, *y.shape[-2:]))
+
+
+@eager
+def solve(a: Any, b: Any) -> Any:
+    """X with a X = b.
+
+    Args:
+      a: square matrices.
+      b: one vector, or matrices; leading axes broadcast.
+    Raises: ValueError where shapes do not fit.
+    Source: `numpy.linalg.solve`.
+    """
+    a, b = promote_inexact("solve", a, b)
+    lax.matrices("solve", a, square=True)
+    if b.ndim == 0 or (b.ndim < 2 and b.shape[0] != a.shape[-1]) or (
+            b.ndim >= 2 and b.shape[-2] != a.shape[-1]):
+        hint = ("; a batch of vectors is solve(a, b[..., None])[..., 0]"
+                if b.ndim == a.ndim - 1 > 1 else "")
+        raise ValueError(f"solve: shapes {a.shape} and {b.shape} do not fit: b must be a vector of "
+                         f"{a.shape[-1]} elements or matrices of as many rows{hint}")
+    vector = b.ndim == 1
+    if vector:
+        b = expand_dims(b, -1)
+    factors, _, order = lax.lu(a)
+    lead = broadcast_shapes("solve", (a.shape[:-2], b.shape[:-2]))
+    factors, b = one_batch("solve", factors, b)
+    made = lu_solved(factors, broadcast_to(order, (*lead, a.shape[-1])), b)
+    return shaped(made, made.shape[:-1]) if vector else made
+
+
+@eager
+def inv(a: Any) -> Any:
+    """Inverses of square matrices; infinite or NaN where they are singular.
+
+    Raises: ValueError where they are not square.
+    Source: `numpy.linalg.inv`.
+    """
+    x = _matrices("inv", a, square=True)
+    return solve(x, _identity(x))
+
+
+def _epsilon(x: Tracer) -> float:
+    return float(np.finfo(x.value.type.dtype.numpy).eps)
+
+
+def lstsq(a: Any, b: Any, rcond: float | None = None, *, numpy_resid: bool = False) -> Any:
+    """x that makes the sum of squares of a x - b, and then of x, least.
+
+    Args:
+      a: one matrix [m, n].
+      b: a vector [m] or a matrix [m, k].
+      rcond: singular values below `rcond` times the greatest count as zero; None or -1 for eps
+        times the longer side.
+      numpy_resid: leave residuals out where NumPy does, which needs a known rank.
+    Returns: x, sums of squares of a x - b for each column, rank, singular values.
+    Raises: ValueError where shapes do not fit.
+    Source: `numpy.linalg.lstsq`.
+    """
+    x, residuals, rank, s = _lstsq(a, b, rcond)
+    if numpy_resid:
+        m, n = a.shape
+        if m <= n or int(rank) < n:
+            residuals = residuals[:0]
+    return x, residuals, rank, s
+
+
+@eager(static=("rcond",))
+def _lstsq(a: Any, b: Any, rcond: float | None) -> Any:
+    a, b = promote_inexact("lstsq", a, b)
+    if a.ndim != 2 or b.ndim not in (1, 2) or a.shape[0] != b.shape[0]:
+        raise ValueError(f"lstsq: takes a matrix and a vector or a matrix of as many rows, got "
+                         f"{a.shape} and {b.shape}")
+    columns = expand_dims(b, -1) if b.ndim == 1 else b
+    m, n = a.shape
+    u, s, vh = lax.svd(a, full_matrices=False)
+    limit = _epsilon(a) * max(m, n) if rcond is None or rcond < 0 else float(rcond)
+    if s.shape[0]:
+        kept = emit(ops.ge, s, multiply(broadcast_to(_first(s), s.shape), limit))
+    else:
+        kept = emit(ops.ge, s, s)
+    inverse = where(kept, divide(1.0, where(kept, s, 1.0)), 0.0)
+    inner = multiply(expand_dims(inverse, -1), matmul(lax.adjoint(u), columns))
+    x = matmul(lax.adjoint(vh), inner)
+    residuals = sum(square(absolute(subtract(columns, matmul(a, x)))), 0)
+    return ravel(x) if b.ndim == 1 else x, residuals, sum(kept), s
+
+
+def _first(s: Tracer) -> Tracer:
+    """The greatest singular value, its axis kept."""
+    return emit(ops.slice, s, starts=(0,) * s.ndim, limits=(*s.shape[:-1], 1),
+                strides=(1,) * s.ndim)
+
+
+@eager(static=("hermitian",))
+def pinv(a: Any, rtol: Any = None, hermitian: bool = False, *, rcond: Any = None) -> Any:
+    """Pseudo-inverses: singular values below `rtol` (or `rcond`) times the greatest count as zero.
+
+    Args:
+      rtol: scalar, or one for each matrix; None for 10 eps times the longer side.
+      hermitian: the matrices are Hermitian.
+    Source: `numpy.linalg.pinv`.
+    """
+    x = _matrices("pinv", a)
+    if not x.value.type.size:
+        return x.home.literal(np.zeros((), x.value.type.dtype.numpy),
+                              (*x.shape[:-2], x.shape[-1], x.shape[-2]))
+    limit = rcond if rtol is None else rtol
+    if limit is None:
+        limit = 10.0 * max(x.shape[-2:]) * _epsilon(x)
+    u, s, vh = svd(x, False, True, hermitian)
+    limit = convert(operand("pinv", limit), s.value.type.dtype)
+    cutoff = multiply(expand_dims(limit, -1), _first(s))
+    kept = emit(ops.gt, s, broadcast_to(cutoff, s.shape))
+    inverse = where(kept, divide(1.0, where(kept, s, 1.0)), 0.0)
+    return matmul(lax.adjoint(vh), multiply(expand_dims(inverse, -1), lax.adjoint(u)))
+
+
+@eager(static=("hermitian",))
+def matrix_rank(M: Any, rtol: Any = None, *, hermitian: bool = False, tol: Any = None) -> Any:
+    """How many singular values are greater than `rtol` times the greatest.
+
+    Args:
+      rtol: scalar, or one for each matrix; None for eps times the longer side.
+      tol: the limit itself.
+    Source: `numpy.linalg.matrix_rank`.
+    """
+    (x,) = promote_inexact("matrix_rank", M)
+    if x.ndim < 2:
+        nonzero = emit(ops.ne, x, x.home.literal(np.zeros((), x.value.type.dtype.numpy), x.shape))
+        return convert(emit(ops.reduce_or, nonzero, axes=tuple(range(x.ndim))),
+                       operand("matrix_rank", 0).value.type.dtype)
+    s = svd(x, False, False, hermitian)
+    if not s.shape[-1]:
+        return sum(emit(ops.ne, s, s), -1)
+    if tol is not None:
+        limit = expand_dims(convert(operand("matrix_rank", tol), s.value.type.dtype), -1)
+    else:
+        rtol = max(x.shape[-2:]) * _epsilon(x) if rtol is None else rtol
+        rtol = convert(operand("matrix_rank", rtol), s.value.type.dtype)
+        limit = multiply(expand_dims(rtol, -1), _first(s))
+    return sum(emit(ops.gt, s, broadcast_to(limit, s.shape)), -1)
+
+
+@eager(static=("p",))
+def cond(x: Any, p: Any = None) -> Any:
+    """Condition numbers: the norm of order p (None: 2) times that of the inverse.
+
+    Source: `numpy.linalg.cond`.
+    """
+    from .linalg import norm  # late: linalg takes its names from here
+
+    x = _matrices("cond", x)
+    if p in (None, 2, -2):
+        s = svdvals(x)
+        k = s.shape[-1]
+        ends = [emit(ops.slice, s, starts=(*[0] * (s.ndim - 1), i),
+                     limits=(*s.shape[:-1], i + 1), strides=(1,) * s.ndim) for i in (0, k - 1)]
+        made = divide(*(ends[::-1] if p == -2 else ends))
+        return shaped(made, made.shape[:-1])
+    return multiply(norm(x, p, (-2, -1)), norm(inv(x), p, (-2, -1)))
+
+
+# --- determinants -------------------------------------------------------------------------
+
+def _element(x: Tracer, i: int, j: int) -> Tracer:
+    starts = (*[0] * (x.ndim - 2), i, j)
+    limits = (*x.shape[:-2], i + 1, j + 1)
+    made = emit(ops.slice, x, starts=starts, limits=limits, strides=(1,) * x.ndim)
+    return shaped(made, x.shape[:-2])
+
+
+def _small(x: Tracer, rows: tuple[int, ...], columns: tuple[int, ...]) -> Tracer:
+    """The determinant of a block by its first row."""
+    if len(rows) == 1:
+        return _element(x, rows[0], columns[0])
+    total = None
+    for k, column in enumerate(columns):
+        rest = _small(x, rows[1:], (*columns[:k], *columns[k + 1:]))
+        term = emit(ops.mul, _element(x, rows[0], column), rest)
+        total = term if total is None else emit(ops.sub if k % 2 else ops.add, total, term)
+    assert total is not None
+    return total
+
+
+def _factored(x: Tracer) -> tuple[Tracer, Tracer]:
+    """U's diagonal, and 1 or -1 as the rows were exchanged an even or odd number of times."""
+    factors, pivots, _ = lax.lu(x)
+    own = x.home.lift(np.arange(x.shape[-1], dtype=np.int32))
+    moved = emit(ops.ne, pivots, broadcast_to(own, pivots.shape))
+    dtype = factors.value.type.dtype
+    parity = where(moved, np.asarray(-1, dtype.numpy), np.asarray(1, dtype.numpy))
+    return diagonal(factors, 0, -2, -1), prod(parity, -1)
+
+
+@eager
+def det(a: Any) -> Any:
+    """Determinants of square matrices. Raises: ValueError where they are not square.
+
+    Source: `numpy.linalg.det`.
+    """
+    x = _matrices("det", a, square=True)
+    n = x.shape[-1]
+    if 1 <= n <= 3:
+        return _small(x, tuple(range(n)), tuple(range(n)))
+    values, parity = _factored(x)
+    return multiply(parity, prod(values, -1))
+
+
+@eager(static=("method",))
+def slogdet(a: Any, *, method: str | None = None) -> Any:
+    """Signs and logarithms of the sizes of determinants: 0 and -inf where these are 0.
+
+    Args:
+      method: None or "lu".
+    Raises: ValueError where the matrices are not square, and for other methods.
+    Source: `numpy.linalg.slogdet`.
+    """
+    if method not in (None, "lu"):
+        raise ValueError(f"slogdet: method must be None or 'lu', got {method!r}")
+    x = _matrices("slogdet", a, square=True)
+    values, parity = _factored(x)
+    return SlogdetResult(multiply(parity, prod(sign(values), -1)), sum(log(absolute(values)), -1))
+
+
+# --- tensors ------------------------------------------------------------------------------
+
+@eager(static=("ind",))
+def tensorinv(a: Any, ind: int = 2) -> Any:
+    """The inverse of tensordot(a, ., ind). Source: `numpy.linalg.tensorinv`."""
+    (x,) = promote_inexact("tensorinv", a)
+    ind = index_of(ind)
+    if ind <= 0:
+        raise ValueError(f"ind must be a positive integer; got {ind=}")
+    rows, columns = x.shape[:ind], x.shape[ind:]
+    made = inv(reshape(x, (math.prod(rows), math.prod(columns))))
+    return reshape(made, (*columns, *rows))
+
+
+@eager(static=("axes",))
+def tensorsolve(a: Any, b: Any, axes: tuple[int, ...] | None = None) -> Any:
+    """x with tensordot(a, x, x.ndim) = b. Source: `numpy.linalg.tensorsolve`."""
+    a, b = promote_inexact("tensorsolve", a, b)
+    if axes is not None:
+        a = moveaxis(a, axes, tuple(range(a.ndim - len(axes), a.ndim)))
+    wanted = a.shape[b.ndim:]
+    if a.shape[:b.ndim] != b.shape or math.prod(wanted) != b.value.type.size:
+        raise ValueError(f"tensorsolve: shapes {a.shape} and {b.shape} do not fit: after b's axes "
+                         "come as many elements as b has")
+    return reshape(solve(reshape(a, (b.value.type.size, math.prod(wanted))), ravel(b)), wanted)
+
+
+__all__ = ["cholesky", "cond", "det", "eig", "eigh", "eigvals", "eigvalsh", "inv", "lstsq",
+           "matrix_rank", "pinv", "qr", "slogdet", "solve", "svd", "svdvals", "tensorinv",
+           "tensorsolve"]
