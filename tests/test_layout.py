@@ -32,7 +32,7 @@ FLOORS = {
     "passes": 6,
 }
 # Of the ops, only the families of ops with bodies see the passes, and through one door.
-BODY_FAMILIES = ("control", "custom", "families", "fold")
+BODY_FAMILIES = ("control", "custom", "families", "fold", "while_loop")
 DOOR = "xfront_ir.passes.bodies"
 
 # Families whose ops are resolved by passes and so have nothing to lower.

@@ -19,10 +19,6 @@ class MissingRule(IRError, NotImplementedError):
     """An op lacks the rule that a pass needs; the message says where it would go."""
 
 
-class NotReversible(MissingRule, ValueError):
-    """A program that has forward derivatives but no reverse ones."""
-
-
 class VerifyError(IRError, ValueError):
     """A Function that breaks an invariant of the IR."""
 

@@ -1,4 +1,4 @@
-"""Lowering of control flow: cond as `if` or `case`, scan and while as `while`.
+"""Lowering of control flow: cond as `if` or `case`, scan as `while`.
 
 Constants that a body reads are made again inside it; whatever else it reads from outside is an
 operand of the loop. Ordered effects take a token through branches and turns.
@@ -74,7 +74,7 @@ def _cond(ctx: RuleContext, op: Op, index: Any, *operands: Any) -> Any:
     return made
 
 
-# --- while --------------------------------------------------------------------------------
+# --- loops --------------------------------------------------------------------------------
 
 def _as_list(made: Any) -> list[Any]:
     return made if isinstance(made, list) else [made]
@@ -102,27 +102,6 @@ def _loop(ctx: RuleContext, inits: Sequence[Any], types: Sequence[Any],
     if ordered:
         ctx.token = made.pop()
     return made
-
-
-@rule(ops.while_)
-def _while(ctx: RuleContext, op: Op, *operands: Any) -> Any:
-    n = op.attrs["n_cond_consts"]
-    m = n + op.attrs["n_body_consts"]
-    test, body = op.attrs["cond"], op.attrs["body"]
-    of_cond, of_body = Outside(ctx, operands[:n]), Outside(ctx, operands[n:m])
-    consts = [*of_cond.passed, *of_body.passed]
-    i, j = len(of_cond.passed), len(consts)
-
-    def run_test(ctx: RuleContext, *values: Any) -> Any:
-        return ctx.inline(test, [*of_cond.inside(ctx, values[:i]), *values[j:]])
-
-    def run_turn(ctx: RuleContext, *values: Any) -> list[Any]:
-        made = ctx.body(body, [*of_body.inside(ctx, values[i:j]), *values[j:]])
-        return [*values[:j], *made]
-
-    types = [*[v.type for v in consts], *[v.type for v in op.results]]
-    made = _loop(ctx, [*consts, *operands[m:]], types, run_test, run_turn, ctx.is_ordered(body))
-    return made[j:]
 
 
 # --- scan ---------------------------------------------------------------------------------

@@ -11,12 +11,10 @@ from xfront_ir import dtypes, ops
 from xfront_ir.builder import Builder
 from xfront_ir.core import Function
 from xfront_ir.dtypes import DType
-from xfront_ir.opdef import lookup
 from xfront_ir.types import I32, TensorType, tensor
 
 from .row import Bad, Row, Sample
 
-WHILE = lookup("while")
 WIDE = (dtypes.f64, dtypes.f32)
 
 
@@ -66,20 +64,10 @@ def _scanned(length: int, reverse: bool) -> Callable[..., Any]:
     return make
 
 
-def _repeated(b: Any, limit: Any, w: Any, x: Any) -> Any:
-    test = trace(lambda b, limit, x, n: [b.emit(ops.lt, x, limit)], limit.type, x.type, I32)
-    body = trace(lambda b, w, x, n: [b.emit(ops.add, b.emit(ops.mul, x, w), x),
-                                     b.emit(ops.add, n, b.full(n.type, 1))], w.type, x.type, I32)
-    return b.emit(WHILE, limit, w, x, b.full(I32, 0), cond=test, body=body, n_cond_consts=1,
-                  n_body_consts=1)
-
-
 _F32 = tensor((), dtypes.f32)
 _SAME = trace(lambda b, x: [x], _F32)
 _NARROW = trace(lambda b, x: [b.emit(ops.convert, x, dtype=dtypes.f16)], _F32)
-_TESTED = trace(lambda b, x: [b.emit(ops.gt, x, x)], _F32)
 _SCAN = {"body": _SAME, "n_consts": 0, "n_carry": 1, "length": 3, "reverse": False, "unroll": 1}
-_LOOP = {"cond": _TESTED, "body": _SAME, "n_cond_consts": 0, "n_body_consts": 0}
 
 ROWS = [
     Row("call", [sample(_called, (2, 3), (2, 3))], WIDE, [
@@ -98,9 +86,4 @@ ROWS = [
         Bad([("f32", ())], "carry 0", {**_SCAN, "body": _NARROW}),
         Bad([("f32", (2,))], "length 3 in front", {**_SCAN, "n_carry": 0}),
         Bad([("f32", ())], "negative", {**_SCAN, "length": -1})]),
-    # Reverse mode needs the number of turns; derivatives: tests/xfront_ir/passes/test_control.py.
-    Row("while", [sample(_repeated, (), (), (), smooth=False)], WIDE, [
-        Bad([("f32", ())], "returns one bool", {**_LOOP, "cond": _SAME}),
-        Bad([("f32", ())], "carry 0", {**_LOOP, "body": _NARROW}),
-        Bad([("f32", (2,))], "parameter of the condition", _LOOP)]),
 ]

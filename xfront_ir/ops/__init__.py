@@ -11,7 +11,7 @@ from ..opdef import REGISTRY, OpDef
 
 FAMILIES = ("bits", "collective", "compare", "control", "conv", "convert", "custom", "dot",
             "effects", "elementwise", "fft", "fold", "gathering", "indexing", "linalg", "random",
-            "reduce", "shape", "sort", "special", "spectral", "window")
+            "reduce", "shape", "sort", "special", "spectral", "while_loop", "window")
 
 for _family in FAMILIES:                          # by name: some share it with one of their ops
     import_module(f"{__name__}.{_family}")

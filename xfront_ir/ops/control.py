@@ -1,11 +1,10 @@
-"""Control flow: call, cond, while, scan.
+"""Control flow: call, cond, scan; `while_loop.py` holds while.
 
 Their rules work on their bodies through the passes; `bodies` is the door. Operands of loops stand
 in groups, and so do the parameters of their bodies:
 
     call(*operands) {body, name}
     cond(index, *operands) {branches}                    index: bool (two branches) or i32, clamped
-    while(*cond_consts, *body_consts, *carry) {cond, body, n_cond_consts, n_body_consts}
     scan(*consts, *carry, *xs) {body, n_consts, n_carry, length, reverse, unroll}
         body(consts, carry, x slices) -> (carry, y slices); results: carry, stacked ys
 
@@ -20,7 +19,7 @@ from typing import Any
 from .. import dtypes
 from ..builder import Builder
 from ..core import Function, Op, Value
-from ..errors import IRTypeError, NotReversible
+from ..errors import IRTypeError
 from ..opdef import (
     BODY,
     BOOL,
@@ -35,14 +34,12 @@ from ..opdef import (
 from ..passes.bodies import (
     Flags,
     body_of,
-    dead_code,
     divide,
     invariants,
     is_effectful,
     join,
     jvp,
     jvp_to,
-    loops,
     remembered,
     select,
     slice_of,
@@ -578,154 +575,3 @@ scan = define("scan", attrs={"body": FUNCTION, "n_consts": INT, "n_carry": INT, 
                              "reverse": BOOL, "unroll": INT},
               infer=_infer_scan, single=False, own_primal=True, jvp=_jvp_scan, split=_split_scan,
               transpose=_transpose_scan, batch=_batch_scan)
-
-
-# --- while --------------------------------------------------------------------------------
-
-def _parts(attrs: Any, values: Sequence[Any]) -> tuple[list, list, list]:
-    n, m = attrs["n_cond_consts"], attrs["n_cond_consts"] + attrs["n_body_consts"]
-    return list(values[:n]), list(values[n:m]), list(values[m:])
-
-
-def _infer_while(types: Types, attrs: Any) -> Types:
-    cond_consts, body_consts, carry = _parts(attrs, types)
-    test, body = attrs["cond"], attrs["body"]
-    _check("while", "parameter of the condition", (*cond_consts, *carry), test.param_types)
-    if len(test.returns) != 1 or test.return_types[0] is not tensor((), dtypes.bool_):
-        raise IRTypeError(f"while: the condition returns one bool, got {test.return_types}")
-    _check("while", "parameter of the body", (*body_consts, *carry), body.param_types)
-    _check("while", "carry", carry, body.return_types)
-    return tuple(carry)
-
-
-def _ignoring(fn: Function, extra: Types) -> Function:
-    """`fn` with more parameters at the end that it does not read."""
-    if not extra:
-        return fn
-    return remembered(fn, ("ignoring", extra), lambda: Function(
-        fn.name, (*fn.params, *[Value(t) for t in extra]), fn.ops, fn.returns))
-
-
-def _jvp_while(b: Any, attrs: Any, operands: Any, tangents: Any) -> Any:
-    body = attrs["body"]
-    cond_consts, body_consts, carry = _parts(attrs, operands)
-    _, t_consts, t_carry = _parts(attrs, tangents)
-    of_consts, of_carry = _active(t_consts), _active(t_carry)
-    of_carry = _grow(of_carry, lambda flags: jvp(body, (*of_consts, *flags))[1])
-    moved = jvp_to(body, (*of_consts, *of_carry), of_carry)
-    t_carry = [b.zeros(v.type) if t is None and a else t
-               for v, t, a in zip(carry, t_carry, of_carry, strict=True)]
-    n_c, n, k = len(body_consts), len(body.params), sum(of_consts)
-    params = (*moved.params[:n_c], *moved.params[n:n + k], *moved.params[n_c:n],
-              *moved.params[n + k:])
-    extra = tuple([t.type for t in t_carry if t is not None])
-    made = b.emit(while_, *[v for group in (cond_consts, body_consts, t_consts, carry, t_carry)
-                            for v in group if v is not None],
-                  cond=_ignoring(attrs["cond"], extra),
-                  body=_grouped(moved, ("while", n_c), params, moved.returns),
-                  n_cond_consts=len(cond_consts), n_body_consts=n_c + k)
-    return made[:len(carry)], _spread(made[len(carry):], of_carry)
-
-
-def _split_while(b: Any, attrs: Any, operands: Any, linear: Flags) -> Any:
-    """The known carries run ahead; the linear side runs the whole loop, tangents included, since
-    the number of turns, and so of residuals, is not known."""
-    test, body = attrs["cond"], attrs["body"]
-    of_cond, of_consts, of_carry = map(tuple, _parts(attrs, linear))
-    of_carry = _grow(of_carry, lambda flags: divide(body, (*of_consts, *flags)).active_out)
-    flags = (*of_consts, *of_carry)
-    cond_consts, body_consts, carry = _parts(attrs, operands)
-    read = [not f for f in of_carry]
-    n_cond = len(of_cond)
-    ahead = divide(body, flags, of_carry).forward
-    ahead = dead_code(ahead.replace(returns=ahead.returns[:sum(read)]))
-    known_test = Function(test.name, (*test.params[:n_cond], *select(test.params[n_cond:], read)),
-                          test.ops, test.returns)
-    known = b.emit_forward(while_, *cond_consts, *select(body_consts, [not f for f in of_consts]),
-                           *select(carry, read), cond=known_test, body=ahead,
-                           n_cond_consts=n_cond, n_body_consts=len(of_consts) - sum(of_consts))
-    made = b.emit_linear(while_, *operands, **attrs)
-    b.tangents.difference_update(select(made, read))
-    return join(of_carry, select(made, of_carry), known)
-
-
-def _transpose_while(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
-    where = f" at {op.loc}" if op.loc is not None else ""
-    raise NotReversible(
-        f"Reverse-mode differentiation does not work for while_loop, or for fori_loop with bounds "
-        f"that are not Python integers{where}: it needs the number of turns. Write the loop as "
-        "scan, or as fori_loop with static bounds, or take the derivative in forward mode "
-        "(jvp, jacfwd)")
-
-
-def _batch_while(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:
-    attrs, size = op.attrs, axis[1]
-    test, body = attrs["cond"], attrs["body"]
-    cond_consts, body_consts, carry = _parts(attrs, operands)
-    of_cond, of_consts, of_carry = map(tuple, _parts(attrs, positions))
-    settled = _settle(body, of_consts, list(of_carry), (), axis)
-    moved, (of_test,) = vectorize(test, (*of_cond, *settled), axis)
-    if of_test is None:
-        carry = [v if q is None else move_batch(b, v, p, q, size)
-                 for v, p, q in zip(carry, of_carry, settled, strict=True)]
-        made = b.emit(while_, *cond_consts, *body_consts, *carry, **{
-            **attrs, "cond": moved,
-            "body": vectorize(body, (*of_consts, *settled), axis, settled)[0]})
-        return made, settled
-
-    front = (0,) * len(carry)                    # lanes that are done keep their values
-    lanes, _ = vectorize(test, (*of_cond, *front), axis, (0,))
-    carry = [move_batch(b, v, p, 0, size) for v, p in zip(carry, of_carry, strict=True)]
-    made = b.emit(while_, *cond_consts, *cond_consts, *body_consts, *carry,
-                  cond=_some_lane(lanes, size), body=_running(body, lanes, of_consts, len(of_cond),
-                                                              axis),
-                  n_cond_consts=len(cond_consts),
-                  n_body_consts=len(cond_consts) + len(body_consts))
-    return made, front
-
-
-def _some_lane(lanes: Function, size: int) -> Function:
-    def make() -> Function:
-        b = Builder(lanes.name)
-        b.params = [Value(v.type) for v in lanes.params]
-        (mask,) = b.inline(lanes, b.params)
-        return b.close([_first_lane(b, mask, size)[1]])
-
-    return remembered(lanes, ("some_lane", size), make)
-
-
-def _running(body: Function, lanes: Function, of_consts: tuple, n_cond: int, axis: Any
-             ) -> Function:
-    """A turn of the lanes that still run. A body with loops of its own must not see the carries of
-    the others, on which it might not end: they get those of the first lane that runs."""
-    def make() -> Function:
-        n_consts, n_carry, size = len(of_consts), len(body.returns), axis[1]
-        feeding = loops(body)
-        places = tuple([None if p is None else 0 for p in of_consts]) if feeding else of_consts
-        turn, _ = vectorize(body, (*places, *(0,) * n_carry), axis, (0,) * n_carry)
-        b = Builder(body.name)
-        for v in lanes.params[:n_cond]:
-            b.param(v.type)
-        for v, p in zip(body.params, of_consts, strict=False):
-            shape = v.type.shape
-            b.param(v.type if p is None else v.type.with_shape((*shape[:p], size, *shape[p:])))
-        for v in body.returns:
-            b.param(v.type.with_shape((size, *v.type.shape)))
-        cond_consts, consts = b.params[:n_cond], b.params[n_cond:n_cond + n_consts]
-        carry = b.params[n_cond + n_consts:]
-        (mask,) = b.inline(lanes, [*cond_consts, *carry])
-        fed = [*consts, *carry]
-        if feeding:
-            first, _ = _first_lane(b, mask, size)
-            fed = [_feed(b, mask, first, v, p, size)
-                   for v, p in zip(fed, (*of_consts, *(0,) * n_carry), strict=True)]
-        new = b.inline(turn, fed)
-        return b.close([_choose(b, mask, v, old) for v, old in zip(new, carry, strict=True)])
-
-    return remembered(body, ("running", lanes, of_consts, axis), make)
-
-
-while_ = define("while", attrs={"cond": FUNCTION, "body": FUNCTION, "n_cond_consts": INT,
-                                "n_body_consts": INT},
-                infer=_infer_while, single=False, own_primal=True, jvp=_jvp_while,
-                split=_split_while, transpose=_transpose_while, batch=_batch_while)

@@ -218,5 +218,6 @@ def rule_fingerprint(rule: Any) -> bytes:
 
 
 _THREADED: dict[str, Callable[[Op, list[Indices], list[Value]], Any]] = {
-    "call": _call, "cond": _cond, "scan": _scan, "while": _while, "checkpoint": _checkpoint,
+    "call": _call, "cond": _cond, "scan": _scan, "while": _while, "while_tangent": _scan,
+    "checkpoint": _checkpoint,
     "custom_jvp": _custom, "custom_vjp": _custom}

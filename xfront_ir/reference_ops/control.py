@@ -30,16 +30,6 @@ def _cond(attrs: Attrs, types: Types, index: np.ndarray, *operands: np.ndarray) 
     return tuple(run(branches[taken], operands))
 
 
-@reference("while")
-def _while(attrs: Attrs, types: Types, *operands: np.ndarray) -> tuple:
-    n_cond, n_body = attrs["n_cond_consts"], attrs["n_body_consts"]
-    cond_consts, body_consts = operands[:n_cond], operands[n_cond:n_cond + n_body]
-    carry = list(operands[n_cond + n_body:])
-    while bool(run(attrs["cond"], [*cond_consts, *carry])[0]):
-        carry = run(attrs["body"], [*body_consts, *carry])
-    return tuple(carry)
-
-
 @reference("scan")
 def _scan(attrs: Attrs, types: Types, *operands: np.ndarray) -> tuple:
     n_consts, n_carry, length = attrs["n_consts"], attrs["n_carry"], attrs["length"]

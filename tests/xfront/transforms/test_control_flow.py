@@ -56,8 +56,7 @@ def test_while_promotes_weak_carries_only():
     for test in (lambda c: c, lambda c: (c < 5,), lambda c: jnp.ones(2) < 1):
         with pytest.raises(TypeError, match="boolean scalar"):
             lax.while_loop(test, lambda c: c + 1, 0)
-    with pytest.raises(ValueError, match="[Rr]everse"):
-        jax.grad(lambda x: lax.while_loop(lambda c: c < 5, lambda c: c * 2, x))(1.0)
+    assert jax.grad(lambda x: lax.while_loop(lambda c: c < 5, lambda c: c * 2, x))(1.0) == 8
 
 
 def test_the_index_of_fori_loop_is_weak():
@@ -83,8 +82,7 @@ def test_fori_loop_in_reverse_mode():
 
     assert jax.grad(lambda x: f(x, 3))(2.0) == 12
     assert jax.jit(jax.grad(lambda x: f(x, 3)))(2.0) == 12
-    with pytest.raises(ValueError):
-        jax.jit(jax.grad(f))(2.0, 3)
+    assert jax.jit(jax.grad(f))(2.0, 3) == 12
 
 
 def test_scan_forms():

@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 
 from xfront_ir import dtypes, ops
-from xfront_ir.errors import MissingRule
 from xfront_ir.passes.jvp import jvp
 from xfront_ir.passes.linearize import gradient, linearize
-from xfront_ir.passes.transpose import transpose
 from xfront_ir.passes.vectorize import vectorize
 from xfront_ir.reference import evaluate
 from xfront_ir.types import tensor
@@ -180,12 +178,6 @@ def test_while(ir):
         ir.check_batch(fn, positions, args=given)
     many, _ = vectorize(fn, (0, 0, 0), ("i", 3))
     ir.check_forward(many, batch)
-
-
-def test_while_says_what_to_write_for_reverse_mode(ir):
-    parts = linearize(doubling(ir), (False, True, True))
-    with pytest.raises(MissingRule, match="fori_loop"):
-        transpose(parts.linear, len(parts.residuals), (True,) * len(parts.linear.returns))
 
 
 def test_batched_while_with_a_loop_inside_ends(ir):
