@@ -1,5 +1,5 @@
 """Functions of SciPy."""
 
-from . import special
+from . import linalg, special
 
-__all__ = ["special"]
+__all__ = ["linalg", "special"]

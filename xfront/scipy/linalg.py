@@ -1,0 +1,354 @@
+"""Linear algebra of SciPy: what solves, factors and exponentiates matrices.
+
+Matrices are in the last two axes, all axes before are batches. `overwrite_a`, `check_finite` and
+their like are SciPy's and change nothing here.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from xfront_ir import ops
+
+from .. import numpy as jnp
+from ..arrays.dispatch import eager
+from ..arrays.operands import broadcast_to, operand, promote, promote_inexact
+from ..lax import linalg as lax
+from ..numpy.factors import lu_solved, one_batch
+from ..tracing.trace import emit
+from ..tracing.tracer import Tracer
+
+_IGNORED = ("overwrite_a", "check_finite")
+
+
+def _columns(a: Tracer, b: Tracer) -> tuple[Tracer, bool]:
+    """`b` as matrices, and whether it was one vector."""
+    if b.ndim == 1:
+        return emit(ops.reshape, b, shape=(*b.shape, 1)), True
+    return b, False
+
+
+def _rows_fit(name: str, a: Tracer, b: Tracer) -> None:
+    if a.shape[-1] != b.shape[-2]:
+        raise ValueError(f"{name}: shapes {a.shape} and {b.shape} do not fit: b must have "
+                         f"{a.shape[-1]} rows")
+
+
+def _bare(x: Tracer, vector: bool) -> Tracer:
+    return emit(ops.reshape, x, shape=x.shape[:-1]) if vector else x
+
+
+# --- cholesky -----------------------------------------------------------------------------
+
+@eager(static=("lower", *_IGNORED))
+def cholesky(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
+             ) -> Any:
+    """The triangular factor of positive definite matrices, of which the same triangle is read;
+    NaN for others.
+
+    Source: `scipy.linalg.cholesky`.
+    """
+    (x,) = promote_inexact("cholesky", a)
+    x = lax.matrices("cholesky", x, square=True)
+    if lower:
+        return lax.cholesky(x, symmetrize_input=False)
+    return lax.adjoint(lax.cholesky(lax.adjoint(x), symmetrize_input=False))
+
+
+def cho_factor(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
+               ) -> tuple[Any, bool]:
+    """(`cholesky(a, lower)`, `lower`), for `cho_solve`. Source: `scipy.linalg.cho_factor`."""
+    return cholesky(a, lower), lower
+
+
+def cho_solve(c_and_lower: tuple[Any, bool], b: Any, overwrite_b: bool = False,
+              check_finite: bool = True) -> Any:
+    """X with A X = b, from A's factor, as of `cho_factor`. Source: `scipy.linalg.cho_solve`."""
+    c, lower = c_and_lower
+    return _cho_solve(c, b, bool(lower))
+
+
+@eager(static=("lower",))
+def _cho_solve(c: Any, b: Any, lower: bool) -> Any:
+    c, b = promote_inexact("cho_solve", c, b)
+    c = lax.matrices("cho_solve", c, square=True)
+    b, vector = _columns(c, b)
+    _rows_fit("cho_solve", c, b)
+    c, b = one_batch("cho_solve", c, b)
+    for flip in (not lower, lower):
+        b = lax.triangular_solve(c, b, left_side=True, lower=lower, transpose_a=flip,
+                                 conjugate_a=flip)
+    return _bare(b, vector)
+
+
+# --- triangular and general solutions -----------------------------------------------------
+
+@eager(static=("trans", "lower", "unit_diagonal", "overwrite_b", "debug", "check_finite"))
+def solve_triangular(a: Any, b: Any, trans: int | str = 0, lower: bool = False,
+                     unit_diagonal: bool = False, overwrite_b: bool = False, debug: Any = None,
+                     check_finite: bool = True) -> Any:
+    """X with op(a) X = b, for triangular `a`; b is a vector or matrices.
+
+    Args:
+      trans: op: 0 or "N" for a, 1 or "T" for its transpose, 2 or "C" for its adjoint.
+      lower: which triangle is read.
+      unit_diagonal: take the diagonal for ones.
+    Raises: ValueError for other values of `trans` and shapes that do not fit.
+    Source: `scipy.linalg.solve_triangular`.
+    """
+    if trans not in (0, 1, 2, "N", "T", "C"):
+        raise ValueError(f"Invalid 'trans' value {trans}")
+    a, b = promote_inexact("solve_triangular", a, b)
+    a = lax.matrices("solve_triangular", a, square=True)
+    b, vector = _columns(a, b)
+    _rows_fit("solve_triangular", a, b)
+    a, b = one_batch("solve_triangular", a, b)
+    made = lax.triangular_solve(a, b, left_side=True, lower=lower,
+                                transpose_a=trans not in (0, "N"),
+                                conjugate_a=trans in (2, "C"), unit_diagonal=unit_diagonal)
+    return _bare(made, vector)
+
+
+@eager(static=("lower", "overwrite_a", "overwrite_b", "debug", "check_finite", "assume_a"))
+def solve(a: Any, b: Any, lower: bool = False, overwrite_a: bool = False,
+          overwrite_b: bool = False, debug: bool = False, check_finite: bool = True,
+          assume_a: str = "gen") -> Any:
+    """X with a X = b; b is a vector or matrices.
+
+    Args:
+      assume_a: "gen", "sym" or "her" for any matrix, "pos" for positive definite ones, solved
+        from one triangle.
+      lower: which triangle, for "pos".
+    Raises: ValueError for other values of `assume_a`.
+    Source: `scipy.linalg.solve`.
+    """
+    if assume_a not in ("gen", "sym", "her", "pos"):
+        raise ValueError(f"Expected assume_a to be one of gen, her, pos, sym; got {assume_a!r}")
+    if assume_a == "pos":
+        return _cho_solve(cholesky(a, lower), b, lower)
+    return jnp.linalg.solve(a, b)
+
+
+@eager(static=_IGNORED)
+def inv(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+    """Inverses of square matrices. Source: `scipy.linalg.inv`."""
+    return jnp.linalg.inv(a)
+
+
+@eager(static=_IGNORED)
+def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+    """Determinants of square matrices. Source: `scipy.linalg.det`."""
+    return jnp.linalg.det(a)
+
+
+# --- lu -----------------------------------------------------------------------------------
+
+@eager(static=_IGNORED)
+def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+    """L (below the diagonal, its own is ones) and U in one array, and the pivots, for `lu_solve`.
+
+    Source: `scipy.linalg.lu_factor`.
+    """
+    (x,) = promote_inexact("lu_factor", a)
+    factors, pivots, _ = lax.lu(x)
+    return factors, pivots
+
+
+def lu_solve(lu_and_piv: tuple[Any, Any], b: Any, trans: int = 0, overwrite_b: bool = False,
+             check_finite: bool = True) -> Any:
+    """X with A X = b (trans 0), A^T X = b (1) or A^H X = b (2), from A's `lu_factor`.
+
+    Source: `scipy.linalg.lu_solve`.
+    """
+    return _lu_solve(*lu_and_piv, b, trans)
+
+
+@eager(static=("trans",))
+def _lu_solve(factors: Any, pivots: Any, b: Any, trans: int) -> Any:
+    if trans not in (0, 1, 2):
+        raise ValueError(f"'trans' value must be 0, 1, or 2, got {trans}")
+    factors, b = promote_inexact("lu_solve", factors, b)
+    factors = lax.matrices("lu_solve", factors, square=True)
+    b, vector = _columns(factors, b)
+    _rows_fit("lu_solve", factors, b)
+    n = factors.shape[-1]
+    order = lax.lu_pivots_to_permutation(operand("lu_solve", pivots), n)
+    factors, b = one_batch("lu_solve", factors, b)
+    order = broadcast_to(order, (*factors.shape[:-2], n))
+    return _bare(lu_solved(factors, order, b, trans), vector)
+
+
+@eager(static=("permute_l", *_IGNORED))
+def lu(a: Any, permute_l: bool = False, overwrite_a: bool = False, check_finite: bool = True
+       ) -> Any:
+    """P, L and U with P L U = a; or P L and U with `permute_l`. Source: `scipy.linalg.lu`."""
+    (x,) = promote_inexact("lu", a)
+    factors, _, order = lax.lu(x)
+    m, n = x.shape[-2:]
+    k = min(m, n)
+    ones = jnp.eye(m, k, dtype=factors.dtype)
+    lower = jnp.add(jnp.tril(factors[..., :, :k], -1), ones)
+    upper = jnp.triu(factors[..., :k, :])
+    back = jnp.argsort(order)
+    if permute_l:
+        return jnp.take_along_axis(lower, jnp.expand_dims(back, -1), -2), upper
+    rows = jnp.arange(m, dtype=order.dtype)
+    places = jnp.equal(jnp.expand_dims(back, -1), rows)
+    one, zero = jnp.ones((), factors.dtype), jnp.zeros((), factors.dtype)
+    return jnp.where(places, one, zero), lower, upper
+
+
+# --- decompositions -----------------------------------------------------------------------
+
+@eager(static=("overwrite_a", "lwork", "mode", "pivoting", "check_finite"))
+def qr(a: Any, overwrite_a: bool = False, lwork: Any = None, mode: str = "full",
+       pivoting: bool = False, check_finite: bool = True) -> Any:
+    """Q and R with Q R = a.
+
+    Args:
+      mode: "full" for a square Q, "economic" for as many columns as a's smaller side, "r" for (R,).
+    Raises: ValueError for other modes; NotImplementedError for `pivoting`.
+    Source: `scipy.linalg.qr`.
+    """
+    if mode not in ("full", "economic", "r"):
+        raise ValueError(f"Unsupported QR decomposition mode '{mode}'")
+    (x,) = promote_inexact("qr", a)
+    made = lax.qr(x, full_matrices=mode != "economic", pivoting=pivoting)
+    return made[1:] if mode == "r" else made
+
+
+@eager(static=("full_matrices", "compute_uv", "lapack_driver", *_IGNORED))
+def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, overwrite_a: bool = False,
+        check_finite: bool = True, lapack_driver: str = "gesdd") -> Any:
+    """U, singular values (descending) and V^H; the values alone without `compute_uv`.
+
+    Source: `scipy.linalg.svd`.
+    """
+    made = jnp.linalg.svd(a, full_matrices, compute_uv)
+    return tuple(made) if compute_uv else made
+
+
+@eager(static=("lower", "eigvals_only", "overwrite_a", "overwrite_b", "turbo", "eigvals", "type",
+               "check_finite"))
+def eigh(a: Any, b: None = None, lower: bool = True, eigvals_only: bool = False,
+         overwrite_a: bool = False, overwrite_b: bool = False, turbo: bool = True,
+         eigvals: None = None, type: int = 1, check_finite: bool = True) -> Any:
+    """Eigenvalues, ascending, and vectors (columns) of Hermitian matrices; (a + a^H) / 2 is taken.
+
+    Args:
+      eigvals_only: the values alone.
+    Raises: NotImplementedError for a second matrix, `eigvals` and other types.
+    Source: `scipy.linalg.eigh`.
+    """
+    if b is not None:
+        raise NotImplementedError("eigh: only b=None is supported: no second matrix")
+    if type != 1:
+        raise NotImplementedError("eigh: only type=1 is supported")
+    if eigvals is not None:
+        raise NotImplementedError("eigh: eigvals is not supported")
+    (x,) = promote_inexact("eigh", a)
+    vectors, values = lax.eigh(x, lower=lower)
+    return values if eigvals_only else (values, vectors)
+
+
+# --- exponential --------------------------------------------------------------------------
+
+# By bytes of a real number: degree of the diagonal Padé approximant of exp, and the norm up to
+# which it is exact. Source: Higham, The scaling and squaring method for the matrix exponential
+# revisited, 2005, section 2.
+_APPROXIMANTS = {8: (13, 5.371920351148152), 4: (7, 3.925724783138660)}
+
+
+def _numerator(degree: int) -> list[float]:
+    """c[j] = (2p - j)! p! / ((2p)! j! (p - j)!), over c[p]."""
+    p, f = degree, math.factorial
+    return [float(f(2 * p - j) // (f(p - j) * f(j))) for j in range(p + 1)]
+
+
+@eager(static=("upper_triangular", "max_squarings"))
+def expm(A: Any, *, upper_triangular: bool = False, max_squarings: int = 16) -> Any:
+    """The exponential of square matrices, by Padé approximants and squaring; NaN where it would
+    take more than `max_squarings` squarings.
+
+    Args:
+      upper_triangular: only A's upper triangle is other than 0.
+    Source: Higham, 2005; `scipy.linalg.expm`.
+    """
+    (x,) = promote_inexact("expm", A)
+    x = lax.matrices("expm", x, square=True)
+    if not x.value.type.size:
+        return x
+    real = np.finfo(x.value.type.dtype.numpy).dtype
+    degree, limit = _APPROXIMANTS[real.itemsize]
+    norms = emit(ops.stop_gradient, jnp.max(jnp.sum(jnp.abs(x), -2), -1))
+    squarings = jnp.maximum(0, jnp.ceil(jnp.log2(jnp.divide(norms, limit))))
+    squarings = jnp.where(jnp.isfinite(norms), squarings, 0.0)
+    scale = jnp.exp2(jnp.negative(squarings))
+    x = jnp.multiply(x, jnp.expand_dims(scale, (-2, -1)))
+    odd, even = _pade(x, degree)
+    made = jnp.linalg.solve(jnp.subtract(even, odd), jnp.add(even, odd))
+    for i in range(max_squarings):
+        more = jnp.expand_dims(jnp.greater(squarings, i), (-2, -1))
+        made = jnp.where(more, jnp.matmul(made, made), made)
+    too_many = jnp.expand_dims(jnp.greater(squarings, max_squarings), (-2, -1))
+    made = jnp.where(too_many, jnp.full_like(made, np.nan), made)
+    return jnp.triu(made) if upper_triangular else made
+
+
+def _pade(x: Tracer, degree: int) -> tuple[Tracer, Tracer]:
+    """Odd and even part of the numerator."""
+    c = _numerator(degree)
+    square = jnp.matmul(x, x)
+    power = broadcast_to(x.home.lift(np.eye(x.shape[-1], dtype=x.value.type.dtype.numpy)), x.shape)
+    odd, even = jnp.multiply(power, c[1]), jnp.multiply(power, c[0])
+    for j in range(2, degree + 1, 2):
+        power = jnp.matmul(power, square) if j > 2 else square
+        even = jnp.add(even, jnp.multiply(power, c[j]))
+        if j + 1 <= degree:
+            odd = jnp.add(odd, jnp.multiply(power, c[j + 1]))
+    return jnp.matmul(x, odd), even
+
+
+# --- special matrices ---------------------------------------------------------------------
+
+def block_diag(*arrs: Any) -> Any:
+    """One matrix with the given ones along its diagonal; vectors and scalars are rows.
+
+    Raises: ValueError for arrays of more than two axes.
+    Source: `scipy.linalg.block_diag`.
+    """
+    return _block_diag(list(arrs) or [np.zeros((1, 0), np.float32)])
+
+
+@eager
+def _block_diag(arrs: Any) -> Any:
+    arrays = [jnp.atleast_2d(x) for x in promote("block_diag", *arrs)]
+    for i, x in enumerate(arrays):
+        if x.ndim > 2:
+            raise ValueError(f"Arguments to block_diag must have at most 2 dimensions, got shape "
+                             f"{x.shape} at argument {i}.")
+    wide = sum(x.shape[1] for x in arrays)
+    made, before = [], 0
+    for x in arrays:
+        after = wide - before - x.shape[1]
+        made.append(jnp.pad(x, ((0, 0), (before, after))))
+        before += x.shape[1]
+    return jnp.concatenate(made, 0)
+
+
+@eager
+def toeplitz(c: Any, r: Any = None) -> Any:
+    """The matrices with first column `c` and first row `r` (None: conj(c)), constant along their
+    diagonals; leading axes are batches. Source: `scipy.linalg.toeplitz`."""
+    c = jnp.atleast_1d(c)
+    r = jnp.conj(c) if r is None else jnp.atleast_1d(r)
+    n, m = c.shape[-1], r.shape[-1]
+    both = jnp.concatenate([jnp.flip(c, -1), r[..., 1:]], -1)
+    places = np.arange(n)[::-1, None] + np.arange(m)[None, :]
+    return jnp.take(both, places, axis=-1)
+
+
+__all__ = ["block_diag", "cho_factor", "cho_solve", "cholesky", "det", "eigh", "expm", "inv", "lu",
+           "lu_factor", "lu_solve", "qr", "solve", "solve_triangular", "svd", "toeplitz"]
