@@ -187,7 +187,7 @@ class RuleContext:
 
     __slots__ = ("_attrs", "_create", "_locations", "_lines", "_named", "_places", "_prefixes",
                  "_types", "fenced", "ip", "ir", "loc", "mlir", "module", "platform", "scope",
-                 "token")
+                 "tables", "token")
 
     def __init__(self, mlir: MLIRContext, module: Any = None, platform: str = "cpu",
                  scope: str = "") -> None:
@@ -197,6 +197,7 @@ class RuleContext:
         self.loc: Any = mlir.unknown
         self.token: Any = None
         self.fenced: frozenset[Value] = frozenset()    # see cpu/fences.py
+        self.tables: Any = (SIMPLE, RULES, _find_rule)  # others where ops have forms for the CPU
         self._attrs, self._types, self._create = mlir.attrs, mlir.types, mlir.operation
         self._named = mlir.ir.Location.name
         self._locations: dict[Any, Any] = {}
@@ -251,8 +252,8 @@ class RuleContext:
         Returns: the MLIR values of its returns.
         """
         env = dict(zip(function.params, operands, strict=True))
-        simple, rules, types, create = SIMPLE, RULES, self._types, self._create
-        fenced = self.fenced
+        (simple, rules, find), fenced = self.tables, self.fenced
+        types, create = self._types, self._create
         before, scope = self.loc, self.scope
         stack: list[Any] = []
         ops = iter(function.ops)
@@ -271,7 +272,7 @@ class RuleContext:
                     if result in fenced:
                         env[result] = self.fence(env[result], result.type)
                     continue
-                lower = rules.get(definition) or _find_rule(definition)
+                lower = rules.get(definition) or find(definition)
                 if lower is _call_body:
                     body = body_of(op)
                     if not self.is_private(body):

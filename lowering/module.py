@@ -111,6 +111,10 @@ class _Module:
             from .cpu.fences import fenced_values  # other platforms do without
 
             self.ctx.fenced = fenced_values(function, self.held)
+        if extras.forms:
+            from .cpu import registry
+
+            self.ctx.tables = registry.SIMPLE, registry.RULES, registry.find_rule
 
     def build(self, name: str, donated: Sequence[int], partition: Partition) -> Built:
         ctx, ir, scope = self.ctx, self.ir, self.ctx.scope

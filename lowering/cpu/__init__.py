@@ -1,1 +1,1 @@
-"""What XLA's CPU compiler is given other than on other platforms: fences."""
+"""What XLA's CPU compiler is given other than on other platforms: fences, forms of ops."""

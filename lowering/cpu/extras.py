@@ -1,6 +1,7 @@
 """Which of the CPU's extras a program gets, as part of its key.
 
     XFRONT_CPU_FENCES=0       no fences
+    XFRONT_CPU_FORMS=0        the plain rule for every op
 """
 
 from __future__ import annotations
@@ -11,11 +12,15 @@ from typing import NamedTuple
 FENCES = 1
 """Version of the rule that places fences: a change of the rule is a change of the number."""
 
+FORMS = 1
+"""The same of the forms and their conditions."""
+
 
 class Extras(NamedTuple):
     """The version of each extra, 0 where the program goes without it."""
 
     fences: int = 0
+    forms: int = 0
 
 
 NOTHING = Extras()
@@ -24,11 +29,13 @@ NOTHING = Extras()
 def extras(effort: str, platform: str, devices: int) -> Extras:
     """What a program of this effort on so many devices gets: nothing but on one CPU device.
 
-    Programs of effort `eager` are single operations, with nothing to keep apart.
+    Programs of effort `eager` are single operations, with nothing to fence.
     """
     if platform != "cpu" or devices != 1:
         return NOTHING
-    return Extras(fences=FENCES if effort != "eager" and _is_on("XFRONT_CPU_FENCES") else 0)
+    return Extras(
+        fences=FENCES if effort != "eager" and _is_on("XFRONT_CPU_FENCES") else 0,
+        forms=FORMS if _is_on("XFRONT_CPU_FORMS") else 0)
 
 
 def _is_on(name: str) -> bool:

@@ -1,0 +1,89 @@
+"""Forms: what the CPU gets for an op in place of its plain rule, and under which condition.
+
+    # arrays that the plain rule reduces one element at a time
+    @form(ops.argmax, when=lambda op: op.operands[0].type.shape[op.attrs["axis"]] >= 32)
+    def argmax(b, op, x):
+        ...
+
+A form writes the op as other ops of the IR; of several, the first whose condition holds is taken.
+They live in this folder under the file names of the rules, and a file is imported when the first op
+of its family is lowered. `XFRONT_CPU_FORMS=0` leaves every op to its plain rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from importlib import import_module
+from typing import Any
+
+from lowering import context
+from lowering.context import Rule, RuleContext
+from xfront_ir.builder import Builder
+from xfront_ir.core import Function, Op
+from xfront_ir.opdef import OpDef
+from xfront_ir.types import TensorType
+
+Condition = Callable[[Op], bool]
+Form = Callable[..., Any]
+
+FORMS: dict[OpDef, list[tuple[Condition, Form]]] = {}
+SIMPLE: dict[OpDef, str] = {}
+RULES: dict[OpDef, Rule] = {}
+"""As those of the context, for ops met so far: forms are asked first."""
+
+
+def form(definition: OpDef, when: Condition) -> Callable[[Form], Form]:
+    """Decorator: `fn(b, op, *operands) -> value(s)` for `definition` where `when(op)` holds."""
+    def register(fn: Form) -> Form:
+        FORMS.setdefault(definition, []).append((when, fn))
+        return fn
+
+    return register
+
+
+def find_rule(definition: OpDef) -> Rule:
+    """The rule of an op seen for the first time: its forms, then its plain rule."""
+    plain = context.RULES.get(definition) or context._find_rule(definition)
+    family = definition.family.rpartition("/")[2].removesuffix(".py")
+    if definition.family.startswith("xfront_ir/ops/"):
+        try:
+            import_module(f"lowering.cpu.{family}")
+        except ModuleNotFoundError as e:
+            if e.name != f"lowering.cpu.{family}":
+                raise
+    forms = FORMS.get(definition)
+    if forms is None:
+        if definition in context.SIMPLE:
+            SIMPLE[definition] = context.SIMPLE[definition]
+        found = plain
+    else:
+        found = _choosing(forms, plain)
+    RULES[definition] = found
+    return found
+
+
+def chosen(op: Op) -> Form | None:
+    """The form that an op takes; None where it takes the plain rule."""
+    find_rule(op.definition)
+    return next((fn for when, fn in FORMS.get(op.definition, ()) if when(op)), None)
+
+
+def _choosing(forms: list[tuple[Condition, Form]], plain: Rule) -> Rule:
+    def lower(ctx: RuleContext, op: Op, *operands: Any) -> Any:
+        for when, fn in forms:
+            if when(op):
+                types = tuple(v.type for v in op.operands)
+                body = _written(fn, op.definition, types, tuple(op.attrs.items()))
+                return ctx.inline(body, operands)
+        return plain(ctx, op, *operands)
+
+    return lower
+
+
+@lru_cache(maxsize=512)
+def _written(fn: Form, definition: OpDef, types: tuple[TensorType, ...], attrs: tuple) -> Function:
+    b = Builder(definition.name)
+    operands = tuple(b.param(t) for t in types)
+    made = fn(b, Op(definition, operands, dict(attrs), ()), *operands)
+    return b.close(list(made) if isinstance(made, (list, tuple)) else [made])

@@ -1,0 +1,73 @@
+"""Sorts whose key fits in 32 bits: key and position packed in one integer.
+
+XLA has a fast sort for one operand compared by plain `<`. The high word is the key as an integer
+of the same order, the low word the position, so equal keys keep their order and no two numbers are
+equal; what the low words say afterwards is the permutation.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from xfront_ir import dtypes, ops
+from xfront_ir.builder import Builder
+from xfront_ir.core import Op, Value
+from xfront_ir.ops.convert import convert
+from xfront_ir.ops.sort import sort, take_along
+
+from .registry import form
+
+LEAST = 32
+"""Shorter axes are sorted as fast by the plain rule."""
+STABLE_FROM = 8192
+"""XLA's stable sort is the faster one from this length on."""
+
+_KEYS = (dtypes.bool_, dtypes.i8, dtypes.i16, dtypes.i32, dtypes.u8, dtypes.u16, dtypes.u32,
+         dtypes.f16, dtypes.bf16, dtypes.f32)
+
+
+def _packs(op: Op) -> bool:
+    key, n = op.operands[0].type, op.operands[0].type.shape[op.attrs["dimension"]]
+    return (op.attrs["n_keys"] == 1 and key.dtype in _KEYS and LEAST <= n < 2 ** 31
+            and (len(op.operands) > 1 or key.dtype.is_float)
+            and not any(v.type.dtype.is_key for v in op.operands))
+
+
+# One key of at most 32 bits; a single integer array has the fast sort already.
+@form(sort, when=_packs)
+def packed(b: Builder, op: Op, *operands: Value) -> list[Value]:
+    """Sort (key, position) pairs as integers, then move each operand by the positions."""
+    key, dimension = operands[0], op.attrs["dimension"]
+    wide = key.type.with_dtype(dtypes.i64)
+    high = b.emit(ops.shift_left, b.emit(convert, _ordered(b, key), dtype=dtypes.i64),
+                  b.full(wide, 32))
+    place = b.emit(ops.iota, dtype=dtypes.i64, shape=wide.shape, dimension=dimension)
+    (pairs,) = b.emit(sort, b.emit(ops.or_, high, place), dimension=dimension, n_keys=1,
+                      stable=wide.shape[dimension] >= STABLE_FROM)
+    order = b.emit(convert, b.emit(ops.and_, pairs, b.full(wide, 2 ** 32 - 1)), dtype=dtypes.i32)
+    return [take_along(b, x, order, dimension) for x in operands]
+
+
+def _ordered(b: Builder, key: Value) -> Value:
+    """Integers of 32 bits in the order of the keys."""
+    dtype = key.type.dtype
+    if dtype is dtypes.u32:
+        flipped = b.emit(ops.xor, key, b.full(key.type, 2 ** 31))
+        return b.emit(ops.bitcast, flipped, dtype=dtypes.i32)
+    if not dtype.is_float:
+        return key if dtype is dtypes.i32 else b.emit(convert, key, dtype=dtypes.i32)
+    return float_order(b, key)
+
+
+def float_order(b: Builder, x: Value) -> Value:
+    """Integers in the order of floats; the zeros are equal, NaNs are and greater than all."""
+    if x.type.dtype.bits < 32:
+        x = b.emit(convert, x, dtype=dtypes.f32)
+    bits = x.type.dtype.bits
+    ints = x.type.with_dtype(dtypes.i32 if bits == 32 else dtypes.i64)
+    zero, nan = b.full(x.type, 0.0), b.full(x.type, np.nan)
+    one = b.emit(ops.select, b.emit(ops.eq, x, zero), zero, x)
+    one = b.emit(ops.select, b.emit(ops.ne, x, x), nan, one)
+    made = b.emit(ops.bitcast, one, dtype=ints.dtype)
+    sign = b.emit(ops.shift_right_arithmetic, made, b.full(ints, bits - 1))
+    return b.emit(ops.xor, made, b.emit(ops.and_, sign, b.full(ints, 2 ** (bits - 1) - 1)))

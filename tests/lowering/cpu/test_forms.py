@@ -1,0 +1,161 @@
+"""Every form against its plain rule: dtypes, shapes at and beside its condition, special values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import lowering
+import xfront
+import xfront.numpy as jnp
+from lowering.cpu import registry
+from lowering.cpu.extras import NOTHING, Extras, extras
+from xfront_ir import dtypes, ops
+from xfront_ir.dtypes import BY_NAME
+from xfront_ir.ops.sort import sort
+from xfront_ir.types import tensor
+
+FLOATS = ("f16", "bf16", "f32", "f64")
+INTEGERS = ("bool", "i8", "i16", "i32", "u8", "u16", "u32")
+
+Case = tuple[str, Any, tuple[Any, ...], dict[str, Any], bool]
+"""Name, op, types of its operands, attributes, whether a form is taken."""
+
+
+def named(dtype: str, *shape: int) -> Any:
+    return tensor(shape, BY_NAME[dtype])
+
+
+def sorts() -> Iterator[Case]:
+    def attrs(dimension=0, stable=True, n_keys=1):
+        return {"dimension": dimension, "n_keys": n_keys, "stable": stable}
+
+    for dtype in (*FLOATS, *INTEGERS, "i64", "c64"):
+        narrow = dtype not in ("f64", "i64", "c64")
+        x = named(dtype, 70)
+        yield f"sort {dtype}", sort, (x,), attrs(), narrow and dtype in FLOATS
+        yield f"argsort {dtype}", sort, (x, named("i32", 70)), attrs(), narrow
+    f32 = "f32"
+    for n, taken in ((31, False), (32, True), (9000, True)):
+        yield f"sort of {n}", sort, (named(f32, n),), attrs(), taken
+    for shape, axis in (((3, 40), 1), ((40, 3), 0), ((2, 33, 3), 1), ((0, 40), 1), ((40, 0), 0)):
+        types = (named("bf16", *shape), named("c64", *shape), named("i8", *shape))
+        yield f"three of {shape} by axis {axis}", sort, types, attrs(axis), True
+    yield "unstable", sort, (named("u8", 64),) * 2, attrs(stable=False), True
+    yield "two keys", sort, (named(f32, 64), named(f32, 64)), attrs(n_keys=2), False
+    yield "no elements", sort, (named(f32, 0),), attrs(), False
+
+
+def positions() -> Iterator[Case]:
+    for op in (ops.argmax, ops.argmin):
+        for dtype in (*FLOATS, *INTEGERS, "i64", "u64"):
+            yield (f"{op.name} {dtype}", op, (named(dtype, 5, 45),),
+                   {"axis": 1, "index_dtype": dtypes.i32}, True)
+        for shape, axis, taken in (((31,), 0, False), ((32,), 0, True), ((40, 3), 0, True),
+                                   ((40, 3), 1, False), ((2, 33, 0), 1, True), ((9000,), 0, True)):
+            yield (f"{op.name} {shape} axis {axis}", op, (named("f32", *shape),),
+                   {"axis": axis, "index_dtype": dtypes.i64}, taken)
+        yield (f"{op.name} at 127", op, (named("f32", 128),),
+               {"axis": 0, "index_dtype": dtypes.i8}, True)
+
+
+def logical() -> Iterator[Case]:
+    for op in (ops.reduce_or, ops.reduce_and):
+        for shape, axes, taken in (((2 ** 17,), (0,), True), ((2 ** 17 - 1,), (0,), False),
+                                   ((512, 256), (1,), True), ((512, 256), (0,), True),
+                                   ((512, 256), (), False)):
+            yield f"{op.name} {shape} {axes}", op, (named("bool", *shape),), {"axes": axes}, taken
+        yield f"{op.name} i32", op, (named("i32", 2 ** 17),), {"axes": (0,)}, False
+
+
+CASES = [*sorts(), *positions(), *logical()]
+
+
+def samples(type: Any, seed: int) -> np.ndarray:
+    """Random elements with ties, and the special ones: both zeros, infinities, NaNs of both signs,
+    denormal and huge numbers, the ends of the integers."""
+    rng = np.random.default_rng(seed)
+    dtype = type.dtype
+    if dtype is dtypes.bool_:
+        return rng.random(type.shape) < (0.5, 0.001, 0.999)[seed % 3]
+    if dtype.is_complex:
+        part = tensor(type.shape, dtypes.real_of(dtype))
+        made = np.empty(type.shape, dtype.numpy)
+        made.real, made.imag = samples(part, seed), samples(part, seed + 9)
+        return made
+    x = rng.integers(0, 20, type.shape) - (0 if dtype.is_unsigned else 10)
+    if not dtype.is_float:
+        x = x.astype(dtype.numpy)
+        ends = np.iinfo(dtype.numpy)
+        special = np.array([ends.min, ends.max, 0], dtype.numpy)
+    else:
+        x = x.astype(dtype.numpy)
+        ends = ml_dtypes.finfo(dtype.numpy)
+        special = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, -np.nan, ends.max, -ends.max,
+                            ends.tiny, -ends.tiny, ends.smallest_subnormal], dtype.numpy)
+        if seed % 3 == 2:                                   # zeros, infinities and nothing greater
+            special, x = special[:2], np.where(x > 0, -np.inf, x).astype(dtype.numpy)
+    places = rng.random(type.shape) < 0.3
+    return np.where(places, rng.choice(special, type.shape), x).astype(dtype.numpy)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case[0].replace(" ", "-"))
+def test_a_form_gives_what_its_plain_rule_gives(func, arrays, monkeypatch, case) -> None:
+    _, definition, types, attrs, taken = case
+    put, handlers_of, get = arrays
+
+    def make(b, *xs):
+        wide = [b.emit(ops.convert, x, dtype=t.dtype) for x, t in zip(xs, types, strict=True)]
+        made = b.emit(definition, *wide, **attrs)
+        made = list(made) if isinstance(made, (list, tuple)) else [made]
+        return [b.emit(ops.convert, v, dtype=dtypes.f32) if v.type.dtype is dtypes.bf16 else v
+                for v in made]
+
+    # bf16 has no buffer protocol: it comes and goes as f32
+    fn = func([tensor(t.shape, dtypes.f32) if t.dtype is dtypes.bf16 else t for t in types], make)
+    op = next(op for op in fn.ops if op.definition is definition)
+    assert (registry.chosen(op) is not None) == taken
+    if not taken:
+        return
+    fast = lowering.compile_function(fn)
+    monkeypatch.setenv("XFRONT_CPU_FORMS", "0")
+    plain = lowering.compile_function(fn)
+    for seed in range(3):
+        unique = definition is sort and not attrs["stable"]    # ties may go either way
+        xs = [put((np.arange(t.size) * 37 % 64 if unique else samples(t, seed + (i > 0))
+                   ).astype(v.type.dtype.numpy))
+              for i, (t, v) in enumerate(zip(types, fn.params, strict=True))]
+        got, want = (e.execute(xs, handlers_of(fn)) for e in (fast, plain))
+        for a, c in zip(got, want, strict=True):
+            assert get(a).tobytes() == get(c).tobytes()
+
+
+def test_who_has_them(func, monkeypatch) -> None:
+    assert extras("eager", "cpu", 1).forms and not extras("jit", "cpu", 2).forms
+    assert extras("jit", "cuda", 1) == NOTHING
+    fn = func([named("f32", 64)], lambda b, x: b.emit(sort, x, dimension=0, n_keys=1, stable=True))
+    assert "xi64>" in lowering.lower(fn, extras=Extras(forms=1)).as_text()
+    assert "xi64>" not in lowering.lower(fn).as_text()
+    monkeypatch.setenv("XFRONT_CPU_FORMS", "0")
+    assert not extras("jit", "cpu", 1).forms
+
+
+def test_under_grad_and_vmap(monkeypatch) -> None:
+    x = np.random.default_rng(0).normal(size=(3, 40)).astype(np.float32)
+
+    def both(f):
+        made = []
+        for flag in ("1", "0"):
+            monkeypatch.setenv("XFRONT_CPU_FORMS", flag)
+            made.append(np.asarray(xfront.jit(lambda x: f(x)).lower(x).compile()(x)))
+        assert made[0].tobytes() == made[1].tobytes()
+
+    weights = np.arange(40, dtype=np.float32)
+    both(xfront.grad(lambda x: jnp.sum(jnp.sort(x, axis=1) * weights)))
+    both(xfront.vmap(jnp.argsort))
+    both(xfront.vmap(jnp.argmax))
+    both(xfront.vmap(lambda row: jnp.median(row)))
