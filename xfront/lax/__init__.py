@@ -120,6 +120,7 @@ from .gather import (
     scatter_mul,
     scatter_sub,
 )
+from .implicit import custom_root
 from .indexing import (
     dynamic_index_in_dim,
     dynamic_slice,
