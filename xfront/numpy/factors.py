@@ -6,6 +6,7 @@ The names are public in `linalg.py`.
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any, NamedTuple
 
@@ -24,11 +25,15 @@ from ..arrays.operands import (
 from ..lax import linalg as lax
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer
-from .arithmetic import absolute, divide, multiply, sign, square, subtract
+from ..transforms.custom import custom_jvp
+from .arithmetic import absolute, add, divide, multiply, sign, square, subtract
 from .choosing import where
+from .complexes import conj
 from .contractions import matmul
+from .creation import astype
 from .diagonals import diagonal
-from .manipulation import expand_dims, moveaxis, ravel, reshape
+from .logic import greater
+from .manipulation import expand_dims, matrix_transpose, moveaxis, ravel, reshape
 from .reductions import prod, shaped, sum
 from .searching import take_along_axis
 from .sorting import argsort
@@ -324,12 +329,35 @@ def pinv(a: Any, rtol: Any = None, hermitian: bool = False, *, rcond: Any = None
     limit = rcond if rtol is None else rtol
     if limit is None:
         limit = 10.0 * max(x.shape[-2:]) * _epsilon(x)
+    return _pinv(x, operand("pinv", limit), bool(hermitian))
+
+
+@functools.partial(custom_jvp, nondiff_argnums=(2,))
+def _pinv(x: Any, limit: Any, hermitian: bool) -> Any:
     u, s, vh = svd(x, False, True, hermitian)
-    limit = convert(operand("pinv", limit), s.value.type.dtype)
-    cutoff = multiply(expand_dims(limit, -1), _first(s))
-    kept = emit(ops.gt, s, broadcast_to(cutoff, s.shape))
+    cutoff = multiply(expand_dims(astype(limit, s.dtype), -1), s[..., :1])
+    kept = greater(s, cutoff)
     inverse = where(kept, divide(1.0, where(kept, s, 1.0)), 0.0)
-    return matmul(lax.adjoint(vh), multiply(expand_dims(inverse, -1), lax.adjoint(u)))
+    return matmul(_adjoint(vh), multiply(expand_dims(inverse, -1), _adjoint(u)))
+
+
+@_pinv.defjvp
+def _pinv_jvp(hermitian: bool, primals: Any, tangents: Any) -> Any:
+    """P' = -P A' P + P P^H A'^H (I - A P) + (I - P A) A'^H P^H P, whatever A's singular values.
+
+    Source: Golub and Pereyra, The differentiation of pseudo-inverses, 1973.
+    """
+    (a, limit), moving = primals, tangents[0]
+    p = _pinv(a, limit, hermitian)
+    back, ph = _adjoint(moving), _adjoint(p)
+    left, right = matmul(matmul(p, ph), back), matmul(back, matmul(ph, p))
+    change = subtract(left, matmul(left, matmul(a, p)))
+    change = add(change, subtract(right, matmul(p, matmul(a, right))))
+    return p, subtract(change, matmul(matmul(p, moving), p))
+
+
+def _adjoint(x: Any) -> Any:
+    return conj(matrix_transpose(x))
 
 
 @eager(static=("hermitian",))

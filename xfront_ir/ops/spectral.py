@@ -116,7 +116,8 @@ def _inverse(b: Any, s: Value) -> Value:
 def _outside(b: Any, moving: Value, u: Value, uh: Value, inverse: Value) -> Value:
     """The part of `moving` outside the span of `u`, over the singular values."""
     apart = b.emit(sub, moving, matmul(b, u, matmul(b, uh, moving)))
-    return b.emit(mul, apart, _like(b, _along(b, inverse, *moving.type.shape[-2:], -1), apart))
+    rows, columns = moving.type.shape[-2:]
+    return b.emit(mul, apart, _like(b, _along(b, inverse, rows, columns, -1), apart))
 
 
 svd = define("svd", attrs={"full_matrices": BOOL, "compute_uv": BOOL}, operands=1,

@@ -178,6 +178,16 @@ def test_gradients(name: str) -> None:
                 assert abs(got[i, j] - expected) < 1e-6 * max(1, abs(expected)), (name, i, j)
 
 
+def test_pseudo_inverse_of_equal_singular_values_has_a_derivative() -> None:
+    got = xfront.jacfwd(linalg.pinv)(jnp.eye(2))
+    _close(got, -np.einsum("ik,jl->ijkl", np.eye(2), np.eye(2)))
+    for f in (xfront.jacrev, xfront.jacfwd):
+        whole = f(linalg.pinv)(TALL)
+        e = np.zeros_like(TALL)
+        e[1, 2] = 1e-2
+        _close(whole[..., 1, 2], (np.linalg.pinv(TALL + e) - np.linalg.pinv(TALL - e)) / 2e-2, 1e-3)
+
+
 def test_eigenvectors_of_eig_have_no_derivative() -> None:
     with pytest.raises(NotImplementedError, match="eigvals"):
         xfront.grad(lambda x: jnp.abs(linalg.eig(x)[1]).sum())(SQUARE[0])
