@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -209,6 +213,17 @@ def test_one_matrix_for_many_right_hand_sides() -> None:
     b = RNG.normal(size=(6, 4)).astype(np.float32)
     got = xfront.vmap(lambda v: lax.linalg.triangular_solve(a, v, left_side=True, lower=True))(b)
     _close(got, np.linalg.solve(a, b.T).T)
+
+
+def test_kept_programs_set_lapack_up_again(tmp_path: Path) -> None:
+    program = ("import xfront, xfront.numpy as jnp\n"
+               "print(xfront.jit(lambda a: jnp.linalg.inv(a))(jnp.diag(jnp.array([2.0, 4.0]))))")
+    environment = {**os.environ, "XFRONT_CACHE_DIR": str(tmp_path)}
+    shown = [subprocess.run([sys.executable, "-c", program], env=environment, check=True,
+                            capture_output=True, text=True).stdout for _ in range(2)]
+    assert shown[0] == shown[1]
+    assert "0.25" in shown[0]
+    assert any(path.is_file() for path in tmp_path.rglob("*"))
 
 
 # --- refusals -----------------------------------------------------------------------------
