@@ -18,6 +18,7 @@ from xfront_ir.passes.pipeline import simplify
 from .arrays import binding
 from .arrays.dispatch import Program
 from .arrays.keys import key_dtype
+from .tracing.collector import uncollected
 from .tracing.programs import captures_first, compile_body, prune
 from .transforms.flat import Flat, as_operand, kind_of, name_of, trace_call
 from .tree_util import tree_flatten, tree_map, tree_unflatten
@@ -289,6 +290,7 @@ class Lowered:
         """Positions of the leaves that are donated."""
         return tuple([i for i, d in enumerate(self._traced._donated) if d])
 
+    @uncollected
     def __init__(self, traced: Traced) -> None:
         self._traced = traced
         flat = traced._flat

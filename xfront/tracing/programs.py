@@ -32,6 +32,7 @@ from xfront_ir.types import TensorType
 from ..arrays import binding
 from ..arrays.keys import KeyArray, key_array, key_base
 from ..config import debug_infs, debug_nans
+from .collector import uncollected
 from .trace import State, Tracer, binder_of, emit, state, type_of
 
 Body = Function | Pending
@@ -138,6 +139,7 @@ def forced(body: Body) -> Function:
     return body.force() if type(body) is Pending else body  # type: ignore[return-value]
 
 
+@uncollected
 def compile_body(body: Body, *, name: str, effort: str = "eager", donated: Sequence[int] = (),
                  options: Any = (), keep_unused: bool = False,
                  n_explicit: int | None = None) -> Compiled:
@@ -328,6 +330,7 @@ def to_array(x: Any) -> Any:
     return binding.put(x, weak=type(x) in (int, float, complex), copy=True)
 
 
+@uncollected
 def compile_eager(body: Body, name: str, once: bool) -> Any:
     """The program of an un-jitted transformation: whole if it is small, else by units.
 

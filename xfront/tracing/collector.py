@@ -1,0 +1,30 @@
+"""The cyclic collector, paused while programs are built.
+
+IR is acyclic and dies by reference count, but building it makes objects by the ten thousand, and
+each collection on the way walks all programs that are alive.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable
+from functools import wraps
+from typing import ParamSpec, TypeVar
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def uncollected(f: Callable[P, R]) -> Callable[P, R]:
+    """`f`, running with the cyclic collector paused (where it was not paused already)."""
+    @wraps(f)
+    def paused(*args: P.args, **kwargs: P.kwargs) -> R:
+        if not gc.isenabled():
+            return f(*args, **kwargs)
+        gc.disable()
+        try:
+            return f(*args, **kwargs)
+        finally:
+            gc.enable()
+
+    return paused
