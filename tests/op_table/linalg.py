@@ -24,7 +24,7 @@ F32_BAD = [Bad([("bf16", (3, 3))], "takes f32, f64, c64 or c128", {}),
            Bad([("f32", (3,))], "two axes", {})]
 
 
-def after(prepare: Callable[[Builder, Value], Sequence[Value]], *draws: Any,
+def after(prepare: Callable[..., Sequence[Value]], *draws: Any,
           finish: Callable[[Builder, Sequence[Value]], Sequence[Value]] | None = None,
           **options: Any) -> Sample:
     """A sample whose operands go through `prepare` first, a part of the program."""
