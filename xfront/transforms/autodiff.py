@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from xfront_ir.opdef import Request
 from xfront_ir.passes.inline import inline_calls
+from xfront_ir.passes.linearize import linear_transpose as linear_transpose_pass
 from xfront_ir.passes.linearize import linearize as linearize_pass
 from xfront_ir.passes.transpose import transpose as transpose_pass
 
@@ -473,7 +474,8 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any, reduce_axes: Sequen
                 raise TypeError(f"cotangent type does not match function output, expected {t} but "
                                 f"got {kind_of('linear_transpose', ct)[0]}")
         function = inline_calls(flat.function)
-        back, active = transpose_pass(function, len(flat.captures), (True,) * len(types))
+        linear = (*[True] * len(kinds), *[False] * len(flat.captures))
+        back, active = linear_transpose_pass(function, linear, (True,) * len(types))
         moved = iter(bind(back, [*flat.captures, *map(as_operand, cts)], name=name))
         return tuple(tree_unflatten(tree, [
             next(moved) if a else zeros_like_type(t)

@@ -257,6 +257,20 @@ def test_complex_carries_and_vjp():
     np.testing.assert_allclose(got, want, rtol=1e-5)
 
 
+def test_linear_transpose_of_loops():
+    def turned(v, n):
+        return lax.fori_loop(0, n, lambda i, c: c * (2.0 + i) + jnp.roll(c, 1), v)
+
+    v, ct = jnp.ones(4), jnp.arange(4.0)
+    want = jax.jacfwd(lambda v: turned(v, 3))(v).T @ ct
+    as_scan = jax.linear_transpose(lambda v: turned(v, 3), v)(ct)[0]
+    as_while = jax.linear_transpose(lambda v: turned(v, jnp.int32(3)), v)(ct)[0]
+    np.testing.assert_array_equal(as_scan, want)
+    np.testing.assert_array_equal(as_while, want)
+    with pytest.raises(NotImplementedError):
+        jax.linear_transpose(lambda v: turned(v, 3) * v, v)(ct)
+
+
 def test_host_calls_of_the_body_run_once_each_turn():
     seen = []
 
