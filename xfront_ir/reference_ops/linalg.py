@@ -53,7 +53,7 @@ def _lu(attrs: Any, types: Any, x: np.ndarray) -> Any:
         (m, n), pivots = a.shape, []
         a = a.copy()
         for i in range(min(m, n)):
-            j = i + int(np.argmax(np.abs(a[i:, i].real) + np.abs(a[i:, i].imag)))
+            j = i + int(np.argmax(np.abs(np.real(a[i:, i])) + np.abs(np.imag(a[i:, i]))))
             pivots.append(j)
             a[[i, j]] = a[[j, i]]
             if a[i, i]:
