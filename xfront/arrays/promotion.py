@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import ml_dtypes
+
 import numpy as np
 
 from .binding import make_state, x64_state
