@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
-import ml_dtypes
 import numpy as np
 import pytest
 
@@ -14,21 +12,19 @@ import xfront
 import xfront.numpy as jnp
 from lowering.cpu import registry
 from lowering.cpu.extras import NOTHING, Extras, extras
+from tests.lowering.cpu.against_plain import (
+    Case,
+    named,
+    program,
+    samples,
+    takes_a_form,
+    variants,
+)
 from xfront_ir import dtypes, ops
-from xfront_ir.dtypes import BY_NAME
 from xfront_ir.ops.sort import sort
-from xfront_ir.types import tensor
 
 FLOATS = ("f16", "bf16", "f32", "f64")
 INTEGERS = ("bool", "i8", "i16", "i32", "u8", "u16", "u32")
-
-Case = tuple[str, Any, tuple[Any, ...], dict[str, Any], bool]
-"""Name, op, types of its operands, attributes, whether a form is taken."""
-
-
-def named(dtype: str, *shape: int) -> Any:
-    return tensor(shape, BY_NAME[dtype])
-
 
 def sorts() -> Iterator[Case]:
     def attrs(dimension=0, stable=True, n_keys=1):
@@ -86,63 +82,21 @@ def sums() -> Iterator[Case]:
 CASES = [*sorts(), *positions(), *logical()]
 
 
-def samples(type: Any, seed: int) -> np.ndarray:
-    """Random elements with ties, and the special ones: both zeros, infinities, NaNs of both signs,
-    denormal and huge numbers, the ends of the integers."""
-    rng = np.random.default_rng(seed)
-    dtype = type.dtype
-    if dtype is dtypes.bool_:
-        return rng.random(type.shape) < (0.5, 0.001, 0.999)[seed % 3]
-    if dtype.is_complex:
-        part = tensor(type.shape, dtypes.real_of(dtype))
-        made = np.empty(type.shape, dtype.numpy)
-        made.real, made.imag = samples(part, seed), samples(part, seed + 9)
-        return made
-    x = rng.integers(0, 20, type.shape) - (0 if dtype.is_unsigned else 10)
-    if not dtype.is_float:
-        x = x.astype(dtype.numpy)
-        ends = np.iinfo(dtype.numpy)
-        special = np.array([ends.min, ends.max, 0], dtype.numpy)
-    else:
-        x = x.astype(dtype.numpy)
-        ends = ml_dtypes.finfo(dtype.numpy)
-        special = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, -np.nan, ends.max, -ends.max,
-                            ends.tiny, -ends.tiny, ends.smallest_subnormal], dtype.numpy)
-        if seed % 3 == 2:                                   # zeros, infinities and nothing greater
-            special, x = special[:2], np.where(x > 0, -np.inf, x).astype(dtype.numpy)
-    places = rng.random(type.shape) < 0.3
-    return np.where(places, rng.choice(special, type.shape), x).astype(dtype.numpy)
-
-
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case[0].replace(" ", "-"))
-def test_a_form_gives_what_its_plain_rule_gives(func, arrays, monkeypatch, case) -> None:
+def test_a_form_gives_what_its_plain_rule_gives(monkeypatch, case) -> None:
     _, definition, types, attrs, taken = case
-    put, handlers_of, get = arrays
-
-    def make(b, *xs):
-        wide = [b.emit(ops.convert, x, dtype=t.dtype) for x, t in zip(xs, types, strict=True)]
-        made = b.emit(definition, *wide, **attrs)
-        made = list(made) if isinstance(made, (list, tuple)) else [made]
-        return [b.emit(ops.convert, v, dtype=dtypes.f32) if v.type.dtype is dtypes.bf16 else v
-                for v in made]
-
-    # bf16 has no buffer protocol: it comes and goes as f32
-    fn = func([tensor(t.shape, dtypes.f32) if t.dtype is dtypes.bf16 else t for t in types], make)
-    op = next(op for op in fn.ops if op.definition is definition)
-    assert (registry.chosen(op) is not None) == taken
+    fn = program(case)
+    assert takes_a_form(fn, definition) == taken
     if not taken:
         return
-    fast = lowering.compile_function(fn)
-    monkeypatch.setenv("XFRONT_CPU_FORMS", "0")
-    plain = lowering.compile_function(fn)
+    fast, plain = variants(fn, monkeypatch)
     for seed in range(3):
         unique = definition is sort and not attrs["stable"]    # ties may go either way
-        xs = [put((np.arange(t.size) * 37 % 64 if unique else samples(t, seed + (i > 0))
-                   ).astype(v.type.dtype.numpy))
+        xs = [(np.arange(t.size) * 37 % 64 if unique else samples(t, seed + (i > 0))
+               ).astype(v.type.dtype.numpy)
               for i, (t, v) in enumerate(zip(types, fn.params, strict=True))]
-        got, want = (e.execute(xs, handlers_of(fn)) for e in (fast, plain))
-        for a, c in zip(got, want, strict=True):
-            assert get(a).tobytes() == get(c).tobytes()
+        for a, c in zip(fast(*xs), plain(*xs), strict=True):
+            assert a.tobytes() == c.tobytes()
 
 
 def flushed(x: np.ndarray) -> np.ndarray:
