@@ -1,4 +1,4 @@
-"""What the tests of forms share: an op as a program, both its variants, special values, distances."""
+"""What tests of forms share: an op as a program, both its variants, special values, distances."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def ulps(got: np.ndarray, want: np.ndarray) -> np.ndarray:
     for x in (got, want):
         bits = np.where(x == 0, x.dtype.type(0), x).view(f"i{x.dtype.itemsize}").astype(np.int64)
         flipped = np.iinfo(f"i{x.dtype.itemsize}").max
-        places.append(np.where(bits < 0, bits ^ flipped, bits))
+        places.append(np.where(bits < 0, (bits ^ flipped) + 1, bits))
     high, low = np.maximum(*places), np.minimum(*places)
     far = (high.view(np.uint64) - low.view(np.uint64)).astype(np.float64)
     far = np.where(np.isnan(got) != np.isnan(want), np.inf, far)
