@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-GROUPS = ("startup", "eager", "call", "trace", "lower", "transforms", "compiled")
+GROUPS = ("startup", "eager", "call", "trace", "lower", "transforms", "control", "compiled")
 
 Numbers = float | dict[str, float]
 
