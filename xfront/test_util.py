@@ -1,0 +1,199 @@
+"""Checks of derivatives against central differences."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .dtypes import float0
+from .numpy import asarray
+from .transforms.autodiff import jvp, vjp
+from .tree_util import tree_flatten, tree_map, tree_structure
+
+_TOLERANCES = {"float16": 1e-2, "bfloat16": 1e-1, "float32": 2e-3, "complex64": 2e-3}
+_WIDE_TOLERANCE = 1e-5
+
+
+def check_grads(f: Callable[..., Any], args: Sequence[Any], order: int,
+                modes: str | Sequence[str] = ("fwd", "rev"), atol: float | None = None,
+                rtol: float | None = None, eps: float | None = None) -> None:
+    """Check the derivatives of `f` at a point against central differences, up to an order.
+
+    Args:
+      f: any function of arrays and trees.
+      args: its arguments; derivatives are taken by all float and complex leaves.
+      order: how often to differentiate; the derivatives of order k - 1 are differenced for k.
+      modes: "fwd" (jvp), "rev" (vjp), or both; orders above the first use each after each.
+      atol, rtol: tolerances; by default those fit for the dtype of the results.
+      eps: step of the differences; by default the cube root of the dtype's precision.
+    Raises: AssertionError where a derivative differs; ValueError for an unknown mode.
+    Source: Press et al., "Numerical Recipes", 5.7 (step of a central difference).
+    """
+    modes = (modes,) if isinstance(modes, str) else tuple(modes)
+    if unknown := set(modes) - {"fwd", "rev"}:
+        raise ValueError(f"check_grads: modes are 'fwd' and 'rev', got {sorted(unknown)}")
+    _check(f, tree_map(asarray, tuple(args)), order, modes, atol, rtol, eps, "")
+
+
+def _check(f: Callable[..., Any], args: tuple, order: int, modes: tuple[str, ...],
+           atol: float | None, rtol: float | None, eps: float | None, path: str) -> None:
+    for mode in modes:
+        here = f"{path} of {mode}" if path else mode
+        if mode == "fwd":
+            check_jvp(f, functools.partial(jvp, f), args, atol, rtol, eps, here)
+        else:
+            check_vjp(f, functools.partial(vjp, f), args, atol, rtol, eps, here)
+        if order > 1:
+            inner = _pushed(f, args) if mode == "fwd" else _pulled(f, args)
+            _check(inner, args, order - 1, modes, atol, rtol, eps, here)
+
+
+def check_jvp(f: Callable[..., Any], f_jvp: Callable[..., Any], args: Sequence[Any],
+              atol: float | None = None, rtol: float | None = None, eps: float | None = None,
+              err_msg: str = "") -> None:
+    """Check `f_jvp(args, tangents) -> (value, tangent)` against differences of `f`.
+
+    Args: as for `check_grads`; `err_msg` begins the message.
+    Raises: AssertionError.
+    """
+    args = tree_map(asarray, tuple(args))
+    tangents = tuple(_directions(args, 0))
+    value, moved = f_jvp(args, tangents)
+    _compare(value, f(*args), atol, rtol, f"{err_msg} value of jvp")
+    _compare(moved, _difference(f, args, tangents, eps), atol, rtol, f"{err_msg} tangent of jvp")
+
+
+def check_vjp(f: Callable[..., Any], f_vjp: Callable[..., Any], args: Sequence[Any],
+              atol: float | None = None, rtol: float | None = None, eps: float | None = None,
+              err_msg: str = "") -> None:
+    """Check `f_vjp(*args) -> (value, pullback)` against differences of `f`.
+
+    The product of a cotangent with the difference along a direction is compared with that of the
+    pulled back cotangent with the direction. Args: as for `check_grads`; `err_msg` begins the
+    message. Raises: AssertionError.
+    """
+    args = tree_map(asarray, tuple(args))
+    value, pullback = f_vjp(*args)
+    _compare(value, f(*args), atol, rtol, f"{err_msg} value of vjp")
+    tangents = tuple(_directions(args, 0))
+    cotangents = _directions(value, 1)
+    moved = _difference(f, args, tangents, eps)
+    pulled = pullback(tree_map(_conjugate, cotangents))
+    got = _inner(tangents, tree_map(_conjugate, pulled))
+    wanted = _inner(moved, cotangents)
+    dtypes = [x.dtype for x in tree_flatten(moved)[0]]
+    tolerance = max([_tolerance(t) for t in dtypes], default=_WIDE_TOLERANCE)
+    np.testing.assert_allclose(
+        got, wanted, atol=tolerance if atol is None else atol,
+        rtol=tolerance if rtol is None else rtol,
+        err_msg=f"{err_msg} cotangent of vjp, in product with a direction")
+
+
+def _pushed(f: Callable[..., Any], args: tuple) -> Callable[..., Any]:
+    tangents = tuple(_directions(args, 2))
+    return lambda *xs: _without_float0(jvp(f, xs, tangents)[1])
+
+
+def _pulled(f: Callable[..., Any], args: tuple) -> Callable[..., Any]:
+    cotangents = _directions(f(*args), 3)
+    return lambda *xs: _without_float0(vjp(f, *xs)[1](cotangents))
+
+
+def _without_float0(tree: Any) -> list[Any]:
+    return [x for x in tree_flatten(tree)[0] if getattr(x, "dtype", None) != float0]
+
+
+def _is_array(x: Any) -> bool:
+    return isinstance(x, np.ndarray)
+
+
+def _on_host(x: Any) -> np.ndarray:
+    return x if _is_array(x) else np.asarray(asarray(x))
+
+
+def _is_inexact(x: Any) -> bool:
+    dtype = asarray(x).dtype
+    return np.issubdtype(dtype, np.inexact) or dtype.name == "bfloat16"
+
+
+def _directions(tree: Any, seed: int) -> Any:
+    """A random tree of tangents like `tree`, the same at each call."""
+    random = np.random.RandomState(seed)
+
+    def draw(x: Any) -> Any:
+        shape = np.shape(x)
+        if not _is_inexact(x):
+            return np.zeros(shape, float0)
+        dtype = asarray(x).dtype
+        made = random.standard_normal(shape)
+        if np.issubdtype(dtype, np.complexfloating):
+            made = made + 1j * random.standard_normal(shape)
+        return np.asarray(made).astype(dtype)
+
+    return tree_map(draw, tree)
+
+
+def _difference(f: Callable[..., Any], args: Any, tangents: tuple, eps: float | None) -> Any:
+    """The central difference of `f` along `tangents`; float0 where a result is no float."""
+    dtypes = [t.dtype for t in tree_flatten(tangents)[0] if t.dtype != float0]
+    step = eps if eps is not None else max(map(_step, dtypes), default=1.0)
+
+    def moved(by: float) -> Any:
+        return f(*tree_map(lambda x, t: x if t.dtype == float0 else
+                           asarray((np.asarray(x) + by * t).astype(t.dtype)), args, tangents))
+
+    def slope(up: Any, down: Any) -> Any:
+        up, down = _on_host(up), _on_host(down)
+        if not _is_inexact(up):
+            return np.zeros(up.shape, float0)
+        wide = np.result_type(up.dtype, np.float64) if up.dtype.kind in "fc" else np.float64
+        return ((up.astype(wide) - down.astype(wide)) / (2 * step)).astype(up.dtype)
+
+    return tree_map(slope, moved(step), moved(-step))
+
+
+def _step(dtype: Any) -> float:
+    if dtype.name == "bfloat16":
+        return 2.0 ** -3
+    return float(np.finfo(dtype).eps) ** (1 / 3)
+
+
+def _tolerance(dtype: Any) -> float:
+    return _TOLERANCES.get(dtype.name, _WIDE_TOLERANCE)
+
+
+def _conjugate(x: Any) -> Any:
+    x = _on_host(x)
+    return np.conj(x) if x.dtype.kind == "c" else x
+
+
+def _inner(xs: Any, ys: Any) -> float:
+    """The real part of the product of two trees, without what has no derivative."""
+    total = 0.0
+    for x, y in zip(tree_flatten(xs)[0], tree_flatten(ys)[0], strict=True):
+        x, y = _on_host(x), _on_host(y)
+        if x.dtype != float0:
+            wide = np.complex128 if x.dtype.kind == "c" else np.float64
+            total += np.real(np.vdot(x.astype(wide), y.astype(wide)))
+    return float(total)
+
+
+def _compare(got: Any, wanted: Any, atol: float | None, rtol: float | None, what: str) -> None:
+    assert tree_structure(got) == tree_structure(wanted), (
+        f"{what}: {tree_structure(got)} instead of {tree_structure(wanted)}")
+    for x, y in zip(tree_flatten(got)[0], tree_flatten(wanted)[0], strict=True):
+        x, y = _on_host(x), _on_host(y)
+        assert x.dtype == y.dtype, f"{what}: dtype {x.dtype} instead of {y.dtype}"
+        if x.dtype == float0:
+            continue
+        wide = np.complex128 if x.dtype.kind == "c" else np.float64
+        tolerance = _tolerance(x.dtype)
+        np.testing.assert_allclose(
+            x.astype(wide), y.astype(wide), atol=tolerance if atol is None else atol,
+            rtol=tolerance if rtol is None else rtol, err_msg=what)
+
+
+__all__ = ["check_grads", "check_jvp", "check_vjp"]
