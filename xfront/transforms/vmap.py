@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from xfront_ir.opdef import Request
@@ -45,7 +45,8 @@ def _axes_of(axes: Any, tree: Any, what: str, name: str) -> list[int | None]:
 
 def vmap(fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0,
          axis_name: Hashable | None = None, axis_size: int | None = None,
-         spmd_axis_name: Any = None, sum_match: bool = False) -> Callable[..., Any]:
+         spmd_axis_name: Any = None, sum_match: bool = False, *, chunk: int | None = None
+         ) -> Callable[..., Any]:
     """A function that maps `fun` over an axis of its arguments, as one program.
 
     Args:
@@ -56,8 +57,11 @@ def vmap(fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0,
       out_axes: where the mapped axis goes in the results; a tree prefix of the result.
       axis_name: a name for the axis, for collectives such as `lax.psum` in `fun`.
       axis_size: its size, where no argument is mapped.
+      chunk: map over at most so many examples at once, in a scan, with the same result: memory is
+        that of one chunk, and the examples of different chunks are computed one after the other.
+        The size need not be a multiple. Not with `axis_name`: a collective is over all examples.
     Returns: a function of arguments with the mapped axis.
-    Raises: ValueError where sizes or axes do not fit.
+    Raises: ValueError where sizes, axes or chunk do not fit; TypeError.
 
     >>> xfront.vmap(jnp.dot)(jnp.eye(2), jnp.ones((2, 2)))
     Array([1., 1.], dtype=float32)
@@ -71,6 +75,7 @@ def vmap(fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0,
         raise TypeError(f"vmap in_axes must be an int, None, or a tuple of entries corresponding "
                         f"to the positional arguments passed to the function, but got {in_axes}.")
     name = name_of(fun)
+    _check_chunk(name, chunk, axis_name)
 
     @functools.wraps(fun)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
@@ -98,6 +103,8 @@ def vmap(fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0,
         if size is None:
             raise ValueError(f"vmap of {name} must have at least one non-None value in in_axes, "
                              "or an axis_size")
+        if chunk is not None and positions and size > chunk:
+            return _by_chunks(fun, tree, leaves, axes, out_axes, size, chunk)
         mapped = [k for k, a in enumerate(axes) if a is not None]
         axis = (axis_name if axis_name is not None else ("vmap", len(state.stack)), size)
 
@@ -122,6 +129,40 @@ def vmap(fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0,
         return tree_unflatten(flat.out_tree, results)
 
     return wrapped
+
+
+def _check_chunk(name: str, chunk: Any, axis_name: Any) -> None:
+    if chunk is None:
+        return
+    if type(chunk) is bool or not hasattr(chunk, "__index__"):
+        raise TypeError(f"vmap of {name}: chunk is a number of examples, got {chunk!r}")
+    if chunk < 1:
+        raise ValueError(f"vmap of {name}: chunk must be at least 1, got {chunk}")
+    if axis_name is not None:
+        raise ValueError(f"vmap of {name}: chunk={chunk} and axis_name={axis_name!r} exclude each "
+                         "other: a collective would see the examples of one chunk")
+
+
+def _by_chunks(fun: Callable[..., Any], tree: Any, leaves: list, axes: Sequence[int | None],
+               out_axes: Any, size: int, chunk: int) -> Any:
+    from .chunks import in_chunks  # stands on lax, which stands on this package
+
+    @functools.wraps(fun)
+    def flat(*leaves: Any) -> Any:
+        args, kwargs = tree_unflatten(tree, leaves)
+        return fun(*args, **kwargs)
+
+    many = vmap(flat, tuple(axes), out_axes)
+
+    def part(leaves: list[Any]) -> tuple[Any, list[int | None]]:
+        made = many(*leaves)
+        wanted = _axes_of(out_axes, made, "out_axes", name_of(fun))
+        return made, [None if o is None else o % y.ndim
+                      for o, y in zip(wanted, tree_flatten(made)[0], strict=True)]
+
+    positive = [a if a is None else a % kind_of("vmap", x)[0].ndim
+                for a, x in zip(axes, leaves, strict=True)]
+    return in_chunks(part, leaves, positive, size, int(chunk))
 
 
 def _out_axis(name: str, axis: int, t: Any) -> int:
