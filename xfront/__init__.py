@@ -85,7 +85,8 @@ from .transforms.vmap import vmap
 
 __version__ = "0.1.0"
 
-_LAZY = ("ad_checkpoint", "core", "experimental", "nn", "scipy")
+_LAZY = ("ad_checkpoint", "core", "custom_batching", "custom_derivatives", "experimental", "extend",
+         "nn", "scipy", "test_util")
 
 
 def __getattr__(name: str) -> Any:

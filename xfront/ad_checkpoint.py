@@ -1,5 +1,8 @@
-"""Checkpoints by their module: names for what policies save."""
+"""Checkpoints by their module: names for what policies save, and what reverse mode keeps."""
 
 from .transforms.checkpoint import checkpoint, checkpoint_name, checkpoint_policies, remat
+from .transforms.policies import Offloadable, Recompute, Saveable
+from .transforms.residuals import print_saved_residuals, saved_residuals
 
-__all__ = ["checkpoint", "checkpoint_name", "checkpoint_policies", "remat"]
+__all__ = ["Offloadable", "Recompute", "Saveable", "checkpoint", "checkpoint_name",
+           "checkpoint_policies", "print_saved_residuals", "remat", "saved_residuals"]

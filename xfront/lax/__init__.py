@@ -1,5 +1,7 @@
 """Operations close to XLA's: what `xfront.numpy` is written in."""
 
+from typing import Any as _Any
+
 from . import linalg
 from .associative import associative_scan
 from .collectives import (
@@ -206,5 +208,15 @@ from .special import (
     random_gamma_grad,
     zeta,
 )
+
+
+def __getattr__(name: str) -> _Any:
+    """Primitives, found when first asked for: `lax.dot_general_p`."""
+    if name.endswith("_p"):
+        from ..primitives import named
+
+        return named(name, __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 __all__ = [name for name in dir() if not name.startswith("_")]  # pyright: ignore

@@ -207,5 +207,14 @@ def tridiagonal_solve(dl: Any, d: Any, du: Any, b: Any, *, perturb_singular: boo
     return emit(ops.tridiagonal_solve, *same_dtype("tridiagonal_solve", dl, d, du, b))
 
 
+def __getattr__(name: str) -> Any:
+    """Primitives, found when first asked for: `linalg.cholesky_p`."""
+    if name.endswith("_p"):
+        from ..primitives import named
+
+        return named(name, __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
 __all__ = ["cholesky", "eig", "eigh", "householder_product", "lu", "lu_pivots_to_permutation",
            "qr", "svd", "triangular_solve", "tridiagonal_solve"]

@@ -1,7 +1,6 @@
 """checkpoint (remat): recompute instead of saving, with policies.
 
-A policy is a function `(primitive, *types, **attributes) -> whether its results are saved`: the
-primitive is the definition of an op and has a `name`; the types are those of its operands.
+What a policy is, and those that are there to choose from, is in `policies.py`.
 """
 
 from __future__ import annotations
@@ -18,6 +17,7 @@ from ..tracing.tracer import Tracer
 from ..tree_util import tree_flatten, tree_map, tree_unflatten
 from .custom import named_argnums
 from .flat import as_operand, kind_of, name_of, trace_call
+from .policies import asked_policy, checkpoint_policies
 
 
 def checkpoint(fun: Callable[..., Any] | None = None, *, prevent_cse: bool = True,
@@ -40,7 +40,7 @@ def checkpoint(fun: Callable[..., Any] | None = None, *, prevent_cse: bool = Tru
     if not callable(fun):
         raise TypeError(f"checkpoint: expected a function, got {fun!r}")
     name = name_of(fun)
-    asked = None if policy is None else _asked(policy)
+    asked = None if policy is None else asked_policy(policy)
     by_name = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
     statics = named_argnums(fun, static_argnums, by_name)
 
@@ -76,100 +76,10 @@ def checkpoint(fun: Callable[..., Any] | None = None, *, prevent_cse: bool = Tru
 remat = checkpoint
 
 
-# --- policies -------------------------------------------------------------------------------------
-
-class _Asked:
-    """A policy as the passes ask it."""
-
-    __slots__ = ("policy",)
-
-    def __init__(self, policy: Callable[..., Any]) -> None:
-        self.policy = policy
-
-    def saveable(self, op: Any) -> bool:
-        """Whether the results of an op are saved."""
-        return bool(self.policy(op.definition, *[v.type for v in op.operands], **op.attrs))
-
-
-@functools.lru_cache(256)
-def _asked(policy: Callable[..., Any]) -> _Asked:
-    return _Asked(policy)
-
-
-def everything_saveable(*_: Any, **__: Any) -> bool:
-    """Save all: as without checkpoint."""
-    return True
-
-
-def nothing_saveable(*_: Any, **__: Any) -> bool:
-    """Compute everything again, as with no policy."""
-    return False
-
-
-def dots_saveable(primitive: Any, *_: Any, **__: Any) -> bool:
-    """Save the results of products of matrices."""
-    return primitive.name == "dot_general"
-
-
-def dots_with_no_batch_dims_saveable(primitive: Any, *_: Any, **attrs: Any) -> bool:
-    """Save the results of products of matrices without batch axes."""
-    return primitive.name == "dot_general" and not attrs["batch"][0]
-
-
-def save_only_these_names(*names: str) -> Callable[..., bool]:
-    """A policy: save what `checkpoint_name` gave one of these names."""
-    held = frozenset(names)
-
-    def policy(primitive: Any, *_: Any, **attrs: Any) -> bool:
-        return primitive.name == "checkpoint_name" and attrs["name"] in held
-
-    return policy
-
-
-def save_any_names_but_these(*names: str) -> Callable[..., bool]:
-    """A policy: save what `checkpoint_name` gave a name that is none of these."""
-    held = frozenset(names)
-
-    def policy(primitive: Any, *_: Any, **attrs: Any) -> bool:
-        return primitive.name == "checkpoint_name" and attrs["name"] not in held
-
-    return policy
-
-
-def save_anything_except_these_names(*names: str) -> Callable[..., bool]:
-    """A policy: save all but what `checkpoint_name` gave one of these names."""
-    held = frozenset(names)
-
-    def policy(primitive: Any, *_: Any, **attrs: Any) -> bool:
-        return primitive.name != "checkpoint_name" or attrs["name"] not in held
-
-    return policy
-
-
-def save_from_both_policies(policy_1: Callable[..., bool], policy_2: Callable[..., bool]
-                            ) -> Callable[..., bool]:
-    """A policy: save what one of two saves."""
-    def policy(primitive: Any, *types: Any, **attrs: Any) -> bool:
-        return policy_1(primitive, *types, **attrs) or policy_2(primitive, *types, **attrs)
-
-    return policy
-
-
 def checkpoint_name(x: Any, name: str) -> Any:
     """The tree `x`, its arrays named for policies such as `save_only_these_names`."""
     return tree_map(lambda a: emit(ops.checkpoint_name, a, name=name)
                     if type(a) is Tracer or state.current is not None else a, x)
 
 
-class checkpoint_policies:
-    """Policies for `checkpoint`: which intermediate values are saved for the backward pass."""
-
-    everything_saveable = staticmethod(everything_saveable)
-    nothing_saveable = staticmethod(nothing_saveable)
-    dots_saveable = checkpoint_dots = staticmethod(dots_saveable)
-    dots_with_no_batch_dims_saveable = checkpoint_dots_with_no_batch_dims = staticmethod(
-        dots_with_no_batch_dims_saveable)
-    save_only_these_names = staticmethod(save_only_these_names)
-    save_any_names_but_these = staticmethod(save_any_names_but_these)
-    save_anything_except_these_names = staticmethod(save_anything_except_these_names)
-    save_from_both_policies = staticmethod(save_from_both_policies)
+__all__ = ["checkpoint", "checkpoint_name", "checkpoint_policies", "remat"]

@@ -1,0 +1,117 @@
+"""Primitives by name: identity, names, parameters as policies are given them."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+import xfront
+import xfront.numpy as jnp
+from xfront import lax
+from xfront.primitives import parameters, primitive_of
+from xfront_ir.opdef import REGISTRY
+
+NAMES = """abs acos acosh add all_gather all_to_all and argmax argmin asin asinh atan atan2 atanh
+axis_index bessel_i0e bessel_i1e broadcast_in_dim cbrt ceil cholesky clamp clz complex concatenate
+cond conj conv_general_dilated copy cos cosh cumlogsumexp cummax cummin cumprod cumsum digamma div
+dot_general dynamic_slice dynamic_update_slice eig eigh eq erf erf_inv erfc exp exp2 expm1 fft floor
+gather ge gt householder_product igamma igamma_grad_a igammac imag integer_pow iota is_finite le
+lgamma log log1p logistic lt lu lu_pivots_to_permutation max min mul ne neg nextafter not
+optimization_barrier or pad pmax pmin polygamma pow ppermute psum qr random_bits random_fold_in
+random_seed random_split real reduce reduce_and reduce_max reduce_min reduce_or reduce_precision
+reduce_prod reduce_sum reduce_window reduce_window_max reduce_window_min reduce_window_sum
+reduce_xor rem reshape rng_bit_generator round rsqrt scan scatter select_and_gather_add
+select_and_scatter_add select_n shift_left shift_right_arithmetic shift_right_logical sign sin sinh
+slice sort sqrt square stop_gradient sub svd tan tanh threefry2x32 top_k transpose triangular_solve
+tridiagonal_solve while xor zeta""".split()
+OTHERS = {"convert_element_type_p": "convert_element_type", "rev_p": "rev", "name_p": "name",
+          "bitcast_convert_type_p": "bitcast_convert_type", "remat_p": "remat2", "jit_p": "jit",
+          "population_count_p": "population_count", "custom_jvp_call_p": "custom_jvp_call",
+          "custom_vjp_call_p": "custom_vjp_call", "scatter_add_p": "scatter-add",
+          "scatter_mul_p": "scatter-mul", "scatter_min_p": "scatter-min",
+          "scatter_max_p": "scatter-max",
+          "regularized_incomplete_beta_p": "regularized_incomplete_beta"}
+
+
+def test_every_name_is_a_primitive_of_that_name():
+    from xfront.extend.core import Primitive, primitives
+
+    for name, own in {**{f"{n}_p": n for n in NAMES}, **OTHERS}.items():
+        found = getattr(lax, name)
+        assert isinstance(found, Primitive) and found.name == own == str(found)
+        assert getattr(primitives, name) is found
+        assert found.multiple_results is not found.definition.single
+    assert lax.linalg.cholesky_p is lax.cholesky_p
+    assert lax.svd_p.multiple_results and not lax.add_p.multiple_results
+    assert pickle.loads(pickle.dumps(lax.rev_p)) is lax.rev_p
+
+
+def test_every_op_has_one_primitive():
+    by_name = {}
+    for definition in REGISTRY.values():
+        by_name.setdefault(primitive_of(definition).name, []).append(definition.name)
+    assert [ops for ops in by_name.values() if len(ops) > 1] == [["select", "select_n"]]
+
+
+@pytest.mark.parametrize(("name", "says"), [
+    ("squeeze_p", "recorded as 'reshape'"), ("scatter_sub_p", "recorded as 'scatter_add'"),
+    ("device_put_p", "no operation"), ("bitcast_p", "no operation"), ("nonsense_p", "no operation"),
+])
+def test_names_without_an_op_say_so(name, says):
+    with pytest.raises(AttributeError, match=says):
+        getattr(lax, name)
+    assert not hasattr(lax, "nonsense")
+
+
+def ops_of(f, *args):
+    found = {}
+    for op in xfront.make_ir(f)(*args).eqns:
+        found.setdefault(primitive_of(op.definition), parameters(op))
+    return found
+
+
+def test_parameters_have_jax_names():
+    x = jnp.ones((4, 3))
+    found = ops_of(lambda x: (lax.dot_general(x, x, (((1,), (1,)), ((), ())),
+                                              preferred_element_type=np.float16),
+                              lax.argmax(x, 1, np.int32), lax.rev(x, (0,)),
+                              lax.pad(x, 0.0, ((1, 2, 0), (0, 0, 3))),
+                              lax.convert_element_type(x, np.float16),
+                              lax.reduce_window(x, 0.0, lax.add, (2, 1), (1, 1), "VALID"),
+                              lax.slice(x, (0, 0), (4, 2), (2, 1)), x.at[1].add(2.0),
+                              x[np.array([1, 0])],
+                              lax.broadcast_in_dim(x, (4, 3, 2), (0, 1)),
+                              lax.reshape(x, (12,)), lax.integer_pow(x, 3)), x)
+    assert found[lax.dot_general_p] == {"dimension_numbers": (((1,), (1,)), ((), ())),
+                                        "precision": None,
+                                        "preferred_element_type": np.dtype(np.float16)}
+    assert found[lax.argmax_p] == {"axes": (1,), "index_dtype": np.dtype(np.int32)}
+    assert found[lax.rev_p] == {"dimensions": (0,)}
+    assert found[lax.pad_p] == {"padding_config": ((1, 2, 0), (0, 0, 3))}
+    assert found[lax.convert_element_type_p] == {"new_dtype": np.dtype(np.float16)}
+    window = found[lax.reduce_window_sum_p]
+    assert (window["window_dimensions"], window["window_strides"]) == ((2, 1), (1, 1))
+    assert found[lax.slice_p] == {"start_indices": (0, 0), "limit_indices": (4, 2),
+                                  "strides": (2, 1)}
+    assert found[lax.scatter_add_p]["dimension_numbers"].inserted_window_dims == (0,)
+    gathered = found[lax.gather_p]
+    assert gathered["slice_sizes"] == (1, 3) and gathered["mode"] in lax.GatherScatterMode
+    assert gathered["dimension_numbers"].collapsed_slice_dims == (0,)
+    assert set(found[lax.broadcast_in_dim_p]) == {"shape", "broadcast_dimensions"}
+    assert found[lax.reshape_p] == {"new_sizes": (12,)}
+    assert found[lax.integer_pow_p] == {"y": 3}
+
+
+def test_parameters_of_convolution_and_loops():
+    x, k = jnp.ones((1, 2, 8, 8)), jnp.ones((4, 1, 3, 3))
+    found = ops_of(lambda x, k: lax.conv_general_dilated(x, k, (2, 1), "SAME",
+                                                         feature_group_count=2), x, k)
+    given = found[lax.conv_general_dilated_p]
+    assert given["window_strides"] == (2, 1) and given["feature_group_count"] == 2
+    assert given["dimension_numbers"].rhs_spec == (0, 1, 2, 3)
+    found = ops_of(lambda x: (lax.scan(lambda c, _: (c * 2, c), x, None, length=3),
+                              lax.while_loop(lambda c: c < 9, lambda c: c * 2, x)), 1.0)
+    assert found[lax.scan_p]["num_carry"] == 1 and found[lax.scan_p]["length"] == 3
+    assert found[lax.while_p]["body_nconsts"] == 0

@@ -1,0 +1,5 @@
+"""For libraries that build on xfront: its primitives by name."""
+
+from . import core
+
+__all__ = ["core"]

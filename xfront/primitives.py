@@ -1,0 +1,218 @@
+"""Primitives: ops under the names and parameters that policies and readers of programs know.
+
+`named("dot_general_p")` is the object behind `lax.dot_general_p`; `primitive_of(definition)` is the
+same object for the op, so `prim is lax.dot_general_p` holds in a policy. `parameters(op)` are the
+attributes as JAX calls them. What is renamed stands in the two tables here, and in docs/names.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from xfront_ir.core import Op
+from xfront_ir.dtypes import DType
+from xfront_ir.opdef import REGISTRY, OpDef, lookup
+from xfront_ir.types import TensorType
+
+from .arrays.binding import AbstractArray
+from .arrays.keys import key_dtype
+
+
+class Primitive:
+    """An op as programs outside see it: compared by identity.
+
+    Fields: `name`; `multiple_results`, whether it gives a tuple; `definition`, the op.
+    """
+
+    __slots__ = ("definition", "multiple_results", "name")
+
+    def __init__(self, name: str, definition: OpDef) -> None:
+        self.name, self.definition = name, definition
+        self.multiple_results = not definition.single
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def __reduce__(self) -> tuple:
+        return primitive_of, (self.definition,)
+
+
+# --- names --------------------------------------------------------------------------------
+
+_RENAMED = {                              # name with _p: (op, what the primitive calls itself)
+    "bitcast_convert_type_p": ("bitcast", "bitcast_convert_type"),
+    "convert_element_type_p": ("convert", "convert_element_type"),
+    "custom_jvp_call_p": ("custom_jvp", "custom_jvp_call"),
+    "custom_vjp_call_p": ("custom_vjp", "custom_vjp_call"),
+    "jit_p": ("call", "jit"),
+    "name_p": ("checkpoint_name", "name"),
+    "population_count_p": ("popcnt", "population_count"),
+    "regularized_incomplete_beta_p": ("betainc", "regularized_incomplete_beta"),
+    "remat_p": ("checkpoint", "remat2"),
+    "rev_p": ("reverse", "rev"),
+    "scatter_add_p": ("scatter_add", "scatter-add"),
+    "scatter_max_p": ("scatter_max", "scatter-max"),
+    "scatter_min_p": ("scatter_min", "scatter-min"),
+    "scatter_mul_p": ("scatter_mul", "scatter-mul"),
+    "select_n_p": ("select_n", "select_n"),
+}
+_OF_OP = {"select": "select_n", **dict(_RENAMED.values())}
+_RECORDED_AS = {
+    "add_jaxvals_p": "add", "approx_top_k_p": "top_k", "call_p": "call", "closed_call_p": "call",
+    "empty2_p": "literal", "scatter_sub_p": "scatter_add",
+    "split_p": "slice", "squeeze_p": "reshape", "stack_p": "concatenate",
+    "tile_p": "broadcast_in_dim", "unstack_p": "slice",
+}
+_MADE: dict[OpDef, Primitive] = {}
+
+
+def named(name: str, module: str = "xfront.lax") -> Primitive:
+    """The primitive that a module has under `name`, such as `dot_general_p`.
+
+    Raises: AttributeError where no op is behind the name.
+    """
+    op = _RENAMED[name][0] if name in _RENAMED else name.removesuffix("_p")
+    if op in REGISTRY and name not in _RECORDED_AS and (name in _RENAMED or op not in _OF_OP):
+        return primitive_of(lookup(op))
+    instead = _RECORDED_AS.get(name)
+    why = (f"; the function is recorded as {instead!r}" if instead else
+           "; no operation of that name is ever recorded")
+    raise AttributeError(f"module {module!r} has no attribute {name!r}{why}")
+
+
+def primitive_of(definition: OpDef) -> Primitive:
+    """The one primitive of an op; `select` is recorded for two-way `select_n` and shares its."""
+    found = _MADE.get(definition)
+    if found is None:
+        if definition.name == "select":
+            found = primitive_of(lookup("select_n"))
+        else:
+            found = Primitive(_OF_OP.get(definition.name, definition.name), definition)
+        found = _MADE.setdefault(definition, found)
+    return found
+
+
+def aval_of(type: TensorType) -> AbstractArray:
+    """Shape and dtype of a value, as arrays have them."""
+    dtype = key_dtype(type.dtype) if type.dtype.is_key else type.dtype.numpy
+    return AbstractArray(type.shape, dtype)
+
+
+# --- parameters ---------------------------------------------------------------------------
+
+Attrs = Mapping[str, Any]
+
+
+def parameters(op: Op) -> dict[str, Any]:
+    """The attributes of an op under JAX's names; dtypes are NumPy's."""
+    attrs = {key: value.numpy if isinstance(value, DType) and not value.is_key else value
+             for key, value in op.attrs.items()}
+    name = op.definition.name
+    grouped = _GROUPED.get(name)
+    if grouped is not None:
+        attrs = grouped(attrs)
+    renamed = _PARAMETERS.get(name)
+    return attrs if renamed is None else {renamed.get(k, k): v for k, v in attrs.items()}
+
+
+_WINDOW = {"window": "window_dimensions", "strides": "window_strides"}
+_AXIS = {"axes": "axis_name", "groups": "axis_index_groups"}
+_PARAMETERS: dict[str, dict[str, str]] = {
+    "all_gather": {**_AXIS, "dimension": "all_gather_dimension"},
+    "all_to_all": {**_AXIS, "split": "split_axis", "concat": "concat_axis"},
+    "axis_index": _AXIS,
+    "bitcast": {"dtype": "new_dtype"},
+    "broadcast_in_dim": {"dims": "broadcast_dimensions"},
+    "call": {"body": "jaxpr"},
+    "checkpoint": {"body": "jaxpr"},
+    "convert": {"dtype": "new_dtype"},
+    "custom_jvp": {"body": "call_jaxpr", "rule": "jvp_jaxpr_fun"},
+    "custom_vjp": {"body": "call_jaxpr", "rule": "fwd_jaxpr_thunk"},
+    "dynamic_slice": {"sizes": "slice_sizes"},
+    "eig": {"left": "compute_left_eigenvectors", "right": "compute_right_eigenvectors"},
+    "fft": {"kind": "fft_type", "lengths": "fft_lengths"},
+    "integer_pow": {"exponent": "y"},
+    "iota": {},
+    "lu_pivots_to_permutation": {"size": "permutation_size"},
+    "pmax": {"groups": "axis_index_groups"},
+    "pmin": {"groups": "axis_index_groups"},
+    "ppermute": _AXIS,
+    "psum": {"groups": "axis_index_groups"},
+    "psum_scatter": {**_AXIS, "dimension": "scatter_dimension"},
+    "reduce": {"body": "jaxpr", "axes": "dimensions"},
+    "reduce_window": {**_WINDOW, "body": "jaxpr"},
+    "reduce_window_max": _WINDOW,
+    "reduce_window_min": _WINDOW,
+    "reduce_window_prod": _WINDOW,
+    "reduce_window_sum": _WINDOW,
+    "reshape": {"shape": "new_sizes"},
+    "reverse": {"axes": "dimensions"},
+    "round": {"method": "rounding_method"},
+    "scan": {"body": "jaxpr", "n_consts": "num_consts", "n_carry": "num_carry"},
+    "select_and_gather_add": {**_WINDOW, "select": "select_prim"},
+    "select_and_scatter_add": {**_WINDOW, "select": "select_prim"},
+    "slice": {"starts": "start_indices", "limits": "limit_indices"},
+    "sort": {"n_keys": "num_keys", "stable": "is_stable"},
+    "while": {"cond": "cond_jaxpr", "body": "body_jaxpr", "n_cond_consts": "cond_nconsts",
+              "n_body_consts": "body_nconsts"},
+}
+
+
+def _without(attrs: Attrs, *keys: str) -> dict[str, Any]:
+    return {k: v for k, v in attrs.items() if k not in keys}
+
+
+def _dot_general(attrs: Attrs) -> dict[str, Any]:
+    return {"dimension_numbers": (attrs["contract"], attrs["batch"]),
+            "precision": attrs.get("precision"),
+            "preferred_element_type": attrs.get("preferred")}
+
+
+def _conv(attrs: Attrs) -> dict[str, Any]:
+    from .lax.contractions import ConvDimensionNumbers  # lax asks this file for its names
+
+    specs = ("lhs_spec", "rhs_spec", "out_spec")
+    renamed = {"strides": "window_strides", "feature_groups": "feature_group_count",
+               "batch_groups": "batch_group_count", "preferred": "preferred_element_type"}
+    return {"dimension_numbers": ConvDimensionNumbers(*[attrs[s] for s in specs]),
+            **{renamed.get(k, k): v for k, v in _without(attrs, *specs).items()}}
+
+
+def _gather(attrs: Attrs) -> dict[str, Any]:
+    from .lax.gather import GatherDimensionNumbers
+
+    return _numbers(GatherDimensionNumbers, attrs)
+
+
+def _scatter(attrs: Attrs) -> dict[str, Any]:
+    from .lax.gather import ScatterDimensionNumbers
+
+    return _numbers(ScatterDimensionNumbers, attrs)
+
+
+def _numbers(made: Any, attrs: Attrs) -> dict[str, Any]:
+    from .lax.gather import GatherScatterMode
+
+    mode = {"clip": GatherScatterMode.CLIP, "fill": GatherScatterMode.FILL_OR_DROP,
+            "drop": GatherScatterMode.FILL_OR_DROP}
+    return {"dimension_numbers": made(**{f: attrs[f] for f in made._fields}),
+            **_without(attrs, *made._fields),
+            "mode": mode.get(attrs["mode"], GatherScatterMode.PROMISE_IN_BOUNDS)}
+
+
+def _pad(attrs: Attrs) -> dict[str, Any]:
+    keys = ("low", "high", "interior")
+    return {"padding_config": tuple(zip(*[attrs[k] for k in keys], strict=True))}
+
+
+def _extremum(attrs: Attrs) -> dict[str, Any]:
+    return {"axes": (attrs["axis"],), **_without(attrs, "axis")}
+
+
+_GROUPED: dict[str, Callable[[Attrs], dict[str, Any]]] = {
+    "argmax": _extremum, "argmin": _extremum, "conv_general_dilated": _conv,
+    "dot_general": _dot_general, "gather": _gather, "pad": _pad,
+    "scatter": _scatter, "scatter_add": _scatter, "scatter_max": _scatter,
+    "scatter_min": _scatter, "scatter_mul": _scatter,
+}

@@ -1,0 +1,182 @@
+"""Policies of `checkpoint`: which values computed on the way are saved for the backward pass.
+
+A policy is a function `(primitive, *avals, **parameters) -> answer`. The primitive has a `name` and
+is the object that `lax.dot_general_p` and its kin are; avals tell shape and dtype of the operands;
+parameters have JAX's names (`docs/names.md`). An answer is a bool, `Saveable`, `Recompute` or an
+`Offloadable`: values that may be offloaded are saved where they were computed, there being no
+transfer to the host's memory yet.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+Policy = Callable[..., Any]
+
+
+class _Answer:
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def __reduce__(self) -> str:
+        return self.name
+
+
+Saveable = _Answer("Saveable")
+"""The answer of a policy: save it."""
+
+Recompute = _Answer("Recompute")
+"""The answer of a policy: compute it again."""
+
+
+class Offloadable(NamedTuple):
+    """The answer of a policy: save it, in the memory `dst` where that can be.
+
+    Fields: `src`, `dst`: kinds of memory, such as "device" and "pinned_host".
+    """
+
+    src: str
+    dst: str
+
+
+class AskedPolicy:
+    """A policy as the passes ask it."""
+
+    __slots__ = ("policy",)
+
+    def __init__(self, policy: Policy) -> None:
+        self.policy = policy
+
+    def saveable(self, op: Any) -> bool:
+        """Whether the results of an op are saved. Raises: TypeError for no answer."""
+        from ..primitives import aval_of, parameters, primitive_of  # no policy, no import
+
+        answer = self.policy(primitive_of(op.definition), *[aval_of(v.type) for v in op.operands],
+                             **parameters(op))
+        return is_saved(answer)
+
+
+@functools.lru_cache(256)
+def asked_policy(policy: Policy) -> AskedPolicy:
+    """The one asker of a policy."""
+    return AskedPolicy(policy)
+
+
+def is_saved(answer: Any) -> bool:
+    """Whether an answer means that values are kept. Raises: TypeError where it is none."""
+    if isinstance(answer, (bool, np.bool_)):
+        return bool(answer)
+    if answer is Saveable or isinstance(answer, Offloadable):
+        return True
+    if answer is Recompute:
+        return False
+    raise TypeError("a policy of checkpoint must return a bool, or ad_checkpoint's Saveable, "
+                    f"Recompute or Offloadable(src, dst); got {answer!r} of type "
+                    f"{type(answer).__name__}")
+
+
+# --- policies -----------------------------------------------------------------------------
+
+def everything_saveable(*_: Any, **__: Any) -> bool:
+    """Save all: as without checkpoint."""
+    return True
+
+
+def nothing_saveable(*_: Any, **__: Any) -> bool:
+    """Compute everything again, as with no policy."""
+    return False
+
+
+def dots_saveable(prim: Any, *_: Any, **__: Any) -> bool:
+    """Save the results of products of matrices."""
+    return prim.name == "dot_general"
+
+
+def dots_with_no_batch_dims_saveable(prim: Any, *_: Any, **params: Any) -> bool:
+    """Save the results of products of matrices without batch axes."""
+    return prim.name == "dot_general" and not params["dimension_numbers"][1][0]
+
+
+def _is_named(prim: Any, params: dict[str, Any], names: frozenset[str]) -> bool:
+    return prim.name == "name" and params["name"] in names
+
+
+def save_only_these_names(*names_which_can_be_saved: str) -> Policy:
+    """A policy: save what `checkpoint_name` gave one of these names."""
+    names = frozenset(names_which_can_be_saved)
+    return lambda prim, *_, **params: _is_named(prim, params, names)
+
+
+def save_any_names_but_these(*names_not_to_save: str) -> Policy:
+    """A policy: save what `checkpoint_name` gave a name that is none of these."""
+    names = frozenset(names_not_to_save)
+    return lambda prim, *_, **params: prim.name == "name" and params["name"] not in names
+
+
+def save_anything_except_these_names(*names_not_to_save: str) -> Policy:
+    """A policy: save all but what `checkpoint_name` gave one of these names."""
+    names = frozenset(names_not_to_save)
+    return lambda prim, *_, **params: not _is_named(prim, params, names)
+
+
+def save_and_offload_only_these_names(*, names_which_can_be_saved: Sequence[str],
+                                      names_which_can_be_offloaded: Sequence[str],
+                                      offload_src: str, offload_dst: str) -> Policy:
+    """A policy: save what has one of the first names, offload what has one of the second.
+
+    Raises: ValueError where a name is among both.
+    """
+    saved = frozenset(names_which_can_be_saved)
+    offloaded = frozenset(names_which_can_be_offloaded)
+    if both := sorted(saved & offloaded):
+        raise ValueError(f"save_and_offload_only_these_names: {both} are named both to be saved "
+                         "and to be offloaded; leave them in one of the two")
+    offload = Offloadable(offload_src, offload_dst)
+
+    def policy(prim: Any, *_: Any, **params: Any) -> Any:
+        if _is_named(prim, params, offloaded):
+            return offload
+        return Saveable if _is_named(prim, params, saved) else Recompute
+
+    return policy
+
+
+def offload_dot_with_no_batch_dims(offload_src: str, offload_dst: str) -> Policy:
+    """A policy: offload the results of products of matrices without batch axes."""
+    offload = Offloadable(offload_src, offload_dst)
+    return lambda prim, *avals, **params: (
+        offload if dots_with_no_batch_dims_saveable(prim, *avals, **params) else Recompute)
+
+
+def save_from_both_policies(policy_1: Policy, policy_2: Policy) -> Policy:
+    """A policy: save what one of two saves."""
+    def policy(prim: Any, *avals: Any, **params: Any) -> bool:
+        return (is_saved(policy_1(prim, *avals, **params))
+                or is_saved(policy_2(prim, *avals, **params)))
+
+    return policy
+
+
+class checkpoint_policies:
+    """Policies for `checkpoint`: which intermediate values are saved for the backward pass."""
+
+    everything_saveable = staticmethod(everything_saveable)
+    nothing_saveable = staticmethod(nothing_saveable)
+    dots_saveable = checkpoint_dots = staticmethod(dots_saveable)
+    dots_with_no_batch_dims_saveable = checkpoint_dots_with_no_batch_dims = staticmethod(
+        dots_with_no_batch_dims_saveable)
+    offload_dot_with_no_batch_dims = staticmethod(offload_dot_with_no_batch_dims)
+    save_only_these_names = staticmethod(save_only_these_names)
+    save_any_names_but_these = staticmethod(save_any_names_but_these)
+    save_anything_except_these_names = staticmethod(save_anything_except_these_names)
+    save_and_offload_only_these_names = staticmethod(save_and_offload_only_these_names)
+    save_from_both_policies = staticmethod(save_from_both_policies)

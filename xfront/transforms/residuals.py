@@ -1,0 +1,87 @@
+"""What reverse mode keeps of a function: the residuals of its linearisation, with their origin."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from xfront_ir.core import Function, Op, Value
+from xfront_ir.passes.linearize import linearize
+
+from ..primitives import AbstractArray, aval_of, primitive_of
+from ..tree_util import keystr, tree_flatten, tree_flatten_with_path, tree_unflatten
+from .flat import kind_of, name_of, trace_call
+
+
+def saved_residuals(f: Callable[..., Any], *args: Any, **kwargs: Any
+                    ) -> list[tuple[AbstractArray, str]]:
+    """What `vjp` and `linearize` of `f` at these arguments keep for the backward pass.
+
+    Returns: for each kept value its shape and dtype, and in words where it comes from: an
+      argument, a constant, an op with the user's line, or a `checkpoint_name`.
+    """
+    name = name_of(f)
+    leaves, tree = tree_flatten((args, kwargs))
+    kinds = [kind_of("saved_residuals", x) for x in leaves]
+
+    def call(tracers: list) -> Any:
+        given, named = tree_unflatten(tree, tracers)
+        return f(*given, **named)
+
+    flat = trace_call(call, kinds, name=name, kind="linearize", staging=False, inputs=leaves)
+    active = (*[t.is_inexact for t, _ in kinds], *[False] * len(flat.captures))
+    split = linearize(flat.function, active)
+    forward = split.forward
+    names = _argument_names(f, args, kwargs)
+    made = {v: op for op in forward.ops for v in op.results}
+    arguments = {v: f"from the argument {n}" for v, n in zip(forward.params, names, strict=False)}
+    found = []
+    for v in dict.fromkeys(split.pick(forward.params, forward.returns)):
+        origin = arguments.get(v) or (_origin(v, made[v]) if v in made else "from a constant")
+        found.append((v not in arguments, (aval_of(v.type), origin)))
+    return [one for _, one in sorted(found, key=lambda pair: pair[0])]
+
+
+def print_saved_residuals(f: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
+    """Print what reverse mode of `f` keeps, one value a line; see `saved_residuals`."""
+    for aval, origin in saved_residuals(f, *args, **kwargs):
+        print(f"{aval.str_short(short_dtypes=True)} {origin}")
+
+
+def _argument_names(f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]
+                    ) -> list[str]:
+    """The name of each leaf: its parameter's and its path inside."""
+    try:
+        bound = inspect.signature(f).bind(*args, **kwargs)
+    except (TypeError, ValueError):
+        tops = [f"args[{i}]" for i in range(len(args))]
+    else:
+        tops = []
+        for key, value in bound.arguments.items():
+            kind = bound.signature.parameters[key].kind
+            if kind is inspect.Parameter.VAR_POSITIONAL:
+                tops += [f"{key}[{i}]" for i in range(len(value))]
+            elif kind is not inspect.Parameter.VAR_KEYWORD:
+                tops.append(key)
+    tops = [*tops[:len(args)], *sorted(kwargs)]
+    values = [*args, *[kwargs[k] for k in sorted(kwargs)]]
+    return [top + keystr(path) for top, value in zip(tops, values, strict=True)
+            for path, _ in tree_flatten_with_path(value)[0]]
+
+
+def _origin(value: Value, op: Op) -> str:
+    """Where a kept value was computed; what a body returns was computed inside."""
+    while len(bodies := [op.attrs[k] for k in op.definition.body_attrs]) == 1:
+        body, place = bodies[0], op.results.index(value)
+        if not isinstance(body, Function) or len(body.returns) != len(op.results):
+            break
+        inner = {v: o for o in body.ops for v in o.results}.get(body.returns[place])
+        if inner is None:
+            break
+        value, op = body.returns[place], inner
+    loc = op.loc
+    where = f" from {loc.file}:{loc.line} ({loc.function})" if loc is not None else ""
+    if op.definition.name == "checkpoint_name":
+        return f"named {op.attrs['name']!r}{where}"
+    return f"output of {primitive_of(op.definition).name}{where}"
