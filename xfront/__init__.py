@@ -41,6 +41,8 @@ from .config import (
     transfer_guard_device_to_device,
     transfer_guard_device_to_host,
     transfer_guard_host_to_device,
+    while_checkpoint_bytes,
+    while_checkpoints,
 )
 from .devices import (
     block_until_ready,

@@ -133,6 +133,12 @@ def _int(name: str, value: Any) -> int:
         raise ValueError(f"{name}: an integer is wanted, got {value!r}") from None
 
 
+def _positive(name: str, value: Any) -> int:
+    if (found := _int(name, value)) < 1:
+        raise ValueError(f"{name}: a positive integer is wanted, got {value!r}")
+    return found
+
+
 def _float(name: str, value: Any) -> float:
     try:
         return float(value)
@@ -264,6 +270,14 @@ random_seed_offset = _option("jax_random_seed_offset", 0, "Added to every seed."
 softmax_custom_jvp = _option(
     "jax_softmax_custom_jvp", True, "Use softmax's own derivative rule.", key=False
 )
+while_checkpoints = _option(
+    "jax_while_checkpoints", 64, "Of how many turns reverse mode of a while loop keeps the carry.",
+    _positive, key=True,
+)  # fmt: skip
+while_checkpoint_bytes = _option(
+    "jax_while_checkpoint_bytes", 2**26, "How many bytes these carries may have together.",
+    _positive, key=True,
+)  # fmt: skip
 legacy_prng_key = _option(
     "jax_legacy_prng_key", "allow", "What raw keys given to `random` do: `allow`, `warn`, `error`.",
     _one_of("allow", "warn", "error"),

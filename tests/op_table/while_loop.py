@@ -31,13 +31,14 @@ def _tangent(b: Any, w: Any, dw: Any, x: Any, dx: Any, count: Any) -> Any:
                 b.emit(ops.add, n, b.full(n.type, 1)), moved]
     body = trace(turn, w.type, w.type, x.type, I32, x.type)
     return b.emit(ops.while_tangent, w, dw, x, b.full(I32, 0), dx, count, body=body, n_consts=1,
-                  n_linear_consts=1, n_carry=2)
+                  n_linear_consts=1, n_carry=2, budget=(2, 2 ** 20))
 
 
 _F32 = tensor((), dtypes.f32)
 _SAME = trace(lambda b, x: [x], _F32)
 _NARROW = trace(lambda b, x: [b.emit(ops.convert, x, dtype=dtypes.f16)], _F32)
 _TESTED = trace(lambda b, x: [b.emit(ops.gt, x, x)], _F32)
+_EMPTY = trace(lambda b: [])
 _LOOP = {"cond": _TESTED, "body": _SAME, "n_cond_consts": 0, "n_body_consts": 0}
 _LINEAR = {"body": _SAME, "n_consts": 0, "n_linear_consts": 0, "n_carry": 0}
 
@@ -45,9 +46,11 @@ ROWS = [
     Row("while", [sample(_repeated, (), (), ())], WIDE, [
         Bad([("f32", ())], "returns one bool", {**_LOOP, "cond": _SAME}),
         Bad([("f32", ())], "carry 0", {**_LOOP, "body": _NARROW}),
-        Bad([("f32", (2,))], "parameter of the condition", _LOOP)]),
+        Bad([("f32", (2,))], "parameter of the condition", _LOOP),
+        Bad([("f32", ())], "both positive", {**_LOOP, "budget": (0, 8)})]),
     Row("while_tangent", [sample(_tangent, (2,), (2,), (2,), (2,), n) for n in (0, 1, 4)], WIDE, [
         Bad([("f32", ()), ("f32", ())], "number of turns is i32", _LINEAR),
         Bad([("f32", (2,)), ("i32", ())], "parameter of the body", _LINEAR),
-        Bad([("f32", ()), ("i32", ())], "carry 0", {**_LINEAR, "body": _NARROW})]),
+        Bad([("f32", ()), ("i32", ())], "carry 0", {**_LINEAR, "body": _NARROW}),
+        Bad([("i32", ())], "both positive", {**_LINEAR, "body": _EMPTY, "budget": (1,)})]),
 ]

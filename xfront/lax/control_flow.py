@@ -17,7 +17,7 @@ from xfront_ir.core import Function, Value
 
 from ..arrays import binding
 from ..arrays.operands import index_of, promoted_dtype
-from ..config import config
+from ..config import config, while_checkpoint_bytes, while_checkpoints
 from ..errors import ConcretizationTypeError
 from ..tracing.programs import bind
 from ..tracing.trace import emit, state
@@ -235,19 +235,24 @@ def _agreed(what: str, bodies: Sequence[Flat], i: int, found: Kinds) -> tuple[An
 
 # --- while ------------------------------------------------------------------------------------
 
-def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any
-               ) -> Any:
+def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any, *,
+               checkpoints: int | None = None) -> Any:
     """`body_fun` applied to `init_val` again and again while `cond_fun` is true.
 
     Args:
       cond_fun: from the carry to a bool scalar.
       body_fun: from the carry to a carry of the same structure, shapes and dtypes.
       init_val: the first carry, a tree of arrays.
-    Raises: TypeError where the carry changes type, naming the leaf.
+      checkpoints: of how many turns reverse mode keeps the carry (the others are computed again);
+        None: as the options `while_checkpoints` (64) and `while_checkpoint_bytes` (64 MiB) say.
+    Raises: TypeError where the carry changes type, naming the leaf; ValueError where `checkpoints`
+      is not positive.
+    Source: Griewank and Walther, "Revolve", ACM TOMS 26 (2000), for reverse mode.
     """
     if not callable(cond_fun) or not callable(body_fun):
         raise TypeError("lax.while_loop: cond_fun and body_fun arguments should be callable.")
     leaves, tree = tree_flatten([init_val])
+    budget = _budget(checkpoints)
     if config.jax_disable_jit and not any(type(x) is Tracer for x in leaves):
         value = init_val
         while bool(cond_fun(value)):
@@ -266,8 +271,18 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
     results = record(ops.while_, operands, [w for _, w in kinds],
                      cond=captures_in_front(test),
                      body=_typed_carry(captures_in_front(body), kinds),
-                     n_cond_consts=len(test.captures), n_body_consts=len(body.captures))
+                     n_cond_consts=len(test.captures), n_body_consts=len(body.captures), **budget)
     return tree_unflatten(tree.children()[0], results)
+
+
+def _budget(checkpoints: int | None) -> dict[str, Any]:
+    """The budget of a loop as an attribute, where it is not the usual one."""
+    count = while_checkpoints.value
+    if checkpoints is not None and (count := index_of(checkpoints)) < 1:
+        raise ValueError(f"while_loop: checkpoints must be positive, got {checkpoints}")
+    chosen = (count, while_checkpoint_bytes.value)
+    usual = while_checkpoints.default, while_checkpoint_bytes.default
+    return {} if chosen == usual else {"budget": chosen}
 
 
 def _typed_carry(fn: Function, kinds: Kinds) -> Function:
@@ -328,11 +343,11 @@ def _refuse_carry(what: str, role: str, carry_tree: Any, i: int, t: Any, rt: Any
 
 
 def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_val: Any, *,
-              unroll: int | bool | None = None) -> Any:
+              unroll: int | bool | None = None, checkpoints: int | None = None) -> Any:
     """`init_val` through `body_fun(i, value)` for i from `lower` to `upper` (exclusive).
 
-    With bounds known while tracing it is a scan, so it can be differentiated in reverse; otherwise
-    a while loop.
+    With bounds known while tracing it is a scan; otherwise a while loop, for which `checkpoints` is
+    what it is for `while_loop`.
     """
     if not callable(body_fun):
         raise TypeError("lax.fori_loop: body_fun argument should be callable.")
@@ -361,7 +376,7 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_
         return i + 1, end, body_fun(i, value)
 
     bounds = [to_type(x, dtype) for x in (lower, upper)]
-    return while_loop(lambda c: c[0] < c[1], body, (*bounds, init_val))[2]
+    return while_loop(lambda c: c[0] < c[1], body, (*bounds, init_val), checkpoints=checkpoints)[2]
 
 
 def _bound(name: str, x: Any) -> tuple[Any, bool]:
@@ -484,3 +499,8 @@ def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> A
     if whole < n or not parts:
         parts.append(batched(tree_map(lambda x: x[whole:], xs)))
     return parts[0] if len(parts) == 1 else tree_map(lambda *y: concatenate(y), *parts)
+
+
+__all__ = [
+    "cond", "fori_loop", "map", "scan", "switch", "while_loop",
+]  # fmt: skip

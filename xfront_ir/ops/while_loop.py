@@ -1,8 +1,8 @@
 """The loop whose number of turns depends on values, and its derivatives.
 
-    while(*cond_consts, *body_consts, *carry) {cond, body, n_cond_consts, n_body_consts}
+    while(*cond_consts, *body_consts, *carry) {cond, body, n_cond_consts, n_body_consts, budget}
     while_tangent(*consts, *linear_consts, *carry, *linear, count) {body, n_consts,
-                  n_linear_consts, n_carry}
+                  n_linear_consts, n_carry, budget}
         body(consts, linear_consts, carry, linear) -> (carry, linear); results: linear
 
 `linearize` divides a `while` into one that counts its turns and a `while_tangent`, the map of
@@ -11,6 +11,7 @@ runs the carries again beside the tangents, and its transpose is `_reversal`: or
 go through the turns backwards, and compute the carries that they need again from checkpoints. These
 are at most `_slots` of them, however many turns there are, placed so that the fewest turns run
 again. What comes out are plain loops, so that derivatives of higher order need nothing more.
+`budget`, where given, is (how many checkpoints, how many bytes): both are kept to.
 
 Sources: StableHLO spec, `while`; Griewank and Walther, "Algorithm 799: revolve", ACM TOMS 26
 (2000), for the places of the checkpoints.
@@ -25,7 +26,7 @@ from .. import dtypes
 from ..builder import Builder
 from ..core import Function, Op, Value
 from ..errors import IRTypeError, MissingRule
-from ..opdef import FUNCTION, INT, LINEAR, define, lookup
+from ..opdef import FUNCTION, INT, INTS, LINEAR, define, lookup, optional
 from ..passes.bodies import (
     Flags,
     dead_code,
@@ -65,6 +66,22 @@ CHECKPOINT_BYTES = 2 ** 26
 
 FEWEST = 8
 
+Budget = tuple[int, int] | None
+
+
+def _kept(attrs: Any) -> dict[str, Any]:
+    """The budget of a loop, for loops made from it."""
+    budget = attrs.get("budget")
+    return {} if budget is None else {"budget": budget}
+
+
+def _check_budget(name: str, attrs: Any) -> None:
+    budget = attrs.get("budget")
+    if budget is not None and (len(budget) != 2 or min(budget) < 1):
+        raise IRTypeError(f"{name}: the budget is a number of checkpoints and one of bytes, both "
+                          f"positive, got {budget}")
+
+
 # --- while --------------------------------------------------------------------------------
 
 def _parts(attrs: Any, values: Sequence[Any]) -> tuple[list, list, list]:
@@ -80,6 +97,7 @@ def _infer_while(types: Types, attrs: Any) -> Types:
         raise IRTypeError(f"while: the condition returns one bool, got {test.return_types}")
     _check("while", "parameter of the body", (*body_consts, *carry), body.param_types)
     _check("while", "carry", carry, body.return_types)
+    _check_budget("while", attrs)
     return tuple(carry)
 
 
@@ -108,7 +126,7 @@ def _jvp_while(b: Any, attrs: Any, operands: Any, tangents: Any) -> Any:
                             for v in group if v is not None],
                   cond=_ignoring(attrs["cond"], extra),
                   body=_grouped(moved, ("while", n_c), params, moved.returns),
-                  n_cond_consts=len(cond_consts), n_body_consts=n_c + k)
+                  n_cond_consts=len(cond_consts), n_body_consts=n_c + k, **_kept(attrs))
     return made[:len(carry)], _spread(made[len(carry):], of_carry)
 
 
@@ -194,7 +212,7 @@ def _run_ahead(emit: Callable[..., Any], b: Any, attrs: Any, parts: _Divided, op
     inits = select(carry, [not f for f in parts.of_carry])
     *known, count = emit(
         while_, *cond_consts, *consts, *inits, b.full(I32, 0), cond=parts.test, body=parts.ahead,
-        n_cond_consts=len(cond_consts), n_body_consts=len(consts))
+        n_cond_consts=len(cond_consts), n_body_consts=len(consts), **_kept(attrs))
     return known, select(consts, parts.read_consts), select(inits, parts.read_carry), count
 
 
@@ -205,7 +223,7 @@ def _split_while(b: Any, attrs: Any, operands: Any, linear: Flags) -> Any:
     l_consts = select(body_consts, parts.of_consts)
     made = b.emit_linear(while_tangent, *consts, *l_consts, *inits, *select(carry, parts.of_carry),
                          count, body=parts.side, n_consts=len(consts),
-                         n_linear_consts=len(l_consts), n_carry=len(inits))
+                         n_linear_consts=len(l_consts), n_carry=len(inits), **_kept(attrs))
     return join(parts.of_carry, made, known)
 
 
@@ -214,7 +232,7 @@ def _transpose_while(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
     parts = _divided(attrs, tuple([k is LINEAR for k in known]))
     _, consts, inits, count = _run_ahead(b.emit, b, attrs, parts, known)
     back = _transpose_turns(b, parts.side, consts, inits, count, sum(parts.of_consts),
-                            select(cotangents, parts.of_carry))
+                            select(cotangents, parts.of_carry), attrs.get("budget"))
     n_cond, n_known = attrs["n_cond_consts"], len(parts.of_consts) - sum(parts.of_consts)
     n = sum(parts.of_consts)
     return (*[None] * n_cond, *join(parts.of_consts, back[:n], [None] * n_known),
@@ -243,7 +261,7 @@ def _batch_while(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> An
                   cond=_some_lane(lanes, size), body=_running(body, lanes, of_consts, len(of_cond),
                                                               axis),
                   n_cond_consts=len(cond_consts),
-                  n_body_consts=len(cond_consts) + len(body_consts))
+                  n_body_consts=len(cond_consts) + len(body_consts), **_kept(attrs))
     return made, front
 
 
@@ -289,7 +307,7 @@ def _running(body: Function, lanes: Function, of_consts: tuple, n_cond: int, axi
 
 
 while_ = define("while", attrs={"cond": FUNCTION, "body": FUNCTION, "n_cond_consts": INT,
-                                "n_body_consts": INT},
+                                "n_body_consts": INT, "budget": optional(INTS)},
                 infer=_infer_while, single=False, own_primal=True, jvp=_jvp_while,
                 split=_split_while, transpose=_transpose_while, batch=_batch_while)
 
@@ -310,6 +328,7 @@ def _infer_tangent(types: Types, attrs: Any) -> Types:
     *_, carry, linear, _ = _tangent_parts(attrs, types)
     _check("while_tangent", "parameter of the body", types[:-1], body.param_types)
     _check("while_tangent", "carry", (*carry, *linear), body.return_types)
+    _check_budget("while_tangent", attrs)
     return tuple(linear)
 
 
@@ -323,8 +342,8 @@ def _types(values: Sequence[Value]) -> Types:
     return tuple([v.type for v in values])
 
 
-def _turns(b: Any, count: Value, body: Function, consts: Sequence[Value], carry: Sequence[Value]
-           ) -> tuple[Value, ...]:
+def _turns(b: Any, count: Value, body: Function, consts: Sequence[Value], carry: Sequence[Value],
+           **kept: Any) -> tuple[Value, ...]:
     """`carry` after `count` turns of `body(consts, carry)`."""
     types, n = _types(carry), len(consts)
 
@@ -339,16 +358,17 @@ def _turns(b: Any, count: Value, body: Function, consts: Sequence[Value], carry:
 
     test, turn = remembered(body, ("turns", n), make)
     return b.emit(while_, count, *consts, b.full(I32, 0), *carry, cond=test, body=turn,
-                  n_cond_consts=1, n_body_consts=n)[1:]
+                  n_cond_consts=1, n_body_consts=n, **kept)[1:]
 
 
 def tangent_loop(types: Types, attrs: Any) -> Function:
     """What a while_tangent of such operands computes, as a Function of them: the loop that runs
     the carries and the tangents together."""
     body, n, k = attrs["body"], attrs["n_consts"] + attrs["n_linear_consts"], attrs["n_carry"]
-    return remembered(body, ("tangent_loop", n), lambda: _trace(
+    kept = _kept(attrs)
+    return remembered(body, ("tangent_loop", n, *kept.values()), lambda: _trace(
         body.name, types, lambda b, *values: _turns(
-            b, values[-1], body, values[:n], values[n:-1])[k:]))
+            b, values[-1], body, values[:n], values[n:-1], **kept)[k:]))
 
 
 def _jvp_tangent(b: Any, attrs: Any, operands: Any, tangents: Any) -> Any:
@@ -369,7 +389,8 @@ def _jvp_tangent(b: Any, attrs: Any, operands: Any, tangents: Any) -> Any:
 def _transpose_tangent(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
     consts, l_consts, carry, linear, count = _tangent_parts(op.attrs, known)
     n = len(l_consts)
-    back = _transpose_turns(b, op.attrs["body"], consts, carry, count, n, cotangents)
+    back = _transpose_turns(b, op.attrs["body"], consts, carry, count, n, cotangents,
+                            op.attrs.get("budget"))
     wanted = [ct if k is LINEAR else None
               for k, ct in zip((*l_consts, *linear), back, strict=True)]
     return (*[None] * len(consts), *wanted[:n], *[None] * len(carry), *wanted[n:], None)
@@ -397,7 +418,7 @@ def _batch_tangent(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> 
     limit = b.emit(lookup("reduce_max"), count, axes=(0,))
     made = b.emit(while_tangent, count, *consts, *l_consts, b.full(I32, 0), *values, limit,
                   body=_some_turns(body, attrs, before, axis), n_consts=1 + len(consts),
-                  n_linear_consts=len(l_consts), n_carry=1 + len(carry))
+                  n_linear_consts=len(l_consts), n_carry=1 + len(carry), **_kept(attrs))
     return made, (0,) * len(linear)
 
 
@@ -433,7 +454,8 @@ def _some_turns(body: Function, attrs: Any, before: tuple, axis: Any) -> Functio
 
 
 while_tangent = define("while_tangent", attrs={"body": FUNCTION, "n_consts": INT,
-                                               "n_linear_consts": INT, "n_carry": INT},
+                                               "n_linear_consts": INT, "n_carry": INT,
+                                               "budget": optional(INTS)},
                        infer=_infer_tangent, single=False, own_primal=True, jvp=_jvp_tangent,
                        transpose=_transpose_tangent, batch=_batch_tangent)
 
@@ -441,8 +463,8 @@ while_tangent = define("while_tangent", attrs={"body": FUNCTION, "n_consts": INT
 # --- its transpose ------------------------------------------------------------------------------
 
 def _transpose_turns(b: Any, body: Function, consts: Sequence[Value], carry: Sequence[Value],
-                     count: Value, n_linear_consts: int, cotangents: Sequence[Value | None]
-                     ) -> list[Value | None]:
+                     count: Value, n_linear_consts: int, cotangents: Sequence[Value | None],
+                     budget: Budget) -> list[Value | None]:
     """Cotangents of the linear constants and of the linear carries of `count` turns."""
     n_c, n_k, n_l = len(consts), len(carry), n_linear_consts
     linear = (*(False,) * n_c, *(True,) * n_l, *(False,) * n_k, *(True,) * len(cotangents))
@@ -452,8 +474,8 @@ def _transpose_turns(b: Any, body: Function, consts: Sequence[Value], carry: Seq
 
     carried = _grow(_active(cotangents), lambda flags: active_in(flags)[n_l:])
     summed = active_in(carried)[:n_l]
-    back = remembered(body, ("reversal", n_c, n_k, n_l, carried),
-                      lambda: _reversal(body, linear, n_c, n_k, n_l, carried))
+    back = remembered(body, ("reversal", n_c, n_k, n_l, carried, budget),
+                      lambda: _reversal(body, linear, n_c, n_k, n_l, carried, budget))
     types = body.return_types[n_k:]
     cts = [b.zeros(t) if ct is None else ct
            for t, ct, a in zip(types, cotangents, carried, strict=True) if a]
@@ -462,8 +484,8 @@ def _transpose_turns(b: Any, body: Function, consts: Sequence[Value], carry: Seq
     return [*_spread(made[k:], summed), *_spread(made[:k], carried)]
 
 
-def _reversal(body: Function, linear: Flags, n_c: int, n_k: int, n_l: int, carried: Flags
-              ) -> Function:
+def _reversal(body: Function, linear: Flags, n_c: int, n_k: int, n_l: int, carried: Flags,
+              budget: Budget) -> Function:
     """The loop over the turns, last first: of constants, carries at the start, the number of
     turns and cotangents; it returns cotangents, then those of the linear constants."""
     back, active = linear_transpose(body, linear, (*(False,) * n_k, *carried))
@@ -472,7 +494,7 @@ def _reversal(body: Function, linear: Flags, n_c: int, n_k: int, n_l: int, carri
     state, types = body.return_types[:n_k], body.return_types[n_k:]
     ct_types, sum_types = select(types, carried), select(linear_types, summed)
     k = len(ct_types)
-    stack = _Checkpoints(body, linear, n_c, n_k) if state else None
+    stack = _Checkpoints(body, linear, n_c, n_k, budget) if state else None
     held = stack.types if stack is not None else ()
     h = len(held)
 
@@ -501,7 +523,8 @@ def _reversal(body: Function, linear: Flags, n_c: int, n_k: int, n_l: int, carri
         last = b.emit(lookup("sub"), count, b.full(I32, 1))
         kept = stack.start(b, inits) if stack is not None else ()
         made = b.emit(while_, *given, last, *kept, *cts, *map(b.zeros, sum_types), cond=test,
-                      body=step, n_cond_consts=0, n_body_consts=n_c)
+                      body=step, n_cond_consts=0, n_body_consts=n_c,
+                      **_kept({"budget": budget}))
         return made[1 + h:]
 
     return _trace(f"{body.name}_reverse", (*consts, *state, I32, *ct_types), run)
@@ -516,12 +539,12 @@ class _Checkpoints:
 
     __slots__ = ("ahead", "consts", "n_slots", "state", "types")
 
-    def __init__(self, body: Function, linear: Flags, n_c: int, n_k: int) -> None:
+    def __init__(self, body: Function, linear: Flags, n_c: int, n_k: int, budget: Budget) -> None:
         out = (*(False,) * n_k, *(True,) * (len(body.returns) - n_k))
         forward = divide(body, linear, out).forward
         self.ahead = dead_code(forward.replace(returns=forward.returns[:n_k]))
         self.consts, self.state = body.param_types[:n_c], body.return_types[:n_k]
-        self.n_slots = n = _slots(self.state)
+        self.n_slots = n = _slots(self.state, budget)
         rows = [tensor((*t.shape, *t.dtype.physical), dtypes.u32) if t.dtype.is_key else t
                 for t in self.state]
         self.types = (I32, tensor((n + 1,), dtypes.i32),
@@ -565,10 +588,13 @@ class _Checkpoints:
         return [_wrapped(b, _read(b, r, top), t) for r, t in zip(rows, self.state, strict=True)]
 
 
-def _slots(state: Types) -> int:
-    """How many checkpoints of such carries are kept."""
-    size = sum([t.size * t.dtype.bits // 8 for t in state])
-    return max(FEWEST, min(CHECKPOINTS, CHECKPOINT_BYTES // max(size, 1)))
+def _slots(state: Types, budget: Budget = None) -> int:
+    """How many checkpoints of such carries are kept: one at least, and without a budget `FEWEST`."""
+    size = max(sum([t.size * t.dtype.bits // 8 for t in state]), 1)
+    if budget is None:
+        return max(FEWEST, min(CHECKPOINTS, CHECKPOINT_BYTES // size))
+    count, most = budget
+    return max(1, min(count, most // size))
 
 
 def _read(b: Any, rows: Value, at: Value) -> Value:

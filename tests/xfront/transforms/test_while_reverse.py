@@ -283,3 +283,70 @@ def test_host_calls_of_the_body_run_once_each_turn():
     jax.grad(f)(1.0, 3)
     jax.effects_barrier()
     assert sorted(seen) == [0, 1, 2]
+
+
+# --- the budget of checkpoints ------------------------------------------------------------------
+
+def reverse_text(f, *args):
+    return str(jax.make_ir(jax.grad(f))(*args))
+
+
+def stepped(x, n, **options):
+    return lax.fori_loop(0, n, lambda i, c: jnp.sin(c) * 1.1 + 0.1, x, **options).sum()
+
+
+def temporary_bytes(f, *args):
+    return jax.jit(jax.grad(f)).lower(*args).compile().memory_analysis().temp_size_in_bytes
+
+
+@pytest.mark.parametrize("count", [1, 2, 5, 300])
+def test_any_number_of_checkpoints_gives_the_same_gradient(count):
+    expected = jax.grad(unrolled)(1.1, 40)
+
+    def limited(x, n):
+        return lax.fori_loop(0, n, lambda i, c: jnp.sin(c) * x + 0.1, x, checkpoints=count)
+
+    np.testing.assert_allclose(jax.grad(limited)(1.1, 40), expected, rtol=1e-5)
+    second = jax.grad(jax.grad(limited))(1.1, 6)
+    np.testing.assert_allclose(second, jax.grad(jax.grad(unrolled))(1.1, 6), rtol=1e-5)
+    xs, ns = jnp.array([1.1, 0.7]), jnp.array([9, 2])
+    np.testing.assert_allclose(jax.vmap(jax.grad(limited))(xs, ns),
+                               jax.vmap(jax.grad(looped))(xs, ns), rtol=1e-5)
+
+
+def test_memory_follows_the_budget():
+    """The temporary memory of the compiled gradient: rows of 40 kB for each checkpoint."""
+    x, row = jnp.ones(10_000), 40_000
+    few = temporary_bytes(lambda x, n: stepped(x, n, checkpoints=4), x, 1000)
+    many = temporary_bytes(lambda x, n: stepped(x, n, checkpoints=200), x, 1000)
+    usual = temporary_bytes(stepped, x, 1000)
+    assert few < 20 * row
+    assert 196 * row <= many - few <= 1.1 * 196 * row
+    assert few < usual < many
+
+
+def test_a_change_of_the_option_takes_effect():
+    x = jnp.ones(8)
+    compiled = jax.jit(jax.grad(stepped))
+    usual = compiled(x, 20)
+    assert "[65,8]" in reverse_text(stepped, x, 20)
+    with jax.while_checkpoints(3):
+        assert "[4,8]" in reverse_text(stepped, x, 20)
+        assert "[4,8]" in str(compiled.trace(x, 20).ir)
+        np.testing.assert_allclose(compiled(x, 20), usual, rtol=1e-6)
+        with jax.while_checkpoint_bytes(2 * 36):
+            assert "[3,8]" in reverse_text(stepped, x, 20)
+    assert "[65,8]" in str(compiled.trace(x, 20).ir)
+    before = jax.config.jax_while_checkpoints
+    try:
+        jax.config.update("jax_while_checkpoints", 5)
+        assert "[6,8]" in reverse_text(stepped, x, 20)
+    finally:
+        jax.config.update("jax_while_checkpoints", before)
+
+
+def test_budgets_that_are_none():
+    with pytest.raises(ValueError, match="positive"):
+        lax.while_loop(lambda c: c < 3, lambda c: c + 1, 0, checkpoints=0)
+    with pytest.raises(ValueError, match="positive"):
+        jax.while_checkpoints(0)

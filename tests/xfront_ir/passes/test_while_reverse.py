@@ -151,3 +151,10 @@ def test_the_lowered_program_holds_plain_loops(ir):
     assert "while_tangent" not in text and f"[{CHECKPOINTS + 1}]" in text
     twice, _ = jvp(back, (False, True, True, True, True, True))
     assert "while_tangent" not in print_function(simplify(twice))
+
+
+def test_a_given_budget_is_kept_to():
+    assert _slots((F64,), (3, 2 ** 20)) == 3
+    assert _slots((F64,), (100, 2 ** 20)) == 100
+    assert _slots((F64, F64), (100, 80)) == 5
+    assert _slots((F64,), (100, 1)) == 1
