@@ -22,7 +22,14 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-GROUPS = ("startup", "eager", "call", "trace", "lower", "transforms", "control", "compiled")
+KERNELS = tuple(
+    f"kernels.{family}"
+    for family in ("elementwise", "order", "randomness", "reduction", "convolution", "linear")
+)
+GROUPS = (
+    *("startup", "eager", "call", "trace", "lower", "transforms", "control", "compiled"),
+    *("unrolled", *KERNELS),
+)
 
 Numbers = float | dict[str, float]
 
@@ -56,12 +63,22 @@ def row(name: str, unit: str = "s", repeats: int | None = None) -> Callable[[Any
     """Registers a function as the row of that name; its module is its group."""
 
     def register(run: Callable[..., Numbers]) -> Callable[..., Numbers]:
-        if name in ROWS:
-            raise ValueError(f"two rows are called {name!r}")
-        ROWS[name] = Row(run.__module__.rpartition(".")[2], name, run, unit, repeats)
+        enter(Row(group_of(run), name, run, unit, repeats))
         return run
 
     return register
+
+
+def enter(row: Row) -> None:
+    """Registers a row. Raises: ValueError where there is one of that name."""
+    if row.name in ROWS:
+        raise ValueError(f"two rows are called {row.name!r}")
+    ROWS[row.name] = row
+
+
+def group_of(run: Callable[..., Any]) -> str:
+    """The module in which a row is written, below `benchmarks`."""
+    return run.__module__.removeprefix("benchmarks.")
 
 
 def selected(pattern: str) -> list[Row]:
@@ -132,6 +149,17 @@ def stages(jax: Any, f: Callable[..., Any], args: tuple[Any, ...]) -> dict[str, 
     return seconds
 
 
+def compiling(
+    jax: Any, f: Callable[..., Any], args: tuple[Any, ...]
+) -> tuple[float, Callable[..., Any]]:
+    """CPU seconds of compiling on all cores, which other processes disturb less than they do the
+    clock, and the compiled function."""
+    lowered = jax.jit(f).lower(*args)
+    start = time.process_time()
+    compiled = lowered.compile()
+    return time.process_time() - start, compiled
+
+
 def warm_stages(jax: Any, jnp: Any) -> None:
     """Has everything imported that a first compilation imports, so that it is not part of a row."""
     jax.jit(lambda x: jnp.sum(x * 2.0)).lower(jnp.ones(3)).compile()
@@ -142,10 +170,12 @@ def warm_stages(jax: Any, jnp: Any) -> None:
 
 @dataclass(frozen=True)
 class Side:
-    """An interpreter, and the name under which it imports a library with the API of JAX."""
+    """An interpreter, the name under which it imports a library with the API of JAX, and variables
+    of its environment."""
 
     python: str
     module: str
+    variables: tuple[tuple[str, str], ...] = ()
 
     @classmethod
     def parse(cls, text: str) -> Side:
@@ -154,6 +184,11 @@ class Side:
         if not colon or not python or not module:
             raise ValueError(f"expected PYTHON:MODULE, got {text!r}")
         return cls(python, module)
+
+    @property
+    def name(self) -> str:
+        """What the table calls it."""
+        return " ".join([self.module, *(f"{name}={value}" for name, value in self.variables)])
 
     def version(self) -> str:
         """The module with its version, jaxlib's and Python's, as the table's head names it."""
@@ -193,7 +228,7 @@ def run_rows(
                 command + ["--quick"] * quick,
                 capture_output=True,
                 text=True,
-                env=environment(cache),
+                env=environment(cache) | dict(side.variables),
                 timeout=limit,
             )
             text, why = done.stdout, f"exit {done.returncode}: {done.stderr.strip()[-300:]}"
@@ -290,13 +325,41 @@ def markdown(lines: Iterable[Line], ours: str, theirs: str | None) -> str:
     return "\n".join(rows) + "\n"
 
 
-BEGIN, END = "<!-- results -->", "<!-- end of results -->"
+def summary(lines: Iterable[Line]) -> str:
+    """The geometric means of what kernels take to run and to compile, and who is below 0.9."""
+    medians = {
+        x.name: statistics.median(x.ratios()) for x in lines if x.group in KERNELS and x.ratios()
+    }
+    if not medians:
+        return ""
+    compiles = {name: ratio for name, ratio in medians.items() if name.endswith(": compile")}
+    runs = {name: ratio for name, ratio in medians.items() if name not in compiles}
+    losses = sorted((ratio, name) for name, ratio in runs.items() if ratio < 0.9)
+    named = ", ".join(f"{name} {ratio:.2f}" for ratio, name in losses)
+    return (
+        f"\nKernels: {len(compiles)} operations, {len(runs)} runs; geometric mean "
+        f"**{statistics.geometric_mean(runs.values()):.2f}**, of compiling "
+        f"**{statistics.geometric_mean(compiles.values()):.2f}**. "
+        f"Runs below 0.9: {named or 'none'}.\n"
+    )
 
 
-def put(path: Path, table: str) -> None:
-    """Writes the table: between the two marks where the file has them, else as the whole file."""
+MARKS = "<!-- results{} -->", "<!-- end of results{} -->"
+
+
+def put(path: Path, table: str, name: str = "") -> None:
+    """Writes the table: between the two marks of that name, or as a file of its own.
+
+    Raises: ValueError where the file has marks, but none of that name: its tables stay.
+    """
     text = path.read_text() if path.exists() else ""
-    if BEGIN in text and END in text:
-        before, _, rest = text.partition(BEGIN)
-        table = f"{before}{BEGIN}\n\n{table}\n{END}{rest.partition(END)[2]}"
+    begin, end = (mark.format(f": {name}" if name else "") for mark in MARKS)
+    before, found, rest = text.partition(begin)
+    if found:
+        _, ended, after = rest.partition(end)
+        if not ended:
+            raise ValueError(f"{path}: {begin} has no {end} after it")
+        table = f"{before}{begin}\n\n{table}\n{end}{after}"
+    elif MARKS[0].partition("{")[0] in text:
+        raise ValueError(f"{path} has tables, but no mark {begin}")
     path.write_text(table)

@@ -83,14 +83,25 @@ def transformer_params(jnp: Any, layers: int, width: int, vocabulary: int) -> di
     return {"embedding": uniform(jnp, vocabulary, width, seed=7), "blocks": blocks}
 
 
-def transformer_loss(jax: Any, jnp: Any, heads: int) -> Callable[..., Any]:
+def norm(jax: Any, jnp: Any, x: Any) -> Any:
+    """Each row with mean 0 and variance 1."""
+    mean, variance = jnp.mean(x, -1, keepdims=True), jnp.var(x, -1, keepdims=True)
+    return (x - mean) * jax.lax.rsqrt(variance + 1e-5)
+
+
+def norm_written_out(jax: Any, jnp: Any, x: Any) -> Any:
+    """The same, sharing what the mean and the variance have in common."""
+    centred = x - jnp.mean(x, axis=-1, keepdims=True)
+    return centred * jax.lax.rsqrt(jnp.mean(centred * centred, axis=-1, keepdims=True) + 1e-5)
+
+
+def transformer_loss(
+    jax: Any, jnp: Any, heads: int, norm: Callable[..., Any]
+) -> Callable[..., Any]:
     """Next-token surprise of a causal transformer, its layers unrolled."""
 
-    def norm(p: Any, x: Any) -> Any:
-        mean = jnp.mean(x, axis=-1, keepdims=True)
-        centred = x - mean
-        variance = jnp.mean(centred * centred, axis=-1, keepdims=True)
-        return centred * jax.lax.rsqrt(variance + 1e-5) * p["scale"] + p["shift"]
+    def scaled(p: Any, x: Any) -> Any:
+        return norm(jax, jnp, x) * p["scale"] + p["shift"]
 
     def attention(p: Any, x: Any) -> Any:
         batch, length, width = x.shape
@@ -105,8 +116,8 @@ def transformer_loss(jax: Any, jnp: Any, heads: int) -> Callable[..., Any]:
     def loss(params: Any, tokens: Any) -> Any:
         x = params["embedding"][tokens[:, :-1]]
         for p in params["blocks"]:
-            x = x + attention(p, norm(p["norm1"], x))
-            x = x + jax.nn.gelu(norm(p["norm2"], x) @ p["up"]) @ p["down"]
+            x = x + attention(p, scaled(p["norm1"], x))
+            x = x + jax.nn.gelu(scaled(p["norm2"], x) @ p["up"]) @ p["down"]
         scores = jax.nn.log_softmax(x @ params["embedding"].T, axis=-1)
         right = jnp.take_along_axis(scores, tokens[:, 1:, None], axis=-1)
         return -jnp.mean(right)
@@ -115,10 +126,16 @@ def transformer_loss(jax: Any, jnp: Any, heads: int) -> Callable[..., Any]:
 
 
 def transformer_step(
-    jax: Any, jnp: Any, layers: int, width: int = 64, batch: int = 4, length: int = 32
+    jax: Any,
+    jnp: Any,
+    layers: int,
+    width: int = 64,
+    batch: int = 4,
+    length: int = 32,
+    norm: Callable[..., Any] = norm_written_out,
 ) -> tuple[Callable[..., Any], tuple[Any, ...]]:
     """A training step (gradient and descent) of a transformer, with its arguments."""
-    loss = transformer_loss(jax, jnp, heads=4)
+    loss = transformer_loss(jax, jnp, 4, norm)
     params = transformer_params(jnp, layers, width, vocabulary=128)
     tokens = np.random.default_rng(0).integers(0, 128, (batch, length + 1), dtype=np.int32)
 

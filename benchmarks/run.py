@@ -8,6 +8,7 @@ Both sides run in fresh processes that alternate. docs/performance.md says how t
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import importlib
 import itertools
 import json
@@ -37,6 +38,12 @@ def parse(argv: list[str] | None = None) -> argparse.Namespace:
         metavar="FILE",
         help="write the table, or put it between a file's marks",
     )
+    parser.add_argument("--table", metavar="NAME", default="", help="which of the file's tables")
+    parser.add_argument(
+        "--forms",
+        action="store_true",
+        help="compare with the plain rules (XFRONT_CPU_FORMS=0); rows of kernels by default",
+    )
     parser.add_argument("--list", action="store_true", help="name the rows and stop")
     for internal in ("--worker", "--group", "--names"):
         parser.add_argument(internal, help=argparse.SUPPRESS)
@@ -56,9 +63,9 @@ def measure(
             if not due:
                 break
             for index, side in order[:: -1 if repeat % 2 else 1]:
-                print(f"{group} {repeat + 1}/{repeats}: {side.module}", file=sys.stderr, flush=True)
+                print(f"{group} {repeat + 1}/{repeats}: {side.name}", file=sys.stderr, flush=True)
                 for found in harness.run_rows(side, due, quick, limit):
-                    add(lines, harness.ROWS[found["row"]], found, index, side.module, repeat)
+                    add(lines, harness.ROWS[found["row"]], found, index, side.name, repeat)
     return list(lines.values())
 
 
@@ -67,7 +74,7 @@ def add(
     row: harness.Row,
     found: dict,
     index: int,
-    module: str,
+    side: str,
     repeat: int,
 ) -> None:
     """Enters what one process found about one row."""
@@ -75,7 +82,7 @@ def add(
         name = f"{row.name}: {label}" if label else row.name
         line = lines.setdefault((row.name, label), harness.Line(row.group, name, row.unit))
         if number is None:
-            line.error = f"{module}: {found['error']}"
+            line.error = f"{side}: {found['error']}"
         else:
             (line.theirs if index else line.ours)[repeat] = number
 
@@ -88,22 +95,25 @@ def main(argv: list[str] | None = None) -> int:
     if args.worker:
         harness.work(args.worker, args.group, json.loads(args.names), args.quick)
         return 0
-    rows = harness.selected(args.rows)
+    rows = harness.selected(args.rows or ("^kernels" if args.forms else ""))
     if args.list:
         print(*(f"{row.group}: {row.name}" for row in rows), sep="\n")
         return 0
     sides = [harness.Side.parse(text) for text in filter(None, [args.ours, args.against])]
+    if args.forms:
+        sides[1:] = [dataclasses.replace(sides[0], variables=(("XFRONT_CPU_FORMS", "0"),))]
     versions = [side.version() for side in sides]
     repeats = 1 if args.quick else args.repeats
     lines = measure(sides, rows, repeats, args.quick, args.limit)
-    names = [side.module for side in sides]
+    names = [side.name for side in sides]
     if len(set(names)) < len(names):
         names[1] += " (other)"
     table = harness.markdown(lines, names[0], names[1] if len(names) > 1 else None)
-    table = " against ".join(versions) + f"; {repeats} pairs of processes.\n\n" + table
+    table = " against ".join(versions) + f"; at most {repeats} pairs of processes.\n\n" + table
+    table += harness.summary(lines)
     print(table)
     if args.markdown:
-        harness.put(args.markdown, table)
+        harness.put(args.markdown, table, args.table)
     if args.json:
         content = {"sides": versions, "lines": [line.as_json() for line in lines]}
         args.json.write_text(json.dumps(content, indent=1) + "\n")

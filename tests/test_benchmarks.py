@@ -57,12 +57,42 @@ def test_a_side_is_an_interpreter_and_a_module() -> None:
 def test_a_table_goes_between_the_marks_of_a_file(tmp_path: Path) -> None:
     """What stands around the marks stays; a file without them is written whole."""
     page = tmp_path / "page.md"
-    page.write_text(f"before\n{harness.BEGIN}\nold\n{harness.END}\nafter\n")
+    begin, end = (mark.format("") for mark in harness.MARKS)
+    first, last = (mark.format(": other") for mark in harness.MARKS)
+    page.write_text(f"before\n{begin}\nold\n{end}\nbetween\n{first}\n{last}\nafter\n")
     harness.put(page, "new\n")
     harness.put(page, "newer\n")
-    assert page.read_text() == f"before\n{harness.BEGIN}\n\nnewer\n\n{harness.END}\nafter\n"
+    harness.put(page, "second\n", "other")
+    assert page.read_text() == (
+        f"before\n{begin}\n\nnewer\n\n{end}\nbetween\n{first}\n\nsecond\n\n{last}\nafter\n"
+    )
     harness.put(tmp_path / "other.md", "new\n")
     assert (tmp_path / "other.md").read_text() == "new\n"
+
+
+def test_a_file_keeps_tables_of_other_names(tmp_path: Path) -> None:
+    """A file with marks is written between them or not at all."""
+    page = tmp_path / "page.md"
+    begin, end = (mark.format(": other") for mark in harness.MARKS)
+    page.write_text(text := f"before\n{begin}\nold\n{end}\n")
+    for name in ("", "others"):
+        with pytest.raises(ValueError, match="no mark"):
+            harness.put(page, "new\n", name)
+    page.write_text(unfinished := f"before\n{begin}\nold\n")
+    with pytest.raises(ValueError, match="has no <!-- end of results: other -->"):
+        harness.put(page, "new\n", "other")
+    assert page.read_text() == unfinished != text
+
+
+def test_kernels_are_summed_up() -> None:
+    """Geometric means of the medians of runs and of compiling; losses by name."""
+    of = lambda name, theirs: harness.Line("kernels.order", name, "s", {0: 1.0}, {0: theirs})
+    lines = [of("sort: 10", 8.0), of("sort: 20", 0.5), of("sort: compile", 3.0)]
+    lines.append(harness.Line("eager", "x", "s", {0: 1.0}, {0: 0.1}))
+    text = harness.summary(lines)
+    assert "1 operations, 2 runs; geometric mean **2.00**, of compiling **3.00**" in text
+    assert "Runs below 0.9: sort: 20 0.50." in text
+    assert harness.summary(lines[3:]) == ""
 
 
 def bench(*args: str, **variables: str) -> subprocess.CompletedProcess[str]:

@@ -1,0 +1,83 @@
+"""Products, decompositions and solutions, mostly of many small matrices; Fourier transforms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from benchmarks.kernels.sized import Program, kernel, normal
+
+BATCHES = (64, 1_000, 10_000)
+SIDES = (64, 192, 384)
+
+
+def positive(jnp: Any, batch: int, n: int) -> Any:
+    """Symmetric positive definite matrices."""
+    a = np.random.default_rng(0).normal(size=(batch, n, n)).astype(np.float32)
+    return jnp.asarray(a @ a.transpose(0, 2, 1) + n * np.eye(n, dtype=np.float32))
+
+
+def of_batch(
+    name: str, n: int, f: Callable[[Any, Any, Any], Any], sizes: tuple[int, ...] = BATCHES
+) -> None:
+    """A row of `f(jax, jnp, a)` for a batch of positive definite matrices of n x n."""
+
+    @kernel(f"{name}, {n}×{n}", *sizes)
+    def make(jax: Any, jnp: Any, batch: int) -> Program:
+        return lambda a: f(jax, jnp, a), (positive(jnp, batch, n),)
+
+
+def of_batch_and_vector(name: str, n: int, f: Callable[[Any, Any, Any, Any], Any]) -> None:
+    """A row of `f(jax, jnp, a, b)`, one column b a matrix."""
+
+    @kernel(f"{name}, {n}×{n}", *BATCHES)
+    def make(jax: Any, jnp: Any, batch: int) -> Program:
+        b = normal(jnp, batch, n, 1, seed=1)
+        return lambda a, b: f(jax, jnp, a, b), (positive(jnp, batch, n), b)
+
+
+def triangular(jax: Any, jnp: Any, a: Any, b: Any) -> Any:
+    """The solution for the lower triangle."""
+    return jax.lax.linalg.triangular_solve(a, b, left_side=True, lower=True)
+
+
+for side in (3, 4, 8):
+    of_batch("batched product", side, lambda jax, jnp, a: a @ a)
+    of_batch("cholesky", side, lambda jax, jnp, a: jnp.linalg.cholesky(a))
+    of_batch_and_vector("triangular solve", side, triangular)
+for side in (3, 4):
+    of_batch_and_vector("solve", side, lambda jax, jnp, a, b: jnp.linalg.solve(a, b))
+    of_batch("inverse", side, lambda jax, jnp, a: jnp.linalg.inv(a))
+of_batch("determinant", 3, lambda jax, jnp, a: jnp.linalg.det(a))
+of_batch("eigh", 4, lambda jax, jnp, a: jnp.linalg.eigh(a)[1], (64, 500, 2_000))
+of_batch("qr", 4, lambda jax, jnp, a: jnp.linalg.qr(a)[1], (64, 500, 2_000))
+of_batch("svd", 4, lambda jax, jnp, a: jnp.linalg.svd(a)[1], (64, 500, 2_000))
+
+
+@kernel("product, complex64", *SIDES)
+def complex_product(jax: Any, jnp: Any, n: int) -> Program:
+    a = normal(jnp, n, n) + 1j * normal(jnp, n, n, seed=1)
+    return lambda a, b: a @ b, (a, a.T)
+
+
+@kernel("product, bfloat16", *SIDES)
+def half_product(jax: Any, jnp: Any, n: int) -> Program:
+    a = normal(jnp, n, n).astype(jnp.bfloat16)
+    return lambda a, b: a @ b, (a, a)
+
+
+@kernel("product, float32", *SIDES)
+def product(jax: Any, jnp: Any, n: int) -> Program:
+    return lambda a, b: a @ b, (normal(jnp, n, n), normal(jnp, n, n, seed=1))
+
+
+@kernel("product of matrix and vector", *SIDES)
+def matrix_vector(jax: Any, jnp: Any, n: int) -> Program:
+    return lambda a, x: a @ x, (normal(jnp, n, n), normal(jnp, n))
+
+
+@kernel("fft", 2**10, 2**15, 2**18)
+def fft(jax: Any, jnp: Any, n: int) -> Program:
+    return lambda x: jnp.fft.fft(x), (normal(jnp, n),)

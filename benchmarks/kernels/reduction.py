@@ -1,0 +1,117 @@
+"""Reductions, cumulative operations, loops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from benchmarks.kernels.sized import Program, between, kernel, normal
+
+ROWS = (1_000, 30_000, 500_000)
+SIZES = (1_000, 100_000, 1_000_000)
+SQUARES = (64, 320, 1_000)
+
+
+def short(
+    name: str, width: int, f: Callable[[Any, Any], Any], sizes: tuple[int, ...] = ROWS
+) -> None:
+    """A row of `f(jnp, x)` for rows of `width` numbers."""
+
+    @kernel(name, *sizes)
+    def make(jax: Any, jnp: Any, n: int) -> Program:
+        return lambda x: f(jnp, x), (normal(jnp, n, width),)
+
+
+def running(name: str, f: Callable[[Any, Any], Any]) -> None:
+    """A row of `f(lax, x)` for one long array."""
+
+    @kernel(name, *SIZES)
+    def make(jax: Any, jnp: Any, n: int) -> Program:
+        return lambda x: f(jax.lax, x), (between(jnp, 0.999, 1.001, n),)
+
+
+short("sum of rows of 2", 2, lambda jnp, x: jnp.sum(x, axis=-1))
+short("sum of rows of 3", 3, lambda jnp, x: jnp.sum(x, axis=-1))
+short("sum of rows of 8", 8, lambda jnp, x: jnp.sum(x, axis=-1))
+short("max of rows of 4", 4, lambda jnp, x: jnp.max(x, axis=-1))
+short("norm of rows of 3", 3, lambda jnp, x: jnp.sqrt(jnp.sum(x * x, axis=-1)))
+short("mean of rows of 128", 128, lambda jnp, x: jnp.mean(x, axis=-1), (64, 1_000, 10_000))
+running("cumsum", lambda lax, x: lax.cumsum(x))
+running("cumprod", lambda lax, x: lax.cumprod(x))
+running("cummax", lambda lax, x: lax.cummax(x))
+running("cumlogsumexp", lambda lax, x: lax.cumlogsumexp(x))
+
+
+@kernel("softmax of rows of 3", *ROWS)
+def softmax(jax: Any, jnp: Any, n: int) -> Program:
+    return lambda x: jax.nn.softmax(x, axis=-1), (normal(jnp, n, 3),)
+
+
+@kernel("softmax of rows of 256", 16, 256, 2_048)
+def softmax_long(jax: Any, jnp: Any, n: int) -> Program:
+    return lambda x: jax.nn.softmax(x, axis=-1), (normal(jnp, n, 256),)
+
+
+@kernel("distances of points in 8 dimensions", 50, 300, 1_000)
+def distances(jax: Any, jnp: Any, n: int) -> Program:
+    def run(x: Any, y: Any) -> Any:
+        return jnp.sqrt(jnp.sum((x[:, None] - y[None]) ** 2, axis=-1))
+
+    return run, (normal(jnp, n, 8), normal(jnp, n, 8, seed=1))
+
+
+@kernel("sum over a middle axis of 3", *SQUARES)
+def sum_middle(jax: Any, jnp: Any, n: int) -> Program:
+    return lambda x: jnp.sum(x, axis=1), (normal(jnp, n, 3, n),)
+
+
+@kernel("sum of columns", *SQUARES)
+def sum_columns(jax: Any, jnp: Any, n: int) -> Program:
+    return lambda x: jnp.sum(x, axis=0), (normal(jnp, n, n),)
+
+
+@kernel("any", *SIZES)
+def any_(jax: Any, jnp: Any, n: int) -> Program:
+    return lambda x: jnp.any(x > 10), (normal(jnp, n),)
+
+
+@kernel("all of rows", *SQUARES)
+def all_rows(jax: Any, jnp: Any, n: int) -> Program:
+    return lambda x: jnp.all(x < 10, axis=-1), (normal(jnp, n, n),)
+
+
+@kernel("cumsum of columns", *SQUARES)
+def cumsum_columns(jax: Any, jnp: Any, n: int) -> Program:
+    return lambda x: jnp.cumsum(x, axis=0), (normal(jnp, n, n),)
+
+
+@kernel("cumsum of rows", *SQUARES)
+def cumsum_rows(jax: Any, jnp: Any, n: int) -> Program:
+    return lambda x: jnp.cumsum(x, axis=1), (normal(jnp, n, n),)
+
+
+@kernel("gradient of cumsum", *SIZES)
+def cumsum_grad(jax: Any, jnp: Any, n: int) -> Program:
+    return jax.grad(lambda x: jnp.sum(jnp.cumsum(x) * x)), (normal(jnp, n),)
+
+
+@kernel("scan of scalars", 100, 1_000, 10_000)
+def scan(jax: Any, jnp: Any, n: int) -> Program:
+    def step(carry: Any, x: Any) -> Any:
+        carry = carry * 0.9 + x
+        return carry, carry * carry
+
+    return lambda xs: jax.lax.scan(step, 0.0, xs), (normal(jnp, n),)
+
+
+@kernel("loop of two arrays that read each other", 1_000, 30_000, 300_000)
+def ping_pong(jax: Any, jnp: Any, n: int) -> Program:
+    def turn(i: Any, both: Any) -> Any:
+        a, b = both
+        from_a = jax.lax.dynamic_slice(a, (i,), (16,))
+        from_b = jax.lax.dynamic_slice(b, (i,), (16,))
+        a = jax.lax.dynamic_update_slice(a, from_b + 1, (i,))
+        return a, jax.lax.dynamic_update_slice(b, from_a * 0.5, (i,))
+
+    run = lambda a, b: jax.lax.fori_loop(0, 100, turn, (a, b))
+    return run, (normal(jnp, n), normal(jnp, n, seed=1))

@@ -1,0 +1,73 @@
+"""Rows of one operation at several sizes, and the arrays they read."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from benchmarks import harness
+
+Size = int | tuple[int, ...]
+Program = tuple[Callable[..., Any], tuple[Any, ...]]
+"""A function to be compiled, with its arguments."""
+
+
+def kernel(name: str, *sizes: Size, x64: bool = False) -> Callable[[Any], Any]:
+    """Registers `make(jax, jnp, *size) -> Program` as a row: seconds of a warm call at each size,
+    CPU seconds of compiling at the last.
+
+    With `x64`, 64-bit dtypes are on while the row is made and run. --quick measures the first size
+    alone.
+    """
+
+    def register(make: Callable[..., Program]) -> Callable[..., Program]:
+        def run(jax: Any, jnp: Any) -> dict[str, float]:
+            chosen = sizes[: harness.scaled(len(sizes), 1)]
+            found: dict[str, float] = {}
+            harness.warm_stages(jax, jnp)
+            with jax.enable_x64(True) if x64 else contextlib.nullcontext():
+                for size in chosen:
+                    f, args = make(jax, jnp, *(size if isinstance(size, tuple) else (size,)))
+                    if size == chosen[-1]:
+                        found["compile"] = harness.compiling(jax, f, args)[0]
+                    found[label(size)] = warm(jax, f, args)
+            return found
+
+        harness.enter(harness.Row(harness.group_of(make), name, run, repeats=2))
+        return make
+
+    return register
+
+
+def label(size: Size) -> str:
+    """`4,096` or `8×56×56×64`."""
+    return f"{size:,}" if isinstance(size, int) else "×".join(map(str, size))
+
+
+def warm(jax: Any, f: Callable[..., Any], args: tuple[Any, ...]) -> float:
+    """Seconds of a warm call of the jitted function."""
+    compiled = jax.jit(f)
+    return harness.per_call(lambda: compiled(*args), budget=0.06, batches=6)
+
+
+def normal(jnp: Any, *shape: int, seed: int = 0, dtype: Any = np.float32) -> Any:
+    """An array of normal numbers."""
+    return jnp.asarray(np.random.default_rng(seed).normal(size=shape).astype(dtype))
+
+
+def between(
+    jnp: Any, low: float, high: float, *shape: int, seed: int = 0, dtype: Any = np.float32
+) -> Any:
+    """An array of uniform numbers in [low, high), or of integers where the dtype is one."""
+    rng = np.random.default_rng(seed)
+    if np.issubdtype(dtype, np.integer):
+        return jnp.asarray(rng.integers(int(low), int(high), shape, dtype=dtype))
+    return jnp.asarray(rng.uniform(low, high, shape).astype(dtype))
+
+
+def grad_of_sum(jax: Any, jnp: Any, f: Callable[..., Any], argnum: int = 0) -> Callable[..., Any]:
+    """The gradient of sum(f(...) * weights), the weights given as last argument."""
+    return jax.grad(lambda *args: jnp.sum(f(*args[:-1]) * args[-1]), argnum)

@@ -1,0 +1,134 @@
+"""Programs whose layers and steps are written out: CPU seconds of compiling, a warm run's time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from benchmarks import models
+from benchmarks.harness import compiling, per_call, row, scaled, warm_stages
+from benchmarks.models import chain, transformer_step, uniform
+
+
+def compiled_and_run(
+    jax: Any, jnp: Any, f: Callable[..., Any], args: tuple[Any, ...]
+) -> dict[str, float]:
+    """CPU seconds of compiling, seconds of a warm run."""
+    warm_stages(jax, jnp)
+    spent, compiled = compiling(jax, f, args)
+    return {"compile": spent, "run": per_call(lambda: compiled(*args))}
+
+
+def forward_and_gradient(
+    jax: Any, jnp: Any, loss: Callable[..., Any], args: tuple[Any, ...]
+) -> dict[str, float]:
+    """The same of a loss and of its value with the gradient."""
+    found = {}
+    for name, f in (("forward", loss), ("gradient", jax.value_and_grad(loss))):
+        for what, seconds in compiled_and_run(jax, jnp, f, args).items():
+            found[f"{name}, {what}"] = seconds
+    return found
+
+
+def transformer(name: str, norm: Callable[..., Any]) -> None:
+    """A row of a training step of width 128, with four heads, on two sequences of 64 tokens."""
+
+    @row(f"transformer of 12 layers, training step{name}", repeats=2)
+    def run(jax: Any, jnp: Any) -> dict[str, float]:
+        step, args = transformer_step(jax, jnp, scaled(12, 2), 128, 2, 64, norm)
+        return compiled_and_run(jax, jnp, step, args)
+
+
+transformer("", models.norm)
+transformer(", norm written out", models.norm_written_out)
+
+
+@row("LSTM of 20 steps", repeats=2)
+def lstm(jax: Any, jnp: Any) -> dict[str, float]:
+    """128 units, batch 32."""
+    width, batch = 128, 32
+
+    def loss(p: Any, xs: Any) -> Any:
+        h = c = jnp.zeros((batch, width))
+        for x in xs:
+            parts = jnp.split(x @ p["x"] + h @ p["h"] + p["b"], 4, axis=-1)
+            i, f, o = (jax.nn.sigmoid(part) for part in parts[:3])
+            c = f * c + i * jnp.tanh(parts[3])
+            h = o * jnp.tanh(c)
+        return jnp.mean(h * h)
+
+    params = {
+        "x": uniform(jnp, width, 4 * width),
+        "h": uniform(jnp, width, 4 * width, seed=1),
+        "b": jnp.zeros(4 * width),
+    }
+    xs = [uniform(jnp, batch, width, seed=i) for i in range(scaled(20, 3))]
+    return forward_and_gradient(jax, jnp, loss, (params, xs))
+
+
+def residual(name: str, norm: Callable[..., Any]) -> None:
+    """A row of x + tanh(norm(x) @ up) @ down, width 128, batch 256."""
+
+    @row(f"residual MLP of 24 blocks{name}", repeats=2)
+    def run(jax: Any, jnp: Any) -> dict[str, float]:
+        def loss(params: Any, x: Any) -> Any:
+            for up, down in params:
+                x = x + jnp.tanh(norm(jax, jnp, x) @ up) @ down
+            return jnp.mean(x * x)
+
+        params = [
+            (uniform(jnp, 128, 128, seed=2 * i), uniform(jnp, 128, 128, seed=2 * i + 1))
+            for i in range(scaled(24, 3))
+        ]
+        return forward_and_gradient(jax, jnp, loss, (params, uniform(jnp, 256, 128, seed=99)))
+
+
+residual("", models.norm)
+residual(", norm written out", models.norm_written_out)
+
+
+@row("Runge-Kutta, four steps", repeats=2)
+def runge_kutta(jax: Any, jnp: Any) -> dict[str, float]:
+    """Of a ring of three coupled waves from 4,096 points."""
+
+    def slope(s: Any) -> Any:
+        return jnp.sin(s) * jnp.roll(s, 1, axis=0) - s * jnp.roll(s, -1, axis=0)
+
+    def run(s: Any) -> Any:
+        for _ in range(scaled(4, 1)):
+            k1 = slope(s)
+            k2 = slope(s + 0.005 * k1)
+            k3 = slope(s + 0.005 * k2)
+            k4 = slope(s + 0.01 * k3)
+            s = s + 0.01 / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+        return s
+
+    return compiled_and_run(jax, jnp, run, (uniform(jnp, 3, 4096),))
+
+
+@row("chain of 1,000 operations", repeats=2)
+def thousand(jax: Any, jnp: Any) -> dict[str, float]:
+    """Elementwise, on 1,024 numbers."""
+    run = chain(jnp, scaled(1000, 100), 1)
+    return forward_and_gradient(jax, jnp, lambda x: jnp.sum(run(x)), (uniform(jnp, 1024),))
+
+
+@row("residual convolutions, 15 blocks", repeats=2)
+def convolutions(jax: Any, jnp: Any) -> dict[str, float]:
+    """16 channels of 16 x 16, batch 8: x + conv(relu(conv(norm(x))))."""
+
+    def conv(x: Any, k: Any) -> Any:
+        return jax.lax.conv_general_dilated(
+            x, k, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")
+        )
+
+    def loss(params: Any, x: Any) -> Any:
+        for first, second in params:
+            x = x + conv(jax.nn.relu(conv(models.norm(jax, jnp, x), first)), second)
+        return jnp.mean(x * x)
+
+    params = [
+        (uniform(jnp, 3, 3, 16, 16, seed=2 * i), uniform(jnp, 3, 3, 16, 16, seed=2 * i + 1))
+        for i in range(scaled(15, 2))
+    ]
+    return forward_and_gradient(jax, jnp, loss, (params, uniform(jnp, 8, 16, 16, 16)))
