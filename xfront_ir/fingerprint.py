@@ -309,7 +309,7 @@ def _content(value: Any, held: dict[int, tuple[Any, bytes]]) -> str:
         return f"literal {value.key!r}"
     own: Callable[[], bytes] | None = getattr(value, "fingerprint", None)
     if own is None:
-        return f"object {_identity(value)}"
+        return f"object {identity(value)}"
     found = own()
     held[id(value)] = (value, found)
     return f"python {found.hex()}"
@@ -320,7 +320,7 @@ def _content(value: Any, held: dict[int, tuple[Any, bytes]]) -> str:
 _IDENTITIES: dict[int, tuple[Any, str]] = {}         # id to (reference, token)
 
 
-def _identity(value: Any) -> str:
+def identity(value: Any) -> str:
     """A random token of this very object, the same as long as it lives; forks included."""
     found = _IDENTITIES.get(id(value))
     if found is not None:

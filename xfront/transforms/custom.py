@@ -161,14 +161,14 @@ class Rule:
         self.function(self.probe)
         if not self.captures:
             return
-        types = (*self.types, *[x.value.type for x in self.captures])
         self.memo.clear()
-        if "jvp" in self.roles:
-            flags = (*self.probe.details[1], *[False] * len(self.captures))
-            self.probe = Request("jvp", types, flags)
-            self.whole = self.function(self.probe)
-        else:
-            self.function(self.probe)
+        if self.probe.details:
+            _, flags, *rest = self.probe.details
+            types = (*self.probe.details[0], *[x.value.type for x in self.captures])
+            self.probe = Request(self.probe.role, types,
+                                 (*flags, *[False] * len(self.captures)), *rest)
+        again = self.function(self.probe)
+        self.whole = again if self.probe.role == "jvp" else None
 
 
 def restricted(whole: Function, types: tuple, perturbed: tuple, n_own: int) -> Function:
@@ -221,6 +221,15 @@ class custom_jvp(Generic[P, R]):
             return value, functools.reduce(add, parts) if parts else 0.0 * value
 
         self.defjvp(rule)
+
+    @property
+    def python(self) -> tuple:
+        """The functions of the rule."""
+        return (self.jvp,)
+
+    def deferred(self, *call: Any) -> Rule:
+        """The Deferred of one call."""
+        return jvp_rule(self, *call)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         if self.jvp is None:
@@ -277,11 +286,8 @@ def call_custom(definition: Any, custom: Any, args: tuple, kwargs: dict) -> Any:
     outer = _RECORDING.get(id(custom))
     if outer is not None and outer.types == flat.function.param_types:
         return finish_custom(definition, flat, leaves, outer, name)
-    maker = jvp_rule if definition is ops.custom_jvp else vjp_rule
-    rule = maker(custom, name, static, tree, kinds, flat)
-    live = closes_over_tracer(custom.jvp if definition is ops.custom_jvp else custom.fwd) or (
-        definition is ops.custom_vjp and closes_over_tracer(custom.bwd))
-    rule.close(live)
+    rule = custom.deferred(name, static, tree, kinds, flat)
+    rule.close(any(map(closes_over_tracer, custom.python)))
     return finish_custom(definition, flat, leaves, rule, name)
 
 
@@ -461,6 +467,15 @@ class custom_vjp(Generic[P, R]):
         """Set the rule."""
         self.fwd, self.bwd = fwd, bwd
         self.symbolic_zeros = symbolic_zeros
+
+    @property
+    def python(self) -> tuple:
+        """The functions of the rule."""
+        return self.fwd, self.bwd
+
+    def deferred(self, *call: Any) -> Rule:
+        """The Deferred of one call."""
+        return vjp_rule(self, *call)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         if self.fwd is None or self.bwd is None:

@@ -104,8 +104,10 @@ def expand(fn: Function) -> Function:
 
 
 def _expansion(op: Op) -> Function | None:
-    custom = op.definition.name in ("custom_jvp", "custom_vjp", "checkpoint")
-    return op.attrs["body"] if custom else None
+    return op.attrs["body"] if op.definition.name in _EXPANDED else None
+
+
+_EXPANDED = frozenset(("custom_jvp", "custom_vjp", "custom_vmap", "checkpoint"))
 
 
 def _body(op: Op) -> Function:

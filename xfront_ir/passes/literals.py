@@ -199,7 +199,7 @@ class WidenedRule:
             n, (types, *rest) = self.n_operands, request.details
             if request.role == "bwd":
                 return self.rule.function(request)
-            details = (types[:n], *[flags[:n] for flags in rest])
+            details = (types[:n], *[x[:n] if type(x) is tuple else x for x in rest])
             inner = self.rule.function(Request(request.role, *details))
             found = self.memo[request] = inner.replace(
                 params=(*inner.params[:n], *[Value(t) for t in types[n:]], *inner.params[n:]),
@@ -220,4 +220,4 @@ def rule_fingerprint(rule: Any) -> bytes:
 _THREADED: dict[str, Callable[[Op, list[Indices], list[Value]], Any]] = {
     "call": _call, "cond": _cond, "scan": _scan, "while": _while, "while_tangent": _scan,
     "checkpoint": _checkpoint,
-    "custom_jvp": _custom, "custom_vjp": _custom}
+    "custom_jvp": _custom, "custom_vjp": _custom, "custom_vmap": _custom}

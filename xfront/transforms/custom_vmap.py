@@ -1,0 +1,191 @@
+"""Functions with their own rule for batches: custom_vmap, sequential_vmap."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, ParamSpec, TypeVar
+
+from xfront_ir import ops
+from xfront_ir.core import Function
+from xfront_ir.fingerprint import identity
+from xfront_ir.opdef import Request
+from xfront_ir.types import TensorType
+
+from ..tracing.trace import state
+from ..tree_util import tree_flatten, tree_map, tree_unflatten
+from .custom import Rule, call_custom, order_params
+from .flat import Flat, kind_of, name_of, trace_call
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class custom_vmap(Generic[P, R]):
+    """A function with its own rule for batches.
+
+    `def_vmap(rule)`: `rule(axis_size, in_batched, *args) -> (out, out_batched)`. Batched leaves of
+    `args` have the batch axis in front, and `in_batched` has the structure of `args` with bools
+    for leaves; so has `out_batched` that of `out`. Derivatives of a batch are those of the rule,
+    in both modes and also where the derivative is taken before the batch is made. The rule is
+    taken to do the same whenever it is called with the same arguments.
+
+    >>> @xfront.custom_batching.custom_vmap
+    ... def f(x): return jnp.sin(x)
+    >>> @f.def_vmap
+    ... def f_batch(axis_size, in_batched, x): return jnp.sin(x) + 1, in_batched[0]
+    """
+
+    def __init__(self, fun: Callable[P, R]) -> None:
+        functools.update_wrapper(self, fun)
+        self.fun = fun
+        self.vmap_rule: Callable[..., Any] | None = None
+        self.nondiff_argnums: tuple[int, ...] = ()
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+    def def_vmap(self, vmap_rule: Callable[..., Any]) -> Callable[..., Any]:
+        """Set the rule; gives it back, so that it can be a decorator."""
+        self.vmap_rule = vmap_rule
+        return vmap_rule
+
+    @property
+    def python(self) -> tuple:
+        """The functions of the rule."""
+        return (self.vmap_rule,)
+
+    def deferred(self, *call: Any) -> Rule:
+        """The Deferred of one call."""
+        return batch_rule(self, *call)
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        if self.vmap_rule is None:
+            raise AttributeError(f"No batching rule defined for custom_vmap function "
+                                 f"{name_of(self.fun)} using def_vmap.")
+        return call_custom(ops.custom_vmap, self, args, kwargs)  # type: ignore[return-value]
+
+
+class BatchRule(Rule):
+    """The Deferred of a custom_vmap; told apart by its Python, for it may do anything with the
+    size of the batch."""
+
+    def __init__(self, custom: custom_vmap, *args: Any) -> None:
+        super().__init__(*args)
+        self.custom = custom
+
+    def fingerprint(self) -> bytes:
+        """A token of the function that the rule belongs to."""
+        return f"custom_vmap {identity(self.custom)} {identity(self.custom.vmap_rule)}".encode()
+
+    def find_captures(self) -> None:
+        """Trace the rule for the batches that stand open around the call, with any of the first
+        operands batched: later its tracers will have ended."""
+        self._trace_open()
+        if self.captures:
+            self.memo.clear()
+            self._trace_open()
+
+    def _trace_open(self) -> None:
+        n, n_all = self.n_own, len(self.types) + len(self.captures)
+        patterns = itertools.product((True, False), repeat=min(n, MOST_PATTERNS))
+        flags = [(*p, *[True] * (n - len(p)), *[False] * (n_all - n)) for p in patterns]
+        sizes = {trace.axis[1] for trace in state.stack if trace.axis is not None}
+        for size, batched in itertools.product(sorted(sizes), filter(any, flags)):
+            types = (*self.types, *[x.value.type for x in self.captures])
+            try:
+                self.function(Request("batch", with_batch(types, batched, size), batched, size))
+            except (TypeError, ValueError, NotImplementedError):
+                continue                         # a batch that may never come; else it raises then
+
+
+MOST_PATTERNS = 4
+
+
+def with_batch(types: Sequence[TensorType], batched: Sequence[bool], size: int
+               ) -> tuple[TensorType, ...]:
+    """The types with a batch axis in front of those that are batched."""
+    return tuple([t.with_shape((size, *t.shape)) if b else t
+                  for t, b in zip(types, batched, strict=False)])
+
+
+def batch_rule(custom: custom_vmap, name: str, static: list, tree: Any, kinds: list, flat: Flat
+               ) -> Rule:
+    """The Deferred of a call."""
+    n_own, n_body = len(kinds), len(kinds) + len(flat.captures)
+    rule_name = name_of(custom.vmap_rule)
+
+    def trace(types: tuple[TensorType, ...], flags: tuple[bool, ...], size: int) -> Function:
+        if any(flags[n_own:]):
+            raise TypeError(f"custom_vmap function {name} closes over a value that is batched; "
+                            "its rule would not know: pass the value as an argument")
+        own = [(t, w) for t, (_, w) in zip(types, kinds, strict=False)]
+
+        def call(tracers: list) -> Any:
+            made = custom.vmap_rule(  # type: ignore[misc]
+                size, list(tree_unflatten(tree, list(flags[:n_own]))),
+                *tree_unflatten(tree, tracers))
+            return _checked(rule_name, made, flat, size)
+
+        traced = trace_call(call, own, name=f"{name}_batch", kind="custom_vmap rule", staging=True)
+        return order_params(traced, rule, n_own, types[n_own:], n_body, rule_name)
+
+    types = flat.function.param_types
+    rule = BatchRule(custom, name, n_own, {"batch": trace}, Request("batch"), id(custom), types)
+    return rule
+
+
+def _checked(rule: str, made: Any, flat: Flat, size: int) -> list:
+    """The flat results of a rule. Raises: TypeError, ValueError where they do not fit."""
+    if not isinstance(made, (tuple, list)) or len(made) != 2:
+        raise TypeError(f"custom vmap rule ({rule}) must return a pair (out, out_batched), "
+                        f"got {type(made).__name__}")
+    leaves, tree = tree_flatten(made[0])
+    flags, spec = tree_flatten(made[1])
+    if tree != flat.out_tree:
+        raise ValueError(f"structure of output returned by custom vmap rule ({rule}) does not "
+                         f"match that of original custom-vmapped function.\n"
+                         f"Original output: {flat.out_tree}\nRule output: {tree}")
+    if tree != spec:
+        raise ValueError(f"structure of output value and output batching specification returned "
+                         f"by custom vmap rule ({rule}) do not match.\n"
+                         f"Output values: {tree}\nBatching spec: {spec}")
+    for i, (x, batched, one) in enumerate(zip(leaves, flags, flat.function.return_types,
+                                              strict=True)):
+        got, _ = kind_of(rule, x)
+        wanted = one.with_shape((size, *one.shape)) if batched else one
+        if got is not wanted:
+            raise ValueError(f"custom vmap rule ({rule}): result leaf {i} is {got}, but must be "
+                             f"{wanted}, as the function gives {one} and out_batched says "
+                             f"{bool(batched)}")
+    return leaves
+
+
+def sequential_vmap(f: Callable[..., Any]) -> custom_vmap:
+    """A function whose batches are computed one example after the other, in a loop.
+
+    Under nested `vmap`s each is a loop. For functions that do not batch (a callback that takes one
+    example) or are too large in memory for a batch.
+    """
+    made = custom_vmap(f)
+
+    @made.def_vmap
+    def rule(axis_size: int, in_batched: list, *args: Any) -> tuple[Any, Any]:
+        from ..lax import map as one_by_one  # lax stands on the transformations
+
+        leaves, tree = tree_flatten(args)
+        flags = tree_flatten(in_batched)[0]
+
+        def one(batched: list) -> Any:
+            given = iter(batched)
+            return made(*tree_unflatten(tree, [next(given) if f else x
+                                               for x, f in zip(leaves, flags, strict=True)]))
+
+        out = one_by_one(one, [x for x, f in zip(leaves, flags, strict=True) if f])
+        return out, tree_map(lambda _: True, out)
+
+    return made
+
+
+__all__ = ["batch_rule", "custom_vmap", "sequential_vmap"]

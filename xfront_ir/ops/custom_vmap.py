@@ -1,0 +1,244 @@
+"""A function with its own rule for batches.
+
+    custom_vmap(*operands) {body, rule, name}
+
+The `rule` is a Deferred: its Function for a batch (role batch: types, which operands are batched,
+size) takes the operands with their batch axis in front and gives each result either with a batch
+axis in front or without; which, its rank tells. It is emitted in place of the op. What
+differentiates the op differentiates the rule too, so that a gradient that is batched later still
+goes by it: `Pushed`, `Part` and `Pulled` are the rules of the parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..builder import Builder
+from ..core import Function, Op, Value
+from ..errors import IRTypeError
+from ..opdef import FUNCTION, LINEAR, PYTHON, STR, Request, define
+from ..passes.bodies import (
+    Flags,
+    dead_code,
+    divide,
+    join,
+    jvp,
+    jvp_to,
+    linear_transpose,
+    remembered,
+    rule_fingerprint,
+    select,
+    unzip,
+    vectorize,
+)
+from ..types import TensorType
+from .families import move_batch
+
+Types = tuple[TensorType, ...]
+
+
+def _infer_custom_vmap(types: Types, attrs: Any) -> Types:
+    params = attrs["body"].param_types
+    if params != types:
+        raise IRTypeError(f"custom_vmap: operands are {list(types)}, the body takes "
+                          f"{list(params)}")
+    return attrs["body"].return_types
+
+
+def _batch_custom_vmap(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:
+    attrs, size = op.attrs, axis[1]
+    flags = tuple([p is not None for p in positions])
+    if not any(flags):                           # its body alone asks for the axis
+        body, out = vectorize(attrs["body"], positions, axis)
+        return b.inline(body, operands), out
+    operands = [v if p is None else move_batch(b, v, p, 0, size)
+                for v, p in zip(operands, positions, strict=True)]
+    types = tuple([v.type for v in operands])
+    made = b.inline(attrs["rule"].function(Request("batch", types, flags, size)), operands)
+    return made, tuple([0 if v.type.ndim > r.type.ndim else None
+                        for v, r in zip(made, op.results, strict=True)])
+
+
+# --- rules of what is left by a derivative -----------------------------------------------------
+
+class _Derived:
+    """A Deferred that makes its Functions for batches from those of another one."""
+
+    __slots__ = ("memo", "name", "rule")
+    settings: tuple[str, ...] = ()
+
+    def __init__(self, rule: Any) -> None:
+        self.rule, self.name = rule, getattr(rule, "name", "rule")
+        self.memo: dict[Request, Function] = {}
+
+    def function(self, request: Request) -> Function:
+        """The Function for a batch."""
+        found = self.memo.get(request)
+        if found is None:
+            found = self.memo[request] = self._batch(*request.details)
+        return found
+
+    def fingerprint(self) -> bytes:
+        """What tells the rule apart where programs are told apart."""
+        settings = tuple([getattr(self, key) for key in self.settings])
+        return f"{type(self).__name__} {settings}".encode() + rule_fingerprint(self.rule)
+
+    def _batch(self, types: Types, flags: Flags, size: int) -> Function:
+        raise NotImplementedError
+
+    def _asked(self, types: Types, flags: Flags, size: int) -> Function:
+        return self.rule.function(Request("batch", types, flags, size))
+
+
+class Pushed(_Derived):
+    """The rule of a jvp: operands, tangents of the active ones; results, then tangents.
+
+    An operand or its tangent has a batch where either has one; so has a result.
+    """
+
+    __slots__ = ("active", "out")
+    settings = ("active", "out")
+
+    def __init__(self, rule: Any, active: Flags, out: Flags) -> None:
+        super().__init__(rule)
+        self.active, self.out = active, out
+
+    def _batch(self, types: Types, flags: Flags, size: int) -> Function:
+        n = len(self.active)
+        of_dots = join(self.active, flags[n:], [False] * (n - sum(self.active)))
+        either = tuple([f or d for f, d in zip(flags[:n], of_dots, strict=True)])
+        b = Builder(self.name)
+        operands = [b.param(t) for t in types]
+        wanted = (*either, *select(either, self.active))
+        whole = [_with_batch(b, v, size) if w and not f else v
+                 for v, f, w in zip(operands, flags, wanted, strict=True)]
+        inner = self._asked(tuple([v.type for v in whole[:n]]), either, size)
+        return b.close(b.inline(jvp_to(inner, self.active, self.out), whole))
+
+
+class Part(_Derived):
+    """The rule of some results, those that read only the operands `given` of all of `types`."""
+
+    __slots__ = ("given", "kept", "types")
+    settings = ("given", "kept", "types")
+
+    def __init__(self, rule: Any, types: Types, given: tuple[int, ...], kept: tuple[int, ...]
+                 ) -> None:
+        super().__init__(rule)
+        self.types, self.given, self.kept = types, given, kept
+
+    def _batch(self, types: Types, flags: Flags, size: int) -> Function:
+        b = Builder(self.name)
+        operands = dict(zip(self.given, [b.param(t) for t in types], strict=True))
+        batched = dict(zip(self.given, flags, strict=True))
+        whole = [operands[i] if i in operands else b.zeros(t) for i, t in enumerate(self.types)]
+        inner = self._asked(tuple([v.type for v in whole]),
+                            tuple([batched.get(i, False) for i in range(len(whole))]), size)
+        made = b.inline(inner, whole)
+        return dead_code(b.close([made[i] for i in self.kept]))
+
+
+class Pulled(_Derived):
+    """The rule of a transpose: constants, then cotangents; cotangents of linear operands.
+
+    All linear operands and results have the batch: a cotangent is that of one example.
+    """
+
+    __slots__ = ("active_ct", "active_in", "linear", "types")
+    settings = ("active_ct", "active_in", "linear", "types")
+
+    def __init__(self, rule: Any, types: Types, linear: Flags, active_ct: Flags, active_in: Flags
+                 ) -> None:
+        super().__init__(rule)
+        self.types, self.linear = types, linear
+        self.active_ct, self.active_in = active_ct, active_in
+
+    def _batch(self, types: Types, flags: Flags, size: int) -> Function:
+        n = len(self.linear) - sum(self.linear)
+        moved = [t.with_shape((size, *t.shape)) for t in select(self.types, self.linear)]
+        of_operands = tuple(join(self.linear, [True] * len(moved), flags[:n]))
+        inner = self._asked(tuple(join(self.linear, moved, types[:n])), of_operands, size)
+        ranks = [t.ndim - f for t, f in zip(types[n:], flags[n:], strict=True)]
+        of_one = join(self.active_ct, ranks, [None] * (len(inner.returns) - len(ranks)))
+        outer = Builder(self.name)
+        params = [outer.param(v.type) for v in inner.params]
+        outer_results = [_with_batch(outer, v, size) if v.type.ndim == rank else v
+                         for v, rank in zip(outer.inline(inner, params), of_one, strict=True)]
+        back, active = linear_transpose(outer.close(outer_results), self.linear, self.active_ct)
+        b = Builder(self.name)
+        operands = [b.param(t) for t in types]
+        cts = [v if f else _with_batch(b, v, size)
+               for v, f in zip(operands[n:], flags[n:], strict=True)]
+        made = iter(b.inline(back, (*operands[:n], *cts)))
+        received = [next(made) if a else None for a in active]
+        return b.close([b.zeros(t) if ct is None else ct for t, ct, wanted in
+                        zip(moved, received, self.active_in, strict=True) if wanted])
+
+
+def _with_batch(b: Any, value: Value, size: int) -> Value:
+    return move_batch(b, value, None, 0, size)
+
+
+# --- derivatives --------------------------------------------------------------------------------
+
+def _jvp_custom_vmap(b: Any, attrs: Any, operands: Any, tangents: Any) -> Any:
+    active = tuple([t is not None for t in tangents])
+    moved, out = jvp(attrs["body"], active)
+    made = b.emit(custom_vmap, *operands, *select(tangents, active), body=moved,
+                  rule=Pushed(attrs["rule"], active, out), name=attrs["name"])
+    n = len(out)
+    given = iter(made[n:])
+    return made[:n], [next(given) if a else None for a in out]
+
+
+def _split_custom_vmap(b: Any, attrs: Any, operands: Any, linear: Flags) -> Any:
+    """Two ops that compute what they share twice: a batch of the residuals would have no rule."""
+    body, name = attrs["body"], attrs["name"]
+    types = tuple([v.type for v in operands])
+    of_results = divide(body, linear).active_out
+    places = range(len(operands))
+    known = tuple([i for i in places if not linear[i]])
+    moved, ahead = unzip(tuple(range(len(of_results))), of_results)
+    known_results: Sequence[Value] = ()
+    if ahead:
+        known_results = b.emit_forward(
+            custom_vmap, *[operands[i] for i in known], body=_part(body, known, tuple(ahead)),
+            rule=Part(attrs["rule"], types, known, tuple(ahead)), name=name)
+    results: Sequence[Value] = ()
+    if moved:
+        results = b.emit_linear(
+            custom_vmap, *operands, body=_part(body, tuple(places), tuple(moved)),
+            rule=Part(attrs["rule"], types, tuple(places), tuple(moved)), name=name)
+    return join(of_results, results, known_results)
+
+
+def _part(body: Function, given: tuple[int, ...], kept: tuple[int, ...]) -> Function:
+    """The results `kept` of a body, which read no parameters but those `given`."""
+    def make() -> Function:
+        slim = dead_code(body.replace(returns=[body.returns[i] for i in kept], weak_returns=()))
+        return slim.replace(params=[body.params[i] for i in given], param_names=(),
+                            weak_params=())
+
+    return remembered(body, ("part", given, kept), make)
+
+
+def _transpose_custom_vmap(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
+    linear = tuple([k is LINEAR for k in known])
+    active_ct = tuple([ct is not None for ct in cotangents])
+    back, active_in = linear_transpose(op.attrs["body"], linear, active_ct)
+    types = tuple([v.type for v in op.operands])
+    values = [k for k in known if k is not LINEAR]
+    rule = Pulled(op.attrs["rule"], types, linear, active_ct, active_in)
+    made = iter(b.emit(custom_vmap, *values, *select(cotangents, active_ct), body=back, rule=rule,
+                       name=op.attrs["name"]))
+    return join(linear, [next(made) if a else None for a in active_in], [None] * len(values))
+
+
+custom_vmap = define("custom_vmap", attrs={"body": FUNCTION, "rule": PYTHON, "name": STR},
+                     infer=_infer_custom_vmap, single=False, own_primal=True,
+                     jvp=_jvp_custom_vmap, split=_split_custom_vmap,
+                     transpose=_transpose_custom_vmap, batch=_batch_custom_vmap)
+
+
+__all__ = ["Part", "Pulled", "Pushed", "custom_vmap"]
