@@ -274,7 +274,7 @@ def typed(x: Any, t: Any) -> Any:
         from ..numpy import astype  # the public conversion; imported when a weak value comes
 
         return astype(x, t.dtype.numpy)
-    return binding.put(np.asarray(x, t.dtype.numpy), copy=True)
+    return np.asarray(x, t.dtype.numpy)          # in a trace it becomes a literal
 
 
 def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from xfront_ir.types import TensorType
 
-from ..tree_util import tree_flatten, tree_map, tree_unflatten
+from ..dtypes import float0
+from ..tracing.trace import state
+from ..tracing.tracer import Tracer
+from ..tree_util import tree_flatten, tree_leaves, tree_map, tree_unflatten
 from .autodiff import Argnums, jvp, resolve, vjp
 from .flat import fill, kind_of, name_of
 from .vmap import vmap
@@ -47,7 +52,8 @@ def jacrev(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False,
            holomorphic: bool = False, allow_int: bool = False) -> Callable[..., Any]:
     """A function that gives the Jacobian of `fun` by reverse mode, one row a result element.
 
-    Args, returns, errors: as for `jacfwd`.
+    Args, returns, errors: as for `jacfwd`; with `allow_int` the entries of an integer argument are
+      zeros of its dtype.
     """
     places = (argnums,) if isinstance(argnums, int) else tuple(argnums)
 
@@ -60,7 +66,11 @@ def jacrev(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False,
         made = vjp(lambda *xs: fun(*fill(args, chosen, xs), **kwargs), *given, has_aux=has_aux)
         value, pull = made[0], made[1]
         _check("jacrev", [value], holomorphic, what="outputs")
-        rows = vmap(pull)(_basis([value])[0])
+
+        def pull_numbers(cotangent: Any) -> Any:
+            return tree_map(_as_number, pull(cotangent), tuple(given))
+
+        rows = _rows(pull_numbers if allow_int else pull, _basis([value])[0])
         picked = rows[0] if isinstance(argnums, int) else rows
         jacobian = _transposed(value, picked)
         return (jacobian, made[2]) if has_aux else jacobian
@@ -94,13 +104,40 @@ def _basis(trees: Sequence[Any]) -> list[Any]:
     leaves, tree = tree_flatten(list(trees))
     kinds = [kind_of("jacobian", x)[0] for x in leaves]
     total = sum(t.size for t in kinds)
-    rows, start = [], 0
-    for t in kinds:
-        block = np.zeros((total, t.size), t.dtype.numpy)
-        block[np.arange(start, start + t.size), np.arange(t.size)] = 1
-        rows.append(block.reshape(total, *t.shape))
-        start += t.size
-    return tree_unflatten(tree, rows)
+    traced = state.current is not None or any(type(x) is Tracer for x in leaves)
+    block = _computed_block if traced and total > 1 else _stored_block
+    starts = itertools.accumulate([0, *[t.size for t in kinds[:-1]]])
+    return tree_unflatten(tree, [block(total, k, t) for k, t in zip(starts, kinds, strict=True)])
+
+
+def _stored_block(total: int, start: int, t: TensorType) -> np.ndarray:
+    """The columns of a leaf, as an array: nothing is compiled for it."""
+    block = np.zeros((total, t.size), t.dtype.numpy)
+    block[np.arange(start, start + t.size), np.arange(t.size)] = 1
+    return block.reshape(total, *t.shape)
+
+
+def _computed_block(total: int, start: int, t: TensorType) -> Any:
+    """The same by ops, which the compiler fuses: nothing is read from memory."""
+    from ..numpy import eye, reshape  # the public API stands on the transformations
+
+    return reshape(eye(total, t.size, -start, t.dtype.numpy), (total, *t.shape))
+
+
+def _rows(pull: Callable[[Any], Any], basis: Any) -> Any:
+    """`pull` of each row of the basis, stacked in front; a single row needs no mapping."""
+    if any(x.shape[0] != 1 for x in tree_leaves(basis)):
+        return vmap(pull)(basis)
+    row = pull(tree_map(lambda x: x.reshape(x.shape[1:]), basis))
+    return tree_map(lambda x: x.reshape(1, *x.shape), row)
+
+
+def _as_number(gradient: Any, x: Any) -> Any:
+    """The gradient by `x`; zeros of x's dtype where it is a float0."""
+    if gradient.dtype != float0:
+        return gradient
+    t, _ = kind_of("jacrev", x)
+    return np.zeros(t.shape, t.dtype.numpy)
 
 
 def _divided(x: Any, like: Any, axis: int) -> Any:

@@ -152,3 +152,17 @@ def test_checkpoint_policies():
         g = jax.checkpoint(lambda x: jax.ad_checkpoint.checkpoint_name(jnp.sin(x), "a") ** 2,
                            policy=policy)
         np.testing.assert_allclose(jax.jit(jax.grad(g))(1.0), np.sin(2.0), rtol=1e-6)
+
+
+def test_a_jacobian_by_integers_has_zeros_of_their_dtype():
+    for f, rows in ((lambda x, i: jnp.sum(x) * i, ()), (lambda x, i: x * i, (2,))):
+        by_x, by_i = jax.jacrev(f, argnums=(0, 1), allow_int=True)(jnp.ones(2), 2)
+        assert by_x.shape == (*rows, 2)
+        assert by_i.shape == rows and by_i.dtype == np.int32 and not np.any(by_i)
+
+
+def test_a_compiled_hessian_holds_no_basis():
+    f = jax.jit(jax.hessian(lambda x: jnp.sum(x ** 3)))
+    x = jnp.arange(5.0)
+    np.testing.assert_allclose(f(x), np.diag(6 * np.arange(5.0)))
+    assert [v.type.shape for v in f.trace(x).ir.params] == [(5,)]
