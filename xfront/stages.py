@@ -329,8 +329,11 @@ class Lowered:
         """Costs of the program before optimisation: flops, bytes accessed."""
         return self.compile().cost_analysis()
 
-    def compile(self, compiler_options: dict[str, Any] | None = None, **_: Any) -> CompiledFunction:
-        """To machine code."""
+    def compile(self, compiler_options: dict[str, Any] | None = None) -> CompiledFunction:
+        """To machine code, with XLA options by name over those that `jit` was given.
+
+        Raises: JaxRuntimeError where XLA does not know an option.
+        """
         return CompiledFunction(self._traced, compiler_options or {})
 
 
@@ -343,8 +346,8 @@ class CompiledFunction:
         shift = len(flat.captures)
         donated = tuple([i + shift for i, d in enumerate(traced._donated) if d])
         chosen = {**dict(options.compiler_options), **compiler_options}
-        compiled = compile_body(flat.function, name=traced.fun_name, effort="jit", donated=donated,
-                                options=tuple(sorted(chosen.items())),
+        compiled = compile_body(flat.function, name=traced.fun_name, effort=options.effort,
+                                donated=donated, options=tuple(sorted(chosen.items())),
                                 keep_unused=options.keep_unused, n_explicit=n)
         self._program = Program(compiled, flat.captures, flat.out_tree)
         self._traced = traced

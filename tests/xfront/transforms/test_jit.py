@@ -6,6 +6,7 @@ import functools
 import numpy as np
 import pytest
 
+import lowering
 import xfront as jax
 import xfront.numpy as jnp
 from xfront import lax
@@ -161,3 +162,32 @@ def test_compile_time_evaluation_inside_jit():
         return x * n
 
     assert jax.jit(f)(2.0) == 6
+
+
+def test_effort_and_options_decide_the_program(monkeypatch):
+    """Each has its own program, by the same function and the same types; values agree."""
+    given = []
+    real = lowering.compile_function
+
+    def compiling(*args, **how):
+        given.append((how["effort"], dict(how["options"])))
+        return real(*args, **how)
+
+    monkeypatch.setattr(lowering, "compile_function", compiling)
+
+    def f(x):
+        return jnp.sin(x) * 3.25 + x[::-1]
+
+    x = jnp.arange(7.0)
+    chosen = {"xla_cpu_enable_fast_math": False}
+    made = [jax.jit(f)(x), jax.jit(f, compile_effort="fast")(x),
+            jax.jit(f, compiler_options=chosen)(x), jax.jit(f, compile_effort="fast")(x),
+            jax.jit(f, compile_effort="fast").lower(x).compile()(x),
+            jax.jit(f).lower(x).compile(compiler_options=chosen)(x)]
+    assert given == [("jit", {}), ("fast", {}), ("jit", chosen), ("fast", {}), ("jit", chosen)]
+    for y in made:
+        np.testing.assert_allclose(y, made[0], rtol=1e-6)
+    with pytest.raises(ValueError, match="compile_effort must be one of full, fast, got 'slow'"):
+        jax.jit(f, compile_effort="slow")
+    with pytest.raises(Exception, match="xla_no_such"):
+        jax.jit(f).lower(x).compile(compiler_options={"xla_no_such": 1})
