@@ -6,11 +6,17 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from xfront_ir import ops
+from xfront_ir.ops.linear_call import transposed_matvec
+from xfront_ir.passes.inline import inline_calls
 
 from ..dtypes import float0
+from ..tracing.programs import bind
 from ..transforms.autodiff import jvp
 from ..transforms.custom import closure_convert, custom_jvp
-from ..tree_util import tree_map, tree_structure
+from ..transforms.flat import Flat, as_operand, kind_of, trace_call
+from ..tree_util import tree_flatten, tree_map, tree_structure, tree_unflatten
+from .control_flow import join_captures, record
 from .elementwise import neg
 from .shape import full_like
 
@@ -76,6 +82,90 @@ def custom_root(f: Callable[[Any], Any], initial_guess: Any,
     return root(initial_guess, captured)
 
 
+def custom_linear_solve(matvec: Callable[[Any], Any], b: Any,
+                        solve: Callable[[Callable[[Any], Any], Any], Any],
+                        transpose_solve: Callable[[Callable[[Any], Any], Any], Any] | None = None,
+                        symmetric: bool = False, has_aux: bool = False) -> Any:
+    """The x with `matvec(x) = b` that `solve` finds, differentiated by the system.
+
+    Args:
+      matvec: a linear function from trees like `b` to trees like `b`; it may close over traced
+        values, by which the solution is then differentiated.
+      b: the right side, a tree of float or complex arrays.
+      solve: `solve(matvec, b) -> x`, or `(x, aux)` with `has_aux`; is not differentiated.
+      transpose_solve: `transpose_solve(vecmat, ct) -> y`, as `solve` for the transposed system;
+        needed for reverse mode, unless `symmetric`.
+      symmetric: whether matvec is its own transpose; then `solve` serves for that too.
+      has_aux: whether both solvers give a pair whose second part is handed through. It has no
+        derivative.
+    Returns: x, with the structure and types of b, or `(x, aux)`.
+    Raises: TypeError where matvec or a solver gives another structure or other types than b.
+    Source: differentiate A x = b: A dx = db - dA x; the transpose of b -> x solves with A^T.
+
+    >>> A = jnp.array([[2.0, 0.0], [0.0, 4.0]])
+    >>> lax.custom_linear_solve(lambda x: A @ x, jnp.ones(2), lambda mv, b: b / jnp.diag(A))
+    Array([0.5 , 0.25], dtype=float32)
+    """
+    leaves, tree = tree_flatten(b)
+    kinds = [(kind_of("custom_linear_solve", x)[0], False) for x in leaves]
+    n = len(kinds)
+    for t, _ in kinds:
+        if not t.is_inexact:
+            raise TypeError(f"custom_linear_solve: b must be float or complex, got {t}")
+
+    def checked(what: str, result: Any) -> list[Any]:
+        flat, got = tree_flatten(result)
+        if got != tree:
+            raise TypeError(f"custom_linear_solve: the result of {what} has structure {got}, "
+                            f"b has {tree}")
+        for i, (x, (t, _)) in enumerate(zip(flat, kinds, strict=True)):
+            found = kind_of(what, x)[0]
+            if found is not t:
+                raise TypeError(f"custom_linear_solve: leaf {i} of the result of {what} is "
+                                f"{found}, that of b is {t}")
+        return flat
+
+    def traced(what: str, call: Callable[[Any], Any]) -> Flat:
+        return trace_call(lambda ts: call(tree_unflatten(tree, ts)), kinds, name=what,
+                          kind="custom_linear_solve", staging=True)
+
+    def solution(what: str, made: Any) -> tuple[list[Any], Any]:
+        if has_aux and (not isinstance(made, (tuple, list)) or len(made) != 2):
+            raise TypeError(f"custom_linear_solve: with has_aux=True, {what} returns a pair "
+                            f"(x, aux), got {tree_structure(made)}")
+        return (checked(what, made[0]), made[1]) if has_aux else (checked(what, made), None)
+
+    product = traced("matvec", lambda x: checked("matvec", matvec(x)))
+    solved = traced("solve", lambda b: solution("solve", solve(matvec, b)))
+    bodies = [product, solved]
+    if symmetric:
+        transpose_solve = transpose_solve or solve
+    if transpose_solve is not None:
+        solver = transpose_solve
+        vecmat = matvec if symmetric else _transposed(product, tree, n)
+        bodies.append(traced("transpose_solve", lambda ct: solution(
+            "transpose_solve", solver(vecmat, ct))[0]))
+    captures, made = join_captures(bodies, [n] * len(bodies))
+    results = record(ops.custom_linear_solve, [*map(as_operand, leaves), *captures],
+                     solved.function.weak_returns, matvec=made[0], solve=made[1],
+                     transpose_solve=made[2] if len(made) == 3 else None, n=n)
+    x, aux = tree_unflatten(solved.out_tree, results)
+    x = tree_unflatten(tree, x)
+    return (x, aux) if has_aux else x
+
+
+def _transposed(product: Flat, tree: Any, n: int) -> Callable[[Any], Any]:
+    """y -> A^T y, of a traced x -> A x."""
+    back = transposed_matvec(inline_calls(product.function), n)
+
+    def vecmat(y: Any) -> Any:
+        flat, _ = tree_flatten(y)
+        return tree_unflatten(tree, bind(back, [*map(as_operand, flat), *product.captures],
+                                         name="vecmat"))
+
+    return vecmat
+
+
 def _zero(x: Any) -> Any:
     """The zero tangent of an array."""
     if np.issubdtype(x.dtype, np.inexact):
@@ -83,4 +173,4 @@ def _zero(x: Any) -> Any:
     return np.zeros(x.shape, float0)
 
 
-__all__ = ["custom_root"]
+__all__ = ["custom_linear_solve", "custom_root"]

@@ -104,10 +104,12 @@ def expand(fn: Function) -> Function:
 
 
 def _expansion(op: Op) -> Function | None:
-    return op.attrs["body"] if op.definition.name in _EXPANDED else None
+    body = _EXPANDED.get(op.definition.name)
+    return None if body is None else op.attrs[body]
 
 
-_EXPANDED = frozenset(("custom_jvp", "custom_vjp", "custom_vmap", "checkpoint"))
+_EXPANDED = {"custom_jvp": "body", "custom_vjp": "body", "custom_vmap": "body",
+             "checkpoint": "body", "linear_call": "body", "custom_linear_solve": "solve"}
 
 
 def _body(op: Op) -> Function:

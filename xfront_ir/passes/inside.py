@@ -19,6 +19,8 @@ def with_bodies(op: Op, change: Pass) -> Op:
     changed: dict[str, Any] = {}
     for name in op.definition.body_attrs:
         held = op.attrs[name]
+        if held is None:
+            continue
         if isinstance(held, tuple):
             made: Any = tuple([change(body) for body in held])
             same = all(a is c for a, c in zip(held, made, strict=True))

@@ -180,6 +180,22 @@ def _custom(op: Op, parts: list[Indices], fresh: list[Value]) -> Any:
     return (*op.operands, *values), {"body": body, "rule": rule}
 
 
+def _bodies_alike(op: Op, parts: list[Indices], fresh: list[Value]) -> Any:
+    """Bodies that all take the same constants after their own operands."""
+    names = [name for name in op.definition.body_attrs if op.attrs[name] is not None]
+    made = [_extended(op.attrs[name], indices, fresh)
+            for name, indices in zip(names, parts, strict=True)]
+    every = [v for _, values in made for v in values]
+    attrs = {}
+    for name, (body, values) in zip(names, made, strict=True):
+        n = len(op.attrs[name].params)
+        own = dict(zip(values, body.params[n:], strict=True))
+        attrs[name] = body.replace(
+            params=(*body.params[:n], *[own[v] if v in own else Value(v.type) for v in every]),
+            param_names=(), weak_params=())
+    return (*op.operands, *every), attrs
+
+
 class WidenedRule:
     """A Deferred whose op has got further operands, which its rule does not know or read."""
 
@@ -220,4 +236,5 @@ def rule_fingerprint(rule: Any) -> bytes:
 _THREADED: dict[str, Callable[[Op, list[Indices], list[Value]], Any]] = {
     "call": _call, "cond": _cond, "scan": _scan, "while": _while, "while_tangent": _scan,
     "checkpoint": _checkpoint,
-    "custom_jvp": _custom, "custom_vjp": _custom, "custom_vmap": _custom}
+    "custom_jvp": _custom, "custom_vjp": _custom, "custom_vmap": _custom,
+    "linear_call": _bodies_alike, "custom_linear_solve": _bodies_alike}

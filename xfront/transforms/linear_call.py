@@ -1,0 +1,72 @@
+"""linear_call: a linear function with its own transpose."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from xfront_ir import ops
+
+from ..lax.control_flow import join_captures, record
+from ..tree_util import tree_flatten, tree_unflatten
+from .autodiff import typed
+from .flat import as_operand, kind_of, name_of, trace_call
+
+
+def linear_call(fun: Callable[[Any, Any], Any], fun_transpose: Callable[[Any, Any], Any],
+                residual_args: Any, linear_args: Any) -> Any:
+    """`fun(residual_args, linear_args)`, transposed by `fun_transpose`.
+
+    Args:
+      fun: linear in its second argument, which it is promised to be; by the first it is
+        differentiated as it is.
+      fun_transpose: `fun_transpose(residual_args, cotangent)` gives the cotangent of `linear_args`
+        from one of the result.
+      residual_args, linear_args: trees of arrays, those of `linear_args` and of the result float or
+        complex.
+    Raises: TypeError where dtypes or what `fun_transpose` gives do not fit.
+
+    >>> f = lambda r, x: linear_call(lambda r, x: x / r, lambda r, ct: ct / r, r, x)
+    >>> xfront.grad(f, 1)(4.0, 1.0)
+    Array(0.25, dtype=float32, weak_type=True)
+    """
+    name = name_of(fun)
+    residuals, residual_tree = tree_flatten(residual_args)
+    linear, linear_tree = tree_flatten(linear_args)
+    of_residuals = [kind_of(name, x) for x in residuals]
+    of_linear = [kind_of(name, x) for x in linear]
+    n, k = len(linear), len(residuals)
+    forward = trace_call(lambda ts: fun(tree_unflatten(residual_tree, ts[n:]),
+                                        tree_unflatten(linear_tree, ts[:n])),
+                         [*of_linear, *of_residuals], name=name, kind="linear_call", staging=True)
+    out = forward.function.return_types
+    for what, types in (("argument", [t for t, _ in of_linear]), ("result", out)):
+        for t in types:
+            if not t.is_inexact:
+                raise TypeError(f"linear_call of {name}: a linear {what} is {t}; only float and "
+                                "complex values can be linear")
+    weak = forward.function.weak_returns
+
+    def pulled(tracers: list) -> Any:
+        made = fun_transpose(tree_unflatten(residual_tree, tracers[len(out):]),
+                             tree_unflatten(forward.out_tree, tracers[:len(out)]))
+        leaves, tree = tree_flatten(made)
+        if tree != linear_tree:
+            raise TypeError(f"transpose output pytree structure must match that of linear inputs, "
+                            f"got output structure {tree} and input structure {linear_tree}.")
+        for x, (t, _) in zip(leaves, of_linear, strict=True):
+            if kind_of(name, x)[0].shape != t.shape:
+                raise TypeError(f"linear_call: the transpose of {name} gives a cotangent of type "
+                                f"{kind_of(name, x)[0]} to an argument of type {t}")
+        return [typed(x, t) for x, (t, _) in zip(leaves, of_linear, strict=True)]
+
+    back = trace_call(pulled, [*zip(out, weak, strict=True), *of_residuals],
+                      name=name_of(fun_transpose), kind="linear_call", staging=True)
+    captures, (body, transposed) = join_captures([forward, back], [n + k, len(out) + k])
+    results = record(ops.linear_call, [*map(as_operand, linear), *map(as_operand, residuals),
+                                       *captures], weak, body=body, transposed=transposed,
+                     n_linear=n)
+    return tree_unflatten(forward.out_tree, results)
+
+
+__all__ = ["linear_call"]
