@@ -16,20 +16,20 @@ from xfront_ir.errors import MissingRule
 from xfront_ir.types import I32, TensorType, scalar, tensor
 
 _LETTERS = {dtypes.f32: "s", dtypes.f64: "d", dtypes.c64: "c", dtypes.c128: "z"}
-_OF_COMPLEX = {"orgqr": "ungqr", "syevd": "heevd", "ormqr": "unmqr"}
+_OF_COMPLEX = {"orgqr": "ungqr", "syevd": "heevd", "sytrd": "hetrd", "ormqr": "unmqr"}
 
 
 # --- LAPACK -------------------------------------------------------------------------------
 
 def lapack(ctx: RuleContext, name: str, operands: Sequence[Any], types: Sequence[TensorType],
-           results: Sequence[TensorType], lead: int, **attrs: str | bool) -> list[Any]:
+           results: Sequence[TensorType], lead: int, **attrs: str | int) -> list[Any]:
     """The results of LAPACK's `name` (without its letter of the dtype) for each matrix.
 
     Args:
       types: IR types of the operands; the first has the dtype.
       results: types of the results, the `info` with them.
       lead: number of leading axes; arrays with two more are matrices, column by column in memory.
-      attrs: letters as strings, flags as bools.
+      attrs: letters as strings, flags as bools, numbers as ints.
     Raises: MissingRule on other platforms than CPU.
     """
     if ctx.platform != "cpu":
@@ -37,14 +37,19 @@ def lapack(ctx: RuleContext, name: str, operands: Sequence[Any], types: Sequence
     ctx.require("lapack")
     dtype = types[0].dtype
     kernel = _OF_COMPLEX.get(name, name) if dtype.is_complex else name
-    config = ", ".join(f"{key} = {ord(v)} : ui8" if type(v) is str else
-                       f"{key} = {'true' if v else 'false'}" for key, v in attrs.items())
+    config = ", ".join(f"{key} = {_attribute(v)}" for key, v in attrs.items())
     made = ctx.create("stablehlo.custom_call", operands, results,
                       call_target_name=ctx.string(f"lapack_{_LETTERS[dtype]}{kernel}_ffi"),
                       api_version=ctx.i32(4), backend_config=ctx.attr(f"{{{config}}}"),
                       operand_layouts=ctx.array([_layout(ctx, t, lead) for t in types]),
                       result_layouts=ctx.array([_layout(ctx, t, lead) for t in results]))
     return made if isinstance(made, list) else [made]
+
+
+def _attribute(value: str | int) -> str:
+    if isinstance(value, str):
+        return f"{ord(value)} : ui8"
+    return str(value).lower() if isinstance(value, bool) else f"{value} : i32"
 
 
 def _layout(ctx: RuleContext, type: TensorType, lead: int) -> Any:

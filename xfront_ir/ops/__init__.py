@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from ..literal import literal
 from ..opdef import REGISTRY, OpDef
 
-FAMILIES = ("bits", "collective", "compare", "control", "conv", "convert", "custom",
-            "custom_vmap", "dot", "effects", "elementwise", "fft", "fold", "gathering", "indexing",
-            "linalg", "random", "reduce", "shape", "sort", "special", "spectral", "while_loop",
-            "window")
+FAMILIES = ("bits", "collective", "compare", "control", "conv", "convert", "custom", "custom_vmap",
+            "dot", "effects", "elementwise", "fft", "fold", "gathering", "indexing", "linalg",
+            "linear_call", "random", "reduce", "shape", "similarity", "sort", "special", "spectral",
+            "while_loop", "window")
 
 for _family in FAMILIES:                          # by name: some share it with one of their ops
     import_module(f"{__name__}.{_family}")

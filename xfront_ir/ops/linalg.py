@@ -42,7 +42,8 @@ def matrix(name: str, x: TensorType, square: bool = False) -> tuple[int, int]:
     return m, n
 
 
-def _one_batch(name: str, types: Any, ranks: Any) -> None:
+def one_batch(name: str, types: Any, ranks: Any) -> None:
+    """Refuse operands that differ in dtype or leading axes, `ranks` being their own axes."""
     first = types[0]
     lead = first.shape[:first.ndim - ranks[0]]
     for t, rank in zip(types, ranks):
@@ -162,7 +163,7 @@ def _infer_triangular_solve(types: Any, attrs: Any) -> Any:
     a, rhs = types
     n, _ = matrix("triangular_solve", a, square=True)
     matrix("triangular_solve", rhs)
-    _one_batch("triangular_solve", types, (2, 2))
+    one_batch("triangular_solve", types, (2, 2))
     if rhs.shape[-2 if attrs["left_side"] else -1] != n:
         raise IRTypeError(f"triangular_solve: {a} and {rhs} do not fit, left_side being "
                           f"{attrs['left_side']}")
@@ -327,7 +328,7 @@ geqrf = define("geqrf", operands=1, infer=_infer_geqrf, single=False, jvp=NONE,
 def _infer_householder_product(types: Any, attrs: Any) -> Any:
     a, taus = types
     m, n = matrix("householder_product", a)
-    _one_batch("householder_product", types, (2, 1))
+    one_batch("householder_product", types, (2, 1))
     if m < n or taus.shape[-1] > n:
         raise IRTypeError(f"householder_product: takes as many rows as columns or more and no more "
                           f"taus than columns, got {a} and {taus}")
@@ -344,7 +345,7 @@ householder_product = define("householder_product", operands=2, jvp=NONE, batch=
 def _infer_tridiagonal_solve(types: Any, attrs: Any) -> Any:
     rhs = types[3]
     n, _ = matrix("tridiagonal_solve", rhs)
-    _one_batch("tridiagonal_solve", types, (1, 1, 1, 2))
+    one_batch("tridiagonal_solve", types, (1, 1, 1, 2))
     if any(t.shape[-1] != n for t in types[:3]):
         raise IRTypeError(f"tridiagonal_solve: diagonals must have as many elements as {rhs} has "
                           f"rows, got {', '.join(map(str, types[:3]))}")

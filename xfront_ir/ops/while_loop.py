@@ -589,7 +589,7 @@ class _Checkpoints:
 
 
 def _slots(state: Types, budget: Budget = None) -> int:
-    """How many checkpoints of such carries are kept: one at least, and without a budget `FEWEST`."""
+    """How many checkpoints of such carries are kept: at least one, or `FEWEST` with no budget."""
     size = max(sum([t.size * t.dtype.bits // 8 for t in state]), 1)
     if budget is None:
         return max(FEWEST, min(CHECKPOINTS, CHECKPOINT_BYTES // size))

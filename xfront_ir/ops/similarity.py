@@ -1,0 +1,89 @@
+"""Similar matrices of simpler form, Q^H A Q with unitary Q: schur, hessenberg, tridiagonal; ormqr.
+
+Matrices stand in the last two axes, all axes before are batches. Q of the last two is kept as
+Householder vectors, as `geqrf` keeps it; `ormqr` multiplies by such a Q. Source: LAPACK Users'
+Guide (gees, gehrd, sytrd and hetrd, ormqr and unmqr).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import dtypes
+from ..core import Op
+from ..errors import IRTypeError, MissingRule
+from ..opdef import BOOL, NONE, define
+from .linalg import batch_leading, conjugate, matrix, one_batch
+
+# --- schur --------------------------------------------------------------------------------
+
+def _infer_schur(types: Any, attrs: Any) -> Any:
+    matrix("schur", types[0], square=True)
+    return types * (2 if attrs["vectors"] else 1)
+
+
+schur = define("schur", attrs={"vectors": BOOL}, operands=1, infer=_infer_schur, single=False,
+               jvp=NONE, batch=batch_leading)
+"""T and, where `vectors`, Q with A = Q T Q^H. T is upper triangular; for real A it has blocks of
+two rows on its diagonal, one for each pair of complex eigenvalues. NaN where it is not found."""
+
+
+# --- hessenberg, tridiagonal ----------------------------------------------------------------
+
+def _infer_hessenberg(types: Any, attrs: Any) -> Any:
+    (x,) = types
+    n, _ = matrix("hessenberg", x, square=True)
+    return x, x.with_shape((*x.shape[:-2], max(n - 1, 0)))
+
+
+hessenberg = define("hessenberg", operands=1, infer=_infer_hessenberg, single=False, jvp=NONE,
+                    batch=batch_leading)
+"""A matrix that is zero below its subdiagonal, with the vectors of Q in the place of these zeros;
+and the factors tau of the vectors."""
+
+
+def _infer_tridiagonal(types: Any, attrs: Any) -> Any:
+    (x,) = types
+    n, _ = matrix("tridiagonal", x, square=True)
+    lead, real = x.shape[:-2], x.with_dtype(dtypes.real_of(x.dtype))
+    less = (*lead, max(n - 1, 0))
+    return x, real.with_shape((*lead, n)), real.with_shape(less), x.with_shape(less)
+
+
+tridiagonal = define("tridiagonal", attrs={"lower": BOOL}, operands=1, infer=_infer_tridiagonal,
+                     single=False, jvp=NONE, batch=batch_leading)
+"""Of Hermitian matrices, of which one triangle is read: that triangle with the vectors of Q outside
+the diagonal and the one beside it, these two (real), and the factors tau of the vectors."""
+
+
+# --- ormqr --------------------------------------------------------------------------------
+
+def _infer_ormqr(types: Any, attrs: Any) -> Any:
+    a, taus, c = types
+    m, n = matrix("ormqr", a)
+    matrix("ormqr", c)
+    one_batch("ormqr", types, (2, 1, 2))
+    if taus.shape[-1] > min(m, n) or c.shape[-2 if attrs["left"] else -1] != m:
+        side = "rows" if attrs["left"] else "columns"
+        raise IRTypeError(f"ormqr: takes Householder vectors as long as its last operand has "
+                          f"{side}, and no more taus than vectors, got {a}, {taus} and {c}")
+    return (c,)
+
+
+def _jvp_ormqr(b: Any, op: Op, tangents: Any) -> Any:
+    if tangents[0] is not None or tangents[1] is not None:
+        raise MissingRule("ormqr has a derivative in the matrix that it multiplies alone; that of "
+                          "qr gives Q and its derivative")
+    return (b.emit(ormqr, *op.operands[:2], tangents[2], **op.attrs),)
+
+
+def _transpose_ormqr(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
+    """The transpose of Q is the conjugate of Q^H."""
+    other = {**op.attrs, "transpose": not op.attrs["transpose"]}
+    made = b.emit(ormqr, *known[:2], conjugate(b, cotangents[0]), **other)
+    return None, None, conjugate(b, made)
+
+
+ormqr = define("ormqr", attrs={"left": BOOL, "transpose": BOOL}, operands=3, infer=_infer_ormqr,
+               jvp=_jvp_ormqr, transpose=_transpose_ormqr, batch=batch_leading)
+"""Q C where `left`, else C Q, for the Q of Householder vectors and taus; Q^H where `transpose`."""
