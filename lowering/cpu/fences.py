@@ -14,7 +14,8 @@ the CPU compiler deletes it before fusion.)
 Which values those are is found in one walk of each region over an estimate of how many operations
 a reader would repeat: 0 for what is never merged (parameters, products, convolutions, loops,
 fences), otherwise one more than that of all operands together. Small arrays are repeated faster
-than a kernel starts, so they are fenced much later.
+than a kernel starts, so they are fenced much later. What users fence, by the op `fence`, is fenced
+whatever it costs.
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ _MERGED = frozenset(f"xfront_ir/ops/{room}.py" for room in (
     "shape", "special"))
 _NEVER_MERGED = frozenset((
     "cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp", "dynamic_update_slice",
-    "rng_bit_generator", "scatter", "scatter_add", "scatter_mul", "scatter_min", "scatter_max",
+    "fence", "rng_bit_generator", "scatter", "scatter_add", "scatter_mul", "scatter_min",
+    "scatter_max",
     "igamma", "igammac", "igamma_grad_a", "random_gamma_grad", "betainc"))
 _COSTS = {"reshape": 0, "broadcast_in_dim": 0, "convert": 0, "bitcast": 0, "copy": 0,
           "stop_gradient": 0, "random_wrap": 0, "random_unwrap": 0,
@@ -208,6 +210,8 @@ def _kernels(rows: Sequence[Row], returned: Sequence[int], count: int) -> list[i
 
 
 def _is_fenced(definition: OpDef, type: TensorType, reads: int, cost: int, several: bool) -> bool:
+    if definition.name == "fence":
+        return True
     if cost < SHARED_COST or definition.name in _UNFENCED or reads == 0:
         return False
     if type.size < SMALL_SIZE:

@@ -39,6 +39,7 @@ def _copy(ctx: RuleContext, op: Op, x: Any) -> Any:
     return x
 
 
+@rule(ops.fence)
 @rule(ops.optimization_barrier)
 def _optimization_barrier(ctx: RuleContext, op: Op, *operands: Any) -> Any:
     return ctx.create("stablehlo.optimization_barrier", operands, op.results)

@@ -45,6 +45,8 @@ ROWS = [
         [Bad([("f32", ())] * 2, "takes 1 operand")]),
     Row("stop_gradient", [Sample([Draw((2, 3))]), Sample([Draw(())])], ALL,
         [Bad([("f32", ())] * 2, "takes 1 operand")], differentiable=False),
+    Row("fence", [Sample([Draw((2, 3))]), Sample([Draw(())])], ALL,
+        [Bad([("f32", ())] * 2, "takes 1 operand")]),
     Row("optimization_barrier", [Sample([Draw((2, 3)), Draw((), dtype=dtypes.i32)]),
                                  Sample([Draw((2, 3)), Draw((4,))])],
         ALL, [Bad([], "one operand or more")]),

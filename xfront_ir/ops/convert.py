@@ -77,6 +77,11 @@ copy = define("copy", infer=lambda types, attrs: types, operands=1, jvp=LINEAR_O
 stop_gradient = define("stop_gradient", infer=lambda types, attrs: types, operands=1, jvp=ZERO,
                        batch=batch_elementwise)
 """Its operand, as a constant to derivatives."""
+fence = define("fence", infer=lambda types, attrs: types, operands=1, jvp=LINEAR_OP,
+               transpose=lambda b, op, cts, known: (b.emit(fence, cts[0]),),
+               batch=batch_elementwise)
+"""Its operand, which is computed once however many read it. What it means for speed depends on the
+platform; so that reverse mode keeps what it divides apart, its cotangent is fenced too."""
 
 
 def _infer_barrier(types: Any, attrs: Any) -> Any:

@@ -12,8 +12,8 @@ import xfront
 import xfront.numpy as jnp
 from lowering import disk_cache
 from lowering.cpu import fences
-from lowering.cpu.extras import NOTHING, Extras, extras
-from lowering.module import Partition
+from lowering.cpu.extras import FENCES, NOTHING, Extras, extras
+from lowering.partition import Partition
 from xfront_ir import dtypes, ops
 from xfront_ir.builder import Builder
 from xfront_ir.dtypes import BY_NAME
@@ -129,6 +129,15 @@ def test_what_a_call_repeats_is_known_to_its_caller(func) -> None:
     assert found == {body.ops[-1].results[0]} or len(found) == 1
 
 
+def test_fences_of_users_are_kept(func) -> None:
+    fn = func([SMALL], lambda b, x: [b.emit(ops.neg, b.emit(ops.fence, b.emit(ops.sin, x)))])
+    assert chosen(fn) == [1]
+    assert "call @fence" in fenced_text(fn)
+    long = func([LARGE], lambda b, x: [square(b, y := b.emit(ops.fence, repeat(b, x, 63))),
+                                       repeat(b, y, 63, ops.neg)])
+    assert chosen(long) == [63]                        # and what stands behind it counts no more
+
+
 # --- how ----------------------------------------------------------------------------------
 
 def test_the_spelling(func) -> None:
@@ -140,7 +149,7 @@ def test_the_spelling(func) -> None:
 
 
 def test_who_has_them(func, monkeypatch) -> None:
-    assert extras("jit", "cpu", 1).fences == 1
+    assert extras("jit", "cpu", 1).fences == FENCES
     assert extras("fast", "cpu", 1).fences and not extras("eager", "cpu", 1).fences
     assert extras("jit", "cpu", 2) == extras("jit", "cuda", 1) == NOTHING
     fn = func([LARGE], lambda b, x: [repeat(b, x, 700)])

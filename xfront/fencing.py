@@ -1,0 +1,45 @@
+"""Fences that users place: values that the compiler computes once, whoever reads them."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from xfront_ir import ops
+
+from .arrays.operands import array_like
+from .tracing.trace import emit
+from .tracing.tracer import Tracer
+from .tree_util import tree_map
+
+T = TypeVar("T")
+
+
+def fence(x: T) -> T:
+    """A tree of arrays as it is; under `jit` on CPU, its elementwise operations are computed once.
+
+    XLA's CPU compiler copies the elementwise operations behind a value into every operation that
+    reads it. It pays where a few are read once, and costs dearly where many are read several times.
+    jit places fences by itself (docs/cpu.md); this one goes where its estimate is wrong. Nothing
+    moves. The cotangents of reverse mode are fenced at the same place. Where a program has several
+    devices, on other platforms, and under `XFRONT_CPU_FENCES=0`, it is an
+    `xfront.lax.optimization_barrier`.
+
+    Args:
+      x: arrays of any shapes and dtypes, or numbers.
+    Returns: the same tree with the same elements.
+    Raises: TypeError where a leaf is no array.
+
+    >>> xfront.jit(lambda x: jnp.sum(xfront.fence(jnp.exp(x))))(jnp.zeros(3))
+    Array(3., dtype=float32)
+    """
+    return tree_map(_fenced, x)
+
+
+def _fenced(x: Any) -> Any:
+    if type(x) is Tracer:
+        return emit(ops.fence, x)
+    array_like("fence", x)
+    return x
+
+
+__all__ = ["fence"]
