@@ -16,7 +16,8 @@ from xfront_ir.core import Function
 if TYPE_CHECKING:
     from .cpu.extras import Extras
     from .executable import Executable
-    from .module import Built, Partition
+    from .module import Built
+    from .partition import Partition
 
 __all__ = ["Lowered", "compile_function", "deserialize", "lower"]
 
@@ -76,7 +77,8 @@ def lower(function: Function, *, name: str | None = None, donated: Sequence[int]
       extras: what the CPU gets beyond the plain StableHLO of every platform; nothing if None.
     Raises: MissingRule where an op has no lowering.
     """
-    from .module import Partition, build_module
+    from .module import build_module
+    from .partition import Partition
 
     partition = partition or Partition()
     name = name or function.name
@@ -108,7 +110,7 @@ def compile_function(function: Function, *, name: str | None = None,
     from .clients import kind_of
     from .compile import all_options
     from .cpu.extras import extras
-    from .module import Partition
+    from .partition import Partition
 
     partition = partition or Partition()
     places = _devices(devices, partition)
@@ -149,7 +151,7 @@ def deserialize(blob: bytes, *, name: str = "main", devices: Sequence[Any] | Non
     from . import compat
     from .compile import load_serialized, normalize_options
     from .executable import Executable
-    from .module import Partition
+    from .partition import Partition
 
     partition = partition or Partition()
     devices = _devices(devices, partition)

@@ -11,12 +11,15 @@ Efforts, all with the same results but for the last bits of sums and transcenden
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from xfront_ir.core import Function
 
 from . import compat
-from .module import Built, Partition
+from .partition import Partition
+
+if TYPE_CHECKING:
+    from .module import Built
 
 Options = tuple[tuple[str, Any], ...]
 

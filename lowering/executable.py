@@ -17,7 +17,7 @@ from xfront_ir.types import TensorType
 
 from . import compat
 from .compile import Options, load_serialized
-from .module import Partition
+from .partition import Partition
 
 
 class Executable:

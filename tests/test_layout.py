@@ -6,6 +6,7 @@ The rules are those of CONTRIBUTING.md; each test collects every offending place
 from __future__ import annotations
 
 import ast
+import importlib
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -197,4 +198,22 @@ def test_packages_are_typed_and_documented() -> None:
         for path in sources(*PACKAGES)
         if path.read_bytes().strip() and not ast.get_docstring(ast.parse(path.read_bytes()))
     ]
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("package", ["xfront", "xfront.numpy", "xfront.lax"])
+def test_names_on_demand_are_those_of_their_modules(package: str) -> None:
+    """The tables say what the modules export, and no module hides a function of its name."""
+    module = importlib.import_module(package)
+    wrong, names = [], set()
+    for family, listed in module._FAMILIES.items():
+        written = {name.partition("=")[2] or name for name in listed.split()}
+        names |= {name.partition("=")[0] for name in listed.split()}
+        if package == "xfront":  # its modules hold more than what it shows
+            continue
+        exported = set(importlib.import_module(f"{package}.{family}").__all__)
+        if written != exported:
+            wrong.append(f"{package}.{family}: {sorted(written ^ exported)}")
+    files = {path.stem for path in sources(package.replace(".", "/"))}
+    wrong += [f"{package}.{name}: a module and a function" for name in sorted(names & files)]
     assert not wrong, "\n".join(wrong)

@@ -59,9 +59,11 @@ _RENAMED = {                              # name with _p: (op, what the primitiv
 }
 _OF_OP = {"select": "select_n", **dict(_RENAMED.values())}
 _RECORDED_AS = {
-    "add_jaxvals_p": "add", "approx_top_k_p": "top_k", "call_p": "call", "closed_call_p": "call",
+    "add_jaxvals_p": "add", "approx_top_k_p": "top_k", "call_p": "call",
+    "cholesky_update_p": "scan", "closed_call_p": "call",
     "empty2_p": "literal", "scatter_sub_p": "scatter_add",
     "split_p": "slice", "squeeze_p": "reshape", "stack_p": "concatenate",
+    "symmetric_product_p": "dot_general",
     "tile_p": "broadcast_in_dim", "unstack_p": "slice",
 }
 _MADE: dict[OpDef, Primitive] = {}
@@ -149,6 +151,7 @@ _PARAMETERS: dict[str, dict[str, str]] = {
     "reshape": {"shape": "new_sizes"},
     "reverse": {"axes": "dimensions"},
     "round": {"method": "rounding_method"},
+    "schur": {"vectors": "compute_schur_vectors"},
     "scan": {"body": "jaxpr", "n_consts": "num_consts", "n_carry": "num_carry"},
     "select_and_gather_add": {**_WINDOW, "select": "select_prim"},
     "select_and_scatter_add": {**_WINDOW, "select": "select_prim"},
@@ -180,19 +183,19 @@ def _conv(attrs: Attrs) -> dict[str, Any]:
 
 
 def _gather(attrs: Attrs) -> dict[str, Any]:
-    from .lax.gather import GatherDimensionNumbers
+    from .lax.gathering import GatherDimensionNumbers
 
     return _numbers(GatherDimensionNumbers, attrs)
 
 
 def _scatter(attrs: Attrs) -> dict[str, Any]:
-    from .lax.gather import ScatterDimensionNumbers
+    from .lax.gathering import ScatterDimensionNumbers
 
     return _numbers(ScatterDimensionNumbers, attrs)
 
 
 def _numbers(made: Any, attrs: Attrs) -> dict[str, Any]:
-    from .lax.gather import GatherScatterMode
+    from .lax.gathering import GatherScatterMode
 
     mode = {"clip": GatherScatterMode.CLIP, "fill": GatherScatterMode.FILL_OR_DROP,
             "drop": GatherScatterMode.FILL_OR_DROP}

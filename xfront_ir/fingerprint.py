@@ -17,8 +17,8 @@ import os
 import struct
 import threading
 import weakref
+from _blake2 import blake2b  # hashlib has it too, and loads OpenSSL
 from collections.abc import Callable, Iterator
-from hashlib import blake2b
 from typing import Any
 
 from .analysis import functions

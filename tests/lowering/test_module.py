@@ -11,7 +11,8 @@ import pytest
 
 import lowering
 from lowering.context import element_text, mlir_context
-from lowering.module import Partition, symbol_text
+from lowering.module import symbol_text
+from lowering.partition import Partition
 from tests.work import calls
 from xfront_ir import dtypes, ops
 from xfront_ir.dtypes import BY_NAME

@@ -8,10 +8,10 @@ is no stranger and loads.
 from __future__ import annotations
 
 import importlib.machinery
+import os
 import sys
 import threading
 import types
-from pathlib import Path
 
 _BESIDE = (
     "xfront and jax cannot live in one process: both put their methods on jaxlib's array class. "
@@ -35,8 +35,8 @@ def is_own_module(module: types.ModuleType) -> bool:
 
 
 def _is_own_spec(spec: importlib.machinery.ModuleSpec) -> bool:
-    places = [Path(p) for p in spec.submodule_search_locations or ()]
-    return any((p / (MARKER + ".py")).exists() for p in places)
+    places = spec.submodule_search_locations or ()
+    return any(os.path.exists(os.path.join(p, MARKER + ".py")) for p in places)
 
 
 def refuse_beside_jax(array_class: type) -> None:

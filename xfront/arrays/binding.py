@@ -15,7 +15,6 @@ import threading
 import types
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")  # read once, by the first jaxlib extension
@@ -704,7 +703,8 @@ def weakly_referenced(fun: Callable[..., Any]) -> Callable[..., Any]:
 def user_frame(own: tuple[str, ...] = ("xfront", "xfront_ir", "lowering")) -> Any:
     """The innermost frame outside the packages named (`file_name`, `line_num`,
     `function_name`), or None."""
-    roots = tuple(os.path.join(str(Path(__file__).parents[2]), package, "") for package in own)
+    above = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
+    roots = tuple(os.path.join(above, package, "") for package in own)
     traceback = get_traceback()
     for frame in traceback.frames if traceback is not None else ():
         if not frame.file_name.startswith(roots):

@@ -87,3 +87,8 @@ def _interleave(even: Any, odd: Any, axis: int) -> Any:
     if even.shape[axis] == n:
         return both
     return concatenate([both, along(even, axis, n, n + 1)], axis)
+
+
+__all__ = [
+    "associative_scan",
+]  # fmt: skip

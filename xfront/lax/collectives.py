@@ -285,3 +285,7 @@ def pbroadcast(x: Any, axis_name: AxisName, source: int) -> Any:
     return tree_map(lambda leaf: _recorded(names, array_like("pbroadcast", leaf), body), x)
 
 
+__all__ = [
+    "all_gather", "all_to_all", "axis_index", "axis_size", "pbroadcast", "pmax", "pmean", "pmin",
+    "ppermute", "pshuffle", "psum", "psum_scatter", "pswapaxes",
+]  # fmt: skip

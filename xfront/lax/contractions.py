@@ -397,3 +397,12 @@ def conv_general_dilated_patches(
         lhs, transpose(rhs, tuple(order)), tuple(window_strides), padding, lhs_dilation,
         rhs_dilation, numbers, feature_group_count=features, precision=precision,
         preferred_element_type=preferred_element_type)
+
+
+__all__ = [
+    "ConvDimensionNumbers", "ConvGeneralDilatedDimensionNumbers", "DotDimensionNumbers",
+    "batch_matmul", "conv", "conv_dimension_numbers", "conv_general_dilated",
+    "conv_general_dilated_patches", "conv_general_permutations", "conv_general_shape_tuple",
+    "conv_shape_tuple", "conv_transpose", "conv_transpose_shape_tuple", "conv_with_general_padding",
+    "dot", "dot_general", "padtype_to_pads",
+]  # fmt: skip

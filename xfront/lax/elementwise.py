@@ -370,3 +370,15 @@ def _select(name: str, which: Any, *cases: Any) -> Any:
     if kind is not dtypes.bool_ and kind is not dtypes.i32:
         which = convert(which, dtypes.i32)
     return weakly(emit(ops.select_n, which, *made), made[0].weak)
+
+
+__all__ = [
+    "AccuracyMode", "RoundingMethod", "Tolerance", "abs", "acos", "acosh", "add", "asin", "asinh",
+    "atan", "atan2", "atanh", "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "cbrt",
+    "ceil", "clamp", "clz", "complex", "conj", "cos", "cosh", "div", "eq", "exp", "exp2", "expm1",
+    "floor", "ge", "gt", "imag", "integer_pow", "is_finite", "le", "log", "log1p", "logistic", "lt",
+    "max", "min", "mul", "mulhi", "ne", "neg", "nextafter", "population_count", "pow", "real",
+    "reciprocal", "rem", "round", "rsqrt", "select", "select_n", "shift_left",
+    "shift_right_arithmetic", "shift_right_logical", "sign", "sin", "sinh", "sqrt", "square", "sub",
+    "tan", "tanh",
+]  # fmt: skip

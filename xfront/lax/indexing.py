@@ -182,3 +182,7 @@ def dynamic_update_index_in_dim(operand: Any, update: Any, index: Any, axis: int
     return _updated(x, value, _start_along(name, x.shape, a, index, allow_negative_indices))
 
 
+__all__ = [
+    "dynamic_index_in_dim", "dynamic_slice", "dynamic_slice_in_dim", "dynamic_update_index_in_dim",
+    "dynamic_update_slice", "dynamic_update_slice_in_dim",
+]  # fmt: skip

@@ -6,7 +6,9 @@ LAPACK's kernels. Derivatives are those of `xfront_ir/ops/linalg.py` and `spectr
 
 from __future__ import annotations
 
-from typing import Any
+import enum
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from xfront_ir import dtypes, ops
@@ -16,6 +18,9 @@ from ..arrays.operands import index_of, operand
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer
 from .strict import same_dtype
+
+if TYPE_CHECKING:
+    from .updates import cholesky_update, qdwh, symmetric_product
 
 _SUPPORTED = (dtypes.f32, dtypes.f64, dtypes.c64, dtypes.c128)
 
@@ -53,6 +58,39 @@ def symmetrized(x: Tracer) -> Tracer:
     return emit(ops.mul, emit(ops.add, x, adjoint(x)), half)
 
 
+class EigImplementation(enum.Enum):
+    """What `eig` may be computed by; this library has LAPACK, on CPU."""
+
+    CUSOLVER = "cusolver"
+    MAGMA = "magma"
+    LAPACK = "lapack"
+
+
+class EighImplementation(enum.Enum):
+    """What `eigh` may be computed by; this library has QR (LAPACK's), on CPU."""
+
+    QR = "qr"
+    JACOBI = "jacobi"
+    QDWH = "qdwh"
+
+
+class SvdAlgorithm(enum.Enum):
+    """What `svd` may be computed by; this library has LAPACK's divide and conquer, on CPU."""
+
+    DEFAULT = "default"
+    QR = "QR"
+    JACOBI = "Jacobi"
+    POLAR = "polar"
+    DIVIDE_AND_CONQUER = "divide_and_conquer"
+
+
+def _chosen(name: str, asked: Any, *there: enum.Enum | None) -> None:
+    """Refuse what is not among the ways that there are. Raises: NotImplementedError."""
+    if asked is not None and asked not in there:
+        listed = ", ".join(str(one) for one in there)
+        raise NotImplementedError(f"{name}: {asked} is not available; {listed} is")
+
+
 @eager(static=("symmetrize_input",))
 def cholesky(x: Any, *, symmetrize_input: bool = True) -> Any:
     """The lower triangular L with L L^H = x; NaN where x is not positive definite.
@@ -74,7 +112,9 @@ def eigh(x: Any, *, lower: bool = True, symmetrize_input: bool = True,
     Args:
       lower: which triangle is read, where `symmetrize_input` is not set.
       subset_by_index: (first, end) of the values wanted.
+    Raises: NotImplementedError for an implementation that is not QR.
     """
+    _chosen("eigh", implementation, EighImplementation.QR)
     x = matrices("eigh", x, square=True)
     vectors, values = emit(ops.eigh, symmetrized(x) if symmetrize_input else x, lower=lower)
     if subset_by_index is not None:
@@ -98,8 +138,10 @@ def eig(x: Any, *, compute_left_eigenvectors: bool = True,
         implementation: Any = None, use_magma: bool | None = None) -> Any:
     """Complex eigenvalues and, as asked, left and right vectors (columns of norm 1), in a list.
 
-    Values alone have a derivative. Raises: NotImplementedError for `enable_eigvec_derivs`.
+    Values alone have a derivative. Raises: NotImplementedError for `enable_eigvec_derivs` and
+    for an implementation that is not LAPACK.
     """
+    _chosen("eig", implementation, EigImplementation.LAPACK)
     if enable_eigvec_derivs:
         raise NotImplementedError("eig: vectors have no derivative; those of eigh have")
     x = matrices("eig", x, square=True)
@@ -146,6 +188,62 @@ def householder_product(a: Any, taus: Any) -> Any:
     return emit(ops.householder_product, matrices("householder_product", a), taus)
 
 
+@eager(static=("left", "transpose"))
+def ormqr(a: Any, taus: Any, c: Any, *, left: bool = True, transpose: bool = False) -> Any:
+    """Q c, or c Q, for the Q of reflections as `geqrf` gives them, without making Q.
+
+    Args:
+      a, taus: Householder vectors below the diagonal of `a`, and their factors.
+      left: Q c; else c Q.
+      transpose: Q^H in the place of Q.
+    Raises: ValueError where shapes do not fit.
+    Source: LAPACK, ormqr and unmqr.
+    """
+    a, taus, c = same_dtype("ormqr", a, taus, c)
+    a, c = matrices("ormqr", a), matrices("ormqr", c)
+    side = "rows" if left else "columns"
+    if c.shape[-2 if left else -1] != a.shape[-2]:
+        raise ValueError(f"ormqr with left={left} expects c to have as many {side} as a has rows, "
+                         f"got {a.shape} and {c.shape}")
+    return emit(ops.ormqr, a, taus, c, left=bool(left), transpose=bool(transpose))
+
+
+# --- similar matrices of simpler form -----------------------------------------------------
+
+@eager(static=("compute_schur_vectors", "sort_eig_vals", "select_callable"))
+def schur(x: Any, *, compute_schur_vectors: bool = True, sort_eig_vals: bool = False,
+          select_callable: Callable[..., Any] | None = None) -> Any:
+    """T and unitary Q with x = Q T Q^H, in a list; T alone without `compute_schur_vectors`.
+
+    T is upper triangular; of a real x it has blocks of two rows on the diagonal, one for each pair
+    of complex eigenvalues. There is no derivative.
+    Raises: NotImplementedError for `sort_eig_vals`.
+    """
+    if sort_eig_vals or select_callable is not None:
+        raise NotImplementedError("schur: eigenvalues are not sorted; scipy.linalg.schur does")
+    return list(emit(ops.schur, matrices("schur", x, square=True),
+                     vectors=bool(compute_schur_vectors)))
+
+
+@eager
+def hessenberg(a: Any) -> Any:
+    """The Hessenberg form Q^H a Q, zero below its subdiagonal, and the taus of Q, in a list.
+
+    In the place of these zeros are Q's Householder vectors (LAPACK, gehrd). No derivative.
+    """
+    return list(emit(ops.hessenberg, matrices("hessenberg", a, square=True)))
+
+
+@eager(static=("lower",))
+def tridiagonal(a: Any, *, lower: bool = True) -> Any:
+    """The tridiagonal form Q^H a Q of Hermitian matrices, of which one triangle is read.
+
+    Returns: a list of the matrix (Q's Householder vectors in the place of zeros), the diagonal and
+      the elements beside it (both real), and the taus of Q (LAPACK, sytrd, hetrd). No derivative.
+    """
+    return list(emit(ops.tridiagonal, matrices("tridiagonal", a, square=True), lower=bool(lower)))
+
+
 @eager(static=("full_matrices", "compute_uv", "subset_by_index", "algorithm"))
 def svd(x: Any, *, full_matrices: bool = True, compute_uv: bool = True,
         subset_by_index: tuple[int, int] | None = None, algorithm: Any = None) -> Any:
@@ -154,7 +252,10 @@ def svd(x: Any, *, full_matrices: bool = True, compute_uv: bool = True,
     Args:
       full_matrices: U and V are square.
       subset_by_index: (first, end) of the values wanted; without `full_matrices`.
+    Raises: NotImplementedError for the algorithms JACOBI and POLAR.
     """
+    _chosen("svd", algorithm, SvdAlgorithm.DEFAULT, SvdAlgorithm.QR,
+            SvdAlgorithm.DIVIDE_AND_CONQUER)
     x = matrices("svd", x)
     if not compute_uv:
         s = emit(ops.svd, x, full_matrices=False, compute_uv=False)[0]
@@ -208,7 +309,11 @@ def tridiagonal_solve(dl: Any, d: Any, du: Any, b: Any, *, perturb_singular: boo
 
 
 def __getattr__(name: str) -> Any:
-    """Primitives, found when first asked for: `linalg.cholesky_p`."""
+    """What is made of other operations, and primitives, found when first asked for."""
+    if name in ("cholesky_update", "qdwh", "symmetric_product"):
+        from . import updates
+
+        return getattr(updates, name)
     if name.endswith("_p"):
         from ..primitives import named
 
@@ -216,5 +321,7 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-__all__ = ["cholesky", "eig", "eigh", "householder_product", "lu", "lu_pivots_to_permutation",
-           "qr", "svd", "triangular_solve", "tridiagonal_solve"]
+__all__ = ["EigImplementation", "EighImplementation", "SvdAlgorithm", "cholesky",
+           "cholesky_update", "eig", "eigh", "hessenberg", "householder_product", "lu",
+           "lu_pivots_to_permutation", "ormqr", "qdwh", "qr", "schur", "svd", "symmetric_product",
+           "triangular_solve", "tridiagonal", "tridiagonal_solve"]

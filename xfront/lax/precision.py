@@ -128,3 +128,8 @@ def _algorithm_name(a: DotAlgorithm) -> str:
         raise ValueError(f"no algorithm for products is like {a}; there are "
                          f"{list(DotAlgorithmPreset.__members__)}")
     return found
+
+
+__all__ = [
+    "DotAlgorithm", "DotAlgorithmPreset", "Precision", "PrecisionLike",
+]  # fmt: skip

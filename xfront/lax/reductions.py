@@ -434,3 +434,9 @@ def reduce_precision(operand: Any, exponent_bits: int, mantissa_bits: int) -> An
                 mantissa_bits=static_int("mantissa_bits", mantissa_bits))
 
 
+__all__ = [
+    "approx_max_k", "approx_min_k", "argmax", "argmin", "cumlogsumexp", "cummax", "cummin",
+    "cumprod", "cumsum", "reduce", "reduce_and", "reduce_max", "reduce_min", "reduce_or",
+    "reduce_precision", "reduce_prod", "reduce_sum", "reduce_window", "reduce_window_shape_tuple",
+    "reduce_xor", "sort", "sort_key_val", "top_k",
+]  # fmt: skip

@@ -491,3 +491,12 @@ def stage(x: Any) -> Any:
     target = state.current
     return x if target is None else tree_map(target.lift, x)
 
+
+__all__ = [
+    "bitcast_convert_type", "broadcast", "broadcast_in_dim", "broadcast_like", "broadcast_shapes",
+    "broadcast_to_rank", "broadcasted_iota", "collapse", "concatenate", "convert_element_type",
+    "dtype", "empty", "expand_dims", "full", "full_like", "index_in_dim", "iota",
+    "optimization_barrier", "pad", "reshape", "rev", "shape_as_value", "slice", "slice_in_dim",
+    "split", "squeeze", "stack", "stage", "stop_gradient", "tile", "transpose", "unstack",
+    "zeros_like_array",
+]  # fmt: skip

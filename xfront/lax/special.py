@@ -51,3 +51,9 @@ random_gamma_grad = binary_of(
 def betainc(a: Any, b: Any, x: Any) -> Any:
     """Incomplete beta function of a and b at x in [0, 1], regularised; float operands."""
     return emit(ops.betainc, *alike("betainc", a, b, x))
+
+
+__all__ = [
+    "bessel_i0e", "bessel_i1e", "betainc", "digamma", "erf", "erf_inv", "erfc", "igamma",
+    "igamma_grad_a", "igammac", "lgamma", "polygamma", "random_gamma_grad", "zeta",
+]  # fmt: skip

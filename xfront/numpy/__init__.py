@@ -1,23 +1,99 @@
 """The functions of NumPy on arrays that live on devices and trace into programs."""
 
-from . import fft, linalg
-from .contractions import *
-from .counting import *
-from .creation import *
-from .diagonals import *
-from .differences import *
-from .editing import *
-from .einsum import *
-from .elementwise import *
-from .functional import *
-from .manipulation import *
-from .padding import *
-from .polynomials import *
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..on_demand import on_demand
+from . import questions
 from .questions import *
-from .ranges import *
-from .reductions import *
-from .running import *
-from .searching import *
-from .sets import *
-from .sorting import *
-from .statistics import *
+
+_FAMILIES = {
+    "arithmetic":
+        "abs=absolute absolute add cbrt divide divmod fabs float_power floor_divide fmod gcd hypot "
+        "lcm mod multiply negative positive pow power reciprocal remainder sign sqrt square "
+        "subtract true_divide",
+    "bits":
+        "bitwise_and bitwise_count bitwise_invert bitwise_left_shift bitwise_not bitwise_or "
+        "bitwise_right_shift bitwise_xor copysign frexp invert ldexp left_shift nextafter "
+        "right_shift signbit spacing",
+    "choosing": "clip fmax fmin heaviside maximum minimum nan_to_num where",
+    "complexes": "angle conj conjugate imag real",
+    "contractions":
+        "convolve correlate cross dot inner kron matmul matvec outer tensordot vdot vecdot vecmat",
+    "counting": "bincount histogram histogram2d histogram_bin_edges histogramdd",
+    "creation":
+        "array asarray astype copy empty empty_like from_dlpack frombuffer fromfile fromiter "
+        "fromstring full full_like ones ones_like zeros zeros_like",
+    "diagonals": "diag diagflat diagonal fill_diagonal trace tril triu",
+    "differences": "diff ediff1d gradient interp trapezoid",
+    "editing": "append delete insert resize trim_zeros",
+    "einstein": "einsum einsum_path",
+    "functional": "apply_along_axis apply_over_axes piecewise vectorize",
+    "logic":
+        "allclose array_equal array_equiv equal greater greater_equal isclose iscomplex isfinite "
+        "isinf isnan isneginf isposinf isreal less less_equal logical_and logical_not logical_or "
+        "logical_xor not_equal",
+    "manipulation":
+        "array_split atleast_1d atleast_2d atleast_3d block broadcast_arrays broadcast_shapes "
+        "broadcast_to column_stack concat concatenate dsplit dstack expand_dims flip fliplr flipud "
+        "hsplit hstack matrix_transpose moveaxis permute_dims ravel repeat reshape roll rollaxis "
+        "rot90 split squeeze stack swapaxes tile transpose unstack vsplit vstack",
+    "padding": "pad",
+    "polynomials": "polyadd polyder polydiv polyint polymul polysub polyval",
+    "ranges":
+        "arange eye fromfunction geomspace identity indices linspace logspace meshgrid mgrid ogrid "
+        "tri",
+    "reductions":
+        "all amax amin any argmax argmin count_nonzero max min nanargmax nanargmin nanmax nanmin "
+        "nanprod nansum prod ptp sum",
+    "rounding": "around ceil fix floor modf rint round trunc",
+    "running": "cumprod cumsum cumulative_prod cumulative_sum nancumprod nancumsum",
+    "searching":
+        "argwhere choose compress diag_indices diag_indices_from extract flatnonzero ix_ "
+        "mask_indices nonzero put put_along_axis ravel_multi_index select take take_along_axis "
+        "tril_indices tril_indices_from triu_indices triu_indices_from unravel_index",
+    "sets":
+        "intersect1d isin setdiff1d setxor1d union1d unique unique_all unique_counts "
+        "unique_inverse unique_values",
+    "sorting": "argpartition argsort digitize lexsort partition searchsorted sort sort_complex",
+    "statistics":
+        "average corrcoef cov mean median nanmean nanmedian nanpercentile nanquantile nanstd "
+        "nanvar percentile quantile std var",
+    "transcendental":
+        "acos acosh arccos arccosh arcsin arcsinh arctan arctan2 arctanh asin asinh atan atan2 "
+        "atanh cos cosh deg2rad degrees exp exp2 expm1 i0 log log10 log1p log2 logaddexp "
+        "logaddexp2 rad2deg radians sin sinc sinh tan tanh",
+}
+
+if TYPE_CHECKING:
+    from . import fft, linalg
+    from .arithmetic import *
+    from .arithmetic import absolute as abs
+    from .bits import *
+    from .choosing import *
+    from .complexes import *
+    from .contractions import *
+    from .counting import *
+    from .creation import *
+    from .diagonals import *
+    from .differences import *
+    from .editing import *
+    from .einstein import *
+    from .functional import *
+    from .logic import *
+    from .manipulation import *
+    from .padding import *
+    from .polynomials import *
+    from .ranges import *
+    from .reductions import *
+    from .rounding import *
+    from .running import *
+    from .searching import *
+    from .sets import *
+    from .sorting import *
+    from .statistics import *
+    from .transcendental import *
+else:
+    __all__, __getattr__, __dir__ = on_demand(__name__, _FAMILIES, ("fft", "linalg"))
+    __all__ += questions.__all__

@@ -350,3 +350,10 @@ def lcm(x: Any, y: Any) -> Any:
     nothing = emit(ops.eq, divisor, like(divisor, 0))
     safe = select(nothing, like(divisor, 1), divisor)
     return emit(ops.mul, x, emit(ops.div, y, safe))
+
+
+__all__ = [
+    "absolute", "add", "cbrt", "divide", "divmod", "fabs", "float_power", "floor_divide", "fmod",
+    "gcd", "hypot", "lcm", "mod", "multiply", "negative", "positive", "pow", "power", "reciprocal",
+    "remainder", "sign", "sqrt", "square", "subtract", "true_divide",
+]  # fmt: skip

@@ -213,3 +213,10 @@ def _two_to(n: Tracer, dtype: DType) -> Tracer:
     biased = emit(ops.add, n, like(n, 1 - info.minexp))
     raw = emit(ops.shift_left, convert(biased, word), like(convert(biased, word), info.nmant))
     return emit(ops.bitcast, raw, dtype=dtype)
+
+
+__all__ = [
+    "bitwise_and", "bitwise_count", "bitwise_invert", "bitwise_left_shift", "bitwise_not",
+    "bitwise_or", "bitwise_right_shift", "bitwise_xor", "copysign", "frexp", "invert", "ldexp",
+    "left_shift", "nextafter", "right_shift", "signbit", "spacing",
+]  # fmt: skip

@@ -180,3 +180,8 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None,
         value = broadcast_to(convert(operand("nan_to_num", value), dtype, x.weak), x.shape)
         made = select(mask, value, made)
     return made
+
+
+__all__ = [
+    "clip", "fmax", "fmin", "heaviside", "maximum", "minimum", "nan_to_num", "where",
+]  # fmt: skip

@@ -47,3 +47,8 @@ def angle(z: Any, deg: bool = False) -> Any:
         x, y = x, like(x, 0)
     made = emit(ops.atan2, y, x)
     return emit(ops.mul, made, like(made, 180 / math.pi)) if deg else made
+
+
+__all__ = [
+    "angle", "conj", "conjugate", "imag", "real",
+]  # fmt: skip

@@ -45,7 +45,7 @@ def _sized(x: Tracer, axis: int, size: int) -> Tracer:
 
 
 def _transform(name: str, kind: str, a: Any, sizes: Any, axes: Any, norm: Any) -> Any:
-    from ..lax.fft import transform  # late: lax stands beside numpy
+    from ..lax.spectral import transform  # late: lax stands beside numpy
 
     full = f"xfront.numpy.fft.{name}"
     (x,) = promote_inexact(full, a)

@@ -26,7 +26,7 @@ from ..tracing.tracer import Tracer
 from . import contractions, diagonals, manipulation, reductions
 from .arithmetic import absolute, power, sqrt
 from .contractions import matmul
-from .einsum import einsum
+from .einstein import einsum
 from .factors import (
     cholesky,
     cond,

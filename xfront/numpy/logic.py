@@ -298,3 +298,10 @@ def _all_equal(a1: Any, a2: Any, equal_nan: bool) -> Any:
     if equal_nan and x.value.type.dtype.is_inexact:
         same = emit(ops.or_, same, emit(ops.and_, emit(ops.ne, x, x), emit(ops.ne, y, y)))
     return emit(ops.reduce_and, same, axes=tuple(range(same.ndim)))
+
+
+__all__ = [
+    "allclose", "array_equal", "array_equiv", "equal", "greater", "greater_equal", "isclose",
+    "iscomplex", "isfinite", "isinf", "isnan", "isneginf", "isposinf", "isreal", "less",
+    "less_equal", "logical_and", "logical_not", "logical_or", "logical_xor", "not_equal",
+]  # fmt: skip

@@ -99,3 +99,8 @@ def modf(x: Any) -> Any:
     whole = _toward_zero(x)
     infinite = emit(ops.eq, emit(ops.abs, x), like(x, float("inf")))
     return select(infinite, like(x, 0), emit(ops.sub, x, whole)), whole
+
+
+__all__ = [
+    "around", "ceil", "fix", "floor", "modf", "rint", "round", "trunc",
+]  # fmt: skip

@@ -197,3 +197,11 @@ def float_operand(name: str, x: Any) -> Tracer:
     if dtype.is_complex:
         raise refuse(name, x, "real")
     return x if dtype.is_float else convert(x, inexact_dtype(dtype), x.weak)
+
+
+__all__ = [
+    "acos", "acosh", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh",
+    "asin", "asinh", "atan", "atan2", "atanh", "cos", "cosh", "deg2rad", "degrees", "exp", "exp2",
+    "expm1", "i0", "log", "log10", "log1p", "log2", "logaddexp", "logaddexp2", "rad2deg", "radians",
+    "sin", "sinc", "sinh", "tan", "tanh",
+]  # fmt: skip

@@ -1,4 +1,4 @@
-"""The cyclic collector, paused while programs are built.
+"""The cyclic collector, paused while programs are built and while the library is imported.
 
 IR is acyclic and dies by reference count, but building it makes objects by the ten thousand, and
 each collection on the way walks all programs that are alive.
@@ -7,7 +7,8 @@ each collection on the way walks all programs that are alive.
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
@@ -28,3 +29,15 @@ def uncollected(f: Callable[P, R]) -> Callable[P, R]:
             gc.enable()
 
     return paused
+
+
+@contextmanager
+def collector_paused() -> Iterator[None]:
+    """Within, the cyclic collector is paused: an import makes only what stays."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()

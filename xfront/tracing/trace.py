@@ -18,7 +18,6 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Collection, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -40,8 +39,9 @@ from .tracer import Tracer
 WEAK_KINDS = frozenset((int, float, complex))
 """Python numbers: their dtype gives way in promotion."""
 
+_ABOVE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 for _package in ("xfront", "xfront_ir", "lowering"):
-    register_library(str(Path(__file__).parents[2] / _package) + os.sep)
+    register_library(os.path.join(_ABOVE, _package, ""))
 
 
 class State(threading.local):

@@ -207,3 +207,9 @@ def scatter_apply(operand: Any, scatter_indices: Any, func: Callable[[Any], Any]
                       indices_are_sorted=indices_are_sorted, unique_indices=unique_indices,
                       mode=mode)
     return select(eq(touched, np.int32(1)), changed, operand)
+
+
+__all__ = [
+    "GatherDimensionNumbers", "GatherScatterMode", "ScatterDimensionNumbers", "gather", "scatter",
+    "scatter_add", "scatter_apply", "scatter_max", "scatter_min", "scatter_mul", "scatter_sub",
+]  # fmt: skip

@@ -84,3 +84,8 @@ def fft(x: Any, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Any:
     if kind == "rfft" and x.value.type.dtype.is_complex:
         raise ValueError(f"only real valued inputs supported for rfft, got {x.value.type}")
     return transform(x, kind, ints("fft_lengths", fft_lengths))
+
+
+__all__ = [
+    "FftType", "fft",
+]  # fmt: skip

@@ -1,0 +1,52 @@
+"""Packages whose names are imported when first asked for, so that a start loads what it uses.
+
+    __all__, __getattr__, __dir__ = on_demand(__name__, {"sorting": "sort argsort", ...})
+
+The table says in which module of the package a name is written; `abs=absolute` says under which
+other name. What a name brings in is kept in the package, so that it is asked for once.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
+
+def on_demand(
+    package: str, families: Mapping[str, str], submodules: tuple[str, ...] = (),
+    otherwise: Callable[[str], Any] | None = None,
+) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
+    """`__all__`, `__getattr__` and `__dir__` of a package.
+
+    Args:
+      package: its `__name__`.
+      families: public names, with spaces between, by the module of the package that has them.
+      submodules: public modules of the package, imported when asked for too.
+      otherwise: what answers for names that are neither.
+    """
+    homes: dict[str, tuple[str, str]] = {}
+    for family, names in families.items():
+        for name in names.split():
+            public, _, written = name.partition("=")
+            homes[public] = family, written or public
+    public_names = [*homes, *submodules]
+
+    def __getattr__(name: str) -> Any:
+        home = homes.get(name)
+        if home is not None:
+            value = getattr(import_module(f"{package}.{home[0]}"), home[1])
+        elif name in submodules:
+            value = import_module(f"{package}.{name}")
+        elif otherwise is not None:
+            return otherwise(name)
+        else:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        setattr(sys.modules[package], name, value)
+        return value
+
+    def __dir__() -> list[str]:
+        return sorted({*vars(sys.modules[package]), *public_names})
+
+    return public_names, __getattr__, __dir__
