@@ -3,7 +3,8 @@
 A rule is Python that is traced when a pass asks for it. The op holds a `Rule` (a Deferred of the
 IR), which remembers the names of axes, the scopes and the options of the place where the op was
 recorded, and traces under them. Rules that close over live tracers are traced when the op is
-recorded, and what they capture joins the operands; these get no cotangent.
+recorded, and what they capture joins the operands. The rule says nothing of the derivative in what
+is captured: it is that of the function itself.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import numpy as np
 from xfront_ir import ops
 from xfront_ir.builder import Builder
 from xfront_ir.core import Function
-from xfront_ir.fingerprint import fingerprint
+from xfront_ir.fingerprint import fingerprint, identity
 from xfront_ir.literal import Literal, literal
 from xfront_ir.opdef import Request
 from xfront_ir.types import TensorType
@@ -71,18 +72,12 @@ def with_constants(flat: Flat, n_own: int, rule: str) -> Function:
     for x in flat.captures:
         if type(x) is Tracer:
             raise UnexpectedTracerError(
-                f"the rule {rule} met a tracer of type {x.value.type} that its function was not "
-                "given; pass the value to the function as an argument and save it as a residual")
+                f"{rule} met a tracer of type {x.value.type} that its function was not given; "
+                "pass the value to the function as an argument")
     b = Builder(flat.function.name)
     own = [b.param(v.type) for v in flat.function.params[:n_own]]
-    constants = []
-    for v, x in zip(flat.function.params[n_own:], flat.captures, strict=True):
-        array = np.asarray(key_base(x))
-        if v.type.dtype.is_key:
-            words = b.emit(literal, value=Literal(array), shape=array.shape)
-            constants.append(b.emit(ops.random_wrap, words, impl=v.type.dtype.name[4:-1]))
-        else:
-            constants.append(b.emit(literal, value=Literal(array), shape=array.shape))
+    constants = [constant_value(b, v, x)
+                 for v, x in zip(flat.function.params[n_own:], flat.captures, strict=True)]
     return b.close(b.inline(flat.function, (*own, *constants)), flat.function.weak_returns)
 
 
@@ -104,8 +99,11 @@ class Rule:
         self.owner = owner                       # identity of the custom function
         self.types = types                       # of own operands and the body's captures
         self.print: bytes | None = None
+        self.symbolic_zeros = False              # whether Python sees which tangents are zero
+        self.told_apart = ""                     # by what, beside the Function for the probe
         self.name, self.n_own, self.roles, self.probe = name, n_own, roles, probe
         self.captures: list[Any] = []
+        self.saved: list[int] = []               # captures that bwd reads: residuals behind fwd's
         self.memo: dict[Request, Function] = {}
         self.place = (state.axes, state.scope)
         self.recording = True                    # until its op has been recorded
@@ -138,11 +136,14 @@ class Rule:
         if self.print is None:
             _BEING_TOLD_APART.append(self.owner)
             try:
-                self.print = fingerprint(self.function(self.probe))
+                self.print = self.told_apart.encode() + fingerprint(self.function(self.probe))
+            except Exception:
+                if not self.told_apart:
+                    raise
+                self.print = self.told_apart.encode()   # a rule that refuses some derivatives
             finally:
                 _BEING_TOLD_APART.pop()
         return self.print
-
 
     def close(self, live: bool) -> None:
         """Trace now what could not be traced later: rules that close over live tracers."""
@@ -169,6 +170,28 @@ class Rule:
                                  (*flags, *[False] * len(self.captures)), *rest)
         again = self.function(self.probe)
         self.whole = again if self.probe.role == "jvp" else None
+
+
+def told_apart(custom: Any, static: Sequence[Any]) -> str:
+    """Text that differs where the Python of two rules may: for rules that can do more than the
+    Function for one request shows."""
+    held: list[Any] = [custom, *static]
+    for f in custom.python:
+        held.append(f)
+        for cell in getattr(f, "__closure__", None) or ():
+            try:
+                held.append(cell.cell_contents)
+            except ValueError:                   # an empty cell: defined later
+                continue
+    return ";".join(map(_told_apart, held))
+
+
+def _told_apart(x: Any) -> str:
+    if type(x) in (list, tuple, dict):
+        inside = [*x, *x.values()] if type(x) is dict else x
+        return f"({','.join(map(_told_apart, inside))})"
+    plain = x is None or type(x) in (int, float, complex, bool, str, bytes)
+    return repr(x) if plain else identity(x)
 
 
 def restricted(whole: Function, types: tuple, perturbed: tuple, n_own: int) -> Function:
@@ -207,7 +230,11 @@ class custom_jvp(Generic[P, R]):
         return self if instance is None else functools.partial(self, instance)
 
     def defjvp(self, jvp: Callable[..., Any], symbolic_zeros: bool = False) -> Callable[..., Any]:
-        """Set the rule: `jvp(*nondiff, primals, tangents) -> (value, tangent)`."""
+        """Set the rule: `jvp(*nondiff, primals, tangents) -> (value, tangent)`.
+
+        With `symbolic_zeros` the tangents of what is not differentiated are `SymbolicZero`s, and
+        the rule may give such.
+        """
         self.jvp, self.symbolic_zeros = jvp, symbolic_zeros
         return jvp
 
@@ -339,7 +366,7 @@ def jvp_rule(custom: custom_jvp, name: str, static: list, tree: Any, kinds: list
 
         def call(tracers: list) -> Any:
             primals, dots = tracers[:n_own], iter(tracers[n_own:])
-            tangents = [next(dots) if p else zero_tangent(t)
+            tangents = [next(dots) if p else zero(t)
                         for (t, _), p in zip(own, perturbed, strict=False)]
             assert custom.jvp is not None
             made = custom.jvp(*static, tuple(tree_unflatten(tree, primals)),
@@ -354,7 +381,23 @@ def jvp_rule(custom: custom_jvp, name: str, static: list, tree: Any, kinds: list
                     (*[t.is_inexact for t, _ in kinds], *[False] * len(flat.captures)))
     rule = Rule(name, n_own, {"jvp": trace}, probe, id(custom),
                 flat.function.param_types)
+    zero = zero_tangent
+    if custom.symbolic_zeros:
+        zero = mark_symbolic(rule, custom, static)
     return rule
+
+
+def mark_symbolic(rule: Rule, custom: Any, static: list) -> Callable[[TensorType], Any]:
+    """Note that a rule has symbolic zeros; gives what makes them."""
+    from .symbolic import SymbolicZero, zero_aval  # where a rule asks for them
+
+    rule.symbolic_zeros, rule.told_apart = True, told_apart(custom, static)
+    return lambda t: SymbolicZero(zero_aval(t))
+
+
+def is_zero(x: Any) -> bool:
+    """Whether a tangent or cotangent is known to be zero."""
+    return type(x).__name__ == "SymbolicZero" or getattr(x, "dtype", None) == float0
 
 
 def kinds_like(types: Sequence[TensorType], kinds: Sequence[tuple[TensorType, bool]]) -> list:
@@ -362,13 +405,11 @@ def kinds_like(types: Sequence[TensorType], kinds: Sequence[tuple[TensorType, bo
     return [(t, w) for t, (_, w) in zip(types, kinds, strict=True)]
 
 
-def order_params(traced: Flat, rule: Rule, n_own: int, capture_types: Sequence[TensorType],
-                 n_body: int, label: str) -> Function:
-    """The rule's Function with parameters own, captures, rest.
+def joined_captures(captures: Sequence[Any], rule: Rule, label: str) -> dict[Any, int]:
+    """The place of each captured tracer among the rule's captures.
 
-    Captured tracers are allowed while the op is being recorded: they join the op's operands.
+    They are allowed while the op is being recorded: they join its operands.
     """
-    function, captures = traced.function, traced.captures
     known = {x.value: i for i, x in enumerate(rule.captures)}
     for x in captures:
         if type(x) is Tracer and x.value not in known:
@@ -378,6 +419,14 @@ def order_params(traced: Flat, rule: Rule, n_own: int, capture_types: Sequence[T
                     "not given; pass the value to the function as an argument")
             known[x.value] = len(rule.captures)
             rule.captures.append(x)
+    return known
+
+
+def order_params(traced: Flat, rule: Rule, n_own: int, capture_types: Sequence[TensorType],
+                 n_body: int, label: str) -> Function:
+    """The rule's Function with parameters own, captures, rest."""
+    function, captures = traced.function, traced.captures
+    known = joined_captures(captures, rule, label)
     b = Builder(function.name)
     own = [b.param(v.type) for v in function.params[:n_own]]
     own_captures = [b.param(t) for t in capture_types]
@@ -393,6 +442,35 @@ def order_params(traced: Flat, rule: Rule, n_own: int, capture_types: Sequence[T
         else:
             held.append(constant_value(b, v, x))
     return b.close(b.inline(function, (*own, *rest, *held)), function.weak_returns)
+
+
+def with_saved(function: Function, n_body: int, rule: Rule) -> Function:
+    """A forward rule that also returns the captures that the backward rule reads."""
+    if not rule.saved:
+        return function
+    held = [function.params[n_body + i] for i in rule.saved]
+    weaks = function.weak_returns or (False,) * len(function.returns)
+    return Function(function.name, function.params, function.ops, [*function.returns, *held],
+                    weak_params=function.weak_params,
+                    weak_returns=(*weaks, *[rule.captures[i].weak for i in rule.saved]))
+
+
+def back_params(traced: Flat, rule: Rule, n_residuals: int, label: str) -> Function:
+    """A backward rule's Function with parameters residuals, saved captures, cotangents."""
+    function, captures = traced.function, traced.captures
+    known = joined_captures(captures, rule, label)
+    for x in captures:
+        if type(x) is Tracer and known[x.value] not in rule.saved:
+            rule.saved.append(known[x.value])
+    b = Builder(function.name)
+    n_given = len(function.params) - len(captures)
+    own = [b.param(v.type) for v in function.params[:n_residuals]]
+    saved = [b.param(rule.captures[i].value.type) for i in rule.saved]
+    cts = [b.param(v.type) for v in function.params[n_residuals:n_given]]
+    place = {rule.captures[i].value: v for i, v in zip(rule.saved, saved, strict=True)}
+    held = [place[x.value] if type(x) is Tracer else constant_value(b, v, x)
+            for v, x in zip(function.params[n_given:], captures, strict=True)]
+    return b.close(b.inline(function, (*own, *cts, *held)), function.weak_returns)
 
 
 def constant_value(b: Builder, v: Any, x: Any) -> Any:
@@ -430,6 +508,10 @@ def check_jvp_result(name: str, made: Any, flat: Flat, out_types: Sequence[Tenso
     moved = []
     for x, d, t in zip(outs, dots, out_types, strict=True):
         x_type = kind_of(name, x)[0]
+        if is_zero(d):
+            if t.is_inexact:
+                moved.append(zero_tangent(x_type))
+            continue
         if x_type.shape == t.shape and t.is_inexact and kind_of(name, d)[0].shape != t.shape:
             raise TypeError(f"Custom JVP rule for function {name} must produce primal and tangent "
                             f"outputs with corresponding shapes and dtypes. Expected {t}, got "
@@ -458,13 +540,19 @@ class custom_vjp(Generic[P, R]):
         self.nondiff_argnums = named_argnums(fun, nondiff_argnums, nondiff_argnames)
         self.fwd: Callable[..., Any] | None = None
         self.bwd: Callable[..., Any] | None = None
+        self.symbolic_zeros = False
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
 
     def defvjp(self, fwd: Callable[..., Any], bwd: Callable[..., Any],
                symbolic_zeros: bool = False, optimize_remat: bool = False) -> None:
-        """Set the rule."""
+        """Set the rule.
+
+        With `symbolic_zeros` the leaves of the arguments of `fwd` are `CustomVJPPrimal`s, which
+        say whether they are differentiated; cotangents that are known to be zero come to `bwd` as
+        `SymbolicZero`s, and it may give such.
+        """
         self.fwd, self.bwd = fwd, bwd
         self.symbolic_zeros = symbolic_zeros
 
@@ -491,11 +579,16 @@ def vjp_rule(custom: custom_vjp, name: str, static: list, tree: Any, kinds: list
     n_body = n_own + len(flat.captures)
     residual_trees: dict[tuple, Any] = {}
 
-    def forward(types: tuple) -> Function:
+    def forward(types: tuple, perturbed: tuple = ()) -> Function:
         own = kinds_like(types[:n_own], kinds)
         held: dict[str, Any] = {}
 
         def call(tracers: list) -> Any:
+            if custom.symbolic_zeros:
+                from .symbolic import CustomVJPPrimal
+
+                tracers = [CustomVJPPrimal(x, p) for x, p in
+                           zip(tracers, perturbed, strict=False)]
             given: list[Any] = list(tree_unflatten(tree, tracers))
             for i, x in sorted(zip(custom.nondiff_argnums, static, strict=True)):
                 given.insert(i, x)
@@ -515,34 +608,48 @@ def vjp_rule(custom: custom_vjp, name: str, static: list, tree: Any, kinds: list
         made = order_params(traced, rule, n_own, types[n_own:], n_body, f"{name}.fwd")
         n_out = len(flat.function.returns)
         weaks = traced.function.weak_returns[n_out:]
-        residual_trees[made.return_types[n_out:]] = (held["tree"], weaks)
+        made = with_saved(made, n_body, rule)
+        flags = tuple([p for p, t in zip(perturbed, types[:n_own], strict=False) if t.is_inexact])
+        residual_trees[made.return_types[n_out:], flags] = (held["tree"], weaks)
         return made
 
-    def backward(residual_types: tuple, ct_types: tuple) -> Function:
-        if residual_types not in residual_trees:
+    def backward(residual_types: tuple, ct_types: tuple, perturbed: tuple = (), live: tuple = ()
+                 ) -> Function:
+        if (residual_types, perturbed) not in residual_trees:
             raise UnexpectedTracerError(f"the bwd rule of {name} was asked for before its fwd rule")
-        residual_tree, weaks = residual_trees[residual_types]
-        n = len(residual_types)
-        given = [*zip(residual_types, weaks, strict=True), *[(t, False) for t in ct_types]]
+        residual_tree, weaks = residual_trees[residual_types, perturbed]
+        n = len(weaks)
+        given = [*zip(residual_types[:n], weaks, strict=True), *[(t, False) for t in ct_types]]
 
         def call(tracers: list) -> Any:
             residuals = tree_unflatten(residual_tree, tracers[:n])
             cts = [x if t.is_inexact else np.zeros(t.shape, float0)
                    for x, t in zip(tracers[n:], ct_types, strict=True)]
+            cts = [x if a else zero(t) for x, t, a in zip(
+                cts, ct_types, live or (True,) * len(cts), strict=True)]
             made = custom.bwd(*static, residuals, tree_unflatten(flat.out_tree, cts))  # type: ignore[misc]
             return check_bwd_result(name, made, tree, kinds)
 
         traced = trace_call(call, given, name=f"{name}_bwd", kind="custom_vjp bwd rule",
                             staging=True)
-        return with_constants(traced, len(given), f"{name}.bwd")  # captures must be residuals
+        return back_params(traced, rule, n, f"{name}.bwd")
 
     def both() -> Function:
         """One Function that stands for the pair, for fingerprints."""
         types = flat.function.param_types
         types = (*types, *[x.value.type for x in rule.captures])
-        ahead = rule.function(Request("fwd", types))
         n_out = len(flat.function.returns)
-        back = rule.function(Request("bwd", ahead.return_types[n_out:], ahead.return_types[:n_out]))
+        out_types = flat.function.return_types
+        every: tuple = ()
+        if custom.symbolic_zeros:
+            every = (tuple([t.is_inexact for t in types[:n_own]]),)
+        ahead = rule.function(Request("fwd", types, *every))
+        if custom.symbolic_zeros:
+            every = ((True,) * sum(every[0]), tuple([t.is_inexact for t in out_types]))
+        back = rule.function(Request("bwd", ahead.return_types[n_out:],
+                                     ahead.return_types[:n_out], *every))
+        if len(back.params) != len(ahead.returns):
+            return back                          # it captures: both are traced again, to save that
         b = Builder(name)
         made = b.inline(ahead, [b.param(v.type) for v in ahead.params])
         cts = [b.param(v.type) for v in ahead.returns[:n_out]]
@@ -550,6 +657,9 @@ def vjp_rule(custom: custom_vjp, name: str, static: list, tree: Any, kinds: list
 
     rule = Rule(name, n_own, {"fwd": forward, "bwd": backward, "both": both}, Request("both"),
                 id(custom), flat.function.param_types)
+    zero = zero_tangent
+    if custom.symbolic_zeros:
+        zero = mark_symbolic(rule, custom, static)
     return rule
 
 
@@ -574,7 +684,7 @@ def check_bwd_result(name: str, made: Any, tree: Any, kinds: list) -> list:
     for k, (ct, (t, _)) in enumerate(zip(flat, kinds, strict=True)):
         if not t.is_inexact:
             continue
-        if ct is None or getattr(ct, "dtype", None) == float0:
+        if ct is None or is_zero(ct):
             out.append(zero_tangent(t))
             continue
         ct_type, _ = kind_of(name, ct)

@@ -9,13 +9,12 @@ from typing import Any, Generic, ParamSpec, TypeVar
 
 from xfront_ir import ops
 from xfront_ir.core import Function
-from xfront_ir.fingerprint import identity
 from xfront_ir.opdef import Request
 from xfront_ir.types import TensorType
 
 from ..tracing.trace import state
 from ..tree_util import tree_flatten, tree_map, tree_unflatten
-from .custom import Rule, call_custom, order_params
+from .custom import Rule, call_custom, order_params, told_apart
 from .flat import Flat, kind_of, name_of, trace_call
 
 P = ParamSpec("P")
@@ -76,8 +75,8 @@ class BatchRule(Rule):
         self.custom = custom
 
     def fingerprint(self) -> bytes:
-        """A token of the function that the rule belongs to."""
-        return f"custom_vmap {identity(self.custom)} {identity(self.custom.vmap_rule)}".encode()
+        """What its Python is told apart by."""
+        return f"custom_vmap {told_apart(self.custom, [])}".encode()
 
     def find_captures(self) -> None:
         """Trace the rule for the batches that stand open around the call, with any of the first

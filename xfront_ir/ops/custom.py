@@ -8,9 +8,11 @@
     checkpoint(*operands) {body, policy, prevent_cse}
     checkpoint_name(x) {name}: x, with a name that policies see
 
-A `rule` is a Deferred: it gives the Function for a role when a pass asks. Operands beyond its own
-(`n_own`; captured values) get no derivative from it. The rule's Function is emitted in place of the
-op, so whatever differentiates next sees plain ops and no two perturbations can be confused.
+A `rule` is a Deferred: it gives the Function for a role when a pass asks. One whose
+`symbolic_zeros` is set is also told, for fwd, which operands are perturbed, and for bwd that and
+which cotangents are not zero. Operands beyond its own (`n_own`; captured values) get no derivative
+from it but that of the body. The rule's Function is emitted in place of the op, so whatever
+differentiates next sees plain ops and no two perturbations can be confused.
 """
 
 from __future__ import annotations
@@ -84,12 +86,37 @@ def _tangents_of(results: Sequence[Value], tangents: Sequence[Value]) -> list[Va
     return [next(given) if v.type.is_inexact else None for v in results]
 
 
+def _by_captures(b: Builder, attrs: Any, operands: Sequence[Value],
+                 tangents: Sequence[Value | None], results: Sequence[Value | None]
+                 ) -> list[Value | None]:
+    """The tangents that a rule gave, and those of the body by what was captured."""
+    own = _n_own(attrs["rule"], len(operands))
+    flags = tuple([t is not None and i >= own for i, t in enumerate(tangents)])
+    if not any(flags):
+        return list(results)
+    moved, active = jvp(attrs["body"], flags)
+    made = iter(b.inline(moved, (*operands, *select(tangents, flags)))[len(active):])
+    more = [next(made) if a else None for a in active]
+    return [x if y is None else y if x is None else b.emit(lookup("add"), x, y)
+            for x, y in zip(results, more, strict=True)]
+
+
 # --- rules under vectorize ----------------------------------------------------------------
 
 def _example(types: Sequence[TensorType], positions: Positions) -> Types:
     """Types of one example of a batch."""
     return tuple([t if p is None else t.with_shape((*t.shape[:p], *t.shape[p + 1:]))
                   for t, p in zip(types, positions, strict=True)])
+
+
+def _is_symbolic(rule: Any) -> bool:
+    return getattr(rule, "symbolic_zeros", False)
+
+
+def _own_inexact(rule: Any, types: Sequence[TensorType], flags: Flags) -> Flags:
+    """The flags of a rule's own operands that are no integers."""
+    own = _n_own(rule, len(types))
+    return tuple([f for f, t in zip(flags[:own], types, strict=False) if t.is_inexact])
 
 
 class BatchedRule:
@@ -100,14 +127,16 @@ class BatchedRule:
     saves, are known once that role was asked for.
     """
 
-    __slots__ = ("axis", "inputs", "memo", "n_out", "n_own", "name", "operands", "residuals",
-                 "rule")
+    __slots__ = ("axis", "given", "inputs", "memo", "n_out", "n_own", "name", "operands",
+                 "residuals", "rule", "symbolic_zeros")
 
     def __init__(self, rule: Any, operands: Positions, inputs: Positions, n_out: int, axis: Any,
                  residuals: Positions = ()) -> None:
         self.rule, self.axis, self.n_out = rule, axis, n_out
         self.operands, self.inputs = tuple(operands), tuple(inputs)
-        self.residuals = tuple(residuals)
+        self.residuals: dict[Flags, Positions] = {}      # by what is perturbed
+        self.given = tuple(residuals)
+        self.symbolic_zeros = _is_symbolic(rule)
         self.name = getattr(rule, "name", "rule")
         self.n_own = _n_own(rule, len(self.operands))
         self.memo: dict[Request, Function] = {}
@@ -121,7 +150,7 @@ class BatchedRule:
 
     def fingerprint(self) -> bytes:
         """What tells the rule apart where programs are told apart."""
-        what = (self.operands, self.inputs, self.axis, self.n_out, self.residuals)
+        what = (self.operands, self.inputs, self.axis, self.n_out, self.given)
         return f"batched {what}".encode() + rule_fingerprint(self.rule)
 
     def _jvp(self, types: Types, perturbed: Flags) -> Function:
@@ -129,19 +158,20 @@ class BatchedRule:
         positions = (*self.operands, *select(self.operands, perturbed))
         return vectorize(one, positions, self.axis, (0,) * len(one.returns))[0]
 
-    def _fwd(self, types: Types) -> Function:
-        one = self.rule.function(Request("fwd", _example(types, self.operands)))
+    def _fwd(self, types: Types, *perturbed: Flags) -> Function:
+        one = self.rule.function(Request("fwd", _example(types, self.operands), *perturbed))
         natural = vectorize(one, self.operands, self.axis)[1]
-        self.residuals = natural[self.n_out:]
-        out = (*(0,) * self.n_out, *self.residuals)
-        return vectorize(one, self.operands, self.axis, out)[0]
+        saved = natural[self.n_out:]
+        self.residuals[_own_inexact(self, types, *perturbed) if perturbed else ()] = saved
+        return vectorize(one, self.operands, self.axis, (*(0,) * self.n_out, *saved))[0]
 
-    def _bwd(self, residuals: Types, cts: Types) -> Function:
+    def _bwd(self, residuals: Types, cts: Types, *zeros: Flags) -> Function:
         """Cotangents of operands that have no batch are the sums over the batch."""
         in_front = (0,) * len(cts)
-        one = self.rule.function(Request("bwd", _example(residuals, self.residuals),
-                                         _example(cts, in_front)))
-        many, out = vectorize(one, (*self.residuals, *in_front), self.axis, self.inputs)
+        saved = self.residuals.get(zeros[0] if zeros else (), self.given)
+        one = self.rule.function(Request("bwd", _example(residuals, saved),
+                                         _example(cts, in_front), *zeros))
+        many, out = vectorize(one, (*saved, *in_front), self.axis, self.inputs)
         b = Builder(many.name)
         b.ops = list(many.ops)
         returns = []
@@ -172,10 +202,12 @@ def _jvp_custom_jvp(b: Any, attrs: Any, operands: Any, tangents: Any) -> Any:
     rule, n = attrs["rule"], len(attrs["body"].returns)
     perturbed = _perturbed(rule, tangents)
     if not any(perturbed):
-        return b.emit(custom_jvp, *operands, **attrs), [None] * n
+        made = b.emit(custom_jvp, *operands, **attrs)
+        return made, _by_captures(b, attrs, operands, tangents, [None] * n)
     moved = rule.function(Request("jvp", _types(operands), perturbed))
     made = b.inline(moved, (*operands, *select(tangents, perturbed)))
-    return made[:n], _tangents_of(made[:n], made[n:])
+    dots = _tangents_of(made[:n], made[n:])
+    return made[:n], _by_captures(b, attrs, operands, tangents, dots)
 
 
 custom_jvp = define("custom_jvp", attrs={"body": FUNCTION, "rule": PYTHON, "name": STR},
@@ -190,16 +222,16 @@ def _jvp_custom_vjp(b: Any, attrs: Any, operands: Any, tangents: Any) -> Any:
     rule, n = attrs["rule"], len(attrs["body"].returns)
     perturbed = _perturbed(rule, tangents)
     if not any(perturbed):
-        return b.emit(custom_vjp, *operands, **attrs), [None] * n
-    forward = rule.function(Request("fwd", _types(operands)))
+        made = b.emit(custom_vjp, *operands, **attrs)
+        return made, _by_captures(b, attrs, operands, tangents, [None] * n)
+    forward = rule.function(Request("fwd", _types(operands),
+                                    *([perturbed] if _is_symbolic(rule) else [])))
     made = b.inline(forward, operands)
     results, residuals = made[:n], made[n:]
-    own = _n_own(rule, len(operands))
-    flags = tuple([p for p, v in zip(perturbed[:own], operands, strict=False)
-                   if v.type.is_inexact])
+    flags = _own_inexact(rule, _types(operands), perturbed)
     dots = b.emit(custom_vjp_tangent, *residuals, *select(tangents, perturbed), rule=rule,
                   n_residuals=len(residuals), types=_types(results), perturbed=flags)
-    return results, _tangents_of(results, dots)
+    return results, _by_captures(b, attrs, operands, tangents, _tangents_of(results, dots))
 
 
 custom_vjp = define("custom_vjp", attrs={"body": FUNCTION, "rule": PYTHON, "name": STR},
@@ -215,8 +247,13 @@ def _infer_tangent(types: Types, attrs: Any) -> Types:
     return tuple([t for t in attrs["types"] if t.is_inexact])
 
 
-def _backward(types: Types, attrs: Any) -> Function:
-    return attrs["rule"].function(Request("bwd", types[:attrs["n_residuals"]], attrs["types"]))
+def _backward(types: Types, attrs: Any, live: Flags | None = None) -> Function:
+    """The backward rule; `live` are the results that have a cotangent, by default all that can."""
+    rule, outs = attrs["rule"], attrs["types"]
+    told = []
+    if _is_symbolic(rule):
+        told = [attrs["perturbed"], tuple([t.is_inexact for t in outs]) if live is None else live]
+    return rule.function(Request("bwd", types[:attrs["n_residuals"]], outs, *told))
 
 
 def tangent_function(types: Types, attrs: Any) -> Function:
@@ -257,12 +294,10 @@ def _jvp_tangent(b: Any, op: Op, tangents: Any) -> Any:
 def _transpose_tangent(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
     attrs, n = op.attrs, op.attrs["n_residuals"]
     given = iter(cotangents)
-    cts = []
-    for t in attrs["types"]:
-        ct = next(given) if t.is_inexact else None
-        cts.append(b.zeros(t) if ct is None else ct)
-    residuals = known[:n]
-    made = b.inline(_backward(_types(op.operands), attrs), (*residuals, *cts))
+    found = [next(given) if t.is_inexact else None for t in attrs["types"]]
+    cts = [b.zeros(t) if ct is None else ct for t, ct in zip(attrs["types"], found, strict=True)]
+    live = tuple([ct is not None for ct in found])
+    made = b.inline(_backward(_types(op.operands), attrs, live), (*known[:n], *cts))
     if len(made) != len(attrs["perturbed"]):
         name = getattr(attrs["rule"], "name", "")
         raise IRTypeError(f"custom_vjp {name}: the backward rule gives {len(made)} cotangents, "

@@ -199,13 +199,14 @@ def _bodies_alike(op: Op, parts: list[Indices], fresh: list[Value]) -> Any:
 class WidenedRule:
     """A Deferred whose op has got further operands, which its rule does not know or read."""
 
-    __slots__ = ("extra", "memo", "n_operands", "n_own", "name", "rule")
+    __slots__ = ("extra", "memo", "n_operands", "n_own", "name", "rule", "symbolic_zeros")
 
     def __init__(self, rule: Any, n_operands: int, extra: tuple[TensorType, ...]) -> None:
         self.rule, self.n_operands, self.extra = rule, n_operands, extra
         own = getattr(rule, "n_own", None)
         self.n_own = n_operands if own is None else own
         self.name = getattr(rule, "name", "rule")
+        self.symbolic_zeros = getattr(rule, "symbolic_zeros", False)
         self.memo: dict[Request, Function] = {}
 
     def function(self, request: Request) -> Function:

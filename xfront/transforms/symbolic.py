@@ -1,0 +1,88 @@
+"""What custom rules with `symbolic_zeros=True` are given: zeros that are known to be, and arguments
+that know whether they are differentiated."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..arrays.binding import AbstractArray
+from ..dtypes import float0
+from ..tree_util import tree_map
+from .flat import kind_of
+
+
+class SymbolicZero:
+    """A tangent or cotangent that is zero, with no array behind it.
+
+    Args:
+      aval: shape, dtype and weakness of the zero, as `xfront.typeof` gives them; attributes of it
+        are also those of the zero. An integer's tangent has dtype float0.
+    """
+
+    __slots__ = ("aval",)
+
+    def __init__(self, aval: Any) -> None:
+        self.aval = aval
+
+    def __repr__(self) -> str:
+        return "SymbolicZero"
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "aval" or name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self.aval, name)
+
+    @staticmethod
+    def from_primal_value(value: Any) -> SymbolicZero:
+        """The zero tangent of an array or number."""
+        t, weak = kind_of("SymbolicZero", value)
+        return SymbolicZero(zero_aval(t, weak))
+
+
+def zero_aval(t: Any, weak: bool = False) -> Any:
+    """The type of the zero tangent of a value of IR type `t`."""
+    return AbstractArray(t.shape, t.dtype.numpy if t.is_inexact else float0, weak)
+
+
+def zero_from_primal(val: Any, symbolic_zeros: bool = False) -> Any:
+    """The zero tangent of `val`: an array, or a SymbolicZero with `symbolic_zeros`."""
+    if symbolic_zeros:
+        return SymbolicZero.from_primal_value(val)
+    t, _ = kind_of("zero_from_primal", val)
+    if not t.is_inexact:
+        return np.zeros(t.shape, float0)
+    from ..numpy import zeros_like  # the numpy room stands on this package
+
+    return zeros_like(val)
+
+
+class CustomVJPPrimal:
+    """A leaf of the arguments of a fwd rule: its `value`, and whether it is `perturbed`, that is
+    differentiated."""
+
+    __slots__ = ("perturbed", "value")
+
+    def __init__(self, value: Any, perturbed: bool) -> None:
+        self.value, self.perturbed = value, perturbed
+
+    def __repr__(self) -> str:
+        return f"CustomVJPPrimal(value={self.value!r}, perturbed={self.perturbed})"
+
+
+def custom_vjp_primal_tree_values(tree: Any) -> Any:
+    """A tree of CustomVJPPrimals with their values in their place.
+
+    Raises: TypeError where a leaf is something else.
+    """
+    def value(leaf: Any) -> Any:
+        if type(leaf) is not CustomVJPPrimal:
+            raise TypeError(f"unexpected leaf type {type(leaf)}, must be CustomVJPPrimal")
+        return leaf.value
+
+    return tree_map(value, tree)
+
+
+__all__ = ["CustomVJPPrimal", "SymbolicZero", "custom_vjp_primal_tree_values", "zero_aval",
+           "zero_from_primal"]
