@@ -50,6 +50,36 @@ def test_a_rule_that_closes_over_tracers_of_two_levels():
     assert jax.jit(inner)(3.0) == 40.0
 
 
+def scaled(a, x, captured):
+    """sin(x) a by a rule that says three times the derivative in x."""
+    if captured == "jvp":
+        f = jax.custom_jvp(lambda x: jnp.sin(x) * a)
+        f.defjvp(lambda p, t: (f(*p), 3.0 * t[0] * jnp.cos(p[0]) * a))
+    else:
+        f = jax.custom_vjp(lambda x: jnp.sin(x) * a)
+        f.defvjp(lambda x: (f(x), (x, a)) if captured == "fwd" else (f(x), (x,)),
+                 lambda res, ct: (3.0 * ct * jnp.cos(res[0]) * (res[1] if res[1:] else a),))
+    return f(x)
+
+
+@pytest.mark.parametrize("captured", ["jvp", "fwd", "bwd"])
+def test_rules_capture_tracers_and_what_is_captured_is_differentiated(captured):
+    f = functools.partial(scaled, captured=captured)
+    wanted = 3 * 2 * np.cos(3.0)
+    for g in (jax.grad(f, 1), jax.jit(jax.grad(f, 1)), jax.grad(jax.jit(f), 1)):
+        np.testing.assert_allclose(g(2.0, 3.0), wanted, rtol=1e-6)
+    for g in (jax.grad(f, (0, 1)), jax.jit(jax.grad(f, (0, 1)))):
+        np.testing.assert_allclose(g(2.0, 3.0), (np.sin(3.0), wanted), rtol=1e-6)
+    value, dot = jax.jvp(f, (2.0, 3.0), (1.0, 10.0))
+    np.testing.assert_allclose(value, 2 * np.sin(3.0), rtol=1e-6)
+    np.testing.assert_allclose(dot, np.sin(3.0) + 10 * wanted, rtol=1e-6)
+    many = jax.vmap(jax.grad(f, (0, 1)), (0, None))
+    for g in (many, jax.jit(many)):
+        da, dx = g(jnp.array([2.0, 4.0]), 3.0)
+        np.testing.assert_allclose(da, [np.sin(3.0)] * 2, rtol=1e-6)
+        np.testing.assert_allclose(dx, [wanted, 2 * wanted], rtol=1e-6)
+
+
 def test_a_rule_that_holds_a_jit_and_a_scan():
     @jax.custom_vjp
     def f(x, n):
