@@ -135,7 +135,7 @@ def _reserve(count: int) -> None:
     """Have the bytes of the numbers below `count`."""
     if count > len(_NUMBERS):
         with _GROWING:
-            more = range(len(_NUMBERS), max(2 * count, 4096))
+            more = range(len(_NUMBERS), max(2 * count, 256))
             _NUMBERS.extend([struct.pack("<I", i) for i in more])
 
 

@@ -33,11 +33,17 @@ def uncollected(f: Callable[P, R]) -> Callable[P, R]:
 
 @contextmanager
 def collector_paused() -> Iterator[None]:
-    """Within, the cyclic collector is paused: an import makes only what stays."""
+    """Within, the cyclic collector is paused: an import makes only what stays.
+
+    What was made counts as old afterwards, or the first collection would walk all of it.
+    """
     was_enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
         if was_enabled:
+            if not gc.get_freeze_count():  # what others froze stays so
+                gc.freeze()
+                gc.unfreeze()
             gc.enable()
