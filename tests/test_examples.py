@@ -13,6 +13,8 @@ from types import ModuleType
 import numpy as np
 import pytest
 
+import xfront as jax
+
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
@@ -106,6 +108,64 @@ def test_edit_ir_runs_the_changed_program() -> None:
     slope = np.tanh(x) + x * (1 - np.tanh(x) ** 2)
     np.testing.assert_allclose(found["slope"], slope, rtol=1e-5)
     assert "f32[4]" in str(found["refused"])
+
+
+def test_rnn_learns_parity() -> None:
+    """All parities of unseen rows, and of rows five times as long as those it learned from."""
+    text = run("rnn.py")
+    unseen = re.findall(r"unseen rows +([\d.]+)%", text)
+    longer = re.search(r"rows of 120 bits: ([\d.]+)% right", text)
+    assert float(unseen[0]) < 70.0 < 99.0 < float(unseen[-1])
+    assert longer and float(longer[1]) > 99.0
+
+
+def test_neural_ode_has_the_exact_gradient_and_finds_the_parameters() -> None:
+    """Position and slopes as in closed form; decay and frequency found from observations."""
+    text = run("neural_ode.py")
+    pairs = re.findall(r": (-?[\d.]+), exact (-?[\d.]+)", text)
+    assert len(pairs) == 3
+    for found, exact in pairs:
+        assert abs(float(found) - float(exact)) < 1e-4
+    found = re.search(r"found within ([\d.e-]+) after", text)
+    assert found and float(found[1]) < 1e-3
+
+
+def test_fixed_point_gradients_are_those_of_the_books() -> None:
+    """Kepler's equation and a linear system against closed forms; a layer reaches its target."""
+    text = run("fixed_point.py")
+    errors = re.search(r"largest error: orbit ([\d.e-]+), linear system ([\d.e-]+)", text)
+    assert errors and float(errors[1]) < 1e-5 and float(errors[2]) < 1e-4
+    distances = [float(x) for x in re.findall(r"squared distance ([\d.e+-]+)", text)]
+    assert distances[0] > 0.1 and distances[-1] < 1e-3
+
+
+def test_fixed_point_gradient_saves_nothing_of_the_search() -> None:
+    """The gradient through a search of hundreds of steps holds no array that grows with them."""
+    example = load("fixed_point")
+
+    def eccentric(m: float) -> object:
+        return example.fixed_point(example.kepler, (m, 0.9), m)
+
+    program = str(jax.make_jaxpr(jax.grad(eccentric))(0.3))
+    assert "while" in program and "f32[500" not in program
+
+
+def test_hmc_samples_have_the_moments_of_the_density() -> None:
+    """Three means and six covariances, each within four of its own standard errors."""
+    text = run("hmc.py")
+    off = [float(x) for x in re.findall(r"([+-][\d.]+) standard errors", text)]
+    assert len(off) == 9 and max(map(abs, off)) < 4.0
+    errors = re.search(r"those of the means are at most ([\d.]+)", text)
+    assert errors and float(errors[1]) < 0.02
+
+
+def test_convnet_reads_the_digits() -> None:
+    """At least 98 % of the held-out digits, in under a minute, from one half at the start."""
+    text = run("convnet.py")
+    reached = re.search(r"reads ([\d.]+)% of the held-out scans after ([\d.]+) s", text)
+    assert reached and float(reached[1]) >= 98.0 and float(reached[2]) < 60.0
+    losses = [float(x) for x in re.findall(r"loss ([\d.]+)", text)]
+    assert losses[-1] < 0.1 * losses[0]
 
 
 def blocks(text: str, language: str) -> list[str]:
