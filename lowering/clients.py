@@ -21,14 +21,17 @@ _FAILURES: dict[str, str] = {}
 _default: str | None = None
 _platforms: str | None = None
 _cpu_devices: int | None = None
+_keep_freed_memory = False
 
 
-def configure(*, platforms: str | None = None, cpu_devices: int | None = None) -> None:
-    """Choose platforms (comma-separated, the first is the default) and virtual CPU devices.
+def configure(*, platforms: str | None = None, cpu_devices: int | None = None,
+              keep_freed_memory: bool | None = None) -> None:
+    """Choose platforms (comma-separated, the first is the default), virtual CPU devices, and
+    whether freed memory stays with the process (allocation.py).
 
     Raises: RuntimeError where the clients that this concerns exist already.
     """
-    global _platforms, _cpu_devices
+    global _platforms, _cpu_devices, _keep_freed_memory
     with _LOCK:
         if platforms is not None:
             if _default is not None and (platforms or None) != _platforms:
@@ -40,6 +43,11 @@ def configure(*, platforms: str | None = None, cpu_devices: int | None = None) -
                 raise RuntimeError("the number of CPU devices must be chosen before the first use "
                                    "of a CPU device")
             _cpu_devices = wanted
+        if keep_freed_memory is not None:
+            if "cpu" in _CLIENTS and keep_freed_memory != _keep_freed_memory:
+                raise RuntimeError("keep_freed_memory must be chosen before the first use of a "
+                                   "CPU device")
+            _keep_freed_memory = keep_freed_memory
 
 
 def client(platform: str | None = None) -> Any:
@@ -122,6 +130,10 @@ def _try(name: str) -> Any:
 
     if name in _FAILURES:
         return None
+    if name == "cpu" and _keep_freed_memory:
+        from .allocation import keep_freed_memory  # few ask for it
+
+        keep_freed_memory()
     try:
         made = compat.cpu_client(_cpu_count()) if name == "cpu" else plugins.make_client(name)
     except Exception as e:      # plugins raise whatever their loader meets

@@ -295,6 +295,10 @@ explain_cache_misses = _option(
 )
 no_tracing = _option("jax_no_tracing", False, "Raise where a function would be traced.")
 no_execution = _option("jax_no_execution", False, "Raise where a program would run.")
+_keep_freed_memory = _option(
+    "jax_keep_freed_memory", False, "Keep memory that large arrays free with the process, on Linux "
+    "with glibc: docs/cpu.md. To be set before the first use of a CPU device.",
+)  # fmt: skip
 thread_guard = _option("jax_thread_guard", False, "Let one thread at a time use the devices.")
 allow_f16_reductions = _option(
     "jax_allow_f16_reductions", True, "Let 16-bit floats be summed in 16 bits.", key=False
@@ -406,6 +410,9 @@ for _name in ("jax_platforms", "jax_platform_name"):
 _OPTIONS["jax_num_cpu_devices"]._watchers.append(
     lambda value: _configure_clients(cpu_devices=value)
 )
+_keep_freed_memory._watchers.append(lambda value: _configure_clients(keep_freed_memory=value))
+if _keep_freed_memory.value:
+    _configure_clients(keep_freed_memory=True)
 remove_size_one_mesh_axis_from_type = _OPTIONS["jax_remove_size_one_mesh_axis_from_type"]
 auto_pcast = _OPTIONS["jax_auto_pcast"]
 
