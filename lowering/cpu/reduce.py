@@ -7,6 +7,7 @@ from xfront_ir.builder import Builder
 from xfront_ir.core import Op, Value
 from xfront_ir.ops.convert import convert
 
+from . import running  # noqa: F401  (forms of the same family)
 from .registry import form
 from .sort import float_order
 

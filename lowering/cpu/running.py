@@ -1,0 +1,207 @@
+"""Running reductions as loops: XLA makes a tree of windows of them, which reads the array often.
+
+Along the last axis a turn of the loop takes eight elements: what each adds up to within the eight
+does not wait for the carry, which is met once a turn. Along other axes a turn takes one row.
+Sums carry more bits than their elements have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from lowering.rules.reduce import greatest, least
+from xfront_ir import dtypes, ops
+from xfront_ir.builder import Builder
+from xfront_ir.core import Op, Value
+from xfront_ir.dtypes import DType
+from xfront_ir.ops.convert import convert
+from xfront_ir.types import I32, tensor
+
+from .registry import form
+
+STEP = 8
+"""Elements a turn along the last axis. From 16 on, jaxlib 0.10 runs a kernel for each op."""
+
+_WIDER = {dtypes.f16: dtypes.f32, dtypes.bf16: dtypes.f32, dtypes.f32: dtypes.f64,
+          dtypes.c64: dtypes.c128}
+
+Turn = Callable[[Builder, Value, list[Value], Value], list[Value]]
+"""`turn(builder, place, carries, stack) -> [next place, *carries, stack]`"""
+
+
+def _is_long(op: Op, shorter: int = 512) -> bool:
+    """Many rows are shared by the cores, where their windows are short."""
+    x, axis = op.operands[0].type, op.attrs["axis"]
+    if not x.size or x.size >= 2 ** 31:
+        return False
+    n = x.shape[axis]
+    if axis != x.ndim - 1:
+        return n >= 24
+    return n > 16 and (x.size == n or x.size < 2 ** 17 or n > shorter)
+
+
+def _is_long_real(op: Op) -> bool:
+    """Extrema that carry NaNs along take longer, those of bytes are fast."""
+    dtype = op.operands[0].type.dtype
+    return not dtype.is_complex and dtype.bits > 8 and _is_long(op, shorter=2 ** 31)
+
+
+# More than 16 elements along the last axis, 24 along others: shorter ones are one window.
+@form(ops.cumsum, when=_is_long)
+def cumsum(b: Builder, op: Op, x: Value) -> Value:
+    """Sums of eight are rounded as their dtype; the sum of what came before is wider."""
+    return _running(b, op, x, ops.add, 0, _WIDER.get(x.type.dtype, x.type.dtype))
+
+
+@form(ops.cumprod, when=_is_long)
+def cumprod(b: Builder, op: Op, x: Value) -> Value:
+    """Not wider: a product that has left the range of its dtype does not come back."""
+    return _running(b, op, x, ops.mul, 1, x.type.dtype)
+
+
+@form(ops.cummax, when=_is_long_real)
+def cummax(b: Builder, op: Op, x: Value) -> Value:
+    return _running(b, op, x, ops.max, least(x.type.dtype), x.type.dtype)
+
+
+@form(ops.cummin, when=_is_long_real)
+def cummin(b: Builder, op: Op, x: Value) -> Value:
+    return _running(b, op, x, ops.min, greatest(x.type.dtype), x.type.dtype)
+
+
+def _is_long_float(op: Op) -> bool:
+    x = op.operands[0].type
+    return x.dtype.is_float and 8 <= x.size < 2 ** 31 and x.shape[op.attrs["axis"]] >= 8
+
+
+# Floats of 8 rows or more: every window of the plain rule takes logarithms.
+@form(ops.cumlogsumexp, when=_is_long_float)
+def cumlogsumexp(b: Builder, op: Op, x: Value) -> Value:
+    """The greatest so far and the sum of the exponentials of what all are below it, in f64."""
+    shape, axis, dtype = x.type.shape, op.attrs["axis"], x.type.dtype
+    row = tensor((*shape[:axis], 1, *shape[axis + 1:]), dtypes.f64)
+
+    def step(b: Builder, before: list[Value], x: Value) -> tuple[list[Value], Value]:
+        (most, total), x = before, _as(b, x, dtypes.f64)
+        above = b.emit(ops.gt, x, most)
+        after = b.emit(ops.max, most, x)
+        apart = b.emit(ops.select, b.emit(ops.eq, x, most), b.zeros(row),
+                       b.emit(ops.abs, b.emit(ops.sub, x, most)))
+        less = b.emit(ops.exp, b.emit(ops.neg, apart))
+        kept = b.emit(ops.select, above, b.emit(ops.mul, total, less), total)
+        added = b.emit(ops.select, above, b.ones(row), less)
+        total = b.emit(ops.add, kept, added)
+        return [after, total], _as(b, b.emit(ops.add, after, b.emit(ops.log, total)), dtype)
+
+    return _by_rows(b, op, x, [b.full(row, -float("inf")), b.zeros(row)], step)
+
+
+def _running(b: Builder, op: Op, x: Value, combine: Any, start: Any, wide: DType) -> Value:
+    along = _along_last if op.attrs["axis"] == x.type.ndim - 1 else _along_rows
+    return along(b, op, x, combine, start, wide)
+
+
+# --- along the last axis ------------------------------------------------------------------
+
+def _along_last(b: Builder, op: Op, x: Value, combine: Any, start: Any, wide: DType) -> Value:
+    """Where the axis is no multiple of eight, the second eight elements overlap the first."""
+    shape, dtype, reverse = x.type.shape, x.type.dtype, op.attrs["reverse"]
+    rows, n = x.type.size // shape[-1], shape[-1]
+    x = b.emit(ops.reshape, x, shape=(rows, n))
+    begin, first = tensor((), wide), n % STEP or STEP
+
+    def turn(b: Builder, row: Value, place: Value, before: Value, x: Value, stack: Value
+             ) -> list[Value]:
+        at = b.emit(ops.sub, b.full(I32, n - STEP), place) if reverse else place
+        eight = b.emit(ops.dynamic_slice, x, row, at, sizes=(1, STEP))
+        within = _prefixes(b, combine, _elements(b, eight)[::-1 if reverse else 1])
+        carried = b.emit(ops.broadcast_in_dim, _as(b, before, dtype), shape=(1, STEP), dims=())
+        made = b.emit(ops.concatenate, *within[::-1 if reverse else 1], dimension=1)
+        stack = b.emit(ops.dynamic_update_slice, stack, b.emit(combine, carried, made), row, at)
+        last, by = within[-1], b.full(I32, STEP)
+        if first < STEP:
+            begins = b.emit(ops.eq, place, b.full(I32, 0))
+            last = b.emit(ops.select, begins, within[first - 1], last)
+            by = b.emit(ops.select, begins, b.full(I32, first), by)
+        after = b.emit(combine, before, _as(b, b.emit(ops.reshape, last, shape=()), wide))
+        place = b.emit(ops.add, place, by)
+        ends = b.emit(ops.ge, place, b.full(I32, n))
+        return [b.emit(ops.select, ends, _plus(b, row, 1), row),
+                b.emit(ops.select, ends, b.full(I32, 0), place),
+                b.emit(ops.select, ends, b.full(begin, start), after), stack]
+
+    inits = [b.full(I32, 0), b.full(I32, 0), b.full(begin, start)]
+    stack = _loop(b, rows, inits, x, turn)
+    return b.emit(ops.reshape, stack, shape=shape)
+
+
+def _elements(b: Builder, row: Value) -> list[Value]:
+    """Each column of a row."""
+    return [b.emit(ops.slice, row, starts=(0, i), limits=(1, i + 1), strides=(1, 1))
+            for i in range(row.type.shape[1])]
+
+
+def _prefixes(b: Builder, combine: Any, values: Sequence[Value]) -> list[Value]:
+    """The combination of the values up to each one, in logarithmic depth."""
+    made, width = list(values), 1
+    while width < len(made):
+        made = [b.emit(combine, made[i // width * width - 1], v) if i & width else v
+                for i, v in enumerate(made)]
+        width *= 2
+    return made
+
+
+# --- along rows ---------------------------------------------------------------------------
+
+def _along_rows(b: Builder, op: Op, x: Value, combine: Any, start: Any, wide: DType) -> Value:
+    shape, axis, dtype = x.type.shape, op.attrs["axis"], x.type.dtype
+
+    def step(b: Builder, before: list[Value], row: Value) -> tuple[list[Value], Value]:
+        after = b.emit(combine, *before, _as(b, row, wide))
+        return [after], _as(b, after, dtype)
+
+    row = tensor((*shape[:axis], 1, *shape[axis + 1:]), wide)
+    return _by_rows(b, op, x, [b.full(row, start)], step)
+
+
+def _by_rows(b: Builder, op: Op, x: Value, inits: Sequence[Value], step: Any) -> Value:
+    """`step(builder, carries, row) -> (carries, row of the result)` for each row in turn."""
+    shape, axis = x.type.shape, op.attrs["axis"]
+    n, sizes = shape[axis], (*shape[:axis], 1, *shape[axis + 1:])
+
+    def turn(b: Builder, turns: Value, *values: Value) -> list[Value]:
+        *before, x, stack = values
+        at = b.emit(ops.sub, b.full(I32, n - 1), turns) if op.attrs["reverse"] else turns
+        zero = b.full(I32, 0)
+        starts = [at if d == axis else zero for d in range(len(shape))]
+        row = b.emit(ops.dynamic_slice, x, *starts, sizes=sizes)
+        after, made = step(b, before, row)
+        stack = b.emit(ops.dynamic_update_slice, stack, made, *starts)
+        return [_plus(b, turns, 1), *after, stack]
+
+    return _loop(b, n, [b.full(I32, 0), *inits], x, turn)
+
+
+# --- loops --------------------------------------------------------------------------------
+
+def _loop(b: Builder, turns: int, inits: Sequence[Value], x: Value, turn: Any) -> Value:
+    """The array that `turn(builder, *carries, x, stack) -> [*carries, stack]` has written when
+    the first of the carries is `turns`."""
+    types = [*[v.type for v in inits], x.type]
+    test = Builder("more")
+    counter = [test.param(t) for t in types][0]
+    more = test.close([test.emit(ops.lt, counter, test.full(I32, turns))])
+    inner = Builder("turn")
+    const, *carries = [inner.param(t) for t in (x.type, *types)]
+    body = inner.close(turn(inner, *carries[:-1], const, carries[-1]))
+    return b.emit(ops.while_, x, *inits, b.zeros(x.type), cond=more, body=body, n_cond_consts=0,
+                  n_body_consts=1)[-1]
+
+
+def _as(b: Builder, x: Value, dtype: DType) -> Value:
+    return x if x.type.dtype is dtype else b.emit(convert, x, dtype=dtype)
+
+
+def _plus(b: Builder, x: Value, by: int) -> Value:
+    return b.emit(ops.add, x, b.full(I32, by))
