@@ -3,6 +3,7 @@
 #   make demo     a network learns to read handwritten digits
 #   make test     the whole suite
 #   make check    ruff, pyright and the quick tests: what to run before a commit
+#   make generated  more random programs than in `make test`, others every day; PROGRAMS=2000
 #   make bench    xfront's own times; AGAINST=PYTHON:jax compares them with another library's
 #   make docs     the documentation as a site
 #
@@ -13,6 +14,7 @@ VENV    ?= .venv
 WORKERS ?= 2
 AGAINST ?=
 TESTS   ?= tests
+PROGRAMS ?= 2000
 
 VERSION := $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 BIN     := $(VENV)/bin
@@ -20,7 +22,7 @@ RUN     := $(VENV)/.run-$(VERSION)
 DEV     := $(VENV)/.dev-$(VERSION)
 DOCS    := $(VENV)/.docs-$(VERSION)
 
-.PHONY: demo test check lint bench docs clean
+.PHONY: demo test generated check lint bench docs clean
 .DELETE_ON_ERROR:
 
 demo: $(RUN)
@@ -28,6 +30,9 @@ demo: $(RUN)
 
 test: $(DEV)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(TESTS)
+
+generated: $(DEV)
+	XFRONT_GENERATED=$(PROGRAMS) $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal tests/generated
 
 check: lint
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow" -q $(TESTS)

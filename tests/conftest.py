@@ -42,6 +42,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+def pytest_report_header(config: pytest.Config) -> str:
+    """How many programs are generated, from which seed."""
+    from tests.generated import amount
+
+    return amount.header(config)
+
+
 @pytest.fixture
 def update_golden(request: pytest.FixtureRequest) -> bool:
     """True where golden files are to be rewritten."""

@@ -1,0 +1,28 @@
+"""How many programs are generated, and from which seed."""
+
+from __future__ import annotations
+
+import os
+import time
+
+import pytest
+
+USUAL = 200
+
+
+def count() -> int:
+    """The number of programs: `XFRONT_GENERATED`, or what every run of the tests checks."""
+    return int(os.environ.get("XFRONT_GENERATED", USUAL))
+
+
+def seed(config: pytest.Config) -> int:
+    """The first seed: `--hypothesis-seed`; else 0, and in larger runs another every day."""
+    given = config.getoption("--hypothesis-seed")
+    if given is not None and str(given).isdigit():
+        return int(given)
+    return 0 if "XFRONT_GENERATED" not in os.environ else int(time.time() // 86400) * 1000
+
+
+def header(config: pytest.Config) -> str:
+    """The line that a run of the tests begins with."""
+    return f"generated programs: {count()} from seed {seed(config)}"
