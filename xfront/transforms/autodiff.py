@@ -39,7 +39,8 @@ Argnums = int | Sequence[int]
 
 def value_and_grad(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False,
                    holomorphic: bool = False, allow_int: bool = False,
-                   reduce_axes: Sequence[Any] = ()) -> Callable[..., tuple[Any, Any]]:
+                   reduce_axes: Sequence[Any] = (), *, strong_zero: bool = False
+                   ) -> Callable[..., tuple[Any, Any]]:
     """A function that gives the value of `fun` and its gradient.
 
     Args:
@@ -49,6 +50,9 @@ def value_and_grad(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool 
       has_aux: whether `fun` returns a pair whose second part is not differentiated.
       holomorphic: whether `fun` is promised to be holomorphic; then inputs and result are complex.
       allow_int: whether integer arguments are accepted; their gradient has dtype float0.
+      strong_zero: whether zero times infinity or NaN is zero in the backward pass: what a branch of
+        `where` that is not taken has there stays out of the gradient. Each product costs two
+        comparisons and a selection more, each matrix product a test that it is finite.
     Returns: a function of the same arguments giving `(value, gradient)`; the gradient has the
       structure of the argument, or is a tuple of such for several `argnums`.
     Raises: TypeError where the result is no scalar or an argument has no derivative.
@@ -79,7 +83,7 @@ def value_and_grad(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool 
         aux = Aux()
 
         flat = trace_call(call, kinds, name=name, kind="grad", staging=False, inputs=leaves)
-        request = Request("grad", active, 0)
+        request = Request("grad", active, 0, bool(strong_zero))
         results = bind(GRAD.pending(flat.function, request),
                        [*map(as_operand, leaves), *flat.captures], name=name)
         n_out = len(flat.function.returns)
@@ -95,7 +99,7 @@ def value_and_grad(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool 
 
 def grad(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False,
          holomorphic: bool = False, allow_int: bool = False,
-         reduce_axes: Sequence[Any] = ()) -> Callable[..., Any]:
+         reduce_axes: Sequence[Any] = (), *, strong_zero: bool = False) -> Callable[..., Any]:
     """A function that gives the gradient of `fun`; arguments as for `value_and_grad`.
 
     Returns: a function of the same arguments giving the gradient, or `(gradient, aux)`.
@@ -103,7 +107,8 @@ def grad(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False,
     >>> xfront.grad(jnp.tanh)(0.0)
     Array(1., dtype=float32, weak_type=True)
     """
-    both = value_and_grad(fun, argnums, has_aux, holomorphic, allow_int, reduce_axes)
+    both = value_and_grad(fun, argnums, has_aux, holomorphic, allow_int, reduce_axes,
+                          strong_zero=strong_zero)
 
     @functools.wraps(fun)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
@@ -349,11 +354,12 @@ def zeros_like_type(t: Any) -> Any:
 # --- vjp ------------------------------------------------------------------------------------
 
 def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False,
-        reduce_axes: Sequence[Any] = ()) -> tuple:
+        reduce_axes: Sequence[Any] = (), strong_zero: bool = False) -> tuple:
     """The value of `fun` at a point and the map from cotangents of it to those of the arguments.
 
     Returns: `(value, f_vjp)`, or `(value, f_vjp, aux)`; `f_vjp(cotangent)` gives a tuple with one
-      tree a primal. `f_vjp` is a tree of arrays itself: it may leave a jitted function.
+      tree a primal; `strong_zero` as in `value_and_grad`. `f_vjp` is a tree of arrays itself: it
+      may leave a jitted function.
     """
     name = name_of(fun)
     leaves, tree = tree_flatten(list(primals))
@@ -371,7 +377,7 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False,
 
     flat = trace_call(call, kinds, name=name, kind="vjp", staging=False, inputs=leaves)
     active = (*[t.is_inexact for t, _ in kinds], *[False] * len(flat.captures))
-    split = linearize_pass(flat.function, active)
+    split = linearize_pass(flat.function, active, strong_zero)
     operands = [*map(as_operand, leaves), *flat.captures]
     returned = bind(split.forward, operands, name=name)
     n = split.n_out

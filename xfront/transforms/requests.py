@@ -25,38 +25,38 @@ def padded(flags: tuple, n: int, fill: Any) -> tuple:
 
 
 class Grad:
-    """details (active, cotangents): values, then a cotangent for each active parameter.
+    """details (active, seeded, strong): values, then a cotangent for each active parameter.
 
-    The parameters are the Function's, then a cotangent for each result marked in `cotangents`...
-    those of a scalar loss being literal ones: `seeded` results get the cotangent 1.
+    The result numbered `seeded` gets the cotangent 1, the others 0. `strong`: with strong zeros.
     """
 
     def __call__(self, function: Function, request: Request) -> Function:
         """Carry the request out."""
-        active, seeded = request.details
-        return seeded_gradient(function, padded(active, len(function.params), False), seeded)
+        active, seeded, strong = request.details
+        return seeded_gradient(function, padded(active, len(function.params), False), seeded,
+                               strong)
 
     def pending(self, function: Function, request: Request) -> Pending:
         """The body of this request on `function`."""
-        active, _ = request.details
+        active = request.details[0]
         grads = [v.type for v, a in zip(function.params, active, strict=False) if a]
         return Pending(function, request, self, function.param_types,
                        (*function.return_types, *grads))
 
     def weak_returns(self, function: Function, request: Request) -> Flags:
         """A gradient is as weak as its parameter."""
-        active, _ = request.details
+        active = request.details[0]
         weak = padded(function.weak_params, len(function.params), False)
         outs = padded(function.weak_returns, len(function.returns), False)
         return (*outs, *[w for w, a in zip(weak, active, strict=False) if a])
 
 
-def seeded_gradient(function: Function, active: Flags, seeded: int) -> Function:
+def seeded_gradient(function: Function, active: Flags, seeded: int, strong: bool) -> Function:
     """The gradient Function whose cotangent of result `seeded` is one, the others' zero."""
     from xfront_ir.builder import Builder
 
     given = tuple(i == seeded for i in range(len(function.returns)))
-    full = gradient(function, active, given)
+    full = gradient(function, active, given, strong)
     b = Builder(full.name)
     n = len(function.params)
     b.params = list(full.params[:n])

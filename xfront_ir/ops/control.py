@@ -43,6 +43,8 @@ from ..passes.bodies import (
     remembered,
     select,
     slice_of,
+    strong,
+    strong_body,
     transpose_to,
     unzip,
     vectorize,
@@ -141,7 +143,7 @@ def _batch_call(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any
 
 call = define("call", attrs={"body": BODY, "name": STR}, infer=_infer_call, single=False,
               own_primal=True, jvp=_jvp_call, split=_split_call, transpose=_transpose_call,
-              batch=_batch_call)
+              batch=_batch_call, strong=strong_body("body"))
 
 
 # --- cond ---------------------------------------------------------------------------------
@@ -361,9 +363,16 @@ def _lane_branches(branch: Function, places: Sequence[int | None], axis: Any
     return remembered(branch, ("lane_branches", tuple(places), axis), make)
 
 
+def _strong_cond(op: Op, linear: Flags) -> Any:
+    made = [strong(branch, linear[1:]) for branch in op.attrs["branches"]]
+    flags = (linear[0],) * len(op.results)
+    out = _any_of([flags, *[f for _, f in made]])
+    return op.definition, {**op.attrs, "branches": tuple([branch for branch, _ in made])}, out
+
+
 cond = define("cond", attrs={"branches": FUNCTIONS}, infer=_infer_cond, single=False,
               own_primal=True, jvp=_jvp_cond, split=_split_cond, transpose=_transpose_cond,
-              batch=_batch_cond)
+              batch=_batch_cond, strong=_strong_cond)
 
 
 # --- loops: what is common -----------------------------------------------------------------
@@ -571,7 +580,15 @@ def _batch_scan(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any
     return made, (*settled, *[None if p is None else p + 1 for p in out[n_carry:]])
 
 
+def _strong_scan(op: Op, linear: Flags) -> Any:
+    attrs, body, n_carry = op.attrs, op.attrs["body"], op.attrs["n_carry"]
+    consts, carry, xs = map(tuple, _groups(attrs, linear))
+    carry = _grow(carry, lambda flags: strong(body, (*consts, *flags, *xs))[1][:n_carry])
+    made, out = strong(body, (*consts, *carry, *xs))
+    return op.definition, {**attrs, "body": made}, (*carry, *out[n_carry:])
+
+
 scan = define("scan", attrs={"body": FUNCTION, "n_consts": INT, "n_carry": INT, "length": INT,
                              "reverse": BOOL, "unroll": INT},
               infer=_infer_scan, single=False, own_primal=True, jvp=_jvp_scan, split=_split_scan,
-              transpose=_transpose_scan, batch=_batch_scan)
+              transpose=_transpose_scan, batch=_batch_scan, strong=_strong_scan)

@@ -46,6 +46,8 @@ from ..passes.bodies import (
     remembered,
     rule_fingerprint,
     select,
+    strong,
+    strong_body,
     unzip,
     vectorize,
 )
@@ -213,6 +215,7 @@ def _jvp_custom_jvp(b: Any, attrs: Any, operands: Any, tangents: Any) -> Any:
 custom_jvp = define("custom_jvp", attrs={"body": FUNCTION, "rule": PYTHON, "name": STR},
                     infer=_infer_body("custom_jvp"), single=False, own_primal=True,
                     jvp=_jvp_custom_jvp, split=_split_custom, batch=_batch_custom,
+                    strong=strong_body("body"),
                     family=__name__)
 
 
@@ -237,6 +240,7 @@ def _jvp_custom_vjp(b: Any, attrs: Any, operands: Any, tangents: Any) -> Any:
 custom_vjp = define("custom_vjp", attrs={"body": FUNCTION, "rule": PYTHON, "name": STR},
                     infer=_infer_body("custom_vjp"), single=False, own_primal=True,
                     jvp=_jvp_custom_vjp, split=_split_custom, batch=_batch_custom,
+                    strong=strong_body("body"),
                     family=__name__)
 
 
@@ -315,11 +319,44 @@ def _batch_tangent(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> 
     return made, (0,) * len(made)
 
 
+class StrongRule:
+    """A Deferred whose backward rule has strong zeros; what it asks for else is the rule's."""
+
+    __slots__ = ("memo", "n_own", "name", "rule", "symbolic_zeros")
+
+    def __init__(self, rule: Any) -> None:
+        self.rule, self.name = rule, getattr(rule, "name", "rule")
+        self.n_own = getattr(rule, "n_own", None)
+        self.symbolic_zeros = _is_symbolic(rule)
+        self.memo: dict[Request, Function] = {}
+
+    def function(self, request: Request) -> Function:
+        """The Function for `request`."""
+        found = self.memo.get(request)
+        if found is None:
+            found = self.rule.function(request)
+            if request.role == "bwd":
+                n = len(request.details[0])
+                flags = tuple([i >= n for i in range(len(found.params))])
+                found = strong(found, flags)[0]
+            self.memo[request] = found
+        return found
+
+    def fingerprint(self) -> bytes:
+        """What tells the rule apart where programs are told apart."""
+        return b"strong " + rule_fingerprint(self.rule)
+
+
+def _strong_tangent(op: Op, linear: Flags) -> Any:
+    attrs = {**op.attrs, "rule": StrongRule(op.attrs["rule"])}
+    return op.definition, attrs, (True,) * len(op.results)
+
+
 custom_vjp_tangent = define(
     "custom_vjp_tangent", attrs={"rule": PYTHON, "n_residuals": INT, "types": TYPES,
                                  "perturbed": BOOLS},
     infer=_infer_tangent, single=False, jvp=_jvp_tangent, transpose=_transpose_tangent,
-    batch=_batch_tangent)
+    batch=_batch_tangent, strong=_strong_tangent)
 
 
 # --- checkpoint ---------------------------------------------------------------------------
@@ -377,7 +414,7 @@ checkpoint = define("checkpoint", attrs={"body": FUNCTION, "policy": optional(PY
                                          "prevent_cse": BOOL},
                     infer=_infer_body("checkpoint"), single=False, own_primal=True,
                     jvp=_jvp_checkpoint, split=_split_checkpoint, transpose=_transpose_checkpoint,
-                    batch=_batch_checkpoint, family=__name__)
+                    batch=_batch_checkpoint, strong=strong_body("body"), family=__name__)
 
 
 def _batch_same(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:

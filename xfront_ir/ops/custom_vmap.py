@@ -6,7 +6,7 @@ The `rule` is a Deferred: its Function for a batch (role batch: types, which ope
 size) takes the operands with their batch axis in front and gives each result either with a batch
 axis in front or without; which, its rank tells. It is emitted in place of the op. What
 differentiates the op differentiates the rule too, so that a gradient that is batched later still
-goes by it: `Pushed`, `Part` and `Pulled` are the rules of the parts.
+goes by it: `Pushed`, `Part`, `Pulled` and `Strong` are the rules of the parts.
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ from ..passes.bodies import (
     remembered,
     rule_fingerprint,
     select,
+    strong,
+    strong_body,
     unzip,
     vectorize,
 )
@@ -176,6 +178,20 @@ class Pulled(_Derived):
                         zip(moved, received, self.active_in, strict=True) if wanted])
 
 
+class Strong(_Derived):
+    """The rule with strong zeros."""
+
+    __slots__ = ("linear",)
+    settings = ("linear",)
+
+    def __init__(self, rule: Any, linear: Flags) -> None:
+        super().__init__(rule)
+        self.linear = linear
+
+    def _batch(self, types: Types, flags: Flags, size: int) -> Function:
+        return strong(self._asked(types, flags, size), self.linear)[0]
+
+
 def _with_batch(b: Any, value: Value, size: int) -> Value:
     return move_batch(b, value, None, 0, size)
 
@@ -235,10 +251,16 @@ def _transpose_custom_vmap(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
     return join(linear, [next(made) if a else None for a in active_in], [None] * len(values))
 
 
+def _strong_custom_vmap(op: Op, linear: Flags) -> Any:
+    definition, attrs, out = strong_body("body")(op, linear)
+    return definition, {**attrs, "rule": Strong(attrs["rule"], linear)}, out
+
+
 custom_vmap = define("custom_vmap", attrs={"body": FUNCTION, "rule": PYTHON, "name": STR},
                      infer=_infer_custom_vmap, single=False, own_primal=True,
                      jvp=_jvp_custom_vmap, split=_split_custom_vmap,
-                     transpose=_transpose_custom_vmap, batch=_batch_custom_vmap)
+                     transpose=_transpose_custom_vmap, batch=_batch_custom_vmap,
+                     strong=_strong_custom_vmap)
 
 
-__all__ = ["Part", "Pulled", "Pushed", "custom_vmap"]
+__all__ = ["Part", "Pulled", "Pushed", "Strong", "custom_vmap"]

@@ -16,6 +16,7 @@ from ..core import Op, Value
 from ..errors import IRTypeError
 from ..opdef import DTYPE, LINEAR, TREE, define, lookup, optional
 from ..types import TensorType, tensor
+from .families import becomes
 from .shape import transpose
 
 Ints = tuple[int, ...]
@@ -57,42 +58,48 @@ def _is_pair(x: Any) -> bool:
         type(axes) is tuple and all(type(a) is int for a in axes) for axes in x)
 
 
-def _infer_dot_general(types: Any, attrs: Any) -> Any:
-    lhs, rhs = types
-    contract, batch = attrs["contract"], attrs["batch"]
-    if not (_is_pair(contract) and _is_pair(batch)):
-        raise IRTypeError(f"dot_general: contract and batch are pairs of axes, got {contract} and "
-                          f"{batch}")
-    for t, c, k, side in zip(types, contract, batch, ("lhs", "rhs")):
-        named = (*c, *k)
-        if len(set(named)) != len(named) or not all(0 <= a < t.ndim for a in named):
-            raise IRTypeError(f"dot_general: contracted axes {c} and batch axes {k} of {side} must "
-                              f"be distinct and in [0, {t.ndim}), for {t}")
-    for what, (left, right) in (("contracted", contract), ("batch", batch)):
-        sizes = [tuple(lhs.shape[a] for a in left), tuple(rhs.shape[a] for a in right)]
-        if sizes[0] != sizes[1]:
-            raise IRTypeError(f"dot_general: {what} sizes differ: lhs is {lhs} (axes {left} have "
-                              f"{sizes[0]}), rhs is {rhs} (axes {right} have {sizes[1]})")
-    check_precision("dot_general", attrs.get("precision"))
-    dtype = product_dtype("dot_general", lhs, rhs, attrs.get("preferred"))
-    shape = (*(lhs.shape[a] for a in batch[0]),
-             *(lhs.shape[a] for a in _free(lhs.ndim, contract[0], batch[0])),
-             *(rhs.shape[a] for a in _free(rhs.ndim, contract[1], batch[1])))
-    return (tensor(shape, dtype),)
+def infer_products(name: str) -> Any:
+    """The type rule of sums of products, for the op called `name`."""
+    def infer(types: Any, attrs: Any) -> Any:
+        lhs, rhs = types
+        contract, batch = attrs["contract"], attrs["batch"]
+        if not (_is_pair(contract) and _is_pair(batch)):
+            raise IRTypeError(f"{name}: contract and batch are pairs of axes, got {contract} and "
+                              f"{batch}")
+        for t, c, k, side in zip(types, contract, batch, ("lhs", "rhs")):
+            named = (*c, *k)
+            if len(set(named)) != len(named) or not all(0 <= a < t.ndim for a in named):
+                raise IRTypeError(f"{name}: contracted axes {c} and batch axes {k} of {side} must "
+                                  f"be distinct and in [0, {t.ndim}), for {t}")
+        for what, (left, right) in (("contracted", contract), ("batch", batch)):
+            sizes = [tuple(lhs.shape[a] for a in left), tuple(rhs.shape[a] for a in right)]
+            if sizes[0] != sizes[1]:
+                raise IRTypeError(f"{name}: {what} sizes differ: lhs is {lhs} (axes {left} have "
+                                  f"{sizes[0]}), rhs is {rhs} (axes {right} have {sizes[1]})")
+        check_precision(name, attrs.get("precision"))
+        dtype = product_dtype(name, lhs, rhs, attrs.get("preferred"))
+        shape = (*(lhs.shape[a] for a in batch[0]),
+                 *(lhs.shape[a] for a in _free(lhs.ndim, contract[0], batch[0])),
+                 *(rhs.shape[a] for a in _free(rhs.ndim, contract[1], batch[1])))
+        return (tensor(shape, dtype),)
+
+    return infer
 
 
-def _jvp_dot_general(b: Any, op: Op, tangents: Any) -> Any:
+def jvp_dot_general(b: Any, op: Op, tangents: Any) -> Any:
+    """The tangent of a product, of the op's own kind."""
     (lhs, rhs), (of_lhs, of_rhs) = op.operands, tangents
     total = None
     if of_lhs is not None:
-        total = b.emit(dot_general, of_lhs, rhs, **op.attrs)
+        total = b.emit(op.definition, of_lhs, rhs, **op.attrs)
     if of_rhs is not None:
-        second = b.emit(dot_general, lhs, of_rhs, **op.attrs)
+        second = b.emit(op.definition, lhs, of_rhs, **op.attrs)
         total = second if total is None else b.emit(lookup("add"), total, second)
     return (total,)
 
 
-def _transpose_dot_general(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
+def transpose_dot_general(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
+    """The transpose of a product, of the op's own kind."""
     (ct,) = cotangents
     if known[0] is LINEAR:
         return _cotangent(b, op, ct, known[1], 0), None
@@ -121,9 +128,9 @@ def _cotangent(b: Any, op: Op, ct: Value, other: Value, side: int) -> Value:
     if list(axes) != sorted(axes) and list(swapped) == sorted(swapped):
         pairs, axes = tuple((right, left) for left, right in pairs), swapped
         attrs["precision"] = _swapped(attrs["precision"])
-        made = b.emit(dot_general, other, ct, contract=pairs[0], batch=pairs[1], **attrs)
+        made = b.emit(op.definition, other, ct, contract=pairs[0], batch=pairs[1], **attrs)
     else:
-        made = b.emit(dot_general, ct, other, contract=pairs[0], batch=pairs[1], **attrs)
+        made = b.emit(op.definition, ct, other, contract=pairs[0], batch=pairs[1], **attrs)
     if list(axes) != sorted(axes):
         made = b.emit(transpose, made, permutation=tuple(sorted(range(own.ndim),
                                                                 key=axes.__getitem__)))
@@ -140,7 +147,8 @@ def _up(axes: Ints, p: int) -> Ints:
     return tuple(a + (a >= p) for a in axes)
 
 
-def _batch_dot_general(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:
+def batch_dot_general(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:
+    """The batching of a product."""
     (p, q), a = positions, dict(op.attrs)
     (left, right), (left_batch, right_batch) = a["contract"], a["batch"]
     if p is not None:
@@ -157,10 +165,11 @@ def _batch_dot_general(b: Any, op: Op, operands: Any, positions: Any, axis: Any)
         before = n_batch + len(_free(lhs.type.ndim, left, left_batch))
         at = before + _free(rhs.type.ndim, right, right_batch).index(q)
     a["contract"], a["batch"] = (left, right), (left_batch, right_batch)
-    return (b.emit(dot_general, lhs, rhs, **a),), (at,)
+    return (b.emit(op.definition, lhs, rhs, **a),), (at,)
 
 
-def _cost_dot_general(op: Op) -> Any:
+def cost_dot_general(op: Op) -> Any:
+    """Operations and bytes of a product."""
     lhs, rhs, result = op.operands[0].type, op.operands[1].type, op.results[0].type
     summed = 1
     for a in op.attrs["contract"][0]:
@@ -169,8 +178,8 @@ def _cost_dot_general(op: Op) -> Any:
     return 2 * result.size * summed, moved
 
 
-dot_general = define("dot_general", operands=2, infer=_infer_dot_general, jvp=_jvp_dot_general,
-                     transpose=_transpose_dot_general, batch=_batch_dot_general,
-                     cost=_cost_dot_general,
+dot_general = define("dot_general", operands=2, infer=infer_products("dot_general"),
+                     jvp=jvp_dot_general, transpose=transpose_dot_general, batch=batch_dot_general,
+                     cost=cost_dot_general, strong=becomes("strong_dot_general"),
                      attrs={"contract": TREE, "batch": TREE, "precision": optional(TREE),
-                            "preferred": optional(DTYPE)})
+                            "preferred": optional(DTYPE)}, family=__name__)

@@ -19,6 +19,7 @@ from .compare import eq, ge, gt, lt
 from .families import (
     batch_elementwise,
     batch_scalar_operands,
+    becomes,
     elementwise,
     is_any,
     is_complex,
@@ -84,10 +85,11 @@ sub = _numeric("sub", operands=2, jvp=_jvp_sub,
 mul = _numeric("mul", lambda b, t, op: b.emit(mul, t, op.operands[1]),
                lambda b, t, op: b.emit(mul, op.operands[0], t),
                transpose=transpose_bilinear(lambda b, ct, y, op: b.emit(mul, ct, y),
-                                            lambda b, ct, x, op: b.emit(mul, x, ct)))
+                                            lambda b, ct, x, op: b.emit(mul, x, ct)),
+               strong=becomes("strong_mul"))
 div = _numeric("div", lambda b, t, op: b.emit(div, t, op.operands[1]),
                scaled(lambda b, op: b.emit(neg, b.emit(div, op.results[0], op.operands[1]))),
-               transpose=_transpose_div)
+               transpose=_transpose_div, strong=becomes("strong_div"))
 rem = elementwise("rem", lambda b, t, op: t,
                   scaled(lambda b, op: b.emit(neg, _trunc(b, b.emit(div, *op.operands)))),
                   allowed=is_real, wanted="integer or float", family=__name__)

@@ -177,19 +177,28 @@ def scaled(coefficient: Callable[..., Value]) -> Partial:
 
 def elementwise(name: str, *partials: Partial | None, allowed: Callable[[Any], bool], wanted: str,
                 result: Callable[[Any], Any] | None = None, operands: int | None = None,
-                jvp: Any = None, transpose: Any = None, attrs: Any = None,
+                jvp: Any = None, transpose: Any = None, attrs: Any = None, strong: Any = None,
                 cost: Any = None, family: str | None = None) -> OpDef:
     """Define an elementwise op from its partials (none given and no `jvp`: zero derivative)."""
     count = operands if operands is not None else max(1, len(partials))
     rule = jvp if jvp is not None else partials_jvp(*partials) if any(partials) else ZERO
     return define(name, infer=same(name, allowed, wanted, result), attrs=attrs, operands=count,
-                  jvp=rule, transpose=transpose, batch=batch_elementwise, cost=cost,
+                  jvp=rule, transpose=transpose, batch=batch_elementwise, cost=cost, strong=strong,
                   family=family or defining_module())
 
 
 def defining_module(depth: int = 2) -> str:
     """The module that called the rule maker, for errors that say where an op is defined."""
     return sys._getframe(depth).f_globals["__name__"]
+
+
+def becomes(name: str) -> Callable[..., Any]:
+    """The `strong` rule of an op of one result that has the form `name` with strong zeros."""
+    def rule(op: Op, linear: Sequence[bool]) -> Any:
+        inexact = op.results[0].type.is_inexact
+        return lookup(name) if inexact else op.definition, op.attrs, (True,)
+
+    return rule
 
 
 def transpose_bilinear(left: Callable[..., Value], right: Callable[..., Value]

@@ -18,7 +18,7 @@ from ..builder import Builder
 from ..core import Function, Op, Value
 from ..errors import IRTypeError, MissingRule
 from ..opdef import FUNCTION, INT, LINEAR, define, optional
-from ..passes.bodies import jvp_to, linear_transpose, remembered, vectorize
+from ..passes.bodies import Flags, jvp_to, linear_transpose, remembered, strong, vectorize
 from ..types import TensorType
 from .elementwise import sub
 from .families import move_batch, sum_tangents
@@ -97,10 +97,20 @@ def _batch_linear_call(b: Any, op: Op, operands: Any, positions: Any, axis: Any)
     return made, (0,) * n_out
 
 
+def _strong_linear_call(op: Op, linear: Flags) -> Any:
+    n, attrs = op.attrs["n_linear"], op.attrs
+    constants = (False,) * (len(linear) - n)
+    body, _ = strong(attrs["body"], (*(True,) * n, *constants))
+    transposed, _ = strong(attrs["transposed"], (*(True,) * len(op.results), *constants))
+    return op.definition, {**attrs, "body": body, "transposed": transposed}, (
+        True,) * len(op.results)
+
+
 linear_call = define("linear_call", attrs={"body": FUNCTION, "transposed": FUNCTION,
                                            "n_linear": INT},
                      infer=_infer_linear_call, single=False, jvp=_jvp_linear_call,
-                     transpose=_transpose_linear_call, batch=_batch_linear_call)
+                     transpose=_transpose_linear_call, batch=_batch_linear_call,
+                     strong=_strong_linear_call)
 
 
 # --- custom_linear_solve ------------------------------------------------------------------------

@@ -39,6 +39,7 @@ from ..passes.bodies import (
     remembered,
     select,
     slice_of,
+    strong,
     vectorize,
 )
 from ..types import I32, TensorType, tensor
@@ -306,10 +307,19 @@ def _running(body: Function, lanes: Function, of_consts: tuple, n_cond: int, axi
     return remembered(body, ("running", lanes, of_consts, axis), make)
 
 
+def _strong_while(op: Op, linear: Flags) -> Any:
+    attrs, body = op.attrs, op.attrs["body"]
+    _, consts, carry = map(tuple, _parts(attrs, linear))
+    carry = _grow(carry, lambda flags: strong(body, (*consts, *flags))[1])
+    made, _ = strong(body, (*consts, *carry))
+    return op.definition, {**attrs, "body": made}, carry
+
+
 while_ = define("while", attrs={"cond": FUNCTION, "body": FUNCTION, "n_cond_consts": INT,
                                 "n_body_consts": INT, "budget": optional(INTS)},
                 infer=_infer_while, single=False, own_primal=True, jvp=_jvp_while,
-                split=_split_while, transpose=_transpose_while, batch=_batch_while)
+                split=_split_while, transpose=_transpose_while, batch=_batch_while,
+                strong=_strong_while)
 
 
 # --- while_tangent --------------------------------------------------------------------------
@@ -453,11 +463,21 @@ def _some_turns(body: Function, attrs: Any, before: tuple, axis: Any) -> Functio
     return remembered(body, ("some_turns", n_consts, n_carry, before, axis), make)
 
 
+def _strong_tangent(op: Op, linear: Flags) -> Any:
+    attrs = op.attrs
+    n, m, k = attrs["n_consts"], attrs["n_linear_consts"], attrs["n_carry"]
+    n_linear = len(linear) - 1 - n - m - k
+    flags = (*(False,) * n, *(True,) * m, *(False,) * k, *(True,) * n_linear)
+    made, _ = strong(attrs["body"], flags)
+    return op.definition, {**attrs, "body": made}, (True,) * n_linear
+
+
 while_tangent = define("while_tangent", attrs={"body": FUNCTION, "n_consts": INT,
                                                "n_linear_consts": INT, "n_carry": INT,
                                                "budget": optional(INTS)},
                        infer=_infer_tangent, single=False, own_primal=True, jvp=_jvp_tangent,
-                       transpose=_transpose_tangent, batch=_batch_tangent)
+                       transpose=_transpose_tangent, batch=_batch_tangent,
+                       strong=_strong_tangent)
 
 
 # --- its transpose ------------------------------------------------------------------------------

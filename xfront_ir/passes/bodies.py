@@ -17,6 +17,7 @@ from .jvp import Flags, jvp
 from .linearize import Linearized, divide, linear_transpose, linearize
 from .literals import rule_fingerprint
 from .remat import divide_checkpoint
+from .strong import strong
 from .transpose import transpose
 from .vectorize import Positions, axis_names, vectorize
 
@@ -24,8 +25,8 @@ __all__ = [
     "Flags", "Linearized", "Positions", "axis_names", "body_of", "dead_code", "divide",
     "divide_checkpoint", "invariants", "is_effectful", "join", "jvp", "jvp_to",
     "linear_first", "linear_transpose", "linearize", "loops", "remembered",
-    "rule_fingerprint", "select", "slice_of", "transpose", "transpose_to", "unzip",
-    "vectorize",
+    "rule_fingerprint", "select", "slice_of", "strong", "strong_body", "transpose",
+    "transpose_to", "unzip", "vectorize",
 ]
 
 
@@ -119,6 +120,18 @@ def transpose_to(fn: Function, linear: Flags, active_ct: Flags, active_in: Flags
         return Function(back.name, back.params, b.ops, returns)
 
     return remembered(back, ("transpose_to", active_in), make), active_in
+
+
+# --- strong zeros ---------------------------------------------------------------------------
+
+def strong_body(name: str) -> Callable[..., Any]:
+    """The `strong` rule of an op whose body `name` takes its operands and gives its results."""
+    def rule(op: Op, linear: Flags) -> Any:
+        made, flags = strong(body_of(op.attrs[name]), linear)
+        same = made is op.attrs[name]
+        return op.definition, op.attrs if same else {**op.attrs, name: made}, flags
+
+    return rule
 
 
 # --- what depends on what --------------------------------------------------------------------

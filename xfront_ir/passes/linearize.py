@@ -29,6 +29,8 @@ from ..opdef import LINEAR_OP
 from .dead_code import dead_code
 from .inline import settle
 from .jvp import Flags, check_active, push_forward
+from .strong import strengthened
+from .strong import strong as with_strong_zeros
 from .transpose import push_back, transpose
 
 Source = tuple[str, int]
@@ -60,17 +62,18 @@ class Linearized(NamedTuple):
                       for kind, i in self.residuals])
 
 
-def linearize(fn: Function, active: Flags) -> Linearized:
+def linearize(fn: Function, active: Flags, strong: bool = False) -> Linearized:
     """Divide `fn` into what its values need and the linear map of tangents.
 
     Args:
       fn: any Function.
       active: for each parameter, whether it has a tangent (float and complex ones may).
+      strong: whether the linear map has strong zeros.
     Returns: `(forward, linear, residuals, active_out)`, see `Linearized`.
     Raises: IRTypeError where an active parameter is no float or complex number; MissingRule.
     """
     active = tuple(active)
-    key = ("linearize", active)
+    key = ("linearize", active, strong)
     found = fn.memo.get(key)
     if found is None:
         check_active(fn, active)
@@ -80,7 +83,11 @@ def linearize(fn: Function, active: Flags) -> Linearized:
         tangents = {v: b.tangent_param(v.type)
                     for v, a in zip(fn.params, active, strict=True) if a}
         returns, moved = push_forward(b, fn, tangents)
-        found = original.memo[key] = close_split(b, fn, returns, moved)
+        found = close_split(b, fn, returns, moved)
+        if strong:
+            flags = tuple([i < sum(active) for i in range(len(found.linear.params))])
+            found = found._replace(linear=with_strong_zeros(found.linear, flags)[0])
+        original.memo[key] = found
     return found
 
 
@@ -207,7 +214,8 @@ class _OneSided(SplitBuilder):
         return value
 
 
-def gradient(fn: Function, active: Flags, cotangents: Flags | None = None) -> Function:
+def gradient(fn: Function, active: Flags, cotangents: Flags | None = None, strong: bool = False
+             ) -> Function:
     """Values and cotangents in one Function: linearise, then transpose, for whole programs.
 
     Args:
@@ -215,6 +223,7 @@ def gradient(fn: Function, active: Flags, cotangents: Flags | None = None) -> Fu
       active: for each parameter, whether its cotangent is wanted (float and complex ones).
       cotangents: for each result, whether it is given a cotangent; by default the float and
         complex ones are.
+      strong: whether zero times anything is zero in what the cotangents go through.
     Returns: a Function of fn's parameters, then the given cotangents; it returns fn's results, then
       one cotangent for each active parameter (zeros where nothing reaches it). So its types follow
       from those of `fn` alone.
@@ -222,7 +231,7 @@ def gradient(fn: Function, active: Flags, cotangents: Flags | None = None) -> Fu
     """
     active = tuple(active)
     given = tuple([v.type.is_inexact for v in fn.returns] if cotangents is None else cotangents)
-    key = ("gradient", active, given)
+    key = ("gradient", active, given, strong)
     found = fn.memo.get(key)
     if found is not None:
         return found
@@ -238,7 +247,10 @@ def gradient(fn: Function, active: Flags, cotangents: Flags | None = None) -> Fu
     back = Builder(fn.name)
     back.ops = b.ops
     reached = [(t, seeds[i]) for i, t in enumerate(moved) if t is not None and i in seeds]
-    made = push_back(back, b.linear.ops, linear_inputs, [t for t, _ in reached],
+    linear_ops = b.linear.ops
+    if strong:
+        linear_ops = strengthened(linear_ops, set(linear_inputs), b.ops)
+    made = push_back(back, linear_ops, linear_inputs, [t for t, _ in reached],
                      [ct for _, ct in reached])
     grads = [back.zeros(v.type) if ct is None else ct for v, ct in zip(inputs, made, strict=True)]
     weak = fn.weak_params

@@ -24,6 +24,7 @@ from xfront_ir.passes.jvp import jvp
 from xfront_ir.passes.linearize import gradient, linearize
 from xfront_ir.passes.literals import abstract
 from xfront_ir.passes.pipeline import PASSES, simplify
+from xfront_ir.passes.strong import strong
 from xfront_ir.passes.transpose import transpose
 from xfront_ir.passes.vectorize import vectorize
 from xfront_ir.verifier import verify
@@ -44,6 +45,7 @@ NAMED: dict[str, Callable[..., Any]] = {
     "transpose": lambda fn, n_residuals, active_ct: transpose(fn, n_residuals, active_ct)[0],
     "vectorize": lambda fn, positions, axis, out=None: vectorize(fn, positions, axis, out)[0],
     "gradient": gradient,
+    "strong": lambda fn, linear: strong(fn, linear)[0],
     "abstract": lambda fn, indices: abstract(fn, indices),
     "simplify": simplify,
     **PASSES,
