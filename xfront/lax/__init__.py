@@ -14,9 +14,11 @@ _FAMILIES = {
         "psum psum_scatter pswapaxes",
     "contractions":
         "ConvDimensionNumbers ConvGeneralDilatedDimensionNumbers DotDimensionNumbers batch_matmul "
-        "conv conv_dimension_numbers conv_general_dilated conv_general_dilated_patches "
-        "conv_general_permutations conv_general_shape_tuple conv_shape_tuple conv_transpose "
+        "conv conv_dimension_numbers conv_general_dilated conv_general_dilated_local "
+        "conv_general_dilated_patches conv_general_permutations conv_general_shape_tuple "
+        "conv_shape_tuple conv_transpose "
         "conv_transpose_shape_tuple conv_with_general_padding dot dot_general padtype_to_pads",
+    "composites": "after_all composite create_token platform_dependent",
     "control_flow": "cond fori_loop map scan switch while_loop",
     "elementwise":
         "AccuracyMode RoundingMethod Tolerance abs acos acosh add asin asinh atan atan2 atanh "
@@ -27,13 +29,15 @@ _FAMILIES = {
         "square sub tan tanh",
     "spectral": "FftType fft",
     "gathering":
-        "GatherDimensionNumbers GatherScatterMode ScatterDimensionNumbers gather scatter "
-        "scatter_add scatter_apply scatter_max scatter_min scatter_mul scatter_sub",
+        "GatherDimensionNumbers GatherScatterMode ScatterDimensionNumbers gather index_take "
+        "scatter scatter_add scatter_apply scatter_max scatter_min scatter_mul scatter_sub",
+    "generator": "RandomAlgorithm rng_bit_generator",
     "implicit": "custom_linear_solve custom_root",
     "indexing":
         "dynamic_index_in_dim dynamic_slice dynamic_slice_in_dim dynamic_update_index_in_dim "
         "dynamic_update_slice dynamic_update_slice_in_dim",
     "precision": "DotAlgorithm DotAlgorithmPreset Precision PrecisionLike",
+    "ragged": "RaggedDotDimensionNumbers ragged_dot ragged_dot_general scaled_dot",
     "reductions":
         "approx_max_k approx_min_k argmax argmin cumlogsumexp cummax cummin cumprod cumsum reduce "
         "reduce_and reduce_max reduce_min reduce_or reduce_precision reduce_prod reduce_sum "
@@ -53,13 +57,16 @@ if TYPE_CHECKING:
     from . import linalg
     from .associative import *
     from .collectives import *
+    from .composites import *
     from .contractions import *
     from .control_flow import *
     from .elementwise import *
     from .gathering import *
+    from .generator import *
     from .implicit import *
     from .indexing import *
     from .precision import *
+    from .ragged import *
     from .reductions import *
     from .shape import *
     from .special import *

@@ -399,10 +399,36 @@ def conv_general_dilated_patches(
         preferred_element_type=preferred_element_type)
 
 
+def conv_general_dilated_local(
+        lhs: Any, rhs: Any, window_strides: Sequence[int], padding: Any,
+        filter_shape: Sequence[int], lhs_dilation: Sequence[int] | None = None,
+        rhs_dilation: Sequence[int] | None = None, dimension_numbers: Any = None,
+        precision: Any = None) -> Any:
+    """A convolution with a filter of its own at each place of the result.
+
+    Args:
+      rhs: in the place of the spatial axes those of the result, and in that of input features
+        (input feature, *filter places) in row-major order.
+      filter_shape: sizes of a filter's spatial axes.
+    Raises: TypeError where the axes of rhs are not those of the result.
+    """
+    numbers = conv_dimension_numbers(np.shape(lhs), np.shape(rhs), dimension_numbers)
+    seen = conv_general_dilated_patches(
+        lhs, filter_shape, window_strides, padding, lhs_dilation, rhs_dilation, numbers, precision)
+    lhs_spatial, rhs_spatial = numbers.out_spec[2:], numbers.rhs_spec[2:]
+    contract = ((numbers.out_spec[1],), (numbers.rhs_spec[1],))
+    made = dot_general(seen, rhs, (contract, (lhs_spatial, rhs_spatial)), precision)
+    order = [0] * made.ndim                      # made is (*spatial, batch, feature)
+    for k, d in enumerate((*lhs_spatial, *numbers.out_spec[:2])):
+        order[d] = k
+    return transpose(made, tuple(order))
+
+
 __all__ = [
     "ConvDimensionNumbers", "ConvGeneralDilatedDimensionNumbers", "DotDimensionNumbers",
     "batch_matmul", "conv", "conv_dimension_numbers", "conv_general_dilated",
-    "conv_general_dilated_patches", "conv_general_permutations", "conv_general_shape_tuple",
+    "conv_general_dilated_local", "conv_general_dilated_patches",
+    "conv_general_permutations", "conv_general_shape_tuple",
     "conv_shape_tuple", "conv_transpose", "conv_transpose_shape_tuple", "conv_with_general_padding",
     "dot", "dot_general", "padtype_to_pads",
 ]  # fmt: skip

@@ -209,7 +209,40 @@ def scatter_apply(operand: Any, scatter_indices: Any, func: Callable[[Any], Any]
     return select(eq(touched, np.int32(1)), changed, operand)
 
 
+def index_take(src: Any, idxs: Sequence[Any], axes: Sequence[int]) -> Any:
+    """The slices of `src` at several places of some of its axes.
+
+    Args:
+      idxs: one vector of indices an axis, of one length; they are taken modulo the axis's size.
+      axes: the axes indexed, which the result lacks; places become its first axis.
+    Raises: TypeError where the indices are no integer vectors of one length.
+    """
+    return _index_take(src, tuple(idxs), axes=tuple(int(a) for a in axes))
+
+
+@eager(static=("axes",))
+def _index_take(src: Any, idxs: Any, axes: tuple[int, ...]) -> Any:
+    from .. import numpy as jnp  # numpy is written in this package
+
+    x = tracer("index_take", src)
+    columns = [jnp.asarray(i) for i in idxs]
+    if len(columns) != len(axes) or any(
+            c.ndim != 1 or c.shape != columns[0].shape or not jnp.issubdtype(c.dtype, jnp.integer)
+            for c in columns):
+        raise TypeError(f"index_take: takes {len(axes)} integer vectors of one length, got shapes "
+                        f"{[c.shape for c in columns]}")
+    axes = tuple([a % x.ndim for a in axes])
+    places = jnp.stack([jnp.mod(c, x.shape[a]).astype(np.int32)
+                        for c, a in zip(columns, axes, strict=True)], axis=1)
+    one_each = tuple([1 if d in axes else n for d, n in enumerate(x.shape)])
+    order = sorted(range(len(axes)), key=lambda k: axes[k])
+    numbers = GatherDimensionNumbers(tuple(range(1, x.ndim - len(axes) + 1)),
+                                     tuple([axes[k] for k in order]), axes)
+    return gather(x, places, numbers, one_each, mode=GatherScatterMode.PROMISE_IN_BOUNDS)
+
+
 __all__ = [
-    "GatherDimensionNumbers", "GatherScatterMode", "ScatterDimensionNumbers", "gather", "scatter",
-    "scatter_add", "scatter_apply", "scatter_max", "scatter_min", "scatter_mul", "scatter_sub",
+    "GatherDimensionNumbers", "GatherScatterMode", "ScatterDimensionNumbers", "gather",
+    "index_take", "scatter", "scatter_add", "scatter_apply", "scatter_max", "scatter_min",
+    "scatter_mul", "scatter_sub",
 ]  # fmt: skip

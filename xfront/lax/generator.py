@@ -1,0 +1,74 @@
+"""XLA's random generator, its state in hand. `xfront.random` has keys and distributions."""
+
+from __future__ import annotations
+
+import enum
+from typing import Any
+
+import numpy as np
+from xfront_ir import ops
+from xfront_ir.dtypes import from_numpy
+
+from ..arrays.dispatch import eager
+from ..arrays.operands import operand, shape_of
+from ..dtypes import requested_dtype
+from ..tracing.trace import emit
+
+_UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
+
+
+class RandomAlgorithm(enum.IntEnum):
+    """What `rng_bit_generator` computes: the platform's own algorithm, threefry or Philox."""
+
+    RNG_DEFAULT = 0
+    RNG_THREE_FRY = 1
+    RNG_PHILOX = 2
+
+    def __str__(self) -> str:
+        return self.name
+
+
+_NAMES = {RandomAlgorithm.RNG_DEFAULT: "default", RandomAlgorithm.RNG_PHILOX: "philox"}
+
+
+def rng_bit_generator(key: Any, shape: Any, dtype: Any = np.uint32,
+                      algorithm: Any = RandomAlgorithm.RNG_DEFAULT, *, out_sharding: Any = None
+                      ) -> Any:
+    """The next state and an array of random bits.
+
+    Args:
+      key: the state, uint32[4] or uint64[2].
+      shape: of the bits.
+      dtype: uint8, uint16, uint32 or uint64.
+      algorithm: a RandomAlgorithm. Threefry is in `xfront.random`, whose bits do not depend on the
+        platform; here it is not available.
+    Returns: (state, bits). The bits of RNG_DEFAULT depend on the platform.
+    Raises: TypeError for other states and dtypes, ValueError for what is no algorithm,
+      NotImplementedError for RNG_THREE_FRY.
+    Source: StableHLO spec, rng_bit_generator; Salmon et al., SC 2011.
+    """
+    try:
+        chosen = _NAMES.get(RandomAlgorithm(algorithm))
+    except ValueError:
+        raise ValueError(f"rng_bit_generator: {algorithm!r} is no lax.RandomAlgorithm") from None
+    if chosen is None:
+        raise NotImplementedError("rng_bit_generator: RNG_THREE_FRY is not available; "
+                                  "xfront.random.bits draws with threefry")
+    found = requested_dtype("rng_bit_generator", dtype)
+    if found.name not in _UNSIGNED:
+        raise TypeError(f"rng_bit_generator: unsupported dtype {found.name}; there are "
+                        f"{', '.join(_UNSIGNED)}")
+    return _bits(key, tuple(shape_of(shape)), found.name, chosen)
+
+
+@eager(static=("shape", "dtype", "algorithm"))
+def _bits(key: Any, shape: tuple[int, ...], dtype: str, algorithm: str) -> Any:
+    state = operand("rng_bit_generator", key)
+    if (state.dtype.name, state.shape) not in (("uint32", (4,)), ("uint64", (2,))):
+        raise TypeError("rng_bit_generator: the state must be uint32[4] or uint64[2], got "
+                        f"{state.value.type}")
+    return tuple(emit(ops.rng_bit_generator, state, shape=shape,
+                      dtype=from_numpy(np.dtype(dtype)), algorithm=algorithm))
+
+
+__all__ = ["RandomAlgorithm", "rng_bit_generator"]

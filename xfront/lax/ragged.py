@@ -1,0 +1,181 @@
+"""Products of matrices in groups (`ragged_dot`) and of blocks with scales (`scaled_dot`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import numpy as jnp
+from ..arrays.dispatch import eager
+from ..arrays.operands import operand
+from ..dtypes import bfloat16
+from ..tracing.tracer import Tracer
+from .contractions import DotDimensionNumbers, dot_general
+
+
+class RaggedDotDimensionNumbers(NamedTuple):
+    """Which axes the operands of `ragged_dot_general` have in common, and which are in groups.
+
+    Fields:
+      dot_dimension_numbers: as for `dot_general`.
+      lhs_ragged_dimensions: the one axis of lhs whose elements are divided into groups.
+      rhs_group_dimensions: the axis of rhs that numbers the groups, where the ragged axis is not
+        contracted; else none.
+    """
+
+    dot_dimension_numbers: DotDimensionNumbers
+    lhs_ragged_dimensions: Sequence[int]
+    rhs_group_dimensions: Sequence[int]
+
+
+_MATRICES = RaggedDotDimensionNumbers((((1,), (1,)), ((), ())), (0,), (0,))
+
+
+def ragged_dot(lhs: Any, rhs: Any, group_sizes: Any, precision: Any = None,
+               preferred_element_type: Any = None, group_offset: Any = None,
+               out_sharding: Any = None) -> Any:
+    """The rows of lhs, in groups that follow one another, each times the matrix of its group.
+
+    Args:
+      lhs: [m, k].
+      rhs: [g, k, n].
+      group_sizes: integers [g]; rows after the last group give zeros.
+    Returns: [m, n].
+    Raises: TypeError, NotImplementedError as `ragged_dot_general`.
+    """
+    return ragged_dot_general(lhs, rhs, group_sizes, _MATRICES, precision,
+                              preferred_element_type, group_offset, out_sharding)
+
+
+def ragged_dot_general(lhs: Any, rhs: Any, group_sizes: Any,
+                       ragged_dot_dimension_numbers: RaggedDotDimensionNumbers,
+                       precision: Any = None, preferred_element_type: Any = None,
+                       group_offset: Any = None, out_sharding: Any = None) -> Any:
+    """`dot_general` where one axis of lhs is divided into groups that follow one another.
+
+    The ragged axis may be free (each group has a matrix of its own in rhs), contracted (each
+    group gives a product of its own, numbered by the first axis of the result) or a batch axis
+    (then groups change nothing).
+
+    Args:
+      group_sizes: integers [g], or with the batch axes of lhs before; elements of the ragged axis
+        after the last group count for nothing.
+    Raises: TypeError where axes, sizes or dtypes do not fit; NotImplementedError for
+      `group_offset`.
+    Source: CHLO spec, ragged_dot. All groups are one product with masks: the work is that of g
+      products.
+    """
+    if group_offset is not None:
+        raise NotImplementedError("ragged_dot: group_offset is not available")
+    (contract, batch), ragged, groups = ragged_dot_dimension_numbers
+    numbers = tuple([tuple([tuple([int(d) for d in axes]) for axes in pair])
+                     for pair in (contract, batch)])
+    if len(ragged) != 1:
+        raise TypeError("ragged_dot_general expects exactly one lhs ragged dimension, got "
+                        f"{ragged}")
+    return _ragged(lhs, rhs, group_sizes, numbers, int(ragged[0]), tuple(map(int, groups)),
+                   precision, preferred_element_type)
+
+
+@eager(static=("numbers", "ragged", "groups", "precision", "preferred"))
+def _ragged(lhs: Any, rhs: Any, sizes: Any, numbers: Any, ragged: int, groups: tuple[int, ...],
+            precision: Any, preferred: Any) -> Any:
+    x, y = operand("ragged_dot", lhs), operand("ragged_dot", rhs)
+    sizes = operand("ragged_dot", sizes)
+    (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = numbers
+    if not jnp.issubdtype(sizes.dtype, jnp.integer):
+        raise TypeError(f"ragged_dot: group_sizes must be integers, got {sizes.value.type}")
+    lead = tuple([x.shape[d] for d in lhs_batch])
+    if sizes.ndim == 0 or sizes.shape[:-1] not in ((), lead):
+        raise TypeError(f"ragged_dot: group_sizes must have shape [g] or {[*lead, 'g']}, got "
+                        f"{sizes.value.type}")
+    options = {"precision": precision, "preferred_element_type": preferred}
+    if ragged in lhs_batch:
+        return dot_general(x, y, numbers, **options)
+    n_groups, inner = sizes.shape[-1], ragged in lhs_contract
+    if len(groups) != (0 if inner else 1):
+        raise TypeError("ragged_dot_general requires exactly one rhs group dimension where the "
+                        f"ragged dimension is free, and none where it is contracted; got {groups}")
+    if groups and y.shape[groups[0]] != n_groups:
+        raise TypeError(f"ragged_dot: rhs has {y.shape[groups[0]]} groups in axis {groups[0]}, "
+                        f"group_sizes has {n_groups}")
+    masked = _masked(x, sizes, ragged, lhs_batch)
+    last = x.ndim                                # the axis of groups in `masked`
+    if not inner:
+        by_group = ((*lhs_contract, last), (*rhs_contract, groups[0]))
+        return dot_general(masked, y, (by_group, (lhs_batch, rhs_batch)), **options)
+    made = dot_general(masked, y, numbers, **options)
+    return jnp.moveaxis(made, x.ndim - len(lhs_contract), 0)
+
+
+def _masked(x: Tracer, sizes: Tracer, ragged: int, batch: tuple[int, ...]) -> Any:
+    """`x` with an axis of groups at the end, zero for what is not in the group."""
+    ends = jnp.cumsum(sizes, axis=-1, dtype=np.int32)
+    starts = ends - sizes.astype(np.int32)
+    places = np.arange(x.shape[ragged], dtype=np.int32)[:, None]
+    inside = (places >= starts[..., None, :]) & (places < ends[..., None, :])
+    axes = (*(batch if sizes.ndim > 1 else ()), ragged, x.ndim)
+    order = sorted(range(len(axes)), key=lambda i: axes[i])
+    shape = [1] * (x.ndim + 1)
+    for i in order:
+        shape[axes[i]] = inside.shape[i]
+    inside = jnp.transpose(inside, order).reshape(shape)
+    return jnp.where(inside, x[..., None], 0)
+
+
+# --- blocks with scales -------------------------------------------------------------------
+
+def scaled_dot(lhs: Any, rhs: Any, *, lhs_scale: Any = None, rhs_scale: Any = None,
+               dimension_numbers: DotDimensionNumbers | None = None,
+               preferred_element_type: Any = None) -> Any:
+    """`dot_general` of operands whose blocks along contracted axes are multiplied by scales first.
+
+    Args:
+      lhs_scale, rhs_scale: one scale a block: of the operand's shape but for contracted axes,
+        where sizes divide the operand's; None stands for ones.
+      dimension_numbers: as for `dot_general`; by default products of matrices in the last axes.
+      preferred_element_type: dtype of the result, bfloat16 by default. Operands times scales are
+        rounded to bfloat16 before the product.
+    Raises: TypeError where shapes do not fit.
+    Source: OCP Microscaling Formats (MX) specification 1.0, 6.2.
+    """
+    if dimension_numbers is None:
+        n = np.ndim(lhs)
+        lead = tuple(range(n - 2))
+        dimension_numbers = (((n - 1,), (n - 2,)), (lead, lead))
+    (contract, batch), preferred = dimension_numbers, preferred_element_type
+    numbers = tuple([tuple([tuple([int(d) for d in axes]) for axes in pair])
+                     for pair in (contract, batch)])
+    return _scaled(lhs, rhs, lhs_scale, rhs_scale, numbers,
+                   bfloat16 if preferred is None else preferred)
+
+
+@eager(static=("numbers", "preferred"))
+def _scaled(lhs: Any, rhs: Any, lhs_scale: Any, rhs_scale: Any, numbers: Any, preferred: Any
+            ) -> Any:
+    x = _by_blocks("lhs", operand("scaled_dot", lhs), lhs_scale, numbers[0][0])
+    y = _by_blocks("rhs", operand("scaled_dot", rhs), rhs_scale, numbers[0][1])
+    return dot_general(x, y, numbers, preferred_element_type=preferred)
+
+
+def _by_blocks(name: str, x: Tracer, scale: Any, contracted: tuple[int, ...]) -> Any:
+    x = x.astype(bfloat16)
+    if scale is None:
+        return x
+    scale = operand("scaled_dot", scale)
+    if scale.ndim != x.ndim:
+        raise TypeError(f"scaled_dot: {name}_scale must have {x.ndim} axes, got {scale.shape}")
+    for d, (size, blocks) in enumerate(zip(x.shape, scale.shape, strict=True)):
+        if (d in contracted and (not blocks or size % blocks)) or (
+                d not in contracted and size != blocks):
+            raise TypeError(f"scaled_dot: axis {d} of {name} has {size} elements, "
+                            f"{name}_scale {blocks}; it must have as many, or on a contracted axis "
+                            "a divisor")
+        if size != blocks:
+            scale = jnp.repeat(scale, size // blocks, axis=d)
+    return x * scale.astype(bfloat16)
+
+
+__all__ = ["RaggedDotDimensionNumbers", "ragged_dot", "ragged_dot_general", "scaled_dot"]
