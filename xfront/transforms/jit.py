@@ -15,6 +15,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec, TypeVar
 
+from lowering import warm_up
 from xfront_ir.analysis import axis_names
 
 from ..arrays import binding
@@ -275,6 +276,8 @@ class Jitted:
 
     def miss(self, *args: Any, **kwargs: Any) -> tuple:
         """Called from C++ with what it has not seen: record, or trace, compile and run."""
+        if state.current is None:
+            warm_up.begin()
         flat, leaves, donated = self.trace(args, kwargs)
         captured_tracer = any(type(x) is Tracer for x in flat.captures)
         if (state.current is not None or captured_tracer

@@ -1,0 +1,51 @@
+"""A matrix product in the background, so that the first program need not wait for its kernels.
+
+On CPU the machine code of some products is generated when the first one runs in a process (20 to
+50 ms, where the program's own run takes less than one). `begin` runs a tiny one on XLA's threads
+while Python still traces and loads what the user asked for. It comes from the cache on disk as any
+program does; without that cache, or on one core, nothing is gained and nothing is done.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+
+from xfront_ir import dtypes, ops
+from xfront_ir.builder import Builder
+from xfront_ir.core import Function
+from xfront_ir.fingerprint import fingerprint
+
+from . import clients, compile_function, disk_cache
+
+SIZE = 8
+"""Rows and columns: smaller products have no generated kernels."""
+
+_begun = threading.Event()
+
+
+def begin() -> None:
+    """Start the product if this process has not, on a CPU client with a core to spare."""
+    if _begun.is_set():
+        return
+    _begun.set()
+    client = clients.default_client()
+    if client.platform != "cpu" or not disk_cache.is_enabled() or _cores() < 2:
+        return
+    product = transposed_product()
+    made = compile_function(product, fingerprint=fingerprint(product))
+    made.loaded.execute_sharded([])                # returns at once, runs on XLA's threads
+
+
+def transposed_product() -> Function:
+    """`x.T @ x` of numbers made in the program, so that no array need be transferred."""
+    b = Builder("warm_up")
+    counted = b.emit(ops.iota, dtype=dtypes.f32, shape=(SIZE, SIZE), dimension=0)
+    product = b.emit(ops.dot_general, counted, counted, contract=((0,), (0,)),
+                     batch=((), ()), precision=None, preferred=None)
+    return b.close([product])
+
+
+def _cores() -> int:
+    affinity = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity else os.cpu_count() or 1
