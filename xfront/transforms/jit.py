@@ -298,9 +298,9 @@ class Jitted:
 
         def compile_(body: Any) -> Any:
             shifted = tuple([i + len(body.params) - n for i in given])
-            return programs.compile_body(body, name=self.name, effort=options.effort, donated=shifted,
-                                         options=options.compiler_options,
-                                         keep_unused=options.keep_unused, n_explicit=n)
+            return programs.compile_body(
+                body, name=self.name, effort=options.effort, donated=shifted, n_explicit=n,
+                options=options.compiler_options, keep_unused=options.keep_unused)
 
         key = ("jit", self.name, n, given, options.keep_unused, options.compiler_options,
                options.effort)
