@@ -15,11 +15,12 @@ from xfront_ir.core import Function
 
 if TYPE_CHECKING:
     from .cpu.extras import Extras
+    from .cpu.inspection import TakenForm
     from .executable import Executable
     from .module import Built
     from .partition import Partition
 
-__all__ = ["Lowered", "compile_function", "deserialize", "lower"]
+__all__ = ["Lowered", "compile_function", "deserialize", "forms_of", "lower"]
 
 _LIVE: weakref.WeakValueDictionary[str, Executable] = weakref.WeakValueDictionary()
 
@@ -45,6 +46,13 @@ class Lowered:
     def as_text(self, debug_info: bool = False) -> str:
         """StableHLO text, with locations if `debug_info`."""
         return self.module.operation.get_asm(enable_debug_info=debug_info)
+
+    @property
+    def forms(self) -> list[TakenForm]:
+        """The ops that take a form for the CPU, in the order in which they were lowered."""
+        from .cpu.inspection import described
+
+        return [described(op, form) for op, form in self._built.forms]
 
     def as_hlo_text(self) -> str:
         """HLO text before XLA's optimisation."""
@@ -85,6 +93,15 @@ def lower(function: Function, *, name: str | None = None, donated: Sequence[int]
     built = build_module(function, name=name, platform=platform, donated=donated,
                          partition=partition, extras=extras)
     return Lowered(function, built, name, platform, partition)
+
+
+def forms_of(function: Function, effort: str = "jit") -> list[TakenForm]:
+    """The ops that take a form where `function` is compiled for the default device."""
+    from .clients import default_client
+    from .cpu.extras import extras
+
+    platform = default_client().platform
+    return lower(function, platform=platform, extras=extras(effort, platform, 1)).forms
 
 
 def compile_function(function: Function, *, name: str | None = None,

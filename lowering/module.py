@@ -55,12 +55,14 @@ class Built:
     """A module and what must be known to compile and run it.
 
     `callbacks` are the host calls in the order of their index at run time; `requirements` what the
-    process must have set up (`lapack`, …) before the program may be loaded.
+    process must have set up (`lapack`, …) before the program may be loaded. `forms` are the ops that
+    take a form for the CPU, with its function.
     """
 
     module: Any
     callbacks: list[Any] = field(default_factory=list)
     requirements: set[str] = field(default_factory=set)
+    forms: list[tuple[Op, Any]] = field(default_factory=list)
 
 
 def build_module(function: Function, *, name: str | None = None, platform: str = "cpu",

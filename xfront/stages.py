@@ -321,6 +321,19 @@ class Lowered:
             return str(self._whole)
         raise ValueError(f"as_text: unknown dialect {dialect!r}; one of stablehlo, hlo, ir")
 
+    def forms(self) -> list[Any]:
+        """The operations that get StableHLO of their own on CPU, in the order of the program.
+
+        `as_text` shows the plain StableHLO of every platform; these are written otherwise when the
+        program is compiled for the default device (docs/cpu.md).
+
+        Returns: for each, `op`, `location`, `form`, `does` and `why`; it prints as one line. Empty
+          where the default platform is another, or under `XFRONT_CPU_FORMS=0`.
+
+        >>> print(*xfront.jit(jnp.argmax).lower(jnp.zeros(64)).forms(), sep="\n")
+        """
+        return lowering.forms_of(self._lowered.function, self._traced._jitted.options.effort)
+
     def compiler_ir(self, dialect: str | None = None) -> Any:
         """The MLIR module."""
         return self._lowered.module

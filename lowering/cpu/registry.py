@@ -73,6 +73,8 @@ def _choosing(forms: list[tuple[Condition, Form]], plain: Rule) -> Rule:
     def lower(ctx: RuleContext, op: Op, *operands: Any) -> Any:
         for when, fn in forms:
             if when(op):
+                if ctx.module is not None:
+                    ctx.module.built.forms.append((op, fn))
                 types = tuple(v.type for v in op.operands)
                 body = _written(fn, op.definition, types, tuple(op.attrs.items()))
                 return ctx.inline(body, operands)

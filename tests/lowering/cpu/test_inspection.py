@@ -1,0 +1,58 @@
+"""Which forms a program takes, as people read it."""
+
+from __future__ import annotations
+
+import pytest
+
+import xfront as jax
+import xfront.numpy as jnp
+from lowering.cpu import registry
+
+
+def positions(x):
+    return jnp.argmax(x), jnp.argmax(x[:4])
+
+
+def test_a_form_is_named_with_its_place_and_reason() -> None:
+    lowered = jax.jit(positions).lower(jnp.zeros(64))
+    (taken,) = lowered.forms()                          # the short one takes its plain rule
+    assert taken.op.startswith("argmax(f32[64]) -> ") and taken.form == "reduce.argmax"
+    assert taken.location == f"test_inspection.py:{positions.__code__.co_firstlineno + 1} " \
+                             "(positions)"
+    assert "Axes of 32 or more" in taken.why and "least position" in taken.does
+    for part in taken:
+        assert part in str(taken)
+    assert "reduce(" in lowered.as_text() and lowered.as_text() == jax.jit(positions).lower(
+        jnp.zeros(64)).as_text()
+
+
+def test_switched_off_there_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XFRONT_CPU_FORMS", "0")
+    assert jax.jit(positions).lower(jnp.zeros(64)).forms() == []
+
+
+def test_bodies_of_loops_are_looked_into() -> None:
+    def f(x):
+        return jax.lax.fori_loop(0, 3, lambda i, x: jnp.sort(x) * 2, x)
+
+    (taken,) = jax.jit(f).lower(jnp.zeros(64)).forms()
+    assert taken.form.startswith("sort.")
+
+
+def test_every_form_says_why() -> None:
+    from lowering.cpu.inspection import described
+    from xfront_ir.core import Op
+    from xfront_ir.ops import REGISTRY
+
+    for definition in REGISTRY.values():
+        try:
+            registry.find_rule(definition)
+        except Exception as error:                      # some ops have nothing to lower
+            assert type(error).__name__ == "MissingRule"
+    assert registry.FORMS
+    silent = []
+    for definition, forms in registry.FORMS.items():
+        for _, form in forms:
+            said = described(Op(definition, (), {}, ()), form)
+            silent += [said.form] * (not said.why)
+    assert not silent
