@@ -22,7 +22,7 @@ from ..errors import ConcretizationTypeError
 from ..tracing.programs import bind
 from ..tracing.trace import emit, state
 from ..tracing.tracer import Tracer
-from ..transforms.flat import Flat, as_operand, kind_of, name_of, trace_call
+from ..transforms.flat import Flat, as_operand, kind_of, name_of, placed, trace_call
 from ..tree_util import (
     keystr,
     tree_flatten,
@@ -197,17 +197,17 @@ def _branches(what: str, index: Any, funs: Sequence[Callable[..., Any]], operand
     bodies = [trace_body(f, tree, kinds, what) for f in funs]
     if what == "cond":
         bodies.reverse()                         # index 0 is false
+        funs = [*reversed(funs)]
     first = bodies[0]
     for k, body in enumerate(bodies[1:], 1):
         if body.out_tree != first.out_tree:
-            names = ("true_fun", "false_fun") if what == "cond" else (f"branches[{k}]",
-                                                                      "branches[0]")
-            raise TypeError(f"{names[0]} and {names[1]} output must have same type structure, got "
-                            f"{body.out_tree} and {first.out_tree}.")
+            from .refusals import refuse_branch_structure  # only to say what is wrong
+
+            refuse_branch_structure(what, funs, [b.out_tree for b in bodies], k)
     types, weaks = [], []
     for i in range(len(first.function.returns)):
         found = [(b.function.returns[i].type, b.function.weak_returns[i]) for b in bodies]
-        t, w = _agreed(what, bodies, i, found)
+        t, w = _agreed(what, funs, first.out_tree, i, found)
         types.append(t)
         weaks.append(w)
     captures, functions = join_captures(bodies, [len(kinds)] * len(bodies))
@@ -217,7 +217,7 @@ def _branches(what: str, index: Any, funs: Sequence[Callable[..., Any]], operand
     return tree_unflatten(first.out_tree, results)
 
 
-def _agreed(what: str, bodies: Sequence[Flat], i: int, found: Kinds) -> tuple[Any, bool]:
+def _agreed(what: str, funs: Sequence[Any], tree: Any, i: int, found: Kinds) -> tuple[Any, bool]:
     """The type on which result i of all branches agrees. Raises: TypeError."""
     first = found[0][0]
     strong = {t.dtype for t, w in found if not w}
@@ -225,12 +225,9 @@ def _agreed(what: str, bodies: Sequence[Flat], i: int, found: Kinds) -> tuple[An
         dtype, weak = promoted_dtype([(t.dtype, w) for t, w in found])
         if not strong or dtype in strong:
             return first.with_dtype(dtype), weak
-    shape = tree_unflatten(bodies[0].out_tree, list(range(len(bodies[0].function.returns))))
-    path = tree_flatten_with_path(shape)[0][i][0]
-    listed = ", ".join(str(t) for t, _ in (reversed(found) if what == "cond" else found))
-    names = "true_fun and false_fun" if what == "cond" else "branches"
-    raise TypeError(f"{names} output must have identical types, but at result{keystr(path)} they "
-                    f"return {listed}; convert them to one shape and dtype.")
+    from .refusals import refuse_branch_types  # only to say what is wrong
+
+    refuse_branch_types(what, funs, tree, i, [t for t, _ in found])
 
 
 # --- while ------------------------------------------------------------------------------------
@@ -258,15 +255,15 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
         while bool(cond_fun(value)):
             value = body_fun(value)
         return value
-    leaves, kinds, body = _carry_body("while_loop", "body_fun", body_fun, tree, leaves,
+    leaves, kinds, body = _carry_body("while_loop", body_fun, tree, leaves,
                                       lambda out_tree: out_tree, tree.children()[0])
     test = trace_body(cond_fun, tree, kinds, "while_cond")
     returned = test.function.return_types
     if len(returned) != 1 or returned[0].shape != () or returned[0].dtype is not dtypes.bool_ or (
             test.out_tree.num_nodes != 1):
         listed = ", ".join([str(t) for t in returned]) or "nothing"
-        raise TypeError(f"cond_fun must return a boolean scalar, but got {listed}; write `x < 3`, "
-                        "for instance.")
+        raise TypeError(f"cond_fun must return a boolean scalar, but {placed(cond_fun)} returned "
+                        f"{listed}; write `x < 3`, for instance.")
     operands = [*test.captures, *body.captures, *[as_operand(x) for x in leaves]]
     results = record(ops.while_, operands, [w for _, w in kinds],
                      cond=captures_in_front(test),
@@ -290,7 +287,7 @@ def _typed_carry(fn: Function, kinds: Kinds) -> Function:
                                   *[v.type for v in fn.returns[len(kinds):]]])
 
 
-def _carry_body(what: str, role: str, fun: Callable[..., Any], tree: Any, leaves: list,
+def _carry_body(what: str, fun: Callable[..., Any], tree: Any, leaves: list,
                 carry_of: Callable[[Any], Any], carry_tree: Any, extra: Kinds | None = None
                 ) -> tuple[list, Kinds, Flat]:
     """Trace a loop body until its carry keeps its types: weak leaves are promoted once.
@@ -304,8 +301,9 @@ def _carry_body(what: str, role: str, fun: Callable[..., Any], tree: Any, leaves
         body = trace_body(fun, tree, [*kinds, *extra], what)
         out = carry_of(body.out_tree)
         if out != carry_tree:
-            raise TypeError(f"{what} {role} output and input must have the same type structure: "
-                            f"the carry is {carry_tree}, {role} returned {out}")
+            from .refusals import refuse_carry_structure  # only to say what is wrong
+
+            refuse_carry_structure(what, fun, carry_tree, out)
         returned = list(zip(body.function.return_types[:n], body.function.weak_returns[:n],
                             strict=True))
         changed = False
@@ -313,10 +311,11 @@ def _carry_body(what: str, role: str, fun: Callable[..., Any], tree: Any, leaves
             if t is rt and (w == rw or not w):
                 continue
             dtype, _ = promoted_dtype([(t.dtype, w), (rt.dtype, rw)])
-            if t.shape != rt.shape or (dtype is not t.dtype and not w):
-                _refuse_carry(what, role, carry_tree, i, t, rt)
-            if dtype is t.dtype and t is not rt and not rw:
-                _refuse_carry(what, role, carry_tree, i, t, rt)
+            if t.shape != rt.shape or (dtype is not t.dtype and not w) or (
+                    dtype is t.dtype and t is not rt and not rw):
+                from .refusals import refuse_carry_type  # only to say what is wrong
+
+                refuse_carry_type(what, fun, carry_tree, i, t, rt)
             if w:
                 leaves = [*leaves]
                 leaves[i] = _strong(to_type(leaves[i], dtype), dtype)
@@ -333,13 +332,6 @@ def _strong(x: Any, dtype: Any) -> Any:
     if isinstance(x, binding.ArrayImpl):
         return binding.rewrap(x, weak=False)
     return np.asarray(x, dtype.numpy)
-
-
-def _refuse_carry(what: str, role: str, carry_tree: Any, i: int, t: Any, rt: Any) -> None:
-    path = tree_flatten_with_path(tree_unflatten(carry_tree, range(carry_tree.num_leaves)))[0][i][0]
-    raise TypeError(f"{what} {role} output and input must have identical types: carry"
-                    f"{keystr(path)} has type {t}, but {role} returned {rt} for it. Convert the "
-                    "initial value or the returned one, for instance with .astype(...).")
 
 
 def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_val: Any, *,
@@ -364,6 +356,7 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_
             i, value = carry
             return (i + 1, body_fun(i, value)), None
 
+        step.body_of_fori_loop = body_fun        # whom errors name
         n_unroll = length if unroll is True else 1 if not unroll else int(unroll)
         (_, value), _ = scan(step, (first, init_val), None, length, unroll=max(n_unroll, 1))
         return value
@@ -375,6 +368,7 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_
         i, end, value = carry
         return i + 1, end, body_fun(i, value)
 
+    body.body_of_fori_loop = body_fun            # whom errors name
     bounds = [to_type(x, dtype) for x in (lower, upper)]
     return while_loop(lambda c: c[0] < c[1], body, (*bounds, init_val), checkpoints=checkpoints)[2]
 
@@ -418,10 +412,10 @@ def scan(f: Callable[[Any, Any], Any], init: Any, xs: Any = None, length: int | 
     def carry_of(out_tree: Any) -> Any:
         children = out_tree.children()
         if len(children) != 2 or out_tree.node_data()[0] not in (tuple, list):
-            raise TypeError(f"scan body output must be a pair, got {out_tree}.")
+            raise TypeError(f"scan body output must be a pair, got {out_tree} from {placed(f)}.")
         return children[0]
 
-    init_leaves, kinds, body = _carry_body("scan", "body function carry", f, tree, init_leaves,
+    init_leaves, kinds, body = _carry_body("scan", f, tree, init_leaves,
                                            carry_of, init_tree, slices)
     n_carry, n_out = len(kinds), len(body.function.returns)
     steps = max(n, 1) if unroll is True else 1 if unroll is False else int(unroll)
@@ -459,8 +453,9 @@ def _scan_length(xs: Any, leaves: list, length: Any) -> int:
     if not leaves:
         raise ValueError("scan got no values to scan over and `length` not provided.")
     if len(set(sizes)) > 1:
-        raise ValueError(f"scan got values with different leading axis sizes: "
-                         f"{', '.join([str(s) for s in sizes])}.")
+        from .refusals import refuse_sizes  # only to say what is wrong
+
+        refuse_sizes(xs, sizes)
     return sizes[0]
 
 

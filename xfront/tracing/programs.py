@@ -80,13 +80,28 @@ class Compiled:
         for i, x in enumerate(buffers):
             if type(x) is not binding.ArrayImpl:
                 buffers[i] = key_base(x)
-        results = self.executable.execute(buffers, self.handlers)
+        try:
+            results = self.executable.execute(buffers, self.handlers)
+        except (RuntimeError, ValueError):
+            self.refuse_deleted(buffers)
+            raise
         if debug_nans.value or debug_infs.value:
             check_numbers(results)
         for i, (t, _) in enumerate(self.out_types):
             if t.dtype.is_key:
                 results[i] = key_array(t.dtype, results[i])
         return results
+
+    def refuse_deleted(self, buffers: Sequence[Any]) -> None:
+        """Raise the RuntimeError that says which arrays were deleted; none where all are there."""
+        gone = [f"number {i}, of type {type_of(x)[0]}" for i, x in enumerate(buffers)
+                if x.is_deleted()]
+        if gone:
+            raise RuntimeError(
+                f"Array has been deleted: {self.executable.name} reads {len(gone)} of "
+                f"{len(buffers)} arrays that are no longer there ({'; '.join(gone)}). An argument "
+                "that donate_argnums or donate_argnames names gives its memory to the results of "
+                "the call: use those, or do not donate it.") from None
 
 
 def check_numbers(results: Sequence[Any]) -> None:

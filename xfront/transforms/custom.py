@@ -29,7 +29,7 @@ from ..errors import UnexpectedTracerError
 from ..tracing.programs import bind
 from ..tracing.trace import emit, state
 from ..tracing.tracer import Tracer
-from ..tree_util import Partial, tree_flatten, tree_unflatten
+from ..tree_util import Partial, keystr, tree_flatten, tree_flatten_with_path, tree_unflatten
 from .flat import Flat, as_operand, kind_of, name_of, trace_call
 
 P = ParamSpec("P")
@@ -689,9 +689,10 @@ def check_bwd_result(name: str, made: Any, tree: Any, kinds: list) -> list:
             continue
         ct_type, _ = kind_of(name, ct)
         if ct_type.shape != t.shape:
+            path = tree_flatten_with_path(tree_unflatten(tree, [0] * len(kinds)))[0][k][0]
             raise ValueError(f"Custom VJP bwd rule for function {name} must produce cotangents of "
-                             f"the shapes of its arguments: leaf {k} is {t}, its cotangent "
-                             f"{ct_type}.")
+                             f"the shapes of its arguments: argument {path[0].idx}"
+                             f"{keystr(path[1:])} is {t}, its cotangent {ct_type}.")
         out.append(typed(ct, t))
     return out
 

@@ -28,6 +28,28 @@ def name_of(fun: Any) -> str:
     return fun.__name__
 
 
+def placed(fun: Any) -> str:
+    """Name of a function and the line where it stands, for errors."""
+    name, inner = name_of(fun), fun
+    while not hasattr(inner, "__code__"):
+        inner = getattr(inner, "func", None) or getattr(inner, "__wrapped__", None)
+        if inner is None:
+            return name
+    return f"{name} at {inner.__code__.co_filename}:{inner.__code__.co_firstlineno}"
+
+
+def positional_names(fun: Any) -> list[str]:
+    """Names of the arguments that may be given by position, for errors; none where unknown."""
+    import inspect  # only to say what is wrong
+
+    try:
+        parameters = inspect.signature(fun).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    by_position = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return [p.name for p in parameters if p.kind in by_position]
+
+
 def kind_of(name: str, x: Any) -> tuple[Any, bool]:
     """IR type and weakness of a tracer or of a concrete leaf. Raises: TypeError."""
     if type(x) is Tracer:

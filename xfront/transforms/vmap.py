@@ -19,7 +19,7 @@ from ..tree_util import (
     tree_flatten_with_path,
     tree_unflatten,
 )
-from .flat import as_operand, kind_of, name_of, trace_call
+from .flat import Flat, as_operand, kind_of, name_of, placed, positional_names, trace_call
 from .requests import VECTORIZE
 
 _NOT_MAPPED: Any = object()
@@ -93,10 +93,10 @@ def vmap(fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0,
                 continue
             t, weak = kind_of("vmap", x)
             if not -t.ndim <= a < t.ndim:
-                _refuse_axis(name, args, kwargs, k, a, t)
+                _refuse_axis(fun, args, kwargs, k, a, t)
             a %= t.ndim
             if size is not None and t.shape[a] != size:
-                _refuse_sizes(name, args, kwargs, axes, axis_size)
+                _refuse_sizes(fun, args, kwargs, axes, axis_size)
             size = t.shape[a]
             kinds.append((t.with_shape((*t.shape[:a], *t.shape[a + 1:])), weak))
             positions.append(a)
@@ -122,7 +122,7 @@ def vmap(fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0,
         out = tuple([None if o is None else _out_axis(name, o, v.type)
                      for o, v in zip(wanted, function.returns, strict=True)])
         if None in out:
-            _check_unbatched(name, function, positions, axis, out)
+            _check_unbatched(fun, flat, positions, axis, out)
         request = Request("vectorize", tuple(positions), axis, out)
         operands = [as_operand(leaves[k]) for k in mapped]
         results = bind(VECTORIZE.pending(function, request), [*operands, *flat.captures], name=name)
@@ -173,35 +173,43 @@ def _out_axis(name: str, axis: int, t: Any) -> int:
     return axis % ndim
 
 
-def _check_unbatched(name: str, function: Any, positions: list, axis: Any, out: tuple) -> None:
+def _check_unbatched(fun: Any, flat: Flat, positions: list, axis: Any, out: tuple) -> None:
     """Refuse out_axes=None for a result that depends on the mapped axis. Raises: ValueError."""
+    function = flat.function
     filled = (*positions, *[None] * (len(function.params) - len(positions)))
     _, natural = vectorize(function, filled, axis)
     for k, (o, p) in enumerate(zip(out, natural, strict=True)):
         if o is None and p is not None:
-            raise ValueError(f"vmap has mapped output but out_axes is None: result leaf {k} of "
-                             f"{name} depends on the mapped axis; give it an axis in out_axes")
+            paths = tree_flatten_with_path(tree_unflatten(flat.out_tree, [0] * len(out)))[0]
+            raise ValueError(f"vmap has mapped output but out_axes is None: "
+                             f"result{keystr(paths[k][0])} of {placed(fun)} depends on the mapped "
+                             "axis; give it an axis in out_axes")
 
 
-def _refuse_axis(name: str, args: Any, kwargs: Any, k: int, axis: int, t: Any) -> None:
+def _refuse_axis(fun: Any, args: Any, kwargs: Any, k: int, axis: int, t: Any) -> None:
     path = tree_flatten_with_path((args, kwargs))[0][k][0]
     rank = abs(axis) + (axis >= 0)
     raise ValueError(f"vmap was requested to map its argument along axis {axis}, which implies "
-                     f"that its rank should be at least {rank}, but {_where(path)} of {name} has "
-                     f"type {t}")
+                     f"that its rank should be at least {rank}, but {_where(fun, path)} of "
+                     f"{placed(fun)} has type {t}")
 
 
-def _refuse_sizes(name: str, args: Any, kwargs: Any, axes: list, axis_size: int | None) -> None:
+def _refuse_sizes(fun: Any, args: Any, kwargs: Any, axes: list, axis_size: int | None) -> None:
     lines = []
     for (path, x), a in zip(tree_flatten_with_path((args, kwargs))[0], axes, strict=True):
         if a is not None:
             t, _ = kind_of("vmap", x)
-            lines.append(f"  {_where(path)} of type {t} has size {t.shape[a]} along axis {a}")
+            lines.append(f"  {_where(fun, path)} of type {t} has size {t.shape[a]} along axis {a}")
     given = f"\n  axis_size is {axis_size}" if axis_size is not None else ""
-    raise ValueError(f"vmap got inconsistent sizes for array axes to be mapped in {name}:\n"
+    raise ValueError(f"vmap got inconsistent sizes for array axes to be mapped in {placed(fun)}:\n"
                      + "\n".join(lines) + given)
 
 
-def _where(path: tuple) -> str:
-    kind = "argument" if path[0].idx == 0 else "keyword argument"
-    return f"{kind} {keystr(path[1:])}"
+def _where(fun: Any, path: tuple) -> str:
+    """An argument, or the part of one, as the function's signature names it."""
+    if path[0].idx != 0:
+        return f"keyword argument {path[1].key}{keystr(path[2:])}"
+    names = positional_names(fun)
+    place = path[1].idx
+    name = names[place] if place < len(names) else f"number {place}"
+    return f"argument {name}{keystr(path[2:])}"

@@ -1,0 +1,111 @@
+"""What control flow says where bodies do not fit together: which leaf, of which function, and how.
+
+Imported when something is refused, never before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+from ..transforms.flat import placed
+from ..tree_errors import differences
+from ..tree_util import keystr, tree_flatten_with_path, tree_unflatten
+
+
+def branch_names(what: str, n: int) -> list[str]:
+    """What users call the branches, in the order of the op's: a cond's false branch is first."""
+    return ["false_fun", "true_fun"] if what == "cond" else [f"branches[{i}]" for i in range(n)]
+
+
+def refuse_branch_structure(what: str, funs: Sequence[Callable[..., Any]], trees: Sequence[Any],
+                            k: int) -> NoReturn:
+    """Raise the TypeError of a branch `k` whose result is another tree than the first's."""
+    names = branch_names(what, len(funs))
+    difference = difference_of(trees[k], trees[0], "result")
+    raise TypeError(f"{names[k]} and {names[0]} output must have same type structure, got "
+                    f"{trees[k]} and {trees[0]}: {difference}. {names[k]} is {placed(funs[k])}, "
+                    f"{names[0]} is {placed(funs[0])}.")
+
+
+def refuse_branch_types(what: str, funs: Sequence[Callable[..., Any]], tree: Any, i: int,
+                        types: Sequence[Any]) -> NoReturn:
+    """Raise the TypeError of branches whose results differ in type at leaf `i`."""
+    names = branch_names(what, len(funs))
+    path = path_of(tree, i)
+    odd = next(k for k, t in enumerate(types) if t is not types[0])
+    shown = [1, 0] if what == "cond" else [0, odd]
+    listed = ", ".join(f"{names[k]} ({placed(funs[k])}) returns {types[k]}" for k in shown)
+    together = "true_fun and false_fun" if what == "cond" else "branches"
+    raise TypeError(f"{together} output must have identical types, but at result{path} they "
+                    f"differ in {way(types[0], types[odd])}: {listed}. Convert them to one shape "
+                    "and dtype.")
+
+
+def refuse_carry_structure(what: str, fun: Any, carry: Any, returned: Any) -> NoReturn:
+    """Raise the TypeError of a body that returns another tree than its carry."""
+    what, fun, role, start, skipped = loop_of(what, fun)
+    if skipped:
+        carry, returned = carry.children()[-1], returned.children()[-1]
+    difference = difference_of(carry, returned, start)
+    raise TypeError(f"{what} {role} output and input must have the same type structure: the carry "
+                    f"is {carry}, {role} returned {returned}: {difference}. {role} is "
+                    f"{placed(fun)}.")
+
+
+def refuse_carry_type(what: str, fun: Any, carry: Any, i: int, given: Any, returned: Any
+                      ) -> NoReturn:
+    """Raise the TypeError of a body that returns leaf `i` of its carry with another type."""
+    what, fun, role, start, skipped = loop_of(what, fun)
+    path = path_of(carry, i, skipped)
+    raise TypeError(f"{what} {role} output and input must have identical types, but they differ "
+                    f"in {way(given, returned)}: {start}{path} has type {given}, and {role} "
+                    f"({placed(fun)}) returned {returned} for it. Convert the initial value or "
+                    "the returned one, for instance with .astype(...).")
+
+
+def refuse_sizes(xs: Any, sizes: Sequence[int]) -> NoReturn:
+    """Raise the ValueError of a scan over leaves of different lengths."""
+    paths = [path for path, _ in tree_flatten_with_path(xs)[0]]
+    listed = ", ".join(f"xs{keystr(p)} has {n}" for p, n in zip(paths, sizes, strict=True))
+    raise ValueError(f"scan got values with different leading axis sizes: {listed}.")
+
+
+def loop_of(what: str, fun: Any) -> tuple[str, Any, str, str, int]:
+    """(name of the loop, user's function, its role, the name of its carry, keys before that).
+
+    A fori_loop is a scan or a while_loop whose carry holds the counter, too.
+    """
+    inner = getattr(fun, "body_of_fori_loop", None)
+    if inner is not None:
+        return "fori_loop", inner, "body_fun", "init_val", 1
+    if what == "scan":
+        return what, fun, "body function carry", "carry", 0
+    return what, fun, "body_fun", "carry", 0
+
+
+LEAF = type("leaf", (), {})()
+
+
+def skeleton(tree: Any) -> Any:
+    """A tree of this structure, all its leaves the same."""
+    return tree_unflatten(tree, [LEAF] * tree.num_leaves)
+
+
+def difference_of(one: Any, other: Any, root: str) -> str:
+    """The first place where two structures differ, in words."""
+    found = next(differences(skeleton(one), skeleton(other), root=root), None)
+    if found is None:                            # the one is a prefix of the other
+        return next(differences(skeleton(other), skeleton(one), root=root), "leaves against trees")
+    return found
+
+
+def path_of(tree: Any, i: int, skipped: int = 0) -> str:
+    """The path of leaf `i`, as users write it, without its first keys."""
+    return keystr(tree_flatten_with_path(skeleton(tree))[0][i][0][skipped:])
+
+
+def way(a: Any, b: Any) -> str:
+    """In what two types differ."""
+    found = ["shape"] * (a.shape != b.shape) + ["dtype"] * (a.dtype is not b.dtype)
+    return " and ".join(found) or "weakness"
