@@ -33,7 +33,8 @@ FLOORS = {
     "passes": 6,
 }
 # Of the ops, only the families of ops with bodies see the passes, and through one door.
-BODY_FAMILIES = ("control", "custom", "families", "fold", "while_loop")
+BODY_FAMILIES = ("control", "custom", "custom_vmap", "families", "fold", "linear_call",
+                 "while_loop")
 DOOR = "xfront_ir.passes.bodies"
 
 # Families whose ops are resolved by passes and so have nothing to lower.
