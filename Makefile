@@ -2,6 +2,7 @@
 #
 #   make demo     a network learns to read handwritten digits
 #   make test     the whole suite
+#   make plain    the tests of numpy, lax, nn and random, and the examples, without forms for the CPU
 #   make check    ruff, pyright and the quick tests: what to run before a commit
 #   make generated  more random programs than in `make test`, others every day; PROGRAMS=2000
 #   make bench    xfront's own times; AGAINST=PYTHON:jax compares them with another library's
@@ -22,7 +23,7 @@ RUN     := $(VENV)/.run-$(VERSION)
 DEV     := $(VENV)/.dev-$(VERSION)
 DOCS    := $(VENV)/.docs-$(VERSION)
 
-.PHONY: demo test generated check lint bench docs clean
+.PHONY: demo test plain generated check lint bench docs clean
 .DELETE_ON_ERROR:
 
 demo: $(RUN)
@@ -33,6 +34,11 @@ test: $(DEV)
 
 generated: $(DEV)
 	XFRONT_GENERATED=$(PROGRAMS) $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal tests/generated
+
+# The tests that compile through forms of the CPU, with the plain rule for every operation.
+plain: $(DEV)
+	XFRONT_CPU_FORMS=0 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow" -q \
+	  tests/test_examples.py tests/xfront/numpy tests/xfront/lax tests/xfront/nn tests/xfront/random
 
 check: lint
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow" -q $(TESTS)
