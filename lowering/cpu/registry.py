@@ -20,23 +20,33 @@ from typing import Any
 from lowering import context
 from lowering.context import Rule, RuleContext
 from xfront_ir.builder import Builder
-from xfront_ir.core import Function, Op
+from xfront_ir.core import Function, Op, Value
 from xfront_ir.opdef import OpDef
+from xfront_ir.ops.convert import fence
 from xfront_ir.types import TensorType
 
 Condition = Callable[[Op], bool]
 Form = Callable[..., Any]
 
 FORMS: dict[OpDef, list[tuple[Condition, Form]]] = {}
+READS_CONSTANTS: set[OpDef] = set()
 SIMPLE: dict[OpDef, str] = {}
 RULES: dict[OpDef, Rule] = {}
 """As those of the context, for ops met so far: forms are asked first."""
 
 
-def form(definition: OpDef, when: Condition) -> Callable[[Form], Form]:
-    """Decorator: `fn(b, op, *operands) -> value(s)` for `definition` where `when(op)` holds."""
+def form(definition: OpDef, when: Condition, constants: bool = False) -> Callable[[Form], Form]:
+    """Decorator: `fn(b, op, *operands) -> value(s)` for `definition` where `when(op)` holds.
+
+    Inside its form an op takes its plain rule, and what `ops.fence` gives is computed once. With
+    `constants`, ops of the definition come with an attribute of that name: for each operand its
+    number where it is filled with one, `...` where it is another constant, None where the program
+    computes it.
+    """
     def register(fn: Form) -> Form:
         FORMS.setdefault(definition, []).append((when, fn))
+        if constants:
+            READS_CONSTANTS.add(definition)
         return fn
 
     return register
@@ -70,22 +80,55 @@ def chosen(op: Op) -> Form | None:
 
 
 def _choosing(forms: list[tuple[Condition, Form]], plain: Rule) -> Rule:
+    inside: set[RuleContext] = set()
+
     def lower(ctx: RuleContext, op: Op, *operands: Any) -> Any:
+        if ctx in inside:
+            return plain(ctx, op, *operands)
+        asked = op
+        if op.definition in READS_CONSTANTS:
+            attrs = {**op.attrs, "constants": tuple([_constant(ctx, v) for v in operands])}
+            asked = Op(op.definition, op.operands, attrs, op.results, op.loc)
         for when, fn in forms:
-            if when(op):
+            if when(asked):
                 if ctx.module is not None:
                     ctx.module.built.forms.append((op, fn))
                 types = tuple(v.type for v in op.operands)
-                body = _written(fn, op.definition, types, tuple(op.attrs.items()))
-                return ctx.inline(body, operands)
+                body, fenced = _written(fn, op.definition, types, tuple(asked.attrs.items()))
+                inside.add(ctx)
+                outside, ctx.fenced = ctx.fenced, fenced
+                try:
+                    return ctx.inline(body, operands)
+                finally:
+                    inside.discard(ctx)
+                    ctx.fenced = outside
         return plain(ctx, op, *operands)
 
     return lower
 
 
+def _constant(ctx: RuleContext, value: Any, depth: int = 4) -> Any:
+    """What an MLIR value is known to be, as `form` says."""
+    made = value.owner
+    if isinstance(made, ctx.ir.Block):
+        return None
+    made = made.operation
+    if made.name == "stablehlo.constant":
+        data = made.attributes["value"]
+        return data.get_splat_value().value if data.is_splat else ...
+    operands = made.operands
+    if not depth or not len(operands) or len(made.regions) or any(
+            _constant(ctx, v, depth - 1) is None for v in operands):
+        return None
+    return ...
+
+
 @lru_cache(maxsize=512)
-def _written(fn: Form, definition: OpDef, types: tuple[TensorType, ...], attrs: tuple) -> Function:
+def _written(fn: Form, definition: OpDef, types: tuple[TensorType, ...], attrs: tuple
+             ) -> tuple[Function, frozenset[Value]]:
+    """The body of a form and what is fenced there."""
     b = Builder(definition.name)
     operands = tuple(b.param(t) for t in types)
     made = fn(b, Op(definition, operands, dict(attrs), ()), *operands)
-    return b.close(list(made) if isinstance(made, (list, tuple)) else [made])
+    body = b.close(list(made) if isinstance(made, (list, tuple)) else [made])
+    return body, frozenset(op.results[0] for op in body.ops if op.definition is fence)

@@ -1,0 +1,185 @@
+"""Roots, powers, remainders and quotients in arithmetic that XLA computes with vectors.
+
+Trigonometric functions are in `trigonometric.py`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from lowering import compat
+from xfront_ir import dtypes, ops
+from xfront_ir.builder import Builder
+from xfront_ir.core import Function, Op, Value
+
+from . import trigonometric  # noqa: F401  (it registers forms of this family)
+from .formulas import Term, polynomial, where
+from .registry import form
+
+LEAST = 2 ** 11
+
+
+def _is_large(op: Op) -> bool:
+    x = op.operands[0].type
+    return x.dtype is dtypes.f32 and x.size >= LEAST
+
+
+# --- roots --------------------------------------------------------------------------------
+
+_THIRD_OF_ONE = 709921077
+"""Two thirds of the bits of 1.0, less what makes the first guess best."""
+
+
+# A function of the C library, one by one.
+@form(ops.cbrt, when=_is_large)
+def cbrt(b: Builder, op: Op, x: Value) -> Value:
+    """Newton's method from a third of the exponent; below 1 ulp."""
+    t = Term(b, x)
+    a = abs(t)
+    third = (a.bits(dtypes.i32).to(dtypes.f32) * (1 / 3)).to(dtypes.i32)
+    root = (third + _THIRD_OF_ONE).bits(dtypes.f32)
+    for _ in range(3):
+        root = root - (root - a / (root * root)) * (1 / 3)
+    at_end = (a < 2.0 ** -126) | a.equals(float("inf"))
+    return where(at_end, t, root.with_sign_of(t)).value
+
+
+# jaxlib 0.11 and later have a vector rsqrt of their own.
+@form(ops.rsqrt, when=lambda op: _is_large(op) and compat.VERSION < (0, 11))
+def rsqrt(b: Builder, op: Op, x: Value) -> Value:
+    """sqrt(1 / x), of large x by parts, as 1 / x would be denormal."""
+    t = Term(b, x)
+    large = t > 2.0 ** 100
+    inverse = 1.0 / where(large, t * 2.0 ** -64, t)
+    root = inverse.sqrt()
+    made = where(t < 0.0, float("nan"), where(large, root * 2.0 ** -32, root))
+    return where(t.equals(0.0), inverse, made).value
+
+
+# --- exponentials -------------------------------------------------------------------------
+
+_SINH = (0.16666666488721366, 0.008333350597893377, 0.00019836066274233534,
+         2.8174395126520143e-06)
+"""(sinh(a) - a) / a^3 in a^2, for a up to 1; error 6e-11."""
+_EXP = (0.5000000100986695, 0.16666512890590668, 0.04166618725537824, 0.008369598210817798,
+        0.001395171926893491)
+"""(exp(r) - 1 - r) / r^2 for r up to log(2) / 2; error 3e-9."""
+
+
+@form(ops.sinh, when=_is_large)
+def sinh(b: Builder, op: Op, x: Value) -> Value:
+    """A polynomial below 1, (e^a - e^-a) / 2 above."""
+    t = Term(b, x)
+    a = abs(t).op(ops.min, 89.5)
+    n = (a * 1.4426950408889634).round()
+    r = (a - n * 0.693359375) + n * 2.12194440e-4
+    power = (n.to(dtypes.i32) + 125).op(ops.shift_left, 23).bits(dtypes.f32)
+    quarter = ((r + (r * r) * polynomial(r, _EXP)) + 1.0) * power
+    far = (quarter - 0.0625 / quarter) * 2.0
+    z = a * a
+    near = a + a * (z * polynomial(z, _SINH))
+    return where(a < 1.0, near, far).with_sign_of(t).value
+
+
+# --- powers -------------------------------------------------------------------------------
+
+_EXPONENTS = {dtypes.f32: (1.5, 2.5, 3.5, -1.5, -2.5), dtypes.f64: (1.5, 2.5)}
+
+
+def _is_half_power(op: Op) -> bool:
+    x = op.operands[0].type
+    exponent = op.attrs.get("constants", (None, None))[1]
+    return x.size >= LEAST and exponent in _EXPONENTS.get(x.dtype, ())
+
+
+# Exponents k + 1/2 that the program states: XLA takes exp(y log(x)) with a long logarithm.
+@form(ops.pow, when=_is_half_power, constants=True)
+def pow_(b: Builder, op: Op, x: Value, y: Value) -> Value:
+    """Products of x and its root, of long ones in f64; at most 2 ulp."""
+    t, exponent = Term(b, x), op.attrs["constants"][1]
+    t = where(t.equals(-math.inf), math.inf, t)
+    if exponent != 1.5 and x.type.dtype is dtypes.f32:
+        t = t.to(dtypes.f64)
+    made = t
+    for _ in range(int(abs(exponent)) - 1):
+        made = made * t
+    made = made * t.sqrt()
+    return abs(1.0 / made if exponent < 0 else made).to(x.type.dtype).value
+
+
+# --- remainders and quotients -------------------------------------------------------------
+
+_ABOVE_ANY_RATIO = 2.0 ** -40
+
+
+def _ratio(top: Term, bottom: Term) -> Term:
+    """top / bottom in f64. Its divisor seems to depend on the dividend: XLA would multiply by the
+    reciprocal of one that is a scalar, which is off by one at multiples."""
+    wide = top.to(dtypes.f64)
+    return wide / bottom.to(dtypes.f64).op(ops.max, wide * _ABOVE_ANY_RATIO)
+
+
+def _is_float_remainder(op: Op) -> bool:
+    x = op.operands[0].type
+    return x.dtype is dtypes.f32 and x.size >= LEAST
+
+
+# A function of the C library, one by one.
+@form(ops.rem, when=_is_float_remainder)
+def rem(b: Builder, op: Op, x: Value, y: Value) -> Value:
+    """The quotient in f64 has all digits where it is below 2^28 and y above 2^-100, and so the
+    remainder is exact; the plain rule where that fails for any element."""
+    along, by = abs(Term(b, x)), abs(Term(b, y))
+    exact = (along < by * 2.0 ** 28) & (by > 2.0 ** -100)
+    whole = tuple(range(x.type.ndim))
+    all_exact = b.emit(ops.reduce_and, exact.value, axes=whole)
+    branches = (_branch(op, _plain_remainder), _branch(op, _remainder))
+    return b.emit(ops.cond, all_exact, x, y, branches=branches)[0]
+
+
+def _branch(op: Op, write: Callable[..., Value]) -> Function:
+    b = Builder("remainder")
+    return b.close([write(b, *[b.param(v.type) for v in op.operands])])
+
+
+def _plain_remainder(b: Builder, x: Value, y: Value) -> Value:
+    """Behind a barrier: XLA computes both of two branches that are elementwise."""
+    return b.emit(ops.rem, *b.emit(ops.optimization_barrier, x, y))
+
+
+def _remainder(b: Builder, x: Value, y: Value) -> Value:
+    t, along, by = Term(b, x), abs(Term(b, x)), abs(Term(b, y))
+    whole = _ratio(along, by).op(ops.floor)
+    rest = along.to(dtypes.f64) - whole * by.to(dtypes.f64)
+    return where(along < by, t, rest.to(dtypes.f32).with_sign_of(t)).value
+
+
+def _divides_integers(op: Op) -> bool:
+    x = op.operands[0].type
+    return (x.dtype in (dtypes.i32, dtypes.u32) and x.size >= LEAST and compat.VERSION < (0, 11)
+            and op.attrs.get("constants", (None, None))[1] is None)
+
+
+# 32-bit integers by numbers that the program computes: division instructions, one by one, before
+# jaxlib 0.11.
+@form(ops.div, when=_divides_integers, constants=True)
+def div(b: Builder, op: Op, x: Value, y: Value) -> Value:
+    """The quotient in f64, whose digits tell two such quotients apart."""
+    return _quotient(Term(b, x), Term(b, y)).value
+
+
+@form(ops.rem, when=_divides_integers, constants=True)
+def integer_rem(b: Builder, op: Op, x: Value, y: Value) -> Value:
+    """What the quotient leaves; by zero: x."""
+    t, by = Term(b, x), Term(b, y)
+    return where(by.equals(0), t, t - _quotient(t, by) * by).value
+
+
+def _quotient(t: Term, by: Term) -> Term:
+    """By zero: all bits set. The least integer has itself as size, which is right without sign."""
+    if t.value.type.dtype is dtypes.u32:
+        return where(by.equals(0), 2 ** 32 - 1, _ratio(t, by).to(dtypes.u32))
+    sizes = [abs(v).bits(dtypes.u32) for v in (t, by)]
+    made = _ratio(*sizes).to(dtypes.u32).bits(dtypes.i32)
+    return where(by.equals(0), -1, where((t < 0).op(ops.ne, by < 0), -made, made))

@@ -1,0 +1,173 @@
+"""sin, cos, tan and their inverses of f32, in arithmetic that XLA computes with vectors.
+
+XLA's CPU compiler calls a function of the C library for each element. Here angles are reduced in
+f64: x / 2 pi modulo 1 is the sum of the fractions of x times parts of 1 / 2 pi, which are so short
+that the products are exact. Six parts reach to the largest number.
+"""
+
+from __future__ import annotations
+
+import math
+
+from lowering import compat
+from xfront_ir import dtypes, ops
+from xfront_ir.builder import Builder
+from xfront_ir.core import Op, Value
+
+from .formulas import Term, polynomial, where
+from .registry import form
+
+LEAST = 2 ** 15
+"""Smaller arrays are computed on one core, where the C library is as fast or nearly so."""
+SIMPLE_LEAST = 2 ** 11
+"""The same for the inverse functions, which cost more there and less here."""
+
+_TURNS = int("28BE60DB9391054A7F09D5F47D4D377036D8A5664F10E4107F9458EAF7AEF1586DC91B8E909374B8",
+             16)
+"""1 / 2 pi in units of 2**-320."""
+_LAST_BITS = (31, 60, 89, 118, 147, 200)
+
+_SINE = (6.283185307046696, -41.3417020969272, 81.60522369028166, -76.70417025989131,
+         42.00779729199629, -14.381391832031913)
+"""sin(2 pi t) / t in t^2, for t up to 1/4; relative error 2e-11."""
+_ARCSINE = (0.1666665987189453, 0.07500510918263517, 0.044515720079219966, 0.031817613555671274,
+            0.014402597314325007, 0.03756521456)
+"""(asin(s) - s) / s^3 in s^2, for s up to 1/2; error 3e-10."""
+_ARCTANGENT = (-0.3333333223530779, 0.19999932196999531, -0.14284250858575112,
+               0.11095202392670674, -0.08988791791414225, 0.07269383453998308,
+               -0.05470447286092324, 0.03470464267517334, -0.0164714471655484,
+               0.004999313417096459, -0.0007113043084212903)
+"""(atan(q) - q) / q^3 in q^2, for q up to 1; error 6e-11."""
+_HALF_PI, _HALF_PI_REST = 1.5707963705062866, -4.371138828673793e-08
+"""pi / 2 as the sum of two f32."""
+
+
+def _parts() -> list[float]:
+    """1 / 2 pi in parts that end with `_LAST_BITS` after the point."""
+    made, before = [], 0
+    for last in _LAST_BITS:
+        count = last - before
+        made.append(math.ldexp((_TURNS >> (320 - last)) & ((1 << count) - 1), -last))
+        before = last
+    return made
+
+
+def _is_large(op: Op) -> bool:
+    x = op.operands[0].type
+    return x.dtype is dtypes.f32 and x.size >= LEAST
+
+
+def _turns(x: Term, each: float = 1.0, before: float = 0.0) -> Term:
+    """x / 2 pi times `each` less `before`, modulo 1, as f64 in [-1/2, 1/2]."""
+    wide = x.to(dtypes.f64)
+    first, *parts, last = (part * each for part in _parts())
+    total = wide * first
+    total = total - total.round()
+    for part in parts:
+        product = wide * part
+        total = total + (product - product.round())
+    total = total + wide * last
+    if before:
+        total = total - before
+    return total - total.round()
+
+
+def _sine(t: Term) -> Term:
+    """sin(2 pi t) for t in [-1/4, 1/4]."""
+    return polynomial(t * t, _SINE) * t
+
+
+def _unless_small(x: Term, made: Term) -> Value:
+    """`x` where its square is below the precision: zeros keep their sign there."""
+    return where(abs(x) < 2.0 ** -12, x, made.to(dtypes.f32)).value
+
+
+# Functions that the C library computes one by one.
+@form(ops.sin, when=_is_large)
+def sin(b: Builder, op: Op, x: Value) -> Value:
+    """cos(x - pi / 2)"""
+    t = Term(b, x)
+    return _unless_small(t, _sine(0.25 - abs(_turns(t, before=0.25))))
+
+
+@form(ops.cos, when=_is_large)
+def cos(b: Builder, op: Op, x: Value) -> Value:
+    """The sine of what is missing to a quarter turn."""
+    return _sine(0.25 - abs(_turns(Term(b, x)))).to(dtypes.f32).value
+
+
+@form(ops.tan, when=_is_large)
+def tan(b: Builder, op: Op, x: Value) -> Value:
+    """Sine over cosine of the angle modulo half a turn."""
+    t = Term(b, x)
+    half = _turns(t, each=2.0) * 0.5
+    return _unless_small(t, _sine(half) / _sine(0.25 - abs(half)))
+
+
+# --- inverse functions --------------------------------------------------------------------
+
+def _is_simple_large(op: Op) -> bool:
+    x = op.operands[0].type
+    return x.dtype is dtypes.f32 and x.size >= SIMPLE_LEAST
+
+
+def _arcsine(a: Term) -> tuple[Term, Term, Term]:
+    """Whether a > 1/2; then asin(a) where it is not, asin(sqrt((1 - a) / 2)) where it is, as the
+    sum of two terms."""
+    far = a > 0.5
+    square = where(far, (1.0 - a) * 0.5, a * a)
+    root = where(far, square.sqrt(), a)
+    return far, root, root * (square * polynomial(square, _ARCSINE))
+
+
+@form(ops.asin, when=_is_simple_large)
+def asin(b: Builder, op: Op, x: Value) -> Value:
+    """asin(a) = pi / 2 - 2 asin(sqrt((1 - a) / 2))"""
+    t = Term(b, x)
+    far, root, rest = _arcsine(abs(t))
+    outer = (_HALF_PI - root * 2.0) + (_HALF_PI_REST - rest * 2.0)
+    return where(far, outer, root + rest).with_sign_of(t).value
+
+
+@form(ops.acos, when=_is_simple_large)
+def acos(b: Builder, op: Op, x: Value) -> Value:
+    """acos(a) = 2 asin(sqrt((1 - a) / 2)); that of -a is pi less that."""
+    t = Term(b, x)
+    far, root, rest = _arcsine(abs(t))
+    made, below = root + rest, t < 0.0
+    twice = made * 2.0
+    outer = where(below, (2 * _HALF_PI - twice) + 2 * _HALF_PI_REST, twice)
+    inner = (_HALF_PI - where(below, -made, made)) + _HALF_PI_REST
+    return where(far, outer, inner).value
+
+
+def _arctangent(low: Term, high: Term) -> Term:
+    """atan(low / high) for 0 <= low <= high."""
+    q = low / high
+    square = q * q
+    return q + q * (square * polynomial(square, _ARCTANGENT))
+
+
+# jaxlib 0.11 and later have a vector atan of their own.
+@form(ops.atan, when=lambda op: _is_simple_large(op) and compat.VERSION < (0, 11))
+def atan(b: Builder, op: Op, x: Value) -> Value:
+    """atan(a) = pi / 2 - atan(1 / a)"""
+    t = Term(b, x)
+    a = abs(t)
+    far = a > 1.0
+    made = _arctangent(where(far, 1.0, a), where(far, a, 1.0))
+    return where(far, (_HALF_PI - made) + _HALF_PI_REST, made).with_sign_of(t).value
+
+
+@form(ops.atan2, when=_is_simple_large)
+def atan2(b: Builder, op: Op, y: Value, x: Value) -> Value:
+    """The angle in the first eighth of the circle, turned to where (x, y) lies."""
+    over, along = Term(b, y), Term(b, x)
+    high, low = abs(over), abs(along)
+    steep = high > low
+    low, high = high.op(ops.min, low), high.op(ops.max, low)
+    same, nothing = low.equals(high), high.equals(0.0)
+    p = _arctangent(where(same, where(nothing, 0.0, high.like(1.0)), low), where(same, 1.0, high))
+    p = where(steep, (_HALF_PI - p) + _HALF_PI_REST, p)
+    left = along.bits(dtypes.i32) < 0
+    return where(left, (2 * _HALF_PI - p) + 2 * _HALF_PI_REST, p).with_sign_of(over).value
