@@ -293,7 +293,7 @@ def largest_fusion(text: str) -> int:
 
 @pytest.mark.parametrize("norm", [by_variance, written_out])
 def test_a_residual_net_stays_small(norm) -> None:
-    """Without fences the largest fusion of the first has 132 instructions, and more with each layer. A
+    """Without fences the largest fusion of the first has 132 instructions, more with each layer. A
     jaxlib whose XLA inlines what is marked otherwise fails here."""
     loss, args = residual(6, norm)
     lowered = xfront.jit(xfront.value_and_grad(loss)).lower(*args)
