@@ -19,9 +19,11 @@ import math
 from typing import Any
 
 from .. import dtypes
+from ..builder import Builder
 from ..core import Op, Value
-from ..errors import IRTypeError, IRValueError
+from ..errors import IRTypeError, MissingRule
 from ..opdef import BOOL, INT, INTS, LINEAR_OP, NAMES, NONE, TREE, ZERO, define, lookup, optional
+from ..passes.bodies import vectorize
 from ..types import I32, TensorType
 from .families import move_batch
 from .shape import broadcast_in_dim, moved, reshape, transpose
@@ -64,14 +66,24 @@ def _without(attrs: Any, name: Any) -> dict[str, Any]:
 
 def _refuse_groups(op: Op, name: Any) -> None:
     if op.attrs.get("groups"):
-        raise IRValueError(f"{op.definition.name}: axis_index_groups do not work over {name!r}, an "
-                           "axis of vmap; reshape the batch into two mapped axes instead")
+        raise MissingRule(f"{op.definition.name}: axis_index_groups do not work over {name!r}, an "
+                          "axis of vmap; reshape the batch into two mapped axes instead")
 
 
 def _alone(op: Op, name: Any) -> None:
     if len(op.attrs["axes"]) > 1:
-        raise IRValueError(f"{op.definition.name}: {name!r}, an axis of vmap, cannot be mixed with "
-                           f"others ({op.attrs['axes']}); use one call for each axis")
+        raise MissingRule(f"{op.definition.name}: {name!r}, an axis of vmap, cannot be mixed with "
+                          f"others ({op.attrs['axes']}); use one call for each axis")
+
+
+def _one_by_one(b: Any, op: Op, operands: Any, positions: Any, axis: Any, write: Any) -> Any:
+    """Batching of an op over several axes, by the ops over one axis each that `write` emits."""
+    inner = Builder(op.definition.name)
+    x = inner.param(op.operands[0].type)
+    each = [{**op.attrs, "axes": (a,), "sizes": (n,)}
+            for a, n in zip(op.attrs["axes"], op.attrs["sizes"], strict=True)]
+    moved_in, out = vectorize(inner.close([write(inner, op, x, each)]), positions, axis)
+    return b.inline(moved_in, operands), out
 
 
 # --- sums and extrema ---------------------------------------------------------------------
@@ -153,12 +165,28 @@ def _divide(b: Any, x: Value, d: int, n: int) -> Value:
     return b.emit(reshape, x, shape=(*shape[:d], n, shape[d] // n, *shape[d + 1:]))
 
 
+def _gathers(b: Any, op: Op, x: Value, each: Any) -> Value:
+    for attrs in reversed(each):                 # the outermost axis counts slowest
+        x = b.emit(all_gather, x, **attrs)
+    return b.emit(reshape, x, shape=op.results[0].type.shape)
+
+
+def _scatters(b: Any, op: Op, x: Value, each: Any) -> Value:
+    d, shape = op.attrs["dimension"], x.type.shape
+    if not op.attrs["tiled"]:
+        x = b.emit(reshape, x, shape=(*shape[:d], *op.attrs["sizes"], *shape[d + 1:]))
+    for attrs in each:
+        x = b.emit(psum_scatter, x, **attrs)
+    return x
+
+
 def _batch_all_gather(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:
     (x,), (p,), attrs, (name, size) = operands, positions, op.attrs, axis
     if name not in attrs["axes"]:
         return _shifted(b, op, x, p, ("dimension",))
     _refuse_groups(op, name)
-    _alone(op, name)
+    if len(attrs["axes"]) > 1:
+        return _one_by_one(b, op, operands, positions, axis, _gathers)
     d = attrs["dimension"]
     made = move_batch(b, x, p, d, size)
     return (_merge(b, made, d) if attrs["tiled"] else made,), (None,)
@@ -169,7 +197,8 @@ def _batch_psum_scatter(b: Any, op: Op, operands: Any, positions: Any, axis: Any
     if name not in attrs["axes"]:
         return _shifted(b, op, x, p, ("dimension",))
     _refuse_groups(op, name)
-    _alone(op, name)
+    if len(attrs["axes"]) > 1:
+        return _one_by_one(b, op, operands, positions, axis, _scatters)
     total = (b.emit(lookup("reduce_sum"), x, axes=(p,)) if p is not None else
              b.emit(lookup("mul"), x, b.full(x.type, size)))
     d = attrs["dimension"]
@@ -206,13 +235,29 @@ def _infer_all_to_all(types: Any, attrs: Any) -> Any:
     return (x.with_shape(tuple(shape)),)
 
 
+def _exchanges(b: Any, op: Op, x: Value, each: Any) -> Value:
+    """Each axis exchanges its part of the split axis in place; then sources go to `concat`."""
+    n, split, concat = _participants(op.attrs), op.attrs["split"], op.attrs["concat"]
+    tiled, shape = op.attrs["tiled"], x.type.shape
+    kept = (shape[split] // n,) if tiled else ()
+    sides = shape[:split], (*kept, *shape[split + 1:])
+    x = b.emit(reshape, x, shape=(*sides[0], *op.attrs["sizes"], *sides[1]))
+    for i, attrs in enumerate(each):
+        x = b.emit(all_to_all, x, **{**attrs, "split": split + i, "concat": split + i,
+                                     "tiled": False})
+    x = b.emit(reshape, x, shape=(*sides[0], n, *sides[1]))
+    x = b.emit(transpose, x, permutation=moved(x.type.ndim, split, concat))
+    return _merge(b, x, concat) if tiled else x
+
+
 def _batch_all_to_all(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:
     """The batch axis and the split axis change places."""
     (x,), (p,), attrs, (name, size) = operands, positions, op.attrs, axis
     if name not in attrs["axes"]:
         return _shifted(b, op, x, p, ("split", "concat"))
     _refuse_groups(op, name)
-    _alone(op, name)
+    if len(attrs["axes"]) > 1:
+        return _one_by_one(b, op, operands, positions, axis, _exchanges)
     split, concat, tiled = attrs["split"], attrs["concat"], attrs["tiled"]
     x = move_batch(b, x, p, 0, size)
     if tiled:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import xfront
+import xfront.numpy as jnp
 from xfront import lax
 
 M = np.random.RandomState(0).randn(3, 4).astype(np.float32)
@@ -81,3 +82,60 @@ def test_sizes_must_fit():
         mapped(lambda x: lax.all_to_all(x, "i", 0, 0), M)
     with pytest.raises(ValueError, match="permutation"):
         mapped(lambda x: lax.pshuffle(x, "i", [1, 2, 2]), M)
+
+
+# --- several axes of vmap at once -----------------------------------------------------------
+
+GRID = np.random.default_rng(2).normal(size=(2, 3, 6, 12)).astype(np.float32)
+ALL = GRID.reshape(6, 6, 12)
+
+
+def over_grid(f, x=GRID):
+    return xfront.vmap(xfront.vmap(f, axis_name="j"), axis_name="i")(x)
+
+
+def test_all_gather_over_two_axes():
+    for names, order in ((("i", "j"), ALL), (("j", "i"), GRID.swapaxes(0, 1).reshape(6, 6, 12))):
+        plain = over_grid(lambda x, names=names: lax.all_gather(x, names, axis=1))
+        np.testing.assert_array_equal(plain[1, 2], order.swapaxes(0, 1))
+        tiled = over_grid(lambda x, names=names: lax.all_gather(x, names, axis=1, tiled=True))
+        np.testing.assert_array_equal(tiled[0, 1], np.concatenate(list(order), 1))
+
+
+def test_psum_scatter_over_two_axes():
+    total = ALL.sum(0)
+    plain = over_grid(lambda x: lax.psum_scatter(x, ("i", "j")))
+    np.testing.assert_allclose(plain.reshape(6, 12), total, rtol=1e-5, atol=1e-5)
+    tiled = over_grid(lambda x: lax.psum_scatter(x, ("i", "j"), scatter_dimension=1, tiled=True))
+    np.testing.assert_allclose(tiled.reshape(6, 6, 2),
+                               np.stack(np.split(total, 6, axis=1)), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(("split", "concat"), [(0, 0), (0, 1), (1, 0), (1, 1)])
+def test_all_to_all_over_two_axes(split, concat):
+    tiled = over_grid(lambda x: lax.all_to_all(x, ("i", "j"), split, concat, tiled=True))
+    parts = [np.split(source, 6, axis=split) for source in ALL]
+    expected = [np.concatenate([parts[s][d] for s in range(6)], concat) for d in range(6)]
+    np.testing.assert_array_equal(tiled.reshape(6, *tiled.shape[2:]), expected)
+    if split == 0:
+        plain = over_grid(lambda x: lax.all_to_all(x, ("i", "j"), split, concat))
+        expected = [np.stack([ALL[s][d] for s in range(6)], concat) for d in range(6)]
+        np.testing.assert_array_equal(plain.reshape(6, *plain.shape[2:]), expected)
+
+
+def test_derivatives_over_two_axes():
+    def f(x):
+        return over_grid(lambda x: lax.all_gather(jnp.sin(x), ("i", "j")) * x, x).sum()
+
+    x = GRID[..., :2, :2]
+    total = np.sin(x).sum((0, 1))
+    np.testing.assert_allclose(xfront.grad(f)(x), total + x.sum((0, 1)) * np.cos(x), rtol=1e-4,
+                               atol=1e-4)
+
+
+def test_what_does_not_work_over_axes_of_vmap_says_so():
+    with pytest.raises(NotImplementedError, match="axis_index_groups"):
+        xfront.vmap(lambda x: lax.psum(x, "i", axis_index_groups=[[0, 1], [2, 3]]),
+                    axis_name="i")(jnp.arange(4.0))
+    with pytest.raises(NotImplementedError, match="one call for each axis"):
+        over_grid(lambda x: lax.ppermute(x, ("i", "j"), [(0, 5)]))
