@@ -133,9 +133,8 @@ def _call(op: Op, parts: list[Indices], fresh: list[Value]) -> Any:
         body, values = _extended(held, parts[0], fresh)
         return (*op.operands, *values), {"body": body}
     function, values = _extended(held.function, parts[0], fresh)
-    n = len(held.function.params)                # tangents and cotangents come after
     body = held._transform.pending(function, held.request)   # type: ignore[attr-defined]
-    return (*op.operands[:n], *values, *op.operands[n:]), {"body": body}
+    return (*op.operands, *values), {"body": body}   # after tangents, as captures are
 
 
 def _cond(op: Op, parts: list[Indices], fresh: list[Value]) -> Any:
