@@ -102,6 +102,15 @@ def _transpose_barrier(b: Any, op: Any, cotangents: Any, known: Any) -> Any:
     return tuple(_barrier(b, wanted))
 
 
+def _split_barrier(b: Any, attrs: Any, operands: Any, linear: Any) -> Any:
+    """Values that are known do not wait for tangents: one barrier on each side."""
+    known = [v for v, t in zip(operands, linear, strict=True) if not t]
+    ahead = iter(b.emit_forward(optimization_barrier, *known) if known else ())
+    tangents = [v for v, t in zip(operands, linear, strict=True) if t]
+    moved = iter(b.emit_linear(optimization_barrier, *tangents))
+    return tuple([next(moved if t else ahead) for t in linear])
+
+
 def _batch_barrier(b: Any, op: Any, operands: Any, positions: Any, axis: Any) -> Any:
     return b.emit(optimization_barrier, *operands), tuple(positions)
 
@@ -109,5 +118,5 @@ def _batch_barrier(b: Any, op: Any, operands: Any, positions: Any, axis: Any) ->
 optimization_barrier = define(
     "optimization_barrier", infer=_infer_barrier, single=False,
     jvp=lambda b, op, tangents: tuple(_barrier(b, tangents)), transpose=_transpose_barrier,
-    batch=_batch_barrier)
+    split=_split_barrier, batch=_batch_barrier)
 """Its operands, all of them computed before any of its results is used."""

@@ -153,6 +153,21 @@ def test_forward_mode_of_a_custom_vjp_that_is_not_linear_in_the_cotangent_is_ref
         jax.jvp(f, (1.0,), (1.0,))
 
 
+@pytest.mark.parametrize("loop", [False, True])
+def test_forward_mode_of_a_custom_vjp_whose_backward_rule_computes_again(loop):
+    def f(x):
+        step = jax.checkpoint(lambda c: jnp.sin(c) * x)
+        return lax.scan(lambda c, _: (step(c), None), x, length=2)[0] if loop else step(x)
+
+    g = jax.custom_vjp(f)
+    g.defvjp(lambda x: jax.vjp(f, x), lambda pull, ct: pull(ct))
+    wanted = jax.grad(f)(1.5)
+    np.testing.assert_allclose(jax.jvp(g, (1.5,), (1.0,))[1], wanted, rtol=1e-6)
+    pull = jax.vjp(f, 1.5)[1]
+    (pushed,) = jax.linear_transpose(lambda ct: pull(ct)[0], 1.0)(1.0)
+    np.testing.assert_allclose(pushed, wanted, rtol=1e-6)
+
+
 def test_missing_rules_are_errors():
     with pytest.raises(AttributeError, match="defjvp"):
         jax.custom_jvp(lambda x: x)(1.0)
