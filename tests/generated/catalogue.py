@@ -10,12 +10,13 @@ STRAIGHT = (
     straight.logic, straight.counting, straight.convert, *[straight.reduce] * 2,
     straight.reduce_logic, straight.running, straight.ordered, *[straight.complex_] * 2,
     *[moving.reshape] * 2, *[moving.index] * 2, *[moving.update] * 2, *[moving.product] * 2,
-    moving.matrix,
+    moving.matrix, moving.window, nested.collective,
 )
-CONTROL = (nested.cond, nested.switch, nested.scan, nested.scan, nested.while_loop,
+CONTROL = (nested.cond, nested.switch, nested.scan, nested.scan_of_tree, nested.while_loop,
            nested.fori_loop, nested.lax_map, nested.associative_scan)
-WRAPPED = (nested.jit, nested.vmap, nested.custom_rule, nested.known_rule)
-DERIVATIVES = (nested.grad, nested.jvp, nested.vjp, nested.jacobian)
+WRAPPED = (nested.jit, nested.vmap, nested.named_axis, nested.custom_rule, nested.known_rule)
+DERIVATIVES = (nested.grad, nested.grad_with_aux, nested.hessian, nested.jvp, nested.vjp,
+               nested.jacobian)
 
 
 def write_one(s: Scope) -> None:

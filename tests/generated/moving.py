@@ -117,6 +117,24 @@ def product(s: Scope) -> None:
            x, y)
 
 
+def window(s: Scope) -> None:
+    x = s.shaped((3,)) if s.writer.chance(2) else s.shaped((2, 3))
+    y = s.wide()
+    kernel = s.fit(y, Type(F64, (2,)))
+    size = f"(1, 2), (1, {s.writer.number(1, 2)}), 'SAME'" if x.type.ndim == 2 else \
+        "(2,), (1,), 'SAME'"
+    lanes = x.type.shape if "1, 2), (1, 2)" not in size else (2, 2)
+    rows = [(f"jax.lax.reduce_window({x.name}, -jnp.inf, jax.lax.max, {size})", lanes),
+            (f"jax.lax.reduce_window({x.name}, 0.0, jax.lax.add, {size}) * 0.5", lanes)]
+    if x.type.ndim == 1:
+        rows.append((f"jnp.convolve({x.name}, {kernel}, mode='same') * 0.5", (3,)))
+    else:
+        rows.append((f"jax.lax.conv_general_dilated({x.name}[:, None], {kernel}[None, None], (1,), "
+                     f"'SAME')[:, 0] * 0.5", (2, 3)))
+    expression, shape = s.writer.choice(rows)
+    s.emit(Type(F64, shape), expression, x, y)
+
+
 def matrix(s: Scope) -> None:
     n = s.writer.choice((2, 3))
     a = s.shaped((n, n))

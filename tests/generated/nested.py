@@ -85,6 +85,17 @@ def scan(s: Scope) -> None:
            f"(lambda s, y: (*s, *y))(*{call})")
 
 
+def scan_of_tree(s: Scope) -> None:
+    t = some_type(s)
+    init, _ = operands(s, [t, t])
+    body = s.body([t, t], [t, t], ops(s), opening="{}, {} = s['a'], s['b'][0]", shown="s, _",
+                  returns=lambda r: f"{{'a': {r[0]}, 'b': ({r[1]}, None)}}, None")
+    start = f"{{'a': {init[0]}, 'b': ({init[1]}, None)}}"
+    name = body if s.writer.chance(2) else f"jax.checkpoint({body})"
+    call = f"jax.lax.scan({name}, {start}, length=3)[0]"
+    finish(s, [t, t], f"(lambda s: (s['a'], s['b'][0]))({call})")
+
+
 def while_loop(s: Scope) -> None:
     carried = some_types(s)
     init, _ = operands(s, carried)
@@ -139,8 +150,10 @@ def jit(s: Scope) -> None:
     kinds, wants = some_types(s), some_types(s)
     given, _ = operands(s, kinds)
     body = s.body(kinds, wants, ops(s))
-    how = s.writer.choice(("jax.jit", "jax.checkpoint", "jax.remat"))
-    finish(s, wants, f"{how}({body})({', '.join(given)})")
+    how = s.writer.choice((
+        "jax.jit({f})", "jax.checkpoint({f})", "jax.remat({f})",
+        "jax.checkpoint({f}, policy=jax.checkpoint_policies.dots_saveable)"))
+    finish(s, wants, f"{how.format(f=body)}({', '.join(given)})")
 
 
 def vmap(s: Scope) -> None:
@@ -160,6 +173,28 @@ def vmap(s: Scope) -> None:
     finish(s, made, f"jax.vmap({body}, {places})({', '.join(given)})", True)
 
 
+def named_axis(s: Scope) -> None:
+    n, row, wants = s.writer.choice((3, 2)), some_type(s), [some_type(s)]
+    given, _ = operands(s, [Type(row.dtype, (n, *row.shape))])
+    axis = s.writer.fresh("axis")
+    body = s.body([row], wants, ops(s), axis=axis)
+    finish(s, [Type(t.dtype, (n, *t.shape)) for t in wants],
+           f"jax.vmap({body}, axis_name='{axis}')({given[0]})")
+
+
+def collective(s: Scope) -> None:
+    x = s.wide()
+    text, axis = s.fit(x, x.type), f"'{s.axis}'"
+    row = s.writer.choice((
+        "jax.lax.pmean({x}, {axis})", "jax.lax.psum({x}, {axis}) * 0.3",
+        "jax.lax.pmax({x}, {axis})", "{x} - jax.lax.pmin({x}, {axis}) * 0.5",
+        "jax.lax.all_gather({x}, {axis})[0] * 0.7",
+        "jax.lax.ppermute({x}, {axis}, [(0, 1), (1, 0)])",
+        "jnp.tanh({x} * jax.lax.axis_index({axis}))",
+        "{x} / jax.lax.axis_size({axis})") if s.axis else ("jnp.sin({x})",))
+    s.emit(x.type, row.format(x=text, axis=axis), x)
+
+
 # --- custom rules -------------------------------------------------------------------------
 
 def custom_rule(s: Scope) -> None:
@@ -168,8 +203,12 @@ def custom_rule(s: Scope) -> None:
     given, _ = operands(s, kinds)
     body = s.body(kinds, wants, ops(s, 4), sealed=True)
     rule = s.writer.fresh("f")
-    way = s.writer.number(0, 3)
-    if way == 0:
+    way = s.writer.number(0, 4)
+    if way == 4:
+        s.say(f"{rule} = jax.custom_jvp(lambda g, *p: g(*p), nondiff_argnums=(0,))")
+        s.say(f"{rule}.defjvp(lambda g, p, t: jax.jvp(g, p, t))")
+        given.insert(0, body)
+    elif way == 0:
         s.say(f"{rule} = jax.custom_jvp({body})")
         s.say(f"{rule}.defjvp(lambda p, t: jax.jvp({body}, p, t))")
     elif way == 1:
@@ -209,6 +248,22 @@ def grad(s: Scope) -> None:
     if s.writer.chance(4):
         call = f"jnp.tanh(jax.value_and_grad({body}, argnums={at})({', '.join(given)})[1])"
     finish(s, [kinds[at]], call)
+
+
+def hessian(s: Scope) -> None:
+    kinds = [Type(F64, s.writer.choice(((2,), (), (3,))))]
+    given, _ = operands(s, kinds)
+    body = s.body(kinds, [Type(F64)], ops(s, 3), order=2)
+    finish(s, [Type(F64, kinds[0].shape * 2)], f"jnp.tanh(jax.hessian({body})({given[0]}))")
+
+
+def grad_with_aux(s: Scope) -> None:
+    kinds = [Type(F64, s.writer.choice(INNER_SHAPES)), some_type(s)]
+    given, _ = operands(s, kinds)
+    aux = some_type(s)
+    body = s.body(kinds, [Type(F64), aux], ops(s, 4), order=1)
+    finish(s, [kinds[0], aux], f"jax.tree.map(jnp.tanh, jax.grad({body}, has_aux=True)"
+                               f"({', '.join(given)}))")
 
 
 def jvp(s: Scope) -> None:

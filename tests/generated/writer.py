@@ -68,6 +68,7 @@ class Scope:
         self.seen += params
         self.inherited = len(self.seen) - len(self.params)
         self.depth = 0 if outer is None else outer.depth + 1
+        self.axis = ""                       # the name of the axis of a vmap around this very body
         self.order = order + (0 if outer is None else outer.order)
 
     # --- reading --------------------------------------------------------------------------
@@ -128,7 +129,7 @@ class Scope:
 
     def constant(self) -> Var:
         """A number that is written down, for bodies that see no other."""
-        return Var("0.731", Type(F64), moving=False)
+        return Var("jnp.float64(0.731)", Type(F64), moving=False)
 
     # --- writing --------------------------------------------------------------------------
 
@@ -156,8 +157,6 @@ class Scope:
     def fit(self, v: Var, t: Type) -> str:
         """An expression of type `t` that depends on `v`, whatever v is."""
         text, shape = v.name, v.type.shape
-        if v.name == self.constant().name:
-            return f"jnp.full({t.shape}, {text}, {_NUMPY[t.dtype]})"
         if v.type.dtype != t.dtype:
             text = _converted(text, v.type.dtype, t.dtype)
         if shape == t.shape:
@@ -188,7 +187,7 @@ class Scope:
         return f"jnp.full({t.shape}, 1, {_NUMPY[t.dtype]})"
 
     def body(self, params: Sequence[Type], wants: Sequence[Type], ops: int, *,
-             sealed: bool = False, order: int = 0, opening: str | None = None,
+             sealed: bool = False, order: int = 0, axis: str = "", opening: str | None = None,
              shown: str = "s", counter: bool = False,
              returns: Callable[[list[str]], str] | None = None) -> str:
         """Write a function of its own and give its name.
@@ -196,6 +195,7 @@ class Scope:
         Args:
           params: types of its parameters; with `opening`, of the names that this line takes out of
             parameters that are `shown` instead.
+          axis: a name that collectives of the body may say.
           counter: whether it sees an integer `i`, the number of the turn.
           wants: types of what it returns; `returns` makes one expression of theirs.
           ops: how many statements at most.
@@ -206,6 +206,7 @@ class Scope:
         exact = not self.writer.narrow
         own = [Var(self.writer.fresh("p"), t, exact, t.real or t.dtype == C128) for t in params]
         inner = Scope(self.writer, own, self, sealed, order)
+        inner.axis = axis
         if counter:
             inner.seen.append(Var("i.astype(jnp.int32)", Type(I32), moving=False))
         if opening is not None:
