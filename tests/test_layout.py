@@ -32,9 +32,10 @@ FLOORS = {
     "ops": 6,
     "passes": 6,
 }
-# Of the ops, only the families of ops with bodies see the passes, and through one door.
-BODY_FAMILIES = ("control", "custom", "custom_vmap", "families", "fold", "linear_call",
-                 "while_loop")
+# Of the ops, only the families with bodies, or with rules made of several ops, see the passes, and
+# through one door.
+BODY_FAMILIES = ("collective", "control", "custom", "custom_vmap", "families", "fold",
+                 "linear_call", "while_loop")
 DOOR = "xfront_ir.passes.bodies"
 
 # Families whose ops are resolved by passes and so have nothing to lower.

@@ -72,6 +72,8 @@ if TYPE_CHECKING:
     from .special import *
     from .spectral import *
 
+    def __getattr__(name: str) -> _Any: ...        # primitives
+
 
 def _primitive(name: str) -> _Any:
     """Primitives, found when first asked for: `lax.dot_general_p`."""

@@ -88,4 +88,4 @@ def after_all(*operands: Token) -> Token:
 
 register_pytree_node(Token, lambda _: ((), None), lambda _, __: Token())
 
-__all__ = ["Token", "after_all", "composite", "create_token", "platform_dependent"]
+__all__ = ["after_all", "composite", "create_token", "platform_dependent"]

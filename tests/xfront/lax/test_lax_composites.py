@@ -39,11 +39,11 @@ def test_tokens():
     x, after = xfront.jit(lambda x, t: (x + 1, lax.after_all(t)))(1.0, token)
     assert x == 2.0 and isinstance(after, type(token))
     with pytest.raises(TypeError, match="must be tokens, got float"):
-        lax.after_all(token, 1.0)
+        lax.after_all(token, 1.0)  # type: ignore[arg-type]
 
 
 def test_rng_bit_generator():
-    key = jnp.array([1, 2, 3, 4], jnp.uint32)
+    key = jnp.array([1, 2, 3, 4], np.uint32)
     state, bits = lax.rng_bit_generator(key, (3, 2))
     assert bits.shape == (3, 2) and bits.dtype == np.uint32 and state.dtype == np.uint32
     again = xfront.jit(lambda k: lax.rng_bit_generator(k, (3, 2)))(key)
