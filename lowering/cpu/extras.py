@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 from typing import NamedTuple
 
-FENCES = 2
+FENCES = 3
 """Version of the rule that places fences: a change of the rule is a change of the number."""
 
-FORMS = 4
+FORMS = 5
 """The same of the forms and their conditions."""
 
 

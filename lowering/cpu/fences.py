@@ -47,6 +47,8 @@ _NEVER_MERGED = frozenset((
 _COSTS = {"reshape": 0, "broadcast_in_dim": 0, "convert": 0, "bitcast": 0, "copy": 0,
           "stop_gradient": 0, "random_wrap": 0, "random_unwrap": 0,
           "threefry2x32": 110, "random_bits": 110, "random_split": 110, "random_fold_in": 110,
+          "sin": 30, "cos": 30, "tan": 40, "asin": 20, "acos": 20, "atan": 20, "atan2": 30,
+          "cbrt": 20, "sinh": 20,
           "erf_inv": 40, "lgamma": 80, "digamma": 80, "polygamma": 200, "zeta": 200}
 _READS_OFTEN = frozenset(("erf_inv", "lgamma", "digamma", "polygamma", "zeta"))
 """One op here, many that read the operand there."""
