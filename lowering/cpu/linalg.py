@@ -1,0 +1,135 @@
+"""Batches of tiny matrices, entry by entry: a call of LAPACK takes longer than their arithmetic.
+
+Each entry is an array over the batch. Results are fenced, so that who reads one entry does not
+compute all of them again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from xfront_ir import dtypes, ops
+from xfront_ir.builder import Builder
+from xfront_ir.core import Op, Value
+from xfront_ir.ops.convert import fence
+from xfront_ir.types import tensor
+
+from .registry import form
+
+
+def _is_tiny(order: int, least: int) -> Callable[[Op], bool]:
+    """Real matrices of 2 or 3 rows in batches of `least`, or of up to `order` in those of 1000."""
+    def holds(op: Op) -> bool:
+        x = op.operands[0].type
+        n = x.shape[-1]
+        if x.dtype not in (dtypes.f32, dtypes.f64) or x.shape[-2] != n or not 1 < n <= order:
+            return False
+        return x.size >= n * n * (least if n <= 3 else 1000)
+
+    return holds
+
+
+def _entries(b: Builder, x: Value) -> list[list[Value]]:
+    """The entries of each matrix, without its two axes."""
+    lead, (m, n) = x.type.shape[:-2], x.type.shape[-2:]
+    return [[b.emit(ops.reshape, _block(b, x, i, j, 1, 1), shape=lead) for j in range(n)]
+            for i in range(m)]
+
+
+def _block(b: Builder, x: Value, i: int, j: int, rows: int, columns: int) -> Value:
+    zeros, lead = (0,) * (x.type.ndim - 2), x.type.shape[:-2]
+    return b.emit(ops.slice, x, starts=(*zeros, i, j), limits=(*lead, i + rows, j + columns),
+                  strides=(1,) * x.type.ndim)
+
+
+def _matrix(b: Builder, rows: Sequence[Sequence[Value]]) -> Value:
+    """The matrices of such entries."""
+    lead = rows[0][0].type.shape
+    flat = [b.emit(ops.reshape, v, shape=(*lead, 1)) for row in rows for v in row]
+    made = b.emit(ops.concatenate, *flat, dimension=len(lead))
+    return b.emit(fence, b.emit(ops.reshape, made, shape=(*lead, len(rows), len(rows[0]))))
+
+
+def _less(b: Builder, x: Value, y: Value, z: Value) -> Value:
+    """x - y * z"""
+    return b.emit(ops.sub, x, b.emit(ops.mul, y, z))
+
+
+# Up to 4 rows, batches of 1000 (up to 3: 100).
+@form(ops.cholesky, when=_is_tiny(4, least=100))
+def cholesky(b: Builder, op: Op, x: Value) -> Value:
+    """Column by column; all NaN where a pivot is not positive, NaNs spread as they do."""
+    a, n = _entries(b, x), x.type.shape[-1]
+    zero, nan = b.zeros(a[0][0].type), b.full(a[0][0].type, float("nan"))
+    factor, bad = [[zero] * n for _ in range(n)], b.zeros(tensor(zero.type.shape, dtypes.bool_))
+    for j in range(n):
+        for i in range(j, n):
+            made = a[i][j]
+            for k in range(j):
+                made = _less(b, made, factor[i][k], factor[j][k])
+            if i == j:
+                bad = b.emit(ops.or_, bad, b.emit(ops.le, made, zero))
+                factor[j][j] = b.emit(ops.sqrt, made)
+            else:
+                factor[i][j] = b.emit(ops.div, made, factor[j][j])
+    return _matrix(b, [[b.emit(ops.select, bad, nan, v) if j <= i else v
+                        for j, v in enumerate(row)] for i, row in enumerate(factor)])
+
+
+# Up to 4 rows, batches of 1000.
+@form(ops.triangular_solve, when=_is_tiny(4, least=1000))
+def triangular_solve(b: Builder, op: Op, a: Value, rhs: Value) -> Value:
+    """One row of the solution after the other; from the right, one column."""
+    n, left = a.type.shape[-1], op.attrs["left_side"]
+    lower, flipped = op.attrs["lower"], op.attrs["transpose_a"]
+    axis = rhs.type.ndim - (2 if left else 1)
+    sizes = (1, rhs.type.shape[-1]) if left else (rhs.type.shape[-2], 1)
+    line = tensor((*rhs.type.shape[:-2], *sizes), rhs.type.dtype)
+
+    def weight(i: int, j: int) -> Value:
+        """What line `j` of the solution is multiplied with in equation `i`."""
+        at = (j, i) if flipped == left else (i, j)
+        made = _block(b, a, *at, 1, 1)
+        return b.emit(ops.broadcast_in_dim, made, shape=line.shape, dims=tuple(range(line.ndim)))
+
+    ascending = (lower != flipped) == left
+    solved: dict[int, Value] = {}
+    for i in range(n) if ascending else range(n)[::-1]:
+        made = _block(b, rhs, *((i, 0) if left else (0, i)), *sizes)
+        for j, known in solved.items():
+            made = _less(b, made, weight(i, j), known)
+        solved[i] = made if op.attrs["unit_diagonal"] else b.emit(ops.div, made, weight(i, i))
+    return b.emit(fence, b.emit(ops.concatenate, *[solved[i] for i in range(n)], dimension=axis))
+
+
+# Up to 3 rows, batches of 1000. Of 3, it takes 0.2 s more to compile.
+@form(ops.lu, when=_is_tiny(3, least=1000))
+def lu(b: Builder, op: Op, x: Value) -> list[Value]:
+    """Rows exchanged by comparison, the first of equals first; a pivot of zero divides nothing."""
+    n, lead = x.type.shape[-1], x.type.shape[:-2]
+    places = [b.full(tensor(lead, dtypes.i32), i) for i in range(n)]
+    rows = [[*entries, place] for entries, place in zip(_entries(b, x), places, strict=True)]
+    pivots: list[Value] = []
+    for k in range(n):
+        most, at = b.emit(ops.abs, rows[k][k]), places[k]
+        for i in range(k + 1, n):
+            size = b.emit(ops.abs, rows[i][k])
+            more = b.emit(ops.gt, size, most)
+            most, at = b.emit(ops.select, more, size, most), b.emit(ops.select, more, places[i], at)
+        pivots.append(at)
+        for i in range(k + 1, n):
+            here = b.emit(ops.eq, at, places[i])
+            rows[k], rows[i] = ([b.emit(ops.select, here, v, w) for v, w in zip(one, other)]
+                                for one, other in ((rows[i], rows[k]), (rows[k], rows[i])))
+        pivot = rows[k][k]
+        none = b.emit(ops.eq, pivot, b.zeros(pivot.type))
+        for row in rows[k + 1:]:
+            row[k] = b.emit(ops.select, none, row[k], b.emit(ops.div, row[k], pivot))
+            row[k + 1:n] = [_less(b, v, row[k], w) for v, w in zip(row[k + 1:n], rows[k][k + 1:n])]
+    return [_matrix(b, [row[:n] for row in rows]), _vector(b, pivots),
+            _vector(b, [row[n] for row in rows])]
+
+
+def _vector(b: Builder, entries: Sequence[Value]) -> Value:
+    made = _matrix(b, [entries])
+    return b.emit(ops.reshape, made, shape=(*made.type.shape[:-2], len(entries)))
