@@ -18,8 +18,8 @@ from xfront_ir.core import Function
 from xfront_ir.dtypes import BY_NAME
 from xfront_ir.types import TensorType, tensor
 
-Case = tuple[str, Any, tuple[Any, ...], dict[str, Any], bool]
-"""Name, op, types of its operands, attributes, whether a form is taken."""
+Case = tuple[str, Any, tuple[Any, ...], dict[str, Any], Any]
+"""Name, op, types of its operands, attributes, whether (or which) form is taken."""
 
 
 def named(dtype: str, *shape: int) -> TensorType:

@@ -1,0 +1,403 @@
+"""Convolutions with few products an element as sums of shifted arrays; 1x1 ones as products of
+matrices; those of few groups one by one.
+
+A filter of several places and channels is `taps` (one a place) of `C` channels a group. Around and
+between its elements the input has zeros, which the plain rule multiplies by the filter for some
+types and skips for others: 0 * inf shows which, and the forms do the same.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any, NamedTuple
+
+from xfront_ir import dtypes, ops
+from xfront_ir.builder import Builder
+from xfront_ir.core import Op, Value
+from xfront_ir.dtypes import DType
+from xfront_ir.ops.conv import dilated
+from xfront_ir.types import TensorType
+
+from .registry import form
+
+Ints = tuple[int, ...]
+
+NARROW = (dtypes.f16, dtypes.bf16)
+FLOATS = (dtypes.f32, dtypes.f64)
+WIDE = (dtypes.f64, dtypes.c64, dtypes.c128)
+
+
+class Sizes(NamedTuple):
+    """What a convolution is made of. Filters have `depth` channels, `width` of them a group."""
+
+    dtype: DType
+    groups: int
+    depth: int
+    width: int
+    kernel: Ints
+    result: TensorType
+
+    @property
+    def products(self) -> int:
+        """How many an element of the result is the sum of."""
+        return self.depth * math.prod(self.kernel)
+
+
+def _sizes(op: Op) -> Sizes:
+    (lhs, rhs), a = (v.type for v in op.operands), op.attrs
+    groups = a["feature_groups"]
+    width, depth, *kernel = (rhs.shape[d] for d in a["rhs_spec"])
+    (result,) = op.definition.infer((lhs, rhs), a)
+    return Sizes(lhs.dtype, groups, depth, width // groups, tuple(kernel), result)
+
+
+def _is_plain(op: Op) -> bool:
+    """Whether there are spatial axes, one dtype, and no algorithm, which the plain rule refuses."""
+    (lhs, rhs), a = (v.type for v in op.operands), op.attrs
+    return (lhs.dtype is rhs.dtype and a.get("preferred") in (None, lhs.dtype)
+            and lhs.ndim > 2 and type(a.get("precision")) is not str)
+
+
+def _keeps_order(op: Op) -> bool:
+    """Whether input and result have one order of axes, and the filter groups of features alone."""
+    return op.attrs["lhs_spec"] == op.attrs["out_spec"] and op.attrs["batch_groups"] == 1
+
+
+def _is_few(op: Op) -> bool:
+    if not (_is_plain(op) and _keeps_order(op)):
+        return False
+    s, a = _sizes(op), op.attrs
+    if s.dtype in WIDE:
+        few = s.groups > 1 and s.depth == 1 and s.width <= 8
+    elif s.dtype not in (dtypes.f32, *NARROW):
+        few = False
+    elif s.groups > 1:
+        few = s.width <= (32 if s.depth <= 4 else 8)
+    else:
+        few = (s.products <= (32 if len(s.kernel) == 1 else 48 if s.width <= 8 else 36)
+               and s.depth <= 4 and s.width <= (16 if max(a["strides"]) == 1 else 8)
+               and max(a["lhs_dilation"]) == 1)
+    return few and s.products <= 72 and s.result.size * s.products >= 4096
+
+
+# Few products an element: the plain rule gathers them for a product of matrices that is too narrow
+# for it, or runs through them one by one. Filters of one channel a group (depthwise) are most so.
+@form(ops.conv_general_dilated, when=_is_few)
+def shifted(b: Builder, op: Op, x: Value, k: Value) -> Value:
+    """Add up, for each place and channel of the filter, the input it meets times its weights."""
+    return _sum_of_shifted(b, op, b.emit(ops.fence, x), b.emit(ops.fence, k))
+
+
+def _sum_of_shifted(b: Builder, op: Op, x: Value, k: Value) -> Value:
+    """In one pass. Around it are fences, for it reads the operands often, and what reads the result
+    expects to find it in memory."""
+    if (longer := _evened(op)) is not op:
+        return _shortened(b, op, _sum_of_shifted(b, longer, x, k))
+    s, a, dtype = _sizes(op), op.attrs, x.type.dtype
+    if dtype in NARROW:
+        x, k = (b.emit(ops.convert, v, dtype=dtypes.f32) for v in (x, k))
+    feature, total = a["lhs_spec"][1], None
+    wide = x if dtype in WIDE else _padded(b, x, a)
+    for i in range(s.depth):
+        channels = _strided(b, wide, feature, i, s.depth)
+        for at in itertools.product(*map(range, s.kernel)):
+            weights = _weights(b, k, at, i, s, a["rhs_spec"])
+            if dtype in WIDE:
+                product = _window(b, _padded(b, _times(b, channels, weights, s, feature), a), at,
+                                  s.result, a)
+            else:
+                product = _times(b, _window(b, channels, at, s.result, a), weights, s, feature)
+            total = product if total is None else b.emit(ops.add, total, product)
+    assert total is not None
+    if total.type.dtype is not dtype:
+        total = b.emit(ops.convert, total, dtype=dtype)
+    return b.emit(ops.fence, total)
+
+
+def _evened(op: Op) -> Op:
+    """With one more place in a last axis of odd length: such loops are ten times as fast."""
+    a, spec = op.attrs, op.attrs["out_spec"]
+    result = _sizes(op).result
+    if len(spec) > 3 or spec[-1] != result.ndim - 1 or result.shape[-1] % 2 == 0:
+        return op
+    ((low, high),) = a["padding"]
+    return Op(op.definition, op.operands, {**a, "padding": ((low, high + a["strides"][0]),)}, ())
+
+
+def _shortened(b: Builder, op: Op, x: Value) -> Value:
+    """The result of `op` from that of `_evened(op)`."""
+    return _cut(b, x, x.type.ndim - 1, 0, _sizes(op).result.shape[-1])
+
+
+def _times(b: Builder, x: Value, weights: Value, s: Sizes, feature: int) -> Value:
+    """Each channel of `x`, one a group, times the weights of the group."""
+    shape = x.type.shape
+    full = (*shape[:feature], s.groups, s.width, *shape[feature + 1:])
+    dims = tuple(d + (d > feature) for d in range(len(shape)))
+    product = b.emit(ops.mul, b.emit(ops.broadcast_in_dim, x, shape=full, dims=dims),
+                     b.emit(ops.broadcast_in_dim, weights, shape=full, dims=(feature, feature + 1)))
+    return b.emit(ops.reshape, product,
+                  shape=(*shape[:feature], s.groups * s.width, *shape[feature + 1:]))
+
+
+def _padded(b: Builder, x: Value, a: Any) -> Value:
+    """`x` with the zeros around and between its elements."""
+    low, high, interior = [0] * x.type.ndim, [0] * x.type.ndim, [0] * x.type.ndim
+    for d, pair, by in zip(a["lhs_spec"][2:], a["padding"], a["lhs_dilation"], strict=True):
+        low[d], high[d], interior[d] = *pair, by - 1
+    return b.emit(ops.pad, x, b.literal(0, x.type.dtype), low=tuple(low), high=tuple(high),
+                  interior=tuple(interior))
+
+
+def _window(b: Builder, wide: Value, at: Ints, result: TensorType, a: Any) -> Value:
+    """What place `at` of the filter meets."""
+    starts, limits, strides = [0] * wide.type.ndim, list(wide.type.shape), [1] * wide.type.ndim
+    for d, i, by, stride in zip(a["lhs_spec"][2:], at, a["rhs_dilation"], a["strides"],
+                                strict=True):
+        starts[d], strides[d] = i * by, stride
+        limits[d] = starts[d] + dilated(result.shape[d], stride)
+    return b.emit(ops.slice, wide, starts=tuple(starts), limits=tuple(limits),
+                  strides=tuple(strides))
+
+
+def _strided(b: Builder, x: Value, axis: int, start: int, stride: int) -> Value:
+    starts, strides = [0] * x.type.ndim, [1] * x.type.ndim
+    starts[axis], strides[axis] = start, stride
+    return b.emit(ops.slice, x, starts=tuple(starts), limits=x.type.shape, strides=tuple(strides))
+
+
+def _weights(b: Builder, k: Value, at: Ints, channel: int, s: Sizes, spec: Ints) -> Value:
+    """The filter at one place and channel, by group."""
+    starts, limits = [0] * k.type.ndim, list(k.type.shape)
+    for d, i in zip(spec[1:], (channel, *at), strict=True):
+        starts[d], limits[d] = i, i + 1
+    one = b.emit(ops.slice, k, starts=tuple(starts), limits=tuple(limits),
+                 strides=(1,) * k.type.ndim)
+    return b.emit(ops.reshape, one, shape=(s.groups, s.width))
+
+
+# --- products of matrices -----------------------------------------------------------------
+
+def _is_one_place(op: Op) -> bool:
+    """A window that fits once, as in gradients of 1x1 filters, over axes side by side in memory."""
+    (lhs, rhs), a = (v.type for v in op.operands), op.attrs
+    return (_is_plain(op) and lhs.dtype in FLOATS and lhs.size >= 4096
+            and a["feature_groups"] == a["batch_groups"] == 1 and not _moves(a)
+            and _spatial(lhs, a["lhs_spec"]) == _spatial(rhs, a["rhs_spec"])
+            and _is_outside(lhs, a["lhs_spec"][0]) and _is_outside(rhs, a["rhs_spec"][0]))
+
+
+def _is_outside(t: TensorType, axis: int) -> bool:
+    """Whether all other elements of `axis` come before or after the other axes' in memory."""
+    return math.prod(t.shape[:axis]) == 1 or math.prod(t.shape[axis + 1:]) == 1
+
+
+def _moves(a: Any) -> bool:
+    """Whether there are zeros around the input, or gaps."""
+    return any(pair != (0, 0) for pair in a["padding"]) or any(
+        by != 1 for by in (*a["lhs_dilation"], *a["rhs_dilation"]))
+
+
+def _spatial(t: TensorType, spec: Ints) -> Ints:
+    return tuple(t.shape[d] for d in spec[2:])
+
+
+# The plain rule gathers the window, which is the whole input, first.
+@form(ops.conv_general_dilated, when=_is_one_place)
+def product(b: Builder, op: Op, x: Value, k: Value) -> Value:
+    """One product of matrices, over features and places."""
+    a, result = op.attrs, _sizes(op).result
+    made = b.emit(ops.dot_general, x, k, contract=(a["lhs_spec"][1:], a["rhs_spec"][1:]),
+                  batch=((), ()), precision=a.get("precision"))
+    if a["out_spec"][0] > a["out_spec"][1]:
+        made = b.emit(ops.transpose, made, permutation=(1, 0))
+    return b.emit(ops.reshape, made, shape=result.shape)
+
+
+def _is_pointwise(op: Op) -> bool:
+    (lhs, rhs), a = (v.type for v in op.operands), op.attrs
+    if not (_is_plain(op) and _keeps_order(op) and lhs.dtype in FLOATS and lhs.size >= 4096
+            and a["feature_groups"] == 1 and not _moves(a) and max(a["strides"]) == 1
+            and max(_spatial(rhs, a["rhs_spec"])) == 1
+            and max(rhs.shape) >= 32 and rhs.size >= 64):
+        return False
+    last = lhs.ndim - 1
+    return a["lhs_spec"] == (0, last, *range(1, last)) or (
+        a["lhs_spec"] == tuple(range(lhs.ndim)) and lhs.shape[0] == 1)
+
+
+# Filters of one place: the plain rule copies the input first.
+@form(ops.conv_general_dilated, when=_is_pointwise)
+def pointwise(b: Builder, op: Op, x: Value, k: Value) -> Value:
+    """A product of the matrix of features with that of the filter."""
+    a, result, n = op.attrs, _sizes(op).result, x.type.ndim
+    width, depth = (k.type.shape[d] for d in a["rhs_spec"][:2])
+    swapped = a["rhs_spec"][0] > a["rhs_spec"][1]
+    k = b.emit(ops.reshape, k, shape=(depth, width) if swapped else (width, depth))
+    precision, of_filter = a.get("precision"), int(not swapped)
+    if a["lhs_spec"][1] == n - 1:
+        made = b.emit(ops.dot_general, x, k, contract=((n - 1,), (of_filter,)), batch=((), ()),
+                      precision=precision)
+    else:
+        turned = precision[::-1] if precision else None
+        made = b.emit(ops.dot_general, k, x, contract=((of_filter,), (1,)), batch=((), ()),
+                      precision=turned)
+    return b.emit(ops.reshape, made, shape=result.shape)
+
+
+# --- groups -------------------------------------------------------------------------------
+
+def _is_in_groups(op: Op) -> bool:
+    if not (_is_plain(op) and _keeps_order(op) and op.operands[0].type.dtype is dtypes.f32):
+        return False
+    s = _sizes(op)
+    return (2 <= s.groups <= 8 and s.depth >= 8 and s.width >= 8 and max(s.kernel) > 1
+            and s.result.size * s.products >= 2 ** 22)
+
+
+# 2 to 8 groups of 8 channels or more: the plain rule's groups take their time together.
+@form(ops.conv_general_dilated, when=_is_in_groups)
+def one_by_one(b: Builder, op: Op, x: Value, k: Value) -> Value:
+    """A convolution for each group."""
+    a = op.attrs
+    (feature, out), groups = (a["lhs_spec"][1], a["rhs_spec"][0]), a["feature_groups"]
+    depth, width = x.type.shape[feature] // groups, k.type.shape[out] // groups
+    parts = [b.emit(ops.conv_general_dilated, _cut(b, x, feature, i * depth, depth),
+                    _cut(b, k, out, i * width, width), **{**a, "feature_groups": 1})
+             for i in range(groups)]
+    return b.emit(ops.concatenate, *parts, dimension=a["out_spec"][1])
+
+
+# --- gradients of filters of one channel a group ------------------------------------------
+
+def _is_gradient(op: Op) -> bool:
+    """Each feature of the one operand meets the same of the other, in few places."""
+    (lhs, rhs), a = (v.type for v in op.operands), op.attrs
+    groups = a["batch_groups"]
+    if not (_is_plain(op) and lhs.dtype is dtypes.f32 and groups >= 8
+            and a["lhs_spec"] == a["rhs_spec"] and rhs.size >= 4096
+            and groups == lhs.shape[a["lhs_spec"][0]] == rhs.shape[a["rhs_spec"][0]]):
+        return False
+    met = math.prod(_spatial(rhs, a["rhs_spec"]))
+    places = math.prod(_spatial(_sizes(op).result, a["out_spec"]))
+    return met <= 1024 and places <= 9 or met <= 256 and places <= 25
+
+
+# Up to 9 places of a filter, each the sum over at most 1,024 of the input, or 25 over 256: the
+# plain rule goes through them one by one.
+@form(ops.conv_general_dilated, when=_is_gradient)
+def summed(b: Builder, op: Op, x: Value, ct: Value) -> Value:
+    """Sum, for each place of the result, the products of the input it meets and `ct`."""
+    a, result = op.attrs, _sizes(op).result
+    x, ct = b.emit(ops.fence, x), b.emit(ops.fence, ct)
+    spec, sums = a["lhs_spec"], []
+    places = _spatial(result, a["out_spec"])
+    wide = _padded(b, x, a)
+    for at in itertools.product(*map(range, places)):
+        starts, limits, strides = [0] * x.type.ndim, list(wide.type.shape), [1] * x.type.ndim
+        for d, i, by, stride in zip(spec[2:], at, a["rhs_dilation"], a["strides"], strict=True):
+            starts[d], strides[d] = i * stride, by
+            limits[d] = starts[d] + dilated(ct.type.shape[d], by)
+        piece = b.emit(ops.slice, wide, starts=tuple(starts), limits=tuple(limits),
+                       strides=tuple(strides))
+        sums.append(b.emit(ops.reduce_sum, b.emit(ops.mul, piece, ct), axes=tuple(
+            d for d in range(x.type.ndim) if d != spec[0])))
+    rows = [b.emit(ops.reshape, v, shape=(1, *v.type.shape)) for v in sums]
+    made = b.emit(ops.concatenate, *rows, dimension=0)
+    made = b.emit(ops.reshape, made, shape=(*places, x.type.shape[spec[0]], 1))
+    order = [0] * x.type.ndim
+    for i, d in enumerate((*a["out_spec"][2:], a["out_spec"][1], a["out_spec"][0])):
+        order[d] = i
+    return b.emit(ops.transpose, made, permutation=tuple(order))
+
+
+# --- long filters of one channel ----------------------------------------------------------
+
+ROW = 32
+"""Places of a filter of one axis that are added up in one pass, or make a row."""
+CHUNKS = 8
+
+
+def _is_long(op: Op) -> bool:
+    """One channel, input and filter in order, as far as that matters for one channel."""
+    if not (_is_plain(op) and _keeps_order(op)):
+        return False
+    s, a = _sizes(op), op.attrs
+    places = a["lhs_spec"][2:]
+    return (s.dtype is dtypes.f32 and s.groups == s.depth == s.width == 1
+            and a["lhs_spec"][0] == 0 and places == tuple(sorted(places))
+            and a["rhs_spec"][2:] == tuple(sorted(a["rhs_spec"][2:]))
+            and max(*a["strides"], *a["lhs_dilation"], *a["rhs_dilation"]) == 1
+            and s.result.size * s.products >= 2 ** 18)
+
+
+def _is_line(op: Op) -> bool:
+    n = math.prod(_spatial(op.operands[1].type, op.attrs["rhs_spec"]))
+    return op.operands[1].type.ndim == 3 and ROW < n <= ROW * CHUNKS and _is_long(op)
+
+
+# More places than are added up fast in one pass: the plain rule gathers them for each element.
+@form(ops.conv_general_dilated, when=_is_line)
+def in_chunks(b: Builder, op: Op, x: Value, k: Value) -> Value:
+    """The sum of what parts of the filter give."""
+    a, axis, n = op.attrs, op.attrs["rhs_spec"][2], math.prod(k.type.shape)
+    ((low, high),), chunks, total = a["padding"], -(-n // ROW), None
+    x, k = b.emit(ops.fence, x), b.emit(ops.fence, k)
+    for i in range(chunks):
+        start, stop = n * i // chunks, n * (i + 1) // chunks
+        part = _cut(b, k, axis, start, stop - start)
+        attrs = {**a, "padding": ((low - start, high - n + stop),)}
+        part = _sum_of_shifted(b, Op(op.definition, (x, part), attrs, ()), x, part)
+        total = part if total is None else b.emit(ops.add, total, part)
+    assert total is not None
+    return total
+
+
+def _is_large(op: Op) -> bool:
+    kernel = _spatial(op.operands[1].type, op.attrs["rhs_spec"])
+    return (len(kernel) == 1 and kernel[0] > ROW * CHUNKS and op.operands[0].type.size <= 2 ** 18
+            or len(kernel) == 2 and min(kernel) > 1 and math.prod(kernel) > 48) and _is_long(op)
+
+
+# More places than that.
+@form(ops.conv_general_dilated, when=_is_large)
+def in_rows(b: Builder, op: Op, x: Value, k: Value) -> Value:
+    """The input shifted by rows of the filter times these rows, which is then shifted along the row
+    and added up. A filter of one axis is cut in rows, and what is left over is added as it is."""
+    if (longer := _evened(op)) is not op:
+        return _shortened(b, op, in_rows(b, longer, x, k))
+    s, a = _sizes(op), op.attrs
+    wide = _padded(b, b.emit(ops.fence, x), a)
+    wide = b.emit(ops.reshape, wide, shape=tuple(
+        n for d, n in enumerate(wide.type.shape) if d != a["lhs_spec"][1]))
+    batch, *out = (s.result.shape[d] for d in (0, *a["out_spec"][2:]))
+    k = b.emit(ops.reshape, k, shape=s.kernel)
+    if len(out) == 1:
+        rows, row = s.kernel[0] // ROW, ROW
+        shifts = [_cut(b, wide, 1, i * row, out[0] + row - 1) for i in range(rows)]
+        filters = b.emit(ops.reshape, _cut(b, k, 0, 0, rows * row), shape=(rows, row))
+    else:
+        (rows, row), filters = s.kernel, k
+        shifts = [_cut(b, wide, 1, i, out[0]) for i in range(rows)]
+    stacked = b.emit(ops.concatenate, *[b.emit(ops.reshape, v, shape=(1, *v.type.shape))
+                                        for v in shifts], dimension=0)
+    made = b.emit(ops.dot_general, filters, stacked, contract=((0,), (0,)), batch=((), ()))
+    total, last = None, made.type.ndim - 1
+    for j in range(row):
+        part = _cut(b, _cut(b, made, 0, j, 1), last, j, out[-1])
+        total = part if total is None else b.emit(ops.add, total, part)
+    assert total is not None
+    total = b.emit(ops.reshape, total, shape=(batch, *out))
+    for i in range(rows * row, s.kernel[0]) if len(out) == 1 else ():
+        weight = b.emit(ops.broadcast_in_dim, _cut(b, k, 0, i, 1), shape=(batch, *out), dims=(1,))
+        total = b.emit(ops.add, total, b.emit(ops.mul, _cut(b, wide, 1, i, out[0]), weight))
+    return b.emit(ops.fence, b.emit(ops.reshape, total, shape=s.result.shape))
+
+
+def _cut(b: Builder, x: Value, axis: int, start: int, size: int) -> Value:
+    """`size` elements of an axis."""
+    starts, limits = [0] * x.type.ndim, list(x.type.shape)
+    starts[axis], limits[axis] = start, start + size
+    return b.emit(ops.slice, x, starts=tuple(starts), limits=tuple(limits),
+                  strides=(1,) * x.type.ndim)

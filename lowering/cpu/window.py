@@ -1,0 +1,104 @@
+"""Gradients of the extrema of windows, place by place in the window."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+from xfront_ir import dtypes, ops
+from xfront_ir.builder import Builder
+from xfront_ir.core import Op, Value
+from xfront_ir.ops.window import patches
+
+from .registry import form
+
+Ints = tuple[int, ...]
+
+FLOATS = (dtypes.f16, dtypes.bf16, dtypes.f32, dtypes.f64)
+
+
+def _has_few_places(op: Op) -> bool:
+    """With padding, the plain rule goes through windows of two elements in another order."""
+    x, window, padding = op.operands[1].type, op.attrs["window"], op.attrs["padding"]
+    plain = not any(low or high for low, high in padding)
+    ordered = 2 not in window and all(low >= 0 and high >= 0 for low, high in padding)
+    return (x.dtype in FLOATS and 2 <= math.prod(window) <= 16 and x.size >= 2048
+            and (plain or ordered))
+
+
+# Windows of up to 16 elements: the plain rule goes through the windows one by one.
+@form(ops.select_and_scatter_add, when=_has_few_places)
+def select_and_scatter_add(b: Builder, op: Op, source: Value, x: Value) -> Value:
+    """Which place of its window wins, for all windows at once; then each element looks at the
+    windows that hold it. Along an axis, element `stride * q + r` (padding counted) has place
+    `stride * j + r` in window `q - j`."""
+    a, shape = op.attrs, source.type.shape
+    source = b.emit(ops.select, b.emit(ops.eq, source, b.zeros(source.type)),
+                    b.zeros(source.type), source)          # as 0 + source
+    source, x = b.emit(ops.fence, source), b.emit(ops.fence, x)
+    strides, reach = a["strides"], [-(-w // by) for w, by in zip(
+        a["window"], a["strides"], strict=True)]
+    sizes = [-(-(n + low + high) // by) for n, by, (low, high) in zip(
+        x.type.shape, strides, a["padding"], strict=True)]
+    units = [math.prod(n * by for n, by in zip(reach[d + 1:], strides[d + 1:], strict=True))
+             for d in range(len(shape))]
+    winner = b.emit(ops.fence, _winner(b, x, shape, a, units))
+    full = tuple(n for pair in zip(sizes, strides, strict=True) for n in pair)
+    rest = b.zeros(winner.type.with_shape(full))
+    for d, (unit, stride) in enumerate(zip(units, strides, strict=True)):
+        if stride > 1:
+            at = b.emit(ops.iota, dtype=rest.type.dtype, shape=full, dimension=2 * d + 1)
+            rest = b.emit(ops.add, rest, b.emit(ops.mul, at, b.full(at.type, unit)))
+    total, zero = None, b.zeros(source.type.with_shape(full))
+    for back in reversed(list(itertools.product(*map(range, reach)))):      # earlier windows first
+        def seen(v: Value, fill: Any, back: Ints = back) -> Value:
+            high = tuple(n - m - i for n, m, i in zip(sizes, shape, back, strict=True))
+            moved = b.emit(ops.pad, v, b.literal(fill, v.type.dtype), low=back, high=high,
+                           interior=(0,) * len(shape))
+            return b.emit(ops.broadcast_in_dim, moved, shape=full,
+                          dims=tuple(range(0, len(full), 2)))
+
+        first = sum(i * by * unit for i, by, unit in zip(back, strides, units, strict=True))
+        place = b.emit(ops.add, rest, b.full(rest.type, first))
+        given = b.emit(ops.select, b.emit(ops.eq, seen(winner, -1), place), seen(source, 0), zero)
+        total = given if total is None else b.emit(ops.add, total, given)
+    assert total is not None
+    whole = tuple(n * by for n, by in zip(sizes, strides, strict=True))
+    return b.emit(ops.slice, b.emit(ops.reshape, total, shape=whole),
+                  starts=tuple(low for low, _ in a["padding"]),
+                  limits=tuple(low + n for n, (low, _) in zip(
+                      x.type.shape, a["padding"], strict=True)),
+                  strides=(1,) * len(shape))
+
+
+def _winner(b: Builder, x: Value, shape: Ints, a: Any, units: list[int]) -> Value:
+    """The number of the place that wins, of equal ones the first; padding never does. A place has
+    the number of `units` of each axis that it is away from the first."""
+    keeps = ops.ge if a["select"] == "ge" else ops.le
+    ones = (1,) * x.type.ndim
+    attrs = {**a, "base_dilation": ones, "window_dilation": ones}
+    held = patches(b, x, shape, attrs, 0)
+    numbers = [sum(i * unit for i, unit in zip(at, units, strict=True))
+               for at in itertools.product(*map(range, a["window"]))]
+    span = a["strides"][0] * -(-a["window"][0] // a["strides"][0]) * units[0]
+    best = held[0]
+    places = best.type.with_dtype(dtypes.i8 if span < 128 else dtypes.i32)
+    winner = b.zeros(places)
+    if not any(low or high for low, high in a["padding"]):
+        for k, value in zip(numbers[1:], held[1:], strict=True):
+            stays = b.emit(keeps, best, value)
+            winner = b.emit(ops.select, stays, winner, b.full(places, k))
+            best = b.emit(ops.select, stays, best, value)
+        return winner
+    inside = patches(b, b.ones(x.type.with_dtype(dtypes.bool_)), shape, attrs, False)
+    found = inside[0]
+    winner = b.emit(ops.select, found, winner, b.full(places, -1))
+    for k, value, there in zip(numbers[1:], held[1:], inside[1:], strict=True):
+        beaten = b.emit(ops.or_, b.emit(ops.not_, found), b.emit(ops.not_, b.emit(
+            keeps, best, value)))
+        moves = b.emit(ops.and_, there, beaten)
+        winner = b.emit(ops.select, moves, b.full(places, k), winner)
+        best = b.emit(ops.select, moves, value, best)
+        found = b.emit(ops.or_, found, there)
+    return winner
