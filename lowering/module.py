@@ -27,27 +27,13 @@ from xfront_ir.types import TensorType
 
 from .context import RuleContext, mlir_context
 from .cpu.extras import NOTHING, Extras
+from .partition import Partition
 
 MAX_PRIVATE_DEPTH = 32
 """A longer chain of private functions crashes XLA's CPU compiler; the callers above are inlined."""
 
 MIN_PRIVATE_OPS = 4
 """A body without bodies of fewer ops is emitted in place: the call would cost as much."""
-
-
-@dataclass(frozen=True)
-class Partition:
-    """How a program spreads over devices. Hashable text, so that it can be part of a cache's key.
-
-    `meshes` maps names to axes, e.g. `("mesh", '<["x"=4, "y"=2]>')`. `params` and `results` are
-    Shardy attributes, e.g. `<@mesh, [{"x"}, {}]>`, or None where the compiler chooses.
-    """
-
-    num_replicas: int = 1
-    num_partitions: int = 1
-    meshes: tuple[tuple[str, str], ...] = ()
-    params: tuple[str | None, ...] = ()
-    results: tuple[str | None, ...] = ()
 
 
 @dataclass
