@@ -82,9 +82,10 @@ def with_constants(flat: Flat, n_own: int, rule: str) -> Function:
 
 
 _BEING_TOLD_APART: list[int] = []
-_RECORDING: dict[int, Rule] = {}
-"""Rules that are being traced because they close over tracers; their functions called again inside
-them hold the same rule, over what it captured there."""
+_RECORDING: dict[tuple[int, ...], Rule] = {}
+"""Rules that are being traced because they close over tracers, by identity of the custom function
+and its nondiff arguments; called again inside them with these, it holds the same rule, over what
+that captured."""
 
 
 class Rule:
@@ -145,16 +146,16 @@ class Rule:
                 _BEING_TOLD_APART.pop()
         return self.print
 
-    def close(self, live: bool) -> None:
+    def close(self, live: bool, called: tuple[int, ...]) -> None:
         """Trace now what could not be traced later: rules that close over live tracers."""
         if not live:
             self.recording = False
             return
-        _RECORDING[self.owner] = self
+        _RECORDING[called] = self
         try:
             self.find_captures()
         finally:
-            del _RECORDING[self.owner]
+            del _RECORDING[called]
             self.recording = False
 
     def find_captures(self) -> None:
@@ -310,11 +311,12 @@ def call_custom(definition: Any, custom: Any, args: tuple, kwargs: dict) -> Any:
         return fun(*given)
 
     flat = trace_call(call, kinds, name=name, kind=definition.name, staging=False)
-    outer = _RECORDING.get(id(custom))
+    called = (id(custom), *map(id, static))
+    outer = _RECORDING.get(called)
     if outer is not None and outer.types == flat.function.param_types:
         return finish_custom(definition, flat, leaves, outer, name)
     rule = custom.deferred(name, static, tree, kinds, flat)
-    rule.close(any(map(closes_over_tracer, custom.python)))
+    rule.close(any(map(closes_over_tracer, (*custom.python, *static))), called)
     return finish_custom(definition, flat, leaves, rule, name)
 
 

@@ -153,6 +153,37 @@ def test_forward_mode_of_a_custom_vjp_that_is_not_linear_in_the_cotangent_is_ref
         jax.jvp(f, (1.0,), (1.0,))
 
 
+@pytest.mark.parametrize("mode", ["jvp", "vjp"])
+def test_a_function_among_nondiff_arguments_that_closes_over_a_tracer(mode):
+    def program(x, n):
+        scaled = lambda v: jnp.sin(v) * n
+        if mode == "jvp":
+            apply = jax.custom_jvp(lambda g, v: g(v), nondiff_argnums=(0,))
+            apply.defjvp(lambda g, p, t: jax.jvp(g, p, t))
+        else:
+            apply = jax.custom_vjp(lambda g, v: g(v), nondiff_argnums=(0,))
+            apply.defvjp(lambda g, v: (g(v), v), lambda g, v, ct: jax.vjp(g, v)[1](ct))
+        return jax.checkpoint(lambda v: apply(scaled, v))(x)
+
+    wanted = 2 * np.cos(3.0)
+    np.testing.assert_allclose(jax.jit(jax.grad(program))(3.0, 2), wanted, rtol=1e-6)
+    np.testing.assert_allclose(jax.grad(jax.jit(program))(3.0, 2), wanted, rtol=1e-6)
+    pushed = jax.jit(lambda x, n: jax.jvp(lambda x: program(x, n), (x,), (1.0,))[1])(3.0, 2)
+    np.testing.assert_allclose(pushed, wanted, rtol=1e-6)
+
+
+def test_a_rule_that_captures_and_calls_its_function_with_other_nondiff_arguments():
+    def program(x, a):
+        power = jax.custom_jvp(lambda n, v: v ** n * a, nondiff_argnums=(0,))
+        power.defjvp(lambda n, p, t: (power(n, *p),
+                                      (n * power(n - 1, *p) if n > 1 else a) * t[0]))
+        return power(3, x)
+
+    for wanted in (60.0, 60.0, 30.0):
+        program = jax.grad(program)
+        assert jax.jit(program)(2.0, 5.0) == wanted
+
+
 @pytest.mark.parametrize("loop", [False, True])
 def test_forward_mode_of_a_custom_vjp_whose_backward_rule_computes_again(loop):
     def f(x):
