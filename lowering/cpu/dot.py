@@ -1,0 +1,52 @@
+"""Products of tiny matrices in large batches, as sums of products of arrays."""
+
+from __future__ import annotations
+
+from xfront_ir import dtypes, ops
+from xfront_ir.builder import Builder
+from xfront_ir.core import Op, Value
+
+from .registry import form
+
+
+def _is_tiny(op: Op) -> bool:
+    """Two matrices a batch, the batch first, with 2 to 4 elements along each axis."""
+    (lhs, rhs), a = (v.type for v in op.operands), op.attrs
+    (left, right), (of_lhs, of_rhs) = a["contract"], a["batch"]
+    n = len(of_lhs)
+    return (lhs.dtype is rhs.dtype and lhs.dtype in (dtypes.f32, dtypes.f64)
+            and a.get("preferred") in (None, lhs.dtype) and type(a.get("precision")) is not str
+            and n > 0 and of_lhs == of_rhs == tuple(range(n)) and len(left) == len(right) == 1
+            and lhs.ndim == rhs.ndim == n + 2
+            and all(2 <= m <= 4 for m in (*lhs.shape[n:], *rhs.shape[n:]))
+            and lhs.size * rhs.shape[-1 if right[0] == n else n] >= 2 ** 13)
+
+
+# Matrices of 2 to 4 rows and columns: the plain rule starts a product of matrices for each.
+@form(ops.dot_general, when=_is_tiny)
+def dot_general(b: Builder, op: Op, x: Value, y: Value) -> Value:
+    """Columns times rows, added up."""
+    a, total = op.attrs, None
+    (left,), (right,) = a["contract"]
+    n = x.type.ndim - 2
+    x, y = b.emit(ops.fence, x), b.emit(ops.fence, y)
+    free = (x.type.shape[2 * n + 1 - left], y.type.shape[2 * n + 1 - right])
+    shape = (*x.type.shape[:n], *free)
+    batch = tuple(range(n))
+    for i in range(x.type.shape[left]):
+        product = b.emit(
+            ops.mul,
+            b.emit(ops.broadcast_in_dim, _at(b, x, left, i), shape=shape, dims=(*batch, n)),
+            b.emit(ops.broadcast_in_dim, _at(b, y, right, i), shape=shape, dims=(*batch, n + 1)))
+        total = product if total is None else b.emit(ops.add, total, product)
+    assert total is not None
+    return b.emit(ops.fence, total)
+
+
+def _at(b: Builder, x: Value, axis: int, i: int) -> Value:
+    starts, limits = [0] * x.type.ndim, list(x.type.shape)
+    starts[axis], limits[axis] = i, i + 1
+    one = b.emit(ops.slice, x, starts=tuple(starts), limits=tuple(limits),
+                 strides=(1,) * x.type.ndim)
+    return b.emit(ops.reshape, one, shape=tuple(
+        m for d, m in enumerate(x.type.shape) if d != axis))

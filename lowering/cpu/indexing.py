@@ -1,0 +1,31 @@
+"""Arrays stacked on a last axis of their own."""
+
+from __future__ import annotations
+
+from xfront_ir import dtypes, ops
+from xfront_ir.builder import Builder
+from xfront_ir.core import Op, Value
+
+from .registry import form
+
+
+def _is_stack(op: Op) -> bool:
+    x, last = op.operands[0].type, op.operands[0].type.ndim - 1
+    return (2 <= len(op.operands) <= 3 and op.attrs["dimension"] == last >= 3
+            and x.dtype in (dtypes.f32, dtypes.i32)
+            and all(v.type.shape[last] == 1 for v in op.operands) and x.size >= 2 ** 14)
+
+
+# 2 or 3 columns of arrays with three axes or more: the plain rule writes one element at a time.
+@form(ops.concatenate, when=_is_stack)
+def concatenate(b: Builder, op: Op, *xs: Value) -> Value:
+    """Each element chooses its column; all are at hand, so what makes them is fenced off."""
+    last = xs[0].type.ndim - 1
+    shape = (*xs[0].type.shape[:last], len(xs))
+    at = b.emit(ops.iota, dtype=dtypes.i32, shape=shape, dimension=last)
+    dims = tuple(range(last + 1))
+    wide = [b.emit(ops.broadcast_in_dim, b.emit(ops.fence, x), shape=shape, dims=dims) for x in xs]
+    made = wide[-1]
+    for i in reversed(range(len(xs) - 1)):
+        made = b.emit(ops.select, b.emit(ops.eq, at, b.full(at.type, i)), wide[i], made)
+    return made

@@ -1,0 +1,93 @@
+"""Forms of products of tiny matrices and of stacks against the plain rule."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+import xfront
+import xfront.numpy as jnp
+from tests.lowering.cpu.against_plain import (
+    Case,
+    named,
+    program,
+    samples,
+    takes_a_form,
+    variants,
+)
+from xfront_ir import ops
+
+
+def products() -> Iterator[Case]:
+    def case(batch, left, right, contract, taken=True, dtype="f32", **given) -> Case:
+        n = len(batch)
+        axes = tuple(range(n))
+        how = {"contract": ((n + contract[0],), (n + contract[1],)), "batch": (axes, axes),
+               "precision": None, "preferred": None, **given}
+        return (f"{dtype} {batch} {left} {right} {contract}", ops.dot_general,
+                (named(dtype, *batch, *left), named(dtype, *batch, *right)), how, taken)
+
+    for dtype in ("f32", "f64"):
+        for m, k, n in ((2, 2, 2), (4, 3, 2), (3, 4, 4)):
+            yield case((2000,), (m, k), (k, n), (1, 0), dtype=dtype)
+            yield case((50, 40), (k, m), (k, n), (0, 0), dtype=dtype)
+            yield case((50, 40), (m, k), (n, k), (1, 1), dtype=dtype)
+            yield case((2000,), (k, m), (n, k), (0, 1), dtype=dtype)
+    yield case((1024,), (2, 2), (2, 2), (1, 0))
+    yield case((1023,), (2, 2), (2, 2), (1, 0), False)
+    yield case((2000,), (5, 4), (4, 4), (1, 0), False)
+    yield case((2000,), (4, 1), (1, 4), (1, 0), False)
+    yield case((2000,), (4, 4), (4, 4), (1, 0), False, "bf16")
+    yield case((2000,), (4, 4), (4, 4), (1, 0), False, precision="F32_F32_F32")
+
+
+def stacks() -> Iterator[Case]:
+    for shape, n, dtype, taken in (
+            ((16, 32, 32), 2, "f32", True), ((8, 8, 16, 16), 3, "i32", True),
+            ((16, 32, 32), 4, "f32", False), ((512, 32), 2, "f32", False),
+            ((16, 32, 31), 2, "f32", False), ((16, 32, 32), 2, "f64", False)):
+        yield (f"stack {n} {dtype} {shape}", ops.concatenate, (named(dtype, *shape, 1),) * n,
+               {"dimension": len(shape)}, taken)
+
+
+@pytest.mark.parametrize("case", [*products(), *stacks()], ids=lambda c: c[0].replace(" ", "-"))
+def test_a_form_gives_what_its_plain_rule_gives(monkeypatch, case) -> None:
+    _, definition, types, how, taken = case
+    fn = program(case)
+    assert takes_a_form(fn, definition) == taken
+    if not taken:
+        return
+    fast, plain = variants(fn, monkeypatch)
+    rng = np.random.default_rng(0)
+    if definition is ops.concatenate:
+        xs = [samples(t, i) for i, t in enumerate(types)]
+        assert fast(*xs)[0].tobytes() == plain(*xs)[0].tobytes()
+        return
+    whole = [rng.integers(-4, 5, t.shape).astype(t.dtype.numpy) for t in types]
+    np.testing.assert_array_equal(fast(*whole)[0], plain(*whole)[0])
+    for number in (np.inf, -np.inf, np.nan):
+        special = [np.where(rng.random(x.shape) < 0.05, number, x).astype(x.dtype) for x in whole]
+        np.testing.assert_array_equal(fast(*special)[0], plain(*special)[0])
+    given = [rng.normal(size=x.shape).astype(x.dtype) for x in whole]
+    bound = 4 * np.finfo(whole[0].dtype).eps * plain(*map(np.abs, given))[0]
+    assert (np.abs(fast(*given)[0] - plain(*given)[0]) <= bound).all()
+
+
+def test_under_grad_and_vmap(monkeypatch) -> None:
+    x = np.random.default_rng(0).normal(size=(2000, 3, 3)).astype(np.float32)
+    y = np.random.default_rng(1).normal(size=(2, 16, 32, 32)).astype(np.float32)
+
+    def stacked(a, b):
+        return jnp.sum(jnp.sin(jnp.stack([a * b, a + b], -1)))
+
+    for f, args in ((xfront.vmap(lambda a: a @ a.T), (x,)),
+                    (xfront.grad(lambda a: jnp.sum(jnp.tanh(a @ a))), (x,)),
+                    (xfront.vmap(xfront.grad(stacked)), (y, y))):
+        made = []
+        for flag in ("1", "0"):
+            monkeypatch.setenv("XFRONT_CPU_FORMS", flag)
+            compiled = xfront.jit(lambda *a, f=f: f(*a)).lower(*args).compile()
+            made.append(np.asarray(compiled(*args)))
+        np.testing.assert_allclose(*made, rtol=1e-5, atol=1e-5)
