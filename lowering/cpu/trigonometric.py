@@ -57,19 +57,37 @@ def _is_large(op: Op) -> bool:
     return x.dtype is dtypes.f32 and x.size >= LEAST
 
 
-def _turns(x: Term, each: float = 1.0, before: float = 0.0) -> Term:
-    """x / 2 pi times `each` less `before`, modulo 1, as f64 in [-1/2, 1/2]."""
+def _turns(x: Term, each: float = 1.0, before: float = 0.0) -> tuple[Term, Term]:
+    """x / 2 pi times `each` less `before`, modulo 1, as the sum of two f64: the first in
+    [-1/2, 1/2], the second what the sums lost (M. Moller, BIT 5, 1965), which counts near the
+    zeros of the functions."""
     wide = x.to(dtypes.f64)
     first, *parts, last = (part * each for part in _parts())
     total = wide * first
     total = total - total.round()
-    for part in parts:
-        product = wide * part
-        total = total + (product - product.round())
-    total = total + wide * last
     if before:
         total = total - before
-    return total - total.round()
+    lost: Term | None = None
+    for part in parts:
+        product = wide * part
+        fraction = product - product.round()
+        total, error = _two_sum(total, fraction)
+        lost = error if lost is None else lost + error
+        total = total - total.round()
+    assert lost is not None
+    return total, lost + wide * last
+
+
+def _two_sum(x: Term, y: Term) -> tuple[Term, Term]:
+    """x + y and what it lost."""
+    made = x + y
+    of_y = made - x
+    return made, (x - (made - of_y)) + (y - of_y)
+
+
+def _to_quarter(total: Term, lost: Term) -> Term:
+    """What is missing to a quarter turn, on either side."""
+    return (0.25 - abs(total)) + where(total < 0.0, lost, -lost)
 
 
 def _sine(t: Term) -> Term:
@@ -87,22 +105,22 @@ def _unless_small(x: Term, made: Term) -> Value:
 def sin(b: Builder, op: Op, x: Value) -> Value:
     """cos(x - pi / 2)"""
     t = Term(b, x)
-    return _unless_small(t, _sine(0.25 - abs(_turns(t, before=0.25))))
+    return _unless_small(t, _sine(_to_quarter(*_turns(t, before=0.25))))
 
 
 @form(ops.cos, when=_is_large)
 def cos(b: Builder, op: Op, x: Value) -> Value:
-    """The sine of what is missing to a quarter turn. Of all numbers, those within 4e-9 of a zero
-    have an error of up to 2.7 ulp, which is 5e-16; the others 0.51 ulp or little more."""
-    return _sine(0.25 - abs(_turns(Term(b, x)))).to(dtypes.f32).value
+    """The sine of what is missing to a quarter turn."""
+    return _sine(_to_quarter(*_turns(Term(b, x)))).to(dtypes.f32).value
 
 
 @form(ops.tan, when=_is_large)
 def tan(b: Builder, op: Op, x: Value) -> Value:
     """Sine over cosine of the angle modulo half a turn."""
     t = Term(b, x)
-    half = _turns(t, each=2.0) * 0.5
-    return _unless_small(t, _sine(half) / _sine(0.25 - abs(half)))
+    total, lost = _turns(t, each=2.0)
+    total, lost = total * 0.5, lost * 0.5
+    return _unless_small(t, _sine(total + lost) / _sine(_to_quarter(total, lost)))
 
 
 # --- inverse functions --------------------------------------------------------------------
