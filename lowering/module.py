@@ -41,8 +41,8 @@ class Built:
     """A module and what must be known to compile and run it.
 
     `callbacks` are the host calls in the order of their index at run time; `requirements` what the
-    process must have set up (`lapack`, …) before the program may be loaded. `forms` are the ops that
-    take a form for the CPU, with its function.
+    process must have set up (`lapack`, …) before the program may be loaded. `forms` are the ops
+    that take a form for the CPU, with its function.
     """
 
     module: Any
