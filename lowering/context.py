@@ -368,13 +368,11 @@ class RuleContext:
         if isinstance(made, self.ir.Block):
             return None
         made = made.operation
-        return (made.attributes["value"], value.type) if made.name == "stablehlo.constant" else None
+        return made if made.name == "stablehlo.constant" else None
 
     def constant_again(self, constant: Any) -> Any:
         """The constant that `constant_of` found, here."""
-        value, made_type = constant
-        return self._create("stablehlo.constant", [made_type], [], {"value": value}, None, 0,
-                            self.loc, self.ip).result
+        return constant.clone(self.ip).result   # as a whole: no binding reads a complex attribute
 
     def _dense(self, array: np.ndarray, type: TensorType) -> Any:
         flat = array.reshape(1) if array.shape == () else array

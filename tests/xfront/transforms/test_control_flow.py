@@ -140,3 +140,18 @@ def test_control_flow_without_jit():
         assert lax.fori_loop(0, 3, lambda i, c: c + i, 0) == 3
         np.testing.assert_array_equal(lax.scan(lambda c, x: (c + x, c), 0.0, X)[1], [0, 0, 1])
         assert jax.grad(lambda x: lax.cond(x > 0, lambda: x * 2, lambda: x))(1.0) == 2
+
+
+def test_bodies_read_complex_constants_of_what_is_around_them():
+    @jax.jit
+    def f(p, x):
+        z, w = jnp.full((2,), 4 + 2j), jnp.complex64(2j)
+        chosen = lax.cond(p, lambda: x * z * w, lambda: z - w * x)
+        scanned = lax.scan(lambda c, _: (c * z + w, None), x + 0j, length=2)[0]
+        looped = lax.while_loop(lambda s: jnp.abs(s[0]) < 10, lambda s: s * z + w, x + 0j)
+        return chosen, scanned, looped
+
+    z, twice = 4 + 2j, (4 + 2j) * (4 + 4j) + 2j
+    for p, chosen in ((True, z * 2j), (False, z - 2j)):
+        for got, wanted in zip(f(p, jnp.ones(2)), (chosen, twice, twice), strict=True):
+            np.testing.assert_allclose(got, [wanted] * 2, rtol=1e-6)
