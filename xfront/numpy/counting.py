@@ -27,7 +27,7 @@ from .ranges import linspace
 from .reductions import max as greatest
 from .reductions import min as least
 from .reductions import shaped, sum
-from .searching import _known
+from .searching import _known, take
 from .sorting import searchsorted
 from .ufuncs import like, select
 from .updates import AtIndex
@@ -131,6 +131,45 @@ def _bin_of(x: Tracer, edges: Tracer) -> Tracer:
     return select(emit(ops.eq, x, last), like(place, n - 1), place)
 
 
+MOST_EQUAL = 2 ** 16
+"""Up to so many equal bins, the place of a value is computed to within one bin."""
+
+
+def _equal_bin_of(x: Tracer, edges: Tracer) -> Tracer:
+    """As `_bin_of`, for edges at equal distances: by division, put right by the edges beside it.
+
+    Bins that are few units of rounding wide are searched, as are those of infinite width."""
+    n, dtype = edges.size - 1, x.value.type.dtype
+    if dtype not in (dtypes.f32, dtypes.f64) or n > MOST_EQUAL:
+        return _bin_of(x, edges)
+    from ..lax.control_flow import cond  # late: lax stands beside numpy
+
+    low, high = (shaped(cut(edges, 0, i, i + 1), ()) for i in (0, n))
+    width = emit(ops.sub, high, low)
+    size = emit(ops.max, emit(ops.abs, low), emit(ops.abs, high))
+    coarse = like(size, 8 * n * float(np.finfo(dtype.numpy).eps))
+    wide = emit(ops.gt, width, emit(ops.mul, size, coarse))
+    wide = emit(ops.and_, wide, emit(ops.is_finite, width))
+    return cond(wide, _divided, _bin_of, x, edges)
+
+
+def _divided(x: Tracer, edges: Tracer) -> Tracer:
+    n = edges.size - 1
+    low, high = (broadcast_to(cut(edges, 0, i, i + 1), x.shape) for i in (0, n))
+    inside = emit(ops.and_, emit(ops.ge, x, low), emit(ops.le, x, high))
+    bins = emit(ops.div, like(x, n), emit(ops.sub, high, low))
+    place = emit(ops.mul, emit(ops.sub, select(inside, x, low), low), bins)
+    place = emit(ops.min, convert(place, dtypes.i32), like(convert(place, dtypes.i32), n - 1))
+    before = emit(ops.lt, x, take(edges, place, 0, mode="promise_in_bounds"))
+    after = emit(ops.add, place, like(place, 1))
+    beyond = emit(ops.ge, x, take(edges, after, 0, mode="promise_in_bounds"))
+    place = emit(ops.add, after, emit(ops.sub, convert(beyond, dtypes.i32),
+                                      convert(before, dtypes.i32)))
+    place = emit(ops.min, place, like(place, n))
+    outside = select(emit(ops.lt, x, low), like(place, 0), like(place, n + 1))
+    return convert(select(inside, place, outside), default_int())
+
+
 def _widths(edges: Tracer) -> Tracer:
     n = edges.size
     return emit(ops.sub, cut(edges, 0, 1, n), cut(edges, 0, 0, n - 1))
@@ -151,7 +190,8 @@ def _histogram(a: Any, n: int | None, edges: Any, bounds: Any, weights: Any, den
     x, w = shaped(x, (x.size,)), shaped(w, (w.size,))
     size = edges.size
     counts = x.home.literal(np.zeros((), w.dtype), (size + 1,))
-    counts = cut(AtIndex(counts, _bin_of(x, edges)).add(w), 0, 1, size)
+    place = _bin_of(x, edges) if n is None else _equal_bin_of(x, edges)
+    counts = cut(AtIndex(counts, place).add(w, mode="promise_in_bounds"), 0, 1, size)
     if density:
         counts = divide(divide(counts, _widths(edges)), sum(counts))
     return Tracer(counts.home, counts.value, False), edges

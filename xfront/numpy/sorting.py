@@ -254,27 +254,27 @@ def _inverse(order: Tracer) -> Tracer:
 
 
 def _searched(xs: Tracer, values: Tracer, side: str, unrolled: bool) -> Tracer:
-    """Binary search of all values at once."""
-    from ..lax.control_flow import fori_loop  # late: lax stands beside numpy
+    """Binary search of all values at once: each step halves what may still stand before."""
+    from ..lax.control_flow import scan  # late: lax stands beside numpy
 
-    steps = xs.size.bit_length()
-    zero = xs.home.literal(np.int32(0), values.shape)
+    halves, rest = [], xs.size
+    while rest > 1:
+        halves.append(rest // 2)
+        rest -= rest // 2
 
-    def step(_: Any, bounds: Any) -> Any:
-        low, high = bounds
-        middle = emit(ops.div, emit(ops.add, low, high), like(low, 2))
-        before = _precedes(take(xs, middle, 0, mode="clip"), values, side)
-        open_ = emit(ops.lt, low, high)
-        low = select(emit(ops.and_, open_, before), emit(ops.add, middle, like(low, 1)), low)
-        high = select(emit(ops.and_, open_, emit(ops.not_, before)), middle, high)
-        return low, high
+    def step(found: Any, half: Any) -> Any:
+        after = emit(ops.add, found, broadcast_to(half, found.shape))
+        last = take(xs, emit(ops.sub, after, like(after, 1)), 0, mode="promise_in_bounds")
+        return select(_precedes(last, values, side), after, found), None
 
-    bounds: Any = (zero, like(zero, xs.size))
+    found = xs.home.literal(np.int32(0), values.shape)
     if unrolled:
-        for i in range(steps):
-            bounds = step(i, bounds)
-        return bounds[0]
-    return fori_loop(0, steps, step, bounds)[0]
+        for half in halves:
+            found, _ = step(found, like(found, half))
+    else:
+        steps = xs.home.literal(np.array(halves, np.int32), (len(halves),))
+        found, _ = scan(step, found, steps)
+    return step(found, like(found, 1))[0]
 
 
 @eager(static=("right", "method"))

@@ -1,0 +1,48 @@
+"""Histograms of equal bins: exact at the edges, whatever the range."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import xfront
+import xfront.numpy as jnp
+
+RANGES = ((-4.0, 4.0), (0.0, 1.0), (1e6, 1e6 + 1), (1e8, 1e8 + 8), (-1e-30, 3e-30), (0.1, 0.7),
+          (-3e38, 3e38), (-1.0, 1e9), (5.0, 5.0))
+
+
+@pytest.mark.parametrize("bins", (1, 3, 10, 100, 1000, 70_000))
+@pytest.mark.parametrize("bounds", RANGES)
+def test_values_at_and_beside_edges(bins: int, bounds: tuple[float, float]) -> None:
+    edges = np.asarray(jnp.histogram_bin_edges(jnp.zeros(1), bins, bounds))
+    up, down = np.float32(np.inf), np.float32(-np.inf)
+    low, high = np.array(bounds) / 4
+    with np.errstate(over="ignore"):
+        beside = [np.nextafter(edges, up), np.nextafter(edges, down)]
+    x = np.concatenate([edges, *beside, np.array([np.nan, np.inf, -np.inf, 0.0], np.float32),
+                        np.random.default_rng(0).uniform(low, high, 500).astype(np.float32) * 4])
+    x[np.abs(x) < np.finfo(x.dtype).tiny] = 0                 # as XLA's arithmetic takes them
+    counts, same = jnp.histogram(x, bins, bounds)
+    np.testing.assert_array_equal(same, edges)
+    place = np.searchsorted(edges, x, "right")
+    place = np.where(x == edges[-1], bins, place)
+    want = np.bincount(place, minlength=bins + 2)[1:bins + 1]
+    if (edges[1:] >= edges[:-1]).all():
+        np.testing.assert_array_equal(counts, want)
+    else:                                      # as many bins as numbers: edges out of order
+        assert np.sum(counts) == want.sum()
+
+
+def test_by_rows_and_with_weights() -> None:
+    x = np.random.default_rng(0).normal(size=(4, 300)).astype(np.float32)
+    many = xfront.vmap(lambda row: jnp.histogram(row, 20)[0])(x)
+    for row, got in zip(x, many, strict=True):
+        edges = np.asarray(jnp.histogram_bin_edges(row, 20))
+        np.testing.assert_array_equal(got, np.histogram(row, edges)[0])
+    slope = xfront.grad(lambda w: jnp.sum(jnp.histogram(x[0], 20, (-2, 2), w)[0] ** 2) / 2)(
+        np.ones(300, np.float32))
+    counts = np.histogram(x[0], np.asarray(jnp.histogram_bin_edges(x[0], 20, (-2, 2))))[0]
+    inside = np.abs(x[0]) <= 2
+    assert np.asarray(slope)[~inside].max(initial=0) == 0
+    assert set(np.unique(np.asarray(slope)[inside])) <= set(np.unique(counts).astype(np.float32))
