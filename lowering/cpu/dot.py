@@ -1,4 +1,4 @@
-"""Products of tiny matrices in large batches, as sums of products of arrays."""
+"""Products of tiny matrices in large batches, and of matrices by the rows of the left one."""
 
 from __future__ import annotations
 
@@ -41,6 +41,22 @@ def dot_general(b: Builder, op: Op, x: Value, y: Value) -> Value:
         total = product if total is None else b.emit(ops.add, total, product)
     assert total is not None
     return b.emit(ops.fence, total)
+
+
+def _is_by_rows(op: Op) -> bool:
+    """`x.T @ y` of two matrices with long sides."""
+    (lhs, rhs), a = (v.type for v in op.operands), op.attrs
+    return (a["contract"] == ((0,), (0,)) and lhs.ndim == rhs.ndim == 2
+            and lhs.dtype is rhs.dtype is dtypes.f32 and a.get("preferred") in (None, dtypes.f32)
+            and lhs.shape[0] >= 256 and min(lhs.shape[1], rhs.shape[1]) >= 128)
+
+
+# Gradients of weights: the library that reads the left matrix by columns is slower than a copy.
+@form(ops.dot_general, when=_is_by_rows)
+def product_by_rows(b: Builder, op: Op, x: Value, y: Value) -> Value:
+    """The product of the transposed matrix, written out before."""
+    turned = b.emit(ops.fence, b.emit(ops.transpose, x, permutation=(1, 0)))
+    return b.emit(ops.dot_general, turned, y, **{**op.attrs, "contract": ((1,), (0,))})
 
 
 def _at(b: Builder, x: Value, axis: int, i: int) -> Value:

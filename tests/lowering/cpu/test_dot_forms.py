@@ -43,6 +43,39 @@ def products() -> Iterator[Case]:
     yield case((2000,), (4, 4), (4, 4), (1, 0), False, precision="F32_F32_F32")
 
 
+def by_rows() -> Iterator[Case]:
+    for k, m, n, dtype, contract, taken in (
+            (256, 128, 128, "f32", (0, 0), True), (300, 130, 257, "f32", (0, 0), True),
+            (255, 128, 128, "f32", (0, 0), False), (256, 127, 128, "f32", (0, 0), False),
+            (256, 128, 127, "f32", (0, 0), False), (256, 128, 128, "f64", (0, 0), False),
+            (256, 256, 256, "f32", (1, 1), False)):
+        how = {"contract": ((contract[0],), (contract[1],)), "batch": ((), ()), "precision": None,
+               "preferred": None}
+        yield (f"by rows {k} {m} {n} {dtype} {contract}", ops.dot_general,
+               (named(dtype, k, m), named(dtype, k, n)), how, taken)
+
+
+@pytest.mark.parametrize("case", list(by_rows()), ids=lambda c: c[0].replace(" ", "-"))
+def test_products_by_rows(monkeypatch, case) -> None:
+    """Whole numbers have exact sums; NaN and infinity stay in their rows and columns; others are
+    within the bound of a sum of so many terms."""
+    _, definition, types, _, taken = case
+    fn = program(case)
+    assert takes_a_form(fn, definition) == taken
+    if not taken:
+        return
+    fast, plain = variants(fn, monkeypatch)
+    rng = np.random.default_rng(0)
+    whole = [rng.integers(-9, 10, t.shape).astype(np.float32) for t in types]
+    np.testing.assert_array_equal(fast(*whole)[0], plain(*whole)[0])
+    whole[0][3, 5], whole[1][4, 6], whole[1][3, 7] = np.nan, np.inf, 0
+    np.testing.assert_array_equal(fast(*whole)[0], plain(*whole)[0])
+    x, y = (rng.normal(size=t.shape).astype(np.float32) for t in types)
+    bound = x.shape[0] * np.finfo(np.float32).eps * (np.abs(x).T @ np.abs(y))
+    exact = x.T.astype(np.float64) @ y.astype(np.float64)
+    assert (np.abs(fast(x, y)[0] - exact) <= bound).all()
+
+
 def stacks() -> Iterator[Case]:
     for shape, n, dtype, taken in (
             ((16, 32, 32), 2, "f32", True), ((8, 8, 16, 16), 3, "i32", True),
