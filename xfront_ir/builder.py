@@ -26,7 +26,7 @@ from .types import TensorType
 class Builder:
     """Collects ops. `loc` is given to every op emitted until it is set again."""
 
-    __slots__ = ("loc", "name", "ops", "param_names", "params", "weak_params")
+    __slots__ = ("loc", "name", "ops", "param_names", "params", "weak_params", "widened")
 
     def __init__(self, name: str = "main") -> None:
         self.name = name
@@ -35,6 +35,7 @@ class Builder:
         self.param_names: list[str] = []
         self.weak_params: list[bool] = []
         self.loc: Location | None = None
+        self.widened: dict[Any, Value] = {}       # unbatched values with a batch axis
 
     def param(self, type: TensorType, name: str = "", weak: bool = False) -> Value:
         """A new parameter."""
@@ -62,9 +63,13 @@ class Builder:
             found = definition.memo.get(types)
             if found is None:
                 found = definition.memo[types] = infer_types(definition, types, attrs)
+        if definition.single:
+            made = Value(found[0])
+            self.ops.append(Op(definition, operands, attrs, (made,), self.loc))
+            return made
         results = tuple([Value(t) for t in found])
         self.ops.append(Op(definition, operands, attrs, results, self.loc))
-        return results[0] if definition.single else results
+        return results
 
     def literal(self, value: Any, dtype: DType | None = None, shape: tuple[int, ...] | None = None
                 ) -> Value:

@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec, TypeVar, overload
 
 import numpy as np
+from xfront_ir.locations import capture as capture_location
 from xfront_ir.types import tensor
 
 from ..config import trace_key
@@ -192,11 +193,16 @@ class Program:
 
 def record(target: Trace, body: Callable[..., Any], args: Sequence[Any]) -> Any:
     """Run a body so that what it does is recorded in `target`."""
-    before, state.current = state.current, target
+    if target.closed:
+        raise leak_error(next(x for x in args if type(x) is Tracer))
+    before, place = state.current, state.place
+    state.current = target
+    if place is None:                            # all that the body records is the caller's line
+        state.place = capture_location(state.scope)
     try:
         return body(*args)
     finally:
-        state.current = before
+        state.current, state.place = before, place
 
 
 # --- the decorator ------------------------------------------------------------------------
@@ -222,6 +228,7 @@ def _eager(body: Callable[..., Any], *, static: tuple[str, ...]) -> Callable[...
     names, defaults = call_signature(body)
     places = {n: i for i, n in enumerate(names)}
     static_indices = tuple([places[s] for s in static])
+    dynamic_indices = tuple([i for i in places.values() if i not in static_indices])
     n_all, n_positional = len(names), body.__code__.co_argcount
     call_body = positional(body, names, n_positional)
     front: Front | None = None
@@ -243,15 +250,11 @@ def _eager(body: Callable[..., Any], *, static: tuple[str, ...]) -> Callable[...
     def public(*args: Any, **kwargs: Any) -> Any:
         nonlocal front
         full = list(args) if len(args) == n_all and not kwargs else complete(args, kwargs)
-        target = deepest(full, state.current)
+        target = deepest([full[i] for i in dynamic_indices], state.current)
+        if target is None and static_indices:    # a traced size or axis: the body refuses it
+            target = deepest(full, None)
         if target is not None:
-            if target.closed:
-                raise leak_error(next(x for x in full if type(x) is Tracer))
-            before, state.current = state.current, target
-            try:
-                return call_body(*full)
-            finally:
-                state.current = before
+            return record(target, call_body, full)
         for i in static_indices:
             x = full[i]
             if type(x) not in _PLAIN:

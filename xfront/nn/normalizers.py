@@ -18,11 +18,11 @@ from ..lax.strict import axis_in, dtype_of, static_int
 from ..tracing.trace import emit, state
 from .parts import (
     add,
+    along,
     axes_of,
     choose,
     compare,
     count,
-    div,
     greatest,
     inexact,
     mask_of,
@@ -45,8 +45,10 @@ def softmax(x: Any, axis: Any = -1, where: Any = None) -> Any:
     """
     x = inexact("softmax", x)
     axes, mask = axes_of("softmax", axis, x), mask_of(where, x)
-    weights = emit(ops.exp, sub(x, stopped(greatest(x, axes, mask))))
-    made = div(weights, total(weights, axes, mask))
+    top = stopped(emit(ops.reduce_max, x if mask is None else choose(mask, x, -np.inf), axes=axes))
+    weights = emit(ops.exp, emit(ops.sub, x, along(top, x, axes)))
+    taken = weights if mask is None else choose(mask, weights, 0)
+    made = emit(ops.div, weights, along(emit(ops.reduce_sum, taken, axes=axes), x, axes))
     return made if mask is None else choose(mask, made, 0)
 
 

@@ -86,6 +86,12 @@ def kept(reduced: Tracer, x: Tracer, axes: Axes) -> Tracer:
     return reduced if reduced.shape == shape else emit(ops.reshape, reduced, shape=shape)
 
 
+def along(reduced: Tracer, x: Tracer, axes: Axes) -> Tracer:
+    """A reduction of x over axes, repeated along them."""
+    dims = tuple([i for i in range(x.ndim) if i not in axes])
+    return emit(ops.broadcast_in_dim, reduced, shape=x.shape, dims=dims)
+
+
 def mask_of(where: Any, x: Tracer) -> Tracer | None:
     """A mask as a bool tracer of x's shape, or None."""
     if where is None:

@@ -18,12 +18,13 @@ from .pairs import How, Labels, distinct, factors, ordered, paired, summed
 # --- subscripts ---------------------------------------------------------------------------
 
 
-def _terms(subscripts: str) -> tuple[list[list[Hashable]], list[Hashable] | None]:
+@functools.lru_cache(maxsize=1024)
+def _terms(subscripts: str) -> tuple[tuple[Labels, ...], Labels | None]:
     """Labels of each operand and of the result, or None where it is not given; Ellipsis is one."""
     text = subscripts.replace(" ", "")
     left, arrow, right = text.partition("->")
 
-    def labels(term: str) -> list[Hashable]:
+    def labels(term: str) -> Labels:
         if term.count(".") not in (0, 3) or "." in term.replace("...", "", 1):
             raise ValueError(f"einsum: invalid ellipsis in {term!r} of {subscripts!r}")
         before, dots, after = term.partition("...")
@@ -31,16 +32,16 @@ def _terms(subscripts: str) -> tuple[list[list[Hashable]], list[Hashable] | None
         wrong = [c for c in made if isinstance(c, str) and not c.isalpha()]
         if wrong:
             raise ValueError(f"einsum: character {wrong[0]!r} of {subscripts!r} is no letter")
-        return made
+        return tuple(made)
 
-    return [labels(term) for term in left.split(",")], labels(right) if arrow else None
+    return tuple([labels(term) for term in left.split(",")]), labels(right) if arrow else None
 
 
-def _interleaved(args: Sequence[Any]) -> tuple[list[Any], list[list[Hashable]], Any]:
+def _interleaved(args: Sequence[Any]) -> tuple[list[Any], tuple[Labels, ...], Labels | None]:
     """Operands, labels and result of the form einsum(a, [0, 1], b, [1, 2], [0, 2])."""
     pairs = len(args) // 2
-    result = list(args[-1]) if len(args) % 2 else None
-    return (list(args[0:2 * pairs:2]), [list(sub) for sub in args[1:2 * pairs:2]], result)
+    result = tuple(args[-1]) if len(args) % 2 else None
+    return (list(args[0:2 * pairs:2]), tuple([tuple(sub) for sub in args[1:2 * pairs:2]]), result)
 
 
 @functools.lru_cache(maxsize=1024)
@@ -179,8 +180,7 @@ def einsum(subscripts: Any, /, *operands: Any, out: None = None, optimize: Any =
         arrays, terms, result = _interleaved((subscripts, *operands))
     arrays = [array_like("einsum", x) for x in arrays]
     shapes = tuple([tuple(getattr(x, "shape", ())) for x in arrays])
-    full, wanted = _resolve(tuple([tuple(t) for t in terms]),
-                            None if result is None else tuple(result), shapes)
+    full, wanted = _resolve(terms, result, shapes)
     path = _path(full, wanted, shapes, canonical(optimize))
     return _einsum(arrays, full, wanted, path, precision, preferred_element_type)
 

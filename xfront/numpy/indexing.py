@@ -20,12 +20,13 @@ from xfront_ir.literal import Literal
 from xfront_ir.ops.gathering import default_fill
 
 from ..arrays import binding
-from ..arrays.dispatch import Front, deepest
+from ..arrays.dispatch import Front, deepest, record
 from ..arrays.operands import broadcast_shapes, broadcast_to, convert, operand
+from ..config import staging as staging_state
 from ..errors import NonConcreteBooleanIndexError
-from ..tracing.trace import Trace, emit, leak_error, state
+from ..tracing.trace import emit, state
 from ..tracing.tracer import Tracer
-from .ufuncs import like, select
+from .ufuncs import like, number, select
 
 FULL, NEW, NUMBER, ARRAY = ":", "n", "i", "a"
 Pattern = tuple[Any, ...]
@@ -185,9 +186,9 @@ def getitem(x: Any, index: Any) -> Any:
                 if type(low) is int:
                     given = () if entry is FULL else (low,)
                     return (_GET or _make_get())[0](x, given, pattern, None, None, False, False)
-    elif type(x) is Tracer and type(index) is int and x.home is state.current:
+    elif type(x) is Tracer and type(index) is int and staging_state.value:
         shape = x.value.type.shape
-        if x.home.staging and shape and shape[0]:
+        if shape and shape[0]:
             return _row(x, index, shape)
     return read(x, index)
 
@@ -236,25 +237,14 @@ def read(x: Any, index: Any, mode: str | None = None, fill_value: Any = None,
     if target is None:
         call = (_GET or _make_get())[0]
         return call(x, tuple(given), pattern, mode, fill_value, indices_are_sorted, unique_indices)
-    return recorded(target, _get, x, given, pattern, mode, fill_value, indices_are_sorted,
-                    unique_indices)
+    return record(target, _get, (x, given, pattern, mode, fill_value, indices_are_sorted,
+                                 unique_indices))
 
 
 READ_MODES = {None: "clip", "clip": "clip", "fill": "fill", "drop": "fill",
               "promise_in_bounds": "promise_in_bounds"}
 WRITE_MODES = {None: "fill", "fill": "fill", "drop": "fill", "clip": "clip",
                "promise_in_bounds": "promise_in_bounds"}
-
-
-def recorded(target: Trace, body: Any, *args: Any) -> Any:
-    """Run a body for a trace."""
-    if target.closed:
-        raise leak_error(next(x for x in args if type(x) is Tracer))
-    before, state.current = state.current, target
-    try:
-        return body(*args)
-    finally:
-        state.current = before
 
 
 def _get(x: Any, given: Sequence[Any], pattern: Pattern, mode: str | None, fill_value: Any,
@@ -282,6 +272,8 @@ def _get(x: Any, given: Sequence[Any], pattern: Pattern, mode: str | None, fill_
 def position(i: Any, size: int) -> Any:
     """An index as a traced i32 (i64 for long axes) that counts from the start."""
     wide = dtypes.i32 if size < 2 ** 31 else dtypes.i64
+    if type(i) is int:
+        return number(i + size if i < 0 else i, wide)
     if type(i) is not Tracer and not isinstance(i, binding.ArrayImpl):
         value = np.asarray(i)
         return operand("getitem", np.where(value < 0, value + size, value).astype(wide.numpy))
@@ -331,7 +323,7 @@ def basic(x: Tracer, given: Sequence[Any], pattern: Pattern) -> Tracer:
 
 def _cut(x: Tracer, starts: list[Any], spans: list[int], steps: list[int]) -> Tracer:
     shape = x.value.type.shape
-    known = state.current.staging and all(                       # type: ignore[union-attr]
+    known = staging_state.value and all(
         type(s[1] if type(s) is tuple else s) is int for s in starts)
     if known:
         low = [clamped(s[1], n) if type(s) is tuple else s
@@ -342,6 +334,7 @@ def _cut(x: Tracer, starts: list[Any], spans: list[int], steps: list[int]) -> Tr
     made = []
     for s, n in zip(starts, shape, strict=True):
         made.append(position(s[1], n) if type(s) is tuple
+                    else number(s, dtypes.i32) if type(s) is int
                     else convert(operand("getitem", s), dtypes.i32))
     if any(m.value.type.dtype is dtypes.i64 for m in made):
         made = [convert(m, dtypes.i64) for m in made]

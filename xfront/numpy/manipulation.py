@@ -37,7 +37,8 @@ from .reductions import shaped
 
 def dims_of(name: str, shape: Any) -> tuple[int, ...]:
     """A shape as a tuple of ints, one of which may be -1."""
-    given = shape if isinstance(shape, (tuple, list, np.ndarray)) and np.ndim(shape) else (shape,)
+    several = isinstance(shape, (tuple, list)) or (isinstance(shape, np.ndarray) and shape.ndim)
+    given = shape if several else (shape,)
     return tuple([d if type(d) is int else index_of(d, f"{name}: a size") for d in given])
 
 

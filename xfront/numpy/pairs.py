@@ -6,6 +6,7 @@ for in the result are summed over. An axis of size 1 meets one of any size.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Hashable, Sequence
 from typing import Any
 
@@ -76,6 +77,8 @@ def ordered(x: Tracer, labels: Labels, wanted: Labels) -> Tracer:
 def _without_ones(x: Tracer, labels: Labels, other: Tracer, others: Labels
                   ) -> tuple[Tracer, Labels]:
     """`x` without axes of size 1 that `other` has in another size."""
+    if 1 not in x.shape:
+        return x, labels
     sizes = dict(zip(others, other.shape, strict=True))
     gone = [i for i, one in enumerate(labels) if x.shape[i] == 1 and sizes.get(one, 1) != 1]
     if not gone:
@@ -98,23 +101,33 @@ def paired(x: Tracer, xs: Labels, y: Tracer, ys: Labels, wanted: Labels, how: Ho
     y, ys = _without_ones(y, ys, x, xs)
     x, xs = summed(x, xs, (*wanted, *ys))
     y, ys = summed(y, ys, (*wanted, *xs))
+    numbers = _dimension_numbers(xs, ys, wanted)
+    if numbers is None:
+        return _multiplied(x, xs, y, ys, wanted, how), wanted
+    contract, batch, order, swap = numbers
+    precision = how.precision
+    if swap:
+        x, y = y, x
+        precision = precision[::-1] if type(precision) is tuple else precision
+    made = dot_general(x, y, contract, batch, precision, how.preferred)
+    return (ordered(made, order, wanted), wanted) if exact and order != wanted else (made, order)
+
+
+@functools.lru_cache(maxsize=4096)
+def _dimension_numbers(xs: Labels, ys: Labels, wanted: Labels) -> Any:
+    """(contract, batch, order of the result, whether to exchange the arrays) of a dot_general; None
+    where nothing is summed."""
     common = [one for one in xs if one in ys]
     contracted = [one for one in common if one not in wanted]
     batch = [one for one in wanted if one in common]
     if not contracted:
-        return _multiplied(x, xs, y, ys, wanted, how), wanted
+        return None
     order = _result_order(xs, ys, common, batch)
-    if order != wanted and _result_order(ys, xs, common, batch) == wanted:
-        x, xs, y, ys, order = y, ys, x, xs, wanted
-        swap = True
-    else:
-        swap = False
-    precision = how.precision
-    if swap and type(precision) is tuple:
-        precision = precision[::-1]
-    made = dot_general(x, y, (_places(xs, contracted), _places(ys, contracted)),
-                       (_places(xs, batch), _places(ys, batch)), precision, how.preferred)
-    return (ordered(made, order, wanted), wanted) if exact else (made, order)
+    swap = order != wanted and _result_order(ys, xs, common, batch) == wanted
+    if swap:
+        xs, ys, order = ys, xs, wanted
+    return ((_places(xs, contracted), _places(ys, contracted)),
+            (_places(xs, batch), _places(ys, batch)), order, swap)
 
 
 def _places(labels: Labels, wanted: Sequence[Hashable]) -> tuple[int, ...]:

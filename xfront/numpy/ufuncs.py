@@ -17,11 +17,12 @@ import numpy as np
 from xfront_ir import ops
 from xfront_ir.dtypes import DType
 from xfront_ir.opdef import OpDef
+from xfront_ir.types import TensorType, tensor
 
 from ..arrays import binding
 from ..arrays.dispatch import Front
 from ..arrays.operands import array_like, convert, default_int, inexact_dtype
-from ..tracing.trace import emit, leak_error, state
+from ..tracing.trace import Trace, emit, leak_error, state
 from ..tracing.tracer import Tracer
 
 INEXACT = frozenset(("float", "complex"))
@@ -100,17 +101,28 @@ _ADAPTS = {float: INEXACT, int: frozenset(("int", "float", "complex")),
 
 
 def _beside(x: Tracer, y: Any) -> Tracer:
-    """A number in every element of an array like `x`; repeated ones are found by Python's value."""
-    trace, mine = x.home, x.value.type
+    """A number in every element of an array like `x`."""
+    return _filled(x.home, y, x.value.type, x.weak)
+
+
+def _filled(trace: Trace, y: Any, type_: TensorType, weak: bool) -> Tracer:
+    """A number in every element; repeated ones are found by Python's value."""
     bits = copysign(1.0, y) if type(y) is float else y       # 0.0 is not -0.0
-    key = (type(y), y, bits, mine)
+    key = (type(y), y, bits, type_)
     value = trace.constants.get(key) if type(y) is not complex else None
     if value is None:
-        made = trace.literal(scalar(y, mine.dtype), mine.shape, x.weak)
+        made = trace.literal(scalar(y, type_.dtype), type_.shape, weak)
         value = made.value
         if type(y) is not complex:
             trace.constants[key] = value
-    return Tracer(trace, value, x.weak)
+    return Tracer(trace, value, weak)
+
+
+def number(y: Any, dtype: DType) -> Tracer:
+    """A Python number as a scalar of a dtype."""
+    target = state.current
+    assert target is not None
+    return _filled(target, y, tensor((), dtype), False)
 
 
 def binary(fast: OpDef | None = None, kinds: frozenset[str] = NUMERIC
@@ -195,5 +207,5 @@ def select(which: Tracer, x: Tracer, y: Tracer) -> Tracer:
 
 
 __all__ = ["ANY", "FLOAT", "INEXACT", "LOGICAL", "NUMERIC", "REAL", "Binary", "Unary", "arithmetic",
-           "array_like", "binary", "inexact", "like", "refuse", "scalar", "select", "traced",
-           "unary"]
+           "array_like", "binary", "inexact", "like", "number", "refuse", "scalar", "select",
+           "traced", "unary"]

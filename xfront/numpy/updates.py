@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from xfront_ir import dtypes, ops
 
-from ..arrays.dispatch import Front, deepest
+from ..arrays.dispatch import Front, deepest, record
 from ..arrays.operands import (
     array_like,
     broadcast_shapes,
@@ -21,7 +21,7 @@ from ..arrays.operands import (
 )
 from ..tracing.trace import emit, state
 from ..tracing.tracer import Tracer
-from .indexing import WRITE_MODES, Pattern, Plan, _with_new_axes, parse, read, recorded
+from .indexing import WRITE_MODES, Pattern, Plan, _with_new_axes, parse, read
 from .ufuncs import scalar
 
 _SCATTERS = {"set": ops.scatter, "add": ops.scatter_add, "mul": ops.scatter_mul,
@@ -42,8 +42,8 @@ def write(x: Any, index: Any, y: Any, how: str, mode: str | None, indices_are_so
         if not _PUT:
             _PUT.append(Front(_put, f"scatter_{how}", (3, 4, 5, 6, 7)).compiled)
         return _PUT[0](x, y, tuple(given), pattern, how, mode, indices_are_sorted, unique_indices)
-    return recorded(target, _put, x, y, given, pattern, how, mode, indices_are_sorted,
-                    unique_indices)
+    return record(target, _put, (x, y, given, pattern, how, mode, indices_are_sorted,
+                                 unique_indices))
 
 
 def _put(x: Any, y: Any, given: Sequence[Any], pattern: Pattern, how: str, mode: str | None,

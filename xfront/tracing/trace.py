@@ -25,8 +25,8 @@ from xfront_ir import dtypes
 from xfront_ir.builder import Builder
 from xfront_ir.core import Function, Value
 from xfront_ir.literal import MAX_LITERAL_BYTES, Literal
+from xfront_ir.locations import Location, register_library
 from xfront_ir.locations import capture as capture_location
-from xfront_ir.locations import register_library
 from xfront_ir.opdef import OpDef
 from xfront_ir.types import TensorType, tensor
 
@@ -51,6 +51,7 @@ class State(threading.local):
         self.current: Trace | None = None
         self.stack: list[Trace] = []
         self.scope: tuple[str, ...] = ()
+        self.place: Location | None = None     # of the library's function that is running
         self.axes: tuple[tuple[Any, int], ...] = ()
 
 
@@ -104,7 +105,7 @@ class Trace:
         value = self.constants.get(key)
         if value is None:
             builder = self.builder
-            builder.loc = capture_location(state.scope, 2)
+            builder.loc = state.place or capture_location(state.scope, 2)
             value = self.constants[key] = builder.literal(data, shape=shape)
         return Tracer(self, value, weak)
 
@@ -181,7 +182,7 @@ def emit(definition: OpDef, *operands: Any, **attrs: Any) -> Any:
         values.append(x.value)
         weak = weak and x.weak
     builder = target.builder
-    builder.loc = capture_location(state.scope, 2)
+    builder.loc = state.place or capture_location(state.scope, 2)
     made = builder.emit(definition, *values, **attrs)
     if definition.single:
         return Tracer(target, made, weak and made.type.dtype is values[0].type.dtype)
@@ -223,6 +224,7 @@ def trace_function(run: Callable[[list[Tracer]], Sequence[Any]], types: Sequence
       inputs: concrete values of the parameters, where Python may ask for them.
     """
     outer_current, outer_axes, outer_scope = state.current, state.axes, state.scope
+    outer_place, state.place = state.place, None
     stack = state.stack
     outermost = not stack
     if len(stack) > DEEP:
@@ -251,6 +253,7 @@ def trace_function(run: Callable[[list[Tracer]], Sequence[Any]], types: Sequence
     finally:
         stack.pop()
         state.current, state.axes, state.scope = outer_current, outer_axes, outer_scope
+        state.place = outer_place
         if staging and not outer_bit:
             bit.set_local(False)
         trace.closed = True

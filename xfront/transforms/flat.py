@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from types import FunctionType
 from typing import Any
 
 from xfront_ir.core import Function
@@ -39,8 +40,13 @@ def placed(fun: Any) -> str:
 
 
 def positional_names(fun: Any) -> list[str]:
-    """Names of the arguments that may be given by position, for errors; none where unknown."""
-    import inspect  # only to say what is wrong
+    """Names of the arguments that may be given by position; none where unknown."""
+    inner = fun
+    while not hasattr(inner, "__signature__") and hasattr(inner, "__wrapped__"):
+        inner = inner.__wrapped__
+    if type(inner) is FunctionType and not hasattr(inner, "__signature__"):
+        return list(inner.__code__.co_varnames[:inner.__code__.co_argcount])
+    import inspect  # methods, partials, callable objects
 
     try:
         parameters = inspect.signature(fun).parameters.values()

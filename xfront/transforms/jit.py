@@ -26,7 +26,7 @@ from ..tracing.programs import bind
 from ..tracing.trace import state
 from ..tracing.tracer import Tracer
 from ..tree_util import keystr, tree_flatten, tree_flatten_with_path, tree_unflatten
-from .flat import Flat, as_operand, kind_of, name_of, trace_call
+from .flat import Flat, as_operand, kind_of, name_of, positional_names, trace_call
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -84,17 +84,19 @@ def _tuple(x: Any, kind: type) -> tuple:
 class Options:
     """What `jit` was asked for, with argument numbers and names made to agree."""
 
-    __slots__ = ("compiler_options", "donate_argnames", "donate_argnums", "effort", "inline",
-                 "keep_unused", "key", "names", "static_argnames", "static_argnums")
+    __slots__ = ("_names", "compiler_options", "donate_argnames", "donate_argnums", "effort", "fun",
+                 "inline", "keep_unused", "key", "static_argnames", "static_argnums")
 
     def __init__(self, fun: Any, given: dict[str, Any]) -> None:
-        nums, names = _tuple(given["static_argnums"], int), _tuple(given["static_argnames"], str)
-        params = parameters(fun)
-        self.names = [p.name for p in params or ()
-                      if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-        self.static_argnums, self.static_argnames = agree("static", fun, params, nums, names)
-        nums, names = _tuple(given["donate_argnums"], int), _tuple(given["donate_argnames"], str)
-        self.donate_argnums, self.donate_argnames = agree("donate", fun, params, nums, names)
+        self.fun, self._names = fun, None
+        statics = _tuple(given["static_argnums"], int), _tuple(given["static_argnames"], str)
+        donated = _tuple(given["donate_argnums"], int), _tuple(given["donate_argnames"], str)
+        self.static_argnums, self.static_argnames = statics
+        self.donate_argnums, self.donate_argnames = donated
+        if any(statics) or any(donated):          # a signature takes long: without them, none
+            params = parameters(fun)
+            self.static_argnums, self.static_argnames = agree("static", fun, params, *statics)
+            self.donate_argnums, self.donate_argnames = agree("donate", fun, params, *donated)
         both = {*self.static_argnums} & {*self.donate_argnums}
         if both:
             raise ValueError(f"static_argnums and donate_argnums cannot intersect, got argument "
@@ -109,6 +111,13 @@ class Options:
         self.key = ("jit", self.static_argnums, self.static_argnames, self.donate_argnums,
                     self.donate_argnames, self.keep_unused, self.inline, self.compiler_options,
                     self.effort)
+
+    @property
+    def names(self) -> list[str]:
+        """What the function calls its positional arguments; none where it has no signature."""
+        if self._names is None:
+            self._names = positional_names(self.fun)
+        return self._names
 
 
 def parameters(fun: Any) -> list[inspect.Parameter] | None:

@@ -26,23 +26,28 @@ def move_batch(b: Any, value: Value, position: int | None, to: int, size: int) -
     if position == to:
         return value
     if position is None:
-        shape = list(value.type.shape)
-        shape.insert(to, size)
-        dims = tuple(d + (d >= to) for d in range(value.type.ndim))
-        return b.emit(broadcast_in_dim, value, shape=tuple(shape), dims=dims)
+        found = b.widened.get((value, to, size))
+        if found is None:
+            shape = list(value.type.shape)
+            shape.insert(to, size)
+            dims = tuple([d + (d >= to) for d in range(value.type.ndim)])
+            found = b.emit(broadcast_in_dim, value, shape=tuple(shape), dims=dims)
+            b.widened[value, to, size] = found
+        return found
     return b.emit(transpose, value, permutation=moved(value.type.ndim, position, to))
 
 
 def batch_elementwise(b: Any, op: Op, operands: Sequence[Value], positions: Sequence[int | None],
                       axis: Any) -> Any:
     """Batching of ops that treat every element alike: bring all batches to one place."""
-    to = next(p for p in positions if p is not None)
+    to = positions[0]
     if len(operands) > 1:
+        to = next(p for p in positions if p is not None)
         size = axis[1]
-        operands = [move_batch(b, v, p, to, size)
+        operands = [v if p == to else move_batch(b, v, p, to, size)
                     for v, p in zip(operands, positions, strict=True)]
     results = b.emit(op.definition, *operands, **op.attrs)
-    return (results,) if op.definition.single else results, (to,) * len(op.results)
+    return ((results,), (to,)) if op.definition.single else (results, (to,) * len(op.results))
 
 
 def moved_axes(axes: Sequence[int], position: int) -> tuple[tuple[int, ...], int]:

@@ -118,17 +118,22 @@ def _body(op: Op) -> Function:
 
 
 def _inline(fn: Function, wanted: Callable[[Op], Function | None]) -> Function:
-    """Inline the ops for which `wanted` gives a Function, in what it gives too."""
+    """Inline the ops for which `wanted` gives a Function, in what it gives too.
+
+    A body's values stay themselves unless they stand here already: it was inlined before, or is
+    derived from what was.
+    """
     if not any(wanted(op) is not None for op in fn.ops):
         return fn
     ops: list[Op] = []
+    taken = {v for op in fn.ops for v in op.results}.union(fn.params)
     # One frame a call that is open: its ops, its own names, the call, its body. No recursion:
     # calls nest as deep as users write them.
     frames: list[tuple[Iterator[Op], dict[Value, Value], Op | None, Function]] = [
         (iter(fn.ops), {}, None, fn)]
     while True:
         rest, names, caller, body = frames[-1]
-        get = names.get
+        get, renamed = names.get, names.keys().isdisjoint
         for op in rest:
             inner = wanted(op)
             if inner is not None:
@@ -136,15 +141,21 @@ def _inline(fn: Function, wanted: Callable[[Op], Function | None]) -> Function:
                 frames.append((iter(inner.ops), dict(zip(inner.params, operands, strict=True)), op,
                                inner))
                 break
-            results = op.results
+            results, loc = op.results, op.loc
             if caller is not None:
-                results = tuple([Value(v.type) for v in results])
-                names.update(zip(op.results, results, strict=True))
-            elif not names or names.keys().isdisjoint(op.operands):
+                loc = loc or caller.loc
+                if taken.isdisjoint(results):
+                    taken.update(results)
+                else:
+                    results = tuple([Value(v.type) for v in results])
+                    names.update(zip(op.results, results, strict=True))
+            operands = op.operands
+            if not renamed(operands):
+                operands = tuple([get(v, v) for v in operands])
+            elif results is op.results and loc is op.loc:
                 ops.append(op)
                 continue
-            ops.append(Op(op.definition, tuple([get(v, v) for v in op.operands]), op.attrs, results,
-                          op.loc or (caller.loc if caller is not None else None)))
+            ops.append(Op(op.definition, operands, op.attrs, results, loc))
         else:
             frames.pop()
             returns = [get(v, v) for v in body.returns]

@@ -1,0 +1,78 @@
+"""What tracing and lowering small transformed programs costs, counted in Python calls.
+
+The bounds are a tenth above what it took when they were written.
+"""
+
+from __future__ import annotations
+
+import pytest
+from benchmarks.control import repeated, uses
+from tests.work import calls
+
+import xfront
+import xfront.numpy as jnp
+
+USES = 10
+
+
+def made(name, transform):
+    """A call that traces and lowers ten uses, on a size of its own."""
+    use = uses(xfront, jnp)[name]
+    sizes = iter(range(9, 1000, 3))
+
+    def go(stage):
+        n = next(sizes)
+        f, x = repeated(use), jnp.ones((2, n) if transform == "vmap" else n)
+        g = xfront.vmap(f) if transform == "vmap" else xfront.grad(lambda x: jnp.sum(f(x)))
+        traced = []
+        if stage == "trace":
+            return calls(lambda: xfront.jit(g).trace(x))
+        traced.append(xfront.jit(g).trace(x))
+        return calls(lambda: traced[0].lower())
+
+    for _ in range(2):
+        go("lower")                     # what is imported and remembered once
+    return go
+
+
+@pytest.mark.parametrize(("name", "transform", "to_trace", "to_lower"), [
+    ("cond", "grad", 432, 2553),
+    ("scan", "grad", 321, 3432),
+    ("where", "grad", 165, 639),
+    ("softmax", "grad", 178, 1346),
+    ("x.at[i].add", "grad", 214, 790),
+    ("einsum", "grad", 290, 508),
+    ("scan", "vmap", 315, 1075),
+    ("where", "vmap", 154, 270),
+    ("softmax", "vmap", 164, 566),
+    ("x.at[i].add", "vmap", 198, 358),
+    ("einsum", "vmap", 268, 259),
+])
+def test_a_use_costs(name, transform, to_trace, to_lower) -> None:
+    go = made(name, transform)
+    assert go("trace") / USES < to_trace
+    assert go("lower") / USES < to_lower
+
+
+def test_a_known_row_under_vmap_is_a_slice() -> None:
+    """Its program knows the number, as it does without vmap."""
+    text = str(xfront.jit(xfront.vmap(lambda x: x[1])).trace(jnp.ones((2, 3))).lower().as_text("ir"))
+    assert "slice(" in text and "dynamic_slice" not in text and "literal" not in text
+
+
+def test_an_operation_knows_the_line_that_called_the_function() -> None:
+    """Also the one of several that a library function records."""
+    traced = xfront.jit(lambda x: xfront.nn.softmax(x)).trace(jnp.ones(3))
+    lines = {(op.loc.function, op.loc.line) for op in traced.ir.ops}
+    assert len(lines) == 1 and next(iter(lines))[0].endswith("<lambda>")
+
+
+def test_the_line_inside_a_function_given_to_the_library() -> None:
+    """What a user's function records is at its own line."""
+    def inner(x):
+        return jnp.sin(x)
+
+    traced = xfront.jit(lambda x: jnp.apply_along_axis(inner, 0, x)).trace(jnp.ones(3))
+    sines = [op.loc.function for f in [traced.ir, *traced.ir.bodies()] for op in f.ops
+             if op.definition.name == "sin"]
+    assert not sines or sines[0].endswith("inner")
