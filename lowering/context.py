@@ -186,8 +186,8 @@ class RuleContext:
     """
 
     __slots__ = ("_attrs", "_create", "_locations", "_lines", "_named", "_places", "_prefixes",
-                 "_types", "fenced", "ip", "ir", "loc", "mlir", "module", "platform", "scope",
-                 "tables", "token")
+                 "_types", "fenced", "ip", "ir", "loc", "loops", "mlir", "module", "platform",
+                 "scope", "tables", "token")
 
     def __init__(self, mlir: MLIRContext, module: Any = None, platform: str = "cpu",
                  scope: str = "") -> None:
@@ -196,6 +196,7 @@ class RuleContext:
         self.ip: Any = None
         self.loc: Any = mlir.unknown
         self.token: Any = None
+        self.loops = 0                                 # how many are open here
         self.fenced: frozenset[Value] = frozenset()    # see cpu/fences.py
         self.tables: Any = (SIMPLE, RULES, _find_rule)  # others where ops have forms for the CPU
         self._attrs, self._types, self._create = mlir.attrs, mlir.types, mlir.operation

@@ -1,4 +1,4 @@
-"""Products of tiny matrices in large batches, and of matrices by the rows of the left one."""
+"""Products of tiny matrices in large batches, of small ones in loops, by rows of the left one."""
 
 from __future__ import annotations
 
@@ -57,6 +57,38 @@ def product_by_rows(b: Builder, op: Op, x: Value, y: Value) -> Value:
     """The product of the transposed matrix, written out before."""
     turned = b.emit(ops.fence, b.emit(ops.transpose, x, permutation=(1, 0)))
     return b.emit(ops.dot_general, turned, y, **{**op.attrs, "contract": ((1,), (0,))})
+
+
+def _is_small(op: Op) -> bool:
+    """Up to 2048 products, of 2 to 8 in a sum."""
+    (lhs, rhs), a = (v.type for v in op.operands), op.attrs
+    left = a["contract"][0]
+    return (lhs.dtype is rhs.dtype and lhs.dtype in (dtypes.f32, dtypes.f64)
+            and a.get("preferred") in (None, lhs.dtype) and type(a.get("precision")) is not str
+            and len(left) == 1 and 2 <= lhs.shape[left[0]] <= 8
+            and 0 < op.results[0].type.size * lhs.shape[left[0]] <= 2048)
+
+
+# Small matrices in loops: the plain rule leaves the kernel that is the loop for each product.
+@form(ops.dot_general, when=_is_small, in_loops=True)
+def small_product(b: Builder, op: Op, x: Value, y: Value) -> Value:
+    """The sum over the products of elements: batch, rows, columns, and the sum's axis last."""
+    (left,), (right,) = op.attrs["contract"]
+    of_x, of_y = op.attrs["batch"]
+    rows = [d for d in range(x.type.ndim) if d != left and d not in of_x]
+    columns = [d for d in range(y.type.ndim) if d != right and d not in of_y]
+    order = [*of_x, *rows]
+    n = len(order) + len(columns)
+    shape = (*[x.type.shape[d] for d in order], *[y.type.shape[d] for d in columns],
+             x.type.shape[left])
+    to_x = {**{d: i for i, d in enumerate(order)}, left: n}
+    to_y = {**{d: i for i, d in enumerate(of_y)},
+            **{d: len(order) + i for i, d in enumerate(columns)}, right: n}
+    products = b.emit(ops.mul, *[
+        b.emit(ops.broadcast_in_dim, v, shape=shape,
+               dims=tuple([places[d] for d in range(v.type.ndim)]))
+        for v, places in ((x, to_x), (y, to_y))])
+    return b.emit(ops.reduce_sum, products, axes=(n,))
 
 
 def _at(b: Builder, x: Value, axis: int, i: int) -> Value:

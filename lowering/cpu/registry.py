@@ -29,24 +29,28 @@ Condition = Callable[[Op], bool]
 Form = Callable[..., Any]
 
 FORMS: dict[OpDef, list[tuple[Condition, Form]]] = {}
+IN_LOOPS: set[Form] = set()
 READS_CONSTANTS: set[OpDef] = set()
 SIMPLE: dict[OpDef, str] = {}
 RULES: dict[OpDef, Rule] = {}
 """As those of the context, for ops met so far: forms are asked first."""
 
 
-def form(definition: OpDef, when: Condition, constants: bool = False) -> Callable[[Form], Form]:
+def form(definition: OpDef, when: Condition, constants: bool = False, in_loops: bool = False
+         ) -> Callable[[Form], Form]:
     """Decorator: `fn(b, op, *operands) -> value(s)` for `definition` where `when(op)` holds.
 
     Inside its form an op takes its plain rule, and what `ops.fence` gives is computed once. With
     `constants`, ops of the definition come with an attribute of that name: for each operand its
     number where it is filled with one, `...` where it is another constant, None where the program
-    computes it.
+    computes it. With `in_loops` the form is for the bodies of loops alone.
     """
     def register(fn: Form) -> Form:
         FORMS.setdefault(definition, []).append((when, fn))
         if constants:
             READS_CONSTANTS.add(definition)
+        if in_loops:
+            IN_LOOPS.add(fn)
         return fn
 
     return register
@@ -73,10 +77,11 @@ def find_rule(definition: OpDef) -> Rule:
     return found
 
 
-def chosen(op: Op) -> Form | None:
+def chosen(op: Op, in_loop: bool = False) -> Form | None:
     """The form that an op takes; None where it takes the plain rule."""
     find_rule(op.definition)
-    return next((fn for when, fn in FORMS.get(op.definition, ()) if when(op)), None)
+    return next((fn for when, fn in FORMS.get(op.definition, ())
+                 if (in_loop or fn not in IN_LOOPS) and when(op)), None)
 
 
 def _choosing(forms: list[tuple[Condition, Form]], plain: Rule) -> Rule:
@@ -90,7 +95,7 @@ def _choosing(forms: list[tuple[Condition, Form]], plain: Rule) -> Rule:
             attrs = {**op.attrs, "constants": tuple([_constant(ctx, v) for v in operands])}
             asked = Op(op.definition, op.operands, attrs, op.results, op.loc)
         for when, fn in forms:
-            if when(asked):
+            if (ctx.loops or fn not in IN_LOOPS) and when(asked):
                 if ctx.module is not None:
                     ctx.module.built.forms.append((op, fn))
                 types = tuple(v.type for v in op.operands)

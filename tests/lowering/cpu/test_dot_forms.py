@@ -9,6 +9,7 @@ import pytest
 
 import xfront
 import xfront.numpy as jnp
+from lowering.cpu import registry
 from tests.lowering.cpu.against_plain import (
     Case,
     named,
@@ -74,6 +75,57 @@ def test_products_by_rows(monkeypatch, case) -> None:
     bound = x.shape[0] * np.finfo(np.float32).eps * (np.abs(x).T @ np.abs(y))
     exact = x.T.astype(np.float64) @ y.astype(np.float64)
     assert (np.abs(fast(x, y)[0] - exact) <= bound).all()
+
+
+def small() -> Iterator[Case]:
+    for x, y, contract, batch, dtype, taken in (
+            ((4, 4), (4, 4), (1, 0), (), "f32", True), ((4, 3), (5, 4), (0, 1), (), "f64", True),
+            ((8, 16), (8, 16), (0, 0), (), "f32", True),
+            ((8, 16), (8, 17), (0, 0), (), "f32", False),
+            ((9, 2), (9, 2), (0, 0), (), "f32", False), ((1, 2), (1, 2), (0, 0), (), "f32", False),
+            ((3, 3), (5, 3, 2), (1, 1), (), "f32", True), ((4,), (4,), (0, 0), (), "f32", True),
+            ((3, 5, 2), (3, 2, 5), (1, 2), (0,), "f32", True),
+            ((5, 3, 2), (2, 5, 3), (0, 1), (1, 2), "f32", True),
+            ((4, 4), (4, 4), (1, 0), (), "bf16", False),
+            ((0, 4), (4, 4), (1, 0), (), "f32", False)):
+        how = {"contract": ((contract[0],), (contract[1],)), "precision": None, "preferred": None,
+               "batch": ((batch[0],), (batch[-1],)) if batch else ((), ())}
+        yield (f"small {x} {y} {contract} {batch} {dtype}", ops.dot_general,
+               (named(dtype, *x), named(dtype, *y)), how, taken)
+
+
+@pytest.mark.parametrize("case", list(small()), ids=lambda c: c[0].replace(" ", "-"))
+def test_small_products_in_loops(monkeypatch, case) -> None:
+    """The form is for loops alone; there whole numbers have exact sums, NaN and infinity spread as
+    they do in the plain rule, and others are within the bound of a sum of so many terms."""
+    _, definition, types, how, taken = case
+    (op,) = [op for op in program(case).ops if op.definition is definition]
+    assert registry.chosen(op) is None
+    assert (registry.chosen(op, in_loop=True) is not None) == taken
+    if not taken:
+        return
+    numbers = (how["contract"], how["batch"])
+
+    def loop(x, y):
+        return xfront.lax.fori_loop(0, 3, lambda i, t: t + xfront.lax.dot_general(x, y, numbers),
+                                    xfront.lax.dot_general(x, y, numbers))
+
+    rng = np.random.default_rng(0)
+    whole = [rng.integers(-9, 10, t.shape).astype(t.dtype.numpy) for t in types]
+    special = [np.where(rng.random(x.shape) < 0.1, number, x).astype(x.dtype)
+               for x, number in zip(whole, (np.nan, np.inf), strict=True)]
+    given = [rng.normal(size=x.shape).astype(x.dtype) for x in whole]
+    with xfront.enable_x64():
+        made = []
+        for flag in ("1", "0"):
+            monkeypatch.setenv("XFRONT_CPU_FORMS", flag)
+            f = xfront.jit(lambda x, y: loop(x, y))
+            made.append([np.asarray(f.lower(*xs).compile()(*xs))
+                         for xs in (whole, special, given, [np.abs(x) for x in given])])
+    (exact, spread, near, _), (exact_, spread_, near_, size) = made
+    np.testing.assert_array_equal(exact, exact_)
+    np.testing.assert_array_equal(spread, spread_)
+    assert (np.abs(near - near_) <= 16 * np.finfo(near.dtype).eps * size).all()
 
 
 def stacks() -> Iterator[Case]:
