@@ -1,0 +1,48 @@
+"""Loops over scalars: several turns in one."""
+
+from __future__ import annotations
+
+from xfront_ir import ops
+from xfront_ir.builder import Builder
+from xfront_ir.core import Op, Value
+
+from .registry import form
+
+TURNS = (8, 7, 6, 5, 4)
+MOST_OPERATIONS = 64
+"""In one turn. Larger bodies leave the path on which a loop is one kernel."""
+
+MOST_RESULTS = 3
+"""Carries and stacks: each is computed anew from what the turn began with."""
+
+
+def _turns(op: Op) -> int:
+    """How many turns go into one, 1 where they do not: what is left over would not be cheap."""
+    body, length = op.attrs["body"], op.attrs["length"]
+    most = MOST_OPERATIONS // max(len(body.ops), 1)
+    return next((n for n in TURNS if n <= most and length % n == 0), 1)
+
+
+def _is_scalar_loop(op: Op) -> bool:
+    body = op.attrs["body"]
+    return (op.attrs["unroll"] <= 1 and op.attrs["length"] >= 256
+            and len(op.results) <= MOST_RESULTS and _turns(op) > 1
+            and all(v.type.ndim == 0 and not v.type.dtype.is_key for v in body.params)
+            and all(_is_scalar(inner) for inner in body.ops))
+
+
+_CHEAP = frozenset(("abs", "add", "and", "convert", "eq", "ge", "gt", "le", "literal", "lt", "max",
+                    "min", "mul", "ne", "neg", "not", "or", "select", "shift_left",
+                    "shift_right_arithmetic", "shift_right_logical", "sub", "xor"))
+"""XLA copies these to who reads them; what it does not copy it computes in a kernel of its own."""
+
+
+def _is_scalar(op: Op) -> bool:
+    return op.definition.name in _CHEAP and all(v.type.ndim == 0 for v in op.results)
+
+
+# Bodies of at most 16 cheap operations on scalars; 256 turns or more, a multiple of 4 to 8.
+@form(ops.scan, when=_is_scalar_loop)
+def scan(b: Builder, op: Op, *operands: Value) -> tuple[Value, ...]:
+    """Several turns in one: what does not wait for the carry is done beside it."""
+    return b.emit(ops.scan, *operands, **{**op.attrs, "unroll": _turns(op)})
