@@ -17,10 +17,10 @@ def word_axes(type: TensorType) -> tuple[int, ...]:
 
 @rule(ops.broadcast_in_dim)
 def _broadcast_in_dim(ctx: RuleContext, op: Op, x: Any) -> Any:
-    (result,) = op.results
-    if result.type is op.operands[0].type:
+    (result,), dims = op.results, op.attrs["dims"]
+    if result.type is op.operands[0].type and dims == tuple(range(len(dims))):
         return x
-    dims = (*op.attrs["dims"], *word_axes(result.type))
+    dims = (*dims, *word_axes(result.type))
     return ctx.create("stablehlo.broadcast_in_dim", [x], op.results,
                       broadcast_dimensions=ctx.int_array(dims))
 
