@@ -55,7 +55,7 @@ class Builder:
             if definition.has_bodies:
                 found = infer_types(definition, types, attrs)
             else:
-                key = (types, *attrs.items())
+                key = (types, *attrs.items(), *map(type, attrs.values()))   # 2 is not 2.0
                 found = definition.memo.get(key)
                 if found is None:
                     found = definition.memo[key] = infer_types(definition, types, attrs)

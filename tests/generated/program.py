@@ -131,8 +131,8 @@ class Program:
         return "\n".join(self.main.lines()) + "\n"
 
     def __repr__(self) -> str:
-        given = [f"    {v.name} = np.array({x.tolist()!r}, np.{x.dtype})"
-                 if x.size else f"    {v.name} = np.zeros({x.shape}, np.{x.dtype})"
+        given = [f"    {v.name} = jnp.array({x.tolist()!r}, np.{x.dtype})"
+                 if x.size else f"    {v.name} = jnp.zeros({x.shape}, np.{x.dtype})"
                  for v, x in zip(self.main.params, self.inputs(0), strict=True)]
         names = ", ".join(v.name for v in self.main.params)
         return "\n".join([

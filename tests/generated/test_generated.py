@@ -4,7 +4,9 @@
     XFRONT_GENERATED=2000 pytest tests/generated              more, others every day
     pytest tests/generated --hypothesis-seed=17 -k first      the batch that seed 17 gives
 
-A batch of 25 programs has a seed of its own, which it prints; the programs print as Python.
+A batch of 25 programs has a seed of its own, which it prints; the programs print as Python to
+paste. Hypothesis also draws the numbers that it reads in the modules of the project that are
+imported, so a seed stands for the same programs where the same tests are collected.
 """
 
 from __future__ import annotations
@@ -46,30 +48,37 @@ def drawn(seed: int, count: int, body: Body) -> None:
 def test_laws_hold_for_generated_programs(number: int, request: pytest.FixtureRequest) -> None:
     seed = amount.seed(request.config) + number
     print(f"these programs again: pytest tests/generated -k first --hypothesis-seed={seed}")
+    seen: set[str] = set()
     wide, smooth = 0, 0
 
     def body(program: Program) -> None:
         nonlocal wide, smooth
+        if program.source in seen or len(seen) == BATCH:
+            return                               # two draws may give the same program
         with enable_x64(True):
             examined = checks.Examined(program)
             compared = checks.check_laws(examined)
             checks.check_compiled(examined)
         wide += not program.narrow
         smooth += compared
+        seen.add(program.source)
 
-    drawn(seed, BATCH, body)
+    drawn(seed, 2 * BATCH, body)
+    assert len(seen) == BATCH
     assert smooth >= 0.8 * wide, f"differences were compared for {smooth} of {wide} programs"
 
 
 def test_programs_are_as_long_and_as_nested_as_promised() -> None:
     seen: list[Program] = []
-    drawn(0, 100, seen.append)
+    for seed in range(4):                                # those of one are much like each other
+        drawn(seed, 50, seen.append)
     assert all(5 <= p.count <= 45 for p in seen)
     assert sum(p.count for p in seen) >= 15 * len(seen)
+    assert any(p.narrow for p in seen)
     text = "\n".join(p.source for p in seen)
     for word in ("cond", "switch", "scan", "while_loop", "fori_loop", "map", "associative_scan",
                  "custom_jvp", "custom_vjp", "checkpoint", "vmap", "grad", "jvp", "vjp", "linalg",
-                 "einsum", "sort", "at[", "complex", "float32", "int32"):
+                 "einsum", "sort", "at[", "complex", "int32"):
         assert word in text, word
     assert "\n" + 12 * " " in text                       # bodies in bodies in bodies
 

@@ -310,10 +310,13 @@ def test_abstraction_reaches_pending_bodies_and_gradients(ir):
     class Jvp:
         def __call__(self, fn, request):
             (active,) = request.details
-            return jvp(fn, (*active, *[False] * (len(fn.params) - len(active))))[0]
+            made = jvp(fn, (*active, *[False] * (len(fn.params) - len(active))))[0]
+            x, *more, tangent = made.params
+            return made.replace(params=(x, tangent, *more))
 
         def pending(self, fn, request):
-            return Pending(fn, request, self, (*fn.param_types, ir.f64()), (ir.f64(), ir.f64()))
+            x, *more = fn.param_types
+            return Pending(fn, request, self, (x, ir.f64(), *more), (ir.f64(), ir.f64()))
     body = Jvp().pending(inner, Request("jvp", (True,)))
     fn = ir.trace(lambda b, x, t: b.emit(ops.call, x, t, body=body, name="g"), ir.f64(), ir.f64())
     general = abstract(fn, (0,))
