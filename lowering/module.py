@@ -95,6 +95,7 @@ class _Module:
         self.fences: dict[TensorType, str] = {}
         self.built = Built(None)
         self.ctx = RuleContext(mlir, self, platform, scope)
+        self.has_fences = extras.fences != 0
         if extras.fences:
             from .cpu.fences import fenced_values  # other platforms do without
 

@@ -6,7 +6,7 @@ from xfront_ir import dtypes, ops
 from xfront_ir.builder import Builder
 from xfront_ir.core import Op, Value
 
-from .registry import form
+from .registry import form, in_loops, in_programs
 
 
 def _is_tiny(op: Op) -> bool:
@@ -59,18 +59,18 @@ def product_by_rows(b: Builder, op: Op, x: Value, y: Value) -> Value:
     return b.emit(ops.dot_general, turned, y, **{**op.attrs, "contract": ((1,), (0,))})
 
 
-def _is_small(op: Op) -> bool:
+def _is_small(op: Op, most: int = 2048, terms: int = 8) -> bool:
     """Up to 2048 products, of 2 to 8 in a sum."""
     (lhs, rhs), a = (v.type for v in op.operands), op.attrs
     left = a["contract"][0]
     return (lhs.dtype is rhs.dtype and lhs.dtype in (dtypes.f32, dtypes.f64)
             and a.get("preferred") in (None, lhs.dtype) and type(a.get("precision")) is not str
-            and len(left) == 1 and 2 <= lhs.shape[left[0]] <= 8
-            and 0 < op.results[0].type.size * lhs.shape[left[0]] <= 2048)
+            and len(left) == 1 and 2 <= lhs.shape[left[0]] <= terms
+            and 0 < op.results[0].type.size * lhs.shape[left[0]] <= most)
 
 
 # Small matrices in loops: the plain rule leaves the kernel that is the loop for each product.
-@form(ops.dot_general, when=_is_small, in_loops=True)
+@form(ops.dot_general, when=_is_small, only=in_loops)
 def small_product(b: Builder, op: Op, x: Value, y: Value) -> Value:
     """The sum over the products of elements: batch, rows, columns, and the sum's axis last."""
     (left,), (right,) = op.attrs["contract"]
@@ -89,6 +89,17 @@ def small_product(b: Builder, op: Op, x: Value, y: Value) -> Value:
                dims=tuple([places[d] for d in range(v.type.ndim)]))
         for v, places in ((x, to_x), (y, to_y))])
     return b.emit(ops.reduce_sum, products, axes=(n,))
+
+
+def _is_tiny_product(op: Op) -> bool:
+    return _is_small(op, most=64, terms=4) and all(v.type.ndim == 2 for v in op.operands)
+
+
+# Elsewhere, up to 4x4 matrices: starting a product costs more than computing it.
+@form(ops.dot_general, when=_is_tiny_product, only=in_programs)
+def tiny_product(b: Builder, op: Op, x: Value, y: Value) -> Value:
+    """As in loops, computed once however many read it."""
+    return b.emit(ops.fence, small_product(b, op, x, y))
 
 
 def _at(b: Builder, x: Value, axis: int, i: int) -> Value:

@@ -1,14 +1,15 @@
-"""Positions of extrema, any and all, and short sums, by what XLA computes with vectors."""
+"""Positions of extrema, any and all, and short axes, by what XLA computes with vectors."""
 
 from __future__ import annotations
 
 from xfront_ir import dtypes, ops
 from xfront_ir.builder import Builder
 from xfront_ir.core import Op, Value
+from xfront_ir.opdef import OpDef
 from xfront_ir.ops.convert import convert
 
 from . import running  # noqa: F401  (forms of the same family)
-from .registry import form
+from .registry import Condition, form, near_memory
 from .sort import float_order
 
 
@@ -63,28 +64,50 @@ def reduce_and(b: Builder, op: Op, x: Value) -> Value:
     return b.emit(ops.not_, reduce_or(b, op, b.emit(ops.not_, x)))
 
 
-def _is_short_sum(op: Op) -> bool:
-    x, axes = op.operands[0].type, op.attrs["axes"]
-    return (x.dtype in (dtypes.f32, dtypes.f64) and axes == (x.ndim - 1,)
-            and 2 <= x.shape[-1] <= 4 and x.size >= 4096)
+def _is_short(longest: int) -> Condition:
+    def holds(op: Op) -> bool:
+        x, axes = op.operands[0].type, op.attrs["axes"]
+        return (x.dtype in (dtypes.f32, dtypes.f64) and len(axes) == 1
+                and 2 <= x.shape[axes[0]] <= longest and x.size >= 4096)
+
+    return holds
 
 
-# Rows of 2 to 4 floats: XLA sums each row in a loop of its own. Each column repeats what x is made
-# of in the code, so longer rows would pay for it in compiling.
-@form(ops.reduce_sum, when=_is_short_sum)
+# 2 to 8 floats along one axis: XLA sums each few in a loop of its own. Each part repeats what x is
+# made of in the code, so more of them, or of what is long, would pay for it in compiling and
+# in kernels without vectors. As the plain rule's, their sum is not computed again by who reads it.
+@form(ops.reduce_sum, when=_is_short(8), only=near_memory)
 def reduce_sum(b: Builder, op: Op, x: Value) -> Value:
-    """The columns one after the other; the sum of negative zeros is zero."""
-    columns = (_column(b, x, i) for i in range(x.type.shape[-1]))
-    total = next(columns)
-    for column in columns:
-        total = b.emit(ops.add, total, column)
+    """One after the other; the sum of negative zeros is zero."""
+    total = _folded(b, op, x, ops.add)
     zero = b.full(total.type, 0.0)
-    return b.emit(ops.select, b.emit(ops.eq, total, zero), zero, total)
+    return b.emit(ops.fence, b.emit(ops.select, b.emit(ops.eq, total, zero), zero, total))
 
 
-def _column(b: Builder, x: Value, i: int) -> Value:
-    """Column `i` of the last axis."""
-    outer = x.type.shape[:-1]
-    column = b.emit(ops.slice, x, starts=(*(0 for _ in outer), i), limits=(*outer, i + 1),
-                    strides=(1,) * x.type.ndim)
-    return b.emit(ops.reshape, column, shape=outer)
+# 2 to 4 floats along one axis.
+@form(ops.reduce_max, when=_is_short(4), only=near_memory)
+def reduce_max(b: Builder, op: Op, x: Value) -> Value:
+    return b.emit(ops.fence, _folded(b, op, x, ops.max))
+
+
+@form(ops.reduce_min, when=_is_short(4), only=near_memory)
+def reduce_min(b: Builder, op: Op, x: Value) -> Value:
+    return b.emit(ops.fence, _folded(b, op, x, ops.min))
+
+
+def _folded(b: Builder, op: Op, x: Value, combine: OpDef) -> Value:
+    """The parts of the reduced axis, from the first to the last."""
+    (axis,) = op.attrs["axes"]
+    total, *rest = (_part(b, x, axis, i) for i in range(x.type.shape[axis]))
+    for part in rest:
+        total = b.emit(combine, total, part)
+    return total
+
+
+def _part(b: Builder, x: Value, axis: int, i: int) -> Value:
+    """What stands at `i` of an axis."""
+    shape = x.type.shape
+    at = b.emit(ops.slice, x, starts=tuple(i if d == axis else 0 for d in range(len(shape))),
+                limits=tuple(i + 1 if d == axis else n for d, n in enumerate(shape)),
+                strides=(1,) * len(shape))
+    return b.emit(ops.reshape, at, shape=(*shape[:axis], *shape[axis + 1:]))

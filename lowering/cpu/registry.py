@@ -12,7 +12,7 @@ of its family is lowered. `XFRONT_CPU_FORMS=0` leaves every op to its plain rule
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from importlib import import_module
 from typing import Any
@@ -27,30 +27,32 @@ from xfront_ir.types import TensorType
 
 Condition = Callable[[Op], bool]
 Form = Callable[..., Any]
+Place = Callable[[RuleContext, Sequence[Any]], bool]
 
 FORMS: dict[OpDef, list[tuple[Condition, Form]]] = {}
-IN_LOOPS: set[Form] = set()
+ONLY: dict[Form, Place] = {}
 READS_CONSTANTS: set[OpDef] = set()
 SIMPLE: dict[OpDef, str] = {}
 RULES: dict[OpDef, Rule] = {}
 """As those of the context, for ops met so far: forms are asked first."""
 
 
-def form(definition: OpDef, when: Condition, constants: bool = False, in_loops: bool = False
-         ) -> Callable[[Form], Form]:
+def form(definition: OpDef, when: Condition, constants: bool = False,
+         only: Place | None = None) -> Callable[[Form], Form]:
     """Decorator: `fn(b, op, *operands) -> value(s)` for `definition` where `when(op)` holds.
 
     Inside its form an op takes its plain rule, and what `ops.fence` gives is computed once. With
     `constants`, ops of the definition come with an attribute of that name: for each operand its
     number where it is filled with one, `...` where it is another constant, None where the program
-    computes it. With `in_loops` the form is for the bodies of loops alone.
+    computes it. A form with `only` is for some places alone: `in_loops`, `in_programs`,
+    which leaves out what is compiled operation by operation, or `near_memory`.
     """
     def register(fn: Form) -> Form:
         FORMS.setdefault(definition, []).append((when, fn))
         if constants:
             READS_CONSTANTS.add(definition)
-        if in_loops:
-            IN_LOOPS.add(fn)
+        if only is not None:
+            ONLY[fn] = only
         return fn
 
     return register
@@ -77,11 +79,44 @@ def find_rule(definition: OpDef) -> Rule:
     return found
 
 
-def chosen(op: Op, in_loop: bool = False) -> Form | None:
-    """The form that an op takes; None where it takes the plain rule."""
+def in_loops(ctx: RuleContext, operands: Sequence[Any]) -> bool:
+    """Whether what is lowered belongs to the body of a loop."""
+    return ctx.loops > 0
+
+
+def in_programs(ctx: RuleContext, operands: Sequence[Any]) -> bool:
+    """Whether it belongs to a program, where it may be merged with what reads it."""
+    return ctx.module is not None and ctx.module.has_fences
+
+
+def near_memory(ctx: RuleContext, operands: Sequence[Any]) -> bool:
+    """Whether few operations compute the operands: a form may repeat them in the code."""
+    return all(_count(ctx, v, 8) < 8 for v in operands)
+
+
+_IN_MEMORY = frozenset(("func.call", "stablehlo.convolution", "stablehlo.custom_call",
+                        "stablehlo.dot_general", "stablehlo.gather", "stablehlo.sort",
+                        "stablehlo.while", "stablehlo.optimization_barrier"))
+
+
+def _count(ctx: RuleContext, value: Any, most: int) -> int:
+    """How many operations that XLA merges compute a value, counted as often as they are read."""
+    made = value.owner
+    if isinstance(made, ctx.ir.Block) or made.operation.name in _IN_MEMORY:
+        return 0
+    counted = 1
+    for operand in made.operation.operands:
+        if counted >= most:
+            return most
+        counted += _count(ctx, operand, most - counted)
+    return counted
+
+
+def chosen(op: Op, place: Place = near_memory) -> Form | None:
+    """The form that an op takes at such a place; None where it takes the plain rule."""
     find_rule(op.definition)
     return next((fn for when, fn in FORMS.get(op.definition, ())
-                 if (in_loop or fn not in IN_LOOPS) and when(op)), None)
+                 if ONLY.get(fn, place) is place and when(op)), None)
 
 
 def _choosing(forms: list[tuple[Condition, Form]], plain: Rule) -> Rule:
@@ -95,7 +130,7 @@ def _choosing(forms: list[tuple[Condition, Form]], plain: Rule) -> Rule:
             attrs = {**op.attrs, "constants": tuple([_constant(ctx, v) for v in operands])}
             asked = Op(op.definition, op.operands, attrs, op.results, op.loc)
         for when, fn in forms:
-            if (ctx.loops or fn not in IN_LOOPS) and when(asked):
+            if when(asked) and (fn not in ONLY or ONLY[fn](ctx, operands)):
                 if ctx.module is not None:
                     ctx.module.built.forms.append((op, fn))
                 types = tuple(v.type for v in op.operands)
@@ -119,6 +154,8 @@ def _constant(ctx: RuleContext, value: Any, depth: int = 4) -> Any:
         return None
     made = made.operation
     if made.name == "stablehlo.constant":
+        if isinstance(value.type.element_type, ctx.ir.ComplexType):
+            return ...                  # jaxlib reads no complex attributes
         data = made.attributes["value"]
         return data.get_splat_value().value if data.is_splat else ...
     operands = made.operands

@@ -7,9 +7,11 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
+import lowering
 import xfront
 import xfront.numpy as jnp
 from lowering.cpu import registry
+from lowering.cpu.extras import extras
 from tests.lowering.cpu.against_plain import (
     Case,
     named,
@@ -101,7 +103,7 @@ def test_small_products_in_loops(monkeypatch, case) -> None:
     _, definition, types, how, taken = case
     (op,) = [op for op in program(case).ops if op.definition is definition]
     assert registry.chosen(op) is None
-    assert (registry.chosen(op, in_loop=True) is not None) == taken
+    assert (registry.chosen(op, registry.in_loops) is not None) == taken
     if not taken:
         return
     numbers = (how["contract"], how["batch"])
@@ -126,6 +128,26 @@ def test_small_products_in_loops(monkeypatch, case) -> None:
     np.testing.assert_array_equal(exact, exact_)
     np.testing.assert_array_equal(spread, spread_)
     assert (np.abs(near - near_) <= 16 * np.finfo(near.dtype).eps * size).all()
+
+
+@pytest.mark.parametrize("m, k, n, taken", [(4, 4, 4, True), (3, 4, 4, True), (4, 2, 8, True),
+                                            (4, 4, 5, False), (2, 5, 2, False), (4, 1, 4, False)])
+def test_tiny_products_in_programs(monkeypatch, m, k, n, taken) -> None:
+    x, y = (np.random.default_rng(0).integers(-9, 10, s).astype(np.float32)
+            for s in ((m, k), (k, n)))
+
+    def f(x, y):
+        return jnp.tanh(x @ y) + x @ y
+
+    made = []
+    for flag in ("1", "0"):
+        monkeypatch.setenv("XFRONT_CPU_FORMS", flag)
+        lowered = xfront.jit(lambda x, y: f(x, y)).lower(x, y)
+        assert any(t.form == "dot.tiny_product" for t in lowered.forms()) == (taken and flag == "1")
+        made.append(np.asarray(lowered.compile()(x, y)))
+    np.testing.assert_array_equal(*made)
+    alone = xfront.jit(lambda x, y: x @ y).trace(x, y).ir
+    assert not lowering.lower(alone, extras=extras("eager", "cpu", 1))._built.forms
 
 
 def stacks() -> Iterator[Case]:
