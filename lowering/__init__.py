@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .cpu.inspection import TakenForm
     from .executable import Executable
     from .module import Built
-    from .partition import Partition
+    from .partitioning import Partition
 
 __all__ = ["Lowered", "compile_function", "deserialize", "forms_of", "lower"]
 
@@ -86,7 +86,7 @@ def lower(function: Function, *, name: str | None = None, donated: Sequence[int]
     Raises: MissingRule where an op has no lowering.
     """
     from .module import build_module
-    from .partition import Partition
+    from .partitioning import Partition
 
     partition = partition or Partition()
     name = name or function.name
@@ -127,7 +127,7 @@ def compile_function(function: Function, *, name: str | None = None,
     from .clients import kind_of
     from .compile import all_options
     from .cpu.extras import extras
-    from .partition import Partition
+    from .partitioning import Partition
 
     partition = partition or Partition()
     places = _devices(devices, partition)
@@ -168,7 +168,7 @@ def deserialize(blob: bytes, *, name: str = "main", devices: Sequence[Any] | Non
     from . import compat
     from .compile import load_serialized, normalize_options
     from .executable import Executable
-    from .partition import Partition
+    from .partitioning import Partition
 
     partition = partition or Partition()
     devices = _devices(devices, partition)

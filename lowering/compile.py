@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from xfront_ir.core import Function
 
 from . import compat
-from .partition import Partition
+from .partitioning import Partition
 
 if TYPE_CHECKING:
     from .module import Built

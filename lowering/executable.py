@@ -17,7 +17,7 @@ from xfront_ir.types import TensorType
 
 from . import compat
 from .compile import Options, load_serialized
-from .partition import Partition
+from .partitioning import Partition
 
 
 class Executable:

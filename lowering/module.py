@@ -27,7 +27,7 @@ from xfront_ir.types import TensorType
 
 from .context import RuleContext, mlir_context
 from .cpu.extras import NOTHING, Extras
-from .partition import Partition
+from .partitioning import Partition
 
 MAX_PRIVATE_DEPTH = 32
 """A longer chain of private functions crashes XLA's CPU compiler; the callers above are inlined."""

@@ -133,7 +133,7 @@ def test_a_program_on_four_devices() -> None:
 import numpy as np
 import lowering
 from lowering import devices
-from lowering.partition import Partition
+from lowering.partitioning import Partition
 from xfront_ir import dtypes, ops
 from xfront_ir.builder import Builder
 from xfront_ir.types import tensor

@@ -12,7 +12,7 @@ import pytest
 import lowering
 from lowering.context import element_text, mlir_context
 from lowering.module import symbol_text
-from lowering.partition import Partition
+from lowering.partitioning import Partition
 from tests.work import calls
 from xfront_ir import dtypes, ops
 from xfront_ir.dtypes import BY_NAME

@@ -13,7 +13,7 @@ import xfront.numpy as jnp
 from lowering import disk_cache
 from lowering.cpu import fences
 from lowering.cpu.extras import FENCES, NOTHING, Extras, extras
-from lowering.partition import Partition
+from lowering.partitioning import Partition
 from xfront_ir import dtypes, ops
 from xfront_ir.builder import Builder
 from xfront_ir.dtypes import BY_NAME
