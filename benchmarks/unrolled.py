@@ -111,6 +111,31 @@ def lorenz(jax: Any, jnp: Any) -> dict[str, float]:
         jax, jnp, lambda s: runge_kutta(slope, s, steps), (uniform(jnp, 3, 4096),))
 
 
+@row("Runge-Kutta, four steps of Lorenz's equations, coordinates apart", repeats=2)
+def lorenz_apart(jax: Any, jnp: Any) -> dict[str, float]:
+    """The same points; the state is a tuple of three arrays, stacked at the end alone."""
+
+    def slope(s: Any) -> Any:
+        x, y, z = s
+        return 10.0 * (y - x), x * (28.0 - z) - y, x * y - 8.0 / 3.0 * z
+
+    def moved(s: Any, k: Any, h: float) -> Any:
+        return jax.tree_util.tree_map(lambda s, k: s + h * k, s, k)
+
+    def run(points: Any) -> Any:
+        s = tuple(points)
+        for _ in range(scaled(4, 1)):
+            k1 = slope(s)
+            k2 = slope(moved(s, k1, 0.005))
+            k3 = slope(moved(s, k2, 0.005))
+            k4 = slope(moved(s, k3, 0.01))
+            s = jax.tree_util.tree_map(
+                lambda s, a, b, c, d: s + 0.01 / 6 * (a + 2 * b + 2 * c + d), s, k1, k2, k3, k4)
+        return jnp.stack(s)
+
+    return compiled_and_run(jax, jnp, run, (uniform(jnp, 3, 4096),))
+
+
 @row("Runge-Kutta, four steps of coupled waves", repeats=2)
 def waves(jax: Any, jnp: Any) -> dict[str, float]:
     """A ring of three from 4,096 points; sine is most of what remains."""
