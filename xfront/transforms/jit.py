@@ -179,6 +179,11 @@ class Jitted:
             self.name, fun, self.miss, options.static_argnums, options.static_argnames,
             options.donate_argnums, options.donate_argnames, global_cache_key=options.key)
         functools.update_wrapper(self.compiled, fun)
+        if options.donate_argnums or options.donate_argnames:
+            from .donation import donating  # most functions donate nothing
+
+            self.compiled = donating(
+                fun, self.compiled, options.donate_argnums, options.donate_argnames)
         from ..stages import attach  # the stages stand on this file
 
         attach(self.compiled, self)
@@ -269,6 +274,13 @@ class Jitted:
                         f"path {name}. Value {x!r} is not a valid array type; mark the argument "
                         "static with static_argnums or static_argnames.")
 
+    def refuse_consumed(self, args: tuple, kwargs: dict) -> None:
+        """Raise the RuntimeError that names the arguments which were deleted or donated before."""
+        from .donation import refuse_consumed  # an error's costs
+
+        _, leaves, tree = self.divide(args, kwargs)
+        refuse_consumed(self.name, leaves, self.param_names(args, tree, len(leaves)))
+
     def donated(self, tree: Any, n: int) -> list[bool]:
         """For each leaf, whether its argument is donated."""
         if not self.options.donate_argnums and not self.options.donate_argnames:
@@ -296,8 +308,13 @@ class Jitted:
             results = bind(flat.function, operands, name=self.name)
             return tree_unflatten(flat.out_tree, results), None, True
         program = self.program(flat, donated)
+        try:
+            called = program.call([as_operand(x) for x in leaves])
+        except (RuntimeError, ValueError):
+            self.refuse_consumed(args, kwargs)
+            raise
         # C++ does not know the sizes of mapped axes, which tracing may have read
-        return *program.call([as_operand(x) for x in leaves]), bool(state.axes)
+        return *called, bool(state.axes)
 
     def program(self, flat: Flat, donated: list[bool]) -> Program:
         """The compiled program of a traced call."""

@@ -255,13 +255,29 @@ def test_the_class_what_it_says_and_the_users_line(row: Refused) -> None:
     assert [f for f in frames if f.filename.endswith(HERE)], "the traceback names no user's line"
 
 
-@pytest.mark.parametrize("read", [lambda f, s: f(s), lambda f, s: s + 1.0], ids=["jit", "op"])
+@pytest.mark.parametrize("read", [
+    lambda f, g, s: f({"s": s}), lambda f, g, s: g(s), lambda f, g, s: s + 1.0],
+    ids=["the same jit", "another jit", "op"])
 def test_a_donated_array_read_by_a_program_in_use(read: Callable[..., Any]) -> None:
-    """Calls that C++ makes alone have XLA's message; the class is one that users of JAX catch."""
-    f = jax.jit(lambda state: state + 1.0, donate_argnums=0)
+    """C++ has run these programs alone before."""
+    f = jax.jit(lambda state: state["s"] + 1.0, donate_argnums=0)
+    g = jax.jit(lambda s: s * 2.0)
     for _ in range(2):
-        read(f, jnp.ones(3))
+        read(f, g, jnp.ones(3))
     state = jnp.ones(3)
-    f(state)
-    with pytest.raises((RuntimeError, ValueError), match="deleted or donated"):
-        read(f, state)
+    f({"s": state})
+    with pytest.raises(RuntimeError, match="deleted") as found:
+        read(f, g, state)
+    assert any(name in str(found.value) for name in (
+        "called with an array that is no longer there: state['s'], of type float32[3]",
+        "called with an array that is no longer there: s, of type float32[3]",
+        "__add__ reads 1 of 2 arrays")), found.value
+
+
+def test_what_a_donating_call_did_not_consume_stays() -> None:
+    f = jax.jit(lambda a, b, c: a.sum() + b + c["k"].sum(), donate_argnames=("a", "c"))
+    x, y, z = jnp.ones(3), jnp.ones(()), {"k": jnp.ones(4), "n": 2}
+    for _ in range(3):
+        assert f(x, y, c=z) == 8
+    assert not any(v.is_deleted() for v in (x, y, z["k"]))
+    assert jax.jit(lambda: f(1.0, 2.0, c={"k": jnp.ones(1), "n": 0}))() == 4

@@ -1,0 +1,69 @@
+"""Donated arguments: what a call consumed is gone for every reader, with an error that names it.
+
+C++ runs a known signature without Python, and hands buffers that are gone to the runtime, which
+refuses them in words of its own. An array that is deleted as well goes to Python instead: so a
+function that donates deletes behind each call what the call consumed.
+"""
+
+# hot: benchmarks/call.py
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from ..arrays.binding import ArrayImpl
+from ..tree_util import tree_leaves
+
+
+class ConsumedError(RuntimeError, ValueError):
+    """An argument was deleted or donated before. JAX raises ValueError where C++ finds out,
+    RuntimeError elsewhere."""
+
+
+def donating(fun: Callable[..., Any], compiled: Any, numbers: Sequence[int], names: Sequence[str]
+             ) -> Callable[..., Any]:
+    """`compiled`, the jitted `fun`, with the arrays deleted that a call consumed.
+
+    Args:
+      numbers, names: the donated arguments, by position and by keyword.
+    """
+    @functools.wraps(fun)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        result = compiled(*args, **kwargs)
+        for i in numbers:
+            if i < len(args):
+                release(args[i])
+        if kwargs:
+            for name in names:
+                release(kwargs.get(name))
+        return result
+
+    call._clear_cache = compiled._clear_cache  # type: ignore[attr-defined]
+    call._cache_size = compiled._cache_size  # type: ignore[attr-defined]
+    return call
+
+
+def release(tree: Any) -> None:
+    """Delete the arrays of a donated argument whose memory is gone."""
+    for x in (tree,) if type(tree) is ArrayImpl else tree_leaves(tree):
+        if type(x) is ArrayImpl and x.is_deleted():
+            x.delete()
+
+
+def refuse_consumed(function: str, leaves: Iterable[Any], names: Sequence[str]) -> None:
+    """Raise where a leaf is an array that is no longer there.
+
+    Args: the function's name, its leaves and their names.
+    Raises: RuntimeError that is a ValueError too.
+    """
+    gone = [f"{name}, of type {x.aval.str_short()}" for x, name in zip(leaves, names, strict=True)
+            if type(x) is ArrayImpl and x.is_deleted()]
+    if gone:
+        one = len(gone) == 1
+        raise ConsumedError(
+            f"Array has been deleted or donated: {function} was called with "
+            f"{'an array that is' if one else 'arrays that are'} no longer there: "
+            f"{'; '.join(gone)}. An argument that donate_argnums or donate_argnames names gives "
+            "its memory to the results of the call: use those, or do not donate it.") from None
