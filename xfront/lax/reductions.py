@@ -400,7 +400,8 @@ def top_k(operand: Any, k: int, *, axis: int = -1) -> Any:
         raise ValueError(f"top_k: k must not be negative, got {count}")
     if count > x.shape[a]:
         raise ValueError(f"top_k: axis {a} of {x.value.type} does not have {count} elements")
-    return list(emit(ops.top_k, x, k=count, axis=a))
+    values, indices = emit(ops.top_k, x, k=count, axis=a)
+    return [weakly(values, x.weak), indices]
 
 
 def approx_max_k(operand: Any, k: int, reduction_dimension: int = -1, recall_target: float = 0.95,

@@ -262,11 +262,13 @@ def _get(x: Any, given: Sequence[Any], pattern: Pattern, mode: str | None, fill_
         value = default_fill(dtype) if fill_value is None else fill_value
         fill = Literal(np.asarray(value).astype(dtype.numpy), dtype)
     sizes = tuple(1 if d in plan.removed else plan.windows[d] for d in range(x.ndim))
-    return emit(ops.gather, x, plan.indices(), offset_dims=plan.window_dims,
+    made = emit(ops.gather, x, plan.indices(), offset_dims=plan.window_dims,
                 collapsed_slice_dims=plan.removed, operand_batching_dims=(),
                 start_indices_batching_dims=(), start_index_map=plan.index_map, slice_sizes=sizes,
                 mode=how, fill_value=fill, indices_are_sorted=indices_are_sorted,
                 unique_indices=unique_indices)
+    made.weak = x.weak
+    return made
 
 
 def position(i: Any, size: int) -> Any:
@@ -338,7 +340,9 @@ def _cut(x: Tracer, starts: list[Any], spans: list[int], steps: list[int]) -> Tr
                     else convert(operand("getitem", s), dtypes.i32))
     if any(m.value.type.dtype is dtypes.i64 for m in made):
         made = [convert(m, dtypes.i64) for m in made]
+    weak = x.weak
     x = emit(ops.dynamic_slice, x, *made, sizes=tuple(spans))
+    x.weak = weak
     if any(s != 1 for s in steps):
         x = emit(ops.slice, x, starts=(0,) * len(spans), limits=tuple(spans), strides=tuple(steps))
     return x

@@ -772,7 +772,8 @@ def _roll(a: Any, shift: Any, axis: Any) -> Any:
         start = remainder(emit(ops.neg, _as_index(by)), size)
         zero = start.home.literal(np.int32(0), ())
         starts = [start if i == at else zero for i in range(x.ndim)]
-        x = emit(ops.dynamic_slice, joined([x, x], at), *starts, sizes=x.shape)
+        turned = emit(ops.dynamic_slice, joined([x, x], at), *starts, sizes=x.shape)
+        turned.weak, x = x.weak, turned
     return shaped(x, shape)
 
 

@@ -138,10 +138,12 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1, mode: str | N
         fill = Literal(np.asarray(value).astype(dtype.numpy), dtype)
     others = tuple(d for d in range(x.ndim) if d != axis)
     vectors = emit(ops.reshape, i, shape=(*i.shape, 1))
-    return emit(ops.gather, x, vectors, offset_dims=(), collapsed_slice_dims=(axis,),
+    made = emit(ops.gather, x, vectors, offset_dims=(), collapsed_slice_dims=(axis,),
                 operand_batching_dims=others, start_indices_batching_dims=others,
                 start_index_map=(axis,), slice_sizes=(1,) * x.ndim, mode=how, fill_value=fill,
                 indices_are_sorted=False, unique_indices=False)
+    made.weak = x.weak
+    return made
 
 
 def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None, inplace: bool = True, *,

@@ -205,3 +205,13 @@ def test_positions_as_numbers():
     for name in ("tril_indices", "triu_indices", "diag_indices"):
         for got, want in zip(getattr(jnp, name)(3), getattr(np, name)(3), strict=True):
             np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize("read", [
+    lambda x: x[1], lambda x: x[-1], lambda x: x[1:3], lambda x: x[::2], lambda x: x[..., 1:3],
+    lambda x: x[np.array([0, 2])], lambda x: x[jnp.int32(1)], lambda x: x.at[7].get(mode="fill"),
+    lambda x: jnp.take(x, np.array([1, 2])), lambda x: jnp.roll(x, jnp.int32(1)),
+    lambda x: jnp.take_along_axis(x, np.array([0, 1]), 0), lambda x: xfront.lax.top_k(x, 2)[0]])
+def test_weak_arrays_read_as_weak(read):
+    for x, weak in ((jnp.full(4, 2.0), True), (jnp.ones(4), False)):
+        assert x.weak_type == weak == read(x).weak_type == xfront.jit(read)(x).weak_type

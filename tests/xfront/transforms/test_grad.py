@@ -166,3 +166,18 @@ def test_a_compiled_hessian_holds_no_basis():
     x = jnp.arange(5.0)
     np.testing.assert_allclose(f(x), np.diag(6 * np.arange(5.0)))
     assert [v.type.shape for v in f.trace(x).ir.params] == [(5,)]
+
+
+def test_derivatives_by_python_numbers_are_weak():
+    def f(t):
+        return t["a"] ** 3 * t["b"]
+
+    def weak(tree):
+        return [x.weak_type for x in jax.tree.leaves(tree)]
+
+    numbers, mixed = {"a": 1.5, "b": 2.0}, {"a": 1.5, "b": jnp.float32(2.0)}
+    for of in (jax.hessian, lambda f: jax.jit(jax.hessian(f))):
+        assert weak(of(f)(numbers)) == [True] * 4
+        assert weak(of(f)(mixed)) == [True, True, False, False]
+    for of in (jax.jacfwd, jax.jacrev, jax.grad):
+        assert weak(of(f)(numbers)) == [True, True]
