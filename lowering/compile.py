@@ -2,7 +2,8 @@
 
 Efforts, all with the same results but for the last bits of sums and transcendental functions:
   jit     XLA's optimisation of machine code at level 1: compiles up to a fifth sooner than the
-          default level and runs as fast
+          default level and runs as fast. Programs that pad get the default, level 3: the branches
+          of such kernels (an element, or padding?) leave them without vectors below it
   eager   the same, but programs of few operations on few elements get level 0, which costs them
           nothing at run time and halves what compiling takes
   fast    level 0 whatever the size: compiles in about half the time, runs up to 6 times slower
@@ -13,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from xfront_ir.core import Function
+from xfront_ir.core import Function, bodies_of
 
 from . import compat
 from .partitioning import Partition
@@ -26,6 +27,7 @@ Options = tuple[tuple[str, Any], ...]
 EFFORTS = ("jit", "eager", "fast")
 TINY_ELEMENTS = 4096
 TINY_OPS = 4
+BRANCHING = frozenset(("pad", "cummax", "cummin"))
 
 
 def normalize_options(options: Mapping[str, Any] | Sequence[tuple[str, Any]]) -> Options:
@@ -42,13 +44,30 @@ def is_tiny(function: Function) -> bool:
                     for op in function.ops for v in op.results))
 
 
+def branches(function: Function) -> bool:
+    """Whether an operation of a program or of its bodies is one of BRANCHING."""
+    seen, left = {function}, [function]
+    while left:
+        for op in left.pop().ops:
+            if op.definition.name in BRANCHING:
+                return True
+            if op.definition.has_bodies:
+                inside = {body for body in bodies_of(op) if body not in seen}
+                seen |= inside
+                left.extend(inside)
+    return False
+
+
 def effort_options(effort: str, function: Function, platform: str) -> Options:
     """The XLA options of an effort. Raises: ValueError where there is no such effort."""
     if effort not in EFFORTS:
         raise ValueError(f"compile effort must be one of {', '.join(EFFORTS)}, got {effort!r}")
     if platform != "cpu":
         return ()
-    level = 0 if effort == "fast" or (effort == "eager" and is_tiny(function)) else 1
+    if effort == "fast" or (effort == "eager" and is_tiny(function)):
+        level = 0
+    else:
+        level = 3 if branches(function) else 1
     chosen: Options = (("xla_backend_optimization_level", level),)
     if compat.HAS_FUSION_EMITTER_OPTION and effort == "eager" and level == 0:
         chosen = (("xla_cpu_use_fusion_emitters", False), *chosen)

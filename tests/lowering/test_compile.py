@@ -45,6 +45,13 @@ def test_efforts(func, sine) -> None:
     assert dict(compile.effort_options("eager", sine, "cpu"))[level] == 0
     assert dict(compile.effort_options("eager", large, "cpu"))[level] == 1
     assert dict(compile.effort_options("fast", large, "cpu"))[level] == 0
+    padded = func([tensor((3,), dtypes.f32)], lambda b, x: [b.emit(
+        ops.pad, x, b.full(tensor((), dtypes.f32), 0.0), low=(1,), high=(0,), interior=(0,))])
+    inside = func([tensor((3,), dtypes.f32)],
+                  lambda b, x: [*b.emit(ops.call, x, body=padded, name="padded")])
+    assert dict(compile.effort_options("jit", padded, "cpu"))[level] == 3
+    assert dict(compile.effort_options("jit", inside, "cpu"))[level] == 3
+    assert dict(compile.effort_options("fast", inside, "cpu"))[level] == 0
     assert compile.effort_options("jit", sine, "cuda") == ()
     with pytest.raises(ValueError, match="effort must be one of jit, eager, fast"):
         compile.effort_options("lazy", sine, "cpu")
