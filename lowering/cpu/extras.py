@@ -12,7 +12,7 @@ from typing import NamedTuple
 FENCES = 4
 """Version of the rule that places fences: a change of the rule is a change of the number."""
 
-FORMS = 13
+FORMS = 14
 """The same of the forms and their conditions."""
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
 import lowering
 import xfront
 import xfront.numpy as jnp
+from lowering import compat
 from lowering.cpu import registry
 from lowering.cpu.extras import extras
 from tests.lowering.cpu.against_plain import (
@@ -77,6 +80,96 @@ def test_products_by_rows(monkeypatch, case) -> None:
     bound = x.shape[0] * np.finfo(np.float32).eps * (np.abs(x).T @ np.abs(y))
     exact = x.T.astype(np.float64) @ y.astype(np.float64)
     assert (np.abs(fast(x, y)[0] - exact) <= bound).all()
+
+
+def matrices(name: str, listed: Any) -> Iterator[Case]:
+    for x, y, contract, dtype, taken in listed:
+        n = len(x) - 2
+        batch = tuple(range(n))
+        yield (f"{name} {x} {y} {contract} {dtype}", ops.dot_general,
+               (named(dtype, *x), named(dtype, *y)),
+               {"contract": ((n + contract[0],), (n + contract[1],)), "batch": (batch, batch),
+                "precision": None, "preferred": None}, taken)
+
+
+COMPLEX = matrices("complex", (
+    ((170, 160), (160, 161), (1, 0), "c64", True), ((160, 162), (160, 165), (0, 0), "c128", True),
+    ((4096, 32), (32, 32), (1, 0), "c64", True), ((32, 4096), (32, 4096), (1, 1), "c128", True),
+    ((4096, 32), (33, 4096), (0, 1), "c64", True), ((128, 256), (256, 127), (1, 0), "c64", False),
+    ((31, 512), (512, 512), (1, 0), "c64", False), ((512, 31), (31, 512), (1, 0), "c64", False),
+    ((256, 256), (256, 256), (1, 0), "f64", False), ((0, 256), (256, 256), (1, 0), "c64", False),
+    ((2, 256, 256), (2, 256, 256), (1, 0), "c64", False)))
+
+
+@pytest.mark.parametrize("case", list(COMPLEX), ids=lambda c: c[0].replace(" ", "-"))
+def test_complex_products(monkeypatch, case) -> None:
+    """Whole numbers have exact sums; NaN and infinity go where the plain rule has them; others are
+    within the bound of a sum of so many terms, each part by itself."""
+    _, definition, types, how, taken = case
+    fn = program(case)
+    assert takes_a_form(fn, definition) == taken
+    if not taken:
+        return
+    fast, plain = variants(fn, monkeypatch)
+    rng = np.random.default_rng(0)
+
+    def pair(make):
+        return [(make(t.shape) + 1j * make(t.shape)).astype(t.dtype.numpy) for t in types]
+
+    whole = pair(lambda shape: rng.integers(-9, 10, shape))
+    np.testing.assert_array_equal(fast(*whole)[0], plain(*whole)[0])
+    for number in (np.inf, -np.inf, np.nan):
+        x, y = pair(lambda shape: rng.integers(-9, 10, shape))
+        x.real[3, 5], x.imag[7, 9], y.imag[4, 6] = number, -number, number
+        np.testing.assert_array_equal(fast(x, y)[0], plain(x, y)[0])
+    x, y = pair(lambda shape: rng.normal(size=shape))
+    axes = how["contract"]
+    made = fast(x, y)[0]
+    exact = np.tensordot(x.astype(np.complex128), y.astype(np.complex128), axes)
+    bound = 2 * x.shape[axes[0][0]] * np.finfo(x.dtype).eps * np.tensordot(
+        np.abs(x), np.abs(y), axes)
+    for part in (np.real, np.imag):
+        assert (np.abs(part(made) - part(exact)) <= bound).all()
+
+
+OLD = compat.VERSION < (0, 11)
+
+SHORT = matrices("short", (
+    ((128, 128), (128, 64), (1, 0), "bf16", OLD), ((103, 105), (103, 104), (0, 0), "bf16", OLD),
+    ((8, 1024), (128, 1024), (1, 1), "bf16", OLD), ((40, 300), (100, 40), (0, 1), "bf16", OLD),
+    ((10, 32, 64), (10, 64, 64), (1, 0), "bf16", OLD),
+    ((10, 32, 64), (10, 64, 64), (1, 1), "bf16", OLD),
+    ((10, 64, 32), (10, 64, 64), (0, 0), "bf16", OLD),
+    ((127, 128), (128, 64), (1, 0), "bf16", False), ((7, 512), (512, 512), (1, 0), "bf16", False),
+    ((512, 512), (512, 63), (1, 0), "bf16", False), ((512, 31), (31, 512), (1, 0), "bf16", False),
+    ((128, 128), (128, 64), (1, 0), "f16", False),
+    ((0, 512), (512, 512), (1, 0), "bf16", False)))
+
+
+@pytest.mark.parametrize("case", list(SHORT), ids=lambda c: c[0].replace(" ", "-"))
+def test_products_of_bf16(monkeypatch, case) -> None:
+    """The rounding to bf16 of a sum in f32, which the plain rule leaves out where f32 is read."""
+    _, definition, types, how, taken = case
+    fn = program(case)
+    assert takes_a_form(fn, definition) == taken
+    if not taken:
+        return
+    fast, unrounded = variants(fn, monkeypatch)
+
+    def plain(x, y):
+        return unrounded(x, y)[0].astype(ml_dtypes.bfloat16).astype(np.float32)
+
+    rng = np.random.default_rng(0)
+    whole = [rng.integers(-9, 10, t.shape).astype(np.float32) for t in types]
+    np.testing.assert_array_equal(fast(*whole)[0], plain(*whole))
+    for number in (np.inf, -np.inf, np.nan, 1e-40):
+        x, y = (np.where(rng.random(v.shape) < 0.05, number, v).astype(np.float32) for v in whole)
+        np.testing.assert_array_equal(fast(x, y)[0], plain(x, y))
+    x, y = (rng.normal(size=t.shape).astype(ml_dtypes.bfloat16).astype(np.float32) for t in types)
+    made, usual, size = fast(x, y)[0], plain(x, y), plain(np.abs(x), np.abs(y))
+    terms = x.shape[how["contract"][0][0]]
+    bound = 2.0 ** -7 * np.abs(usual) + terms * np.finfo(np.float32).eps * size
+    assert (np.abs(made - usual) <= bound).all()
 
 
 def small() -> Iterator[Case]:
@@ -180,6 +273,29 @@ def test_a_form_gives_what_its_plain_rule_gives(monkeypatch, case) -> None:
     given = [rng.normal(size=x.shape).astype(x.dtype) for x in whole]
     bound = 4 * np.finfo(whole[0].dtype).eps * plain(*map(np.abs, given))[0]
     assert (np.abs(fast(*given)[0] - plain(*given)[0]) <= bound).all()
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "bfloat16"])
+def test_wide_products_under_grad_and_vmap(monkeypatch, dtype) -> None:
+    x = np.random.default_rng(0).normal(size=(2, 162, 162)).astype(np.float32)
+    x = jnp.asarray(x[0] + 1j * x[1] if dtype == "complex64" else x[0]).astype(dtype)
+
+    def f(x):
+        return jnp.sum(jnp.abs(jnp.matmul(x, x) * x.T) ** 2).astype(np.float32)
+
+    for g, args in ((xfront.grad(f), (x,)), (xfront.vmap(jnp.matmul, (0, None)), (x[None], x))):
+        made = []
+        for flag in ("1", "0"):
+            monkeypatch.setenv("XFRONT_CPU_FORMS", flag)
+            lowered = xfront.jit(lambda *a, g=g: g(*a)).lower(*args)
+            wanted = {"dot.complex_product"} if dtype == "complex64" else {"dot.short_product"}
+            found = {t.form for t in lowered.forms()}
+            assert flag == "0" or found >= wanted or (dtype == "bfloat16" and not OLD)
+            made.append(np.asarray(lowered.compile()(*args).astype(
+                np.complex64 if dtype == "complex64" else np.float32)))
+        scale = np.max(np.abs(made[0]))
+        tolerance = 1e-6 if dtype == "complex64" else 2.0 ** -6
+        np.testing.assert_allclose(made[0] / scale, made[1] / scale, rtol=0, atol=tolerance)
 
 
 def test_under_grad_and_vmap(monkeypatch) -> None:
