@@ -1,7 +1,8 @@
 """Control flow: call, cond, scan; `while_loop.py` holds while.
 
-Their rules work on their bodies through the passes; `bodies` is the door. Operands of loops stand
-in groups, and so do the parameters of their bodies:
+Their rules work on their bodies through the passes; `bodies` is the door. What becomes of a
+predicate that differs by lane is in `lanes.py`. Operands of loops stand in groups, and so do the
+parameters of their bodies:
 
     call(*operands) {body, name}
     cond(index, *operands) {branches}                    index: bool (two branches) or i32, clamped
@@ -49,7 +50,7 @@ from ..passes.bodies import (
     unzip,
     vectorize,
 )
-from ..types import I32, TensorType, tensor
+from ..types import TensorType, tensor
 from .families import move_batch
 
 Types = tuple[TensorType, ...]
@@ -263,104 +264,14 @@ def _transpose_cond(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
 def _batch_cond(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:
     (index, *values), (of_index, *places), branches = operands, positions, op.attrs["branches"]
     if of_index is not None:
-        return _batch_cond_by_lane(b, branches, index, values, places, axis)
+        from .lanes import choose_by_lane  # start-up: few programs have a predicate a lane
+
+        return choose_by_lane(b, branches, index, values, places, axis)
     natural = [vectorize(branch, places, axis)[1] for branch in branches]
     out = tuple([next((p for p in column if p is not None), None)
                  for column in zip(*natural, strict=True)])
     made = tuple([vectorize(branch, places, axis, out)[0] for branch in branches])
     return b.emit(cond, *operands, branches=made), out
-
-
-def _batch_cond_by_lane(b: Any, branches: Any, index: Value, values: Any, places: Any, axis: Any
-                        ) -> Any:
-    """One cond a branch: is it taken by any lane? Its lanes that do not take it compute on the
-    operands of the first that does, and so neither hang nor give NaN; results joined by select."""
-    size = axis[1]
-    masks = _masks(b, index, len(branches))
-    results: list[Value] = []
-    for branch, mask in zip(branches, masks, strict=True):
-        first, some = _first_lane(b, mask, size)
-        taken, skipped = _lane_branches(branch, places, axis)
-        fresh = b.emit(cond, some, mask, first, *values, branches=(skipped, taken))
-        results = list(fresh) if not results else [
-            _choose(b, mask, new, old) for new, old in zip(fresh, results, strict=True)]
-    return results, (0,) * len(results)
-
-
-def _masks(b: Any, index: Value, n: int) -> list[Value]:
-    """For each branch, the lanes that take it."""
-    if index.type.dtype is dtypes.bool_:
-        return [b.emit(lookup("not"), index), index]
-
-    def at(i: int) -> Value:
-        return b.full(index.type, i)
-
-    if n == 1:
-        return [b.full(index.type.with_dtype(dtypes.bool_), True)]
-    return [b.emit(lookup("le"), index, at(0)),
-            *[b.emit(lookup("eq"), index, at(i)) for i in range(1, n - 1)],
-            b.emit(lookup("ge"), index, at(n - 1))]
-
-
-def _first_lane(b: Any, mask: Value, size: int) -> tuple[Value, Value]:
-    """Number of the first lane in `mask` (size where there is none), and whether there is one."""
-    lanes = tensor((size,), dtypes.i32)
-    numbers = b.emit(lookup("iota"), dtype=dtypes.i32, shape=(size,), dimension=0)
-    first = b.emit(lookup("reduce_min"),
-                   b.emit(lookup("select"), mask, numbers, b.full(lanes, size)), axes=(0,))
-    return first, b.emit(lookup("lt"), first, b.full(I32, size))
-
-
-def _choose(b: Any, mask: Value, new: Value, old: Value) -> Value:
-    """Lanes of `new` where `mask` is set, of `old` elsewhere; the batch axis is in front."""
-    if new is old:
-        return new
-    yes, no = _words(b, new), _words(b, old)
-    shape = yes.type.shape
-    if len(shape) > 1:
-        mask = b.emit(lookup("broadcast_in_dim"), mask, shape=shape, dims=(0,))
-    return _wrapped(b, b.emit(lookup("select"), mask, yes, no), new.type)
-
-
-def _feed(b: Any, mask: Value, first: Value, value: Value, place: int | None, size: int) -> Value:
-    """`value` with the lanes outside `mask` replaced by lane `first`; its batch axis in front."""
-    if place is None:
-        return value
-    value = move_batch(b, value, place, 0, size)
-    words = _words(b, value)
-    shape = words.type.shape
-    starts = [first, *[b.full(I32, 0) for _ in shape[1:]]]
-    one = b.emit(lookup("dynamic_slice"), words, *starts, sizes=(1, *shape[1:]))
-    same = b.emit(lookup("broadcast_in_dim"), one, shape=shape, dims=tuple(range(len(shape))))
-    return _wrapped(b, _choose(b, mask, words, same), value.type)
-
-
-def _lane_branches(branch: Function, places: Sequence[int | None], axis: Any
-                   ) -> tuple[Function, Function]:
-    """A branch over lanes (mask, first lane, operands), and the one for when no lane takes it."""
-    def make() -> tuple[Function, Function]:
-        size = axis[1]
-        in_front = tuple([None if p is None else 0 for p in places])
-        body, _ = vectorize(branch, in_front, axis, (0,) * len(branch.returns))
-
-        def opened() -> Builder:
-            b = Builder(branch.name)
-            b.param(tensor((size,), dtypes.bool_))
-            b.param(I32)
-            for v, p in zip(branch.params, places, strict=True):
-                shape = v.type.shape
-                b.param(v.type if p is None else
-                        v.type.with_shape((*shape[:p], size, *shape[p:])))
-            return b
-
-        b = opened()
-        mask, first, *values = b.params
-        fed = [_feed(b, mask, first, v, p, size) for v, p in zip(values, places, strict=True)]
-        taken = b.close(b.inline(body, fed))
-        b = opened()
-        return taken, b.close([_zeros(b, v.type) for v in body.returns])
-
-    return remembered(branch, ("lane_branches", tuple(places), axis), make)
 
 
 def _strong_cond(op: Op, linear: Flags) -> Any:

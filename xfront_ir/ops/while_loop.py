@@ -47,9 +47,6 @@ from .control import (
     Types,
     _active,
     _check,
-    _choose,
-    _feed,
-    _first_lane,
     _grouped,
     _grow,
     _settle,
@@ -268,10 +265,12 @@ def _batch_while(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> An
 
 def _some_lane(lanes: Function, size: int) -> Function:
     def make() -> Function:
+        from . import lanes as parting  # start-up: few programs have lanes that part ways
+
         b = Builder(lanes.name)
         b.params = [Value(v.type) for v in lanes.params]
         (mask,) = b.inline(lanes, b.params)
-        return b.close([_first_lane(b, mask, size)[1]])
+        return b.close([parting.first_lane(b, mask, size)[1]])
 
     return remembered(lanes, ("some_lane", size), make)
 
@@ -281,6 +280,8 @@ def _running(body: Function, lanes: Function, of_consts: tuple, n_cond: int, axi
     """A turn of the lanes that still run. The others compute on the carries of the first that runs:
     on their own a loop of the body might not end, nor a coefficient of its derivative be finite."""
     def make() -> Function:
+        from . import lanes as parting  # start-up: few programs have lanes that part ways
+
         n_consts, n_carry, size = len(of_consts), len(body.returns), axis[1]
         feeding = loops(body) or any([v.type.is_inexact for v in body.params])
         places = tuple([None if p is None else 0 for p in of_consts]) if feeding else of_consts
@@ -298,11 +299,11 @@ def _running(body: Function, lanes: Function, of_consts: tuple, n_cond: int, axi
         (mask,) = b.inline(lanes, [*cond_consts, *carry])
         fed = [*consts, *carry]
         if feeding:
-            first, _ = _first_lane(b, mask, size)
-            fed = [_feed(b, mask, first, v, p, size)
+            first, _ = parting.first_lane(b, mask, size)
+            fed = [parting.feed(b, mask, first, v, p, size)
                    for v, p in zip(fed, (*of_consts, *(0,) * n_carry), strict=True)]
         new = b.inline(turn, fed)
-        return b.close([_choose(b, mask, v, old) for v, old in zip(new, carry, strict=True)])
+        return b.close([parting.choose(b, mask, v, old) for v, old in zip(new, carry, strict=True)])
 
     return remembered(body, ("running", lanes, of_consts, axis), make)
 
@@ -437,6 +438,8 @@ def _some_turns(body: Function, attrs: Any, before: tuple, axis: Any) -> Functio
     size, n_consts, n_carry = axis[1], attrs["n_consts"], attrs["n_carry"]
 
     def make() -> Function:
+        from . import lanes as parting  # start-up: few programs have lanes that part ways
+
         front = tuple([p if p is None or i >= n_consts else 0 for i, p in enumerate(before)])
         n_all = len(body.returns)
         turn, _ = vectorize(body, (*front, *(0,) * n_all), axis, (0,) * n_all)
@@ -450,13 +453,13 @@ def _some_turns(body: Function, attrs: Any, before: tuple, axis: Any) -> Functio
             outer, i, old = values[:n], values[n], values[n + 1:]
             at = b.emit(lookup("broadcast_in_dim"), i, shape=(size,), dims=())
             mask = b.emit(lookup("lt"), at, counts)
-            first, _ = _first_lane(b, mask, size)
-            fed = [_feed(b, mask, first, v, p, size)
+            first, _ = parting.first_lane(b, mask, size)
+            fed = [parting.feed(b, mask, first, v, p, size)
                    for v, p in zip(outer[:n_consts], before, strict=False)]
-            state = [_feed(b, mask, first, v, 0, size) for v in old[:n_carry]]
+            state = [parting.feed(b, mask, first, v, 0, size) for v in old[:n_carry]]
             new = b.inline(turn, (*fed, *outer[n_consts:], *state, *old[n_carry:]))
             return [b.emit(lookup("add"), i, b.full(I32, 1)),
-                    *[_choose(b, mask, v, o) for v, o in zip(new, old, strict=True)]]
+                    *[parting.choose(b, mask, v, o) for v, o in zip(new, old, strict=True)]]
 
         return _trace(body.name, (lanes, *outside, I32, *carried), run)
 

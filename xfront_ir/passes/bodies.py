@@ -13,20 +13,21 @@ from ..builder import Builder
 from ..core import Function, Op, Value, bodies_of
 from ..opdef import Pending
 from .dead_code import dead_code, is_effectful
+from .inline import settle
 from .jvp import Flags, jvp
 from .linearize import Linearized, divide, linear_transpose, linearize
 from .literals import rule_fingerprint
 from .remat import divide_checkpoint
 from .strong import strong
 from .transpose import transpose
-from .vectorize import Positions, axis_names, vectorize
+from .vectorize import Positions, axis_names, vectorize, vectorize_into
 
 __all__ = [
     "Flags", "Linearized", "Positions", "axis_names", "body_of", "dead_code", "divide",
     "divide_checkpoint", "invariants", "is_effectful", "join", "jvp", "jvp_to",
     "linear_first", "linear_transpose", "linearize", "loops", "remembered",
-    "rule_fingerprint", "select", "slice_of", "strong", "strong_body", "transpose",
-    "transpose_to", "unzip", "vectorize",
+    "rule_fingerprint", "select", "settle", "slice_of", "strong", "strong_body", "transpose",
+    "transpose_to", "unzip", "vectorize", "vectorize_into",
 ]
 
 

@@ -8,7 +8,8 @@
     return %4
 
 Only what IEEE arithmetic gives bit by bit is folded: exactly rounded ops on literals, and
-identities that hold for infinities, NaN and both zeros (x * 1, x - 0, but not x * 0, x + 0).
+identities that hold for infinities, NaN and both zeros (x * 1, x - 0, but not x * 0, x + 0). What
+is a constant to derivatives alone (`stop_gradient`) is its operand: none are taken any more.
 """
 
 from __future__ import annotations
@@ -194,7 +195,11 @@ def _select(op: Op, operands: tuple[Value, ...], known: dict[Value, Op]) -> Valu
     return None if chosen is None else yes if chosen else no
 
 
+def _operand(op: Op, operands: tuple[Value, ...], known: dict[Value, Op]) -> Value:
+    return operands[0]
+
+
 _IDENTITIES: dict[str, Rule] = {
     "mul": _mul, "div": _div, "add": _add, "sub": _sub, "neg": _neg, "transpose": _transpose,
-    "select": _select, **{name: _same_type for name in SAME_TYPE}}
+    "select": _select, "stop_gradient": _operand, **{name: _same_type for name in SAME_TYPE}}
 _LOOKED_AT = frozenset(("neg", "transpose"))

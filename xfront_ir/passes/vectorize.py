@@ -52,7 +52,7 @@ def vectorize(fn: Function, positions: Sequence[int | None], axis: Axis,
 
 def _vectorize(fn: Function, positions: Positions, axis: Axis,
                out: Sequence[int | None] | None) -> tuple[Function, Positions]:
-    name, size = axis
+    size = axis[1]
     b = Builder(fn.name)
     env: dict[Value, Value] = {}             # values that are no longer themselves
     place: dict[Value, int] = {}             # where the batched ones have their axis
@@ -66,14 +66,52 @@ def _vectorize(fn: Function, positions: Positions, axis: Axis,
             env[v] = v = Value(v.type.with_shape((*shape[:p], size, *shape[p:])))
         params.append(v)
     b.params = params
+    _push(b, fn, env, place, axis)
+    returns = [env.get(v, v) for v in fn.returns]
+    places_out = [place.get(v) for v in fn.returns]
+    for i, wanted in enumerate(out or ()):
+        if wanted is not None and wanted != places_out[i]:
+            from ..ops.families import move_batch  # ops stand beside passes, not under them
+
+            returns[i] = move_batch(b, returns[i], places_out[i], wanted, size)
+            places_out[i] = wanted
+    made = Function(fn.name, params, b.ops, returns, param_names=fn.param_names,
+                    weak_params=fn.weak_params, weak_returns=fn.weak_returns)
+    return made, tuple(places_out)
+
+
+def vectorize_into(b: Builder, fn: Function, operands: Sequence[Value],
+                   positions: Sequence[int | None], axis: Axis
+                   ) -> tuple[list[Value], list[int | None]]:
+    """Append what `vectorize` makes of `fn` to `b`, `operands` being there already.
+
+    Returns: the results, and where their batch axes fell.
+    """
+    fn = settle(fn)
+    env = dict(zip(fn.params, operands, strict=True))
+    place = {v: p for v, p in zip(fn.params, positions, strict=True) if p is not None}
+    _push(b, fn, env, place, axis, fresh=True)
+    return [env[v] for v in fn.returns], [place.get(v) for v in fn.returns]
+
+
+def _push(b: Builder, fn: Function, env: dict[Value, Value], place: dict[Value, int], axis: Axis,
+          fresh: bool = False) -> None:
+    """Append the ops of `fn` over a batch; `env` and `place` grow by their results.
+
+    What does not depend on a batch stays itself, unless `fresh` asks for values of its own.
+    """
     append, renamed, position, locs = b.ops.append, env.get, place.get, Scoped("vmap")
-    moved, still = env.keys(), place.keys()
+    moved, still, name = env.keys(), place.keys(), axis[0]
     for op in fn.ops:
         definition, operands = op.definition, op.operands
         if still.isdisjoint(operands) and not (
                 (definition.mentions_axis is not None or definition.has_bodies)
                 and mentions(op, name)):
-            if env and not moved.isdisjoint(operands):
+            if fresh:
+                made = tuple([Value(v.type) for v in op.results])
+                env.update(zip(op.results, made, strict=True))
+                op = Op(definition, tuple([env[v] for v in operands]), op.attrs, made, op.loc)
+            elif env and not moved.isdisjoint(operands):
                 op = Op(definition, tuple([renamed(v, v) for v in operands]), op.attrs, op.results,
                         op.loc)
             append(op)
@@ -86,17 +124,6 @@ def _vectorize(fn: Function, positions: Positions, axis: Axis,
             env[v] = made
             if p is not None:
                 place[v] = p
-    returns = [renamed(v, v) for v in fn.returns]
-    places_out = [position(v) for v in fn.returns]
-    for i, wanted in enumerate(out or ()):
-        if wanted is not None and wanted != places_out[i]:
-            from ..ops.families import move_batch  # ops stand beside passes, not under them
-
-            returns[i] = move_batch(b, returns[i], places_out[i], wanted, size)
-            places_out[i] = wanted
-    made = Function(fn.name, params, b.ops, returns, param_names=fn.param_names,
-                    weak_params=fn.weak_params, weak_returns=fn.weak_returns)
-    return made, tuple(places_out)
 
 
 def mentions(op: Op, name: str) -> bool:

@@ -1,0 +1,218 @@
+"""Lanes that part ways: a cond whose predicate differs by lane, and what such a while needs.
+
+Branches of a few light ops are all computed and chosen among; any other is a cond of its own that
+runs where some lane takes it:
+
+    %0 = cond(%p, %x) {branches = [@no, @yes]}, %p and %x batched
+
+    light                                      other, for each branch and the lanes %m that take it
+      %0 = no(%x)                                %first = the first lane in %m
+      %1 = yes(%x)                               %0 = cond(%first < size, %m, %first, %x) {
+      %2 = select(%p, %1, %0)                        branches = [zeros, @yes over lanes, where those
+                                                     outside %m compute on the operands of %first]}
+
+So a loop in a branch ends, and a branch that no lane takes costs nothing or nearly so. Nor does a
+branch spoil the derivatives of lanes that do not take it: what those compute there is a constant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .. import dtypes
+from ..builder import Builder
+from ..core import Function, Value
+from ..opdef import lookup
+from ..passes.bodies import remembered, settle, vectorize, vectorize_into
+from ..types import I32, tensor
+from .control import _words, _wrapped, _zeros, cond
+from .families import move_batch
+
+LIGHT = frozenset([f"xfront_ir/{name}.py" for name in (
+    "literal", "ops/bits", "ops/compare", "ops/convert", "ops/elementwise", "ops/reduce",
+    "ops/shape")])
+"""Families whose ops do little for each element that they read."""
+
+LIGHT_OPS = 32
+"""So many light ops cost less than the search for lanes that take a branch, ..."""
+
+LIGHT_ELEMENTS = 1 << 14
+"""... and so do any that compute no more elements than this."""
+
+Places = Sequence[int | None]
+
+
+def choose_by_lane(b: Any, branches: Sequence[Function], index: Value, values: Sequence[Value],
+                   places: Places, axis: Any) -> tuple[list[Value], tuple[int, ...]]:
+    """The batching of a cond whose index has an axis; the axis of its results is in front."""
+    if all([is_light(branch, values, places, axis[1]) for branch in branches]):
+        results = _all_computed(b, branches, index, values, places, axis)
+    else:
+        results = _each_where_taken(b, branches, index, values, places, axis)
+    return results, (0,) * len(results)
+
+
+def is_light(branch: Function, values: Sequence[Value], places: Places, size: int) -> bool:
+    """Whether all lanes may compute a branch, where its operands are `values`."""
+    count, elements = remembered(branch, "light", lambda: _work(settle(branch)))
+    if count > LIGHT_OPS and elements * size > LIGHT_ELEMENTS:
+        return False
+    types = [v.type for v in (*branch.params, *branch.returns)]
+    widest = max([t.size for t, p in zip(types, (*places, *[0] * len(branch.returns)), strict=True)
+                  if p is not None], default=1)
+    return all([v.type.size <= widest for v, p in zip(values, places, strict=True)
+                if p is None and v.type.is_inexact])
+
+
+def _work(branch: Function) -> tuple[float, float]:
+    """How many ops compute, and how many elements in a lane; infinite where an op is not light."""
+    count = elements = 0
+    for op in branch.ops:
+        definition = op.definition
+        if (definition.family not in LIGHT or definition.has_bodies or not definition.single
+                or definition.effects is not None):
+            return float("inf"), float("inf")
+        if op.operands:
+            count += 1
+            elements += max([v.type.size for v in (*op.operands, *op.results)])
+    return count, elements
+
+
+# --- light branches -------------------------------------------------------------------------
+
+def _all_computed(b: Any, branches: Sequence[Function], index: Value, values: Sequence[Value],
+                  places: Places, axis: Any) -> list[Value]:
+    """Every branch on the operands as they are, its results chosen for the lanes that take it.
+
+    To derivatives, the operands of a branch are constants in the other lanes: what is infinite
+    there would otherwise meet a cotangent of zero, and give NaN.
+    """
+    size, held = axis[1], {}
+    fed, now_at = [], []
+    for v, p in zip(values, places, strict=True):
+        if p is None and not v.type.is_inexact:
+            now_at.append(None)
+        else:
+            v = move_batch(b, v, p, 0, size)
+            now_at.append(0)
+            if v.type.is_inexact:
+                held[v] = b.emit(lookup("stop_gradient"), v)
+        fed.append(v)
+    wide: dict[Any, Value] = {}
+    results: list[Value] = []
+    for mask, is_set, branch in zip(*_lanes_of(b, index, len(branches)), branches, strict=True):
+        given = [v if v not in held else
+                 choose(b, mask, v, held[v], wide) if is_set else choose(b, mask, held[v], v, wide)
+                 for v in fed]
+        made, at = vectorize_into(b, branch, given, now_at, axis)
+        made = [move_batch(b, v, p, 0, size) for v, p in zip(made, at, strict=True)]
+        results = made if not results else [
+            choose(b, mask, new, old, wide) for new, old in zip(made, results, strict=True)]
+    return results
+
+
+def _lanes_of(b: Any, index: Value, n: int) -> tuple[list[Value], list[bool]]:
+    """For each branch, a mask, and whether the lanes that take it are those where it is set."""
+    if index.type.dtype is dtypes.bool_:
+        return [index, index], [False, True]
+    return _masks(b, index, n), [True] * n
+
+
+# --- branches that run where a lane takes them -------------------------------------------------
+
+def _each_where_taken(b: Any, branches: Sequence[Function], index: Value, values: Sequence[Value],
+                      places: Places, axis: Any) -> list[Value]:
+    size = axis[1]
+    results: list[Value] = []
+    for branch, mask in zip(branches, _masks(b, index, len(branches)), strict=True):
+        first, some = first_lane(b, mask, size)
+        taken, skipped = _lane_branches(branch, places, axis)
+        fresh = b.emit(cond, some, mask, first, *values, branches=(skipped, taken))
+        results = list(fresh) if not results else [
+            choose(b, mask, new, old) for new, old in zip(fresh, results, strict=True)]
+    return results
+
+
+def _masks(b: Any, index: Value, n: int) -> list[Value]:
+    """For each branch, the lanes that take it."""
+    if index.type.dtype is dtypes.bool_:
+        return [b.emit(lookup("not"), index), index]
+
+    def at(i: int) -> Value:
+        return b.full(index.type, i)
+
+    if n == 1:
+        return [b.full(index.type.with_dtype(dtypes.bool_), True)]
+    return [b.emit(lookup("le"), index, at(0)),
+            *[b.emit(lookup("eq"), index, at(i)) for i in range(1, n - 1)],
+            b.emit(lookup("ge"), index, at(n - 1))]
+
+
+def first_lane(b: Any, mask: Value, size: int) -> tuple[Value, Value]:
+    """Number of the first lane in `mask` (size where there is none), and whether there is one."""
+    lanes = tensor((size,), dtypes.i32)
+    numbers = b.emit(lookup("iota"), dtype=dtypes.i32, shape=(size,), dimension=0)
+    first = b.emit(lookup("reduce_min"),
+                   b.emit(lookup("select"), mask, numbers, b.full(lanes, size)), axes=(0,))
+    return first, b.emit(lookup("lt"), first, b.full(I32, size))
+
+
+def choose(b: Any, mask: Value, new: Value, old: Value, wide: dict[Any, Value] | None = None
+           ) -> Value:
+    """Lanes of `new` where `mask` is set, of `old` elsewhere; the batch axis is in front.
+
+    `wide` remembers masks that were broadcast.
+    """
+    if new is old:
+        return new
+    yes, no = (_words(b, new), _words(b, old)) if new.type.dtype.is_key else (new, old)
+    shape = yes.type.shape
+    if len(shape) > 1:
+        wide = {} if wide is None else wide
+        found = wide.get((mask, shape))
+        if found is None:
+            found = wide[mask, shape] = b.emit(lookup("broadcast_in_dim"), mask, shape=shape,
+                                               dims=(0,))
+        mask = found
+    return _wrapped(b, b.emit(lookup("select"), mask, yes, no), new.type)
+
+
+def feed(b: Any, mask: Value, first: Value, value: Value, place: int | None, size: int) -> Value:
+    """`value` with the lanes outside `mask` replaced by lane `first`; its batch axis in front."""
+    if place is None:
+        return value
+    value = move_batch(b, value, place, 0, size)
+    words = _words(b, value)
+    shape = words.type.shape
+    starts = [first, *[b.full(I32, 0) for _ in shape[1:]]]
+    one = b.emit(lookup("dynamic_slice"), words, *starts, sizes=(1, *shape[1:]))
+    same = b.emit(lookup("broadcast_in_dim"), one, shape=shape, dims=tuple(range(len(shape))))
+    return _wrapped(b, choose(b, mask, words, same), value.type)
+
+
+def _lane_branches(branch: Function, places: Places, axis: Any) -> tuple[Function, Function]:
+    """A branch over lanes (mask, first lane, operands), and the one for when no lane takes it."""
+    def make() -> tuple[Function, Function]:
+        size = axis[1]
+        in_front = tuple([None if p is None else 0 for p in places])
+        body, _ = vectorize(branch, in_front, axis, (0,) * len(branch.returns))
+
+        def opened() -> Builder:
+            b = Builder(branch.name)
+            b.param(tensor((size,), dtypes.bool_))
+            b.param(I32)
+            for v, p in zip(branch.params, places, strict=True):
+                shape = v.type.shape
+                b.param(v.type if p is None else
+                        v.type.with_shape((*shape[:p], size, *shape[p:])))
+            return b
+
+        b = opened()
+        mask, first, *values = b.params
+        fed = [feed(b, mask, first, v, p, size) for v, p in zip(values, places, strict=True)]
+        taken = b.close(b.inline(body, fed))
+        b = opened()
+        return taken, b.close([_zeros(b, v.type) for v in body.returns])
+
+    return remembered(branch, ("lane_branches", tuple(places), axis), make)
