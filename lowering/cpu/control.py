@@ -6,11 +6,15 @@ from xfront_ir import ops
 from xfront_ir.builder import Builder
 from xfront_ir.core import Op, Value
 
+from . import in_place  # noqa: F401  (it registers forms of this family)
 from .registry import form
 
 TURNS = (8, 7, 6, 5, 4)
 MOST_OPERATIONS = 64
 """In one turn. Larger bodies leave the path on which a loop is one kernel."""
+
+FEWEST_TURNS = 2 ** 13
+"""A thousand runs of fewer gain less than the body takes longer to compile."""
 
 MOST_RESULTS = 3
 """Carries and stacks: each is computed anew from what the turn began with."""
@@ -25,7 +29,7 @@ def _turns(op: Op) -> int:
 
 def _is_scalar_loop(op: Op) -> bool:
     body = op.attrs["body"]
-    return (op.attrs["unroll"] <= 1 and op.attrs["length"] >= 256
+    return (op.attrs["unroll"] <= 1 and op.attrs["length"] >= FEWEST_TURNS
             and len(op.results) <= MOST_RESULTS and _turns(op) > 1
             and all(v.type.ndim == 0 and not v.type.dtype.is_key for v in body.params)
             and all(_is_scalar(inner) for inner in body.ops))
@@ -41,7 +45,7 @@ def _is_scalar(op: Op) -> bool:
     return op.definition.name in _CHEAP and all(v.type.ndim == 0 for v in op.results)
 
 
-# Bodies of at most 16 cheap operations on scalars; 256 turns or more, a multiple of 4 to 8.
+# Bodies of at most 16 cheap operations on scalars; 2**13 turns or more, a multiple of 4 to 8.
 @form(ops.scan, when=_is_scalar_loop)
 def scan(b: Builder, op: Op, *operands: Value) -> tuple[Value, ...]:
     """Several turns in one: what does not wait for the carry is done beside it."""

@@ -26,6 +26,9 @@ Ints = tuple[int, ...]
 NARROW = (dtypes.f16, dtypes.bf16)
 FLOATS = (dtypes.f32, dtypes.f64)
 WIDE = (dtypes.f64, dtypes.c64, dtypes.c128)
+LEAST = 2 ** 15
+"""Products of a convolution of one channel from which a thousand runs gain what it takes longer to
+compile. More channels are more code and gain less a product; so do several results of one group."""
 
 
 class Sizes(NamedTuple):
@@ -78,7 +81,8 @@ def _is_few(op: Op) -> bool:
         few = (s.products <= (32 if len(s.kernel) == 1 else 48 if s.width <= 8 else 36)
                and s.depth <= 4 and s.width <= (16 if max(a["strides"]) == 1 else 8)
                and max(a["lhs_dilation"]) == 1)
-    return few and s.products <= 72 and s.result.size * s.products >= 4096
+    least = LEAST * s.depth ** 2 * (4 if s.groups == 1 < s.width else 1)
+    return few and s.products <= 72 and s.result.size * s.products >= least
 
 
 # Few products an element: the plain rule gathers them for a product of matrices that is too narrow
@@ -253,7 +257,7 @@ def _is_in_groups(op: Op) -> bool:
         return False
     s = _sizes(op)
     return (2 <= s.groups <= 8 and s.depth >= 8 and s.width >= 8 and max(s.kernel) > 1
-            and s.result.size * s.products >= 2 ** 22)
+            and s.result.size * s.products >= 2 ** 23)
 
 
 # 2 to 8 groups of 8 channels or more: the plain rule's groups take their time together.

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+
+from lowering import compat
 from xfront_ir import dtypes, ops
 from xfront_ir.builder import Builder
 from xfront_ir.core import Op, Value
@@ -15,10 +18,12 @@ from .sort import float_order
 
 def _is_long(op: Op) -> bool:
     x = op.operands[0].type
-    return not x.dtype.is_complex and x.shape[op.attrs["axis"]] >= 32
+    return (not x.dtype.is_complex and x.shape[op.attrs["axis"]] >= 32
+            and x.size >= 2 ** 15)
 
 
-# Axes of 32 or more: the plain rule reduces pairs, one element at a time on one core.
+# Axes of 32 or more, 2**15 elements: the plain rule reduces pairs, one element at a time on one
+# core, but of fewer elements sooner than two reductions are compiled.
 @form(ops.argmax, when=_is_long)
 def argmax(b: Builder, op: Op, x: Value) -> Value:
     """The least position of the elements that equal the greatest."""
@@ -67,15 +72,22 @@ def reduce_and(b: Builder, op: Op, x: Value) -> Value:
 def _is_short(longest: int) -> Condition:
     def holds(op: Op) -> bool:
         x, axes = op.operands[0].type, op.attrs["axes"]
-        return (x.dtype in (dtypes.f32, dtypes.f64) and len(axes) == 1
-                and 2 <= x.shape[axes[0]] <= longest and x.size >= 4096)
+        if (x.dtype not in (dtypes.f32, dtypes.f64) or len(axes) != 1
+                or not 2 <= x.shape[axes[0]] <= longest):
+            return False
+        before, after = math.prod(x.shape[:axes[0]]), math.prod(x.shape[axes[0] + 1:])
+        if before == 1:
+            return compat.VERSION < (0, 11) and x.size >= 2 ** 18
+        return before * after >= 2 ** 14 if after <= 8 else x.size >= 2 ** 20
 
     return holds
 
 
-# 2 to 8 floats along one axis: XLA sums each few in a loop of its own. Each part repeats what x is
-# made of in the code, so more of them, or of what is long, would pay for it in compiling and
-# in kernels without vectors. As the plain rule's, their sum is not computed again by who reads it.
+# 2 to 8 floats along one axis, 2**14 times and more where what they add up to is apart in memory:
+# XLA sums each few in a loop of its own, and along the first axis uses no vectors before jaxlib
+# 0.11. Each part repeats what x is made of in the code, so more of them, or of what is long, would
+# pay for it in compiling and in kernels without vectors. As the plain rule's, their sum is not
+# computed again by who reads it.
 @form(ops.reduce_sum, when=_is_short(8), only=near_memory)
 def reduce_sum(b: Builder, op: Op, x: Value) -> Value:
     """One after the other; the sum of negative zeros is zero."""

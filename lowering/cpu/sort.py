@@ -19,6 +19,8 @@ from .registry import form
 
 LEAST = 32
 """Shorter axes are sorted as fast by the plain rule."""
+FEWEST = 512
+"""Elements in all: a sort of fewer takes less than the form takes to compile."""
 STABLE_FROM = 8192
 """XLA's stable sort is the faster one from this length on."""
 
@@ -29,6 +31,7 @@ _KEYS = (dtypes.bool_, dtypes.i8, dtypes.i16, dtypes.i32, dtypes.u8, dtypes.u16,
 def _packs(op: Op) -> bool:
     key, n = op.operands[0].type, op.operands[0].type.shape[op.attrs["dimension"]]
     return (op.attrs["n_keys"] == 1 and key.dtype in _KEYS and LEAST <= n < 2 ** 31
+            and key.size >= FEWEST
             and (len(op.operands) > 1 or key.dtype.is_float)
             and not any(v.type.dtype.is_key for v in op.operands))
 

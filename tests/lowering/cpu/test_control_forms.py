@@ -54,10 +54,11 @@ def loop(make: Body, length: int, reverse: bool = False, unroll: int = 1, shape:
 
 
 @pytest.mark.parametrize("fn, taken", (
-    (loop(line, 256), True), (loop(line, 255), False), (loop(line, 257), False),
-    (loop(line, 260), True), (loop(line, 260, reverse=True), True), (loop(where, 1001), True),
-    (loop(line, 256, unroll=2), False), (loop(line, 256, shape=(1,)), False),
-    (loop(curve, 256), False), (loop(long, 256), False)), ids=lambda x: getattr(x, "name", str(x)))
+    (loop(line, 8192), True), (loop(line, 8184), False), (loop(line, 8193), False),
+    (loop(line, 8260), True), (loop(line, 8260, reverse=True), True), (loop(where, 9009), True),
+    (loop(line, 8192, unroll=2), False), (loop(line, 8192, shape=(1,)), False),
+    (loop(curve, 8192), False), (loop(long, 8192), False)),
+    ids=lambda x: getattr(x, "name", str(x)))
 def test_which_loops_and_their_values(monkeypatch, fn, taken) -> None:
     assert (registry.chosen(fn.ops[0]) is not None) == taken
     fast, plain = variants(fn, monkeypatch)
@@ -72,7 +73,7 @@ def test_which_loops_and_their_values(monkeypatch, fn, taken) -> None:
 
 
 def test_under_grad_and_vmap(monkeypatch) -> None:
-    x = np.random.default_rng(0).normal(size=1000).astype(np.float32)
+    x = np.random.default_rng(0).normal(size=9000).astype(np.float32)
 
     def both(f, x: np.ndarray) -> None:
         made = []
@@ -86,5 +87,5 @@ def test_under_grad_and_vmap(monkeypatch) -> None:
 
     both(run, x)
     both(xfront.grad(run), x)
-    both(xfront.vmap(run), x.reshape(2, 500))
-    both(lambda x: lax.fori_loop(0, 1000, lambda i, c: c * 0.99 + i, x[0]), x)
+    both(xfront.vmap(run), x.reshape(2, 4500))
+    both(lambda x: lax.fori_loop(0, 9000, lambda i, c: c * 0.99 + i, x[0]), x)

@@ -12,7 +12,7 @@ import pytest
 import lowering
 import xfront
 import xfront.numpy as jnp
-from lowering.cpu import registry
+from lowering.cpu import conv, registry
 from lowering.cpu.extras import extras
 from tests.lowering.cpu.against_plain import Case, named, program, variants
 from xfront_ir import ops
@@ -67,8 +67,6 @@ def shifted() -> Iterator[Case]:
         yield square(None, "f32", 1, 20, 1, 4, 16, last=last, strides=(2, 2))
         yield square(form, "f32", 2, 20, 1, 4, 8, last=last, strides=(2, 2))
         yield square(form, "f32", 1, 11, 8, 1, 1, last=last, padding=((-1, 2), (3, -2)))
-    yield square(None, "f32", 1, 8, 7, 1, 1)                    # 4,032 products
-    yield square(form, "f32", 1, 8, 8, 1, 1)
     yield square(None, "i32", 1, 16, 8, 1, 1)
     for size, pad in ((200, 30), (201, 30)):
         yield line(form, size, 31, pad)
@@ -164,6 +162,7 @@ def by_group(case: Case, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 @pytest.mark.parametrize("case", [*shifted(), *others()], ids=lambda c: c[0].replace(" ", "-"))
 def test_sums_of_products(monkeypatch, case) -> None:
+    monkeypatch.setattr(conv, "LEAST", 16)
     fn = program(case)
     assert name_of_form(fn) == case[4]
     if case[4] is None:
@@ -197,6 +196,17 @@ def test_sums_of_products(monkeypatch, case) -> None:
     assert (np.abs(fast(*given)[0].astype(np.complex128) - plain(*given)[0]) <= bound).all()
 
 
+@pytest.mark.parametrize("case", (
+    square("shifted", "f32", 1, 64, 1, 1, 1), square(None, "f32", 1, 60, 1, 1, 1),
+    square("shifted", "f32", 1, 32, 4, 1, 1), square(None, "f32", 1, 30, 4, 1, 1),
+    square("shifted", "f32", 2, 32, 4, 2, 2), square(None, "f32", 2, 30, 4, 2, 1),
+    square("shifted", "f32", 1, 32, 8, 8, 8), square(None, "f32", 1, 32, 4, 8, 4),
+    square("shifted", "f32", 1, 45, 1, 1, 8), square(None, "f32", 1, 42, 1, 1, 8)),
+    ids=lambda c: c[0].replace(" ", "-"))
+def test_from_how_many_products(case) -> None:
+    assert name_of_form(program(case)) == case[4]
+
+
 def both(monkeypatch: pytest.MonkeyPatch, f: Any, *args: Any) -> None:
     made = []
     for flag in ("1", "0"):
@@ -208,7 +218,7 @@ def both(monkeypatch: pytest.MonkeyPatch, f: Any, *args: Any) -> None:
 
 def test_under_grad_and_vmap(monkeypatch) -> None:
     rng = np.random.default_rng(0)
-    x = rng.normal(size=(2, 12, 12, 16)).astype(np.float32)
+    x = rng.normal(size=(2, 12, 12, 16)).astype(np.float32)     # 41,472 products
     k = rng.normal(size=(3, 3, 1, 16)).astype(np.float32)
 
     def loss(x, k):
@@ -217,6 +227,7 @@ def test_under_grad_and_vmap(monkeypatch) -> None:
         return jnp.sum(jnp.tanh(y) * jnp.sin(x))
 
     both(monkeypatch, xfront.grad(loss, (0, 1)), x, k)
+    monkeypatch.setattr(conv, "LEAST", 16)
     signals, taps = (rng.normal(size=(4, n)).astype(np.float32) for n in (300, 21))
     both(monkeypatch, xfront.vmap(jnp.convolve), signals, taps)
     both(monkeypatch, xfront.grad(lambda t: jnp.sum(jnp.convolve(signals[0], t) ** 2)), taps[0])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import pytest
 import lowering
 import xfront
 import xfront.numpy as jnp
+from lowering import compat
 from lowering.cpu import registry
 from lowering.cpu.extras import NOTHING, Extras, extras
 from tests.lowering.cpu.against_plain import (
@@ -32,31 +34,34 @@ def sorts() -> Iterator[Case]:
 
     for dtype in (*FLOATS, *INTEGERS, "i64", "c64"):
         narrow = dtype not in ("f64", "i64", "c64")
-        x = named(dtype, 70)
+        x = named(dtype, 520)
         yield f"sort {dtype}", sort, (x,), attrs(), narrow and dtype in FLOATS
-        yield f"argsort {dtype}", sort, (x, named("i32", 70)), attrs(), narrow
+        yield f"argsort {dtype}", sort, (x, named("i32", 520)), attrs(), narrow
     f32 = "f32"
-    for n, taken in ((31, False), (32, True), (9000, True)):
-        yield f"sort of {n}", sort, (named(f32, n),), attrs(), taken
-    for shape, axis in (((3, 40), 1), ((40, 3), 0), ((2, 33, 3), 1), ((0, 40), 1), ((40, 0), 0)):
+    for shape, taken in (((511,), False), ((512,), True), ((9000,), True), ((31, 20), False),
+                         ((32, 16), True), ((40, 0), False)):
+        yield f"sort of {shape}", sort, (named(f32, *shape),), attrs(), taken
+    for shape, axis in (((13, 40), 1), ((40, 13), 0), ((2, 33, 8), 1)):
         types = (named("bf16", *shape), named("c64", *shape), named("i8", *shape))
         yield f"three of {shape} by axis {axis}", sort, types, attrs(axis), True
-    yield "unstable", sort, (named("u8", 64),) * 2, attrs(stable=False), True
-    yield "two keys", sort, (named(f32, 64), named(f32, 64)), attrs(n_keys=2), False
+    yield "unstable", sort, (named("u8", 512),) * 2, attrs(stable=False), True
+    yield "two keys", sort, (named(f32, 512), named(f32, 512)), attrs(n_keys=2), False
     yield "no elements", sort, (named(f32, 0),), attrs(), False
 
 
 def positions() -> Iterator[Case]:
     for op in (ops.argmax, ops.argmin):
         for dtype in (*FLOATS, *INTEGERS, "i64", "u64"):
-            yield (f"{op.name} {dtype}", op, (named(dtype, 5, 45),),
+            yield (f"{op.name} {dtype}", op, (named(dtype, 729, 45),),
                    {"axis": 1, "index_dtype": dtypes.i32}, True)
-        for shape, axis, taken in (((31,), 0, False), ((32,), 0, True), ((40, 3), 0, True),
-                                   ((40, 3), 1, False), ((2, 33, 0), 1, True), ((9000,), 0, True)):
+        for shape, axis, taken in (((31, 2000), 0, False), ((32, 1024), 0, True),
+                                   ((32, 1023), 0, False), ((2, 33, 600), 1, True),
+                                   ((2000, 31), 1, False), ((2 ** 15,), 0, True),
+                                   ((2, 33, 0), 1, False), ((90000,), 0, True)):
             yield (f"{op.name} {shape} axis {axis}", op, (named("f32", *shape),),
                    {"axis": axis, "index_dtype": dtypes.i64}, taken)
-        yield (f"{op.name} at 127", op, (named("f32", 128),),
-               {"axis": 0, "index_dtype": dtypes.i8}, True)
+        yield (f"{op.name} at 127", op, (named("f32", 256, 128),),
+               {"axis": 1, "index_dtype": dtypes.i8}, True)
 
 
 def logical() -> Iterator[Case]:
@@ -71,24 +76,31 @@ def logical() -> Iterator[Case]:
 def sums() -> Iterator[Case]:
     for dtype, taken in (("f32", True), ("f64", True), ("f16", False), ("i32", False)):
         for k in (1, 2, 3, 4, 8, 9):
-            yield (f"sum of {k} {dtype}", ops.reduce_sum, (named(dtype, 64, 64, k),),
+            yield (f"sum of {k} {dtype}", ops.reduce_sum, (named(dtype, 128, 128, k),),
                    {"axes": (2,)}, taken and 2 <= k <= 8)
-    yield "few", ops.reduce_sum, (named("f32", 1023, 4),), {"axes": (1,)}, False
-    yield "enough", ops.reduce_sum, (named("f32", 1024, 4),), {"axes": (1,)}, True
-    yield "first axis", ops.reduce_sum, (named("f32", 4, 1024),), {"axes": (0,)}, True
-    yield "middle axis", ops.reduce_sum, (named("f64", 60, 6, 12),), {"axes": (1,)}, True
-    yield "both axes", ops.reduce_sum, (named("f32", 1024, 4),), {"axes": (0, 1)}, False
+    yield from places(ops.reduce_sum)
+    yield "both axes", ops.reduce_sum, (named("f32", 2 ** 14, 4),), {"axes": (0, 1)}, False
+
+
+def places(op: Any) -> Iterator[Case]:
+    """Sizes beside the edges, by where the axis stands."""
+    early = compat.VERSION < (0, 11)
+    for name, shape, axis, taken in (
+            ("few", (2 ** 14 - 1, 4), 1, False), ("enough", (2 ** 14, 4), 1, True),
+            ("first axis", (4, 2 ** 16), 0, early), ("shorter", (4, 2 ** 16 - 1), 0, False),
+            ("two behind", (2 ** 13, 3, 2), 1, True), ("eight", (2 ** 11, 3, 8), 1, True),
+            ("fewer of them", (2 ** 11 - 1, 3, 8), 1, False),
+            ("middle", (2 ** 8, 4, 2 ** 10), 1, True), ("smaller", (2 ** 8, 4, 1023), 1, False)):
+        yield f"{op.name} {name}", op, (named("f32", *shape),), {"axes": (axis,)}, taken
 
 
 def extrema() -> Iterator[Case]:
     for op in (ops.reduce_max, ops.reduce_min):
         for dtype, taken in (("f32", True), ("f64", True), ("f16", False), ("i32", False)):
             for k in (1, 2, 4, 5):
-                yield (f"{op.name} of {k} {dtype}", op, (named(dtype, 64, 64, k),),
+                yield (f"{op.name} of {k} {dtype}", op, (named(dtype, 128, 128, k),),
                        {"axes": (2,)}, taken and 2 <= k <= 4)
-        yield f"{op.name} few", op, (named("f32", 1023, 4),), {"axes": (1,)}, False
-        yield f"{op.name} first axis", op, (named("f32", 4, 1024),), {"axes": (0,)}, True
-        yield f"{op.name} middle axis", op, (named("f64", 60, 3, 24),), {"axes": (1,)}, True
+        yield from places(op)
 
 
 CASES = [*sorts(), *positions(), *logical()]
@@ -104,7 +116,7 @@ def test_a_form_gives_what_its_plain_rule_gives(monkeypatch, case) -> None:
     fast, plain = variants(fn, monkeypatch)
     for seed in range(3):
         unique = definition is sort and not attrs["stable"]    # ties may go either way
-        xs = [(np.arange(t.size) * 37 % 64 if unique else samples(t, seed + (i > 0))
+        xs = [(np.arange(t.size) * 37 % 512 if unique else samples(t, seed + (i > 0))
                ).astype(v.type.dtype.numpy)
               for i, (t, v) in enumerate(zip(types, fn.params, strict=True))]
         for a, c in zip(fast(*xs), plain(*xs), strict=True):
@@ -163,7 +175,7 @@ def test_short_extrema(run, case) -> None:
 def test_who_has_them(func, monkeypatch) -> None:
     assert extras("eager", "cpu", 1).forms and not extras("jit", "cpu", 2).forms
     assert extras("jit", "cuda", 1) == NOTHING
-    fn = func([named("f32", 64)], lambda b, x: b.emit(sort, x, dimension=0, n_keys=1, stable=True))
+    fn = func([named("f32", 512)], lambda b, x: b.emit(sort, x, dimension=0, n_keys=1, stable=True))
     assert "xi64>" in lowering.lower(fn, extras=Extras(forms=1)).as_text()
     assert "xi64>" not in lowering.lower(fn).as_text()
     monkeypatch.setenv("XFRONT_CPU_FORMS", "0")
@@ -171,7 +183,7 @@ def test_who_has_them(func, monkeypatch) -> None:
 
 
 def test_under_grad_and_vmap(monkeypatch) -> None:
-    x = np.random.default_rng(0).normal(size=(3, 40)).astype(np.float32)
+    x = np.random.default_rng(0).normal(size=(900, 40)).astype(np.float32)
 
     def both(f, x=x):
         made = []
@@ -185,6 +197,6 @@ def test_under_grad_and_vmap(monkeypatch) -> None:
     both(xfront.vmap(jnp.argsort))
     both(xfront.vmap(jnp.argmax))
     both(xfront.vmap(lambda row: jnp.median(row)))
-    many = np.random.default_rng(1).normal(size=(2000, 3)).astype(np.float32)
+    many = np.random.default_rng(1).normal(size=(20000, 3)).astype(np.float32)
     both(xfront.grad(lambda x: jnp.sum(jnp.max(x, axis=1) ** 2)), many)
     both(xfront.vmap(lambda row: jnp.max(row) - jnp.min(row)), many)

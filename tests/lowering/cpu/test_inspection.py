@@ -14,28 +14,28 @@ def positions(x):
 
 
 def test_a_form_is_named_with_its_place_and_reason() -> None:
-    lowered = jax.jit(positions).lower(jnp.zeros(64))
+    lowered = jax.jit(positions).lower(jnp.zeros(2 ** 15))
     (taken,) = lowered.forms()                          # the short one takes its plain rule
-    assert taken.op.startswith("argmax(f32[64]) -> ") and taken.form == "reduce.argmax"
+    assert taken.op.startswith("argmax(f32[32768]) -> ") and taken.form == "reduce.argmax"
     assert taken.location == f"test_inspection.py:{positions.__code__.co_firstlineno + 1} " \
                              "(positions)"
     assert "Axes of 32 or more" in taken.why and "least position" in taken.does
     for part in taken:
         assert part in str(taken)
     assert "reduce(" in lowered.as_text() and lowered.as_text() == jax.jit(positions).lower(
-        jnp.zeros(64)).as_text()
+        jnp.zeros(2 ** 15)).as_text()
 
 
 def test_switched_off_there_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XFRONT_CPU_FORMS", "0")
-    assert jax.jit(positions).lower(jnp.zeros(64)).forms() == []
+    assert jax.jit(positions).lower(jnp.zeros(2 ** 15)).forms() == []
 
 
 def test_bodies_of_loops_are_looked_into() -> None:
     def f(x):
         return jax.lax.fori_loop(0, 3, lambda i, x: jnp.sort(x) * 2, x)
 
-    (taken,) = jax.jit(f).lower(jnp.zeros(64)).forms()
+    (taken,) = jax.jit(f).lower(jnp.zeros(512)).forms()
     assert taken.form.startswith("sort.")
 
 

@@ -31,9 +31,10 @@ def norm(x: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize("dtype, count, n, taken", (
-    ("f32", 99, 3, False), ("f32", 100, 3, True), ("f64", 100, 2, True), ("f32", 999, 4, False),
-    ("f32", 1000, 4, True), ("f64", 1000, 4, True), ("f32", 1000, 5, False),
-    ("f32", 1000, 1, False), ("c64", 1000, 2, False)))
+    ("f32", 2047, 3, False), ("f32", 2048, 3, True), ("f64", 1024, 2, True),
+    ("f32", 1023, 2, False), ("f32", 4095, 4, False), ("f32", 4096, 4, True),
+    ("f64", 4096, 4, True), ("f32", 9000, 5, False), ("f32", 9000, 1, False),
+    ("c64", 1024, 2, False)))
 def test_cholesky(monkeypatch, dtype, count, n, taken) -> None:
     """Backward stable; NaN altogether where a pivot is zero or negative."""
     type = named(dtype, count, n, n)
@@ -125,8 +126,8 @@ def test_lu(monkeypatch, dtype, shape, taken) -> None:
 
 
 def test_under_grad_and_vmap(monkeypatch) -> None:
-    x = (positive(batch("f64", 1000, 3)) + np.eye(3)).astype(np.float32)
-    rhs = np.random.default_rng(2).normal(size=(1000, 3)).astype(np.float32)
+    x = (positive(batch("f64", 2048, 3)) + np.eye(3)).astype(np.float32)
+    rhs = np.random.default_rng(2).normal(size=(2048, 3)).astype(np.float32)
 
     def both(f) -> None:
         made = []
