@@ -41,10 +41,10 @@ def form(definition: OpDef, when: Condition, constants: bool = False,
          only: Place | None = None) -> Callable[[Form], Form]:
     """Decorator: `fn(b, op, *operands) -> value(s)` for `definition` where `when(op)` holds.
 
-    Inside its form an op takes its plain rule, and what `ops.fence` gives is computed once. With
-    `constants`, ops of the definition come with an attribute of that name: for each operand its
-    number where it is filled with one, `...` where it is another constant, None where the program
-    computes it. A form with `only` is for some places alone: `in_loops`, `in_programs`,
+    What a form writes of its own op takes the plain rule, and what `ops.fence` gives is computed
+    once. With `constants`, ops of the definition come with an attribute of that name: for each
+    operand its number where it is filled with one, `...` where it is another constant, None where
+    the program computes it. A form with `only` is for some places alone: `in_loops`, `in_programs`,
     which leaves out what is compiled operation by operation, or `near_memory`.
     """
     def register(fn: Form) -> Form:
@@ -119,11 +119,15 @@ def chosen(op: Op, place: Place = near_memory) -> Form | None:
                  if ONLY.get(fn, place) is place and when(op)), None)
 
 
+_NOTHING: frozenset[Op] = frozenset()
+
+
 def _choosing(forms: list[tuple[Condition, Form]], plain: Rule) -> Rule:
-    inside: set[RuleContext] = set()
+    written: dict[RuleContext, frozenset[Op]] = {}
 
     def lower(ctx: RuleContext, op: Op, *operands: Any) -> Any:
-        if ctx in inside:
+        before = written.get(ctx, _NOTHING)
+        if op in before:
             return plain(ctx, op, *operands)
         asked = op
         if op.definition in READS_CONSTANTS:
@@ -134,14 +138,18 @@ def _choosing(forms: list[tuple[Condition, Form]], plain: Rule) -> Rule:
                 if ctx.module is not None:
                     ctx.module.built.forms.append((op, fn))
                 types = tuple(v.type for v in op.operands)
-                body, fenced = _written(fn, op.definition, types, tuple(asked.attrs.items()))
-                inside.add(ctx)
-                outside, ctx.fenced = ctx.fenced, fenced
+                body, own, fenced = _written(fn, op.definition, types,
+                                             tuple(asked.attrs.items()))
+                written[ctx] = before | own
+                outside, ctx.fenced = ctx.fenced, ctx.fenced | fenced
                 try:
                     return ctx.inline(body, operands)
                 finally:
-                    inside.discard(ctx)
                     ctx.fenced = outside
+                    if before:
+                        written[ctx] = before
+                    else:
+                        del written[ctx]
         return plain(ctx, op, *operands)
 
     return lower
@@ -167,10 +175,28 @@ def _constant(ctx: RuleContext, value: Any, depth: int = 4) -> Any:
 
 @lru_cache(maxsize=512)
 def _written(fn: Form, definition: OpDef, types: tuple[TensorType, ...], attrs: tuple
-             ) -> tuple[Function, frozenset[Value]]:
-    """The body of a form and what is fenced there."""
+             ) -> tuple[Function, frozenset[Op], frozenset[Value]]:
+    """The body of a form, what it has of its own definition beyond the op's bodies, and what is
+    fenced there."""
     b = Builder(definition.name)
     operands = tuple(b.param(t) for t in types)
-    made = fn(b, Op(definition, operands, dict(attrs), ()), *operands)
+    op = Op(definition, operands, dict(attrs), ())
+    made = fn(b, op, *operands)
     body = b.close(list(made) if isinstance(made, (list, tuple)) else [made])
-    return body, frozenset(op.results[0] for op in body.ops if op.definition is fence)
+    own = _ops_inside(body.ops, definition)
+    if definition.has_bodies:
+        own -= _ops_inside([op], definition)
+    return (body, frozenset(own),
+            frozenset(op.results[0] for op in body.ops if op.definition is fence))
+
+
+def _ops_inside(found: Sequence[Op], definition: OpDef) -> set[Op]:
+    """Those of a definition among ops and in their bodies."""
+    inside = {op for op in found if op.definition is definition}
+    for op in found:
+        for name in op.definition.body_attrs if op.definition.has_bodies else ():
+            held = op.attrs[name]
+            for body in held if isinstance(held, tuple) else (held,):
+                if isinstance(body, Function):
+                    inside |= _ops_inside(body.ops, definition)
+    return inside

@@ -1,0 +1,142 @@
+"""Loops that write arrays in place: a turn reads all it needs before it writes.
+
+    x = a[i]; y = b[j]                          x = a[i]; y = b[j]
+    a = a.at[i].set(f(y))        becomes        x, y = optimization_barrier(x, y)
+    b = b.at[j].set(g(x))                       a = a.at[i].set(f(y)); b = b.at[j].set(g(x))
+
+XLA from 0.11 on merges a slice into who reads it. The array it is of may have been written by then,
+so that the loop copies all of it every turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from lowering import compat
+from xfront_ir import ops
+from xfront_ir.builder import Builder
+from xfront_ir.core import Function, Op, Value
+from xfront_ir.passes.dead_code import is_effectful
+
+from .registry import form
+
+_UPDATES = {ops.dynamic_update_slice: 1, ops.scatter: 2, ops.scatter_add: 2, ops.scatter_mul: 2,
+            ops.scatter_min: 2, ops.scatter_max: 2}
+"""Which operand is written."""
+
+_READS = (ops.dynamic_slice, ops.gather, ops.slice)
+
+
+def _of_scan(op: Op) -> Function | None:
+    n, m = op.attrs["n_consts"], op.attrs["n_carry"]
+    return reading_first(op.attrs["body"], n, m)
+
+
+def _of_while(op: Op) -> Function | None:
+    n = op.attrs["n_body_consts"]
+    return reading_first(op.attrs["body"], n, len(op.results))
+
+
+# What a turn reads of arrays that it writes does not alone decide what it writes; jaxlib 0.12.
+@form(ops.scan, when=lambda op: compat.VERSION >= (0, 12) and _of_scan(op) is not None)
+def scan(b: Builder, op: Op, *operands: Value) -> tuple[Value, ...]:
+    """The same loop, whose turns read before they write: no array is copied."""
+    return b.emit(ops.scan, *operands, **{**op.attrs, "body": _of_scan(op)})
+
+
+# The same of loops without a known end.
+@form(ops.while_, when=lambda op: compat.VERSION >= (0, 12) and _of_while(op) is not None)
+def while_(b: Builder, op: Op, *operands: Value) -> tuple[Value, ...]:
+    """The same loop, whose turns read before they write: no array is copied."""
+    return b.emit(ops.while_, *operands, **{**op.attrs, "body": _of_while(op)})
+
+
+def reading_first(body: Function, first: int, carries: int) -> Function | None:
+    """The body of a loop with a barrier between what it reads of the carries that it updates, and
+    the updates; None where there is nothing to be gained.
+
+    `carries` of its parameters are carried, from the number `first` on.
+    """
+    known = body.memo.get("reading_first")
+    if known is None:
+        known = body.memo["reading_first"] = (_reordered(body, first, carries),)
+    return known[0]
+
+
+def _reordered(body: Function, first: int, carries: int) -> Function | None:
+    made_by = {v: op for op in body.ops for v in op.results}
+    arrays, updates = _updated(body, first, carries, made_by)
+    if not updates or is_effectful(body):
+        return None
+    too_late = _depending(body, {v for op in updates for v in op.results})
+    read = {op.results[0] for op in body.ops if op.definition in _READS
+            and op.operands[0] in arrays and op.results[0] not in too_late}
+    if not read:
+        return None
+    written = {op: op.operands[_UPDATES[op.definition]] for op in updates}
+    if len(updates) == 1 and read <= {
+            v for op in _needed(written.values(), made_by) for v in op.results}:
+        return None
+    waiting = _depending(body, read)
+    free = [v for v in dict.fromkeys(written.values()) if v not in waiting and v not in too_late]
+    early = _needed((*read, *free), made_by)
+    return _with_barrier(body, early, waiting, free, written)
+
+
+def _updated(body: Function, first: int, carries: int, made_by: dict[Value, Op]
+             ) -> tuple[set[Value], list[Op]]:
+    """The carries that a turn returns updated, and the updates."""
+    arrays, updates = set(), []
+    for carry, value in zip(body.params[first:first + carries], body.returns, strict=False):
+        chain = []
+        while value in made_by and made_by[value].definition in _UPDATES:
+            chain.append(made_by[value])
+            value = chain[-1].operands[0]
+        if value is carry and chain:
+            arrays.add(carry)
+            updates += chain
+    return arrays, list(dict.fromkeys(updates))
+
+
+def _depending(body: Function, values: set[Value]) -> set[Value]:
+    """The values, and all that are computed from them."""
+    found = set(values)
+    for op in body.ops:
+        if not found.isdisjoint(op.operands):
+            found.update(op.results)
+    return found
+
+
+def _needed(values: Iterable[Value], made_by: dict[Value, Op]) -> set[Op]:
+    """All ops that the values are computed by."""
+    found: set[Op] = set()
+    stack = list(values)
+    while stack:
+        op = made_by.get(stack.pop())
+        if op is not None and op not in found:
+            found.add(op)
+            stack += op.operands
+    return found
+
+
+def _with_barrier(body: Function, early: set[Op], waiting: set[Value], free: list[Value],
+                  written: dict[Op, Value]) -> Function:
+    """The early ops, a barrier on what the others take from them, the others."""
+    late = [op for op in body.ops if op not in early]
+    asked = {v for op in late for v in op.operands}.union(body.returns)
+    before = {v: Value(v.type) for op in body.ops if op in early for v in op.results
+              if v in asked and v in waiting}
+    after = {v: Value(v.type) for v in free}
+    ahead = [Op(op.definition, tuple([before.get(v, v) for v in op.operands]), op.attrs,
+                tuple([before.get(v, v) for v in op.results]), op.loc)
+             for op in body.ops if op in early]
+    barrier = Op(ops.optimization_barrier, (*before.values(), *free), {},
+                 (*before, *after.values()))
+    rest = [_late(op, after) if op in written else op for op in late]
+    return body.replace(ops=(*ahead, barrier, *rest))
+
+
+def _late(op: Op, after: dict[Value, Value]) -> Op:
+    at = _UPDATES[op.definition]
+    operands = [after.get(v, v) if i == at else v for i, v in enumerate(op.operands)]
+    return Op(op.definition, tuple(operands), op.attrs, op.results, op.loc)
