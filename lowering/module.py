@@ -260,10 +260,15 @@ def _analyse(function: Function, first: dict[Function, Function]
         height[fn] = max((height[b] + (b in private) for b in bodies), default=0)
         if not ordered.isdisjoint(bodies) or any(map(_is_ordered, fn.ops)):
             ordered.add(fn)
-        elif (uses.get(fn, 0) > 1 and (bodies or len(fn.ops) >= MIN_PRIVATE_OPS)
+        elif (uses.get(fn, 0) > 1 and _may_be_private(fn)
                 and height[fn] < MAX_PRIVATE_DEPTH):
             private.add(fn)
     return private, ordered
+
+
+def _may_be_private(fn: Function) -> bool:
+    return (len(fn.ops) >= MIN_PRIVATE_OPS
+            or any([op.definition.has_bodies for op in fn.ops]))
 
 
 def _postorder(function: Function, uses: dict[Function, int], first: dict[Function, Function]
@@ -275,7 +280,7 @@ def _postorder(function: Function, uses: dict[Function, int], first: dict[Functi
         found = [b for op in fn.ops if op.definition.has_bodies for b in bodies_of(op)]
         for b in found:
             if b not in first:
-                first[b] = by_content.setdefault(fingerprint(b), b)
+                first[b] = (by_content.setdefault(fingerprint(b), b) if _may_be_private(b) else b)
         return [first[b] for b in found]
 
     seen = {function}

@@ -55,7 +55,9 @@ class Builder:
             if definition.has_bodies:
                 found = infer_types(definition, types, attrs)
             else:
-                key = (types, *attrs.items(), *map(type, attrs.values()))   # 2 is not 2.0
+                key = (types, *attrs, *attrs.values())
+                if definition.has_numbers:                   # 2 is not 2.0
+                    key = (*key, *map(type, attrs.values()))
                 found = definition.memo.get(key)
                 if found is None:
                     found = definition.memo[key] = infer_types(definition, types, attrs)

@@ -77,12 +77,12 @@ class Function:
     @property
     def param_types(self) -> tuple[TensorType, ...]:
         """Types of the parameters."""
-        return tuple(v.type for v in self.params)
+        return tuple([v.type for v in self.params])
 
     @property
     def return_types(self) -> tuple[TensorType, ...]:
         """Types of the returned values."""
-        return tuple(v.type for v in self.returns)
+        return tuple([v.type for v in self.returns])
 
     def replace(self, **changes: Any) -> Function:
         """A copy with some parts changed; derived facts are not carried over."""

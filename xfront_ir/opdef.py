@@ -18,13 +18,12 @@ A rule that is absent is an error that names the op, the rule and the file where
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
+from .core import Function
+from .dtypes import DType
 from .errors import IRTypeError, IRValueError, MissingRule
 from .types import TensorType
-
-if TYPE_CHECKING:
-    from .core import Function
 
 
 class _Marker:
@@ -95,14 +94,10 @@ def _is_tree(x: Any) -> bool:
 
 
 def _is_function(x: Any) -> bool:
-    from .core import Function  # core's types are needed at check time only
-
     return isinstance(x, Function)
 
 
 def _is_dtype(x: Any) -> bool:
-    from .dtypes import DType
-
     return isinstance(x, DType)
 
 
@@ -214,9 +209,9 @@ Infer = Callable[[tuple[TensorType, ...], Mapping[str, Any]], tuple[TensorType, 
 class OpDef:
     """Everything that is true of an op. Frozen by `define`."""
 
-    __slots__ = ("attrs", "batch", "body_attrs", "cost", "effects", "family", "has_bodies", "infer",
-                 "jvp", "memo", "mentions_axis", "n_operands", "name", "own_primal", "single",
-                 "split", "strong", "transpose")
+    __slots__ = ("attrs", "batch", "body_attrs", "cost", "effects", "family", "has_bodies",
+                 "has_numbers", "infer", "jvp", "memo", "mentions_axis", "n_operands", "name",
+                 "own_primal", "single", "split", "strong", "transpose")
 
     name: str
     attrs: Mapping[str, AttrKind]
@@ -224,6 +219,7 @@ class OpDef:
     n_operands: int | None
     single: bool
     has_bodies: bool
+    has_numbers: bool                  # among its attributes, where 2 and 2.0 are not the same
     body_attrs: tuple[str, ...]
 
     def __repr__(self) -> str:
@@ -295,6 +291,8 @@ def define(name: str, *, infer: Infer, attrs: Mapping[str, AttrKind] | None = No
     made.body_attrs = tuple(key for key, kind in made.attrs.items()
                             if kind.text in ("function", "functions", "body"))
     made.has_bodies = bool(made.body_attrs)
+    made.has_numbers = any(kind.text in ("int", "float", "bool", "tree", "python")
+                           for kind in made.attrs.values())
     module = family or getattr(infer, "__module__", "?")
     made.family = module.replace(".", "/") + ".py"
     made.memo = {}

@@ -50,6 +50,8 @@ def trace_body(fun: Callable[..., Any], tree: Any, kinds: Kinds, kind: str) -> F
 
 def join_captures(bodies: Sequence[Flat], n_own: Sequence[int]) -> tuple[list[Any], list[Function]]:
     """All captures once, and the bodies with parameters (own, all captures)."""
+    if not any([body.captures for body in bodies]):
+        return [], [body.function for body in bodies]
     union: dict[Any, int] = {}
     values: list[Any] = []
     for body in bodies:

@@ -375,7 +375,30 @@ class Plan:
     vectors, whose axes stand in the order in which they stand in the result.
     """
 
+    batch: list[int]
+    index_map: tuple[int, ...]
+    parts: list[tuple[int, Tracer, tuple[int, ...]]]
+    removed: tuple[int, ...]
+    shape: tuple[int, ...]
+    window_dims: tuple[int, ...]
+    windows: dict[int, int]
+
     def __init__(self, x: Tracer, given: Sequence[Any], pattern: Pattern) -> None:
+        if all([p == NUMBER or p == FULL for p in pattern]):
+            self._of_numbers(x.value.type.shape, given, pattern)
+        else:
+            self._of_all(x, given, pattern)
+
+    def _of_numbers(self, shape: tuple[int, ...], given: Sequence[Any], pattern: Pattern) -> None:
+        """Numbers and whole axes, as in `x.at[i]`: one index vector."""
+        self.removed = self.index_map = tuple([i for i, p in enumerate(pattern) if p == NUMBER])
+        self.windows = {i: shape[i] for i, p in enumerate(pattern) if p == FULL}
+        self.shape = tuple(self.windows.values())
+        self.window_dims, self.batch = tuple(range(len(self.shape))), []
+        self.parts = [(i, position(at, shape[i]), ())
+                      for i, at in zip(self.removed, given, strict=True)]
+
+    def _of_all(self, x: Tracer, given: Sequence[Any], pattern: Pattern) -> None:
         operands = iter(given)
         parts = [(p, None if p == FULL else next(operands)) for p in pattern]
         chosen = [i for i, (p, _) in enumerate(parts) if p in (NUMBER, ARRAY)]
@@ -384,10 +407,8 @@ class Plan:
         block = broadcast_index(indices[i].shape for i in chosen) if chosen else ()
         together = chosen and chosen[-1] - chosen[0] + 1 == len(chosen)
         at = chosen[0] if together and arrays else 0
-        self.removed: tuple[int, ...] = ()
-        self.windows: dict[int, int] = {}
-        self.shape: tuple[int, ...] = ()
-        self.parts: list[tuple[int, Tracer, tuple[int, ...]]] = []
+        self.removed, self.shape = (), ()
+        self.windows, self.parts = {}, []
         windows: list[int] = []
         batch: list[int] = []
         mine: list[int] = []

@@ -59,7 +59,8 @@ def _put(x: Any, y: Any, given: Sequence[Any], pattern: Pattern, how: str, mode:
     x, given, pattern = _with_new_axes(x, given, pattern)
     plan = Plan(x, given, pattern)
     try:
-        fits = broadcast_shapes("at", (plan.shape, y.shape)) == plan.shape
+        fits = y.shape in (plan.shape, ()) or broadcast_shapes(
+            "at", (plan.shape, y.shape)) == plan.shape
     except TypeError:
         fits = False
     if not fits:

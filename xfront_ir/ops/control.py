@@ -14,11 +14,11 @@ Sources: StableHLO spec, `case` and `while`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import dtypes
-from ..builder import Builder
+from ..builder import Builder, SplitBuilder
 from ..core import Function, Op, Value
 from ..errors import IRTypeError
 from ..opdef import (
@@ -34,6 +34,7 @@ from ..opdef import (
 )
 from ..passes.bodies import (
     Flags,
+    Linearized,
     body_of,
     divide,
     invariants,
@@ -41,6 +42,7 @@ from ..passes.bodies import (
     join,
     jvp,
     jvp_to,
+    linearize,
     remembered,
     select,
     slice_of,
@@ -169,24 +171,42 @@ def _any_of(flags: Sequence[Flags]) -> Flags:
 
 def _jvp_cond(b: Any, attrs: Any, operands: Any, tangents: Any) -> Any:
     active, branches = _active(tangents[1:]), attrs["branches"]
+    moving = [t for t in tangents if t is not None]
+    if isinstance(b, SplitBuilder) and b.tangents.isdisjoint(operands):
+        parts, out = _alike(lambda branch, out: linearize(branch, active, out=out), branches)
+        results, made = _divided(b, operands[0], parts, operands[1:], moving)
+        return results, _spread(made, out)
     out = _any_of([jvp(branch, active)[1] for branch in branches])
-    made = b.emit(cond, *operands, *[t for t in tangents if t is not None],
+    made = b.emit(cond, *operands, *moving,
                   branches=tuple([jvp_to(branch, active, out) for branch in branches]))
     n = len(out)
     return made[:n], _spread(made[n:], out)
 
 
 def _split_cond(b: Any, attrs: Any, operands: Any, linear: Flags) -> Any:
-    """Each branch is divided; residuals of all branches share slots of equal type."""
     if linear[0]:
         raise IRTypeError("cond: the index cannot be linear")
-    branches, index = attrs["branches"], operands[0]
     flags = linear[1:]
-    out = _any_of([divide(branch, flags).active_out for branch in branches])
-    parts = [divide(branch, flags, out) for branch in branches]
+    parts, out = _alike(lambda branch, out: divide(branch, flags, out), attrs["branches"])
     tangents, known = unzip(operands[1:], flags)
-    n_known = parts[0].n_out
+    returned, made = _divided(b, operands[0], parts, known, tangents)
+    return join(out, made, returned)
 
+
+def _alike(make: Callable[[Function, Flags | None], Linearized], branches: Sequence[Function]
+           ) -> tuple[list[Linearized], Flags]:
+    """The branches divided, all of them with the linear results of any."""
+    parts = [make(branch, None) for branch in branches]
+    out = _any_of([part.active_out for part in parts])
+    return [part if part.active_out == out else make(branch, out)
+            for branch, part in zip(branches, parts, strict=True)], out
+
+
+def _divided(b: Any, index: Value, parts: Sequence[Linearized], known: Sequence[Value],
+             tangents: Sequence[Value]) -> tuple[Sequence[Value], Sequence[Value]]:
+    """A cond on either side, and the results of both; residuals of all branches share slots of
+    equal type."""
+    n_known = parts[0].n_out
     slots: list[TensorType] = []                 # one for each saved value of some branch
     taken = []                                   # for each branch: slot of each saved value
     for part in parts:
@@ -205,8 +225,8 @@ def _split_cond(b: Any, attrs: Any, operands: Any, linear: Flags) -> Any:
         forward = tuple([_fill_slots(part.forward, n_known, tuple(mine), tuple(slots))
                          for part, mine in zip(parts, taken, strict=True)])
         returned = b.emit_forward(cond, index, *known, branches=forward)
-    if not any(out):
-        return returned
+    if not any(parts[0].active_out):
+        return returned[:n_known], ()
     shared = tuple([i for i in range(len(known))
                     if any(("param", i) in part.residuals for part in parts)])
     read = tuple([i for i in range(len(returned))
@@ -217,7 +237,7 @@ def _split_cond(b: Any, attrs: Any, operands: Any, linear: Flags) -> Any:
         cond, index, *tangents, *carried,
         branches=tuple([_read_slots(part, len(tangents), shared, read, types, tuple(mine))
                         for part, mine in zip(parts, taken, strict=True)]))
-    return join(out, made, returned[:n_known])
+    return returned[:n_known], made
 
 
 def _fill_slots(forward: Function, n_known: int, mine: tuple, slots: Types) -> Function:

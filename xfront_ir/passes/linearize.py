@@ -62,18 +62,20 @@ class Linearized(NamedTuple):
                       for kind, i in self.residuals])
 
 
-def linearize(fn: Function, active: Flags, strong: bool = False) -> Linearized:
+def linearize(fn: Function, active: Flags, strong: bool = False, out: Flags | None = None
+              ) -> Linearized:
     """Divide `fn` into what its values need and the linear map of tangents.
 
     Args:
       fn: any Function.
       active: for each parameter, whether it has a tangent (float and complex ones may).
       strong: whether the linear map has strong zeros.
+      out: results that have a tangent even where it is always zero.
     Returns: `(forward, linear, residuals, active_out)`, see `Linearized`.
     Raises: IRTypeError where an active parameter is no float or complex number; MissingRule.
     """
     active = tuple(active)
-    key = ("linearize", active, strong)
+    key = ("linearize", active, strong, out)
     found = fn.memo.get(key)
     if found is None:
         check_active(fn, active)
@@ -83,6 +85,10 @@ def linearize(fn: Function, active: Flags, strong: bool = False) -> Linearized:
         tangents = {v: b.tangent_param(v.type)
                     for v, a in zip(fn.params, active, strict=True) if a}
         returns, moved = push_forward(b, fn, tangents)
+        for i, wanted in enumerate(out or ()):
+            if wanted and moved[i] is None:
+                moved[i] = zero = b.linear.zeros(returns[i].type)
+                b.tangents.add(zero)
         found = close_split(b, fn, returns, moved)
         if strong:
             flags = tuple([i < sum(active) for i in range(len(found.linear.params))])

@@ -28,6 +28,10 @@ index folding made known is a call, hence inline twice; what hoist moves out lea
 nobody reads, hence forward twice."""
 
 
+WITHOUT_BODIES: tuple[str, ...] = ("fold", "common", "dead_code")
+"""Those of them that change a Function whose ops have no bodies."""
+
+
 def run(fn: Function, names: Sequence[str] = CLEAN, *,
         watch: Callable[[str, Function, Function, float], None] | None = None) -> Function:
     """Run passes in order, on the Function alone (not its bodies).
@@ -47,7 +51,11 @@ def run(fn: Function, names: Sequence[str] = CLEAN, *,
     return fn
 
 
-_clean = everywhere(run, "simplify")
+def _clean_one(fn: Function) -> Function:
+    return run(fn, CLEAN if any([op.definition.has_bodies for op in fn.ops]) else WITHOUT_BODIES)
+
+
+_clean = everywhere(_clean_one, "simplify")
 
 
 def simplify(fn: Function) -> Function:
