@@ -31,8 +31,7 @@ from xfront_ir.types import TensorType
 SHARED_COST = 64
 """A value with several readers is fenced where each would repeat this many operations."""
 LONGEST_COST = 300
-"""Any value is, from here on, if so many different operations are merged: kernels compile in more
-than linear time."""
+"""Any value is, from here on: kernels compile in more than linear time."""
 SMALL_SIZE = 4096
 SMALL_LONGEST_COST = 1_000_000
 """Smaller arrays are fenced where readers end in different kernels, or repeat exponentially."""
@@ -109,13 +108,11 @@ class _Walk:
         for i in returned:
             reads[i] += 1
         kernels = _kernels(rows, returned, count)
-        before: dict[int, list[int]] = {}            # of each result, the operands
         for op, operands, first in rows:
             made = self._costs(op, operands, costs)
             for at, value in enumerate(op.results, first):
-                cost, before[at] = made[at - first], operands
-                if _is_fenced(op.definition, value.type, reads[at], cost, kernels[at] == SEVERAL,
-                              lambda at=at: _is_long(at, before, costs)):
+                cost = made[at - first]
+                if _is_fenced(op.definition, value.type, reads[at], cost, kernels[at] == SEVERAL):
                     self.chosen.add(value)
                     cost = 0
                 costs[at] = cost
@@ -214,26 +211,14 @@ def _kernels(rows: Sequence[Row], returned: Sequence[int], count: int) -> list[i
     return found
 
 
-def _is_long(value: int, before: dict[int, list[int]], costs: Sequence[int]) -> bool:
-    """Whether LONGEST_COST different operations would be merged into what computes a value."""
-    found, left = {value}, [value]
-    while left and len(found) < LONGEST_COST:
-        for i in before.get(left.pop(), ()):
-            if costs[i] and i not in found:
-                found.add(i)
-                left.append(i)
-    return len(found) >= LONGEST_COST
-
-
-def _is_fenced(definition: OpDef, type: TensorType, reads: int, cost: int, several: bool,
-               is_long: Callable[[], bool]) -> bool:
+def _is_fenced(definition: OpDef, type: TensorType, reads: int, cost: int, several: bool) -> bool:
     if definition.name == "fence":
         return True
     if cost < SHARED_COST or definition.name in _UNFENCED or reads == 0:
         return False
     if type.size < SMALL_SIZE:
         return (reads >= 2 and several) or cost >= SMALL_LONGEST_COST
-    return reads >= 2 or cost >= LONGEST_COST and is_long()
+    return reads >= 2 or cost >= LONGEST_COST
 
 
 def is_merged(definition: OpDef) -> bool:

@@ -60,17 +60,6 @@ def test_very_long_chains_are_cut(func) -> None:
     assert chosen(func([SMALL], lambda b, x: [repeat(b, x, 700)])) == []
 
 
-def test_what_is_read_along_many_paths_is_not_long(func) -> None:
-    """Few operations, each of which reads what is before it twice: a product by halves."""
-    def make(b, x):
-        for _ in range(10):
-            x = b.emit(ops.mul, b.emit(ops.neg, x), b.emit(ops.neg, x))
-        return [b.emit(ops.pad, x, b.full(tensor((), dtypes.f32), 0.0), low=(0, 0), high=(1, 1),
-                       interior=(0, 0))]
-
-    assert chosen(func([tensor((64, 63), dtypes.f32)], make)) == []
-
-
 def test_small_arrays_are_fenced_between_kernels_only(func) -> None:
     fn = func([SMALL], lambda b, x: [square(b, y := repeat(b, x, 70)), repeat(b, y, 1, ops.neg)])
     assert chosen(fn) == [69]
