@@ -237,10 +237,6 @@ def _result_attrs(ctx: RuleContext, partition: Partition) -> Any:
 
 # --- which bodies are private functions ---------------------------------------------------
 
-def _is_ordered(op: Op) -> bool:
-    return op.definition.effects is not None and bool(op.attrs.get("ordered"))
-
-
 def _analyse(function: Function, first: dict[Function, Function]
              ) -> tuple[set[Function], set[Function]]:
     """The bodies that become private functions, and those with ordered effects.
@@ -258,7 +254,8 @@ def _analyse(function: Function, first: dict[Function, Function]
     height: dict[Function, int] = {}          # longest chain of private calls below
     for fn, bodies in order:
         height[fn] = max((height[b] + (b in private) for b in bodies), default=0)
-        if not ordered.isdisjoint(bodies) or any(map(_is_ordered, fn.ops)):
+        if not ordered.isdisjoint(bodies) or any([
+                op.definition.effects is not None and op.attrs.get("ordered") for op in fn.ops]):
             ordered.add(fn)
         elif (uses.get(fn, 0) > 1 and _may_be_private(fn)
                 and height[fn] < MAX_PRIVATE_DEPTH):

@@ -42,7 +42,8 @@ def batch_elementwise(b: Any, op: Op, operands: Sequence[Value], positions: Sequ
     """Batching of ops that treat every element alike: bring all batches to one place."""
     to = positions[0]
     if len(operands) > 1:
-        to = next(p for p in positions if p is not None)
+        if to is None:
+            to = [p for p in positions if p is not None][0]
         size = axis[1]
         operands = [v if p == to else move_batch(b, v, p, to, size)
                     for v, p in zip(operands, positions, strict=True)]
@@ -53,8 +54,8 @@ def batch_elementwise(b: Any, op: Op, operands: Sequence[Value], positions: Sequ
 def moved_axes(axes: Sequence[int], position: int) -> tuple[tuple[int, ...], int]:
     """Axes that an op takes away, counted with a batch axis at `position`, and the place of the
     batch in what is left."""
-    up = tuple(a + (a >= position) for a in axes)
-    return up, position - sum(a < position for a in up)
+    up = tuple([a + (a >= position) for a in axes])
+    return up, position - sum([a < position for a in up])
 
 
 def batch_scalar_operands(b: Any, op: Op, operands: Sequence[Value],
@@ -65,7 +66,7 @@ def batch_scalar_operands(b: Any, op: Op, operands: Sequence[Value],
     """
     rank, size = op.results[0].type.ndim, axis[1]
     whole = [v.type.ndim == rank for v in op.operands]
-    to = next((p for p, w in zip(positions, whole, strict=True) if w and p is not None), 0)
+    to = [*[p for p, w in zip(positions, whole, strict=True) if w and p is not None], 0][0]
     shape = list(op.results[0].type.shape)
     shape.insert(to, size)
     made = []

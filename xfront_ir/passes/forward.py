@@ -25,7 +25,7 @@ Changed = tuple[Op | None, dict[Value, Value], list[Op]]
 
 def forward(fn: Function) -> Function:
     """The Function with its ops with bodies carrying only what they change and others read."""
-    if not any(op.definition.name in _RULES for op in fn.ops):
+    if not any([op.definition.name in _RULES for op in fn.ops]):
         return fn
     while True:
         once = _forward(fn)

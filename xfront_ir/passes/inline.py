@@ -37,7 +37,7 @@ def settle(fn: Function) -> Function:
     What a pass starts with: transformations and calls nest as deep as users write them, and a pass
     must not recurse as deep.
     """
-    if not any(op.definition.name == "call" for op in fn.ops):
+    if not any([op.definition.name == "call" for op in fn.ops]):
         return fn
     stack = [fn]
     while stack:
@@ -123,7 +123,9 @@ def _inline(fn: Function, wanted: Callable[[Op], Function | None]) -> Function:
     A body's values stay themselves unless they stand here already: it was inlined before, or is
     derived from what was.
     """
-    if not any(wanted(op) is not None for op in fn.ops):
+    while len(fn.ops) == 1 and (made := _unwrapped(fn, wanted(fn.ops[0]))) is not None:
+        fn = made
+    if not any([wanted(op) is not None for op in fn.ops]):
         return fn
     ops: list[Op] = []
     taken = {v for op in fn.ops for v in op.results}.union(fn.params)
@@ -162,6 +164,23 @@ def _inline(fn: Function, wanted: Callable[[Op], Function | None]) -> Function:
             if caller is None:
                 return fn.replace(ops=ops, returns=returns)
             frames[-1][1].update(zip(caller.results, returns, strict=True))
+
+
+def _unwrapped(fn: Function, body: Function | None) -> Function | None:
+    """The body of the one op of `fn`, as what a transformation leaves of a program, with fn's
+    parameters and returns; None where an operand is not a parameter of its own."""
+    (op,) = fn.ops
+    if body is None or not set(fn.params).issuperset(op.operands):
+        return None
+    inner = dict(zip(op.operands, body.params, strict=True))
+    if len(inner) < len(body.params):
+        return None
+    inner.update(zip(op.results, body.returns, strict=True))
+    get, loc = inner.get, op.loc
+    ops = [o if o.loc is not None else Op(o.definition, o.operands, o.attrs, o.results, loc)
+           for o in body.ops]
+    return fn.replace(params=[get(v, v) for v in fn.params], ops=ops,
+                      returns=[get(v, v) for v in fn.returns])
 
 
 __all__ = ["SMALL", "expand", "inline", "inline_calls", "settle"]

@@ -23,7 +23,7 @@ def with_bodies(op: Op, change: Pass) -> Op:
             continue
         if isinstance(held, tuple):
             made: Any = tuple([change(body) for body in held])
-            same = all(a is c for a, c in zip(held, made, strict=True))
+            same = all([a is c for a, c in zip(held, made, strict=True)])
         else:
             made = change(held.force() if isinstance(held, Pending) else held)
             same = made is held
@@ -42,9 +42,12 @@ def everywhere(change: Pass, name: str) -> Pass:
     def apply(fn: Function) -> Function:
         found = fn.memo.get(name)
         if found is None:
-            ops = [with_bodies(op, apply) if op.definition.has_bodies else op for op in fn.ops]
-            same = all(a is c for a, c in zip(ops, fn.ops, strict=True))
-            found = change(fn if same else fn.replace(ops=ops))
+            inner = fn
+            if any([op.definition.has_bodies for op in fn.ops]):
+                ops = [with_bodies(op, apply) if op.definition.has_bodies else op for op in fn.ops]
+                same = all([a is c for a, c in zip(ops, fn.ops, strict=True)])
+                inner = fn if same else fn.replace(ops=ops)
+            found = change(inner)
             fn.memo[name] = found if found is not fn else True
             if found is not fn:
                 found.memo.setdefault(name, True)     # passes are idempotent
