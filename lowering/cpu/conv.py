@@ -280,7 +280,7 @@ def _is_gradient(op: Op) -> bool:
     (lhs, rhs), a = (v.type for v in op.operands), op.attrs
     groups = a["batch_groups"]
     if not (_is_plain(op) and lhs.dtype is dtypes.f32 and groups >= 8
-            and a["lhs_spec"] == a["rhs_spec"] and rhs.size >= 4096
+            and a["lhs_spec"] == a["rhs_spec"] and rhs.size >= LEAST
             and groups == lhs.shape[a["lhs_spec"][0]] == rhs.shape[a["rhs_spec"][0]]):
         return False
     met = math.prod(_spatial(rhs, a["rhs_spec"]))
@@ -333,7 +333,7 @@ def _is_long(op: Op) -> bool:
             and a["lhs_spec"][0] == 0 and places == tuple(sorted(places))
             and a["rhs_spec"][2:] == tuple(sorted(a["rhs_spec"][2:]))
             and max(*a["strides"], *a["lhs_dilation"], *a["rhs_dilation"]) == 1
-            and s.result.size * s.products >= 2 ** 18)
+            and s.result.size * s.products >= LEAST * (32 if len(s.kernel) == 1 else 16))
 
 
 def _is_line(op: Op) -> bool:

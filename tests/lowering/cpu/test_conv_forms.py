@@ -201,6 +201,8 @@ def test_sums_of_products(monkeypatch, case) -> None:
     square("shifted", "f32", 1, 32, 4, 1, 1), square(None, "f32", 1, 30, 4, 1, 1),
     square("shifted", "f32", 2, 32, 4, 2, 2), square(None, "f32", 2, 30, 4, 2, 1),
     square("shifted", "f32", 1, 32, 8, 8, 8), square(None, "f32", 1, 32, 4, 8, 4),
+    square("in_rows", "f32", 1, 49, 1, 1, 1, 15), square(None, "f32", 1, 48, 1, 1, 1, 15),
+    line("in_chunks", 16384, 64, 32), line(None, 16382, 64, 32),
     square("shifted", "f32", 1, 45, 1, 1, 8), square(None, "f32", 1, 42, 1, 1, 8)),
     ids=lambda c: c[0].replace(" ", "-"))
 def test_from_how_many_products(case) -> None:
