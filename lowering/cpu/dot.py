@@ -4,13 +4,81 @@ complex and of short numbers."""
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import Any
 
 from lowering import compat
+from lowering.context import RuleContext
 from xfront_ir import dtypes, ops
 from xfront_ir.builder import Builder
 from xfront_ir.core import Op, Value
+from xfront_ir.literal import Literal
+from xfront_ir.types import TensorType, tensor
 
 from .registry import form, in_loops, in_programs
+
+
+def _could_be_of_rows(op: Op) -> bool:
+    """f32 or f64 by a matrix, 256 rows of the result or more, 2^20 products."""
+    (lhs, rhs), a = (v.type for v in op.operands), op.attrs
+    left, _ = a["contract"]
+    if not (lhs.dtype is rhs.dtype and lhs.dtype in (dtypes.f32, dtypes.f64) and rhs.ndim == 2
+            and len(left) == 1 and not a["batch"][0] and a.get("preferred") in (None, lhs.dtype)):
+        return False
+    terms = lhs.shape[left[0]]
+    return lhs.size >= 256 * terms > 0 and lhs.size * (rhs.size // terms) >= 2 ** 20
+
+
+def chosen_rows(ctx: RuleContext, op: Op, operands: Sequence[Any]
+                ) -> list[tuple[Any, TensorType]] | None:
+    """The integers i, where the left operand is made as `one_hot(i)`."""
+    converted = _made_by(ctx, operands[0], "stablehlo.convert")
+    compared = converted and _made_by(ctx, converted.operands[0], "stablehlo.compare")
+    if not compared or "EQ" not in str(compared.attributes["comparison_direction"]):
+        return None
+    x, (summed,) = op.operands[0].type, op.attrs["contract"][0]
+    others = [d for d in range(x.ndim) if d != summed]
+    for wide, numbers in (tuple(compared.operands), tuple(compared.operands)[::-1]):
+        repeated = _made_by(ctx, wide, "stablehlo.broadcast_in_dim")
+        counted = _made_by(ctx, numbers, "stablehlo.iota")
+        if (repeated and counted and counted.attributes["iota_dimension"].value == summed
+                and list(repeated.attributes["broadcast_dimensions"]) == others):
+            (i,) = repeated.operands
+            shape = tuple([x.shape[d] for d in others])
+            dtype = dtypes.BY_NAME[str(i.type.element_type).replace("ui", "u")]
+            if dtype.is_integer and tuple(i.type.shape) == shape:
+                return [(i, tensor(shape, dtype))]
+    return None
+
+
+def _made_by(ctx: RuleContext, value: Any, name: str) -> Any:
+    """The operation that makes an MLIR value, where it is of that name."""
+    made = value.owner
+    return None if isinstance(made, ctx.ir.Block) or made.operation.name != name else made.operation
+
+
+# one_hot(i) @ matrix: nearly all products are by zero.
+@form(ops.dot_general, when=_could_be_of_rows, reads=chosen_rows)
+def rows(b: Builder, op: Op, x: Value, y: Value, i: Value) -> Value:
+    """The rows i of the matrix, zeros for those outside; NaN where zero meets NaN or infinity:
+    in columns with one that is not of row i."""
+    kept = 1 - op.attrs["contract"][1][0]
+    n, width = i.type.ndim, y.type.shape[kept]
+
+    def not_finite(x: Value) -> Value:
+        return b.emit(ops.convert, b.emit(ops.not_, b.emit(ops.is_finite, x)), dtype=dtypes.i32)
+
+    of_column = b.emit(ops.reduce_sum, not_finite(y), axes=(1 - kept,))
+    made = b.emit(
+        ops.gather, y, b.emit(ops.reshape, i, shape=(*i.type.shape, 1)), offset_dims=(n,),
+        collapsed_slice_dims=(1 - kept,), operand_batching_dims=(), start_indices_batching_dims=(),
+        start_index_map=(1 - kept,), slice_sizes=(1, width) if kept else (width, 1), mode="fill",
+        fill_value=Literal(0, y.type.dtype), indices_are_sorted=False, unique_indices=False)
+    zero = b.zeros(made.type)
+    made = b.emit(ops.select, b.emit(ops.eq, made, zero), zero, made)
+    of_column = b.emit(ops.broadcast_in_dim, of_column, shape=made.type.shape, dims=(n,))
+    none_else = b.emit(ops.eq, not_finite(made), of_column)
+    return b.emit(ops.select, none_else, made, b.full(made.type, math.nan))
 
 
 def _is_tiny(op: Op) -> bool:

@@ -28,9 +28,12 @@ from xfront_ir.types import TensorType
 Condition = Callable[[Op], bool]
 Form = Callable[..., Any]
 Place = Callable[[RuleContext, Sequence[Any]], bool]
+Reads = Callable[[RuleContext, Op, Sequence[Any]], "list[tuple[Any, TensorType]] | None"]
+"""MLIR values with their types."""
 
 FORMS: dict[OpDef, list[tuple[Condition, Form]]] = {}
 ONLY: dict[Form, Place] = {}
+READS: dict[Form, Reads] = {}
 READS_CONSTANTS: set[OpDef] = set()
 SIMPLE: dict[OpDef, str] = {}
 RULES: dict[OpDef, Rule] = {}
@@ -38,14 +41,16 @@ RULES: dict[OpDef, Rule] = {}
 
 
 def form(definition: OpDef, when: Condition, constants: bool = False,
-         only: Place | None = None) -> Callable[[Form], Form]:
+         only: Place | None = None, reads: Reads | None = None) -> Callable[[Form], Form]:
     """Decorator: `fn(b, op, *operands) -> value(s)` for `definition` where `when(op)` holds.
 
     What a form writes of its own op takes the plain rule, and what `ops.fence` gives is computed
     once. With `constants`, ops of the definition come with an attribute of that name: for each
     operand its number where it is filled with one, `...` where it is another constant, None where
     the program computes it. A form with `only` is for some places alone: `in_loops`, `in_programs`,
-    which leaves out what is compiled operation by operation, or `near_memory`.
+    which leaves out what is compiled operation by operation, or `near_memory`. One with `reads`
+    gets what that finds of how the operands are made, after them; where it finds nothing, the form
+    is not taken.
     """
     def register(fn: Form) -> Form:
         FORMS.setdefault(definition, []).append((when, fn))
@@ -53,6 +58,8 @@ def form(definition: OpDef, when: Condition, constants: bool = False,
             READS_CONSTANTS.add(definition)
         if only is not None:
             ONLY[fn] = only
+        if reads is not None:
+            READS[fn] = reads
         return fn
 
     return register
@@ -112,11 +119,11 @@ def _count(ctx: RuleContext, value: Any, most: int) -> int:
     return counted
 
 
-def chosen(op: Op, place: Place = near_memory) -> Form | None:
+def chosen(op: Op, place: Place | Reads = near_memory) -> Form | None:
     """The form that an op takes at such a place; None where it takes the plain rule."""
     find_rule(op.definition)
     return next((fn for when, fn in FORMS.get(op.definition, ())
-                 if ONLY.get(fn, place) is place and when(op)), None)
+                 if ONLY.get(fn, READS.get(fn, place)) is place and when(op)), None)
 
 
 _NOTHING: frozenset[Op] = frozenset()
@@ -135,15 +142,18 @@ def _choosing(forms: list[tuple[Condition, Form]], plain: Rule) -> Rule:
             asked = Op(op.definition, op.operands, attrs, op.results, op.loc)
         for when, fn in forms:
             if when(asked) and (fn not in ONLY or ONLY[fn](ctx, operands)):
+                read = READS[fn](ctx, op, operands) if fn in READS else ()
+                if read is None:
+                    continue
                 if ctx.module is not None:
                     ctx.module.built.forms.append((op, fn))
-                types = tuple(v.type for v in op.operands)
+                types = (*[v.type for v in op.operands], *[t for _, t in read])
                 body, own, fenced = _written(fn, op.definition, types,
                                              tuple(asked.attrs.items()))
                 written[ctx] = before | own
                 outside, ctx.fenced = ctx.fenced, ctx.fenced | fenced
                 try:
-                    return ctx.inline(body, operands)
+                    return ctx.inline(body, [*operands, *[v for v, _ in read]])
                 finally:
                     ctx.fenced = outside
                     if before:
