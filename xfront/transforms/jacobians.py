@@ -37,13 +37,13 @@ def jacfwd(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False,
         _check("jacfwd", given, holomorphic)
 
         def push(*dots: Any) -> Any:
-            return jvp(lambda *xs: fun(*fill(args, chosen, xs), **kwargs), given, dots, has_aux)
+            made = jvp(lambda *xs: fun(*fill(args, chosen, xs), **kwargs), given, dots, has_aux)
+            return made[1:]
 
-        out_axes = (None, -1, None) if has_aux else (None, -1)
-        made = vmap(push, out_axes=out_axes)(*_basis(given))
-        tangents, example = made[1], given[0] if isinstance(argnums, int) else tuple(given)
+        made = vmap(push, out_axes=(-1, None) if has_aux else (-1,))(*_basis(given))
+        tangents, example = made[0], given[0] if isinstance(argnums, int) else tuple(given)
         jacobian = tree_map(lambda j: _divided(j, example, -1), tangents)
-        return (jacobian, made[2]) if has_aux else jacobian
+        return (jacobian, made[1]) if has_aux else jacobian
 
     return wrapped
 

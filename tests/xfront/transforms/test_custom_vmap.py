@@ -146,3 +146,11 @@ def test_sequential_vmap_is_a_loop_over_single_examples():
     slope = jax.vmap(jax.grad(lambda x, y: f(x, y)["s"]), (0, None))(x, 2.0)
     np.testing.assert_array_equal(slope, np.full((3, 2), 2.0))
     assert "scan" in str(jax.make_ir(jax.vmap(f, (0, None)))(x, 2.0))
+
+
+def test_jacobians_of_sequential_vmap():
+    f = sequential_vmap(lambda a: jnp.sin(a) * a[::-1])
+    g, x = (lambda a: jnp.sin(a) * a[::-1]), jnp.arange(3.0)
+    for of in (jax.jacfwd, jax.jacrev, lambda f: jax.hessian(lambda a: jnp.sum(f(a)))):
+        np.testing.assert_allclose(of(f)(x), of(g)(x), rtol=1e-6)
+        np.testing.assert_allclose(jax.jit(of(f))(x), of(g)(x), rtol=1e-6)
