@@ -13,7 +13,7 @@ from .formulas import Term, polynomial, where
 from .registry import form
 from .trigonometric import _SINE
 
-LEAST = 2 ** 15
+LEAST = 2 ** 16
 
 _NEAR = (0.48312895049714205, -0.1459598958869427, 0.06291141368299658, -0.03130849537087994,
          0.016796514370089517, -0.009425257787561038, 0.005456284864522071, -0.0032182068080868612,
