@@ -185,9 +185,9 @@ class RuleContext:
     `cuda`, `rocm` or `tpu`. `scope` is the prefix of op names in profiles, e.g. `jit(f)`.
     """
 
-    __slots__ = ("_attrs", "_create", "_locations", "_lines", "_named", "_places", "_prefixes",
-                 "_types", "fenced", "ip", "ir", "loc", "loops", "mlir", "module", "platform",
-                 "scope", "tables", "token")
+    __slots__ = ("_attrs", "_create", "_lines", "_locations", "_models", "_named", "_places",
+                 "_prefixes", "_types", "fenced", "ip", "ir", "loc", "loops", "mlir", "module",
+                 "platform", "scope", "tables", "token")
 
     def __init__(self, mlir: MLIRContext, module: Any = None, platform: str = "cpu",
                  scope: str = "") -> None:
@@ -201,6 +201,7 @@ class RuleContext:
         self.tables: Any = (SIMPLE, RULES, _find_rule)  # others where ops have forms for the CPU
         self._attrs, self._types, self._create = mlir.attrs, mlir.types, mlir.operation
         self._named = mlir.ir.Location.name
+        self._models: dict[Any, Any] = {}
         self._locations: dict[Any, Any] = {}
         self._places: dict[Any, Any] = {}
         self._prefixes: dict[Any, str] = {}
@@ -232,6 +233,23 @@ class RuleContext:
             arg_types = [self.type(t) for t in region_args]
             self._fill(made, regions, arg_types)
         return made.result if len(types) == 1 else list(made.results)
+
+    def copied(self, key: Any, operands: Sequence[Any]) -> Any:
+        """The value of an op like the one that was `kept` under `key` in this block, with these as
+        its first operands; None where none was. To copy regions is cheaper than to fill them."""
+        model = self._models.get((self.ip, key))
+        if model is None:
+            return None
+        made = model.clone(self.ip)
+        made.location = self.loc
+        for i, v in enumerate(operands):
+            made.operands[i] = v
+        return made.result
+
+    def kept(self, key: Any, value: Any) -> Any:
+        """`value`, whose op is the model for those of the same key in this block."""
+        self._models[self.ip, key] = value.owner
+        return value
 
     def _fill(self, made: Any, regions: Sequence[Region], arg_types: Sequence[Any]) -> None:
         ip, loc, token = self.ip, self.loc, self.token

@@ -94,7 +94,11 @@ def _scatter_with(combine: str | None) -> Callable[..., Any]:
         a, operand, of_indices = op.attrs, op.operands[0].type, op.operands[1].type
         of_updates, removed = op.operands[2].type, a["inserted_window_dims"]
         batching, index_map = a["operand_batching_dims"], a["scatter_dims_to_operand_dims"]
-        if a["mode"] == "clip" and index_map:
+        clipped = a["mode"] == "clip" and index_map
+        key = (op.definition, operand, of_indices, of_updates, *a, *a.values())
+        if not clipped and (found := ctx.copied(key, [x, indices, updates])) is not None:
+            return found
+        if clipped:
             by_window = iter(a["update_window_dims"])
             sizes = [1 if d in removed or d in batching else of_updates.shape[next(by_window)]
                      for d in range(operand.ndim)]
@@ -108,11 +112,12 @@ def _scatter_with(combine: str | None) -> Callable[..., Any]:
             scatter_dims_to_operand_dims=index_map)
         element = scalar(operand.dtype) if not operand.dtype.is_key else _WORD
         region = (lambda ctx, old, new: new) if combine is None else _combine(combine, element)
-        return ctx.create("stablehlo.scatter", [x, indices, updates], op.results,
-                          regions=[region], region_args=[element, element],
-                          scatter_dimension_numbers=ctx.attr(numbers),
-                          indices_are_sorted=ctx.bool(a["indices_are_sorted"]),
-                          unique_indices=ctx.bool(a["unique_indices"]))
+        return ctx.kept(key, ctx.create(
+            "stablehlo.scatter", [x, indices, updates], op.results,
+            regions=[region], region_args=[element, element],
+            scatter_dimension_numbers=ctx.attr(numbers),
+            indices_are_sorted=ctx.bool(a["indices_are_sorted"]),
+            unique_indices=ctx.bool(a["unique_indices"])))
 
     return lower
 

@@ -101,13 +101,17 @@ def _register_reduction(definition: OpDef) -> None:
 
     @rule(definition)
     def lower(ctx: RuleContext, op: Op, x: Any) -> Any:
-        if not op.attrs["axes"]:
+        of, axes = op.operands[0].type, op.attrs["axes"]
+        if not axes:
             return x
-        element = scalar(op.operands[0].type.dtype)
-        start = ctx.constant(identity(element.dtype), element)
-        return ctx.create("stablehlo.reduce", [x, start], op.results,
-                          [_region(combine, element)], [element, element],
-                          dimensions=ctx.int_array(op.attrs["axes"]))
+        found = ctx.copied((definition, of, axes), [x])
+        if found is None:
+            element = scalar(of.dtype)
+            start = ctx.constant(identity(element.dtype), element)
+            found = ctx.kept((definition, of, axes), ctx.create(
+                "stablehlo.reduce", [x, start], op.results, [_region(combine, element)],
+                [element, element], dimensions=ctx.int_array(axes)))
+        return found
 
 
 for _name in ("sum", "prod", "max", "min", "and", "or", "xor"):

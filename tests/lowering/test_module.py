@@ -17,6 +17,7 @@ from tests.work import calls
 from xfront_ir import dtypes, ops
 from xfront_ir.dtypes import BY_NAME
 from xfront_ir.errors import MissingRule
+from xfront_ir.locations import Location
 from xfront_ir.opdef import REGISTRY, define
 from xfront_ir.types import tensor
 
@@ -192,3 +193,51 @@ def test_modules_verify(func, big) -> None:
 @pytest.mark.parametrize(("name", "symbol"), [("f", "f"), ("a.b c<d>", "a.b_c_d_"), ("", "f")])
 def test_symbols_have_plain_characters(name, symbol) -> None:
     assert symbol_text(name) == symbol
+
+
+def test_reductions_that_repeat_are_copies_with_places_of_their_own(func, run) -> None:
+    """Each in its block: what one in a branch reads is not there for one behind it."""
+    def place(line):
+        user = eval(compile("\n" * (line - 1) + "lambda: 0", f"user{line}.py", "eval"))
+        return Location(user.__code__, 0, ())
+
+    def total(b, x, line):
+        b.loc = place(line)
+        return b.emit(ops.broadcast_in_dim, b.emit(ops.reduce_sum, x, axes=(0,)), shape=(3,),
+                      dims=())
+
+    inside = func([V], lambda b, x: [total(b, total(b, x, 3), 4)], "inside")
+    other = func([V], lambda b, x: [x], "other")
+
+    def make(b, p, x):
+        (x,) = b.emit(ops.cond, p, x, branches=(other, inside))
+        return [total(b, total(b, x, 5), 6), b.emit(ops.reduce_max, x, axes=(0,))]
+
+    fn = func([tensor((), dtypes.bool_), V], make)
+    text = lowering.lower(fn).as_text(debug_info=True)
+    assert lowering.lower(fn).module.operation.verify()
+    assert text.count("applies stablehlo.add") == 4
+    for line in (3, 4, 5, 6):
+        assert text.count(f'"user{line}.py":{line}:0') == 1
+    x = np.arange(3, dtype=np.float32)
+    for p, expected in ((True, 3 ** 4), (False, 3 ** 2)):
+        np.testing.assert_array_equal(run(fn, np.asarray(p), x)[0], [expected] * 3)
+
+
+def test_scatters_that_repeat_are_copies(func, run) -> None:
+    numbers = dict(update_window_dims=(), inserted_window_dims=(0,), operand_batching_dims=(),
+                   scatter_indices_batching_dims=(), scatter_dims_to_operand_dims=(0,),
+                   indices_are_sorted=False, unique_indices=False)
+    indices, rows = tensor((2, 1), dtypes.i32), tensor((2,), dtypes.f32)
+
+    def make(b, x, at, y):
+        for mode in ("fill", "clip", "fill", "clip"):
+            x = b.emit(ops.scatter_add, x, at, y, mode=mode, **numbers)
+        return [b.emit(ops.scatter, x, at, y, mode="fill", **numbers), x]
+
+    fn = func([V, indices, rows], make)
+    assert lowering.lower(fn).module.operation.verify()
+    args = np.zeros(3, np.float32), np.array([[0], [7]], np.int32), np.array([1, 10], np.float32)
+    replaced, added = run(fn, *args)
+    np.testing.assert_array_equal(added, [4, 0, 20])
+    np.testing.assert_array_equal(replaced, [1, 0, 20])

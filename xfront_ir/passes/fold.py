@@ -65,7 +65,7 @@ def fold(fn: Function) -> Function:
                 changed = True
                 continue
         if name in EXACT or name in MOVING:
-            made = _folded(op, known)
+            made = _folded(op, known) if operands[0] in known else None
             if made is not None:
                 known[made.results[0]] = made
                 append(made)

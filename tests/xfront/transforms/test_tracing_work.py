@@ -36,17 +36,18 @@ def made(name, transform):
 
 
 @pytest.mark.parametrize(("name", "transform", "to_trace", "to_lower"), [
-    ("cond", "grad", 432, 2553),
-    ("scan", "grad", 321, 3432),
-    ("where", "grad", 165, 639),
-    ("softmax", "grad", 178, 1346),
-    ("x.at[i].add", "grad", 214, 790),
-    ("einsum", "grad", 290, 508),
-    ("scan", "vmap", 315, 1075),
-    ("where", "vmap", 154, 270),
-    ("softmax", "vmap", 164, 566),
-    ("x.at[i].add", "vmap", 198, 358),
-    ("einsum", "vmap", 268, 259),
+    ("cond", "grad", 414, 1769),
+    ("scan", "grad", 310, 3152),
+    ("where", "grad", 165, 495),
+    ("softmax", "grad", 178, 1003),
+    ("x.at[i].add", "grad", 190, 646),
+    ("einsum", "grad", 291, 400),
+    ("cond", "vmap", 396, 626),
+    ("scan", "vmap", 305, 918),
+    ("where", "vmap", 154, 199),
+    ("softmax", "vmap", 164, 371),
+    ("x.at[i].add", "vmap", 174, 251),
+    ("einsum", "vmap", 268, 203),
 ])
 def test_a_use_costs(name, transform, to_trace, to_lower) -> None:
     go = made(name, transform)
