@@ -17,7 +17,7 @@ from xfront_ir.builder import Builder
 from xfront_ir.core import Op, Value
 from xfront_ir.dtypes import DType
 from xfront_ir.ops.conv import dilated
-from xfront_ir.types import TensorType
+from xfront_ir.types import I32, TensorType
 
 from .registry import form
 
@@ -379,13 +379,11 @@ def in_rows(b: Builder, op: Op, x: Value, k: Value) -> Value:
     k = b.emit(ops.reshape, k, shape=s.kernel)
     if len(out) == 1:
         rows, row = s.kernel[0] // ROW, ROW
-        shifts = [_cut(b, wide, 1, i * row, out[0] + row - 1) for i in range(rows)]
+        stacked = _stacked(b, wide, rows, row, out[0] + row - 1)
         filters = b.emit(ops.reshape, _cut(b, k, 0, 0, rows * row), shape=(rows, row))
     else:
         (rows, row), filters = s.kernel, k
-        shifts = [_cut(b, wide, 1, i, out[0]) for i in range(rows)]
-    stacked = b.emit(ops.concatenate, *[b.emit(ops.reshape, v, shape=(1, *v.type.shape))
-                                        for v in shifts], dimension=0)
+        stacked = _stacked(b, wide, rows, 1, out[0])
     made = b.emit(ops.dot_general, filters, stacked, contract=((0,), (0,)), batch=((), ()))
     total, last = None, made.type.ndim - 1
     for j in range(row):
@@ -397,6 +395,24 @@ def in_rows(b: Builder, op: Op, x: Value, k: Value) -> Value:
         weight = b.emit(ops.broadcast_in_dim, _cut(b, k, 0, i, 1), shape=(batch, *out), dims=(1,))
         total = b.emit(ops.add, total, b.emit(ops.mul, _cut(b, wide, 1, i, out[0]), weight))
     return b.emit(ops.fence, b.emit(ops.reshape, total, shape=s.result.shape))
+
+
+def _stacked(b: Builder, x: Value, rows: int, step: int, size: int) -> Value:
+    """For each row `size` elements of axis 1, from `step` times its number on. In a loop, for XLA
+    makes a kernel of each part of a concatenation."""
+    sizes = (x.type.shape[0], size, *x.type.shape[2:])
+    types = (I32, x.type.with_shape((rows, *sizes)))
+    test, turn = Builder("more"), Builder("row")
+    more = test.close([test.emit(ops.lt, [test.param(t) for t in types][0], test.full(I32, rows))])
+    const, place, stack = [turn.param(t) for t in (x.type, *types)]
+    zeros = [turn.full(I32, 0)] * (len(sizes) - 1)
+    start = turn.emit(ops.mul, place, turn.full(I32, step))
+    part = turn.emit(ops.dynamic_slice, const, zeros[0], start, *zeros[1:], sizes=sizes)
+    stack = turn.emit(ops.dynamic_update_slice, stack, turn.emit(
+        ops.reshape, part, shape=(1, *sizes)), place, *zeros, zeros[0])
+    body = turn.close([turn.emit(ops.add, place, turn.full(I32, 1)), stack])
+    return b.emit(ops.while_, x, b.full(I32, 0), b.zeros(types[1]), cond=more, body=body,
+                  n_cond_consts=0, n_body_consts=1)[1]
 
 
 def _cut(b: Builder, x: Value, axis: int, start: int, size: int) -> Value:
