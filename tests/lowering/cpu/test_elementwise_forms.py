@@ -35,12 +35,13 @@ FUNCTIONS: dict[str, tuple[Any, Callable[..., Any], bool, int]] = {
     "acos": (ops.acos, np.arccos, True, trigonometric.SIMPLE_LEAST),
     "atan": (ops.atan, np.arctan, OLD, trigonometric.SIMPLE_LEAST),
     "cbrt": (ops.cbrt, np.cbrt, True, elementwise.LEAST),
+    "log1p": (ops.log1p, np.log1p, True, elementwise.LOGARITHM_LEAST),
     "sinh": (ops.sinh, np.sinh, True, elementwise.VECTOR_LEAST),
     "rsqrt": (ops.rsqrt, lambda x: 1 / np.sqrt(x), OLD, elementwise.VECTOR_LEAST)}
 
 SPECIAL = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 0.5, -0.5, TINY, -TINY, 3.4e38,
                     -3.4e38, 1e-40, -1e-40, 2.0 ** 100, 2.0 ** 127, np.pi, np.pi / 2, 88.8, 89.4,
-                    1.0000001, 0.99999994], np.float32)
+                    1.0000001, 0.99999994, -0.99999994, -1.0000001, 1e-7, -1e-7], np.float32)
 
 
 def everywhere(seed: int, n: int = N) -> np.ndarray:
