@@ -19,9 +19,18 @@ def reshape(s: Scope) -> None:
             (f"jnp.swapaxes({text}, 0, -1)", d[::-1]) if t.ndim == 2 else
             (f"jnp.ravel({text})", (t.size,)),
             (f"jnp.atleast_2d({text})", d if t.ndim >= 2 else (1, *d) if d else (1, 1))]
+    if t.ndim == 2:
+        rows += [(f"jax.lax.broadcast_in_dim({text}, {(d[0], 2, d[1])}, (0, 2))", (d[0], 2, d[1])),
+                 (f"jnp.moveaxis({text}, 0, 1)", d[::-1]), (f"jnp.rot90({text})", d[::-1]),
+                 (f"jnp.hstack([{text}, {text}])", (d[0], 2 * d[1]))]
+    if t.ndim == 1 and t.size:
+        rows += [(f"jnp.diag({text})", (t.size, t.size)),
+                 (f"jnp.meshgrid({text}, {text})[0]", (t.size, t.size))]
     if t.ndim:
         n = d[0]
-        rows += [(f"jnp.concatenate([{text}, {text} * 0.5], axis=0)", (2 * n, *d[1:])),
+        rows += [(f"jnp.array_split({text}, 2)[0]", ((n + 1) // 2, *d[1:])),
+                 (f"jnp.append({text}, {text})", (2 * t.size,)),
+                 (f"jnp.concatenate([{text}, {text} * 0.5], axis=0)", (2 * n, *d[1:])),
                  (f"jnp.pad({text}, 1)" if t.ndim == 1 else f"jnp.pad({text}, ((0, 1), (1, 0)))"
                   if t.ndim == 2 else f"jnp.flip({text})",
                   (n + 2,) if t.ndim == 1 else (n + 1, d[1] + 1) if t.ndim == 2 else d),
@@ -51,6 +60,8 @@ def index(s: Scope) -> None:
             (f"jnp.take({x.name}, {i.name} % {n}, axis=0)", (m, *rest)),
             (f"jnp.take({x.name}, {i.name}, axis=-1, mode='wrap')", (*d[:-1], m)),
             (f"jnp.take({x.name}, {i.name}, axis=0, mode='clip')", (m, *rest)),
+            (f"jnp.zeros({(7, *rest)}).at[{i.name}[:{min(m, n)}]].add({x.name}[:{min(m, n)}]) * "
+             f"{1 / min(m, n):.4}", (7, *rest)),
             (f"jax.lax.dynamic_slice_in_dim({x.name}, {k.name}, {n - a}, axis=0)",
              (n - a, *rest)),
             (f"jax.lax.dynamic_index_in_dim({x.name}, {k.name}, axis=0, keepdims=False)", rest),
@@ -105,8 +116,14 @@ def product(s: Scope) -> None:
             ("jnp.einsum('...i,ij->...j', {x}, {m}) * {c}", (*d[:-1], m))]
     if x.type.ndim == 1:
         rows += [("jnp.outer({x}, {v}) * 0.5", (n, n)), ("jnp.kron({x}, {v}) * 0.5", (n * n,))]
+    if x.type.ndim == 3:
+        rows += [("jnp.einsum('bij,bkj->bik', {x}, {same}) * {c}", (*d[:2], d[1])),
+                 ("jnp.einsum('bij,bij->b', {x}, {same}) * " + f"{0.5 / (d[1] * n):.4}", d[:1]),
+                 ("jax.lax.batch_matmul({x}, jnp.swapaxes({same}, 1, 2)) * {c}", (*d[:2], d[1]))]
     if x.type.ndim == 2:
-        rows += [("jnp.einsum('ij,kj->ik', {x}, {same}) * {c}", (d[0], d[0])),
+        rows += [("jnp.einsum('ij,jk,j->ik', {x}, {m}, {v}) * {c} * 0.5", (d[0], m)),
+                 ("jax.vmap(jnp.dot)({x}, {same}) * {c}", d[:1]),
+                 ("jnp.einsum('ij,kj->ik', {x}, {same}) * {c}", (d[0], d[0])),
                  ("jnp.einsum('ij,ij->j', {x}, {same}) * " + f"{0.5 / d[0]:.4}", (n,)),
                  ("jax.lax.dot_general({x}, {m}, (((1,), (0,)), ((), ()))) * {c}", (d[0], m)),
                  ("jax.lax.dot_general({x}, {same}, (((1,), (1,)), ((0,), (0,)))) * {c}", (d[0],)),
@@ -127,8 +144,19 @@ def window(s: Scope) -> None:
     rows = [(f"jax.lax.reduce_window({x.name}, -jnp.inf, jax.lax.max, {size})", lanes),
             (f"jax.lax.reduce_window({x.name}, 0.0, jax.lax.add, {size}) * 0.5", lanes)]
     if x.type.ndim == 1:
-        rows.append((f"jnp.convolve({x.name}, {kernel}, mode='same') * 0.5", (3,)))
+        rows += [(f"jnp.convolve({x.name}, {kernel}, mode='same') * 0.5", (3,)),
+                 (f"jnp.convolve({x.name}, {kernel}) * 0.5", (4,)),
+                 (f"jnp.interp(jnp.tanh({x.name}), jnp.linspace(-1.2, 1.2, 3), {x.name})", (3,))]
     else:
+        rows += [(f"jax.lax.conv_general_dilated({x.name}[None, :, :, None], {kernel}[None, :, "
+                  "None, None], (1, 1), ((0, 0), (1, 0)), rhs_dilation=(1, 1), "
+                  "dimension_numbers=('NHWC', 'HWIO', 'NHWC'))[0, ..., 0] * 0.5", (2, 3)),
+                 (f"jax.lax.conv_general_dilated({x.name}[None], jnp.ones((2, 1, 2)) * {kernel}, "
+                  "(1,), ((1, 1),), lhs_dilation=(2,), feature_group_count=2)[0] * 0.5", (2, 6)),
+                 (f"jax.lax.reduce_window({x.name}, jnp.inf, jax.lax.min, (2, 2), (1, 1), 'SAME')",
+                  (2, 3)),
+                 (f"jax.lax.reduce({x.name}, 0.0, jax.lax.add, (1,)) * 0.3", (2,)),
+                 (f"jax.lax.reduce({x.name}, -9.0, lambda a, b: jnp.maximum(a, b), (0,))", (3,))]
         rows.append((f"jax.lax.conv_general_dilated({x.name}[:, None], {kernel}[None, None], (1,), "
                      f"'SAME')[:, 0] * 0.5", (2, 3)))
     expression, shape = s.writer.choice(rows)
@@ -149,6 +177,11 @@ def matrix(s: Scope) -> None:
             (f"jnp.linalg.slogdet({near})[1] * 0.3", ()),
             (f"jax.lax.linalg.triangular_solve({near}, {vector}[:, None], left_side=True, "
              "lower=True)", (n, 1)),
+            (f"jax.lax.custom_linear_solve(lambda v: {near} @ v, {vector}, lambda mv, v: "
+             f"jnp.linalg.solve({near}, v), lambda mv, v: jnp.linalg.solve({near}.T, v))", (n,)),
+            (f"jax.scipy.linalg.expm({a.name} * 0.3) * 0.4", (n, n)),
+            (f"jax.scipy.linalg.solve_triangular({near}, {vector}, lower=True)", (n,)),
+            (f"jnp.linalg.matrix_power({a.name} * 0.5, 2)", (n, n)),
             (f"jnp.linalg.qr({near})[1] * 0.25", (n, n)),
             (f"jnp.linalg.eigh({apart})[0] * 0.3", (n,)),
             (f"jnp.square(jnp.linalg.eigh({apart})[1])", (n, n)),

@@ -227,7 +227,9 @@ def known_rule(s: Scope) -> None:
     x = s.wide()
     name = s.writer.fresh("f")
     factor = s.found(lambda v: v.type == Type(F64) and not v.moving, s.constant()).name
-    if s.writer.chance(2):
+    if s.writer.chance(4):
+        s.say(f"{name} = jax.custom_batching.sequential_vmap(lambda a: jnp.sin(a) * 0.7)")
+    elif s.writer.chance(2):
         s.say(f"{name} = jax.custom_jvp(lambda a: jnp.sin(a) * {factor})")
         s.say(f"{name}.defjvps(lambda t, out, a: jnp.cos(a) * {factor} * t)")
     else:

@@ -17,12 +17,20 @@ SMOOTH = (
     "jnp.arcsin({x} * 0.4)", "jnp.arctanh({x} * 0.4)", "jax.lax.erf({x})", "jnp.exp2({x} * 0.4)",
     "jnp.power(2.0, {x} * 0.4)", "jnp.reciprocal({x} + 3.7)", "jax.lax.mul({x}, {x}) * 0.5",
     "jnp.arccos({x} * 0.4)", "jnp.tan({x} * 0.4)", "jax.lax.lgamma({x} + 3.1) * 0.5",
-    "jax.lax.digamma({x} + 3.1)",
+    "jax.lax.digamma({x} + 3.1)", "jax.lax.erfc({x}) * 0.9", "jax.lax.erf_inv({x} * 0.4)",
+    "jax.nn.log_sigmoid({x}) * 0.7", "jax.nn.soft_sign({x})", "jax.nn.mish({x})",
+    "jax.nn.squareplus({x}) * 0.6", "jnp.logaddexp2({x}, 0.3) * 0.6", "jnp.log2({x} + 3.1) * 0.7",
+    "jnp.log10({x} + 3.1)", "jnp.arccosh({x} + 3.3) * 0.6", "({x} + 3.3) ** 0.5 * 0.8",
+    "jnp.float_power({x} + 3.1, 1.5) * 0.1", "jnp.polyval(jnp.array([0.2, -0.1, 0.3]), {x})",
+    "jax.scipy.special.xlogy({x} + 3.0, {x} + 2.7) * 0.2", "jax.scipy.special.ndtr({x})",
+    "jax.scipy.special.entr({x} + 3.0) * 0.2",
+    "jax.lax.optimization_barrier({x})", "jnp.sinc({x} * 0.3 + 1.1)",
 )
 KINKED = (
     "jnp.abs({x})", "jax.nn.relu({x})", "jnp.clip({x}, -0.71, 0.83)", "jax.nn.leaky_relu({x})",
     "jax.nn.elu({x})", "jnp.maximum({x}, 0.137)", "jnp.minimum({x}, 0.631)",
-    "jnp.nan_to_num({x})", "jnp.where({x} > 0.137, {x}, {x} * 0.5)",
+    "jax.nn.relu6({x})", "jax.nn.hard_tanh({x})", "jax.nn.selu({x}) * 0.7", "jax.nn.celu({x})",
+    "jnp.fabs({x})", "jnp.nan_to_num({x})", "jnp.where({x} > 0.137, {x}, {x} * 0.5)",
 )
 STEPS = (
     "jnp.floor({x} * 1.7 + 0.217) * 0.3", "jnp.sign({x} - 0.0137)",
@@ -35,13 +43,16 @@ PAIRS = (
     "({x} + {y}) * 0.5", "{x} * {y} * 0.5", "({x} - {y}) * 0.5", "{x} / ({y} + 3.1)",
     "jnp.maximum({x}, {y})", "jnp.minimum({x}, {y})", "jnp.arctan2({x}, {y} + 3.1)",
     "jnp.power({x} + 3.1, {y} * 0.5) * 0.3", "jnp.logaddexp({x}, {y}) * 0.7",
-    "jnp.hypot({x}, {y} + 3.1) * 0.3",
+    "jnp.hypot({x}, {y} + 3.1) * 0.3", "jnp.fmax({x}, {y})", "jnp.fmin({x}, {y})",
+    "jax.scipy.special.xlog1py({x}, {y} + 3.1) * 0.4",
 )
 REDUCTIONS = (
     "jnp.sum({x}, {axes}) * {share}", "jnp.mean({x}, {axes})", "jnp.max({x}, {axes})",
     "jnp.min({x}, {axes})", "jnp.tanh(jnp.prod({x}, {axes}))",
     "jax.nn.logsumexp({x}, {axes}) * 0.4", "jnp.var({x}, {axes}) * 0.5",
-    "jnp.sqrt(jnp.sum(jnp.square({x}), {axes}) + 0.3) * 0.2",
+    "jnp.sqrt(jnp.sum(jnp.square({x}), {axes}) + 0.3) * 0.2", "jnp.ptp({x}, {axes}) * 0.5",
+    "jnp.nansum({x}, {axes}) * {share}", "jnp.nanmax({x}, {axes})", "jnp.average({x}, {axes})",
+    "jnp.median({x}, {axes})", "jnp.quantile({x}, 0.3, {axes})",
 )
 RUNNING = (
     "jnp.cumsum({x}, axis={axis}) * {share}", "jnp.tanh(jnp.cumprod({x}, axis={axis}))",
@@ -50,6 +61,10 @@ RUNNING = (
     "jax.nn.log_softmax({x}, axis={axis}) * 0.3", "jnp.sort({x}, axis={axis})",
     "jnp.flip({x}, axis={axis})", "jnp.roll({x}, 1, axis={axis})",
     "jax.lax.cumsum({x}, axis={axis}, reverse=True) * {share}",
+    "jnp.tanh(jax.lax.cumprod({x}, axis={axis}, reverse=True))",
+    "jnp.diff({x}, axis={axis}, prepend=0.1) * 0.5",
+    "jnp.fft.irfft(jnp.fft.rfft({x}, axis={axis}), {x}.shape[{axis}], axis={axis})",
+    "jax.lax.fori_loop(0, {x}.shape[{axis}], lambda k, y: jnp.roll(y, k, axis={axis}), {x})",
 )
 
 
@@ -133,7 +148,10 @@ def counting(s: Scope) -> None:
     row = s.writer.choice((
         "({i} + {j}) % 7", "{i} * 3 % 5", "({i} ^ {j}) % 7", "{i} // 2", "({i} << 1) % 7",
         "jnp.maximum({i}, {j})", "jax.lax.population_count({i})", "jnp.where({i} > {j}, {i}, 1)",
-        "(6 - {i})", "jax.lax.rem({i}, jnp.full_like({i}, 4))"))
+        "(6 - {i})", "({i}.astype(jnp.uint8) * 37 % 7).astype(jnp.int32)",
+        "({i}.astype(jnp.int64) * -3 // 4 % 5).astype(jnp.int32)", "jnp.gcd({i}, {j})",
+        "jnp.clip({i}, 1, 4)", "jnp.sort({i})" if i.type.ndim else "abs({i} - 3)",
+        "jax.lax.rem({i}, jnp.full_like({i}, 4))"))
     s.emit(i.type, row.format(i=i.name, j=j.name), i, j)
 
 
