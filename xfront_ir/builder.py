@@ -50,7 +50,10 @@ class Builder:
 
         Raises: IRTypeError from the op's type rule.
         """
-        types = tuple([v.type for v in operands])
+        if len(operands) == 1:
+            types = (operands[0].type,)
+        else:
+            types = tuple([v.type for v in operands])
         if attrs:
             if definition.has_bodies:
                 found = infer_types(definition, types, attrs)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from xfront_ir.core import Function
+from xfront_ir.core import Function, Op
 from xfront_ir.opdef import Pending, Request
 from xfront_ir.passes.jvp import jvp
 from xfront_ir.passes.linearize import gradient
@@ -55,15 +55,17 @@ def seeded_gradient(function: Function, active: Flags, seeded: int, strong: bool
     """The gradient Function whose cotangent of result `seeded` is one, the others' zero."""
     from xfront_ir.builder import Builder
 
-    given = tuple(i == seeded for i in range(len(function.returns)))
+    given = tuple([i == seeded for i in range(len(function.returns))])
     full = gradient(function, active, given, strong)
     b = Builder(full.name)
     n = len(function.params)
-    b.params = list(full.params[:n])
-    seed = b.ones(full.params[n].type)
-    renamed = b.inline(full, (*full.params[:n], seed))
-    return Function(full.name, b.params, b.ops, renamed, param_names=function.param_names,
-                    weak_params=function.weak_params, weak_returns=full.weak_returns)
+    seed = full.params[n]
+    b.ones(seed.type)
+    (one,) = b.ops
+    return Function(full.name, full.params[:n],
+                    (Op(one.definition, (), one.attrs, (seed,)), *full.ops), full.returns,
+                    param_names=function.param_names, weak_params=function.weak_params,
+                    weak_returns=full.weak_returns)
 
 
 class Jvp:

@@ -196,10 +196,8 @@ def _split_cond(b: Any, attrs: Any, operands: Any, linear: Flags) -> Any:
 def _alike(make: Callable[[Function, Flags | None], Linearized], branches: Sequence[Function]
            ) -> tuple[list[Linearized], Flags]:
     """The branches divided, all of them with the linear results of any."""
-    parts = [make(branch, None) for branch in branches]
-    out = _any_of([part.active_out for part in parts])
-    return [part if part.active_out == out else make(branch, out)
-            for branch, part in zip(branches, parts, strict=True)], out
+    out = _any_of([make(branch, None).active_out for branch in branches])
+    return [make(branch, out) for branch in branches], out
 
 
 def _divided(b: Any, index: Value, parts: Sequence[Linearized], known: Sequence[Value],
@@ -451,12 +449,12 @@ def _transpose_scan(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
 
     def make() -> Function:                      # known consts, carry, sums, cts of ys, known xs
         k_consts, k_xs = len(of_consts) - n_c, len(of_xs) - sum(of_xs)
-        params = [Value(v.type) for v in back.params]
+        params = back.params
         consts, known_xs = params[:k_consts], params[k_consts:k_consts + k_xs]
         cts = params[k_consts + k_xs:]
         n = sum(carried)
         inner = Builder(back.name)
-        made = inner.inline(back, params)
+        inner.ops, made = list(back.ops), back.returns
         k = sum(summed)
         totals = [Value(v.type) for v in made[:k]]
         added = [inner.emit(lookup("add"), total, ct)

@@ -77,6 +77,9 @@ def linearize(fn: Function, active: Flags, strong: bool = False, out: Flags | No
     active = tuple(active)
     key = ("linearize", active, strong, out)
     found = fn.memo.get(key)
+    if found is None and out is not None and (
+            natural := linearize(fn, active, strong)).active_out == out:
+        found = fn.memo[key] = natural
     if found is None:
         check_active(fn, active)
         original, fn = fn, settle(fn)
@@ -111,6 +114,8 @@ def divide(fn: Function, linear: Flags, out: Flags | None = None) -> Linearized:
     """
     key = ("divide", linear, out)
     found = fn.memo.get(key)
+    if found is None and out is not None and (natural := divide(fn, linear)).active_out == out:
+        found = fn.memo[key] = natural
     if found is None:
         b = SplitBuilder(fn.name)
         env = [b.tangent_param(v.type) if a else b.param(v.type)

@@ -117,9 +117,14 @@ def _push(b: Builder, fn: Function, env: dict[Value, Value], place: dict[Value, 
             append(op)
             continue
         b.loc = locs[op.loc]
+        if len(operands) == 1:
+            (v,) = operands
+            given, positions = (renamed(v, v),), (position(v),)
+        else:
+            given = tuple([renamed(v, v) for v in operands])
+            positions = tuple([position(v) for v in operands])
         results, places = (definition.batch or definition.rule("batch"))(
-            b, op, tuple([renamed(v, v) for v in operands]),
-            tuple([position(v) for v in operands]), axis)
+            b, op, given, positions, axis)
         for v, made, p in zip(op.results, results, places, strict=True):
             env[v] = made
             if p is not None:
