@@ -12,7 +12,7 @@ import xfront.numpy as jnp
 from tests.lowering.cpu.against_plain import named, program, samples, takes_a_form, variants
 from xfront_ir import ops
 
-SIZE = 2 ** 16
+SIZE = 2 ** 17
 ZEROS = (-2.457024738, -2.747682648, -3.143580888, -3.955294285, -4.039361840)
 
 
