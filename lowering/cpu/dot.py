@@ -37,18 +37,27 @@ def chosen_rows(ctx: RuleContext, op: Op, operands: Sequence[Any]
     if not compared or "EQ" not in str(compared.attributes["comparison_direction"]):
         return None
     x, (summed,) = op.operands[0].type, op.attrs["contract"][0]
-    others = [d for d in range(x.ndim) if d != summed]
+    others = {d: n for d, n in enumerate(x.shape) if d != summed}
     for wide, numbers in (tuple(compared.operands), tuple(compared.operands)[::-1]):
         repeated = _made_by(ctx, wide, "stablehlo.broadcast_in_dim")
-        counted = _made_by(ctx, numbers, "stablehlo.iota")
-        if (repeated and counted and counted.attributes["iota_dimension"].value == summed
-                and list(repeated.attributes["broadcast_dimensions"]) == others):
-            (i,) = repeated.operands
-            shape = tuple([x.shape[d] for d in others])
+        if repeated and _counts(ctx, numbers, summed):
+            (i,), dims = repeated.operands, list(repeated.attributes["broadcast_dimensions"])
+            shape = tuple(i.type.shape)
             dtype = dtypes.BY_NAME[str(i.type.element_type).replace("ui", "u")]
-            if dtype.is_integer and tuple(i.type.shape) == shape:
+            given = dict(zip(dims, shape, strict=True))
+            if dtype.is_integer and dims == sorted(dims) and given.pop(summed, 1) == 1 \
+                    and given == others:
                 return [(i, tensor(shape, dtype))]
     return None
+
+
+def _counts(ctx: RuleContext, numbers: Any, axis: int) -> bool:
+    """Whether an MLIR value counts from 0 along an axis."""
+    repeated = _made_by(ctx, numbers, "stablehlo.broadcast_in_dim")
+    if repeated and list(repeated.attributes["broadcast_dimensions"]) == [axis]:
+        numbers, axis = repeated.operands[0], 0
+    counted = _made_by(ctx, numbers, "stablehlo.iota")
+    return bool(counted) and counted.attributes["iota_dimension"].value == axis
 
 
 def _made_by(ctx: RuleContext, value: Any, name: str) -> Any:
@@ -63,14 +72,15 @@ def rows(b: Builder, op: Op, x: Value, y: Value, i: Value) -> Value:
     """The rows i of the matrix, zeros for those outside; NaN where zero meets NaN or infinity:
     in columns with one that is not of row i."""
     kept = 1 - op.attrs["contract"][1][0]
-    n, width = i.type.ndim, y.type.shape[kept]
+    n, width = x.type.ndim - 1, y.type.shape[kept]
+    shape = [m for d, m in enumerate(x.type.shape) if d != op.attrs["contract"][0][0]]
 
     def not_finite(x: Value) -> Value:
         return b.emit(ops.convert, b.emit(ops.not_, b.emit(ops.is_finite, x)), dtype=dtypes.i32)
 
     of_column = b.emit(ops.reduce_sum, not_finite(y), axes=(1 - kept,))
     made = b.emit(
-        ops.gather, y, b.emit(ops.reshape, i, shape=(*i.type.shape, 1)), offset_dims=(n,),
+        ops.gather, y, b.emit(ops.reshape, i, shape=(*shape, 1)), offset_dims=(n,),
         collapsed_slice_dims=(1 - kept,), operand_batching_dims=(), start_indices_batching_dims=(),
         start_index_map=(1 - kept,), slice_sizes=(1, width) if kept else (width, 1), mode="fill",
         fill_value=Literal(0, y.type.dtype), indices_are_sorted=False, unique_indices=False)

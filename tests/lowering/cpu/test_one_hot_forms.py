@@ -53,6 +53,14 @@ def other_way(i, table):
     return (numbers == wide).astype(np.float32) @ table
 
 
+def by_hand(i, table):
+    return (i[..., None] == jnp.arange(70)).astype(np.float32) @ table
+
+
+def shifted(i, table):
+    return (i[:, None] == jnp.arange(1, 71)).astype(np.float32) @ table
+
+
 def both(f, monkeypatch, *args) -> tuple[bool, list[Any]]:
     """Whether the form is taken, and the results with it and without."""
     taken, made = False, []
@@ -71,7 +79,8 @@ CASES = (
     (rows, places(256), True), (rows, places(255), False), (of_columns, places(300), True),
     (of_columns, places(20, 16), True), (first_axis, places(300), True),
     (turned, places(300), False), (other_relation, places(300), False),
-    (floats, places(300), False), (other_way, places(300), True))
+    (floats, places(300), False), (other_way, places(300), True),
+    (by_hand, places(300), True), (by_hand, places(20, 15), True), (shifted, places(300), False))
 
 
 @pytest.mark.parametrize("f, i, taken", CASES,
