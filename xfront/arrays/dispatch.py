@@ -243,7 +243,7 @@ def _eager(body: Callable[..., Any], *, static: tuple[str, ...]) -> Callable[...
             if i < given:
                 body(*args, **kwargs)            # unknown or given twice: the same
             full[i] = v
-        if any(x is MISSING for x in full):
+        if any([x is MISSING for x in full]):
             body(*args, **kwargs)                # the same
         return full
 

@@ -42,6 +42,8 @@ def parse(shape: tuple[int, ...], index: Any) -> tuple[list[Any], Pattern]:
     Raises: IndexError for too many indices, slices of traced bounds, masks of another shape;
       TypeError for lists, floats and text; NonConcreteBooleanIndexError for traced masks.
     """
+    if type(index) is int and shape and shape[0]:
+        return [index], (NUMBER, *(FULL,) * (len(shape) - 1))
     parts = expanded(len(shape), index if type(index) is tuple else (index,))
     given: list[Any] = []
     pattern: list[Any] = []
