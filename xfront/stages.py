@@ -379,12 +379,7 @@ class CompiledFunction:
             if given is not t:
                 raise TypeError(f"Argument types differ from the types for which this computation "
                                 f"was compiled: leaf {i} was {t}, got {given}")
-        result = self._program.call([as_operand(x) for x in leaves])[0]
-        if any(self._traced._donated):
-            from .transforms.donation import release  # most functions donate nothing
-
-            release(leaves)
-        return result
+        return self._program.call([as_operand(x) for x in leaves])[0]
 
     def _with_statics(self, args: tuple, kwargs: dict) -> tuple[list, dict]:
         """The arguments as they were traced: None where a static one stood."""

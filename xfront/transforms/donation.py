@@ -1,20 +1,17 @@
 """Donated arguments: what a call consumed is gone for every reader, with an error that names it.
 
 C++ runs a known signature without Python, and hands buffers that are gone to the runtime, which
-refuses them in words of its own. An array that is deleted as well goes to Python instead: so a
-function that donates deletes behind each call what the call consumed.
+refuses them in words of its own: a ValueError, for programs of others that read them too.
 """
 
 # hot: benchmarks/call.py
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ..arrays.binding import ArrayImpl
-from ..tree_util import tree_leaves
 
 
 class ConsumedError(RuntimeError, ValueError):
@@ -22,34 +19,18 @@ class ConsumedError(RuntimeError, ValueError):
     RuntimeError elsewhere."""
 
 
-def donating(fun: Callable[..., Any], compiled: Any, numbers: Sequence[int], names: Sequence[str]
-             ) -> Callable[..., Any]:
-    """`compiled`, the jitted `fun`, with the arrays deleted that a call consumed.
-
-    Args:
-      numbers, names: the donated arguments, by position and by keyword.
-    """
-    @functools.wraps(fun)
+def donating(compiled: Any, refuse: Callable[[tuple, dict], None]) -> Callable[..., Any]:
+    """`compiled`, a jitted function, with `refuse(args, kwargs)` to name what is gone."""
     def call(*args: Any, **kwargs: Any) -> Any:
-        result = compiled(*args, **kwargs)
-        for i in numbers:
-            if i < len(args):
-                release(args[i])
-        if kwargs:
-            for name in names:
-                release(kwargs.get(name))
-        return result
+        try:
+            return compiled(*args, **kwargs)
+        except ValueError:
+            refuse(args, kwargs)
+            raise
 
     call._clear_cache = compiled._clear_cache  # type: ignore[attr-defined]
     call._cache_size = compiled._cache_size  # type: ignore[attr-defined]
     return call
-
-
-def release(tree: Any) -> None:
-    """Delete the arrays of a donated argument whose memory is gone."""
-    for x in (tree,) if type(tree) is ArrayImpl else tree_leaves(tree):
-        if type(x) is ArrayImpl and x.is_deleted():
-            x.delete()
 
 
 def refuse_consumed(function: str, leaves: Iterable[Any], names: Sequence[str]) -> None:

@@ -178,12 +178,11 @@ class Jitted:
         self.compiled = binding.make_pjit(
             self.name, fun, self.miss, options.static_argnums, options.static_argnames,
             options.donate_argnums, options.donate_argnames, global_cache_key=options.key)
-        functools.update_wrapper(self.compiled, fun)
         if options.donate_argnums or options.donate_argnames:
             from .donation import donating  # most functions donate nothing
 
-            self.compiled = donating(
-                fun, self.compiled, options.donate_argnums, options.donate_argnames)
+            self.compiled = donating(self.compiled, self.refuse_consumed)
+        functools.update_wrapper(self.compiled, fun)
         from ..stages import attach  # the stages stand on this file
 
         attach(self.compiled, self)

@@ -30,16 +30,6 @@ def test_what_a_lowered_function_knows():
     assert "stablehlo" in lowered.as_text()
 
 
-def test_what_a_compiled_function_consumed_is_gone_for_others():
-    compiled = jax.jit(lambda x: x * 2, donate_argnums=0).lower(jnp.ones(3)).compile()
-    other = jax.jit(lambda y: y + 1)
-    x = jnp.ones(3)
-    other(x)
-    compiled(x)
-    with pytest.raises(RuntimeError, match="no longer there: y, of type float32"):
-        other(x)
-
-
 def test_compiled_costs():
     compiled = jax.jit(lambda x: x * 2).lower(SPEC).compile()
     assert compiled.cost_analysis()["flops"] == 3
