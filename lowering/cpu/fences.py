@@ -13,9 +13,10 @@ the CPU compiler deletes it before fusion.)
 
 Which values those are is found in one walk of each region over an estimate of how many operations
 a reader would repeat: 0 for what is never merged (parameters, products, convolutions, loops,
-fences), otherwise one more than that of all operands together. Small arrays are repeated faster
-than a kernel starts, so they are fenced much later. What users fence, by the op `fence`, is fenced
-whatever it costs.
+fences), otherwise one more than that of all operands together: along every path, for where indices
+change on the way, as in sums over windows, a kernel does compute an element again on each.
+Small arrays are repeated faster than a kernel starts, so they are fenced much later. What users
+fence, by the op `fence`, is fenced whatever it costs.
 """
 
 from __future__ import annotations
