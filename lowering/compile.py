@@ -2,8 +2,8 @@
 
 Efforts, all with the same results but for the last bits of sums and transcendental functions:
   jit     XLA's optimisation of machine code at level 1: compiles up to a fifth sooner than the
-          default level and runs as fast. Programs that pad get the default, level 3: the branches
-          of such kernels (an element, or padding?) leave them without vectors below it
+          default level and runs as fast. Short programs that pad get the default, level 3: the
+          branches of such kernels (an element, or padding?) leave them without vectors below it
   eager   the same, but programs of few operations on few elements get level 0, which costs them
           nothing at run time and halves what compiling takes
   fast    level 0 whatever the size: compiles in about half the time, runs up to 6 times slower
@@ -28,6 +28,8 @@ EFFORTS = ("jit", "eager", "fast")
 TINY_ELEMENTS = 4096
 TINY_OPS = 4
 BRANCHING = frozenset(("pad", "cummax", "cummin"))
+LONGEST_BRANCHING = 256
+_BITS = frozenset(("xfront_ir/ops/bits.py", "xfront_ir/ops/random.py"))
 
 
 def normalize_options(options: Mapping[str, Any] | Sequence[tuple[str, Any]]) -> Options:
@@ -44,18 +46,28 @@ def is_tiny(function: Function) -> bool:
                     for op in function.ops for v in op.results))
 
 
-def branches(function: Function) -> bool:
-    """Whether an operation of a program or of its bodies is one of BRANCHING."""
-    seen, left = {function}, [function]
+def gains_vectors(function: Function) -> bool:
+    """Whether a program that pads is short and free of random bits, bodies included.
+
+    Level 3 asks of each value that is the same in all turns of a loop who reads it, along every
+    path (LLVM's onlyFirstLaneUsed): through the rounds of a threefry that takes minutes.
+    """
+    seen, left, found, count = {function}, [function], False, 0
     while left:
-        for op in left.pop().ops:
-            if op.definition.name in BRANCHING:
-                return True
-            if op.definition.has_bodies:
+        ops = left.pop().ops
+        count += len(ops)
+        if count > LONGEST_BRANCHING:
+            return False
+        for op in ops:
+            definition = op.definition
+            if definition.family in _BITS:
+                return False
+            found = found or definition.name in BRANCHING
+            if definition.has_bodies:
                 inside = {body for body in bodies_of(op) if body not in seen}
                 seen |= inside
                 left.extend(inside)
-    return False
+    return found
 
 
 def effort_options(effort: str, function: Function, platform: str) -> Options:
@@ -67,7 +79,7 @@ def effort_options(effort: str, function: Function, platform: str) -> Options:
     if effort == "fast" or (effort == "eager" and is_tiny(function)):
         level = 0
     else:
-        level = 3 if branches(function) else 1
+        level = 3 if gains_vectors(function) else 1
     chosen: Options = (("xla_backend_optimization_level", level),)
     if compat.HAS_FUSION_EMITTER_OPTION and effort == "eager" and level == 0:
         chosen = (("xla_cpu_use_fusion_emitters", False), *chosen)

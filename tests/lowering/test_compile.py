@@ -52,6 +52,10 @@ def test_efforts(func, sine) -> None:
     assert dict(compile.effort_options("jit", padded, "cpu"))[level] == 3
     assert dict(compile.effort_options("jit", inside, "cpu"))[level] == 3
     assert dict(compile.effort_options("fast", inside, "cpu"))[level] == 0
+    with_bits = func([tensor((3,), dtypes.u32)], lambda b, x: [b.emit(
+        ops.pad, b.emit(ops.xor, x, x), b.full(tensor((), dtypes.u32), 0), low=(1,), high=(0,),
+        interior=(0,))])
+    assert dict(compile.effort_options("jit", with_bits, "cpu"))[level] == 1
     assert compile.effort_options("jit", sine, "cuda") == ()
     with pytest.raises(ValueError, match="effort must be one of jit, eager, fast"):
         compile.effort_options("lazy", sine, "cpu")
