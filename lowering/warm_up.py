@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Iterable
+from typing import Any
 
 from xfront_ir import dtypes, ops
 from xfront_ir.builder import Builder
@@ -24,9 +26,13 @@ SIZE = 8
 _begun = threading.Event()
 
 
-def begin() -> None:
-    """Start the product if this process has not, on a CPU client with a core to spare."""
-    if _begun.is_set():
+def begin(arguments: Iterable[Any]) -> None:
+    """Start the product before a program of these arrays, if this process has not, on a CPU client
+    with a core to spare.
+
+    Where none is a matrix that a library multiplies, the program would wait for what it needs not.
+    """
+    if _begun.is_set() or not any(_is_matrix(x) for x in arguments):
         return
     _begun.set()
     client = clients.default_client()
@@ -44,6 +50,10 @@ def transposed_product() -> Function:
     product = b.emit(ops.dot_general, counted, counted, contract=((0,), (0,)),
                      batch=((), ()), precision=None, preferred=None)
     return b.close([product])
+
+
+def _is_matrix(x: Any) -> bool:
+    return getattr(x, "ndim", 0) >= 2 and x.size > SIZE * SIZE
 
 
 def _cores() -> int:

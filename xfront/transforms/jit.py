@@ -25,7 +25,7 @@ from ..tracing import programs
 from ..tracing.programs import bind
 from ..tracing.trace import state
 from ..tracing.tracer import Tracer
-from ..tree_util import keystr, tree_flatten, tree_flatten_with_path, tree_unflatten
+from ..tree_util import keystr, tree_flatten, tree_flatten_with_path, tree_leaves, tree_unflatten
 from .flat import Flat, as_operand, kind_of, name_of, positional_names, trace_call
 
 P = ParamSpec("P")
@@ -297,7 +297,7 @@ class Jitted:
     def miss(self, *args: Any, **kwargs: Any) -> tuple:
         """Called from C++ with what it has not seen: record, or trace, compile and run."""
         if state.current is None:
-            warm_up.begin()
+            warm_up.begin(tree_leaves((args, kwargs)))
         flat, leaves, donated = self.trace(args, kwargs)
         captured_tracer = any(type(x) is Tracer for x in flat.captures)
         if (state.current is not None or captured_tracer
