@@ -46,6 +46,7 @@ _RENAMED = {                              # name with _p: (op, what the primitiv
     "custom_jvp_call_p": ("custom_jvp", "custom_jvp_call"),
     "custom_vjp_call_p": ("custom_vjp", "custom_vjp_call"),
     "jit_p": ("call", "jit"),
+    "linear_solve_p": ("custom_linear_solve", "custom_linear_solve"),
     "name_p": ("checkpoint_name", "name"),
     "population_count_p": ("popcnt", "population_count"),
     "regularized_incomplete_beta_p": ("betainc", "regularized_incomplete_beta"),

@@ -53,3 +53,11 @@ def _callback(ctx: RuleContext, op: Op, *operands: Any) -> Any:
     if ordered:
         ctx.token = made.pop(0)
     return made
+
+
+@rule(ops.dce_sink)
+def _dce_sink(ctx: RuleContext, op: Op, x: Any) -> Any:
+    if op.attrs["prevent_mlir_dce"]:
+        ctx.create("stablehlo.custom_call", [x], [], call_target_name=ctx.string("dce_sink"),
+                   has_side_effect=ctx.bool(True))
+    return []

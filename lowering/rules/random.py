@@ -7,6 +7,7 @@ from functools import lru_cache
 from math import prod
 from typing import Any
 
+import numpy as np
 from lowering.context import RuleContext, rule
 from xfront_ir import dtypes, ops
 from xfront_ir.builder import Builder
@@ -72,6 +73,15 @@ def _rng_bit_generator(ctx: RuleContext, op: Op, state: Any) -> Any:
                              [wide, bits], rng_algorithm=algorithm)
     pairs = ctx.create("stablehlo.bitcast_convert", [after], [tensor((2, 2), dtypes.u32)])
     return [ctx.create("stablehlo.reshape", [pairs], [next_state]), made]
+
+
+@rule(ops.rng_uniform)
+def _rng_uniform(ctx: RuleContext, op: Op, low: Any, high: Any) -> Any:
+    (made,) = op.results
+    shape = made.type.shape
+    sizes = ctx.constant(np.array(shape, np.int64), tensor((len(shape),), dtypes.i64))
+    return ctx.create("stablehlo.rng", [low, high, sizes], [made],
+                      rng_distribution=ctx.attr("#stablehlo<rng_distribution UNIFORM>"))
 
 
 # --- ops on keys, as Functions of their words ---------------------------------------------

@@ -21,4 +21,5 @@ ROWS = [
         Bad([("f32", ())], "has no order",
             {**CALL, "result_types": ONE, "kind": "pure", "ordered": True}),
     ]),
+    Row("dce_sink", [], FLOATS, [Bad([("f32", ())], "prevent_mlir_dce")]),
 ]

@@ -14,7 +14,7 @@ from xfront_ir.opdef import lookup
 from xfront_ir.reference import physical_shape
 from xfront_ir.types import TensorType, tensor
 
-from .row import SIGNED, UNSIGNED, Bad, Row, Sample
+from .row import FLOATS, SIGNED, UNSIGNED, Bad, Row, Sample
 
 FRY, RBG, URBG, U32 = dtypes.key_fry, dtypes.key_rbg, dtypes.key_urbg, dtypes.u32
 
@@ -80,4 +80,10 @@ ROWS = [
                                                        "dtype": U32}),
                  Bad([("u32", (4,))], "gives u8", {"algorithm": "default", "shape": (),
                                                    "dtype": dtypes.i32})], lanes_alone=False),
+    # Its numbers are nobody's to predict: tests/lowering/test_random.py and those of lax draw them.
+    Row("rng_uniform", [], FLOATS, [
+        Bad([("f32", ()), ("f16", ())], "two scalars of one dtype", {"shape": (2,)}),
+        Bad([("f32", (2,)), ("f32", (2,))], "two scalars of one dtype", {"shape": (2,)}),
+        Bad([("i8", ()), ("i8", ())], "two scalars of one dtype", {"shape": (2,)}),
+    ], differentiable=False, batch=False),
 ]

@@ -10,7 +10,7 @@ from ..on_demand import on_demand as _on_demand
 _FAMILIES = {
     "associative": "associative_scan",
     "collectives":
-        "all_gather all_to_all axis_index axis_size pbroadcast pmax pmean pmin ppermute pshuffle "
+        "all_gather all_to_all axis_index axis_size pbroadcast pcast pmax pmean pmin ppermute pshuffle "
         "psum psum_scatter pswapaxes",
     "contractions":
         "ConvDimensionNumbers ConvGeneralDilatedDimensionNumbers DotDimensionNumbers batch_matmul "
@@ -18,7 +18,7 @@ _FAMILIES = {
         "conv_general_dilated_patches conv_general_permutations conv_general_shape_tuple "
         "conv_shape_tuple conv_transpose "
         "conv_transpose_shape_tuple conv_with_general_padding dot dot_general padtype_to_pads",
-    "composites": "after_all composite create_token platform_dependent",
+    "composites": "after_all composite create_token dce_sink platform_dependent",
     "control_flow": "cond fori_loop map scan switch while_loop",
     "elementwise":
         "AccuracyMode RoundingMethod Tolerance abs acos acosh add asin asinh atan atan2 atanh "
@@ -31,7 +31,7 @@ _FAMILIES = {
     "gathering":
         "GatherDimensionNumbers GatherScatterMode ScatterDimensionNumbers gather index_take "
         "scatter scatter_add scatter_apply scatter_max scatter_min scatter_mul scatter_sub",
-    "generator": "RandomAlgorithm rng_bit_generator",
+    "generator": "RandomAlgorithm rng_bit_generator rng_uniform",
     "implicit": "custom_linear_solve custom_root",
     "indexing":
         "dynamic_index_in_dim dynamic_slice dynamic_slice_in_dim dynamic_update_index_in_dim "

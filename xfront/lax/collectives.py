@@ -19,7 +19,7 @@ from ..arrays.operands import array_like, binary, convert
 from ..arrays.operands import operand as tracer
 from ..tracing.trace import binder_of, emit, state
 from ..tracing.tracer import Tracer
-from ..tree_util import tree_map
+from ..tree_util import tree_leaves, tree_map
 
 AxisName = Hashable | tuple[Hashable, ...]
 Groups = Sequence[Sequence[int]] | None
@@ -285,7 +285,25 @@ def pbroadcast(x: Any, axis_name: AxisName, source: int) -> Any:
     return tree_map(lambda leaf: _recorded(names, array_like("pbroadcast", leaf), body), x)
 
 
+_CASTS = ("varying", "unreduced", "reduced")
+
+
+def pcast(x: Any, axis_name: AxisName, *, to: str) -> Any:
+    """Say how a value varies over the axes of a `shard_map`; without axes, x itself.
+
+    Raises: ValueError for an unknown `to`, and where an axis is none of a `shard_map`: axes of vmap
+      have no such types. TypeError where a leaf is no array.
+    """
+    if to not in _CASTS:
+        raise ValueError(f"pcast: to={to!r} is none of {', '.join(map(repr, _CASTS))}")
+    leaves = [array_like("pcast", leaf) for leaf in tree_leaves(x)]
+    if leaves and axis_name != ():
+        raise ValueError(f"pcast: to={to!r} is for code under shard_map, and {axis_name!r} is not "
+                         "an axis of one")
+    return x
+
+
 __all__ = [
-    "all_gather", "all_to_all", "axis_index", "axis_size", "pbroadcast", "pmax", "pmean", "pmin",
-    "ppermute", "pshuffle", "psum", "psum_scatter", "pswapaxes",
+    "all_gather", "all_to_all", "axis_index", "axis_size", "pbroadcast", "pcast", "pmax", "pmean",
+    "pmin", "ppermute", "pshuffle", "psum", "psum_scatter", "pswapaxes",
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Functions chosen or named while tracing: composite, platform_dependent; and tokens."""
+"""Functions chosen or named while tracing: composite, platform_dependent; tokens; dce_sink."""
 
 from __future__ import annotations
 
@@ -6,10 +6,14 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from xfront_ir import ops
+
 from ..arrays.binding import Device
 from ..config import config
 from ..devices import default_backend
-from ..tree_util import register_pytree_node
+from ..tracing.trace import emit, state
+from ..tracing.tracer import Tracer
+from ..tree_util import register_pytree_node, tree_leaves
 
 
 def composite(decomposition: Callable[..., Any], name: str, version: int = 0
@@ -86,6 +90,24 @@ def after_all(*operands: Token) -> Token:
     return Token()
 
 
+def dce_sink(val: Any, *, prevent_mlir_dce: bool = False) -> None:
+    """Use a value, so that what computes it stays in programs (`make_ir`) that do not return it.
+
+    Args:
+      val: a tree of arrays.
+      prevent_mlir_dce: compilers keep the value too; otherwise they drop it.
+    Raises: TypeError where a leaf is no array.
+    """
+    from ..transforms.flat import as_operand, kind_of
+
+    leaves = tree_leaves(val)
+    for x in leaves:
+        kind_of("dce_sink", x)
+    for x in leaves:
+        if state.current is not None or type(x) is Tracer:
+            emit(ops.dce_sink, as_operand(x), prevent_mlir_dce=bool(prevent_mlir_dce))
+
+
 register_pytree_node(Token, lambda _: ((), None), lambda _, __: Token())
 
-__all__ = ["after_all", "composite", "create_token", "platform_dependent"]
+__all__ = ["after_all", "composite", "create_token", "dce_sink", "platform_dependent"]

@@ -1,4 +1,4 @@
-"""XLA's random generator, its state in hand. `xfront.random` has keys and distributions."""
+"""XLA's random generators. `xfront.random` has keys and distributions."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 from xfront_ir import ops
 from xfront_ir.dtypes import from_numpy
+from xfront_ir.ops.random import UNIFORM_DTYPES
 
 from ..arrays.dispatch import eager
 from ..arrays.operands import operand, shape_of
 from ..dtypes import requested_dtype
-from ..tracing.trace import emit
+from ..tracing.trace import concretely, emit, state
+from ..tracing.tracer import Tracer
 
 _UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
 
@@ -63,12 +65,46 @@ def rng_bit_generator(key: Any, shape: Any, dtype: Any = np.uint32,
 
 @eager(static=("shape", "dtype", "algorithm"))
 def _bits(key: Any, shape: tuple[int, ...], dtype: str, algorithm: str) -> Any:
-    state = operand("rng_bit_generator", key)
-    if (state.dtype.name, state.shape) not in (("uint32", (4,)), ("uint64", (2,))):
+    given = operand("rng_bit_generator", key)
+    if (given.dtype.name, given.shape) not in (("uint32", (4,)), ("uint64", (2,))):
         raise TypeError("rng_bit_generator: the state must be uint32[4] or uint64[2], got "
-                        f"{state.value.type}")
-    return tuple(emit(ops.rng_bit_generator, state, shape=shape,
+                        f"{given.value.type}")
+    return tuple(emit(ops.rng_bit_generator, given, shape=shape,
                       dtype=from_numpy(np.dtype(dtype)), algorithm=algorithm))
 
 
-__all__ = ["RandomAlgorithm", "rng_bit_generator"]
+def rng_uniform(a: Any, b: Any, shape: Any) -> Any:
+    """Random numbers of a generator whose state is the platform's: other ones at each use.
+
+    Args:
+      a, b: scalars of one dtype: float16, bfloat16, float32, float64, or integers of 32 or 64 bits.
+      shape: of the result.
+    Returns: numbers in [a, b), of that dtype; for integers with b <= a they are of no known range.
+      Which ones is neither reproducible nor the same on all platforms; `xfront.random.uniform` is
+      both. There is no derivative, and no batch of bounds.
+    Raises: ValueError where a and b are no scalars, differ in dtype or have another one.
+    Source: StableHLO spec, rng.
+    """
+    sizes, current = shape_of(shape), state.current
+    if type(a) is Tracer or type(b) is Tracer or (current is not None and current.staging):
+        return _uniform(a, b, sizes)
+    with concretely():               # what Python asks of a number is what the program goes on with
+        return _uniform(a, b, sizes)
+
+
+@eager(static=("shape",))
+def _uniform(a: Any, b: Any, shape: tuple[int, ...]) -> Any:
+    a, b = operand("rng_uniform", a, "a"), operand("rng_uniform", b, "b")
+    if a.dtype != b.dtype:
+        raise ValueError(f"rng_uniform: a and b must have the same dtype, got {a.dtype} and "
+                         f"{b.dtype}")
+    if a.shape or b.shape:
+        raise ValueError(f"rng_uniform: a and b must be scalars, got shapes {a.shape} and "
+                         f"{b.shape}")
+    if a.value.type.dtype not in UNIFORM_DTYPES:
+        raise ValueError(f"rng_uniform: there are no random numbers of dtype {a.dtype}; there are "
+                         f"those of {', '.join([str(d.numpy) for d in UNIFORM_DTYPES])}")
+    return emit(ops.rng_uniform, a, b, shape=shape)
+
+
+__all__ = ["RandomAlgorithm", "rng_bit_generator", "rng_uniform"]

@@ -1,4 +1,4 @@
-"""Calls of the host from within a program.
+"""Calls of the host from within a program, and a use that keeps what it uses.
 
     callback(*operands) {slot, result_types, kind, ordered, vmap_method}
 
@@ -15,7 +15,7 @@ from typing import Any
 from ..builder import Builder
 from ..core import Op, Value
 from ..errors import IRTypeError, IRValueError
-from ..opdef import BOOL, INT, NONE, TYPES, define, enum, lookup, optional
+from ..opdef import BOOL, INT, NONE, TYPES, ZERO, define, enum, lookup, optional
 from ..types import tensor
 from .families import move_batch
 
@@ -99,3 +99,16 @@ callback = define("callback", attrs={"slot": INT, "result_types": TYPES,
                                      "vmap_method": optional(enum(*METHODS))},
                   infer=_infer_callback, single=False, jvp=_jvp_callback, transpose=NONE,
                   batch=_batch_callback, effects=lambda attrs: attrs["kind"] != "pure")
+
+
+# --- dce_sink -----------------------------------------------------------------------------
+
+def _batch_sink(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:
+    b.emit(dce_sink, *operands, **op.attrs)
+    return (), ()
+
+
+dce_sink = define("dce_sink", attrs={"prevent_mlir_dce": BOOL}, operands=1, single=False,
+                  infer=lambda types, attrs: (), jvp=ZERO, transpose=NONE, batch=_batch_sink,
+                  effects=True, family=__name__)
+"""Uses a value, so that programs keep it; with `prevent_mlir_dce` compilers keep it too."""

@@ -14,7 +14,7 @@ from typing import Any
 from .. import dtypes
 from ..core import Op
 from ..errors import IRTypeError
-from ..opdef import DTYPE, INT, SHAPE, ZERO, define, enum
+from ..opdef import DTYPE, INT, NONE, SHAPE, ZERO, define, enum
 from ..types import TensorType, tensor
 from .families import batch_elementwise, move_batch
 from .indexing import concatenate, slice
@@ -168,3 +168,23 @@ rng_bit_generator = define(
     "rng_bit_generator", operands=1, infer=_infer_rng, jvp=ZERO, single=False, batch=_batch_rng,
     attrs={"algorithm": enum("default", "philox"), "shape": SHAPE, "dtype": DTYPE})
 """(state) to (next state, bits); the algorithm `default` is the platform's own."""
+
+
+UNIFORM_DTYPES = (dtypes.f16, dtypes.bf16, dtypes.f32, dtypes.f64, dtypes.i32, dtypes.u32,
+                  dtypes.i64, dtypes.u64)
+"""XLA ends the process where it is asked for others."""
+
+
+def _infer_uniform(types: Any, attrs: Any) -> Any:
+    low, high = types
+    if low is not high or low.ndim or low.dtype not in UNIFORM_DTYPES:
+        names = ", ".join(map(str, UNIFORM_DTYPES))
+        raise IRTypeError(f"rng_uniform: takes two scalars of one dtype, one of {names}; got "
+                          f"{low} and {high}")
+    return (tensor(attrs["shape"], low.dtype),)
+
+
+rng_uniform = define("rng_uniform", attrs={"shape": SHAPE}, operands=2, infer=_infer_uniform,
+                     jvp=NONE, batch=NONE, effects=True)
+"""Numbers in [low, high) by a generator whose state is the platform's: two are never the same,
+which is its effect."""
