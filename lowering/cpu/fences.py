@@ -42,8 +42,8 @@ _MERGED = frozenset(f"xfront_ir/ops/{room}.py" for room in (
     "shape", "special"))
 _NEVER_MERGED = frozenset((
     "cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp", "dynamic_update_slice",
-    "fence", "rng_bit_generator", "rng_uniform", "scatter", "scatter_add", "scatter_mul", "scatter_min",
-    "scatter_max",
+    "fence", "rng_bit_generator", "rng_uniform", "scatter", "scatter_add", "scatter_mul",
+    "scatter_min", "scatter_max",
     "igamma", "igammac", "igamma_grad_a", "random_gamma_grad", "betainc"))
 _COSTS = {"reshape": 0, "broadcast_in_dim": 0, "convert": 0, "bitcast": 0, "copy": 0,
           "stop_gradient": 0, "random_wrap": 0, "random_unwrap": 0,

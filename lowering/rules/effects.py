@@ -59,5 +59,6 @@ def _callback(ctx: RuleContext, op: Op, *operands: Any) -> Any:
 def _dce_sink(ctx: RuleContext, op: Op, x: Any) -> Any:
     if op.attrs["prevent_mlir_dce"]:
         ctx.create("stablehlo.custom_call", [x], [], call_target_name=ctx.string("dce_sink"),
-                   has_side_effect=ctx.bool(True))
+                   api_version=ctx.i32(4), has_side_effect=ctx.bool(True),
+                   backend_config=ctx.attr("{}"))
     return []

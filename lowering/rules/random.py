@@ -8,6 +8,7 @@ from math import prod
 from typing import Any
 
 import numpy as np
+
 from lowering.context import RuleContext, rule
 from xfront_ir import dtypes, ops
 from xfront_ir.builder import Builder

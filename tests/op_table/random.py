@@ -80,7 +80,7 @@ ROWS = [
                                                        "dtype": U32}),
                  Bad([("u32", (4,))], "gives u8", {"algorithm": "default", "shape": (),
                                                    "dtype": dtypes.i32})], lanes_alone=False),
-    # Its numbers are nobody's to predict: tests/lowering/test_random.py and those of lax draw them.
+    # Its numbers are nobody's to predict: the tests of lax draw them.
     Row("rng_uniform", [], FLOATS, [
         Bad([("f32", ()), ("f16", ())], "two scalars of one dtype", {"shape": (2,)}),
         Bad([("f32", (2,)), ("f32", (2,))], "two scalars of one dtype", {"shape": (2,)}),

@@ -22,8 +22,9 @@ lgamma log log1p logistic lt lu lu_pivots_to_permutation max min mul ne neg next
 optimization_barrier or pad pmax pmin polygamma pow ppermute psum qr random_bits random_fold_in
 random_seed random_split real reduce reduce_and reduce_max reduce_min reduce_or reduce_precision
 reduce_prod reduce_sum reduce_window reduce_window_max reduce_window_min reduce_window_sum
-reduce_xor rem reshape rng_bit_generator round rsqrt scan scatter select_and_gather_add
-select_and_scatter_add select_n shift_left shift_right_arithmetic shift_right_logical sign sin sinh
+reduce_xor rem reshape rng_bit_generator rng_uniform dce_sink round rsqrt scan scatter
+select_and_gather_add select_and_scatter_add
+select_n shift_left shift_right_arithmetic shift_right_logical sign sin sinh
 slice sort sqrt square stop_gradient sub svd tan tanh threefry2x32 top_k transpose triangular_solve
 tridiagonal_solve while xor zeta""".split()
 OTHERS = {"convert_element_type_p": "convert_element_type", "rev_p": "rev", "name_p": "name",
@@ -32,6 +33,7 @@ OTHERS = {"convert_element_type_p": "convert_element_type", "rev_p": "rev", "nam
           "custom_vjp_call_p": "custom_vjp_call", "scatter_add_p": "scatter-add",
           "scatter_mul_p": "scatter-mul", "scatter_min_p": "scatter-min",
           "scatter_max_p": "scatter-max",
+          "linear_solve_p": "custom_linear_solve",
           "regularized_incomplete_beta_p": "regularized_incomplete_beta"}
 
 

@@ -10,8 +10,8 @@ from ..on_demand import on_demand as _on_demand
 _FAMILIES = {
     "associative": "associative_scan",
     "collectives":
-        "all_gather all_to_all axis_index axis_size pbroadcast pcast pmax pmean pmin ppermute pshuffle "
-        "psum psum_scatter pswapaxes",
+        "all_gather all_to_all axis_index axis_size pbroadcast pcast pmax pmean pmin ppermute "
+        "pshuffle psum psum_scatter pswapaxes",
     "contractions":
         "ConvDimensionNumbers ConvGeneralDilatedDimensionNumbers DotDimensionNumbers batch_matmul "
         "conv conv_dimension_numbers conv_general_dilated conv_general_dilated_local "

@@ -11,7 +11,7 @@ from xfront_ir.dtypes import from_numpy
 from xfront_ir.ops.random import UNIFORM_DTYPES
 
 from ..arrays.dispatch import eager
-from ..arrays.operands import operand, shape_of
+from ..arrays.operands import array_like, operand, shape_of
 from ..dtypes import requested_dtype
 from ..tracing.trace import concretely, emit, state
 from ..tracing.tracer import Tracer
@@ -74,27 +74,29 @@ def _bits(key: Any, shape: tuple[int, ...], dtype: str, algorithm: str) -> Any:
 
 
 def rng_uniform(a: Any, b: Any, shape: Any) -> Any:
-    """Random numbers of a generator whose state is the platform's: other ones at each use.
+    """Random numbers of a generator whose state is the program's: other ones at each use.
 
     Args:
       a, b: scalars of one dtype: float16, bfloat16, float32, float64, or integers of 32 or 64 bits.
       shape: of the result.
     Returns: numbers in [a, b), of that dtype; for integers with b <= a they are of no known range.
-      Which ones is neither reproducible nor the same on all platforms; `xfront.random.uniform` is
-      both. There is no derivative, and no batch of bounds.
+      They depend on how often the program ran before and on the platform, and two programs may
+      draw the same: `xfront.random.uniform` is for numbers that are to be independent or
+      reproducible. There is no derivative, and no batch of bounds.
     Raises: ValueError where a and b are no scalars, differ in dtype or have another one.
     Source: StableHLO spec, rng.
     """
+    a, b = array_like("rng_uniform", a, "a"), array_like("rng_uniform", b, "b")
     sizes, current = shape_of(shape), state.current
     if type(a) is Tracer or type(b) is Tracer or (current is not None and current.staging):
-        return _uniform(a, b, sizes)
+        return _drawn(a, b, sizes)
     with concretely():               # what Python asks of a number is what the program goes on with
-        return _uniform(a, b, sizes)
+        return _drawn(a, b, sizes)
 
 
 @eager(static=("shape",))
-def _uniform(a: Any, b: Any, shape: tuple[int, ...]) -> Any:
-    a, b = operand("rng_uniform", a, "a"), operand("rng_uniform", b, "b")
+def _drawn(a: Any, b: Any, shape: tuple[int, ...]) -> Any:
+    a, b = operand("rng_uniform", a), operand("rng_uniform", b)
     if a.dtype != b.dtype:
         raise ValueError(f"rng_uniform: a and b must have the same dtype, got {a.dtype} and "
                          f"{b.dtype}")

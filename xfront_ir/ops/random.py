@@ -186,5 +186,5 @@ def _infer_uniform(types: Any, attrs: Any) -> Any:
 
 rng_uniform = define("rng_uniform", attrs={"shape": SHAPE}, operands=2, infer=_infer_uniform,
                      jvp=NONE, batch=NONE, effects=True)
-"""Numbers in [low, high) by a generator whose state is the platform's: two are never the same,
-which is its effect."""
+"""Numbers in [low, high). The generator's state is that of the program, and each use moves it on:
+its effect."""

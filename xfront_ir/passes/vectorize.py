@@ -22,6 +22,7 @@ from collections.abc import Sequence
 from ..builder import Builder
 from ..core import Function, Op, Value, bodies_of
 from ..errors import IRTypeError
+from ..opdef import NONE
 from .inline import settle
 from .scopes import Scoped
 
@@ -123,8 +124,10 @@ def _push(b: Builder, fn: Function, env: dict[Value, Value], place: dict[Value, 
         else:
             given = tuple([renamed(v, v) for v in operands])
             positions = tuple([position(v) for v in operands])
-        results, places = (definition.batch or definition.rule("batch"))(
-            b, op, given, positions, axis)
+        batch = definition.batch
+        if batch is None or batch is NONE:
+            batch = definition.rule("batch")
+        results, places = batch(b, op, given, positions, axis)
         for v, made, p in zip(op.results, results, places, strict=True):
             env[v] = made
             if p is not None:

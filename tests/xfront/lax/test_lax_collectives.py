@@ -139,3 +139,16 @@ def test_what_does_not_work_over_axes_of_vmap_says_so():
                     axis_name="i")(jnp.arange(4.0))
     with pytest.raises(NotImplementedError, match="one call for each axis"):
         over_grid(lambda x: lax.ppermute(x, ("i", "j"), [(0, 5)]))
+
+
+def test_casts_are_for_shard_map():
+    x = jnp.ones(3)
+    assert lax.pcast(x, (), to="varying") is x and lax.pcast({}, "i", to="reduced") == {}
+    with pytest.raises(ValueError, match="under shard_map, and 'i'"):
+        lax.pcast(x, "i", to="varying")
+    with pytest.raises(ValueError, match="under shard_map"):
+        xfront.vmap(lambda x: lax.pcast(x, "i", to="varying"), axis_name="i")(x)
+    with pytest.raises(ValueError, match="'unreduced'"):
+        lax.pcast(x, "i", to="elsewhere")
+    with pytest.raises(TypeError, match="pcast"):
+        lax.pcast(object(), "i", to="varying")

@@ -1,4 +1,4 @@
-"""composite, platform_dependent, tokens, and XLA's generator."""
+"""composite, platform_dependent, tokens, dce_sink, and XLA's generators."""
 
 from __future__ import annotations
 
@@ -42,6 +42,26 @@ def test_tokens():
         lax.after_all(token, 1.0)  # type: ignore[arg-type]
 
 
+def test_a_sink_keeps_what_it_uses():
+    def f(x, **options):
+        lax.dce_sink({"of": jnp.sin(x), "none": None}, **options)
+        return x * x
+
+    def sinks(g):
+        return sum(op.definition.name == "dce_sink" for op in xfront.make_ir(g)(2.0).eqns)
+
+    assert lax.dce_sink((1.0, jnp.ones(3), xfront.random.key(0))) is None
+    assert sinks(f) == 1 and xfront.jit(f)(2.0) == 4.0
+    assert xfront.grad(f)(2.0) == xfront.jit(xfront.grad(f))(2.0) == 4.0
+    np.testing.assert_array_equal(xfront.vmap(f)(jnp.arange(3.0)), [0.0, 1.0, 4.0])
+    compiled = [xfront.jit(lambda x, keep=keep: f(x, prevent_mlir_dce=keep)).lower(2.0).compile()
+                for keep in (False, True)]
+    assert ["sine(" in c.as_text() for c in compiled] == [False, True]
+    assert compiled[1](2.0) == 4.0
+    with pytest.raises(TypeError, match="dce_sink"):
+        lax.dce_sink("x")
+
+
 def test_rng_bit_generator():
     key = jnp.array([1, 2, 3, 4], np.uint32)
     state, bits = lax.rng_bit_generator(key, (3, 2))
@@ -69,3 +89,69 @@ def test_rng_bit_generator():
 def test_refusals_of_the_generator(given, error, says):
     with pytest.raises(error, match=says):
         lax.rng_bit_generator(**{"key": np.zeros(4, np.uint32), "shape": (2,), **given})
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "int32", "uint32"])
+def test_uniform_numbers_lie_between_their_bounds(dtype):
+    low, high = np.asarray([2, 9], jnp.dtype(dtype))
+    drawn = lax.rng_uniform(low, high, (40, 500))
+    assert drawn.shape == (40, 500) and drawn.dtype.name == dtype
+    found = np.asarray(drawn, np.float64)
+    integers = np.issubdtype(drawn.dtype, np.integer)
+    # Rounding in half precision may give the upper bound itself.
+    assert found.min() >= 2 and found.max() <= 9 - integers
+    if integers:
+        np.testing.assert_array_equal(np.unique(found), np.arange(2, 9))
+    expected, spread = (5.0, 2.0) if integers else (5.5, 7 / np.sqrt(12))
+    assert abs(found.mean() - expected) < 5 * spread / np.sqrt(found.size) + 0.01
+
+
+def test_each_use_of_uniform_draws_other_numbers():
+    def two(low):
+        return lax.rng_uniform(low, 1.0, (4,)), lax.rng_uniform(low, 1.0, (4,))
+
+    for first, second in (two(0.0), xfront.jit(two)(0.0)):
+        assert not np.intersect1d(first, second).size
+    draw = xfront.jit(lambda low: lax.rng_uniform(low, 1.0, (4,)))
+    assert not np.intersect1d(draw(0.0), draw(0.0)).size
+    _, many = lax.scan(lambda c, _: (c, lax.rng_uniform(0.0, 1.0, ())), 0.0, None, length=5)
+    assert np.unique(many).size == 5
+    lanes = xfront.vmap(lambda x: x + lax.rng_uniform(0.0, 1.0, ()))(jnp.zeros(3))
+    assert np.unique(lanes).size == 1                # one number for all lanes, as in JAX
+    assert lax.rng_uniform(0.0, 1.0, (0, 2)).shape == (0, 2)
+
+
+def test_python_decides_by_the_number_that_the_program_goes_on_with():
+    seen = []
+
+    def scaled(x):
+        factor = lax.rng_uniform(1.0, 2.0, ())
+        seen.append(float(factor))
+        return factor * x
+
+    assert xfront.grad(scaled)(3.0) == seen[0]
+
+
+@pytest.mark.parametrize(("bounds", "error", "says"), [
+    ((0.0, 1), ValueError, "same dtype, got float32 and int32"),
+    ((np.zeros(2, np.float32), np.float32(1)), ValueError, r"scalars, got shapes \(2,\)"),
+    ((np.int8(0), np.int8(3)), ValueError, "int8"),
+    ((False, True), ValueError, "bool"),
+    ((0j, 1j), ValueError, "complex64"),
+    (("a", 1), TypeError, "rng_uniform"),
+])
+def test_refusals_of_uniform(bounds, error, says):
+    low, high = bounds
+    with pytest.raises(error, match=says):
+        lax.rng_uniform(low, high, (2,))
+    with pytest.raises(error, match=says):
+        xfront.jit(lambda: lax.rng_uniform(low, high, (2,)))()
+
+
+def test_uniform_has_no_derivative_and_no_batch():
+    def draw(low):
+        return lax.rng_uniform(low, 1.0, (2,)).sum()
+
+    for transformed, x in ((xfront.grad(draw), 0.0), (xfront.vmap(draw), jnp.zeros(3))):
+        with pytest.raises(NotImplementedError, match="rng_uniform"):
+            transformed(x)
