@@ -18,7 +18,7 @@ def test_a_composite_computes_its_decomposition_under_its_name():
     text = xfront.jit(cubed).lower(2.0).as_text(debug_info=True)
     assert "my.cube.v2" in text
     with pytest.raises(TypeError, match="function"):
-        lax.composite(3, "my.three")
+        lax.composite(3, "my.three")  # type: ignore[arg-type]
 
 
 def test_the_platform_chooses():
