@@ -185,14 +185,14 @@ def tiny_product(b: Builder, op: Op, x: Value, y: Value) -> Value:
 
 
 def _is_complex(op: Op) -> bool:
-    """Complex numbers: 2^22 products, 32 or more rows, columns and terms in a sum."""
+    """Complex numbers: 2^23 products, 32 or more rows, columns and terms in a sum."""
     (lhs, rhs), a = (v.type for v in op.operands), op.attrs
     if not (lhs.dtype is rhs.dtype and lhs.dtype.is_complex and not a["batch"][0]
             and a.get("preferred") in (None, lhs.dtype) and type(a.get("precision")) is not str):
         return False
     terms = math.prod([lhs.shape[d] for d in a["contract"][0]])
     rows, columns = (v.size // max(terms, 1) for v in (lhs, rhs))
-    return min(rows, columns, terms) >= 32 and rows * columns * terms >= 2 ** 22
+    return min(rows, columns, terms) >= 32 and rows * columns * terms >= 2 ** 23
 
 
 # Complex matrices: the library for real ones is faster at four times the work.
