@@ -277,7 +277,7 @@ def test_a_form_gives_what_its_plain_rule_gives(monkeypatch, case) -> None:
 
 @pytest.mark.parametrize("dtype", ["complex64", "bfloat16"])
 def test_wide_products_under_grad_and_vmap(monkeypatch, dtype) -> None:
-    x = np.random.default_rng(0).normal(size=(2, 162, 162)).astype(np.float32)
+    x = np.random.default_rng(0).normal(size=(2, 205, 205)).astype(np.float32)
     x = jnp.asarray(x[0] + 1j * x[1] if dtype == "complex64" else x[0]).astype(dtype)
 
     def f(x):
