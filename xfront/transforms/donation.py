@@ -1,7 +1,8 @@
 """Donated arguments: what a call consumed is gone for every reader, with an error that names it.
 
-C++ runs a known signature without Python, and hands buffers that are gone to the runtime, which
-refuses them in words of its own: a ValueError, for programs of others that read them too.
+C++ runs a known signature without Python. In jaxlib 0.10 it hands buffers that are gone to the
+runtime, which refuses them in words of its own, a ValueError, for programs of others that read them
+too; in 0.12 it goes to Python.
 """
 
 # hot: benchmarks/call.py
