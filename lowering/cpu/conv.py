@@ -19,6 +19,7 @@ from xfront_ir.dtypes import DType
 from xfront_ir.ops.conv import dilated
 from xfront_ir.types import I32, TensorType
 
+from .pieces import cut
 from .registry import form
 
 Ints = tuple[int, ...]
@@ -131,7 +132,7 @@ def _evened(op: Op) -> Op:
 
 def _shortened(b: Builder, op: Op, x: Value) -> Value:
     """The result of `op` from that of `_evened(op)`."""
-    return _cut(b, x, x.type.ndim - 1, 0, _sizes(op).result.shape[-1])
+    return cut(b, x, x.type.ndim - 1, 0, _sizes(op).result.shape[-1])
 
 
 def _times(b: Builder, x: Value, weights: Value, s: Sizes, feature: int) -> Value:
@@ -267,8 +268,8 @@ def one_by_one(b: Builder, op: Op, x: Value, k: Value) -> Value:
     a = op.attrs
     (feature, out), groups = (a["lhs_spec"][1], a["rhs_spec"][0]), a["feature_groups"]
     depth, width = x.type.shape[feature] // groups, k.type.shape[out] // groups
-    parts = [b.emit(ops.conv_general_dilated, _cut(b, x, feature, i * depth, depth),
-                    _cut(b, k, out, i * width, width), **{**a, "feature_groups": 1})
+    parts = [b.emit(ops.conv_general_dilated, cut(b, x, feature, i * depth, depth),
+                    cut(b, k, out, i * width, width), **{**a, "feature_groups": 1})
              for i in range(groups)]
     return b.emit(ops.concatenate, *parts, dimension=a["out_spec"][1])
 
@@ -350,7 +351,7 @@ def in_chunks(b: Builder, op: Op, x: Value, k: Value) -> Value:
     x, k = b.emit(ops.fence, x), b.emit(ops.fence, k)
     for i in range(chunks):
         start, stop = n * i // chunks, n * (i + 1) // chunks
-        part = _cut(b, k, axis, start, stop - start)
+        part = cut(b, k, axis, start, stop - start)
         attrs = {**a, "padding": ((low - start, high - n + stop),)}
         part = _sum_of_shifted(b, Op(op.definition, (x, part), attrs, ()), x, part)
         total = part if total is None else b.emit(ops.add, total, part)
@@ -380,20 +381,20 @@ def in_rows(b: Builder, op: Op, x: Value, k: Value) -> Value:
     if len(out) == 1:
         rows, row = s.kernel[0] // ROW, ROW
         stacked = _stacked(b, wide, rows, row, out[0] + row - 1)
-        filters = b.emit(ops.reshape, _cut(b, k, 0, 0, rows * row), shape=(rows, row))
+        filters = b.emit(ops.reshape, cut(b, k, 0, 0, rows * row), shape=(rows, row))
     else:
         (rows, row), filters = s.kernel, k
         stacked = _stacked(b, wide, rows, 1, out[0])
     made = b.emit(ops.dot_general, filters, stacked, contract=((0,), (0,)), batch=((), ()))
     total, last = None, made.type.ndim - 1
     for j in range(row):
-        part = _cut(b, _cut(b, made, 0, j, 1), last, j, out[-1])
+        part = cut(b, cut(b, made, 0, j, 1), last, j, out[-1])
         total = part if total is None else b.emit(ops.add, total, part)
     assert total is not None
     total = b.emit(ops.reshape, total, shape=(batch, *out))
     for i in range(rows * row, s.kernel[0]) if len(out) == 1 else ():
-        weight = b.emit(ops.broadcast_in_dim, _cut(b, k, 0, i, 1), shape=(batch, *out), dims=(1,))
-        total = b.emit(ops.add, total, b.emit(ops.mul, _cut(b, wide, 1, i, out[0]), weight))
+        weight = b.emit(ops.broadcast_in_dim, cut(b, k, 0, i, 1), shape=(batch, *out), dims=(1,))
+        total = b.emit(ops.add, total, b.emit(ops.mul, cut(b, wide, 1, i, out[0]), weight))
     return b.emit(ops.fence, b.emit(ops.reshape, total, shape=s.result.shape))
 
 
@@ -413,11 +414,3 @@ def _stacked(b: Builder, x: Value, rows: int, step: int, size: int) -> Value:
     body = turn.close([turn.emit(ops.add, place, turn.full(I32, 1)), stack])
     return b.emit(ops.while_, x, b.full(I32, 0), b.zeros(types[1]), cond=more, body=body,
                   n_cond_consts=0, n_body_consts=1)[1]
-
-
-def _cut(b: Builder, x: Value, axis: int, start: int, size: int) -> Value:
-    """`size` elements of an axis."""
-    starts, limits = [0] * x.type.ndim, list(x.type.shape)
-    starts[axis], limits[axis] = start, start + size
-    return b.emit(ops.slice, x, starts=tuple(starts), limits=tuple(limits),
-                  strides=(1,) * x.type.ndim)

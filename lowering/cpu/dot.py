@@ -15,6 +15,7 @@ from xfront_ir.core import Op, Value
 from xfront_ir.literal import Literal
 from xfront_ir.types import TensorType, tensor
 
+from .pieces import at
 from .registry import form, in_loops, in_programs
 
 
@@ -118,8 +119,8 @@ def dot_general(b: Builder, op: Op, x: Value, y: Value) -> Value:
     for i in range(x.type.shape[left]):
         product = b.emit(
             ops.mul,
-            b.emit(ops.broadcast_in_dim, _at(b, x, left, i), shape=shape, dims=(*batch, n)),
-            b.emit(ops.broadcast_in_dim, _at(b, y, right, i), shape=shape, dims=(*batch, n + 1)))
+            b.emit(ops.broadcast_in_dim, at(b, x, left, i), shape=shape, dims=(*batch, n)),
+            b.emit(ops.broadcast_in_dim, at(b, y, right, i), shape=shape, dims=(*batch, n + 1)))
         total = product if total is None else b.emit(ops.add, total, product)
     assert total is not None
     return b.emit(ops.fence, total)
@@ -252,12 +253,3 @@ def _ordered(b: Builder, x: Value, axes: tuple[int, ...]) -> Value:
     if axes != tuple(range(x.type.ndim)):
         x = b.emit(ops.transpose, x, permutation=axes)
     return b.emit(ops.fence, x)
-
-
-def _at(b: Builder, x: Value, axis: int, i: int) -> Value:
-    starts, limits = [0] * x.type.ndim, list(x.type.shape)
-    starts[axis], limits[axis] = i, i + 1
-    one = b.emit(ops.slice, x, starts=tuple(starts), limits=tuple(limits),
-                 strides=(1,) * x.type.ndim)
-    return b.emit(ops.reshape, one, shape=tuple(
-        m for d, m in enumerate(x.type.shape) if d != axis))

@@ -12,6 +12,7 @@ from xfront_ir.opdef import OpDef
 from xfront_ir.ops.convert import convert
 
 from . import running  # noqa: F401  (forms of the same family)
+from .pieces import at
 from .registry import Condition, form, near_memory
 from .sort import float_order
 
@@ -110,16 +111,7 @@ def reduce_min(b: Builder, op: Op, x: Value) -> Value:
 def _folded(b: Builder, op: Op, x: Value, combine: OpDef) -> Value:
     """The parts of the reduced axis, from the first to the last."""
     (axis,) = op.attrs["axes"]
-    total, *rest = (_part(b, x, axis, i) for i in range(x.type.shape[axis]))
+    total, *rest = (at(b, x, axis, i) for i in range(x.type.shape[axis]))
     for part in rest:
         total = b.emit(combine, total, part)
     return total
-
-
-def _part(b: Builder, x: Value, axis: int, i: int) -> Value:
-    """What stands at `i` of an axis."""
-    shape = x.type.shape
-    at = b.emit(ops.slice, x, starts=tuple(i if d == axis else 0 for d in range(len(shape))),
-                limits=tuple(i + 1 if d == axis else n for d, n in enumerate(shape)),
-                strides=(1,) * len(shape))
-    return b.emit(ops.reshape, at, shape=(*shape[:axis], *shape[axis + 1:]))

@@ -11,7 +11,7 @@ from xfront_ir.core import Op, Value
 
 from .formulas import Term, polynomial, where
 from .registry import form
-from .trigonometric import _SINE
+from .trigonometric import SINE_OF_TURNS
 
 LEAST = 2 ** 17
 """Smaller arrays are computed on one core, where the C library is as fast or nearly so."""
@@ -51,7 +51,7 @@ def lgamma(b: Builder, op: Op, x: Value) -> Value:
     size = abs(wide)
     turn = size - size.op(ops.floor)
     turn = turn.op(ops.min, 1.0 - turn) * 0.5
-    sine = turn * polynomial(turn * turn, _SINE)
+    sine = turn * polynomial(turn * turn, SINE_OF_TURNS)
     made = where(below, math.log(math.pi) - _log(sine) - made, made)
     at_pole = (t <= 0.0) & turn.equals(0.0) | abs(t).equals(math.inf)
     return where(at_pole, math.inf, made.to(dtypes.f32)).value

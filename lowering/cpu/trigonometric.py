@@ -27,8 +27,8 @@ _TURNS = int("28BE60DB9391054A7F09D5F47D4D377036D8A5664F10E4107F9458EAF7AEF1586D
 """1 / 2 pi in units of 2**-320."""
 _LAST_BITS = (31, 60, 89, 118, 147, 200)
 
-_SINE = (6.283185307046696, -41.3417020969272, 81.60522369028166, -76.70417025989131,
-         42.00779729199629, -14.381391832031913)
+SINE_OF_TURNS = (6.283185307046696, -41.3417020969272, 81.60522369028166, -76.70417025989131,
+                 42.00779729199629, -14.381391832031913)
 """sin(2 pi t) / t in t^2, for t up to 1/4; relative error 2e-11."""
 _ARCSINE = (0.1666665987189453, 0.07500510918263517, 0.044515720079219966, 0.031817613555671274,
             0.014402597314325007, 0.03756521456)
@@ -92,7 +92,7 @@ def _to_quarter(total: Term, lost: Term) -> Term:
 
 def _sine(t: Term) -> Term:
     """sin(2 pi t) for t in [-1/4, 1/4]."""
-    return polynomial(t * t, _SINE) * t
+    return polynomial(t * t, SINE_OF_TURNS) * t
 
 
 def _unless_small(x: Term, made: Term) -> Value:

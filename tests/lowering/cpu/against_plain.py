@@ -56,6 +56,14 @@ def variants(fn: Function, monkeypatch: pytest.MonkeyPatch) -> Sequence[Callable
     return made
 
 
+def compared(case: Case, monkeypatch: pytest.MonkeyPatch,
+             make: Callable[[Case], Function] = program) -> Sequence[Callable[..., Any]] | None:
+    """The variants of a case that takes a form, None of one that does not, as it says."""
+    fn = make(case)
+    assert takes_a_form(fn, case[1]) == case[-1]
+    return variants(fn, monkeypatch) if case[-1] else None
+
+
 def ulps(got: np.ndarray, want: np.ndarray) -> np.ndarray:
     """How many numbers of their dtype lie between the two, elementwise: 0 where equal or both NaN,
     infinite where one is NaN; zeros of both signs are equal."""

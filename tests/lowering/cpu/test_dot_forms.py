@@ -17,11 +17,10 @@ from lowering.cpu import registry
 from lowering.cpu.extras import extras
 from tests.lowering.cpu.against_plain import (
     Case,
+    compared,
     named,
     program,
     samples,
-    takes_a_form,
-    variants,
 )
 from xfront_ir import ops
 
@@ -65,12 +64,10 @@ def by_rows() -> Iterator[Case]:
 def test_products_by_rows(monkeypatch, case) -> None:
     """Whole numbers have exact sums; NaN and infinity stay in their rows and columns; others are
     within the bound of a sum of so many terms."""
-    _, definition, types, _, taken = case
-    fn = program(case)
-    assert takes_a_form(fn, definition) == taken
-    if not taken:
+    _, _, types, _, _ = case
+    if (made := compared(case, monkeypatch)) is None:
         return
-    fast, plain = variants(fn, monkeypatch)
+    fast, plain = made
     rng = np.random.default_rng(0)
     whole = [rng.integers(-9, 10, t.shape).astype(np.float32) for t in types]
     np.testing.assert_array_equal(fast(*whole)[0], plain(*whole)[0])
@@ -105,12 +102,10 @@ COMPLEX = matrices("complex", (
 def test_complex_products(monkeypatch, case) -> None:
     """Whole numbers have exact sums; NaN and infinity go where the plain rule has them; others are
     within the bound of a sum of so many terms, each part by itself."""
-    _, definition, types, how, taken = case
-    fn = program(case)
-    assert takes_a_form(fn, definition) == taken
-    if not taken:
+    _, _, types, how, _ = case
+    if (made := compared(case, monkeypatch)) is None:
         return
-    fast, plain = variants(fn, monkeypatch)
+    fast, plain = made
     rng = np.random.default_rng(0)
 
     def pair(make):
@@ -149,12 +144,10 @@ SHORT = matrices("short", (
 @pytest.mark.parametrize("case", list(SHORT), ids=lambda c: c[0].replace(" ", "-"))
 def test_products_of_bf16(monkeypatch, case) -> None:
     """The rounding to bf16 of a sum in f32, which the plain rule leaves out where f32 is read."""
-    _, definition, types, how, taken = case
-    fn = program(case)
-    assert takes_a_form(fn, definition) == taken
-    if not taken:
+    _, _, types, how, _ = case
+    if (made := compared(case, monkeypatch)) is None:
         return
-    fast, unrounded = variants(fn, monkeypatch)
+    fast, unrounded = made
 
     def plain(x, y):
         return unrounded(x, y)[0].astype(ml_dtypes.bfloat16).astype(np.float32)
@@ -254,12 +247,10 @@ def stacks() -> Iterator[Case]:
 
 @pytest.mark.parametrize("case", [*products(), *stacks()], ids=lambda c: c[0].replace(" ", "-"))
 def test_a_form_gives_what_its_plain_rule_gives(monkeypatch, case) -> None:
-    _, definition, types, how, taken = case
-    fn = program(case)
-    assert takes_a_form(fn, definition) == taken
-    if not taken:
+    _, definition, types, _, _ = case
+    if (made := compared(case, monkeypatch)) is None:
         return
-    fast, plain = variants(fn, monkeypatch)
+    fast, plain = made
     rng = np.random.default_rng(0)
     if definition is ops.concatenate:
         xs = [samples(t, i) for i, t in enumerate(types)]

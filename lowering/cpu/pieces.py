@@ -1,0 +1,21 @@
+"""Parts of an array along one axis, which several forms are written with."""
+
+from __future__ import annotations
+
+from xfront_ir import ops
+from xfront_ir.builder import Builder
+from xfront_ir.core import Value
+
+
+def cut(b: Builder, x: Value, axis: int, start: int, size: int) -> Value:
+    """`size` elements of an axis."""
+    starts, limits = [0] * x.type.ndim, list(x.type.shape)
+    starts[axis], limits[axis] = start, start + size
+    return b.emit(ops.slice, x, starts=tuple(starts), limits=tuple(limits),
+                  strides=(1,) * x.type.ndim)
+
+
+def at(b: Builder, x: Value, axis: int, i: int) -> Value:
+    """What stands at `i` of an axis, without it."""
+    shape = x.type.shape
+    return b.emit(ops.reshape, cut(b, x, axis, i, 1), shape=(*shape[:axis], *shape[axis + 1:]))
