@@ -17,7 +17,7 @@ A rule that is absent is an error that names the op, the rule and the file where
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from .core import Function
@@ -323,8 +323,3 @@ def infer_types(definition: OpDef, types: tuple[TensorType, ...],
                           f"got {len(types)}")
     check_attrs(definition, attrs)
     return tuple(definition.infer(types, attrs))
-
-
-def names_of(definitions: Sequence[OpDef]) -> str:
-    """Names for messages."""
-    return ", ".join(d.name for d in definitions)

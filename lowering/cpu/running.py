@@ -26,9 +26,6 @@ STEP = 8
 _WIDER = {dtypes.f16: dtypes.f32, dtypes.bf16: dtypes.f32, dtypes.f32: dtypes.f64,
           dtypes.c64: dtypes.c128}
 
-Turn = Callable[[Builder, Value, list[Value], Value], list[Value]]
-"""`turn(builder, place, carries, stack) -> [next place, *carries, stack]`"""
-
 
 def _is_long(op: Op, shorter: int = 512) -> bool:
     """Many rows are shared by the cores, where their windows are short."""
@@ -185,7 +182,8 @@ def _by_rows(b: Builder, op: Op, x: Value, inits: Sequence[Value], step: Any) ->
 
 # --- loops --------------------------------------------------------------------------------
 
-def _loop(b: Builder, turns: int, inits: Sequence[Value], x: Value, turn: Any) -> Value:
+def _loop(b: Builder, turns: int, inits: Sequence[Value], x: Value,
+          turn: Callable[..., list[Value]]) -> Value:
     """The array that `turn(builder, *carries, x, stack) -> [*carries, stack]` has written when
     the first of the carries is `turns`."""
     types = [*[v.type for v in inits], x.type]

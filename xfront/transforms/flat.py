@@ -16,7 +16,7 @@ from ..arrays.keys import KeyArray
 from ..arrays.operands import is_array_like
 from ..tracing.trace import Traced, trace_function
 from ..tracing.tracer import Tracer
-from ..tree_util import keystr, tree_flatten, tree_flatten_with_path, tree_unflatten
+from ..tree_util import keystr, tree_flatten, tree_flatten_with_path
 
 
 def name_of(fun: Any) -> str:
@@ -123,8 +123,3 @@ def fill(args: Sequence[Any], places: Sequence[int], values: Sequence[Any]) -> l
     for i, v in zip(places, values, strict=True):
         filled[i] = v
     return filled
-
-
-def unflatten_args(tree: Any, leaves: Sequence[Any]) -> Any:
-    """The trees of traced leaves."""
-    return tree_unflatten(tree, leaves)
