@@ -76,6 +76,7 @@ if TYPE_CHECKING:
         ad_checkpoint,
         core,
         custom_batching,
+        custom_derivatives,
         debug,
         experimental,
         extend,
@@ -83,6 +84,7 @@ if TYPE_CHECKING:
         nn,
         random,
         scipy,
+        stages,
         test_util,
         tree,
     )
@@ -123,8 +125,8 @@ _FAMILIES = {
 }
 
 _SUBMODULES = (
-    "ad_checkpoint", "core", "custom_batching", "debug", "experimental", "extend", "lax",
-    "nn", "random", "scipy", "test_util", "tree",
+    "ad_checkpoint", "core", "custom_batching", "custom_derivatives", "debug", "experimental",
+    "extend", "lax", "nn", "random", "scipy", "stages", "test_util", "tree",
 )
 
 _names, __getattr__, __dir__ = _on_demand(__name__, _FAMILIES, _SUBMODULES)

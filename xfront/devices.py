@@ -120,12 +120,8 @@ def live_arrays(platform: str | None = None) -> list[Any]:
 def clear_caches() -> None:
     """Forget compiled programs and traces of this process; what is on disk stays."""
     from .tracing import programs
-    from .transforms.jit import _TRACES
 
-    binding.clear_pjit_caches()
     programs.clear()
-    for traces in list(_TRACES.values()):
-        traces.clear()
 
 
 __all__ = ["block_until_ready", "clear_caches", "copy_to_host_async", "default_backend",

@@ -2,7 +2,9 @@
 
 `named("dot_general_p")` is the object behind `lax.dot_general_p`; `primitive_of(definition)` is the
 same object for the op, so `prim is lax.dot_general_p` holds in a policy. `parameters(op)` are the
-attributes as JAX calls them. What is renamed stands in the two tables here, and in docs/names.md.
+attributes as JAX calls them. Names behind which no operation is recorded have a primitive, too: it
+can be a key of a table of rules, and is never met. What is renamed, and what is recorded in place
+of those, stands in the tables here and in docs/names.md.
 """
 
 from __future__ import annotations
@@ -22,20 +24,23 @@ from .arrays.keys import key_dtype
 class Primitive:
     """An op as programs outside see it: compared by identity.
 
-    Fields: `name`; `multiple_results`, whether it gives a tuple; `definition`, the op.
+    Fields: `name`; `multiple_results`, whether it gives a tuple; `definition`, the op, or None
+    where others are recorded in its place.
     """
 
     __slots__ = ("definition", "multiple_results", "name")
 
-    def __init__(self, name: str, definition: OpDef) -> None:
+    def __init__(self, name: str, definition: OpDef | None, multiple_results: bool) -> None:
         self.name, self.definition = name, definition
-        self.multiple_results = not definition.single
+        self.multiple_results = multiple_results
 
     def __repr__(self) -> str:
         return self.name
 
     def __reduce__(self) -> tuple:
-        return primitive_of, (self.definition,)
+        if self.definition is not None:
+            return primitive_of, (self.definition,)
+        return named, (next(key for key, made in _MADE_APART.items() if made is self),)
 
 
 # --- names --------------------------------------------------------------------------------
@@ -59,29 +64,46 @@ _RENAMED = {                              # name with _p: (op, what the primitiv
     "select_n_p": ("select_n", "select_n"),
 }
 _OF_OP = {"select": "select_n", **dict(_RENAMED.values())}
-_RECORDED_AS = {
-    "add_jaxvals_p": "add", "approx_top_k_p": "top_k", "call_p": "call",
-    "cholesky_update_p": "scan", "closed_call_p": "call",
-    "empty2_p": "literal", "scatter_sub_p": "scatter_add",
-    "split_p": "slice", "squeeze_p": "reshape", "stack_p": "concatenate",
-    "symmetric_product_p": "dot_general",
-    "tile_p": "broadcast_in_dim", "unstack_p": "slice",
+_APART = {                               # name with _p: (its name, multiple_results)
+    "add_jaxvals_p": ("add_any", False),                    # recorded as add
+    "after_all_p": ("after_all", False),                    # not recorded
+    "approx_top_k_p": ("approx_top_k", True),               # top_k
+    "call_p": ("call", True),                               # call
+    "cholesky_update_p": ("cholesky_update", False),        # scan
+    "closed_call_p": ("closed_call", True),                 # call
+    "create_token_p": ("create_token", False),              # not recorded
+    "custom_lin_p": ("custom_lin", True),                   # custom_vjp
+    "device_put_p": ("device_put", True),                   # not recorded
+    "empty2_p": ("empty2", False),                          # a literal
+    "ragged_all_to_all_p": ("ragged_all_to_all", False),    # all_gather, gather
+    "remat_opt_p": ("remat_opt", True),                     # custom_vjp
+    "scatter_sub_p": ("scatter-sub", False),                # neg, scatter_add
+    "select_and_scatter_p": ("select_and_scatter", False),  # select_and_scatter_add
+    "sharding_constraint_p": ("sharding_constraint", False),    # not recorded
+    "split_p": ("split", True),                             # slice
+    "squeeze_p": ("squeeze", False),                        # reshape
+    "stack_p": ("stack", False),                            # reshape, concatenate
+    "stage_p": ("stage", False),                            # not recorded
+    "symmetric_product_p": ("symmetric_product", False),    # dot_general
+    "tile_p": ("tile", False),                              # broadcast_in_dim, reshape
+    "unstack_p": ("unstack", True),                         # slice, reshape
 }
 _MADE: dict[OpDef, Primitive] = {}
+_MADE_APART = {key: Primitive(name, None, multiple) for key, (name, multiple) in _APART.items()}
 
 
 def named(name: str, module: str = "xfront.lax") -> Primitive:
     """The primitive that a module has under `name`, such as `dot_general_p`.
 
-    Raises: AttributeError where no op is behind the name.
+    Raises: AttributeError where there is none.
     """
+    if name in _MADE_APART:
+        return _MADE_APART[name]
     op = _RENAMED[name][0] if name in _RENAMED else name.removesuffix("_p")
-    if op in REGISTRY and name not in _RECORDED_AS and (name in _RENAMED or op not in _OF_OP):
+    if op in REGISTRY and (name in _RENAMED or op not in _OF_OP):
         return primitive_of(lookup(op))
-    instead = _RECORDED_AS.get(name)
-    why = (f"; the function is recorded as {instead!r}" if instead else
-           "; no operation of that name is ever recorded")
-    raise AttributeError(f"module {module!r} has no attribute {name!r}{why}")
+    raise AttributeError(f"module {module!r} has no attribute {name!r}; no operation of that name "
+                         "is ever recorded")
 
 
 def primitive_of(definition: OpDef) -> Primitive:
@@ -91,7 +113,8 @@ def primitive_of(definition: OpDef) -> Primitive:
         if definition.name == "select":
             found = primitive_of(lookup("select_n"))
         else:
-            found = Primitive(_OF_OP.get(definition.name, definition.name), definition)
+            found = Primitive(_OF_OP.get(definition.name, definition.name), definition,
+                              not definition.single)
         found = _MADE.setdefault(definition, found)
     return found
 

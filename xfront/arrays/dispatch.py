@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec, TypeVar, overload
 
@@ -110,12 +111,13 @@ class Front:
     words in the same place, so flat positions agree.
     """
 
-    __slots__ = ("body", "compiled", "memo", "name", "static_indices")
+    __slots__ = ("__weakref__", "body", "compiled", "memo", "name", "static_indices")
 
     def __init__(self, body: Callable[..., Any], name: str,
                  static_indices: tuple[int, ...]) -> None:
         self.body, self.name, self.static_indices = body, name, static_indices
         self.memo: dict[Any, Program] = {}
+        _FRONTS.add(self)
 
         def uncompiled(*args: Any) -> Any:       # where jit is disabled: the body needs its trace
             return self.miss(*args)[0]
@@ -155,6 +157,17 @@ class Front:
         compiled = programs.compile_body(traced.function, name=self.name,
                                          n_explicit=len(kinds))
         return Program(compiled, traced.captures, out_tree)
+
+
+_FRONTS: weakref.WeakSet[Front] = weakref.WeakSet()
+
+
+def _forget_memos() -> None:
+    for front in list(_FRONTS):
+        front.memo.clear()
+
+
+programs.TABLES.append(_forget_memos)
 
 
 class Program:

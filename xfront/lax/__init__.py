@@ -28,6 +28,7 @@ _FAMILIES = {
         "select select_n shift_left shift_right_arithmetic shift_right_logical sign sin sinh sqrt "
         "square sub tan tanh",
     "spectral": "FftType fft",
+    "exchange": "precv psend ragged_all_to_all",
     "gathering":
         "GatherDimensionNumbers GatherScatterMode ScatterDimensionNumbers gather index_take "
         "scatter scatter_add scatter_apply scatter_max scatter_min scatter_mul scatter_sub",
@@ -36,6 +37,7 @@ _FAMILIES = {
     "indexing":
         "dynamic_index_in_dim dynamic_slice dynamic_slice_in_dim dynamic_update_index_in_dim "
         "dynamic_update_slice dynamic_update_slice_in_dim",
+    "placement": "with_sharding_constraint",
     "precision": "DotAlgorithm DotAlgorithmPreset Precision PrecisionLike",
     "ragged": "RaggedDotDimensionNumbers ragged_dot ragged_dot_general scaled_dot",
     "reductions":
@@ -61,10 +63,12 @@ if TYPE_CHECKING:
     from .contractions import *
     from .control_flow import *
     from .elementwise import *
+    from .exchange import *
     from .gathering import *
     from .generator import *
     from .implicit import *
     from .indexing import *
+    from .placement import *
     from .precision import *
     from .ragged import *
     from .reductions import *

@@ -32,6 +32,7 @@ from xfront_ir.types import TensorType
 from ..arrays import binding
 from ..arrays.keys import KeyArray, key_array, key_base
 from ..config import debug_infs, debug_nans
+from .capacity import capacity
 from .collector import uncollected
 from .trace import State, Tracer, binder_of, emit, state, type_of
 
@@ -176,6 +177,7 @@ def compile_body(body: Body, *, name: str, effort: str = "eager", donated: Seque
         pruned, name=name, fingerprint=fingerprint(pruned), donated=tuple(places.values()),
         options=options, effort=effort,
         callbacks=HOST_FUNCTIONS if calls_host(pruned) else ())
+    capacity.made(clear)
     return Compiled(pruned, executable, kept, out_types)
 
 
@@ -495,10 +497,17 @@ def run_op(definition: OpDef, operands: Sequence[Any], attrs: dict[str, Any]) ->
     return results[0] if definition.single else results
 
 
+TABLES: list[Callable[[], None]] = []
+"""What empties the tables of programs that other files have."""
+
+
 def clear() -> None:
-    """Forget every program of this process (those on disk stay)."""
+    """Forget every program of this process, and every trace (those on disk stay)."""
+    binding.clear_pjit_caches()
     for table in (_ENTRIES, _UNITS, _OPS, _CONSTANTS, _FILLED):
         table.clear()
+    for empty in TABLES:
+        empty()
 
 
 __all__ = ["Compiled", "State", "bind", "call_program", "clear", "compile_body", "find", "run_op",

@@ -163,6 +163,14 @@ def agree(what: str, fun: Any, params: list[inspect.Parameter] | None, nums: tup
 _TRACES: weakref.WeakKeyDictionary[Any, dict] = weakref.WeakKeyDictionary()
 
 
+def _forget_traces() -> None:
+    for traces in list(_TRACES.values()):
+        traces.clear()
+
+
+programs.TABLES.append(_forget_traces)
+
+
 class Jitted:
     """The Python side of one jitted function."""
 
