@@ -11,6 +11,7 @@ from .dead_code import dead_code
 from .fold import fold
 from .forward import forward
 from .hoist import hoist
+from .if_conversion import if_conversion
 from .inline import expand, inline, inline_calls, settle
 from .inside import everywhere
 
@@ -18,11 +19,11 @@ Pass = Callable[[Function], Function]
 
 PASSES: Mapping[str, Pass] = {
     "common": common, "dead_code": dead_code, "expand": expand, "fold": fold, "forward": forward,
-    "hoist": hoist, "inline": inline, "inline_calls": inline_calls}
+    "hoist": hoist, "if_conversion": if_conversion, "inline": inline, "inline_calls": inline_calls}
 """The passes that take a Function and nothing else."""
 
-CLEAN: tuple[str, ...] = ("expand", "inline", "fold", "inline", "forward", "hoist", "forward",
-                          "common", "dead_code")
+CLEAN: tuple[str, ...] = ("expand", "inline", "fold", "inline", "if_conversion", "forward",
+                          "hoist", "forward", "common", "dead_code")
 """What every program goes through; bodies first, then the Function that holds them. A branch whose
 index folding made known is a call, hence inline twice; what hoist moves out leaves constants that
 nobody reads, hence forward twice."""

@@ -131,5 +131,20 @@ def test_light_branches_are_computed_and_dear_ones_asked_for():
 def test_what_lanes_share_is_not_computed_for_each_of_them():
     table = jnp.ones(1000)
     f = jax.vmap(lambda p: lax.cond(p, lambda: jnp.sum(jnp.sin(table)), lambda: 0.0))
-    assert conds(f, np.array([True, False])) == 2
+    assert conds(f, np.array([True, False])) == 1      # the branch that is 0.0 is chosen
     np.testing.assert_allclose(f(np.array([True, False])), [1000 * np.sin(1.0), 0.0], rtol=1e-5)
+
+
+def test_light_branches_are_computed_beside_each_other():
+    x = jnp.array([0.0, 4.0, 2.0])
+
+    def f(x, i):
+        y = lax.cond(x[0] > 0, jnp.log, lambda x: x * 2.0, x)
+        return jnp.sum(y) + lax.switch(i, [lambda x: x[0], lambda x: x[1] / 0.0, lambda x: x[2]], x)
+
+    assert conds(jax.value_and_grad(f), x, 2) == 0
+    for i in (-3, 0, 2, 7):
+        value, grad = jax.value_and_grad(f)(x, i)
+        at = min(max(i, 0), 2)
+        assert value == 12.0 + x[at]
+        np.testing.assert_array_equal(grad, 2.0 + np.eye(3)[at])        # no NaN of log, of 1 / 0

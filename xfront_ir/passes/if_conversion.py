@@ -1,0 +1,91 @@
+"""If-conversion: a cond between a little arithmetic becomes both of its branches, and a choice.
+
+    %0 = cond(%p, %x) {branches = [@no, @yes]}     %0 = mul(%x, 0.5)        // no
+                                                   %1 = sin(%x)             // yes
+                                                   %2 = select(%p, %1, %0)
+
+A branch of its own costs a device more than such arithmetic: operands and results are copied, and
+nothing merges with what stands before and after it. The values are the same. Derivatives have been
+taken before, so what the branch not taken computes meets no cotangent.
+"""
+
+from __future__ import annotations
+
+from ..builder import Builder
+from ..core import Function, Op, Value
+from ..opdef import lookup
+
+ROOMS = frozenset([f"xfront_ir/{name}.py" for name in (
+    "literal", "ops/bits", "ops/compare", "ops/convert", "ops/elementwise")])
+PLACING = frozenset(("broadcast_in_dim", "pad", "reshape", "slice"))
+CHEAP = frozenset((
+    "abs", "add", "and", "bitcast", "broadcast_in_dim", "clamp", "complex", "conj", "convert", "eq",
+    "floor", "ge", "gt", "imag", "is_finite", "le", "literal", "lt", "max", "min", "mul", "ne",
+    "neg", "not", "or", "pad", "real", "reshape", "select", "select_n", "shift_left",
+    "shift_right_arithmetic", "shift_right_logical", "sign", "slice", "square", "sub", "xor"))
+DEAR = 16
+"""What any other op costs for an element, in cheap ones."""
+
+MOST_OPS = 32
+MOST_WORK = 1 << 14
+"""In all branches together: elements times what they cost."""
+
+
+def if_conversion(fn: Function) -> Function:
+    """The Function with conds of light branches computed whole."""
+    if not any([op.definition.name == "cond" for op in fn.ops]):
+        return fn
+    b = Builder(fn.name)
+    env: dict[Value, Value] = {}
+    changed = False
+    for op in fn.ops:
+        if env and not env.keys().isdisjoint(op.operands):
+            op = Op(op.definition, tuple([env.get(v, v) for v in op.operands]), op.attrs,
+                    op.results, op.loc)
+        if op.definition.name == "cond" and _is_light(op.attrs["branches"]):
+            changed = True
+            _convert(b, op, env)
+        else:
+            b.ops.append(op)
+    if not changed:
+        return fn
+    return fn.replace(ops=b.ops, returns=[env.get(v, v) for v in fn.returns])
+
+
+def _convert(b: Builder, op: Op, env: dict[Value, Value]) -> None:
+    index, *operands = op.operands
+    b.loc = op.loc
+    made = [b.inline(branch, operands) for branch in op.attrs["branches"]]
+    select_n = lookup("select_n")
+    for result, *cases in zip(op.results, *made, strict=True):
+        if all([v is cases[0] for v in cases]):
+            env[result] = cases[0]
+        else:
+            b.ops.append(Op(select_n, (index, *cases), {}, (result,), op.loc))
+
+
+def _is_light(branches: tuple[Function, ...]) -> bool:
+    return sum([_work(branch) for branch in branches]) <= MOST_WORK
+
+
+def _work(branch: Function) -> int:
+    """What a branch costs; more than the most where it must stay one."""
+    found = branch.memo.get("work")
+    if found is None:
+        found = branch.memo["work"] = _measured(branch)
+    return found
+
+
+def _measured(branch: Function) -> int:
+    if len(branch.ops) > MOST_OPS:
+        return MOST_WORK + 1
+    total = sum([v.type.size for v in branch.returns])
+    for op in branch.ops:
+        definition = op.definition
+        name = definition.name
+        if (definition.family not in ROOMS and name not in PLACING) or not definition.single \
+                or definition.has_bodies or definition.effects is not None:
+            return MOST_WORK + 1
+        if op.operands:
+            total += op.results[0].type.size * (1 if name in CHEAP else DEAR)
+    return total
