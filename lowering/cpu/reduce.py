@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from lowering import compat
 from xfront_ir import dtypes, ops
 from xfront_ir.builder import Builder
 from xfront_ir.core import Op, Value
 from xfront_ir.opdef import OpDef
 from xfront_ir.ops.convert import convert
+from xfront_ir.types import TensorType
 
 from . import running  # noqa: F401  (forms of the same family)
 from .pieces import at
@@ -29,7 +32,7 @@ def _is_long(op: Op) -> bool:
 def argmax(b: Builder, op: Op, x: Value) -> Value:
     """The least position of the elements that equal the greatest."""
     keys = float_order(b, x) if x.type.dtype.is_float else x
-    return _first(b, op, keys, b.emit(ops.reduce_max, keys, axes=(op.attrs["axis"],)))
+    return _first(b, op, keys, _reduced(b, ops.reduce_max, keys, (op.attrs["axis"],)))
 
 
 @form(ops.argmin, when=_is_long)
@@ -37,7 +40,7 @@ def argmin(b: Builder, op: Op, x: Value) -> Value:
     """The same for the least; that of floats is the greatest of their negatives, as NaN wins."""
     if x.type.dtype.is_float:
         return argmax(b, op, b.emit(ops.neg, x))
-    return _first(b, op, x, b.emit(ops.reduce_min, x, axes=(op.attrs["axis"],)))
+    return _first(b, op, x, _reduced(b, ops.reduce_min, x, (op.attrs["axis"],)))
 
 
 def _first(b: Builder, op: Op, keys: Value, extremum: Value) -> Value:
@@ -48,7 +51,74 @@ def _first(b: Builder, op: Op, keys: Value, extremum: Value) -> Value:
     at = b.emit(ops.iota, dtype=place.dtype, shape=place.shape, dimension=axis)
     last = b.full(place, keys.type.shape[axis] - 1)
     found = b.emit(ops.select, b.emit(ops.eq, keys, whole), at, last)
-    return b.emit(ops.reduce_min, found, axes=(axis,))
+    return _reduced(b, ops.reduce_min, found, (axis,))
+
+
+def _reduced(b: Builder, definition: OpDef, x: Value, axes: tuple[int, ...]) -> Value:
+    """A reduction of integers, in one kernel where that is faster."""
+    if _stays_whole(x.type, axes):
+        return _whole(b, definition, x, axes)
+    return b.emit(definition, x, axes=axes)
+
+
+def _stays_whole(x: TensorType, axes: tuple[int, ...]) -> bool:
+    """The last axes, or others of up to 2**20 elements."""
+    return _are_last(x, axes) or x.size <= 2 ** 20
+
+
+def _are_last(x: TensorType, axes: tuple[int, ...]) -> bool:
+    return axes == tuple(range(x.ndim - len(axes), x.ndim))
+
+
+_COMBINING = {ops.reduce_max: ops.max, ops.reduce_min: ops.min, ops.reduce_sum: ops.add}
+
+
+def _whole(b: Builder, definition: OpDef, x: Value, axes: tuple[int, ...]) -> Value:
+    """A reduction of integers beside another one, that of their extremum.
+
+    XLA divides a long reduction of one array into up to five, each a kernel to be compiled; one of
+    two arrays stays whole, and is merged with what it reads. The barrier keeps both results.
+    """
+    other = ops.reduce_min if definition is ops.reduce_max else ops.reduce_max
+    inner, element = Builder("whole"), x.type.with_shape(())
+    lefts, rights = ([inner.param(element) for _ in range(2)] for _ in range(2))
+    body = inner.close([inner.emit(_COMBINING[d], left, right) for d, left, right in zip(
+        (definition, other), lefts, rights, strict=True)])
+    inits = [b.full(element, _neutral(d, element)) for d in (definition, other)]
+    made = b.emit(ops.reduce, x, x, *inits, body=body, axes=axes)
+    return b.emit(ops.optimization_barrier, *made)[0]
+
+
+def _neutral(definition: OpDef, element: TensorType) -> int:
+    if definition is ops.reduce_sum:
+        return 0
+    least, greatest = (0, 1) if element.dtype is dtypes.bool_ else (
+        int(getattr(np.iinfo(element.dtype.numpy), end)) for end in ("min", "max"))
+    return least if definition is ops.reduce_max else greatest
+
+
+def _is_of_integers(op: Op) -> bool:
+    x, axes = op.operands[0].type, op.attrs["axes"]
+    return (x.dtype.is_integer and x.dtype.bits >= 32 and x.size >= 2 ** 10 and bool(axes)
+            and _are_last(x, axes) and math.prod(x.shape[axes[0]:]) >= 64)
+
+
+# 64 integers of 32 bits or more, next to each other: XLA reduces them in several steps, each a
+# kernel. It has a library for shorter ones.
+@form(ops.reduce_sum, when=_is_of_integers, only=near_memory)
+def sum_of_integers(b: Builder, op: Op, x: Value) -> Value:
+    """In one kernel; so are the greatest and the least."""
+    return _whole(b, op.definition, x, op.attrs["axes"])
+
+
+@form(ops.reduce_max, when=_is_of_integers, only=near_memory)
+def greatest_integer(b: Builder, op: Op, x: Value) -> Value:
+    return _whole(b, op.definition, x, op.attrs["axes"])
+
+
+@form(ops.reduce_min, when=_is_of_integers, only=near_memory)
+def least_integer(b: Builder, op: Op, x: Value) -> Value:
+    return _whole(b, op.definition, x, op.attrs["axes"])
 
 
 def _is_large_bool(op: Op) -> bool:

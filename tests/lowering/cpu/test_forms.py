@@ -60,6 +60,8 @@ def positions() -> Iterator[Case]:
                                    ((2, 33, 0), 1, False), ((90000,), 0, True)):
             yield (f"{op.name} {shape} axis {axis}", op, (named("f32", *shape),),
                    {"axis": axis, "index_dtype": dtypes.i64}, taken)
+        yield (f"{op.name} of columns, divided", op, (named("i32", 33, 32000),),
+               {"axis": 0, "index_dtype": dtypes.i32}, True)
         yield (f"{op.name} at 127", op, (named("f32", 256, 128),),
                {"axis": 1, "index_dtype": dtypes.i8}, True)
 
@@ -103,7 +105,20 @@ def extrema() -> Iterator[Case]:
         yield from places(op)
 
 
-CASES = [*sorts(), *positions(), *logical()]
+def whole() -> Iterator[Case]:
+    for op in (ops.reduce_sum, ops.reduce_max, ops.reduce_min):
+        for dtype in ("i16", "u8", "i32", "u32", "i64", "u64"):
+            yield (f"{op.name} {dtype}", op, (named(dtype, 31, 101),), {"axes": (1,)},
+                   not dtype.endswith(("8", "16")))
+        for shape, axes, taken in (((1024,), (0,), True), ((1023,), (0,), False),
+                                   ((16, 64), (1,), True), ((17, 63), (1,), False),
+                                   ((3, 33, 11), (1, 2), True), ((3, 33, 11), (0, 1, 2), True),
+                                   ((3, 33, 11), (0, 2), False), ((64, 16), (0,), False),
+                                   ((1024, 0), (1,), False), ((2048,), (), False)):
+            yield f"{op.name} {shape} {axes}", op, (named("i32", *shape),), {"axes": axes}, taken
+
+
+CASES = [*sorts(), *positions(), *logical(), *whole()]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case[0].replace(" ", "-"))
