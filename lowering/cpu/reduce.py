@@ -31,8 +31,11 @@ def _is_long(op: Op) -> bool:
 @form(ops.argmax, when=_is_long)
 def argmax(b: Builder, op: Op, x: Value) -> Value:
     """The least position of the elements that equal the greatest."""
-    keys = float_order(b, x) if x.type.dtype.is_float else x
-    return _first(b, op, keys, _reduced(b, ops.reduce_max, keys, (op.attrs["axis"],)))
+    if not x.type.dtype.is_float:
+        return _first(b, op, x, _reduced(b, ops.reduce_max, x, (op.attrs["axis"],)))
+    greatest = _reduced(b, ops.reduce_max, float_order(b, x), (op.attrs["axis"],))
+    again, greatest = b.emit(ops.optimization_barrier, x, greatest)
+    return _first(b, op, float_order(b, again), greatest)
 
 
 @form(ops.argmin, when=_is_long)
