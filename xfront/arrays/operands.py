@@ -105,6 +105,11 @@ def convert(x: Tracer, dtype: DType, weak: bool = False) -> Tracer:
     return Tracer(x.home, x.value, weak)
 
 
+def strong(x: Tracer) -> Tracer:
+    """`x`, not weakly typed."""
+    return Tracer(x.home, x.value, False) if x.weak else x
+
+
 def promote(name: str, *xs: Any) -> list[Tracer]:
     """Tracers of one dtype, each in its own shape."""
     xs = tuple([array_like(name, x) for x in xs])

@@ -12,7 +12,7 @@ from typing import Any
 from xfront_ir import ops
 
 from ..arrays.dispatch import eager
-from ..arrays.operands import binary, normalize_axis, operand
+from ..arrays.operands import binary, normalize_axis, operand, strong
 from ..lax.shape import along
 from ..tracing.trace import emit
 from .parts import add, choose, compare, div, inexact, mul
@@ -131,7 +131,7 @@ def gelu(x: Any, approximate: bool = True) -> Any:
     Args:
       approximate: whether to use x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))).
     """
-    x = inexact("gelu", x)
+    x = strong(inexact("gelu", x))
     if approximate:
         cube = emit(ops.integer_pow, x, exponent=3)
         inner = mul(add(x, mul(cube, 0.044715)), math.sqrt(2 / math.pi))

@@ -13,7 +13,7 @@ import numpy as np
 from xfront_ir import dtypes, ops
 
 from ..arrays.dispatch import eager
-from ..arrays.operands import convert, default_float, operand, promote_inexact
+from ..arrays.operands import convert, default_float, operand, promote_inexact, strong
 from ..lax.strict import axis_in, dtype_of, static_int
 from ..tracing.trace import emit, state
 from .parts import (
@@ -43,7 +43,7 @@ def softmax(x: Any, axis: Any = -1, where: Any = None) -> Any:
       where: mask of the elements that take part.
     Raises: ValueError where an axis is out of range.
     """
-    x = inexact("softmax", x)
+    x = strong(inexact("softmax", x))
     axes, mask = axes_of("softmax", axis, x), mask_of(where, x)
     top = stopped(emit(ops.reduce_max, x if mask is None else choose(mask, x, -np.inf), axes=axes))
     weights = emit(ops.exp, emit(ops.sub, x, along(top, x, axes)))
@@ -55,7 +55,7 @@ def softmax(x: Any, axis: Any = -1, where: Any = None) -> Any:
 @eager(static=("axis",))
 def log_softmax(x: Any, axis: Any = -1, where: Any = None) -> Any:
     """log(softmax(x)), exact where softmax is small. Arguments as `softmax`."""
-    x = inexact("log_softmax", x)
+    x = strong(inexact("log_softmax", x))
     axes, mask = axes_of("log_softmax", axis, x), mask_of(where, x)
     shifted = sub(x, stopped(greatest(x, axes, mask)))
     made = sub(shifted, emit(ops.log, total(emit(ops.exp, shifted), axes, mask)))
@@ -76,9 +76,9 @@ def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False,
     Source: `scipy.special.logsumexp`.
     """
     if b is None:
-        x, factor = inexact("logsumexp", a), None
+        x, factor = strong(inexact("logsumexp", a)), None
     else:
-        x, factor = promote_inexact("logsumexp", a, b)
+        x, factor = map(strong, promote_inexact("logsumexp", a, b))
         x = choose(compare(ops.ne, factor, 0), x, _real_least(x))
     axes, mask = axes_of("logsumexp", axis, x), mask_of(where, x)
     is_complex = x.value.type.dtype.is_complex

@@ -18,6 +18,7 @@ from ..arrays.operands import (
     ir_dtype,
     operand,
     promoted_dtype,
+    strong,
     together,
 )
 from ..tracing.trace import emit, state
@@ -163,7 +164,7 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None,
       nan, posinf, neginf: what to put; None for the dtype's greatest or least finite value.
     Source: `numpy.nan_to_num`.
     """
-    x = operand("nan_to_num", x)
+    x = strong(operand("nan_to_num", x))
     dtype = x.value.type.dtype
     if not dtype.is_inexact:
         return x

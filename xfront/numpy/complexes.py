@@ -8,7 +8,7 @@ from typing import Any
 from xfront_ir import ops
 
 from ..arrays.dispatch import eager
-from ..arrays.operands import operand
+from ..arrays.operands import operand, strong
 from ..tracing.trace import emit
 from .ufuncs import inexact, like, unary
 
@@ -40,7 +40,7 @@ conj = conjugate
 @eager(static=("deg",))
 def angle(z: Any, deg: bool = False) -> Any:
     """Angle of a complex number in (-pi, pi], in degrees with `deg`. Source: `numpy.angle`."""
-    x = inexact(operand("angle", z))
+    x = strong(inexact(operand("angle", z)))
     if x.value.type.dtype.is_complex:
         x, y = emit(ops.real, x), emit(ops.imag, x)
     else:

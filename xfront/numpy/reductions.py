@@ -24,6 +24,7 @@ from ..arrays.operands import (
     kept_shape,
     normalize_axes,
     operand,
+    strong,
 )
 from ..dtypes import requested_dtype
 from ..tracing.trace import emit
@@ -48,11 +49,6 @@ def refuse_out(name: str, out: Any) -> None:
 def shaped(x: Tracer, shape: tuple[int, ...]) -> Tracer:
     """`x` in another shape of as many elements."""
     return x if x.value.type.shape == shape else emit(ops.reshape, x, shape=shape)
-
-
-def strong(x: Tracer) -> Tracer:
-    """`x`, not weakly typed."""
-    return Tracer(x.home, x.value, False) if x.weak else x
 
 
 def axes_of(name: str, axis: Any, ndim: int) -> tuple[int, ...]:

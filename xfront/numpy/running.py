@@ -10,11 +10,11 @@ from xfront_ir.dtypes import from_numpy
 from xfront_ir.opdef import OpDef
 
 from ..arrays.dispatch import eager
-from ..arrays.operands import convert, default_int, kept_shape, normalize_axis, operand
+from ..arrays.operands import convert, default_int, kept_shape, normalize_axis, operand, strong
 from ..dtypes import requested_dtype
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer
-from .reductions import refuse_out, shaped, strong, total_dtype, without_nan
+from .reductions import refuse_out, shaped, total_dtype, without_nan
 from .ufuncs import refuse
 
 STATIC = ("axis", "dtype", "out")

@@ -20,6 +20,7 @@ from ..arrays.operands import (
     kept_shape,
     operand,
     promote_inexact,
+    strong,
 )
 from ..dtypes import requested_dtype
 from ..tracing.trace import emit
@@ -35,7 +36,6 @@ from .reductions import (
     reduced,
     refuse_out,
     shaped,
-    strong,
     sum,
     wide,
 )

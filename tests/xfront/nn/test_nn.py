@@ -5,6 +5,7 @@ import pytest
 import scipy.special as sp
 
 import xfront
+import xfront.numpy as jnp
 from xfront import nn
 
 X = np.array([-6.5, -2.0, -0.4, 0.3, 0.8, 2.5, 7.0], np.float32)
@@ -60,6 +61,11 @@ def test_far_ends_have_no_nan():
 def test_dtypes_and_refusals():
     assert nn.relu(np.int32(-3)).dtype == np.int32
     assert nn.relu(1.0).weak_type
+    weak = xfront.jit(lambda: jnp.exp(1.0))()
+    assert weak.weak_type
+    for f in (nn.gelu, nn.logsumexp, nn.softmax, nn.log_softmax, jnp.nan_to_num, jnp.angle):
+        given = xfront.lax.broadcast(weak, (3,))
+        assert given.weak_type and not f(given).weak_type, f
     assert nn.gelu(np.float16(1)).dtype == np.float16
     for f in (nn.relu, nn.softmax, nn.gelu, nn.logsumexp):
         with pytest.raises(TypeError):
