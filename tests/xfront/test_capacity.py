@@ -58,6 +58,7 @@ def test_forgotten_programs_are_freed_and_made_again(capacity):
     before = mappings()
     capacity.room, capacity.next = 1, 0
     xfront.jit(lambda x: x @ x)(x)
+    assert len(programs._ENTRIES) == 1
     gc.collect()
     assert capacity.room > 1 and mappings() < before
     assert sum(e() is not None for e in executables) <= 1          # `kept` is in use

@@ -246,6 +246,7 @@ def find(body: Body, key: Any, compile_: Callable[[Body], Any]) -> tuple[Any, li
         general = abstract(function, abstracted)  # type: ignore[arg-type]
         chosen = with_function(body, general)
     compiled = compile_(chosen)
+    _ENTRIES[full_key] = entry                   # compiling may have emptied the table
     variant = Variant(literals, abstracted, compiled)
     entry.variants.insert(0, variant)
     del entry.variants[8:]
