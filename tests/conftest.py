@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import random
+import sys
 import tempfile
 from pathlib import Path
 
@@ -31,6 +32,10 @@ os.environ.setdefault("XFRONT_CACHE_DIR", str(_cache_dir()))
 hypothesis.settings.register_profile("repeatable", deadline=None, max_examples=50, derandomize=True)
 hypothesis.settings.register_profile("search", deadline=None, max_examples=1000)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
+
+
+PROGRAMS_OF_A_TEST = 60
+"""That count what they compile."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -65,3 +70,18 @@ def _seeds() -> None:
 def rng() -> np.random.Generator:
     """A generator that gives the same numbers in every run of a test."""
     return np.random.default_rng(0)
+
+
+@pytest.fixture(autouse=True)
+def _room_for_programs() -> None:
+    """Programs are forgotten between tests: some count those that are made."""
+    programs = sys.modules.get("xfront.tracing.programs")
+    if programs is None:
+        return
+    capacity = programs.capacity
+    if capacity.room and capacity.next < PROGRAMS_OF_A_TEST:
+        capacity.next = 1
+        capacity.made(programs.clear)
+        if capacity.next < PROGRAMS_OF_A_TEST:
+            programs.clear()
+            capacity.next = PROGRAMS_OF_A_TEST

@@ -245,24 +245,25 @@ def _eager(body: Callable[..., Any], *, static: tuple[str, ...]) -> Callable[...
     n_all, n_positional = len(names), body.__code__.co_argcount
     call_body = positional(body, names, n_positional)
     front: Front | None = None
-
-    def complete(args: tuple, kwargs: dict[str, Any]) -> list[Any]:
-        given = len(args)
-        if given > n_positional:
-            body(*args, **kwargs)                # raises Python's own TypeError
-        full = [*args, *defaults[given:]]
-        for k, v in kwargs.items():
-            i = places.get(k, -1)
-            if i < given:
-                body(*args, **kwargs)            # unknown or given twice: the same
-            full[i] = v
-        if any([x is MISSING for x in full]):
-            body(*args, **kwargs)                # the same
-        return full
+    by_statics: dict[Any, Any] = {}
+    static_names = frozenset(static)
+    n_arrays, n_written = _leading(names, static_names)
 
     def public(*args: Any, **kwargs: Any) -> Any:
         nonlocal front
-        full = list(args) if len(args) == n_all and not kwargs else complete(args, kwargs)
+        written = None                           # what stands there besides one or two arrays
+        if n_arrays <= len(args) <= n_written and type(args[0]) is ArrayImpl and (
+                n_arrays == 1 or type(args[1]) is ArrayImpl) and (
+                not kwargs or static_names.issuperset(kwargs)):
+            written = _written(args[n_arrays:], kwargs)
+            try:
+                found = by_statics.get(written)
+            except TypeError:                    # a list
+                found = written = None
+            if found is not None:
+                return found(*args[:n_arrays])
+        full = list(args) if len(args) == n_all and not kwargs else completed(
+            body, places, defaults, n_positional, args, kwargs)
         target = deepest([full[i] for i in dynamic_indices], state.current)
         if target is None and static_indices:    # a traced size or axis: the body refuses it
             target = deepest(full, None)
@@ -272,6 +273,13 @@ def _eager(body: Callable[..., Any], *, static: tuple[str, ...]) -> Callable[...
             x = full[i]
             if type(x) not in _PLAIN:
                 full[i] = canonical(x)
+        if written is not None and all(
+                [type(x) in _SIMPLE for x in (*args[n_arrays:], *kwargs.values())]):
+            if len(by_statics) == MOST_OF_ONE:
+                by_statics.clear()
+            made = by_statics[written] = _front_of(
+                call_body, body.__name__, full[n_arrays:], n_arrays)
+            return made(*args[:n_arrays])
         if front is None:
             front = Front(call_body, body.__name__, static_indices)
         return front.compiled(*full)
@@ -279,6 +287,62 @@ def _eager(body: Callable[..., Any], *, static: tuple[str, ...]) -> Callable[...
     functools.update_wrapper(public, body)
     public.body = call_body  # type: ignore[attr-defined]
     return public
+
+
+MOST_OF_ONE = 256
+"""Combinations of static arguments of one function with a C++ function of their own, which need not
+compare them."""
+
+_SIMPLE = frozenset((int, bool, str, type(None), type))
+
+
+def completed(body: Callable[..., Any], places: dict[str, int], defaults: tuple, n_positional: int,
+              args: tuple, kwargs: dict[str, Any]) -> list[Any]:
+    """All arguments of a call in the order of `places`. Raises: Python's own TypeError."""
+    given = len(args)
+    if given > n_positional:
+        body(*args, **kwargs)                    # raises it
+    full = [*args, *defaults[given:]]
+    for k, v in kwargs.items():
+        i = places.get(k, -1)
+        if i < given:
+            body(*args, **kwargs)                # unknown or given twice: the same
+        full[i] = v
+    if any([x is MISSING for x in full]):
+        body(*args, **kwargs)                    # the same
+    return full
+
+
+def _leading(names: list[str], static: frozenset[str]) -> tuple[int, int]:
+    """How many arrays come first, where these are one or two and statics follow, and how many
+    parameters until the next array; (1, 0) elsewhere."""
+    kinds = [n in static for n in names]
+    n_arrays = kinds.index(True) if True in kinds else 0
+    if n_arrays not in (1, 2):
+        return 1, 0
+    behind = kinds[n_arrays:]
+    return n_arrays, n_arrays + (behind.index(False) if False in behind else len(behind))
+
+
+def _front_of(body: Callable[..., Any], name: str, statics: list[Any], n_arrays: int) -> Any:
+    """The C++ function of a body's first one or two arguments, the others known."""
+    def one(x: Any) -> Any:
+        return body(x, *statics)
+
+    def two(x: Any, y: Any) -> Any:
+        return body(x, y, *statics)
+
+    return Front(one if n_arrays == 1 else two, name, ()).compiled
+
+
+def _written(given: tuple, kwargs: dict[str, Any]) -> tuple:
+    """What stands in a call besides its arrays, with types: 1 is not True."""
+    if not kwargs:
+        return (*given, *map(type, given)) if given else given
+    values = kwargs.values()
+    if not given:
+        return (*kwargs, *values, *map(type, values))
+    return (*given, *map(type, given), *kwargs, *values, *map(type, values))
 
 
 MISSING = inspect.Parameter.empty
@@ -307,6 +371,9 @@ def positional(body: Callable[..., Any], names: list[str], n_positional: int) ->
         return body(*full[:n_positional], **dict(zip(keywords, full[n_positional:], strict=True)))
 
     return call
+
+
+ArrayImpl = binding.ArrayImpl
 
 
 def install_operator(name: str, body: Callable[[Any, Any], Any]) -> Any:
