@@ -34,6 +34,7 @@ def argmax(b: Builder, op: Op, x: Value) -> Value:
     if not x.type.dtype.is_float:
         return _first(b, op, x, _reduced(b, ops.reduce_max, x, (op.attrs["axis"],)))
     greatest = _reduced(b, ops.reduce_max, float_order(b, x), (op.attrs["axis"],))
+    # the keys are computed again in the second kernel: stored, they would take a third one
     again, greatest = b.emit(ops.optimization_barrier, x, greatest)
     return _first(b, op, float_order(b, again), greatest)
 

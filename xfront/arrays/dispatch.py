@@ -254,7 +254,7 @@ def _eager(body: Callable[..., Any], *, static: tuple[str, ...]) -> Callable[...
         written = None                           # what stands there besides one or two arrays
         if n_arrays <= len(args) <= n_written and type(args[0]) is ArrayImpl and (
                 n_arrays == 1 or type(args[1]) is ArrayImpl) and (
-                not kwargs or static_names.issuperset(kwargs)):
+                not kwargs or static_names.issuperset(kwargs)) and state.current is None:
             written = _written(args[n_arrays:], kwargs)
             try:
                 found = by_statics.get(written)

@@ -2,7 +2,7 @@
 
     %0 = cond(%p, %x) {branches = [@no, @yes]}     %0 = mul(%x, 0.5)        // no
                                                    %1 = sin(%x)             // yes
-                                                   %2 = select(%p, %1, %0)
+                                                   %2 = select_n(%p, %0, %1)
 
 A branch of its own costs a device more than such arithmetic: operands and results are copied, and
 nothing merges with what stands before and after it. The values are the same. Derivatives have been
@@ -14,6 +14,7 @@ from __future__ import annotations
 from ..builder import Builder
 from ..core import Function, Op, Value
 from ..opdef import lookup
+from .bodies import remembered
 
 ROOMS = frozenset([f"xfront_ir/{name}.py" for name in (
     "literal", "ops/bits", "ops/compare", "ops/convert", "ops/elementwise")])
@@ -70,10 +71,7 @@ def _is_light(branches: tuple[Function, ...]) -> bool:
 
 def _work(branch: Function) -> int:
     """What a branch costs; more than the most where it must stay one."""
-    found = branch.memo.get("work")
-    if found is None:
-        found = branch.memo["work"] = _measured(branch)
-    return found
+    return remembered(branch, "work", lambda: _measured(branch))
 
 
 def _measured(branch: Function) -> int:
