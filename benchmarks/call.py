@@ -53,3 +53,11 @@ def donated(jax: Any, jnp: Any) -> float:
         return state[0]
 
     return per_call(call)
+
+
+@row("warm call of a compiled function")
+def ahead(jax: Any, jnp: Any) -> float:
+    """What `jit(f).lower(x).compile()` gives."""
+    x = jnp.ones(4)
+    f = jax.jit(lambda x: x + 1.0).lower(x).compile()
+    return per_call(lambda: f(x))

@@ -20,6 +20,8 @@ from .arrays.dispatch import Program
 from .arrays.keys import key_dtype
 from .tracing.collector import uncollected
 from .tracing.programs import captures_first, compile_body, prune
+from .tracing.tracer import Tracer
+from .transforms.donation import refuse_consumed
 from .transforms.flat import Flat, as_operand, kind_of, name_of, trace_call
 from .tree_util import tree_flatten, tree_map, tree_unflatten
 
@@ -368,18 +370,46 @@ class CompiledFunction:
                                                    flat.function.weak_params, strict=False)]
         self.in_tree, self.out_tree = traced.in_tree, traced.out_tree
         self.out_info = traced.out_info
+        self._called = binding.make_pjit(traced.fun_name, lambda *a, **k: self._miss(*a, **k)[0],
+                                         self._miss, global_cache_key="compiled")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """The result for arguments of the signature, static ones left out.
+
+        Raises:
+          TypeError: for arguments of another signature, and for traced ones.
+          RuntimeError: where an argument was deleted or donated before.
+        """
+        try:
+            return self._called(*args, **kwargs)
+        except (RuntimeError, ValueError):
+            self._refuse_consumed(args, kwargs)
+            raise
+
+    def _miss(self, *args: Any, **kwargs: Any) -> tuple:
+        """Called from C++ for arguments that it has not seen."""
+        name = self._traced.fun_name
         leaves, tree = tree_flatten(self._with_statics(args, kwargs))
+        if any(type(x) is Tracer for x in leaves):
+            raise TypeError(f"{name} is compiled: transformations and traces cannot look into it. "
+                            "Call the function that was lowered instead, or its jit.")
         if tree != self.in_tree:
-            raise TypeError(f"{self._traced.fun_name} was compiled for arguments {self.in_tree}, "
-                            f"got {tree}")
+            raise TypeError(f"{name} was compiled for arguments {self.in_tree}, got {tree}")
         for i, (x, (t, _)) in enumerate(zip(leaves, self._kinds, strict=True)):
-            given, _ = kind_of(self._traced.fun_name, x)
+            given, _ = kind_of(name, x)
             if given is not t:
+                path = self._names(args, len(leaves))[i]
                 raise TypeError(f"Argument types differ from the types for which this computation "
-                                f"was compiled: leaf {i} was {t}, got {given}")
-        return self._program.call([as_operand(x) for x in leaves])[0]
+                                f"was compiled: {path} was {t}, got {given}")
+        return *self._program.call([as_operand(x) for x in leaves]), False
+
+    def _names(self, args: tuple, n: int) -> list[str]:
+        return self._traced._jitted.param_names(args, self.in_tree, n)
+
+    def _refuse_consumed(self, args: tuple, kwargs: dict) -> None:
+        leaves, tree = tree_flatten(self._with_statics(args, kwargs))
+        if tree == self.in_tree:
+            refuse_consumed(self._traced.fun_name, leaves, self._names(args, len(leaves)))
 
     def _with_statics(self, args: tuple, kwargs: dict) -> tuple[list, dict]:
         """The arguments as they were traced: None where a static one stood."""

@@ -54,7 +54,8 @@ _COSTS = {"reshape": 0, "broadcast_in_dim": 0, "convert": 0, "bitcast": 0, "copy
 _READS_OFTEN = frozenset(("erf_inv", "lgamma", "digamma", "polygamma", "zeta"))
 """One op here, many that read the operand there."""
 _UNFENCED = frozenset(("reshape", "broadcast_in_dim", "convert", "bitcast", "copy", "iota",
-                       "stop_gradient", "slice", "literal", "random_wrap", "random_unwrap"))
+                       "stop_gradient", "slice", "pad", "literal", "random_wrap",
+                       "random_unwrap"))
 
 Row = tuple[Op, list[int], int]
 """An op, the numbers of its operands, the number of its first result."""

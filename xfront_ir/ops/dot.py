@@ -161,6 +161,12 @@ def batch_dot_general(b: Any, op: Op, operands: Any, positions: Any, axis: Any) 
         left_batch, right_batch, at = (p, *left_batch), (q, *right_batch), 0
     elif p is not None:                         # one more free axis of the batched operand
         at = n_batch + _free(lhs.type.ndim, left, left_batch).index(p)
+    elif _free(rhs.type.ndim, right, right_batch) == (q,):
+        # vectors times one matrix: as the left operand they stay rows, which is what the next
+        # product contracts without turning them
+        lhs, rhs, at = rhs, lhs, n_batch
+        left, right, left_batch, right_batch = right, left, right_batch, left_batch
+        a["precision"] = _swapped(a.get("precision"))
     else:
         before = n_batch + len(_free(lhs.type.ndim, left, left_batch))
         at = before + _free(rhs.type.ndim, right, right_batch).index(q)

@@ -98,7 +98,7 @@ def _jvp_prod(b: Any, op: Op, tangents: Any) -> Any:
     rows = [leading(b, v, axes) for v in (x, tangents[0])]
     if rows[0].type.shape[0] == 0:
         return (None,)
-    return (tree_reduce(b, _product_rule, rows)[1],)
+    return (fold_halves(b, _product_rule, rows)[1],)
 
 
 def _product_rule(b: Any, left: Any, right: Any) -> tuple[Value, ...]:
@@ -126,12 +126,31 @@ def tree_reduce(b: Any, combine: Combine, values: Sequence[Value]) -> tuple[Valu
         odd = n % 2
         left = tuple(cut(b, v, 0, odd, n, 2) for v in values)
         right = tuple(cut(b, v, 0, odd + 1, n, 2) for v in values)
-        made = combine(b, left, right)
-        if odd:
-            made = tuple(b.emit(concatenate, cut(b, v, 0, 0, 1), m, dimension=0)
-                         for v, m in zip(values, made, strict=True))
-        values = made
+        values = _after_the_odd(b, odd, values, combine(b, left, right))
     return tuple(b.emit(reshape, v, shape=v.type.shape[1:]) for v in values)
+
+
+def fold_halves(b: Any, combine: Combine, values: Sequence[Value]) -> tuple[Value, ...]:
+    """Reduce axis 0 as `tree_reduce` does, for a combination whose order is free.
+
+    The halves lie together in memory: slices and, in the derivative, pads without strides,
+    which the compiler makes vectors of.
+    """
+    values = tuple(values)
+    while (n := values[0].type.shape[0]) > 1:
+        odd, middle = n % 2, (n + 1) // 2
+        left = tuple(cut(b, v, 0, odd, middle) for v in values)
+        right = tuple(cut(b, v, 0, middle, n) for v in values)
+        values = _after_the_odd(b, odd, values, combine(b, left, right))
+    return tuple(b.emit(reshape, v, shape=v.type.shape[1:]) for v in values)
+
+
+def _after_the_odd(b: Any, odd: int, values: Sequence[Value],
+                   made: Sequence[Value]) -> tuple[Value, ...]:
+    if not odd:
+        return tuple(made)
+    return tuple(b.emit(concatenate, cut(b, v, 0, 0, 1), m, dimension=0)
+                 for v, m in zip(values, made, strict=True))
 
 
 def cut(b: Any, x: Value, axis: int, start: int, limit: int, stride: int = 1) -> Value:

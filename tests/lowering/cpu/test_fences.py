@@ -85,6 +85,18 @@ def test_products_start_anew_and_reshapes_are_free(func) -> None:
     assert chosen(func([LARGE], make)) == []
 
 
+def test_what_pads_are_added_to_is_fenced_not_each_pad(func) -> None:
+    def build(b, x):
+        zero = b.literal(0.0, dtypes.f32)
+        halves = [b.emit(ops.pad, repeat(b, x, 299), zero, low=(lo, lo), high=(64 - lo, 64 - lo),
+                         interior=(0, 0)) for lo in (0, 64)]
+        whole = b.emit(ops.add, *halves)
+        return [square(b, whole), b.emit(ops.neg, whole)]
+
+    fn = func([LARGE], build)
+    assert [fn.ops[i].definition.name for i in chosen(fn)] == ["add"]
+
+
 def test_random_bits_read_twice_are_fenced(func) -> None:
     key = tensor((2,), dtypes.u32)
 

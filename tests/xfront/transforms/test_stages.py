@@ -1,5 +1,6 @@
 """Stages: trace, lower, compile; eval_shape, make_jaxpr."""
 
+import numpy as np
 import pytest
 
 import xfront as jax
@@ -17,6 +18,31 @@ def test_compiled_functions_take_the_arguments_that_are_not_static():
         compiled(X, 2)
     with pytest.raises(TypeError, match="compiled"):
         compiled(jnp.arange(3))
+
+
+def test_compiled_functions_run_in_cpp_and_refuse_what_they_cannot_take():
+    compiled = jax.jit(lambda x: x + 1).lower(SPEC).compile()
+    assert compiled(X).tolist() == compiled(X + 0).tolist() == [1, 2, 3]
+    assert compiled(np.arange(3.0)).tolist() == [1, 2, 3]
+    with pytest.raises(TypeError, match=r"x was f32\[3\], got f32\[4\]"):
+        compiled(jnp.zeros(4))
+    for transform in (jax.jit, jax.vmap, lambda f: jax.grad(lambda x: f(x).sum())):
+        with pytest.raises(TypeError, match="cannot look into it"):
+            transform(compiled)(X)
+    assert compiled(X).tolist() == [1, 2, 3]
+    with jax.disable_jit():
+        assert compiled(X).tolist() == [1, 2, 3]
+
+
+def test_compiled_functions_name_what_is_gone():
+    consume = jax.jit(lambda state: state + 1, donate_argnums=0).lower(SPEC).compile()
+    read = jax.jit(lambda data: data * 2).lower(SPEC).compile()
+    x = jnp.arange(3.0)
+    assert read(x).tolist() == [0, 2, 4] and consume(x).tolist() == [1, 2, 3]
+    with pytest.raises(RuntimeError, match="no longer there: state"):
+        consume(x)
+    with pytest.raises(RuntimeError, match="no longer there: data"):
+        read(x)
 
 
 def test_what_a_lowered_function_knows():
