@@ -66,14 +66,23 @@ _FLOATS = {dtypes.f16: (10, 16), dtypes.bf16: (7, 16), dtypes.f32: (23, 32), dty
 
 
 def uniform_in(key: Tracer, shape: tuple[int, ...], dtype: DType, low: Any, high: Any) -> Tracer:
-    """Floats in [low, high), which are literals' values or tracers of `dtype`."""
+    """Floats in [low, high), which are numbers or tracers of `dtype`."""
+    unit = unit_interval(key, shape, dtype)
+    is_known = type(low) is not Tracer and type(high) is not Tracer
+    if is_known:
+        with np.errstate(over="ignore"):          # a bound beyond the dtype is infinite
+            low, high = (np.asarray(x, dtype.numpy) for x in (low, high))
+        if low == 0 and high == 1:
+            return unit
+    # no float in [0, 1) times what is not negative, plus low, rounds to less than low
+    in_order = is_known and low <= high
+
     def bound(x: Any) -> Tracer:
-        made = x if type(x) is Tracer else constant(x, dtype)
-        return broadcast_to(made, shape)
+        return broadcast_to(x if type(x) is Tracer else constant(x, dtype), shape)
 
     low, high = bound(low), bound(high)
-    scaled = emit(ops.mul, unit_interval(key, shape, dtype), emit(ops.sub, high, low))
-    return emit(ops.max, low, emit(ops.add, scaled, low))
+    made = emit(ops.add, emit(ops.mul, unit, emit(ops.sub, high, low)), low)
+    return made if in_order else emit(ops.max, low, made)
 
 
 @eager(static=("shape", "dtype"))
@@ -87,7 +96,8 @@ def uniform(key: Any, shape: Any = (), dtype: Any = None, minval: Any = 0.0, max
     Raises: ValueError for a dtype that is no float.
     """
     made = chosen_dtype("uniform", dtype, float, "float")
-    low, high = (convert(operand("uniform", x), made) for x in (minval, maxval))
+    low, high = (x if type(x) in (int, float) else convert(operand("uniform", x), made)
+                 for x in (minval, maxval))
     return uniform_in(typed_key("uniform", key), shape_of(shape), made, low, high)
 
 

@@ -190,8 +190,9 @@ def quotients() -> Iterator[Case]:
     for op in (ops.div, ops.rem):
         for dtype in ("i16", "i64", "u8"):
             yield f"{op.name} {dtype}", op, (named(dtype, 4096),) * 2, {}, False
-    for n in (elementwise.LEAST - 1, elementwise.LEAST, 50_000):
-        yield f"rem f32 {n}", ops.rem, (named("f32", n),) * 2, {}, n >= elementwise.LEAST
+    for n in (elementwise.REMAINDER_LEAST - 1, elementwise.REMAINDER_LEAST, 50_000):
+        yield (f"rem f32 {n}", ops.rem, (named("f32", n),) * 2, {},
+               n >= elementwise.REMAINDER_LEAST)
     yield "rem f32 by one", ops.rem, (named("f32", 50_000), named("f32")), {}, True
     yield "rem f64", ops.rem, (named("f64", 4096),) * 2, {}, False
     yield "div f32", ops.div, (named("f32", 4096),) * 2, {}, False
