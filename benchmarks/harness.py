@@ -332,12 +332,12 @@ def summary(lines: Iterable[Line]) -> str:
     }
     if not medians:
         return ""
-    compiles = {name: ratio for name, ratio in medians.items() if name.endswith(": compile")}
+    compiles = {name: ratio for name, ratio in medians.items() if name.endswith(", compile")}
     runs = {name: ratio for name, ratio in medians.items() if name not in compiles}
     losses = sorted((ratio, name) for name, ratio in runs.items() if ratio < 0.9)
     named = ", ".join(f"{name} {ratio:.2f}" for ratio, name in losses)
     return (
-        f"\nKernels: {len(compiles)} operations, {len(runs)} runs; geometric mean "
+        f"\nKernels: {len(runs)} operations and sizes; geometric mean "
         f"**{statistics.geometric_mean(runs.values()):.2f}**, of compiling "
         f"**{statistics.geometric_mean(compiles.values()):.2f}**. "
         f"Runs below 0.9: {named or 'none'}.\n"

@@ -87,10 +87,10 @@ def test_a_file_keeps_tables_of_other_names(tmp_path: Path) -> None:
 def test_kernels_are_summed_up() -> None:
     """Geometric means of the medians of runs and of compiling; losses by name."""
     of = lambda name, theirs: harness.Line("kernels.order", name, "s", {0: 1.0}, {0: theirs})
-    lines = [of("sort: 10", 8.0), of("sort: 20", 0.5), of("sort: compile", 3.0)]
+    lines = [of("sort: 10", 8.0), of("sort: 20", 0.5), of("sort: 10, compile", 3.0)]
     lines.append(harness.Line("eager", "x", "s", {0: 1.0}, {0: 0.1}))
     text = harness.summary(lines)
-    assert "1 operations, 2 runs; geometric mean **2.00**, of compiling **3.00**" in text
+    assert "2 operations and sizes; geometric mean **2.00**, of compiling **3.00**" in text
     assert "Runs below 0.9: sort: 20 0.50." in text
     assert harness.summary(lines[3:]) == ""
 

@@ -243,6 +243,7 @@ def _eager(body: Callable[..., Any], *, static: tuple[str, ...]) -> Callable[...
     static_indices = tuple([places[s] for s in static])
     dynamic_indices = tuple([i for i in places.values() if i not in static_indices])
     n_all, n_positional = len(names), body.__code__.co_argcount
+    name = body.__name__.lstrip("_")             # what users call, where a function stands before
     call_body = positional(body, names, n_positional)
     front: Front | None = None
     by_statics: dict[Any, Any] = {}
@@ -278,10 +279,10 @@ def _eager(body: Callable[..., Any], *, static: tuple[str, ...]) -> Callable[...
             if len(by_statics) == MOST_OF_ONE:
                 by_statics.clear()
             made = by_statics[written] = _front_of(
-                call_body, body.__name__, full[n_arrays:], n_arrays)
+                call_body, name, full[n_arrays:], n_arrays)
             return made(*args[:n_arrays])
         if front is None:
-            front = Front(call_body, body.__name__, static_indices)
+            front = Front(call_body, name, static_indices)
         return front.compiled(*full)
 
     functools.update_wrapper(public, body)

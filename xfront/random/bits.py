@@ -68,14 +68,14 @@ _FLOATS = {dtypes.f16: (10, 16), dtypes.bf16: (7, 16), dtypes.f32: (23, 32), dty
 def uniform_in(key: Tracer, shape: tuple[int, ...], dtype: DType, low: Any, high: Any) -> Tracer:
     """Floats in [low, high), which are numbers or tracers of `dtype`."""
     unit = unit_interval(key, shape, dtype)
-    is_known = type(low) is not Tracer and type(high) is not Tracer
-    if is_known:
-        with np.errstate(over="ignore"):          # a bound beyond the dtype is infinite
+    in_order = False
+    if type(low) is not Tracer and type(high) is not Tracer:
+        with np.errstate(over="ignore", invalid="ignore"):   # infinite beyond the dtype, or NaN
             low, high = (np.asarray(x, dtype.numpy) for x in (low, high))
-        if low == 0 and high == 1:
-            return unit
-    # no float in [0, 1) times what is not negative, plus low, rounds to less than low
-    in_order = is_known and low <= high
+            if low == 0 and high == 1:
+                return unit
+            # no float in [0, 1) times what is not negative, plus low, rounds to less than low
+            in_order = low <= high
 
     def bound(x: Any) -> Tracer:
         return broadcast_to(x if type(x) is Tracer else constant(x, dtype), shape)
@@ -86,6 +86,13 @@ def uniform_in(key: Tracer, shape: tuple[int, ...], dtype: DType, low: Any, high
 
 
 @eager(static=("shape", "dtype"))
+def _uniform(key: Any, bounds: Any, shape: Any, dtype: Any) -> Any:
+    made = chosen_dtype("uniform", dtype, float, "float")
+    low, high = [x if type(x) in (int, float) else convert(operand("uniform", x), made)
+                 for x in bounds] or (0, 1)
+    return uniform_in(typed_key("uniform", key), shape_of(shape), made, low, high)
+
+
 def uniform(key: Any, shape: Any = (), dtype: Any = None, minval: Any = 0.0, maxval: Any = 1.0, *,
             out_sharding: Any = None) -> Any:
     """Floats uniform in [minval, maxval).
@@ -95,10 +102,9 @@ def uniform(key: Any, shape: Any = (), dtype: Any = None, minval: Any = 0.0, max
       minval, maxval: bounds, broadcast to the shape.
     Raises: ValueError for a dtype that is no float.
     """
-    made = chosen_dtype("uniform", dtype, float, "float")
-    low, high = (x if type(x) in (int, float) else convert(operand("uniform", x), made)
-                 for x in (minval, maxval))
-    return uniform_in(typed_key("uniform", key), shape_of(shape), made, low, high)
+    is_unit = type(minval) in (int, float) and type(maxval) in (int, float) and (
+        minval == 0 and maxval == 1)
+    return _uniform(key, () if is_unit else (minval, maxval), shape, dtype)
 
 
 @eager(static=("shape",))

@@ -62,3 +62,14 @@ def test_errors():
         random.normal(random.split(random.key(0)))
     with pytest.raises(ValueError, match="float"):
         random.uniform(random.key(0), (2,), np.int32)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
+def test_bounds_that_are_known_give_what_unknown_ones_give(dtype):
+    key, bounds = random.key(3), [(0, 1), (-1.0, 1.0), (1e-3, 7.5), (2.0, 1.0), (3.0, 3.0),
+                                  (-60000.0, 60000.0), (0.0, np.inf), (np.nan, 1.0)]
+    draw = lambda low, high: random.uniform(key, (4096,), dtype, low, high)
+    known = xfront.jit(lambda: [draw(*b) for b in bounds])()
+    unknown = xfront.jit(lambda bs: [draw(*b) for b in bs])(bounds)
+    for a, b in zip(known, unknown, strict=True):
+        np.testing.assert_array_equal(np.asarray(a, np.float32), np.asarray(b, np.float32))
