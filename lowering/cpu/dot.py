@@ -131,10 +131,11 @@ def _is_by_rows(op: Op) -> bool:
     (lhs, rhs), a = (v.type for v in op.operands), op.attrs
     return (a["contract"] == ((0,), (0,)) and lhs.ndim == rhs.ndim == 2
             and lhs.dtype is rhs.dtype is dtypes.f32 and a.get("preferred") in (None, dtypes.f32)
-            and lhs.shape[0] >= 256 and min(lhs.shape[1], rhs.shape[1]) >= 128)
+            and lhs.shape[0] >= 256 and min(lhs.shape[1], rhs.shape[1]) >= 512)
 
 
-# Gradients of weights: the library that reads the left matrix by columns is slower than a copy.
+# Gradients of weights: the library that reads the left matrix by columns is slower than a copy,
+# which of smaller matrices, beside the rest of a network, takes longer than it saves.
 @form(ops.dot_general, when=_is_by_rows)
 def product_by_rows(b: Builder, op: Op, x: Value, y: Value) -> Value:
     """The product of the transposed matrix, written out before."""

@@ -50,10 +50,10 @@ def products() -> Iterator[Case]:
 
 def by_rows() -> Iterator[Case]:
     for k, m, n, dtype, contract, taken in (
-            (256, 128, 128, "f32", (0, 0), True), (300, 130, 257, "f32", (0, 0), True),
-            (255, 128, 128, "f32", (0, 0), False), (256, 127, 128, "f32", (0, 0), False),
-            (256, 128, 127, "f32", (0, 0), False), (256, 128, 128, "f64", (0, 0), False),
-            (256, 256, 256, "f32", (1, 1), False)):
+            (256, 512, 512, "f32", (0, 0), True), (300, 513, 600, "f32", (0, 0), True),
+            (255, 512, 512, "f32", (0, 0), False), (256, 511, 512, "f32", (0, 0), False),
+            (256, 512, 511, "f32", (0, 0), False), (256, 512, 512, "f64", (0, 0), False),
+            (512, 512, 512, "f32", (1, 1), False)):
         how = {"contract": ((contract[0],), (contract[1],)), "batch": ((), ()), "precision": None,
                "preferred": None}
         yield (f"by rows {k} {m} {n} {dtype} {contract}", ops.dot_general,
