@@ -98,7 +98,7 @@ def _jvp_prod(b: Any, op: Op, tangents: Any) -> Any:
     rows = [leading(b, v, axes) for v in (x, tangents[0])]
     if rows[0].type.shape[0] == 0:
         return (None,)
-    return (fold_halves(b, _product_rule, rows)[1],)
+    return (tree_reduce(b, _product_rule, rows, in_order=False)[1],)
 
 
 def _product_rule(b: Any, left: Any, right: Any) -> tuple[Value, ...]:
@@ -119,38 +119,26 @@ def leading(b: Any, x: Value, axes: Sequence[int]) -> Value:
     return x if x.type.shape == (n, *rest) else b.emit(reshape, x, shape=(n, *rest))
 
 
-def tree_reduce(b: Any, combine: Combine, values: Sequence[Value]) -> tuple[Value, ...]:
-    """Reduce axis 0 (of one size in all, at least 1) by combining neighbours, keeping order."""
-    values = tuple(values)
-    while (n := values[0].type.shape[0]) > 1:
-        odd = n % 2
-        left = tuple(cut(b, v, 0, odd, n, 2) for v in values)
-        right = tuple(cut(b, v, 0, odd + 1, n, 2) for v in values)
-        values = _after_the_odd(b, odd, values, combine(b, left, right))
-    return tuple(b.emit(reshape, v, shape=v.type.shape[1:]) for v in values)
+def tree_reduce(b: Any, combine: Combine, values: Sequence[Value], in_order: bool = True
+                ) -> tuple[Value, ...]:
+    """Reduce axis 0 (of one size in all, at least 1) by combining neighbours, keeping order.
 
-
-def fold_halves(b: Any, combine: Combine, values: Sequence[Value]) -> tuple[Value, ...]:
-    """Reduce axis 0 as `tree_reduce` does, for a combination whose order is free.
-
-    The halves lie together in memory: slices and, in the derivative, pads without strides,
-    which the compiler makes vectors of.
+    Where the order is free, halves are combined: they lie together in memory, so that slices and,
+    in the derivative, pads have no strides, and the compiler makes vectors of them.
     """
     values = tuple(values)
     while (n := values[0].type.shape[0]) > 1:
-        odd, middle = n % 2, (n + 1) // 2
-        left = tuple(cut(b, v, 0, odd, middle) for v in values)
-        right = tuple(cut(b, v, 0, middle, n) for v in values)
-        values = _after_the_odd(b, odd, values, combine(b, left, right))
+        odd = n % 2
+        middle = odd + n // 2
+        lefts, rights = ((odd, n, 2), (odd + 1, n, 2)) if in_order else (
+            (odd, middle), (middle, n))
+        made = combine(b, tuple(cut(b, v, 0, *lefts) for v in values),
+                       tuple(cut(b, v, 0, *rights) for v in values))
+        if odd:
+            made = tuple(b.emit(concatenate, cut(b, v, 0, 0, 1), m, dimension=0)
+                         for v, m in zip(values, made, strict=True))
+        values = made
     return tuple(b.emit(reshape, v, shape=v.type.shape[1:]) for v in values)
-
-
-def _after_the_odd(b: Any, odd: int, values: Sequence[Value],
-                   made: Sequence[Value]) -> tuple[Value, ...]:
-    if not odd:
-        return tuple(made)
-    return tuple(b.emit(concatenate, cut(b, v, 0, 0, 1), m, dimension=0)
-                 for v, m in zip(values, made, strict=True))
 
 
 def cut(b: Any, x: Value, axis: int, start: int, limit: int, stride: int = 1) -> Value:
