@@ -1,13 +1,15 @@
 """What rows stand on: their registry, clocks, the processes they run in, ratios of two sides.
 
 A row is a function of (jax, jnp): a library with the public API of JAX and its `numpy`. It gives
-seconds (or what its unit says), one number or several under names. Rows know nothing of which
-library they measure.
+seconds (or what its unit says), one number or several under names; as a generator it gives them
+turn by turn, and the sides alternate at each. Rows know nothing of which library they measure.
 """
 
 from __future__ import annotations
 
+import contextlib
 import gc
+import itertools
 import json
 import os
 import re
@@ -15,6 +17,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -32,6 +35,8 @@ GROUPS = (
 )
 
 Numbers = float | dict[str, float]
+Found = dict[str, Any]
+"""What a process says of one turn: {numbers}, {error}, or {end} where a row has no further turn."""
 
 # Set by the process that runs rows: sizes go down where only a first impression is wanted.
 QUICK = False
@@ -51,7 +56,7 @@ class Row:
 
     group: str
     name: str
-    run: Callable[..., Numbers]
+    run: Callable[..., Numbers | Iterator[Numbers]]
     unit: str = "s"
     repeats: int | None = None  # at most so many processes, for rows that take long
 
@@ -215,35 +220,82 @@ def environment(cache: str | None) -> dict[str, str]:
     return env
 
 
-def run_rows(
-    side: Side, rows: Iterable[Row], quick: bool, limit: float
-) -> Iterator[dict[str, Any]]:
-    """Runs rows of one group in a fresh process; gives {row, numbers} or {row, error} for each."""
-    rows = list(rows)
-    with tempfile.TemporaryDirectory(prefix="xfront-bench-") as cache:
+class Worker:
+    """A process of one side that measures rows of one group, a turn when it is told to."""
+
+    def __init__(self, side: Side, group: str, quick: bool, limit: float) -> None:
+        self.side, self.limit = side, limit
+        self.cache = tempfile.TemporaryDirectory(prefix="xfront-bench-")
+        self.errors = tempfile.TemporaryFile()
         command = [side.python, str(ROOT / "benchmarks" / "run.py"), "--worker", side.module]
-        command += ["--group", rows[0].group, "--names", json.dumps([r.name for r in rows])]
+        self.process = subprocess.Popen(
+            [*command, "--group", group, *["--quick"] * quick],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self.errors,
+            text=True,
+            env=environment(self.cache.name) | dict(side.variables),
+        )
+
+    def __enter__(self) -> Worker:
+        return self
+
+    def __exit__(self, *why: object) -> None:
+        self.process.kill()
+        self.process.communicate()
+        self.errors.close()
+        self.cache.cleanup()
+
+    def turn(self, row: Row) -> Found:
+        """The next turn of a row, or why there is none: an error of the row, or a process that has
+        ended or is not done in time."""
+        late = threading.Timer(self.limit, self.process.kill)
+        late.start()
+        started = time.monotonic()
         try:
-            done = subprocess.run(
-                command + ["--quick"] * quick,
-                capture_output=True,
-                text=True,
-                env=environment(cache) | dict(side.variables),
-                timeout=limit,
-            )
-            text, why = done.stdout, f"exit {done.returncode}: {done.stderr.strip()[-300:]}"
-        except subprocess.TimeoutExpired as late:
-            out = late.stdout or b""
-            text = out.decode() if isinstance(out, bytes) else out
-            why = f"not done in {limit:.0f} s"
-    found = [json.loads(line) for line in text.splitlines() if line.startswith('{"row"')]
-    yield from found
-    for missing in rows[len(found) :]:
-        yield {"row": missing.name, "error": why}
+            assert self.process.stdin is not None and self.process.stdout is not None
+            self.process.stdin.write(row.name + "\n")
+            self.process.stdin.flush()
+            for line in self.process.stdout:
+                if line.startswith(ANSWER):
+                    return json.loads(line.removeprefix(ANSWER))
+        except BrokenPipeError:
+            pass
+        finally:
+            late.cancel()
+        if time.monotonic() - started >= self.limit:
+            return {"error": f"not done in {self.limit:.0f} s"}
+        code = self.process.wait()
+        self.errors.seek(0)
+        return {"error": f"exit {code}: {self.errors.read().decode().strip()[-300:]}"}
 
 
-def work(module: str, group: str, names: list[str], quick: bool) -> None:
-    """The body of a measuring process: prints a line of JSON for each row."""
+ANSWER = "turn: "
+"""What the lines of a worker begin with; a library may print others."""
+
+
+def in_turns(
+    sides: list[Side], rows: Iterable[Row], quick: bool, limit: float, reverse: bool = False
+) -> Iterator[tuple[Row, list[Found]]]:
+    """Runs rows of one group, a fresh process for each side; gives what they found in each turn,
+    which they take one after the other: the second goes first in every other turn, and with
+    `reverse` in the first."""
+    rows = list(rows)
+    with contextlib.ExitStack() as stack:
+        workers = [stack.enter_context(Worker(s, rows[0].group, quick, limit)) for s in sides]
+        for row in rows:
+            for turn in itertools.count(int(reverse)):
+                order = list(enumerate(workers))[:: -1 if turn % 2 else 1]
+                found = dict((index, worker.turn(row)) for index, worker in order)
+                if all("end" in x for x in found.values()):
+                    break
+                yield row, [found[index] for index in range(len(sides))]
+                if not any("numbers" in x for x in found.values()):
+                    break
+
+
+def work(module: str, group: str, quick: bool) -> None:
+    """The body of a measuring process: for each name that it reads, the next turn of that row."""
     global QUICK
     QUICK = quick
     args: tuple[Any, ...]
@@ -252,15 +304,24 @@ def work(module: str, group: str, names: list[str], quick: bool) -> None:
     else:
         jax = __import__(module)
         args = (jax, __import__(f"{module}.numpy", fromlist=["numpy"]))
-    for name in names:
+    name, turns = "", iter(())
+    for asked in map(str.strip, sys.stdin):
+        if asked != name:
+            name, turns = asked, turns_of(ROWS[asked], args)
         try:
-            numbers = ROWS[name].run(*args)
-            if not isinstance(numbers, dict):
-                numbers = {"": numbers}
-            line = {"row": name, "numbers": numbers}
+            found = {"numbers": next(turns)}
+        except StopIteration:
+            found = {"end": True}
         except Exception as error:
-            line = {"row": name, "error": f"{type(error).__name__}: {str(error)[:200]}"}
-        print(json.dumps(line), flush=True)
+            found = {"error": f"{type(error).__name__}: {str(error)[:200]}"}
+        print(ANSWER + json.dumps(found), flush=True)
+
+
+def turns_of(row: Row, args: tuple[Any, ...]) -> Iterator[dict[str, float]]:
+    """The numbers of a row under their names, turn by turn."""
+    found = row.run(*args)
+    for numbers in found if isinstance(found, Iterator) else [found]:
+        yield numbers if isinstance(numbers, dict) else {"": numbers}
 
 
 # -------------------------------------------------------------------------------------------- table
@@ -268,9 +329,9 @@ def work(module: str, group: str, names: list[str], quick: bool) -> None:
 
 @dataclass
 class Line:
-    """One line of the result: what each side took in each pair of processes, or why it did not.
+    """One line of the result: what each side took in each pair of turns, or why it did not.
 
-    Pairs have numbers: a pair of which one process failed gives no ratio.
+    Pairs have numbers: a pair of which one side failed gives no ratio.
     """
 
     group: str

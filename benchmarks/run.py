@@ -2,7 +2,7 @@
 
     python benchmarks/run.py --against /path/to/python:jax --rows 'eager|call' --markdown out.md
 
-Both sides run in fresh processes that alternate. docs/performance.md says how to read the result.
+Both sides run in fresh processes and take turns. docs/performance.md says how to read the result.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def parse(argv: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--rows", metavar="PATTERN", default="", help="regular expression of names")
     parser.add_argument("--repeats", type=int, default=5, help="pairs of processes (5)")
     parser.add_argument("--quick", action="store_true", help="smaller programs, one pair")
-    parser.add_argument("--limit", type=float, default=600, help="seconds a process may take (600)")
+    parser.add_argument("--limit", type=float, default=600, help="seconds a turn may take (600)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every number")
     parser.add_argument(
         "--markdown",
@@ -45,7 +45,7 @@ def parse(argv: list[str] | None = None) -> argparse.Namespace:
         help="compare with the plain rules (XFRONT_CPU_FORMS=0); rows of kernels by default",
     )
     parser.add_argument("--list", action="store_true", help="name the rows and stop")
-    for internal in ("--worker", "--group", "--names"):
+    for internal in ("--worker", "--group"):
         parser.add_argument(internal, help=argparse.SUPPRESS)
     return parser.parse_args(argv)
 
@@ -53,38 +53,41 @@ def parse(argv: list[str] | None = None) -> argparse.Namespace:
 def measure(
     sides: list[harness.Side], rows: list[harness.Row], repeats: int, quick: bool, limit: float
 ) -> list[harness.Line]:
-    """Every row on every side, `repeats` times in alternation."""
+    """Every row on every side, in `repeats` pairs of processes."""
     lines: dict[tuple[str, str], harness.Line] = {}
+    pairs = itertools.count()
     for group, members in itertools.groupby(rows, key=lambda r: r.group):
         members = list(members)
         for repeat in range(repeats):
             due = [r for r in members if r.repeats is None or repeat < r.repeats]
-            order = list(enumerate(sides))
             if not due:
                 break
-            for index, side in order[:: -1 if repeat % 2 else 1]:
-                print(f"{group} {repeat + 1}/{repeats}: {side.name}", file=sys.stderr, flush=True)
-                for found in harness.run_rows(side, due, quick, limit):
-                    add(lines, harness.ROWS[found["row"]], found, index, side.name, repeat)
+            print(f"{group} {repeat + 1}/{repeats}", file=sys.stderr, flush=True)
+            for row, found in harness.in_turns(sides, due, quick, limit, bool(repeat % 2)):
+                pair = next(pairs)
+                for index, of_side in enumerate(found):
+                    add(lines, row, of_side, index, sides[index].name, pair)
     return list(lines.values())
 
 
 def add(
     lines: dict[tuple[str, str], harness.Line],
     row: harness.Row,
-    found: dict,
+    found: harness.Found,
     index: int,
     side: str,
-    repeat: int,
+    pair: int,
 ) -> None:
-    """Enters what one process found about one row."""
+    """Enters what one side found in one turn of a row; nothing where it had fewer of them."""
+    if "end" in found:
+        return
     for label, number in found.get("numbers", {"": None}).items():
         name = f"{row.name}: {label}" if label else row.name
         line = lines.setdefault((row.name, label), harness.Line(row.group, name, row.unit))
         if number is None:
             line.error = f"{side}: {found['error']}"
         else:
-            (line.theirs if index else line.ours)[repeat] = number
+            (line.theirs if index else line.ours)[pair] = number
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -93,7 +96,7 @@ def main(argv: list[str] | None = None) -> int:
     for group in [args.group] if args.worker else harness.GROUPS:
         importlib.import_module(f"benchmarks.{group}")
     if args.worker:
-        harness.work(args.worker, args.group, json.loads(args.names), args.quick)
+        harness.work(args.worker, args.group, args.quick)
         return 0
     rows = harness.selected(args.rows or ("^kernels" if args.forms else ""))
     if args.list:

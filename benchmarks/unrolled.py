@@ -2,39 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from benchmarks import models
 from benchmarks.harness import compiling, per_call, row, scaled, warm_stages
 from benchmarks.models import chain, transformer_step, uniform
 
+CALLED = 5
+"""The turns in which a side calls a program."""
+
 
 def compiled_and_run(
     jax: Any, jnp: Any, f: Callable[..., Any], args: tuple[Any, ...]
-) -> dict[str, float]:
-    """CPU seconds of compiling, seconds of a warm run."""
+) -> Iterator[dict[str, float]]:
+    """CPU seconds of compiling; seconds of a warm run, in several turns."""
     warm_stages(jax, jnp)
     spent, compiled = compiling(jax, f, args)
-    return {"compile": spent, "run": per_call(lambda: compiled(*args))}
+    yield {"compile": spent}
+    for _ in range(scaled(CALLED, 1)):
+        yield {"run": per_call(lambda: compiled(*args))}
 
 
 def forward_and_gradient(
     jax: Any, jnp: Any, loss: Callable[..., Any], args: tuple[Any, ...]
-) -> dict[str, float]:
+) -> Iterator[dict[str, float]]:
     """The same of a loss and of its value with the gradient."""
-    found = {}
     for name, f in (("forward", loss), ("gradient", jax.value_and_grad(loss))):
-        for what, seconds in compiled_and_run(jax, jnp, f, args).items():
-            found[f"{name}, {what}"] = seconds
-    return found
+        for found in compiled_and_run(jax, jnp, f, args):
+            yield {f"{name}, {what}": seconds for what, seconds in found.items()}
 
 
 def transformer(name: str, norm: Callable[..., Any]) -> None:
     """A row of a training step of width 128, with four heads, on two sequences of 64 tokens."""
 
     @row(f"transformer of 12 layers, training step{name}", repeats=2)
-    def run(jax: Any, jnp: Any) -> dict[str, float]:
+    def run(jax: Any, jnp: Any) -> Iterator[dict[str, float]]:
         step, args = transformer_step(jax, jnp, scaled(12, 2), 128, 2, 64, norm)
         return compiled_and_run(jax, jnp, step, args)
 
@@ -44,7 +47,7 @@ transformer(", norm written out", models.norm_written_out)
 
 
 @row("LSTM of 20 steps", repeats=2)
-def lstm(jax: Any, jnp: Any) -> dict[str, float]:
+def lstm(jax: Any, jnp: Any) -> Iterator[dict[str, float]]:
     """128 units, batch 32."""
     width, batch = 128, 32
 
@@ -70,7 +73,7 @@ def residual(name: str, norm: Callable[..., Any]) -> None:
     """A row of x + tanh(norm(x) @ up) @ down, width 128, batch 256."""
 
     @row(f"residual MLP of 24 blocks{name}", repeats=2)
-    def run(jax: Any, jnp: Any) -> dict[str, float]:
+    def run(jax: Any, jnp: Any) -> Iterator[dict[str, float]]:
         def loss(params: Any, x: Any) -> Any:
             for up, down in params:
                 x = x + jnp.tanh(norm(jax, jnp, x) @ up) @ down
@@ -99,7 +102,7 @@ def runge_kutta(slope: Callable[[Any], Any], s: Any, steps: int) -> Any:
 
 
 @row("Runge-Kutta, four steps of Lorenz's equations", repeats=2)
-def lorenz(jax: Any, jnp: Any) -> dict[str, float]:
+def lorenz(jax: Any, jnp: Any) -> Iterator[dict[str, float]]:
     """From 4,096 points."""
 
     def slope(s: Any) -> Any:
@@ -112,7 +115,7 @@ def lorenz(jax: Any, jnp: Any) -> dict[str, float]:
 
 
 @row("Runge-Kutta, four steps of Lorenz's equations, coordinates apart", repeats=2)
-def lorenz_apart(jax: Any, jnp: Any) -> dict[str, float]:
+def lorenz_apart(jax: Any, jnp: Any) -> Iterator[dict[str, float]]:
     """The same points; the state is a tuple of three arrays, stacked at the end alone."""
 
     def slope(s: Any) -> Any:
@@ -137,7 +140,7 @@ def lorenz_apart(jax: Any, jnp: Any) -> dict[str, float]:
 
 
 @row("Runge-Kutta, four steps of coupled waves", repeats=2)
-def waves(jax: Any, jnp: Any) -> dict[str, float]:
+def waves(jax: Any, jnp: Any) -> Iterator[dict[str, float]]:
     """A ring of three from 4,096 points; sine is most of what remains."""
 
     def slope(s: Any) -> Any:
@@ -149,14 +152,14 @@ def waves(jax: Any, jnp: Any) -> dict[str, float]:
 
 
 @row("chain of 1,000 operations", repeats=2)
-def thousand(jax: Any, jnp: Any) -> dict[str, float]:
+def thousand(jax: Any, jnp: Any) -> Iterator[dict[str, float]]:
     """Elementwise, on 1,024 numbers."""
     run = chain(jnp, scaled(1000, 100), 1)
     return forward_and_gradient(jax, jnp, lambda x: jnp.sum(run(x)), (uniform(jnp, 1024),))
 
 
 @row("residual convolutions, 15 blocks", repeats=2)
-def convolutions(jax: Any, jnp: Any) -> dict[str, float]:
+def convolutions(jax: Any, jnp: Any) -> Iterator[dict[str, float]]:
     """16 channels of 16 x 16, batch 8: x + conv(relu(conv(norm(x))))."""
 
     def conv(x: Any, k: Any) -> Any:

@@ -128,6 +128,59 @@ def test_a_row_is_compared_with_another_side(tmp_path: Path) -> None:
     assert "warm jit call, Python scalar" in done.stdout
 
 
+@pytest.fixture
+def recorder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A library `recorder` that keeps a list of what is called, and a row that calls it."""
+    monkeypatch.setenv("RECORD", str(tmp_path / "record"))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    (tmp_path / "recorder").mkdir()
+    (tmp_path / "recorder" / "numpy.py").write_text("")
+    (tmp_path / "recorder" / "__init__.py").write_text(
+        "import os, sys\nfrom benchmarks import harness\n\n"
+        "def turns(jax, jnp):\n"
+        "    for turn in range(int(os.environ['TURNS'])):\n"
+        "        with open(os.environ['RECORD'], 'a') as record:\n"
+        "            print(os.environ['NAME'], turn, file=record)\n"
+        "        if turn == int(os.environ.get('DIES', -1)):\n"
+        "            sys.exit('it was its time')\n"
+        "        yield {'run': 1.0}\n\n"
+        "harness.ROWS['import'] = harness.Row('call', 'import', turns)\n"
+    )
+    return tmp_path / "record"
+
+
+def sides(**others: str) -> list[harness.Side]:
+    """Two sides that call the recorder, with variables of the second."""
+    of = lambda **variables: harness.Side(sys.executable, "recorder", tuple(variables.items()))
+    return [of(NAME="a", TURNS="3"), of(**{"NAME": "b", "TURNS": "3"} | others)]
+
+
+def taken(sides: list[harness.Side], reverse: bool = False) -> list[list[harness.Found]]:
+    """What two sides found in the turns of the recorder's row."""
+    row = harness.Row("call", "import", lambda: 0.0)
+    return [found for _, found in harness.in_turns(sides, [row], False, 60, reverse)]
+
+
+def test_sides_take_turns(recorder: Path) -> None:
+    """At each turn of a row one after the other, in both orders."""
+    numbers = {"numbers": {"run": 1.0}}
+    assert taken(sides()) == [[numbers, numbers]] * 3
+    assert recorder.read_text().split("\n")[:-1] == ["a 0", "b 0", "b 1", "a 1", "a 2", "b 2"]
+    recorder.unlink()
+    assert taken(sides(), reverse=True) == [[numbers, numbers]] * 3
+    assert recorder.read_text().startswith("b 0\na 0\na 1\nb 1\n")
+
+
+def test_turns_end_where_a_side_does(recorder: Path) -> None:
+    """A side with fewer turns says so; one whose process ends gives its last words; the other goes
+    on."""
+    numbers, end = {"numbers": {"run": 1.0}}, {"end": True}
+    assert taken(sides(TURNS="1")) == [[numbers, numbers], [numbers, end], [numbers, end]]
+    died = {"error": "exit 1: it was its time"}
+    assert taken(sides(DIES="1")) == [
+        [numbers, numbers], [numbers, died], [numbers, died], [end, died]]
+
+
 def test_a_row_that_fails_says_why(tmp_path: Path) -> None:
     """A library that lacks what a row calls: the error stands in the table, the exit code is 1."""
     (tmp_path / "hollow").mkdir()

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import gc
 import os
 import tempfile
 import unittest.mock
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -19,27 +20,32 @@ Program = tuple[Callable[..., Any], tuple[Any, ...]]
 """A function to be compiled, with its arguments."""
 
 
+COMPILED, CALLED = 2, 5
+"""The turns in which a side compiles a program, and in which it calls it."""
+
+
 def kernel(name: str, *sizes: Size, x64: bool = False) -> Callable[[Any], Any]:
     """Registers `make(jax, jnp, *size) -> Program` as a row: at each size CPU seconds of compiling,
-    the better of two, and seconds of a warm call.
+    and seconds of a warm call, in several turns.
 
     With `x64`, 64-bit dtypes are on while the row is made and run. --quick measures the first size
-    alone.
+    alone, in one turn.
     """
 
     def register(make: Callable[..., Program]) -> Callable[..., Program]:
-        def run(jax: Any, jnp: Any) -> dict[str, float]:
-            chosen = sizes[: harness.scaled(len(sizes), 1)]
-            found: dict[str, float] = {}
+        def run(jax: Any, jnp: Any) -> Iterator[dict[str, float]]:
             harness.warm_stages(jax, jnp)
             with jax.enable_x64(True) if x64 else contextlib.nullcontext():
-                for size in chosen:
+                for size in sizes[: harness.scaled(len(sizes), 1)]:
                     f, args = make(jax, jnp, *(size if isinstance(size, tuple) else (size,)))
-                    found[f"{label(size)}, compile"] = min(anew(jax, f, args) for _ in range(2))
-                    found[label(size)] = warm(jax, f, args)
-            return found
+                    for _ in range(harness.scaled(COMPILED, 1)):
+                        yield {f"{label(size)}, compile": anew(jax, f, args)}
+                    call = functools.partial(jax.jit(f), *args)
+                    harness.block(call())
+                    for _ in range(harness.scaled(CALLED, 1)):
+                        yield {label(size): harness.per_call(call, budget=0.03, batches=4)}
 
-        harness.enter(harness.Row(harness.group_of(make), name, run, repeats=2))
+        harness.enter(harness.Row(harness.group_of(make), name, run, repeats=3))
         return make
 
     return register
@@ -57,12 +63,6 @@ def anew(jax: Any, f: Callable[..., Any], args: tuple[Any, ...]) -> float:
 def label(size: Size) -> str:
     """`4,096` or `8×56×56×64`."""
     return f"{size:,}" if isinstance(size, int) else "×".join(map(str, size))
-
-
-def warm(jax: Any, f: Callable[..., Any], args: tuple[Any, ...]) -> float:
-    """Seconds of a warm call of the jitted function."""
-    compiled = jax.jit(f)
-    return harness.per_call(lambda: compiled(*args), budget=0.06, batches=6)
 
 
 def normal(jnp: Any, *shape: int, seed: int = 0, dtype: Any = np.float32) -> Any:
