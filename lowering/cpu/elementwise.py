@@ -6,15 +6,15 @@ Trigonometric functions are in `trigonometric.py`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 from lowering import compat
 from xfront_ir import dtypes, ops
 from xfront_ir.builder import Builder
-from xfront_ir.core import Function, Op, Value
+from xfront_ir.core import Op, Value
 
 from . import trigonometric  # noqa: F401  (it registers forms of this family)
 from .formulas import Term, polynomial, where
+from .pieces import branch
 from .registry import form
 
 LEAST = 2 ** 11
@@ -155,13 +155,8 @@ def rem(b: Builder, op: Op, x: Value, y: Value) -> Value:
     exact = (along < by * 2.0 ** 28) & (by > 2.0 ** -100)
     whole = tuple(range(x.type.ndim))
     all_exact = b.emit(ops.reduce_and, exact.value, axes=whole)
-    branches = (_branch(op, _plain_remainder), _branch(op, _remainder))
+    branches = (branch(op, _plain_remainder), branch(op, _remainder))
     return b.emit(ops.cond, all_exact, x, y, branches=branches)[0]
-
-
-def _branch(op: Op, write: Callable[..., Value]) -> Function:
-    b = Builder("remainder")
-    return b.close([write(b, *[b.param(v.type) for v in op.operands])])
 
 
 def _plain_remainder(b: Builder, x: Value, y: Value) -> Value:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 FENCES = 4
 """Version of the rule that places fences: a change of the rule is a change of the number."""
 
-FORMS = 25
+FORMS = 26
 """The same of the forms and their conditions."""
 
 

@@ -8,6 +8,8 @@ Numbers become constants of the term's type.
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -108,6 +110,11 @@ def where(mask: Term, on_true: Any, on_false: Any) -> Term:
     model = on_true if isinstance(on_true, Term) else on_false
     chosen = [v if isinstance(v, Term) else model.like(v) for v in (on_true, on_false)]
     return mask.op(ops.select, *chosen)
+
+
+def sum_of(terms: Sequence[Term]) -> Term:
+    """The terms, of which there are some, added up from left to right."""
+    return functools.reduce(operator.add, terms)
 
 
 def polynomial(x: Term, coefficients: Sequence[float]) -> Term:

@@ -1,10 +1,12 @@
-"""Parts of an array along one axis, which several forms are written with."""
+"""What several forms are written with: parts of an array along one axis, branches."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from xfront_ir import ops
 from xfront_ir.builder import Builder
-from xfront_ir.core import Value
+from xfront_ir.core import Function, Op, Value
 
 
 def cut(b: Builder, x: Value, axis: int, start: int, size: int) -> Value:
@@ -19,3 +21,10 @@ def at(b: Builder, x: Value, axis: int, i: int) -> Value:
     """What stands at `i` of an axis, without it."""
     shape = x.type.shape
     return b.emit(ops.reshape, cut(b, x, axis, i, 1), shape=(*shape[:axis], *shape[axis + 1:]))
+
+
+def branch(op: Op, write: Callable[..., Value | Sequence[Value]]) -> Function:
+    """A branch of a cond on operands of an op; `write(builder, *operands)` gives its results."""
+    b = Builder(op.definition.name)
+    made = write(b, *[b.param(v.type) for v in op.operands])
+    return b.close([made] if isinstance(made, Value) else list(made))

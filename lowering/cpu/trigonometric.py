@@ -27,7 +27,7 @@ _TURNS = int("28BE60DB9391054A7F09D5F47D4D377036D8A5664F10E4107F9458EAF7AEF1586D
 """1 / 2 pi in units of 2**-320."""
 _LAST_BITS = (31, 60, 89, 118, 147, 200)
 
-SINE_OF_TURNS = (6.283185307046696, -41.3417020969272, 81.60522369028166, -76.70417025989131,
+_SINE = (6.283185307046696, -41.3417020969272, 81.60522369028166, -76.70417025989131,
                  42.00779729199629, -14.381391832031913)
 """sin(2 pi t) / t in t^2, for t up to 1/4; relative error 2e-11."""
 _ARCSINE = (0.1666665987189453, 0.07500510918263517, 0.044515720079219966, 0.031817613555671274,
@@ -90,9 +90,9 @@ def _to_quarter(total: Term, lost: Term) -> Term:
     return (0.25 - abs(total)) + where(total < 0.0, lost, -lost)
 
 
-def _sine(t: Term) -> Term:
+def sine_of_turns(t: Term) -> Term:
     """sin(2 pi t) for t in [-1/4, 1/4]."""
-    return polynomial(t * t, SINE_OF_TURNS) * t
+    return polynomial(t * t, _SINE) * t
 
 
 def _unless_small(x: Term, made: Term) -> Value:
@@ -105,13 +105,13 @@ def _unless_small(x: Term, made: Term) -> Value:
 def sin(b: Builder, op: Op, x: Value) -> Value:
     """cos(x - pi / 2)"""
     t = Term(b, x)
-    return _unless_small(t, _sine(_to_quarter(*_turns(t, before=0.25))))
+    return _unless_small(t, sine_of_turns(_to_quarter(*_turns(t, before=0.25))))
 
 
 @form(ops.cos, when=_is_large)
 def cos(b: Builder, op: Op, x: Value) -> Value:
     """The sine of what is missing to a quarter turn."""
-    return _sine(_to_quarter(*_turns(Term(b, x)))).to(dtypes.f32).value
+    return sine_of_turns(_to_quarter(*_turns(Term(b, x)))).to(dtypes.f32).value
 
 
 @form(ops.tan, when=_is_large)
@@ -120,7 +120,7 @@ def tan(b: Builder, op: Op, x: Value) -> Value:
     t = Term(b, x)
     total, lost = _turns(t, each=2.0)
     total, lost = total * 0.5, lost * 0.5
-    return _unless_small(t, _sine(total + lost) / _sine(_to_quarter(total, lost)))
+    return _unless_small(t, sine_of_turns(total + lost) / sine_of_turns(_to_quarter(total, lost)))
 
 
 # --- inverse functions --------------------------------------------------------------------

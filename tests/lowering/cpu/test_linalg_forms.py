@@ -126,6 +126,39 @@ def test_lu(monkeypatch, dtype, shape, taken) -> None:
     assert np.isnan(fast(x)[0].reshape(-1, n, n)[0]).any()
 
 
+@pytest.mark.parametrize("dtype, shape, full, taken", (
+    ("f32", (1500, 4, 4), True, True), ("f32", (1499, 4, 4), False, False),
+    ("f64", (2, 1000, 3, 3), False, True), ("f32", (3000, 2, 2), True, True),
+    ("f32", (2000, 3, 2), False, True), ("f32", (2000, 3, 2), True, False),
+    ("f32", (1500, 4, 2), False, True), ("f32", (9000, 2, 3), False, False),
+    ("f32", (9000, 5, 2), False, False), ("f32", (9000, 4, 1), False, False)))
+def test_qr(monkeypatch, dtype, shape, full, taken) -> None:
+    """Orthonormal columns, backward stable, LAPACK's signs; zeros, large and small columns; what is
+    not finite spreads as in LAPACK."""
+    fn = program(("", ops.qr, (named(dtype, *shape),), {"full_matrices": full}, taken))
+    assert takes_a_form(fn, ops.qr) == taken
+    if not taken:
+        return
+    fast, plain = variants(fn, monkeypatch)
+    (m, n), rng = shape[-2:], np.random.default_rng(0)
+    x = rng.normal(size=shape).astype(named(dtype).dtype.numpy)
+    flat = x.reshape(-1, m, n)
+    flat[:500] = rng.integers(-1, 2, (500, m, n))
+    flat[500:700] *= 10.0 ** rng.integers(-25, 30, (200, 1, 1))
+    flat[700:800] *= 10.0 ** rng.integers(-25, 25, (100, 1, n))
+    q, r = (v.reshape(-1, *v.shape[len(shape) - 2:]).astype(np.float64) for v in fast(x))
+    eps = np.finfo(x.dtype).eps
+    assert not np.tril(r, -1).any()
+    assert (norm(np.swapaxes(q, -1, -2) @ q - np.eye(n)) <= 4 * n * eps).all()
+    assert (norm(q @ r - flat) <= 4 * n * eps * norm(flat)).all()
+    signs = [np.sign(np.diagonal(v, axis1=1, axis2=2)) for v in (r, plain(x)[1].reshape(-1, n, n))]
+    np.testing.assert_array_equal(*[v[500:] for v in signs])    # rounding decides some of integers
+    flat[:2] = 0
+    flat[0, -1, 0], flat[1, 0, -1] = np.inf, np.nan
+    for got, want in zip(fast(x), plain(x), strict=True):
+        np.testing.assert_array_equal(got, want)
+
+
 def test_under_grad_and_vmap(monkeypatch) -> None:
     x = (positive(batch("f64", 2048, 3)) + np.eye(3)).astype(np.float32)
     rhs = np.random.default_rng(2).normal(size=(2048, 3)).astype(np.float32)
@@ -140,6 +173,8 @@ def test_under_grad_and_vmap(monkeypatch) -> None:
 
     both(lambda x, rhs: xfront.vmap(jnp.linalg.solve)(x, rhs[..., None]))
     both(lambda x, rhs: jnp.linalg.inv(x))
+    both(lambda x, rhs: xfront.vmap(jnp.linalg.qr)(x)[0])
+    both(lambda x, rhs: xfront.grad(lambda x: jnp.sum(jnp.sin(jnp.linalg.qr(x)[1])))(x))
     both(lambda x, rhs: jnp.linalg.det(x))
     both(lambda x, rhs: xfront.grad(lambda x: jnp.sum(jnp.sin(jnp.linalg.cholesky(x))))(x))
     both(lambda x, rhs: xfront.grad(
