@@ -29,9 +29,9 @@ class Lowered:
     """A Function as StableHLO; `module` is the MLIR module."""
 
     def __init__(self, function: Function, built: Built, name: str, platform: str,
-                 partition: Partition) -> None:
+                 partition: Partition, extras: Extras) -> None:
         self.function, self.name, self.platform = function, name, platform
-        self.partition, self._built = partition, built
+        self.partition, self.extras, self._built = partition, extras, built
 
     @property
     def module(self) -> Any:
@@ -67,7 +67,7 @@ class Lowered:
         from .compile import all_options
 
         devices = _devices(devices, self.partition)
-        overrides = all_options(effort, self.function, devices[0].platform, options)
+        overrides = all_options(effort, self.function, devices[0].platform, options, self.extras)
         return _compile(self._built, self.name, devices, overrides, self.partition, callbacks)
 
 
@@ -85,14 +85,15 @@ def lower(function: Function, *, name: str | None = None, donated: Sequence[int]
       extras: what the CPU gets beyond the plain StableHLO of every platform; nothing if None.
     Raises: MissingRule where an op has no lowering.
     """
+    from .cpu.extras import NOTHING
     from .module import build_module
     from .partitioning import Partition
 
-    partition = partition or Partition()
+    partition, extras = partition or Partition(), extras or NOTHING
     name = name or function.name
     built = build_module(function, name=name, platform=platform, donated=donated,
                          partition=partition, extras=extras)
-    return Lowered(function, built, name, platform, partition)
+    return Lowered(function, built, name, platform, partition, extras)
 
 
 def forms_of(function: Function, effort: str = "jit") -> list[TakenForm]:
@@ -134,8 +135,8 @@ def compile_function(function: Function, *, name: str | None = None,
     first = places[0]
     platform = first.platform
     name = name or function.name
-    overrides = all_options(effort, function, platform, options)
     chosen = extras(effort, platform, len(places))
+    overrides = all_options(effort, function, platform, options, chosen)
     key = live_key = None
     if fingerprint is not None and not callbacks:
         ids = tuple(d.id for d in places)

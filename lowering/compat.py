@@ -26,6 +26,12 @@ EXECUTION_ERRORS: tuple[type[Exception], ...] = (_jax.JaxRuntimeError, ValueErro
 HAS_FUSION_EMITTER_OPTION = VERSION < (0, 11)
 """Whether `xla_cpu_use_fusion_emitters` is a compile option (unknown options are errors)."""
 
+CHOOSES_LIBRARY = VERSION < (0, 13)
+"""Whether `xla_cpu_experimental_ynn_fusion_type` is known to be a compile option."""
+
+YNNPACK_CONVOLVES = VERSION < (0, 11)
+"""Whether YNNPACK is XLA's default for convolutions too."""
+
 COLLECTIVES_NEED_THREADS = VERSION < (0, 12)
 """Whether free-running collectives deadlock with fewer threads than twice the CPU devices."""
 

@@ -20,6 +20,7 @@ from . import compat
 from .partitioning import Partition
 
 if TYPE_CHECKING:
+    from .cpu.extras import Extras
     from .module import Built
 
 Options = tuple[tuple[str, Any], ...]
@@ -86,9 +87,14 @@ def effort_options(effort: str, function: Function, platform: str) -> Options:
     return chosen
 
 
-def all_options(effort: str, function: Function, platform: str, options: Any) -> Options:
-    """Those of the effort, under the user's own."""
+def all_options(effort: str, function: Function, platform: str, options: Any,
+                extras: Extras) -> Options:
+    """Those of the effort and of the libraries for the CPU, under the user's own."""
     chosen = dict(effort_options(effort, function, platform))
+    if extras.forms and effort == "jit":
+        from .cpu import libraries
+
+        chosen.update(libraries.options(function))
     chosen.update(normalize_options(options))
     return normalize_options(chosen)
 

@@ -13,6 +13,7 @@ import pytest
 
 import lowering
 from lowering import clients, compat, compile, devices, plugins
+from lowering.cpu.extras import NOTHING
 from xfront_ir import dtypes, ops
 from xfront_ir.types import tensor
 
@@ -68,7 +69,8 @@ def test_every_effort_gives_the_result(sine, run, effort) -> None:
 
 
 def test_user_options_win_and_unknown_ones_are_errors(sine) -> None:
-    chosen = compile.all_options("jit", sine, "cpu", {"xla_backend_optimization_level": 2})
+    chosen = compile.all_options(
+        "jit", sine, "cpu", {"xla_backend_optimization_level": 2}, NOTHING)
     assert dict(chosen)["xla_backend_optimization_level"] == 2
     lowering.compile_function(sine, options={"xla_cpu_enable_fast_math": True})
     with pytest.raises(compat.RuntimeFailure, match="no_such_option"):

@@ -1,0 +1,106 @@
+"""Which of XLA's two libraries computes the matrix products and convolutions of a program.
+
+YNNPACK computes those of f32 by XLA's default. It takes one core for products that Eigen divides
+between two, and on jaxlib 0.10 it is slower at convolutions of some twenty to a hundred channels.
+Eigen is slower where it reads a right matrix by columns that lie powers of two apart, with few rows
+and with many small products. XLA lets a program choose, not an operation: the times of all its
+products are estimated for both. Reductions stay with YNNPACK.
+"""
+
+from __future__ import annotations
+
+import math
+import platform
+from collections.abc import Callable, Iterator
+
+from lowering import compat
+from xfront_ir import dtypes, ops
+from xfront_ir.core import Function, Op, bodies_of
+
+OPTION = "xla_cpu_experimental_ynn_fusion_type"
+GAIN = 0.95
+"""Eigen is chosen where it takes less than this part of YNNPACK's time."""
+LEAST_GAIN = 2 ** 20
+"""Multiplications of which the time is saved; programs that save less stay as they are."""
+
+_ON_ONE_CORE = (3 * 2 ** 19 if compat.VERSION < (0, 11) else 3 * 2 ** 20, 3 * 2 ** 22)
+"""Products of fewer multiplications are too small for two cores, of more YNNPACK divides too."""
+_LONG_SUMS, _MOST_OF_LONG = 256, 3 * 2 ** 21
+"""It divides sums of so many terms from fewer multiplications on."""
+_FEW_ROWS = 64
+
+Times = tuple[float, float]
+"""Of YNNPACK and of Eigen, in multiplications on two cores; all measured on x86 with AVX-512."""
+
+
+def options(function: Function) -> tuple[tuple[str, str], ...]:
+    """XLA's option for a program, bodies included; none where its default is as good."""
+    if not compat.CHOOSES_LIBRARY or platform.machine() not in ("x86_64", "AMD64"):
+        return ()
+    found = list(_ops_inside(function))
+    with_products = _is_faster(found, ops.dot_general, _times_of_product)
+    with_convolutions = compat.YNNPACK_CONVOLVES and _is_faster(
+        found, ops.conv_general_dilated, _times_of_convolution)
+    if not with_products and not with_convolutions:
+        return ()
+    kept = ["REDUCE", *["INDIVIDUAL_DOT"] * (not with_products),
+            *["INDIVIDUAL_CONVOLUTION"] * (compat.YNNPACK_CONVOLVES and not with_convolutions)]
+    return ((OPTION, ",".join("LIBRARY_FUSION_TYPE_" + name for name in kept)),)
+
+
+def _ops_inside(function: Function) -> Iterator[Op]:
+    """Products and convolutions of a function and of what it calls, each body once."""
+    seen, left = {function}, [function]
+    while left:
+        for op in left.pop().ops:
+            if op.definition in (ops.dot_general, ops.conv_general_dilated):
+                yield op
+            elif op.definition.has_bodies:
+                inside = {body for body in bodies_of(op) if body not in seen}
+                seen |= inside
+                left.extend(inside)
+
+
+def _is_faster(found: list[Op], definition: object, times: Callable[[Op], Times]) -> bool:
+    """Whether Eigen takes less time for the ops of a definition."""
+    both = [times(op) for op in found if op.definition is definition]
+    ours, eigens = (sum(of_one) for of_one in zip(*both)) if both else (0.0, 0.0)
+    return eigens < GAIN * ours and ours - eigens >= LEAST_GAIN
+
+
+def _times_of_product(op: Op) -> Times:
+    (lhs, rhs), a = (v.type for v in op.operands), op.attrs
+    (left, right), (of_lhs, _) = a["contract"], a["batch"]
+    terms = math.prod(lhs.shape[d] for d in left)
+    count = op.results[0].type.size * terms
+    if lhs.dtype is dtypes.bf16:
+        return count, 2.0 * count
+    if lhs.dtype is not dtypes.f32 or len(left) != 1 or not count:
+        return 0.0, 0.0
+    if of_lhs:
+        return 1.5 * count, 2.2 * count
+    rows, columns = lhs.size // terms, rhs.size // terms
+    if rows == 1 or columns == 1:
+        return 0.0, 0.0
+    if left[0] != lhs.ndim - 1:              # YNNPACK takes none of them
+        return 1.3 * count, 1.3 * count
+    by_columns = right[0] == rhs.ndim - 1
+    if by_columns and (rows < _FEW_ROWS or terms % 256 == 0):
+        return 1.1 * count, 1.7 * count
+    least, most = _ON_ONE_CORE
+    if terms >= _LONG_SUMS:
+        most = _MOST_OF_LONG
+    if rows >= _FEW_ROWS and least <= count <= most:
+        return 1.9 * count, (1.3 if by_columns else 1.15) * count
+    return 1.1 * count, (1.2 if by_columns or rows < _FEW_ROWS else 1.1) * count
+
+
+def _times_of_convolution(op: Op) -> Times:
+    rhs, spec = op.operands[1].type, op.attrs["rhs_spec"]
+    if rhs.dtype is not dtypes.f32:
+        return 0.0, 0.0
+    channels, window = rhs.shape[spec[1]], math.prod(rhs.shape[d] for d in spec[2:])
+    count = op.results[0].type.size * channels * window
+    if channels < 4:
+        return count, 2.0 * count
+    return (1.6 if 20 <= channels < 112 and window > 1 else 1.0) * count, float(count)

@@ -1,0 +1,120 @@
+"""The library that a program's products and convolutions get, by their shapes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import xfront
+import xfront.numpy as jnp
+from lowering import compat, compile
+from lowering.cpu import libraries
+from lowering.cpu.extras import NOTHING, Extras
+from tests.lowering.cpu.against_plain import named
+from xfront_ir import ops
+
+FORMS = Extras(forms=1)
+BEFORE_11 = compat.VERSION < (0, 11)
+
+
+@pytest.fixture(autouse=True)
+def on_x86(monkeypatch) -> None:
+    monkeypatch.setattr(libraries.platform, "machine", lambda: "x86_64")
+
+
+def product(func, rows, terms, columns, *, contract=((1,), (0,)), dtype="f32", times=1):
+    """`times` products of matrices that do not follow from each other."""
+    shapes = [(rows, terms), (terms, columns)]
+    shapes = [shape[::-1] if contract[i] == (1 - given,) else shape
+              for i, (shape, given) in enumerate(zip(shapes, (1, 0), strict=True))]
+    return func([named(dtype, *shape) for shape in shapes] * times, lambda b, *xs: [
+        b.emit(ops.dot_general, x, y, contract=contract, batch=((), ()), precision=None,
+               preferred=None) for x, y in zip(xs[::2], xs[1::2], strict=True)])
+
+
+@pytest.mark.parametrize("rows, terms, columns, chosen", (
+    (256, 128, 128, True), (128, 192, 192, True), (64, 512, 128, True), (512, 128, 192, True),
+    (128, 64, 192, BEFORE_11), (128, 128, 128, BEFORE_11),      # on 0.12 worth it from 3 * 2^20 on
+    (64, 64, 64, False), (32, 128, 1024, False), (256, 256, 256, False), (512, 512, 512, False),
+    (1, 4096, 1024, False), (4096, 1024, 1, False)))
+def test_products(func, rows, terms, columns, chosen) -> None:
+    """Eigen for those that YNNPACK computes on one core, with rows enough."""
+    made = libraries.options(product(func, rows, terms, columns, times=4))
+    assert bool(made) == chosen
+    if chosen:
+        ((name, value),) = made
+        assert name == libraries.OPTION and "INDIVIDUAL_DOT" not in value and "REDUCE" in value
+        assert ("CONVOLUTION" in value) == BEFORE_11
+
+
+@pytest.mark.parametrize("contract, terms, chosen", (
+    (((1,), (1,)), 192, True), (((1,), (1,)), 256, False), (((0,), (0,)), 192, False)))
+def test_how_operands_are_read(func, contract, terms, chosen) -> None:
+    """Eigen reads columns that lie a power of two apart slowly; what YNNPACK does not compute says
+    nothing."""
+    made = libraries.options(product(func, 192, terms, 128, contract=contract, times=4))
+    assert bool(made) == chosen
+
+
+@pytest.mark.parametrize("dtype", ("bf16", "f64", "i32"))
+def test_other_dtypes(func, dtype) -> None:
+    assert libraries.options(product(func, 256, 128, 128, dtype=dtype, times=4)) == ()
+
+
+def test_all_products_of_a_program_count() -> None:
+    """Bodies too, each once."""
+    def loss(x, ws, others):
+        def step(x, both):
+            w, other = both
+            return jnp.tanh(x @ w), other @ other.T
+        return xfront.lax.scan(step, x, (ws, others))
+
+    def chosen(width):
+        x, ws = jnp.ones((256, 128)), jnp.ones((3, 128, 128))
+        compiled = xfront.jit(loss).lower(x, ws, jnp.ones((3, width, 256))).compile()
+        return "__ynn_fusion" not in compiled.as_text()
+
+    assert chosen(8)
+    assert not chosen(512)
+
+
+@pytest.mark.skipif(not BEFORE_11, reason="YNNPACK convolves before jaxlib 0.11 alone")
+@pytest.mark.parametrize("channels, window, chosen", (
+    (32, 3, True), (64, 5, True), (16, 3, False), (128, 3, False), (64, 1, False), (1, 3, False)))
+def test_convolutions(func, channels, window, chosen) -> None:
+    fn = func([named("f32", 8, 28, 28, channels), named("f32", window, window, channels, 32)],
+              lambda b, x, w: [xfront_conv(b, x, w)])
+    assert bool(libraries.options(fn)) == chosen
+
+
+def xfront_conv(b, x, w):
+    return b.emit(ops.conv_general_dilated, x, w, lhs_spec=(0, 3, 1, 2), rhs_spec=(3, 2, 0, 1),
+                  out_spec=(0, 3, 1, 2), strides=(1, 1), padding=((1, 1), (1, 1)),
+                  lhs_dilation=(1, 1), rhs_dilation=(1, 1), feature_groups=1, batch_groups=1,
+                  precision=None, preferred=None)
+
+
+def test_where_it_holds(func, monkeypatch) -> None:
+    """For jit on one CPU device with forms; under the user's own option; on x86."""
+    fn = product(func, 256, 128, 128, times=4)
+    name = libraries.OPTION
+    assert name in dict(compile.all_options("jit", fn, "cpu", (), FORMS))
+    assert name not in dict(compile.all_options("eager", fn, "cpu", (), FORMS))
+    assert name not in dict(compile.all_options("jit", fn, "cpu", (), NOTHING))
+    assert dict(compile.all_options("jit", fn, "cpu", {name: ""}, FORMS))[name] == ""
+    monkeypatch.setattr(libraries.platform, "machine", lambda: "aarch64")
+    assert libraries.options(fn) == ()
+
+
+def test_values(monkeypatch) -> None:
+    """As near to the exact ones as the other library's."""
+    rng = np.random.default_rng(0)
+    x, w = (rng.normal(size=shape).astype(np.float32) for shape in ((256, 128), (128, 128)))
+    f = xfront.grad(lambda w, x: jnp.sum(jnp.tanh(jnp.tanh(x @ w) @ w)))
+    made = []
+    for flag in ("1", "0"):
+        monkeypatch.setenv("XFRONT_CPU_FORMS", flag)
+        compiled = xfront.jit(lambda w, x: f(w, x)).lower(w, x).compile()
+        assert ("__ynn_fusion" in compiled.as_text()) == (flag == "0")
+        made.append(np.asarray(compiled(w, x)))
+    np.testing.assert_allclose(*made, rtol=1e-4, atol=1e-4)
