@@ -156,8 +156,8 @@ def _vector(b: Builder, entries: Sequence[Value]) -> Value:
     return b.emit(ops.reshape, made, shape=(*made.type.shape[:-2], len(entries)))
 
 
-# 2 rows in batches of 3000, 3 in 2000, 4 in 1500: it takes 0.4 s more to compile.
-@form(ops.qr, when=_is_tiny(4, least=lambda m: 6000 // m, tall=True))
+# 2 rows in batches of 6000, 3 in 4000, 4 in 3000: it takes 0.4 s more to compile.
+@form(ops.qr, when=_is_tiny(4, least=lambda m: 12_000 // m, tall=True))
 def qr(b: Builder, op: Op, x: Value) -> list[Value]:
     """Householder's reflections, with LAPACK's signs; the plain rule where an entry is not finite,
     for LAPACK passes over zeros that would meet it."""

@@ -83,11 +83,10 @@ def celu(x: Any, alpha: Any = 1.0) -> Any:
 
 def softplus_of(x: Any) -> Any:
     """log(1 + exp(x)) of a float tracer, in range for any x."""
-    top = choose(compare(ops.lt, x, 0), 0, x)
-    bell = emit(ops.log1p, emit(ops.exp, emit(ops.neg, emit(ops.abs, x))))
-    smooth = emit(ops.add, top, bell)
-    # at 0 the two parts have corners that cancel; the sum's slope is the logistic function
-    return choose(compare(ops.eq, x, 0), add(mul(x, 0.5), math.log(2.0)), smooth)
+    # either side is smooth at 0, where the corners of max(x, 0) and |x| would hide derivatives
+    below = compare(ops.lt, x, 0)
+    bell = emit(ops.log1p, emit(ops.exp, choose(below, x, emit(ops.neg, x))))
+    return emit(ops.add, choose(below, 0, x), bell)
 
 
 @eager

@@ -64,27 +64,23 @@ def _logaddexp(name: str, x: Any, y: Any, base: float) -> Tracer:
     x, y = together(name, x, y)
     x, y = inexact(x), inexact(y)
     rate = math.log(base)
-    large = _larger(x, y)
     same = emit(ops.eq, x, y)
     if x.value.type.dtype.is_complex:
+        large = select(emit(ops.ge, emit(ops.real, x), emit(ops.real, y)), x, y)
         gap = emit(ops.sub, select(emit(ops.eq, large, x), y, x), large)
         gap = select(same, like(gap, 0), gap)
-    else:                                          # of equal infinities the gap would be NaN
+    else:
+        # chosen by one comparison, both ways are smooth where x = y; max and |x - y| have corners
+        below = emit(ops.lt, x, y)
+        large, small = select(below, y, x), select(below, x, y)
         endless = emit(ops.and_, same, emit(ops.not_, emit(ops.is_finite, x)))
-        # -|x - y| as min - max, whose derivative is even where both are equal
-        gap = emit(ops.sub, select(endless, like(x, 0), emit(ops.min, x, y)),
-                   select(endless, like(x, 0), large))
+        # of equal infinities the gap would be NaN
+        gap = emit(ops.sub, select(endless, like(x, 0), small), select(endless, like(x, 0), large))
     scaled = gap if base == math.e else emit(ops.mul, gap, like(gap, rate))
     rest = emit(ops.log1p, emit(ops.exp, scaled))
     if base != math.e:
         rest = emit(ops.div, rest, like(rest, rate))
     return emit(ops.add, large, rest)
-
-
-def _larger(x: Tracer, y: Tracer) -> Tracer:
-    if not x.value.type.dtype.is_complex:
-        return emit(ops.max, x, y)
-    return select(emit(ops.ge, emit(ops.real, x), emit(ops.real, y)), x, y)
 
 
 @binary()

@@ -127,10 +127,10 @@ def test_lu(monkeypatch, dtype, shape, taken) -> None:
 
 
 @pytest.mark.parametrize("dtype, shape, full, taken", (
-    ("f32", (1500, 4, 4), True, True), ("f32", (1499, 4, 4), False, False),
-    ("f64", (2, 1000, 3, 3), False, True), ("f32", (3000, 2, 2), True, True),
-    ("f32", (2000, 3, 2), False, True), ("f32", (2000, 3, 2), True, False),
-    ("f32", (1500, 4, 2), False, True), ("f32", (9000, 2, 3), False, False),
+    ("f32", (3000, 4, 4), True, True), ("f32", (2999, 4, 4), False, False),
+    ("f64", (2, 2000, 3, 3), False, True), ("f32", (6000, 2, 2), True, True),
+    ("f32", (4000, 3, 2), False, True), ("f32", (4000, 3, 2), True, False),
+    ("f32", (3000, 4, 2), False, True), ("f32", (9000, 2, 3), False, False),
     ("f32", (9000, 5, 2), False, False), ("f32", (9000, 4, 1), False, False)))
 def test_qr(monkeypatch, dtype, shape, full, taken) -> None:
     """Orthonormal columns, backward stable, LAPACK's signs; zeros, large and small columns; what is
@@ -160,8 +160,8 @@ def test_qr(monkeypatch, dtype, shape, full, taken) -> None:
 
 
 def test_under_grad_and_vmap(monkeypatch) -> None:
-    x = (positive(batch("f64", 2048, 3)) + np.eye(3)).astype(np.float32)
-    rhs = np.random.default_rng(2).normal(size=(2048, 3)).astype(np.float32)
+    x = (positive(batch("f64", 4000, 3)) + np.eye(3)).astype(np.float32)
+    rhs = np.random.default_rng(2).normal(size=(4000, 3)).astype(np.float32)
 
     def both(f) -> None:
         made = []

@@ -49,6 +49,14 @@ def test_derivative_at_zero(name, slope):
     assert xfront.grad(getattr(nn, name))(0.0) == slope
 
 
+@pytest.mark.parametrize(("name", "curvature"), [("softplus", 0.25), ("log_sigmoid", -0.25)])
+def test_second_derivative_at_zero(name, curvature):
+    """Of the logistic function: 1/4, and 0 the third."""
+    second = xfront.grad(xfront.grad(getattr(nn, name)))
+    assert second(0.0) == curvature
+    assert xfront.grad(second)(0.0) == 0
+
+
 def test_far_ends_have_no_nan():
     x = np.array([-1e4, 1e4, -np.inf, np.inf, np.nan], np.float32)
     np.testing.assert_array_equal(nn.softplus(x), [0, 1e4, 0, np.inf, np.nan])

@@ -169,6 +169,8 @@ def test_derivatives_where_formulas_meet():
     want = (np.sinc(points + h) - np.sinc(points - h)) / (2 * h)
     np.testing.assert_allclose(derivative(points.astype(np.float32)), want, atol=2e-6)
     assert float(xfront.grad(lambda v: jnp.logaddexp(v, 1.0))(1.0)) == pytest.approx(0.5)
+    curvature = xfront.hessian(lambda v: jnp.logaddexp(v[0], v[1]))(jnp.ones(2))
+    np.testing.assert_array_equal(curvature, [[0.25, -0.25], [-0.25, 0.25]])
     assert float(xfront.grad(lambda v: jnp.where(v > 1, v * v, -v))(2.0)) == 4.0
 
 
