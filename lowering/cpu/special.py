@@ -53,17 +53,24 @@ def _is_large(op: Op, least: int = LEAST) -> bool:
     return x.dtype is dtypes.f32 and x.size >= least
 
 
+def _reduced(t: Term) -> tuple[Term, Term, Term, tuple[Term, Term, Term], Term]:
+    """The argument in f64, whether it is negative, z: it or what it is reflected to, whether z is
+    below 1, 2 and 3, and the number from 1 to 2 which is then a step away, or none."""
+    wide = t.to(dtypes.f64)
+    below = wide < 0.0
+    z = where(below, 1.0 - wide, wide)
+    first, second = z < 1.0, z < 2.0
+    step = where(first, z + 1.0, where(second, z, z - 1.0))
+    return wide, below, z, (first, second, z < 3.0), step
+
+
 # A sine of the C library for each element.
 @form(ops.lgamma, when=_is_large)
 def lgamma(b: Builder, op: Op, x: Value) -> Value:
     """At most 1 ulp, next to the zeros of negative numbers 1e-9."""
     t = Term(b, x)
-    wide = t.to(dtypes.f64)
-    below = wide < 0.0
-    z = where(below, 1.0 - wide, wide)
-    first, second, third = z < 1.0, z < 2.0, z < 3.0
-    log = _log(where(first, z, where(second, 1.0, where(third, z - 1.0, z))))
-    step = where(first, z + 1.0, where(second, z, z - 1.0))
+    wide, below, z, (first, second, third), step = _reduced(t)
+    log = _log(where(first, z, where(second, 1.0, where(third, step, z))))
     near = (step - 1.0) * (step - 2.0) * polynomial(step - 1.5, _NEAR) + where(first, -log, log)
     part = 1.0 / z
     far = (z - 0.5) * log - z + 0.5 * math.log(2 * math.pi) + part * polynomial(part * part, _FAR)
@@ -81,11 +88,7 @@ def lgamma(b: Builder, op: Op, x: Value) -> Value:
 def digamma(b: Builder, op: Op, x: Value) -> Value:
     """At most 1 ulp, next to the zeros of negative numbers 3e-10."""
     t = Term(b, x)
-    wide = t.to(dtypes.f64)
-    below = wide < 0.0
-    z = where(below, 1.0 - wide, wide)
-    first, second, third = z < 1.0, z < 2.0, z < 3.0
-    step = where(first, z + 1.0, where(second, z, z - 1.0))
+    wide, below, z, (first, second, third), step = _reduced(t)
     part = 1.0 / where(second, z, where(third, step, z))
     near = (step - _ROOT) * polynomial(step - 1.5, _SLOPE_NEAR)
     near = near + where(first, -part, where(second, 0.0, part))
