@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from .analysis import functions
-from .core import Function, Value
+from .core import Function, Op, Value
 from .dtypes import DType
 from .literal import Literal, literal
 from .opdef import OpDef, Pending, Request
@@ -44,13 +44,22 @@ def skeleton(fn: Function) -> tuple[bytes, tuple[Literal, ...]]:
     """The hash of `fn` without the values of its literals, and the literals.
 
     Their dtypes and shapes are part of the hash. They stand in the order of the ops, those of a
-    body at the place of its op, once for each op that holds it.
+    body at the place of its op, once for each op that holds it. What cannot become a parameter is
+    none of them and stays in the hash: literals that are attributes of other ops, and those of
+    bodies whose op has no `thread` rule.
     """
     found = _summary(fn)
     literals = found.literals
     if literals is None:
         literals = _literals(found)
     return found.skeleton, literals
+
+
+def holders(fn: Function) -> list[tuple[Op, int]]:
+    """Where the literals of `skeleton` stand: in the same order, ops of `fn` and how many of them
+    each holds. An op with bodies is there once for each body, in the order of its schema."""
+    return [(op, 1 if type(item) is Literal else len(_literals(item)))
+            for op, item in _summary(fn).items]
 
 
 def same_structure(f: Function, g: Function) -> bool:
@@ -61,14 +70,15 @@ def same_structure(f: Function, g: Function) -> bool:
 class _Summary:
     """What is known of one Function.
 
-    `items` are its literals and the summaries of its bodies, in order; `literals` is made from
-    them when it is asked for. `held` is the Python whose own fingerprint went in, with that
-    fingerprint: a rule that has been traced since makes the summary stale.
+    `items` are its literals and the summaries of its bodies, in order, each after the op that holds
+    it; `literals` is made from them when it is asked for. `held` is the Python whose own
+    fingerprint went in, with that fingerprint: a rule that has been traced since makes the summary
+    stale.
     """
 
     __slots__ = ("fingerprint", "held", "items", "literals", "skeleton")
 
-    def __init__(self, fingerprint: bytes, skeleton: bytes, items: list[Any],
+    def __init__(self, fingerprint: bytes, skeleton: bytes, items: list[tuple[Op, Any]],
                  held: dict[int, tuple[Any, bytes]]) -> None:
         self.fingerprint, self.skeleton, self.items, self.held = fingerprint, skeleton, items, held
         self.literals: tuple[Literal, ...] | None = None
@@ -108,12 +118,12 @@ def _literals(summary: _Summary) -> tuple[Literal, ...]:
     while stack:
         holder = stack[-1]
         if holder.literals is None:
-            bodies = [i for i in holder.items if type(i) is _Summary and i.literals is None]
+            bodies = [i for _, i in holder.items if type(i) is _Summary and i.literals is None]
             if bodies:
                 stack.extend(bodies)
                 continue
             found: list[Literal] = []
-            for item in holder.items:
+            for _, item in holder.items:
                 if type(item) is _Summary:
                     found.extend(item.literals)      # type: ignore[arg-type]
                 else:
@@ -149,7 +159,7 @@ def _walk(fn: Function) -> _Summary | None:
     parts = [_signature(fn)]
     add, extend = parts.append, parts.extend
     plain, plans = _PLAIN, _PLANS
-    items: list[Any] = []                            # literals and summaries of bodies
+    items: list[tuple[Op, Any]] = []                 # literals and summaries of bodies
     inner: list[Any] = []                            # summaries, and hashes of Python
     held: dict[int, tuple[Any, bytes]] = {}
     for op in fn.ops:
@@ -164,11 +174,11 @@ def _walk(fn: Function) -> _Summary | None:
                 token = plan.tokens.get(key) or plan.token(key, attrs)
             elif definition is literal:
                 value = attrs["value"]
-                items.append(value)
+                items.append((op, value))
                 name, shape, _ = value.key
                 key = (name, shape, attrs["shape"])
                 token = plan.tokens.get(key) or plan.enter(key, f"literal|{key!r}")
-            elif not plan.collect(attrs, items, inner, held):
+            elif not plan.collect(op, items, inner, held):
                 return None
             else:
                 token = inner.pop()
@@ -198,7 +208,7 @@ def _walk(fn: Function) -> _Summary | None:
                 whole.update(part.fingerprint)
                 held.update(part.held)
     if items:
-        whole.update(b"".join([x.key[2] for x in items if type(x) is Literal]))
+        whole.update(b"".join([x.key[2] for _, x in items if type(x) is Literal]))
     made = fn.memo[_MEMO] = _Summary(whole.digest(), bare.digest(), items, held)
     return made
 
@@ -246,21 +256,20 @@ class _Plan:
         text = [f"|{k}={attrs[k]!r}" for k in schema if attrs.get(k) is not None]
         return self.enter(key, self.definition.name + "".join(text))
 
-    def collect(self, attrs: Any, items: list[Any], inner: list[Any],
+    def collect(self, op: Op, items: list[tuple[Op, Any]], inner: list[Any],
                 held: dict[int, tuple[Any, bytes]]) -> bool:
         """Spread the attributes over the lists of `_walk`, the token as the last of `inner`;
         False where the summary of a body is not known yet."""
         text = [self.definition.name]
         for key, kind in self.definition.attrs.items():
-            value = attrs.get(key)
+            value = op.attrs.get(key)
             if value is None:
                 continue
             text.append(f"|{key}=")
             if kind.text in _DIRECT:
                 text.append(repr(value))
             elif kind.text == "literal":
-                items.append(value)
-                text.append(repr(value.key[:2]))
+                text.append(repr(value.key))
             elif kind.text in ("function", "functions", "body"):
                 bodies = value if type(value) is tuple else (value,)
                 text.append(str(len(bodies)))
@@ -271,7 +280,11 @@ class _Plan:
                     summary = _known(body)
                     if summary is None:
                         return False
-                    items.append(summary)
+                    if self.definition.thread is None:
+                        text.append(summary.fingerprint.hex())
+                        held.update(summary.held)
+                        continue
+                    items.append((op, summary))
                     inner.append(summary)
             else:
                 text.append(_content(value, held))

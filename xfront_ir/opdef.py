@@ -9,6 +9,9 @@ tangent, transpose and batching. Rules have these shapes (`b` is a builder):
     transpose(b, op, cotangents, known) -> tuple           known[i]: a value, or LINEAR
     batch(b, op, operands, positions, axis) -> (results, positions)      axis = (name, size)
     split(b, attrs, operands, linear) -> results           ops with bodies, under linearize
+    thread(op, bodies, extra) -> (operands, attrs)         ops with bodies: each of `bodies` has got
+                                                           trailing parameters for the outer values
+                                                           in its list of `extra`
     strong(op, linear) -> (definition, attrs, flags)       its form with strong zeros; which results
                                                            depend on the linear operands
 
@@ -211,7 +214,7 @@ class OpDef:
 
     __slots__ = ("attrs", "batch", "body_attrs", "cost", "effects", "family", "has_bodies",
                  "has_numbers", "infer", "jvp", "memo", "mentions_axis", "n_operands", "name",
-                 "own_primal", "single", "split", "strong", "transpose")
+                 "own_primal", "single", "split", "strong", "thread", "transpose")
 
     name: str
     attrs: Mapping[str, AttrKind]
@@ -259,9 +262,9 @@ def lookup(name: str) -> OpDef:
 
 def define(name: str, *, infer: Infer, attrs: Mapping[str, AttrKind] | None = None,
            jvp: Any = None, transpose: Any = None, batch: Any = None, split: Any = None,
-           strong: Any = None, effects: Any = None, cost: Any = None, operands: int | None = None,
-           single: bool = True, own_primal: bool = False, mentions_axis: Any = None,
-           family: str | None = None) -> OpDef:
+           strong: Any = None, thread: Any = None, effects: Any = None, cost: Any = None,
+           operands: int | None = None, single: bool = True, own_primal: bool = False,
+           mentions_axis: Any = None, family: str | None = None) -> OpDef:
     """Define an op and enter it in the registry.
 
     Args:
@@ -270,6 +273,8 @@ def define(name: str, *, infer: Infer, attrs: Mapping[str, AttrKind] | None = No
       attrs: schema, name to kind, in the order in which they print.
       jvp: tangent rule, `ZERO`, `LINEAR_OP` or `NONE`.
       strong: as in this file's first lines; None: the op is its own form with strong zeros.
+      thread: as there; None for an op with bodies: its bodies take nothing from outside, so a
+        literal in them is part of the program.
       transpose, batch, split: rules as in this file's first lines; `NONE` declares absence.
       effects: None, True, or a function of the attributes.
       cost: function of an op giving (flops, bytes), or None for the default from sizes.
@@ -285,7 +290,7 @@ def define(name: str, *, infer: Infer, attrs: Mapping[str, AttrKind] | None = No
     made = OpDef()
     made.name, made.infer, made.attrs = name, infer, dict(attrs or {})
     made.jvp, made.transpose, made.batch, made.split = jvp, transpose, batch, split
-    made.strong = strong
+    made.strong, made.thread = strong, thread
     made.effects, made.cost, made.n_operands = effects, cost, operands
     made.single, made.own_primal, made.mentions_axis = single, own_primal, mentions_axis
     made.body_attrs = tuple(key for key, kind in made.attrs.items()

@@ -15,6 +15,11 @@ def count() -> int:
     return int(os.environ.get("XFRONT_GENERATED", USUAL))
 
 
+def share(usual: int, large: int) -> int:
+    """`usual` in every run of the tests, `large` of 2,000 programs, in proportion between."""
+    return usual if count() <= USUAL else max(usual, large * count() // 2000)
+
+
 def seed(config: pytest.Config) -> int:
     """The first seed: `--hypothesis-seed`; else 0, and in larger runs another every day."""
     given = config.getoption("--hypothesis-seed")

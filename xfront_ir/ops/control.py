@@ -53,7 +53,7 @@ from ..passes.bodies import (
     vectorize,
 )
 from ..types import TensorType, tensor
-from .families import move_batch
+from .families import last_at, move_batch, thread_last, with_bodies
 
 Types = tuple[TensorType, ...]
 
@@ -146,7 +146,7 @@ def _batch_call(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any
 
 call = define("call", attrs={"body": BODY, "name": STR}, infer=_infer_call, single=False,
               own_primal=True, jvp=_jvp_call, split=_split_call, transpose=_transpose_call,
-              batch=_batch_call, strong=strong_body("body"))
+              batch=_batch_call, strong=strong_body("body"), thread=thread_last)
 
 
 # --- cond ---------------------------------------------------------------------------------
@@ -301,7 +301,7 @@ def _strong_cond(op: Op, linear: Flags) -> Any:
 
 cond = define("cond", attrs={"branches": FUNCTIONS}, infer=_infer_cond, single=False,
               own_primal=True, jvp=_jvp_cond, split=_split_cond, transpose=_transpose_cond,
-              batch=_batch_cond, strong=_strong_cond)
+              batch=_batch_cond, strong=_strong_cond, thread=thread_last)
 
 
 # --- loops: what is common -----------------------------------------------------------------
@@ -517,7 +517,15 @@ def _strong_scan(op: Op, linear: Flags) -> Any:
     return op.definition, {**attrs, "body": made}, (*carry, *out[n_carry:])
 
 
+def thread_consts(op: Op, bodies: Sequence[Function], extra: Sequence[Sequence[Value]]) -> Any:
+    """`thread` of a loop with one body: further constants, behind its own."""
+    (body,), (values,), n = bodies, extra, op.attrs["n_consts"]
+    return (*op.operands[:n], *values, *op.operands[n:]), {
+        **with_bodies(op, [last_at(body, len(values), n)]), "n_consts": n + len(values)}
+
+
 scan = define("scan", attrs={"body": FUNCTION, "n_consts": INT, "n_carry": INT, "length": INT,
                              "reverse": BOOL, "unroll": INT},
               infer=_infer_scan, single=False, own_primal=True, jvp=_jvp_scan, split=_split_scan,
-              transpose=_transpose_scan, batch=_batch_scan, strong=_strong_scan)
+              transpose=_transpose_scan, batch=_batch_scan, strong=_strong_scan,
+              thread=thread_consts)

@@ -52,6 +52,7 @@ from ..passes.bodies import (
     vectorize,
 )
 from ..types import TensorType
+from .families import thread_last
 
 Types = tuple[TensorType, ...]
 Positions = Sequence[int | None]
@@ -198,6 +199,46 @@ def _split_custom(b: Any, attrs: Any, operands: Any, linear: Flags) -> Any:
     return b.inline(attrs["body"], operands)     # applied to a tangent: only its value matters
 
 
+# --- further operands ---------------------------------------------------------------------
+
+class WidenedRule:
+    """A Deferred whose op has got further operands, which its rule does not know or read."""
+
+    __slots__ = ("extra", "memo", "n_operands", "n_own", "name", "rule", "symbolic_zeros")
+
+    def __init__(self, rule: Any, n_operands: int, extra: Types) -> None:
+        self.rule, self.n_operands, self.extra = rule, n_operands, extra
+        self.n_own = _n_own(rule, n_operands)
+        self.name = getattr(rule, "name", "rule")
+        self.symbolic_zeros = _is_symbolic(rule)
+        self.memo: dict[Request, Function] = {}
+
+    def function(self, request: Request) -> Function:
+        """The rule's Function with parameters for the further operands."""
+        if request.role == "bwd":                # it reads what the forward role saved
+            return self.rule.function(request)
+        found = self.memo.get(request)
+        if found is None:
+            n, (types, *rest) = self.n_operands, request.details
+            details = (types[:n], *[x[:n] if type(x) is tuple else x for x in rest])
+            inner = self.rule.function(Request(request.role, *details))
+            found = self.memo[request] = inner.replace(
+                params=(*inner.params[:n], *[Value(t) for t in types[n:]], *inner.params[n:]),
+                param_names=(), weak_params=())
+        return found
+
+    def fingerprint(self) -> bytes:
+        """What tells the rule apart where programs are told apart."""
+        return f"widened {self.n_operands} {self.extra}".encode() + rule_fingerprint(self.rule)
+
+
+def thread_custom(op: Op, bodies: Sequence[Function], extra: Sequence[Sequence[Value]]) -> Any:
+    """`thread` of ops with a rule."""
+    operands, attrs = thread_last(op, bodies, extra)
+    rule = WidenedRule(attrs["rule"], len(op.operands), _types(extra[0]))
+    return operands, {**attrs, "rule": rule}
+
+
 # --- custom_jvp ---------------------------------------------------------------------------
 
 def _jvp_custom_jvp(b: Any, attrs: Any, operands: Any, tangents: Any) -> Any:
@@ -215,8 +256,7 @@ def _jvp_custom_jvp(b: Any, attrs: Any, operands: Any, tangents: Any) -> Any:
 custom_jvp = define("custom_jvp", attrs={"body": FUNCTION, "rule": PYTHON, "name": STR},
                     infer=_infer_body("custom_jvp"), single=False, own_primal=True,
                     jvp=_jvp_custom_jvp, split=_split_custom, batch=_batch_custom,
-                    strong=strong_body("body"),
-                    family=__name__)
+                    strong=strong_body("body"), thread=thread_custom, family=__name__)
 
 
 # --- custom_vjp ---------------------------------------------------------------------------
@@ -240,8 +280,7 @@ def _jvp_custom_vjp(b: Any, attrs: Any, operands: Any, tangents: Any) -> Any:
 custom_vjp = define("custom_vjp", attrs={"body": FUNCTION, "rule": PYTHON, "name": STR},
                     infer=_infer_body("custom_vjp"), single=False, own_primal=True,
                     jvp=_jvp_custom_vjp, split=_split_custom, batch=_batch_custom,
-                    strong=strong_body("body"),
-                    family=__name__)
+                    strong=strong_body("body"), thread=thread_custom, family=__name__)
 
 
 def _infer_tangent(types: Types, attrs: Any) -> Types:
@@ -414,7 +453,8 @@ checkpoint = define("checkpoint", attrs={"body": FUNCTION, "policy": optional(PY
                                          "prevent_cse": BOOL},
                     infer=_infer_body("checkpoint"), single=False, own_primal=True,
                     jvp=_jvp_checkpoint, split=_split_checkpoint, transpose=_transpose_checkpoint,
-                    batch=_batch_checkpoint, strong=strong_body("body"), family=__name__)
+                    batch=_batch_checkpoint, strong=strong_body("body"), thread=thread_last,
+                    family=__name__)
 
 
 def _batch_same(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:

@@ -35,6 +35,7 @@ from ..passes.bodies import (
     vectorize,
 )
 from ..types import TensorType
+from .custom import thread_custom
 from .families import move_batch
 
 Types = tuple[TensorType, ...]
@@ -260,7 +261,7 @@ custom_vmap = define("custom_vmap", attrs={"body": FUNCTION, "rule": PYTHON, "na
                      infer=_infer_custom_vmap, single=False, own_primal=True,
                      jvp=_jvp_custom_vmap, split=_split_custom_vmap,
                      transpose=_transpose_custom_vmap, batch=_batch_custom_vmap,
-                     strong=_strong_custom_vmap)
+                     strong=_strong_custom_vmap, thread=thread_custom)
 
 
 __all__ = ["Part", "Pulled", "Pushed", "Strong", "custom_vmap"]

@@ -21,7 +21,7 @@ from ..opdef import FUNCTION, INT, LINEAR, define, optional
 from ..passes.bodies import Flags, jvp_to, linear_transpose, remembered, strong, vectorize
 from ..types import TensorType
 from .elementwise import sub
-from .families import move_batch, sum_tangents
+from .families import move_batch, sum_tangents, thread_last
 
 Types = tuple[TensorType, ...]
 
@@ -110,7 +110,7 @@ linear_call = define("linear_call", attrs={"body": FUNCTION, "transposed": FUNCT
                                            "n_linear": INT},
                      infer=_infer_linear_call, single=False, jvp=_jvp_linear_call,
                      transpose=_transpose_linear_call, batch=_batch_linear_call,
-                     strong=_strong_linear_call)
+                     strong=_strong_linear_call, thread=thread_last)
 
 
 # --- custom_linear_solve ------------------------------------------------------------------------
@@ -192,7 +192,7 @@ custom_linear_solve = define(
     "custom_linear_solve", attrs={"matvec": FUNCTION, "solve": FUNCTION,
                                   "transpose_solve": optional(FUNCTION), "n": INT},
     infer=_infer_solve, single=False, jvp=_jvp_solve, transpose=_transpose_solve,
-    batch=_batch_solve)
+    batch=_batch_solve, thread=thread_last)
 
 
 __all__ = ["custom_linear_solve", "linear_call", "transposed_matvec"]

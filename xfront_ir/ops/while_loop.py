@@ -53,8 +53,9 @@ from .control import (
     _spread,
     _words,
     _wrapped,
+    thread_consts,
 )
-from .families import move_batch
+from .families import last_at, move_batch, with_bodies
 
 CHECKPOINTS = 64
 """Reverse mode keeps the carries of at most so many turns."""
@@ -316,11 +317,21 @@ def _strong_while(op: Op, linear: Flags) -> Any:
     return op.definition, {**attrs, "body": made}, carry
 
 
+def _thread_while(op: Op, bodies: Sequence[Function], extra: Sequence[Sequence[Value]]) -> Any:
+    """Further constants of the test and of the body, each behind its own."""
+    n, m, operands = op.attrs["n_cond_consts"], op.attrs["n_body_consts"], op.operands
+    (test, body), (for_test, for_body) = bodies, extra
+    moved = last_at(test, len(for_test), n), last_at(body, len(for_body), m)
+    return (*operands[:n], *for_test, *operands[n:n + m], *for_body, *operands[n + m:]), {
+        **with_bodies(op, moved), "n_cond_consts": n + len(for_test),
+        "n_body_consts": m + len(for_body)}
+
+
 while_ = define("while", attrs={"cond": FUNCTION, "body": FUNCTION, "n_cond_consts": INT,
                                 "n_body_consts": INT, "budget": optional(INTS)},
                 infer=_infer_while, single=False, own_primal=True, jvp=_jvp_while,
                 split=_split_while, transpose=_transpose_while, batch=_batch_while,
-                strong=_strong_while)
+                strong=_strong_while, thread=_thread_while)
 
 
 # --- while_tangent --------------------------------------------------------------------------
@@ -480,7 +491,7 @@ while_tangent = define("while_tangent", attrs={"body": FUNCTION, "n_consts": INT
                                                "budget": optional(INTS)},
                        infer=_infer_tangent, single=False, own_primal=True, jvp=_jvp_tangent,
                        transpose=_transpose_tangent, batch=_batch_tangent,
-                       strong=_strong_tangent)
+                       strong=_strong_tangent, thread=thread_consts)
 
 
 # --- its transpose ------------------------------------------------------------------------------

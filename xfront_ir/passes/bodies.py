@@ -11,12 +11,12 @@ from typing import Any
 
 from ..builder import Builder
 from ..core import Function, Op, Value, bodies_of
+from ..fingerprint import identity
 from ..opdef import Pending
 from .dead_code import dead_code, is_effectful
 from .inline import settle
 from .jvp import Flags, jvp
 from .linearize import Linearized, divide, linear_transpose, linearize
-from .literals import rule_fingerprint
 from .remat import divide_checkpoint
 from .strong import strong
 from .transpose import transpose
@@ -42,6 +42,12 @@ def remembered(fn: Function, key: Any, make: Callable[[], Any]) -> Any:
     if found is None:
         found = fn.memo[key] = make()
     return found
+
+
+def rule_fingerprint(rule: Any) -> bytes:
+    """The fingerprint of a Deferred; its identity where it gives none."""
+    own = getattr(rule, "fingerprint", None)
+    return identity(rule).encode() if own is None else own()
 
 
 # --- small helpers on flags ---------------------------------------------------------------
