@@ -223,12 +223,11 @@ def trace_function(run: Callable[[list[Tracer]], Sequence[Any]], types: Sequence
       axis: (name, size) bound while `run` runs.
       inputs: concrete values of the parameters, where Python may ask for them.
     """
+    stack = state.stack
+    raised = len(stack) > DEEP and make_room(len(stack), name)
     outer_current, outer_axes, outer_scope = state.current, state.axes, state.scope
     outer_place, state.place = state.place, None
-    stack = state.stack
     outermost = not stack
-    if len(stack) > DEEP:
-        make_room(len(stack))
     trace = Trace(name, kind, staging=staging, level=len(stack) + 1, axis=axis)
     trace.made_at = capture_location(outer_scope, 2)
     names = param_names or ("",) * len(types)
@@ -257,6 +256,8 @@ def trace_function(run: Callable[[list[Tracer]], Sequence[Any]], types: Sequence
         if staging and not outer_bit:
             bit.set_local(False)
         trace.closed = True
+        if raised:
+            give_back()
         if collecting:
             gc.enable()
             if len(trace.builder.ops) > 10_000:
@@ -267,13 +268,63 @@ def trace_function(run: Callable[[list[Tracer]], Sequence[Any]], types: Sequence
 
 DEEP = 30
 FRAMES_A_LEVEL = 16
+MOST_LEVELS = 1600
+BYTES_A_LEVEL = 4800
+"""Of the thread's stack: each level goes through C++, where too deep is the end of the process."""
+
+_making_room = threading.Lock()
+_limits: list[int] = []
+"""The recursion limits that the traces which raised it found, as long as one of them is open."""
+_raised = 0
 
 
-def make_room(level: int) -> None:
-    """Let Python recurse as deep as transformations are nested: each level takes a few frames."""
+def make_room(level: int, name: str) -> bool:
+    """Let Python recurse as deep as transformations are nested: each level takes a few frames.
+
+    Returns: whether the limit was raised, and is to be given back.
+    Raises: RecursionError where `level` transformations are open, which only a function that calls
+      itself under a transformation opens.
+    """
+    most = min(MOST_LEVELS, _stack_bytes() // BYTES_A_LEVEL)
+    if level >= most:
+        raise RecursionError(
+            f"maximum recursion depth exceeded: {level} transformations are open in one another "
+            f"where {name} is traced. A function that calls itself under jit, grad, vmap, cond or "
+            "scan has no end while it is traced: give the recursion a bound that is known then, or "
+            "write it as a lax.while_loop")
     wanted = 1000 + FRAMES_A_LEVEL * (level + DEEP)
-    if sys.getrecursionlimit() < wanted:
+    global _raised
+    with _making_room:
+        found = sys.getrecursionlimit()
+        if found >= wanted:
+            return False
+        _limits.append(found)
+        _raised += 1
         sys.setrecursionlimit(wanted)
+    return True
+
+
+def give_back() -> None:
+    """Undo `make_room`, once the last trace that raised the limit has ended."""
+    global _raised
+    with _making_room:
+        _raised -= 1
+        if not _raised:
+            sys.setrecursionlimit(_limits[0])
+            _limits.clear()
+
+
+def _stack_bytes() -> int:
+    """Size of this thread's stack; that of the process where none is set for threads."""
+    own = threading.stack_size()
+    if own and threading.current_thread() is not threading.main_thread():
+        return own
+    try:
+        import resource  # there is none on Windows
+    except ImportError:
+        return 1 << 20
+    soft, _ = resource.getrlimit(resource.RLIMIT_STACK)
+    return sys.maxsize if soft == resource.RLIM_INFINITY else soft
 
 
 class concretely:

@@ -1,0 +1,96 @@
+"""Functions that call themselves without end under a transformation: an error, not the end of the
+process."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+
+import xfront as jax
+import xfront.numpy as jnp
+from xfront import lax
+
+
+def under_jit(x: Any) -> Any:
+    return jax.jit(under_jit)(x)
+
+
+def under_grad(x: Any) -> Any:
+    return jax.grad(under_grad)(x)
+
+
+def under_vmap(x: Any) -> Any:
+    return jax.vmap(under_vmap)(x[None])[0]
+
+
+def under_cond(x: Any) -> Any:
+    return lax.cond(x > 0, under_cond, under_cond, x)
+
+
+def under_scan(x: Any) -> Any:
+    return lax.scan(lambda c, _: (under_scan(c), None), x, None, length=2)[0]
+
+
+@jax.custom_jvp
+def under_rule(x: Any) -> Any:
+    return under_rule(x)
+
+
+under_rule.defjvp(lambda primals, tangents: (primals[0], tangents[0]))
+
+
+@jax.checkpoint
+def under_checkpoint(x: Any) -> Any:
+    return under_checkpoint(x)
+
+
+@jax.jit
+def under_all(x: Any) -> Any:
+    inner = jax.checkpoint(lambda y: lax.cond(y > 0, under_all, under_all, y))
+    return jax.vmap(jax.grad(inner))(x[None])[0]
+
+
+ENDLESS = [under_jit, under_grad, under_vmap, under_cond, under_scan, under_rule, under_checkpoint,
+           under_all]
+
+
+@pytest.mark.parametrize("f", ENDLESS, ids=lambda f: getattr(f, "__name__", "f"))
+def test_recursion_without_end_is_an_error(f: Any) -> None:
+    limit = sys.getrecursionlimit()
+    with pytest.raises(RecursionError, match="transformations are open in one another"):
+        f(jnp.float32(1.0))
+    assert sys.getrecursionlimit() == limit
+    assert float(jax.grad(jnp.sin)(0.0)) == 1.0
+
+
+def test_in_a_thread() -> None:
+    raised = []
+
+    def work() -> None:
+        try:
+            under_jit(jnp.float32(1.0))
+        except RecursionError as e:
+            raised.append(e)
+
+    threads = [threading.Thread(target=work) for _ in range(2)]
+    limit = sys.getrecursionlimit()
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert len(raised) == 2 and sys.getrecursionlimit() == limit
+
+
+def test_fifteen_hundred_nested_jits() -> None:
+    def f(x: Any) -> Any:
+        return jnp.sin(x)
+
+    for _ in range(1500):
+        f = jax.jit(lambda x, f=f: f(x) + 1.0)
+    limit = sys.getrecursionlimit()
+    np.testing.assert_allclose(f(1.0), np.sin(1.0) + 1500, rtol=1e-6)
+    assert sys.getrecursionlimit() == limit
