@@ -11,6 +11,7 @@ lowering, never by importing this file.
 
 from __future__ import annotations
 
+import _thread  # what threading adds waits for the start, and that may be interrupted
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
@@ -123,6 +124,61 @@ def element_text(dtype: DType) -> str:
     return _SPECIAL_ELEMENTS.get(name, name)
 
 
+_bindings: tuple[Any, Any, tuple] | None = None
+
+
+def _import_bindings() -> tuple[Any, Any, tuple]:
+    """jaxlib's modules `ir` and `_jax_mlir_ext`, and those of dialects."""
+    global _bindings
+    from jaxlib.mlir import ir  # costs more than numpy's import: first lowering only
+    from jaxlib.mlir._mlir_libs import (  # type: ignore[attr-defined]
+        _chlo,
+        _jax_mlir_ext,
+        _sdy,
+        _stablehlo,
+    )
+
+    _bindings = ir, _jax_mlir_ext, (_stablehlo, _chlo, _sdy)
+    return _bindings
+
+
+def uninterrupted(load: Callable[[], Any]) -> Any:
+    """`load()`, run to its end whatever signal comes meanwhile.
+
+    Python forgets an import that Ctrl-C interrupts; C++ does not, and refuses to do its part again.
+
+    Raises: what `load` raised, and after it has ended what the signal's handler raised.
+    """
+    done: list[Any] = []
+    failed: list[BaseException] = []
+    running = _thread.allocate_lock()            # a join that is interrupted counts as joined
+    running.acquire()
+
+    def run() -> None:
+        try:
+            done.append(load())
+        except BaseException as e:
+            failed.append(e)
+        finally:
+            running.release()
+
+    try:
+        _thread.start_new_thread(run, ())        # signals are handled in the main thread alone
+    except RuntimeError:                         # the interpreter is ending
+        return load()
+    signalled: BaseException | None = None
+    while not (done or failed):
+        try:
+            running.acquire()
+        except BaseException as e:
+            signalled = e
+    if signalled is not None:
+        raise signalled
+    if failed:
+        raise failed[0]
+    return done[0]
+
+
 class MLIRContext:
     """One MLIR context with the dialects that lowering uses, and the memo of what lives in it."""
 
@@ -130,25 +186,16 @@ class MLIRContext:
                  "unknown", "uses")
 
     def __init__(self) -> None:
-        from jaxlib.mlir import ir  # costs more than numpy's import: first lowering only
-        from jaxlib.mlir._mlir_libs import (  # type: ignore[attr-defined]
-            _chlo,
-            _jax_mlir_ext,
-            _sdy,
-            _stablehlo,
-        )
-
-        self.ir = ir
-        self.mlirext = _jax_mlir_ext
-        registry = ir.DialectRegistry()
-        _jax_mlir_ext.register_dialects(registry)
-        self.context = ir.Context()
+        self.ir, self.mlirext, dialects = _bindings or uninterrupted(_import_bindings)
+        registry = self.ir.DialectRegistry()
+        self.mlirext.register_dialects(registry)
+        self.context = self.ir.Context()
         self.context.append_dialect_registry(registry)
-        for dialect in (_stablehlo, _chlo, _sdy):
+        for dialect in dialects:
             dialect.register_dialect(self.context)
         self.context.dialects["func"]     # loads it: ops of unloaded dialects are made unchecked
-        self.operation = ir.Operation.create
-        self.unknown = ir.Location.unknown(self.context)
+        self.operation = self.ir.Operation.create
+        self.unknown = self.ir.Location.unknown(self.context)
         self.types: dict[Any, Any] = {}
         self.elements: dict[DType, Any] = {}
         self.attrs: dict[Any, Any] = {}

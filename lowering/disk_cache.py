@@ -1,8 +1,8 @@
 """Compiled programs on disk, so that a second process starts warm.
 
 An entry is keyed on the fingerprint of the IR and on everything else that its bytes depend on:
-jaxlib loads executables of other versions and flags without complaint. What is damaged, truncated
-or another user's is a miss, never an error. No entry is ever unpickled.
+jaxlib loads executables of other versions and flags without complaint. What is damaged, truncated,
+under another's name or another user's is a miss, never an error. No entry is ever unpickled.
 
     XFRONT_CACHE=0            no cache on disk
     XFRONT_CACHE_DIR          where it is; else $XDG_CACHE_HOME/xfront, else ~/.cache/xfront
@@ -20,7 +20,7 @@ from _blake2 import blake2b  # hashlib has it too, and loads OpenSSL
 from collections.abc import Sequence
 from typing import Any
 
-MAGIC = b"xfront2\n"
+MAGIC = b"xfront3\n"
 DEFAULT_MAX_BYTES = 2 << 30
 TOUCH_AFTER = 3600.0
 """A hit renews an entry's time at most this often (seconds)."""
@@ -166,7 +166,7 @@ def load(name: str) -> tuple[dict[str, Any], bytes] | None:
             data = f.read() if _is_private(info) else b""
     except OSError:
         return None
-    found = _decode(data)
+    found = _decode(name, data)
     if found is None:
         _remove(path)
         return None
@@ -190,7 +190,7 @@ def store(name: str, header: dict[str, Any], blob: bytes) -> None:
     folder = _folder() if is_enabled() else None
     if folder is None:
         return
-    data = _encode(header, blob)
+    data = _encode(name, header, blob)
     limit = max_bytes()
     if len(data) > limit:
         return
@@ -215,17 +215,24 @@ def clear() -> None:
     _sizes.clear()
 
 
-def _encode(header: dict[str, Any], blob: bytes) -> bytes:
+def _encode(name: str, header: dict[str, Any], blob: bytes) -> bytes:
     head = repr(header).encode()
     payload = b"".join((len(head).to_bytes(8, "little"), head, blob))
-    return MAGIC + blake2b(payload, digest_size=32).digest() + payload
+    return MAGIC + _digest(name, payload) + payload
 
 
-def _decode(data: bytes) -> tuple[dict[str, Any], bytes] | None:
+def _digest(name: str, payload: bytes | memoryview) -> bytes:
+    """What binds an entry to its name: its bytes under another name are no entry."""
+    digest = blake2b(name.encode() + b"\0", digest_size=32)
+    digest.update(payload)
+    return digest.digest()
+
+
+def _decode(name: str, data: bytes) -> tuple[dict[str, Any], bytes] | None:
     start = len(MAGIC)
     payload = memoryview(data)[start + 32:]
     if (not data.startswith(MAGIC) or len(payload) < 8
-            or blake2b(payload, digest_size=32).digest() != data[start:start + 32]):
+            or _digest(name, payload) != data[start:start + 32]):
         return None
     size = int.from_bytes(payload[:8], "little")
     try:

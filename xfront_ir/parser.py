@@ -580,6 +580,8 @@ class _Parser:
                 self.fail(f"{token} is out of range for {dtype}", at)
             return np.frombuffer(data, dtype.numpy).reshape(())
         value = float(token)
+        if math.isinf(value) and token.lstrip("-") != "inf":
+            self.fail(f"{token[:40]} is out of range for {dtype}", at)
         with np.errstate(all="ignore"):
             made = np.asarray(value).astype(dtype.numpy)
             exact = float(made)

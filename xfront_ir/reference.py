@@ -8,24 +8,29 @@ The oracle of the tests and the arithmetic of scalar folding. A row is written
 
 and stands in `reference_ops/<family>.py`. A row may compute in a wider dtype than the op's: what
 it returns is rounded to the result type, but must have its shape. Several names may share a row.
-Keys are `u32` arrays with the physical dimensions at the end.
+The row of an op with bodies is a generator, so that nesting takes no recursion: it yields a body
+with its operands and is sent what the body returns. Keys are `u32` arrays with the physical
+dimensions at the end.
 """
 
 from __future__ import annotations
 
 import importlib
 import importlib.util
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from .core import Function, Op
+from .core import Function
 from .errors import IRTypeError, MissingRule
-from .opdef import REGISTRY
+from .opdef import REGISTRY, OpDef
 from .types import TensorType
 
 Row = Callable[..., Any]
+Arrays = list[np.ndarray]
+Steps = Generator[tuple[Function, Sequence[np.ndarray]], Arrays, Any]
+"""A row that is waiting for what a body returns."""
 
 _ROWS: dict[str, Row] = {}
 
@@ -35,7 +40,7 @@ def reference(*names: str) -> Callable[[Row], Row]:
     """Enter `f(attrs, types, *operands) -> array or tuple` as the meaning of the named ops."""
     def enter(row: Row) -> Row:
         for name in names:
-            if name in _ROWS:
+            if name in _ROWS and _ROWS[name].__module__ != row.__module__:
                 raise IRTypeError(f"reference: op {name!r} has two rows")
             _ROWS[name] = row
         return row
@@ -92,21 +97,38 @@ def evaluate(fn: Function, *arrays: Any) -> list[np.ndarray]:
     return run(fn, fitted)
 
 
-def run(fn: Function, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """As `evaluate`, for arrays that are known to fit; what rows of ops with bodies call."""
-    env = dict(zip(fn.params, arrays, strict=True))
+def run(fn: Function, arrays: Sequence[np.ndarray]) -> Arrays:
+    """As `evaluate`, for arrays that are known to fit."""
+    open_bodies = [_steps(fn, arrays)]
+    returned: Any = None                         # to the innermost of them
     with np.errstate(all="ignore"):
-        for op in fn.ops:
-            results = evaluate_op(op, [env[v] for v in op.operands])
-            env.update(zip(op.results, results, strict=True))
+        while open_bodies:
+            try:
+                body, operands = open_bodies[-1].send(returned)
+            except StopIteration as end:
+                open_bodies.pop()
+                returned = end.value
+            else:
+                open_bodies.append(_steps(body, operands))
+                returned = None
+    return returned
+
+
+def _steps(fn: Function, arrays: Sequence[np.ndarray]) -> Steps:
+    """The ops of one Function; bodies are left to `run`."""
+    env = dict(zip(fn.params, arrays, strict=True))
+    for op in fn.ops:
+        definition = op.definition
+        types = tuple([v.type for v in op.results])
+        made = row_of(definition.name)(op.attrs, types, *[env[v] for v in op.operands])
+        if isinstance(made, Generator):
+            made = yield from made
+        env.update(zip(op.results, _results(definition, types, made), strict=True))
     return [env[v] for v in fn.returns]
 
 
-def evaluate_op(op: Op, operands: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """The results of one op for arrays that fit its operands."""
-    definition = op.definition
-    types = tuple([v.type for v in op.results])
-    made = row_of(definition.name)(op.attrs, types, *operands)
+def _results(definition: OpDef, types: tuple[TensorType, ...], made: Any) -> Arrays:
+    """What a row gave, as results of these types."""
     if definition.single and not isinstance(made, tuple):
         made = (made,)
     if len(made) != len(types):

@@ -121,6 +121,19 @@ def test_damaged_entries_are_misses(sine, cache, execute, damage) -> None:
     assert len(entry.read_bytes()) > 1000                    # and a good one took its place
 
 
+def test_entries_that_were_swapped_are_misses(sine, func, cache, execute) -> None:
+    cosine = func([V], lambda b, x: [b.emit(ops.cos, x)])
+    compiled(sine)
+    (one,) = cache.iterdir()
+    compiled(cosine)
+    (other,) = {*cache.iterdir()} - {one}
+    mine, its = one.read_bytes(), other.read_bytes()
+    one.write_bytes(its)
+    other.write_bytes(mine)
+    for fn, f in ((sine, np.sin), (cosine, np.cos)):
+        np.testing.assert_allclose(execute(compiled(fn), fn, X)[0], f(X), rtol=1e-6)
+
+
 @pytest.mark.parametrize("header", [[], {}, {"name": "f", "requirements": ["unheard of"]}])
 def test_headers_of_other_versions_are_misses(sine, cache, execute, header) -> None:
     executable = compiled(sine)

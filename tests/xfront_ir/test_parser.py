@@ -120,6 +120,7 @@ REFUSED = [
     (GOOD.replace("-> (f32[3])", "-> (f32[2])"), 1, 35, "@f returns (f32[3])"),
     (GOOD.replace("%y: f32[]", "%x: f32[]"), 1, 21, "%x is defined twice"),
     (GOOD.replace("f32[] 2.0", "f32[] 1e99"), 3, 41, "1e99 is out of range for f32"),
+    (GOOD.replace("f32[] 2.0", "f32[] -1e999"), 3, 41, "-1e999 is out of range for f32"),
     (GOOD.replace("f32[] 2.0", "i8[] 128"), 3, 40, "128 is out of range for i8"),
     (GOOD.replace("f32[] 2.0", "key<fry>[] 1"), 3, 35, "a key cannot be a literal"),
     (GOOD.replace("f32[] 2.0", "f32[2] [1, 2]"), 3, 16, "does not fill (3,)"),

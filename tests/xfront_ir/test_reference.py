@@ -136,3 +136,21 @@ def test_floating_point_warnings_do_not_escape() -> None:
     x = b.param(F32)
     fn: Function = b.close([b.emit(ops.mul, x, x)])
     assert np.isinf(evaluate(fn, np.float32(3e38))[0])
+
+
+def test_depth_is_no_recursion() -> None:
+    """Calls, branches and loops in one another."""
+    fn = samples.chain()
+    for i in range(3000):
+        b = Builder("f")
+        x = b.param(fn.params[0].type)
+        if i % 3 == 0:
+            made = b.emit(ops.call, x, body=fn, name="g")
+        elif i % 3 == 1:
+            made = b.emit(ops.cond, b.literal(True), x, branches=(fn, fn))
+        else:
+            made = b.emit(ops.scan, x, body=fn, n_consts=0, n_carry=1, length=1, reverse=False,
+                          unroll=1)
+        fn = b.close(made)
+    (y,) = evaluate(fn, np.ones(3, np.float32))
+    np.testing.assert_allclose(y, 2 * np.sin(np.ones(3)), rtol=1e-6)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..core import Function
 from ..opdef import Pending
-from ..reference import physical_shape, reference, run
+from ..reference import Steps, physical_shape, reference
 from ..types import TensorType
 
 Attrs = Mapping[str, Any]
@@ -17,28 +17,28 @@ Types = tuple[TensorType, ...]
 
 
 @reference("call")
-def _call(attrs: Attrs, types: Types, *operands: np.ndarray) -> tuple:
+def _call(attrs: Attrs, types: Types, *operands: np.ndarray) -> Steps:
     held = attrs["body"]
     body: Function = held.force() if isinstance(held, Pending) else held
-    return tuple(run(body, operands))
+    return tuple((yield body, operands))
 
 
 @reference("cond")
-def _cond(attrs: Attrs, types: Types, index: np.ndarray, *operands: np.ndarray) -> tuple:
+def _cond(attrs: Attrs, types: Types, index: np.ndarray, *operands: np.ndarray) -> Steps:
     branches = attrs["branches"]
     taken = min(max(int(index), 0), len(branches) - 1)
-    return tuple(run(branches[taken], operands))
+    return tuple((yield branches[taken], operands))
 
 
 @reference("scan")
-def _scan(attrs: Attrs, types: Types, *operands: np.ndarray) -> tuple:
+def _scan(attrs: Attrs, types: Types, *operands: np.ndarray) -> Steps:
     n_consts, n_carry, length = attrs["n_consts"], attrs["n_carry"], attrs["length"]
     consts, carry = operands[:n_consts], list(operands[n_consts:n_consts + n_carry])
     xs = operands[n_consts + n_carry:]
     stacked = [np.zeros(physical_shape(t), t.dtype.numpy) for t in types[n_carry:]]
     steps = range(length)
     for i in reversed(steps) if attrs["reverse"] else steps:
-        made = run(attrs["body"], [*consts, *carry, *[x[i] for x in xs]])
+        made = yield attrs["body"], [*consts, *carry, *[x[i] for x in xs]]
         carry = made[:n_carry]
         for ys, y in zip(stacked, made[n_carry:], strict=True):
             ys[i] = y

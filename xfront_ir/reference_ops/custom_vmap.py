@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..reference import reference, run
+from ..reference import Steps, reference
 
 
 @reference("custom_vmap")
-def _custom_vmap(attrs: Any, types: Any, *operands: Any) -> Any:
-    return tuple(run(attrs["body"], operands))
+def _custom_vmap(attrs: Any, types: Any, *operands: Any) -> Steps:
+    return tuple((yield attrs["body"], operands))

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from ..reference import reference, run
+from ..reference import Steps, reference
 
 
 @reference("reduce")
-def _reduce(attrs: Any, types: Any, *given: Any) -> Any:
+def _reduce(attrs: Any, types: Any, *given: Any) -> Steps:
     n, axes, body = len(types), attrs["axes"], attrs["body"]
     kept = tuple(d for d in range(given[0].ndim) if d not in axes)
     rows = [np.transpose(x, (*kept, *axes)).reshape(*t.shape, -1) if x.size else
@@ -19,7 +19,7 @@ def _reduce(attrs: Any, types: Any, *given: Any) -> Any:
     for at in np.ndindex(*types[0].shape):
         state = list(given[n:])
         for i in range(rows[0].shape[-1]):
-            state = run(body, [*state, *(np.asarray(row[(*at, i)]) for row in rows)])
+            state = yield body, [*state, *(np.asarray(row[(*at, i)]) for row in rows)]
         for result, value in zip(results, state, strict=True):
             result[at] = value
     return tuple(results)

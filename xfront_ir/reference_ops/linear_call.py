@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..reference import reference, run
+from ..reference import Steps, reference
 
 
 @reference("linear_call")
-def _linear_call(attrs: Any, types: Any, *operands: Any) -> Any:
-    return tuple(run(attrs["body"], operands))
+def _linear_call(attrs: Any, types: Any, *operands: Any) -> Steps:
+    return tuple((yield attrs["body"], operands))
 
 
 @reference("custom_linear_solve")
-def _custom_linear_solve(attrs: Any, types: Any, *operands: Any) -> Any:
-    return tuple(run(attrs["solve"], operands))
+def _custom_linear_solve(attrs: Any, types: Any, *operands: Any) -> Steps:
+    return tuple((yield attrs["solve"], operands))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import DType
-from ..reference import reference, run
+from ..reference import Steps, reference
 from .dot import wide
 
 
@@ -59,15 +59,15 @@ reference("reduce_window_min")(_reduced(np.minimum, _greatest))
 
 
 @reference("reduce_window")
-def _by_body(attrs: Any, types: Any, *given: np.ndarray) -> Any:
+def _by_body(attrs: Any, types: Any, *given: np.ndarray) -> Steps:
     """The body in order over all places of a window; the padding holds the initial values."""
     n, body = len(types), attrs["body"]
     made = [np.empty(t.shape, t.dtype.numpy) for t in types]
     for index, held in _windows(given[0].shape, types[0].shape, attrs, keep_padding=True):
         state = list(given[n:])
         for at in held:
-            state = run(body, [*state, *(given[n:] if at is None else
-                                         [np.asarray(x[at]) for x in given[:n]])])
+            state = yield body, [*state, *(given[n:] if at is None else
+                                           [np.asarray(x[at]) for x in given[:n]])]
         for result, value in zip(made, state, strict=True):
             result[index] = value
     return tuple(made)

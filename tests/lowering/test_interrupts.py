@@ -1,0 +1,66 @@
+"""Ctrl-C at any moment of a first program leaves a process that works."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+from lowering.context import uninterrupted
+
+FIRST_PROGRAM = """
+import os, signal, sys
+import xfront, xfront.numpy as jnp
+
+name, armed = sys.argv[1], [True]
+def interrupt(event, args):
+    if armed[0] and event == "import" and args[0] == name:
+        armed[0] = False
+        os.kill(os.getpid(), signal.SIGINT)
+x = jnp.array([1.0, 2.0])
+sys.addaudithook(interrupt)
+try:
+    xfront.jit(lambda x: jnp.sin(x) * 3)(x)
+    print("not interrupted")
+except KeyboardInterrupt:
+    pass
+print(not armed[0], xfront.grad(lambda x: jnp.sum(jnp.sin(x) ** 2))(x).shape)
+"""
+
+
+@pytest.mark.parametrize("name", [
+    "jaxlib.mlir.ir", "jaxlib.mlir._mlir_libs._stablehlo", "jaxlib.mlir._mlir_libs._chlo",
+    "jaxlib.mlir._mlir_libs._sdy"])
+def test_an_import_that_is_interrupted(name, monkeypatch) -> None:
+    monkeypatch.setenv("XFRONT_CACHE", "0")
+    done = subprocess.run([sys.executable, "-c", FIRST_PROGRAM, name], check=False, text=True,
+                          capture_output=True)
+    assert done.stdout == "True (2,)\n", done.stdout + done.stderr
+
+
+def test_what_was_begun_ends_before_a_signal_is_raised() -> None:
+    ended = []
+
+    def load() -> str:
+        time.sleep(0.05)
+        ended.append(True)
+        return "loaded"
+
+    assert uninterrupted(load) == "loaded"
+    main = threading.main_thread().ident
+    assert main is not None
+
+    def interrupted() -> None:
+        import signal
+
+        signal.pthread_kill(main, signal.SIGINT)
+        load()
+
+    with pytest.raises(KeyboardInterrupt):
+        uninterrupted(interrupted)
+    assert len(ended) == 2
+    with pytest.raises(ZeroDivisionError):
+        uninterrupted(lambda: 1 / 0)
