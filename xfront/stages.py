@@ -439,8 +439,11 @@ class CompiledFunction:
         return self._program.compiled.executable.loaded
 
 
-def attach(compiled: Any, jitted: Any) -> None:
-    """Give a jitted function its stages: `.trace`, `.lower`, `.eval_shape`, `.clear_cache`."""
+def attach(compiled: Any, jitted: Any, forget: Callable[[], None]) -> None:
+    """Give a jitted function its stages: `.trace`, `.lower`, `.eval_shape`, `.clear_cache`.
+
+    `forget` empties what C++ knows of it.
+    """
     def trace(*args: Any, **kwargs: Any) -> Traced:
         flat, leaves, donated = jitted.trace_structs(args, kwargs)
         _, _, tree = jitted.divide(args, kwargs)
@@ -454,7 +457,7 @@ def attach(compiled: Any, jitted: Any) -> None:
 
     def clear() -> None:
         jitted.traces.clear()
-        compiled._clear_cache()
+        forget()
 
     compiled.trace, compiled.lower, compiled.eval_shape = trace, lower, shape
     compiled.clear_cache = clear

@@ -119,17 +119,51 @@ def _value(x: Tracer, error: type[Exception], question: str, instead: str) -> np
     return np.asarray(found)
 
 
+class Later:
+    """An input of a trace that is computed where Python asks for it."""
+
+    __slots__ = ("trace", "value")
+
+    def __init__(self, trace: Trace, value: Value) -> None:
+        self.trace, self.value = trace, value
+
+
+def may_be_known(x: Any) -> bool:
+    """Whether x is an array, or the inputs of its trace are known all the way out."""
+    return type(x) is not Tracer or x.home.known
+
+
 def evaluate(trace: Trace, value: Value) -> Any:
-    """An array, or a tracer of an outer trace, of one value of an open trace."""
+    """An array, or a tracer of an outer trace, of one value of a trace; None where that needs an
+    input that is not known."""
     from .programs import bind  # programs stands above the traces
 
     function, places = slice_for(trace, value)
     sources = [*trace.inputs, *trace.sources]  # type: ignore[misc]
-    operands = [sources[i] for i in places]
+    operands = [_settled(sources[i]) for i in places]
+    if any(x is None or type(x) is Tracer and x.home.closed for x in operands):
+        return None
     if any(type(s) is Tracer for s in operands):
         return bind(function, operands, name="value")[0]
     with concretely():
         return bind(function, operands, name="value")[0]
+
+
+def _settled(x: Any) -> Any:
+    """The value of an input that comes later, or of a tracer whose trace has ended: a custom rule
+    is traced after the function that called it, and may ask for what it was called with."""
+    if type(x) is Later:
+        return _remembered(x.trace, x.value)
+    if type(x) is Tracer and x.home.closed and x.home.inputs is not None:
+        return _remembered(x.home, x.value)
+    return x
+
+
+def _remembered(trace: Trace, value: Value) -> Any:
+    found = trace.evaluated.get(value)
+    if found is None:
+        found = trace.evaluated[value] = evaluate(trace, value)
+    return found
 
 
 def slice_for(trace: Trace, value: Value) -> tuple[Function, list[int]]:

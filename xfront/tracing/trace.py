@@ -54,6 +54,9 @@ class State(threading.local):
         self.place: Location | None = None     # of the library's function that is running
         self.axes: tuple[tuple[Any, int], ...] = ()
 
+    def __reduce__(self) -> str:
+        return "state"                           # functions that read it are pickled by content
+
 
 state = State()
 
@@ -62,7 +65,7 @@ class Trace:
     """One open trace: a builder, and what it captured from outside."""
 
     __slots__ = ("axis", "builder", "captured", "closed", "constants", "evaluated", "inputs",
-                 "kind", "level", "made_at", "sources", "staging", "thread")
+                 "kind", "known", "level", "made_at", "sources", "staging", "thread")
 
     def __init__(self, name: str, kind: str, *, staging: bool, level: int,
                  axis: tuple[Any, int] | None = None) -> None:
@@ -72,6 +75,7 @@ class Trace:
         self.sources: list[Any] = []              # keeps what was captured alive, in order
         self.constants: dict[Any, Value] = {}     # literals already made here
         self.inputs: list[Any] | None = None      # concrete arguments, where they are known
+        self.known = False                        # whether they are, and those of traces around
         self.evaluated: dict[Value, Any] = {}
         self.closed = False
         self.made_at: Any = None
@@ -234,7 +238,9 @@ def trace_function(run: Callable[[list[Tracer]], Sequence[Any]], types: Sequence
     param = trace.builder.param
     tracers = [Tracer(trace, param(t, n, w), w)
                for t, w, n in zip(types, weaks, names, strict=True)]
-    trace.inputs = inputs
+    if inputs is not None:
+        trace.inputs = inputs
+        trace.known = all([type(x) is not Tracer or x.home.known for x in inputs])
     collecting = outermost and gc.isenabled()
     if collecting:
         gc.disable()
@@ -256,6 +262,7 @@ def trace_function(run: Callable[[list[Tracer]], Sequence[Any]], types: Sequence
         if staging and not outer_bit:
             bit.set_local(False)
         trace.closed = True
+        trace.captured.clear()                   # tracers, which hold their trace
         if raised:
             give_back()
         if collecting:

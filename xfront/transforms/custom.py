@@ -26,7 +26,8 @@ from xfront_ir.types import TensorType
 from ..arrays.keys import key_base
 from ..dtypes import float0
 from ..errors import UnexpectedTracerError
-from ..tracing.programs import bind
+from ..tracing import concrete
+from ..tracing.programs import bind, to_array
 from ..tracing.trace import emit, state
 from ..tracing.tracer import Tracer
 from ..tree_util import Partial, keystr, tree_flatten, tree_flatten_with_path, tree_unflatten
@@ -109,6 +110,12 @@ class Rule:
         self.place = (state.axes, state.scope)
         self.recording = True                    # until its op has been recorded
         self.whole: Function | None = None       # jvp by all operands, of a rule with captures
+        self.known: list[Any] | None = None      # own operands, where Python may ask for values
+
+    def inputs(self, n_more: int) -> list[Any] | None:
+        """What Python may ask for of the own operands and `n_more` (co)tangents, which it may not;
+        None where nothing is known."""
+        return None if self.known is None else [*self.known, *[None] * n_more]
 
     def function(self, request: Request) -> Function:
         """The Function for a request; traced once, where the op was recorded."""
@@ -310,12 +317,17 @@ def call_custom(definition: Any, custom: Any, args: tuple, kwargs: dict) -> Any:
             given[i] = x
         return fun(*given)
 
-    flat = trace_call(call, kinds, name=name, kind=definition.name, staging=False)
+    if definition is not ops.custom_vmap and state.current is None and not any(
+            type(x) is Tracer for x in leaves):
+        return call([to_array(as_operand(x)) for x in leaves])    # nobody asks for its rule
+    known = leaves if all(map(concrete.may_be_known, leaves)) else None
+    flat = trace_call(call, kinds, name=name, kind=definition.name, staging=False, inputs=known)
     called = (id(custom), *map(id, static))
     outer = _RECORDING.get(called)
     if outer is not None and outer.types == flat.function.param_types:
         return finish_custom(definition, flat, leaves, outer, name)
     rule = custom.deferred(name, static, tree, kinds, flat)
+    rule.known = known
     rule.close(any(map(closes_over_tracer, (*custom.python, *static))), called)
     return finish_custom(definition, flat, leaves, rule, name)
 
@@ -376,7 +388,7 @@ def jvp_rule(custom: custom_jvp, name: str, static: list, tree: Any, kinds: list
             return check_jvp_result(name, made, flat, out_types)
 
         traced = trace_call(call, [*own, *moved], name=f"{name}_jvp", kind="custom_jvp rule",
-                            staging=True)
+                            staging=True, inputs=rule.inputs(len(moved)))
         return order_params(traced, rule, n_own, types[n_own:], n_body, f"{name}.jvp")
 
     probe = Request("jvp", flat.function.param_types,
@@ -606,20 +618,23 @@ def vjp_rule(custom: custom_vjp, name: str, static: list, tree: Any, kinds: list
             residuals, held["tree"] = tree_flatten(made[1])
             return [*outs, *residuals]
 
-        traced = trace_call(call, own, name=f"{name}_fwd", kind="custom_vjp fwd rule", staging=True)
+        traced = trace_call(call, own, name=f"{name}_fwd", kind="custom_vjp fwd rule", staging=True,
+                            inputs=rule.inputs(0))
         made = order_params(traced, rule, n_own, types[n_own:], n_body, f"{name}.fwd")
         n_out = len(flat.function.returns)
         weaks = traced.function.weak_returns[n_out:]
         made = with_saved(made, n_body, rule)
         flags = tuple([p for p, t in zip(perturbed, types[:n_own], strict=False) if t.is_inexact])
-        residual_trees[made.return_types[n_out:], flags] = (held["tree"], weaks)
+        saved = None if rule.known is None else [
+            concrete.Later(traced.trace, v) for v in traced.function.returns[n_out:]]
+        residual_trees[made.return_types[n_out:], flags] = (held["tree"], weaks, saved)
         return made
 
     def backward(residual_types: tuple, ct_types: tuple, perturbed: tuple = (), live: tuple = ()
                  ) -> Function:
         if (residual_types, perturbed) not in residual_trees:
             raise UnexpectedTracerError(f"the bwd rule of {name} was asked for before its fwd rule")
-        residual_tree, weaks = residual_trees[residual_types, perturbed]
+        residual_tree, weaks, saved = residual_trees[residual_types, perturbed]
         n = len(weaks)
         given = [*zip(residual_types[:n], weaks, strict=True), *[(t, False) for t in ct_types]]
 
@@ -632,8 +647,9 @@ def vjp_rule(custom: custom_vjp, name: str, static: list, tree: Any, kinds: list
             made = custom.bwd(*static, residuals, tree_unflatten(flat.out_tree, cts))  # type: ignore[misc]
             return check_bwd_result(name, made, tree, kinds)
 
+        inputs = None if saved is None else [*saved, *[None] * len(ct_types)]
         traced = trace_call(call, given, name=f"{name}_bwd", kind="custom_vjp bwd rule",
-                            staging=True)
+                            staging=True, inputs=inputs)
         return back_params(traced, rule, n, f"{name}.bwd")
 
     def both() -> Function:

@@ -29,8 +29,8 @@ def donating(compiled: Any, refuse: Callable[[tuple, dict], None]) -> Callable[.
             refuse(args, kwargs)
             raise
 
-    call._clear_cache = compiled._clear_cache  # type: ignore[attr-defined]
-    call._cache_size = compiled._cache_size  # type: ignore[attr-defined]
+    call._clear_cache = lambda: compiled._clear_cache()  # type: ignore[attr-defined]
+    call._cache_size = lambda: compiled._cache_size()  # type: ignore[attr-defined]
     return call
 
 

@@ -9,8 +9,10 @@ returns the record with which C++ runs later calls alone.
 
 from __future__ import annotations
 
+import copyreg
 import functools
 import inspect
+import sys
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec, TypeVar
@@ -70,7 +72,7 @@ def jit(fun: Callable[P, R] | None = None, /, *, in_shardings: Any = None,
         return functools.partial(jit, **options)  # type: ignore[return-value]
     if not callable(fun):
         raise TypeError(f"Expected a callable value, got {fun!r}")
-    return Jitted(fun, **options).compiled  # type: ignore[return-value]
+    return Jitted(fun, **options).function()  # type: ignore[return-value]
 
 
 EFFORTS = {"full": "jit", "fast": "fast"}
@@ -163,6 +165,12 @@ def agree(what: str, fun: Any, params: list[inspect.Parameter] | None, nums: tup
 _TRACES: weakref.WeakKeyDictionary[Any, dict] = weakref.WeakKeyDictionary()
 
 
+def _forget(compiled: weakref.ref) -> None:
+    function = compiled()
+    if function is not None:
+        function._clear_cache()
+
+
 def _forget_traces() -> None:
     for traces in list(_TRACES.values()):
         traces.clear()
@@ -174,26 +182,38 @@ programs.TABLES.append(_forget_traces)
 class Jitted:
     """The Python side of one jitted function."""
 
-    __slots__ = ("compiled", "fun", "name", "options", "traces")
+    __slots__ = ("fun", "given", "name", "options", "traces")
 
     def __init__(self, fun: Callable[..., Any], **given: Any) -> None:
-        self.fun, self.name, self.options = fun, name_of(fun), Options(fun, given)
+        self.fun, self.name, self.given = fun, name_of(fun), given
+        self.options = Options(fun, given)
         try:
             self.traces = _TRACES.setdefault(fun, {})
         except TypeError:
             self.traces = {}
+
+    def __reduce__(self) -> tuple:
+        return functools.partial(Jitted, **self.given), (self.fun,)
+
+    def function(self) -> Any:
+        """What users call; it holds this object, which must not hold it, so that it dies with its
+        last reference."""
         options = self.options
-        self.compiled = binding.make_pjit(
-            self.name, fun, self.miss, options.static_argnums, options.static_argnames,
+        compiled = binding.make_pjit(
+            self.name, self.fun, self.miss, options.static_argnums, options.static_argnames,
             options.donate_argnums, options.donate_argnames, global_cache_key=options.key)
+        compiled._jitted = self
+        forget = functools.partial(_forget, weakref.ref(compiled))
         if options.donate_argnums or options.donate_argnames:
             from .donation import donating  # most functions donate nothing
 
-            self.compiled = donating(self.compiled, self.refuse_consumed)
-        functools.update_wrapper(self.compiled, fun)
+            compiled = donating(compiled, self.refuse_consumed)
+            forget = compiled._clear_cache
+        functools.update_wrapper(compiled, self.fun)
         from ..stages import attach  # the stages stand on this file
 
-        attach(self.compiled, self)
+        attach(compiled, self, forget)
+        return compiled
 
     # --- from a call to a traced Function ---------------------------------------------------
 
@@ -339,6 +359,30 @@ class Jitted:
                options.effort)
         compiled, literals, _ = programs.find(flat.function, key, compile_)
         return Program(compiled, [*flat.captures, *literals], flat.out_tree)
+
+
+def pickled(function: Any) -> Any:
+    """How a compiled function is pickled: by its name where it has one, which copies keep, else as
+    the function under it and what `jit` was given. Traces and programs are not part of it."""
+    module = sys.modules.get(getattr(function, "__module__", None) or "")
+    place: Any = module
+    for part in getattr(function, "__qualname__", "").split("."):
+        place = getattr(place, part, None)
+    if place is function and module is not sys.modules.get("__main__"):
+        return function.__qualname__
+    jitted = getattr(function, "_jitted", None)
+    if jitted is None:
+        raise TypeError(f"cannot pickle the compiled function {function!r}: it has no name in a "
+                        "module")
+    return rebuilt, (jitted.fun, jitted.given)
+
+
+def rebuilt(fun: Callable[..., Any], given: dict[str, Any]) -> Any:
+    """A jitted function that was pickled."""
+    return Jitted(fun, **given).function()
+
+
+copyreg.pickle(binding.PjitFunction, pickled)
 
 
 __all__ = ["Jitted", "Options", "jit"]

@@ -117,7 +117,7 @@ def vmap(fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0,
 
         flat = trace_call(call, kinds, name=name, kind="vmap", staging=False, axis=axis)
         function = flat.function
-        shape = tree_unflatten(flat.out_tree, list(function.returns))
+        shape = tree_unflatten(flat.out_tree, [0] * len(function.returns))    # any numbers will do
         wanted = _axes_of(out_axes, shape, "out_axes", name)
         out = tuple([None if o is None else _out_axis(name, o, v.type)
                      for o, v in zip(wanted, function.returns, strict=True)])

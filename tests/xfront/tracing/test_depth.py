@@ -40,6 +40,10 @@ def under_rule(x: Any) -> Any:
     return under_rule(x)
 
 
+def under_rule_and_grad(x: Any) -> Any:
+    return jax.grad(under_rule)(x)
+
+
 under_rule.defjvp(lambda primals, tangents: (primals[0], tangents[0]))
 
 
@@ -54,8 +58,8 @@ def under_all(x: Any) -> Any:
     return jax.vmap(jax.grad(inner))(x[None])[0]
 
 
-ENDLESS = [under_jit, under_grad, under_vmap, under_cond, under_scan, under_rule, under_checkpoint,
-           under_all]
+ENDLESS = [under_jit, under_grad, under_vmap, under_cond, under_scan, under_rule_and_grad,
+           under_checkpoint, under_all]
 
 
 @pytest.mark.parametrize("f", ENDLESS, ids=lambda f: getattr(f, "__name__", "f"))

@@ -218,3 +218,65 @@ def test_custom_gradient_and_closure_convert():
         closed, held = jax.closure_convert(lambda x: x * y, 1.0)
         return closed(2.0, *held)
     assert jax.grad(g)(3.0) == 2.0
+
+
+# --- Python that asks for values --------------------------------------------------------------
+
+@jax.custom_jvp
+def kinked(x):
+    return x * 2 if x > 0 else x * 3
+
+
+@kinked.defjvp
+def kinked_jvp(primals, tangents):
+    (x,), (t,) = primals, tangents
+    return kinked(x), t * (5.0 if x > 0 else 7.0)
+
+
+@jax.custom_vjp
+def bent(x):
+    return x * 2 if x > 0 else x * 3
+
+
+bent.defvjp(lambda x: (bent(x), jnp.sin(x)), lambda s, ct: (ct * (5.0 if s > 0 else 7.0),))
+
+
+@pytest.mark.parametrize("f", [kinked, bent])
+def test_functions_with_rules_may_branch_where_values_are_known(f):
+    for x, value, slope in ((1.0, 2.0, 5.0), (-1.0, -3.0, 7.0)):
+        assert float(f(x)) == value
+        assert float(jax.grad(f)(x)) == slope
+        assert [float(y) for y in jax.value_and_grad(lambda y: f(y) * f(y))(x)] == [
+            value ** 2, 2 * value * slope]
+        pulled = jax.vjp(lambda y: 2 * f(y - 0.0), x)[1](1.0)
+        assert float(pulled[0]) == 2 * slope
+        assert float(jax.grad(lambda y, x=x: jax.grad(lambda z: f(z) * y)(x))(1.0)) == slope
+    for call in (lambda: jax.jit(f)(1.0), lambda: jax.vmap(f)(jnp.ones(2)),
+                 lambda: jax.jit(jax.grad(f))(1.0), lambda: jax.vmap(jax.grad(f))(jnp.ones(2)),
+                 lambda: jax.grad(jax.jit(f))(1.0)):
+        with pytest.raises(jax.errors.TracerBoolConversionError):
+            call()
+    assert float(jax.jvp(kinked, (-1.0,), (1.0,))[1]) == 7.0
+
+
+def test_a_tangent_is_never_asked_for_its_value():
+    @jax.custom_jvp
+    def f(x):
+        return x
+
+    f.defjvp(lambda primals, tangents: (f(*primals), tangents[0] * (1 if tangents[0] > 0 else 2)))
+    assert float(f(1.0)) == 1.0
+    with pytest.raises(jax.errors.TracerBoolConversionError):
+        jax.grad(f)(1.0)
+
+
+def test_an_untransformed_call_runs_its_function_alone():
+    ran = []
+
+    @jax.custom_vjp
+    def f(x):
+        ran.append("f")
+        return x + 1.0
+
+    f.defvjp(lambda x: ran.append("fwd"), lambda s, ct: ran.append("bwd"))
+    assert float(f(1.0)) == 2.0 and ran == ["f"]
