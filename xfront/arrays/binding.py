@@ -372,27 +372,31 @@ def host_array(x: Any) -> np.ndarray:
     return x.astype(canonical_dtype(dtype), copy=False)
 
 
-def put(x: Any, device: Any = None, weak: bool = False, copy: bool = True) -> ArrayImpl:
+def put(x: Any, device: Any = None, weak: bool = False, copy: bool = True,
+        committed: bool = True) -> ArrayImpl:
     """An array from a NumPy array, scalar, nested list or array.
 
     Args:
       x: the value; 64-bit types become 32-bit unless 64-bit mode is on, any byte order will do.
-      device: a device or a sharding, which commits the array to it; None leaves it uncommitted.
+      device: a device or a sharding; None for the default device, uncommitted.
       weak: make it weakly typed.
       copy: False lets the array alias NumPy memory that nobody writes to again.
-    Raises: TypeError for dtypes that devices do not hold; OverflowError for a Python integer that
-      does not fit its dtype.
+      committed: whether operations must run where `device` says.
+    Raises: RuntimeError for a deleted array; TypeError for dtypes that devices do not hold;
+      OverflowError for a Python integer that does not fit its dtype.
     """
     if isinstance(x, ArrayImpl):
-        return x if device is None else put_sharded(x, sharding_of(device), x.aval.weak_type)
+        if device is None:
+            return x
+        return put_sharded(x, sharding_of(device), x.aval.weak_type, committed)
     x = host_array(x)
     if device is None:
         sharding, committed = default_sharding(), False
     else:
         client()
-        sharding, committed = sharding_of(device), True
+        sharding = sharding_of(device)
         if type(sharding) is not SingleDeviceSharding:
-            return put_sharded(x, sharding, weak)
+            return put_sharded(x, sharding, weak, committed)
     aval = AbstractArray(x.shape, x.dtype, weak)
     return _jax.batched_device_put(
         aval, sharding, [x], [sharding._device], committed, copy, _ZERO_COPY, True
@@ -439,6 +443,8 @@ def put_sharded(x: Any, sharding: Any, weak: bool = False, committed: bool = Tru
 
 
 def _move(x: ArrayImpl, sharding: Any, committed: bool, copy: bool = False) -> ArrayImpl:
+    if x.is_deleted():  # C++ ends the process in jaxlib 0.10
+        raise deleted_error(x)
     modes = _jax.ArrayCopySemantics
     mode = modes.ALWAYS_COPY if copy else modes.REUSE_INPUT
     devices = sharding._internal_device_list
