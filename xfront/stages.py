@@ -439,7 +439,7 @@ class CompiledFunction:
 
     def _reads(self, i: int) -> bool:
         """Whether the program takes the leaf."""
-        return self._traced._jitted.options.keep_unused or self._traced._flat.read[i]
+        return self._traced._jitted.options.keep_unused or self._traced._flat.read()[i]
 
     @property
     def input_shardings(self) -> Any:

@@ -103,21 +103,23 @@ def default_placement() -> Placement:
 
 def placement(args: Sequence[Any], function: str,
               names: Callable[[], Sequence[str]] | None = None,
-              read: Sequence[bool] | None = None) -> tuple[Placement, bool]:
+              read: Callable[[], Sequence[bool]] | None = None) -> tuple[Placement, bool]:
     """Where a program of these arguments runs, and whether its results are committed there.
 
     Args:
       args: flat arguments of any kind.
       function: what users call the program, for errors.
       names: gives what they call the arguments.
-      read: which of them the program reads; others have no say. None for all.
+      read: says which of them the program reads; others have no say. None for all.
     Raises: ValueError where two are committed to different devices.
     """
     first: Any = None
     at = -1
     for i, x in enumerate(args):
+        if type(x) is ArrayImpl and not x._committed:
+            continue                             # most arrays
         sharding = commitment(x)
-        if sharding is None or not (read is None or read[i]):
+        if sharding is None or not (read is None or read()[i]):
             continue
         if first is None:
             first, at = sharding, i

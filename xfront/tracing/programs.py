@@ -70,7 +70,8 @@ class Compiled:
         self.host_free = not executable.has_callbacks
         self.out_avals = [binding.AbstractArray((*t.shape, *t.dtype.physical), t.dtype.numpy, w)
                           for t, w in out_types]
-        self.handlers: dict[bool, list[Any]] = {}    # by whether results are committed
+        self.handlers = [[binding.result_handler(a, place.sharding, committed)
+                          for a in self.out_avals] for committed in (False, True)]
 
     @property
     def fast(self) -> bool:
@@ -85,15 +86,11 @@ class Compiled:
         place = self.place
         home = place.sharding
         buffers = [args[i] for i in self.taken]
-        handlers = self.handlers.get(committed)
-        if handlers is None:
-            handlers = self.handlers[committed] = [
-                binding.result_handler(a, home, committed) for a in self.out_avals]
         try:
             for i, x in enumerate(buffers):
                 if type(x) is not binding.ArrayImpl or x._sharding is not home:
                     buffers[i] = place.bring(x)
-            results = self.executable.execute(buffers, handlers)
+            results = self.executable.execute(buffers, self.handlers[committed])
         except (RuntimeError, ValueError):
             self.refuse_deleted(buffers)
             raise

@@ -88,7 +88,6 @@ class Flat:
         self.captures, self.trace, self.out_tree = traced.captures, traced.trace, out_tree
         self._read: list[bool] | None = None
 
-    @property
     def read(self) -> list[bool]:
         """For each parameter, whether a result or an effect depends on it."""
         if self._read is None:

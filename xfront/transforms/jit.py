@@ -335,8 +335,8 @@ class Jitted:
         def names() -> list[str]:
             return self.param_names((), tree(), len(operands))
 
-        return placement(operands, self.name, names, None if self.options.keep_unused
-                         else flat.read)
+        return placement(operands, self.name, names,
+                         None if self.options.keep_unused else flat.read)
 
     def program(self, flat: Flat, donated: list[bool], place: Placement) -> Program:
         """The compiled program of a traced call, at a place."""
