@@ -309,7 +309,8 @@ class Lowered:
         shift = len(flat.captures)
         donated = [sum(kept[:i + shift]) for i, d in enumerate(traced._donated)
                    if d and kept[i + shift]]
-        self._lowered = lowering.lower(function, name=traced.fun_name, donated=donated)
+        self._lowered = lowering.lower(function, name=traced.fun_name, donated=donated,
+                                       platform=self._place.devices[0].platform)
         self.in_tree, self.out_tree = traced.in_tree, traced.out_tree
         self.out_info = traced.out_info
 

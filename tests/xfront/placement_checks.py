@@ -5,18 +5,22 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import random
+import tempfile
 import threading
 import traceback
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import xfront
 import xfront.numpy as jnp
+from lowering import compat, disk_cache
 from xfront import lax
 from xfront.arrays import binding
 
@@ -174,12 +178,17 @@ def check_default_device_decides_without_committed_arguments() -> None:
     before = xfront.config.jax_default_device
     xfront.config.update("jax_default_device", devices()[1])
     try:
-        expect(jnp.ones(2), (1, False))
-        expect(jnp.sin(1.0), (1, False))
+        for made in (jnp.ones(2), jnp.ones(9000), jnp.arange(9000), jnp.linspace(0, 1, 9000),
+                     jnp.eye(3), jnp.array([1.0, jnp.pi]), jnp.asarray(np.ones(2)), jnp.sin(1.0),
+                     jnp.astype(3, "float32"), xfront.device_put(1.0), jnp.nonzero(np.ones(3)),
+                     xfront.jit(lambda: jnp.ones(9000))()):
+            expect(made, (1, False))
         expect(xfront.random.key(0), (1, False))
     finally:
         xfront.config.update("jax_default_device", before)
     expect(jnp.sin(1.0), (0, False))
+    with xfront.default_device("cpu"):
+        expect(jnp.sin(at(2)), (0, False))
 
 
 def check_what_comes_with_a_committed_array() -> None:
@@ -281,7 +290,8 @@ def check_functions_that_place() -> None:
                      xfront.device_put(xfront.random.key(0), place)):
             expect(made, (k, True))
     for made in (jnp.zeros_like(x), jnp.ones_like(x), jnp.empty_like(x), jnp.full_like(x, 2.0),
-                 jnp.full_like(x, jnp.ones(4)), jnp.copy(x), jnp.array(x), x.copy(),
+                 jnp.full_like(x, jnp.ones(4)), lax.full_like(x, 2.0), jnp.copy(x), x.copy(),
+                 jnp.array(x), copy.copy(x), copy.deepcopy(x),
                  xfront.device_put(x), jnp.asarray(x)):
         expect(made, (3, True))
     expect(jnp.zeros_like(near), (0, False))
@@ -291,6 +301,10 @@ def check_functions_that_place() -> None:
     assert [m.device.id for m in made] == [1, 2]
     np.testing.assert_array_equal(xfront.device_get(x), np.arange(4))
     assert type(xfront.device_get(x)) is np.ndarray
+    [shard] = x.addressable_shards
+    assert shard.device == d[3] and places(shard.data) == {(3, True)}
+    raises(ValueError, ("device or a sharding", "'cpu:3'"), lambda: xfront.device_put(x, "cpu:3"))
+    raises(ValueError, ("device or a sharding",), lambda: jnp.zeros(2, device=3))
     expect(xfront.jit(lambda a: xfront.device_put(a, d[3]) + 1)(on(3)), (3, True), [1, 2, 3, 4])
 
 
@@ -398,6 +412,62 @@ def check_other_memories() -> None:
             expect(pinned + 1, committed_home, [1, 2, 3, 4])
             expect(xfront.jit(lambda a: a * 2)(pinned), committed_home, [0, 2, 4, 6])
             assert (pinned + 1).sharding.memory_kind == "device"
+
+
+def check_one_entry_on_disk_serves_all_devices() -> None:
+    """What was compiled for one device is loaded for the others, and is right there."""
+    def f(x: Any) -> Any:
+        return jnp.linalg.solve(matrix(x), jnp.sort(x)) + jnp.cumsum(x @ matrix(x))
+
+    settings = dict(disk_cache._settings)
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            disk_cache.configure(enabled=True, directory=folder)
+            wanted = np.asarray(xfront.jit(f)(on(3)))
+            entries = {str(p) for p in Path(folder).iterdir()}
+            assert len(entries) == 1
+            for k in (1, 0, 4, 3):
+                made = xfront.jit(f)(on(k))
+                expect(made, (k, True), wanted)
+                xfront.clear_caches()
+                expect(xfront.jit(f)(on(k)), (k, True), wanted)
+            assert {str(p) for p in Path(folder).iterdir()} == entries
+        disk_cache.configure(enabled=False)
+        xfront.clear_caches()
+        for k in (2, 0):
+            expect(xfront.jit(f)(on(k)), (k, True), wanted)
+    finally:
+        disk_cache._settings.clear()
+        disk_cache.configure(**settings)
+
+
+def check_devices_of_another_client() -> None:
+    """As those of another platform: C++ does not carry arrays over, Python does."""
+    there = compat.cpu_client(2).local_devices()[1]
+    x, u, f = xfront.device_put(jnp.arange(4.0), there), jnp.arange(4.0), xfront.jit(
+        lambda a, b: a * b)
+    with xfront.default_device(there):
+        near = jnp.arange(4.0)
+
+    def lies(made: Any, committed: bool) -> None:
+        assert made.device is there and made.committed is committed, made.devices()
+
+    for _ in range(3):
+        for other in (u, near, np.arange(4, dtype=np.float32)):
+            lies(f(x, other), True)
+            np.testing.assert_array_equal(other * x, [0, 1, 4, 9])
+        expect(f(near, u), (0, False), [0, 1, 4, 9])
+        expect(near * u, (0, False), [0, 1, 4, 9])
+        expect(f(near, on(1)), (1, True), [0, 1, 4, 9])
+        raises(ValueError, ("incompatible devices",), lambda: f(x, on(1)))
+        with xfront.default_device(there):
+            lies(jnp.sin(u), False)
+            lies(xfront.grad(lambda a: (a * u).sum())(near), False)
+    lies(xfront.jit(lambda a: a + u)(x), True)
+    expect(xfront.jit(lambda a: a + near)(u), (0, False), [0, 2, 4, 6])
+    expect(xfront.device_put(x, devices()[2]), (2, True), [0, 1, 2, 3])
+    lies(xfront.jit(lambda a: calls_host(a) + 1)(x), True)
+    lies(xfront.random.uniform(xfront.device_put(xfront.random.key(0), there), (2,)), True)
 
 
 # ---- generated: functions and devices take turns

@@ -414,7 +414,7 @@ def host_rows(x: ArrayImpl) -> Iterator[ArrayImpl]:
 
 
 def sharding_of(device: Any) -> Any:
-    """The sharding of an array, or the one that a device or sharding stands for; TypeError for
+    """The sharding of an array, or the one that a device or sharding stands for; ValueError for
     anything else."""
     if isinstance(device, Sharding):
         return device
@@ -422,7 +422,8 @@ def sharding_of(device: Any) -> Any:
         return device._sharding
     if isinstance(device, Device):
         return single_device_sharding(device)
-    raise TypeError(f"a device or a sharding is wanted, got {device!r}")
+    raise ValueError("a device or a sharding is wanted, such as xfront.devices()[0] or x.sharding, "
+                     f"got {device!r}")
 
 
 def put_sharded(x: Any, sharding: Any, weak: bool = False, committed: bool = True) -> ArrayImpl:
