@@ -285,8 +285,9 @@ def check_functions_that_place() -> None:
                      jnp.linspace(0, 1, 3, device=place), jnp.eye(2, device=place),
                      jnp.zeros_like(x, device=place), jnp.ones_like(x, device=place),
                      jnp.full_like(x, 2.0, device=place), jnp.astype(x, "int32", device=place),
-                     xfront.device_put(x, place), xfront.device_put(near, place),
-                     xfront.device_put(1.0, place), x.to_device(place),
+                     jnp.from_dlpack(np.ones(2, np.float32), device=place),
+                     jnp.from_dlpack(near, device=place), xfront.device_put(near, place),
+                     xfront.device_put(x, place), xfront.device_put(1.0, place), x.to_device(place),
                      xfront.device_put(xfront.random.key(0), place)):
             expect(made, (k, True))
     for made in (jnp.zeros_like(x), jnp.ones_like(x), jnp.empty_like(x), jnp.full_like(x, 2.0),

@@ -546,10 +546,14 @@ def to_dlpack(x: ArrayImpl, stream: Any = None, max_version: tuple | None = None
     return _jax.buffer_to_dlpack_managed_tensor(x, stream)
 
 
-def from_dlpack(x: Any, device: Device | None = None, copy: bool | None = None) -> ArrayImpl:
+def from_dlpack(x: Any, device: Any = None, copy: bool | None = None) -> ArrayImpl:
     """An array over the memory of an object that speaks DLPack, copied where it is not aligned or
-    where `copy` is True; with `copy=False` a copy that is needed raises."""
-    device = device or default_device()
+    where `copy` is True; with `copy=False` a copy that is needed raises. A device or sharding that
+    is given commits it."""
+    committed = device is not None
+    wanted = sharding_of(device) if committed else default_sharding()
+    device = wanted._device
+    sharding = single_device_sharding(device)
     newer = hasattr(_jax, "dlpack_version")
     capsule = x.__dlpack__(max_version=_jax.dlpack_version) if newer else x.__dlpack__()
     kind = int(x.__dlpack_device__()[0])
@@ -557,7 +561,9 @@ def from_dlpack(x: Any, device: Device | None = None, copy: bool | None = None) 
         made = _jax.dlpack_managed_tensor_to_buffer(capsule, device, None, copy, kind)
     # C++ may have had no type to give; a transfer through the C++ sharding has the right one
     aval = AbstractArray(made.aval.shape, made.aval.dtype)
-    made = result_handler(aval, single_device_sharding(device), False)(made)
+    made = result_handler(aval, sharding, committed)(made)
+    if sharding != wanted:
+        return put_sharded(made, wanted)  # another memory of the device
     return copy_array(made) if copy else made  # C++ ignores copy=True for aligned memory
 
 
