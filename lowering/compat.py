@@ -13,6 +13,7 @@ from typing import Any
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")     # read when the first extension is imported
 
 import jaxlib._jax as _jax
+import numpy as np
 from jaxlib.version import __version__ as JAXLIB_VERSION
 
 VERSION: tuple[int, ...] = tuple(int(p) for p in JAXLIB_VERSION.split(".")[:3] if p.isdigit())
@@ -45,11 +46,8 @@ def compile_options(replicas: int, partitions: int, device_ids: Sequence[int],
     build.num_replicas, build.num_partitions = replicas, partitions
     build.use_spmd_partitioning = build.use_shardy_partitioner = partitions > 1
     options.env_option_overrides = list(overrides)
-    if replicas * partitions > 1:
-        import numpy as np  # only programs on several devices need an assignment
-
-        ids = np.array(device_ids, np.int32).reshape(replicas, partitions)
-        options.device_assignment = _jax.DeviceAssignment.create(ids)
+    ids = np.array(device_ids, np.int32).reshape(replicas, partitions)
+    options.device_assignment = _jax.DeviceAssignment.create(ids)   # without it: the first devices
     return options
 
 

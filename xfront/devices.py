@@ -55,7 +55,8 @@ def device_put(x: Any, device: Any = None, *, src: Any = None, donate: bool = Fa
       x: tree of arrays and numbers.
       device: a device, a sharding, None (the default device, uncommitted), or a tree prefix of x.
     Returns: tree of arrays; committed to the device where one is given.
-    Raises: TypeError where a leaf is no array.
+    Raises: TypeError where a leaf is no array; ValueError where `device` is no place; RuntimeError
+      where an array was deleted.
     """
     leaves, tree = tree_flatten(x)
     places = broadcast_prefix(device, x, is_leaf=lambda d: d is None) if isinstance(

@@ -18,6 +18,7 @@ from xfront_ir.passes.pipeline import simplify
 from .arrays import binding
 from .arrays.dispatch import Program
 from .arrays.keys import key_dtype
+from .arrays.placement import Promised, commitment, placement_of
 from .tracing.collector import uncollected
 from .tracing.programs import captures_first, compile_body, prune
 from .tracing.tracer import Tracer
@@ -296,6 +297,8 @@ class Lowered:
     def __init__(self, traced: Traced) -> None:
         self._traced = traced
         flat = traced._flat
+        self._place, self._committed = traced._jitted.placement(
+            flat, [promised(x) for x in traced._leaves], lambda: traced.in_tree)
         n = len(flat.function.params) - len(flat.captures)
         function = captures_first(simplify(flat.function), n)
         self._whole = function
@@ -306,7 +309,8 @@ class Lowered:
         shift = len(flat.captures)
         donated = [sum(kept[:i + shift]) for i, d in enumerate(traced._donated)
                    if d and kept[i + shift]]
-        self._lowered = lowering.lower(function, name=traced.fun_name, donated=donated)
+        self._lowered = lowering.lower(function, name=traced.fun_name, donated=donated,
+                                       platform=self._place.devices[0].platform)
         self.in_tree, self.out_tree = traced.in_tree, traced.out_tree
         self.out_info = traced.out_info
 
@@ -349,20 +353,30 @@ class Lowered:
 
         Raises: JaxRuntimeError where XLA does not know an option.
         """
-        return CompiledFunction(self._traced, compiler_options or {})
+        return CompiledFunction(self, compiler_options or {})
+
+
+def promised(x: Any) -> Any:
+    """A leaf that a program is lowered for, as `placement` takes it."""
+    sharding = x.sharding if isinstance(x, ShapeDtypeStruct) else None
+    return as_operand(x) if sharding is None else Promised(x.aval, sharding)
 
 
 class CompiledFunction:
-    """A jitted function compiled for one signature; call it with arguments of that signature."""
+    """A jitted function compiled for one signature and device; call it with arguments of that
+    signature, which are on that device or uncommitted."""
 
-    def __init__(self, traced: Traced, compiler_options: dict[str, Any]) -> None:
+    def __init__(self, lowered: Lowered, compiler_options: dict[str, Any]) -> None:
+        traced = lowered._traced
         flat, options = traced._flat, traced._jitted.options
+        self._place, self._committed = lowered._place, lowered._committed
         n = len(flat.function.params) - len(flat.captures)
         shift = len(flat.captures)
         donated = tuple([i + shift for i, d in enumerate(traced._donated) if d])
         chosen = {**dict(options.compiler_options), **compiler_options}
-        compiled = compile_body(flat.function, name=traced.fun_name, effort=options.effort,
-                                donated=donated, options=tuple(sorted(chosen.items())),
+        compiled = compile_body(flat.function, name=traced.fun_name, place=self._place,
+                                effort=options.effort, donated=donated,
+                                options=tuple(sorted(chosen.items())),
                                 keep_unused=options.keep_unused, n_explicit=n)
         self._program = Program(compiled, flat.captures, flat.out_tree)
         self._traced = traced
@@ -378,6 +392,7 @@ class CompiledFunction:
 
         Raises:
           TypeError: for arguments of another signature, and for traced ones.
+          ValueError: for arguments that are committed to another device.
           RuntimeError: where an argument was deleted or donated before.
         """
         try:
@@ -401,7 +416,47 @@ class CompiledFunction:
                 path = self._names(args, len(leaves))[i]
                 raise TypeError(f"Argument types differ from the types for which this computation "
                                 f"was compiled: {path} was {t}, got {given}")
-        return *self._program.call([as_operand(x) for x in leaves]), False
+        operands = [as_operand(x) for x in leaves]
+        self._refuse_elsewhere(operands)
+        return *self._program.call(operands, self._committed), False
+
+    def _refuse_elsewhere(self, leaves: list) -> None:
+        """Raise the ValueError that names the arguments which are committed to another device."""
+        required = self._place.sharding
+        elsewhere = [(i, there) for i, x in enumerate(leaves) if self._reads(i)
+                     and (there := commitment(x)) is not None
+                     and placement_of(there) is not self._place]
+        if elsewhere:
+            names = self._names((), len(leaves))
+            listed = "\n".join([
+                f"Argument {names[i]} with shape {leaves[i].aval.str_short()}:\n"
+                f"  Passed sharding: {there}\n  Required sharding: {required}"
+                for i, there in elsewhere])
+            raise ValueError(
+                "Computation was compiled for input shardings that disagree with the shardings of "
+                f"arguments passed to it. Here are the {len(elsewhere)} mismatches:\n{listed}\n"
+                f"Move {'it' if len(elsewhere) == 1 else 'them'} with device_put, or call the "
+                "function that was lowered, which is compiled for each device it meets.")
+
+    def _reads(self, i: int) -> bool:
+        """Whether the program takes the leaf."""
+        return self._traced._jitted.options.keep_unused or self._traced._flat.read()[i]
+
+    @property
+    def input_shardings(self) -> Any:
+        """The tree (args, kwargs) of where arguments are to be; None for those that are not read.
+
+        Static arguments are left out.
+        """
+        info = args_info(self._traced)
+        places = iter([self._place.sharding if self._reads(i) else None
+                       for i in range(len(self._kinds))])
+        return tree_map(lambda _: next(places), info)
+
+    @property
+    def output_shardings(self) -> Any:
+        """The result's tree of where results are."""
+        return tree_map(lambda _: self._place.sharding, self.out_info)
 
     def _names(self, args: tuple, n: int) -> list[str]:
         return self._traced._jitted.param_names(args, self.in_tree, n)

@@ -300,7 +300,7 @@ def test_placement_on_one_device() -> None:
 def test_a_device_commits() -> None:
     placed = put(np.ones(2), binding.default_device())
     assert placed.committed and x.to_device(binding.default_device()).committed
-    with pytest.raises(TypeError, match="device or a sharding"):
+    with pytest.raises(ValueError, match="device or a sharding"):
         put(np.ones(2), "cpu:0")
 
 

@@ -372,27 +372,31 @@ def host_array(x: Any) -> np.ndarray:
     return x.astype(canonical_dtype(dtype), copy=False)
 
 
-def put(x: Any, device: Any = None, weak: bool = False, copy: bool = True) -> ArrayImpl:
+def put(x: Any, device: Any = None, weak: bool = False, copy: bool = True,
+        committed: bool = True) -> ArrayImpl:
     """An array from a NumPy array, scalar, nested list or array.
 
     Args:
       x: the value; 64-bit types become 32-bit unless 64-bit mode is on, any byte order will do.
-      device: a device or a sharding, which commits the array to it; None leaves it uncommitted.
+      device: a device or a sharding; None for the default device, uncommitted.
       weak: make it weakly typed.
       copy: False lets the array alias NumPy memory that nobody writes to again.
-    Raises: TypeError for dtypes that devices do not hold; OverflowError for a Python integer that
-      does not fit its dtype.
+      committed: whether operations must run where `device` says.
+    Raises: RuntimeError for a deleted array; TypeError for dtypes that devices do not hold;
+      OverflowError for a Python integer that does not fit its dtype.
     """
     if isinstance(x, ArrayImpl):
-        return x if device is None else put_sharded(x, sharding_of(device), x.aval.weak_type)
+        if device is None:
+            return x
+        return put_sharded(x, sharding_of(device), x.aval.weak_type, committed)
     x = host_array(x)
     if device is None:
         sharding, committed = default_sharding(), False
     else:
         client()
-        sharding, committed = sharding_of(device), True
+        sharding = sharding_of(device)
         if type(sharding) is not SingleDeviceSharding:
-            return put_sharded(x, sharding, weak)
+            return put_sharded(x, sharding, weak, committed)
     aval = AbstractArray(x.shape, x.dtype, weak)
     return _jax.batched_device_put(
         aval, sharding, [x], [sharding._device], committed, copy, _ZERO_COPY, True
@@ -410,7 +414,7 @@ def host_rows(x: ArrayImpl) -> Iterator[ArrayImpl]:
 
 
 def sharding_of(device: Any) -> Any:
-    """The sharding of an array, or the one that a device or sharding stands for; TypeError for
+    """The sharding of an array, or the one that a device or sharding stands for; ValueError for
     anything else."""
     if isinstance(device, Sharding):
         return device
@@ -418,7 +422,8 @@ def sharding_of(device: Any) -> Any:
         return device._sharding
     if isinstance(device, Device):
         return single_device_sharding(device)
-    raise TypeError(f"a device or a sharding is wanted, got {device!r}")
+    raise ValueError("a device or a sharding is wanted, such as xfront.devices()[0] or x.sharding, "
+                     f"got {device!r}")
 
 
 def put_sharded(x: Any, sharding: Any, weak: bool = False, committed: bool = True) -> ArrayImpl:
@@ -439,6 +444,8 @@ def put_sharded(x: Any, sharding: Any, weak: bool = False, committed: bool = Tru
 
 
 def _move(x: ArrayImpl, sharding: Any, committed: bool, copy: bool = False) -> ArrayImpl:
+    if x.is_deleted():  # C++ ends the process in jaxlib 0.10
+        raise deleted_error(x)
     modes = _jax.ArrayCopySemantics
     mode = modes.ALWAYS_COPY if copy else modes.REUSE_INPUT
     devices = sharding._internal_device_list
@@ -539,10 +546,14 @@ def to_dlpack(x: ArrayImpl, stream: Any = None, max_version: tuple | None = None
     return _jax.buffer_to_dlpack_managed_tensor(x, stream)
 
 
-def from_dlpack(x: Any, device: Device | None = None, copy: bool | None = None) -> ArrayImpl:
+def from_dlpack(x: Any, device: Any = None, copy: bool | None = None) -> ArrayImpl:
     """An array over the memory of an object that speaks DLPack, copied where it is not aligned or
-    where `copy` is True; with `copy=False` a copy that is needed raises."""
-    device = device or default_device()
+    where `copy` is True; with `copy=False` a copy that is needed raises. A device or sharding that
+    is given commits it."""
+    committed = device is not None
+    wanted = sharding_of(device) if committed else default_sharding()
+    device = wanted._device
+    sharding = single_device_sharding(device)
     newer = hasattr(_jax, "dlpack_version")
     capsule = x.__dlpack__(max_version=_jax.dlpack_version) if newer else x.__dlpack__()
     kind = int(x.__dlpack_device__()[0])
@@ -550,7 +561,9 @@ def from_dlpack(x: Any, device: Device | None = None, copy: bool | None = None) 
         made = _jax.dlpack_managed_tensor_to_buffer(capsule, device, None, copy, kind)
     # C++ may have had no type to give; a transfer through the C++ sharding has the right one
     aval = AbstractArray(made.aval.shape, made.aval.dtype)
-    made = result_handler(aval, single_device_sharding(device), False)(made)
+    made = result_handler(aval, sharding, committed)(made)
+    if sharding != wanted:
+        return put_sharded(made, wanted)  # another memory of the device
     return copy_array(made) if copy else made  # C++ ignores copy=True for aligned memory
 
 

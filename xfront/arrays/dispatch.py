@@ -24,10 +24,11 @@ from ..config import trace_key
 from ..tracing import programs
 from ..tracing.trace import Trace, leak_error, state, trace_function, type_of
 from ..tracing.tracer import Tracer
-from ..tree_util import tree_flatten, tree_unflatten
+from ..tree_util import keystr, tree_flatten, tree_flatten_with_path, tree_unflatten
 from . import binding
-from .keys import KeyArray, key_base
+from .keys import KeyArray
 from .operands import SCALARS, from_numpy
+from .placement import Placement, placement
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -111,11 +112,12 @@ class Front:
     words in the same place, so flat positions agree.
     """
 
-    __slots__ = ("__weakref__", "body", "compiled", "memo", "name", "static_indices")
+    __slots__ = ("__weakref__", "arguments", "body", "compiled", "memo", "name", "static_indices")
 
-    def __init__(self, body: Callable[..., Any], name: str,
-                 static_indices: tuple[int, ...]) -> None:
+    def __init__(self, body: Callable[..., Any], name: str, static_indices: tuple[int, ...],
+                 arguments: Sequence[str] = ()) -> None:
         self.body, self.name, self.static_indices = body, name, static_indices
+        self.arguments = tuple(arguments) or body.__code__.co_varnames     # as errors call them
         self.memo: dict[Any, Program] = {}
         _FRONTS.add(self)
 
@@ -134,13 +136,20 @@ class Front:
         dynamic = [None if i in self.static_indices else x for i, x in enumerate(args)]
         leaves, tree = tree_flatten(dynamic)
         kinds = tuple([abstract(self.name, x) for x in leaves])
-        key = (tree, kinds, statics, trace_key())
+        place, committed = placement(leaves, self.name, lambda: self.paths(tree))
+        key = (tree, kinds, statics, trace_key(), place)
         program = self.memo.get(key)
         if program is None:
-            program = self.memo[key] = self.compile(args, tree, kinds)
-        return *program.call(leaves), False
+            program = self.memo[key] = self.compile(args, tree, kinds, place)
+        return *program.call(leaves, committed), False
 
-    def compile(self, args: tuple, tree: Any, kinds: tuple) -> Program:
+    def paths(self, tree: Any) -> list[str]:
+        """What users call the leaves, for errors."""
+        filled = tree_unflatten(tree, range(tree.num_leaves))
+        return [self.arguments[path[0].idx] + keystr(path[1:])
+                for path, _ in tree_flatten_with_path(filled)[0]]
+
+    def compile(self, args: tuple, tree: Any, kinds: tuple, place: Placement) -> Program:
         """The program for leaves of these types."""
         out_tree: Any = None
 
@@ -154,7 +163,7 @@ class Front:
 
         traced = trace_function(run, [t for t, _ in kinds], [w for _, w in kinds], name=self.name,
                                 kind=self.name, staging=True)
-        compiled = programs.compile_body(traced.function, name=self.name,
+        compiled = programs.compile_body(traced.function, name=self.name, place=place,
                                          n_explicit=len(kinds))
         return Program(compiled, traced.captures, out_tree)
 
@@ -171,37 +180,38 @@ programs.TABLES.append(_forget_memos)
 
 
 class Program:
-    """A compiled front door for one signature: executable, constants, structure of the result."""
+    """A compiled front door for one signature and place: executable, constants, structure of the
+    result."""
 
     __slots__ = ("compiled", "constants", "out_tree")
 
     def __init__(self, compiled: Any, constants: Sequence[Any], out_tree: Any) -> None:
-        self.compiled, self.constants, self.out_tree = compiled, list(constants), out_tree
+        bring = compiled.place.bring
+        self.compiled, self.out_tree = compiled, out_tree
+        self.constants = [bring(c) if k else c
+                          for c, k in zip(constants, compiled.kept, strict=False)]
 
-    def call(self, leaves: Sequence[Any]) -> tuple[Any, Any]:
-        """The result for these leaves, and the record with which C++ runs the next call."""
-        arrays = [programs.to_array(x) for x in leaves]
+    def call(self, leaves: Sequence[Any], committed: bool) -> tuple[Any, Any]:
+        """The result for these leaves, committed or not, and the record with which C++ runs the
+        next call."""
         compiled = self.compiled
-        result = tree_unflatten(self.out_tree, compiled.run([*self.constants, *arrays]))
-        return result, self.fast(result, len(arrays), arrays)
+        result = tree_unflatten(self.out_tree, compiled.run([*self.constants, *leaves], committed))
+        return result, self.fast(result, leaves, committed)
 
-    def fast(self, result: Any, n_leaves: int, arrays: list[Any]) -> Any:
-        """The record for C++, or None where Python must stay between (effects, several devices)."""
+    def fast(self, result: Any, leaves: Sequence[Any], committed: bool) -> Any:
+        """The record for C++, or None where Python must stay between (effects, arrays that C++ does
+        not bring to the program)."""
         compiled = self.compiled
-        if not compiled.fast:
+        if not compiled.fast or not all(map(compiled.place.is_reached, leaves)):
             return None
-        home = binding.default_sharding()
-        if any(binding.sharding_of(key_base(x)) is not home for x in arrays):
-            return None
-        n = len(self.constants)
-        kept_constants = [key_base(c) for c, k in zip(self.constants, compiled.kept, strict=False)
-                          if k]
+        n, home = len(self.constants), compiled.place.sharding
+        kept_constants = [c for c, k in zip(self.constants, compiled.kept, strict=False) if k]
         kept = [True] * len(kept_constants) + list(compiled.kept[n:])
         shardings = [home] * sum(kept)
         n_out = len(compiled.out_avals)
         return binding.fastpath(
             compiled.executable.loaded, binding.dispatch_registry.flatten(result)[1], shardings,
-            [home] * n_out, compiled.out_avals, [False] * n_out, kept, kept_constants)
+            [home] * n_out, compiled.out_avals, [committed] * n_out, kept, kept_constants)
 
 
 def record(target: Trace, body: Callable[..., Any], args: Sequence[Any]) -> Any:
@@ -279,10 +289,10 @@ def _eager(body: Callable[..., Any], *, static: tuple[str, ...]) -> Callable[...
             if len(by_statics) == MOST_OF_ONE:
                 by_statics.clear()
             made = by_statics[written] = _front_of(
-                call_body, name, full[n_arrays:], n_arrays)
+                call_body, name, full[n_arrays:], names[:n_arrays])
             return made(*args[:n_arrays])
         if front is None:
-            front = Front(call_body, name, static_indices)
+            front = Front(call_body, name, static_indices, names)
         return front.compiled(*full)
 
     functools.update_wrapper(public, body)
@@ -325,7 +335,7 @@ def _leading(names: list[str], static: frozenset[str]) -> tuple[int, int]:
     return n_arrays, n_arrays + (behind.index(False) if False in behind else len(behind))
 
 
-def _front_of(body: Callable[..., Any], name: str, statics: list[Any], n_arrays: int) -> Any:
+def _front_of(body: Callable[..., Any], name: str, statics: list[Any], arrays: list[str]) -> Any:
     """The C++ function of a body's first one or two arguments, the others known."""
     def one(x: Any) -> Any:
         return body(x, *statics)
@@ -333,7 +343,7 @@ def _front_of(body: Callable[..., Any], name: str, statics: list[Any], n_arrays:
     def two(x: Any, y: Any) -> Any:
         return body(x, y, *statics)
 
-    return Front(one if n_arrays == 1 else two, name, ()).compiled
+    return Front(one if len(arrays) == 1 else two, name, (), arrays).compiled
 
 
 def _written(given: tuple, kwargs: dict[str, Any]) -> tuple:

@@ -112,6 +112,11 @@ class KeyArray(binding.Array):  # type: ignore[misc]
         """Placement of the words."""
         return self._base.sharding
 
+    @property
+    def committed(self) -> bool:
+        """Whether operations must run where the words lie."""
+        return self._base.committed
+
     def copy_to_host_async(self) -> None:
         """Start copying the words to the host."""
         self._base.copy_to_host_async()

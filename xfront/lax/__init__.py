@@ -37,7 +37,7 @@ _FAMILIES = {
     "indexing":
         "dynamic_index_in_dim dynamic_slice dynamic_slice_in_dim dynamic_update_index_in_dim "
         "dynamic_update_slice dynamic_update_slice_in_dim",
-    "placement": "with_sharding_constraint",
+    "constraints": "with_sharding_constraint",
     "precision": "DotAlgorithm DotAlgorithmPreset Precision PrecisionLike",
     "ragged": "RaggedDotDimensionNumbers ragged_dot ragged_dot_general scaled_dot",
     "reductions":
@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from .associative import *
     from .collectives import *
     from .composites import *
+    from .constraints import *
     from .contractions import *
     from .control_flow import *
     from .elementwise import *
@@ -68,7 +69,6 @@ if TYPE_CHECKING:
     from .generator import *
     from .implicit import *
     from .indexing import *
-    from .placement import *
     from .precision import *
     from .ragged import *
     from .reductions import *

@@ -17,6 +17,7 @@ from xfront_ir.core import Function, Value
 
 from ..arrays import binding
 from ..arrays.operands import index_of, promoted_dtype
+from ..arrays.placement import commitment
 from ..config import config, while_checkpoint_bytes, while_checkpoints
 from ..errors import ConcretizationTypeError
 from ..tracing.programs import bind
@@ -100,7 +101,7 @@ def to_type(x: Any, dtype: Any) -> Any:
         return x
     if type(x) is Tracer or state.current is not None:
         return emit(ops.convert, x, dtype=dtype)
-    return binding.put(np.asarray(x).astype(dtype.numpy), copy=True)
+    return binding.put(np.asarray(x).astype(dtype.numpy), commitment(x))
 
 
 def converted_returns(fn: Function, wanted: Sequence[Any]) -> Function:

@@ -17,6 +17,7 @@ from xfront_ir import ops
 from ..arrays.dispatch import eager
 from ..arrays.operands import array_like, broadcast_to, convert, ir_dtype, is_array_like
 from ..arrays.operands import operand as tracer
+from ..arrays.placement import commitment
 from ..dtypes import as_dtype, is_extended
 from ..tracing.trace import emit, state
 from ..tracing.tracer import Tracer
@@ -367,7 +368,13 @@ def full_like(x: Any, fill_value: Any, dtype: Any = None, shape: Any = None,
     found, weak = ir_dtype(x) if is_array_like(x) else (dtype_of("full_like", x.dtype), False)
     shape = np.shape(x) if shape is None else shape
     wanted = dtype if dtype is not None else found.numpy if not found.is_key else x.dtype
-    return _full_like(shape, fill_value, wanted, weak and dtype is None)
+    made = _full_like(shape, fill_value, wanted, weak and dtype is None)
+    place = commitment(x)
+    if place is None:
+        return made
+    from ..devices import device_put  # late: it stands on the arrays
+
+    return device_put(made, place)
 
 
 @eager(static=("shape", "dtype", "weak"))

@@ -28,6 +28,7 @@ from ..arrays.operands import (
     convert,
     operand,
 )
+from ..arrays.placement import commitment
 from ..dtypes import (
     KeyDType,
     canonicalize_dtype,
@@ -365,30 +366,30 @@ def zeros_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = No
                out_sharding: Any = None) -> Any:
     """Zeros of a's shape and dtype, or of those given. Source: `numpy.zeros_like`."""
     made = _like("zeros_like", a, dtype, shape)
-    return filled(0, *made, device or out_sharding)
+    return filled(0, *made, device or out_sharding or commitment(a))
 
 
 def ones_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None,
               out_sharding: Any = None) -> Any:
     """Ones of a's shape and dtype, or of those given. Source: `numpy.ones_like`."""
     made = _like("ones_like", a, dtype, shape)
-    return filled(1, *made, device or out_sharding)
+    return filled(1, *made, device or out_sharding or commitment(a))
 
 
 def empty_like(prototype: Any, dtype: Any = None, shape: Any = None, *, device: Any = None,
                out_sharding: Any = None) -> Any:
     """Zeros of the prototype's shape and dtype. Source: `numpy.empty_like`."""
     made = _like("empty_like", prototype, dtype, shape)
-    return filled(0, *made, device or out_sharding)
+    return filled(0, *made, device or out_sharding or commitment(prototype))
 
 
 def full_like(a: Any, fill_value: Any, dtype: Any = None, shape: Any = None, *,
               device: Any = None, out_sharding: Any = None) -> Any:
     """`fill_value` in a's shape and dtype, or in those given. Source: `numpy.full_like`."""
     shape, dtype, weak = _like("full_like", a, dtype, shape)
-    place = device or out_sharding
+    place = device or out_sharding or commitment(a)
     if is_extended(dtype):
-        return broadcast_keys(fill_value, shape)
+        return _placed(broadcast_keys(fill_value, shape), place)
     if type(fill_value) in SCALARS:
         with np.errstate(all="ignore"):
             value = binding.host_array(fill_value).astype(dtype)

@@ -28,6 +28,7 @@ from ..arrays.operands import (
     operand,
     promote,
 )
+from ..arrays.placement import commitment
 from ..errors import ConcretizationTypeError
 from ..tracing.trace import emit, state
 from ..tracing.tracer import Tracer
@@ -277,7 +278,8 @@ def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple
                          "jnp.atleast_1d(x).nonzero()")
     if size is None:
         found = np.nonzero(_known("nonzero", a, "give `size` while tracing"))
-        return tuple(asarray(i.astype(default_int().numpy)) for i in found)
+        place = commitment(a)
+        return tuple(asarray(i.astype(default_int().numpy), device=place) for i in found)
     fills: Any = fill_value
     if fills is None:
         fills = 0

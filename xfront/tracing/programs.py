@@ -30,7 +30,8 @@ from xfront_ir.passes.pipeline import simplify
 from xfront_ir.types import TensorType
 
 from ..arrays import binding
-from ..arrays.keys import KeyArray, key_array, key_base
+from ..arrays.keys import KeyArray, key_array
+from ..arrays.placement import Placement, placement
 from ..config import debug_infs, debug_nans
 from .capacity import capacity
 from .collector import uncollected
@@ -54,35 +55,42 @@ HOST_FUNCTIONS: list[Callable[..., Any]] = []
 class Compiled:
     """An executable with what is needed to feed it and to wrap its results.
 
-    `kept[i]` says whether the executable takes argument i; `out_types` are IR types and weakness.
+    `kept[i]` says whether the executable takes argument i; `out_types` are IR types and weakness;
+    `place` is where it runs.
     """
 
-    __slots__ = ("executable", "handlers", "host_free", "kept", "out_avals", "out_types", "taken")
+    __slots__ = ("executable", "handlers", "host_free", "kept", "out_avals", "out_types", "place",
+                 "taken")
 
-    def __init__(self, function: Function, executable: Any, kept: Sequence[bool],
-                 out_types: Sequence[tuple[TensorType, bool]]) -> None:
-        self.executable, self.kept = executable, tuple(kept)
+    def __init__(self, executable: Any, kept: Sequence[bool],
+                 out_types: Sequence[tuple[TensorType, bool]], place: Placement) -> None:
+        self.executable, self.kept, self.place = executable, tuple(kept), place
         self.taken = [i for i, k in enumerate(kept) if k]
         self.out_types = tuple(out_types)
         self.host_free = not executable.has_callbacks
-        sharding = binding.default_sharding()
         self.out_avals = [binding.AbstractArray((*t.shape, *t.dtype.physical), t.dtype.numpy, w)
                           for t, w in out_types]
-        self.handlers = [binding.result_handler(a, sharding, False) for a in self.out_avals]
+        self.handlers = [[binding.result_handler(a, place.sharding, committed)
+                          for a in self.out_avals] for committed in (False, True)]
 
     @property
     def fast(self) -> bool:
         """Whether C++ may run it alone: nothing calls the host, no result is to be looked at."""
         return self.host_free and not (debug_nans.value or debug_infs.value)
 
-    def run(self, args: Sequence[Any]) -> list[Any]:
-        """Run on arrays; key arrays in and out."""
+    def run(self, args: Sequence[Any], committed: bool = False) -> list[Any]:
+        """Run on arrays, wherever they lie, and values of the host; key arrays in and out.
+
+        `committed`: whether the results must stay where they are.
+        """
+        place = self.place
+        home = place.sharding
         buffers = [args[i] for i in self.taken]
-        for i, x in enumerate(buffers):
-            if type(x) is not binding.ArrayImpl:
-                buffers[i] = key_base(x)
         try:
-            results = self.executable.execute(buffers, self.handlers)
+            for i, x in enumerate(buffers):
+                if type(x) is not binding.ArrayImpl or x._sharding is not home:
+                    buffers[i] = place.bring(x)
+            results = self.executable.execute(buffers, self.handlers[committed])
         except (RuntimeError, ValueError):
             self.refuse_deleted(buffers)
             raise
@@ -96,7 +104,7 @@ class Compiled:
     def refuse_deleted(self, buffers: Sequence[Any]) -> None:
         """Raise the RuntimeError that says which arrays were deleted; none where all are there."""
         gone = [f"number {i}, of type {type_of(x)[0]}" for i, x in enumerate(buffers)
-                if x.is_deleted()]
+                if isinstance(x, binding.Array) and x.is_deleted()]
         if gone:
             raise RuntimeError(
                 f"Array has been deleted: {self.executable.name} reads {len(gone)} of "
@@ -156,10 +164,10 @@ def forced(body: Body) -> Function:
 
 
 @uncollected
-def compile_body(body: Body, *, name: str, effort: str = "eager", donated: Sequence[int] = (),
-                 options: Any = (), keep_unused: bool = False,
+def compile_body(body: Body, *, name: str, place: Placement, effort: str = "eager",
+                 donated: Sequence[int] = (), options: Any = (), keep_unused: bool = False,
                  n_explicit: int | None = None) -> Compiled:
-    """Simplify, lower and compile (or load) a body.
+    """Simplify, lower and compile (or load) a body for `place`.
 
     `n_explicit` parameters are arguments; the later ones (what was captured) go to the front.
     """
@@ -175,10 +183,10 @@ def compile_body(body: Body, *, name: str, effort: str = "eager", donated: Seque
     places = {i: sum(kept[:i]) for i in donated if kept[i]}
     executable = lowering.compile_function(
         pruned, name=name, fingerprint=fingerprint(pruned), donated=tuple(places.values()),
-        options=options, effort=effort,
+        options=options, effort=effort, devices=place.devices,
         callbacks=HOST_FUNCTIONS if calls_host(pruned) else ())
     capacity.made(clear)
-    return Compiled(pruned, executable, kept, out_types)
+    return Compiled(executable, kept, out_types, place)
 
 
 # --- the table of skeletons ---------------------------------------------------------------
@@ -216,24 +224,27 @@ class Entry:
 _ENTRIES: dict[Any, Entry] = {}
 
 
-def find(body: Body, key: Any, compile_: Callable[[Body], Any]) -> tuple[Any, list[Any], Variant]:
+def find(body: Body, key: Any, place: Placement, compile_: Callable[[Body], Any]
+         ) -> tuple[Any, list[Any], Variant]:
     """The compiled program of a body, the arrays for its trailing literal parameters, its variant.
 
     Args:
       body: a Function, or a transformation of one: then the Function is what is abstracted.
       key: what else the program depends on (request options, kind of front door).
+      place: where it is to run.
       compile_: makes the program of a body, whose Function may have further parameters.
     """
     function = body.function if type(body) is Pending else body
     shape, literals = skeleton(function)  # type: ignore[arg-type]
     request = body.request if type(body) is Pending else None
-    full_key = (shape, request, key)
+    full_key = (shape, request, key, place)
     entry = _ENTRIES.get(full_key)
     if entry is None:
         entry = _ENTRIES.setdefault(full_key, Entry(literals))
     for variant in entry.variants:
         if variant.serves(literals):
-            return (variant.compiled, [constant(literals[i]) for i in variant.abstracted], variant)
+            return (variant.compiled, [constant(literals[i], place) for i in variant.abstracted],
+                    variant)
     if entry.variants:
         entry.changes += 1
         changed = {i for i, (a, b) in enumerate(zip(literals, entry.first, strict=True)) if a != b}
@@ -250,7 +261,7 @@ def find(body: Body, key: Any, compile_: Callable[[Body], Any]) -> tuple[Any, li
     variant = Variant(literals, abstracted, compiled)
     entry.variants.insert(0, variant)
     del entry.variants[8:]
-    return compiled, [constant(literals[i]) for i in abstracted], variant
+    return compiled, [constant(literals[i], place) for i in abstracted], variant
 
 
 def with_function(body: Body, function: Function) -> Body:
@@ -260,16 +271,16 @@ def with_function(body: Body, function: Function) -> Body:
     return body._transform.pending(function, body.request)  # type: ignore[union-attr]
 
 
-_CONSTANTS: dict[Literal, Any] = {}
+_CONSTANTS: dict[tuple[Literal, Placement], Any] = {}
 
 
-def constant(value: Literal) -> Any:
-    """The device array of a literal; recent ones are kept."""
-    found = _CONSTANTS.get(value)
+def constant(value: Literal, place: Placement) -> Any:
+    """The array of a literal at a place; recent ones are kept."""
+    found = _CONSTANTS.get((value, place))
     if found is None:
         if len(_CONSTANTS) > 4096:
             _CONSTANTS.clear()
-        found = _CONSTANTS[value] = binding.put(value.array, copy=True)
+        found = _CONSTANTS[value, place] = place.bring(value.array)
     return found
 
 
@@ -330,15 +341,15 @@ def call_program(body: Body, args: Sequence[Any], *, name: str) -> list[Any]:
         nonlocal new
         new = True
         count = _NEW_IN_A_ROW[name] = _NEW_IN_A_ROW.get(name, 0) + 1
-        return compile_eager(chosen, name, once=count > NEW_BEFORE_UNITS)
+        return compile_eager(chosen, name, place, once=count > NEW_BEFORE_UNITS)
 
-    compiled, extra, variant = find(body, "eager", compile_new)
+    place, committed = placement(args, name)
+    compiled, extra, variant = find(body, "eager", place, compile_new)
     if not new:
         _NEW_IN_A_ROW[name] = 0
         if type(compiled) is Units and compiled.once:
-            compiled = variant.compiled = compile_eager(compiled.body, name, once=False)
-    arrays = [x if type(x) is binding.ArrayImpl else to_array(x) for x in args]
-    return compiled.run([*arrays, *extra])
+            compiled = variant.compiled = compile_eager(compiled.body, name, place, once=False)
+    return compiled.run([*args, *extra], committed)
 
 
 def to_array(x: Any) -> Any:
@@ -349,17 +360,17 @@ def to_array(x: Any) -> Any:
 
 
 @uncollected
-def compile_eager(body: Body, name: str, once: bool) -> Any:
+def compile_eager(body: Body, name: str, place: Placement, once: bool) -> Any:
     """The program of an un-jitted transformation: whole if it is small, else by units.
 
     `once`: by units, for now, since it may never be met again.
     """
     function = simplify(forced(body))
     if expanded_size(function, UNIT_OPS) > UNIT_OPS or repeats_large_call(function):
-        return Units(function, function, once=False)
+        return Units(function, function, place, once=False)
     if once:
-        return Units(function, body, once=True)
-    return compile_body(function, name=name)
+        return Units(function, body, place, once=True)
+    return compile_body(function, name=name, place=place)
 
 
 def expanded_size(function: Function, limit: int) -> int:
@@ -400,13 +411,15 @@ def bodies(op: Op) -> Any:
 class Units:
     """A large un-jitted program: its ops in order, each an executable of its own."""
 
-    __slots__ = ("body", "last_use", "literals", "once", "out_types", "params", "returns", "steps")
+    __slots__ = ("body", "last_use", "literals", "once", "out_types", "params", "place", "returns",
+                 "steps")
 
-    def __init__(self, function: Function, body: Body, *, once: bool) -> None:
-        self.body, self.once = body, once
+    def __init__(self, function: Function, body: Body, place: Placement, *, once: bool) -> None:
+        self.body, self.place, self.once = body, place, once
         self.params, self.returns = function.params, function.returns
-        self.steps = [(op, unit_of(op)) for op in function.ops if op.definition is not ops.literal]
-        self.literals = {op.results[0]: filled(op) for op in function.ops
+        self.steps = [(op, unit_of(op, place)) for op in function.ops
+                      if op.definition is not ops.literal]
+        self.literals = {op.results[0]: filled(op, place) for op in function.ops
                          if op.definition is ops.literal}
         weaks = function.weak_returns or (False,) * len(function.returns)
         self.out_types = [(v.type, w) for v, w in zip(function.returns, weaks, strict=True)]
@@ -417,10 +430,10 @@ class Units:
         for v in self.returns:
             self.last_use[v] = len(self.steps)
 
-    def run(self, args: Sequence[Any]) -> list[Any]:
-        """Run on arrays; an intermediate value lives until its last use."""
+    def run(self, args: Sequence[Any], committed: bool = False) -> list[Any]:
+        """Run on arrays, as a `Compiled` does; an intermediate value lives until its last use."""
         env = dict(self.literals)
-        env.update(zip(self.params, args, strict=True))
+        env.update(zip(self.params, map(self.here, args), strict=True))
         last_use = self.last_use
         for i, (op, unit) in enumerate(self.steps):
             results = unit.run([env[v] for v in op.operands])
@@ -428,40 +441,56 @@ class Units:
             for v in op.operands:
                 if last_use[v] == i:
                     env.pop(v, None)
-        results = [env[v] for v in self.returns]
-        return [binding.rewrap(x, weak=w) if type(x) is binding.ArrayImpl and x.aval.weak_type != w
-                else x for x, (_, w) in zip(results, self.out_types, strict=True)]
+        return [returned(env[v], w, committed)
+                for v, (_, w) in zip(self.returns, self.out_types, strict=True)]
+
+    def here(self, x: Any) -> Any:
+        """An argument as an array (or key array) at the place of the program."""
+        if type(x) is KeyArray:
+            return key_array(x.dtype.ir, self.place.bring(x))
+        return self.place.bring(x)
 
 
-_FILLED: dict[tuple[Literal, tuple[int, ...]], Any] = {}
+def returned(x: Any, weak: bool, committed: bool) -> Any:
+    """An array or key array with this weakness and commitment."""
+    if type(x) is KeyArray:
+        return key_array(x.dtype.ir, returned(x._base, False, committed))
+    if x.aval.weak_type == weak and x._committed == committed:
+        return x
+    return binding.rewrap(x, weak=weak, committed=committed)
 
 
-def filled(op: Op) -> Any:
-    """The device array of a literal op, put there without a program; recent ones are kept."""
-    key = (op.attrs["value"], op.attrs["shape"])
+_FILLED: dict[tuple[Literal, tuple[int, ...], Placement], Any] = {}
+
+
+def filled(op: Op, place: Placement) -> Any:
+    """The array of a literal op, put there without a program; recent ones are kept."""
+    key = (op.attrs["value"], op.attrs["shape"], place)
     found = _FILLED.get(key)
     if found is None:
         if len(_FILLED) > 1024:
             _FILLED.clear()
-        value, shape = key
-        found = _FILLED[key] = binding.put(np.broadcast_to(value.array, shape), copy=True)
+        value, shape, _ = key
+        found = _FILLED[key] = place.bring(np.broadcast_to(value.array, shape))
     return found
 
 
 _UNITS: dict[Any, Compiled] = {}
 
 
-def unit_of(op: Op) -> Compiled:
-    """The executable of one op, memoised on its definition, types, attributes and bodies."""
+def unit_of(op: Op, place: Placement) -> Compiled:
+    """The executable of one op at a place, memoised on its definition, types, attributes and
+    bodies."""
     types = tuple([v.type for v in op.operands])
     if op.definition.has_bodies:
-        key: Any = fingerprint(single_op(op.definition, types, op.attrs))
+        key: Any = (place, fingerprint(single_op(op.definition, types, op.attrs)))
     else:
-        key = (op.definition, types, *op.attrs.items())
+        key = (place, op.definition, types, *op.attrs.items())
     found = _UNITS.get(key)
     if found is None:
         function = single_op(op.definition, types, op.attrs)
-        found = _UNITS.setdefault(key, compile_body(function, name=op.definition.name))
+        found = _UNITS.setdefault(
+            key, compile_body(function, name=op.definition.name, place=place))
     return found
 
 
@@ -481,8 +510,9 @@ def run_op(definition: OpDef, operands: Sequence[Any], attrs: dict[str, Any]) ->
     """Run one op now, on arrays."""
     arrays = [to_array(x) for x in operands]
     types, weaks = zip(*map(type_of, arrays), strict=True) if arrays else ((), ())
+    place, committed = placement(arrays, definition.name)
     try:
-        key = (definition, types, weaks, tuple(attrs.items()))
+        key = (place, definition, types, weaks, tuple(attrs.items()))
         found = _OPS.get(key)
     except TypeError:
         key, found = None, None
@@ -491,10 +521,10 @@ def run_op(definition: OpDef, operands: Sequence[Any], attrs: dict[str, Any]) ->
         weak = definition.single and bool(types) and all(weaks) \
             and outs[0].type.dtype is types[0].dtype
         function = single_op(definition, types, attrs, (weak,) * len(outs))
-        found = compile_body(function, name=definition.name)
+        found = compile_body(function, name=definition.name, place=place)
         if key is not None:
             _OPS[key] = found
-    results = found.run(arrays)
+    results = found.run(arrays, committed)
     return results[0] if definition.single else results
 
 

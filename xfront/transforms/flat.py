@@ -9,11 +9,13 @@ from types import FunctionType
 from typing import Any
 
 from xfront_ir.core import Function
+from xfront_ir.passes.dead_code import dead_code
 
 from ..arrays import binding
 from ..arrays.dispatch import abstract
 from ..arrays.keys import KeyArray
 from ..arrays.operands import is_array_like
+from ..tracing.programs import prune
 from ..tracing.trace import Traced, trace_function
 from ..tracing.tracer import Tracer
 from ..tree_util import keystr, tree_flatten, tree_flatten_with_path
@@ -79,11 +81,18 @@ def as_operand(x: Any) -> Any:
 class Flat:
     """A traced call: the Function with what it captured, and the structure of its result."""
 
-    __slots__ = ("captures", "function", "out_tree", "trace")
+    __slots__ = ("_read", "captures", "function", "out_tree", "trace")
 
     def __init__(self, traced: Traced, out_tree: Any) -> None:
         self.function: Function = traced.function
         self.captures, self.trace, self.out_tree = traced.captures, traced.trace, out_tree
+        self._read: list[bool] | None = None
+
+    def read(self) -> list[bool]:
+        """For each parameter, whether a result or an effect depends on it."""
+        if self._read is None:
+            self._read = prune(dead_code(self.function))[1]
+        return self._read
 
 
 def trace_call(call: Callable[[list[Tracer]], Any], kinds: Sequence[tuple[Any, bool]], *,

@@ -22,6 +22,7 @@ from xfront_ir.analysis import axis_names
 
 from ..arrays import binding
 from ..arrays.dispatch import Program, deepest
+from ..arrays.placement import Placement, placement
 from ..config import trace_key
 from ..tracing import programs
 from ..tracing.programs import bind
@@ -334,17 +335,31 @@ class Jitted:
             operands = [*map(as_operand, leaves), *flat.captures]
             results = bind(flat.function, operands, name=self.name)
             return tree_unflatten(flat.out_tree, results), None, True
-        program = self.program(flat, donated)
+        operands = [as_operand(x) for x in leaves]
+        place, committed = self.placement(flat, operands, lambda: self.divide(args, kwargs)[2])
+        program = self.program(flat, donated, place)
         try:
-            called = program.call([as_operand(x) for x in leaves])
+            called = program.call(operands, committed)
         except (RuntimeError, ValueError):
             self.refuse_consumed(args, kwargs)
             raise
         # C++ does not know the sizes of mapped axes, which tracing may have read
         return *called, bool(state.axes)
 
-    def program(self, flat: Flat, donated: list[bool]) -> Program:
-        """The compiled program of a traced call."""
+    def placement(self, flat: Flat, operands: Sequence[Any], tree: Callable[[], Any]
+                  ) -> tuple[Placement, bool]:
+        """Where a traced call runs, and whether its results are committed there.
+
+        Raises: ValueError where arguments that it reads are committed to different devices.
+        """
+        def names() -> list[str]:
+            return self.param_names((), tree(), len(operands))
+
+        return placement(operands, self.name, names,
+                         None if self.options.keep_unused else flat.read)
+
+    def program(self, flat: Flat, donated: list[bool], place: Placement) -> Program:
+        """The compiled program of a traced call, at a place."""
         n = len(flat.function.params) - len(flat.captures)
         given = tuple([i for i, d in enumerate(donated) if d])
         options = self.options
@@ -352,12 +367,12 @@ class Jitted:
         def compile_(body: Any) -> Any:
             shifted = tuple([i + len(body.params) - n for i in given])
             return programs.compile_body(
-                body, name=self.name, effort=options.effort, donated=shifted, n_explicit=n,
-                options=options.compiler_options, keep_unused=options.keep_unused)
+                body, name=self.name, place=place, effort=options.effort, donated=shifted,
+                n_explicit=n, options=options.compiler_options, keep_unused=options.keep_unused)
 
         key = ("jit", self.name, n, given, options.keep_unused, options.compiler_options,
                options.effort)
-        compiled, literals, _ = programs.find(flat.function, key, compile_)
+        compiled, literals, _ = programs.find(flat.function, key, place, compile_)
         return Program(compiled, [*flat.captures, *literals], flat.out_tree)
 
 

@@ -1,0 +1,159 @@
+"""Placement: the devices of a program, found from the arrays that it is given.
+
+Committed arrays decide: the program runs where they lie, and its results are committed there. Other
+arrays, NumPy values and numbers come along. Without a committed array the program runs where the
+option `default_device` says, else on the first device, and its results are uncommitted. Two
+committed arrays in different places are refused. A program is compiled for its placement, which is
+therefore part of the key of every table of programs; whether results are committed is not.
+"""
+
+# hot: benchmarks/eager.py
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from . import binding
+from .binding import ArrayImpl
+from .keys import KeyArray
+
+
+class Placement:
+    """Where a program runs. There is one object for each place: it compares by identity.
+
+    `devices` are those of the program, `sharding` is what whole arrays have there.
+    """
+
+    __slots__ = ("devices", "sharding")
+
+    def __init__(self, devices: tuple[Any, ...], sharding: Any) -> None:
+        self.devices, self.sharding = devices, sharding
+
+    def __repr__(self) -> str:
+        return f"Placement({', '.join(map(str, self.devices))})"
+
+    def bring(self, x: Any) -> ArrayImpl:
+        """The array (of a key array, its words) here: `x` itself, a copy, or one of a value on the
+        host.
+
+        Raises: RuntimeError where it was deleted; TypeError for what is no array.
+        """
+        if type(x) is KeyArray:
+            x = x._base
+        sharding = self.sharding
+        if type(x) is ArrayImpl and x._sharding is sharding:
+            return x
+        return binding.put(x, sharding, committed=False)
+
+    def is_reached(self, x: Any) -> bool:
+        """Whether C++ brings an argument here by itself: all but arrays of other clients and of
+        memories other than the devices' own."""
+        if type(x) is KeyArray:
+            x = x._base
+        if type(x) is not ArrayImpl or x._sharding is self.sharding:
+            return True
+        sharding, device = x._sharding, self.devices[0]
+        return (type(sharding) is binding.SingleDeviceSharding
+                and sharding._device.client is device.client
+                and sharding._memory_kind in (None, sharding._device.default_memory().kind))
+
+
+class Promised:
+    """In place of an argument that will be committed: of a program that is compiled before."""
+
+    __slots__ = ("aval", "sharding")
+
+    def __init__(self, aval: Any, sharding: Any) -> None:
+        self.aval, self.sharding = aval, sharding
+
+
+_PLACEMENTS: dict[Any, Placement] = {}
+
+
+def placement_of(sharding: Any) -> Placement:
+    """The placement of arrays that have a sharding, or that are put on a device.
+
+    Raises: NotImplementedError where it has several devices.
+    """
+    found = _PLACEMENTS.get(sharding)
+    if found is None:
+        devices = tuple(sharding._device_assignment)
+        if len(devices) != 1:
+            raise NotImplementedError(
+                f"programs run on one device, and an array lies on {len(devices)}: {sharding}. Put "
+                "it on one with device_put first")
+        own = binding.single_device_sharding(devices[0])     # whatever the memory of the argument
+        made = _PLACEMENTS.setdefault(own, Placement(devices, own))
+        found = _PLACEMENTS.setdefault(sharding, made)
+    return found
+
+
+_last_default: Placement | None = None
+
+
+def default_placement() -> Placement:
+    """Where programs without committed arguments run."""
+    global _last_default
+    sharding, last = binding.default_sharding(), _last_default
+    if last is None or last.sharding is not sharding:
+        last = _last_default = placement_of(sharding)
+    return last
+
+
+def placement(args: Sequence[Any], function: str,
+              names: Callable[[], Sequence[str]] | None = None,
+              read: Callable[[], Sequence[bool]] | None = None) -> tuple[Placement, bool]:
+    """Where a program of these arguments runs, and whether its results are committed there.
+
+    Args:
+      args: flat arguments of any kind.
+      function: what users call the program, for errors.
+      names: gives what they call the arguments.
+      read: says which of them the program reads; others have no say. None for all.
+    Raises: ValueError where two are committed to different devices.
+    """
+    first: Any = None
+    at = -1
+    for i, x in enumerate(args):
+        if type(x) is ArrayImpl and not x._committed:
+            continue                             # most arrays
+        sharding = commitment(x)
+        if sharding is None or not (read is None or read()[i]):
+            continue
+        if first is None:
+            first, at = sharding, i
+        elif sharding is not first and placement_of(sharding) is not placement_of(first):
+            refuse(args, function, names, at, i)
+    if first is None:
+        return default_placement(), False
+    return placement_of(first), True
+
+
+def commitment(x: Any) -> Any:
+    """The sharding to which an argument is committed, or None."""
+    kind = type(x)
+    if kind is KeyArray:
+        x = x._base
+    elif kind is not ArrayImpl:
+        return x.sharding if kind is Promised else None
+    return x._sharding if x._committed else None
+
+
+def refuse(args: Sequence[Any], function: str, names: Callable[[], Sequence[str]] | None, *places:
+           int) -> None:
+    """Raise the ValueError of two arguments that are committed to different devices."""
+    known = names() if names is not None else ()
+    told = []
+    for i in places:
+        devices = commitment(args[i])._device_assignment
+        name = known[i] if i < len(known) and known[i] else f"number {i}"
+        told.append(f"argument {name} of {function.strip('_')} with shape "
+                    f"{args[i].aval.str_short()} and with device ids {[d.id for d in devices]} on "
+                    f"platform {devices[0].platform.upper()}")
+    raise ValueError(
+        f"Received incompatible devices for jitted computation. Got {' and '.join(told)}. Both are "
+        "committed to where they lie: move one to the other with device_put(x, y.sharding)")
+
+
+__all__ = ["Placement", "Promised", "commitment", "default_placement", "placement", "placement_of"]
