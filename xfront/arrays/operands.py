@@ -130,10 +130,11 @@ def promote_inexact(name: str, *xs: Any) -> list[Tracer]:
 
 
 def inexact_dtype(dtype: DType) -> DType:
-    """The float dtype that stands for `dtype`: itself where it is inexact, else the default."""
+    """The float dtype that stands for `dtype`: itself where it is inexact, f64 for 64-bit integers,
+    f32 for narrower ones."""
     if dtype.is_inexact:
         return dtype
-    return dtypes.f64 if binding.x64_state.value else dtypes.f32
+    return dtypes.f64 if dtype.bits == 64 else dtypes.f32
 
 
 def default_int() -> DType:

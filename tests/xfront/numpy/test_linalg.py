@@ -240,3 +240,13 @@ def test_refuses() -> None:
         linalg.qr(TALL, "x")
     with pytest.raises(TypeError):
         linalg.eigh([[1.0, 2.0], [2.0, 1.0]])
+
+
+@pytest.mark.parametrize("dtype", [bool, np.int8, np.int32, np.float32])
+def test_powers_of_matrices_have_their_dtype(dtype: type) -> None:
+    x = np.array([[1, 1, 0], [0, 1, 1], [0, 0, 1]]).astype(dtype)
+    for n in (0, 1, 2, 5):
+        got = jnp.linalg.matrix_power(x, n)
+        assert got.dtype == x.dtype
+        np.testing.assert_array_equal(got, np.linalg.matrix_power(x, n))
+    assert jnp.linalg.matrix_power(x.astype(np.int32), -1).dtype == np.float32
