@@ -213,3 +213,22 @@ def test_spacing_and_ldexp_and_hypot_at_their_ends():
             assert jnp.ldexp(np.float32(1), dtype(n)) == flushed
     x, y = np.meshgrid(*[np.array([0, 1, np.inf, -np.inf, np.nan], np.float32)] * 2)
     np.testing.assert_array_equal(jnp.hypot(x, y), np.hypot(x, y))
+
+
+@pytest.mark.parametrize("dtype, number", [(np.uint8, -1), (np.uint8, 300), (np.int8, -200),
+                                           (np.uint16, 70_000)])
+def test_numbers_wrap_into_narrow_integers_traced_as_untraced(dtype, number):
+    x, wrapped = np.arange(3, dtype=dtype), np.array(number).astype(dtype)
+
+    def every(x):
+        return (x + number, number - x, x * number, jnp.maximum(x, number), x < number,
+                jnp.where(x > 0, x, number), jnp.searchsorted(x, number), jnp.append(x, number))
+
+    want = (x + wrapped, wrapped - x, x * wrapped, np.maximum(x, wrapped), x < wrapped,
+            np.where(x > 0, x, wrapped), np.searchsorted(x, wrapped), np.append(x, wrapped))
+    for traced, untraced, expected in zip(xfront.jit(every)(x), every(jnp.asarray(x)), want,
+                                          strict=True):
+        np.testing.assert_array_equal(traced, expected)
+        np.testing.assert_array_equal(untraced, expected)
+    with pytest.raises(OverflowError):
+        xfront.jit(lambda x: x + 2 ** 40)(x)

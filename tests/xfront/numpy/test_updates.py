@@ -286,3 +286,19 @@ def test_rank_promotion_is_the_users_affair():
     with xfront.numpy_rank_promotion("raise"):
         made = jnp.ones((2, 3)).at[:].set(np.arange(3, dtype=np.float32))
     assert made.tolist() == [[0, 1, 2]] * 2
+
+
+def test_taking_and_putting_far_away():
+    x = np.arange(5, dtype=np.float32)
+    far = np.array([2 ** 32 - 1, 2], np.uint32)
+    assert jnp.take(x, far, mode="clip").tolist() == [4, 2]
+    assert jnp.take(x, far, mode="wrap").tolist() == [0, 2]        # 2**32 - 1 is 0 modulo 5
+    assert np.isnan(np.asarray(jnp.take(x, far))).tolist() == [True, False]
+    assert np.isnan(np.asarray(jnp.take_along_axis(x, far, 0))).tolist() == [True, False]
+    assert jnp.take_along_axis(x, far, 0, mode="clip").tolist() == [4, 2]
+    many = np.arange(300, dtype=np.float32)
+    assert jnp.take(many, np.array([-1, 100], np.int8), mode="clip").tolist() == [0, 100]
+    assert jnp.take(many, np.array([-1, 100], np.int8), mode="wrap").tolist() == [299, 100]
+    assert jnp.put(x, np.array([1, 7, -1]), np.array([9.0, 8, 7]), inplace=False).tolist() in (
+        [0, 9, 2, 3, 8], [0, 9, 2, 3, 7])
+    assert jnp.put(x, np.array([-2]), 9.0, mode="clip", inplace=False).tolist() == [9, 1, 2, 3, 4]
