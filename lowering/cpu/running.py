@@ -1,8 +1,9 @@
 """Running reductions as loops: XLA makes a tree of windows of them, which reads the array often.
 
 Along the last axis a turn of the loop takes eight elements: what each adds up to within the eight
-does not wait for the carry, which is met once a turn. Along other axes a turn takes one row.
-Sums carry more bits than their elements have.
+does not wait for the carry, which is met once a turn. Products of floats are taken in order: others
+would leave the range of their dtype where these do not. Along other axes a turn takes one row. Sums
+carry more bits than their elements have.
 """
 
 from __future__ import annotations
@@ -107,21 +108,29 @@ def _along_last(b: Builder, op: Op, x: Value, combine: Any, start: Any, wide: DT
     rows, n = x.type.size // shape[-1], shape[-1]
     x = b.emit(ops.reshape, x, shape=(rows, n))
     begin, first = tensor((), wide), n % STEP or STEP
+    ordered = combine is ops.mul and dtype.is_inexact
 
     def turn(b: Builder, row: Value, place: Value, before: Value, x: Value, stack: Value
              ) -> list[Value]:
         at = b.emit(ops.sub, b.full(I32, n - STEP), place) if reverse else place
         eight = b.emit(ops.dynamic_slice, x, row, at, sizes=(1, STEP))
-        within = _prefixes(b, combine, _elements(b, eight)[::-1 if reverse else 1])
-        carried = b.emit(ops.broadcast_in_dim, _as(b, before, dtype), shape=(1, STEP), dims=())
+        elements = _elements(b, eight)[::-1 if reverse else 1]
+        if ordered:
+            within = _chain(b, combine, b.emit(ops.reshape, before, shape=(1, 1)), elements)
+        else:
+            within = _prefixes(b, combine, elements)
         made = b.emit(ops.concatenate, *within[::-1 if reverse else 1], dimension=1)
-        stack = b.emit(ops.dynamic_update_slice, stack, b.emit(combine, carried, made), row, at)
+        if not ordered:
+            carried = b.emit(ops.broadcast_in_dim, _as(b, before, dtype), shape=(1, STEP), dims=())
+            made = b.emit(combine, carried, made)
+        stack = b.emit(ops.dynamic_update_slice, stack, made, row, at)
         last, by = within[-1], b.full(I32, STEP)
         if first < STEP:
             begins = b.emit(ops.eq, place, b.full(I32, 0))
             last = b.emit(ops.select, begins, within[first - 1], last)
             by = b.emit(ops.select, begins, b.full(I32, first), by)
-        after = b.emit(combine, before, _as(b, b.emit(ops.reshape, last, shape=()), wide))
+        after = _as(b, b.emit(ops.reshape, last, shape=()), wide)
+        after = after if ordered else b.emit(combine, before, after)
         place = b.emit(ops.add, place, by)
         ends = b.emit(ops.ge, place, b.full(I32, n))
         return [b.emit(ops.select, ends, _plus(b, row, 1), row),
@@ -137,6 +146,15 @@ def _elements(b: Builder, row: Value) -> list[Value]:
     """Each column of a row."""
     return [b.emit(ops.slice, row, starts=(0, i), limits=(1, i + 1), strides=(1, 1))
             for i in range(row.type.shape[1])]
+
+
+def _chain(b: Builder, combine: Any, before: Value, values: Sequence[Value]) -> list[Value]:
+    """The combination of `before` and the values up to each one, one after the other."""
+    made = []
+    for value in values:
+        before = b.emit(combine, before, value)
+        made.append(before)
+    return made
 
 
 def _prefixes(b: Builder, combine: Any, values: Sequence[Value]) -> list[Value]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from lowering.complexes import circular, less_one
 from lowering.context import RuleContext, rule, table
 from lowering.rules.compare import compare
 from xfront_ir import dtypes, ops
 from xfront_ir.core import Op
+from xfront_ir.opdef import OpDef
 from xfront_ir.types import TensorType
 
 table({
@@ -16,16 +18,38 @@ table({
     ops.div: "stablehlo.divide", ops.rem: "stablehlo.remainder", ops.neg: "stablehlo.negate",
     ops.abs: "stablehlo.abs", ops.pow: "stablehlo.power", ops.sqrt: "stablehlo.sqrt",
     ops.rsqrt: "stablehlo.rsqrt", ops.cbrt: "stablehlo.cbrt", ops.exp: "stablehlo.exponential",
-    ops.expm1: "stablehlo.exponential_minus_one", ops.log: "stablehlo.log",
+    ops.log: "stablehlo.log",
     ops.log1p: "stablehlo.log_plus_one", ops.logistic: "stablehlo.logistic",
     ops.floor: "stablehlo.floor", ops.ceil: "stablehlo.ceil",
-    ops.is_finite: "stablehlo.is_finite", ops.sin: "stablehlo.sine", ops.cos: "stablehlo.cosine",
-    ops.tan: "chlo.tan", ops.asin: "chlo.asin", ops.acos: "chlo.acos", ops.atan: "chlo.atan",
-    ops.atan2: "stablehlo.atan2", ops.sinh: "chlo.sinh", ops.cosh: "chlo.cosh",
+    ops.is_finite: "stablehlo.is_finite", ops.tan: "chlo.tan", ops.asin: "chlo.asin",
+    ops.acos: "chlo.acos", ops.atan: "chlo.atan", ops.atan2: "stablehlo.atan2",
     ops.tanh: "stablehlo.tanh", ops.asinh: "chlo.asinh", ops.acosh: "chlo.acosh",
     ops.atanh: "chlo.atanh", ops.real: "stablehlo.real", ops.imag: "stablehlo.imag",
     ops.complex: "stablehlo.complex", ops.clamp: "stablehlo.clamp",
 })
+
+
+def _circular(definition: OpDef, of_floats: str) -> None:
+    @rule(definition)
+    def lower(ctx: RuleContext, op: Op, x: Any) -> Any:
+        type = op.results[0].type
+        if type.dtype.is_complex:
+            return circular(ctx, definition.name, x, type)
+        return ctx.create(of_floats, [x], [type])
+
+
+@rule(ops.expm1)
+def _expm1(ctx: RuleContext, op: Op, x: Any) -> Any:
+    type = op.results[0].type
+    if type.dtype.is_complex:
+        return less_one(ctx, x, type)
+    return ctx.create("stablehlo.exponential_minus_one", [x], [type])
+
+
+_circular(ops.sin, "stablehlo.sine")
+_circular(ops.cos, "stablehlo.cosine")
+_circular(ops.sinh, "chlo.sinh")
+_circular(ops.cosh, "chlo.cosh")
 
 
 @rule(ops.sign)

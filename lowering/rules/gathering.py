@@ -6,6 +6,7 @@ StableHLO's gather clamps and its scatter leaves out what does not fit; `fill` o
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +17,7 @@ from xfront_ir.dtypes import bool_, u32
 from xfront_ir.ops.gathering import default_fill
 from xfront_ir.types import BOOL, TensorType, scalar, tensor
 
+from .elementwise import extremum
 from .shape import word_axes
 
 _WORD = scalar(u32)
@@ -61,6 +63,10 @@ def _combine(name: str, type: TensorType) -> Callable[..., Any]:
     return lambda ctx, a, c: ctx.create(name, [a, c], [type])
 
 
+def _extremum(direction: str, type: TensorType) -> Callable[..., Any]:
+    return lambda ctx, a, c: extremum(ctx, direction, a, c, type)
+
+
 @rule(ops.gather)
 def _gather(ctx: RuleContext, op: Op, x: Any, indices: Any) -> Any:
     a, operand, of_indices = op.attrs, op.operands[0].type, op.operands[1].type
@@ -89,7 +95,7 @@ def _gather(ctx: RuleContext, op: Op, x: Any, indices: Any) -> Any:
     return ctx.create("stablehlo.select", [mask, made, outside], op.results)
 
 
-def _scatter_with(combine: str | None) -> Callable[..., Any]:
+def _scatter_with(combine: Callable[..., Callable[..., Any]] | None) -> Callable[..., Any]:
     def lower(ctx: RuleContext, op: Op, x: Any, indices: Any, updates: Any) -> Any:
         a, operand, of_indices = op.attrs, op.operands[0].type, op.operands[1].type
         of_updates, removed = op.operands[2].type, a["inserted_window_dims"]
@@ -111,7 +117,7 @@ def _scatter_with(combine: str | None) -> Callable[..., Any]:
             scatter_indices_batching_dims=a["scatter_indices_batching_dims"],
             scatter_dims_to_operand_dims=index_map)
         element = scalar(operand.dtype) if not operand.dtype.is_key else _WORD
-        region = (lambda ctx, old, new: new) if combine is None else _combine(combine, element)
+        region = (lambda ctx, old, new: new) if combine is None else combine(element)
         return ctx.kept(key, ctx.create(
             "stablehlo.scatter", [x, indices, updates], op.results,
             regions=[region], region_args=[element, element],
@@ -123,7 +129,7 @@ def _scatter_with(combine: str | None) -> Callable[..., Any]:
 
 
 rule(ops.scatter)(_scatter_with(None))
-rule(ops.scatter_add)(_scatter_with("stablehlo.add"))
-rule(ops.scatter_mul)(_scatter_with("stablehlo.multiply"))
-rule(ops.scatter_min)(_scatter_with("stablehlo.minimum"))
-rule(ops.scatter_max)(_scatter_with("stablehlo.maximum"))
+rule(ops.scatter_add)(_scatter_with(functools.partial(_combine, "stablehlo.add")))
+rule(ops.scatter_mul)(_scatter_with(functools.partial(_combine, "stablehlo.multiply")))
+rule(ops.scatter_min)(_scatter_with(functools.partial(_extremum, "LT")))
+rule(ops.scatter_max)(_scatter_with(functools.partial(_extremum, "GT")))

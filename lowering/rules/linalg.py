@@ -22,13 +22,15 @@ _OF_COMPLEX = {"orgqr": "ungqr", "syevd": "heevd", "sytrd": "hetrd", "ormqr": "u
 # --- LAPACK -------------------------------------------------------------------------------
 
 def lapack(ctx: RuleContext, name: str, operands: Sequence[Any], types: Sequence[TensorType],
-           results: Sequence[TensorType], lead: int, **attrs: str | int) -> list[Any]:
+           results: Sequence[TensorType], lead: int, *, target: str = "",
+           **attrs: str | int) -> list[Any]:
     """The results of LAPACK's `name` (without its letter of the dtype) for each matrix.
 
     Args:
       types: IR types of the operands; the first has the dtype.
       results: types of the results, the `info` with them.
       lead: number of leading axes; arrays with two more are matrices, column by column in memory.
+      target: the kernel's whole name, where it is not `name` with letters around it.
       attrs: letters as strings, flags as bools, numbers as ints.
     Raises: MissingRule on other platforms than CPU.
     """
@@ -39,7 +41,8 @@ def lapack(ctx: RuleContext, name: str, operands: Sequence[Any], types: Sequence
     kernel = _OF_COMPLEX.get(name, name) if dtype.is_complex else name
     config = ", ".join(f"{key} = {_attribute(v)}" for key, v in attrs.items())
     made = ctx.create("stablehlo.custom_call", operands, results,
-                      call_target_name=ctx.string(f"lapack_{_LETTERS[dtype]}{kernel}_ffi"),
+                      call_target_name=ctx.string(
+                          target or f"lapack_{_LETTERS[dtype]}{kernel}_ffi"),
                       api_version=ctx.i32(4), backend_config=ctx.attr(f"{{{config}}}"),
                       operand_layouts=ctx.array([_layout(ctx, t, lead) for t in types]),
                       result_layouts=ctx.array([_layout(ctx, t, lead) for t in results]))
@@ -277,10 +280,13 @@ def _tridiagonal_solve(ctx: RuleContext, op: Op, below: Any, diagonal: Any, abov
     lead = type.ndim - 2
     if type.size == 0:
         return rhs
+    types = [of_diagonal, of_diagonal, of_diagonal, type]
+    if op.attrs["perturb_singular"]:
+        return lapack(ctx, "", [below, diagonal, above, rhs], types, [type], lead,
+                      target="tridiagonal_solve_perturbed_ffi")[0]
     if type.shape[-2] == 1:
         diagonal = broadcast(ctx, diagonal, type, range(lead + 1))
         return ctx.create("stablehlo.divide", [rhs, diagonal], [type])
-    types = [of_diagonal, of_diagonal, of_diagonal, type]
     *_, x, info = lapack(ctx, "gtsv", [below, diagonal, above, rhs], types,
                          [*types, info_type(type, lead)], lead)
     return nan_unless(ctx, info, lead, [x], [type])[0]

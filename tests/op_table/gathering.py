@@ -9,7 +9,7 @@ from xfront_ir import dtypes
 from xfront_ir.dtypes import DType
 from xfront_ir.literal import Literal
 
-from .row import BOOL, COMPLEX, FLOATS, INTEGERS, NUMERIC, REAL, Bad, Draw, Fixed, Row, Sample
+from .row import BOOL, COMPLEX, FLOATS, INTEGERS, NUMERIC, Bad, Draw, Fixed, Row, Sample
 
 EVERY = (*NUMERIC, *BOOL)
 MODES = ("clip", "fill")
@@ -106,8 +106,8 @@ ROWS = [
               _scatter((1,), (0,), (), (), (0,)))]),
     _row("scatter_mul", (*FLOATS, *COMPLEX, *INTEGERS), [
         *_scatters(unique=True), *_scatters(smooth=False)]),
-    _row("scatter_min", REAL, _scatters(distinct=True),
-         [Bad([("c64", (5, 4)), ("i32", (3, 1)), ("c64", (3, 4))], "cannot put",
+    _row("scatter_min", NUMERIC, _scatters(distinct=True),
+         [Bad([("bool", (5, 4)), ("i32", (3, 1)), ("bool", (3, 4))], "cannot put",
               _scatter((1,), (0,), (), (), (0,)))]),
-    _row("scatter_max", REAL, _scatters(distinct=True)),
+    _row("scatter_max", NUMERIC, _scatters(distinct=True)),
 ]

@@ -130,11 +130,12 @@ HOUSEHOLDER = Row("householder_product", [
     tolerance=TOLERANCE)
 
 TRIDIAGONAL = Row("tridiagonal_solve", [
-    Sample([Draw(d, -1, 1), Draw(d, 3, 5), Draw(d, -1, 1), Draw(rhs)])
+    Sample([Draw(d, -1, 1), Draw(d, 3, 5), Draw(d, -1, 1), Draw(rhs)], {"perturb_singular": moved})
     for d, rhs in (((4,), (4, 2)), ((2, 3), (2, 3, 1)), ((2,), (2, 2)), ((1,), (1, 2)),
-                   ((0,), (0, 2)))
-], DTYPES, [Bad([("f32", (3,))] * 3 + [("f32", (4, 1))], "as many elements"),
-            Bad([("f32", (3,))] * 3 + [("f32", (3,))], "two axes"),
-            Bad([("f32", (3,))] * 3 + [("f32", (2, 3, 1))], "leading axes")], tolerance=TOLERANCE)
+                   ((0,), (0, 2))) for moved in (False, True)
+], DTYPES, [Bad(types, text, {"perturb_singular": False}) for types, text in (
+    ([("f32", (3,))] * 3 + [("f32", (4, 1))], "as many elements"),
+    ([("f32", (3,))] * 3 + [("f32", (3,))], "two axes"),
+    ([("f32", (3,))] * 3 + [("f32", (2, 3, 1))], "leading axes"))], tolerance=TOLERANCE)
 
 ROWS = [CHOLESKY, TRIANGULAR_SOLVE, LU, PERMUTATION, QR, GEQRF, HOUSEHOLDER, TRIDIAGONAL]

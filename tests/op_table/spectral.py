@@ -91,14 +91,16 @@ EIGH = Row("eigh", [
 # --- eig ----------------------------------------------------------------------------------
 
 def _eig(left: bool, right: bool) -> Any:
-    return lambda b, x: b.emit(ops.eig, _apart(b, x), left=left, right=right)
+    return lambda b, x: b.emit(ops.eig, _apart(b, x), left=left, right=right,
+                               vector_derivatives=right)
 
 
 EIG = Row("eig", [
     *[after(_eig(left, right), Draw(shape, -1, 1))
       for shape in ((3, 3), (2, 2, 2)) for left, right in ((False, False), (False, True))],
-    Sample([Draw((0, 0))], {"left": False, "right": True}),
-], DTYPES, [Bad([("f32", (3, 2))], "square", {"left": False, "right": False})],
-    differentiable=False, tolerance=TOLERANCE)      # once only: vectors have no derivative
+    Sample([Draw((0, 0))], {"left": False, "right": True, "vector_derivatives": True}),
+], DTYPES, [Bad([("f32", (3, 2))], "square",
+                {"left": False, "right": False, "vector_derivatives": False})],
+    tolerance=TOLERANCE)
 
 ROWS = [SVD, EIGH, EIG]

@@ -110,13 +110,27 @@ def strong(x: Tracer) -> Tracer:
     return Tracer(x.home, x.value, False) if x.weak else x
 
 
+def scalar(x: Any, dtype: DType) -> np.ndarray:
+    """A Python number in a dtype; integers too wide for a narrow dtype wrap around.
+
+    Raises: OverflowError where an integer does not fit the default integer.
+    """
+    numpy = dtype.numpy
+    if type(x) is int:
+        try:
+            return np.asarray(x, numpy)
+        except OverflowError:
+            return binding.host_array(x).astype(numpy)
+    return np.asarray(x, numpy)
+
+
 def promote(name: str, *xs: Any) -> list[Tracer]:
     """Tracers of one dtype, each in its own shape."""
     xs = tuple([array_like(name, x) for x in xs])
     dtype, weak = promoted_dtype([ir_dtype(x) for x in xs])
     target = state.current
     assert target is not None
-    return [target.literal(np.asarray(x, dtype.numpy), (), weak) if type(x) in SCALARS
+    return [target.literal(scalar(x, dtype), (), weak) if type(x) in SCALARS
             else convert(target.lift(x), dtype, weak) for x in xs]
 
 
@@ -130,10 +144,11 @@ def promote_inexact(name: str, *xs: Any) -> list[Tracer]:
 
 
 def inexact_dtype(dtype: DType) -> DType:
-    """The float dtype that stands for `dtype`: itself where it is inexact, else the default."""
+    """The float dtype that stands for `dtype`: itself where it is inexact, f64 for 64-bit integers,
+    f32 for narrower ones."""
     if dtype.is_inexact:
         return dtype
-    return dtypes.f64 if binding.x64_state.value else dtypes.f32
+    return dtypes.f64 if dtype.bits == 64 else dtypes.f32
 
 
 def default_int() -> DType:
@@ -197,7 +212,7 @@ def in_shape(xs: Sequence[Any], dtype: DType, weak: bool, shape: tuple[int, ...]
     """Tracers of `xs` in `dtype` and `shape`; numbers become literals of that shape at once."""
     target = state.current
     assert target is not None
-    return [target.literal(np.asarray(x, dtype.numpy), shape, weak) if type(x) in SCALARS
+    return [target.literal(scalar(x, dtype), shape, weak) if type(x) in SCALARS
             else broadcast_to(convert(target.lift(x), dtype, weak), shape) for x in xs]
 
 

@@ -16,7 +16,6 @@ from xfront_ir.literal import Literal
 from ..arrays.dispatch import eager
 from ..arrays.operands import operand as tracer
 from ..tracing.trace import emit
-from .elementwise import eq, select
 from .shape import full
 from .strict import ints, same_dtype, sizes, weakly
 
@@ -196,17 +195,20 @@ def scatter_apply(operand: Any, scatter_indices: Any, func: Callable[[Any], Any]
     """The operand with `func` applied to the elements of slices.
 
     Args:
-      func: from an array to one of the same shape and dtype, element by element. It is applied once
-        to an element, also where several slices hold it.
+      func: from one element to another of its dtype. It is applied to an element as often as
+        slices hold it.
       update_shape: shape that updates would have.
       The others as `scatter`.
     """
-    changed = func(operand)
-    touched = scatter(full(np.shape(operand), 0, np.int32), scatter_indices,
-                      full(update_shape, 1, np.int32), dimension_numbers,
-                      indices_are_sorted=indices_are_sorted, unique_indices=unique_indices,
-                      mode=mode)
-    return select(eq(touched, np.int32(1)), changed, operand)
+    from ..numpy.creation import asarray  # numpy is written in this package
+    from ..numpy.updates import apply_at
+
+    x = asarray(operand)
+    touched = scatter_add(full(x.shape, 0, np.int32), scatter_indices,
+                          full(update_shape, 1, np.int32), dimension_numbers,
+                          indices_are_sorted=indices_are_sorted, unique_indices=unique_indices,
+                          mode=mode)
+    return apply_at(func, x, touched, unique_indices)
 
 
 def index_take(src: Any, idxs: Sequence[Any], axes: Sequence[int]) -> Any:

@@ -138,15 +138,16 @@ def eig(x: Any, *, compute_left_eigenvectors: bool = True,
         implementation: Any = None, use_magma: bool | None = None) -> Any:
     """Complex eigenvalues and, as asked, left and right vectors (columns of norm 1), in a list.
 
-    Values alone have a derivative. Raises: NotImplementedError for `enable_eigvec_derivs` and
-    for an implementation that is not LAPACK.
+    The greatest element of a vector is real. Values have a derivative, vectors with
+    `enable_eigvec_derivs`: it is right where no two eigenvalues are equal and no two elements tie
+    for the greatest of a vector. Raises: NotImplementedError for an implementation that is not
+    LAPACK.
     """
     _chosen("eig", implementation, EigImplementation.LAPACK)
-    if enable_eigvec_derivs:
-        raise NotImplementedError("eig: vectors have no derivative; those of eigh have")
     x = matrices("eig", x, square=True)
     return list(emit(ops.eig, x, left=bool(compute_left_eigenvectors),
-                     right=bool(compute_right_eigenvectors)))
+                     right=bool(compute_right_eigenvectors),
+                     vector_derivatives=bool(enable_eigvec_derivs)))
 
 
 @eager
@@ -301,11 +302,13 @@ def tridiagonal_solve(dl: Any, d: Any, du: Any, b: Any, *, perturb_singular: boo
     """X with T X = b for T with `dl` below, `d` on and `du` above its diagonal.
 
     Row i has dl[i], d[i], du[i]; the first of `dl` and the last of `du` are not read.
-    Raises: NotImplementedError for `perturb_singular`.
+
+    Args:
+      perturb_singular: move pivots that are nearly 0 by about eps times the greatest, so that
+        singular T have finite solutions (inverse iteration wants them). Without it these are NaN.
     """
-    if perturb_singular:
-        raise NotImplementedError("tridiagonal_solve: perturb_singular is not available")
-    return emit(ops.tridiagonal_solve, *same_dtype("tridiagonal_solve", dl, d, du, b))
+    return emit(ops.tridiagonal_solve, *same_dtype("tridiagonal_solve", dl, d, du, b),
+                perturb_singular=bool(perturb_singular))
 
 
 def __getattr__(name: str) -> Any:

@@ -20,6 +20,7 @@ from ..arrays.operands import (
     convert,
     index_of,
     ir_dtype,
+    scalar,
 )
 from ..dtypes import requested_dtype
 from ..errors import ConcretizationTypeError
@@ -49,7 +50,7 @@ def same_dtype(name: str, *xs: Any) -> list[Tracer]:
     weak = all(w for _, w in found)
     target = state.current
     assert target is not None, "a public function's body runs inside a trace"
-    return [target.literal(np.asarray(x, dtype.numpy), (), weak) if type(x) in WEAK_KINDS
+    return [target.literal(scalar(x, dtype), (), weak) if type(x) in WEAK_KINDS
             else convert(target.lift(x), dtype, weak) for x in xs]
 
 

@@ -287,7 +287,10 @@ def cbrt(x: Any) -> Any:
 
 @binary()
 def hypot(x: Any, y: Any) -> Any:
-    """sqrt(x^2 + y^2) without overflow in between. Source: `numpy.hypot`."""
+    """sqrt(x^2 + y^2) without overflow in between; infinite where one is, whatever the other.
+
+    Source: `numpy.hypot`.
+    """
     x, y = together("hypot", x, y)
     x, y = inexact(x), inexact(y)
     if x.value.type.dtype.is_complex:
@@ -296,11 +299,12 @@ def hypot(x: Any, y: Any) -> Any:
     x, y = emit(ops.abs, x), emit(ops.abs, y)
     large, small = emit(ops.max, x, y), emit(ops.min, x, y)
     nothing = emit(ops.eq, large, like(x, 0))
-    infinite = emit(ops.eq, large, like(x, float("inf")))
+    endless = like(x, float("inf"))
+    infinite = emit(ops.or_, emit(ops.eq, x, endless), emit(ops.eq, y, endless))
     ratio = emit(ops.div, small, select(nothing, like(x, 1), large))
     size = emit(ops.mul, large, emit(ops.sqrt, emit(
         ops.add, emit(ops.square, ratio), like(x, 1))))
-    return select(emit(ops.or_, nothing, infinite), large, size)
+    return select(infinite, endless, select(nothing, large, size))
 
 
 # --- integers -----------------------------------------------------------------------------

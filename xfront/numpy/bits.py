@@ -9,7 +9,7 @@ import ml_dtypes
 from xfront_ir import dtypes, ops
 from xfront_ir.dtypes import DType
 
-from ..arrays.operands import broadcast_to, convert, default_int, operand, together
+from ..arrays.operands import broadcast_to, convert, operand, together
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer
 from .transcendental import float_operand
@@ -143,11 +143,20 @@ def _info(dtype: DType) -> Any:
 def spacing(x: Any) -> Any:
     """Distance to the next float away from zero, with x's sign. Source: `numpy.spacing`."""
     x = float_operand("spacing", x)
-    away = select(_signbit(x), like(x, -float("inf")), like(x, float("inf")))
-    gap = emit(ops.sub, emit(ops.nextafter, x, away), x)
-    smallest = like(x, float(_info(x.value.type.dtype).smallest_subnormal))
-    gap = select(emit(ops.eq, x, like(x, 0)), smallest, gap)
-    return select(emit(ops.is_finite, x), gap, like(x, float("nan")))
+    dtype = x.value.type.dtype
+    info, word = _info(dtype), _WORDS[dtype.bits]
+    # by bits alone: arithmetic on subnormal numbers gives zero on some devices
+    raw = emit(ops.bitcast, x, dtype=word)
+    power = emit(ops.shift_right_logical, raw, like(raw, info.nmant))
+    power = emit(ops.and_, power, like(raw, (1 << info.nexp) - 1))
+    power = emit(ops.max, power, like(raw, 1))
+    normal = emit(ops.shift_left, emit(ops.sub, power, like(raw, info.nmant)),
+                  like(raw, info.nmant))
+    subnormal = emit(ops.shift_left, like(raw, 1), emit(ops.sub, power, like(raw, 1)))
+    gap = select(emit(ops.gt, power, like(raw, info.nmant)), normal, subnormal)
+    gap = emit(ops.or_, gap, emit(ops.and_, raw, like(raw, 1 << (dtype.bits - 1))))
+    made = emit(ops.bitcast, gap, dtype=dtype)
+    return select(emit(ops.is_finite, x), made, like(x, float("nan")))
 
 
 def _exponent(x: Tracer) -> tuple[Tracer, Tracer, Tracer]:
@@ -169,7 +178,7 @@ def _exponent(x: Tracer) -> tuple[Tracer, Tracer, Tracer]:
     kept = emit(ops.and_, kept, like(raw, (1 << width) - 1))
     sign = emit(ops.and_, raw, like(raw, 1 << (dtype.bits - 1)))
     made = emit(ops.or_, emit(ops.or_, sign, kept), like(raw, (bias - 1) << width))
-    integer = default_int()
+    integer = dtypes.i32
     exponent = select(none, emit(ops.sub, like(convert(shift, integer), 1),
                                  convert(shift, integer)), convert(power, integer))
     exponent = emit(ops.sub, exponent, like(exponent, bias - 1))
@@ -198,8 +207,11 @@ def ldexp(x1: Any, x2: Any) -> Any:
 
     shape = broadcast_shapes("ldexp", (x.shape, n.shape))
     x = broadcast_to(float_operand("ldexp", x), shape)
-    n = broadcast_to(convert(n, default_int()), shape)
     span = 1 - _info(x.value.type.dtype).minexp
+    if n.value.type.dtype.bits > 16:               # beyond these nothing changes
+        low = 0 if n.value.type.dtype.is_unsigned else -3 * span
+        n = emit(ops.clamp, like(n, low), n, like(n, 3 * span))
+    n = broadcast_to(convert(n, dtypes.i32), shape)
     for _ in range(3):                             # 2^n itself may overflow or vanish
         step = emit(ops.clamp, like(n, 1 - span), n, like(n, span))
         x = emit(ops.mul, x, _two_to(step, x.value.type.dtype))

@@ -106,6 +106,10 @@ def minimum(x: Any, y: Any) -> Any:
 
 def _number_first(name: str, order: Any, x: Any, y: Any) -> Tracer:
     x, y = together(name, x, y)
+    if x.value.type.dtype.is_complex:
+        found = _extreme(name, ops.max if order is ops.gt else ops.min, x, y)
+        found = select(emit(ops.ne, x, x), y, found)
+        return select(emit(ops.ne, y, y), x, found)
     first = emit(ops.or_, emit(order, x, y), emit(ops.ne, y, y))
     return select(first, x, y)
 

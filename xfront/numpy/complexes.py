@@ -8,9 +8,9 @@ from typing import Any
 from xfront_ir import ops
 
 from ..arrays.dispatch import eager
-from ..arrays.operands import operand, strong
+from ..arrays.operands import convert, default_float, operand, strong
 from ..tracing.trace import emit
-from .ufuncs import inexact, like, unary
+from .ufuncs import like, unary
 
 
 @unary(ops.real, frozenset(("complex",)))
@@ -40,7 +40,9 @@ conj = conjugate
 @eager(static=("deg",))
 def angle(z: Any, deg: bool = False) -> Any:
     """Angle of a complex number in (-pi, pi], in degrees with `deg`. Source: `numpy.angle`."""
-    x = strong(inexact(operand("angle", z)))
+    x = strong(operand("angle", z))
+    if not x.value.type.dtype.is_inexact:
+        x = convert(x, default_float())
     if x.value.type.dtype.is_complex:
         x, y = emit(ops.real, x), emit(ops.imag, x)
     else:

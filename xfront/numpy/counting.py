@@ -29,7 +29,7 @@ from .reductions import min as least
 from .reductions import shaped, sum
 from .searching import _known, take
 from .sorting import searchsorted
-from .ufuncs import like, select
+from .ufuncs import arithmetic, like, select
 from .updates import AtIndex
 
 # --- bincount -----------------------------------------------------------------------------
@@ -37,7 +37,7 @@ from .updates import AtIndex
 
 @eager(static=("length",))
 def _bincount(x: Any, weights: Any, length: int) -> Any:
-    x = operand("bincount", x)
+    x = arithmetic(operand("bincount", x))
     x = emit(ops.max, x, like(x, 0))
     if weights is None:
         w = x.home.literal(np.ones((), default_int().numpy), x.shape)
@@ -64,7 +64,7 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
     """
     x = array_like("bincount", x)
     dtype = np.asarray(x).dtype if not hasattr(x, "dtype") else x.dtype
-    if dtype.kind not in "iu":
+    if dtype.kind not in "biu":
         raise TypeError(f"x argument to bincount must have an integer type; got {dtype}")
     if len(x.shape) != 1:
         raise ValueError(f"bincount: only 1-dimensional input is supported, got shape {x.shape}")
@@ -167,7 +167,7 @@ def _divided(x: Tracer, edges: Tracer) -> Tracer:
                                       convert(before, dtypes.i32)))
     place = emit(ops.min, place, like(place, n))
     outside = select(emit(ops.lt, x, low), like(place, 0), like(place, n + 1))
-    return convert(select(inside, place, outside), default_int())
+    return select(inside, place, outside)
 
 
 def _widths(edges: Tracer) -> Tracer:

@@ -24,7 +24,7 @@ from .manipulation import concatenate, cut, joined, moveaxis, ravel
 from .reductions import shaped, sum
 from .searching import take
 from .sorting import searchsorted
-from .ufuncs import like, select
+from .ufuncs import like, refuse, select
 
 # --- differences --------------------------------------------------------------------------
 
@@ -68,6 +68,8 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     """Differences of the flattened elements, with values around them. Source: `numpy.ediff1d`."""
     x = ravel(operand("ediff1d", ary))
+    if x.value.type.dtype.kind == "bool":
+        raise refuse("ediff1d", x, "numeric")
     made = diff(x)
     dtype = x.value.type.dtype
     ends = [None if v is None else convert(ravel(operand("ediff1d", v)), dtype)

@@ -30,9 +30,9 @@ from .arithmetic import absolute, add, divide, multiply, sign, square, subtract
 from .choosing import where
 from .complexes import conj
 from .contractions import matmul
-from .creation import astype
+from .creation import astype, zeros_like
 from .diagonals import diagonal
-from .logic import greater
+from .logic import equal, greater, greater_equal, logical_and
 from .manipulation import expand_dims, matrix_transpose, moveaxis, ravel, reshape
 from .reductions import prod, shaped, sum
 from .searching import take_along_axis
@@ -187,7 +187,9 @@ def eigvalsh(a: Any, UPLO: str | None = "L", *, symmetrize_input: bool = True) -
 
 @eager
 def eig(a: Any) -> Any:
-    """Complex eigenvalues and vectors (columns of norm 1), in no order; without derivatives.
+    """Complex eigenvalues and vectors (columns of norm 1), in no order.
+
+    Derivatives of vectors have to be asked for: `lax.linalg.eig(x, enable_eigvec_derivs=True)`.
 
     Source: `numpy.linalg.eig`.
     """
@@ -271,8 +273,8 @@ def lstsq(a: Any, b: Any, rcond: float | None = None, *, numpy_resid: bool = Fal
     Args:
       a: one matrix [m, n].
       b: a vector [m] or a matrix [m, k].
-      rcond: singular values below `rcond` times the greatest count as zero; None or -1 for eps
-        times the longer side.
+      rcond: singular values below `rcond` times the greatest, and 0, count as zero; None or -1
+        for eps times the longer side.
       numpy_resid: leave residuals out where NumPy does, which needs a known rank.
     Returns: x, sums of squares of a x - b for each column, rank, singular values.
     Raises: ValueError where shapes do not fit.
@@ -296,10 +298,10 @@ def _lstsq(a: Any, b: Any, rcond: float | None) -> Any:
     m, n = a.shape
     u, s, vh = lax.svd(a, full_matrices=False)
     limit = _epsilon(a) * max(m, n) if rcond is None or rcond < 0 else float(rcond)
+    kept = greater(s, 0)
     if s.shape[0]:
-        kept = emit(ops.ge, s, multiply(broadcast_to(_first(s), s.shape), limit))
-    else:
-        kept = emit(ops.ge, s, s)
+        kept = logical_and(kept, greater_equal(s, multiply(broadcast_to(_first(s), s.shape),
+                                                           limit)))
     inverse = where(kept, divide(1.0, where(kept, s, 1.0)), 0.0)
     inner = multiply(expand_dims(inverse, -1), matmul(lax.adjoint(u), columns))
     x = matmul(lax.adjoint(vh), inner)
@@ -456,15 +458,38 @@ def slogdet(a: Any, *, method: str | None = None) -> Any:
     """Signs and logarithms of the sizes of determinants: 0 and -inf where these are 0.
 
     Args:
-      method: None or "lu".
-    Raises: ValueError where the matrices are not square, and for other methods.
+      method: None or "lu", or "qr" for real matrices.
+    Raises: ValueError where the matrices are not square, and for other methods;
+      NotImplementedError for "qr" of complex matrices.
     Source: `numpy.linalg.slogdet`.
     """
-    if method not in (None, "lu"):
-        raise ValueError(f"slogdet: method must be None or 'lu', got {method!r}")
+    if method not in (None, "lu", "qr"):
+        raise ValueError(f"slogdet: method must be None, 'lu' or 'qr', got {method!r}")
     x = _matrices("slogdet", a, square=True)
+    if method == "qr":
+        if x.value.type.dtype.is_complex:
+            raise NotImplementedError("slogdet: method='qr' takes real matrices, got "
+                                      f"{x.value.type}; write method='lu'")
+        return SlogdetResult(*_slogdet_qr(x))
     values, parity = _factored(x)
     return SlogdetResult(multiply(parity, prod(sign(values), -1)), sum(log(absolute(values)), -1))
+
+
+@custom_jvp
+def _slogdet_qr(x: Any) -> Any:
+    """By Householder reflections, each of which turns the sign of the determinant."""
+    factors, scales = emit(ops.geqrf, x)
+    values = diagonal(factors, axis1=-2, axis2=-1)
+    turns = where(equal(scales, 0), 1.0, -1.0)
+    return (multiply(prod(turns, -1), prod(sign(values), -1)), sum(log(absolute(values)), -1))
+
+
+@_slogdet_qr.defjvp
+def _slogdet_qr_jvp(primals: Any, tangents: Any) -> Any:
+    (x,), (t,) = primals, tangents
+    made = _slogdet_qr(x)
+    moved = sum(diagonal(solve(x, t), axis1=-2, axis2=-1), -1)
+    return made, (zeros_like(made[0]), moved)
 
 
 # --- tensors ------------------------------------------------------------------------------

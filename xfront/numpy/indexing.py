@@ -187,7 +187,8 @@ def getitem(x: Any, index: Any) -> Any:
                     _SLICES[entry, len(shape)] = pattern
                 if type(low) is int:
                     given = () if entry is FULL else (low,)
-                    return (_GET or _make_get())[0](x, given, pattern, None, None, False, False)
+                    return (_GET or _make_get())[0](x, given, pattern, None, None, False, False,
+                                                True)
     elif type(x) is Tracer and type(index) is int and staging_state.value:
         shape = x.value.type.shape
         if shape and shape[0]:
@@ -215,7 +216,7 @@ def _make_first() -> list[Any]:
 
 
 def _make_get() -> list[Any]:
-    _GET.append(Front(_get, "getitem", (2, 3, 4, 5, 6)).compiled)
+    _GET.append(Front(_get, "getitem", (2, 3, 4, 5, 6, 7)).compiled)
     return _GET
 
 
@@ -224,40 +225,45 @@ def _first(x: Any, i: Any) -> Any:
     if not x.ndim:
         raise IndexError("Too many indices: array is 0-dimensional, but 1 were indexed")
     check_size(x.shape, 0)
-    return _get(x, (i,), (NUMBER, *(FULL,) * (x.ndim - 1)), None, None, False, False)
+    return _get(x, (i,), (NUMBER, *(FULL,) * (x.ndim - 1)), None, None, False, False, True)
 
 
 def read(x: Any, index: Any, mode: str | None = None, fill_value: Any = None,
-         indices_are_sorted: bool = False, unique_indices: bool = False) -> Any:
-    """`x[index]` with a mode for positions outside of the array."""
+         indices_are_sorted: bool = False, unique_indices: bool = False, wrap: bool = True) -> Any:
+    """`x[index]` with a mode for positions outside of the array; without `wrap` those below 0 are
+    outside too."""
     given, pattern = parse(x.shape, index)
     if mode not in READ_MODES:
         raise ValueError(f"mode of reading is one of {[m for m in READ_MODES if m]}, got {mode!r}")
     if fill_value is not None:
+        if np.ndim(fill_value):
+            raise ValueError("at[].get: fill_value must be a scalar, got shape "
+                             f"{np.shape(fill_value)}")
         fill_value = np.asarray(fill_value).item()
     target = deepest((x, given), state.current)
     if target is None:
         call = (_GET or _make_get())[0]
-        return call(x, tuple(given), pattern, mode, fill_value, indices_are_sorted, unique_indices)
+        return call(x, tuple(given), pattern, mode, fill_value, indices_are_sorted, unique_indices,
+                    wrap)
     return record(target, _get, (x, given, pattern, mode, fill_value, indices_are_sorted,
-                                 unique_indices))
+                                 unique_indices, wrap))
 
 
-READ_MODES = {None: "clip", "clip": "clip", "fill": "fill", "drop": "fill",
-              "promise_in_bounds": "promise_in_bounds"}
-WRITE_MODES = {None: "fill", "fill": "fill", "drop": "fill", "clip": "clip",
-               "promise_in_bounds": "promise_in_bounds"}
+_MODES = {"clip": "clip", "fill": "fill", "drop": "fill", "fill_or_drop": "fill", "one_hot": "fill",
+          "promise_in_bounds": "promise_in_bounds"}
+READ_MODES = {None: "clip", **_MODES}
+WRITE_MODES = {None: "fill", **_MODES}
 
 
 def _get(x: Any, given: Sequence[Any], pattern: Pattern, mode: str | None, fill_value: Any,
-         indices_are_sorted: bool, unique_indices: bool) -> Any:
+         indices_are_sorted: bool, unique_indices: bool, wrap: bool) -> Any:
     x = operand("getitem", x)
     arrays = any(p == ARRAY or type(p) is tuple and p[0] is ARRAY for p in pattern)
     filling = READ_MODES[mode] == "fill" and NUMBER in pattern
     if not arrays and not filling:
-        return basic(x, given, pattern)
+        return basic(x, given, pattern, wrap)
     x, given, pattern = _with_new_axes(x, given, pattern)
-    plan = Plan(x, given, pattern)
+    plan = Plan(x, given, pattern, wrap)
     how, dtype = READ_MODES[mode], x.value.type.dtype
     fill = None
     if how == "fill" and not dtype.is_key:
@@ -273,23 +279,37 @@ def _get(x: Any, given: Sequence[Any], pattern: Pattern, mode: str | None, fill_
     return made
 
 
-def position(i: Any, size: int) -> Any:
-    """An index as a traced i32 (i64 for long axes) that counts from the start."""
+def position(i: Any, size: int, wrap: bool = True) -> Any:
+    """An index as a traced i32 (i64 for long axes) that counts from the start; without `wrap` what
+    is below 0 stays there."""
     wide = dtypes.i32 if size < 2 ** 31 else dtypes.i64
     if type(i) is int:
-        return number(i + size if i < 0 else i, wide)
+        i = max(min(i, size), -size - 1)
+        return number(i + size if i < 0 and wrap else i, wide)
     if type(i) is not Tracer and not isinstance(i, binding.ArrayImpl):
         value = np.asarray(i)
-        return operand("getitem", np.where(value < 0, value + size, value).astype(wide.numpy))
+        if value.dtype.itemsize >= 4:
+            value = _held(value, size)
+        return operand("getitem", np.where((value < 0) & wrap, value + size, value).astype(
+            wide.numpy))
     i = operand("getitem", i)
-    unsigned = i.value.type.dtype.is_unsigned
+    dtype = i.value.type.dtype
+    if dtype.bits > wide.bits or dtype.bits == wide.bits and dtype.is_unsigned:
+        low = 0 if dtype.is_unsigned else -size - 1       # what is outside stays so when narrowed
+        i = emit(ops.clamp, like(i, low), i, like(i, size))
     i = convert(i, wide)
-    if unsigned:
+    if dtype.is_unsigned or not wrap:
         return i
     return select(emit(ops.lt, i, like(i, 0)), emit(ops.add, i, like(i, size)), i)
 
 
-def basic(x: Tracer, given: Sequence[Any], pattern: Pattern) -> Tracer:
+def _held(value: np.ndarray, size: int) -> np.ndarray:
+    """Known positions of any width as i64, those far outside moved to just outside."""
+    low = 0 if value.dtype.kind == "u" else -size - 1
+    return np.clip(value, low, size).astype(np.int64)
+
+
+def basic(x: Tracer, given: Sequence[Any], pattern: Pattern, wrap: bool = True) -> Tracer:
     """Numbers, slices and new axes: one slice or dynamic_slice, and a reshape."""
     shape, offsets = x.value.type.shape, iter(given)
     starts: list[Any] = []
@@ -319,25 +339,25 @@ def basic(x: Tracer, given: Sequence[Any], pattern: Pattern) -> Tracer:
                 turned.append(axis)
         axis += 1
     if spans != list(shape) or any(s != 1 for s in steps):
-        x = _cut(x, starts, spans, steps)
+        x = _cut(x, starts, spans, steps, wrap)
     if turned:
         x = emit(ops.reverse, x, axes=tuple(turned))
     return x if x.value.type.shape == tuple(final) else emit(ops.reshape, x, shape=tuple(final))
 
 
-def _cut(x: Tracer, starts: list[Any], spans: list[int], steps: list[int]) -> Tracer:
+def _cut(x: Tracer, starts: list[Any], spans: list[int], steps: list[int], wrap: bool) -> Tracer:
     shape = x.value.type.shape
     known = staging_state.value and all(
         type(s[1] if type(s) is tuple else s) is int for s in starts)
     if known:
-        low = [clamped(s[1], n) if type(s) is tuple else s
+        low = [clamped(s[1], n, wrap) if type(s) is tuple else s
                for s, n in zip(starts, shape, strict=True)]
         return emit(ops.slice, x, starts=tuple(low),
                     limits=tuple(a + n for a, n in zip(low, spans, strict=True)),
                     strides=tuple(steps))
     made = []
     for s, n in zip(starts, shape, strict=True):
-        made.append(position(s[1], n) if type(s) is tuple
+        made.append(position(s[1], n, wrap) if type(s) is tuple
                     else number(s, dtypes.i32) if type(s) is int
                     else convert(operand("getitem", s), dtypes.i32))
     if any(m.value.type.dtype is dtypes.i64 for m in made):
@@ -350,9 +370,9 @@ def _cut(x: Tracer, starts: list[Any], spans: list[int], steps: list[int]) -> Tr
     return x
 
 
-def clamped(i: int, size: int) -> int:
+def clamped(i: int, size: int, wrap: bool = True) -> int:
     """A known index counted from the start, moved inside of the axis."""
-    return min(max(i + size if i < 0 else i, 0), size - 1)
+    return min(max(i + size if i < 0 and wrap else i, 0), size - 1)
 
 
 def _with_new_axes(x: Tracer, given: Sequence[Any], pattern: Pattern
@@ -385,27 +405,28 @@ class Plan:
     window_dims: tuple[int, ...]
     windows: dict[int, int]
 
-    def __init__(self, x: Tracer, given: Sequence[Any], pattern: Pattern) -> None:
+    def __init__(self, x: Tracer, given: Sequence[Any], pattern: Pattern, wrap: bool) -> None:
         if all([p == NUMBER or p == FULL for p in pattern]):
-            self._of_numbers(x.value.type.shape, given, pattern)
+            self._of_numbers(x.value.type.shape, given, pattern, wrap)
         else:
-            self._of_all(x, given, pattern)
+            self._of_all(x, given, pattern, wrap)
 
-    def _of_numbers(self, shape: tuple[int, ...], given: Sequence[Any], pattern: Pattern) -> None:
+    def _of_numbers(self, shape: tuple[int, ...], given: Sequence[Any], pattern: Pattern,
+                    wrap: bool) -> None:
         """Numbers and whole axes, as in `x.at[i]`: one index vector."""
         self.removed = self.index_map = tuple([i for i, p in enumerate(pattern) if p == NUMBER])
         self.windows = {i: shape[i] for i, p in enumerate(pattern) if p == FULL}
         self.shape = tuple(self.windows.values())
         self.window_dims, self.batch = tuple(range(len(self.shape))), []
-        self.parts = [(i, position(at, shape[i]), ())
+        self.parts = [(i, position(at, shape[i], wrap), ())
                       for i, at in zip(self.removed, given, strict=True)]
 
-    def _of_all(self, x: Tracer, given: Sequence[Any], pattern: Pattern) -> None:
+    def _of_all(self, x: Tracer, given: Sequence[Any], pattern: Pattern, wrap: bool) -> None:
         operands = iter(given)
         parts = [(p, None if p == FULL else next(operands)) for p in pattern]
         chosen = [i for i, (p, _) in enumerate(parts) if p in (NUMBER, ARRAY)]
         arrays = [i for i in chosen if parts[i][0] == ARRAY]
-        indices = {i: position(parts[i][1], x.shape[i]) for i in chosen}
+        indices = {i: position(parts[i][1], x.shape[i], wrap) for i in chosen}
         block = broadcast_index(indices[i].shape for i in chosen) if chosen else ()
         together = chosen and chosen[-1] - chosen[0] + 1 == len(chosen)
         at = chosen[0] if together and arrays else 0

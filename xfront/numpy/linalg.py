@@ -187,10 +187,12 @@ def multi_dot(arrays: Sequence[Any], *, precision: Any = None) -> Any:
 def matrix_power(a: Any, n: int) -> Any:
     """The n-th power of square matrices, by squaring; of their inverses where n is negative.
 
+    Integers and bools stay what they are where n is not negative.
+
     Raises: TypeError where the matrices are not square.
     Source: `numpy.linalg.matrix_power`.
     """
-    (x,) = promote_inexact("matrix_power", a)
+    x = operand("matrix_power", a)
     if x.ndim < 2:
         raise TypeError(f"{x.ndim}-dimensional array given. Array must be at least "
                         "two-dimensional")
@@ -199,6 +201,8 @@ def matrix_power(a: Any, n: int) -> Any:
     n = index_of(n, "n")
     if n < 0:
         x, n = inv(x), -n
+    if n == 1:
+        return x
     if n == 0:
         return manipulation.broadcast_to(_identity(x), x.shape)
     made = None

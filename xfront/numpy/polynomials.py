@@ -14,6 +14,7 @@ from .contractions import convolve
 from .editing import trim_zeros
 from .manipulation import atleast_1d, concatenate, cut, joined
 from .reductions import shaped
+from .ufuncs import arithmetic
 
 FEW = 16
 """Up to so many coefficients, evaluation is written out."""
@@ -111,7 +112,7 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     if m < 0:
         raise ValueError(f"Order of integral must be positive, got {m}")
     if k is None:
-        (x,) = promote_inexact("polyint", p)
+        (x,) = promote_inexact("polyint", arithmetic(operand("polyint", p)))
         ks = x.home.literal(np.zeros((), x.dtype), (m,))
     else:
         x, ks = promote_inexact("polyint", p, k)

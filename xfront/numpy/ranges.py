@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from xfront_ir import ops
+from xfront_ir import dtypes, ops
 from xfront_ir.dtypes import from_numpy
 
 from ..arrays import binding
@@ -106,19 +106,11 @@ def _linspace(start: Any, stop: Any, num: int, endpoint: bool, retstep: bool, dt
     shape = (num, *x.shape)
     gap = emit(ops.sub, y, x)
     step = emit(ops.div, gap, like(x, parts)) if parts > 0 else like(x, float("nan"))
-    if num > 1:
-        # (1 - t) x + t y, which meets both ends
-        real = wanted.numpy.type(0).real.dtype
-        t = np.arange(num, dtype=np.float64).reshape(-1, *(1,) * x.ndim) / parts
-        weight = operand("linspace", np.asarray(t, real)) if t.nbytes <= 4096 else emit(
-            ops.reshape, emit(ops.div, *_ramp(num, parts, from_numpy(real))),
-            shape=(num, *(1,) * x.ndim))
-        weight = broadcast_to(convert(weight, wanted), shape)
-        low = emit(ops.mul, broadcast_to(x, shape), emit(ops.sub, like(weight, 1), weight))
-        made = emit(ops.add, low, emit(ops.mul, broadcast_to(y, shape), weight))
-        if endpoint:
-            last = emit(ops.iota, dtype=from_numpy(np.int32), shape=shape, dimension=0)
-            made = select(emit(ops.eq, last, like(last, num - 1)), broadcast_to(y, shape), made)
+    if num > 1 and wanted.is_complex:
+        ends = [[emit(part, v) for v in (x, y)] for part in (ops.real, ops.imag)]
+        made = emit(ops.complex, *[_between(a, b, num, parts, endpoint) for a, b in ends])
+    elif num > 1:
+        made = _between(x, y, num, parts, endpoint)
     else:
         made = broadcast_to(x, shape)
     to = normalize_axis("linspace", axis, len(shape))
@@ -133,9 +125,51 @@ def _linspace(start: Any, stop: Any, num: int, endpoint: bool, retstep: bool, dt
     return (made, step) if retstep else made
 
 
-def _ramp(num: int, parts: int, dtype: Any) -> tuple[Tracer, Tracer]:
-    count = emit(ops.iota, dtype=dtype, shape=(num,), dimension=0)
-    return count, like(count, parts)
+KNOWN = 4096
+"""Up to so many shares of an interval are known numbers of twice the precision."""
+
+
+def _between(x: Tracer, y: Tracer, num: int, parts: int, endpoint: bool) -> Tracer:
+    """`num` floats from `x` on, of which the one at `parts` would be `y`."""
+    dtype, shape = x.value.type.dtype, (num, *x.shape)
+    inner = dtype if dtype.bits > 16 else dtypes.f32
+    low, high = (broadcast_to(convert(v, inner), shape) for v in (x, y))
+    place = emit(ops.iota, dtype=inner, shape=shape, dimension=0)
+    gap = emit(ops.sub, high, low)
+    if num <= KNOWN:
+        # by halves, whose products are exact: evenly spaced integers come out exactly
+        bits = np.finfo(inner.numpy)
+        upper = emit(ops.reduce_precision, gap, exponent_bits=bits.nexp,
+                     mantissa_bits=bits.nmant // 2)
+        lower = emit(ops.sub, gap, upper)
+        share, rest = (emit(ops.broadcast_in_dim, operand("linspace", t.astype(inner.numpy)),
+                            shape=shape, dims=(0,)) for t in _shares(num, parts, inner.numpy))
+        small = emit(ops.add, emit(ops.mul, lower, share), emit(ops.mul, gap, rest))
+        way = emit(ops.add, emit(ops.mul, upper, share), small)
+    else:
+        share = emit(ops.div, place, like(place, parts))
+        rest = like(share, 0)
+        way = emit(ops.mul, gap, share)
+    # ends so far apart that their distance overflows
+    below = emit(ops.mul, low, emit(ops.sub, emit(ops.sub, like(share, 1), share), rest))
+    above = emit(ops.mul, high, emit(ops.add, share, rest))
+    near = emit(ops.is_finite, emit(ops.add, gap, gap))
+    made = select(near, emit(ops.add, low, way), emit(ops.add, below, above))
+    made = convert(made, dtype)
+    made = select(emit(ops.eq, place, like(place, 0)), broadcast_to(x, shape), made)
+    if endpoint:
+        made = select(emit(ops.eq, place, like(place, parts)), broadcast_to(y, shape), made)
+    return made
+
+
+def _shares(num: int, parts: int, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
+    """0, 1, ... over `parts`, each as the sum of half a number of a dtype and what it lacks."""
+    place = np.arange(num, dtype=np.float64)
+    splitter = 2.0 ** (53 - np.finfo(dtype).nmant // 2 - 1) + 1.0
+    share = place / parts
+    turned = share * splitter              # Dekker's splitting
+    high = turned - (turned - share)
+    return high, (place - high * parts) / parts
 
 
 def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False,
@@ -181,12 +215,15 @@ def _geomspace(start: Any, stop: Any, num: int, endpoint: bool, dtype: Any, axis
     x, y = together("geomspace", start, stop)
     wanted = inexact_dtype(x.value.type.dtype)
     x, y = convert(x, wanted), convert(y, wanted)
-    sign = like(x, 1)
-    if not wanted.is_complex:
+    if wanted.is_complex:
+        sign = emit(ops.sign, x)
+        low, high = log10(emit(ops.div, x, sign)), log10(emit(ops.div, y, sign))
+    else:
+        sign = like(x, 1)
         below = emit(ops.and_, emit(ops.lt, x, like(x, 0)), emit(ops.lt, y, like(y, 0)))
         sign = select(below, like(x, -1), sign)
-    ends = log10(emit(ops.mul, x, sign)), log10(emit(ops.mul, y, sign))
-    made = logspace(*ends, num, endpoint, 10.0)
+        low, high = log10(emit(ops.mul, x, sign)), log10(emit(ops.mul, y, sign))
+    made = logspace(low, high, num, endpoint, 10.0)
     made = emit(ops.mul, made, broadcast_to(sign, made.shape))
     place = emit(ops.iota, dtype=from_numpy(np.int32), shape=made.shape, dimension=0)
     if num:

@@ -7,7 +7,7 @@ from typing import Any
 from xfront_ir import ops
 
 from ..arrays.dispatch import eager
-from ..arrays.operands import operand
+from ..arrays.operands import convert, default_float, operand
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer
 from .transcendental import float_operand
@@ -61,7 +61,7 @@ def _half_even(x: Tracer) -> Tracer:
 def rint(x: Any) -> Any:
     """The nearest integer, halves to the even one; integers become floats. Source: `numpy.rint`."""
     x = operand("rint", x)
-    return _half_even(x if x.value.type.dtype.is_inexact else float_operand("rint", x))
+    return _half_even(x if x.value.type.dtype.is_inexact else convert(x, default_float(), x.weak))
 
 
 @eager(static=("decimals",))

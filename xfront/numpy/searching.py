@@ -34,7 +34,7 @@ from ..tracing.trace import emit, state
 from ..tracing.tracer import Tracer
 from .choosing import where
 from .creation import asarray
-from .indexing import getitem, read
+from .indexing import getitem, position, read
 from .logic import truth
 from .ufuncs import like
 from .ufuncs import select as choose_one
@@ -67,9 +67,9 @@ def take(a: Any, indices: Any, axis: int | None = None, out: None = None, mode: 
     axis = normalize_axis("take", axis, x.ndim)
     size = x.shape[axis]
     if mode == "wrap":
-        i = _wrapped(convert(i, default_int()), size)
+        i = _wrapped(_wide(i), size)
     elif mode == "clip":
-        i = convert(i, default_int())
+        i = _wide(i)
         i = emit(ops.clamp, like(i, 0), i, like(i, max(size - 1, 0)))
     elif mode not in (None, "fill", "promise_in_bounds"):
         raise ValueError(f"take: mode is 'fill', 'clip', 'wrap' or 'promise_in_bounds', got "
@@ -87,9 +87,16 @@ def take(a: Any, indices: Any, axis: int | None = None, out: None = None, mode: 
                 unique_indices)
 
 
+def _wide(i: Tracer) -> Tracer:
+    """Indices in 32 bits at least, so that the size of an axis is one of their dtype."""
+    return i if i.value.type.dtype.bits >= 32 else convert(i, dtypes.i32)
+
+
 def _wrapped(i: Tracer, size: int) -> Tracer:
     n = like(i, max(size, 1))
     rest = emit(ops.rem, i, n)
+    if i.value.type.dtype.is_unsigned:
+        return rest
     return choose_one(emit(ops.lt, rest, like(i, 0)), emit(ops.add, rest, n), rest)
 
 
@@ -109,10 +116,7 @@ def _aligned(name: str, arr: Any, indices: Any, axis: int | None) -> tuple[Trace
     rest = broadcast_shapes(name, [s[:axis] + (1,) + s[axis + 1:] for s in (x.shape, i.shape)])
     x = broadcast_to(x, (*rest[:axis], x.shape[axis], *rest[axis + 1:]))
     i = broadcast_to(i, (*rest[:axis], i.shape[axis], *rest[axis + 1:]))
-    size = x.shape[axis]
-    wide = dtypes.i32 if size < 2 ** 31 else dtypes.i64
-    i = convert(i, wide)
-    return x, choose_one(emit(ops.lt, i, like(i, 0)), emit(ops.add, i, like(i, size)), i), axis
+    return x, position(i, x.shape[axis]), axis
 
 
 @eager(static=("axis", "mode", "fill_value"))
@@ -178,6 +182,9 @@ def _put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None, mode:
 def put(a: Any, ind: Any, v: Any, mode: str | None = None, *, inplace: bool = True) -> Any:
     """`a` with values put at flat positions; values repeat as needed.
 
+    Args:
+      mode: "wrap" counts round and round, "clip" takes the nearest position; None clips too, and
+        negative positions count from the end.
     Raises: ValueError where `inplace` is not False: arrays are immutable.
     Source: `numpy.put`.
     """
@@ -194,7 +201,7 @@ def put(a: Any, ind: Any, v: Any, mode: str | None = None, *, inplace: bool = Tr
         ind = ind % a.size
     elif mode == "clip":
         ind = ind.clip(0, a.size - 1)
-    return AtIndex(a.reshape(-1), ind).set(v).reshape(a.shape)
+    return AtIndex(a.reshape(-1), ind).set(v, mode="clip").reshape(a.shape)
 
 
 # --- by condition -------------------------------------------------------------------------

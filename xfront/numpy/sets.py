@@ -275,20 +275,20 @@ def union1d(ar1: Any, ar2: Any, *, size: int | None = None, fill_value: Any = No
 
 @eager(static=("assume_unique", "size"))
 def _difference(ar1: Any, ar2: Any, fill_value: Any, assume_unique: bool, size: int) -> Any:
-    x, y = promote("setdiff1d", ar1, ar2)
+    x = operand("setdiff1d", ar1)
     if assume_unique:
         marks = x.home.literal(np.True_, x.shape)
     else:
         (x,) = emit(ops.sort, x, dimension=0, n_keys=1, stable=True)
         marks = _firsts([x], False)
-    marks = emit(ops.and_, marks, emit(ops.not_, _member(x, y)))
+    marks = emit(ops.and_, marks, emit(ops.not_, _member(*promote("setdiff1d", x, ar2))))
     index, total = index_of_marks(marks, size)
     return _filled(take(x, index, 0, mode="clip"), _valid(size, total), fill_value)
 
 
 def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False, *, size: int | None = None,
               fill_value: Any = None) -> Any:
-    """The elements of `ar1` that are not in `ar2`, in order, each once.
+    """The elements of `ar1` that are not in `ar2`, in order, each once, in ar1's dtype.
 
     Args:
       assume_unique: ar1's elements are all different; they stay in their order.

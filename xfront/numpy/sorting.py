@@ -16,6 +16,7 @@ from ..arrays.operands import (
     broadcast_to,
     convert,
     default_int,
+    inexact_dtype,
     normalize_axis,
     operand,
     promote,
@@ -123,14 +124,15 @@ def lexsort(keys: Any, axis: int = -1) -> Any:
 
 @eager
 def sort_complex(a: Any) -> Any:
-    """The elements in order along the first axis, as complex numbers.
+    """The elements in order along the last axis, as complex numbers.
 
     Source: `numpy.sort_complex`.
     """
     x = operand("sort_complex", a)
-    (made,) = emit(ops.sort, x, dimension=normalize_axis("sort_complex", 0, x.ndim), n_keys=1,
+    dtype = dtypes.complex_of(inexact_dtype(x.value.type.dtype))
+    (made,) = emit(ops.sort, x, dimension=normalize_axis("sort_complex", -1, x.ndim), n_keys=1,
                    stable=True)
-    return convert(made, dtypes.complex_of(x.value.type.dtype))
+    return convert(made, dtype)
 
 
 def _parted(x: Tracer, at: int, kth: int) -> Tracer:
@@ -159,7 +161,7 @@ def argpartition(a: Any, kth: int, axis: int = -1) -> Any:
     x, at = _partition_operand("argpartition", a, axis)
     kth = normalize_axis("argpartition", kth, x.shape[at])
     _, made = emit(ops.sort, x, places(x, at), dimension=at, n_keys=1, stable=True)
-    return convert(_parted(made, at, kth), default_int())
+    return _parted(made, at, kth)
 
 
 def _partition_operand(name: str, a: Any, axis: int) -> tuple[Tracer, int]:
@@ -198,7 +200,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None, *,
       v: values of any shape.
       side: before ("left") or after ("right") equal elements.
       method: "compare_all", "scan", "scan_unrolled" or "sort": how to search.
-    Returns: default integers in v's shape, in [0, len(a)].
+    Returns: i32 (i64 for long arrays) in v's shape, in [0, len(a)].
     Raises: ValueError for other numbers of axes, sides and methods.
     Source: `numpy.searchsorted`.
     """
@@ -213,15 +215,16 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None, *,
         xs = take(xs, operand("searchsorted", sorter), 0)
     size, shape = xs.size, v.shape
     values = shaped(v, (v.size,))
+    places_dtype = dtypes.i32 if size < 2 ** 31 else dtypes.i64
     if not size or not v.size:
-        return xs.home.literal(np.zeros((), default_int().numpy), shape)
+        return xs.home.literal(np.zeros((), places_dtype.numpy), shape)
     if method == "compare_all" or (size <= FEW and method != "sort"):
         made = _compared(xs, values, side)
     elif method == "sort":
         made = _merged(xs, values, side)
     else:
         made = _searched(xs, values, side, method == "scan_unrolled")
-    return convert(shaped(made, shape), default_int())
+    return convert(shaped(made, shape), places_dtype)
 
 
 def _precedes(x: Tracer, value: Tracer, side: str) -> Tracer:
@@ -296,7 +299,7 @@ def digitize(x: Any, bins: Any, right: bool = False, *, method: str | None = Non
         raise TypeError("digitize: x may not be complex")
     n = edges.size
     if not n:
-        return x.home.literal(np.zeros((), default_int().numpy), x.shape)
+        return x.home.literal(np.zeros((), np.int32), x.shape)
     side, method = "left" if right else "right", method or "scan"
     up = searchsorted(edges, x, side, method=method)
     down = searchsorted(flip(edges), x, side, method=method)

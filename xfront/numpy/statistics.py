@@ -29,6 +29,7 @@ from .arithmetic import add, divide, multiply, sqrt, subtract
 from .complexes import conj
 from .manipulation import concatenate, moveaxis, transpose
 from .reductions import (
+    all,
     any,
     axes_of,
     count_nonzero,
@@ -262,8 +263,8 @@ def _quantile(name: str, a: Any, q: Any, axis: Any, out: Any, overwrite: bool, m
     if weights is not None and method != "inverted_cdf":
         raise NotImplementedError(f"{method} doesn't support weights. Only method 'inverted_cdf' "
                                   "supports weights.")
-    x, q = promote_inexact(name, a, q)
-    if x.value.type.dtype.is_complex:
+    (x,), (q,) = promote_inexact(name, a), promote_inexact(name, q)
+    if x.value.type.dtype.is_complex or q.value.type.dtype.is_complex:
         raise ValueError("quantile does not support complex input, as the operation is poorly "
                          "defined.")
     if q.ndim > 1:
@@ -273,7 +274,7 @@ def _quantile(name: str, a: Any, q: Any, axis: Any, out: Any, overwrite: bool, m
     w = None if weights is None else _fitted_weights(name, weights, shape, axis, axes)
     x = _merged(x, axes)
     if w is not None:
-        made = _weighted(x, _merged(w, axes), q)
+        made = _weighted(x, _merged(w, axes), q, skip_nan)
     else:
         made = _ordered(x, q, method, skip_nan)
     rest = kept_shape(shape, axes) if keepdims else tuple(
@@ -367,11 +368,16 @@ def _along_last(x: Tracer, index: Tracer, n_extra: int) -> Tracer:
     return moveaxis(take_along_axis(x, moveaxis(index, 0, -1), -1, mode="promise_in_bounds"), -1, 0)
 
 
-def _weighted(x: Tracer, w: Tracer, q: Tracer) -> Tracer:
+def _weighted(x: Tracer, w: Tracer, q: Tracer, skip_nan: bool) -> Tracer:
     """Weighted quantiles over the last axis: where the running weight first reaches q's share."""
     *batch, size = x.shape
     inner = wide(x.value.type.dtype)
-    missing = any(emit(ops.ne, x, x), -1)
+    missing = emit(ops.ne, x, x)
+    if skip_nan:                           # NaN comes last in order, and weighs nothing
+        w = select(missing, like(w, 0), w)
+        missing = all(missing, -1)
+    else:
+        missing = any(missing, -1)
     x, w = emit(ops.sort, x, convert(w, inner), dimension=len(batch), n_keys=1, stable=True)
     running = emit(ops.cumsum, w, axis=len(batch), reverse=False)
     total = sum(w, -1, None, None, True)
@@ -416,9 +422,10 @@ def nanquantile(a: Any, q: Any, axis: Any = None, out: None = None, overwrite_in
                      True)
 
 
-def _hundredth(name: str, a: Any, q: Any) -> Tracer:
-    """q / 100, in the dtype of the result."""
-    _, q = promote_inexact(name, a, q)
+def _hundredth(name: str, q: Any) -> Tracer:
+    """q / 100, in f32 at least."""
+    (q,) = promote_inexact(name, q)
+    q = convert(q, wide(q.value.type.dtype), q.weak)
     return divide(q, like(q, 100))
 
 
@@ -427,7 +434,7 @@ def percentile(a: Any, q: Any, axis: Any = None, out: None = None, overwrite_inp
                method: str = "linear", keepdims: bool = False, *, weights: Any = None,
                out_sharding: Any = None) -> Any:
     """`quantile` of q / 100. Source: `numpy.percentile`."""
-    return quantile(a, _hundredth("percentile", a, q), axis, out, overwrite_input, method, keepdims,
+    return quantile(a, _hundredth("percentile", q), axis, out, overwrite_input, method, keepdims,
                     weights=weights)
 
 
@@ -435,7 +442,7 @@ def percentile(a: Any, q: Any, axis: Any = None, out: None = None, overwrite_inp
 def nanpercentile(a: Any, q: Any, axis: Any = None, out: None = None, overwrite_input: bool = False,
                   method: str = "linear", keepdims: bool = False, *, weights: Any = None) -> Any:
     """As `percentile`, NaN left out. Source: `numpy.nanpercentile`."""
-    return nanquantile(a, _hundredth("nanpercentile", a, q), axis, out, overwrite_input, method,
+    return nanquantile(a, _hundredth("nanpercentile", q), axis, out, overwrite_input, method,
                        keepdims, weights=weights)
 
 
@@ -498,6 +505,8 @@ def cov(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: in
     if ddof is None:
         ddof = 0 if bias else 1
     n = x.shape[1]
+    if not n:
+        return _unboxed(x.home.literal(np.asarray(math.nan, x.dtype), (x.shape[0],) * 2))
     w = _observation_weights(fweights, aweights, n)
     if w is None:
         center = mean(x, 1, None, None, True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 from xfront_ir import ops
 from xfront_ir.opdef import OpDef
 
@@ -44,7 +45,18 @@ log1p = _function("log1p", ops.log1p, INEXACT, "log(1 + x), accurate near 0.")
 def _log_base(name: str, x: Any, base: float) -> Tracer:
     (x,) = promote_inexact(name, x)
     made = emit(ops.log, x)
-    return emit(ops.div, made, like(made, math.log(base)))
+    if not made.value.type.dtype.is_complex:
+        return _over_log(made, base)
+    return emit(ops.complex, *[_over_log(emit(part, made), base) for part in (ops.real, ops.imag)])
+
+
+def _over_log(x: Tracer, base: float) -> Tracer:
+    """x / log(base), by a factor of twice the precision."""
+    factor = 1 / math.log(base)
+    high = float(np.asarray(factor, x.dtype))
+    made = emit(ops.mul, x, like(x, high))
+    rest = emit(ops.mul, x, like(x, factor - high))
+    return select(emit(ops.is_finite, x), emit(ops.add, made, rest), made)
 
 
 @unary()
@@ -63,24 +75,41 @@ def _logaddexp(name: str, x: Any, y: Any, base: float) -> Tracer:
     """log(base^x + base^y) / log(base) by max(x, y) + log1p(base^-|x - y|) / log(base)."""
     x, y = together(name, x, y)
     x, y = inexact(x), inexact(y)
+    if x.value.type.dtype.is_complex:
+        return _complex_logaddexp(x, y, base)
     rate = math.log(base)
     same = emit(ops.eq, x, y)
-    if x.value.type.dtype.is_complex:
-        large = select(emit(ops.ge, emit(ops.real, x), emit(ops.real, y)), x, y)
-        gap = emit(ops.sub, select(emit(ops.eq, large, x), y, x), large)
-        gap = select(same, like(gap, 0), gap)
-    else:
-        # chosen by one comparison, both ways are smooth where x = y; max and |x - y| have corners
-        below = emit(ops.lt, x, y)
-        large, small = select(below, y, x), select(below, x, y)
-        endless = emit(ops.and_, same, emit(ops.not_, emit(ops.is_finite, x)))
-        # of equal infinities the gap would be NaN
-        gap = emit(ops.sub, select(endless, like(x, 0), small), select(endless, like(x, 0), large))
+    # chosen by one comparison, both ways are smooth where x = y; max and |x - y| have corners
+    below = emit(ops.lt, x, y)
+    large, small = select(below, y, x), select(below, x, y)
+    endless = emit(ops.and_, same, emit(ops.not_, emit(ops.is_finite, x)))
+    # of equal infinities the gap would be NaN
+    gap = emit(ops.sub, select(endless, like(x, 0), small), select(endless, like(x, 0), large))
     scaled = gap if base == math.e else emit(ops.mul, gap, like(gap, rate))
     rest = emit(ops.log1p, emit(ops.exp, scaled))
     if base != math.e:
         rest = emit(ops.div, rest, like(rest, rate))
     return emit(ops.add, large, rest)
+
+
+def _complex_logaddexp(x: Tracer, y: Tracer, base: float) -> Tracer:
+    """The same with the greater real part as shift, so that the angle stays in (-pi, pi]."""
+    rate = math.log(base)
+    shift = emit(ops.max, emit(ops.real, x), emit(ops.real, y))
+    shift = select(emit(ops.is_finite, shift), shift, like(shift, 0))
+    shift = emit(ops.stop_gradient, shift)           # the sum does not depend on it
+
+    def power(z: Tracer) -> Tracer:
+        parts = [emit(ops.sub, emit(ops.real, z), shift), emit(ops.imag, z)]
+        if base != math.e:
+            parts = [emit(ops.mul, part, like(part, rate)) for part in parts]
+        return emit(ops.exp, emit(ops.complex, *parts))
+
+    made = emit(ops.log, emit(ops.add, power(x), power(y)))
+    parts = [emit(part, made) for part in (ops.real, ops.imag)]
+    if base != math.e:
+        parts = [_over_log(part, base) for part in parts]
+    return emit(ops.complex, emit(ops.add, parts[0], shift), parts[1])
 
 
 @binary()

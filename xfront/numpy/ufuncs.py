@@ -19,9 +19,8 @@ from xfront_ir.dtypes import DType
 from xfront_ir.opdef import OpDef
 from xfront_ir.types import TensorType, tensor
 
-from ..arrays import binding
 from ..arrays.dispatch import Front
-from ..arrays.operands import array_like, convert, default_int, inexact_dtype
+from ..arrays.operands import array_like, convert, default_int, inexact_dtype, scalar
 from ..tracing.trace import Trace, emit, leak_error, state
 from ..tracing.tracer import Tracer
 
@@ -159,20 +158,6 @@ def binary(fast: OpDef | None = None, kinds: frozenset[str] = NUMERIC
 
 
 # --- what bodies use ----------------------------------------------------------------------
-
-def scalar(x: Any, dtype: DType) -> np.ndarray:
-    """A Python number in a dtype; integers too wide for a narrow dtype wrap around.
-
-    Raises: OverflowError where an integer does not fit the default integer.
-    """
-    numpy = dtype.numpy
-    if type(x) is int:
-        try:
-            return np.asarray(x, numpy)
-        except OverflowError:
-            return binding.host_array(x).astype(numpy)
-    return np.asarray(x, numpy)
-
 
 def inexact(x: Tracer) -> Tracer:
     """`x` in its float dtype: integers and bools become the default float."""

@@ -8,99 +8,210 @@ from typing import Any
 
 import numpy as np
 from xfront_ir import dtypes, ops
+from xfront_ir.dtypes import DType
 
 from ..arrays.dispatch import Front, deepest, record
 from ..arrays.operands import (
     array_like,
-    broadcast_shapes,
     broadcast_to,
     convert,
+    default_int,
+    inexact_dtype,
     ir_dtype,
     operand,
     promoted_dtype,
+    strong,
 )
 from ..tracing.trace import emit, state
 from ..tracing.tracer import Tracer
 from .indexing import WRITE_MODES, Pattern, Plan, _with_new_axes, parse, read
-from .ufuncs import scalar
+from .ufuncs import like, scalar, select
 
-_SCATTERS = {"set": ops.scatter, "add": ops.scatter_add, "mul": ops.scatter_mul,
+# (how, mode, indices_are_sorted, unique_indices, wrap_negative_indices)
+Flags = tuple[str, str | None, bool, bool, bool]
+
+_SCATTERS = {"set": ops.scatter, "add": ops.scatter_add, "subtract": ops.scatter_add,
+             "multiply": ops.scatter_mul, "divide": ops.scatter_mul, "power": ops.scatter_mul,
              "min": ops.scatter_min, "max": ops.scatter_max}
-_WHOLE = {"add": ops.add, "mul": ops.mul, "min": ops.min, "max": ops.max}
+_WHOLE = {"add": ops.add, "subtract": ops.add, "multiply": ops.mul, "divide": ops.mul,
+          "power": ops.mul, "min": ops.min, "max": ops.max}
 _PUT: list[Any] = []
 
 
+# --- writing ------------------------------------------------------------------------------
+
 def write(x: Any, index: Any, y: Any, how: str, mode: str | None, indices_are_sorted: bool,
-          unique_indices: bool) -> Any:
+          unique_indices: bool, wrap: bool) -> Any:
     """`x` with `y` set, added, ... at an index."""
     given, pattern = parse(x.shape, index)
     if mode not in WRITE_MODES:
         raise ValueError(f"mode of writing is one of {[m for m in WRITE_MODES if m]}, got {mode!r}")
+    if isinstance(y, (list, tuple)):
+        from .creation import asarray  # late: it stands beside
+
+        y = asarray(y)
     y = array_like(f"at[].{how}", y)
+    _warn_of_loss(x, y, how)
     target = deepest((x, y, given), state.current)
+    flags = (how, mode, indices_are_sorted, unique_indices, wrap)
     if target is None:
         if not _PUT:
-            _PUT.append(Front(_put, f"scatter_{how}", (3, 4, 5, 6, 7)).compiled)
-        return _PUT[0](x, y, tuple(given), pattern, how, mode, indices_are_sorted, unique_indices)
-    return record(target, _put, (x, y, given, pattern, how, mode, indices_are_sorted,
-                                 unique_indices))
+            _PUT.append(Front(_put, "scatter", (3, 4)).compiled)
+        return _PUT[0](x, y, tuple(given), pattern, flags)
+    return record(target, _put, (x, y, given, pattern, flags))
 
 
-def _put(x: Any, y: Any, given: Sequence[Any], pattern: Pattern, how: str, mode: str | None,
-         indices_are_sorted: bool, unique_indices: bool) -> Any:
-    x = operand("at", x)
-    y = _fitted(x, y, how)
-    dtype = x.value.type.dtype
-    if dtype.kind == "bool" and how != "set":
-        wide = _put(convert(x, dtypes.i32), convert(y, dtypes.i32), given, pattern, how, mode,
-                    indices_are_sorted, unique_indices)
-        return convert(wide, dtype)
-    shape, weak = x.value.type.shape, x.weak
+def _warn_of_loss(x: Any, y: Any, how: str) -> None:
+    """Warn where the array's dtype cannot hold what comes of it and the values."""
+    own, dtype = ir_dtype(y)[0], ir_dtype(x)[0]
+    if own is not dtype and _meeting(x, y) is not dtype:
+        warnings.warn(f"at[].{how}: scatter inputs have incompatible types: an array of dtype "
+                      f"{dtype.numpy} does not hold values of dtype {own.numpy} without loss, and "
+                      f"the result is converted to it; write value.astype({dtype.numpy}) to do so "
+                      "knowingly", FutureWarning, stacklevel=4)
+
+
+def _meeting(x: Any, y: Any) -> DType:
+    """The dtype in which elements of `x` meet values `y`.
+
+    A weakly typed `x` counts as it is: its other elements must not change with it. Raises:
+    TypePromotionError where the mode of promotion lets them not meet.
+    """
+    (dtype, of_x), (own, of_y) = ir_dtype(x), ir_dtype(y)
+    if own is dtype:
+        return dtype
+    adapted, _ = promoted_dtype([(dtype, of_x), (own, of_y)])
+    if not of_x or of_y:
+        return adapted
+    return dtype if _holds(dtype, adapted) else adapted
+
+
+def _holds(wide: DType, narrow: DType) -> bool:
+    """Whether a dtype that a Python number has holds what another of its kind does."""
+    return wide.bits >= narrow.bits and (wide.kind == narrow.kind
+                                         or wide.kind == "int" and narrow.kind == "uint")
+
+
+def _put(x: Any, y: Any, given: Sequence[Any], pattern: Pattern, flags: Flags) -> Any:
+    x, how = operand("at", x), flags[0]
+    dtype, shape, weak = x.value.type.dtype, x.value.type.shape, x.weak
+    inner = _meeting(x, y)
+    if how == "set":
+        inner = dtype                      # the elements that stay need no other
+    elif dtype.is_key:
+        raise TypeError(f"at[].{how}: key arrays have no arithmetic, got dtype {dtype.name}")
+    elif inner.kind == "bool":
+        if how == "subtract":
+            raise TypeError("at[].subtract does not accept dtype bool; write logical_xor or "
+                            "astype an array of numbers")
+        inner = dtypes.i32
+    elif how == "divide":
+        inner = inexact_dtype(inner)
     x, given, pattern = _with_new_axes(x, given, pattern)
-    plan = Plan(x, given, pattern)
-    try:
-        fits = y.shape in (plan.shape, ()) or broadcast_shapes(
-            "at", (plan.shape, y.shape)) == plan.shape
-    except TypeError:
-        fits = False
-    if not fits:
-        raise ValueError(f"at[].{how}: values of shape {y.shape} do not broadcast to the indexed "
-                         f"shape {plan.shape}")
-    y = broadcast_to(y, plan.shape)
-    if not plan.parts:
-        made = y if how == "set" else emit(_WHOLE[how], x, y)
+    plan = Plan(x, given, pattern, flags[-1])
+    values = _values(y, inner, how)
+    if values.shape != plan.shape:
+        if not _fits(values.shape, plan.shape):
+            raise ValueError(f"at[].{how}: values of shape {values.shape} do not broadcast to the "
+                             f"indexed shape {plan.shape}")
+        values = broadcast_to(values, plan.shape)
+    start = convert(x, inner)
+    if how == "subtract":
+        values = emit(ops.neg, values)
+    if how in ("divide", "power"):
+        from .arithmetic import power  # late: it stands beside
+
+        product = _scattered(like(strong(start), 1), plan, values, flags)
+        made = emit(ops.div, start, product) if how == "divide" else power(start, product)
+        of_result = inexact_dtype(dtype) if how == "divide" else (
+            default_int() if dtype.kind == "bool" else dtype)
     else:
-        made = emit(_SCATTERS[how], x, plan.indices(), y, update_window_dims=plan.window_dims,
-                    inserted_window_dims=plan.removed, operand_batching_dims=(),
-                    scatter_indices_batching_dims=(),
-                    scatter_dims_to_operand_dims=plan.index_map, mode=WRITE_MODES[mode],
-                    indices_are_sorted=indices_are_sorted, unique_indices=unique_indices)
+        made, of_result = _scattered(start, plan, values, flags), dtype
+    if made.value.type.dtype.is_complex and not of_result.is_complex:
+        made = emit(ops.real, made)
+    made = convert(made, of_result)
+    if dtype.is_integer and of_result.is_integer and inner.is_inexact:
+        touched = _scattered(x.home.literal(np.zeros((), bool), x.shape), plan,
+                             x.home.literal(np.ones((), bool), plan.shape), ("set", *flags[1:]))
+        made = select(touched, made, x)    # a float may not hold the integers that stay
     if made.value.type.shape != shape:
         made = emit(ops.reshape, made, shape=shape)
     return Tracer(made.home, made.value, weak)
 
 
-def _fitted(x: Tracer, y: Any, how: str) -> Tracer:
-    """`y` in x's dtype."""
-    dtype = x.value.type.dtype
-    own, weak = ir_dtype(y)
-    if own is not dtype:
-        wanted, _ = promoted_dtype([(dtype, x.weak), (own, weak)])
-        if wanted is not dtype:
-            warnings.warn(f"at[].{how}: values of dtype {own.numpy} do not fit an array of dtype "
-                          f"{dtype.numpy} without loss and are converted; write "
-                          f"value.astype({dtype.numpy}) to do so knowingly", FutureWarning,
-                          stacklevel=2)
-    if type(y) in (int, float, complex, bool) and not (isinstance(y, complex)
-                                                      and not dtype.is_complex):
+def _fits(shape: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
+    """Whether an array of a shape broadcasts to another."""
+    return len(shape) <= len(wanted) and all(
+        [n in (1, m) for n, m in zip(reversed(shape), reversed(wanted), strict=False)])
+
+
+def _scattered(x: Tracer, plan: Plan, values: Tracer, flags: Flags) -> Tracer:
+    """`x` with values at the places of a plan, all of one dtype."""
+    how, mode, indices_are_sorted, unique_indices, _ = flags
+    if not plan.parts:
+        return values if how == "set" else emit(_WHOLE[how], x, values)
+    return emit(_SCATTERS[how], x, plan.indices(), values, update_window_dims=plan.window_dims,
+                inserted_window_dims=plan.removed, operand_batching_dims=(),
+                scatter_indices_batching_dims=(), scatter_dims_to_operand_dims=plan.index_map,
+                mode=WRITE_MODES[mode], indices_are_sorted=indices_are_sorted,
+                unique_indices=unique_indices)
+
+
+def _values(y: Any, dtype: DType, how: str) -> Tracer:
+    """`y` in a dtype."""
+    kind = type(y)
+    if kind is int and not dtype.is_key or kind is float and dtype.is_inexact or (
+            kind is bool and dtype.kind == "bool"):
         target = state.current
         assert target is not None
-        return target.literal(scalar(y, dtype), (), x.weak)
-    y = operand("at", y)
-    if own.is_complex and not dtype.is_complex:
+        return target.literal(scalar(y, dtype), (), False)
+    y = operand(f"at[].{how}", y)
+    if y.value.type.dtype.is_complex and not dtype.is_complex:
         y = emit(ops.real, y)
-    return convert(y, dtype, x.weak)
+    return convert(y, dtype)
 
+
+# --- applying -----------------------------------------------------------------------------
+
+def _elementwise(func: Callable[[Any], Any], x: Any) -> Any:
+    """A function of one element applied to each.
+
+    Raises: TypeError where it gives another dtype or shape.
+    """
+    from ..transforms.vmap import vmap  # late: transformations stand above
+
+    if not x.size:
+        return x
+    made = vmap(func)(x.reshape(-1))
+    shape, dtype = getattr(made, "shape", None), getattr(made, "dtype", None)
+    if shape != (x.size,) or dtype != x.dtype:
+        raise TypeError(f"at[].apply: the function must give one element of dtype {x.dtype} for "
+                        f"each, but it gives {dtype}{list(shape[1:]) if shape else made!r}; "
+                        f"convert in it, or convert the array first")
+    return made.reshape(x.shape)
+
+
+def apply_at(func: Callable[[Any], Any], x: Any, times: Any, once: bool) -> Any:
+    """A function applied to each element of `x` as often as `times` says; `once`: at most once."""
+    from .arithmetic import add  # late: they stand beside
+    from .choosing import where
+    from .logic import greater
+
+    if once:
+        return where(greater(times, 0), _elementwise(func, x), x)
+    from ..lax.control_flow import while_loop  # late: lax stands beside numpy
+
+    def more(carry: Any) -> Any:
+        return greater(times, carry[0]).any()
+
+    def step(carry: Any) -> Any:
+        done, now = carry
+        return add(done, 1), where(greater(times, done), _elementwise(func, now), now)
+
+    return while_loop(more, step, (np.int32(0), x))[1]
+
+
+# --- what users write ---------------------------------------------------------------------
 
 class At:
     """`x.at`: index it to say which elements an update is about."""
@@ -122,7 +233,10 @@ class AtIndex:
 
     All take `mode` for positions outside of the array ("drop", the default, "clip" or
     "promise_in_bounds"; `get` clamps by default and takes "fill"), and promises about the indices:
-    `indices_are_sorted`, `unique_indices`. Values are converted to the array's dtype.
+    `indices_are_sorted`, `unique_indices`. Without `wrap_negative_indices` those below 0 do not
+    count from the end, but are outside. Values of a wider dtype are computed with as they are; the
+    result is converted to the array's dtype (`divide` of integers gives floats), with a
+    FutureWarning where that loses.
     """
 
     __slots__ = ("_array", "_index")
@@ -138,106 +252,82 @@ class AtIndex:
             wrap_negative_indices: bool = True) -> Any:
         """The elements, with `fill_value` (NaN, the least integer) outside in the mode "fill"."""
         return read(self._array, self._index, _mode(mode), fill_value, bool(indices_are_sorted),
-                    bool(unique_indices))
+                    bool(unique_indices), bool(wrap_negative_indices))
 
     def set(self, values: Any, *, indices_are_sorted: bool = False, unique_indices: bool = False,
             mode: str | None = None, out_sharding: Any = None,
             wrap_negative_indices: bool = True) -> Any:
         """The elements replaced; where an index repeats, one of its values wins."""
-        return self._write(values, "set", indices_are_sorted, unique_indices, mode)
+        return write(self._array, self._index, values, "set", _mode(mode),
+                     bool(indices_are_sorted), bool(unique_indices), bool(wrap_negative_indices))
 
     def add(self, values: Any, *, indices_are_sorted: bool = False, unique_indices: bool = False,
             mode: str | None = None, out_sharding: Any = None,
             wrap_negative_indices: bool = True) -> Any:
         """Values added; an index that repeats adds each of its values."""
-        return self._write(values, "add", indices_are_sorted, unique_indices, mode)
+        return write(self._array, self._index, values, "add", _mode(mode),
+                     bool(indices_are_sorted), bool(unique_indices), bool(wrap_negative_indices))
 
     def subtract(self, values: Any, *, indices_are_sorted: bool = False,
                  unique_indices: bool = False, mode: str | None = None, out_sharding: Any = None,
                  wrap_negative_indices: bool = True) -> Any:
         """Values subtracted."""
-        from .arithmetic import negative
-
-        return self._write(negative(values), "add", indices_are_sorted, unique_indices, mode)
+        return write(self._array, self._index, values, "subtract", _mode(mode),
+                     bool(indices_are_sorted), bool(unique_indices), bool(wrap_negative_indices))
 
     def multiply(self, values: Any, *, indices_are_sorted: bool = False,
                  unique_indices: bool = False, mode: str | None = None, out_sharding: Any = None,
                  wrap_negative_indices: bool = True) -> Any:
         """Elements multiplied by values."""
-        return self._write(values, "mul", indices_are_sorted, unique_indices, mode)
+        return write(self._array, self._index, values, "multiply", _mode(mode),
+                     bool(indices_are_sorted), bool(unique_indices), bool(wrap_negative_indices))
 
     mul = multiply
 
-    def divide(self, values: Any, *, indices_are_sorted: bool = False,
-               unique_indices: bool = False, mode: str | None = None, out_sharding: Any = None,
+    def divide(self, values: Any, *, indices_are_sorted: bool = False, unique_indices: bool = False,
+               mode: str | None = None, out_sharding: Any = None,
                wrap_negative_indices: bool = True) -> Any:
-        """Elements divided by values."""
-        from .arithmetic import divide
+        """Elements divided by values; of integers, the whole array as floats."""
+        return write(self._array, self._index, values, "divide", _mode(mode),
+                     bool(indices_are_sorted), bool(unique_indices), bool(wrap_negative_indices))
 
-        by = self._product(values, indices_are_sorted, unique_indices, mode)
-        return divide(self._array, by)
-
-    def power(self, values: Any, *, indices_are_sorted: bool = False,
-              unique_indices: bool = False, mode: str | None = None, out_sharding: Any = None,
+    def power(self, values: Any, *, indices_are_sorted: bool = False, unique_indices: bool = False,
+              mode: str | None = None, out_sharding: Any = None,
               wrap_negative_indices: bool = True) -> Any:
         """Elements to the power of values."""
-        from .arithmetic import power
-
-        return power(self._array, self._product(values, indices_are_sorted, unique_indices, mode))
+        return write(self._array, self._index, values, "power", _mode(mode),
+                     bool(indices_are_sorted), bool(unique_indices), bool(wrap_negative_indices))
 
     def min(self, values: Any, *, indices_are_sorted: bool = False, unique_indices: bool = False,
             mode: str | None = None, out_sharding: Any = None,
             wrap_negative_indices: bool = True) -> Any:
         """The lesser of elements and values."""
-        return self._write(values, "min", indices_are_sorted, unique_indices, mode)
+        return write(self._array, self._index, values, "min", _mode(mode),
+                     bool(indices_are_sorted), bool(unique_indices), bool(wrap_negative_indices))
 
     def max(self, values: Any, *, indices_are_sorted: bool = False, unique_indices: bool = False,
             mode: str | None = None, out_sharding: Any = None,
             wrap_negative_indices: bool = True) -> Any:
         """The greater of elements and values."""
-        return self._write(values, "max", indices_are_sorted, unique_indices, mode)
+        return write(self._array, self._index, values, "max", _mode(mode),
+                     bool(indices_are_sorted), bool(unique_indices), bool(wrap_negative_indices))
 
     def apply(self, func: Callable[[Any], Any], *, indices_are_sorted: bool = False,
               unique_indices: bool = False, mode: str | None = None, out_sharding: Any = None,
               wrap_negative_indices: bool = True) -> Any:
-        """An elementwise function applied, as often as an index repeats."""
-        from .arithmetic import add
-        from .choosing import where
-        from .creation import zeros_like
-        from .logic import greater
+        """A function of one element applied, as often as an index repeats.
 
-        x = self._array
-        counted = AtIndex(zeros_like(x, dtype=np.int32), self._index)
+        Raises: TypeError where it gives another dtype.
+        """
+        from .creation import zeros_like
+
+        counted = AtIndex(zeros_like(self._array, dtype=np.int32), self._index)
         times = counted.add(1, mode=mode, indices_are_sorted=indices_are_sorted,
-                            unique_indices=unique_indices)
+                            unique_indices=unique_indices,
+                            wrap_negative_indices=wrap_negative_indices)
         once = unique_indices or not any(hasattr(i, "shape") and i.shape for i in (
             self._index if isinstance(self._index, tuple) else (self._index,)))
-        if once:
-            return where(greater(times, 0), func(x), x).astype(x.dtype)
-        from ..lax.control_flow import while_loop
-
-        def more(carry: Any) -> Any:
-            return greater(times, carry[0]).any()
-
-        def step(carry: Any) -> Any:
-            done, now = carry
-            return add(done, 1), where(greater(times, done), func(now), now).astype(x.dtype)
-
-        return while_loop(more, step, (np.int32(0), x))[1]
-
-    def _write(self, values: Any, how: str, indices_are_sorted: bool, unique_indices: bool,
-               mode: str | None) -> Any:
-        return write(self._array, self._index, values, how, _mode(mode), bool(indices_are_sorted),
-                     bool(unique_indices))
-
-    def _product(self, values: Any, indices_are_sorted: bool, unique_indices: bool,
-                 mode: str | None) -> Any:
-        """Ones, with the product of the values at the index."""
-        from .creation import ones_like
-
-        return AtIndex(ones_like(self._array), self._index).multiply(
-            values, indices_are_sorted=indices_are_sorted, unique_indices=unique_indices,
-            mode=mode)
+        return apply_at(func, self._array, times, once)
 
 
 def _mode(mode: Any) -> Any:

@@ -145,9 +145,20 @@ def split(key: Any, num: int | Sequence[int] = 2) -> Any:
     return _split(key, shape_of(num, "num"))
 
 
-@eager
 def fold_in(key: Any, data: Any) -> Any:
-    """A new key from a key and an integer scalar."""
+    """A new key from a key and an integer scalar.
+
+    Raises: OverflowError where a Python number is not in [0, 2**32); TypeError for an array.
+    """
+    if type(data) is int:
+        if not 0 <= data < 2 ** 32:
+            raise OverflowError(f"fold_in: Python integer {data} out of bounds for uint32")
+        data = np.uint32(data)
+    return _fold_in(key, data)
+
+
+@eager
+def _fold_in(key: Any, data: Any) -> Any:
     x = operand("fold_in", data)
     if x.ndim:
         raise TypeError(f"fold_in accepts a scalar, but was given an array of shape {x.shape} != "

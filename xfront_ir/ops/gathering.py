@@ -22,7 +22,7 @@ from ..errors import IRTypeError
 from ..literal import Literal
 from ..opdef import AXES, BOOL, LINEAR, LITERAL, SHAPE, OpDef, define, enum, lookup, optional
 from ..types import TensorType
-from .families import is_numeric, is_real, move_batch
+from .families import is_numeric, move_batch
 from .indexing import or_zeros
 from .shape import iota, moved, reshape, transpose
 
@@ -378,5 +378,5 @@ def _jvp_scatter_extremum(b: Any, op: Op, tangents: Any) -> Any:
     return (b.emit(lookup("div"), total, count),)
 
 
-scatter_min = _define_scatter("scatter_min", _jvp_scatter_extremum, None, is_real)
-scatter_max = _define_scatter("scatter_max", _jvp_scatter_extremum, None, is_real)
+scatter_min = _define_scatter("scatter_min", _jvp_scatter_extremum, None, is_numeric)
+scatter_max = _define_scatter("scatter_max", _jvp_scatter_extremum, None, is_numeric)

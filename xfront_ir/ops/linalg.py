@@ -368,19 +368,21 @@ def _jvp_tridiagonal_solve(b: Any, op: Op, tangents: Any) -> Any:
         if t is not None:
             wide = b.emit(broadcast_in_dim, t, shape=x.type.shape, dims=tuple(range(n - 1)))
             rhs = sum_tangents(b, rhs, b.emit(neg, b.emit(mul, wide, rows())))
-    return (b.emit(tridiagonal_solve, *op.operands[:3], rhs),)
+    return (b.emit(tridiagonal_solve, *op.operands[:3], rhs, **op.attrs),)
 
 
 def _transpose_tridiagonal_solve(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
     below, diagonal, above = known[:3]
     last = diagonal.type.ndim - 1
     made = b.emit(tridiagonal_solve, _rows_shifted(b, above, last, 1), diagonal,
-                  _rows_shifted(b, below, last, -1), cotangents[0])
+                  _rows_shifted(b, below, last, -1), cotangents[0], **op.attrs)
     return None, None, None, made
 
 
 tridiagonal_solve = define("tridiagonal_solve", operands=4, infer=_infer_tridiagonal_solve,
-                           jvp=_jvp_tridiagonal_solve, transpose=_transpose_tridiagonal_solve,
-                           batch=batch_leading)
+                           attrs={"perturb_singular": BOOL}, jvp=_jvp_tridiagonal_solve,
+                           transpose=_transpose_tridiagonal_solve, batch=batch_leading)
 """X with T X = B for tridiagonal T: operands are the diagonals below, on and above, and B. Row i
-has below[i], diagonal[i], above[i]; the first of `below` and the last of `above` are not read."""
+has below[i], diagonal[i], above[i]; the first of `below` and the last of `above` are not read.
+Solutions of singular T are NaN; with `perturb_singular` pivots near 0 are moved by about eps times
+the greatest element of U."""

@@ -10,10 +10,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import ml_dtypes
+
 from ..errors import MissingRule
 from ..opdef import NONE
-from .compare import eq
-from .elementwise import add, div, exp, log, log1p, mul, neg, select, sign, square, sub
+from .compare import lt
+from .elementwise import abs_, add, div, exp, log, log1p, mul, neg, select, sign, square, sub
 from .families import elementwise, is_float, lit, scaled
 
 
@@ -76,14 +78,18 @@ def _slope_i0e(b: Any, y: Any, x: Any) -> Any:
     return b.emit(sub, b.emit(bessel_i1e, x), b.emit(mul, b.emit(sign, x), y))
 
 
+def _epsilon(x: Any) -> float:
+    return float(ml_dtypes.finfo(x.type.dtype.numpy).eps)
+
+
 def _slope_i1e(b: Any, y: Any, x: Any) -> Any:
-    """i0e(x) - i1e(x) (sign(x) + 1/x), which tends to 1/2 at 0."""
-    zero = b.emit(eq, x, lit(b, x, 0))
-    safe = b.emit(select, zero, lit(b, x, 1), x)
-    inverse = b.emit(div, lit(b, x, 1), safe)
-    slope = b.emit(sub, b.emit(bessel_i0e, x),
-                   b.emit(mul, y, b.emit(add, b.emit(sign, safe), inverse)))
-    return b.emit(select, zero, lit(b, x, 0.5), slope)
+    """i0e(x) - i1e(x) (sign(x) + 1/x); near 0, where i1e(x) is rounded, 1/2 - |x|."""
+    size = b.emit(abs_, x)
+    near = b.emit(lt, size, lit(b, x, math.sqrt(_epsilon(x)) / 16))
+    safe = b.emit(select, near, lit(b, x, 1), x)
+    slope = b.emit(sub, b.emit(bessel_i0e, x), b.emit(
+        add, b.emit(mul, y, b.emit(sign, x)), b.emit(div, y, safe)))
+    return b.emit(select, near, b.emit(sub, lit(b, x, 0.5), size), slope)
 
 
 bessel_i0e = _float("bessel_i0e", _coefficient(_slope_i0e))

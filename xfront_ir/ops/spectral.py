@@ -16,7 +16,7 @@ from ..errors import MissingRule
 from ..opdef import BOOL, define
 from .compare import eq
 from .convert import convert
-from .elementwise import add, div, mul, real, select, sub
+from .elementwise import abs_, add, complex_, conj, div, imag, mul, neg, real, select, sub
 from .families import lit
 from .linalg import (
     adjoint,
@@ -26,8 +26,8 @@ from .linalg import (
     matmul,
     matrix,
 )
-from .reduce import reduce_sum
-from .shape import broadcast_in_dim
+from .reduce import argmax, reduce_sum
+from .shape import broadcast_in_dim, iota
 
 
 def _real(b: Any, x: Value) -> Value:
@@ -160,16 +160,56 @@ def _infer_eig(types: Any, attrs: Any) -> Any:
 
 
 def _jvp_eig(b: Any, op: Op, tangents: Any) -> Any:
-    """w' = diag(L^H A' R) / diag(L^H R)."""
-    if op.attrs["left"] or op.attrs["right"]:
-        raise MissingRule("vectors of eig have no derivative; eigenvalues alone have (eigvals), "
-                          "and so have the vectors of eigh")
-    _, left, right = b.emit(eig, op.operands[0], left=True, right=True)
+    """With M = L^H A' R and D = diag(L^H R): w' = diag(M) / D, R' = R (G D^-1 M) turned to their
+    norm, G the gaps of w; L' likewise of A^H, whose values are conj(w)."""
+    a = op.attrs
+    if (a["left"] or a["right"]) and not a["vector_derivatives"]:
+        raise MissingRule(
+            "vectors of eig have derivatives only where no two eigenvalues are equal, so they have "
+            "to be asked for: write lax.linalg.eig(x, enable_eigvec_derivs=True); eigenvalues "
+            "alone (eigvals) and the vectors of eigh have theirs")
+    if not op.results[0].type.shape[-1]:
+        return tuple([b.zeros(v.type) for v in op.results])
+    values, left, right = b.emit(eig, op.operands[0], left=True, right=True,
+                                 vector_derivatives=True)
+    tangent = _like(b, tangents[0], right)
     of_left = adjoint(b, left)
-    moved = _diagonal(b, matmul(b, matmul(b, of_left, _like(b, tangents[0], right)), right))
-    return (b.emit(div, moved, _diagonal(b, matmul(b, of_left, right))),)
+    middle = matmul(b, matmul(b, of_left, tangent), right)
+    overlap = _diagonal(b, matmul(b, of_left, right))
+    made = [b.emit(div, _diagonal(b, middle), overlap)]
+    if a["left"]:
+        made.append(_turning(b, left, b.emit(conj, values), adjoint(b, middle),
+                             b.emit(conj, overlap)))
+    if a["right"]:
+        made.append(_turning(b, right, values, middle, overlap))
+    return tuple(made)
 
 
-eig = define("eig", attrs={"left": BOOL, "right": BOOL}, operands=1, infer=_infer_eig,
-             single=False, jvp=_jvp_eig, batch=batch_leading)
-"""Complex eigenvalues and, as asked, left and right vectors (columns of norm 1)."""
+def _turning(b: Any, vectors: Value, values: Value, middle: Value, overlap: Value) -> Value:
+    """The tangent of eigenvectors of norm 1 whose greatest element is real."""
+    n = values.type.shape[-1]
+    mixed = b.emit(div, b.emit(mul, middle, _gaps(b, values)), _along(b, overlap, n, n, -2))
+    free = matmul(b, vectors, mixed)
+    size = vectors.type.ndim
+    conjugate = b.emit(conj, vectors)
+    grown = b.emit(reduce_sum, b.emit(real, b.emit(mul, conjugate, free)), axes=(size - 2,))
+    # the greatest of the elements that are real, the first of equals
+    sizes = b.emit(abs_, b.emit(real, vectors))
+    nothing = b.zeros(sizes.type)
+    sizes = b.emit(select, b.emit(eq, b.emit(imag, vectors), nothing), sizes,
+                   b.emit(neg, b.ones(sizes.type)))
+    place = b.emit(argmax, sizes, axis=size - 2, index_dtype=dtypes.i32)
+    rows = b.emit(iota, dtype=dtypes.i32, shape=sizes.type.shape, dimension=size - 2)
+    chosen = b.emit(eq, rows, _along(b, place, n, n, -1))
+    level = b.emit(select, chosen, b.emit(real, vectors), b.ones(sizes.type))
+    turned = b.emit(select, chosen, b.emit(div, b.emit(imag, free), level), nothing)
+    turned = b.emit(reduce_sum, turned, axes=(size - 2,))
+    away = b.emit(complex_, grown, turned)
+    return b.emit(sub, free, b.emit(mul, vectors, _along(b, away, n, n, -1)))
+
+
+eig = define("eig", attrs={"left": BOOL, "right": BOOL, "vector_derivatives": BOOL}, operands=1,
+             infer=_infer_eig, single=False, jvp=_jvp_eig, batch=batch_leading)
+"""Complex eigenvalues and, as asked, left and right vectors: columns of norm 1 whose greatest
+element is real. Vectors have derivatives where `vector_derivatives` says that no two eigenvalues
+are equal and no two elements of a vector tie for the greatest."""

@@ -172,3 +172,15 @@ def test_under_grad_and_vmap(monkeypatch) -> None:
         both(xfront.vmap(running))
         both(xfront.vmap(running, in_axes=1))
     both(xfront.grad(lambda x: jnp.sum(jnp.cumprod(x / 3, axis=1))))
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_products_leave_the_range_where_those_in_order_do(reverse):
+    x = np.array([2, 0.5, 0, *[1e30, -1e30] * 20, 1e30], np.float32)
+    end = np.array([*[1e-30] * 4, *[1e30] * 20], np.float32)
+    for values in (x, end, np.stack([x, x + 1])):
+        given = values[..., ::-1].copy() if reverse else values
+        with np.errstate(over="ignore"):
+            want = np.cumprod(values, -1)
+        got = xfront.lax.cumprod(given, given.ndim - 1, reverse)
+        np.testing.assert_array_equal(np.asarray(got)[..., ::-1] if reverse else got, want)

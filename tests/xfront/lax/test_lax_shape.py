@@ -121,6 +121,9 @@ def test_scatters():
         same(f(M, where, updates, numbers), wanted)
     made = lax.scatter_apply(M, where, lambda x: x * 2, numbers, update_shape=(2, 5))
     same(made, np.where(np.arange(4)[:, None] == 1, M * 2, M))
+    often = np.array([[1], [1], [9]], np.int32)
+    made = lax.scatter_apply(M, often, lambda x: x + x.sum(), numbers, update_shape=(3, 5))
+    same(made, np.where(np.arange(4)[:, None] == 1, M * 4, M))
     slope = xfront.grad(lambda u: lax.scatter_add(M, where, u, numbers).sum())(updates)
     same(slope, [[1] * 5, [0] * 5])
 

@@ -51,3 +51,14 @@ def test_derivatives():
     slope = xfront.vmap(xfront.grad(special.ndtri))(P)
     np.testing.assert_allclose(slope, np.sqrt(2 * np.pi) * np.exp(at ** 2 / 2), rtol=2e-4)
     assert xfront.grad(special.xlogy)(0.0, 2.0) == np.float32(np.log(2))
+
+
+@pytest.mark.parametrize("dtype", [np.float16, "bfloat16", np.float32])
+def test_slopes_of_scaled_bessel_functions_near_zero(dtype):
+    x = np.array([0, 6e-8, 1e-7, -1e-7, 1e-4, -1e-4, 3e-3, 0.02, -0.02, 0.1, 2, -5], np.float32)
+    x = x.astype(xfront.numpy.dtype(dtype))
+    got = xfront.grad(lambda x: special.i1e(x).astype(np.float32).sum())(x).astype(np.float64)
+    at = x.astype(np.float64)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        want = np.where(at == 0, 0.5, sp.i0e(at) - sp.i1e(at) * (np.sign(at) + 1 / at))
+    np.testing.assert_allclose(got, want, atol=4 * float(xfront.numpy.finfo(dtype).eps))

@@ -128,3 +128,39 @@ def test_scalar_types_and_constants():
 def test_frombuffer_and_fromstring():
     assert jnp.frombuffer(b"\x01\x00\x00\x00", dtype="int32").tolist() == [1]
     assert jnp.fromstring("1 2", sep=" ").tolist() == [1.0, 2.0]
+
+
+@pytest.mark.parametrize("low, high, n", [(0, 25, 6), (-5, 5, 11), (0, 7, 8), (0, 255, 256),
+                                          (5, -5, 11), (-1999, 1, 401), (0, 3000, 3001)])
+def test_evenly_spaced_integers_are_exact(low, high, n):
+    for endpoint, stop in ((True, high), (False, high + (high - low) // (n - 1))):
+        want = np.linspace(low, stop, n, endpoint=endpoint)
+        assert (want == np.round(want)).all()
+        args = np.float32(low), np.float32(stop), n, endpoint
+        np.testing.assert_array_equal(jnp.linspace(*args), want)
+        np.testing.assert_array_equal(jnp.linspace(*args, dtype=int), want)
+        np.testing.assert_array_equal(
+            xfront.jit(lambda stop: jnp.linspace(low, stop, n, endpoint))(args[1]),  # noqa: B023
+            want)
+    with xfront.enable_x64(True):
+        np.testing.assert_array_equal(jnp.linspace(float(low), high, n), np.linspace(low, high, n))
+
+
+def test_ranges_meet_their_ends_and_stay_between():
+    for low, high in ((-3e38, 3e38), (0.1, 0.7), (1e-30, 1e30), (np.float16(0.1), np.float16(7))):
+        made = np.asarray(jnp.linspace(low, high, 13))
+        np.testing.assert_allclose(made, np.linspace(low, high, 13), rtol=1e-3 if made.itemsize < 4
+                                   else 3e-7, atol=abs(high) * 1e-7)
+        assert made[0] == made.dtype.type(low) and made[-1] == made.dtype.type(high)
+    made = np.asarray(jnp.linspace(1 + 1j, 3 - 5j, 5))
+    np.testing.assert_array_equal(made, np.linspace(1 + 1j, 3 - 5j, 5))
+    np.testing.assert_array_equal(jnp.linspace(np.array([0.0, 1]), np.array([25.0, 7]), 6, axis=1),
+                                  np.linspace([0, 1], [25, 7], 6, axis=1).astype(np.float32))
+    slope = xfront.jacobian(lambda ends: jnp.linspace(*ends, 5))((np.float32(2), np.float32(9)))
+    np.testing.assert_allclose(np.stack(slope), [[1, 0.75, 0.5, 0.25, 0], [0, 0.25, 0.5, 0.75, 1]])
+    np.testing.assert_array_equal(jnp.logspace(0, 3, 4), [1, 10, 100, 1000])
+    np.testing.assert_allclose(jnp.geomspace(1j, 1000j, 4), np.geomspace(1j, 1000j, 4), rtol=1e-6)
+    np.testing.assert_allclose(jnp.geomspace(-1000, -1, 4), [-1000, -100, -10, -1], rtol=1e-6)
+    values = np.array([0.0, 5, 10, 15, 20, 25, 3, 15], np.float32)
+    np.testing.assert_array_equal(jnp.histogram(values, 5, (0, 25))[0],
+                                  np.histogram(values, 5, (0, 25))[0])

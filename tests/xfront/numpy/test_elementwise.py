@@ -195,3 +195,40 @@ def test_round_to_decimals():
     x = np.array([1.25, -0.126, 2.5], np.float32)
     np.testing.assert_allclose(np.asarray(jnp.round(x, 1)), np.round(x, 1), rtol=1e-6)
     assert jnp.around(np.arange(3), 2).tolist() == [0, 1, 2]
+
+
+def test_spacing_and_ldexp_and_hypot_at_their_ends():
+    x = np.array([1e-45, 0.0, 1e-40, 1.17549435e-38, 2e-38, 1e-35, 1e-31, 1, 1.5, 3e38], np.float32)
+    np.testing.assert_array_equal(jnp.spacing(x), np.spacing(x))
+    np.testing.assert_array_equal(jnp.spacing(-x), -np.spacing(x))
+    assert np.isnan(np.asarray(jnp.spacing(np.array([np.inf, np.nan], np.float32)))).all()
+    with xfront.enable_x64(True):
+        wide = x.astype(np.float64) * 1e-280
+        np.testing.assert_array_equal(jnp.spacing(wide), np.spacing(wide))
+    for dtype in (np.int8, np.int16, np.int32, np.uint8, np.uint32):
+        for n in (np.iinfo(dtype).min, np.iinfo(dtype).max, 3):
+            with np.errstate(over="ignore"):
+                want = np.ldexp(np.float32(1), min(int(n), 2 ** 31 - 1))
+            flushed = np.float32(0) if want < np.finfo(np.float32).tiny else want
+            assert jnp.ldexp(np.float32(1), dtype(n)) == flushed
+    x, y = np.meshgrid(*[np.array([0, 1, np.inf, -np.inf, np.nan], np.float32)] * 2)
+    np.testing.assert_array_equal(jnp.hypot(x, y), np.hypot(x, y))
+
+
+@pytest.mark.parametrize("dtype, number", [(np.uint8, -1), (np.uint8, 300), (np.int8, -200),
+                                           (np.uint16, 70_000)])
+def test_numbers_wrap_into_narrow_integers_traced_as_untraced(dtype, number):
+    x, wrapped = np.arange(3, dtype=dtype), np.array(number).astype(dtype)
+
+    def every(x):
+        return (x + number, number - x, x * number, jnp.maximum(x, number), x < number,
+                jnp.where(x > 0, x, number), jnp.searchsorted(x, number), jnp.append(x, number))
+
+    want = (x + wrapped, wrapped - x, x * wrapped, np.maximum(x, wrapped), x < wrapped,
+            np.where(x > 0, x, wrapped), np.searchsorted(x, wrapped), np.append(x, wrapped))
+    for traced, untraced, expected in zip(xfront.jit(every)(x), every(jnp.asarray(x)), want,
+                                          strict=True):
+        np.testing.assert_array_equal(traced, expected)
+        np.testing.assert_array_equal(untraced, expected)
+    with pytest.raises(OverflowError):
+        xfront.jit(lambda x: x + 2 ** 40)(x)

@@ -132,8 +132,9 @@ def test_updates():
     assert (x > 1).at[0].set(True).tolist() == [True, True, True]
     with pytest.raises(ValueError):
         x.at[0].set(np.ones(2))
+    assert x.at[0:2].set([7, 8]).tolist() == [7, 8, 3]
     with pytest.raises(TypeError):
-        x.at[0].set([1])
+        x.at[0].set("1")
     with pytest.warns(FutureWarning):
         jnp.arange(2).at[0].add(1.5)
 

@@ -109,6 +109,55 @@ def test_least_squares_and_ranks() -> None:
     assert int(linalg.matrix_rank(jnp.zeros(3))) == 0
 
 
+@pytest.mark.parametrize("shape", [(4, 3), (3, 4), (3, 3), (1, 1)])
+@pytest.mark.parametrize("rank", [0, 1, 2])
+def test_least_squares_of_any_rank(shape: tuple[int, int], rank: int) -> None:
+    rng = np.random.default_rng(rank)
+    a = (rng.normal(size=(shape[0], rank)) @ rng.normal(size=(rank, shape[1]))).astype(np.float32)
+    for b in (rng.normal(size=shape[0]), rng.normal(size=(shape[0], 2))):
+        b = b.astype(np.float32)
+        for rcond in (None, -1, 1e-4, 0.9):
+            got = linalg.lstsq(a, b, rcond, numpy_resid=True)
+            limit = rcond if rcond is not None and rcond >= 0 else (
+                np.finfo(np.float32).eps * max(shape))
+            expected = np.linalg.lstsq(a, b, limit)
+            for g, e in zip(got, expected, strict=True):
+                assert g.shape == e.shape
+                _close(g, e, 1e-3)
+        residuals = linalg.lstsq(a, b, 1e-4)[1]
+        x = np.linalg.lstsq(a, b, 1e-4)[0]
+        _close(residuals, (np.abs((b - a @ x).reshape(shape[0], -1)) ** 2).sum(0))
+
+
+def test_determinants_by_reflections() -> None:
+    for x in (SQUARE, -SQUARE[:, ::-1], np.eye(3, dtype=np.float32)[::-1], np.zeros((2, 2)),
+              np.zeros((0, 0)), SQUARE[:, :1, :1]):
+        for got, expected in zip(linalg.slogdet(x, method="qr"), np.linalg.slogdet(x), strict=True):
+            _close(got, expected)
+    _close(xfront.grad(lambda x: linalg.slogdet(x, method="qr")[1])(SQUARE[0]),
+           np.linalg.inv(SQUARE[0]).T, 1e-3)
+    with pytest.raises(NotImplementedError, match="real matrices"):
+        linalg.slogdet(COMPLEX, method="qr")
+    with pytest.raises(ValueError, match="'lu' or 'qr'"):
+        linalg.slogdet(SQUARE, method="svd")
+
+
+def test_singular_tridiagonal_systems() -> None:
+    def solved(below: list, diagonal: list, above: list, moved: bool) -> np.ndarray:
+        b = np.arange(1, len(diagonal) + 1, dtype=np.float32)[:, None]
+        return np.asarray(lax.linalg.tridiagonal_solve(
+            *[np.array(v, np.float32) for v in (below, diagonal, above)], b,
+            perturb_singular=moved))[:, 0]
+
+    for diagonals in (([0, 1, 1], [0, 0, 0], [1, 1, 0]), ([0, 0, 0], [1, 0, 2], [0, 0, 0]),
+                      ([0, 1, 1], [1, 1, 0], [1, 0, 0]), ([0], [0], [0])):
+        assert not np.isfinite(solved(*diagonals, moved=False)).all()
+        assert np.isfinite(solved(*diagonals, moved=True)).all()
+    regular = [0, 1, 1], [2, 3, 4], [1, 1, 0]
+    np.testing.assert_allclose(solved(*regular, moved=True), solved(*regular, moved=False),
+                               rtol=1e-6)
+
+
 def test_norms_of_singular_values() -> None:
     for order in (2, -2, "nuc"):
         _close(linalg.norm(TALL, order), np.linalg.norm(TALL, order))
@@ -192,9 +241,51 @@ def test_pseudo_inverse_of_equal_singular_values_has_a_derivative() -> None:
         _close(whole[..., 1, 2], (np.linalg.pinv(TALL + e) - np.linalg.pinv(TALL - e)) / 2e-2, 1e-3)
 
 
-def test_eigenvectors_of_eig_have_no_derivative() -> None:
-    with pytest.raises(NotImplementedError, match="eigvals"):
+def test_derivatives_of_eigenvectors_of_eig_have_to_be_asked_for() -> None:
+    with pytest.raises(NotImplementedError, match="enable_eigvec_derivs"):
         xfront.grad(lambda x: jnp.abs(linalg.eig(x)[1]).sum())(SQUARE[0])
+
+
+ROTATING = np.array([[0, 1, 0], [-1, 0, 0.5], [0.2, 1, 1]])       # two values are conjugates
+APART = np.array([[1, 2, 0.5], [0.3, 4, 1], [1, 0.7, -2]])
+
+
+@pytest.mark.parametrize("x, sides", [
+    (ROTATING, (True, True)), (ROTATING, (False, True)), (APART, (True, False)),
+    (ROTATING + 1j * APART[::-1], (True, True))],
+    ids=["conjugates", "conjugates, right", "real, left", "complex"])
+def test_derivatives_of_eigenvectors_of_eig(x: np.ndarray, sides: tuple[bool, bool]) -> None:
+    """Against differences of what LAPACK gives: norm 1, the greatest element real."""
+    def f(x: Any) -> Any:
+        return lax.linalg.eig(x, compute_left_eigenvectors=sides[0],
+                              compute_right_eigenvectors=sides[1], enable_eigvec_derivs=True)
+
+    def loss(x: Any) -> Any:
+        return sum((jnp.abs(v + 0.3) ** 3).sum() for v in f(x))
+
+    rng = np.random.default_rng(0)
+    way = rng.normal(size=(2, 3, 3)) + 1j * rng.normal(size=(2, 3, 3))
+    way, other = way if np.iscomplexobj(x) else way.real
+    def along(x: Any) -> Any:
+        return xfront.jvp(loss, (x,), (way,))[1]
+
+    def everything(x: Any) -> Any:
+        return (f(x), xfront.jvp(f, (x,), (way,))[1], loss(x), xfront.grad(loss)(x), along(x),
+                xfront.jvp(along, (x,), (other,))[1])
+
+    h = 1e-6
+    with xfront.enable_x64(True):
+        steps = np.stack([x, x + h * way, x - h * way, x + h * other, x - h * other])
+        made = xfront.tree.map(np.asarray, xfront.jit(xfront.vmap(everything))(steps))
+        values, moved, losses, slopes, first, second = made
+        for v, t in zip(values, moved, strict=True):
+            np.testing.assert_allclose(t[0], (v[1] - v[2]) / (2 * h), atol=1e-7)
+        np.testing.assert_allclose((slopes[0] * way).sum().real, (losses[1] - losses[2]) / (2 * h),
+                                   rtol=1e-7)
+        np.testing.assert_allclose(second[0], (first[3] - first[4]) / (2 * h), rtol=1e-6)
+        alone = xfront.jvp(f, (x,), (way,))[1]
+        for whole, one in zip(moved, alone, strict=True):
+            np.testing.assert_allclose(whole[0], one, rtol=1e-10, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", ["cholesky", "inv", "det", "qr", "eigh", "solve"])
@@ -240,3 +331,13 @@ def test_refuses() -> None:
         linalg.qr(TALL, "x")
     with pytest.raises(TypeError):
         linalg.eigh([[1.0, 2.0], [2.0, 1.0]])
+
+
+@pytest.mark.parametrize("dtype", [bool, np.int8, np.int32, np.float32])
+def test_powers_of_matrices_have_their_dtype(dtype: type) -> None:
+    x = np.array([[1, 1, 0], [0, 1, 1], [0, 0, 1]]).astype(dtype)
+    for n in (0, 1, 2, 5):
+        got = jnp.linalg.matrix_power(x, n)
+        assert got.dtype == x.dtype
+        np.testing.assert_array_equal(got, np.linalg.matrix_power(x, n))
+    assert jnp.linalg.matrix_power(x.astype(np.int32), -1).dtype == np.float32

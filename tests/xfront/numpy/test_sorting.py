@@ -22,7 +22,8 @@ def test_order() -> None:
         "argsort": lambda m, x, n, i, z: [m.argsort(x, 0, stable=True), m.argsort(n, stable=True),
                                           m.argsort(i, stable=True)],
         "lexsort": lambda m, x, n, i, z: [m.lexsort((i, i % 3)), m.lexsort(x.astype("int32"))],
-        "sort_complex": lambda m, x, n, i, z: [m.sort_complex(z), m.sort_complex(x[0])],
+        "sort_complex": lambda m, x, n, i, z: [m.sort_complex(z), m.sort_complex(x),
+                                               m.sort_complex(x.reshape(2, 3, 2))],
     }, X, N, I, Z)
     agree("descending", jnp.sort(I, descending=True), np.sort(I)[::-1])
     agree("descending, stable", jnp.argsort(I, descending=True), np.argsort(-I, stable=True))
@@ -164,3 +165,32 @@ def test_gradients_and_batches() -> None:
     rows = np.sort(X)
     made = xfront.jit(xfront.vmap(lambda r: (jnp.argsort(r), jnp.searchsorted(r, 2.0))))(rows)
     agree("vmap", made, (np.argsort(rows), np.array([np.searchsorted(r, 2) for r in rows])))
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1, None])
+def test_every_order_of_many_axes_is_along_its_axis(axis) -> None:
+    x = np.random.default_rng(0).permutation(24).astype(np.float32).reshape(2, 4, 3)
+    kth = 1
+    agree("sort", jnp.sort(x, axis), np.sort(x, axis))
+    agree("argsort", jnp.argsort(x, axis), np.argsort(x, axis).astype(np.int32))
+    if axis is not None:
+        agree("lexsort", jnp.lexsort((x, -x), axis), np.lexsort((x, -x), axis).astype(np.int32))
+        parted, places = np.asarray(jnp.partition(x, kth, axis)), jnp.argpartition(x, kth, axis)
+        np.testing.assert_array_equal(np.take(parted, kth, axis), np.take(np.sort(x, axis), kth,
+                                                                          axis))
+        np.testing.assert_array_equal(np.sort(parted, axis), np.sort(x, axis))
+        np.testing.assert_array_equal(np.take_along_axis(x, np.asarray(places), axis), parted)
+
+
+def test_a_difference_of_sets_has_the_dtype_of_the_first() -> None:
+    for first, second, want in ((np.array([1.5, 2, 3], np.float16), np.array([2], np.int16),
+                                 [1.5, 3]),
+                                (np.array([300, 2, 3], np.int32), np.array([44], np.uint8),
+                                 [2, 3, 300]),
+                                (np.array([1, 2, 3], np.int16), np.array([2.5, 1], np.float32),
+                                 [2, 3])):
+        got = jnp.setdiff1d(first, second)
+        assert got.dtype == first.dtype and got.tolist() == want
+    with pytest.raises(OverflowError):
+        jnp.searchsorted(np.arange(3), 2 ** 40)
+    assert jnp.bincount(np.array([True, False, True])).tolist() == [1, 2]

@@ -58,6 +58,11 @@ def test_key_arrays_never_meet_their_words():
 def test_errors():
     with pytest.raises(TypeError, match="seed must be an integer"):
         random.key(0.5)
+    for data in (-1, 2 ** 32):
+        with pytest.raises(OverflowError, match="out of bounds for uint32"):
+            random.fold_in(random.key(0), data)
+    assert random.fold_in(random.key(0), 2 ** 31) == random.fold_in(
+        random.key(0), np.uint32(2 ** 31))
     with pytest.raises(ValueError, match="single key"):
         random.normal(random.split(random.key(0)))
     with pytest.raises(ValueError, match="float"):
