@@ -8,7 +8,7 @@ has the locations of the very Function it was given. Importing this package impo
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from xfront_ir.core import Function
@@ -16,7 +16,7 @@ from xfront_ir.core import Function
 if TYPE_CHECKING:
     from .cpu.extras import Extras
     from .cpu.inspection import TakenForm
-    from .executable import Executable
+    from .executable import Callbacks, Executable
     from .module import Built
     from .partitioning import Partition
 
@@ -62,7 +62,7 @@ class Lowered:
 
     def compile(self, *, options: Any = (), effort: str = "jit",
                 devices: Sequence[Any] | None = None,
-                callbacks: Sequence[Callable[..., Any]] = ()) -> Executable:
+                callbacks: Callbacks = ()) -> Executable:
         """Compile and load; as `compile_function`, which says what the arguments are."""
         from .compile import all_options
 
@@ -108,7 +108,7 @@ def forms_of(function: Function, effort: str = "jit") -> list[TakenForm]:
 def compile_function(function: Function, *, name: str | None = None,
                      fingerprint: bytes | None = None, donated: Sequence[int] = (),
                      options: Any = (), devices: Sequence[Any] | None = None,
-                     callbacks: Sequence[Callable[..., Any]] = (), effort: str = "jit",
+                     callbacks: Callbacks = (), effort: str = "jit",
                      partition: Partition | None = None) -> Executable:
     """The executable of a Function: the live one, one from disk, or lowered and compiled now.
 
@@ -211,7 +211,7 @@ def _from_disk(key: str, devices: Sequence[Any], overrides: Any, partition: Part
 
 
 def _compile(built: Built, name: str, devices: Sequence[Any], overrides: Any,
-             partition: Partition, callbacks: Sequence[Callable[..., Any]]) -> Executable:
+             partition: Partition, callbacks: Callbacks) -> Executable:
     from .compile import compile_module
     from .executable import Executable, HostCallExecutable, host_calls
 

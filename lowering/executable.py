@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,9 @@ from xfront_ir.types import TensorType
 from . import compat
 from .compile import Options, load_serialized
 from .partitioning import Partition
+
+Callbacks = Mapping[int, Callable[..., Any]] | Sequence[Callable[..., Any]]
+"""Host functions by slot."""
 
 
 class Executable:
@@ -43,7 +46,7 @@ class Executable:
         """Run on a list of arrays; `handlers` (one a result) make the arrays that come back."""
         return self._execute(buffers).consume_with_handlers(handlers)
 
-    def with_callbacks(self, callbacks: Sequence[Callable[..., Any]]) -> Executable:
+    def with_callbacks(self, callbacks: Callbacks) -> Executable:
         """The same program calling other host functions, by slot; this one calls none."""
         return self
 
@@ -97,7 +100,7 @@ class HostCallExecutable(Executable):
         _remember(token, self.has_ordered_effects)
         return made
 
-    def with_callbacks(self, callbacks: Sequence[Callable[..., Any]]) -> HostCallExecutable:
+    def with_callbacks(self, callbacks: Callbacks) -> HostCallExecutable:
         """The same program calling other functions, by slot; runs under way keep theirs."""
         if self._blob is None:
             self._blob = self.serialize()
@@ -223,14 +226,15 @@ class HostCall:
         return checked
 
 
-def host_calls(specs: Sequence[Any], callbacks: Sequence[Callable[..., Any]]) -> list[HostCall]:
+def host_calls(specs: Sequence[Any], callbacks: Callbacks) -> list[HostCall]:
     """What answers the host calls of a program, given the functions by slot.
 
     Raises: ValueError where a slot has no function (the runtime would end the process).
     """
     made = []
+    callbacks = callbacks if isinstance(callbacks, Mapping) else dict(enumerate(callbacks))
     for spec in specs:
-        if not 0 <= spec.slot < len(callbacks):
+        if spec.slot not in callbacks:
             raise ValueError(f"the program calls host function {spec.slot}, "
                              f"{len(callbacks)} were given")
         made.append(HostCall(callbacks[spec.slot], spec.result_types, spec.ordered))

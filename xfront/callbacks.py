@@ -1,6 +1,7 @@
 """Calls of host functions from traced programs: pure_callback, io_callback, and debug's.
 
-A callback op carries a slot; the function behind it is handed over when the program is compiled.
+A callback op carries a slot (`tracing/host.py`); the function behind it is handed over when the
+program is compiled, and goes with the last op that holds the slot.
 Effects keep their place: in an un-jitted transformation whose inputs are known, the effect runs
 when Python gets there.
 """
@@ -16,7 +17,8 @@ from xfront_ir.types import tensor
 
 from .arrays import binding
 from .tracing import concrete
-from .tracing.programs import HOST_FUNCTIONS, to_array
+from .tracing.host import slot_of
+from .tracing.programs import to_array
 from .tracing.trace import emit, state
 from .tracing.tracer import Tracer
 from .transforms.flat import kind_of
@@ -96,10 +98,8 @@ def _call(kind: str, callback: Callable[..., Any], results: Any, args: tuple, kw
         made = [to_array(np.asarray(x, t.dtype.numpy).reshape(t.shape))
                 for x, t in zip(host(*known), types, strict=True)]
         return tree_unflatten(out_tree, made) if kind != "debug" else None
-    slot = len(HOST_FUNCTIONS)
-    HOST_FUNCTIONS.append(host)
-    made = emit(ops.callback, *operands, slot=slot, result_types=types, kind=kind,
-                ordered=bool(ordered), vmap_method=vmap_method)
+    made = emit(ops.callback, *operands, slot=slot_of(host), result_types=types,
+                kind=kind, ordered=bool(ordered), vmap_method=vmap_method)
     return tree_unflatten(out_tree, made) if kind != "debug" else None
 
 

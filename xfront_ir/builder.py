@@ -55,7 +55,7 @@ class Builder:
         else:
             types = tuple([v.type for v in operands])
         if attrs:
-            if definition.has_bodies:
+            if definition.holds_python:
                 found = infer_types(definition, types, attrs)
             else:
                 key = (types, *attrs, *attrs.values())

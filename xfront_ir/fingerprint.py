@@ -268,6 +268,8 @@ class _Plan:
             text.append(f"|{key}=")
             if kind.text in _DIRECT:
                 text.append(repr(value))
+            elif kind.text == "slot":
+                text.append(str(int(value)))
             elif kind.text == "literal":
                 text.append(repr(value.key))
             elif kind.text in ("function", "functions", "body"):

@@ -105,6 +105,7 @@ def _is_dtype(x: Any) -> bool:
 
 
 INT = AttrKind("int", _is_int)
+SLOT = AttrKind("slot", lambda x: isinstance(x, int) and x >= 0)   # may carry what lives with it
 INTS = AttrKind("ints", _is_ints)                     # (1, -2, 3)
 SHAPE = AttrKind("ints", lambda x: _is_ints(x) and all(d >= 0 for d in x))
 AXES = AttrKind("ints", lambda x: _is_ints(x) and all(d >= 0 for d in x))
@@ -213,8 +214,9 @@ class OpDef:
     """Everything that is true of an op. Frozen by `define`."""
 
     __slots__ = ("attrs", "batch", "body_attrs", "cost", "effects", "family", "has_bodies",
-                 "has_numbers", "infer", "jvp", "memo", "mentions_axis", "n_operands", "name",
-                 "own_primal", "single", "split", "strong", "thread", "transpose")
+                 "has_numbers", "holds_python", "infer", "jvp", "memo", "mentions_axis",
+                 "n_operands", "name", "own_primal", "single", "split", "strong", "thread",
+                 "transpose")
 
     name: str
     attrs: Mapping[str, AttrKind]
@@ -222,6 +224,7 @@ class OpDef:
     n_operands: int | None
     single: bool
     has_bodies: bool
+    holds_python: bool                 # bodies, or what lives as long as its ops: kept in no memo
     has_numbers: bool                  # among its attributes, where 2 and 2.0 are not the same
     body_attrs: tuple[str, ...]
 
@@ -296,6 +299,8 @@ def define(name: str, *, infer: Infer, attrs: Mapping[str, AttrKind] | None = No
     made.body_attrs = tuple(key for key, kind in made.attrs.items()
                             if kind.text in ("function", "functions", "body"))
     made.has_bodies = bool(made.body_attrs)
+    made.holds_python = made.has_bodies or any(kind.text in ("python", "slot")
+                                               for kind in made.attrs.values())
     made.has_numbers = any(kind.text in ("int", "float", "bool", "tree", "python")
                            for kind in made.attrs.values())
     module = family or getattr(infer, "__module__", "?")

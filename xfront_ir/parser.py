@@ -592,7 +592,7 @@ class _Parser:
 
 
 _READERS: dict[str, Callable[[_Parser], Any]] = {
-    "int": _Parser.integer, "ints": lambda p: p.listed(_Parser.integer),
+    "int": _Parser.integer, "slot": _Parser.integer, "ints": lambda p: p.listed(_Parser.integer),
     "bool": _Parser.boolean, "bools": lambda p: p.listed(_Parser.boolean),
     "float": _Parser.float, "str": _Parser.string, "tree": _Parser.tree, "word": _Parser.word,
     "dtype": _Parser.dtype, "type": _Parser.type, "types": lambda p: p.listed(_Parser.type),

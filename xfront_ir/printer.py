@@ -264,7 +264,8 @@ def _list(write: Callable[[Any], str]) -> Callable[[Any], str]:
 
 
 _WRITERS: dict[str, Callable[[Any], str]] = {
-    "int": str, "ints": _list(str), "bool": _bool, "bools": _list(_bool), "float": print_float,
+    "int": str, "slot": lambda x: str(int(x)), "ints": _list(str), "bool": _bool,
+    "bools": _list(_bool), "float": print_float,
     "str": json.dumps, "tree": _tree, "dtype": str, "type": str, "types": _list(str),
     "word": lambda w: w if WORD.match(w) else json.dumps(w), "literal": print_literal,
     "functions": lambda fs: "[]"}

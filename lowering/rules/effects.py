@@ -42,7 +42,7 @@ def _callback(ctx: RuleContext, op: Op, *operands: Any) -> Any:
     if ordered:
         given.insert(0, _token(ctx))
         wanted.insert(0, ctx.token_type)
-    index = ctx.add_callback(CallbackSpec(attrs["slot"], types, ordered))
+    index = ctx.add_callback(CallbackSpec(int(attrs["slot"]), types, ordered))
     made = ctx.create(
         "stablehlo.custom_call", given, wanted, call_target_name=ctx.string(target),
         api_version=ctx.i32(4), has_side_effect=ctx.bool(attrs["kind"] != "pure"),

@@ -19,7 +19,7 @@ from typing import Any
 import lowering
 import numpy as np
 from xfront_ir import ops
-from xfront_ir.analysis import axis_names, op_counts
+from xfront_ir.analysis import axis_names
 from xfront_ir.builder import Builder
 from xfront_ir.core import Function, Op, Value
 from xfront_ir.fingerprint import fingerprint, skeleton
@@ -35,6 +35,7 @@ from ..arrays.placement import Placement, placement
 from ..config import debug_infs, debug_nans
 from .capacity import capacity
 from .collector import uncollected
+from .host import calls_host, drop_with, host_functions
 from .trace import State, Tracer, binder_of, emit, state, type_of
 
 Body = Function | Pending
@@ -44,10 +45,6 @@ UNIT_OPS = 1000
 
 UNIT_CALL_OPS = 64
 """A called body larger than this that occurs more than once also makes a program run by units."""
-
-
-HOST_FUNCTIONS: list[Callable[..., Any]] = []
-"""Host functions by slot of their callback ops."""
 
 
 # --- one compiled program -----------------------------------------------------------------
@@ -141,11 +138,6 @@ def prune(function: Function) -> tuple[Function, list[bool]]:
                             param_names=(), weak_params=()), kept
 
 
-def calls_host(function: Function) -> bool:
-    """Whether a callback stands anywhere in the Function."""
-    return op_counts(function)["callback"] > 0
-
-
 def captures_first(function: Function, n_explicit: int) -> Function:
     """The Function with its parameters after the first `n_explicit` moved to the front."""
     if n_explicit == len(function.params):
@@ -184,7 +176,7 @@ def compile_body(body: Body, *, name: str, place: Placement, effort: str = "eage
     executable = lowering.compile_function(
         pruned, name=name, fingerprint=fingerprint(pruned), donated=tuple(places.values()),
         options=options, effort=effort, devices=place.devices,
-        callbacks=HOST_FUNCTIONS if calls_host(pruned) else ())
+        callbacks=host_functions(pruned) if calls_host(pruned) else {})
     capacity.made(clear)
     return Compiled(executable, kept, out_types, place)
 
@@ -259,6 +251,10 @@ def find(body: Body, key: Any, place: Placement, compile_: Callable[[Body], Any]
     compiled = compile_(chosen)
     _ENTRIES[full_key] = entry                   # compiling may have emptied the table
     variant = Variant(literals, abstracted, compiled)
+    if calls_host(function):  # type: ignore[arg-type]
+        if type(compiled) is Units:              # it holds ops, and so the host functions
+            return compiled, [constant(literals[i]) for i in abstracted], variant
+        drop_with(function, _ENTRIES.pop, full_key, None)  # type: ignore[arg-type]
     entry.variants.insert(0, variant)
     del entry.variants[8:]
     return compiled, [constant(literals[i], place) for i in abstracted], variant
@@ -482,8 +478,11 @@ def unit_of(op: Op, place: Placement) -> Compiled:
     """The executable of one op at a place, memoised on its definition, types, attributes and
     bodies."""
     types = tuple([v.type for v in op.operands])
-    if op.definition.has_bodies:
-        key: Any = (place, fingerprint(single_op(op.definition, types, op.attrs)))
+    if op.definition.has_bodies or op.definition is ops.callback:
+        function = single_op(op.definition, types, op.attrs)
+        if calls_host(function):                 # the table would keep the host function
+            return compile_body(function, name=op.definition.name, place=place)
+        key: Any = (place, fingerprint(function))
     else:
         key = (place, op.definition, types, *op.attrs.items())
     found = _UNITS.get(key)
@@ -516,6 +515,8 @@ def run_op(definition: OpDef, operands: Sequence[Any], attrs: dict[str, Any]) ->
         found = _OPS.get(key)
     except TypeError:
         key, found = None, None
+    if definition is ops.callback:               # the key would keep its host function
+        key = None
     if found is None:
         outs = single_op(definition, types, attrs).returns
         weak = definition.single and bool(types) and all(weaks) \

@@ -15,7 +15,7 @@ from typing import Any
 from ..builder import Builder
 from ..core import Op, Value
 from ..errors import IRTypeError, IRValueError
-from ..opdef import BOOL, INT, NONE, TYPES, ZERO, define, enum, lookup, optional
+from ..opdef import BOOL, NONE, SLOT, TYPES, ZERO, define, enum, lookup, optional
 from ..types import tensor
 from .families import move_batch
 
@@ -94,7 +94,7 @@ def _batch_by_example(b: Any, op: Op, operands: Any, positions: Any, size: int, 
     return made, (0,) * len(made)
 
 
-callback = define("callback", attrs={"slot": INT, "result_types": TYPES,
+callback = define("callback", attrs={"slot": SLOT, "result_types": TYPES,
                                      "kind": enum("pure", "io", "debug"), "ordered": BOOL,
                                      "vmap_method": optional(enum(*METHODS))},
                   infer=_infer_callback, single=False, jvp=_jvp_callback, transpose=NONE,

@@ -102,3 +102,45 @@ def test_functions_without_a_name_are_pickled_by_content(tmp_path: Path) -> None
                           check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout == "".join(f"{n}: {y}\n" for n, (_, _, y) in PICKLED.items())
+
+
+CALLERS: dict[str, Callable[[Callable[..., Any], Any], Any]] = {
+    "now": lambda f, t: jax.pure_callback(f, t, 1.0),
+    "jit": lambda f, t: jax.jit(lambda x: jax.pure_callback(f, t, x))(1.0),
+    "vmap": lambda f, t: jax.vmap(
+        lambda x: jax.pure_callback(f, t, x, vmap_method="sequential"))(jnp.ones(2)),
+    "loop": lambda f, t: jax.lax.fori_loop(0, 2, lambda i, x: jax.pure_callback(f, t, x), 1.0),
+    "gradient": lambda f, t: jax.grad(
+        lambda x: x * jax.pure_callback(f, t, jax.lax.stop_gradient(x)))(1.0),
+    "io": lambda f, t: jax.jit(lambda x: jax.experimental.io_callback(f, t, x))(1.0),
+    "debug": lambda f, t: jax.jit(lambda x: jax.debug.callback(f, x))(1.0),
+}
+
+
+@pytest.mark.parametrize("name", CALLERS)
+def test_host_functions_go_with_what_calls_them(name: str) -> None:
+    type_ = jax.ShapeDtypeStruct((), np.float32)
+    gone = []
+    for _ in range(16):                          # a function's later programs run by units
+        big = np.zeros(50_000)
+
+        def host(x: Any, big: Any = big) -> Any:
+            return np.float32(x + big[0])
+
+        gone.append(weakref.ref(host))
+        jax.block_until_ready(CALLERS[name](host, type_))
+        jax.effects_barrier()
+        del host, big
+    gc.collect()
+    assert [ref() for ref in gone].count(None) >= 8    # the runtime lets go of the last ones late
+
+
+def test_a_jitted_function_keeps_its_host_function() -> None:
+    f = jax.jit(lambda x: jax.pure_callback(lambda y: y * np.float32(2),
+                                            jax.ShapeDtypeStruct((), np.float32), x))
+    for i in range(3):
+        gc.collect()
+        assert float(f(float(i))) == 2 * i
+    jax.clear_caches()
+    gc.collect()
+    assert float(f(3.0)) == 6.0
