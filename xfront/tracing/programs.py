@@ -253,7 +253,7 @@ def find(body: Body, key: Any, place: Placement, compile_: Callable[[Body], Any]
     variant = Variant(literals, abstracted, compiled)
     if calls_host(function):  # type: ignore[arg-type]
         if type(compiled) is Units:              # it holds ops, and so the host functions
-            return compiled, [constant(literals[i]) for i in abstracted], variant
+            return compiled, [constant(literals[i], place) for i in abstracted], variant
         drop_with(function, _ENTRIES.pop, full_key, None)  # type: ignore[arg-type]
     entry.variants.insert(0, variant)
     del entry.variants[8:]
