@@ -315,6 +315,7 @@ def _guard(direction: str) -> Option:
         f"jax_transfer_guard_{direction}", None, "What a transfer in this direction does: `allow`, "
         "`log`, `disallow`, and for explicit ones too `log_explicit`, `disallow_explicit`.",
         _one_of(*GUARD_LEVELS),
+        key=direction == "device_to_device",     # C++ moves arguments without asking this guard
     )  # fmt: skip
     made._on_local = lambda value, local: set_transfer_guard(direction, value, local)
     if made.value is not None:

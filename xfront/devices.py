@@ -75,7 +75,7 @@ def _put(x: Any, device: Any) -> Any:
         raise TypeError(f"Cannot interpret value of type {type(x)} as an abstract array; it does "
                         "not have a dtype attribute")
     weak = type(x) in (int, float, complex)
-    made = binding.put(x, device, weak=weak)
+    made = binding.put_explicitly(x, device, weak)
     if state.current is not None and state.current.staging:
         return state.current.lift(made)
     return made
@@ -88,7 +88,8 @@ def device_get(x: Any) -> Any:
             return v
         return np.asarray(v) if isinstance(v, binding.Array) else v
 
-    return tree_map(fetch, x)
+    with binding.asked_for("explicit_device_get"):
+        return tree_map(fetch, x)
 
 
 def block_until_ready(x: Any) -> Any:

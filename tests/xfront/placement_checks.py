@@ -471,6 +471,34 @@ def check_devices_of_another_client() -> None:
     lies(xfront.random.uniform(xfront.device_put(xfront.random.key(0), there), (2,)), True)
 
 
+def check_guards_of_transfers() -> None:
+    """What comes along by itself is refused, what is asked for is not, also in known programs."""
+    x, u, n, f = on(3), jnp.arange(4.0), np.ones(4, np.float32), xfront.jit(lambda a, b: a * b)
+    implicit: list[Callable[[], Any]] = [
+        lambda: f(x, u), lambda: u + x, lambda: xfront.grad(lambda a: (a * u).sum())(x)]
+    of_host: list[Callable[[], Any]] = [lambda: f(x, n), lambda: f(x, 2.5), lambda: jnp.sin(n)]
+    stays: list[Callable[[], Any]] = [
+        lambda: f(x, x), lambda: x * x, x.copy, lambda: jnp.array(x), lambda: f(u, u)]
+    moves: list[Callable[[], Any]] = [
+        lambda: xfront.device_put(u, devices()[2]), lambda: x.to_device(devices()[1])]
+    puts: list[Callable[[], Any]] = [lambda: xfront.device_put(n), lambda: xfront.device_put(1.0)]
+    refused = xfront.transfer_guard
+    for _ in range(2):
+        for call in (*implicit, *of_host, *stays, *moves, *puts):
+            call()
+            with refused("disallow_explicit" if call in (*moves, *puts) else "disallow"):
+                if call in stays:
+                    call()
+                else:
+                    raises(binding.JaxRuntimeError, ("Disallowed",), call)
+            with refused("disallow"):
+                if call in (*moves, *puts):
+                    call()
+            with refused("allow"):
+                call()
+            call()
+
+
 # ---- generated: functions and devices take turns
 
 

@@ -88,14 +88,31 @@ def set_transfer_guard(field: str, level: str | None, local: bool) -> None:
     """Set one of the transfer guards (`host_to_device`, …) to `allow`, `log`, `disallow`,
     `log_explicit` or `disallow_explicit`; None unsets it."""
     state = _guards.thread_local_state() if local else _guards.global_state()
-    explicit = level is not None and level.endswith("_explicit")
-    plain = level and level.removesuffix("_explicit")
-    chosen = None if plain is None else getattr(_guards.TransferGuardLevel, plain.upper())
+    chosen = None if level is None else getattr(_guards.TransferGuardLevel, level.upper())
     setattr(state, field, chosen)
-    if field == "host_to_device":
-        state.explicit_device_put = explicit
-    elif field == "device_to_host":
-        state.explicit_device_get = explicit
+    if level is not None and not _guarded:
+        _guarded.append(field)
+
+
+_guarded: list[str] = []
+"""Empty until a guard is set: what follows costs nothing to those who set none."""
+
+
+class asked_for:
+    """Transfers inside are explicit (`explicit_device_put`, `explicit_device_get`), or whatever a
+    field of the guards is to be meanwhile."""
+
+    __slots__ = ("before", "field", "state", "value")
+
+    def __init__(self, field: str, value: Any = True) -> None:
+        self.field, self.value, self.state = field, value, _guards.thread_local_state()
+
+    def __enter__(self) -> None:
+        self.before = getattr(self.state, self.field)
+        setattr(self.state, self.field, self.value)
+
+    def __exit__(self, *exc: object) -> None:
+        setattr(self.state, self.field, self.before)
 
 
 # ---- types of arrays
@@ -403,6 +420,14 @@ def put(x: Any, device: Any = None, weak: bool = False, copy: bool = True,
     )
 
 
+def put_explicitly(x: Any, device: Any, weak: bool = False) -> ArrayImpl:
+    """As `put`, for a user who asked for the transfer: guards see it as an explicit one."""
+    if not _guarded:
+        return put(x, device, weak)
+    with asked_for("explicit_device_put"):
+        return put(x, device, weak)
+
+
 def host_rows(x: ArrayImpl) -> Iterator[ArrayImpl]:
     """The rows of an array on one device, put one by one from the host, beside the original."""
     value, sharding, committed = to_numpy(x), x._sharding, x._committed
@@ -455,7 +480,10 @@ def _move(x: ArrayImpl, sharding: Any, committed: bool, copy: bool = False) -> A
 
 def copy_array(x: ArrayImpl) -> ArrayImpl:
     """The same value in memory of its own, beside the original."""
-    return _move(x, x._sharding, x._committed, copy=True)
+    if not _guarded:
+        return _move(x, x._sharding, x._committed, copy=True)
+    with asked_for("device_to_device", _guards.TransferGuardLevel.ALLOW):  # it stays on its device
+        return _move(x, x._sharding, x._committed, copy=True)
 
 
 def deleted_error(x: ArrayImpl) -> RuntimeError:

@@ -267,7 +267,7 @@ def _to_device(x: ArrayImpl, device: Any, *, stream: Any = None) -> ArrayImpl:
     """The array on a device or with a sharding, committed there."""
     if stream is not None:
         raise NotImplementedError("to_device: stream is not supported; leave it out")
-    return put(x, device)
+    return binding.put_explicitly(x, device)
 
 
 def _copy_to_host_async(x: ArrayImpl) -> None:
