@@ -15,6 +15,7 @@ from xfront_ir import dtypes, ops
 from xfront_ir.types import tensor
 
 from .arrays import binding
+from .tracebacks import front_door
 from .tracing import concrete
 from .tracing.programs import HOST_FUNCTIONS, to_array
 from .tracing.trace import emit, state
@@ -43,6 +44,7 @@ def pure_callback(callback: Callable[..., Any], result_shape_dtypes: Any, *args:
     return _call("pure", callback, result_shape_dtypes, args, kwargs, False, vmap_method)
 
 
+@front_door
 def io_callback(callback: Callable[..., Any], result_shape_dtypes: Any, *args: Any,
                 sharding: Any = None, ordered: bool = False, **kwargs: Any) -> Any:
     """Call a host function for its effect and result, as often as the program says.
@@ -52,6 +54,7 @@ def io_callback(callback: Callable[..., Any], result_shape_dtypes: Any, *args: A
     return _call("io", callback, result_shape_dtypes, args, kwargs, ordered, None)
 
 
+@front_door
 def debug_callback(callback: Callable[..., Any], *args: Any, ordered: bool = False,
                    partitioned: bool = False, **kwargs: Any) -> None:
     """Call a host function for its effect alone; it has no part in derivatives."""
