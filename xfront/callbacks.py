@@ -16,6 +16,7 @@ from xfront_ir import dtypes, ops
 from xfront_ir.types import tensor
 
 from .arrays import binding
+from .tracebacks import front_door
 from .tracing import concrete
 from .tracing.host import slot_of
 from .tracing.programs import to_array
@@ -45,6 +46,7 @@ def pure_callback(callback: Callable[..., Any], result_shape_dtypes: Any, *args:
     return _call("pure", callback, result_shape_dtypes, args, kwargs, False, vmap_method)
 
 
+@front_door
 def io_callback(callback: Callable[..., Any], result_shape_dtypes: Any, *args: Any,
                 sharding: Any = None, ordered: bool = False, **kwargs: Any) -> Any:
     """Call a host function for its effect and result, as often as the program says.
@@ -54,6 +56,7 @@ def io_callback(callback: Callable[..., Any], result_shape_dtypes: Any, *args: A
     return _call("io", callback, result_shape_dtypes, args, kwargs, ordered, None)
 
 
+@front_door
 def debug_callback(callback: Callable[..., Any], *args: Any, ordered: bool = False,
                    partitioned: bool = False, **kwargs: Any) -> None:
     """Call a host function for its effect alone; it has no part in derivatives."""

@@ -67,7 +67,13 @@ class Option:
             if not isinstance(self.default, bool):
                 raise TypeError(f"{self.name}: a value is needed, for instance {self.default!r}")
             new_val = True
-        return Override(self, self._parse(self.name, new_val))
+        try:
+            return Override(self, self._parse(self.name, new_val))
+        except ValueError as error:
+            from .tracebacks import shorten  # late: it reads an option
+
+            shorten(error)
+            raise
 
     def get(self) -> Any:
         """The value for this thread."""
@@ -293,6 +299,14 @@ log_compiles = _option("jax_log_compiles", False, "Log every compilation.")
 explain_cache_misses = _option(
     "jax_explain_cache_misses", False, "Log why a function was traced again."
 )
+traceback_filtering = _option(
+    "jax_traceback_filtering", "auto", "Whether tracebacks show the library's own frames: `off` "
+    "shows all; `quiet_remove_frames` takes them out of the traceback; `remove_frames` does too, "
+    "and the exception's `__cause__` has the whole traceback; `tracebackhide` marks them for "
+    "pytest and IPython, which then leave them out; `auto` is `tracebackhide` in IPython and "
+    "`quiet_remove_frames` elsewhere.",
+    _one_of("off", "tracebackhide", "remove_frames", "quiet_remove_frames", "auto"),
+)  # fmt: skip
 no_tracing = _option("jax_no_tracing", False, "Raise where a function would be traced.")
 no_execution = _option("jax_no_execution", False, "Raise where a program would run.")
 _keep_freed_memory = _option(
@@ -348,7 +362,6 @@ for _name, _default in {
     "jax_persistent_cache_min_entry_size_bytes": 0,
     "jax_persistent_cache_enable_xla_caches": "xla_gpu_per_fusion_autotune_cache_dir",
     "jax_raise_persistent_cache_errors": False,
-    "jax_traceback_filtering": "auto",
     "jax_tracer_error_num_traceback_frames": 5,
     "jax_include_full_tracebacks_in_locations": True,
     "jax_traceback_in_locations_limit": 100,
@@ -430,8 +443,9 @@ def option(name: str) -> Option:
 def _near(name: str) -> str:
     import difflib
 
-    close = difflib.get_close_matches(name, _OPTIONS, 1)
-    return f"; did you mean {close[0]!r}?" if close else ""
+    bare = {known.removeprefix("jax_"): known for known in _OPTIONS}
+    close = difflib.get_close_matches(name.removeprefix("jax_"), bare, 1)
+    return f"; did you mean {bare[close[0]]!r}?" if close else ""
 
 
 class ConfigNamespace:
@@ -445,12 +459,18 @@ class ConfigNamespace:
         Raises: AttributeError where there is no such option; ValueError where it does not accept
           the value.
         """
-        if name == "jax_transfer_guard":
-            level = _one_of(*GUARD_LEVELS)(name, value)
-            for direction in _DIRECTIONS:
-                option(f"jax_transfer_guard_{direction}").set(level)
-            return
-        option(name).set(value)
+        try:
+            if name == "jax_transfer_guard":
+                level = _one_of(*GUARD_LEVELS)(name, value)
+                for direction in _DIRECTIONS:
+                    option(f"jax_transfer_guard_{direction}").set(level)
+                return
+            option(name).set(value)
+        except BaseException as error:
+            from .tracebacks import shorten  # late: it reads an option
+
+            shorten(error)
+            raise
 
     def read(self, name: str) -> Any:
         """The value of an option for this thread; AttributeError where there is none."""
@@ -460,7 +480,7 @@ class ConfigNamespace:
         prefixed = f"jax_{name[7:]}" if name.startswith("xfront_") else name
         found = _OPTIONS.get(prefixed)
         if found is None:
-            raise AttributeError(f"config has no option {name!r}")
+            raise AttributeError(f"config has no option {name!r}{_near(prefixed)}")
         return found.value
 
     def __setattr__(self, name: str, value: Any) -> None:

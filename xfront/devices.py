@@ -5,24 +5,23 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from lowering import devices as _known
 from lowering import executable as _executable
-from lowering.clients import default_backend
-from lowering.devices import (
-    device_count,
-    devices,
-    local_device_count,
-    local_devices,
-    process_count,
-    process_index,
-)
+from lowering.clients import default_backend as _default_backend
 
 from .arrays import binding
 from .arrays.keys import KeyArray
 from .arrays.operands import is_array_like
+from .tracebacks import front_door
 from .tracing.trace import state
 from .tracing.tracer import Tracer
 from .tree_util import broadcast_prefix, tree_flatten, tree_map, tree_unflatten
 
+default_backend = front_door(_default_backend)
+device_count = front_door(_known.device_count)
+local_device_count = front_door(_known.local_device_count)
+devices, local_devices = front_door(_known.devices), front_door(_known.local_devices)
+process_count, process_index = front_door(_known.process_count), front_door(_known.process_index)
 host_count, host_id = process_count, process_index
 
 
@@ -47,6 +46,7 @@ def print_environment_info(return_string: bool = False) -> str | None:
     return None
 
 
+@front_door
 def device_put(x: Any, device: Any = None, *, src: Any = None, donate: bool = False,
                may_alias: bool | None = None) -> Any:
     """The tree `x` with its arrays on a device.
@@ -81,6 +81,7 @@ def _put(x: Any, device: Any) -> Any:
     return made
 
 
+@front_door
 def device_get(x: Any) -> Any:
     """The tree `x` with NumPy arrays in place of arrays."""
     def fetch(v: Any) -> Any:
@@ -92,6 +93,7 @@ def device_get(x: Any) -> Any:
         return tree_map(fetch, x)
 
 
+@front_door
 def block_until_ready(x: Any) -> Any:
     """Wait until every array in the tree has been computed; the tree itself."""
     for v in tree_flatten(x)[0]:

@@ -8,7 +8,6 @@ What two dtypes promote to is decided in `arrays.promotion`.
 from __future__ import annotations
 
 import copyreg
-import warnings
 from collections.abc import Iterable
 from typing import Any
 
@@ -20,6 +19,7 @@ from xfront_ir import dtypes as ir_dtypes
 from .arrays import binding, promotion
 from .arrays.binding import canonical_dtype, scalar_dtype, x64_state
 from .arrays.promotion import TypePromotionError
+from .tracebacks import front_door, shorten, warn
 
 bfloat16 = ml_dtypes.bfloat16
 finfo = ml_dtypes.finfo
@@ -178,7 +178,8 @@ def key_dtype(tag: str) -> KeyDType:
     for made in KEY_DTYPES.values():
         if tag in (made.tag, made.impl):
             return made
-    raise ValueError(f"there is no key type {tag!r}; there are {sorted(KEY_DTYPES)}")
+    raise ValueError(f"there is no implementation of keys called {tag!r}; there are "
+                     f"{sorted(made.impl for made in KEY_DTYPES.values())}")
 
 
 define_key_dtype("fry", "threefry2x32", (2,))
@@ -210,7 +211,22 @@ def as_dtype(x: Any) -> Any:
         return SCALAR_TYPES[x].dtype
     if isinstance(x, str) and x.startswith("key<"):
         return key_dtype(x[4:-1])
-    return np.dtype(x)
+    try:
+        return np.dtype(x)
+    except TypeError as error:
+        raise TypeError(f"{error}{_meant(x)}") from None
+
+
+def _meant(x: Any) -> str:
+    """What may have been meant instead of something that is no dtype."""
+    if isinstance(x, str):
+        import difflib  # an error's costs
+
+        close = difflib.get_close_matches(x, SCALAR_TYPES, 1)
+        return f"; did you mean {close[0]!r}?" if close else ""
+    if isinstance(x, int):
+        return "; if it is a size, write all sizes as one tuple: ones((2, 3)), not ones(2, 3)"
+    return ""
 
 
 def canonicalize_dtype(dtype: Any, allow_extended_dtype: bool = False) -> Any:
@@ -240,14 +256,14 @@ def requested_dtype(where: str, dtype: Any) -> Any:
     if is_extended(found):
         return found
     if found.kind not in "biufc" and found.name not in SCALAR_TYPES and found != float0:
-        raise TypeError(f"{where}: {found} is no dtype of arrays")
+        raise TypeError(f"{where}: arrays do not hold the dtype {found}: they hold numbers and "
+                        "bools")
     narrow = canonical_dtype(found)
     if narrow is not found and narrow != found and type(dtype) is not type:
-        warnings.warn(
+        warn(
             f"{where}: {found} was asked for, but 64-bit dtypes are off, so it is {narrow}. Switch "
             "them on with config.update('jax_enable_x64', True) or JAX_ENABLE_X64=1",
             UserWarning,
-            stacklevel=3,
         )
     return narrow
 
@@ -268,15 +284,19 @@ def issubdtype(a: Any, b: Any) -> bool:
     >>> issubdtype("bfloat16", np.floating), issubdtype("int4", np.unsignedinteger)
     (True, False)
     """
-    kind_a, kind_b = _type_of(a), _type_of(b)
-    if kind_a is kind_b:
-        return True
-    if issubclass(kind_b, extended) or issubclass(kind_a, extended):
+    try:
+        kind_a, kind_b = _type_of(a), _type_of(b)
+        if kind_a is kind_b:
+            return True
+        if issubclass(kind_b, extended) or issubclass(kind_a, extended):
+            return issubclass(kind_a, kind_b)
+        base = _ML_BASES.get(kind_a)
+        if base is not None:
+            return issubclass(base, kind_b) if kind_b not in _ML_BASES else False
         return issubclass(kind_a, kind_b)
-    base = _ML_BASES.get(kind_a)
-    if base is not None:
-        return issubclass(base, kind_b) if kind_b not in _ML_BASES else False
-    return issubclass(kind_a, kind_b)
+    except BaseException as error:
+        shorten(error)
+        raise
 
 
 def _type_of(x: Any) -> type:
@@ -356,14 +376,18 @@ def result_type(*args: Any, return_weak_type_flag: bool = False) -> Any:
     >>> result_type(1, np.float16), result_type("int8", "uint8")
     (dtype('float16'), dtype('int16'))
     """
-    if not args:
-        raise ValueError("result_type: at least one array or dtype is required")
-    types = [dtype_and_weakness(arg) for arg in args]
-    if any(is_extended(dtype) for dtype, _ in types):
-        found = _only_extended(types)
-    else:
-        found = promotion.promote_all(types)
-    return found if return_weak_type_flag else found[0]
+    try:
+        if not args:
+            raise ValueError("result_type: at least one array or dtype is required")
+        types = [dtype_and_weakness(arg) for arg in args]
+        if any(is_extended(dtype) for dtype, _ in types):
+            found = _only_extended(types)
+        else:
+            found = promotion.promote_all(types)
+        return found if return_weak_type_flag else found[0]
+    except BaseException as error:
+        shorten(error)
+        raise
 
 
 def _only_extended(types: Iterable[tuple[Any, bool]]) -> tuple[Any, bool]:
@@ -374,6 +398,7 @@ def _only_extended(types: Iterable[tuple[Any, bool]]) -> tuple[Any, bool]:
     return kinds[0], False
 
 
+@front_door
 def promote_types(a: Any, b: Any) -> Any:
     """The dtype that two dtypes promote to, 64-bit mode or not.
 

@@ -13,7 +13,11 @@ from .arrays.binding import JaxRuntimeError
 
 def _described(what: Any, sentence: str) -> str:
     """A message: the one given, or `sentence` about the tracer given."""
-    return what if isinstance(what, str) else f"{sentence}: {what!r}"
+    if isinstance(what, str):
+        return what
+    from .tracing.concrete import described  # late: it stands on this file
+
+    return f"{sentence}: {described(what) if hasattr(what, 'home') else repr(what)}"
 
 
 class JAXTypeError(TypeError):
@@ -39,8 +43,8 @@ class ConcretizationTypeError(JAXTypeError):
     """
 
     def __init__(self, tracer: Any, context: str = "") -> None:
-        message = _described(tracer, "a traced value was used where a known one is needed")
-        super().__init__(f"{message} {context}" if context else message)
+        message = _described(tracer, "A known value is needed here, but this one is traced")
+        super().__init__(f"{message}. {context}" if context else message)
 
 
 class NonConcreteBooleanIndexError(JAXIndexError):
@@ -50,7 +54,12 @@ class NonConcreteBooleanIndexError(JAXIndexError):
     """
 
     def __init__(self, tracer: Any) -> None:
-        super().__init__(_described(tracer, "a boolean index must be known while tracing, got"))
+        message = _described(tracer, "A boolean index must be known while tracing, because the "
+                             "shape of the result depends on it, but this one is traced")
+        super().__init__(message if isinstance(tracer, str) else (
+            f"{message}. Write jnp.where(mask, x, fill) to keep the shape, a reduction's argument "
+            "`where=mask`, or x[jnp.nonzero(mask, size=n, fill_value=i)] for a known number of "
+            "elements"))
 
 
 class TracerArrayConversionError(JAXTypeError):
@@ -61,7 +70,7 @@ class TracerArrayConversionError(JAXTypeError):
     """
 
     def __init__(self, tracer: Any) -> None:
-        super().__init__(_described(tracer, "a traced value cannot become a NumPy array"))
+        super().__init__(_described(tracer, "A traced value cannot become a NumPy array"))
 
 
 class TracerIntegerConversionError(JAXTypeError):
@@ -71,7 +80,7 @@ class TracerIntegerConversionError(JAXTypeError):
     """
 
     def __init__(self, tracer: Any) -> None:
-        super().__init__(_described(tracer, "a traced value cannot become a Python integer"))
+        super().__init__(_described(tracer, "A traced value cannot become a Python integer"))
 
 
 class TracerBoolConversionError(ConcretizationTypeError):
@@ -82,7 +91,7 @@ class TracerBoolConversionError(ConcretizationTypeError):
 
     def __init__(self, tracer: Any) -> None:
         JAXTypeError.__init__(
-            self, _described(tracer, "Python cannot branch on a traced value, whether it is true")
+            self, _described(tracer, "Python cannot know whether a traced value is true")
         )
 
 
@@ -101,6 +110,16 @@ class KeyReuseError(JAXTypeError):
         super().__init__(message)
 
 
+class BroadcastError(TypeError, ValueError):
+    """Shapes that do not broadcast together. JAX raises TypeError in operators and ValueError in
+    `where`, `broadcast_shapes` and the like, as NumPy does."""
+
+
+class IndexBroadcastError(IndexError, ValueError):
+    """Index arrays that do not broadcast together: an IndexError as NumPy's, a ValueError as
+    JAX's."""
+
+
 class JaxprTypeError(TypeError):
     """A program of the IR is not well typed."""
 
@@ -110,8 +129,10 @@ class InconclusiveDimensionOperation(Exception):
 
 
 __all__ = [
+    "BroadcastError",
     "ConcretizationTypeError",
     "InconclusiveDimensionOperation",
+    "IndexBroadcastError",
     "JAXIndexError",
     "JAXTypeError",
     "JaxRuntimeError",

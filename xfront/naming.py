@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from .tracebacks import front_door_of
 from .tracing.trace import state
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -39,7 +39,7 @@ class named_scope:
         """`fun` with this name around each call."""
         name = self._name
 
-        @functools.wraps(fun)
+        @front_door_of(fun)
         def named(*args: Any, **kwargs: Any) -> Any:
             with named_scope(name):
                 return fun(*args, **kwargs)

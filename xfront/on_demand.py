@@ -11,12 +11,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from types import FunctionType
 from typing import Any
+
+from .tracebacks import front_door, is_front_door
 
 
 def on_demand(
     package: str, families: Mapping[str, str], submodules: tuple[str, ...] = (),
-    otherwise: Callable[[str], Any] | None = None,
+    otherwise: Callable[[str], Any] | None = None, *, quick: str = "",
 ) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
     """`__all__`, `__getattr__` and `__dir__` of a package.
 
@@ -25,6 +28,8 @@ def on_demand(
       families: public names, with spaces between, by the module of the package that has them.
       submodules: public modules of the package, imported when asked for too.
       otherwise: what answers for names that are neither.
+      quick: functions that take less than a microsecond or two, and so are handed out as they are
+        written. The other plain functions are front doors: see `xfront.tracebacks`.
     """
     homes: dict[str, tuple[str, str]] = {}
     for family, names in families.items():
@@ -32,11 +37,14 @@ def on_demand(
             public, _, written = name.partition("=")
             homes[public] = family, written or public
     public_names = [*homes, *submodules]
+    as_written = frozenset(quick.split())
 
     def __getattr__(name: str) -> Any:
         home = homes.get(name)
         if home is not None:
             value = getattr(import_module(f"{package}.{home[0]}"), home[1])
+            if type(value) is FunctionType and name not in as_written:
+                value = _as_shown(value, package, name)
         elif name in submodules:
             value = import_module(f"{package}.{name}")
         elif otherwise is not None:
@@ -50,3 +58,14 @@ def on_demand(
         return sorted({*vars(sys.modules[package]), *public_names})
 
     return public_names, __getattr__, __dir__
+
+
+def _as_shown(function: Any, package: str, name: str) -> Any:
+    """A function as a package shows it: a front door, which a pickle finds under that name."""
+    facts = vars(function)
+    if "body" in facts or is_front_door(function) or not function.__module__.startswith("xfront"):
+        return function                          # what `eager` made is one too
+    if "shown" not in facts:                     # one object under all its names
+        made = function.shown = front_door(function)
+        made.__module__, made.__qualname__ = package, name
+    return facts["shown"]

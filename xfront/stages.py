@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -19,6 +18,7 @@ from .arrays import binding
 from .arrays.dispatch import Program
 from .arrays.keys import key_dtype
 from .arrays.placement import Promised, commitment, placement_of
+from .tracebacks import front_door, front_door_of
 from .tracing.collector import uncollected
 from .tracing.programs import captures_first, compile_body, prune
 from .tracing.tracer import Tracer
@@ -152,7 +152,7 @@ def make_jaxpr(fun: Callable[..., Any], static_argnums: int | Sequence[int] = ()
     """
     statics = {static_argnums} if isinstance(static_argnums, int) else {*static_argnums}
 
-    @functools.wraps(fun)
+    @front_door_of(fun)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         flat, _ = trace_for(fun, args, kwargs, statics, "make_jaxpr")
         closed = ClosedProgram(flat.function, flat.captures, flat.out_tree)
@@ -242,6 +242,7 @@ class Traced:
         """IR text."""
         return str(self.ir)
 
+    @front_door
     def lower(self, *, lowering_platforms: Sequence[str] | None = None) -> Lowered:
         """To StableHLO."""
         return Lowered(self)
@@ -348,6 +349,7 @@ class Lowered:
         """Costs of the program before optimisation: flops, bytes accessed."""
         return self.compile().cost_analysis()
 
+    @front_door
     def compile(self, compiler_options: dict[str, Any] | None = None) -> CompiledFunction:
         """To machine code, with XLA options by name over those that `jit` was given.
 
@@ -387,6 +389,7 @@ class CompiledFunction:
         self._called = binding.make_pjit(traced.fun_name, lambda *a, **k: self._miss(*a, **k)[0],
                                          self._miss, global_cache_key="compiled")
 
+    @front_door
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The result for arguments of the signature, static ones left out.
 
@@ -499,11 +502,13 @@ def attach(compiled: Any, jitted: Any, forget: Callable[[], None]) -> None:
 
     `forget` empties what C++ knows of it.
     """
+    @front_door
     def trace(*args: Any, **kwargs: Any) -> Traced:
         flat, leaves, donated = jitted.trace_structs(args, kwargs)
         _, _, tree = jitted.divide(args, kwargs)
         return Traced(jitted, flat, leaves, donated, tree)
 
+    @front_door
     def lower(*args: Any, **kwargs: Any) -> Lowered:
         return trace(*args, **kwargs).lower()
 

@@ -5,7 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from .tree_util import default_registry, flatten_one_level_with_keys, keystr
+from .tree_util import (
+    default_registry,
+    flatten_one_level_with_keys,
+    keystr,
+    tree_unflatten,
+)
+
+LEAF = type("leaf", (), {})()
+
+
+def skeleton(structure: Any) -> Any:
+    """A tree of this structure, all its leaves the same."""
+    return tree_unflatten(structure, [LEAF] * structure.num_leaves)
 
 
 def first_difference(
@@ -31,20 +43,20 @@ def differences(
         return
     where = f"at `{root}{keystr(path)}`"
     if type(prefix) is not type(full):
-        yield f"{where} the one is {_kind(prefix)}, the other {_kind(full)}"
+        yield f"{where} one tree has {_kind(prefix)}, the other {_kind(full)}"
         return
     ours, aux = flatten_one_level_with_keys(prefix)
     theirs, other_aux = flatten_one_level_with_keys(full)
     ours, theirs = list(ours), list(theirs)
     if isinstance(prefix, dict) and {*prefix} != {*full}:
         missing, extra = [k for k in prefix if k not in full], [k for k in full if k not in prefix]
-        parts = [f"keys {missing} are missing in the other"] * bool(missing)
-        parts += [f"keys {extra} are in the other only"] * bool(extra)
+        parts = [f"keys {missing} are missing in the other tree"] * bool(missing)
+        parts += [f"keys {extra} are in the other tree only"] * bool(extra)
         yield f"{where}, {_kind(prefix)}, {' and '.join(parts)}"
         return
     if len(ours) != len(theirs):
-        lengths = f"of length {len(ours)}, the other of {len(theirs)}"
-        yield f"{where} the one is {_kind(prefix)} {lengths}"
+        lengths = f"of length {len(ours)}, the other one of length {len(theirs)}"
+        yield f"{where} one tree has {_kind(prefix)} {lengths}"
         return
     if not _same(aux, other_aux):
         yield f"{where}, {_kind(prefix)}, static parts differ: {aux!r} against {other_aux!r}"

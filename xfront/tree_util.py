@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 from .arrays.binding import dispatch_registry, make_registry, pytree
+from .tracebacks import front_door, shorten
 
 PyTreeDef = pytree.PyTreeDef
 SequenceKey = pytree.SequenceKey
@@ -131,6 +132,7 @@ def _method(cls: type, name: str) -> Any:
     return found
 
 
+@front_door
 def register_dataclass(
     nodetype: Any,
     data_fields: Sequence[str] | None = None,
@@ -262,11 +264,15 @@ def tree_map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf = Non
     >>> tree_map(lambda x, y: x + y, {"a": 1, "b": (2, 3)}, {"a": 10, "b": (20, 30)})
     {'a': 11, 'b': (22, 33)}
     """
-    leaves, structure = _flatten(tree, is_leaf)
-    if not rest:
-        return structure.unflatten(map(f, leaves))
-    others = _alongside("tree_map", tree, structure, rest, is_leaf)
-    return structure.unflatten(map(f, leaves, *others))
+    try:
+        leaves, structure = _flatten(tree, is_leaf)
+        if not rest:
+            return structure.unflatten(map(f, leaves))
+        others = _alongside("tree_map", tree, structure, rest, is_leaf)
+        return structure.unflatten(map(f, leaves, *others))
+    except BaseException as error:
+        shorten(error)
+        raise
 
 
 def _alongside(
@@ -282,8 +288,8 @@ def _alongside(
 
             text = first_difference(tree, other, is_leaf)
             raise ValueError(
-                f"{name}: the trees differ: {text} (`tree` is the first argument, `other` is "
-                f"number {position + 2})"
+                f"{name}: the trees differ: {text} (`tree` is the first argument, the other "
+                f"tree is number {position + 2})"
             ) from None
     return found
 
@@ -293,6 +299,7 @@ def tree_all(tree: Any, *, is_leaf: IsLeaf = None) -> bool:
     return all(_flatten(tree, is_leaf)[0])
 
 
+@front_door
 def tree_reduce(
     function: Callable[[Any, Any], Any],
     tree: Any,
@@ -307,6 +314,7 @@ def tree_reduce(
     return functools.reduce(function, leaves, initializer)
 
 
+@front_door
 def tree_reduce_associative(
     operation: Callable[[Any, Any], Any],
     tree: Any,
@@ -338,6 +346,7 @@ def tree_reduce_associative(
     return halves(leaves)
 
 
+@front_door
 def tree_transpose(
     outer_treedef: PyTreeDef, inner_treedef: PyTreeDef | None, pytree_to_transpose: Any
 ) -> Any:
@@ -370,6 +379,7 @@ def tree_transpose(
     return inner.unflatten([outer_treedef.unflatten(column) for column in columns])
 
 
+@front_door
 def tree_broadcast(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf = None) -> Any:
     """A tree like `full_tree` whose leaves are those of `prefix_tree`, each repeated wherever
     `full_tree` goes on below it. ValueError that names the place where it is no prefix.
@@ -456,6 +466,7 @@ def flatten_one_level_with_keys(tree: Any) -> tuple[Iterable[tuple[Any, Any]], A
 # ---- paths
 
 
+@front_door
 def tree_flatten_with_path(
     tree: Any, is_leaf: Callable[..., bool] | None = None, is_leaf_takes_path: bool = False
 ) -> tuple[list[tuple[tuple, Any]], PyTreeDef]:
@@ -481,6 +492,7 @@ def tree_leaves_with_path(
     return tree_flatten_with_path(tree, is_leaf, is_leaf_takes_path)[0]
 
 
+@front_door
 def tree_map_with_path(
     f: Callable[..., Any],
     tree: Any,
@@ -549,7 +561,11 @@ class _Opaque:
         self.fun = fun
 
     def __call__(self, *args: Any, **kw: Any) -> Any:
-        return self.fun(*args, **kw)
+        try:
+            return self.fun(*args, **kw)
+        except BaseException as error:
+            shorten(error)
+            raise
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _Opaque) and self.fun == other.fun

@@ -242,8 +242,9 @@ class OpDef:
         found = getattr(self, which)
         if found is None or found is NONE:
             declared = " (it is declared not to have one)" if found is NONE else ""
-            raise MissingRule(f"op {self.name!r} has no {which} rule{declared}; it would be given "
-                              f"where the op is defined, in {self.family}")
+            why = f"{self.name} is not linear: " if which == "transpose" else ""
+            raise MissingRule(f"{why}op {self.name!r} has no {which} rule{declared}; it would be "
+                              f"given where the op is defined, in {self.family}")
         return found
 
     def has_effects(self, attrs: Mapping[str, Any]) -> bool:

@@ -19,6 +19,8 @@ BASES = {
     "JAXTypeError": (TypeError,),
     "JAXIndexError": (IndexError,),
     "JaxprTypeError": (TypeError,),
+    "BroadcastError": (TypeError,),
+    "IndexBroadcastError": (IndexError,),
     "InconclusiveDimensionOperation": (Exception,),
     "JaxRuntimeError": (RuntimeError,),
 }
@@ -33,6 +35,11 @@ def test_base_classes_and_plain_messages(name: str) -> None:
     cls = getattr(errors, name)
     assert issubclass(cls, BASES[name])
     assert str(cls("what happened")) == "what happened"
+
+
+def test_shapes_that_do_not_broadcast_are_errors_of_values_too() -> None:
+    assert issubclass(errors.BroadcastError, ValueError)
+    assert issubclass(errors.IndexBroadcastError, ValueError)
 
 
 @pytest.mark.parametrize("name", [name for name in BASES if name != "JaxRuntimeError"])

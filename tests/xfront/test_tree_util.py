@@ -81,10 +81,10 @@ def test_map_reduce_all() -> None:
 @pytest.mark.parametrize(
     ("one", "other", "text"),
     [
-        ({"b": (2, [3])}, {"b": (2, [3, 4])}, r"tree\['b'\]\[1\].*length 1, the other of 2"),
+        ({"b": (2, [3])}, {"b": (2, [3, 4])}, r"tree\['b'\]\[1\].*length 1, the other one of .* 2"),
         ({"a": 1}, {"c": 1}, r"keys \['a'\] are missing.*keys \['c'\]"),
-        ([(1, 2)], [[1, 2]], r"tree\[0\]. the one is a tuple, the other a list"),
-        ([None], [3], r"the one is None, the other an int"),
+        ([(1, 2)], [[1, 2]], r"tree\[0\]. one tree has a tuple, the other a list"),
+        ([None], [3], r"one tree has None, the other an int"),
         (Point(1, [2]), Point(1, 2), r"tree\.y"),
         (Layer(1), Layer(1, 2, "m"), r"static parts differ: \('n',\) against \('m',\)"),
     ],
@@ -102,7 +102,7 @@ def test_transpose_and_broadcast() -> None:
     with pytest.raises(TypeError, match="structure"):
         tree.transpose(outer, tree.structure((0, 0)), value)
     assert tree.broadcast([1, None], [(2, 3), None]) == [(1, 1), None]
-    with pytest.raises(ValueError, match="length 3, the other of 2"):
+    with pytest.raises(ValueError, match="length 3, the other one of length 2"):
         tree.broadcast([1, 2, 3], [1, 2])
 
 

@@ -693,10 +693,13 @@ def make_pjit(
     def guarded(*args: Any, **kwargs: Any) -> tuple:
         try:
             return cache_miss(*args, **kwargs)
-        except BaseException:
+        except BaseException as error:
+            from ..tracebacks import shorten  # late: it stands on this file
+
             function = made() if made is not None else None
             if function is not None:
                 function._clear_cache()
+            shorten(error)
             raise
 
     key = (

@@ -21,6 +21,7 @@ from xfront_ir.locations import capture as capture_location
 from xfront_ir.types import tensor
 
 from ..config import trace_key
+from ..tracebacks import shorten
 from ..tracing import programs
 from ..tracing.trace import Trace, leak_error, state, trace_function, type_of
 from ..tracing.tracer import Tracer
@@ -69,6 +70,9 @@ def canonical(x: Any) -> Any:
     if isinstance(x, dict):
         return tuple(sorted((k, canonical(v)) for k, v in x.items()))
     if isinstance(x, binding.Array):
+        if kind is KeyArray:
+            raise TypeError(f"a random key stands where a shape, an axis, a dtype or another value "
+                            f"that is no array is wanted: {x!r}")
         return canonical(np.asarray(x).tolist())
     return x
 
@@ -122,7 +126,11 @@ class Front:
         _FRONTS.add(self)
 
         def uncompiled(*args: Any) -> Any:       # where jit is disabled: the body needs its trace
-            return self.miss(*args)[0]
+            try:
+                return self.miss(*args)[0]
+            except BaseException as error:
+                shorten(error)
+                raise
 
         self.compiled = binding.make_pjit(name, uncompiled, self.miss, static_indices,
                                           global_cache_key="eager")
@@ -262,38 +270,42 @@ def _eager(body: Callable[..., Any], *, static: tuple[str, ...]) -> Callable[...
 
     def public(*args: Any, **kwargs: Any) -> Any:
         nonlocal front
-        written = None                           # what stands there besides one or two arrays
-        if n_arrays <= len(args) <= n_written and type(args[0]) is ArrayImpl and (
-                n_arrays == 1 or type(args[1]) is ArrayImpl) and (
-                not kwargs or static_names.issuperset(kwargs)) and state.current is None:
-            written = _written(args[n_arrays:], kwargs)
-            try:
-                found = by_statics.get(written)
-            except TypeError:                    # a list
-                found = written = None
-            if found is not None:
-                return found(*args[:n_arrays])
-        full = list(args) if len(args) == n_all and not kwargs else completed(
-            body, places, defaults, n_positional, args, kwargs)
-        target = deepest([full[i] for i in dynamic_indices], state.current)
-        if target is None and static_indices:    # a traced size or axis: the body refuses it
-            target = deepest(full, None)
-        if target is not None:
-            return record(target, call_body, full)
-        for i in static_indices:
-            x = full[i]
-            if type(x) not in _PLAIN:
-                full[i] = canonical(x)
-        if written is not None and all(
-                [type(x) in _SIMPLE for x in (*args[n_arrays:], *kwargs.values())]):
-            if len(by_statics) == MOST_OF_ONE:
-                by_statics.clear()
-            made = by_statics[written] = _front_of(
-                call_body, name, full[n_arrays:], names[:n_arrays])
-            return made(*args[:n_arrays])
-        if front is None:
-            front = Front(call_body, name, static_indices, names)
-        return front.compiled(*full)
+        try:
+            written = None                           # what stands there besides one or two arrays
+            if n_arrays <= len(args) <= n_written and type(args[0]) is ArrayImpl and (
+                    n_arrays == 1 or type(args[1]) is ArrayImpl) and (
+                    not kwargs or static_names.issuperset(kwargs)) and state.current is None:
+                written = _written(args[n_arrays:], kwargs)
+                try:
+                    found = by_statics.get(written)
+                except TypeError:                    # a list
+                    found = written = None
+                if found is not None:
+                    return found(*args[:n_arrays])
+            full = list(args) if len(args) == n_all and not kwargs else completed(
+                body, places, defaults, n_positional, args, kwargs)
+            target = deepest([full[i] for i in dynamic_indices], state.current)
+            if target is None and static_indices:    # a traced size or axis: the body refuses it
+                target = deepest(full, None)
+            if target is not None:
+                return record(target, call_body, full)
+            for i in static_indices:
+                x = full[i]
+                if type(x) not in _PLAIN:
+                    full[i] = canonical(x)
+            if written is not None and all(
+                    [type(x) in _SIMPLE for x in (*args[n_arrays:], *kwargs.values())]):
+                if len(by_statics) == MOST_OF_ONE:
+                    by_statics.clear()
+                made = by_statics[written] = _front_of(
+                    call_body, name, full[n_arrays:], names[:n_arrays])
+                return made(*args[:n_arrays])
+            if front is None:
+                front = Front(call_body, name, static_indices, names)
+            return front.compiled(*full)
+        except BaseException as error:
+            shorten(error)
+            raise
 
     functools.update_wrapper(public, body)
     public.body = call_body  # type: ignore[attr-defined]

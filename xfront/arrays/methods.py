@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from ..tracebacks import shorten
 from . import binding
 from .binding import ArrayImpl, deleted_error, device_arrays, put, to_numpy
 from .promotion import kind_of
@@ -75,15 +76,27 @@ def _bool(x: ArrayImpl) -> bool:
 
 
 def _int(x: ArrayImpl) -> int:
-    return int(_only_scalar(x, "int").item())
+    try:
+        return int(_only_scalar(x, "int").item())
+    except BaseException as error:
+        shorten(error)
+        raise
 
 
 def _float(x: ArrayImpl) -> float:
-    return float(_only_scalar(x, "float").item())
+    try:
+        return float(_only_scalar(x, "float").item())
+    except BaseException as error:
+        shorten(error)
+        raise
 
 
 def _complex(x: ArrayImpl) -> complex:
-    return complex(_only_scalar(x, "complex").item())
+    try:
+        return complex(_only_scalar(x, "complex").item())
+    except BaseException as error:
+        shorten(error)
+        raise
 
 
 def _index(x: ArrayImpl) -> int:
@@ -107,7 +120,11 @@ def _oct(x: ArrayImpl) -> str:
 def _item(x: ArrayImpl, *args: Any) -> Any:
     """An element as a Python scalar: the only one, or the one at a flat or full index. ValueError
     where the size is not 1 and no index is given; IndexError where it is out of range."""
-    return to_numpy(x).item(*map(_plain_index, args))
+    try:
+        return to_numpy(x).item(*map(_plain_index, args))
+    except BaseException as error:
+        shorten(error)
+        raise
 
 
 def _plain_index(index: Any) -> Any:
@@ -116,7 +133,11 @@ def _plain_index(index: Any) -> Any:
 
 def _tolist(x: ArrayImpl) -> Any:
     """The elements as nested lists of Python scalars."""
-    return to_numpy(x).tolist()
+    try:
+        return to_numpy(x).tolist()
+    except BaseException as error:
+        shorten(error)
+        raise
 
 
 def _tobytes(x: ArrayImpl, order: str = "C") -> bytes:
@@ -126,12 +147,16 @@ def _tobytes(x: ArrayImpl, order: str = "C") -> bytes:
 
 def _array(x: ArrayImpl, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
     """The value as a NumPy array: a read-only view where no copy is asked for or needed."""
-    value = to_numpy(x)
-    if dtype is not None and np.dtype(dtype) != value.dtype:
-        if copy is False:
-            raise ValueError(f"a view of {value.dtype} as {np.dtype(dtype)} needs a copy")
-        return value.astype(dtype)
-    return np.array(value) if copy else value
+    try:
+        value = to_numpy(x)
+        if dtype is not None and np.dtype(dtype) != value.dtype:
+            if copy is False:
+                raise ValueError(f"a view of {value.dtype} as {np.dtype(dtype)} needs a copy")
+            return value.astype(dtype)
+        return np.array(value) if copy else value
+    except BaseException as error:
+        shorten(error)
+        raise
 
 
 def _len(x: ArrayImpl) -> int:

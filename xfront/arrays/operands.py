@@ -9,7 +9,6 @@ so `operand` always gives tracers of that trace.
 from __future__ import annotations
 
 import operator
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,6 +18,8 @@ from xfront_ir.dtypes import DType, from_numpy
 from xfront_ir.opdef import OpDef
 
 from ..config import numpy_rank_promotion as rank_promotion
+from ..errors import BroadcastError, ConcretizationTypeError
+from ..tracebacks import warn
 from ..tracing.trace import Trace, emit, leak_error, state
 from ..tracing.tracer import Tracer
 from . import binding, promotion
@@ -169,11 +170,12 @@ def _ranks_differ(name: str, shapes: Sequence[tuple[int, ...]]) -> None:
                    f"{rank_promotion.value!r}; reshape them to one rank")
         if rank_promotion.value == "raise":
             raise ValueError(message)
-        warnings.warn(message, stacklevel=2)
+        warn(message, UserWarning)
 
 
 def broadcast_shapes(name: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
-    """The shape that NumPy broadcasts `shapes` to. Raises: TypeError where they do not fit."""
+    """The shape that NumPy broadcasts `shapes` to. Raises: BroadcastError, a TypeError
+    and a ValueError, where they do not fit."""
     first = shapes[0]
     if all(s == first for s in shapes):
         return first
@@ -185,8 +187,8 @@ def broadcast_shapes(name: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int,
         sizes = {s[axis] for s in shapes if -axis <= len(s)} - {1}
         if len(sizes) > 1:
             listed = ", ".join(map(str, shapes))
-            raise TypeError(f"{name}: shapes {listed} do not broadcast: axis {axis} has sizes "
-                            f"{', '.join(map(str, sorted(sizes)))}, which must be equal or 1")
+            raise BroadcastError(f"{name}: shapes {listed} do not broadcast: axis {axis} has sizes "
+                                 f"{', '.join(map(str, sorted(sizes)))}, which must be equal or 1")
         result.append(sizes.pop() if sizes else 1)
     return tuple(result)
 
@@ -249,16 +251,23 @@ def binary(definition: OpDef, name: str, x: Any, y: Any, inexact: bool = False) 
 # --- axes, shapes, static values ----------------------------------------------------------
 
 def index_of(x: Any, name: str = "axis") -> int:
-    """A Python int of an int, a NumPy integer or a concrete 0-d integer array."""
+    """A Python int of an int, a NumPy integer or a concrete 0-d integer array.
+
+    Raises: TypeError for all else; ConcretizationTypeError, which is one, for a traced integer.
+    """
     try:
         return operator.index(x)
     except TypeError:
+        if type(x) is Tracer and not x.home.closed and x.value.type.dtype.is_integer and not x.ndim:
+            raise ConcretizationTypeError(x, f"{name} must be known while tracing: make the "
+                                          "argument static (static_argnums), or take it from a "
+                                          "shape.") from None
         raise TypeError(f"{name} must be an integer, got {x!r}") from None
 
 
 def normalize_axis(name: str, axis: Any, ndim: int) -> int:
     """One axis in [0, ndim). Raises: AxisError (ValueError and IndexError) out of range."""
-    i = index_of(axis)
+    i = index_of(axis, f"{name}: axis")
     if not -ndim <= i < ndim:
         raise np.exceptions.AxisError(f"{name}: axis {i} is out of bounds for array of dimension "
                                       f"{ndim}")

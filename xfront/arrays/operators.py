@@ -17,6 +17,7 @@ from ..numpy import arithmetic, bits, complexes, logic
 from ..numpy.creation import astype
 from ..numpy.indexing import getitem
 from ..numpy.updates import At
+from ..tracebacks import shorten
 from ..tracing import tracer
 from ..tracing.tracer import Tracer
 from . import methods
@@ -79,11 +80,15 @@ def swapped(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
 def _plain(name: str, function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     """An operator in Python, for Tracer and KeyArray."""
     def operator(self: Any, other: Any) -> Any:
-        kind = type(other)
-        if kind is not Tracer and kind not in SCALARS and not is_array_like(other):
-            refuse_sequence(name, other)
-            return NotImplemented
-        return function(self, other)
+        try:
+            kind = type(other)
+            if kind is not Tracer and kind not in SCALARS and not is_array_like(other):
+                refuse_sequence(name, other)
+                return NotImplemented
+            return function(self, other)
+        except BaseException as error:
+            shorten(error)
+            raise
 
     operator.__name__ = operator.__qualname__ = name
     return operator
@@ -162,9 +167,13 @@ def _method(name: str) -> Callable[..., Any]:
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         nonlocal function
-        if function is None:
-            function = getattr(jnp, name)
-        return function(self, *args, **kwargs)
+        try:
+            if function is None:
+                function = getattr(jnp, name)
+            return function(self, *args, **kwargs)
+        except BaseException as error:
+            shorten(error)
+            raise
 
     method.__name__ = method.__qualname__ = name
     method.__doc__ = f"As `xfront.numpy.{name}` of this array."
@@ -173,16 +182,24 @@ def _method(name: str) -> Callable[..., Any]:
 
 def _reshape(self: Any, *args: Any, order: str = "C", **kwargs: Any) -> Any:
     """The elements in another shape, given as a tuple or as several sizes; one may be -1."""
-    shape = args[0] if len(args) == 1 else args
-    return jnp.reshape(self, kwargs.pop("shape", shape), order=order, **kwargs)  # type: ignore[attr-defined]
+    try:
+        shape = args[0] if len(args) == 1 else args
+        return jnp.reshape(self, kwargs.pop("shape", shape), order=order, **kwargs)  # type: ignore[attr-defined]
+    except BaseException as error:
+        shorten(error)
+        raise
 
 
 def _transpose(self: Any, *args: Any) -> Any:
     """The axes in the order given as a tuple or as several numbers; reversed without one."""
-    axes = None if not args else args[0] if len(args) == 1 else args
-    if type(axes) is int:
-        axes = (axes,)
-    return jnp.transpose(self, axes)  # type: ignore[attr-defined]
+    try:
+        axes = None if not args else args[0] if len(args) == 1 else args
+        if type(axes) is int:
+            axes = (axes,)
+        return jnp.transpose(self, axes)  # type: ignore[attr-defined]
+    except BaseException as error:
+        shorten(error)
+        raise
 
 
 def _flatten(self: Any, order: str = "C", *, out_sharding: Any = None) -> Any:
@@ -208,7 +225,11 @@ def _choose(self: Any, choices: Any, out: None = None, mode: str = "raise") -> A
 
 def _astype(self: Any, dtype: Any, copy: bool = False, device: Any = None) -> Any:
     """The elements converted to another dtype."""
-    return astype(self, dtype, copy=copy, device=device)
+    try:
+        return astype(self, dtype, copy=copy, device=device)
+    except BaseException as error:
+        shorten(error)
+        raise
 
 
 def _view(self: Any, dtype: Any = None, type: None = None) -> Any:

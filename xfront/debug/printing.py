@@ -7,6 +7,7 @@ import sys
 from typing import Any
 
 from ..callbacks import debug_callback
+from ..tracebacks import front_door
 
 
 class _Formatter(string.Formatter):
@@ -23,6 +24,7 @@ class _Formatter(string.Formatter):
 _FORMATTER = _Formatter()
 
 
+@front_door
 def print(fmt: str, *args: Any, ordered: bool = False, partitioned: bool = False,
           skip_format_check: bool = False, **kwargs: Any) -> None:
     """Print `fmt.format(*args, **kwargs)` when the program gets there.
@@ -38,7 +40,11 @@ def print(fmt: str, *args: Any, ordered: bool = False, partitioned: bool = False
     if not isinstance(fmt, str):
         raise TypeError(f"The first argument to `debug.print` must be a string, got {fmt!r}")
     if not skip_format_check:
-        _FORMATTER.vformat(fmt, [_Anything()] * len(args), dict.fromkeys(kwargs, _Anything()))
+        try:
+            _FORMATTER.vformat(fmt, [_Anything()] * len(args), dict.fromkeys(kwargs, _Anything()))
+        except (IndexError, KeyError) as error:
+            raise type(error)(f"debug.print: the format {fmt!r} names more than the {len(args)} "
+                              f"positional and {len(kwargs)} keyword arguments given") from None
 
     def show(*values: Any, **named: Any) -> None:
         sys.stdout.write(_FORMATTER.format(fmt, *values, **named) + "\n")

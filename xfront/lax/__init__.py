@@ -89,4 +89,5 @@ def _primitive(name: str) -> _Any:
 
 
 if not TYPE_CHECKING:
-    __all__, __getattr__, __dir__ = _on_demand(__name__, _FAMILIES, ("linalg",), _primitive)
+    __all__, __getattr__, __dir__ = _on_demand(__name__, _FAMILIES, ("linalg",), _primitive,
+                                               quick="stop_gradient")

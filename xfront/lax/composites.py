@@ -11,6 +11,7 @@ from xfront_ir import ops
 from ..arrays.binding import Device
 from ..config import config
 from ..devices import default_backend
+from ..tracebacks import front_door_of
 from ..tracing.trace import emit, state
 from ..tracing.tracer import Tracer
 from ..tree_util import register_pytree_node, tree_leaves
@@ -35,7 +36,7 @@ def composite(decomposition: Callable[..., Any], name: str, version: int = 0
 
     scope = name if version == 0 else f"{name}.v{version}"
 
-    @functools.wraps(decomposition)
+    @front_door_of(decomposition)
     def composed(*args: Any, **attributes: Any) -> Any:
         return jit(named_scope(scope)(functools.partial(decomposition, **attributes)))(*args)
 

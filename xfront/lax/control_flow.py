@@ -7,7 +7,7 @@ body traced once more; any other difference is an error that names the leaf.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -166,9 +166,11 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any,
       branches: functions of the operands that return trees of one structure and types.
     Raises: TypeError where they differ or index is no integer scalar; ValueError without branches.
     """
-    if not branches or not all(callable(b) for b in branches):
-        raise (ValueError("Empty branch sequence") if not branches else
-               TypeError("lax.switch: branches argument should be a sequence of callables."))
+    if not isinstance(branches, Iterable) or not all(callable(b) for b in branches):
+        raise TypeError("lax.switch: branches argument should be a sequence of callables, got "
+                        f"{branches!r}.")
+    if not branches:
+        raise ValueError("Empty branch sequence")
     if operand is not _ABSENT:
         operands = (operand,)
     t, _ = kind_of("switch", index)
@@ -448,7 +450,8 @@ def _scan_length(xs: Any, leaves: list, length: Any) -> int:
             n = index_of(length, "length")
         except TypeError:
             raise ConcretizationTypeError(length, "The `length` argument to `scan` must be a "
-                                          "concrete int.") from None
+                                          "concrete int; write lax.fori_loop or lax.while_loop for "
+                                          "a number of turns that is traced.") from None
         if any(s != n for s in sizes):
             raise ValueError(f"scan got `length` argument of {n} which disagrees with leading axis "
                              f"sizes {sizes}.")

@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from ..transforms.flat import placed
-from ..tree_errors import differences
-from ..tree_util import keystr, tree_flatten_with_path, tree_unflatten
+from ..tree_errors import differences, skeleton
+from ..tree_util import keystr, tree_flatten_with_path
 
 
 def branch_names(what: str, n: int) -> list[str]:
@@ -49,7 +49,7 @@ def refuse_carry_structure(what: str, fun: Any, carry: Any, returned: Any) -> No
         carry, returned = carry.children()[-1], returned.children()[-1]
     difference = difference_of(carry, returned, start)
     raise TypeError(f"{what} {role} output and input must have the same type structure: the carry "
-                    f"is {carry}, {role} returned {returned}: {difference}. {role} is "
+                    f"is {carry}, but {role} returned {returned}; {difference}. {role} is "
                     f"{placed(fun)}.")
 
 
@@ -84,18 +84,10 @@ def loop_of(what: str, fun: Any) -> tuple[str, Any, str, str, int]:
     return what, fun, "body_fun", "carry", 0
 
 
-LEAF = type("leaf", (), {})()
-
-
-def skeleton(tree: Any) -> Any:
-    """A tree of this structure, all its leaves the same."""
-    return tree_unflatten(tree, [LEAF] * tree.num_leaves)
-
-
 def difference_of(one: Any, other: Any, root: str) -> str:
     """The first place where two structures differ, in words."""
     found = next(differences(skeleton(one), skeleton(other), root=root), None)
-    if found is None:                            # the one is a prefix of the other
+    if found is None:                            # one is a prefix of the other
         return next(differences(skeleton(other), skeleton(one), root=root), "leaves against trees")
     return found
 

@@ -105,8 +105,8 @@ def static_int(name: str, value: Any) -> int:
     if type(value) is int:
         return value
     if type(value) is Tracer:
-        raise ConcretizationTypeError(value, f"{name} must be known while tracing: mark the "
-                                      "argument static, or take it from a shape.")
+        raise ConcretizationTypeError(value, f"{name} must be known while tracing: make the "
+                                      "argument static (static_argnums), or take it from a shape.")
     return index_of(value, name)
 
 

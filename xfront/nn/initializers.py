@@ -15,6 +15,7 @@ import numpy as np
 
 from .. import lax
 from ..dtypes import canonicalize_dtype
+from ..tracebacks import front_door
 
 Axes = int | Sequence[int]
 
@@ -32,11 +33,13 @@ def _dtype(dtype: Any) -> Any:
     return canonicalize_dtype(float if dtype is None else dtype)
 
 
+@front_door
 def zeros(key: Any, shape: Sequence[int], dtype: Any = None, out_sharding: Any = None) -> Any:
     """Zeros; the key is not used."""
     return lax.full(tuple(shape), 0, _dtype(dtype))
 
 
+@front_door
 def ones(key: Any, shape: Sequence[int], dtype: Any = None, out_sharding: Any = None) -> Any:
     """Ones; the key is not used."""
     return lax.full(tuple(shape), 1, _dtype(dtype))
@@ -46,6 +49,7 @@ def constant(value: Any, dtype: Any = None) -> Initializer:
     """An initializer that gives `value`, which broadcasts to the shape."""
     default = dtype
 
+    @front_door
     def init(key: Any, shape: Sequence[int], dtype: Any = default,
              out_sharding: Any = None) -> Any:
         x = lax.convert_element_type(value, _dtype(dtype))
@@ -58,6 +62,7 @@ def uniform(scale: Any = 1e-2, dtype: Any = None) -> Initializer:
     """An initializer with uniform numbers in [0, scale)."""
     default = dtype
 
+    @front_door
     def init(key: Any, shape: Sequence[int], dtype: Any = default,
              out_sharding: Any = None) -> Any:
         from .. import random
@@ -72,6 +77,7 @@ def normal(stddev: Any = 1e-2, dtype: Any = None) -> Initializer:
     """An initializer with normal numbers of this standard deviation."""
     default = dtype
 
+    @front_door
     def init(key: Any, shape: Sequence[int], dtype: Any = default,
              out_sharding: Any = None) -> Any:
         from .. import random
@@ -86,6 +92,7 @@ def truncated_normal(stddev: Any = 1e-2, dtype: Any = None, lower: float = -2.0,
     """An initializer with normal numbers between `lower` and `upper`, times `stddev`."""
     default = dtype
 
+    @front_door
     def init(key: Any, shape: Sequence[int], dtype: Any = default,
              out_sharding: Any = None) -> Any:
         from .. import random
@@ -136,6 +143,7 @@ def variance_scaling(scale: Any, mode: str, distribution: str, in_axis: Axes = -
     """
     default = dtype
 
+    @front_door
     def init(key: Any, shape: Sequence[int], dtype: Any = default,
              out_sharding: Any = None) -> Any:
         from .. import random
@@ -192,6 +200,7 @@ def orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None) -> In
     """
     default = dtype
 
+    @front_door
     def init(key: Any, shape: Sequence[int], dtype: Any = default,
              out_sharding: Any = None) -> Any:
         from .. import random
@@ -227,6 +236,7 @@ def delta_orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None)
     """
     default = dtype
 
+    @front_door
     def init(key: Any, shape: Sequence[int], dtype: Any = default,
              out_sharding: Any = None) -> Any:
         kind, shape = _dtype(dtype), tuple(shape)

@@ -95,5 +95,6 @@ if TYPE_CHECKING:
     from .statistics import *
     from .transcendental import *
 else:
-    __all__, __getattr__, __dir__ = on_demand(__name__, _FAMILIES, ("fft", "linalg"))
+    __all__, __getattr__, __dir__ = on_demand(__name__, _FAMILIES, ("fft", "linalg"),
+                                              quick="asarray broadcast_shapes")
     __all__ += questions.__all__

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 import operator
-import warnings
 from typing import Any
 
 import numpy as np
@@ -37,6 +36,7 @@ from ..dtypes import (
     requested_dtype,
     result_type,
 )
+from ..tracebacks import shorten, warn
 from ..tracing.trace import emit, state
 from ..tracing.tracer import Tracer
 from .ufuncs import traced
@@ -78,7 +78,11 @@ def asarray(a: Any, dtype: Any = None, order: str | None = None, *, copy: bool |
     if type(a) is binding.ArrayImpl and not copy and dtype is None and device is None \
             and out_sharding is None and state.current is None:
         return a
-    return array(a, dtype, bool(copy), order, device=device, out_sharding=out_sharding)
+    try:
+        return array(a, dtype, bool(copy), order, device=device, out_sharding=out_sharding)
+    except BaseException as error:
+        shorten(error)
+        raise
 
 
 def copy(a: Any, order: str | None = None) -> Any:
@@ -113,7 +117,7 @@ def _array(x: Any, dtype: Any, copy: bool) -> Any:
     if kind is list or kind is tuple or isinstance(x, (list, tuple)):
         return _from_sequence(x, dtype)
     if x is None:
-        raise ValueError("None is no value of an array")
+        raise ValueError("None is not a valid value of an array; write nan, or leave it out")
     return constant(_host(x, dtype), dtype, False)
 
 
@@ -161,7 +165,7 @@ def _from_sequence(x: Any, dtype: Any) -> Any:
             value = np.array(x, dtype)
         return constant(value, dtype, False)
     if type(None) in kinds:
-        raise ValueError("None is no value of an array")
+        raise ValueError("None is not a valid value of an array; write nan, or leave it out")
     if any(issubclass(k, binding.Array) or hasattr(k, "__jax_array__") for k in kinds):
         return _stacked(x, dtype)
     if dtype is None:
@@ -256,8 +260,8 @@ def _warn_complex(x: Any, dtype: Any) -> None:
     if not is_extended(dtype) and dtype.kind not in "cb":
         own = getattr(x, "dtype", None)
         if isinstance(own, np.dtype) and own.kind == "c":
-            warnings.warn("a complex array becomes a real one: its imaginary part is lost. Write "
-                          "real(x) or imag(x) first", DeprecationWarning, stacklevel=3)
+            warn("a complex array becomes a real one: its imaginary part is lost. Write "
+                 "real(x) or imag(x) first", DeprecationWarning)
 
 
 # --- filled with one value ----------------------------------------------------------------
@@ -270,10 +274,10 @@ def sizes(name: str, shape: Any) -> tuple[int, ...]:
         if type(d) is not int:
             try:
                 d = operator.index(d)
-            except TypeError as error:
+            except TypeError:
                 if type(d) is Tracer:
                     raise
-                raise TypeError(f"{name}: a shape holds known integers, got {shape!r}") from error
+                raise TypeError(f"{name}: a shape holds known integers, got {shape!r}") from None
         if d < 0:
             raise TypeError(f"{name}: every size in a shape must be nonnegative, got {shape!r}")
         made.append(d)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from ..arrays.operands import array_like, is_array_like, normalize_axis
+from ..tracebacks import front_door_of
 from ..transforms.vmap import vmap
 from .choosing import where
 from .creation import asarray
@@ -54,7 +54,7 @@ def vectorize(pyfunc: Callable[..., Any], *, excluded: Collection[int | str] = (
         raise ValueError(f"excluded={set(excluded)!r} contains negative numbers")
     cores = None if signature is None else _parse(signature)
 
-    @functools.wraps(pyfunc)
+    @front_door_of(pyfunc)
     def vectorized(*args: Any, **kwargs: Any) -> Any:
         by_name = {k: v for k, v in kwargs.items() if k not in excluded}
         fixed = {k: v for k, v in kwargs.items() if k in excluded}

@@ -23,7 +23,8 @@ from ..arrays import binding
 from ..arrays.dispatch import Front, deepest, record
 from ..arrays.operands import broadcast_shapes, broadcast_to, convert, operand
 from ..config import staging as staging_state
-from ..errors import NonConcreteBooleanIndexError
+from ..errors import IndexBroadcastError, NonConcreteBooleanIndexError
+from ..tracebacks import shorten
 from ..tracing.trace import emit, state
 from ..tracing.tracer import Tracer
 from .ufuncs import like, number, select
@@ -116,10 +117,14 @@ def slice_entry(s: slice, size: int) -> tuple[int, Any]:
     except TypeError:
         if any(type(b) is Tracer for b in (s.start, s.stop, s.step)):
             raise IndexError(
-                f"slice bounds must be known while tracing, got {s}; a slice of fixed length at a "
-                "traced position is lax.dynamic_slice(x, start, size)") from None
-        start, stop, step = slice(*(b if b is None else operator.index(b) for b in (
-            s.start, s.stop, s.step))).indices(size)
+                f"slice bounds must be known while tracing, got {s}; for a slice of known length "
+                "at a traced position write lax.dynamic_slice(x, start, sizes), for one of traced "
+                "length a mask: jnp.where(jnp.arange(n) < stop, x, fill)") from None
+        try:
+            start, stop, step = slice(*(b if b is None else operator.index(b) for b in (
+                s.start, s.stop, s.step))).indices(size)
+        except TypeError:
+            raise TypeError(f"the bounds of a slice must be integers, got {s}") from None
     length = len(range(start, stop, step))
     if not length:
         return 0, (0, 1)
@@ -136,7 +141,7 @@ def array_part(part: Any, shape: tuple[int, ...], axis: int) -> Sequence[Any]:
         raise TypeError("Using a non-tuple sequence for multidimensional indexing is not allowed; "
                         "use x[jnp.array(sequence)] instead of x[sequence]")
     if isinstance(part, (str, bytes)):
-        raise TypeError(f"text is no index of an array, got {part!r}")
+        raise TypeError(f"arrays cannot be indexed by text, got {part!r}")
     dtype = getattr(part, "dtype", None)
     if dtype is None:
         try:
@@ -173,27 +178,31 @@ def mask_part(mask: Any, shape: tuple[int, ...], axis: int) -> Sequence[Any]:
 
 def getitem(x: Any, index: Any) -> Any:
     """`x[index]`."""
-    if type(x) is binding.ArrayImpl and state.current is None:
-        kind = type(index)
-        if kind is int:
-            return (_FIRST or _make_first())[0](x, index)
-        if kind is slice:
-            shape = x.aval.shape
-            if shape:
-                low, entry = slice_entry(index, shape[0])
-                pattern = _SLICES.get((entry, len(shape)))
-                if pattern is None:
-                    pattern = (entry, *(FULL,) * (len(shape) - 1))
-                    _SLICES[entry, len(shape)] = pattern
-                if type(low) is int:
-                    given = () if entry is FULL else (low,)
-                    return (_GET or _make_get())[0](x, given, pattern, None, None, False, False,
-                                                True)
-    elif type(x) is Tracer and type(index) is int and staging_state.value:
-        shape = x.value.type.shape
-        if shape and shape[0]:
-            return _row(x, index, shape)
-    return read(x, index)
+    try:
+        if type(x) is binding.ArrayImpl and state.current is None:
+            kind = type(index)
+            if kind is int:
+                return (_FIRST or _make_first())[0](x, index)
+            if kind is slice:
+                shape = x.aval.shape
+                if shape:
+                    low, entry = slice_entry(index, shape[0])
+                    pattern = _SLICES.get((entry, len(shape)))
+                    if pattern is None:
+                        pattern = (entry, *(FULL,) * (len(shape) - 1))
+                        _SLICES[entry, len(shape)] = pattern
+                    if type(low) is int:
+                        given = () if entry is FULL else (low,)
+                        return (_GET or _make_get())[0](x, given, pattern, None, None, False, False,
+                                                    True)
+        elif type(x) is Tracer and type(index) is int and staging_state.value:
+            shape = x.value.type.shape
+            if shape and shape[0]:
+                return _row(x, index, shape)
+        return read(x, index)
+    except BaseException as error:
+        shorten(error)
+        raise
 
 
 def _row(x: Tracer, i: int, shape: tuple[int, ...]) -> Tracer:
@@ -501,9 +510,10 @@ class Plan:
 
 
 def broadcast_index(shapes: Any) -> tuple[int, ...]:
-    """The shape that index arrays broadcast to. Raises: IndexError where they do not."""
+    """The shape that index arrays broadcast to. Raises: IndexBroadcastError, an IndexError
+    and a ValueError, where they do not."""
     listed = list(shapes)
     try:
         return broadcast_shapes("index", listed)
-    except TypeError as error:
-        raise IndexError(f"index arrays do not broadcast together: {listed}") from error
+    except TypeError:
+        raise IndexBroadcastError(f"index arrays do not broadcast together: {listed}") from None

@@ -20,6 +20,7 @@ from ..dtypes import (
     promote_types,
     result_type,
 )
+from ..tracebacks import front_door, shorten
 
 # --- constants ----------------------------------------------------------------------------
 
@@ -56,17 +57,22 @@ def shape(a: Any) -> tuple[int, ...]:
 
 def ndim(a: Any) -> int:
     """Number of axes. Source: `numpy.ndim`."""
-    return len(shape(a))
+    found = getattr(a, "shape", None)
+    return len(found) if type(found) is tuple else np.ndim(a)
 
 
 def size(a: Any, axis: Any = None) -> int:
     """Number of elements, or of those along an axis or axes. Source: `numpy.size`."""
-    found = shape(a)
-    if axis is None:
-        return math.prod(found)
-    if isinstance(axis, (tuple, list)):
-        return math.prod(found[normalize_axis("size", i, len(found))] for i in axis)
-    return found[normalize_axis("size", axis, len(found))]
+    try:
+        found = shape(a)
+        if axis is None:
+            return math.prod(found)
+        if isinstance(axis, (tuple, list)):
+            return math.prod(found[normalize_axis("size", i, len(found))] for i in axis)
+        return found[normalize_axis("size", axis, len(found))]
+    except BaseException as error:
+        shorten(error)
+        raise
 
 
 def isscalar(element: Any) -> bool:
@@ -84,7 +90,11 @@ def _kind(x: Any) -> str:
 
 def iscomplexobj(x: Any) -> bool:
     """Whether the dtype is complex. Source: `numpy.iscomplexobj`."""
-    return x is not None and _kind(x) == "c"
+    try:
+        return x is not None and _kind(x) == "c"
+    except BaseException as error:
+        shorten(error)
+        raise
 
 
 def isrealobj(x: Any) -> bool:
@@ -94,6 +104,7 @@ def isrealobj(x: Any) -> bool:
 
 # --- of dtypes ----------------------------------------------------------------------------
 
+@front_door
 def can_cast(from_: Any, to: Any, casting: str = "safe") -> bool:
     """Whether NumPy's rule lets a dtype become another. Source: `numpy.can_cast`."""
     source = from_.dtype if hasattr(from_, "dtype") else as_dtype(from_)
@@ -104,6 +115,7 @@ _KINDS = {"bool": "b", "signed integer": "i", "unsigned integer": "u", "integral
           "real floating": "f", "complex floating": "c", "numeric": "iufc"}
 
 
+@front_door
 def isdtype(dtype: Any, kind: Any) -> bool:
     """Whether a dtype is of a kind of the array API (`"integral"`, ...), or of one of several.
 

@@ -25,6 +25,7 @@ from ..arrays.operands import (
     together,
 )
 from ..dtypes import canonicalize_dtype, requested_dtype, result_type
+from ..errors import ConcretizationTypeError
 from ..tracing.trace import emit, state
 from ..tracing.tracer import Tracer
 from .creation import HOST_BYTES, _placed, asarray, constant
@@ -41,6 +42,10 @@ def _known(x: Any, argument: str) -> Any:
         x = x.__jax_array__()
     if getattr(x, "ndim", 0):
         raise TypeError(f"arange: {argument} must be a scalar, got shape {x.shape}")
+    if type(x) is Tracer and x.home.inputs is None and not x.home.closed:
+        raise ConcretizationTypeError(x, f"arange: {argument} must be known while tracing, because "
+                                      "the shape of the result depends on it: make the argument "
+                                      "static (static_argnums), or take it from a shape.")
     return x.item() if hasattr(x, "item") else x
 
 

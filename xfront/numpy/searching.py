@@ -251,7 +251,7 @@ def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Any:
 def _known(name: str, x: Any, hint: str) -> np.ndarray:
     """The values of an array. Raises: ConcretizationTypeError where they are not known."""
     if type(x) is Tracer and x.home.inputs is None:
-        raise ConcretizationTypeError(x, f"It was asked for by {name}: {hint}.")
+        raise ConcretizationTypeError(x, f"{name} reads the values here: {hint}.")
     if isinstance(x, binding.ArrayImpl):
         return binding.to_numpy(x)
     return np.asarray(x)

@@ -21,6 +21,7 @@ from xfront_ir.types import TensorType, tensor
 
 from ..arrays.dispatch import Front
 from ..arrays.operands import array_like, convert, default_int, inexact_dtype, scalar
+from ..tracebacks import shorten
 from ..tracing.trace import Trace, emit, leak_error, state
 from ..tracing.tracer import Tracer
 
@@ -77,15 +78,19 @@ def unary(fast: OpDef | None = None, kinds: frozenset[str] = NUMERIC
 
         def public(x: Any, /) -> Any:
             nonlocal compiled
-            if type(x) is Tracer:
-                if fast is not None and x.value.type.dtype.kind in kinds:
-                    return emit(fast, x)
-                return traced(body, x)
-            if state.current is not None:
-                return traced(body, x)
-            if compiled is None:
-                compiled = Front(body, body.__name__, ()).compiled
-            return compiled(x)
+            try:
+                if type(x) is Tracer:
+                    if fast is not None and x.value.type.dtype.kind in kinds:
+                        return emit(fast, x)
+                    return traced(body, x)
+                if state.current is not None:
+                    return traced(body, x)
+                if compiled is None:
+                    compiled = Front(body, body.__name__, ()).compiled
+                return compiled(x)
+            except BaseException as error:
+                shorten(error)
+                raise
 
         functools.update_wrapper(public, body)
         public.body = body  # type: ignore[attr-defined]
@@ -132,23 +137,27 @@ def binary(fast: OpDef | None = None, kinds: frozenset[str] = NUMERIC
 
         def public(x: Any, y: Any, /) -> Any:
             nonlocal compiled
-            if type(x) is Tracer:
-                if fast is not None:
-                    mine = x.value.type
-                    kind = mine.dtype.kind
-                    if kind in kinds:
-                        if type(y) is Tracer:
-                            if (y.value.type is mine and y.home is x.home
-                                    and x.weak == y.weak):
-                                return emit(fast, x, y)
-                        elif kind in _ADAPTS.get(type(y), ()) and not x.home.closed:
-                            return emit(fast, x, _beside(x, y))
-                return traced(body, x, y)
-            if type(y) is Tracer or state.current is not None:
-                return traced(body, x, y)
-            if compiled is None:
-                compiled = Front(body, body.__name__, ()).compiled
-            return compiled(x, y)
+            try:
+                if type(x) is Tracer:
+                    if fast is not None:
+                        mine = x.value.type
+                        kind = mine.dtype.kind
+                        if kind in kinds:
+                            if type(y) is Tracer:
+                                if (y.value.type is mine and y.home is x.home
+                                        and x.weak == y.weak):
+                                    return emit(fast, x, y)
+                            elif kind in _ADAPTS.get(type(y), ()) and not x.home.closed:
+                                return emit(fast, x, _beside(x, y))
+                    return traced(body, x, y)
+                if type(y) is Tracer or state.current is not None:
+                    return traced(body, x, y)
+                if compiled is None:
+                    compiled = Front(body, body.__name__, ()).compiled
+                return compiled(x, y)
+            except BaseException as error:
+                shorten(error)
+                raise
 
         functools.update_wrapper(public, body)
         public.body = body  # type: ignore[attr-defined]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -22,6 +21,7 @@ from ..arrays.operands import (
     promoted_dtype,
     strong,
 )
+from ..tracebacks import front_door, warn
 from ..tracing.trace import emit, state
 from ..tracing.tracer import Tracer
 from .indexing import WRITE_MODES, Pattern, Plan, _with_new_axes, parse, read
@@ -65,10 +65,10 @@ def _warn_of_loss(x: Any, y: Any, how: str) -> None:
     """Warn where the array's dtype cannot hold what comes of it and the values."""
     own, dtype = ir_dtype(y)[0], ir_dtype(x)[0]
     if own is not dtype and _meeting(x, y) is not dtype:
-        warnings.warn(f"at[].{how}: scatter inputs have incompatible types: an array of dtype "
-                      f"{dtype.numpy} does not hold values of dtype {own.numpy} without loss, and "
-                      f"the result is converted to it; write value.astype({dtype.numpy}) to do so "
-                      "knowingly", FutureWarning, stacklevel=4)
+        warn(f"at[].{how}: scatter inputs have incompatible types: an array of dtype "
+             f"{dtype.numpy} does not hold values of dtype {own.numpy} without loss, and the "
+             f"result is converted to it; write value.astype({dtype.numpy}) to do so knowingly",
+             FutureWarning)
 
 
 def _meeting(x: Any, y: Any) -> DType:
@@ -247,6 +247,7 @@ class AtIndex:
     def __repr__(self) -> str:
         return f"AtIndex({self._array!r}, {self._index!r})"
 
+    @front_door
     def get(self, *, indices_are_sorted: bool = False, unique_indices: bool = False,
             mode: str | None = None, fill_value: Any = None, out_sharding: Any = None,
             wrap_negative_indices: bool = True) -> Any:
@@ -254,6 +255,7 @@ class AtIndex:
         return read(self._array, self._index, _mode(mode), fill_value, bool(indices_are_sorted),
                     bool(unique_indices), bool(wrap_negative_indices))
 
+    @front_door
     def set(self, values: Any, *, indices_are_sorted: bool = False, unique_indices: bool = False,
             mode: str | None = None, out_sharding: Any = None,
             wrap_negative_indices: bool = True) -> Any:
@@ -261,6 +263,7 @@ class AtIndex:
         return write(self._array, self._index, values, "set", _mode(mode),
                      bool(indices_are_sorted), bool(unique_indices), bool(wrap_negative_indices))
 
+    @front_door
     def add(self, values: Any, *, indices_are_sorted: bool = False, unique_indices: bool = False,
             mode: str | None = None, out_sharding: Any = None,
             wrap_negative_indices: bool = True) -> Any:
@@ -268,6 +271,7 @@ class AtIndex:
         return write(self._array, self._index, values, "add", _mode(mode),
                      bool(indices_are_sorted), bool(unique_indices), bool(wrap_negative_indices))
 
+    @front_door
     def subtract(self, values: Any, *, indices_are_sorted: bool = False,
                  unique_indices: bool = False, mode: str | None = None, out_sharding: Any = None,
                  wrap_negative_indices: bool = True) -> Any:
@@ -275,6 +279,7 @@ class AtIndex:
         return write(self._array, self._index, values, "subtract", _mode(mode),
                      bool(indices_are_sorted), bool(unique_indices), bool(wrap_negative_indices))
 
+    @front_door
     def multiply(self, values: Any, *, indices_are_sorted: bool = False,
                  unique_indices: bool = False, mode: str | None = None, out_sharding: Any = None,
                  wrap_negative_indices: bool = True) -> Any:
@@ -284,6 +289,7 @@ class AtIndex:
 
     mul = multiply
 
+    @front_door
     def divide(self, values: Any, *, indices_are_sorted: bool = False, unique_indices: bool = False,
                mode: str | None = None, out_sharding: Any = None,
                wrap_negative_indices: bool = True) -> Any:
@@ -291,6 +297,7 @@ class AtIndex:
         return write(self._array, self._index, values, "divide", _mode(mode),
                      bool(indices_are_sorted), bool(unique_indices), bool(wrap_negative_indices))
 
+    @front_door
     def power(self, values: Any, *, indices_are_sorted: bool = False, unique_indices: bool = False,
               mode: str | None = None, out_sharding: Any = None,
               wrap_negative_indices: bool = True) -> Any:
@@ -298,6 +305,7 @@ class AtIndex:
         return write(self._array, self._index, values, "power", _mode(mode),
                      bool(indices_are_sorted), bool(unique_indices), bool(wrap_negative_indices))
 
+    @front_door
     def min(self, values: Any, *, indices_are_sorted: bool = False, unique_indices: bool = False,
             mode: str | None = None, out_sharding: Any = None,
             wrap_negative_indices: bool = True) -> Any:
@@ -305,6 +313,7 @@ class AtIndex:
         return write(self._array, self._index, values, "min", _mode(mode),
                      bool(indices_are_sorted), bool(unique_indices), bool(wrap_negative_indices))
 
+    @front_door
     def max(self, values: Any, *, indices_are_sorted: bool = False, unique_indices: bool = False,
             mode: str | None = None, out_sharding: Any = None,
             wrap_negative_indices: bool = True) -> Any:
@@ -312,6 +321,7 @@ class AtIndex:
         return write(self._array, self._index, values, "max", _mode(mode),
                      bool(indices_are_sorted), bool(unique_indices), bool(wrap_negative_indices))
 
+    @front_door
     def apply(self, func: Callable[[Any], Any], *, indices_are_sorted: bool = False,
               unique_indices: bool = False, mode: str | None = None, out_sharding: Any = None,
               wrap_negative_indices: bool = True) -> Any:

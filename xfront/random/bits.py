@@ -18,6 +18,7 @@ from ..arrays.operands import (
     shape_of,
 )
 from ..dtypes import requested_dtype
+from ..tracebacks import front_door
 from ..tracing.trace import emit, state
 from ..tracing.tracer import Tracer
 from .keys import typed_key
@@ -25,11 +26,17 @@ from .keys import typed_key
 _UNSIGNED = {8: dtypes.u8, 16: dtypes.u16, 32: dtypes.u32, 64: dtypes.u64}
 
 
+_KINDS = {"float": "a float", "complex": "a complex", "int": "an integer",
+          "uint": "an unsigned integer"}
+
+
 def chosen_dtype(name: str, dtype: Any, default: Any, kind: str) -> DType:
-    """The element type that a sampler was asked for. Raises: ValueError for another kind."""
+    """The element type that a sampler was asked for. Raises: ValueError for another kind,
+    which `randint` calls a TypeError."""
     found = from_numpy(requested_dtype(name, default if dtype is None else dtype))
     if found.kind != kind and not (kind == "int" and found.kind == "uint"):
-        raise ValueError(f"dtype argument to `{name}` must be {kind}, got {found.name}")
+        raise (TypeError if name == "randint" else ValueError)(
+            f"dtype argument to `{name}` must be {_KINDS[kind]} dtype, got {found.numpy.name}")
     return found
 
 
@@ -93,6 +100,7 @@ def _uniform(key: Any, bounds: Any, shape: Any, dtype: Any) -> Any:
     return uniform_in(typed_key("uniform", key), shape_of(shape), made, low, high)
 
 
+@front_door
 def uniform(key: Any, shape: Any = (), dtype: Any = None, minval: Any = 0.0, maxval: Any = 1.0, *,
             out_sharding: Any = None) -> Any:
     """Floats uniform in [minval, maxval).
@@ -117,6 +125,7 @@ def _bernoulli(key: Any, p: Any, shape: Any) -> Any:
     return emit(ops.lt, drawn, broadcast_to(x, size))
 
 
+@front_door
 def bernoulli(key: Any, p: Any = 0.5, shape: Any = None, mode: str = "low", *,
               out_sharding: Any = None) -> Any:
     """Bools that are True with probability `p` (broadcast to `shape`)."""
@@ -236,6 +245,7 @@ def _permuted_range(key: Any, n: int) -> Any:
     return shuffled(typed_key("permutation", key), index, 0)
 
 
+@front_door
 def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False, *,
                 out_sharding: Any = None) -> Any:
     """`x` with its slices along `axis` in random order; for an integer n, 0 … n-1 in random order.

@@ -14,6 +14,7 @@ from ..arrays.keys import KeyArray
 from ..arrays.operands import operand, shape_of
 from ..config import config
 from ..dtypes import key_dtype
+from ..tracebacks import front_door
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer
 
@@ -49,6 +50,7 @@ def _seed(seed: Any) -> Any:
     return seed
 
 
+@front_door
 def key(seed: Any, *, impl: Any = None) -> Any:
     """A typed random key from an integer.
 
@@ -65,6 +67,7 @@ def key(seed: Any, *, impl: Any = None) -> Any:
     return _seeded(_seed(seed), _tag(impl))
 
 
+@front_door
 def PRNGKey(seed: Any, *, impl: Any = None) -> Any:
     """A raw random key from an integer: uint32 words, shape (2,) for threefry."""
     return key_data(key(seed, impl=impl))
@@ -85,11 +88,13 @@ def _wrapped(words: Any, tag: str) -> Any:
     return emit(ops.random_wrap, operand("wrap_key_data", words), impl=tag)
 
 
+@front_door
 def wrap_key_data(key_bits_array: Any, *, impl: Any = None) -> Any:
     """Typed keys from their words, the inverse of `key_data`."""
     return _wrapped(key_bits_array, _tag(impl))
 
 
+@front_door
 def key_impl(keys: Any) -> str:
     """Name of the implementation of keys."""
     if is_typed(keys):
@@ -134,6 +139,7 @@ def _split(keys: Any, num: tuple[int, ...]) -> Any:
     return _same_form(emit(ops.random_split, typed_key("split", keys), shape=num), keys)
 
 
+@front_door
 def split(key: Any, num: int | Sequence[int] = 2) -> Any:
     """New, independent keys from one.
 
@@ -145,6 +151,7 @@ def split(key: Any, num: int | Sequence[int] = 2) -> Any:
     return _split(key, shape_of(num, "num"))
 
 
+@front_door
 def fold_in(key: Any, data: Any) -> Any:
     """A new key from a key and an integer scalar.
 

@@ -1,4 +1,4 @@
-"""What Python may ask of a tracer: its truth, its integer, its elements.
+"""What Python may ask of a tracer: whether it is true, its integer, its elements.
 
 Under grad, jvp and linearize with concrete arguments a tracer can be asked for `bool`, `int` and
 `__index__`: what these give has no derivative anyway. `float`, `complex`, `.item()`, `.tolist()`
@@ -23,6 +23,7 @@ from ..errors import (
     TracerBoolConversionError,
     TracerIntegerConversionError,
 )
+from ..tracebacks import front_door
 from .trace import Trace, concretely, leak_error
 from .tracer import Tracer
 
@@ -30,10 +31,10 @@ from .tracer import Tracer
 def truth(x: Tracer) -> bool:
     """`bool(x)`. Raises: TracerBoolConversionError, ValueError where x has several elements."""
     if x.size != 1:
-        raise ValueError("The truth value of an array with more than one element is ambiguous. "
-                         "Use a.any() or a.all()")
-    return bool(_value(x, TracerBoolConversionError, "its truth was asked for (by `if`, `while`, "
-                       "`and`, `or`, `not` or bool())",
+        raise ValueError("The truth value of an array with more than one element is ambiguous: "
+                         f"write x.any() or x.all(). This is {described(x)}")
+    return bool(_value(x, TracerBoolConversionError, "Python needs to know whether a value is true "
+                       "(for `if`, `while`, `and`, `or`, `not` or bool())",
                        "jnp.where, lax.cond or lax.while_loop, or make the argument static"))
 
 
@@ -41,18 +42,20 @@ def integer(x: Tracer, what: str) -> int:
     """`int(x)`. Raises: ConcretizationTypeError, TypeError where x has several elements."""
     if x.size != 1:
         raise TypeError("Only scalar arrays can be converted to Python scalars; "
-                        f"got arr.ndim={x.ndim}")
-    return int(_value(x, ConcretizationTypeError, f"{what} was asked for",
+                        f"got arr.ndim={x.ndim}: {described(x)}")
+    return int(_value(x, ConcretizationTypeError, f"{what} needs the value",
                       "x.astype(int), or make the argument static").reshape(()))
 
 
 def index(x: Tracer) -> int:
     """`operator.index(x)`. Raises: TracerIntegerConversionError, TypeError for other dtypes."""
     if not x.value.type.dtype.is_integer or x.ndim:
-        raise TypeError("Only integer scalar arrays can be converted to a scalar index.")
-    return int(_value(x, TracerIntegerConversionError, "it was used as a Python integer (a list's "
-                      "index, a shape, a range)",
-                      "jnp.asarray(values)[i] for an index, or make the argument static"))
+        raise TypeError("Only integer scalar arrays can be converted to a scalar index; this is "
+                        f"{described(x)}")
+    return int(_value(x, TracerIntegerConversionError, "Python needs an integer (the index of a "
+                      "list, a shape, a range)",
+                      "jnp.asarray(values)[i] for an index and lax.fori_loop for a range, or make "
+                      "the argument static (static_argnums)"))
 
 
 def number(x: Tracer, what: str) -> np.ndarray:
@@ -63,14 +66,17 @@ def number(x: Tracer, what: str) -> np.ndarray:
     """
     if what in ("float()", "complex()") and x.size != 1:
         raise TypeError("Only scalar arrays can be converted to Python scalars; "
-                        f"got arr.ndim={x.ndim}")
+                        f"got arr.ndim={x.ndim}: {described(x)}")
     error = (TracerArrayConversionError if what == "numpy.asarray()" else ConcretizationTypeError)
     if x.value.type.is_inexact and x.home.inputs is not None and has_tangent(x):
         raise error(f"{what} of a value that is being differentiated would lose its derivative: "
                     f"{described(x)}. Keep it an array (functions of xfront.numpy instead of math "
-                    "and numpy); if no derivative is wanted, ask lax.stop_gradient(x) instead.")
-    return _value(x, error, f"{what} was asked for",
-                  "a function of xfront.numpy that takes arrays, or make the argument static")
+                    "and numpy); if no derivative is wanted, read lax.stop_gradient(x) instead.")
+    instead = ("x.astype(float)" if what == "float()" else "x.astype(complex)" if
+               what == "complex()" else "a function of xfront.numpy")
+    return _value(x, error, f"{what} needs the value",
+                  f"{instead}, which stays an array, or make the argument static; "
+                  "debug.print and pure_callback see values when the program runs")
 
 
 def described(x: Tracer) -> str:
@@ -91,6 +97,7 @@ def origin(x: Tracer) -> str:
     return str(home.made_at)
 
 
+@front_door
 @contextlib.contextmanager
 def ensure_compile_time_eval() -> Iterator[None]:
     """A context in which operations on known arrays run at once, also while jit traces."""
@@ -112,7 +119,7 @@ def _value(x: Tracer, error: type[Exception], question: str, instead: str) -> np
     if found is None and home.inputs is not None:
         found = home.evaluated[x.value] = evaluate(home, x.value)
     if found is None or (type(found) is Tracer and found.home.inputs is None):
-        raise error(f"{question}, but the value is not known while tracing: {described(x)}. Write "
+        raise error(f"{question}, but it is not known while tracing: this is {described(x)}. Write "
                     f"{instead}.")
     if type(found) is Tracer:
         return _value(found, error, question, instead)

@@ -14,6 +14,7 @@ from xfront_ir.core import Value
 
 from ..arrays import binding
 from ..arrays.keys import key_dtype
+from ..tracebacks import front_door
 
 if TYPE_CHECKING:
     from .trace import Trace
@@ -101,7 +102,7 @@ class Tracer(binding.Array):  # type: ignore[misc]
     def _formatted(self, spec: str) -> str:
         from . import concrete
 
-        return format(concrete.number(self, "format"), spec)
+        return format(concrete.number(self, "A format specification"), spec)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -124,43 +125,51 @@ class Tracer(binding.Array):  # type: ignore[misc]
 
     # --- questions that need a value --------------------------------------------------------
 
+    @front_door
     def __bool__(self) -> bool:
         from . import concrete
 
         return concrete.truth(self)
 
+    @front_door
     def __int__(self) -> int:
         from . import concrete
 
         return concrete.integer(self, "int()")
 
+    @front_door
     def __index__(self) -> int:
         from . import concrete
 
         return concrete.index(self)
 
+    @front_door
     def __float__(self) -> float:
         from . import concrete
 
         return float(concrete.number(self, "float()"))
 
+    @front_door
     def __complex__(self) -> complex:
         from . import concrete
 
         return complex(concrete.number(self, "complex()"))
 
+    @front_door
     def item(self, *args: int) -> Any:
         """The element as a Python number, where it may be known."""
         from . import concrete
 
         return concrete.number(self, ".item()").item(*args)
 
+    @front_door
     def tolist(self) -> Any:
         """The elements as nested lists, where they may be known."""
         from . import concrete
 
         return concrete.number(self, ".tolist()").tolist()
 
+    @front_door
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
         from . import concrete
 
@@ -175,8 +184,9 @@ class Tracer(binding.Array):  # type: ignore[misc]
         raise TypeError("a traced array cannot be pickled; return it from the traced function")
 
     def __setitem__(self, index: Any, value: Any) -> NoReturn:
-        raise TypeError("arrays are immutable: write x = x.at[index].set(value) "
-                        "instead of x[index] = value")
+        raise TypeError("arrays are immutable and do not support item assignment: in place of "
+                        "`x[index] = y` write `x = x.at[index].set(y)`, in place of "
+                        "`x[index] += y` `x = x.at[index].add(y)`")
 
 
 def install(members: dict[str, Any]) -> None:

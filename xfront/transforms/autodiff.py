@@ -18,7 +18,9 @@ from xfront_ir.passes.linearize import linearize as linearize_pass
 from xfront_ir.passes.transpose import transpose as transpose_pass
 
 from ..arrays import binding
+from ..arrays.operands import is_array_like
 from ..dtypes import float0
+from ..tracebacks import front_door, front_door_of
 from ..tracing.programs import bind
 from ..tracing.tracer import Tracer
 from ..tree_util import (
@@ -64,9 +66,11 @@ def value_and_grad(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool 
     if not callable(fun):
         raise TypeError(f"grad: expected a function, got {fun!r}")
     places = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+    if not all(hasattr(i, "__index__") for i in places):
+        raise TypeError(f"grad: argnums must be an int or a sequence of ints, got {argnums!r}")
     name = name_of(fun)
 
-    @functools.wraps(fun)
+    @front_door_of(fun)
     def wrapped(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
         chosen = resolve(name, places, args)
         leaves, tree = tree_flatten([args[i] for i in chosen])
@@ -110,7 +114,7 @@ def grad(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False,
     both = value_and_grad(fun, argnums, has_aux, holomorphic, allow_int, reduce_axes,
                           strong_zero=strong_zero)
 
-    @functools.wraps(fun)
+    @front_door_of(fun)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         value, gradient = both(*args, **kwargs)
         return (gradient, value[1]) if has_aux else gradient
@@ -145,9 +149,12 @@ def differentiable(kinds: Sequence[tuple[Any, bool]], leaves: Sequence[Any], arg
                      "real- or complex-valued inputs (input dtype that is a sub-dtype of "
                      "np.inexact)")
             dtype_name = dtype.name if dtype.is_key else dtype.numpy.name
-            raise TypeError(f"grad requires {wants}, but {where} has dtype {dtype_name}. If you "
-                            "want to differentiate by an integer anyway, pass allow_int=True or "
-                            "convert it to a float.")
+            instead = ("Convert it with .astype(complex), or leave holomorphic out"
+                       if holomorphic else
+                       "Convert it to a float to differentiate by it, or pass allow_int=True for a "
+                       "gradient of dtype float0")
+            raise TypeError(f"grad requires {wants}, but {where} has dtype {dtype_name}. "
+                            f"{instead}.")
     return tuple([t.dtype.is_inexact for t, _ in kinds])
 
 
@@ -180,20 +187,32 @@ def check_scalar(name: str, value: Any, holomorphic: bool) -> None:
     """Refuse a result that has no gradient. Raises: TypeError."""
     flat, _ = tree_flatten(value)
     if len(flat) != 1 or flat[0] is not value:
+        shown = "None" if value is None else f"a {type(value).__name__}, {tree_structure(value)}"
         raise TypeError(f"Gradient only defined for scalar-output functions. {name} returned "
-                        f"{tree_structure(value)}; return one scalar, and the rest with "
-                        "has_aux=True.")
+                        f"{shown}; return one scalar, and the rest with has_aux=True.")
+    if not is_array_like(value):
+        raise TypeError(f"Gradient only defined for scalar-output functions. {name} returned "
+                        f"{value!r} of type {type(value)}, which is not a valid array type.")
     t, _ = kind_of("grad", value)
     if t.shape != ():
         raise TypeError(f"Gradient only defined for scalar-output functions. {name} returned an "
-                        f"array of type {t}; reduce it (for instance jnp.sum), or use "
-                        "xfront.jacrev.")
+                        f"array of type {t}, of shape {t.shape}; reduce it (for instance "
+                        "jnp.sum), or use xfront.jacrev for the derivatives of every element.")
     wanted = t.dtype.is_complex if holomorphic else t.dtype.is_float
     if not wanted:
+        if holomorphic:
+            instead = "Leave holomorphic out for a function with a real result"
+        elif t.dtype.is_complex:
+            instead = ("Pass holomorphic=True for a holomorphic function of complex arguments; of "
+                       "others differentiate the real part, the imaginary part or abs of the "
+                       "result, or use xfront.vjp")
+        else:
+            instead = ("An integer has no derivative: convert what is differentiated to a float "
+                       "before it is rounded or counted, or use xfront.vjp")
         raise TypeError(f"grad requires {'complex' if holomorphic else 'real'}-valued outputs "
                         f"(output dtype that is a sub-dtype of np."
                         f"{'complexfloating' if holomorphic else 'floating'}), but {name} "
-                        f"returned {t}.")
+                        f"returned {t}. {instead}.")
 
 
 # --- jvp and linearize ----------------------------------------------------------------------
@@ -217,8 +236,9 @@ def jvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]
     leaves, tree = tree_flatten(list(primals))
     dots, dot_tree = tree_flatten(list(tangents))
     if tree != dot_tree:
+        shown = [tree_structure(tuple(given)) for given in (primals, tangents)]
         raise TypeError(f"primal and tangent arguments to jvp must have the same tree structure; "
-                        f"primals have {tree} and tangents {dot_tree}.")
+                        f"primals have {shown[0]} and tangents {shown[1]}.")
     kinds = [kind_of("jvp", x) for x in leaves]
     active = check_tangents(name, kinds, dots)
     aux = Aux()
@@ -321,6 +341,7 @@ def reweak(x: Any, weak: bool) -> Any:
     return x
 
 
+@front_door
 def _apply_linear(name: str, split: Any, tree: Any, flat: Flat, kinds: tuple, has_aux: bool,
                   residuals: list, *tangents: Any) -> Any:
     dots, dot_tree = tree_flatten(list(tangents))
@@ -391,6 +412,7 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False,
     return (value[0], puller, aux.restore(value)[1]) if has_aux else (value, puller)
 
 
+@front_door
 def _apply_transposed(name: str, split: Any, tree: Any, kinds: tuple, value_tree: Any,
                       types: tuple, residuals: list, cotangent: Any) -> tuple:
     cts, ct_tree = tree_flatten(cotangent)
@@ -470,6 +492,7 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any, reduce_axes: Sequen
                       kind="linear_transpose", staging=True)
     types = flat.function.return_types
 
+    @front_door
     def transposed(cotangent: Any) -> tuple:
         cts, ct_tree = tree_flatten(cotangent)
         if ct_tree != flat.out_tree:

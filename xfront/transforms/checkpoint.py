@@ -11,6 +11,7 @@ from typing import Any
 
 from xfront_ir import ops
 
+from ..tracebacks import front_door, front_door_of
 from ..tracing.programs import bind
 from ..tracing.trace import emit, state
 from ..tracing.tracer import Tracer
@@ -20,6 +21,7 @@ from .flat import as_operand, kind_of, name_of, trace_call
 from .policies import asked_policy, checkpoint_policies
 
 
+@front_door
 def checkpoint(fun: Callable[..., Any] | None = None, *, prevent_cse: bool = True,
                policy: Callable[..., bool] | None = None,
                static_argnums: int | Sequence[int] = (),
@@ -44,7 +46,7 @@ def checkpoint(fun: Callable[..., Any] | None = None, *, prevent_cse: bool = Tru
     by_name = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
     statics = named_argnums(fun, static_argnums, by_name)
 
-    @functools.wraps(fun)
+    @front_door_of(fun)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         chosen = {i % len(args) for i in statics if i < len(args)} if args else set()
         fixed = {k: kwargs.pop(k) for k in by_name if k in kwargs}

@@ -26,6 +26,7 @@ from xfront_ir.types import TensorType
 from ..arrays.keys import key_base
 from ..dtypes import float0
 from ..errors import UnexpectedTracerError
+from ..tracebacks import front_door
 from ..tracing import concrete
 from ..tracing.programs import bind, to_array
 from ..tracing.trace import emit, state
@@ -226,6 +227,7 @@ class custom_jvp(Generic[P, R]):
     ... def f_jvp(primals, tangents): return f(*primals), 2.0 * tangents[0]
     """
 
+    @front_door
     def __init__(self, fun: Callable[P, R], nondiff_argnums: Sequence[int] = (),
                  nondiff_argnames: Sequence[str] = ()) -> None:
         functools.update_wrapper(self, fun)
@@ -266,6 +268,7 @@ class custom_jvp(Generic[P, R]):
         """The Deferred of one call."""
         return jvp_rule(self, *call)
 
+    @front_door
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         if self.jvp is None:
             raise AttributeError(f"No JVP defined for custom_jvp function {name_of(self.fun)} "
@@ -526,9 +529,9 @@ def check_jvp_result(name: str, made: Any, flat: Flat, out_types: Sequence[Tenso
             if t.is_inexact:
                 moved.append(zero_tangent(x_type))
             continue
-        if x_type.shape == t.shape and t.is_inexact and kind_of(name, d)[0].shape != t.shape:
+        if t.is_inexact and kind_of(name, d)[0].shape != x_type.shape:
             raise TypeError(f"Custom JVP rule for function {name} must produce primal and tangent "
-                            f"outputs with corresponding shapes and dtypes. Expected {t}, got "
+                            f"outputs with corresponding shapes and dtypes. Expected {x_type}, got "
                             f"tangent {kind_of(name, d)[0]}.")
         if t.is_inexact:
             moved.append(typed(d, x_type))
@@ -547,6 +550,7 @@ class custom_vjp(Generic[P, R]):
     a tuple with a cotangent (or None: zero) for each differentiable argument.
     """
 
+    @front_door
     def __init__(self, fun: Callable[P, R], nondiff_argnums: Sequence[int] = (),
                  nondiff_argnames: Sequence[str] = ()) -> None:
         functools.update_wrapper(self, fun)
@@ -579,6 +583,7 @@ class custom_vjp(Generic[P, R]):
         """The Deferred of one call."""
         return vjp_rule(self, *call)
 
+    @front_door
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         if self.fwd is None or self.bwd is None:
             raise AttributeError(f"No VJP defined for custom_vjp function {name_of(self.fun)} "
@@ -715,6 +720,7 @@ def check_bwd_result(name: str, made: Any, tree: Any, kinds: list) -> list:
     return out
 
 
+@front_door
 def custom_gradient(fun: Callable[..., Any]) -> Callable[..., Any]:
     """A function from one that returns `(value, vjp)`: the vjp takes the value's cotangent."""
     @custom_vjp
@@ -736,7 +742,7 @@ def custom_gradient(fun: Callable[..., Any]) -> Callable[..., Any]:
             cts, tuple) else (cts,)
 
     wrapped.defvjp(forward, backward)
-    return functools.wraps(fun)(lambda *args: wrapped(*args))
+    return front_door(lambda *args: wrapped(*args), fun)
 
 
 def closure_convert_rule(rule: Callable[..., Any], value: Any) -> tuple[Callable[..., Any], list]:
@@ -755,6 +761,7 @@ def closure_convert_rule(rule: Callable[..., Any], value: Any) -> tuple[Callable
     return closed, flat.captures
 
 
+@front_door
 def closure_convert(fun: Callable[..., Any], *example_args: Any) -> tuple[Callable[..., Any], list]:
     """`(closed, captured)`: `fun` as a function of its arguments and the tracers it captured.
 
@@ -766,6 +773,7 @@ def closure_convert(fun: Callable[..., Any], *example_args: Any) -> tuple[Callab
                       kind="closure_convert", staging=True)
     n = len(example_args)
 
+    @front_door
     def closed(*args: Any) -> Any:
         given, given_tree = tree_flatten(list(args[:n]))
         if given_tree != tree:

@@ -12,6 +12,7 @@ from xfront_ir.core import Function
 from xfront_ir.opdef import Request
 from xfront_ir.types import TensorType
 
+from ..tracebacks import front_door
 from ..tracing.trace import state
 from ..tree_util import tree_flatten, tree_map, tree_unflatten
 from .custom import Rule, call_custom, order_params, told_apart
@@ -59,6 +60,7 @@ class custom_vmap(Generic[P, R]):
         """The Deferred of one call."""
         return batch_rule(self, *call)
 
+    @front_door
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         if self.vmap_rule is None:
             raise AttributeError(f"No batching rule defined for custom_vmap function "

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ..arrays.binding import ArrayImpl
+from ..tracebacks import shorten
 
 
 class ConsumedError(RuntimeError, ValueError):
@@ -24,9 +25,13 @@ def donating(compiled: Any, refuse: Callable[[tuple, dict], None]) -> Callable[.
     """`compiled`, a jitted function, with `refuse(args, kwargs)` to name what is gone."""
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
-            return compiled(*args, **kwargs)
-        except ValueError:
-            refuse(args, kwargs)
+            try:
+                return compiled(*args, **kwargs)
+            except ValueError:
+                refuse(args, kwargs)
+                raise
+        except BaseException as error:
+            shorten(error)
             raise
 
     call._clear_cache = lambda: compiled._clear_cache()  # type: ignore[attr-defined]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -11,9 +10,17 @@ import numpy as np
 from xfront_ir.types import TensorType
 
 from ..dtypes import float0
+from ..tracebacks import front_door_of
 from ..tracing.trace import state
 from ..tracing.tracer import Tracer
-from ..tree_util import tree_flatten, tree_leaves, tree_map, tree_unflatten
+from ..tree_util import (
+    keystr,
+    tree_flatten,
+    tree_flatten_with_path,
+    tree_leaves,
+    tree_map,
+    tree_unflatten,
+)
 from .autodiff import Argnums, jvp, resolve, vjp
 from .flat import fill, kind_of, name_of
 from .vmap import vmap
@@ -30,7 +37,7 @@ def jacfwd(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False,
     """
     places = (argnums,) if isinstance(argnums, int) else tuple(argnums)
 
-    @functools.wraps(fun)
+    @front_door_of(fun)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         chosen = resolve(name_of(fun), places, args)
         given = [args[i] for i in chosen]
@@ -57,7 +64,7 @@ def jacrev(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False,
     """
     places = (argnums,) if isinstance(argnums, int) else tuple(argnums)
 
-    @functools.wraps(fun)
+    @front_door_of(fun)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         chosen = resolve(name_of(fun), places, args)
         given = [args[i] for i in chosen]
@@ -92,11 +99,19 @@ def hessian(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
 
 def _check(name: str, given: Sequence[Any], holomorphic: bool, fine: str = "is_float",
            what: str = "inputs") -> None:
-    for x in tree_flatten(list(given))[0]:
+    for path, x in tree_flatten_with_path(list(given))[0]:
         t, _ = kind_of(name, x)
         if not (t.dtype.is_complex if holomorphic else getattr(t.dtype, fine)):
             wanted = "complex" if holomorphic else "real"
-            raise TypeError(f"{name} requires {wanted}-valued {what}, but got {t}")
+            where = f" at differentiated argument {path[0].idx}{keystr(path[1:])}" if (
+                what == "inputs") else keystr(path[1:])
+            instead = ("convert it with .astype(complex), or leave holomorphic out" if holomorphic
+                       else "pass holomorphic=True for a holomorphic function, or use xfront.jvp "
+                       "or xfront.vjp" if t.dtype.is_complex else
+                       "convert it with .astype(float)" + (
+                           ", or pass allow_int=True" if name == "jacrev" else ""))
+            raise TypeError(f"{name} requires {wanted}-valued {what}, but got {t}{where}; "
+                            f"{instead}")
 
 
 def _basis(trees: Sequence[Any]) -> list[Any]:

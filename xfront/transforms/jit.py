@@ -24,6 +24,7 @@ from ..arrays import binding
 from ..arrays.dispatch import Program, deepest
 from ..arrays.placement import Placement, placement
 from ..config import trace_key
+from ..tracebacks import front_door
 from ..tracing import programs
 from ..tracing.programs import bind
 from ..tracing.trace import state
@@ -35,6 +36,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
+@front_door
 def jit(fun: Callable[P, R] | None = None, /, *, in_shardings: Any = None,
         out_shardings: Any = None, static_argnums: int | Sequence[int] | None = None,
         static_argnames: str | Sequence[str] | None = None,

@@ -9,6 +9,7 @@ from typing import Any
 from xfront_ir.opdef import Request
 from xfront_ir.passes.vectorize import vectorize
 
+from ..tracebacks import front_door_of
 from ..tracing.programs import bind
 from ..tracing.trace import state
 from ..tracing.tracer import Tracer
@@ -17,6 +18,7 @@ from ..tree_util import (
     keystr,
     tree_flatten,
     tree_flatten_with_path,
+    tree_structure,
     tree_unflatten,
 )
 from .flat import Flat, as_operand, kind_of, name_of, placed, positional_names, trace_call
@@ -34,12 +36,17 @@ def _axes_of(axes: Any, tree: Any, what: str, name: str) -> list[int | None]:
     marked = tree_unflatten(structure, [_NOT_MAPPED if a is None else a for a in leaves])
     try:
         flat = broadcast_prefix(marked, tree)
-    except ValueError as e:
+    except ValueError:
+        from ..tree_errors import first_difference, skeleton  # an error's costs
+
+        structure = tree_structure(tree)
+        where = first_difference(axes, skeleton(structure), None, what)
         raise ValueError(f"vmap {what} specification must be a tree prefix of the corresponding "
-                         f"value, got specification {axes} for {name}: {e}") from None
+                         f"value, got specification {axes!r} for {name}, whose value has the "
+                         f"structure {structure}; {where}") from None
     for a in flat:
         if a is not _NOT_MAPPED and not isinstance(a, int) and not hasattr(a, "__index__"):
-            raise TypeError(f"vmap {what} must be an int, None, or a tree of them, got {axes}")
+            raise TypeError(f"vmap {what} must be an int, None, or a tree of them, got {axes!r}")
     return [None if a is _NOT_MAPPED else int(a) for a in flat]
 
 
@@ -73,11 +80,11 @@ def vmap(fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0,
     if not (in_axes is None or isinstance(in_axes, (int, tuple, dict))
             or hasattr(in_axes, "__index__")):
         raise TypeError(f"vmap in_axes must be an int, None, or a tuple of entries corresponding "
-                        f"to the positional arguments passed to the function, but got {in_axes}.")
+                        f"to the positional arguments passed to the function, but got {in_axes!r}.")
     name = name_of(fun)
     _check_chunk(name, chunk, axis_name)
 
-    @functools.wraps(fun)
+    @front_door_of(fun)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         if isinstance(in_axes, tuple) and len(in_axes) != len(args):
             raise ValueError(f"vmap in_axes must be an int, None, or a tuple of entries "

@@ -1,0 +1,214 @@
+"""Tracebacks of the user's program: the library's own frames are left out of them.
+
+A front door, which is whatever a user's program calls, catches what passes through it, takes the
+library's frames out of the traceback itself (so that whatever prints, logs or stores it later sees
+the same) and raises on. The last line shown is then the user's own. Where nobody raised on purpose
+(a KeyError in the library, say, or an error of the runtime) the innermost frame of the library
+stays, for a report to name it.
+
+The option `jax_traceback_filtering` says how: see `xfront.config`.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from dis import opmap
+from types import TracebackType
+from typing import Any, TypeVar
+
+import numpy
+
+from . import config
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_ABOVE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_LIBRARY = tuple(os.path.join(_ABOVE, p, "") for p in ("xfront", "xfront_ir", "lowering"))
+_STANDARD, _NUMPY = (os.path.join(os.path.dirname(str(m.__file__)), "") for m in (os, numpy))
+_RAISE = opmap["RAISE_VARARGS"]
+_ACCIDENT = "_xfront_accident"
+_SIGNATURE = re.compile(r"\S+\(\) (missing|takes|got) ")   # how Python refuses arguments of a call
+_NOTE = ("Frames of xfront are left out of this traceback, but for the last one; "
+         "XFRONT_TRACEBACK_FILTERING=off shows them all.")
+
+
+def front_door(body: F, named: Any = None) -> F:
+    """`body`, with the library's frames left out of the tracebacks of what it raises.
+
+    Args:
+      named: the function whose name, signature and documentation it has; `body` by default.
+    """
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return body(*args, **kwargs)
+        except BaseException as error:
+            shorten(error)
+            raise
+
+    return functools.update_wrapper(call, body if named is None else named)  # type: ignore
+
+
+_CALL = front_door(lambda: None).__code__
+
+
+def is_front_door(function: Any) -> bool:
+    """Whether `front_door` made a function."""
+    return function.__code__ is _CALL
+
+
+def front_door_of(fun: Any) -> Callable[[F], F]:
+    """A decorator: as `functools.wraps(fun)`, and a front door."""
+    return lambda body: front_door(body, fun)
+
+
+def warn(message: str, category: type[Warning]) -> None:
+    """Warn about the line of the user's program that called the library."""
+    frame, level = sys._getframe(1), 2
+    while frame is not None and frame.f_code.co_filename.startswith(_LIBRARY):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
+
+
+class UnfilteredStackTrace(Exception):
+    """The cause of a shortened exception under `remove_frames`: it has the whole traceback."""
+
+    def __init__(self, error: BaseException) -> None:
+        super().__init__(f"{type(error).__name__}: {error}")
+        self.shown: TracebackType | None = None      # what was left of it
+
+
+def shorten(error: BaseException) -> None:
+    """Leave the library's frames out of the tracebacks of an exception and of those it came from.
+
+    To be called in an `except` clause of a front door that ends with a bare `raise`, which adds no
+    frame of its own.
+    """
+    how = config.traceback_filtering.value
+    if how == "auto":
+        how = "tracebackhide" if _in_ipython() else "quiet_remove_frames"
+    if how == "off":
+        return
+    for e in _chain(error):
+        nodes = _nodes(e)
+        if how == "tracebackhide":
+            _hide(nodes)
+            continue
+        kept = _joined(_shown(e, nodes))
+        if how == "remove_frames" and e is error and kept is not e.__traceback__:
+            _keep_whole(e, nodes, kept)
+        e.with_traceback(kept)
+        _forget_inner(e)
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    """An exception, what it came from, and the parts of groups; each once."""
+    seen: set[int] = set()
+    waiting: list[BaseException | None] = [error]
+    while waiting:
+        e = waiting.pop()
+        if e is not None and id(e) not in seen and not isinstance(e, UnfilteredStackTrace):
+            seen.add(id(e))
+            yield e
+            waiting += e.__context__, e.__cause__
+            if isinstance(e, BaseExceptionGroup):
+                waiting += e.exceptions
+
+
+def _nodes(error: BaseException) -> list[TracebackType]:
+    found, node = [], error.__traceback__
+    while node is not None:
+        found.append(node)
+        node = node.tb_next
+    return found
+
+
+def _joined(nodes: list[TracebackType], end: TracebackType | None = None) -> TracebackType | None:
+    """The traceback of these nodes, with `end` behind them."""
+    for node in reversed(nodes):
+        end = node if node.tb_next is end else TracebackType(
+            end, node.tb_frame, node.tb_lasti, node.tb_lineno)
+    return end
+
+
+def _is_library(node: TracebackType) -> bool:
+    return node.tb_frame.f_code.co_filename.startswith(_LIBRARY)
+
+
+def _helps(node: TracebackType) -> bool:
+    """Whether a frame that the library called is of no interest either."""
+    path = node.tb_frame.f_code.co_filename
+    return path.startswith(_NUMPY) or (path.startswith(_STANDARD) and "-packages" not in path)
+
+
+def _shown(error: BaseException, nodes: list[TracebackType]) -> list[TracebackType]:
+    """The nodes that are not the library's, and the last of those if it raised by accident."""
+    kept: list[TracebackType] = []
+    last: TracebackType | None = None                # the library's, where no user's comes after it
+    for node in nodes:
+        if _is_library(node):
+            last = node
+        elif last is None or not _helps(node):
+            last = None
+            kept.append(node)
+    if last is not None and _by_accident(error, nodes[-1]):
+        kept.append(last)
+    return kept
+
+
+def _by_accident(error: BaseException, raising: TracebackType) -> bool:
+    """Whether the library raised without meaning to; asked once, for later its frames are gone."""
+    facts = error.__dict__
+    if _ACCIDENT not in facts:
+        code = raising.tb_frame.f_code.co_code
+        refused = isinstance(error, TypeError) and _SIGNATURE.match(str(error))
+        facts[_ACCIDENT] = not refused and (
+            not _is_library(raising) or code[raising.tb_lasti] != _RAISE
+            or isinstance(error, AssertionError))
+        if facts[_ACCIDENT]:
+            error.add_note(_NOTE)
+    return facts[_ACCIDENT]
+
+
+def _forget_inner(error: BaseException) -> None:
+    """Drop the exceptions during whose handling this one came, if they never left the library."""
+    while ((context := error.__context__) is not None and context is not error.__cause__
+           and (nodes := _nodes(context)) and all(map(_is_library, nodes))):
+        error.__context__ = context.__context__
+
+
+def _keep_whole(error: BaseException, nodes: list[TracebackType], kept: TracebackType | None
+                ) -> None:
+    """Put the whole traceback, of which `kept` is to be shown, into the exception's cause."""
+    cause = error.__cause__
+    if not isinstance(cause, UnfilteredStackTrace):
+        made = UnfilteredStackTrace(error)
+        made.__cause__, made.__context__ = cause, error.__context__
+        made.__suppress_context__ = error.__suppress_context__
+        error.__cause__ = cause = made.with_traceback(error.__traceback__)
+    else:                                            # an inner front door has removed some
+        n = nodes.index(cause.shown) if cause.shown in nodes else len(nodes)
+        cause.with_traceback(_joined(nodes[:n], cause.__traceback__))
+    cause.shown = kept
+
+
+def _hide(nodes: list[TracebackType]) -> None:
+    """Mark the library's frames: pytest and IPython do not show frames with this variable."""
+    for node in nodes:
+        if _is_library(node):
+            node.tb_frame.f_locals["__tracebackhide__"] = True
+
+
+def _in_ipython() -> bool:
+    """Whether a shell is running that knows of hidden frames."""
+    ipython = sys.modules.get("IPython")
+    return (ipython is not None and getattr(ipython, "version_info", ())[:2] >= (7, 17)
+            and ipython.get_ipython() is not None)
+
+
+__all__ = ["UnfilteredStackTrace", "front_door", "front_door_of", "is_front_door", "shorten",
+           "warn"]
