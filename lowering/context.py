@@ -233,7 +233,7 @@ class RuleContext:
     """
 
     __slots__ = ("_attrs", "_create", "_lines", "_locations", "_models", "_named", "_places",
-                 "_prefixes", "_types", "fenced", "ip", "ir", "loc", "loops", "mlir", "module",
+                 "_prefixes", "_types", "fences", "ip", "ir", "loc", "loops", "mlir", "module",
                  "platform", "scope", "tables", "token")
 
     def __init__(self, mlir: MLIRContext, module: Any = None, platform: str = "cpu",
@@ -244,7 +244,7 @@ class RuleContext:
         self.loc: Any = mlir.unknown
         self.token: Any = None
         self.loops = 0                                 # how many are open here
-        self.fenced: frozenset[Value] = frozenset()    # see cpu/fences.py
+        self.fences = False                            # whether `fence` is more than a barrier
         self.tables: Any = (SIMPLE, RULES, _find_rule)  # others where ops have forms for the CPU
         self._attrs, self._types, self._create = mlir.attrs, mlir.types, mlir.operation
         self._named = mlir.ir.Location.name
@@ -318,7 +318,7 @@ class RuleContext:
         Returns: the MLIR values of its returns.
         """
         env = dict(zip(function.params, operands, strict=True))
-        (simple, rules, find), fenced = self.tables, self.fenced
+        simple, rules, find = self.tables
         types, create = self._types, self._create
         before, scope = self.loc, self.scope
         stack: list[Any] = []
@@ -335,8 +335,6 @@ class RuleContext:
                     made_type = types.get(result.type) or self.type(result.type)
                     env[result] = create(name, [made_type], values, None, None, 0, self.loc,
                                          self.ip).result
-                    if result in fenced:
-                        env[result] = self.fence(env[result], result.type)
                     continue
                 lower = rules.get(definition) or find(definition)
                 if lower is _call_body:
@@ -353,10 +351,6 @@ class RuleContext:
                 else:
                     env.update(zip(op.results, made if isinstance(made, (list, tuple)) else [made],
                                    strict=True))
-                if fenced:
-                    for v in op.results:
-                        if v in fenced:
-                            env[v] = self.fence(env[v], v.type)
             else:
                 returned = [env[v] for v in function.returns]
                 if not stack:

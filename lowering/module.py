@@ -97,9 +97,14 @@ class _Module:
         self.ctx = RuleContext(mlir, self, platform, scope)
         self.has_fences = extras.fences != 0
         if extras.fences:
-            from .cpu.fences import fenced_values  # other platforms do without
+            from .cpu.fences import Facts, fence_pass  # other platforms do without
 
-            self.ctx.fenced = fenced_values(function, self.held)
+            fenced = fence_pass(function, Facts(lambda body: self.first.get(body, body)))
+            if fenced is not function:
+                self.function = function = fenced
+                self.first.clear()
+                self.private, self.ordered = _analyse(function, self.first)
+            self.ctx.fences = True
         if extras.forms:
             from .cpu import registry
 

@@ -20,9 +20,8 @@ from typing import Any
 from lowering import context
 from lowering.context import Rule, RuleContext
 from xfront_ir.builder import Builder
-from xfront_ir.core import Function, Op, Value
+from xfront_ir.core import Function, Op
 from xfront_ir.opdef import OpDef
-from xfront_ir.ops.convert import fence
 from xfront_ir.types import TensorType
 
 Condition = Callable[[Op], bool]
@@ -148,14 +147,13 @@ def _choosing(forms: list[tuple[Condition, Form]], plain: Rule) -> Rule:
                 if ctx.module is not None:
                     ctx.module.built.forms.append((op, fn))
                 types = (*[v.type for v in op.operands], *[t for _, t in read])
-                body, own, fenced = _written(fn, op.definition, types,
-                                             tuple(asked.attrs.items()))
+                body, own = _written(fn, op.definition, types, tuple(asked.attrs.items()))
                 written[ctx] = before | own
-                outside, ctx.fenced = ctx.fenced, ctx.fenced | fenced
+                outside, ctx.fences = ctx.fences, True
                 try:
                     return ctx.inline(body, [*operands, *[v for v, _ in read]])
                 finally:
-                    ctx.fenced = outside
+                    ctx.fences = outside
                     if before:
                         written[ctx] = before
                     else:
@@ -185,9 +183,8 @@ def _constant(ctx: RuleContext, value: Any, depth: int = 4) -> Any:
 
 @lru_cache(maxsize=512)
 def _written(fn: Form, definition: OpDef, types: tuple[TensorType, ...], attrs: tuple
-             ) -> tuple[Function, frozenset[Op], frozenset[Value]]:
-    """The body of a form, what it has of its own definition beyond the op's bodies, and what is
-    fenced there."""
+             ) -> tuple[Function, frozenset[Op]]:
+    """The body of a form, what it has of its own definition beyond the op's bodies."""
     b = Builder(definition.name)
     operands = tuple(b.param(t) for t in types)
     op = Op(definition, operands, dict(attrs), ())
@@ -196,8 +193,7 @@ def _written(fn: Form, definition: OpDef, types: tuple[TensorType, ...], attrs: 
     own = _ops_inside(body.ops, definition)
     if definition.has_bodies:
         own -= _ops_inside([op], definition)
-    return (body, frozenset(own),
-            frozenset(op.results[0] for op in body.ops if op.definition is fence))
+    return body, frozenset(own)
 
 
 def _ops_inside(found: Sequence[Op], definition: OpDef) -> set[Op]:

@@ -40,6 +40,12 @@ def _copy(ctx: RuleContext, op: Op, x: Any) -> Any:
 
 
 @rule(ops.fence)
+def _fence(ctx: RuleContext, op: Op, x: Any) -> Any:
+    if ctx.fences:
+        return ctx.fence(x, op.operands[0].type)
+    return ctx.create("stablehlo.optimization_barrier", [x], op.results)
+
+
 @rule(ops.optimization_barrier)
 def _optimization_barrier(ctx: RuleContext, op: Op, *operands: Any) -> Any:
     return ctx.create("stablehlo.optimization_barrier", operands, op.results)

@@ -1,8 +1,9 @@
-"""Fences: where they are placed, how they are spelled, that values stay the same."""
+"""Fences: where the pass places them, how they are spelled, that values stay the same."""
 
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,18 +14,24 @@ import xfront.numpy as jnp
 from lowering import disk_cache
 from lowering.cpu import fences
 from lowering.cpu.extras import FENCES, NOTHING, Extras, extras
+from lowering.cpu.fences import NO_FACTS, Facts, fence_pass
+from lowering.cpu.kernels import Region
 from lowering.partitioning import Partition
 from xfront_ir import dtypes, ops
 from xfront_ir.builder import Builder
 from xfront_ir.dtypes import BY_NAME
 from xfront_ir.fingerprint import fingerprint
+from xfront_ir.parser import parse
 from xfront_ir.types import tensor
+from xfront_ir.verifier import verify
 
 LARGE = tensor((64, 64), dtypes.f32)
 SMALL = tensor((8, 8), dtypes.f32)
+FILES = sorted((Path(__file__).parent / "golden").glob("*.ir"))
+MARK = "// ---- expect\n"
 
 
-def repeat(b, x, n, op=ops.tanh):
+def repeat(b, x, n, op=ops.floor):
     for _ in range(n):
         x = b.emit(op, x)
     return x
@@ -35,10 +42,18 @@ def square(b, x):
     return b.emit(ops.dot_general, x, x, contract=((1,), (0,)), batch=((), ()))
 
 
-def chosen(fn) -> list[int]:
+def shared(b, x, n):
+    """A chain of operations read by a product and by a kernel."""
+    y = repeat(b, x, n)
+    return [square(b, y), b.emit(ops.neg, y)]
+
+
+def chosen(fn, facts=NO_FACTS) -> list[int]:
     """The positions of the ops whose results are fenced."""
-    found = fences.fenced_values(fn, lambda body: None)
-    return [i for i, op in enumerate(fn.ops) if not found.isdisjoint(op.results)]
+    made = fence_pass(fn, facts)
+    verify(made)
+    fenced = {op.results[0] for op in made.ops if op.definition is ops.fence}
+    return [i for i, op in enumerate(fn.ops) if not fenced.isdisjoint(op.results)]
 
 
 def fenced_text(fn) -> str:
@@ -47,24 +62,45 @@ def fenced_text(fn) -> str:
 
 # --- where --------------------------------------------------------------------------------
 
+@pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
+def test_golden(path: Path, update_golden: bool) -> None:
+    """`// pass: fence`, a program, and what the pass makes of it, as for the passes of the IR."""
+    given, mark, expected = path.read_text().partition(MARK)
+    first, program = given.split("\n", 1)
+    assert first == "// pass: fence"
+    made = fence_pass(parse(program))
+    verify(made)
+    if update_golden:
+        path.write_text(f"{given}{MARK}{made}\n")
+        return
+    assert mark, f"{path.name} has no line {MARK!r}; run pytest --update-golden"
+    assert f"{made}\n" == expected
+
+
 def test_a_long_shared_value_is_fenced_once(func) -> None:
-    fn = func([LARGE], lambda b, x: [square(b, y := repeat(b, x, 70)), repeat(b, y, 1, ops.neg)])
-    assert chosen(fn) == [69]
-    fn = func([LARGE], lambda b, x: [square(b, y := repeat(b, x, 60)), repeat(b, y, 1, ops.neg)])
-    assert chosen(fn) == []
+    assert chosen(func([LARGE], lambda b, x: shared(b, x, 70))) == [69]
+    assert chosen(func([LARGE], lambda b, x: shared(b, x, 10))) == []
 
 
-def test_very_long_chains_are_cut(func) -> None:
-    fn = func([LARGE], lambda b, x: [repeat(b, x, 700)])
-    assert chosen(fn) == [299, 599]
-    assert chosen(func([SMALL], lambda b, x: [repeat(b, x, 700)])) == []
+def test_a_program_without_fences_is_itself(func) -> None:
+    body = func([LARGE], lambda b, x: [b.emit(ops.add, repeat(b, x, 9), x)])
+    fn = func([LARGE], lambda b, x: b.emit(
+        ops.scan, x, body=body, length=3, n_consts=0, n_carry=1, reverse=False, unroll=1))
+    assert fence_pass(fn) is fn
 
 
-def test_small_arrays_are_fenced_between_kernels_only(func) -> None:
-    fn = func([SMALL], lambda b, x: [square(b, y := repeat(b, x, 70)), repeat(b, y, 1, ops.neg)])
-    assert chosen(fn) == [69]
-    fn = func([SMALL], lambda b, x: [b.emit(ops.add, y := repeat(b, x, 70), y)])
-    assert chosen(fn) == []
+def test_what_reads_a_fenced_value_stays(func) -> None:
+    fn = func([LARGE], lambda b, x: shared(b, x, 70))
+    made = fence_pass(fn)
+    assert made.params == fn.params and made.returns == fn.returns
+    assert made.ops[:69] == fn.ops[:69] and made.ops[71:] == fn.ops[70:]
+
+
+def test_small_arrays_are_repeated_further(func) -> None:
+    for type, least in ((LARGE, 30), (SMALL, 100), (tensor((2, 2), dtypes.f32), 200)):
+        lengths = [n for n in (10, 30, 100, 200)
+                   if chosen(func([type], lambda b, x, n=n: shared(b, x, n)))]
+        assert lengths[0] == least
 
 
 def test_small_exponential_repetition_is_cut(func) -> None:
@@ -78,8 +114,8 @@ def test_small_exponential_repetition_is_cut(func) -> None:
 
 def test_products_start_anew_and_reshapes_are_free(func) -> None:
     def make(b, x):
-        y = square(b, repeat(b, x, 60))
-        flat = b.emit(ops.reshape, repeat(b, y, 60), shape=(4096,))
+        y = square(b, repeat(b, x, 10))
+        flat = b.emit(ops.reshape, repeat(b, y, 10), shape=(4096,))
         return [flat, b.emit(ops.neg, flat)]
 
     assert chosen(func([LARGE], make)) == []
@@ -88,72 +124,92 @@ def test_products_start_anew_and_reshapes_are_free(func) -> None:
 def test_what_pads_are_added_to_is_fenced_not_each_pad(func) -> None:
     def build(b, x):
         zero = b.literal(0.0, dtypes.f32)
-        halves = [b.emit(ops.pad, repeat(b, x, 299), zero, low=(lo, lo), high=(64 - lo, 64 - lo),
+        halves = [b.emit(ops.pad, repeat(b, x, 70), zero, low=(lo, lo), high=(64 - lo, 64 - lo),
                          interior=(0, 0)) for lo in (0, 64)]
-        whole = b.emit(ops.add, *halves)
-        return [square(b, whole), b.emit(ops.neg, whole)]
+        whole = b.emit(ops.neg, b.emit(ops.abs, b.emit(ops.add, *halves)))
+        return [b.emit(ops.floor, whole), b.emit(ops.ceil, whole)]
 
     fn = func([LARGE], build)
-    assert [fn.ops[i].definition.name for i in chosen(fn)] == ["add"]
+    assert [fn.ops[i].definition.name for i in chosen(fn)] == ["neg"]
 
 
-def test_random_bits_read_twice_are_fenced(func) -> None:
+def test_random_bits_read_by_several_kernels_are_fenced(func) -> None:
     key = tensor((2,), dtypes.u32)
 
     def make(b, x):
         bits = b.emit(ops.random_bits, b.emit(ops.random_wrap, x, impl="fry"), shape=(64, 64),
                       bit_width=32)
         y = b.emit(ops.bitcast, bits, dtype=dtypes.f32)
-        return [b.emit(ops.erf_inv, b.emit(ops.mul, y, y))]
+        return [b.emit(ops.neg, y), b.emit(ops.abs, y)]
 
     fn = func([key], make)
-    assert [fn.ops[i].definition.name for i in chosen(fn)] == ["mul"]
-
-
-def test_bodies_of_loops_have_their_own(func) -> None:
-    body = func([LARGE], lambda b, x: [b.emit(ops.add, y := repeat(b, x, 70), square(b, y))])
-    fn = func([LARGE], lambda b, x: b.emit(
-        ops.scan, x, body=body, length=3, n_consts=0, n_carry=1, reverse=False, unroll=1))
-    found = fences.fenced_values(fn, lambda body: None)
-    assert found == {body.ops[69].results[0]}
-    assert "call @fence" in fenced_text(fn).partition("stablehlo.while")[2]
+    assert [fn.ops[i].definition.name for i in chosen(fn)] == ["random_bits"]
 
 
 def test_an_unrolled_loop_adds_up_over_its_turns(func) -> None:
-    body = func([LARGE], lambda b, x: [repeat(b, x, 20)])
-    for unroll, expected in ((1, False), (30, True)):
-        fn = func([LARGE], lambda b, x, unroll=unroll: b.emit(
-            ops.scan, x, body=body, length=60, n_consts=0, n_carry=1, reverse=False,
+    def make(b, c, x):
+        y = repeat(b, c, 10)
+        return [y, b.emit(ops.neg, y)]
+
+    b = Builder("turn")
+    body = b.close(make(b, b.param(LARGE), b.param(tensor((), dtypes.f32))))
+    for unroll, expected in ((1, False), (10, True)):
+        fn = func([LARGE, tensor((60,), dtypes.f32)], lambda b, x, xs, unroll=unroll: b.emit(
+            ops.scan, x, xs, body=body, length=60, n_consts=0, n_carry=1, reverse=False,
             unroll=unroll))
-        assert bool(fences.fenced_values(fn, lambda body: None)) == expected
+        assert (fence_pass(fn) is not fn) == expected
 
 
-def test_what_a_call_repeats_is_known_to_its_caller(func) -> None:
+def test_a_body_that_is_called_twice_stays_one(func) -> None:
     body = func([LARGE], lambda b, x: [repeat(b, x, 40)], "body")
-
-    def call(b, x):
-        return b.emit(ops.call, x, body=body, name="body")
-
-    fn = func([LARGE], lambda b, x: [square(b, y := call(b, call(b, x)[0])[0]), y])
-    text = fenced_text(fn)                             # used twice: a function of its own
-    assert text.count("call @body") == 2 and text.count("call @fence") == 1
-    found = fences.fenced_values(fn, lambda held: None)
-    assert found == {body.ops[-1].results[0]} or len(found) == 1
+    again = parse(str(body))                            # the same content
+    fn = func([LARGE], lambda b, x: [
+        square(b, y := b.emit(ops.call, x, body=body, name="body")[0]),
+        b.emit(ops.call, y, body=again, name="body")[0], b.emit(ops.neg, y)])
+    text = fenced_text(fn)
+    assert text.count("call @body") == 2 and text.count("func.func private @body") == 1
+    assert text.count("call @fence") == 1
+    made = fence_pass(fn, Facts(lambda f: body if f is again else f))
+    held = [op.attrs["body"] for op in made.ops if op.definition is ops.call]
+    assert held[0] is held[1] and [op.definition.name for op in held[0].ops[-2:]] == [
+        "floor", "fence"]
 
 
 def test_fences_of_users_are_kept(func) -> None:
     fn = func([SMALL], lambda b, x: [b.emit(ops.neg, b.emit(ops.fence, b.emit(ops.tanh, x)))])
-    assert chosen(fn) == [1]
+    assert fence_pass(fn) is fn
     assert "call @fence" in fenced_text(fn)
-    long = func([LARGE], lambda b, x: [square(b, y := b.emit(ops.fence, repeat(b, x, 63))),
-                                       repeat(b, y, 63, ops.neg)])
-    assert chosen(long) == [63]                        # and what stands behind it counts no more
+    long = func([LARGE], lambda b, x: shared(b, b.emit(ops.fence, repeat(b, x, 63)), 10))
+    assert fence_pass(long) is long                     # and what stands behind it counts no more
+
+
+def test_the_walk_grows_with_the_program(func, monkeypatch) -> None:
+    """Each operation enters its operands once, however long the program is."""
+    steps = []
+    enter = Region._other
+    monkeypatch.setattr(Region, "_other", lambda self, i, found: (
+        steps.append(i), enter(self, i, found)))
+    new = Region._new
+    monkeypatch.setattr(Region, "_new", lambda self, *how: steps.append(0) or new(self, *how))
+
+    def taken(n):
+        def make(b, x):
+            for _ in range(n):
+                y = b.emit(ops.add, x, b.emit(ops.reverse, x, axes=(0,)))
+                x = b.emit(ops.mul, b.emit(ops.tanh, y), b.emit(ops.sub, y, x))
+            return [x]
+
+        steps.clear()
+        fence_pass(func([SMALL], make))
+        return len(steps)
+
+    assert taken(800) < 4.4 * taken(200)
 
 
 # --- how ----------------------------------------------------------------------------------
 
 def test_the_spelling(func) -> None:
-    fn = func([LARGE], lambda b, x: [square(b, y := repeat(b, x, 70)), repeat(b, y, 1, ops.neg)])
+    fn = func([LARGE], lambda b, x: shared(b, x, 70))
     text = fenced_text(fn)
     assert re.search(r'call @fence\(%\d+\) \{mhlo\.frontend_attributes = '
                      r'\{inlineable = "false"\}\} : \(tensor<64x64xf32>\)', text)
@@ -164,7 +220,7 @@ def test_who_has_them(func, monkeypatch) -> None:
     assert extras("jit", "cpu", 1).fences == FENCES
     assert extras("fast", "cpu", 1).fences and not extras("eager", "cpu", 1).fences
     assert extras("jit", "cpu", 2) == extras("jit", "cuda", 1) == NOTHING
-    fn = func([LARGE], lambda b, x: [repeat(b, x, 700)])
+    fn = func([LARGE], lambda b, x: shared(b, x, 70))
     assert "@fence" not in lowering.lower(fn).as_text()
     assert "@fence" not in lowering.lower(fn, partition=Partition(num_partitions=2)).as_text()
     monkeypatch.setenv("XFRONT_CPU_FENCES", "0")
@@ -172,7 +228,7 @@ def test_who_has_them(func, monkeypatch) -> None:
 
 
 def test_they_are_part_of_the_key(func, cache, monkeypatch) -> None:
-    fn = func([LARGE], lambda b, x: [repeat(b, x, 700)])
+    fn = func([LARGE], lambda b, x: shared(b, x, 70))
     keys, real = [], disk_cache.key
     monkeypatch.setattr(disk_cache, "key", lambda *a: keys.append(real(*a)) or keys[-1])
     fenced = lowering.compile_function(fn, fingerprint=fingerprint(fn))
@@ -183,6 +239,13 @@ def test_they_are_part_of_the_key(func, cache, monkeypatch) -> None:
 
 # --- values: everything fenced against nothing fenced --------------------------------------
 
+def every_value(region, chosen) -> None:
+    """In the place of the rule."""
+    for _, op, _, _ in region.rows:
+        if op.definition is not ops.fence:
+            chosen.update(op.results)
+
+
 @pytest.fixture
 def everywhere(run, monkeypatch, cache):
     """`everywhere(fn, *arrays)`: the results with every value fenced are those without, bit for
@@ -191,7 +254,7 @@ def everywhere(run, monkeypatch, cache):
         monkeypatch.setenv("XFRONT_CPU_FENCES", "0")
         want = run(fn, *arrays, **how)
         monkeypatch.setenv("XFRONT_CPU_FENCES", "1")
-        monkeypatch.setattr(fences, "_is_fenced", lambda *_: True)
+        monkeypatch.setattr(fences, "_choose", every_value)
         assert "call @fence" in fenced_text(fn)
         for _ in range(2):
             lowering._LIVE.clear()
@@ -263,7 +326,7 @@ def test_random_bits(func, everywhere) -> None:
 
 def test_donated_buffers(func, arrays) -> None:
     put, handlers_of, get = arrays
-    fn = func([LARGE], lambda b, x: [square(b, y := repeat(b, x, 70)), repeat(b, y, 1, ops.neg)])
+    fn = func([LARGE], lambda b, x: shared(b, x, 70))
     x = np.linspace(0, 1, LARGE.size, dtype=np.float32).reshape(LARGE.shape)
     want = [get(v) for v in lowering.compile_function(fn).execute([put(x)], handlers_of(fn))]
     given = put(x.copy())

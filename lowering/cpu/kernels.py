@@ -1,0 +1,333 @@
+"""Which kernels XLA's CPU compiler makes of a region, as far as fences depend on it.
+
+It merges operations from the last to the first, copying one into every kernel that reads it. Within
+a kernel an operation is computed once at the same indices; where indices change on the way, as in a
+slice or a sum over windows, everything behind is computed anew. Each value has therefore a set of
+*places*: a pair of a kernel and of indices. Kernels end at operations that are never copied:
+
+  - div, exp, log, tanh, … , sums: where several kernels read them, or what repeats elements;
+  - operations of two full arrays with several readers, where they are expensive, where one reader
+    needs them in memory, or where a way from them to a reader passes an expensive operation with
+    several readers (approximately: ways are told by counting such operations before and behind);
+  - all others that are read by what merges nothing.
+"""
+
+# hot: benchmarks/fences.py
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from lowering.context import INLINED, body_of
+from lowering.rules import control, custom  # noqa: F401  (they fill INLINED)
+from xfront_ir import ops
+from xfront_ir.core import Function, Op, Value
+from xfront_ir.literal import literal
+from xfront_ir.opdef import OpDef
+
+MANY = 8
+"""So many places of a value are told apart; more become one, with the sum of their counts."""
+
+MOST_ROWS = 1_000_000
+"""Calls in longer regions are not expanded: their results count as written."""
+
+_MERGED = frozenset(f"xfront_ir/ops/{room}.py" for room in (
+    "bits", "compare", "convert", "elementwise", "gathering", "indexing", "random", "reduce",
+    "shape", "special"))
+_NEVER_MERGED = frozenset((
+    "cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp", "dynamic_update_slice",
+    "fence", "optimization_barrier", "rng_bit_generator", "rng_uniform", "scatter", "scatter_add",
+    "scatter_mul", "scatter_min", "scatter_max",
+    "igamma", "igammac", "igamma_grad_a", "random_gamma_grad", "betainc"))
+_SUMS = frozenset((
+    "reduce_sum", "reduce_prod", "reduce_max", "reduce_min", "reduce_and", "reduce_or",
+    "reduce_xor", "argmax", "argmin"))
+_EXPENSIVE = _SUMS | frozenset((
+    "div", "exp", "exp2", "expm1", "log", "log1p", "logistic", "tanh", "sqrt", "rsqrt", "cbrt",
+    "pow", "sin", "cos", "tan", "atan2", "erf", "rem"))
+_WITH_FORMS = frozenset(("log1p", "rsqrt", "cbrt", "sin", "cos", "tan", "atan2", "rem"))
+FORMED_SIZE = 2 ** 13
+"""Some of them are cheap operations in a row where arrays are of this size."""
+_MOVES = _SUMS | frozenset(("broadcast_in_dim", "slice", "pad", "concatenate", "dynamic_slice",
+                            "gather", "transpose", "reverse"))
+_FREE = frozenset(("reshape", "broadcast_in_dim", "convert", "bitcast", "copy", "iota",
+                   "stop_gradient", "slice", "pad", "random_wrap", "random_unwrap"))
+_WEIGHTS = {"reshape": 0, "broadcast_in_dim": 0, "convert": 0, "bitcast": 0, "copy": 0,
+            "stop_gradient": 0, "random_wrap": 0, "random_unwrap": 0,
+            "threefry2x32": 110, "random_bits": 110, "random_split": 110, "random_fold_in": 110,
+            "sin": 30, "cos": 30, "tan": 40, "asin": 20, "acos": 20, "atan": 20, "atan2": 30,
+            "cbrt": 20, "sinh": 20, "exp": 6, "log": 8, "log1p": 10, "logistic": 8, "tanh": 10,
+            "div": 4, "erf_inv": 40, "lgamma": 80, "digamma": 80, "polygamma": 200, "zeta": 200}
+
+
+class Kind:
+    """What is known of an op by its definition.
+
+    `merged`: readers repeat it rather than wait for its result. `weight`: how many operations it
+    is. `expensive`: XLA never copies it into several kernels. `moves`: it reads operands at other
+    indices than its own; `broadcasts`: each element several times. `free`: it is never fenced,
+    what stands behind it is.
+    """
+
+    __slots__ = ("broadcasts", "expensive", "formed", "free", "merged", "moves", "weight")
+
+    def __init__(self, definition: OpDef) -> None:
+        name = definition.name
+        self.merged = definition.family in _MERGED and name not in _NEVER_MERGED
+        self.expensive, self.formed = name in _EXPENSIVE, name in _WITH_FORMS
+        self.moves, self.broadcasts = name in _MOVES, name == "broadcast_in_dim"
+        self.free, self.weight = name in _FREE, _WEIGHTS.get(name, 1)
+
+
+_KINDS: dict[OpDef, Kind] = {}
+_DIV = ops.div
+_BY_CONSTANT = Kind(ops.mul)
+"""A quotient by a constant: XLA multiplies by its inverse."""
+
+Row = tuple[Kind, Op, list[int], int]
+"""An op, the numbers of its operands without constants, the number of its first result."""
+Places = frozenset[int]
+IN_MEMORY: Places = frozenset((-1,))
+"""Of a reader that merges nothing: the value must be written."""
+NOWHERE = 1 << 60
+
+
+def kind_of(definition: OpDef) -> Kind:
+    """The kind of an op, remembered."""
+    found = _KINDS.get(definition)
+    if found is None:
+        found = _KINDS[definition] = Kind(definition)
+    return found
+
+
+class Region:
+    """The operations that are compiled as one computation, calls in it expanded, and their places.
+
+    `rows` are in order; values have numbers, parameters the first ones. After `place`:
+
+      places[i]     where value i is computed, None where nobody reads it
+      is_end[i]     whether it is written out, so that readers do not repeat it
+      is_edge[i]    whether some reader has other places than it
+      readers[i]    the places of its readers: a set, or a list of different sets
+                    (of an op with several results, all at the first of them)
+      count[p]      how many elements are computed at place p
+      width[p]      how many places p stands for
+    """
+
+    def __init__(self, function: Function, times: int, n_consts: int, n_carry: int,
+                 first: Callable[[Function], Function]) -> None:
+        self.rows: list[Row] = []
+        self.size, self._first = len(function.params), first
+        given = list(range(self.size))
+        self.returned: list[int] = []
+        for _ in range(times):           # an unrolled loop hands its carry on
+            at = len(self.rows)
+            self.returned = self._inline(function, given)
+            given[n_consts:n_consts + n_carry] = self.returned[:n_carry]
+            if len(self.rows) == at:
+                break
+
+    def _inline(self, function: Function, given: Sequence[int]) -> list[int]:
+        env: dict[Value, int] = dict(zip(function.params, given, strict=True))
+        rows, count, kinds = self.rows, self.size, _KINDS
+        stack: list[Any] = []
+        todo: Iterator[Op] = iter(function.ops)
+        while True:
+            for op in todo:
+                definition = op.definition
+                if definition is literal:
+                    env[op.results[0]] = -1
+                    continue
+                if definition in INLINED and count < MOST_ROWS:
+                    body = self._first(body_of(op))
+                    stack.append((todo, env, function, op))
+                    env = dict(zip(body.params, [env[v] for v in op.operands], strict=True))
+                    function, todo = body, iter(body.ops)
+                    break
+                kind = kinds.get(definition) or kind_of(definition)
+                operands = [i for v in op.operands if (i := env[v]) >= 0]
+                if not operands and kind.free:
+                    env[op.results[0]] = -1
+                    continue
+                if definition is _DIV and env[op.operands[1]] < 0:
+                    kind = _BY_CONSTANT
+                rows.append((kind, op, operands, count))
+                for v in op.results:
+                    env[v] = count
+                    count += 1
+            else:
+                returned = [env[v] for v in function.returns]
+                if not stack:
+                    self.size = count
+                    return returned
+                todo, env, function, op = stack.pop()
+                env.update(zip(op.results, returned, strict=True))
+
+    # --- the walk from the last operation to the first ------------------------------------------
+
+    def place(self, cuts: set[int]) -> None:
+        """Finds the places of all values; those of `cuts` are written out."""
+        self._begin()
+        rows = self.rows
+        places, is_edge, several, readers = self.places, self.is_edge, self._several, self.readers
+        ahead, behind, levels, before = self._ahead, self._behind, self._levels, self._before
+        for at in range(len(rows) - 1, -1, -1):
+            kind, op, operands, i = rows[at]
+            if not kind.merged:
+                self._stored(op, operands, i, before[at])
+                continue
+            if len(op.results) > 1:
+                self._join(i, len(op.results))
+            found = readers[i]
+            if found is None:
+                continue
+            barriers = ahead[i]
+            if type(found) is not frozenset or several[i] or kind.expensive or found is IN_MEMORY:
+                found, ends = self._decide(kind, op, operands, i)
+                if ends or (several[i] and kind.expensive):
+                    barriers += 1
+            elif i in cuts:
+                found = self._ended(op, i)
+            places[i] = found
+            if kind.moves:
+                self._moved(kind, op, operands, i, found, before[at], barriers)
+                continue
+            mark, earlier = kind.free and is_edge[i], before[at]
+            for j in operands:
+                have = readers[j]                     # self._read, in place
+                if have is None:
+                    readers[j] = found
+                else:
+                    several[j] = 1
+                    if have is not found and have != found:
+                        self._other(j, found)
+                if barriers > ahead[j]:
+                    ahead[j] = barriers
+                if earlier > levels[j] and barriers < behind[j]:
+                    behind[j] = barriers
+                if mark:
+                    is_edge[j] = 1
+
+    def _begin(self) -> None:
+        size = self.size
+        self.places: list[Places | None] = [None] * size
+        self.is_end, self.is_edge = bytearray(size), bytearray(size)
+        self.readers: list[Places | list[Places] | None] = [None] * size
+        self.count: list[float] = []
+        self.width: list[int] = []
+        self._repeats: list[bool] = []                # whether a place computes elements again
+        self._several = bytearray(size)
+        self._ahead = [0] * size                      # barriers on the longest way to the end
+        self._behind = [NOWHERE] * size               # the least of readers with others before
+        self._level()
+        for i in self.returned:
+            if i >= 0:
+                self._read(i, IN_MEMORY, 0, 0)
+
+    def _level(self) -> None:
+        """How many expensive operations stand before each value, on the longest way."""
+        levels, self._thin = [0] * self.size, bytearray(self.size)
+        before: list[int] = []
+        for kind, op, operands, i in self.rows:
+            level = 0
+            for j in operands:
+                if levels[j] > level:
+                    level = levels[j]
+            before.append(level)
+            if kind.expensive or not kind.merged:
+                level += 1
+            elif kind.broadcasts:
+                self._thin[i] = 1
+            levels[i] = level
+            if len(op.results) > 1:
+                levels[i:i + len(op.results)] = [level] * len(op.results)
+        self._levels, self._before = levels, before
+
+    def _new(self, count: float, width: int, repeats: bool) -> int:
+        self.count.append(count)
+        self.width.append(width)
+        self._repeats.append(repeats)
+        return len(self.count) - 1
+
+    def _read(self, i: int, found: Places, before: int, barriers: int) -> None:
+        """Enters a reader of value i with its places; the first is the last in the program."""
+        if self.readers[i] is None:
+            self.readers[i] = found
+        else:
+            self._several[i] = 1
+            if self.readers[i] != found:
+                self._other(i, found)
+        self._ahead[i] = max(self._ahead[i], barriers)
+        if before > self._levels[i]:
+            self._behind[i] = min(self._behind[i], barriers)
+
+    def _other(self, i: int, found: Places) -> None:
+        have = self.readers[i]
+        if isinstance(have, frozenset):
+            self.readers[i] = [have, found]
+        elif have is not None and found not in have:
+            have.append(found)
+
+    def _stored(self, op: Op, operands: list[int], i: int, before: int) -> None:
+        """Enters an op that merges nothing."""
+        barriers = max(self._ahead[i:i + len(op.results)], default=0) + 1
+        for j in operands:
+            self._read(j, IN_MEMORY, before, barriers)
+            self.is_edge[j] = 1
+
+    def _join(self, i: int, n: int) -> None:
+        """Has the first result of an op be read by whoever reads one of its results."""
+        for k in range(i + 1, i + n):
+            found = self.readers[k]
+            for places in found if isinstance(found, list) else [found] if found else []:
+                self._read(i, places, 0, self._ahead[k])
+
+    def _ended(self, op: Op, i: int) -> Places:
+        """The place of a value that is written out."""
+        self.is_end[i] = 1
+        return frozenset((self._new(op.results[0].type.size, 1, False),))
+
+    def _decide(self, kind: Kind, op: Op, operands: list[int], i: int) -> tuple[Places, bool]:
+        """The places of a value with several readers or of an expensive one; whether it ends a
+        kernel."""
+        read, type_ = self.readers[i], op.results[0].type
+        sets = read if isinstance(read, list) else [read or IN_MEMORY]
+        found: Places = frozenset().union(*[p for p in sets if p is not IN_MEMORY])
+        written = IN_MEMORY in sets
+        if len(sets) > 1:
+            self.is_edge[i] = 1
+        expensive = kind.expensive and not (kind.formed and type_.size >= FORMED_SIZE)
+        ends = not found or (expensive and (
+            written or len(found) > 1
+            or any([self.width[p] > 1 or self._repeats[p] for p in found])))
+        if not ends and self._several[i] and (
+                written or expensive or self._ahead[i] > self._behind[i]):
+            ends = len({j for j in operands if not self._thin[j]}) > 1
+        if ends:
+            return self._ended(op, i), True
+        if written:
+            found = found | {self._new(type_.size, 1, False)}
+        if len(found) > MANY:
+            found = frozenset((self._new(
+                sum([self.count[p] for p in found]), sum([self.width[p] for p in found]),
+                any([self._repeats[p] for p in found])),))
+        return found, False
+
+    def _moved(self, kind: Kind, op: Op, operands: list[int], i: int, found: Places, before: int,
+               barriers: int) -> None:
+        """Enters an op that reads its operands at other indices: at places of their own."""
+        type_ = op.results[0].type
+        read = op.operands if len(op.operands) == len(operands) else op.operands[:1] * len(operands)
+        for v, j in zip(read, operands, strict=True):
+            ratio = v.type.size / max(type_.size, 1)
+            if kind.broadcasts:              # elements that stay on the last axis are kept in hand
+                if v.type.ndim and v.type.shape[-1] > 1 and op.attrs["dims"][-1] == type_.ndim - 1:
+                    ratio = 1.0
+            elif not kind.expensive:
+                ratio = min(ratio, 1.0)
+            self._read(j, frozenset([
+                self._new(self.count[p] * ratio, self.width[p],
+                          kind.broadcasts or self._repeats[p]) for p in found]), before, barriers)
+            if ratio > 1 or (kind.free and self.is_edge[i]):
+                self.is_edge[j] = 1
