@@ -207,6 +207,8 @@ ARRAYS: dict[str, Wrong] = {
     "einsum's letters": Wrong(lambda: jnp.einsum("i->k", X), ValueError, ("'k'",)),
     "einsum's ranks": Wrong(lambda: jnp.einsum("ij->i", X), ValueError, ("'ij'", "(3,)")),
     "einsum's operands": Wrong(lambda: jnp.einsum("i,j", X), ValueError, ("2", "1", "operands")),
+    "einsum without subscripts": Wrong(lambda: jnp.einsum(X, X), TypeError,
+                                       ("'ij,jk'", "ArrayImpl")),
     "a key of int": Wrong(lambda: random.normal(0, (3,)), TypeError, ("random.key", "i32[]")),
     "several keys": Wrong(lambda: random.normal(random.split(KEY)), ValueError, ("(2,)", "vmap")),
     "a seed": Wrong(lambda: random.key(1.5), TypeError, ("seed must be an integer", "1.5")),

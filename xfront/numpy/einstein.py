@@ -40,6 +40,10 @@ def _terms(subscripts: str) -> tuple[tuple[Labels, ...], Labels | None]:
 def _interleaved(args: Sequence[Any]) -> tuple[list[Any], tuple[Labels, ...], Labels | None]:
     """Operands, labels and result of the form einsum(a, [0, 1], b, [1, 2], [0, 2])."""
     pairs = len(args) // 2
+    for labels in args[1::2]:
+        if not isinstance(labels, (list, tuple)):
+            raise TypeError("einsum takes subscripts as text, einsum('ij,jk', a, b), or a list of "
+                            f"labels after each array, got {type(labels).__name__} there")
     result = tuple(args[-1]) if len(args) % 2 else None
     return (list(args[0:2 * pairs:2]), tuple([tuple(sub) for sub in args[1:2 * pairs:2]]), result)
 
