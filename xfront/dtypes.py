@@ -261,8 +261,9 @@ def requested_dtype(where: str, dtype: Any) -> Any:
     narrow = canonical_dtype(found)
     if narrow is not found and narrow != found and type(dtype) is not type:
         warn(
-            f"{where}: {found} was asked for, but 64-bit dtypes are off, so it is {narrow}. Switch "
-            "them on with config.update('jax_enable_x64', True) or JAX_ENABLE_X64=1",
+            f"Explicitly requested dtype {found} is not available, so {where} truncates it to "
+            f"dtype {narrow}: 64-bit dtypes are off. Switch them on with "
+            "config.update('jax_enable_x64', True) or JAX_ENABLE_X64=1",
             UserWarning,
         )
     return narrow
@@ -383,7 +384,7 @@ def result_type(*args: Any, return_weak_type_flag: bool = False) -> Any:
         if any(is_extended(dtype) for dtype, _ in types):
             found = _only_extended(types)
         else:
-            found = promotion.promote_all(types)
+            found = promotion.promote_all("result_type", types)
         return found if return_weak_type_flag else found[0]
     except BaseException as error:
         shorten(error)
@@ -415,6 +416,6 @@ def promote_types(a: Any, b: Any) -> Any:
         return _only_extended(types)[0]
     before = x64_state.swap_local(True)
     try:
-        return promotion.promote_all(types)[0]
+        return promotion.promote_all("promote_types", types)[0]
     finally:
         x64_state.set_local(before)

@@ -61,8 +61,11 @@ def register_library(path: str) -> None:
     _LIBRARY_CODE.clear()
 
 
-def _is_library(code: CodeType) -> bool:
-    found = _LIBRARY_CODE[code] = any(code.co_filename.startswith(p) for p in _LIBRARY_PATHS)
+def is_library(code: CodeType) -> bool:
+    """Whether code is the library's, not a user's."""
+    found = _LIBRARY_CODE.get(code)
+    if found is None:
+        found = _LIBRARY_CODE[code] = any(code.co_filename.startswith(p) for p in _LIBRARY_PATHS)
     return found
 
 
@@ -74,7 +77,7 @@ def capture(scope: Scope = (), skip: int = 1) -> Location:
         code = frame.f_code
         library = known(code)
         if library is None:
-            library = _is_library(code)
+            library = is_library(code)
         if not library:
             return Location(code, frame.f_lasti, scope)
         frame = frame.f_back  # type: ignore[assignment]

@@ -56,11 +56,11 @@ def test_every_pair_is_as_recorded(mode: tuple[str, bool]) -> None:
 
 def test_many_types_meet_together() -> None:
     i32, u8, f16 = np.dtype("int32"), np.dtype("uint8"), np.dtype("float16")
-    assert promote_all([(i32, True), (u8, False), (u8, False)]) == (u8, False)
-    assert promote_all([(i32, True), (f16, False), (np.dtype(bool), False)]) == (f16, False)
-    assert promote_all([(u8, False)]) == (u8, False)
+    assert promote_all("add", [(i32, True), (u8, False), (u8, False)]) == (u8, False)
+    assert promote_all("add", [(i32, True), (f16, False), (np.dtype(bool), False)]) == (f16, False)
+    assert promote_all("add", [(u8, False)]) == (u8, False)
     with pytest.raises(ValueError, match="at least one"):
-        promote_all([])
+        promote_all("add", [])
 
 
 def test_refusals_name_the_types_and_the_way_out() -> None:

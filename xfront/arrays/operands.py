@@ -23,6 +23,7 @@ from ..tracebacks import warn
 from ..tracing.trace import Trace, emit, leak_error, state
 from ..tracing.tracer import Tracer
 from . import binding, promotion
+from .caller import users_own
 from .keys import KeyArray
 
 SCALARS = frozenset((bool, int, float, complex))
@@ -77,9 +78,10 @@ def ir_dtype(x: Any) -> tuple[DType, bool]:
 _PROMOTED: dict[Any, tuple[DType, bool]] = {}
 
 
-def promoted_dtype(types: Sequence[tuple[DType, bool]]) -> tuple[DType, bool]:
-    """The dtype and weakness that operands of these dtypes promote to."""
-    key = (tuple(types), binding.x64_state.value, promotion.mode_state.value)
+def promoted_dtype(name: str, types: Sequence[tuple[DType, bool]]) -> tuple[DType, bool]:
+    """The dtype and weakness that operands of these dtypes, given to `name`, promote to."""
+    mode = promotion.mode_state.value
+    key = (tuple(types), binding.x64_state.value, mode)
     found = _PROMOTED.get(key)
     if found is None:
         if any(d.is_key for d, _ in types):
@@ -89,9 +91,10 @@ def promoted_dtype(types: Sequence[tuple[DType, bool]]) -> tuple[DType, bool]:
                                 f"{', '.join(d.name for d, _ in types)}")
             found = types[0][0], False
         else:
-            dtype, weak = promotion.promote_all([(d.numpy, w) for d, w in types])
+            dtype, weak = promotion.promote_all(name, [(d.numpy, w) for d, w in types])
             found = from_numpy(dtype), weak
-        _PROMOTED[key] = found
+        if mode == "standard":                   # in strict mode it depends on who asks
+            _PROMOTED[key] = found
     return found
 
 
@@ -104,6 +107,21 @@ def convert(x: Tracer, dtype: DType, weak: bool = False) -> Tracer:
     elif x.weak == weak:
         return x
     return Tracer(x.home, x.value, weak)
+
+
+def warn_of_lost_parts() -> None:
+    """NumPy's warning of complex values that become real ones."""
+    warn("Casting complex values to real discards the imaginary part",
+         np.exceptions.ComplexWarning)
+
+
+def cast(x: Tracer, dtype: DType, weak: bool = False) -> Tracer:
+    """As `convert`, for a dtype that the user asked for: of complex elements the real part is
+    kept for a real one, with a ComplexWarning."""
+    if x.value.type.dtype.is_complex and not dtype.is_complex and dtype is not dtypes.bool_:
+        warn_of_lost_parts()
+        x = emit(ops.real, x)
+    return convert(x, dtype, weak)
 
 
 def strong(x: Tracer) -> Tracer:
@@ -128,7 +146,7 @@ def scalar(x: Any, dtype: DType) -> np.ndarray:
 def promote(name: str, *xs: Any) -> list[Tracer]:
     """Tracers of one dtype, each in its own shape."""
     xs = tuple([array_like(name, x) for x in xs])
-    dtype, weak = promoted_dtype([ir_dtype(x) for x in xs])
+    dtype, weak = promoted_dtype(name, [ir_dtype(x) for x in xs])
     target = state.current
     assert target is not None
     return [target.literal(scalar(x, dtype), (), weak) if type(x) in SCALARS
@@ -162,15 +180,30 @@ def default_float() -> DType:
     return dtypes.f64 if binding.x64_state.value else dtypes.f32
 
 
-def _ranks_differ(name: str, shapes: Sequence[tuple[int, ...]]) -> None:
-    """Warn, or raise ValueError, where arrays (scalars aside) of different rank meet."""
-    if len({len(s) for s in shapes if s}) > 1:
-        message = (f"{name}: operands of different rank, of shapes "
-                   f"{', '.join(map(str, shapes))}, meet while jax_numpy_rank_promotion="
-                   f"{rank_promotion.value!r}; reshape them to one rank")
+_OF_ANY_RANK = frozenset(("broadcast_shapes", "choose", "full", "gcd", "heaviside", "where"))
+"""Functions whose operands may differ in rank, whatever the option says."""
+
+
+def check_ranks(name: str, *shapes: tuple[int, ...], cores: Sequence[int] = ()) -> None:
+    """Warn, or raise ValueError, where `numpy_rank_promotion` asks for it and the user's arrays
+    (scalars aside) are of different rank.
+
+    Args:
+      cores: how many last axes of each array the function has a use of its own for; then the
+        others count, also where there are none.
+    """
+    if rank_promotion.value == "allow" or name in _OF_ANY_RANK:
+        return
+    ranks = ({len(s) - n for s, n in zip(shapes, cores, strict=True)} if cores else
+             {len(s) for s in shapes if s})
+    if len(ranks) > 1 and users_own(name):
+        listed = " ".join(map(str, shapes))
         if rank_promotion.value == "raise":
-            raise ValueError(message)
-        warn(message, UserWarning)
+            raise ValueError(f"Operands could not be broadcast together for {name} on shapes "
+                             f"{listed}: they are of different rank, and jax_numpy_rank_promotion="
+                             "'raise'. Reshape them to one rank")
+        warn(f"Following NumPy automatic rank promotion for {name} on shapes {listed}, since "
+             "jax_numpy_rank_promotion='warn'. Reshape them to one rank", UserWarning)
 
 
 def broadcast_shapes(name: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
@@ -181,7 +214,7 @@ def broadcast_shapes(name: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int,
         return first
     ndim = max(map(len, shapes))
     if rank_promotion.value != "allow":
-        _ranks_differ(name, shapes)
+        check_ranks(name, *shapes)
     result = []
     for axis in range(-ndim, 0):
         sizes = {s[axis] for s in shapes if -axis <= len(s)} - {1}
@@ -205,7 +238,7 @@ def broadcast_to(x: Tracer, shape: tuple[int, ...]) -> Tracer:
 def together(name: str, *xs: Any) -> list[Tracer]:
     """Tracers of one dtype and one shape: what an elementwise op takes."""
     xs = tuple([array_like(name, x) for x in xs])
-    dtype, weak = promoted_dtype([ir_dtype(x) for x in xs])
+    dtype, weak = promoted_dtype(name, [ir_dtype(x) for x in xs])
     shape = broadcast_shapes(name, [() if type(x) in SCALARS else x.shape for x in xs])
     return in_shape(xs, dtype, weak, shape)
 

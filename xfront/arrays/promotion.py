@@ -4,7 +4,8 @@ Types form a lattice: `bool` below the weak integers (`int*`: what a Python scal
 every integer dtype, integers below the weak floats (`float*`), and so on. Values meet at the least
 type above all of theirs. A weak type is a node of its own kind whatever its width; where values
 meet at a weak node the result is weak, in the default dtype of the kind. In the mode "strict" only
-weak values adapt. Tables are memoised; 64-bit mode and the mode of promotion are part of the key.
+weak values adapt, as far as the user's own operands go. Tables are memoised; 64-bit mode and the
+mode of promotion are part of the key.
 """
 # hot: benchmarks/trace.py
 
@@ -17,6 +18,7 @@ import ml_dtypes
 import numpy as np
 
 from .binding import make_state, x64_state
+from .caller import users_own
 
 # "standard" or "strict"; `xfront.config` sets it.
 mode_state = make_state("numpy_dtype_promotion", "standard")
@@ -132,10 +134,10 @@ def join(types: Iterable[tuple[np.dtype, bool]], mode: str = "standard") -> str:
             wider = join(types)
         except TypePromotionError:
             wider = None
-        hint = f"; under numpy_dtype_promotion='standard' they meet at {wider}" if wider else ""
+        hint = f"; under 'standard' they meet at {wider}" if wider else ""
         raise TypePromotionError(
-            f"no promotion between {shown} while numpy_dtype_promotion='strict'{hint}. "
-            "Cast one of them with x.astype(dtype)"
+            f"Input dtypes {shown} have no available implicit dtype promotion path when "
+            f"jax_numpy_dtype_promotion=strict{hint}. Cast one of them with x.astype(dtype)"
         )
     raise TypePromotionError(
         f"no dtype holds both {shown} without loss, so they are not promoted. "
@@ -180,15 +182,26 @@ def promote(d1: np.dtype, w1: bool, d2: np.dtype, w2: bool) -> tuple[np.dtype, b
         return found
 
 
-def promote_all(types: Iterable[tuple[np.dtype, bool]]) -> tuple[np.dtype, bool]:
+def promote_all(name: str, types: Iterable[tuple[np.dtype, bool]]) -> tuple[np.dtype, bool]:
     """Dtype and weakness at which any number of (dtype, weak) meet; as `promote`, together rather
-    than pair by pair. ValueError without any."""
+    than pair by pair. ValueError without any.
+
+    Args:
+      name: of the function whose operands they are. Strict promotion holds where the user called
+        it, not for what another function of ours does with it.
+    """
     given = tuple(types)
-    key = (given, x64_state.value, mode_state.value)
+    x64, mode = x64_state.value, mode_state.value
+    key = (given, x64, mode)
     try:
         return _memo[key]
     except KeyError:
         if not given:
             raise ValueError("at least one array or dtype is required") from None
-        found = _memo[key] = _resolve(given, *key[1:])
+        try:
+            found = _memo[key] = _resolve(given, x64, mode)
+        except TypePromotionError:
+            if mode == "standard" or users_own(name):
+                raise
+            found = _resolve(given, x64, "standard")   # not kept: the user's own are refused
         return found

@@ -18,7 +18,7 @@ from ..arrays.dispatch import eager
 from ..arrays.operands import convert, promoted_dtype
 from ..arrays.operands import operand as tracer
 from ..tracing.trace import emit
-from .precision import precision_attr
+from .precision import conv_precision, precision_attr
 from .shape import convert_element_type, tile, transpose
 from .strict import dtype_of, ints, listed, same_dtype, weakly
 
@@ -39,7 +39,7 @@ def product(x: Any, y: Any, contract: Any, batch: Any, precision: Any, preferred
     weak = x.weak and y.weak
     if dtype_x is not dtype_y:
         if preferred is None:
-            preferred, weak = promoted_dtype([(dtype_x, x.weak), (dtype_y, y.weak)])
+            preferred, weak = promoted_dtype("product", [(dtype_x, x.weak), (dtype_y, y.weak)])
         x, y = convert(x, preferred), convert(y, preferred)
     elif preferred is not None and not (dtype_x.is_inexact and preferred.is_inexact):
         x, y = convert(x, preferred), convert(y, preferred)
@@ -239,7 +239,7 @@ def conv_general_dilated(
     made = emit(ops.conv_general_dilated, x, k, lhs_spec=lhs_spec, rhs_spec=rhs_spec,
                 out_spec=out_spec, strides=strides, padding=pads, lhs_dilation=of_x,
                 rhs_dilation=of_k, feature_groups=int(feature_group_count),
-                batch_groups=int(batch_group_count), precision=precision_attr(precision),
+                batch_groups=int(batch_group_count), precision=conv_precision(precision),
                 preferred=preferred)
     return weakly(made, x.weak and k.weak and preferred is None)
 

@@ -227,7 +227,7 @@ def _agreed(what: str, funs: Sequence[Any], tree: Any, i: int, found: Kinds) -> 
     first = found[0][0]
     strong = {t.dtype for t, w in found if not w}
     if all(t.shape == first.shape for t, _ in found) and len(strong) <= 1:
-        dtype, weak = promoted_dtype([(t.dtype, w) for t, w in found])
+        dtype, weak = promoted_dtype(what, [(t.dtype, w) for t, w in found])
         if not strong or dtype in strong:
             return first.with_dtype(dtype), weak
     from .refusals import refuse_branch_types  # only to say what is wrong
@@ -315,7 +315,7 @@ def _carry_body(what: str, fun: Callable[..., Any], tree: Any, leaves: list,
         for i, ((t, w), (rt, rw)) in enumerate(zip(kinds, returned, strict=True)):
             if t is rt and (w == rw or not w):
                 continue
-            dtype, _ = promoted_dtype([(t.dtype, w), (rt.dtype, rw)])
+            dtype, _ = promoted_dtype("carry", [(t.dtype, w), (rt.dtype, rw)])
             if t.shape != rt.shape or (dtype is not t.dtype and not w) or (
                     dtype is t.dtype and t is not rt and not rw):
                 from .refusals import refuse_carry_type  # only to say what is wrong
@@ -352,7 +352,7 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_
     if low is not high and not low_weak and not high_weak:
         raise TypeError(f"lower and upper arguments to fori_loop must have equal types, got "
                         f"{low.name} and {high.name}")
-    dtype, _ = promoted_dtype([(low, low_weak), (high, high_weak)])
+    dtype, _ = promoted_dtype("fori_loop", [(low, low_weak), (high, high_weak)])
     if type(lower) is not Tracer and type(upper) is not Tracer:
         first = index_of(lower)                  # a Python int: the index is weak
         length = max(index_of(upper) - first, 0)

@@ -50,7 +50,7 @@ def _starts(name: str, shape: tuple[int, ...], indices: Any, negative: Any) -> l
         if not d.is_integer or (type(x) is Tracer and x.shape):
             raise TypeError(f"{name}: start indices must be integer scalars, got dtypes "
                             f"{', '.join([d.numpy.name for d, _ in found])}")
-    dtype = promoted_dtype(found)[0]
+    dtype = promoted_dtype(name, found)[0]
     if dtype.bits < 32:                      # sizes must fit too
         dtype = dtypes.i32
     return [_start(x, n, dtype, flag) for x, n, flag in zip(given, shape, flags, strict=True)]

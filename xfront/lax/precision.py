@@ -106,6 +106,21 @@ def precision_attr(precision: Any) -> Any:
     return None if pair == ("default", "default") else pair
 
 
+def conv_precision(precision: Any) -> Any:
+    """As `precision_attr`, for convolutions: they have pairs alone, and where the user's default is
+    an algorithm for products of matrices they have none.
+
+    Raises: ValueError for an algorithm.
+    """
+    found = precision_attr(precision)
+    if type(found) is not str:
+        return found
+    if precision is not None:
+        raise ValueError(f"{found} is an algorithm for products of matrices; convolutions take a "
+                         "lax.Precision or a pair of them")
+    return None
+
+
 def _word(p: Any) -> str:
     found = p if isinstance(p, Precision) else _BY_NAME.get(p) if isinstance(p, str) else None
     if found is None:

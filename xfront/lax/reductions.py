@@ -16,6 +16,7 @@ import numpy as np
 from xfront_ir import ops
 
 from ..arrays.dispatch import eager
+from ..arrays.operands import SCALARS
 from ..arrays.operands import operand as tracer
 from ..tracing.programs import bind
 from ..tracing.trace import emit
@@ -88,7 +89,7 @@ def reduce(operands: Any, init_values: Any, computation: Callable[[Any, Any], An
     types = [kind_of("reduce", x)[0] for x in leaves]
     if any(t.shape != types[0].shape for t in types):
         raise ValueError(f"reduce: operands must have one shape, got {types}")
-    inits = [convert_element_type(x, t.dtype.numpy) for x, t in zip(inits, types, strict=True)]
+    inits = [_initial(x, t.dtype.numpy) for x, t in zip(inits, types, strict=True)]
     axes = ints("reduce dimensions", dimensions)
     if any(not 0 <= a < types[0].ndim for a in axes) or len(set(axes)) != len(axes):
         raise ValueError(f"reduction axes {axes} do not fit {types[0]}.")
@@ -102,6 +103,14 @@ def reduce(operands: Any, init_values: Any, computation: Callable[[Any, Any], An
     given = [*[as_operand(x) for x in leaves], *inits]
     made = record(ops.reduce, given, [False] * len(types), body=body, axes=tuple(sorted(axes)))
     return tree_unflatten(tree, made)
+
+
+def _initial(x: Any, dtype: np.dtype) -> Any:
+    """An initial value in a dtype; a number stays on the host, where none looks at infinities."""
+    if type(x) in SCALARS:
+        with np.errstate(all="ignore"):
+            return np.asarray(x).astype(dtype)
+    return convert_element_type(x, dtype)
 
 
 def _body(name: str, computation: Callable[..., Any], tree: Any, types: Sequence[Any]) -> Any:
@@ -190,7 +199,7 @@ def reduce_window(operand: Any, init_value: Any, computation: Callable[[Any, Any
         raise ValueError(f"reduce_window: operands {tree} and initial values {init_tree} must be "
                          "like trees of one array or more")
     types = [kind_of("reduce_window", x)[0] for x in leaves]
-    inits = [convert_element_type(x, t.dtype.numpy) for x, t in zip(inits, types, strict=True)]
+    inits = [_initial(x, t.dtype.numpy) for x, t in zip(inits, types, strict=True)]
     attrs = window_attrs("reduce_window", types[0].shape, window_dimensions, window_strides,
                          padding, base_dilation, window_dilation)
     body = _body("reduce_window", computation, tree, types)

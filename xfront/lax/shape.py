@@ -15,7 +15,7 @@ import numpy as np
 from xfront_ir import ops
 
 from ..arrays.dispatch import eager
-from ..arrays.operands import array_like, broadcast_to, convert, ir_dtype, is_array_like
+from ..arrays.operands import array_like, broadcast_to, cast, convert, ir_dtype, is_array_like
 from ..arrays.operands import operand as tracer
 from ..arrays.placement import commitment
 from ..dtypes import as_dtype, is_extended
@@ -438,7 +438,7 @@ def convert_element_type(operand: Any, new_dtype: Any) -> Any:
         if as_dtype(new_dtype) == x.dtype:
             return x
         raise ValueError(f"cannot convert {x.dtype} to {new_dtype}")
-    return convert(x, dtype_of("convert_element_type", new_dtype))
+    return cast(x, dtype_of("convert_element_type", new_dtype))
 
 
 @eager(static=("new_dtype",))

@@ -10,6 +10,7 @@ from xfront_ir import dtypes, ops
 
 from ..arrays.dispatch import eager
 from ..arrays.operands import convert, operand
+from ..lax.precision import precision_attr
 from ..tracing.trace import emit
 from .parts import add, choose, compare, div, greatest, mul, stopped, sub, total
 
@@ -52,8 +53,9 @@ def dot_product_attention(
     s, groups = k.shape[1], k.shape[2]
     if groups != heads:
         k, v = [_repeated(x, heads // groups) for x in (k, v)]
+    precision = precision_attr(None)
     logits = emit(ops.dot_general, q, k, contract=((3,), (3,)), batch=((0, 2), (0, 2)),
-                  precision=None, preferred=dtypes.f32 if q.value.type.dtype is not dtypes.f64
+                  precision=precision, preferred=dtypes.f32 if q.value.type.dtype is not dtypes.f64
                   else None)                                     # [batch, N, T, S]
     logits = mul(logits, 1 / math.sqrt(features) if scale is None else float(scale))
     if bias is not None:
@@ -67,7 +69,7 @@ def dot_product_attention(
     whole = total(weights, (3,))
     probabilities = convert(div(weights, whole), k.value.type.dtype)
     made = emit(ops.dot_general, probabilities, v, contract=((3,), (1,)), batch=((0, 1), (0, 2)),
-                precision=None, preferred=None)                  # [batch, N, T, H]
+                precision=precision, preferred=None)             # [batch, N, T, H]
     made = emit(ops.transpose, made, permutation=(0, 2, 1, 3))
     if query_seq_lengths is not None:
         made = choose(_below(query_seq_lengths, (batch, t, 1, 1), 1), made, 0)

@@ -67,7 +67,7 @@ def _compiled_where() -> Any:
 def _where(condition: Any, x: Any, y: Any) -> Any:
     condition = truth(operand("where", condition))
     x, y = array_like("where", x), array_like("where", y)
-    dtype, weak = promoted_dtype([ir_dtype(x), ir_dtype(y)])
+    dtype, weak = promoted_dtype("where", [ir_dtype(x), ir_dtype(y)])
     shape = broadcast_shapes("where", [getattr(v, "shape", ()) for v in (condition, x, y)])
     x, y = in_shape((x, y), dtype, weak, shape)
     if condition.shape:

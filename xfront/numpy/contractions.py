@@ -16,6 +16,7 @@ from ..arrays.dispatch import eager
 from ..arrays.operands import (
     broadcast_shapes,
     broadcast_to,
+    check_ranks,
     index_of,
     normalize_axis,
     promote,
@@ -90,6 +91,11 @@ def matmul(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any
     ys = (*lead[len(lead) - max(y.ndim - 2, 0):], "summed", *(("columns",) if y.ndim > 1 else ()))
     wanted = (*lead, *xs[len(xs) - 2:len(xs) - 1] * (x.ndim > 1), *ys[len(ys) - 1:] * (y.ndim > 1))
     return paired(x, xs, y, ys, wanted, how)[0]
+
+
+def exact_matmul(a: Any, b: Any) -> Any:
+    """`matmul` as algorithms want it, whatever precision the user's own products have."""
+    return matmul(a, b, precision="highest")
 
 
 def _leading(name: str, first: tuple[int, ...], second: tuple[int, ...]) -> tuple[int, ...]:
@@ -185,6 +191,7 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1, precision: Any = None,
         raise ValueError(f"vecdot: axes must match; got shapes {x.shape} and {y.shape} with "
                          f"axis={axis}")
     x, y = moveaxis(conj(x), i, -1), moveaxis(y, j, -1)
+    check_ranks("vecdot", x.shape, y.shape, cores=(1, 1))
     lead = _leading("vecdot", x.shape[:-1], y.shape[:-1])
     return paired(x, (*lead[len(lead) - x.ndim + 1:], "summed"), y,
                   (*lead[len(lead) - y.ndim + 1:], "summed"), lead, how)[0]
@@ -209,6 +216,7 @@ def matvec(x1: Any, x2: Any, /) -> Any:
     if x.shape[-1] != y.shape[-1]:
         raise ValueError(f"matvec: inconsistent size for core dimension 'm': {y.shape[-1]} vs "
                          f"{x.shape[-1]}")
+    check_ranks("matvec", x.shape, y.shape, cores=(2, 1))
     lead = _leading("matvec", x.shape[:-2], y.shape[:-1])
     return paired(x, (*lead[len(lead) - x.ndim + 2:], "rows", "summed"), y,
                   (*lead[len(lead) - y.ndim + 1:], "summed"), (*lead, "rows"),
@@ -228,6 +236,7 @@ def vecmat(x1: Any, x2: Any, /) -> Any:
     if x.shape[-1] != y.shape[-2]:
         raise ValueError(f"vecmat: inconsistent size for core dimension 'n': {y.shape[-2]} vs "
                          f"{x.shape[-1]}")
+    check_ranks("vecmat", x.shape, y.shape, cores=(1, 2))
     lead = _leading("vecmat", x.shape[:-1], y.shape[:-2])
     return paired(conj(x), (*lead[len(lead) - x.ndim + 1:], "summed"), y,
                   (*lead[len(lead) - y.ndim + 2:], "summed", "columns"), (*lead, "columns"),

@@ -26,6 +26,7 @@ from ..arrays.operands import (
     broadcast_to,
     convert,
     operand,
+    warn_of_lost_parts,
 )
 from ..arrays.placement import commitment
 from ..dtypes import (
@@ -101,9 +102,11 @@ def _placed(x: Any, device: Any) -> Any:
 def _array(x: Any, dtype: Any, copy: bool) -> Any:
     kind = type(x)
     if kind is Tracer or (kind is binding.ArrayImpl and state.current is not None):
+        _warn_of_lost_parts(x, dtype)
         return traced(_converted, x, dtype)
     if isinstance(x, binding.ArrayImpl):
         if dtype is not None and (x.aval.dtype != dtype or x.aval.weak_type):
+            _warn_of_lost_parts(x, dtype)
             return _compiled_convert()(x, dtype)
         return binding.copy_array(x) if copy else x
     if kind is KeyArray:
@@ -137,6 +140,8 @@ def constant(value: Any, dtype: Any, weak: bool) -> Any:
     if dtype is None:
         made = binding.host_array(value)
     elif isinstance(value, (np.ndarray, np.generic)):
+        if _warn_of_lost_parts(value, dtype):
+            value = value.real
         with np.errstate(all="ignore"):
             made = value.astype(dtype)
     else:
@@ -256,12 +261,23 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> 
     return _placed(made, device)
 
 
+def _loses_parts(x: Any, dtype: Any) -> bool:
+    """Whether complex values become real ones."""
+    return (getattr(getattr(x, "dtype", None), "kind", "") == "c"
+            and not is_extended(dtype) and dtype.kind not in "cb")
+
+
 def _warn_complex(x: Any, dtype: Any) -> None:
-    if not is_extended(dtype) and dtype.kind not in "cb":
-        own = getattr(x, "dtype", None)
-        if isinstance(own, np.dtype) and own.kind == "c":
-            warn("a complex array becomes a real one: its imaginary part is lost. Write "
-                 "real(x) or imag(x) first", DeprecationWarning)
+    if _loses_parts(x, dtype):
+        warn("Casting from complex to real dtypes loses the imaginary part: a complex array "
+             "becomes a real one. Write real(x) or imag(x) first", DeprecationWarning)
+
+
+def _warn_of_lost_parts(x: Any, dtype: Any) -> bool:
+    if dtype is None or not _loses_parts(x, dtype):
+        return False
+    warn_of_lost_parts()
+    return True
 
 
 # --- filled with one value ----------------------------------------------------------------
@@ -343,15 +359,26 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None,
     if kind in SCALARS:
         if dtype is None:
             return filled(fill_value, shape, binding.scalar_dtype(kind), kind is not bool, place)
-        return filled(binding.host_array(fill_value).astype(dtype), shape, dtype, False, place)
+        return filled(_number(fill_value, dtype), shape, dtype, False, place)
     return _placed(_full(array_like("full", fill_value), shape, dtype), place)
+
+
+def _number(value: Any, dtype: Any) -> np.ndarray:
+    """A Python number in a dtype. Raises: TypeError for a complex one in a real dtype."""
+    if type(value) is complex and dtype.kind not in "cb":
+        raise TypeError(f"{value} has an imaginary part, which {dtype} does not hold; write "
+                        f"{value}.real")
+    with np.errstate(all="ignore"):
+        return binding.host_array(value).astype(dtype)
 
 
 @eager(static=("shape", "dtype"))
 def _full(fill_value: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     from ..arrays.operands import broadcast_shapes
 
-    x = _converted(fill_value, dtype)
+    x = operand("full", fill_value)
+    _warn_of_lost_parts(x, dtype)
+    x = _converted(x, dtype)
     if broadcast_shapes("full", (x.shape, shape)) != shape:
         raise ValueError(f"full: a fill value of shape {x.shape} does not broadcast to {shape}")
     return broadcast_to(x, shape)
@@ -395,9 +422,7 @@ def full_like(a: Any, fill_value: Any, dtype: Any = None, shape: Any = None, *,
     if is_extended(dtype):
         return _placed(broadcast_keys(fill_value, shape), place)
     if type(fill_value) in SCALARS:
-        with np.errstate(all="ignore"):
-            value = binding.host_array(fill_value).astype(dtype)
-        return filled(value, shape, dtype, weak, place)
+        return filled(_number(fill_value, dtype), shape, dtype, weak, place)
     return _placed(_full(array_like("full_like", fill_value), shape, dtype), place)
 
 

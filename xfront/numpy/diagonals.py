@@ -8,7 +8,7 @@ import numpy as np
 from xfront_ir import dtypes, ops
 
 from ..arrays.dispatch import eager
-from ..arrays.operands import array_like, convert, normalize_axis, operand
+from ..arrays.operands import array_like, normalize_axis, operand
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer
 from .manipulation import broadcast_to, moveaxis
@@ -149,7 +149,7 @@ def _fill_diagonal(a: Any, val: Any) -> Any:
     steps = [int(np.prod(shape[i + 1:])) for i in range(len(shape))]
     places = np.arange(n, dtype=np.int32) * np.int32(np.sum(steps))
     value = shaped(value, (value.size,))
-    return put(x, places, convert(value, x.value.type.dtype), inplace=False)
+    return put(x, places, value, inplace=False)
 
 
 def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True) -> Any:

@@ -103,7 +103,8 @@ def _slope(x: Tracer, axis: int, h: Tracer) -> Tracer:
 @eager(static=("axes",))
 def _gradient(f: Any, spacing: Any, axes: tuple[int, ...]) -> list[Tracer]:
     (x,) = promote_inexact("gradient", f)
-    return [_slope(x, axis, convert(operand("gradient", h), x.value.type.dtype))
+    spacing = [promote_inexact("gradient", x, h)[1] for h in spacing]
+    return [_slope(x, axis, convert(h, x.value.type.dtype))
             for axis, h in zip(axes, spacing, strict=True)]
 
 

@@ -9,7 +9,15 @@ import numpy as np
 from xfront_ir import dtypes, ops
 
 from ..arrays.dispatch import eager
-from ..arrays.operands import array_like, broadcast_to, convert, index_of, normalize_axis, operand
+from ..arrays.operands import (
+    array_like,
+    broadcast_to,
+    cast,
+    convert,
+    index_of,
+    normalize_axis,
+    operand,
+)
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer
 from .creation import asarray
@@ -135,7 +143,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
 
 def _values(x: Tracer, values: Any, axis: int, single: bool) -> Tracer:
     """Values in x's dtype and number of axes; for one position their first lies along `axis`."""
-    v = convert(operand("insert", values), x.value.type.dtype, x.weak)
+    v = cast(operand("insert", values), x.value.type.dtype, x.weak)
     v = shaped(v, (1,) * (x.ndim - v.ndim) + v.shape)
     return moveaxis(v, 0, axis) if single else v
 

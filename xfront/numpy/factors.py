@@ -17,6 +17,7 @@ from ..arrays.dispatch import eager
 from ..arrays.operands import (
     broadcast_shapes,
     broadcast_to,
+    check_ranks,
     convert,
     index_of,
     operand,
@@ -29,7 +30,7 @@ from ..transforms.custom import custom_jvp
 from .arithmetic import absolute, add, divide, multiply, sign, square, subtract
 from .choosing import where
 from .complexes import conj
-from .contractions import matmul
+from .contractions import exact_matmul
 from .creation import astype, zeros_like
 from .diagonals import diagonal
 from .logic import equal, greater, greater_equal, logical_and
@@ -243,6 +244,7 @@ def solve(a: Any, b: Any) -> Any:
         raise ValueError(f"solve: shapes {a.shape} and {b.shape} do not fit: b must be a vector of "
                          f"{a.shape[-1]} elements or matrices of as many rows{hint}")
     vector = b.ndim == 1
+    check_ranks("solve", a.shape, b.shape, cores=(2, 1 if vector else 2))
     if vector:
         b = expand_dims(b, -1)
     factors, _, order = lax.lu(a)
@@ -303,9 +305,9 @@ def _lstsq(a: Any, b: Any, rcond: float | None) -> Any:
         kept = logical_and(kept, greater_equal(s, multiply(broadcast_to(_first(s), s.shape),
                                                            limit)))
     inverse = where(kept, divide(1.0, where(kept, s, 1.0)), 0.0)
-    inner = multiply(expand_dims(inverse, -1), matmul(lax.adjoint(u), columns))
-    x = matmul(lax.adjoint(vh), inner)
-    residuals = sum(square(absolute(subtract(columns, matmul(a, x)))), 0)
+    inner = multiply(expand_dims(inverse, -1), exact_matmul(lax.adjoint(u), columns))
+    x = exact_matmul(lax.adjoint(vh), inner)
+    residuals = sum(square(absolute(subtract(columns, exact_matmul(a, x)))), 0)
     return ravel(x) if b.ndim == 1 else x, residuals, sum(kept), s
 
 
@@ -340,7 +342,7 @@ def _pinv(x: Any, limit: Any, hermitian: bool) -> Any:
     cutoff = multiply(expand_dims(astype(limit, s.dtype), -1), s[..., :1])
     kept = greater(s, cutoff)
     inverse = where(kept, divide(1.0, where(kept, s, 1.0)), 0.0)
-    return matmul(_adjoint(vh), multiply(expand_dims(inverse, -1), _adjoint(u)))
+    return exact_matmul(_adjoint(vh), multiply(expand_dims(inverse, -1), _adjoint(u)))
 
 
 @_pinv.defjvp
@@ -352,10 +354,10 @@ def _pinv_jvp(hermitian: bool, primals: Any, tangents: Any) -> Any:
     (a, limit), moving = primals, tangents[0]
     p = _pinv(a, limit, hermitian)
     back, ph = _adjoint(moving), _adjoint(p)
-    left, right = matmul(matmul(p, ph), back), matmul(back, matmul(ph, p))
-    change = subtract(left, matmul(left, matmul(a, p)))
-    change = add(change, subtract(right, matmul(p, matmul(a, right))))
-    return p, subtract(change, matmul(matmul(p, moving), p))
+    left, right = exact_matmul(exact_matmul(p, ph), back), exact_matmul(back, exact_matmul(ph, p))
+    change = subtract(left, exact_matmul(left, exact_matmul(a, p)))
+    change = add(change, subtract(right, exact_matmul(p, exact_matmul(a, right))))
+    return p, subtract(change, exact_matmul(exact_matmul(p, moving), p))
 
 
 def _adjoint(x: Any) -> Any:

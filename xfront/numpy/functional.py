@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
-from ..arrays.operands import array_like, is_array_like, normalize_axis
+from ..arrays.operands import array_like, check_ranks, is_array_like, normalize_axis
 from ..tracebacks import front_door_of
 from ..transforms.vmap import vmap
 from .choosing import where
@@ -79,6 +79,7 @@ def vectorize(pyfunc: Callable[..., Any], *, excluded: Collection[int | str] = (
         sizes: dict[str, int] = {}
         for x, core in zip(arrays, inner, strict=True):
             _check(x.shape, core, sizes, "input", where_)
+        check_ranks("vectorized", *[x.shape for x in arrays], cores=[len(core) for core in inner])
         checked = call if cores is None else _checked(call, cores[1], sizes, where_)
         return _mapped(checked, arrays, [len(core) for core in inner])
 

@@ -25,7 +25,7 @@ from ..tracing.trace import emit
 from ..tracing.tracer import Tracer
 from . import contractions, diagonals, manipulation, reductions
 from .arithmetic import absolute, power, sqrt
-from .contractions import matmul
+from .contractions import exact_matmul, matmul
 from .einstein import einsum
 from .factors import (
     cholesky,
@@ -208,11 +208,11 @@ def matrix_power(a: Any, n: int) -> Any:
     made = None
     while True:
         if n & 1:
-            made = x if made is None else matmul(made, x)
+            made = x if made is None else exact_matmul(made, x)
         n >>= 1
         if not n:
             return made
-        x = matmul(x, x)
+        x = exact_matmul(x, x)
 
 
 def _identity(x: Tracer) -> Tracer:

@@ -20,6 +20,7 @@ from ..arrays.dispatch import eager
 from ..arrays.operands import (
     SCALARS,
     array_like,
+    cast,
     convert,
     index_of,
     ir_dtype,
@@ -314,19 +315,12 @@ def _together(name: str, xs: list[Any], dtype: Any) -> list[Tracer]:
     """Tracers of one dtype: `dtype`, or the one that they promote to."""
     if dtype is not None:
         wanted = from_numpy(requested_dtype(name, dtype))
-        return [_cast(operand(name, x), wanted) for x in xs]
-    found, weak = promoted_dtype([ir_dtype(x) for x in xs])
+        return [cast(operand(name, x), wanted) for x in xs]
+    found, weak = promoted_dtype(name, [ir_dtype(x) for x in xs])
     target = state.current
     assert target is not None
     return [target.literal(np.asarray(x, found.numpy), (), weak) if type(x) in SCALARS
             else convert(target.lift(x), found, weak) for x in xs]
-
-
-def _cast(x: Tracer, dtype: Any) -> Tracer:
-    """As `astype`."""
-    if x.value.type.dtype.is_complex and not dtype.is_complex and dtype is not dtypes.bool_:
-        x = emit(ops.real, x)
-    return convert(x, dtype)
 
 
 def joined(xs: Sequence[Tracer], axis: int) -> Tracer:

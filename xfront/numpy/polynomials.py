@@ -77,7 +77,7 @@ def polymul(a1: Any, a2: Any, *, trim_leading_zeros: bool = False) -> Any:
         x = np.zeros(1, x.dtype)
     if not y.size:
         y = np.zeros(1, y.dtype)
-    return convolve(x, y)
+    return convolve(x, y, precision="highest")
 
 
 @eager(static=("m",))

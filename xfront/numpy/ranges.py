@@ -17,6 +17,7 @@ from ..arrays.operands import (
     array_like,
     broadcast_shapes,
     broadcast_to,
+    cast,
     convert,
     index_of,
     inexact_dtype,
@@ -126,7 +127,7 @@ def _linspace(start: Any, stop: Any, num: int, endpoint: bool, retstep: bool, dt
         out = from_numpy(dtype)
         if out.is_integer:
             made = emit(ops.floor, made)
-        made = convert(made, out)
+        made = cast(made, out)
     return (made, step) if retstep else made
 
 
@@ -203,7 +204,7 @@ def _logspace(start: Any, stop: Any, num: int, endpoint: bool, base: Any, dtype:
     from .arithmetic import float_power
 
     made = float_power(base, linspace(start, stop, num, endpoint, axis=axis))
-    return made if dtype is None else convert(made, from_numpy(dtype))
+    return made if dtype is None else cast(made, from_numpy(dtype))
 
 
 def logspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0,
@@ -239,7 +240,7 @@ def _geomspace(start: Any, stop: Any, num: int, endpoint: bool, dtype: Any, axis
     if to:
         order = [*range(1, to + 1), 0, *range(to + 1, made.ndim)]
         made = emit(ops.transpose, made, permutation=tuple(order))
-    return made if dtype is None else convert(made, from_numpy(dtype))
+    return made if dtype is None else cast(made, from_numpy(dtype))
 
 
 def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None,

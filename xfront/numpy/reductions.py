@@ -18,6 +18,7 @@ from ..arrays.dispatch import eager
 from ..arrays.operands import (
     broadcast_shapes,
     broadcast_to,
+    cast,
     convert,
     default_int,
     index_of,
@@ -86,7 +87,7 @@ def mask_of(name: str, x: Tracer, where: Any) -> tuple[Tracer, Tracer]:
     if mask.value.type.dtype is not dtypes.bool_:
         raise ValueError(f"{name}: where must be None or a boolean array, got one of dtype "
                          f"{mask.value.type.dtype.numpy}")
-    shape = broadcast_shapes(name, (x.shape, mask.shape))
+    shape = broadcast_shapes(f"{name}(where=...)", (x.shape, mask.shape))
     return broadcast_to(x, shape), broadcast_to(mask, shape)
 
 
@@ -108,10 +109,8 @@ def _total(name: str, definition: OpDef, neutral: int, combine: Any, a: Any, axi
     wanted = total_dtype(own, widen)
     if dtype is not None:
         wanted = from_numpy(requested_dtype(name, dtype))
-    if own.is_complex and not wanted.is_complex:
-        x = emit(ops.real, x)
     is_bool = wanted.kind == "bool"
-    x = convert(x, dtypes.i32 if is_bool else wide(wanted), x.weak)
+    x = cast(x, dtypes.i32 if is_bool else wide(wanted), x.weak)
     if where is not None:
         x = masked(name, x, where, neutral)
     made = reduced(definition, x, axes_of(name, axis, x.ndim), keepdims)

@@ -10,7 +10,15 @@ from xfront_ir.dtypes import from_numpy
 from xfront_ir.opdef import OpDef
 
 from ..arrays.dispatch import eager
-from ..arrays.operands import convert, default_int, kept_shape, normalize_axis, operand, strong
+from ..arrays.operands import (
+    cast,
+    convert,
+    default_int,
+    kept_shape,
+    normalize_axis,
+    operand,
+    strong,
+)
 from ..dtypes import requested_dtype
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer
@@ -38,10 +46,8 @@ def _running(name: str, definition: OpDef, a: Any, axis: Any, dtype: Any, out: A
         wanted = from_numpy(requested_dtype(name, dtype))
     else:
         wanted = default_int() if own.kind == "bool" else own
-    if own.is_complex and not wanted.is_complex:
-        x = emit(ops.real, x)
     is_bool = wanted.kind == "bool"
-    x = convert(x, default_int() if is_bool else wanted)
+    x = cast(x, default_int() if is_bool else wanted)
     made = strong(emit(definition, x, axis=at, reverse=False))
     return convert(made, wanted) if is_bool else made
 

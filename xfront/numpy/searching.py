@@ -167,9 +167,10 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None, inplac
 @eager(static=("axis", "mode"))
 def _put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None, mode: str | None) -> Any:
     shape = operand("put_along_axis", arr).shape
+    from .updates import fitted  # late: it stands beside
+
     x, i, at = _aligned("put_along_axis", arr, indices, axis)
-    y = broadcast_to(convert(operand("put_along_axis", values), x.value.type.dtype, x.weak),
-                     i.shape)
+    y = broadcast_to(fitted(x, array_like("put_along_axis", values), "set"), i.shape)
     others = tuple(d for d in range(x.ndim) if d != at)
     how = {None: "fill", "drop": "fill"}.get(mode, mode)
     made = emit(ops.scatter, x, emit(ops.reshape, i, shape=(*i.shape, 1)), y,

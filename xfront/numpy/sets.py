@@ -40,6 +40,8 @@ def index_of_marks(marks: Tracer, size: int) -> tuple[Tracer, Tracer]:
     """(positions of the first `size` true elements, 0 beyond the last; how many there are)."""
     rank = cumsum(convert(marks, dtypes.i32))
     total = sum(convert(marks, dtypes.i32))
+    if not size:
+        return marks.home.literal(np.int32(0), (0,)), total
     target = select(marks, emit(ops.sub, rank, like(rank, 1)), like(rank, size))
     zeros = marks.home.literal(np.int32(0), (size,))
     return AtIndex(zeros, target).set(places(marks, 0), mode="drop"), total

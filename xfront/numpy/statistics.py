@@ -15,6 +15,8 @@ from xfront_ir.dtypes import DType, from_numpy
 from ..arrays.dispatch import eager
 from ..arrays.operands import (
     broadcast_to,
+    cast,
+    check_ranks,
     convert,
     inexact_dtype,
     kept_shape,
@@ -73,9 +75,7 @@ def _mean(name: str, a: Any, axis: Any, dtype: Any, out: Any, keepdims: bool, wh
     refuse_out(name, out)
     x = operand(name, a)
     wanted, inner = _dtypes(name, x, dtype)
-    if x.value.type.dtype.is_complex and not inner.is_complex:
-        x = emit(ops.real, x)
-    x = convert(x, inner)
+    x = cast(x, inner)
     if where is not None:
         x, mask = mask_of(name, x, where)
         x = select(mask, x, like(x, 0))
@@ -483,10 +483,11 @@ def cov(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: in
     Raises: ValueError for more than two axes; TypeError for weights that do not fit.
     Source: `numpy.cov`.
     """
-    from .contractions import dot  # late: it stands beside
+    from .contractions import exact_matmul  # late: it stands beside
 
     if y is not None:
         x, y = promote_inexact("cov", m, y)
+        check_ranks("cov", x.shape, y.shape)
         if y.ndim > 2:
             raise ValueError(f"cov: y has more than 2 dimensions, got shape {y.shape}")
     else:
@@ -495,8 +496,8 @@ def cov(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: in
         raise ValueError(f"cov: m has more than 2 dimensions, got shape {x.shape}")
     if dtype is not None:
         wanted = from_numpy(requested_dtype("cov", dtype))
-        x = convert(x, wanted)
-        y = None if y is None else convert(y, wanted)
+        x = cast(x, wanted)
+        y = None if y is None else cast(y, wanted)
     x = strong(_as_rows(x, rowvar))
     if not x.shape[0]:
         return x.home.literal(np.zeros((), x.dtype), (0, 0))
@@ -516,7 +517,7 @@ def cov(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: in
         center = average(x, 1, weights, False, True)
     x = subtract(x, center)
     right = x if w is None else multiply(x, weights)
-    made = dot(x, transpose(conj(right)))
+    made = exact_matmul(x, transpose(conj(right)))
     return _unboxed(divide(made, factor))
 
 

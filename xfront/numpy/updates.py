@@ -13,6 +13,7 @@ from ..arrays.dispatch import Front, deepest, record
 from ..arrays.operands import (
     array_like,
     broadcast_to,
+    cast,
     convert,
     default_int,
     inexact_dtype,
@@ -64,14 +65,20 @@ def write(x: Any, index: Any, y: Any, how: str, mode: str | None, indices_are_so
 def _warn_of_loss(x: Any, y: Any, how: str) -> None:
     """Warn where the array's dtype cannot hold what comes of it and the values."""
     own, dtype = ir_dtype(y)[0], ir_dtype(x)[0]
-    if own is not dtype and _meeting(x, y) is not dtype:
-        warn(f"at[].{how}: scatter inputs have incompatible types: an array of dtype "
-             f"{dtype.numpy} does not hold values of dtype {own.numpy} without loss, and the "
-             f"result is converted to it; write value.astype({dtype.numpy}) to do so knowingly",
+    if own is not dtype and _meeting(x, y, how) is not dtype:
+        warn(f"scatter inputs have incompatible types: at[].{how} has values of dtype "
+             f"{own.numpy}, which the array's {dtype.numpy} does not hold without loss, and "
+             f"converts the result to it; write value.astype({dtype.numpy}) to do so knowingly",
              FutureWarning)
 
 
-def _meeting(x: Any, y: Any) -> DType:
+def fitted(x: Tracer, y: Any, how: str) -> Tracer:
+    """`y` in x's dtype, warned of where that does not hold it."""
+    _warn_of_loss(x, y, how)
+    return _values(y, x.value.type.dtype, how)
+
+
+def _meeting(x: Any, y: Any, how: str) -> DType:
     """The dtype in which elements of `x` meet values `y`.
 
     A weakly typed `x` counts as it is: its other elements must not change with it. Raises:
@@ -80,7 +87,7 @@ def _meeting(x: Any, y: Any) -> DType:
     (dtype, of_x), (own, of_y) = ir_dtype(x), ir_dtype(y)
     if own is dtype:
         return dtype
-    adapted, _ = promoted_dtype([(dtype, of_x), (own, of_y)])
+    adapted, _ = promoted_dtype(how, [(dtype, of_x), (own, of_y)])
     if not of_x or of_y:
         return adapted
     return dtype if _holds(dtype, adapted) else adapted
@@ -95,7 +102,7 @@ def _holds(wide: DType, narrow: DType) -> bool:
 def _put(x: Any, y: Any, given: Sequence[Any], pattern: Pattern, flags: Flags) -> Any:
     x, how = operand("at", x), flags[0]
     dtype, shape, weak = x.value.type.dtype, x.value.type.shape, x.weak
-    inner = _meeting(x, y)
+    inner = _meeting(x, y, how)
     if how == "set":
         inner = dtype                      # the elements that stay need no other
     elif dtype.is_key:
@@ -127,9 +134,7 @@ def _put(x: Any, y: Any, given: Sequence[Any], pattern: Pattern, flags: Flags) -
             default_int() if dtype.kind == "bool" else dtype)
     else:
         made, of_result = _scattered(start, plan, values, flags), dtype
-    if made.value.type.dtype.is_complex and not of_result.is_complex:
-        made = emit(ops.real, made)
-    made = convert(made, of_result)
+    made = cast(made, of_result)
     if dtype.is_integer and of_result.is_integer and inner.is_inexact:
         touched = _scattered(x.home.literal(np.zeros((), bool), x.shape), plan,
                              x.home.literal(np.ones((), bool), plan.shape), ("set", *flags[1:]))
@@ -165,10 +170,7 @@ def _values(y: Any, dtype: DType, how: str) -> Tracer:
         target = state.current
         assert target is not None
         return target.literal(scalar(y, dtype), (), False)
-    y = operand(f"at[].{how}", y)
-    if y.value.type.dtype.is_complex and not dtype.is_complex:
-        y = emit(ops.real, y)
-    return convert(y, dtype)
+    return cast(operand(f"at[].{how}", y), dtype)
 
 
 # --- applying -----------------------------------------------------------------------------

@@ -14,8 +14,9 @@ from xfront_ir import ops
 
 from .. import numpy as jnp
 from ..arrays.dispatch import eager
-from ..arrays.operands import broadcast_to, operand, promote, promote_inexact
+from ..arrays.operands import broadcast_to, check_ranks, operand, promote, promote_inexact
 from ..lax import linalg as lax
+from ..numpy.contractions import exact_matmul
 from ..numpy.factors import lu_solved, one_batch
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer
@@ -102,7 +103,9 @@ def solve_triangular(a: Any, b: Any, trans: int | str = 0, lower: bool = False,
         raise ValueError(f"Invalid 'trans' value {trans}")
     a, b = promote_inexact("solve_triangular", a, b)
     a = lax.matrices("solve_triangular", a, square=True)
+    shape = b.shape
     b, vector = _columns(a, b)
+    check_ranks("solve_triangular", a.shape, shape, cores=(2, 1 if vector else 2))
     _rows_fit("solve_triangular", a, b)
     a, b = one_batch("solve_triangular", a, b)
     made = lax.triangular_solve(a, b, left_side=True, lower=lower,
@@ -291,7 +294,7 @@ def expm(A: Any, *, upper_triangular: bool = False, max_squarings: int = 16) -> 
     made = jnp.linalg.solve(jnp.subtract(even, odd), jnp.add(even, odd))
     for i in range(max_squarings):
         more = jnp.expand_dims(jnp.greater(squarings, i), (-2, -1))
-        made = jnp.where(more, jnp.matmul(made, made), made)
+        made = jnp.where(more, exact_matmul(made, made), made)
     too_many = jnp.expand_dims(jnp.greater(squarings, max_squarings), (-2, -1))
     made = jnp.where(too_many, jnp.full_like(made, np.nan), made)
     return jnp.triu(made) if upper_triangular else made
@@ -300,15 +303,15 @@ def expm(A: Any, *, upper_triangular: bool = False, max_squarings: int = 16) -> 
 def _pade(x: Tracer, degree: int) -> tuple[Tracer, Tracer]:
     """Odd and even part of the numerator."""
     c = _numerator(degree)
-    square = jnp.matmul(x, x)
+    square = exact_matmul(x, x)
     power = broadcast_to(x.home.lift(np.eye(x.shape[-1], dtype=x.value.type.dtype.numpy)), x.shape)
     odd, even = jnp.multiply(power, c[1]), jnp.multiply(power, c[0])
     for j in range(2, degree + 1, 2):
-        power = jnp.matmul(power, square) if j > 2 else square
+        power = exact_matmul(power, square) if j > 2 else square
         even = jnp.add(even, jnp.multiply(power, c[j]))
         if j + 1 <= degree:
             odd = jnp.add(odd, jnp.multiply(power, c[j + 1]))
-    return jnp.matmul(x, odd), even
+    return exact_matmul(x, odd), even
 
 
 # --- special matrices ---------------------------------------------------------------------

@@ -42,6 +42,7 @@ def _several(name: str, definition: Any, doc: str, count: int = 2) -> Callable[.
 
 def _public(body: Callable[..., Any], name: str, doc: str) -> Any:
     body.__name__ = body.__qualname__ = name
+    body.__code__ = body.__code__.replace(co_name=name)      # what frames show
     body.__doc__ = doc
     return eager(body)
 

@@ -75,10 +75,11 @@ class Compiled:
         """Whether C++ may run it alone: nothing calls the host, no result is to be looked at."""
         return self.host_free and not (debug_nans.value or debug_infs.value)
 
-    def run(self, args: Sequence[Any], committed: bool = False) -> list[Any]:
+    def run(self, args: Sequence[Any], committed: bool = False, watched: bool = True) -> list[Any]:
         """Run on arrays, wherever they lie, and values of the host; key arrays in and out.
 
-        `committed`: whether the results must stay where they are.
+        `committed`: whether the results must stay where they are; `watched`: whether they are
+        anyone's, for the options that look at their numbers.
         """
         place = self.place
         home = place.sharding
@@ -91,7 +92,7 @@ class Compiled:
         except (RuntimeError, ValueError):
             self.refuse_deleted(buffers)
             raise
-        if debug_nans.value or debug_infs.value:
+        if watched and (debug_nans.value or debug_infs.value):
             check_numbers(results)
         for i, (t, _) in enumerate(self.out_types):
             if t.dtype.is_key:
@@ -432,11 +433,13 @@ class Units:
         env.update(zip(self.params, map(self.here, args), strict=True))
         last_use = self.last_use
         for i, (op, unit) in enumerate(self.steps):
-            results = unit.run([env[v] for v in op.operands])
+            results = unit.run([env[v] for v in op.operands], watched=False)
             env.update(zip(op.results, results, strict=True))
             for v in op.operands:
                 if last_use[v] == i:
                     env.pop(v, None)
+        if debug_nans.value or debug_infs.value:
+            check_numbers([x for x in map(env.get, self.returns) if type(x) is not KeyArray])
         return [returned(env[v], w, committed)
                 for v, (_, w) in zip(self.returns, self.out_types, strict=True)]
 

@@ -99,6 +99,7 @@ def test_sets() -> None:
         expected = theirs(I, other)
         sized = xfront.jit(lambda x, y, f=ours: f(x, y, size=12, fill_value=-1))(I, other)
         agree(f"{name} sized", sized, np.append(expected, [-1] * (12 - len(expected))))
+    agree("nothing", jnp.intersect1d(I, other + 1000), np.intersect1d(I, other + 1000))
     agree("indices", jnp.intersect1d(I, other, return_indices=True),
           np.intersect1d(I, other, return_indices=True))
     for tests in (other, many, other[:0]):

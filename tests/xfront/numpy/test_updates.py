@@ -200,7 +200,8 @@ WIDE = [
 
 @pytest.mark.parametrize("how, x, y, want", WIDE, ids=[
     f"{how} {x.dtype} {np.asarray(y).dtype}" for how, x, y, _ in WIDE])
-@pytest.mark.filterwarnings("ignore:at.*incompatible:FutureWarning")
+@pytest.mark.filterwarnings("ignore:scatter inputs have incompatible:FutureWarning")
+@pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
 def test_values_of_other_dtypes_are_computed_with_as_they_are(how, x, y, want):
     def change(x):
         return getattr(x.at[0], how)(y)
@@ -211,7 +212,7 @@ def test_values_of_other_dtypes_are_computed_with_as_they_are(how, x, y, want):
         np.testing.assert_array_equal(np.asarray(got), np.array([want, x[1], x[2]], dtype))
 
 
-@pytest.mark.filterwarnings("ignore:at.*incompatible:FutureWarning")
+@pytest.mark.filterwarnings("ignore:scatter inputs have incompatible:FutureWarning")
 def test_elements_that_stay_do_not_pass_through_the_wider_dtype():
     x = np.array([2 ** 24 + 1, 70_001, -5], np.int32)
     for how, y in (("add", 0.5), ("multiply", np.float16(2)), ("power", 0.5),

@@ -1,0 +1,55 @@
+"""Whose operands a check has before it: the user's, or what the library computes inside.
+
+Options like `numpy_rank_promotion` are the user's, and hold for what the user wrote: the operands
+of the function that the user called. What that function computes inside, or what a rule of ours
+computes when a pass asks for it, is not theirs to mend. A check is made in the name of a function.
+One that has something to complain of looks at the Python frames, and counts where the function of
+that name is the one that the user called. Where nothing is wrong, nothing is looked at.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from types import FrameType
+
+from xfront_ir.locations import is_library
+
+_ROOM = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
+_PUBLIC = tuple([os.path.join(_ROOM, room, "") for room in
+                 ("lax", "nn", "numpy", "random", "scipy")])
+_OTHERS = tuple([os.path.join(_ROOM, *path) for path in (
+    ("lax", "associative.py"), ("lax", "control_flow.py"), ("numpy", "ufuncs.py"))])
+"""Files there that call what they are given."""
+
+_HANDS_ON = {
+    "allclose": ("isclose",), "append": ("concatenate",), "array": ("result_type", "stack"),
+    "block": ("concatenate",), "celu": ("divide", "multiply"), "clip": ("maximum", "minimum"),
+    "corrcoef": ("cov",), "diff": ("concatenate",), "digitize": ("searchsorted",),
+    "elu": ("multiply",), "fill_diagonal": ("set",), "hstack": ("concatenate",),
+    "leaky_relu": ("multiply",), "logspace": ("linspace",), "logsumexp": ("multiply",),
+    "multi_dot": ("einsum",), "multiply": ("mul",), "polymul": ("convolve",), "put": ("set",),
+    "put_along_axis": ("set",), "standardize": ("multiply", "subtract"),
+    "toeplitz": ("concatenate",), "union1d": ("concatenate",), "vdot": ("dot",),
+    "vstack": ("concatenate",),
+}  # fmt: skip
+"""Functions that give what they were given to others, whose checks are therefore of the user's."""
+
+
+def users_own(name: str) -> bool:
+    """Whether a check made in the name of this function is one of what the user gave to it.
+
+    So it is where the function that the user's code called has that name or hands its operands on
+    to the one that has it, or where no function on arrays stands between: the user asked for the
+    check itself.
+    """
+    called = None
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and is_library(code := frame.f_code):
+        if code.co_filename.startswith(_PUBLIC) and code.co_filename not in _OTHERS:
+            called = code.co_name
+        frame = frame.f_back
+    if called is None:
+        return True
+    called = called.lstrip("_")
+    return called == name or name in _HANDS_ON.get(called, ())
