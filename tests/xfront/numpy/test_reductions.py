@@ -91,6 +91,27 @@ def test_statistics() -> None:
     check(cases, X, I, M, q, w)
 
 
+@pytest.mark.parametrize("name, scale", [("quantile", 1), ("percentile", 100)])
+def test_weighted_quantiles_leave_nan_out(name, scale) -> None:
+    x = np.array([[1.0, np.nan, 3, 4, 2], [5, 6, 7, 8, 9], [np.nan] * 5], np.float32)
+    w = np.array([1, 5, 1, 2, 0.5], np.float32)
+    q = np.array([0.1, 0.5, 0.9]) * scale
+    got = getattr(jnp, f"nan{name}")(x, q, axis=1, weights=w, method="inverted_cdf")
+    for row, made in zip(x[:2], np.asarray(got).T[:2], strict=True):
+        there = ~np.isnan(row)
+        want = getattr(np, name)(row[there], q, weights=w[there], method="inverted_cdf")
+        np.testing.assert_array_equal(made, want)
+    assert np.isnan(np.asarray(got)[:, 2]).all()
+    plain = getattr(jnp, name)(x, q, axis=1, weights=w, method="inverted_cdf")
+    assert np.isnan(np.asarray(plain)[:, [0, 2]]).all() and not np.isnan(plain[:, 1]).any()
+
+
+def test_covariances_of_no_observations_are_nan() -> None:
+    for shape in ((2, 0), (0,)):
+        got = np.asarray(jnp.cov(np.zeros(shape, np.float32)))
+        assert got.shape == np.cov(np.ones((*shape[:-1], 3))).shape and np.isnan(got).all()
+
+
 def test_weak_types_end_and_integers_widen() -> None:
     three = jnp.asarray(3)
     assert three.weak_type
@@ -151,24 +172,3 @@ def test_gradients_and_batches() -> None:
     np.testing.assert_allclose(got, wanted, rtol=2e-2, atol=2e-2)
     agree("vmap", xfront.vmap(lambda r: (jnp.std(r), jnp.argmax(r)))(jnp.array(X)),
           (X.std(1), X.argmax(1)))
-
-
-@pytest.mark.parametrize("name, scale", [("quantile", 1), ("percentile", 100)])
-def test_weighted_quantiles_leave_nan_out(name, scale) -> None:
-    x = np.array([[1.0, np.nan, 3, 4, 2], [5, 6, 7, 8, 9], [np.nan] * 5], np.float32)
-    w = np.array([1, 5, 1, 2, 0.5], np.float32)
-    q = np.array([0.1, 0.5, 0.9]) * scale
-    got = getattr(jnp, f"nan{name}")(x, q, axis=1, weights=w, method="inverted_cdf")
-    for row, made in zip(x[:2], np.asarray(got).T[:2], strict=True):
-        there = ~np.isnan(row)
-        want = getattr(np, name)(row[there], q, weights=w[there], method="inverted_cdf")
-        np.testing.assert_array_equal(made, want)
-    assert np.isnan(np.asarray(got)[:, 2]).all()
-    plain = getattr(jnp, name)(x, q, axis=1, weights=w, method="inverted_cdf")
-    assert np.isnan(np.asarray(plain)[:, [0, 2]]).all() and not np.isnan(plain[:, 1]).any()
-
-
-def test_covariances_of_no_observations_are_nan() -> None:
-    for shape in ((2, 0), (0,)):
-        got = np.asarray(jnp.cov(np.zeros(shape, np.float32)))
-        assert got.shape == np.cov(np.ones((*shape[:-1], 3))).shape and np.isnan(got).all()
