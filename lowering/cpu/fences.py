@@ -106,7 +106,7 @@ def _choose(region: Region, chosen: set[Value]) -> None:
     sets = [0] * region.size           # what readers repeat for a value's sake
     bit = 0
     for kind, op, operands, i in region.rows:
-        found = places[i]
+        found = places[i] if op.results else None
         if found is None or is_end[i]:
             continue
         type_ = op.results[0].type

@@ -235,6 +235,8 @@ class Region:
                 if levels[j] > level:
                     level = levels[j]
             before.append(level)
+            if not op.results:
+                continue                              # an effect alone, which nothing reads
             if kind.expensive or not kind.merged:
                 level += 1
             elif kind.broadcasts:

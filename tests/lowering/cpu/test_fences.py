@@ -390,3 +390,25 @@ def test_gradients_stay_as_close_to_double_precision(monkeypatch) -> None:
             float(np.abs(np.asarray(a, np.float64) - np.asarray(w)).max() / np.abs(w).max())
             for a, w in zip(xfront.tree.leaves(got), xfront.tree.leaves(want), strict=True)))
     assert errors[1] < 1.5 * errors[0] and errors[1] < 1e-5
+
+
+@pytest.mark.parametrize("place", range(5))
+def test_an_effect_without_results_may_stand_anywhere(place: int) -> None:
+    def made(with_effect: bool):
+        b = Builder("f")
+        x = b.param(LARGE)
+        values = [x]
+        for i in range(5):
+            if i == place and with_effect:
+                b.emit(ops.callback, values[-1], slot=0, result_types=(), kind="debug",
+                       ordered=False, vmap_method=None)
+            if i < 4:
+                values.append(b.emit(ops.sin, values[-1]))
+        return b.close([square(b, values[-1]), b.emit(ops.neg, values[-1])])
+
+    found = fence_pass(made(True))
+    verify(found)
+    plain = fence_pass(made(False))
+    assert sum(op.definition is ops.callback for op in found.ops) == 1
+    assert [op.definition.name for op in plain.ops] == [
+        op.definition.name for op in found.ops if op.definition is not ops.callback]
