@@ -9,6 +9,7 @@ import numpy as np
 from xfront_ir import dtypes, ops
 from xfront_ir.dtypes import DType
 
+from ..arrays.arguments import at_home
 from ..arrays.dispatch import Front, deepest, record
 from ..arrays.operands import (
     array_like,
@@ -252,6 +253,7 @@ class AtIndex:
             mode: str | None = None, fill_value: Any = None, out_sharding: Any = None,
             wrap_negative_indices: bool = True) -> Any:
         """The elements, with `fill_value` (NaN, the least integer) outside in the mode "fill"."""
+        at_home("at[].get", out_sharding)
         return read(self._array, self._index, _mode(mode), fill_value, bool(indices_are_sorted),
                     bool(unique_indices), bool(wrap_negative_indices))
 
@@ -260,6 +262,7 @@ class AtIndex:
             mode: str | None = None, out_sharding: Any = None,
             wrap_negative_indices: bool = True) -> Any:
         """The elements replaced; where an index repeats, one of its values wins."""
+        at_home("at[].set", out_sharding)
         return write(self._array, self._index, values, "set", _mode(mode),
                      bool(indices_are_sorted), bool(unique_indices), bool(wrap_negative_indices))
 
@@ -268,6 +271,7 @@ class AtIndex:
             mode: str | None = None, out_sharding: Any = None,
             wrap_negative_indices: bool = True) -> Any:
         """Values added; an index that repeats adds each of its values."""
+        at_home("at[].add", out_sharding)
         return write(self._array, self._index, values, "add", _mode(mode),
                      bool(indices_are_sorted), bool(unique_indices), bool(wrap_negative_indices))
 
@@ -276,6 +280,7 @@ class AtIndex:
                  unique_indices: bool = False, mode: str | None = None, out_sharding: Any = None,
                  wrap_negative_indices: bool = True) -> Any:
         """Values subtracted."""
+        at_home("at[].subtract", out_sharding)
         return write(self._array, self._index, values, "subtract", _mode(mode),
                      bool(indices_are_sorted), bool(unique_indices), bool(wrap_negative_indices))
 
@@ -284,6 +289,7 @@ class AtIndex:
                  unique_indices: bool = False, mode: str | None = None, out_sharding: Any = None,
                  wrap_negative_indices: bool = True) -> Any:
         """Elements multiplied by values."""
+        at_home("at[].multiply", out_sharding)
         return write(self._array, self._index, values, "multiply", _mode(mode),
                      bool(indices_are_sorted), bool(unique_indices), bool(wrap_negative_indices))
 
@@ -294,6 +300,7 @@ class AtIndex:
                mode: str | None = None, out_sharding: Any = None,
                wrap_negative_indices: bool = True) -> Any:
         """Elements divided by values; of integers, the whole array as floats."""
+        at_home("at[].divide", out_sharding)
         return write(self._array, self._index, values, "divide", _mode(mode),
                      bool(indices_are_sorted), bool(unique_indices), bool(wrap_negative_indices))
 
@@ -302,6 +309,7 @@ class AtIndex:
               mode: str | None = None, out_sharding: Any = None,
               wrap_negative_indices: bool = True) -> Any:
         """Elements to the power of values."""
+        at_home("at[].power", out_sharding)
         return write(self._array, self._index, values, "power", _mode(mode),
                      bool(indices_are_sorted), bool(unique_indices), bool(wrap_negative_indices))
 
@@ -310,6 +318,7 @@ class AtIndex:
             mode: str | None = None, out_sharding: Any = None,
             wrap_negative_indices: bool = True) -> Any:
         """The lesser of elements and values."""
+        at_home("at[].min", out_sharding)
         return write(self._array, self._index, values, "min", _mode(mode),
                      bool(indices_are_sorted), bool(unique_indices), bool(wrap_negative_indices))
 
@@ -318,6 +327,7 @@ class AtIndex:
             mode: str | None = None, out_sharding: Any = None,
             wrap_negative_indices: bool = True) -> Any:
         """The greater of elements and values."""
+        at_home("at[].max", out_sharding)
         return write(self._array, self._index, values, "max", _mode(mode),
                      bool(indices_are_sorted), bool(unique_indices), bool(wrap_negative_indices))
 
@@ -329,6 +339,7 @@ class AtIndex:
 
         Raises: TypeError where it gives another dtype.
         """
+        at_home("at[].apply", out_sharding)
         from .creation import zeros_like
 
         counted = AtIndex(zeros_like(self._array, dtype=np.int32), self._index)
