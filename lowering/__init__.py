@@ -7,6 +7,7 @@ has the locations of the very Function it was given. Importing this package impo
 
 from __future__ import annotations
 
+import time
 import weakref
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -56,6 +57,10 @@ class Lowered:
 
     def as_hlo_text(self) -> str:
         """HLO text before XLA's optimisation."""
+        return self.as_hlo().as_hlo_text()
+
+    def as_hlo(self) -> Any:
+        """XLA's computation before its optimisation."""
         from . import compat
 
         return compat.unoptimized_hlo(self.module)
@@ -124,7 +129,7 @@ def compile_function(function: Function, *, name: str | None = None,
       partition: how it spreads over `devices`.
     Raises: MissingRule, ValueError, and JaxRuntimeError with XLA's message.
     """
-    from . import disk_cache
+    from . import disk_cache, dump
     from .clients import kind_of
     from .compile import all_options
     from .cpu.extras import extras
@@ -144,16 +149,22 @@ def compile_function(function: Function, *, name: str | None = None,
             name, tuple(donated), overrides, chosen, kind_of(first), len(places),
             ids if len(places) > 1 else (), partition))
         live_key = f"{key}{ids}{id(first.client)}"
-        found = _LIVE.get(live_key) or _from_disk(key, places, overrides, partition)
+        found = _LIVE.get(live_key)
+        if found is None and not dump.is_on():
+            found = _from_disk(key, places, overrides, partition)
         if found is not None:
             return _LIVE.setdefault(live_key, found)
-    built = lower(function, name=name, donated=donated, platform=platform,
-                  partition=partition, extras=chosen)._built
-    made = _compile(built, name, places, overrides, partition, callbacks)
+    lowered = lower(function, name=name, donated=donated, platform=platform,
+                    partition=partition, extras=chosen)
+    if dump.is_on():
+        dump.write(lowered)
+    start = time.perf_counter()
+    made = _compile(lowered._built, name, places, overrides, partition, callbacks)
+    seconds = time.perf_counter() - start
     if key is not None and live_key is not None and not made.has_callbacks:
         if disk_cache.is_enabled():
             header = {"name": name, "requirements": list(made.requirements)}
-            disk_cache.store(key, header, made.serialize())
+            disk_cache.store(key, header, made.serialize(), seconds)
         made = _LIVE.setdefault(live_key, made)
     return made
 

@@ -22,16 +22,20 @@ _default: str | None = None
 _platforms: str | None = None
 _cpu_devices: int | None = None
 _keep_freed_memory = False
+_asynchronous = True
+_visible = {"cuda": "all", "rocm": "all"}
 
 
 def configure(*, platforms: str | None = None, cpu_devices: int | None = None,
-              keep_freed_memory: bool | None = None) -> None:
-    """Choose platforms (comma-separated, the first is the default), virtual CPU devices, and
-    whether freed memory stays with the process (allocation.py).
+              keep_freed_memory: bool | None = None, asynchronous: bool | None = None,
+              visible: dict[str, str] | None = None) -> None:
+    """Choose platforms (comma-separated, the first is the default), virtual CPU devices, whether
+    freed memory stays with the process (allocation.py), whether programs on CPU run beside Python,
+    and by platform which devices are used ("all", or their numbers).
 
     Raises: RuntimeError where the clients that this concerns exist already.
     """
-    global _platforms, _cpu_devices, _keep_freed_memory
+    global _platforms, _cpu_devices, _keep_freed_memory, _asynchronous
     with _LOCK:
         if platforms is not None:
             if _default is not None and (platforms or None) != _platforms:
@@ -48,6 +52,16 @@ def configure(*, platforms: str | None = None, cpu_devices: int | None = None,
                 raise RuntimeError("keep_freed_memory must be chosen before the first use of a "
                                    "CPU device")
             _keep_freed_memory = keep_freed_memory
+        if asynchronous is not None:
+            if "cpu" in _CLIENTS and asynchronous != _asynchronous:
+                raise RuntimeError("cpu_enable_async_dispatch must be chosen before the first use "
+                                   "of a CPU device")
+            _asynchronous = asynchronous
+        for name, devices in (visible or {}).items():
+            if name in _CLIENTS and devices != _visible[name]:
+                raise RuntimeError(f"{name}_visible_devices must be chosen before the first use of "
+                                   "such a device")
+            _visible[name] = devices
 
 
 def client(platform: str | None = None) -> Any:
@@ -135,7 +149,8 @@ def _try(name: str) -> Any:
 
         keep_freed_memory()
     try:
-        made = compat.cpu_client(_cpu_count()) if name == "cpu" else plugins.make_client(name)
+        made = (compat.cpu_client(_cpu_count(), _asynchronous) if name == "cpu" else
+                plugins.make_client(name, _visible.get(name, "all")))
     except Exception as e:      # plugins raise whatever their loader meets
         if name == "cpu":
             raise

@@ -45,10 +45,38 @@ def compile_options(replicas: int, partitions: int, device_ids: Sequence[int],
     build = options.executable_build_options
     build.num_replicas, build.num_partitions = replicas, partitions
     build.use_spmd_partitioning = build.use_shardy_partitioner = partitions > 1
-    options.env_option_overrides = list(overrides)
+    options.env_option_overrides = [pair for pair in overrides if pair[0] not in BUILD_OPTIONS]
+    for name, value in overrides:
+        if name == "xla_profile_version":
+            options.profile_version = value
+        elif name in BUILD_OPTIONS:
+            _set_build_option(build, name, value)
     ids = np.array(device_ids, np.int32).reshape(replicas, partitions)
     options.device_assignment = _jax.DeviceAssignment.create(ids)   # without it: the first devices
     return options
+
+
+LEVELS = {"UNKNOWN": 0, "O0": 9, "O1": 19, "O2": 29, "O3": 39}
+BUILD_OPTIONS = frozenset(("exec_time_optimization_effort", "memory_fitting_effort",
+                           "memory_fitting_level", "optimization_level", "xla_profile_version"))
+"""Options that are no XLA debug options: fields of what describes the compilation."""
+
+
+def has_build_option(name: str) -> bool:
+    """Whether this jaxlib has a field of that name."""
+    return hasattr(_jax.CompileOptions().executable_build_options, name)
+
+
+def _set_build_option(build: Any, name: str, value: Any) -> None:
+    if not hasattr(build, name):
+        raise ValueError(f"compiler option {name}={value!r}: jaxlib {JAXLIB_VERSION} does not have "
+                         "it")
+    if name.endswith("_level"):
+        if isinstance(value, str) and value not in LEVELS:
+            raise ValueError(f"compiler option {name}: one of {', '.join(LEVELS)} is wanted, got "
+                             f"{value!r}")
+        value = LEVELS.get(value, value)
+    setattr(build, name, value)
 
 
 def device_list(devices: Sequence[Any]) -> Any:
@@ -56,10 +84,10 @@ def device_list(devices: Sequence[Any]) -> Any:
     return _jax.DeviceList(tuple(devices))
 
 
-def cpu_client(num_devices: int | None) -> Any:
+def cpu_client(num_devices: int | None, asynchronous: bool = True) -> Any:
     """A CPU client; `None` leaves the number of devices to XLA_FLAGS."""
     with _enough_threads(num_devices):
-        return _jax.get_tfrt_cpu_client(asynchronous=True, num_devices=num_devices)
+        return _jax.get_tfrt_cpu_client(asynchronous=asynchronous, num_devices=num_devices)
 
 
 @contextmanager
@@ -120,7 +148,7 @@ def optimized_hlo(loaded: Any) -> str:
     return "\n\n".join(m.to_string() for m in loaded.hlo_modules())
 
 
-def unoptimized_hlo(module: Any) -> str:
-    """HLO text of an MLIR module as XLA receives it."""
+def unoptimized_hlo(module: Any) -> Any:
+    """The XlaComputation of an MLIR module as XLA receives it."""
     return _jax.mlir.mlir_module_to_xla_computation(
-        str(module), use_tuple_args=False, return_tuple=False).as_hlo_text()
+        str(module), use_tuple_args=False, return_tuple=False)

@@ -33,6 +33,43 @@ LONGEST_BRANCHING = 256
 _BITS = frozenset(("xfront_ir/ops/bits.py", "xfront_ir/ops/random.py"))
 
 
+_OF_THE_PROCESS: dict[str, Any] = {}
+"""Options under those of each program: see `choose`."""
+
+_DEFAULTS = {"optimization_level": "UNKNOWN", "memory_fitting_level": "O2",
+             "exec_time_optimization_effort": 0.0, "memory_fitting_effort": 0.0,
+             "disable_most_optimizations": False, "compiler_enable_remat_pass": True,
+             "xla_profile_version": 0}
+
+
+def choose(name: str, value: Any) -> bool:
+    """Set one of the compile options of the process; whether that changed it.
+
+    Raises: NotImplementedError where this jaxlib does not have it.
+    """
+    if value == _DEFAULTS[name]:
+        chosen: Options = ()
+    elif name == "disable_most_optimizations":
+        chosen = (("xla_backend_optimization_level", 0),
+                  ("xla_llvm_disable_expensive_passes", True))
+    elif name == "compiler_enable_remat_pass":
+        chosen = (("xla_disable_hlo_passes", "rematerialization"),)
+    elif name != "xla_profile_version" and not compat.has_build_option(name):
+        raise NotImplementedError(f"jax_{name}={value!r} is not supported by jaxlib "
+                                  f"{compat.JAXLIB_VERSION}; leave it at {_DEFAULTS[name]!r}")
+    else:
+        chosen = ((name, value),)
+    before = _CHOSEN.get(name, ())
+    _CHOSEN[name] = chosen
+    _OF_THE_PROCESS.clear()
+    for pairs in _CHOSEN.values():
+        _OF_THE_PROCESS.update(pairs)
+    return chosen != before
+
+
+_CHOSEN: dict[str, Options] = {}
+
+
 def normalize_options(options: Mapping[str, Any] | Sequence[tuple[str, Any]]) -> Options:
     """Compile options in one order, so that they can be part of a key."""
     pairs = options.items() if isinstance(options, Mapping) else options
@@ -95,6 +132,7 @@ def all_options(effort: str, function: Function, platform: str, options: Any,
         from .cpu import libraries
 
         chosen.update(libraries.options(function))
+    chosen.update(_OF_THE_PROCESS)
     chosen.update(normalize_options(options))
     return normalize_options(chosen)
 

@@ -39,6 +39,17 @@ def configure(*, enabled: bool | None = None, directory: str | None = None,
     _checked.clear()
 
 
+def choose(**choice: Any) -> None:
+    """Set one of `enabled`, `directory`, `max_bytes`, `min_seconds`, `min_bytes` and `raises`; None
+    leaves it to the environment again."""
+    for name, value in choice.items():
+        if value is None:
+            _settings.pop(name, None)
+        else:
+            _settings[name] = value
+    _checked.clear()
+
+
 def is_enabled() -> bool:
     """Whether programs are kept on disk."""
     if "enabled" in _settings:
@@ -143,6 +154,8 @@ def _folder() -> str | None:
             os.makedirs(path, mode=0o700, exist_ok=True)
             good = _is_private(os.stat(path))
         except OSError:
+            if _settings.get("raises"):
+                raise
             good = False
         _checked[path] = good
     return path if good else None
@@ -185,14 +198,18 @@ def forget(name: str) -> None:
         _remove(os.path.join(folder, name))
 
 
-def store(name: str, header: dict[str, Any], blob: bytes) -> None:
-    """Keep an executable; does nothing where that is not possible."""
+def store(name: str, header: dict[str, Any], blob: bytes, seconds: float = 0.0) -> None:
+    """Keep an executable that took so long to compile.
+
+    Does nothing where that is not possible, or raises OSError where that was asked for.
+    """
     folder = _folder() if is_enabled() else None
     if folder is None:
         return
     data = _encode(name, header, blob)
     limit = max_bytes()
-    if len(data) > limit:
+    if (len(data) > limit or len(data) < _settings.get("min_bytes", 0)
+            or seconds < _settings.get("min_seconds", 0.0)):
         return
     temporary = os.path.join(folder, f".{name}.{os.getpid()}.{threading.get_ident()}")
     try:
@@ -202,6 +219,8 @@ def store(name: str, header: dict[str, Any], blob: bytes) -> None:
         os.replace(temporary, os.path.join(folder, name))
     except OSError:
         _remove(temporary)
+        if _settings.get("raises"):
+            raise
         return
     _make_room(folder, len(data), limit)
 

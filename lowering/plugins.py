@@ -55,8 +55,11 @@ def _found(package: str, pattern: str) -> Any:
         yield from sorted(glob.glob(os.path.join(folder, pattern)), reverse=True)
 
 
-def make_client(platform: str) -> Any:
-    """Load the plugin and make its client. Raises: RuntimeError and whatever the loader raises."""
+def make_client(platform: str, visible: str = "all") -> Any:
+    """Load the plugin and make its client, for all devices or those of the numbers given.
+
+    Raises: RuntimeError and whatever the loader raises.
+    """
     import jaxlib._jax as jax_extension
 
     library = library_of(platform)
@@ -65,6 +68,8 @@ def make_client(platform: str) -> Any:
     options: dict[str, Any] = {}
     if platform in ("cuda", "rocm"):
         options = gpu_options(os.environ)
+        if visible != "all":
+            options["visible_devices"] = [int(number) for number in visible.split(",")]
         if platform == "cuda":
             _preload_cuda()
     c_api = jax_extension.load_pjrt_plugin(platform, library, None)

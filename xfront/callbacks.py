@@ -16,6 +16,7 @@ from xfront_ir import dtypes, ops
 from xfront_ir.types import tensor
 
 from .arrays import binding
+from .arrays.arguments import at_home, only
 from .tracebacks import front_door
 from .tracing import concrete
 from .tracing.host import slot_of
@@ -37,9 +38,16 @@ def pure_callback(callback: Callable[..., Any], result_shape_dtypes: Any, *args:
       callback: takes NumPy arrays in the structure of args and kwargs, returns arrays in that of
         `result_shape_dtypes`.
       result_shape_dtypes: tree of objects with shape and dtype.
+      sharding: where it runs: None, or the default device's.
       vmap_method: how a batch reaches it: "sequential", "expand_dims" or "broadcast_all".
+      vectorized: None; the older spelling of `vmap_method`.
     Returns: tree of arrays.
+    Raises: ValueError for another vmap_method; NotImplementedError for another placement and for
+      `vectorized`.
     """
+    at_home("pure_callback", sharding, "sharding")
+    only("pure_callback", None, "write vmap_method='expand_dims' for a function that takes "
+         "batches, 'sequential' for one that does not", vectorized=vectorized)
     if vmap_method not in VMAP_METHODS:
         raise ValueError(f"pure_callback: vmap_method must be one of "
                          f"{', '.join(map(repr, VMAP_METHODS))}, got {vmap_method!r}")
@@ -53,13 +61,18 @@ def io_callback(callback: Callable[..., Any], result_shape_dtypes: Any, *args: A
 
     Args: as for `pure_callback`; `ordered`: keep the order among ordered callbacks.
     """
+    at_home("io_callback", sharding, "sharding")
     return _call("io", callback, result_shape_dtypes, args, kwargs, ordered, None)
 
 
 @front_door
 def debug_callback(callback: Callable[..., Any], *args: Any, ordered: bool = False,
                    partitioned: bool = False, **kwargs: Any) -> None:
-    """Call a host function for its effect alone; it has no part in derivatives."""
+    """Call a host function for its effect alone; it has no part in derivatives.
+
+    Args: as for `io_callback`; `partitioned`: False, arrays being on one device.
+    """
+    only("debug_callback", False, "arrays are on one device", partitioned=partitioned)
     _call("debug", callback, (), args, kwargs, ordered, None)
 
 

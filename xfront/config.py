@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import contextlib
 import enum
+import functools
 import os
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -20,9 +22,11 @@ from .arrays.binding import (
     default_device_state,
     disable_jit_state,
     make_state,
+    set_garbage_guard,
     set_transfer_guard,
     x64_state,
 )
+from .option_table import IDLE, REFUSED
 
 _ABSENT: Any = object()
 Parse = Callable[[str, Any], Any]
@@ -37,8 +41,10 @@ class Option:
     """One option. Read `value`; called with a value it gives a context manager that sets it for
     this thread, which also works as a decorator."""
 
-    def __init__(self, name: str, default: Any, parse: Parse, state: Any, doc: str) -> None:
-        self.name, self.default, self._state, self._parse = name, default, state, parse
+    def __init__(self, name: str, default: Any, parse: Parse, state: Any, doc: str,
+                 how: str = "done") -> None:
+        self.name, self.default, self.state, self._parse = name, default, state, parse
+        self.how = how
         self.__doc__ = doc
         self._watchers: list[Callable[[Any], None]] = []
         self._on_local: Callable[[Any, bool], None] | None = None
@@ -46,7 +52,7 @@ class Option:
     @property
     def value(self) -> Any:
         """The value for this thread."""
-        return self._state.value
+        return self.state.value
 
     def __bool__(self) -> bool:
         raise TypeError(
@@ -61,7 +67,8 @@ class Option:
 
         Args:
           new_val: the value; an option that is True or False may leave it out to switch it on.
-        Raises: ValueError where the option does not accept the value.
+        Raises: ValueError where the option does not accept the value; NotImplementedError where
+          only the default is supported.
         """
         if new_val is _ABSENT:
             if not isinstance(self.default, bool):
@@ -77,14 +84,15 @@ class Option:
 
     def get(self) -> Any:
         """The value for this thread."""
-        return self._state.value
+        return self.state.value
 
     def set(self, value: Any) -> None:
-        """Set the global value; ValueError where the option does not accept it."""
+        """Set the global value; ValueError where the option does not accept it, NotImplementedError
+        where only the default is supported."""
         value = self._parse(self.name, value)
         for watcher in self._watchers:  # first: one may refuse
             watcher(value)
-        self._state.set_global(value)
+        self.state.set_global(value)
         if self._on_local is not None:
             self._on_local(value, False)
 
@@ -92,12 +100,12 @@ class Option:
         """Have `watcher(value)` called now and before the global value is set; if it raises, the
         value stays as it was."""
         self._watchers.append(watcher)
-        watcher(self._state.get_global())
+        watcher(self.state.get_global())
 
     def _swap(self, value: Any) -> Any:
-        before = self._state.swap_local(value)
+        before = self.state.swap_local(value)
         if self._on_local is not None:
-            self._on_local(self._state.value, True)
+            self._on_local(self.state.value, True)
         return before
 
 
@@ -174,6 +182,42 @@ def _one_of(*accepted: Any) -> Parse:
     return parse
 
 
+def _refused(default: Any, instead: str) -> Parse:
+    """Accepts the default alone, as text too."""
+    kind = type(default)
+
+    def parse(name: str, value: Any) -> Any:
+        try:
+            given = value if default is None else _KINDS.get(kind, _text)(name, value)
+        except ValueError:
+            given = value
+        if given == default and type(given) is kind:
+            return default
+        raise NotImplementedError(f"{name}={value!r} is not supported, only {default!r} is; "
+                                  f"{instead}")
+
+    return parse
+
+
+def _devices(name: str, value: Any) -> str:
+    text = _text(name, value) or "all"
+    if text == "all" or all(part.strip().isdigit() for part in text.split(",")):
+        return text
+    raise ValueError(f"{name}: 'all' or numbers of devices are wanted, got {value!r}")
+
+
+def _modes(name: str, value: Any) -> str:
+    for mode in (text := _text(name, value) or "").split(","):
+        _one_of("stablehlo", "jaxpr")(name, mode.strip())
+    return text
+
+
+def _effort(name: str, value: Any) -> float:
+    if not -1.0 <= (found := _float(name, value)) <= 1.0:
+        raise ValueError(f"{name}: a number from -1 to 1 is wanted, got {value!r}")
+    return found
+
+
 def _device(name: str, value: Any) -> Any:
     if value is None or isinstance(value, str | Device):
         return value or None
@@ -186,6 +230,8 @@ def _precision(name: str, value: Any) -> str | None:
     return _precision(name, str(getattr(value, "name", value)).lower())
 
 
+_KINDS: dict[type, Parse] = {bool: _bool, int: _int, float: _float}
+LEVELS = ("UNKNOWN", "O0", "O1", "O2", "O3")
 MATMUL_PRECISIONS = (
     "default", "high", "highest", "bfloat16", "tensorfloat32", "float32",
     "ANY_F8_ANY_F8_F32", "ANY_F8_ANY_F8_F32_FAST_ACCUM", "ANY_F8_ANY_F8_ANY",
@@ -208,8 +254,8 @@ def _environment(name: str, default: Any, parse: Parse) -> Any:
         if text is not None:
             try:
                 return parse(name, text)
-            except ValueError as error:
-                raise ValueError(f"environment variable {variable}: {error}") from None
+            except (ValueError, NotImplementedError) as error:
+                raise type(error)(f"environment variable {variable}: {error}") from None
     return default
 
 
@@ -220,15 +266,16 @@ def _option(
     parse: Parse | None = None,
     state: Any = None,
     key: bool = False,
+    how: str = "done",
+    trace_key: bool = True,
 ) -> Option:
-    kinds: dict[type, Parse] = {bool: _bool, int: _int, float: _float}
-    parse = parse or kinds.get(type(default), _text)
+    parse = parse or _KINDS.get(type(default), _text)
     start = _environment(name, default, parse)
     if state is None:
-        state = make_state(name, start, jit_key=key)
+        state = make_state(name, start, jit_key=key, trace_key=trace_key)
     else:
         state.set_global(start)
-    made = _OPTIONS[name] = Option(name, default, parse, state, doc)
+    made = _OPTIONS[name] = Option(name, default, parse, state, doc, how)
     return made
 
 
@@ -240,10 +287,11 @@ _disable_jit = _option(
     state=disable_jit_state,
 )  # fmt: skip
 debug_nans = _option(
-    "jax_debug_nans", False, "Raise where an operation gives NaN, naming it.", key=True
+    "jax_debug_nans", False, "FloatingPointError where a program's result has NaN; it is run again "
+    "op by op, and the error names the first operation that gave one and its line.", key=True
 )
 debug_infs = _option(
-    "jax_debug_infs", False, "Raise where an operation gives an infinity, naming it.", key=True
+    "jax_debug_infs", False, "As `jax_debug_nans`, for infinities.", key=True
 )
 default_matmul_precision = _option(
     "jax_default_matmul_precision", None, "Precision of products and convolutions of 32-bit floats "
@@ -266,16 +314,18 @@ default_prng_impl = _option(
     "jax_default_prng_impl", "threefry2x32", "Generator of keys that name none.",
     _one_of(*PRNG_IMPLS), key=True,
 )  # fmt: skip
-threefry_partitionable = _option(
-    "jax_threefry_partitionable", True, "Random bits that do not depend on sharding.", key=True
-)
 enable_custom_prng = _option(
     "jax_enable_custom_prng", False, "Have `random.PRNGKey` give typed keys.", key=True
 )
-random_seed_offset = _option("jax_random_seed_offset", 0, "Added to every seed.", key=True)
-softmax_custom_jvp = _option(
-    "jax_softmax_custom_jvp", True, "Use softmax's own derivative rule.", key=False
-)
+explicit_x64_dtypes = _option(
+    "jax_explicit_x64_dtypes", "warn", "What a 64-bit dtype that is asked for does while 64-bit "
+    "dtypes are off: `warn` and narrow it, or `error` (ValueError).", _one_of("warn", "error"),
+    key=True,
+)  # fmt: skip
+random_seed_offset = _option(
+    "jax_random_seed_offset", 0, "Added to every seed that `random.key` and `PRNGKey` are given.",
+    key=True,
+)  # fmt: skip
 while_checkpoints = _option(
     "jax_while_checkpoints", 64, "Of how many turns reverse mode of a while loop keeps the carry.",
     _positive, key=True,
@@ -285,19 +335,35 @@ while_checkpoint_bytes = _option(
     _positive, key=True,
 )  # fmt: skip
 legacy_prng_key = _option(
-    "jax_legacy_prng_key", "allow", "What raw keys given to `random` do: `allow`, `warn`, `error`.",
-    _one_of("allow", "warn", "error"),
+    "jax_legacy_prng_key", "allow", "What raw keys given to `random` do: `allow`, `warn` (where a "
+    "function meets one for the first time) or `error` (ValueError).",
+    _one_of("allow", "warn", "error"), key=True,
 )  # fmt: skip
 check_tracer_leaks = _option(
-    "jax_check_tracer_leaks", False, "Look for tracers that outlive their trace.", key=True
+    "jax_check_tracer_leaks", False, "UnexpectedTracerError where a tracer outlives its trace.",
+    key=True,
 )
 debug_key_reuse = _option(
-    "jax_debug_key_reuse", False, "Raise where a key is consumed twice.", key=True
+    "jax_debug_key_reuse", False, "KeyReuseError where a typed key is consumed twice.", key=True
 )
-enable_checks = _option("jax_enable_checks", False, "Verify the IR after every pass.")
-log_compiles = _option("jax_log_compiles", False, "Log every compilation.")
+enable_checks = _option(
+    "jax_enable_checks", False, "Verify every Function that is traced, and again before it is "
+    "lowered."
+)  # fmt: skip
+log_compiles = _option(
+    "jax_log_compiles", False, "Log every trace and compilation with name, types and time, at "
+    "WARNING (compilations else at DEBUG), to the loggers `jax._src.dispatch` and "
+    "`jax._src.interpreters.pxla`."
+)  # fmt: skip
 explain_cache_misses = _option(
-    "jax_explain_cache_misses", False, "Log why a function was traced again."
+    "jax_explain_cache_misses", False, "Log why a function under jit is traced: at WARNING, to the "
+    "logger `jax._src.interpreters.partial_eval`."
+)  # fmt: skip
+no_tracing = _option(
+    "jax_no_tracing", False, "RuntimeError where a function would be traced."
+)  # fmt: skip
+no_execution = _option(
+    "jax_no_execution", False, "RuntimeError where a program would run.", key=True, trace_key=False
 )
 traceback_filtering = _option(
     "jax_traceback_filtering", "auto", "Whether tracebacks show the library's own frames: `off` "
@@ -307,20 +373,18 @@ traceback_filtering = _option(
     "`quiet_remove_frames` elsewhere.",
     _one_of("off", "tracebackhide", "remove_frames", "quiet_remove_frames", "auto"),
 )  # fmt: skip
-no_tracing = _option("jax_no_tracing", False, "Raise where a function would be traced.")
-no_execution = _option("jax_no_execution", False, "Raise where a program would run.")
 _keep_freed_memory = _option(
     "jax_keep_freed_memory", False, "Keep memory that large arrays free with the process, on Linux "
     "with glibc: docs/cpu.md. To be set before the first use of a CPU device.",
 )  # fmt: skip
-thread_guard = _option("jax_thread_guard", False, "Let one thread at a time use the devices.")
-allow_f16_reductions = _option(
-    "jax_allow_f16_reductions", True, "Let 16-bit floats be summed in 16 bits.", key=False
-)
 array_garbage_collection_guard = _option(
     "jax_array_garbage_collection_guard", None, "What the collection of an array by the cyclic "
-    "collector does: `allow`, `log`, `fatal`.", _one_of(None, "allow", "log", "fatal"),
+    "collector does: `allow`, `log`, `fatal` (the process ends).",
+    _one_of(None, "allow", "log", "fatal"),
 )  # fmt: skip
+array_garbage_collection_guard._on_local = set_garbage_guard
+if array_garbage_collection_guard.value is not None:
+    set_garbage_guard(array_garbage_collection_guard.value, False)
 _DIRECTIONS = ("host_to_device", "device_to_device", "device_to_host")
 
 
@@ -341,76 +405,57 @@ transfer_guard_host_to_device, transfer_guard_device_to_device, transfer_guard_d
     _guard(direction) for direction in _DIRECTIONS
 )
 
-# Options that are read by other parts (`config.value_of(name)`, or `option(name).watch`), or that
-# are accepted because programs set them.
-for _name, _default in {
-    "jax_platforms": None,
-    "jax_platform_name": "",
-    "jax_num_cpu_devices": -1,
-    "jax_cpu_enable_async_dispatch": True,
-    "jax_cpu_collectives_implementation": "gloo",
-    "jax_cuda_visible_devices": "all",
-    "jax_rocm_visible_devices": "all",
-    "jax_pjrt_client_create_options": None,
-    "jax_enable_compilation_cache": True,
-    "jax_compilation_cache_dir": None,
-    "jax_compilation_cache_max_size": -1,
-    "jax_compilation_cache_check_contents": False,
-    "jax_compilation_cache_expect_pgle": False,
-    "jax_compilation_cache_include_metadata_in_key": False,
-    "jax_persistent_cache_min_compile_time_secs": 1.0,
-    "jax_persistent_cache_min_entry_size_bytes": 0,
-    "jax_persistent_cache_enable_xla_caches": "xla_gpu_per_fusion_autotune_cache_dir",
-    "jax_raise_persistent_cache_errors": False,
-    "jax_tracer_error_num_traceback_frames": 5,
-    "jax_include_full_tracebacks_in_locations": True,
-    "jax_traceback_in_locations_limit": 100,
-    "jax_hlo_source_file_canonicalization_regex": None,
-    "jax_dump_ir_to": "",
-    "jax_dump_ir_modes": "stablehlo",
-    "jax_debug_log_modules": "",
-    "jax_logging_level": "NOTSET",
-    "jax_optimization_level": "UNKNOWN",
-    "jax_exec_time_optimization_effort": 0.0,
-    "jax_memory_fitting_effort": 0.0,
-    "jax_memory_fitting_level": "O2",
-    "jax_disable_most_optimizations": False,
-    "jax_use_shardy_partitioner": True,
-    "jax_captured_constants_warn_bytes": 2_000_000_000,
-    "jax_captured_constants_report_frames": 0,
-    "jax_check_static_indices": False,
-    "jax_debug_leaked_clients_on_clear_backends": False,
-    "jax_distributed_debug": False,
-    "jax_enable_pgle": False,
-    "jax_pgle_profiling_runs": 3,
-    "jax_pgle_aggregation_percentile": 90,
-    "jax_enable_preemption_service": True,
-    "jax_enable_recoverability": False,
-    "jax_export_calling_convention_version": 10,
-    "jax_export_ignore_forward_compatibility": False,
-    "jax_high_dynamic_range_gumbel": False,
-    "jax_mutable_array_checks": True,
-    "jax_pprint_use_color": True,
-    "jax_remove_size_one_mesh_axis_from_type": False,
-    "jax_disallow_mesh_context_manager": False,
-    "jax_share_binary_between_hosts": False,
-    "jax_share_binary_between_hosts_timeout_ms": 1_200_000,
-    "jax_use_direct_linearize": True,
-    "jax_use_magma": "auto",
-    "jax_xla_profile_version": 0,
-    "jax_xla_backend": "",
-    "jax_backend_target": "",
-    "jax_auto_pcast": True,
-    "jax_bcoo_cusparse_lowering": False,
-    "jax_custom_vjp_disable_shape_check": False,
-    "jax_default_dtype_bits": "64",
-    "jax_pallas_use_mosaic_gpu": True,
-    "jax_explicit_x64_dtypes": "warn",
-    "jax_error_checking_behavior_nan": "ignore",
-    "jax_error_checking_behavior_divide": "ignore",
-    "jax_error_checking_behavior_oob": "ignore",
-}.items():
-    _option(_name, _default, "", _any if _default is None else None)
+# ---- options of devices, compilation, the cache on disk and logs
+
+for _name, _default, _doc, _parse in (
+    ("jax_platforms", None, "Platforms, comma-separated; the first is the default. To be set "
+     "before the first use of a device.", None),
+    ("jax_platform_name", "", "The older name of `jax_platforms`.", None),
+    ("jax_num_cpu_devices", -1, "How many CPU devices there are; -1 leaves it to XLA_FLAGS. To be "
+     "set before the first use of a CPU device.", None),
+    ("jax_cpu_enable_async_dispatch", True, "Whether programs on CPU run beside Python. To be set "
+     "before the first use of a CPU device.", None),
+    ("jax_cuda_visible_devices", "all", "Numbers of the GPUs to use, comma-separated. To be set "
+     "before the first use of a GPU.", _devices),
+    ("jax_rocm_visible_devices", "all", "As `jax_cuda_visible_devices`, for ROCm.", _devices),
+    ("jax_enable_compilation_cache", True, "Whether programs are kept on disk.", None),
+    ("jax_compilation_cache_dir", None, "The folder of programs on disk; None: as "
+     "XFRONT_CACHE_DIR says, or ~/.cache/xfront.", None),
+    ("jax_compilation_cache_max_size", -1, "Bytes that programs on disk may have; 0 keeps none, -1 "
+     "is what XFRONT_CACHE_MAX_BYTES says, or 2 GiB.", None),
+    ("jax_persistent_cache_min_compile_time_secs", 0.0, "Programs that compiled in less time are "
+     "not kept on disk.", None),
+    ("jax_persistent_cache_min_entry_size_bytes", 0, "Programs of fewer bytes are not kept on "
+     "disk.", None),
+    ("jax_raise_persistent_cache_errors", False, "Raise where a program cannot be written to disk.",
+     None),
+    ("jax_optimization_level", "UNKNOWN", "XLA's effort for fast programs: `O0` to `O3`; `UNKNOWN` "
+     "leaves it to XLA.", _one_of(*LEVELS)),
+    ("jax_memory_fitting_level", "O2", "XLA's effort for programs of little memory: `O0` to `O3`.",
+     _one_of(*LEVELS)),
+    ("jax_exec_time_optimization_effort", 0.0, "XLA's effort for fast programs, from -1 to 1; only "
+     "jaxlib before 0.12 has it.", _effort),
+    ("jax_memory_fitting_effort", 0.0, "XLA's effort for programs of little memory, from -1 to 1; "
+     "only jaxlib before 0.12 has it.", _effort),
+    ("jax_disable_most_optimizations", False, "Compile at XLA's lowest level.", None),
+    ("jax_compiler_enable_remat_pass", True, "Whether XLA may compute values again to save memory.",
+     None),
+    ("jax_xla_profile_version", 0, "The profile version that XLA is given.", None),
+    ("jax_dump_ir_to", "", "A folder to which every program is written when it is lowered; it is "
+     "then lowered even where it is found on disk.", None),
+    ("jax_dump_ir_modes", "stablehlo", "What is written there, comma-separated: `stablehlo`, and "
+     "`jaxpr` for the IR.", _modes),
+    ("jax_logging_level", "NOTSET", "The level of the logger `jax`, to which all that is logged "
+     "goes.", _one_of(None, "NOTSET", "DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")),
+    ("jax_debug_log_modules", "", "Loggers to write to standard error from level DEBUG on, "
+     "comma-separated.", None),
+):  # fmt: skip
+    _option(_name, _default, _doc, _parse or (_text if _default is None else None))
+
+for _name, (_default, _doc) in REFUSED.items():
+    _option(_name, _default, _doc, _refused(_default, _doc), how="refused")
+for _name, (_default, _doc) in IDLE.items():
+    _option(_name, _default, _doc, _any if _default is None else None, how="idle")
 
 
 def _configure_clients(**choice: Any) -> None:
@@ -424,11 +469,71 @@ for _name in ("jax_platforms", "jax_platform_name"):
 _OPTIONS["jax_num_cpu_devices"]._watchers.append(
     lambda value: _configure_clients(cpu_devices=value)
 )
+
+
+def _configured(name: str, configure: Callable[[Any], None]) -> None:
+    """Have what an option means done when it is set, and now where the environment has set it."""
+    found = _OPTIONS[name]
+    found._watchers.append(configure)
+    if found.value != found.default:
+        configure(found.value)
+
+
+def _configure_cache(**choice: Any) -> None:
+    from lowering import disk_cache  # late: options are read without it
+
+    disk_cache.choose(**choice)
+
+
+def _configure_compiler(name: str, value: Any) -> None:
+    from lowering import compile  # late: options are read without it
+
+    if compile.choose(name, value) and (programs := sys.modules.get("xfront.tracing.programs")):
+        programs.clear()  # they were compiled otherwise
+
+
+def _configure_dump(**choice: Any) -> None:
+    from lowering import dump  # late: options are read without it
+
+    dump.choose(**choice)
+
+
+def _configure_logs(level: Any, modules: str) -> None:
+    from . import logs  # late: options are read without it
+
+    logs.configure(level, modules)
+
+
+_configured("jax_cpu_enable_async_dispatch", lambda v: _configure_clients(asynchronous=v))
+_configured("jax_cuda_visible_devices", lambda v: _configure_clients(visible={"cuda": v}))
+_configured("jax_rocm_visible_devices", lambda v: _configure_clients(visible={"rocm": v}))
+_configured("jax_enable_compilation_cache", lambda v: _configure_cache(enabled=None if v else v))
+_configured("jax_compilation_cache_dir", lambda v: _configure_cache(directory=v))
+_configured("jax_compilation_cache_max_size",
+            lambda v: _configure_cache(max_bytes=None if v < 0 else v))
+_configured("jax_persistent_cache_min_compile_time_secs",
+            lambda v: _configure_cache(min_seconds=v or None))
+_configured("jax_persistent_cache_min_entry_size_bytes",
+            lambda v: _configure_cache(min_bytes=v if v > 0 else None))
+_configured("jax_raise_persistent_cache_errors", lambda v: _configure_cache(raises=v or None))
+for _name in ("optimization_level", "memory_fitting_level", "exec_time_optimization_effort",
+              "memory_fitting_effort", "disable_most_optimizations", "compiler_enable_remat_pass",
+              "xla_profile_version"):  # fmt: skip
+    _configured(f"jax_{_name}", functools.partial(_configure_compiler, _name))
+_configured("jax_dump_ir_to", lambda v: _configure_dump(folder=v))
+_configured("jax_dump_ir_modes", lambda v: _configure_dump(modes=v))
+_configured("jax_logging_level", lambda v: _configure_logs(v, config.jax_debug_log_modules))
+_configured("jax_debug_log_modules", lambda v: _configure_logs(config.jax_logging_level, v))
 _keep_freed_memory._watchers.append(lambda value: _configure_clients(keep_freed_memory=value))
 if _keep_freed_memory.value:
     _configure_clients(keep_freed_memory=True)
 remove_size_one_mesh_axis_from_type = _OPTIONS["jax_remove_size_one_mesh_axis_from_type"]
 auto_pcast = _OPTIONS["jax_auto_pcast"]
+softmax_custom_jvp = _OPTIONS["jax_softmax_custom_jvp"]
+threefry_partitionable = _OPTIONS["jax_threefry_partitionable"]
+thread_guard = _OPTIONS["jax_thread_guard"]
+allow_f16_reductions = _OPTIONS["jax_allow_f16_reductions"]
+logging_level = _OPTIONS["jax_logging_level"]
 
 
 def option(name: str) -> Option:
@@ -489,6 +594,16 @@ class ConfigNamespace:
     def __dir__(self) -> list[str]:
         return [*_OPTIONS, "update", "read", "values", "x64_enabled"]
 
+    def parse_flags_with_absl(self) -> None:
+        """Set the options that the command line names (`--jax_enable_x64=1`), where absl has parsed
+        it or can: as `absl.flags` would, the arguments that follow `--` left alone.
+
+        Raises: ValueError, NotImplementedError where an option does not accept its value.
+        """
+        from .flags import parse_command_line  # seldom asked for
+
+        parse_command_line(self, _OPTIONS)
+
     @property
     def values(self) -> dict[str, Any]:
         """Every option with its value for this thread."""
@@ -503,6 +618,11 @@ class ConfigNamespace:
 config = ConfigNamespace()
 
 
+def documented() -> list[tuple[str, Any, str, str]]:
+    """Every option: name, default, whether it is done, refused or idle, and its documentation."""
+    return [(o.name, o.default, o.how, o.__doc__ or "") for o in _OPTIONS.values()]
+
+
 def disable_jit(disable: bool = True) -> Override:
     """A context manager under which functions under jit run operation by operation, so that
     Python's debugger and prints see values."""
@@ -510,7 +630,7 @@ def disable_jit(disable: bool = True) -> Override:
 
 
 def checking_leaks() -> Override:
-    """A context manager that looks for tracers that outlive their trace."""
+    """A context manager under which a tracer that outlives its trace raises."""
     return check_tracer_leaks(True)
 
 

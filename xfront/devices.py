@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from lowering import clients
 from lowering import devices as _known
 from lowering import executable as _executable
 from lowering.clients import default_backend as _default_backend
 
 from .arrays import binding
+from .arrays.arguments import only
 from .arrays.keys import KeyArray
 from .arrays.operands import is_array_like
 from .tracebacks import front_door
@@ -54,18 +56,42 @@ def device_put(x: Any, device: Any = None, *, src: Any = None, donate: bool = Fa
     Args:
       x: tree of arrays and numbers.
       device: a device, a sharding, None (the default device, uncommitted), or a tree prefix of x.
+        In a program an array stays where it is: programs run on one device as a whole.
+      src: None; where the arrays come from is known from them.
+      donate: a permission to reuse the memory of `x`, which is not made use of.
+      may_alias: False asks for memory of its own where an array would be handed through; None and
+        True allow it to share.
     Returns: tree of arrays; committed to the device where one is given.
-    Raises: TypeError where a leaf is no array; ValueError where `device` is no place; RuntimeError
-      where an array was deleted.
+    Raises: TypeError where a leaf is no array; ValueError where `device` is no place, and for both
+      `donate` and `may_alias`; RuntimeError where an array was deleted; NotImplementedError for
+      `src`.
     """
+    only("device_put", None, "the arrays themselves say where they are", src=src)
+    if donate and may_alias:
+        raise ValueError("device_put: may_alias and donate cannot be True at the same time")
     leaves, tree = tree_flatten(x)
     places = broadcast_prefix(device, x, is_leaf=lambda d: d is None) if isinstance(
         device, (list, tuple, dict)) else [device] * len(leaves)
-    return tree_unflatten(tree, [_put(v, d) for v, d in zip(leaves, places, strict=True)])
+    made = [_put(v, d) for v, d in zip(leaves, places, strict=True)]
+    if may_alias is False:
+        made = [_own(y, v) for y, v in zip(made, leaves, strict=True)]
+    return tree_unflatten(tree, made)
+
+
+def _own(made: Any, given: Any) -> Any:
+    """`made`, copied where it may share the memory of what was given."""
+    if type(made) is KeyArray:
+        return KeyArray(made._ir, _own(made._base, given._base))
+    if isinstance(made, binding.ArrayImpl) and isinstance(given, binding.ArrayImpl) \
+            and made.sharding == given.sharding:
+        return binding.copy_array(made)
+    return made
 
 
 def _put(x: Any, device: Any) -> Any:
     if type(x) is Tracer:
+        if device is not None:
+            binding.sharding_of(device)            # it refuses what is no place
         return x
     if type(x) is KeyArray:
         return KeyArray(x._ir, _put(x._base, device))
@@ -117,8 +143,12 @@ def effects_barrier() -> None:
 
 
 def live_arrays(platform: str | None = None) -> list[Any]:
-    """Arrays of this process that have not been deleted."""
-    return list(binding.client().live_arrays())
+    """Arrays of this process that have not been deleted, on a platform (None: the default one).
+
+    Raises: RuntimeError where the platform is unknown or cannot be used.
+    """
+    found = binding.client() if platform is None else clients.client(platform)
+    return list(found.live_arrays())
 
 
 def clear_caches() -> None:

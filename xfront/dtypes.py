@@ -260,13 +260,22 @@ def requested_dtype(where: str, dtype: Any) -> Any:
                         "bools")
     narrow = canonical_dtype(found)
     if narrow is not found and narrow != found and type(dtype) is not type:
+        advice = "Switch them on with config.update('jax_enable_x64', True) or JAX_ENABLE_X64=1"
+        if explicit_x64_dtypes() == "error":
+            raise ValueError(f"{where}: {found} was asked for, but 64-bit dtypes are off. {advice}")
         warn(
             f"Explicitly requested dtype {found} is not available, so {where} truncates it to "
-            f"dtype {narrow}: 64-bit dtypes are off. Switch them on with "
-            "config.update('jax_enable_x64', True) or JAX_ENABLE_X64=1",
+            f"dtype {narrow}: 64-bit dtypes are off. {advice}",
             UserWarning,
         )
     return narrow
+
+
+def explicit_x64_dtypes() -> str:
+    """The option of that name."""
+    from .config import explicit_x64_dtypes as option  # late: options are read after dtypes
+
+    return option.value
 
 
 # ---- questions

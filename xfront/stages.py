@@ -11,10 +11,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import lowering
+from lowering import clients
 from xfront_ir.core import Function
 from xfront_ir.passes.pipeline import simplify
 
 from .arrays import binding
+from .arrays.arguments import only
 from .arrays.dispatch import Program
 from .arrays.keys import key_dtype
 from .arrays.placement import Promised, commitment, placement_of
@@ -34,6 +36,11 @@ class ShapeDtypeStruct:
 
     def __init__(self, shape: Sequence[int], dtype: Any, *, sharding: Any = None,
                  weak_type: bool = False, vma: Any = None, is_ref: bool = False) -> None:
+        only("ShapeDtypeStruct", None, "arrays are on one device", vma=vma)
+        only("ShapeDtypeStruct", False, "arrays do not change", is_ref=is_ref)
+        if sharding is not None and not isinstance(sharding, binding.Sharding):
+            raise ValueError(f"ShapeDtypeStruct: sharding must be a Sharding or None, got "
+                             f"{sharding!r} of type {type(sharding).__name__}")
         if dtype is None:
             raise ValueError("ShapeDtypeStruct: dtype must be specified.")
         self.shape = tuple(shape)
@@ -145,15 +152,22 @@ def make_jaxpr(fun: Callable[..., Any], static_argnums: int | Sequence[int] = ()
                axis_env: Any = None, return_shape: bool = False) -> Callable[..., Any]:
     """A function that traces `fun` on its arguments and gives the program as IR.
 
+    Args:
+      static_argnums: arguments that are no arrays.
+      axis_env: None; what binds axis names is `vmap(axis_name=...)` inside `fun`.
+      return_shape: also give the result's shapes.
     Returns: a function giving a `ClosedProgram` (with `return_shape`, and the result's shapes). It
       prints as IR text; `.ir` is the Function.
 
     >>> print(xfront.make_jaxpr(jnp.sin)(1.0))
     """
-    statics = {static_argnums} if isinstance(static_argnums, int) else {*static_argnums}
+    only("make_jaxpr", None, "bind axis names with vmap(axis_name=...) inside the function",
+         axis_env=axis_env)
+    chosen = {static_argnums} if isinstance(static_argnums, int) else {*static_argnums}
 
     @front_door_of(fun)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
+        statics = {i % len(args) for i in chosen if -len(args) <= i < len(args)}
         flat, _ = trace_for(fun, args, kwargs, statics, "make_jaxpr")
         closed = ClosedProgram(flat.function, flat.captures, flat.out_tree)
         return (closed, shapes_of(flat)) if return_shape else closed
@@ -244,8 +258,21 @@ class Traced:
 
     @front_door
     def lower(self, *, lowering_platforms: Sequence[str] | None = None) -> Lowered:
-        """To StableHLO."""
+        """To StableHLO. `lowering_platforms` is None or the default platform alone; for another,
+        NotImplementedError."""
+        check_platforms(lowering_platforms)
         return Lowered(self)
+
+
+def check_platforms(platforms: Sequence[str] | None) -> None:
+    """Refuse to lower for another platform than the default one. Raises: NotImplementedError."""
+    if platforms is None:
+        return
+    home = binding.default_device().client.platform
+    for name in platforms:
+        if home not in clients.ALIASES.get(name, (name,)):
+            raise NotImplementedError(f"lower: lowering_platforms={tuple(platforms)!r} is not "
+                                      f"supported, only the default platform {home!r} is")
 
 
 class ArgInfo:
@@ -270,7 +297,8 @@ def args_info(traced: Traced) -> Any:
     infos = [ArgInfo(shape_struct(v.type, w).aval, d) for v, w, d in
              zip(function.params[:n], function.weak_params, traced._donated, strict=False)]
     args, kwargs = tree_unflatten(traced.in_tree, infos)
-    statics = traced._jitted.options.static_argnums
+    statics = {i % len(args) for i in traced._jitted.options.static_argnums
+               if -len(args) <= i < len(args)}
     names = traced._jitted.options.static_argnames
     return (tuple([a for i, a in enumerate(args) if i not in statics]),
             {k: a for k, a in kwargs.items() if k not in names})
@@ -342,8 +370,15 @@ class Lowered:
         return lowering.forms_of(self._lowered.function, self._traced._jitted.options.effort)
 
     def compiler_ir(self, dialect: str | None = None) -> Any:
-        """The MLIR module."""
-        return self._lowered.module
+        """The MLIR module (`stablehlo`, the default), or XLA's computation (`hlo`).
+
+        Raises: ValueError for another dialect.
+        """
+        if dialect in (None, "stablehlo"):
+            return self._lowered.module
+        if dialect == "hlo":
+            return self._lowered.as_hlo()
+        raise ValueError(f"compiler_ir: unknown dialect {dialect!r}; one of stablehlo, hlo")
 
     def cost_analysis(self) -> Any:
         """Costs of the program before optimisation: flops, bytes accessed."""
@@ -380,7 +415,7 @@ class CompiledFunction:
                                 effort=options.effort, donated=donated,
                                 options=tuple(sorted(chosen.items())),
                                 keep_unused=options.keep_unused, n_explicit=n)
-        self._program = Program(compiled, flat.captures, flat.out_tree)
+        self._program = Program(compiled, flat.captures, flat.out_tree, flat.function, True)
         self._traced = traced
         self._kinds = [(v.type, w) for v, w in zip(flat.function.params[:n],
                                                    flat.function.weak_params, strict=False)]
@@ -473,9 +508,10 @@ class CompiledFunction:
         """The arguments as they were traced: None where a static one stood."""
         positional, named = self.in_tree.children()
         given = list(args)
-        for i in self._traced._jitted.options.static_argnums:
-            if i < positional.num_nodes and i < len(positional.children()):
-                given.insert(i, None)
+        n = len(positional.children())
+        statics = self._traced._jitted.options.static_argnums
+        for i in sorted({i % n for i in statics if -n <= i < n}):
+            given.insert(i, None)
         held = {k: None for k in self._traced._jitted.options.static_argnames
                 if k in (named.node_data()[1] or ())}
         return given, {**kwargs, **held}

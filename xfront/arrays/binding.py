@@ -64,10 +64,16 @@ def jaxlib_version() -> str:
 # ---- states: thread-local over global, part of the key of every compiled front door
 
 
+TRACE_STATES: list[str] = []
+"""Names of the values of `trace_context()`."""
+
+
 def make_state(name: str, value: object, jit_key: bool = True, trace_key: bool = True) -> Config:
     """A process-wide option with thread-local override; a `jit_key` one is part of the key of
     every compiled front door and, with `trace_key`, of `trace_context()`. It is never freed: one
     per option."""
+    if jit_key and trace_key:
+        TRACE_STATES.append(name)
     return Config(name, value, include_in_jit_key=jit_key,
                   include_in_trace_context=jit_key and trace_key)
 
@@ -113,6 +119,13 @@ class asked_for:
 
     def __exit__(self, *exc: object) -> None:
         setattr(self.state, self.field, self.before)
+
+
+def set_garbage_guard(level: str | None, local: bool) -> None:
+    """What the collection of an array by the cyclic collector does: `allow`, `log` or `fatal`."""
+    state = _guards.thread_local_state() if local else _guards.global_state()
+    levels = _guards.GarbageCollectionGuardLevel
+    state.garbage_collect_array = None if level is None else getattr(levels, level.upper())
 
 
 # ---- types of arrays

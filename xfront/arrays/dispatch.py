@@ -17,12 +17,13 @@ from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec, TypeVar, overload
 
 import numpy as np
+from xfront_ir.core import Function
 from xfront_ir.locations import capture as capture_location
 from xfront_ir.types import tensor
 
 from ..config import trace_key
 from ..tracebacks import shorten
-from ..tracing import programs
+from ..tracing import programs, watching
 from ..tracing.trace import Trace, leak_error, state, trace_function, type_of
 from ..tracing.tracer import Tracer
 from ..tree_util import keystr, tree_flatten, tree_flatten_with_path, tree_unflatten
@@ -173,7 +174,7 @@ class Front:
                                 kind=self.name, staging=True)
         compiled = programs.compile_body(traced.function, name=self.name, place=place,
                                          n_explicit=len(kinds))
-        return Program(compiled, traced.captures, out_tree)
+        return Program(compiled, traced.captures, out_tree, traced.function)
 
 
 _FRONTS: weakref.WeakSet[Front] = weakref.WeakSet()
@@ -191,20 +192,31 @@ class Program:
     """A compiled front door for one signature and place: executable, constants, structure of the
     result."""
 
-    __slots__ = ("compiled", "constants", "out_tree")
+    __slots__ = ("compiled", "constants", "function", "located", "out_tree")
 
-    def __init__(self, compiled: Any, constants: Sequence[Any], out_tree: Any) -> None:
+    def __init__(self, compiled: Any, constants: Sequence[Any], out_tree: Any, function: Function,
+                 located: bool = False) -> None:
         bring = compiled.place.bring
         self.compiled, self.out_tree = compiled, out_tree
         self.constants = [bring(c) if k else c
                           for c, k in zip(constants, compiled.kept, strict=False)]
+        self.function, self.located = function, located
 
     def call(self, leaves: Sequence[Any], committed: bool) -> tuple[Any, Any]:
         """The result for these leaves, committed or not, and the record with which C++ runs the
         next call."""
         compiled = self.compiled
-        result = tree_unflatten(self.out_tree, compiled.run([*self.constants, *leaves], committed))
+        flat = self.watched(leaves, committed) if watching.is_on() else compiled.run(
+            [*self.constants, *leaves], committed)
+        result = tree_unflatten(self.out_tree, flat)
         return result, self.fast(result, leaves, committed)
+
+    def watched(self, leaves: Sequence[Any], committed: bool) -> list[Any]:
+        """The flat results, with what options ask to be looked at."""
+        function = self.function
+        n = len(function.params) - len(leaves)   # constants behind those are literals
+        return watching.run(function.name, function, [*leaves, *self.constants[:n]], self.located,
+                            lambda: self.compiled.run([*self.constants, *leaves], committed))
 
     def fast(self, result: Any, leaves: Sequence[Any], committed: bool) -> Any:
         """The record for C++, or None where Python must stay between (effects, arrays that C++ does
@@ -212,13 +224,16 @@ class Program:
         compiled = self.compiled
         if not compiled.fast or not all(map(compiled.place.is_reached, leaves)):
             return None
+        out_leaves, out_tree = binding.dispatch_registry.flatten(result)
+        if any([not isinstance(x, ArrayImpl) for x in out_leaves]):
+            return None                          # float0 arrays, which C++ does not make
         n, home = len(self.constants), compiled.place.sharding
         kept_constants = [c for c, k in zip(self.constants, compiled.kept, strict=False) if k]
         kept = [True] * len(kept_constants) + list(compiled.kept[n:])
         shardings = [home] * sum(kept)
         n_out = len(compiled.out_avals)
         return binding.fastpath(
-            compiled.executable.loaded, binding.dispatch_registry.flatten(result)[1], shardings,
+            compiled.executable.loaded, out_tree, shardings,
             [home] * n_out, compiled.out_avals, [committed] * n_out, kept, kept_constants)
 
 

@@ -25,10 +25,16 @@ def key_dtype(ir: DType) -> KeyDType:
 class KeyArray(binding.Array):  # type: ignore[misc]
     """An array of typed random keys; see `xfront.random.key`."""
 
-    __slots__ = ("_base", "_ir")
+    __slots__ = ("_base", "_ir", "used")
 
     def __init__(self, ir: DType, base: Any) -> None:
         self._ir, self._base = ir, base
+        self.used: np.ndarray | None = None      # mask of consumed keys, where they are followed
+
+    def use(self, part: Any) -> None:
+        """Note that keys are consumed (the option `jax_debug_key_reuse`)."""
+        self.used = np.array(np.broadcast_to(part, self.shape)) if self.used is None else (
+            self.used | part)
 
     @property
     def dtype(self) -> KeyDType:

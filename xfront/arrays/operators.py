@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import numpy as jnp
+from ..config import debug_key_reuse
 from ..numpy import arithmetic, bits, complexes, logic
 from ..numpy.creation import astype
 from ..numpy.indexing import getitem
@@ -21,6 +22,7 @@ from ..tracebacks import shorten
 from ..tracing import tracer
 from ..tracing.tracer import Tracer
 from . import methods
+from .arguments import at_home
 from .dispatch import Front
 from .keys import KeyArray
 from .operands import SCALARS, is_array_like
@@ -204,6 +206,7 @@ def _transpose(self: Any, *args: Any) -> Any:
 
 def _flatten(self: Any, order: str = "C", *, out_sharding: Any = None) -> Any:
     """The elements along one axis."""
+    at_home("flatten", out_sharding)
     return jnp.ravel(self, order=order)  # type: ignore[attr-defined]
 
 
@@ -281,6 +284,19 @@ MEMBERS: dict[str, Any] = {
 }  # fmt: skip
 
 
+def _taken(getitem: Any) -> Any:
+    """Indexing of key arrays; under the option `jax_debug_key_reuse` it consumes what it takes."""
+    def public(self: KeyArray, index: Any) -> Any:
+        if not debug_key_reuse.value:
+            return getitem(self, index)
+        from ..tracing.key_reuse import taken  # seldom asked for
+
+        return taken(getitem, self, index)
+
+    public.__doc__ = getitem.__doc__
+    return public
+
+
 def install() -> None:
     """Attach everything; done once, when the package is imported."""
     compiled, plain = operators()
@@ -293,6 +309,7 @@ def install() -> None:
             "nbytes": property(lambda self: self._base.nbytes), "__hash__": None}
     for name, member in keys.items():
         setattr(KeyArray, name, member)
+    KeyArray.__getitem__ = _taken(keys["__getitem__"])  # type: ignore[attr-defined]
 
 
 install()

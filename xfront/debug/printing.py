@@ -6,6 +6,7 @@ import string
 import sys
 from typing import Any
 
+from ..arrays.arguments import only
 from ..callbacks import debug_callback
 from ..tracebacks import front_door
 
@@ -32,6 +33,8 @@ def print(fmt: str, *args: Any, ordered: bool = False, partitioned: bool = False
     Args:
       fmt: a format string; values are named or counted in it, not built in with an f-string.
       ordered: keep the order among ordered prints.
+      partitioned: False, arrays being on one device.
+      skip_format_check: take the format and the arguments as they are.
     Raises: ValueError where an argument is not in the format, TypeError where fmt is no string.
 
     >>> xfront.debug.print("x = {}", 3)
@@ -39,6 +42,7 @@ def print(fmt: str, *args: Any, ordered: bool = False, partitioned: bool = False
     """
     if not isinstance(fmt, str):
         raise TypeError(f"The first argument to `debug.print` must be a string, got {fmt!r}")
+    only("debug.print", False, "arrays are on one device", partitioned=partitioned)
     if not skip_format_check:
         try:
             _FORMATTER.vformat(fmt, [_Anything()] * len(args), dict.fromkeys(kwargs, _Anything()))

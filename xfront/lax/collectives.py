@@ -177,7 +177,15 @@ def all_gather(x: Any, axis_name: AxisName, *, axis_index_groups: Groups = None,
 
     Args:
       axis: where the new axis of participants stands; if `tiled`, the axis that they extend.
+      to: None or "varying": each participant has the result.
+    Raises: ValueError for another `to`; NotImplementedError for "invarying" and "reduced", which
+      are types of arrays on several devices.
     """
+    if to not in (None, "varying", "invarying", "reduced"):
+        raise ValueError(f"all_gather: to must be 'varying', 'invarying' or 'reduced', got {to!r}")
+    if to in ("invarying", "reduced"):
+        raise NotImplementedError(f"all_gather: to={to!r} is not supported, only 'varying' is: "
+                                  "arrays are on one device")
     groups = _groups(axis_index_groups)
     names, sizes = axis_sizes("all_gather", axis_name)
 

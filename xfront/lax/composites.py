@@ -9,6 +9,7 @@ from typing import Any
 from xfront_ir import ops
 
 from ..arrays.binding import Device
+from ..arrays.operands import index_of
 from ..config import config
 from ..devices import default_backend
 from ..tracebacks import front_door_of
@@ -31,6 +32,7 @@ def composite(decomposition: Callable[..., Any], name: str, version: int = 0
     """
     if not callable(decomposition):
         raise TypeError(f"composite: expected a function, got {decomposition!r}")
+    version = index_of(version, "version")
     from ..naming import named_scope  # late: most programs have no composite
     from ..transforms.jit import jit
 

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from xfront_ir import ops
 
+from ..arrays.arguments import at_home
 from ..arrays.dispatch import eager
 from ..arrays.operands import convert, promoted_dtype
 from ..arrays.operands import operand as tracer
@@ -62,6 +63,7 @@ def dot_general(lhs: Any, rhs: Any, dimension_numbers: DotDimensionNumbers, prec
     Returns: batch axes, then the other axes of lhs, then those of rhs.
     Raises: TypeError where axes or sizes do not fit, ValueError for what is no precision.
     """
+    at_home("dot_general", out_sharding)
     x, y = tracer("dot_general", lhs), tracer("dot_general", rhs)
     contract, batch = [tuple([ints("dot_general dimension_numbers", axes) for axes in pair])
                        for pair in dimension_numbers]
@@ -77,6 +79,7 @@ def dot(lhs: Any, rhs: Any, *, dimension_numbers: DotDimensionNumbers | None = N
 
     Raises: ValueError for other shapes without dimension numbers.
     """
+    at_home("dot", out_sharding)
     x, y = tracer("dot", lhs), tracer("dot", rhs)
     if dimension_numbers is None:
         if not (1 <= x.ndim <= 2 and 1 <= y.ndim <= 2 and x.shape[-1] == y.shape[0]):
@@ -209,6 +212,7 @@ def conv_general_dilated(
       precision, preferred_element_type: as `dot_general`.
     Raises: TypeError where dtypes differ or the numbers do not fit.
     """
+    at_home("conv_general_dilated", out_sharding)
     name = "conv_general_dilated"
     preferred = _preferred(name, preferred_element_type)
     if preferred is None:

@@ -104,21 +104,10 @@ def to_type(x: Any, dtype: Any) -> Any:
     return binding.put(np.asarray(x).astype(dtype.numpy), commitment(x))
 
 
-def converted_returns(fn: Function, wanted: Sequence[Any]) -> Function:
-    """The Function with results converted to the dtypes of `wanted` types."""
-    if all(v.type.dtype is t.dtype for v, t in zip(fn.returns, wanted, strict=True)):
-        return fn
-    b = Builder(fn.name)
-    b.params, b.ops = list(fn.params), list(fn.ops)
-    outs = [v if v.type.dtype is t.dtype else b.emit(ops.convert, v, dtype=t.dtype)
-            for v, t in zip(fn.returns, wanted, strict=True)]
-    return Function(fn.name, b.params, b.ops, outs, weak_returns=fn.weak_returns)
-
-
 # --- cond -------------------------------------------------------------------------------------
 
 def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any,
-         operand: Any = _ABSENT, linear: Any = None) -> Any:
+         operand: Any = _ABSENT) -> Any:
     """`true_fun(*operands)` where `pred` is true, else `false_fun(*operands)`; one of them runs.
 
     Args:
@@ -209,27 +198,21 @@ def _branches(what: str, index: Any, funs: Sequence[Callable[..., Any]], operand
             from .refusals import refuse_branch_structure  # only to say what is wrong
 
             refuse_branch_structure(what, funs, [b.out_tree for b in bodies], k)
-    types, weaks = [], []
+    weaks = []
     for i in range(len(first.function.returns)):
         found = [(b.function.returns[i].type, b.function.weak_returns[i]) for b in bodies]
-        t, w = _agreed(what, funs, first.out_tree, i, found)
-        types.append(t)
-        weaks.append(w)
+        weaks.append(_agreed(what, funs, first.out_tree, i, found))
     captures, functions = join_captures(bodies, [len(kinds)] * len(bodies))
-    functions = [converted_returns(f, types) for f in functions]
     results = record(ops.cond, [index, *[as_operand(x) for x in leaves], *captures], weaks,
                      branches=tuple(functions))
     return tree_unflatten(first.out_tree, results)
 
 
-def _agreed(what: str, funs: Sequence[Any], tree: Any, i: int, found: Kinds) -> tuple[Any, bool]:
-    """The type on which result i of all branches agrees. Raises: TypeError."""
+def _agreed(what: str, funs: Sequence[Any], tree: Any, i: int, found: Kinds) -> bool:
+    """Whether result i, of one type in all branches, is weak in each. Raises: TypeError."""
     first = found[0][0]
-    strong = {t.dtype for t, w in found if not w}
-    if all(t.shape == first.shape for t, _ in found) and len(strong) <= 1:
-        dtype, weak = promoted_dtype(what, [(t.dtype, w) for t, w in found])
-        if not strong or dtype in strong:
-            return first.with_dtype(dtype), weak
+    if all(t is first for t, _ in found):
+        return all(w for _, w in found)
     from .refusals import refuse_branch_types  # only to say what is wrong
 
     refuse_branch_types(what, funs, tree, i, [t for t, _ in found])
@@ -272,7 +255,7 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
     operands = [*test.captures, *body.captures, *[as_operand(x) for x in leaves]]
     results = record(ops.while_, operands, [w for _, w in kinds],
                      cond=captures_in_front(test),
-                     body=_typed_carry(captures_in_front(body), kinds),
+                     body=captures_in_front(body),
                      n_cond_consts=len(test.captures), n_body_consts=len(body.captures), **budget)
     return tree_unflatten(tree.children()[0], results)
 
@@ -285,11 +268,6 @@ def _budget(checkpoints: int | None) -> dict[str, Any]:
     chosen = (count, while_checkpoint_bytes.value)
     usual = while_checkpoints.default, while_checkpoint_bytes.default
     return {} if chosen == usual else {"budget": chosen}
-
-
-def _typed_carry(fn: Function, kinds: Kinds) -> Function:
-    return converted_returns(fn, [*[t for t, _ in kinds],
-                                  *[v.type for v in fn.returns[len(kinds):]]])
 
 
 def _carry_body(what: str, fun: Callable[..., Any], tree: Any, leaves: list,
@@ -317,7 +295,7 @@ def _carry_body(what: str, fun: Callable[..., Any], tree: Any, leaves: list,
                 continue
             dtype, _ = promoted_dtype("carry", [(t.dtype, w), (rt.dtype, rw)])
             if t.shape != rt.shape or (dtype is not t.dtype and not w) or (
-                    dtype is t.dtype and t is not rt and not rw):
+                    dtype is t.dtype and t is not rt):
                 from .refusals import refuse_carry_type  # only to say what is wrong
 
                 refuse_carry_type(what, fun, carry_tree, i, t, rt)
@@ -353,6 +331,7 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_
         raise TypeError(f"lower and upper arguments to fori_loop must have equal types, got "
                         f"{low.name} and {high.name}")
     dtype, _ = promoted_dtype("fori_loop", [(low, low_weak), (high, high_weak)])
+    _budget(checkpoints)
     if type(lower) is not Tracer and type(upper) is not Tracer:
         first = index_of(lower)                  # a Python int: the index is weak
         length = max(index_of(upper) - first, 0)
@@ -398,6 +377,7 @@ def scan(f: Callable[[Any, Any], Any], init: Any, xs: Any = None, length: int | 
       length: that size, where xs is None or empty.
       reverse: whether to go from the last x to the first (ys keep the order of xs).
       unroll: how many steps one round of the compiled loop does; True means all.
+      _split_transpose: a permission to split reverse mode's loop, which is not made use of.
     Returns: (last carry, stacked ys).
     Raises: TypeError where the carry changes type, naming the leaf; ValueError where sizes differ.
     """
@@ -428,7 +408,7 @@ def scan(f: Callable[[Any, Any], Any], init: Any, xs: Any = None, length: int | 
         raise ValueError(f"scan: unroll must be at least 1, got {unroll}")
     weaks = [*[w for _, w in kinds], *body.function.weak_returns[n_carry:n_out]]
     operands = [*body.captures, *[as_operand(x) for x in [*init_leaves, *xs_leaves]]]
-    results = record(ops.scan, operands, weaks, body=_typed_carry(captures_in_front(body), kinds),
+    results = record(ops.scan, operands, weaks, body=captures_in_front(body),
                      n_consts=len(body.captures), n_carry=n_carry, length=n, reverse=bool(reverse),
                      unroll=steps)
     _, ys_tree = body.out_tree.children()

@@ -10,6 +10,7 @@ from xfront_ir import ops
 from xfront_ir.dtypes import from_numpy
 from xfront_ir.ops.random import UNIFORM_DTYPES
 
+from ..arrays.arguments import at_home
 from ..arrays.dispatch import eager
 from ..arrays.operands import array_like, operand, shape_of
 from ..dtypes import requested_dtype
@@ -49,6 +50,7 @@ def rng_bit_generator(key: Any, shape: Any, dtype: Any = np.uint32,
       NotImplementedError for RNG_THREE_FRY.
     Source: StableHLO spec, rng_bit_generator; Salmon et al., SC 2011.
     """
+    at_home("rng_bit_generator", out_sharding)
     try:
         chosen = _NAMES.get(RandomAlgorithm(algorithm))
     except ValueError:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from xfront_ir import dtypes, ops
 
+from ..arrays.arguments import only
 from ..arrays.dispatch import eager
 from ..arrays.operands import index_of, operand
 from ..tracing.trace import emit
@@ -111,6 +112,7 @@ def eigh(x: Any, *, lower: bool = True, symmetrize_input: bool = True,
 
     Args:
       lower: which triangle is read, where `symmetrize_input` is not set.
+      sort_eigenvalues: False permits any order; they are ascending all the same.
       subset_by_index: (first, end) of the values wanted.
     Raises: NotImplementedError for an implementation that is not QR.
     """
@@ -131,6 +133,11 @@ def _part(x: Tracer, bounds: tuple[int, int]) -> Tracer:
     return emit(ops.slice, x, starts=starts, limits=(*x.shape[:-1], end), strides=(1,) * x.ndim)
 
 
+def _no_magma(name: str, use_magma: bool | None) -> None:
+    if use_magma is not None:
+        only(name, False, "the library MAGMA is not used", use_magma=bool(use_magma))
+
+
 @eager(static=("compute_left_eigenvectors", "compute_right_eigenvectors", "enable_eigvec_derivs",
                "implementation", "use_magma"))
 def eig(x: Any, *, compute_left_eigenvectors: bool = True,
@@ -144,6 +151,7 @@ def eig(x: Any, *, compute_left_eigenvectors: bool = True,
     LAPACK.
     """
     _chosen("eig", implementation, EigImplementation.LAPACK)
+    _no_magma("eig", use_magma)
     x = matrices("eig", x, square=True)
     return list(emit(ops.eig, x, left=bool(compute_left_eigenvectors),
                      right=bool(compute_right_eigenvectors),
@@ -174,8 +182,10 @@ def qr(x: Any, *, pivoting: bool = False, full_matrices: bool = True,
 
     Args:
       full_matrices: Q is square; else it has as many columns as the smaller side of x.
-    Raises: NotImplementedError for `pivoting`.
+      use_magma: None or False.
+    Raises: NotImplementedError for `pivoting` and for MAGMA.
     """
+    _no_magma("qr", use_magma)
     if pivoting:
         raise NotImplementedError("qr: pivoting is not available")
     return emit(ops.qr, matrices("qr", x), full_matrices=bool(full_matrices))

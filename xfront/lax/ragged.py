@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import numpy as jnp
+from ..arrays.arguments import at_home
 from ..arrays.dispatch import eager
 from ..arrays.operands import operand
 from ..dtypes import bfloat16
@@ -67,6 +68,7 @@ def ragged_dot_general(lhs: Any, rhs: Any, group_sizes: Any,
     Source: CHLO spec, ragged_dot. All groups are one product with masks: the work is that of g
       products.
     """
+    at_home("ragged_dot_general", out_sharding)
     if group_offset is not None:
         raise NotImplementedError("ragged_dot: group_offset is not available")
     (contract, batch), ragged, groups = ragged_dot_dimension_numbers

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from xfront_ir import ops
 
+from ..arrays.arguments import at_home, only
 from ..arrays.dispatch import eager
 from ..arrays.operands import SCALARS
 from ..arrays.operands import operand as tracer
@@ -35,6 +36,7 @@ from .strict import axis_in, dtype_of, ints, listed, static_int, weakly
 
 def _reducer(name: str, definition: Any, doc: str) -> Callable[..., Any]:
     def body(operand: Any, axes: Sequence[int], *, out_sharding: Any = None) -> Any:
+        at_home(name, out_sharding)
         x = tracer(name, operand)
         kinds = x.value.type.dtype
         if name in ("reduce_and", "reduce_or", "reduce_xor") and kinds.is_inexact:
@@ -80,6 +82,7 @@ def reduce(operands: Any, init_values: Any, computation: Callable[[Any, Any], An
       dimensions: the axes.
     Raises: ValueError where trees or axes do not fit, TypeError where `computation` changes types.
     """
+    at_home("reduce", out_sharding)
     leaves, tree = tree_flatten(operands)
     inits, init_tree = tree_flatten(init_values)
     if tree != init_tree:
@@ -415,7 +418,16 @@ def top_k(operand: Any, k: int, *, axis: int = -1) -> Any:
 
 def approx_max_k(operand: Any, k: int, reduction_dimension: int = -1, recall_target: float = 0.95,
                  reduction_input_size_override: int = -1, aggregate_to_topk: bool = True) -> Any:
-    """The k greatest along an axis and their indices; exact, whatever recall is asked for."""
+    """The k greatest along an axis and their indices; exact, whatever recall is asked for.
+
+    Args:
+      recall_target: in (0, 1]; the share of the greatest that must be found.
+      reduction_input_size_override: of what size the recall is counted; all are found.
+      aggregate_to_topk: True.
+    Raises: ValueError for another recall; NotImplementedError for `aggregate_to_topk=False`.
+    """
+    only("approx_max_k", True, "what is found is the k greatest",
+         aggregate_to_topk=aggregate_to_topk)
     if not 0.0 < recall_target <= 1.0:
         raise ValueError(f"recall_target must be in (0, 1], got {recall_target}")
     return top_k(operand, k, axis=reduction_dimension)
@@ -423,7 +435,7 @@ def approx_max_k(operand: Any, k: int, reduction_dimension: int = -1, recall_tar
 
 def approx_min_k(operand: Any, k: int, reduction_dimension: int = -1, recall_target: float = 0.95,
                  reduction_input_size_override: int = -1, aggregate_to_topk: bool = True) -> Any:
-    """The k smallest along an axis and their indices; exact, whatever recall is asked for."""
+    """The k smallest along an axis and their indices; arguments and errors as of `approx_max_k`."""
     values, places = approx_max_k(_negated(operand), k, reduction_dimension, recall_target,
                                   reduction_input_size_override, aggregate_to_topk)
     return [_negated(values), places]

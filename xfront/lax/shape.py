@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from xfront_ir import ops
 
+from ..arrays.arguments import at_home
 from ..arrays.dispatch import eager
 from ..arrays.operands import array_like, broadcast_to, cast, convert, ir_dtype, is_array_like
 from ..arrays.operands import operand as tracer
@@ -37,6 +38,7 @@ def reshape(operand: Any, new_sizes: Any, dimensions: Sequence[int] | None = Non
       dimensions: the order in which to take the operand's axes, if not their own.
     Raises: TypeError where the number of elements differs, or a size is negative.
     """
+    at_home("reshape", out_sharding)
     x = tracer("reshape", operand)
     shape = sizes("reshape new_sizes", new_sizes)
     if dimensions is not None:
@@ -54,6 +56,7 @@ def reshape(operand: Any, new_sizes: Any, dimensions: Sequence[int] | None = Non
 @eager(static=("sizes", "out_sharding"))
 def broadcast(operand: Any, sizes: Sequence[int], *, out_sharding: Any = None) -> Any:
     """The operand repeated along new leading axes of these sizes."""
+    at_home("broadcast", out_sharding)
     x = tracer("broadcast", operand)
     lead = ints("broadcast sizes", sizes)
     if not lead:
@@ -69,6 +72,7 @@ def broadcast_in_dim(operand: Any, shape: Sequence[int], broadcast_dimensions: S
 
     Raises: TypeError where a size is neither 1 nor that of its place in `shape`.
     """
+    at_home("broadcast_in_dim", out_sharding)
     x = tracer("broadcast_in_dim", operand)
     dims = ints("broadcast_in_dim broadcast_dimensions", broadcast_dimensions)
     shape = sizes("broadcast_in_dim shape", shape)
@@ -346,7 +350,11 @@ def index_in_dim(operand: Any, index: int, axis: int = 0, keepdims: bool = True)
 
 @eager(static=("shape", "dtype", "sharding"))
 def full(shape: Any, fill_value: Any, dtype: Any = None, *, sharding: Any = None) -> Any:
-    """An array filled with a scalar, in its dtype (weak for a Python number) or the one given."""
+    """An array filled with a scalar, in its dtype (weak for a Python number) or the one given.
+
+    `sharding` is None or the default device's.
+    """
+    at_home("full", sharding, "sharding")
     x = tracer("full", fill_value)
     if x.shape:
         raise TypeError(f"full: the fill value must be a scalar, got {x.value.type}")
@@ -362,7 +370,9 @@ def full_like(x: Any, fill_value: Any, dtype: Any = None, shape: Any = None,
 
     Args:
       x: an array, or anything with shape and dtype.
+      sharding: None or the default device's.
     """
+    at_home("full_like", sharding, "sharding")
     if not hasattr(x, "shape"):
         array_like("full_like", x)
     found, weak = ir_dtype(x) if is_array_like(x) else (dtype_of("full_like", x.dtype), False)
@@ -393,6 +403,7 @@ def zeros_like_array(x: Any) -> Any:
 
 def empty(shape: Any, dtype: Any, *, out_sharding: Any = None) -> Any:
     """An array whose elements are not to be read; they are zeros."""
+    at_home("empty", out_sharding)
     return full(shape, 0, dtype)
 
 
@@ -405,6 +416,7 @@ def iota(dtype: Any, size: int) -> Any:
 def broadcasted_iota(dtype: Any, shape: Sequence[int], dimension: int, *,
                      out_sharding: Any = None) -> Any:
     """The index along axis `dimension` in every element of an array of this shape."""
+    at_home("broadcasted_iota", out_sharding)
     kind = dtype_of("iota", dtype)
     if not kind.is_numeric:
         raise TypeError(f"iota: counts in numbers, got dtype {kind}")

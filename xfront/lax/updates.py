@@ -81,7 +81,7 @@ def qdwh(x: Any, *, is_hermitian: bool = False, max_iterations: int | None = Non
 
     Args:
       x: [m, n] with m >= n, float or complex.
-      is_hermitian: says that x is; the iteration is the same.
+      is_hermitian: a promise that x is, not made use of: the iteration is the same.
       max_iterations: 10 by default.
       eps: the precision wanted, that of the dtype by default.
       dynamic_shape: the (rows, columns) of x that count; what is outside is taken for zeros.

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from .. import lax
+from ..arrays.arguments import at_home
 from ..dtypes import canonicalize_dtype
 from ..tracebacks import front_door
 
@@ -36,12 +37,14 @@ def _dtype(dtype: Any) -> Any:
 @front_door
 def zeros(key: Any, shape: Sequence[int], dtype: Any = None, out_sharding: Any = None) -> Any:
     """Zeros; the key is not used."""
+    at_home("zeros", out_sharding)
     return lax.full(tuple(shape), 0, _dtype(dtype))
 
 
 @front_door
 def ones(key: Any, shape: Sequence[int], dtype: Any = None, out_sharding: Any = None) -> Any:
     """Ones; the key is not used."""
+    at_home("ones", out_sharding)
     return lax.full(tuple(shape), 1, _dtype(dtype))
 
 
@@ -52,6 +55,7 @@ def constant(value: Any, dtype: Any = None) -> Initializer:
     @front_door
     def init(key: Any, shape: Sequence[int], dtype: Any = default,
              out_sharding: Any = None) -> Any:
+        at_home("initializers.constant", out_sharding)
         x = lax.convert_element_type(value, _dtype(dtype))
         return lax.broadcast_like(x, lax.full(tuple(shape), 0, _dtype(dtype)))
 
@@ -65,6 +69,7 @@ def uniform(scale: Any = 1e-2, dtype: Any = None) -> Initializer:
     @front_door
     def init(key: Any, shape: Sequence[int], dtype: Any = default,
              out_sharding: Any = None) -> Any:
+        at_home("initializers.uniform", out_sharding)
         from .. import random
 
         kind = _dtype(dtype)
@@ -80,6 +85,7 @@ def normal(stddev: Any = 1e-2, dtype: Any = None) -> Initializer:
     @front_door
     def init(key: Any, shape: Sequence[int], dtype: Any = default,
              out_sharding: Any = None) -> Any:
+        at_home("initializers.normal", out_sharding)
         from .. import random
 
         return _scaled(random.normal(key, tuple(shape), _dtype(dtype)), stddev)
@@ -95,6 +101,7 @@ def truncated_normal(stddev: Any = 1e-2, dtype: Any = None, lower: float = -2.0,
     @front_door
     def init(key: Any, shape: Sequence[int], dtype: Any = default,
              out_sharding: Any = None) -> Any:
+        at_home("initializers.truncated_normal", out_sharding)
         from .. import random
 
         return _scaled(random.truncated_normal(key, lower, upper, tuple(shape), _dtype(dtype)),
@@ -146,6 +153,7 @@ def variance_scaling(scale: Any, mode: str, distribution: str, in_axis: Axes = -
     @front_door
     def init(key: Any, shape: Sequence[int], dtype: Any = default,
              out_sharding: Any = None) -> Any:
+        at_home("initializers.variance_scaling", out_sharding)
         from .. import random
 
         kind, shape = _dtype(dtype), tuple(shape)
@@ -203,6 +211,7 @@ def orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None) -> In
     @front_door
     def init(key: Any, shape: Sequence[int], dtype: Any = default,
              out_sharding: Any = None) -> Any:
+        at_home("initializers.orthogonal", out_sharding)
         from .. import random
         from ..numpy.linalg import qr
 
@@ -239,6 +248,7 @@ def delta_orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None)
     @front_door
     def init(key: Any, shape: Sequence[int], dtype: Any = default,
              out_sharding: Any = None) -> Any:
+        at_home("initializers.delta_orthogonal", out_sharding)
         kind, shape = _dtype(dtype), tuple(shape)
         if len(shape) not in (3, 4, 5):
             raise ValueError(f"delta_orthogonal: 3, 4 or 5 axes are needed, got shape {shape}")

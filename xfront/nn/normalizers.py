@@ -132,7 +132,12 @@ def standardize(x: Any, axis: Any = -1, mean: Any = None, variance: Any = None,
       axis: axis or axes; None means all.
       mean, variance: of x over the axes, with them as size 1; computed where None.
       where: mask of the elements of which mean and variance are computed.
+      algorithm: None, "fast" or "stable"; the variance is that of the centred values, the stable
+        way, for each.
+    Raises: ValueError for another algorithm.
     """
+    if algorithm not in (None, "fast", "stable"):
+        raise ValueError(f"standardize: algorithm must be 'fast' or 'stable', got {algorithm!r}")
     x = inexact("standardize", x)
     axes, mask = axes_of("standardize", axis, x), mask_of(where, x)
     middle = _mean(x, axes, mask) if mean is None else operand("standardize", mean)

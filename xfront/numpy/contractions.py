@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from xfront_ir import ops
 
+from ..arrays.arguments import at_home
 from ..arrays.dispatch import eager
 from ..arrays.operands import (
     broadcast_shapes,
@@ -53,6 +54,7 @@ def dot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = 
     Raises: TypeError where the sizes differ; ValueError for what is no precision.
     Source: `numpy.dot`.
     """
+    at_home("dot", out_sharding)
     how = How("dot", precision, preferred_element_type)
     x, y = factors("dot", a, b)
     if not x.ndim or not y.ndim:
@@ -75,6 +77,7 @@ def matmul(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any
       sizes differ.
     Source: `numpy.matmul`.
     """
+    at_home("matmul", out_sharding)
     how = How("matmul", precision, preferred_element_type)
     x, y = factors("matmul", a, b)
     for place, v in enumerate((x, y)):
@@ -150,6 +153,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2, *, precision: Any = None,
     Raises: TypeError where the axes are not as many, or differ in size.
     Source: `numpy.tensordot`.
     """
+    at_home("tensordot", out_sharding)
     how = How("tensordot", precision, preferred_element_type)
     x, y = factors("tensordot", a, b)
     if not isinstance(axes, (tuple, list)):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from xfront_ir import dtypes, ops
 
+from ..arrays.arguments import at_home
 from ..arrays.dispatch import eager
 from ..arrays.operands import (
     array_like,
@@ -62,6 +63,7 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
       ConcretizationTypeError for traced x without `length`.
     Source: `numpy.bincount`.
     """
+    at_home("bincount", out_sharding)
     x = array_like("bincount", x)
     dtype = np.asarray(x).dtype if not hasattr(x, "dtype") else x.dtype
     if dtype.kind not in "biu":
@@ -77,7 +79,7 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
 
 # --- histograms ---------------------------------------------------------------------------
 
-def _edges(x: Tracer, bins: Any, bounds: Any, weights: Any = None) -> Tracer:
+def _edges(x: Tracer, bins: Any, bounds: Any) -> Tracer:
     """The edges of bins: those given, or a number of equal bins over the bounds or the values."""
     if isinstance(bins, str):
         raise TypeError(f"histogram: bins must be a number or an array of edges, got {bins!r}")
@@ -117,6 +119,7 @@ def _bin_edges(a: Any, n: int | None, edges: Any, bounds: Any) -> Any:
 def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
     """The edges of the bins of `histogram`: `bins` equal ones over `range`, or `bins` itself.
 
+    As in NumPy, `weights` do not move equal edges: they are of the signature alone.
     Source: `numpy.histogram_bin_edges`.
     """
     n, edges = _split_bins(bins)

@@ -70,7 +70,7 @@ def array(object: Any, dtype: Any = None, copy: bool = True, order: str | None =
         from .manipulation import reshape  # late: only here
 
         made = reshape(made, (1,) * (ndmin - made.ndim) + made.shape)
-    return _placed(made, device if device is not None else out_sharding)
+    return _placed(made, place_of("array", device, out_sharding))
 
 
 def asarray(a: Any, dtype: Any = None, order: str | None = None, *, copy: bool | None = None,
@@ -89,6 +89,13 @@ def asarray(a: Any, dtype: Any = None, order: str | None = None, *, copy: bool |
 def copy(a: Any, order: str | None = None) -> Any:
     """A copy of an array. Source: `numpy.copy`."""
     return array(array_like("copy", a), copy=True, order=order)
+
+
+def place_of(name: str, device: Any, out_sharding: Any) -> Any:
+    """Where a new array goes: one of the two arguments that say so. Raises: ValueError for both."""
+    if device is not None and out_sharding is not None:
+        raise ValueError(f"{name}: device and out_sharding both say where the array goes; give one")
+    return out_sharding if device is None else device
 
 
 def _placed(x: Any, device: Any) -> Any:
@@ -306,7 +313,7 @@ def filled(value: Any, shape: tuple[int, ...], dtype: np.dtype, weak: bool = Fal
     element = np.asarray(value, dtype)
     target = state.current
     if target is not None:
-        return target.literal(element, shape, weak)
+        return _placed(target.literal(element, shape, weak), device)
     if device is not None or math.prod(shape) * dtype.itemsize <= HOST_BYTES:
         return binding.put(np.full(shape, element), device, weak=weak)
     return _filled(element.tobytes(), shape, dtype, weak)
@@ -328,19 +335,19 @@ def zeros(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: An
     Source: `numpy.zeros`.
     """
     return filled(0, sizes("zeros", shape), _number_dtype("zeros", dtype), False,
-                  device or out_sharding)
+                  place_of("zeros", device, out_sharding))
 
 
 def ones(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
     """Ones, float by default. Raises: as `zeros`. Source: `numpy.ones`."""
     return filled(1, sizes("ones", shape), _number_dtype("ones", dtype), False,
-                  device or out_sharding)
+                  place_of("ones", device, out_sharding))
 
 
 def empty(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
     """Zeros: there is no uninitialised memory. Source: `numpy.empty`."""
     return filled(0, sizes("empty", shape), _number_dtype("empty", dtype), False,
-                  device or out_sharding)
+                  place_of("empty", device, out_sharding))
 
 
 def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None,
@@ -353,7 +360,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None,
     """
     shape = sizes("full", shape)
     kind = type(fill_value)
-    place = device or out_sharding
+    place = place_of("full", device, out_sharding)
     if dtype is not None:
         dtype = requested_dtype("full", dtype)
     if kind in SCALARS:
@@ -397,28 +404,28 @@ def zeros_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = No
                out_sharding: Any = None) -> Any:
     """Zeros of a's shape and dtype, or of those given. Source: `numpy.zeros_like`."""
     made = _like("zeros_like", a, dtype, shape)
-    return filled(0, *made, device or out_sharding or commitment(a))
+    return filled(0, *made, place_of("zeros_like", device, out_sharding) or commitment(a))
 
 
 def ones_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None,
               out_sharding: Any = None) -> Any:
     """Ones of a's shape and dtype, or of those given. Source: `numpy.ones_like`."""
     made = _like("ones_like", a, dtype, shape)
-    return filled(1, *made, device or out_sharding or commitment(a))
+    return filled(1, *made, place_of("ones_like", device, out_sharding) or commitment(a))
 
 
 def empty_like(prototype: Any, dtype: Any = None, shape: Any = None, *, device: Any = None,
                out_sharding: Any = None) -> Any:
     """Zeros of the prototype's shape and dtype. Source: `numpy.empty_like`."""
     made = _like("empty_like", prototype, dtype, shape)
-    return filled(0, *made, device or out_sharding or commitment(prototype))
+    return filled(0, *made, place_of("empty_like", device, out_sharding) or commitment(prototype))
 
 
 def full_like(a: Any, fill_value: Any, dtype: Any = None, shape: Any = None, *,
               device: Any = None, out_sharding: Any = None) -> Any:
     """`fill_value` in a's shape and dtype, or in those given. Source: `numpy.full_like`."""
     shape, dtype, weak = _like("full_like", a, dtype, shape)
-    place = device or out_sharding or commitment(a)
+    place = place_of("full_like", device, out_sharding) or commitment(a)
     if is_extended(dtype):
         return _placed(broadcast_keys(fill_value, shape), place)
     if type(fill_value) in SCALARS:

@@ -10,6 +10,7 @@ import functools
 from collections.abc import Hashable, Sequence
 from typing import Any
 
+from ..arrays.arguments import at_home, only
 from ..arrays.dispatch import canonical, eager
 from ..arrays.operands import array_like, convert
 from ..tracing.tracer import Tracer
@@ -175,6 +176,8 @@ def einsum(subscripts: Any, /, *operands: Any, out: None = None, optimize: Any =
     >>> einsum("ij,kj->ik", np.ones((2, 3)), np.ones((4, 3))).shape
     (2, 4)
     """
+    at_home("einsum", out_sharding)
+    only("einsum", None, "products are xfront.lax.dot_general's", _dot_general=_dot_general)
     if out is not None:
         raise NotImplementedError("The 'out' argument to einsum is not supported.")
     if isinstance(subscripts, str):

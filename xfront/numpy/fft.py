@@ -28,6 +28,7 @@ from ..dtypes import requested_dtype
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer
 from .complexes import conj
+from .creation import _placed
 from .manipulation import moveaxis, roll
 
 Sizes = Sequence[int] | None
@@ -220,26 +221,36 @@ def _points(n: Any) -> int:
     return n
 
 
-@eager(static=("n", "dtype", "device"))
 def fftfreq(n: int, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> Any:
     """The frequencies of `fft`'s coefficients: 0, 1, ..., then the negative ones, over n d.
 
     Args:
       d: distance of the samples, a scalar.
       dtype: a float dtype; None for the default float.
+      device: a device or a sharding to place the result on.
     Source: `numpy.fft.fftfreq`.
     """
+    return _placed(_fftfreq(n, d, dtype), device)
+
+
+@eager(static=("n", "dtype"))
+def _fftfreq(n: int, d: Any, dtype: Any) -> Any:
     n = _points(n)
     places = np.concatenate([np.arange((n + 1) // 2), np.arange(-(n // 2), 0)])
     return _frequencies("fftfreq", places, n, d, dtype)
 
 
-@eager(static=("n", "dtype", "device"))
 def rfftfreq(n: int, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> Any:
     """The frequencies of `rfft`'s coefficients: 0, 1, ..., n // 2, over n d.
 
+    Args: as of `fftfreq`, with `d`, `dtype` and `device`.
     Source: `numpy.fft.rfftfreq`.
     """
+    return _placed(_rfftfreq(n, d, dtype), device)
+
+
+@eager(static=("n", "dtype"))
+def _rfftfreq(n: int, d: Any, dtype: Any) -> Any:
     n = _points(n)
     return _frequencies("rfftfreq", np.arange(n // 2 + 1), n, d, dtype)
 

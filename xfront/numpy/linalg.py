@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from xfront_ir import ops
 
+from ..arrays.arguments import at_home
 from ..arrays.dispatch import eager
 from ..arrays.operands import (
     convert,
@@ -262,6 +263,7 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
 def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2, precision: Any = None,
               preferred_element_type: Any = None, out_sharding: Any = None) -> Any:
     """As `xfront.numpy.tensordot`. Source: `numpy.linalg.tensordot`."""
+    at_home("tensordot", out_sharding)
     return contractions.tensordot(x1, x2, axes, precision=precision,
                                   preferred_element_type=preferred_element_type)
 

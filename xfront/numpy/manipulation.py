@@ -16,6 +16,7 @@ from xfront_ir import dtypes, ops
 from xfront_ir.dtypes import from_numpy
 
 from ..arrays import operands
+from ..arrays.arguments import at_home
 from ..arrays.dispatch import eager
 from ..arrays.operands import (
     SCALARS,
@@ -69,10 +70,11 @@ def reshape(a: Any, shape: Any, order: str = "C", *, copy: bool | None = None,
     Args:
       shape: ints; one may be -1 and is then computed.
       order: "C" counts the last axis fastest, "F" the first.
-      copy: has no effect on values.
+      copy: without effect: arrays never change, so that a copy cannot be told from a view.
     Raises: TypeError where the sizes do not fit; NotImplementedError for order "A".
     Source: `numpy.reshape`.
     """
+    at_home("reshape", out_sharding)
     x = operand("reshape", a)
     wanted = _completed(x.shape, dims_of("reshape", shape))
     if order == "C":
@@ -88,6 +90,7 @@ def reshape(a: Any, shape: Any, order: str = "C", *, copy: bool | None = None,
 @eager(static=("order", "out_sharding"))
 def ravel(a: Any, order: str = "C", *, out_sharding: Any = None) -> Any:
     """The elements as a 1-d array, in order "C" or "F". Source: `numpy.ravel`."""
+    at_home("ravel", out_sharding)
     if order == "K":
         raise NotImplementedError("ravel: order 'K' depends on memory layout, which arrays do not "
                                   "have; write 'C' or 'F'")
@@ -261,6 +264,7 @@ def broadcast_to(array: Any, shape: Any, *, out_sharding: Any = None) -> Any:
     Raises: ValueError where it does not fit.
     Source: `numpy.broadcast_to`.
     """
+    at_home("broadcast_to", out_sharding)
     x = operand("broadcast_to", array)
     wanted = dims_of("broadcast_to", shape)
     own = x.shape
@@ -626,6 +630,7 @@ def repeat(a: Any, repeats: Any, axis: int | None = None, *,
       that do not fit; ConcretizationTypeError for traced numbers without a length.
     Source: `numpy.repeat`.
     """
+    at_home("repeat", out_sharding)
     a, repeats = array_like("repeat", a), array_like("repeat", repeats)
     shape = getattr(a, "shape", ())
     if axis is None:

@@ -29,7 +29,7 @@ from ..dtypes import canonicalize_dtype, requested_dtype, result_type
 from ..errors import ConcretizationTypeError
 from ..tracing.trace import emit, state
 from ..tracing.tracer import Tracer
-from .creation import HOST_BYTES, _placed, asarray, constant
+from .creation import HOST_BYTES, _placed, asarray, constant, place_of
 from .ufuncs import like, select
 
 # --- ranges -------------------------------------------------------------------------------
@@ -77,7 +77,8 @@ def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *,
     if dtype.kind == "b":
         raise TypeError("arange does not count in bool; use an integer dtype and astype(bool)")
     n = max(0, math.ceil((stop - start) / step))
-    return _placed(_steps(start, step, n, np.dtype(dtype)), device or out_sharding)
+    place = place_of("arange", device, out_sharding)
+    return _placed(_steps(start, step, n, np.dtype(dtype)), place)
 
 
 def _steps(start: Any, step: Any, n: int, dtype: np.dtype) -> Any:
@@ -319,14 +320,16 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
     """Coordinates of a grid: one array for each of the 1-d arrays `xi`.
 
     Args:
-      copy: has no effect.
+      copy: True.
       sparse: leave axes of size 1 in place of repeating.
       indexing: "xy" for the second array along the rows, "ij" for the order of `xi`.
-    Raises: ValueError for arrays of several axes and other `indexing`.
+    Raises: ValueError for arrays of several axes, other `indexing` and `copy=False`.
     Source: `numpy.meshgrid`.
     """
     if indexing not in ("xy", "ij"):
         raise ValueError(f"meshgrid: indexing is 'xy' or 'ij', got {indexing!r}")
+    if not copy:
+        raise ValueError("meshgrid: only copy=True is supported: an array is no view of another")
     return _meshgrid([array_like("meshgrid", x) for x in xi], bool(sparse), indexing == "xy")
 
 

@@ -134,7 +134,7 @@ def unique(ar: Any, return_index: bool = False, return_inverse: bool = False,
       equal_nan: NaN counts once.
       size: of the result: further ones are left out, missing ones filled.
       fill_value: what to fill with; None for the first.
-      sorted: has no effect.
+      sorted: False permits any order; they are in order all the same.
     Returns: the values, or a tuple with what is asked for.
     Raises: TypeError for lists; ConcretizationTypeError for traced values without `size`.
     Source: `numpy.unique`.
@@ -232,7 +232,7 @@ def isin(element: Any, test_elements: Any, assume_unique: bool = False, invert: 
     """Which elements occur in another array.
 
     Args:
-      assume_unique: has no effect.
+      assume_unique: a promise that is not made use of.
       invert: which do not.
       method: "auto", "compare_all", "binary_search" or "sort": how to search.
     Returns: bools in element's shape.
@@ -328,7 +328,7 @@ def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices:
     """The elements that are in both arrays, in order.
 
     Args:
-      assume_unique: has no effect.
+      assume_unique: a promise that is not made use of.
       return_indices: also their first positions in `ar1` and in `ar2`, filled with the sizes.
       size, fill_value: as of `unique`.
     Source: `numpy.intersect1d`.
@@ -367,7 +367,7 @@ def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False, *, size: int | Non
     """The elements that are in exactly one of the arrays, in order.
 
     Args:
-      assume_unique: has no effect.
+      assume_unique: a promise that is not made use of.
       size, fill_value: as of `unique`.
     Source: `numpy.setxor1d`.
     """

@@ -12,6 +12,7 @@ import numpy as np
 from xfront_ir import dtypes, ops
 from xfront_ir.dtypes import DType, from_numpy
 
+from ..arrays.arguments import at_home
 from ..arrays.dispatch import eager
 from ..arrays.operands import (
     broadcast_to,
@@ -434,6 +435,7 @@ def percentile(a: Any, q: Any, axis: Any = None, out: None = None, overwrite_inp
                method: str = "linear", keepdims: bool = False, *, weights: Any = None,
                out_sharding: Any = None) -> Any:
     """`quantile` of q / 100. Source: `numpy.percentile`."""
+    at_home("percentile", out_sharding)
     return quantile(a, _hundredth("percentile", q), axis, out, overwrite_input, method, keepdims,
                     weights=weights)
 

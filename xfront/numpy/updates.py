@@ -9,6 +9,7 @@ import numpy as np
 from xfront_ir import dtypes, ops
 from xfront_ir.dtypes import DType
 
+from ..arrays.arguments import at_home
 from ..arrays.dispatch import Front, deepest, record
 from ..arrays.operands import (
     array_like,
@@ -254,6 +255,7 @@ class AtIndex:
             mode: str | None = None, fill_value: Any = None, out_sharding: Any = None,
             wrap_negative_indices: bool = True) -> Any:
         """The elements, with `fill_value` (NaN, the least integer) outside in the mode "fill"."""
+        at_home("at[].get", out_sharding)
         return read(self._array, self._index, _mode(mode), fill_value, bool(indices_are_sorted),
                     bool(unique_indices), bool(wrap_negative_indices))
 
@@ -262,6 +264,7 @@ class AtIndex:
             mode: str | None = None, out_sharding: Any = None,
             wrap_negative_indices: bool = True) -> Any:
         """The elements replaced; where an index repeats, one of its values wins."""
+        at_home("at[].set", out_sharding)
         return write(self._array, self._index, values, "set", _mode(mode),
                      bool(indices_are_sorted), bool(unique_indices), bool(wrap_negative_indices))
 
@@ -270,6 +273,7 @@ class AtIndex:
             mode: str | None = None, out_sharding: Any = None,
             wrap_negative_indices: bool = True) -> Any:
         """Values added; an index that repeats adds each of its values."""
+        at_home("at[].add", out_sharding)
         return write(self._array, self._index, values, "add", _mode(mode),
                      bool(indices_are_sorted), bool(unique_indices), bool(wrap_negative_indices))
 
@@ -278,6 +282,7 @@ class AtIndex:
                  unique_indices: bool = False, mode: str | None = None, out_sharding: Any = None,
                  wrap_negative_indices: bool = True) -> Any:
         """Values subtracted."""
+        at_home("at[].subtract", out_sharding)
         return write(self._array, self._index, values, "subtract", _mode(mode),
                      bool(indices_are_sorted), bool(unique_indices), bool(wrap_negative_indices))
 
@@ -286,6 +291,7 @@ class AtIndex:
                  unique_indices: bool = False, mode: str | None = None, out_sharding: Any = None,
                  wrap_negative_indices: bool = True) -> Any:
         """Elements multiplied by values."""
+        at_home("at[].multiply", out_sharding)
         return write(self._array, self._index, values, "multiply", _mode(mode),
                      bool(indices_are_sorted), bool(unique_indices), bool(wrap_negative_indices))
 
@@ -296,6 +302,7 @@ class AtIndex:
                mode: str | None = None, out_sharding: Any = None,
                wrap_negative_indices: bool = True) -> Any:
         """Elements divided by values; of integers, the whole array as floats."""
+        at_home("at[].divide", out_sharding)
         return write(self._array, self._index, values, "divide", _mode(mode),
                      bool(indices_are_sorted), bool(unique_indices), bool(wrap_negative_indices))
 
@@ -304,6 +311,7 @@ class AtIndex:
               mode: str | None = None, out_sharding: Any = None,
               wrap_negative_indices: bool = True) -> Any:
         """Elements to the power of values."""
+        at_home("at[].power", out_sharding)
         return write(self._array, self._index, values, "power", _mode(mode),
                      bool(indices_are_sorted), bool(unique_indices), bool(wrap_negative_indices))
 
@@ -312,6 +320,7 @@ class AtIndex:
             mode: str | None = None, out_sharding: Any = None,
             wrap_negative_indices: bool = True) -> Any:
         """The lesser of elements and values."""
+        at_home("at[].min", out_sharding)
         return write(self._array, self._index, values, "min", _mode(mode),
                      bool(indices_are_sorted), bool(unique_indices), bool(wrap_negative_indices))
 
@@ -320,6 +329,7 @@ class AtIndex:
             mode: str | None = None, out_sharding: Any = None,
             wrap_negative_indices: bool = True) -> Any:
         """The greater of elements and values."""
+        at_home("at[].max", out_sharding)
         return write(self._array, self._index, values, "max", _mode(mode),
                      bool(indices_are_sorted), bool(unique_indices), bool(wrap_negative_indices))
 
@@ -331,6 +341,7 @@ class AtIndex:
 
         Raises: TypeError where it gives another dtype.
         """
+        at_home("at[].apply", out_sharding)
         from .creation import zeros_like
 
         counted = AtIndex(zeros_like(self._array, dtype=np.int32), self._index)

@@ -9,6 +9,7 @@ import numpy as np
 from xfront_ir import dtypes, ops
 from xfront_ir.dtypes import DType, from_numpy
 
+from ..arrays.arguments import at_home
 from ..arrays.dispatch import eager
 from ..arrays.operands import (
     broadcast_to,
@@ -48,6 +49,7 @@ def constant(value: Any, dtype: DType, shape: tuple[int, ...] = ()) -> Tracer:
 @eager(static=("shape", "dtype"))
 def bits(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Uniform random bits as unsigned integers (uint32 by default) of the given shape."""
+    at_home("bits", out_sharding)
     width = chosen_dtype("bits", dtype, np.uint32, "uint").bits
     return emit(ops.random_bits, typed_key("bits", key), bit_width=width, shape=shape_of(shape))
 
@@ -110,6 +112,7 @@ def uniform(key: Any, shape: Any = (), dtype: Any = None, minval: Any = 0.0, max
       minval, maxval: bounds, broadcast to the shape.
     Raises: ValueError for a dtype that is no float.
     """
+    at_home("uniform", out_sharding)
     is_unit = type(minval) in (int, float) and type(maxval) in (int, float) and (
         minval == 0 and maxval == 1)
     return _uniform(key, () if is_unit else (minval, maxval), shape, dtype)
@@ -129,6 +132,7 @@ def _bernoulli(key: Any, p: Any, shape: Any) -> Any:
 def bernoulli(key: Any, p: Any = 0.5, shape: Any = None, mode: str = "low", *,
               out_sharding: Any = None) -> Any:
     """Bools that are True with probability `p` (broadcast to `shape`)."""
+    at_home("bernoulli", out_sharding)
     if mode not in ("low",):
         raise ValueError(f"bernoulli: mode must be 'low', got {mode!r}")
     return _bernoulli(key, p, shape)
@@ -144,6 +148,7 @@ def randint(key: Any, shape: Any, minval: Any, maxval: Any, dtype: Any = None, *
     The modulus of two draws, so that the bias is below 2**-bits of the dtype. Where minval >=
     maxval the result is minval.
     """
+    at_home("randint", out_sharding)
     wanted = chosen_dtype("randint", dtype, int, "int")
     made = wanted if wanted.bits >= 32 else dtypes.i32       # narrow ones are drawn as 32-bit
     size, unsigned = shape_of(shape), _UNSIGNED[made.bits]
@@ -254,6 +259,7 @@ def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False, *,
       key: one key. x: an array, or an int.
       independent: permute each vector along the axis differently.
     """
+    at_home("permutation", out_sharding)
     if isinstance(x, (int, np.integer)) and not isinstance(x, bool):
         return _permuted_range(key, int(x))
     return _permuted(key, x, axis, independent)

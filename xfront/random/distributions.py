@@ -9,6 +9,7 @@ import numpy as np
 from xfront_ir import dtypes, ops
 from xfront_ir.dtypes import DType
 
+from ..arrays.arguments import at_home, only
 from ..arrays.dispatch import eager
 from ..arrays.operands import (
     broadcast_shapes,
@@ -37,6 +38,7 @@ def normal(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = 
 
     Source: inverse of the cumulative distribution, sqrt(2) erf_inv(u), u uniform in (-1, 1).
     """
+    at_home("normal", out_sharding)
     size = shape_of(shape)
     if dtype is not None and np.issubdtype(np.dtype(dtype), np.complexfloating):
         made = chosen_dtype("normal", dtype, None, "complex")
@@ -54,6 +56,7 @@ def normal(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = 
 def truncated_normal(key: Any, lower: Any, upper: Any, shape: Any = None, dtype: Any = None, *,
                      out_sharding: Any = None) -> Any:
     """Standard normal floats conditioned to lie in (lower, upper), which broadcast to `shape`."""
+    at_home("truncated_normal", out_sharding)
     made = chosen_dtype("truncated_normal", dtype, float, "float")
     low, high = (convert(operand("truncated_normal", x), made) for x in (lower, upper))
     size = broadcast_shapes("truncated_normal", [low.shape, high.shape]) if shape is None \
@@ -74,10 +77,19 @@ def _gumbel(key: Tracer, shape: tuple[int, ...], dtype: DType) -> Tracer:
     return emit(ops.neg, emit(ops.log, emit(ops.neg, emit(ops.log, drawn))))
 
 
-@eager(static=("shape", "dtype"))
+@eager(static=("shape", "dtype", "mode"))
 def gumbel(key: Any, shape: Any = (), dtype: Any = None, mode: str | None = None, *,
            out_sharding: Any = None) -> Any:
-    """Standard Gumbel floats: -log(-log(u))."""
+    """Standard Gumbel floats: -log(-log(u)).
+
+    Args:
+      mode: None or "low": one uniform number for each.
+    Raises: ValueError for another mode; NotImplementedError for "high", which takes two.
+    """
+    if mode not in (None, "low", "high"):
+        raise ValueError(f"gumbel: mode must be 'low' or 'high', got {mode!r}")
+    only("gumbel", "low", "for a wider range draw with dtype float64", mode=mode or "low")
+    at_home("gumbel", out_sharding)
     return _gumbel(typed_key("gumbel", key), shape_of(shape),
                    chosen_dtype("gumbel", dtype, float, "float"))
 
@@ -85,6 +97,7 @@ def gumbel(key: Any, shape: Any = (), dtype: Any = None, mode: str | None = None
 @eager(static=("shape", "dtype"))
 def exponential(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Floats of the exponential distribution with rate 1: -log1p(-u)."""
+    at_home("exponential", out_sharding)
     made, size = chosen_dtype("exponential", dtype, float, "float"), shape_of(shape)
     drawn = uniform_in(typed_key("exponential", key), size, made, 0, 1)
     return emit(ops.neg, emit(ops.log1p, emit(ops.neg, drawn)))
@@ -100,6 +113,7 @@ def categorical(key: Any, logits: Any, axis: int = -1, shape: Any = None, *,
       shape: of the result; it ends with the shape of the logits without `axis`.
     Source: the Gumbel-max trick.
     """
+    at_home("categorical", out_sharding)
     x = promote_inexact("categorical", logits)[0]
     place = normalize_axis("categorical", axis, x.ndim)
     batch = tuple(n for i, n in enumerate(x.shape) if i != place)

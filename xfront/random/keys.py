@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,7 +13,7 @@ from xfront_ir import ops
 from ..arrays.dispatch import eager
 from ..arrays.keys import KeyArray
 from ..arrays.operands import operand, shape_of
-from ..config import config
+from ..config import config, enable_custom_prng, legacy_prng_key, random_seed_offset
 from ..dtypes import key_dtype
 from ..tracebacks import front_door
 from ..tracing.trace import emit
@@ -64,13 +65,20 @@ def key(seed: Any, *, impl: Any = None) -> Any:
     Array((), dtype=key<fry>) overlaying:
     [0 0]
     """
-    return _seeded(_seed(seed), _tag(impl))
+    seed = _seed(seed)
+    offset = random_seed_offset.value
+    if offset:
+        with np.errstate(over="ignore"):             # it wraps, in the dtype of the seed
+            seed = seed + _seed(offset).astype(seed.dtype)
+    return _seeded(seed, _tag(impl))
 
 
 @front_door
 def PRNGKey(seed: Any, *, impl: Any = None) -> Any:
-    """A raw random key from an integer: uint32 words, shape (2,) for threefry."""
-    return key_data(key(seed, impl=impl))
+    """A raw random key from an integer: uint32 words, shape (2,) for threefry; a typed one under
+    the option `jax_enable_custom_prng`."""
+    made = key(seed, impl=impl)
+    return made if enable_custom_prng.value else key_data(made)
 
 
 @eager
@@ -79,6 +87,7 @@ def key_data(keys: Any) -> Any:
     x = operand("key_data", keys)
     if not x.value.type.dtype.is_key:
         _check_raw("key_data", x)
+        _check_legacy("key_data")
         return x
     return emit(ops.random_unwrap, x)
 
@@ -115,6 +124,18 @@ def _check_raw(name: str, x: Tracer) -> None:
                         f"{words} (random.PRNGKey), got {t}")
 
 
+def _check_legacy(name: str) -> None:
+    """Warn of raw words, or refuse them, as the option `jax_legacy_prng_key` says."""
+    level = legacy_prng_key.value
+    if level == "allow":
+        return
+    message = (f"{name}: a legacy uint32 key array was passed; make keys with random.key, or set "
+               "jax_legacy_prng_key to 'allow'")
+    if level == "error":
+        raise ValueError(message)
+    warnings.warn(message, UserWarning, stacklevel=2)
+
+
 def typed_key(name: str, keys: Any, scalar: bool = True) -> Tracer:
     """The tracer of typed keys, raw words wrapped.
 
@@ -123,6 +144,7 @@ def typed_key(name: str, keys: Any, scalar: bool = True) -> Tracer:
     x = operand(name, keys)
     if not x.value.type.dtype.is_key:
         _check_raw(name, x)
+        _check_legacy(name)
         x = emit(ops.random_wrap, x, impl=_tag(None))
     if scalar and x.ndim:
         raise ValueError(f"{name} accepts a single key, but was given a key array of shape "

@@ -1,7 +1,11 @@
 """Linear algebra of SciPy: what solves, factors and exponentiates matrices.
 
-Matrices are in the last two axes, all axes before are batches. `overwrite_a`, `check_finite` and
-their like are SciPy's and change nothing here.
+Matrices are in the last two axes, all axes before are batches.
+
+Some of SciPy's arguments are permissions, which nothing here makes use of: to overwrite an
+argument (`overwrite_a`, `overwrite_b`), to use a faster routine (`turbo`) or so much memory
+(`lwork`), and to leave out a look for NaN and infinities (`check_finite`): there is none, they run
+through.
 """
 
 from __future__ import annotations
@@ -13,6 +17,7 @@ import numpy as np
 from xfront_ir import ops
 
 from .. import numpy as jnp
+from ..arrays.arguments import only
 from ..arrays.dispatch import eager
 from ..arrays.operands import broadcast_to, check_ranks, operand, promote, promote_inexact
 from ..lax import linalg as lax
@@ -21,7 +26,7 @@ from ..numpy.factors import lu_solved, one_batch
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer
 
-_IGNORED = ("overwrite_a", "check_finite")
+_PERMITS = ("overwrite_a", "check_finite")
 
 
 def _columns(a: Tracer, b: Tracer) -> tuple[Tracer, bool]:
@@ -43,13 +48,14 @@ def _bare(x: Tracer, vector: bool) -> Tracer:
 
 # --- cholesky -----------------------------------------------------------------------------
 
-@eager(static=("lower", *_IGNORED))
+@eager(static=("lower", *_PERMITS))
 def cholesky(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
              ) -> Any:
     """The triangular factor of positive definite matrices, of which the same triangle is read;
     NaN for others.
 
     Source: `scipy.linalg.cholesky`.
+    Permissions, as above: `overwrite_a`, `check_finite`.
     """
     (x,) = promote_inexact("cholesky", a)
     x = lax.matrices("cholesky", x, square=True)
@@ -60,13 +66,21 @@ def cholesky(a: Any, lower: bool = False, overwrite_a: bool = False, check_finit
 
 def cho_factor(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
                ) -> tuple[Any, bool]:
-    """(`cholesky(a, lower)`, `lower`), for `cho_solve`. Source: `scipy.linalg.cho_factor`."""
+    """(`cholesky(a, lower)`, `lower`), for `cho_solve`.
+
+    Source: `scipy.linalg.cho_factor`.
+    Permissions, as above: `overwrite_a`, `check_finite`.
+    """
     return cholesky(a, lower), lower
 
 
 def cho_solve(c_and_lower: tuple[Any, bool], b: Any, overwrite_b: bool = False,
               check_finite: bool = True) -> Any:
-    """X with A X = b, from A's factor, as of `cho_factor`. Source: `scipy.linalg.cho_solve`."""
+    """X with A X = b, from A's factor, as of `cho_factor`.
+
+    Source: `scipy.linalg.cho_solve`.
+    Permissions, as above: `overwrite_b`, `check_finite`.
+    """
     c, lower = c_and_lower
     return _cho_solve(c, b, bool(lower))
 
@@ -98,7 +112,10 @@ def solve_triangular(a: Any, b: Any, trans: int | str = 0, lower: bool = False,
       unit_diagonal: take the diagonal for ones.
     Raises: ValueError for other values of `trans` and shapes that do not fit.
     Source: `scipy.linalg.solve_triangular`.
+    Permissions, as above: `overwrite_b`, `check_finite`; `debug` is None or False.
     """
+    if debug is not None:
+        only("solve_triangular", False, "there is no such output", debug=bool(debug))
     if trans not in (0, 1, 2, "N", "T", "C"):
         raise ValueError(f"Invalid 'trans' value {trans}")
     a, b = promote_inexact("solve_triangular", a, b)
@@ -126,7 +143,9 @@ def solve(a: Any, b: Any, lower: bool = False, overwrite_a: bool = False,
       lower: which triangle, for "pos".
     Raises: ValueError for other values of `assume_a`.
     Source: `scipy.linalg.solve`.
+    Permissions, as above: `overwrite_a`, `overwrite_b`, `check_finite`.
     """
+    only("solve", False, "there is no such output", debug=bool(debug))
     if assume_a not in ("gen", "sym", "her", "pos"):
         raise ValueError(f"Expected assume_a to be one of gen, her, pos, sym; got {assume_a!r}")
     if assume_a == "pos":
@@ -134,25 +153,34 @@ def solve(a: Any, b: Any, lower: bool = False, overwrite_a: bool = False,
     return jnp.linalg.solve(a, b)
 
 
-@eager(static=_IGNORED)
+@eager(static=_PERMITS)
 def inv(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
-    """Inverses of square matrices. Source: `scipy.linalg.inv`."""
+    """Inverses of square matrices.
+
+    Source: `scipy.linalg.inv`.
+    Permissions, as above: `overwrite_a`, `check_finite`.
+    """
     return jnp.linalg.inv(a)
 
 
-@eager(static=_IGNORED)
+@eager(static=_PERMITS)
 def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
-    """Determinants of square matrices. Source: `scipy.linalg.det`."""
+    """Determinants of square matrices.
+
+    Source: `scipy.linalg.det`.
+    Permissions, as above: `overwrite_a`, `check_finite`.
+    """
     return jnp.linalg.det(a)
 
 
 # --- lu -----------------------------------------------------------------------------------
 
-@eager(static=_IGNORED)
+@eager(static=_PERMITS)
 def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """L (below the diagonal, its own is ones) and U in one array, and the pivots, for `lu_solve`.
 
     Source: `scipy.linalg.lu_factor`.
+    Permissions, as above: `overwrite_a`, `check_finite`.
     """
     (x,) = promote_inexact("lu_factor", a)
     factors, pivots, _ = lax.lu(x)
@@ -164,6 +192,7 @@ def lu_solve(lu_and_piv: tuple[Any, Any], b: Any, trans: int = 0, overwrite_b: b
     """X with A X = b (trans 0), A^T X = b (1) or A^H X = b (2), from A's `lu_factor`.
 
     Source: `scipy.linalg.lu_solve`.
+    Permissions, as above: `overwrite_b`, `check_finite`.
     """
     return _lu_solve(*lu_and_piv, b, trans)
 
@@ -183,10 +212,14 @@ def _lu_solve(factors: Any, pivots: Any, b: Any, trans: int) -> Any:
     return _bare(lu_solved(factors, order, b, trans), vector)
 
 
-@eager(static=("permute_l", *_IGNORED))
+@eager(static=("permute_l", *_PERMITS))
 def lu(a: Any, permute_l: bool = False, overwrite_a: bool = False, check_finite: bool = True
        ) -> Any:
-    """P, L and U with P L U = a; or P L and U with `permute_l`. Source: `scipy.linalg.lu`."""
+    """P, L and U with P L U = a; or P L and U with `permute_l`.
+
+    Source: `scipy.linalg.lu`.
+    Permissions, as above: `overwrite_a`, `check_finite`.
+    """
     (x,) = promote_inexact("lu", a)
     factors, _, order = lax.lu(x)
     m, n = x.shape[-2:]
@@ -214,6 +247,7 @@ def qr(a: Any, overwrite_a: bool = False, lwork: Any = None, mode: str = "full",
       mode: "full" for a square Q, "economic" for as many columns as a's smaller side, "r" for (R,).
     Raises: ValueError for other modes; NotImplementedError for `pivoting`.
     Source: `scipy.linalg.qr`.
+    Permissions, as above: `overwrite_a`, `lwork`, `check_finite`.
     """
     if mode not in ("full", "economic", "r"):
         raise ValueError(f"Unsupported QR decomposition mode '{mode}'")
@@ -222,13 +256,17 @@ def qr(a: Any, overwrite_a: bool = False, lwork: Any = None, mode: str = "full",
     return made[1:] if mode == "r" else made
 
 
-@eager(static=("full_matrices", "compute_uv", "lapack_driver", *_IGNORED))
+@eager(static=("full_matrices", "compute_uv", "lapack_driver", *_PERMITS))
 def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, overwrite_a: bool = False,
         check_finite: bool = True, lapack_driver: str = "gesdd") -> Any:
     """U, singular values (descending) and V^H; the values alone without `compute_uv`.
 
+    `lapack_driver` is "gesdd" or "gesvd", which XLA chooses between. Raises: ValueError for others.
     Source: `scipy.linalg.svd`.
+    Permissions, as above: `overwrite_a`, `check_finite`.
     """
+    if lapack_driver not in ("gesdd", "gesvd"):
+        raise ValueError(f"svd: lapack_driver must be 'gesdd' or 'gesvd', got {lapack_driver!r}")
     made = jnp.linalg.svd(a, full_matrices, compute_uv)
     return tuple(made) if compute_uv else made
 
@@ -244,6 +282,7 @@ def eigh(a: Any, b: None = None, lower: bool = True, eigvals_only: bool = False,
       eigvals_only: the values alone.
     Raises: NotImplementedError for a second matrix, `eigvals` and other types.
     Source: `scipy.linalg.eigh`.
+    Permissions, as above: `overwrite_a`, `overwrite_b`, `turbo`, `check_finite`.
     """
     if b is not None:
         raise NotImplementedError("eigh: only b=None is supported: no second matrix")

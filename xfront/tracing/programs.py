@@ -14,6 +14,7 @@ program is right for every value.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from time import perf_counter
 from typing import Any
 
 import lowering
@@ -32,7 +33,8 @@ from xfront_ir.types import TensorType
 from ..arrays import binding
 from ..arrays.keys import KeyArray, key_array
 from ..arrays.placement import Placement, placement
-from ..config import debug_infs, debug_nans
+from ..config import debug_infs, debug_nans, enable_checks, no_execution
+from . import watching
 from .capacity import capacity
 from .collector import uncollected
 from .host import calls_host, drop_with, host_functions
@@ -72,8 +74,8 @@ class Compiled:
 
     @property
     def fast(self) -> bool:
-        """Whether C++ may run it alone: nothing calls the host, no result is to be looked at."""
-        return self.host_free and not (debug_nans.value or debug_infs.value)
+        """Whether C++ may run it alone: nothing calls the host, nothing is to be looked at."""
+        return self.host_free and not watching.is_on()
 
     def run(self, args: Sequence[Any], committed: bool = False, watched: bool = True) -> list[Any]:
         """Run on arrays, wherever they lie, and values of the host; key arrays in and out.
@@ -81,6 +83,9 @@ class Compiled:
         `committed`: whether the results must stay where they are; `watched`: whether they are
         anyone's, for the options that look at their numbers.
         """
+        if no_execution.value:
+            raise RuntimeError(f"tried to execute {self.executable.name}, but the no_execution "
+                               "config option is set")
         place = self.place
         home = place.sharding
         buffers = [args[i] for i in self.taken]
@@ -113,15 +118,10 @@ class Compiled:
 
 def check_numbers(results: Sequence[Any]) -> None:
     """Raise where the options say so: FloatingPointError for NaN or infinity among results."""
+    from .blame import bad  # seldom asked for
+
     for x in results:
-        array = np.asarray(x)
-        if array.dtype.kind not in "fcV":
-            continue
-        if array.dtype.kind == "V":
-            array = array.astype(np.float32)
-        what = ("nan" if debug_nans.value and np.isnan(array).any() else
-                "inf" if debug_infs.value and np.isinf(array).any() else None)
-        if what:
+        if (what := bad(x)) is not None:
             raise FloatingPointError(f"invalid value ({what}) encountered in a result of type "
                                      f"{x.dtype.name}{list(x.shape)}; the option "
                                      f"jax_debug_{what}s asks for this error")
@@ -174,10 +174,14 @@ def compile_body(body: Body, *, name: str, place: Placement, effort: str = "eage
     else:
         pruned, kept = prune(function)
     places = {i: sum(kept[:i]) for i in donated if kept[i]}
+    if enable_checks.value:
+        watching.verified(pruned)
+    start = perf_counter()
     executable = lowering.compile_function(
         pruned, name=name, fingerprint=fingerprint(pruned), donated=tuple(places.values()),
         options=options, effort=effort, devices=place.devices,
         callbacks=host_functions(pruned) if calls_host(pruned) else {})
+    watching.compiled(name, pruned, perf_counter() - start)
     capacity.made(clear)
     return Compiled(executable, kept, out_types, place)
 
@@ -346,7 +350,10 @@ def call_program(body: Body, args: Sequence[Any], *, name: str) -> list[Any]:
         _NEW_IN_A_ROW[name] = 0
         if type(compiled) is Units and compiled.once:
             compiled = variant.compiled = compile_eager(compiled.body, name, place, once=False)
-    return compiled.run([*args, *extra], committed)
+    if not watching.is_on():
+        return compiled.run([*args, *extra], committed)
+    return watching.run(name, forced(body), args, True,
+                        lambda: compiled.run([*args, *extra], committed))
 
 
 def to_array(x: Any) -> Any:
@@ -528,7 +535,12 @@ def run_op(definition: OpDef, operands: Sequence[Any], attrs: dict[str, Any]) ->
         found = compile_body(function, name=definition.name, place=place)
         if key is not None:
             _OPS[key] = found
-    results = found.run(arrays, committed)
+    if watching.is_on():
+        function = single_op(definition, types, attrs)
+        results = watching.run(definition.name, function, arrays, False,
+                               lambda: found.run(arrays, committed))
+    else:
+        results = found.run(arrays, committed)
     return results[0] if definition.single else results
 
 

@@ -18,6 +18,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Collection, Sequence
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -32,8 +33,10 @@ from xfront_ir.types import TensorType, tensor
 
 from ..arrays import binding
 from ..arrays.keys import KeyArray
+from ..config import check_tracer_leaks, enable_checks, log_compiles, no_tracing
 from ..config import staging as staging_state
 from ..errors import UnexpectedTracerError
+from . import watching
 from .tracer import Tracer
 
 WEAK_KINDS = frozenset((int, float, complex))
@@ -227,6 +230,9 @@ def trace_function(run: Callable[[list[Tracer]], Sequence[Any]], types: Sequence
       axis: (name, size) bound while `run` runs.
       inputs: concrete values of the parameters, where Python may ask for them.
     """
+    if _no_tracing.value:
+        watching.refuse_tracing(name, kind)
+    start = perf_counter()
     stack = state.stack
     raised = len(stack) > DEEP and make_room(len(stack), name)
     outer_current, outer_axes, outer_scope = state.current, state.axes, state.scope
@@ -270,9 +276,14 @@ def trace_function(run: Callable[[list[Tracer]], Sequence[Any]], types: Sequence
             if len(trace.builder.ops) > 10_000:
                 gc.collect(0)
     function = trace.builder.close([t.value for t in outputs], [t.weak for t in outputs])
+    del outputs, tracers
+    if _logs.value or _checks.value or _leaks.value:
+        watching.traced(trace, function, perf_counter() - start)
     return Traced(function, trace.sources, trace)
 
 
+_no_tracing, _logs = no_tracing.state, log_compiles.state
+_checks, _leaks = enable_checks.state, check_tracer_leaks.state
 DEEP = 30
 FRAMES_A_LEVEL = 16
 MOST_LEVELS = 1600

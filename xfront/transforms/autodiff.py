@@ -18,6 +18,7 @@ from xfront_ir.passes.linearize import linearize as linearize_pass
 from xfront_ir.passes.transpose import transpose as transpose_pass
 
 from ..arrays import binding
+from ..arrays.arguments import only
 from ..arrays.operands import is_array_like
 from ..dtypes import float0
 from ..tracebacks import front_door, front_door_of
@@ -52,12 +53,14 @@ def value_and_grad(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool 
       has_aux: whether `fun` returns a pair whose second part is not differentiated.
       holomorphic: whether `fun` is promised to be holomorphic; then inputs and result are complex.
       allow_int: whether integer arguments are accepted; their gradient has dtype float0.
+      reduce_axes: empty; a `psum` inside `fun` sums over named axes.
       strong_zero: whether zero times infinity or NaN is zero in the backward pass: what a branch of
         `where` that is not taken has there stays out of the gradient. Each product costs two
         comparisons and a selection more, each matrix product a test that it is finite.
     Returns: a function of the same arguments giving `(value, gradient)`; the gradient has the
       structure of the argument, or is a tuple of such for several `argnums`.
-    Raises: TypeError where the result is no scalar or an argument has no derivative.
+    Raises: TypeError where the result is no scalar or an argument has no derivative;
+      NotImplementedError for `reduce_axes`.
     Source: reverse accumulation; Griewank and Walther, "Evaluating Derivatives", ch. 3.
 
     >>> xfront.value_and_grad(lambda x: x ** 2)(3.0)
@@ -65,6 +68,7 @@ def value_and_grad(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool 
     """
     if not callable(fun):
         raise TypeError(f"grad: expected a function, got {fun!r}")
+    no_axes("grad", reduce_axes)
     places = (argnums,) if isinstance(argnums, int) else tuple(argnums)
     if not all(hasattr(i, "__index__") for i in places):
         raise TypeError(f"grad: argnums must be an int or a sequence of ints, got {argnums!r}")
@@ -122,6 +126,12 @@ def grad(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False,
     return wrapped
 
 
+def no_axes(name: str, reduce_axes: Sequence[Any]) -> None:
+    """Refuse axes to sum a gradient over. Raises: NotImplementedError."""
+    only(name, (), "a psum over the axis inside the function sums over it",
+         reduce_axes=reduce_axes if reduce_axes else ())
+
+
 def resolve(name: str, places: Sequence[int], args: Sequence[Any]) -> list[int]:
     """Positions in [0, n) of the arguments named by argnums. Raises: TypeError."""
     n = len(args)
@@ -158,6 +168,10 @@ def differentiable(kinds: Sequence[tuple[Any, bool]], leaves: Sequence[Any], arg
     return tuple([t.dtype.is_inexact for t, _ in kinds])
 
 
+_TRACED: Any = object()
+"""Stands for a tracer in a result that outlives its trace."""
+
+
 class Aux:
     """The second part of a has_aux result: its tracers are traced, all else is handed through."""
 
@@ -166,13 +180,14 @@ class Aux:
     def strip(self, name: str, result: Any) -> tuple[Any, list[Any]]:
         """(value, tracers of aux). Raises: TypeError where the result is no pair."""
         check_pair(name, result)
-        self.leaves, self.tree = tree_flatten(result[1])
-        return result[0], [x for x in self.leaves if type(x) is Tracer]
+        leaves, self.tree = tree_flatten(result[1])
+        self.leaves = [_TRACED if type(x) is Tracer else x for x in leaves]
+        return result[0], [x for x in leaves if type(x) is Tracer]
 
     def restore(self, result: tuple[Any, list[Any]]) -> tuple[Any, Any]:
         """(value, aux) of a value and what the tracers stood for."""
         traced = iter(result[1])
-        return result[0], tree_unflatten(self.tree, [next(traced) if type(x) is Tracer else x
+        return result[0], tree_unflatten(self.tree, [next(traced) if x is _TRACED else x
                                                      for x in self.leaves])
 
 
@@ -380,8 +395,9 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False,
 
     Returns: `(value, f_vjp)`, or `(value, f_vjp, aux)`; `f_vjp(cotangent)` gives a tuple with one
       tree a primal; `strong_zero` as in `value_and_grad`. `f_vjp` is a tree of arrays itself: it
-      may leave a jitted function.
+      may leave a jitted function. `reduce_axes` is empty, as in `value_and_grad`.
     """
+    no_axes("vjp", reduce_axes)
     name = name_of(fun)
     leaves, tree = tree_flatten(list(primals))
     kinds = [kind_of("vjp", x) for x in leaves]
@@ -476,12 +492,14 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any, reduce_axes: Sequen
     Args:
       primals: what stands for its arguments: only shapes and dtypes (of arrays or
         `ShapeDtypeStruct`s) are read.
+      reduce_axes: empty, as in `value_and_grad`.
     Returns: a function from a cotangent of the result to a tuple of cotangents of the arguments.
     Raises: TypeError where an argument is an integer; NotImplementedError where `fun` uses an
       operation that is not linear.
     """
     from ..stages import struct_kind  # the stages stand on this file
 
+    no_axes("linear_transpose", reduce_axes)
     name = name_of(fun)
     leaves, tree = tree_flatten(list(primals))
     kinds = [struct_kind("linear_transpose", x) for x in leaves]

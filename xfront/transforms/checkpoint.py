@@ -11,6 +11,7 @@ from typing import Any
 
 from xfront_ir import ops
 
+from ..arrays.arguments import only
 from ..tracebacks import front_door, front_door_of
 from ..tracing.programs import bind
 from ..tracing.trace import emit, state
@@ -33,14 +34,20 @@ def checkpoint(fun: Callable[..., Any] | None = None, *, prevent_cse: bool = Tru
       prevent_cse: keep the second computation apart from the first by a barrier.
       policy: which intermediate values are saved after all, see `checkpoint_policies`.
       static_argnums, static_argnames: arguments that are no arrays.
+      concrete: False; the older way to have Python look at arguments.
+    Raises: NotImplementedError for `concrete=True`; TypeError where `fun` or `policy` is no
+      function.
     Source: Griewank and Walther, "Revolve", ACM TOMS 26 (2000).
     """
     if fun is None:
         return functools.partial(checkpoint, prevent_cse=prevent_cse, policy=policy,
                                  static_argnums=static_argnums,
-                                 static_argnames=static_argnames)
+                                 static_argnames=static_argnames, concrete=concrete)
+    only("checkpoint", False, "name what must be known in static_argnums", concrete=concrete)
     if not callable(fun):
         raise TypeError(f"checkpoint: expected a function, got {fun!r}")
+    if policy is not None and not callable(policy):
+        raise TypeError(f"checkpoint: policy must be a function or None, got {policy!r}")
     name = name_of(fun)
     asked = None if policy is None else asked_policy(policy)
     by_name = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)

@@ -569,7 +569,8 @@ class custom_vjp(Generic[P, R]):
 
         With `symbolic_zeros` the leaves of the arguments of `fwd` are `CustomVJPPrimal`s, which
         say whether they are differentiated; cotangents that are known to be zero come to `bwd` as
-        `SymbolicZero`s, and it may give such.
+        `SymbolicZero`s, and it may give such. `optimize_remat` is a permission that is not made
+        use of: under `checkpoint`, what `fwd` does for the value alone runs again as it is.
         """
         self.fwd, self.bwd = fwd, bwd
         self.symbolic_zeros = symbolic_zeros
@@ -751,12 +752,13 @@ def closure_convert_rule(rule: Callable[..., Any], value: Any) -> tuple[Callable
     kinds = [kind_of("custom_gradient", x) for x in leaves]
     flat = trace_call(lambda ts: rule(tree_unflatten(tree, ts)), kinds, name="rule",
                       kind="custom_gradient", staging=True)
+    function, out_tree = flat.function, flat.out_tree
 
     def closed(captured: list, ct: Any) -> Any:
         from .autodiff import typed
 
         cts = [typed(x, t) for x, (t, _) in zip(tree_flatten(ct)[0], kinds, strict=True)]
-        return tree_unflatten(flat.out_tree, bind(flat.function, [*cts, *captured], name="rule"))
+        return tree_unflatten(out_tree, bind(function, [*cts, *captured], name="rule"))
 
     return closed, flat.captures
 

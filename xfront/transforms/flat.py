@@ -19,6 +19,7 @@ from ..tracing.programs import prune
 from ..tracing.trace import Traced, trace_function
 from ..tracing.tracer import Tracer
 from ..tree_util import keystr, tree_flatten, tree_flatten_with_path
+from .float0 import hidden, is_float0
 
 
 def name_of(fun: Any) -> str:
@@ -109,8 +110,12 @@ def trace_call(call: Callable[[list[Tracer]], Any], kinds: Sequence[tuple[Any, b
         result = call(tracers)
         flat, out_tree = tree_flatten(result)
         for x in flat:
-            if type(x) is not Tracer and not is_array_like(x):
-                refuse_output(name, result)
+            if type(x) is not Tracer:
+                if not is_array_like(x):
+                    refuse_output(name, result)
+                if is_float0(x):
+                    flat, out_tree = tree_flatten(hidden(result))
+                    break
         return flat
 
     traced = trace_function(run, [t for t, _ in kinds], [w for _, w in kinds], name=name, kind=kind,

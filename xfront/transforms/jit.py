@@ -23,14 +23,16 @@ from xfront_ir.analysis import axis_names
 from ..arrays import binding
 from ..arrays.dispatch import Program, deepest
 from ..arrays.placement import Placement, placement
-from ..config import trace_key
+from ..config import explain_cache_misses, trace_key
 from ..tracebacks import front_door
 from ..tracing import programs
 from ..tracing.programs import bind
 from ..tracing.trace import state
 from ..tracing.tracer import Tracer
+from ..tracing.watching import explain_miss
 from ..tree_util import keystr, tree_flatten, tree_flatten_with_path, tree_leaves, tree_unflatten
 from .flat import Flat, as_operand, kind_of, name_of, positional_names, trace_call
+from .float0 import hidden, is_float0
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -50,18 +52,24 @@ def jit(fun: Callable[P, R] | None = None, /, *, in_shardings: Any = None,
     Args:
       fun: a pure function of arrays, trees of arrays, and static values.
       static_argnums, static_argnames: arguments that are part of the signature by value; they are
-        hashable.
+        hashable. Where one of the two is given, it holds for these arguments by position and by
+        name; where both are, each holds as it is written.
       donate_argnums, donate_argnames: arguments whose memory may be used for results; they are
-        deleted by the call.
+        deleted by the call. Given as the static ones are.
       keep_unused: whether arguments that the function does not read stay arguments of the program.
+      in_shardings, out_shardings: placements of the positional arguments and of the result, each
+        None or the default device's, or a tree prefix of such.
+      device, backend: None, or what names the default device or its platform.
       inline: whether calls under tracing are recorded in place.
-      compiler_options: XLA options by name.
+      compiler_options: XLA options by name; also `optimization_level` and `memory_fitting_level`
+        ("O0" to "O3", or the number).
       compile_effort: `full`, or `fast`: on CPU, XLA compiles in about half the time what then runs
         up to 6 times slower, for programs that run once or twice. A function under jit that is
         called in another's trace is compiled with that one, at its effort.
     Returns: the compiled function; also `.lower`, `.trace`, `.eval_shape`, `.clear_cache`.
     Raises: ValueError where a static argument is not hashable, or there is no such effort;
-      TypeError where an argument is no array.
+      TypeError where an argument is no array, or a placement none; NotImplementedError at the
+      call for another placement than the default device.
 
     >>> xfront.jit(lambda x: x + 1)(1)
     Array(2, dtype=int32, weak_type=True)
@@ -90,7 +98,8 @@ class Options:
     """What `jit` was asked for, with argument numbers and names made to agree."""
 
     __slots__ = ("_names", "compiler_options", "donate_argnames", "donate_argnums", "effort", "fun",
-                 "inline", "keep_unused", "key", "static_argnames", "static_argnums")
+                 "inline", "keep_unused", "key", "out_shardings", "placed", "static_argnames",
+                 "static_argnums")
 
     def __init__(self, fun: Any, given: dict[str, Any]) -> None:
         self.fun, self._names = fun, None
@@ -100,12 +109,22 @@ class Options:
         self.donate_argnums, self.donate_argnames = donated
         if any(statics) or any(donated):          # a signature takes long: without them, none
             params = parameters(fun)
-            self.static_argnums, self.static_argnames = agree("static", fun, params, *statics)
-            self.donate_argnums, self.donate_argnames = agree("donate", fun, params, *donated)
+            self.static_argnums, self.static_argnames = agree(
+                "static", fun, params, *statics, given["static_argnums"], given["static_argnames"])
+            self.donate_argnums, self.donate_argnames = agree(
+                "donate", fun, params, *donated, given["donate_argnums"], given["donate_argnames"])
         both = {*self.static_argnums} & {*self.donate_argnums}
         if both:
             raise ValueError(f"static_argnums and donate_argnums cannot intersect, got argument "
                              f"{sorted(both)[0]} in both")
+        placed = (given["device"], given["backend"], given["in_shardings"])
+        self.out_shardings = given["out_shardings"]
+        self.placed: tuple[Any, Any, Any] | None = None
+        if self.out_shardings is not None or any([x is not None for x in placed]):
+            from .placing import check_given  # seldom asked for
+
+            check_given(*placed, self.out_shardings)
+            self.placed = placed
         self.keep_unused, self.inline = bool(given["keep_unused"]), bool(given["inline"])
         chosen = given["compiler_options"] or {}
         self.compiler_options = tuple(sorted(chosen.items()))
@@ -115,7 +134,7 @@ class Options:
         self.effort = EFFORTS[asked]
         self.key = ("jit", self.static_argnums, self.static_argnames, self.donate_argnums,
                     self.donate_argnames, self.keep_unused, self.inline, self.compiler_options,
-                    self.effort)
+                    self.effort, self.placed and object())   # placed: looked at for each
 
     @property
     def names(self) -> list[str]:
@@ -133,9 +152,10 @@ def parameters(fun: Any) -> list[inspect.Parameter] | None:
         return None
 
 
-def agree(what: str, fun: Any, params: list[inspect.Parameter] | None, nums: tuple, names: tuple
-          ) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    """Numbers and names of the same arguments, each filled in from the other.
+def agree(what: str, fun: Any, params: list[inspect.Parameter] | None, nums: tuple, names: tuple,
+          *asked: Any) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """Numbers and names of arguments: where the user gave the one, the other is filled in from it;
+    `asked` is both as the user gave them, and where neither is None, they stay as they are.
 
     Raises: ValueError, TypeError where one does not exist.
     """
@@ -151,16 +171,18 @@ def agree(what: str, fun: Any, params: list[inspect.Parameter] | None, nums: tup
         if not variadic and not -len(positional) <= n < len(positional):
             raise ValueError(f"jitted function {name_of(fun)} has {what}_argnums={nums}, but has "
                              f"only {len(positional)} positional arguments")
-    known = {p.name for p in params if p.kind is not p.POSITIONAL_ONLY}
+    known = {p.name for p in params if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
     if not any(p.kind is p.VAR_KEYWORD for p in params):
         for n in names:
             if n not in known:
                 raise ValueError(f"jitted function {name_of(fun)} has {what}_argnames={names}, "
                                  f"but takes no argument called {n!r}")
     order = {p.name: i for i, p in enumerate(positional)}
-    resolved = {n % len(positional) if n < 0 and positional else n for n in nums}
+    resolved = {n if variadic else n % len(positional) for n in nums}
+    if None not in asked:
+        return tuple(sorted(resolved)), tuple(sorted({*names}))
     resolved |= {order[n] for n in names if n in order}
-    all_names = {*names, *[positional[n].name for n in resolved if n < len(positional)
+    all_names = {*names, *[positional[n].name for n in resolved if 0 <= n < len(positional)
                            and positional[n].kind is not inspect.Parameter.POSITIONAL_ONLY]}
     return tuple(sorted(resolved)), tuple(sorted(all_names))
 
@@ -228,7 +250,7 @@ class Jitted:
         statics = []
         given, named = list(args), dict(kwargs)
         for i in self.options.static_argnums:
-            if i < len(given):
+            if -len(given) <= i < len(given):
                 statics.append((i, type(given[i]), given[i]))
                 given[i] = None
         for k in self.options.static_argnames:
@@ -236,6 +258,8 @@ class Jitted:
                 statics.append((k, type(named[k]), named[k]))
                 named[k] = None
         leaves, tree = tree_flatten((given, named))
+        if any([is_float0(x) for x in leaves]):
+            leaves, tree = tree_flatten(hidden((given, named)))
         return tuple(statics), leaves, tree
 
     def trace_structs(self, args: tuple, kwargs: dict) -> tuple[Flat, list, list]:
@@ -247,6 +271,8 @@ class Jitted:
     def trace(self, args: tuple, kwargs: dict, kind: Callable[..., Any] = kind_of
               ) -> tuple[Flat, list, list]:
         """The traced Function of a call, its leaves and the flags of donated ones."""
+        if (placed := self.options.placed) is not None:
+            self.check_places(placed, args, kwargs)
         statics, leaves, tree = self.divide(args, kwargs)
         kinds = []
         for k, x in enumerate(leaves):
@@ -271,6 +297,9 @@ class Jitted:
                         named[place] = x
                 return self.fun(*given, **named)
 
+            if explain_cache_misses.value:
+                explain_miss(self.name, self.fun, key, [*self.traces],
+                             self.param_names(args, tree, len(leaves)))
             outer, state.scope = state.scope, ()      # names inside are relative to the call
             try:
                 found = trace_call(call, kinds, name=self.name, kind="jit", staging=True,
@@ -279,7 +308,22 @@ class Jitted:
                 state.scope = outer
             if not any(type(x) is Tracer for x in found.captures):
                 self.traces[key] = found
+        if self.options.out_shardings is not None:
+            self.check_results(found)
         return found, leaves, self.donated(tree, len(leaves))
+
+    def check_places(self, placed: tuple[Any, Any, Any], args: tuple, kwargs: dict) -> None:
+        """Refuse other placements of arguments than the default."""
+        from .placing import check_places  # seldom asked for
+
+        check_places(*placed, args, kwargs)
+
+    def check_results(self, found: Flat) -> None:
+        """Refuse other placements of results than the default."""
+        from .placing import check_results  # seldom asked for
+
+        n = len(found.function.returns)
+        check_results(self.options.out_shardings, tree_unflatten(found.out_tree, [0] * n))
 
     def param_names(self, args: tuple, tree: Any, n: int) -> list[str]:
         """What the user calls the leaves: parameter names with paths into trees."""
@@ -316,9 +360,12 @@ class Jitted:
         if not self.options.donate_argnums and not self.options.donate_argnames:
             return [False] * n
         flags = []
+        n_given = len(tree.children()[0].children())
         for path, _ in tree_flatten_with_path(tree_unflatten(tree, [0] * n))[0]:
             if path[0].idx == 0:
-                flags.append(path[1].idx in self.options.donate_argnums)
+                i = path[1].idx
+                flags.append(i in self.options.donate_argnums
+                             or i - n_given in self.options.donate_argnums)
             else:
                 flags.append(path[1].key in self.options.donate_argnames)
         return flags
@@ -345,8 +392,11 @@ class Jitted:
         except (RuntimeError, ValueError):
             self.refuse_consumed(args, kwargs)
             raise
+        result, fast = called
+        if fast is not None and any([is_float0(x) for x in tree_leaves((args, kwargs))]):
+            fast = None                          # which C++ cannot hand over
         # C++ does not know the sizes of mapped axes, which tracing may have read
-        return *called, bool(state.axes)
+        return result, fast, bool(state.axes)
 
     def placement(self, flat: Flat, operands: Sequence[Any], tree: Callable[[], Any]
                   ) -> tuple[Placement, bool]:
@@ -375,7 +425,7 @@ class Jitted:
         key = ("jit", self.name, n, given, options.keep_unused, options.compiler_options,
                options.effort)
         compiled, literals, _ = programs.find(flat.function, key, place, compile_)
-        return Program(compiled, [*flat.captures, *literals], flat.out_tree)
+        return Program(compiled, [*flat.captures, *literals], flat.out_tree, flat.function, True)
 
 
 def pickled(function: Any) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 from xfront_ir.opdef import Request
 from xfront_ir.passes.vectorize import vectorize
 
+from ..arrays.arguments import only
 from ..tracebacks import front_door_of
 from ..tracing.programs import bind
 from ..tracing.trace import state
@@ -44,10 +45,21 @@ def _axes_of(axes: Any, tree: Any, what: str, name: str) -> list[int | None]:
         raise ValueError(f"vmap {what} specification must be a tree prefix of the corresponding "
                          f"value, got specification {axes!r} for {name}, whose value has the "
                          f"structure {structure}; {where}") from None
-    for a in flat:
-        if a is not _NOT_MAPPED and not isinstance(a, int) and not hasattr(a, "__index__"):
-            raise TypeError(f"vmap {what} must be an int, None, or a tree of them, got {axes!r}")
     return [None if a is _NOT_MAPPED else int(a) for a in flat]
+
+
+def _check_axes(in_axes: Any, out_axes: Any) -> None:
+    """Refuse trees of axes in which one is no int. Raises: TypeError."""
+    for axes, what in ((in_axes, "in_axes"), (out_axes, "out_axes")):
+        if axes is None or type(axes) is int:
+            continue
+        for a in tree_flatten(axes)[0]:
+            if isinstance(a, bool) or not hasattr(a, "__index__"):
+                raise TypeError(f"vmap {what} must be an int, None, or a tree of them, got "
+                                f"{axes!r}")
+    if not (in_axes is None or isinstance(in_axes, tuple) or hasattr(in_axes, "__index__")):
+        raise TypeError(f"vmap in_axes must be an int, None, or a tuple of entries corresponding "
+                        f"to the positional arguments passed to the function, but got {in_axes!r}.")
 
 
 def vmap(fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0,
@@ -64,11 +76,14 @@ def vmap(fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0,
       out_axes: where the mapped axis goes in the results; a tree prefix of the result.
       axis_name: a name for the axis, for collectives such as `lax.psum` in `fun`.
       axis_size: its size, where no argument is mapped.
+      spmd_axis_name: None; it names devices over which arrays are spread.
+      sum_match: False; it is about results that are spread over devices.
       chunk: map over at most so many examples at once, in a scan, with the same result: memory is
         that of one chunk, and the examples of different chunks are computed one after the other.
         The size need not be a multiple. Not with `axis_name`: a collective is over all examples.
     Returns: a function of arguments with the mapped axis.
-    Raises: ValueError where sizes, axes or chunk do not fit; TypeError.
+    Raises: ValueError where sizes, axes or chunk do not fit; TypeError where an axis is no int;
+      NotImplementedError for `spmd_axis_name` and `sum_match`.
 
     >>> xfront.vmap(jnp.dot)(jnp.eye(2), jnp.ones((2, 2)))
     Array([1., 1.], dtype=float32)
@@ -77,10 +92,9 @@ def vmap(fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0,
         raise TypeError(f"vmap: expected a function, got {fun!r}")
     if isinstance(in_axes, list):
         in_axes = tuple(in_axes)
-    if not (in_axes is None or isinstance(in_axes, (int, tuple, dict))
-            or hasattr(in_axes, "__index__")):
-        raise TypeError(f"vmap in_axes must be an int, None, or a tuple of entries corresponding "
-                        f"to the positional arguments passed to the function, but got {in_axes!r}.")
+    _check_axes(in_axes, out_axes)
+    only("vmap", None, "arrays are on one device", spmd_axis_name=spmd_axis_name)
+    only("vmap", False, "arrays are on one device", sum_match=sum_match)
     name = name_of(fun)
     _check_chunk(name, chunk, axis_name)
 

@@ -155,3 +155,39 @@ def test_bodies_read_complex_constants_of_what_is_around_them():
     for p, chosen in ((True, z * 2j), (False, z - 2j)):
         for got, wanted in zip(f(p, jnp.ones(2)), (chosen, twice, twice), strict=True):
             np.testing.assert_allclose(got, [wanted] * 2, rtol=1e-6)
+
+
+@pytest.mark.parametrize("one, other", [
+    (1, 2.0), (2.0, 1), (1.0, 1j), (True, 1), (1, np.int8(2)), (1.0, np.float16(2)),
+    (1, np.float32(2))])
+def test_results_of_different_dtypes_are_refused(one, other):
+    for call in (lambda: lax.cond(True, lambda: jnp.asarray(one), lambda: other),
+                 lambda: lax.cond(X[0] < 1, lambda: one, lambda: other),
+                 lambda: lax.switch(0, [lambda: one, lambda: one, lambda: other]),
+                 lambda: jax.jit(lambda p: lax.cond(p, lambda: {"a": one}, lambda: {"a": other}))(
+                     True)):
+        with pytest.raises(TypeError, match="identical types"):
+            call()
+
+
+def test_weak_results_of_one_dtype_are_one_type():
+    made = lax.cond(True, lambda: 1.0, lambda: jnp.float32(2))
+    assert made == 1 and not made.weak_type
+    assert lax.cond(True, lambda: 1.0, lambda: 2.0).weak_type
+
+
+@pytest.mark.parametrize("init, body", [
+    (0.0, lambda c: 5), (np.float32(0), lambda c: 5), (0, lambda c: True),
+    (np.int32(0), lambda c: c + 1.0), (np.float16(0), lambda c: c + np.float32(1))])
+def test_a_carry_that_changes_its_dtype_is_refused(init, body):
+    for call in (lambda: lax.while_loop(lambda c: c < 3, body, init),
+                 lambda: lax.scan(lambda c, x: (body(c), x), init, X),
+                 lambda: lax.fori_loop(0, 3, lambda i, c: body(c), init)):
+        with pytest.raises(TypeError, match="identical types"):
+            call()
+
+
+def test_a_weak_carry_takes_the_dtype_of_what_is_returned():
+    assert lax.while_loop(lambda c: c < 3, lambda c: c + 1.5, 0) == 3
+    assert lax.scan(lambda c, x: (c + x, x), 0, X)[0].dtype == np.float32
+    assert lax.while_loop(lambda c: c < 3, lambda c: c + np.float16(1), 0.0).dtype == np.float16

@@ -181,3 +181,26 @@ def test_derivatives_by_python_numbers_are_weak():
         assert weak(of(f)(mixed)) == [True, True, False, False]
     for of in (jax.jacfwd, jax.jacrev, jax.grad):
         assert weak(of(f)(numbers)) == [True, True]
+
+@pytest.mark.parametrize("wrap", [lambda f: f, jax.jit, lambda f: jax.jit(jax.jit(f))])
+def test_gradients_of_integers_leave_programs(wrap):
+    g = wrap(jax.grad(lambda n, x: x * n, (0, 1), allow_int=True))
+    for _ in range(3):                             # traced, compiled, known to C++
+        dn, dx = g(3, 2.0)
+        assert dn.dtype == jax.float0 and dn.shape == () and dx == 3
+    many = wrap(jax.vmap(jax.grad(lambda n: 2.0 * n, allow_int=True)))(jnp.arange(3))
+    assert many.dtype == jax.float0 and many.shape == (3,)
+
+
+def test_float0_goes_in_and_through():
+    zero = np.zeros((2,), jax.float0)
+    f = jax.jit(lambda z, x: {"z": z, "x": x + 1})
+    for _ in range(3):
+        made = f(zero, 1.0)
+        assert made["z"].dtype == jax.float0 and made["z"].shape == (2,) and made["x"] == 2
+    _, (stacked,) = jax.lax.scan(
+        lambda c, n: (c, (jax.grad(lambda n: 2.0 * n, allow_int=True)(n),)), 0.0, jnp.arange(3))
+    assert stacked.dtype == jax.float0 and stacked.shape == (3,)
+    assert jax.jit(lambda n: jax.vjp(lambda n: 2.0 * n, n)[1](1.0))(3)[0].dtype == jax.float0
+    struct = jax.eval_shape(lambda n: jax.grad(lambda n: 2.0 * n, allow_int=True)(n), 3)
+    assert struct.shape == ()

@@ -191,3 +191,39 @@ def test_effort_and_options_decide_the_program(monkeypatch):
         jax.jit(f, compile_effort="slow")
     with pytest.raises(Exception, match="xla_no_such"):
         jax.jit(f).lower(x).compile(compiler_options={"xla_no_such": 1})
+
+
+def which(x, y=0, z=0):
+    """Which of the arguments are known."""
+    return [float(isinstance(v, int)) for v in (x, y, z)]
+
+
+@pytest.mark.parametrize("options, args, kwargs, wanted", [
+    ({"static_argnums": 1, "static_argnames": "z"}, (1.0, 2, 3), {}, [0, 1, 0]),
+    ({"static_argnums": 1, "static_argnames": "z"}, (1.0,), {"y": 2, "z": 3}, [0, 0, 1]),
+    ({"static_argnames": "z"}, (1.0, 2, 3), {}, [0, 0, 1]),
+    ({"static_argnums": 2}, (1.0, 2), {"z": 3}, [0, 0, 1]),
+    ({"static_argnums": 1, "static_argnames": "x"}, (1, 2, 3), {}, [0, 1, 0]),
+    ({"static_argnums": 1, "static_argnames": ()}, (1.0,), {"y": 2}, [0, 0, 1]),
+    ({"static_argnums": (), "static_argnames": "y"}, (1.0, 2), {}, [0, 0, 1]),
+    ({"static_argnums": -1}, (1.0, 2, 3), {}, [0, 0, 1])])
+def test_numbers_and_names_of_static_arguments(options, args, kwargs, wanted):
+    assert [float(v) for v in jax.jit(which, **options)(*args, **kwargs)] == wanted
+
+
+def test_negative_numbers_count_from_the_arguments_that_are_given():
+    f = jax.jit(lambda *xs: [float(isinstance(x, int)) for x in xs], static_argnums=-1)
+    assert [float(v) for v in f(1, 2, 3)] == [0, 0, 1]
+    assert [float(v) for v in f(1, 2)] == [0, 1]
+    assert jax.make_jaxpr(lambda x, n: x * n, static_argnums=-1)(1.0, 2) is not None
+    g = jax.jit(lambda *xs: xs[0] + xs[1], donate_argnums=-1)
+    x, y = jnp.ones(3), jnp.ones(3)
+    g(x, y)
+    assert y.is_deleted() and not x.is_deleted()
+
+
+@pytest.mark.parametrize("fun, names", [
+    (lambda *a: 1.0, "a"), (lambda x, /: 1.0, "x"), (lambda x: 1.0, ("x", "q"))])
+def test_names_that_no_argument_has(fun, names):
+    with pytest.raises(ValueError, match="takes no argument called"):
+        jax.jit(fun, static_argnames=names)

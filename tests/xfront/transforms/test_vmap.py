@@ -78,3 +78,12 @@ def test_collectives():
 def test_static_arguments_of_a_jitted_function():
     f = jax.jit(lambda x, n: x * n, static_argnums=1)
     np.testing.assert_array_equal(jax.vmap(f, in_axes=(0, None))(X, 3), [0, 3, 6])
+
+
+@pytest.mark.parametrize("axes", [True, (True,), 0.5, "a", {"a": 0}, ({"a": True},)])
+def test_axes_are_ints(axes):
+    with pytest.raises(TypeError, match="in_axes must be an int"):
+        jax.vmap(lambda x: x, in_axes=axes)
+    if not isinstance(axes, dict):
+        with pytest.raises(TypeError, match="out_axes must be an int"):
+            jax.vmap(lambda x: x, out_axes=axes)

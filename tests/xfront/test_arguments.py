@@ -1,0 +1,354 @@
+"""No argument is accepted and ignored.
+
+Three nets: every parameter of every function in `xfront/` is read by its body, or is a permission
+that its docstring owns up to; nonsense given for an optional parameter of any public function is
+refused while tracing; and what is supported with one value alone refuses others by name.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import xfront
+import xfront as jax
+import xfront.numpy as jnp
+from tests.xfront.samples_of_calls import CALLS, LEFT_OUT, SAMPLES
+from xfront import lax
+from xfront.arrays.arguments import at_home, only
+
+ROOT = Path(xfront.__file__).parent
+
+# --- every parameter is read ----------------------------------------------------------------
+
+PERMISSIONS: dict[str, tuple[str, ...]] = {
+    "lax/control_flow.py scan": ("_split_transpose",),
+    "lax/linalg.py eigh": ("sort_eigenvalues",),
+    "lax/reductions.py approx_max_k": ("reduction_input_size_override",),
+    "lax/updates.py qdwh": ("is_hermitian",),
+    "numpy/counting.py histogram_bin_edges": ("weights",),
+    "numpy/manipulation.py reshape": ("copy",),
+    "numpy/sets.py unique": ("sorted",),
+    "numpy/sets.py isin": ("assume_unique",),
+    "numpy/sets.py intersect1d": ("assume_unique",),
+    "numpy/sets.py setxor1d": ("assume_unique",),
+    "scipy/linalg.py cholesky": ("overwrite_a", "check_finite"),
+    "scipy/linalg.py cho_factor": ("overwrite_a", "check_finite"),
+    "scipy/linalg.py cho_solve": ("overwrite_b", "check_finite"),
+    "scipy/linalg.py solve_triangular": ("overwrite_b", "check_finite"),
+    "scipy/linalg.py solve": ("overwrite_a", "overwrite_b", "check_finite"),
+    "scipy/linalg.py inv": ("overwrite_a", "check_finite"),
+    "scipy/linalg.py det": ("overwrite_a", "check_finite"),
+    "scipy/linalg.py lu_factor": ("overwrite_a", "check_finite"),
+    "scipy/linalg.py lu_solve": ("overwrite_b", "check_finite"),
+    "scipy/linalg.py lu": ("overwrite_a", "check_finite"),
+    "scipy/linalg.py qr": ("overwrite_a", "lwork", "check_finite"),
+    "scipy/linalg.py svd": ("overwrite_a", "check_finite"),
+    "scipy/linalg.py eigh": ("overwrite_a", "overwrite_b", "turbo", "check_finite"),
+    "transforms/custom.py defvjp": ("optimize_remat",),
+}
+"""What a caller allows or promises, and no result depends on: the docstring says so."""
+
+OF_A_PROTOCOL = {
+    "arrays/beside.py create_module", "arrays/beside.py exec_module", "arrays/beside.py find_spec",
+    "arrays/binding.py _replicate", "arrays/binding.py _is_equivalent",
+    "arrays/binding.py _shard_shape", "arrays/binding.py _accept", "arrays/binding.py _shard_arg",
+    "arrays/methods.py _deepcopy", "arrays/methods.py _array_namespace", "arrays/methods.py _flat",
+    "arrays/methods.py get", "config.py _any", "lax/gathering.py _emit_scatter",
+    "nn/initializers.py zeros", "nn/initializers.py ones", "nn/initializers.py init",
+    "scipy/linalg.py _columns", "transforms/custom_vmap.py batch_rule",
+    "transforms/custom_vmap.py rule", "transforms/requests.py weak_returns",
+    "transforms/float0.py _children", "transforms/float0.py _shown",
+    "tracing/programs.py __init__", "transforms/autodiff.py differentiable",
+    "transforms/jit.py param_names",
+}
+"""Functions whose parameters are given by whoever calls them, no user: parsers, hooks, families."""
+
+
+def loaded(function: ast.FunctionDef) -> set[str]:
+    """Names that a body reads; `del x` and `_ = x` are no reading."""
+    found = set()
+    for statement in function.body:
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Assign) and all(
+                    isinstance(t, ast.Name) and t.id == "_" for t in node.targets):
+                thrown_away = {n for n in ast.walk(node.value) if isinstance(n, ast.Name)}
+                for name in thrown_away:
+                    name.id = "_"
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+                found.add(node.id)
+    return found
+
+
+def refuses_everything(function: ast.FunctionDef) -> bool:
+    """Whether a body raises at once, or is none (of a protocol or an overload)."""
+    body = [s for s in function.body if not (isinstance(s, ast.Expr)
+                                             and isinstance(s.value, ast.Constant))]
+    return not body or isinstance(body[0], ast.Raise)
+
+
+def unread(source: str) -> Iterator[tuple[ast.FunctionDef, str]]:
+    """Parameters that nothing reads."""
+    for node in ast.walk(ast.parse(source)):
+        if not isinstance(node, ast.FunctionDef) or refuses_everything(node):
+            continue
+        if node.name.startswith("__") and node.name not in ("__init__", "__call__", "__new__"):
+            continue                               # Python's own protocols
+        a = node.args
+        given = [*a.posonlyargs, *a.args, *a.kwonlyargs, *filter(None, (a.vararg, a.kwarg))]
+        read = loaded(node)
+        for name in [p.arg for p in given]:
+            if name not in read and name not in ("self", "cls") and set(name) != {"_"}:
+                yield node, name
+
+
+def test_every_parameter_is_read() -> None:
+    ignored = []
+    permitted: dict[str, list[str]] = {}
+    for path in sorted(ROOT.rglob("*.py")):
+        for function, name in unread(path.read_text()):
+            place = f"{path.relative_to(ROOT).as_posix()} {function.name}"
+            if name in PERMISSIONS.get(place, ()):
+                permitted.setdefault(place, []).append(name)
+                assert f"`{name}`" in (doc := ast.get_docstring(function) or "") or (
+                    f"{name}:" in doc), f"{place}: the docstring does not speak of {name}"
+            elif place not in OF_A_PROTOCOL:
+                ignored.append(f"{place}({name})")
+    assert ignored == []
+    assert {k: sorted(v) for k, v in permitted.items()} == {
+        k: sorted(v) for k, v in PERMISSIONS.items()}, "these are read: no permissions any more"
+
+
+@pytest.mark.parametrize(("body", "wanted"), [
+    ("return x", ["y"]), ("del y; return x", ["y"]), ("_ = y; return x", ["y"]),
+    ("_ = (x, y)", ["x", "y"]), ("return lambda: x + y", []), ("raise TypeError(y)", []),
+    ("y = 1; return x", ["y"]),
+])
+def test_what_counts_as_reading(body: str, wanted: list[str]) -> None:
+    assert [name for _, name in unread(f"def f(x, y=None):\n    {body}")] == wanted
+
+
+# --- nonsense is refused --------------------------------------------------------------------
+
+class Nonsense:
+    """No axis, dtype, shape, name, array, device or function."""
+
+    def __repr__(self) -> str:
+        return "<nonsense>"
+
+
+SPACES = ("", ".numpy", ".numpy.linalg", ".numpy.fft", ".lax", ".lax.linalg", ".nn",
+          ".nn.initializers", ".random", ".scipy.special", ".scipy.linalg", ".tree_util", ".tree",
+          ".debug", ".experimental", ".custom_batching", ".ad_checkpoint", ".dtypes")
+
+FLAGS = {                                          # what is asked for its truth, as NumPy does
+    "device_put may_alias", "argmax keepdims", "argmin keepdims", "nanargmax keepdims",
+    "nanargmin keepdims", "asarray copy", "histogram density", "histogram2d density",
+    "histogramdd density",
+}
+READ_SOMETIMES = {                                 # the docstrings say when
+    "einsum optimize", "polyval unroll", "nonzero fill_value", "where fill_value",
+    "argwhere fill_value", "flatnonzero fill_value", "compress fill_value", "extract fill_value",
+    "approx_min_k reduction_input_size_override", "tree_reduce_associative identity",
+    "platform_dependent default", "jit static_argnames", "vmap axis_name",
+    "checkpoint static_argnames", "keystr separator", "gather fill_value", "create_token _",
+}
+
+
+OF_THE_LIBRARY = ("xfront.arrays.arguments", "xfront.tracebacks")
+"""What modules without `__all__` import for themselves."""
+
+
+def public_functions() -> Iterator[tuple[str, Any]]:
+    """Each public function once, with its name."""
+    seen = set()
+    for space in SPACES:
+        module = importlib.import_module(f"xfront{space}")
+        for name in sorted(getattr(module, "__all__", None) or dir(module)):
+            found = getattr(module, name, None)
+            if (name.startswith("_") or not callable(found) or inspect.isclass(found)
+                    or getattr(found, "__module__", "") in OF_THE_LIBRARY or id(found) in seen
+                    or not str(getattr(found, "__module__", "")).startswith("xfront")
+                    or type(found).__module__ == "xfront.config"):
+                continue
+            seen.add(id(found))
+            yield f"{space.rsplit('.', 1)[-1] or 'xfront'}.{name}", found
+
+
+def optional(function: Any) -> list[inspect.Parameter]:
+    """Parameters with defaults that are no flags."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    return [p for p in parameters if p.default is not p.empty and not isinstance(p.default, bool)
+            and p.kind is not p.POSITIONAL_ONLY]
+
+
+def traced(function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> None:
+    """Call it in a trace, which compiles nothing."""
+    jax.eval_shape(lambda: [function(*args, **kwargs), 0.0][1])
+
+
+def sample_of(name: str, function: Any) -> tuple[Any, tuple, dict[str, Any]] | None:
+    """What to call, and with what; None where no sample fits."""
+    if name in CALLS:
+        instead, args, kwargs = CALLS[name]
+        traced(instead or function, args, kwargs)
+        return instead or function, args, kwargs
+    for args in SAMPLES:
+        try:
+            traced(function, args, {})
+            return function, args, {}
+        except Exception:
+            continue
+    return None
+
+
+def test_nonsense_is_refused() -> None:
+    accepted, without = [], []
+    known = {*FLAGS, *READ_SOMETIMES,
+             *[f"{k.split()[-1]} {v}" for k, names in PERMISSIONS.items() for v in names]}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name, function in public_functions():
+            asked = [p for p in optional(function)
+                     if f"{name.rsplit('.', 1)[-1]} {p.name}" not in known]
+            if not asked or name in LEFT_OUT:
+                continue
+            sample = sample_of(name, function)
+            if sample is None:
+                without.append(name)
+                continue
+            call, args, kwargs = sample
+            order = list(inspect.signature(function).parameters)
+            for p in asked:
+                if p.kind is p.POSITIONAL_OR_KEYWORD and order.index(p.name) < len(args):
+                    continue
+                try:
+                    traced(call, args, {**kwargs, p.name: Nonsense()})
+                except Exception:
+                    continue
+                accepted.append(f"{name}({p.name}=...)")
+    assert accepted == []
+    assert without == [], "give a call of these in samples_of_calls.py"
+
+
+# --- one value alone is supported -----------------------------------------------------------
+
+X, M = np.arange(3, dtype=np.float32), np.eye(3, dtype=np.float32)
+
+
+def mapped(x: Any) -> Any:
+    return lax.all_gather(x, "i", to="reduced")
+
+
+REFUSED: list[tuple[str, type[Exception], Callable[[], Any]]] = [
+    ("device", TypeError, lambda: jax.jit(jnp.sin, device="cuda:7")(X)),
+    ("backend", RuntimeError, lambda: jax.jit(jnp.sin, backend="nonsense")(X)),
+    ("backend", NotImplementedError, lambda: jax.jit(jnp.sin, backend="rocm")(X)),
+    ("backend", TypeError, lambda: jax.jit(jnp.sin, backend=3)),
+    ("in_shardings", TypeError, lambda: jax.jit(jnp.sin, in_shardings="zzz")),
+    ("out_shardings", TypeError, lambda: jax.jit(jnp.sin, out_shardings=42)),
+    ("in_shardings", ValueError, lambda: jax.jit(jnp.sin, in_shardings=(home(), home()))(X)),
+    ("out_shardings", ValueError, lambda: jax.jit(jnp.sin, out_shardings=(home(),))(X)),
+    ("in_shardings", ValueError, lambda: jax.jit(lambda x: x, in_shardings=home())(x=X)),
+    ("reduce_axes", NotImplementedError, lambda: jax.grad(jnp.sum, reduce_axes=("i",))),
+    ("reduce_axes", NotImplementedError, lambda: jax.value_and_grad(jnp.sum, reduce_axes=("i",))),
+    ("reduce_axes", NotImplementedError, lambda: jax.vjp(jnp.sum, X, reduce_axes=("i",))),
+    ("reduce_axes", NotImplementedError, lambda: jax.linear_transpose(
+        jnp.sum, X, reduce_axes=("i",))),
+    ("spmd_axis_name", NotImplementedError, lambda: jax.vmap(jnp.sin, spmd_axis_name="i")),
+    ("sum_match", NotImplementedError, lambda: jax.vmap(jnp.sin, sum_match=True)),
+    ("concrete", NotImplementedError, lambda: jax.checkpoint(jnp.sin, concrete=True)),
+    ("concrete", NotImplementedError, lambda: jax.checkpoint(concrete=True)(jnp.sin)),
+    ("axis_env", NotImplementedError, lambda: jax.make_jaxpr(jnp.sin, axis_env=[("i", 2)])),
+    ("lowering_platforms", NotImplementedError, lambda: jax.jit(jnp.sin).trace(X).lower(
+        lowering_platforms=("rocm",))),
+    ("dialect", ValueError, lambda: jax.jit(jnp.sin).lower(X).compiler_ir("zz")),
+    ("sharding", ValueError, lambda: jax.ShapeDtypeStruct((3,), "float32", sharding=5)),
+    ("vma", NotImplementedError, lambda: jax.ShapeDtypeStruct((3,), "float32", vma={"i"})),
+    ("is_ref", NotImplementedError, lambda: jax.ShapeDtypeStruct((3,), "float32", is_ref=True)),
+    ("src", NotImplementedError, lambda: jax.device_put(X, src=3)),
+    ("may_alias", ValueError, lambda: jax.device_put(X, donate=True, may_alias=True)),
+    ("platform", RuntimeError, lambda: jax.live_arrays("zz")),
+    ("sharding", TypeError, lambda: jax.pure_callback(np.sin, X, X, sharding=5)),
+    ("vectorized", NotImplementedError, lambda: jax.pure_callback(np.sin, X, X, vectorized=True)),
+    ("partitioned", NotImplementedError, lambda: jax.debug.callback(print, X, partitioned=True)),
+    ("partitioned", NotImplementedError, lambda: jax.debug.print("x", partitioned=True)),
+    ("to=", NotImplementedError, lambda: jax.vmap(mapped, axis_name="i")(X)),
+    ("use_magma", NotImplementedError, lambda: lax.linalg.eig(M, use_magma=True)),
+    ("use_magma", NotImplementedError, lambda: lax.linalg.qr(M, use_magma=True)),
+    ("aggregate_to_topk", NotImplementedError, lambda: lax.approx_max_k(
+        X, 1, aggregate_to_topk=False)),
+    ("aggregate_to_topk", NotImplementedError, lambda: lax.approx_min_k(
+        X, 1, aggregate_to_topk=False)),
+    ("algorithm", ValueError, lambda: jax.nn.standardize(X, algorithm="zz")),
+    ("copy", ValueError, lambda: jnp.meshgrid(X, copy=False)),
+    ("mode", NotImplementedError, lambda: jax.random.gumbel(jax.random.key(0), (3,), mode="high")),
+    ("mode", ValueError, lambda: jax.random.gumbel(jax.random.key(0), (3,), mode="zz")),
+    ("lapack_driver", ValueError, lambda: jax.scipy.linalg.svd(M, lapack_driver="zz")),
+    ("debug", NotImplementedError, lambda: jax.scipy.linalg.solve(M, X, debug=True)),
+    ("debug", NotImplementedError, lambda: jax.scipy.linalg.solve_triangular(M, X, debug=True)),
+    ("_dot_general", NotImplementedError, lambda: jnp.einsum("i,i", X, X, _dot_general=print)),
+    ("out_sharding both", ValueError, lambda: jnp.zeros(
+        3, device=jax.devices()[0], out_sharding=home())),
+    ("linear", TypeError, lambda: lax.cond(True, jnp.sin, jnp.cos, X, linear=(False,))),
+    ("memory_fitting_level", ValueError, lambda: jax.jit(
+        jnp.sin, compiler_options={"memory_fitting_level": "O7"})(X)),
+]
+
+
+def home() -> Any:
+    return jnp.zeros(1).sharding
+
+
+@pytest.mark.parametrize(("argument", "kind", "call"), REFUSED,
+                         ids=[f"{i}-{argument}" for i, (argument, _, _) in enumerate(REFUSED)])
+def test_one_value_alone(argument: str, kind: type, call: Callable[[], Any]) -> None:
+    match = argument if argument != "backend" else "(?i)backend"
+    with pytest.raises(kind, match=match.replace(" both", "")):
+        call()
+
+
+def test_what_names_the_default_is_accepted() -> None:
+    device = jax.devices()[0]
+    for options in ({"device": device}, {"backend": "cpu"}, {"in_shardings": home()},
+                    {"in_shardings": (None,), "out_shardings": home()},
+                    {"compiler_options": {"memory_fitting_level": "O1"}}):
+        np.testing.assert_allclose(jax.jit(jnp.cos, **options)(X), np.cos(X), rtol=1e-6)
+    np.testing.assert_array_equal(jnp.dot(M, X, out_sharding=home()), X)
+    np.testing.assert_allclose(jnp.fft.fftfreq(3, device=device), np.fft.fftfreq(3), rtol=1e-6)
+
+
+def test_a_placement_is_looked_at_though_the_function_is_known() -> None:
+    f = jax.jit(jnp.sin)
+    f(X)
+    with pytest.raises(RuntimeError, match="nonsense"):
+        jax.jit(jnp.sin, backend="nonsense")(X)
+    f(X)
+
+
+def test_what_a_refusal_says() -> None:
+    with pytest.raises(NotImplementedError, match="f: a=2 is not supported, only a=1 is; do this"):
+        only("f", 1, "do this", a=2)
+    with pytest.raises(TypeError, match="g: out_sharding must be a Sharding or None"):
+        at_home("g", 5)
+    only("f", 1, "do this", a=1)
+    with pytest.raises(NotImplementedError):
+        only("f", False, "do this", a=0)           # of another type
+
+
+def test_may_alias_false_gives_memory_of_its_own() -> None:
+    x = jnp.ones(3)
+    y = jax.device_put(x, may_alias=False)
+    assert y.unsafe_buffer_pointer() != x.unsafe_buffer_pointer()
+    assert jax.device_put(x).unsafe_buffer_pointer() == x.unsafe_buffer_pointer()

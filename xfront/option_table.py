@@ -1,0 +1,139 @@
+"""Options that are accepted so that programs can name them: refused, or with nothing to act on.
+
+`REFUSED` has options that would change values, errors, placement or what is compiled: only the
+default is accepted, and the text says what to do instead. `IDLE` has those that change nothing of
+this kind: any value of the default's type is accepted, and the text says why none has an effect.
+Options that are done stand in `config.py`; docs/options.md lists all.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+ONE_PROCESS = "there are no programs of several processes here"
+NO_MESHES = "there are no meshes here: arrays are on one device"
+NO_PALLAS = "there is no Pallas here"
+NO_EXPORT = "there is no export here"
+NO_JAX2TF = "there is no jax2tf here"
+
+REFUSED: dict[str, tuple[Any, str]] = {
+    "check_vma": (False, "it is shard_map's, which is not here"),
+    "eager_constant_folding": (False, "passes fold constants when a program is compiled"),
+    "jax_accurate_erf_inv": (False, "erf_inv has one form here"),
+    "jax_allow_f16_reductions": (True, "give sums a wider dtype with `dtype=float32`"),
+    "jax_auto_pcast": (True, NO_MESHES),
+    "jax_backend_target": ("", ONE_PROCESS),
+    "jax_check_static_indices": (False, "static indices are not compared with shapes where a mode "
+                                 "says what becomes of them; give the mode, or compare yourself"),
+    "jax_compilation_cache_check_contents": (False, "call xfront.clear_caches() and compile under "
+                                             "XFRONT_CACHE=0 to compare"),
+    "jax_compilation_cache_expect_pgle": (False, "programs are not compiled from profiles"),
+    "jax_compilation_cache_include_metadata_in_key": (
+        False, "programs that differ only in lines of source are one entry"),
+    "jax_custom_jvp3": (False, "custom_jvp has one behaviour here"),
+    "jax_custom_vjp3": (False, "custom_vjp has one behaviour here"),
+    "jax_custom_vjp_disable_shape_check": (False, "the backward function gives cotangents of the "
+                                           "types of the arguments"),
+    "jax_default_dtype_bits": ("64", "with jax_enable_x64 off, default dtypes have 32 bits, "
+                               "with it on, 64"),
+    "jax_disable_bwd_checks": (False, "the backward function gives cotangents of the types of the "
+                               "arguments"),
+    "jax_disable_vmap_shmap_error": (False, "it is shard_map's, which is not here"),
+    "jax_disallow_mesh_context_manager": (False, NO_MESHES),
+    "jax_distributed_debug": (False, ONE_PROCESS),
+    "jax_enable_pgle": (False, "programs are not compiled from profiles"),
+    "jax_enable_recoverability": (False, ONE_PROCESS),
+    "jax_error_checking_behavior_divide": ("ignore", "set jax_debug_infs or jax_debug_nans"),
+    "jax_error_checking_behavior_nan": ("ignore", "set jax_debug_nans"),
+    "jax_error_checking_behavior_oob": ("ignore", "give indexing a mode, such as mode='fill'"),
+    "jax_experimental_unsafe_xla_runtime_errors": (False, "checkify is not here"),
+    "jax_force_dcn_cross_host_transfers": (False, ONE_PROCESS),
+    "jax_high_dynamic_range_gumbel": (False, "draw with dtype float64 for a wider range"),
+    "jax_hlo_source_file_canonicalization_regex": (None, "locations hold paths as Python has them"),
+    "jax_log_checkpoint_residuals": (False, "ad_checkpoint.print_saved_residuals shows them"),
+    "jax_mock_gpu_topology": ("", "programs run on devices that are there"),
+    "mock_num_gpu_processes": (0, "programs run on devices that are there"),
+    "jax_pallas_enable_debug_checks": (False, NO_PALLAS),
+    "jax_pallas_poison_buffers": (False, NO_PALLAS),
+    "jax_pjrt_client_create_options": (None, "XLA_FLAGS and the XLA_PYTHON_CLIENT_* variables "
+                                       "reach the client"),
+    "jax_refs_to_pins": (False, "there are no refs here"),
+    "jax_remat_barrier_no_cotangents": (False, "checkpoint has one behaviour here"),
+    "jax_remat3": (False, "checkpoint has one behaviour here"),
+    "jax_remove_size_one_mesh_axis_from_type": (False, NO_MESHES),
+    "jax_scan3": (False, "scan has one behaviour here"),
+    "jax_share_binary_between_hosts": (False, ONE_PROCESS),
+    "jax_threefry_partitionable": (True, "random bits are those of the partitionable generator"),
+    "jax_use_hlo_logistic_lowering": (None, "logistic has one form here"),
+    "jax_use_magma": ("auto", "MAGMA is not used; eig runs on the CPU"),
+    "jax_use_simplified_jaxpr_constants": (False, "what a program captures is an argument of it"),
+    "jax_xla_backend": ("", "jax_platforms chooses the platform"),
+}
+
+IDLE: dict[str, tuple[Any, str]] = {
+    "jax2tf_associative_scan_reductions": (False, NO_JAX2TF),
+    "jax2tf_default_native_serialization": (True, NO_JAX2TF),
+    "jax_bcoo_cusparse_lowering": (False, "there are no sparse arrays here"),
+    "jax_captured_constants_report_frames": (0, "as jax_captured_constants_warn_bytes"),
+    "jax_captured_constants_warn_bytes": (
+        2_000_000_000, "captured arrays are arguments of programs, never constants in them"),
+    "jax_check_proxy_envs": (True, "it is about TPU slices"),
+    "jax_compiler_detailed_logging_min_ops": (10, "jax_log_compiles logs programs of every size"),
+    "jax_cpu_collectives_implementation": ("gloo", ONE_PROCESS),
+    "jax_cpu_get_global_topology_timeout_minutes": (5, ONE_PROCESS),
+    "jax_cpu_get_local_topology_timeout_minutes": (2, ONE_PROCESS),
+    "jax_cross_host_transfer_socket_address": ("", ONE_PROCESS),
+    "jax_cross_host_transfer_timeout_seconds": (None, ONE_PROCESS),
+    "jax_cross_host_transfer_transfer_size": (None, ONE_PROCESS),
+    "jax_cross_host_transport_addresses": ("", ONE_PROCESS),
+    "jax_debug_leaked_clients_on_clear_backends": (False, "there is no clear_backends here"),
+    "jax_distributed_verify_secure_credentials": (False, ONE_PROCESS),
+    "jax_embedded_constants_max_bytes": (32, "captured arrays are arguments of programs"),
+    "jax_enable_preemption_service": (True, ONE_PROCESS),
+    "jax_export_calling_convention_version": (10, NO_EXPORT),
+    "jax_export_deserialize_expired_versions": (False, NO_EXPORT),
+    "jax_export_ignore_forward_compatibility": (False, NO_EXPORT),
+    "jax_include_debug_info_in_dumps": (True, "what jax_dump_ir_to writes has locations"),
+    "jax_include_full_tracebacks_in_locations": (
+        True, "a location is one line: the innermost of the user's code"),
+    "jax_mosaic_allow_hlo": (False, NO_PALLAS),
+    "jax_mosaic_unzip_debug_locations": (True, NO_PALLAS),
+    "jax_mtls_ca_file": (None, ONE_PROCESS),
+    "jax_mtls_cert_file": (None, ONE_PROCESS),
+    "jax_mtls_key_file": (None, ONE_PROCESS),
+    "jax_mtls_peer_uri_prefix": (None, ONE_PROCESS),
+    "jax_mutable_array_checks": (True, "there are no mutable arrays here"),
+    "jax_oneapi_visible_devices": ("all", "there is no client for oneAPI here"),
+    "jax_pallas_auto_assign_collective_ids": ("no", NO_PALLAS),
+    "jax_pallas_auto_assign_collective_ids_limit": (25, NO_PALLAS),
+    "jax_pallas_use_mosaic_gpu": (True, NO_PALLAS),
+    "jax_pallas_verbose_errors": (False, NO_PALLAS),
+    "jax_persistent_cache_enable_xla_caches": (
+        "xla_gpu_per_fusion_autotune_cache_dir", "XLA's own caches are not kept on disk"),
+    "jax_pgle_aggregation_percentile": (90, "read where jax_enable_pgle is on, which is refused"),
+    "jax_pgle_profiling_runs": (3, "read where jax_enable_pgle is on, which is refused"),
+    "jax_pprint_use_color": (True, "programs print without colours"),
+    "jax_ragged_dot_use_gpu_pallas_triton_lowering": (False, NO_PALLAS),
+    "jax_ragged_dot_use_ragged_dot_instruction": (
+        True, "ragged_dot is made of products that every platform has"),
+    "jax_raise_on_ppermute_sort_diff": (True, ONE_PROCESS),
+    "jax_remove_custom_partitioning_ptr_from_cache_key": (False, "there is no custom_partitioning"),
+    "jax_send_traceback_to_runtime": ("off", "the runtime gets no tracebacks"),
+    "jax_serialization_version": (0, NO_EXPORT),
+    "jax_share_binary_between_hosts_timeout_ms": (1_200_000, ONE_PROCESS),
+    "jax_softmax_custom_jvp": (True, "softmax has its own derivative, of the same values"),
+    "jax_sort_devices_by_process_index": (True, ONE_PROCESS),
+    "jax_source_url_schema": (None, "there are no HTML dumps here"),
+    "jax_thread_guard": (False, "it guards programs of several processes; threads of one process "
+                         "may use the devices at the same time"),
+    "jax_threefry_gpu_kernel_lowering": (False, "random bits are computed by the program itself"),
+    "jax_traceback_in_locations_limit": (
+        100, "a location is one line: the innermost of the user's code"),
+    "jax_tracer_error_num_traceback_frames": (
+        5, "errors name the line that made a value, not the frames around it"),
+    "jax_use_cpp_shard_args": (False, "arrays are on one device, and C++ hands them over"),
+    "jax_use_direct_linearize": (True, "linearize is one pass; both give the same"),
+    "jax_use_emit_pipeline_primitive": (False, NO_PALLAS),
+    "jax_use_rgv3": (True, NO_MESHES),
+    "jax_use_shardy_partitioner": (True, "programs of one device are not partitioned"),
+}

@@ -1,0 +1,127 @@
+"""Which operation made a NaN or an infinity: a program is run again, op by op, on its arguments.
+
+What has bodies is run by them: calls, branches, loops turn by turn. The op's location is a line of
+the very function that was traced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from xfront_ir import ops
+from xfront_ir.analysis import op_counts
+from xfront_ir.core import Function, Op
+from xfront_ir.opdef import Pending
+
+from ..arrays import binding
+from ..arrays.keys import KeyArray
+from ..arrays.placement import Placement, placement
+from ..config import debug_infs, debug_nans
+
+
+class Blamed(Exception):
+    """An op whose result is no finite number."""
+
+    def __init__(self, op: Op, what: str) -> None:
+        super().__init__(what)
+        self.op, self.what = op, what
+
+
+def bad(x: Any) -> str | None:
+    """`nan` or `inf` where an array has one and the option asks for it."""
+    if isinstance(x, KeyArray):
+        return None
+    array = np.asarray(x)
+    if array.dtype.kind not in "fcV":
+        return None
+    if array.dtype.kind == "V":
+        array = array.astype(np.float32)
+    if debug_nans.value and np.isnan(array).any():
+        return "nan"
+    return "inf" if debug_infs.value and np.isinf(array).any() else None
+
+
+def explain(name: str, function: Function, operands: Sequence[Any], located: bool) -> None:
+    """Raise the FloatingPointError that names the operation, where running op by op finds it.
+
+    `located`: whether the Function was traced from the code that is running now.
+    """
+    if op_counts(function)["callback"] or any(
+            [x.is_deleted() for x in operands if isinstance(x, binding.Array)]):
+        return                                     # not to be run twice
+    try:
+        evaluate(function, operands, placement(operands, name)[0])
+    except Blamed as found:
+        op, what = found.op, found.what
+        types = ", ".join([str(v.type) for v in op.operands])
+        made = ", ".join([str(v.type) for v in op.results])
+        where = f" at {op.loc.file}:{op.loc.line} ({op.loc.function})" if (
+            located and op.loc is not None and op.loc.code is not None) else ""
+        raise FloatingPointError(
+            f"invalid value ({what}) encountered in {op.definition.name}({types}) -> {made}"
+            f"{where}, in {name}; the option jax_debug_{what}s asks for this error") from None
+
+
+def evaluate(function: Function, operands: Sequence[Any], place: Placement) -> list[Any]:
+    """The results of a Function, op by op. Raises: Blamed."""
+    from .programs import filled, to_array
+
+    env = dict(zip(function.params, map(to_array, operands), strict=True))
+    for op in function.ops:
+        if op.definition is ops.literal:
+            env[op.results[0]] = filled(op, place)
+            continue
+        results = _run(op, [env[v] for v in op.operands], place)
+        for x in results:
+            if (what := bad(x)) is not None:
+                raise Blamed(op, what)
+        env.update(zip(op.results, results, strict=True))
+    return [env[v] for v in function.returns]
+
+
+def _run(op: Op, operands: list[Any], place: Placement) -> list[Any]:
+    from .programs import unit_of
+
+    if op.definition is ops.cond:
+        branches = op.attrs["branches"]
+        index = min(max(int(operands[0]), 0), len(branches) - 1)
+        return evaluate(branches[index], operands[1:], place)
+    if op.definition is ops.scan:
+        return _scan(op, operands, place)
+    if op.definition is ops.while_:
+        return _while(op, operands, place)
+    body = op.attrs.get("body")
+    body = body.force() if type(body) is Pending else body
+    if isinstance(body, Function) and body.param_types == tuple(
+            [v.type for v in op.operands]) and body.return_types == tuple(
+            [v.type for v in op.results]):
+        return evaluate(body, operands, place)
+    with debug_nans(False), debug_infs(False):
+        return unit_of(op, place).run(operands)
+
+
+def _while(op: Op, operands: list[Any], place: Placement) -> list[Any]:
+    n_test, n_body = op.attrs["n_cond_consts"], op.attrs["n_body_consts"]
+    test, body = operands[:n_test], operands[n_test:n_test + n_body]
+    carry = operands[n_test + n_body:]
+    while bool(evaluate(op.attrs["cond"], [*test, *carry], place)[0]):
+        carry = evaluate(op.attrs["body"], [*body, *carry], place)
+    return carry
+
+
+def _scan(op: Op, operands: list[Any], place: Placement) -> list[Any]:
+    from .programs import unit_of
+
+    a = op.attrs
+    consts, rest = operands[:a["n_consts"]], operands[a["n_consts"]:]
+    carry, xs = rest[:a["n_carry"]], rest[a["n_carry"]:]
+    for i in reversed(range(a["length"])) if a["reverse"] else range(a["length"]):
+        given = [*consts, *carry, *[x[i] for x in xs]]
+        carry = evaluate(a["body"], given, place)[:a["n_carry"]]
+    with debug_nans(False), debug_infs(False):     # no turn is to blame: the results as they were
+        return unit_of(op, place).run(operands)
+
+
+__all__ = ["bad", "explain"]

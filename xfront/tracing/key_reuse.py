@@ -1,0 +1,207 @@
+"""Random keys that are consumed twice: found in a program before it runs, and between programs.
+
+A key is consumed by what draws from it or splits it, and by what makes other keys of it (a stack, a
+choice). Folding in, reading the words, comparing, reshaping and cloning leave it as it was; a slice
+consumes its part. In a Function this is read off the ops; between programs each `KeyArray` holds
+which of its keys are gone. Raw keys are plain integers and are not followed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from xfront_ir import ops
+from xfront_ir.core import Function, Op, Value, bodies_of
+from xfront_ir.opdef import Pending
+
+from ..arrays.keys import KeyArray
+from ..config import debug_key_reuse
+from ..errors import KeyReuseError
+
+_READS = frozenset((ops.random_fold_in, ops.random_unwrap, ops.eq, ops.ne, ops.copy, ops.gather,
+                    ops.dynamic_slice))
+_RESHAPES = frozenset((ops.reshape, ops.broadcast_in_dim, ops.transpose))
+
+
+class Uses:
+    """What a Function does to the keys among its parameters.
+
+    `consumed[i]` is the mask of keys of parameter i that it consumes, or None; `origins[j]` is the
+    parameter that result j is, or None; `spent[j]` the mask of result j's keys that are consumed.
+    """
+
+    __slots__ = ("consumed", "origins", "spent")
+
+    def __init__(self, consumed: list[Any], origins: list[int | None], spent: list[Any]) -> None:
+        self.consumed, self.origins, self.spent = consumed, origins, spent
+
+
+def uses_of(function: Function) -> Uses:
+    """What a Function does to its keys. Raises: KeyReuseError where it consumes one twice."""
+    found = function.memo.get("key_uses")
+    if found is None:
+        found = function.memo["key_uses"] = _analysed(function)
+    return found
+
+
+def _analysed(function: Function) -> Uses:
+    roots: dict[Value, Value] = {}                 # a reshaped key is the key
+    masks: dict[Value, np.ndarray] = {}
+
+    def consume(v: Value, op: Op, part: Any = ...) -> None:
+        root = roots.get(v, v)
+        mask = masks.setdefault(root, np.zeros(root.type.shape, bool))
+        wanted = np.zeros(root.type.shape, bool)
+        wanted[part if root is v else ...] = True
+        if (mask & wanted).any():
+            raise KeyReuseError(f"a key of type {v.type} is consumed by {op.definition.name} at "
+                                f"{op.loc}, and was consumed before in @{function.name}; split it "
+                                "with random.split, or copy it with random.clone")
+        mask |= wanted
+
+    for op in function.ops:
+        keys = [v for v in op.operands if v.type.dtype.is_key]
+        if not keys or op.definition in _READS or (op.loc and "transpose" in op.loc.scope):
+            continue                               # reverse mode may draw the same again
+        if op.definition in _RESHAPES:
+            roots[op.results[0]] = roots.get(keys[0], keys[0])
+        elif op.definition is ops.slice:
+            a = op.attrs
+            part = tuple(map(slice, a["starts"], a["limits"], a["strides"]))
+            consume(keys[0], op, part)
+        elif op.definition.has_bodies:
+            for v, part, origin in _by_bodies(op):
+                if part is not None:
+                    consume(v, op, part)
+                if origin is not None:
+                    roots[op.results[origin]] = roots.get(v, v)
+        else:
+            for v in keys:
+                consume(v, op)
+    places = {v: i for i, v in enumerate(function.params)}
+    returned = [roots.get(v, v) for v in function.returns]
+    return Uses([masks.get(v) for v in function.params],
+                [places.get(v) if v.type == w.type else None
+                 for v, w in zip(returned, function.returns, strict=True)],
+                [masks.get(v) if v.type == w.type else None
+                 for v, w in zip(returned, function.returns, strict=True)])
+
+
+def _by_bodies(op: Op) -> list[tuple[Value, Any, int | None]]:
+    """(operand, mask of what is consumed of it, number of the result that it is)."""
+    if op.definition is ops.scan:
+        return _by_scan(op)
+    if op.definition is ops.while_:
+        return _by_while(op)
+    if op.definition is ops.cond:
+        return _by_cond(op)
+    body = op.attrs.get("body")
+    body = body.force() if type(body) is Pending else body
+    if body is None or len(body.params) != len(op.operands):
+        return [(v, np.ones(v.type.shape, bool), None) for v in op.operands if v.type.dtype.is_key]
+    uses = uses_of(body)
+    origins = {i: j for j, i in enumerate(uses.origins)
+               if i is not None and j < len(op.results) and body.params[i].type.dtype.is_key}
+    return [(v, part, origins.get(i))
+            for i, (v, part) in enumerate(zip(op.operands, uses.consumed, strict=True))
+            if part is not None or i in origins]
+
+
+def _by_cond(op: Op) -> list[tuple[Value, Any, int | None]]:
+    many = [uses_of(branch) for branch in bodies_of(op)]
+    found: list[tuple[Value, Any, int | None]] = []
+    for i, v in enumerate(op.operands[1:]):
+        parts = [u.consumed[i] for u in many if u.consumed[i] is not None]
+        if parts:
+            found.append((v, np.logical_or.reduce(parts), None))
+    return found
+
+
+def _by_scan(op: Op) -> list[tuple[Value, Any, int | None]]:
+    uses, a = uses_of(op.attrs["body"]), op.attrs
+    found: list[tuple[Value, Any, int | None]] = []
+    for i, (v, part) in enumerate(zip(op.operands, uses.consumed, strict=True)):
+        if part is None or not a["length"]:
+            continue
+        carried = i - a["n_consts"]
+        if i < a["n_consts"] or carried < a["n_carry"] and uses.origins[carried] == i:
+            if a["length"] > 1:
+                _refuse_repeated(op, v)
+        if i < a["n_consts"] + a["n_carry"]:
+            found.append((v, part, None))
+        else:
+            found.append((v, np.broadcast_to(part, v.type.shape), None))
+    return found
+
+
+def _by_while(op: Op) -> list[tuple[Value, Any, int | None]]:
+    n_test, n_body = op.attrs["n_cond_consts"], op.attrs["n_body_consts"]
+    uses = uses_of(op.attrs["body"])
+    test = uses_of(op.attrs["cond"])
+    own = op.operands[n_test:]
+    for i, v in enumerate(op.operands[:n_test]):
+        if test.consumed[i] is not None:
+            _refuse_repeated(op, v)
+    found: list[tuple[Value, Any, int | None]] = []
+    for i, (v, part) in enumerate(zip(own, uses.consumed, strict=True)):
+        if part is not None:
+            if i < n_body or uses.origins[i - n_body] == i:
+                _refuse_repeated(op, v)
+            found.append((v, part, None))
+    return found
+
+
+def _refuse_repeated(op: Op, v: Value) -> None:
+    raise KeyReuseError(f"the body of {op.definition.name} at {op.loc} consumes a key of type "
+                        f"{v.type} that is the same in each turn; carry a key and split it")
+
+
+# --- between programs -----------------------------------------------------------------------
+
+def before(name: str, function: Function, operands: Sequence[Any]) -> Uses:
+    """Consume the keys among a program's operands. Raises: KeyReuseError where one is gone."""
+    uses = uses_of(function)
+    taken = [(i, x, part) for i, (x, part) in enumerate(zip(operands, uses.consumed, strict=False))
+             if part is not None and type(x) is KeyArray]
+    for i, x, part in taken:
+        refuse_used(x, part, f"{name} at index {i}")
+    for _, x, part in taken:
+        x.use(part)
+    return uses
+
+
+def after(uses: Uses, operands: Sequence[Any], results: Sequence[Any]) -> None:
+    """Say of the keys among a program's results which are consumed already."""
+    for x, origin, part in zip(results, uses.origins, uses.spent, strict=False):
+        if type(x) is KeyArray:
+            given = operands[origin] if origin is not None else None
+            if type(given) is KeyArray and given.used is not None:
+                x.use(given.used)
+            elif part is not None:
+                x.use(part)
+
+
+def refuse_used(x: KeyArray, part: Any, where: str) -> None:
+    """Refuse to consume keys that are gone. Raises: KeyReuseError."""
+    if x.used is not None and (x.used & part).any():
+        raise KeyReuseError(f"Previously-consumed key passed to {where}; split it with "
+                            "random.split, or copy it with random.clone")
+
+
+def taken(getitem: Callable[[Any, Any], Any], keys: KeyArray, index: Any) -> Any:
+    """`keys[index]`, which consumes the keys that are taken out."""
+    part = np.zeros(keys.shape, bool)
+    try:
+        part[index] = True
+    except (TypeError, IndexError, ValueError):
+        return getitem(keys, index)                # a traced index, or one that is refused
+    if not part.all() or part.ndim == 1:           # keys[None] and keys[...] take nothing out
+        refuse_used(keys, part, "getitem at index 0")
+        keys.use(part)
+    with debug_key_reuse(False):
+        return getitem(keys, index)
+
+
+__all__ = ["after", "before", "taken", "uses_of"]

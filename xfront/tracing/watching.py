@@ -1,0 +1,209 @@
+"""What options ask of traces and programs: logs, checks, and refusals to trace or run."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import types
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from xfront_ir.core import Function
+from xfront_ir.locations import capture as capture_location
+
+from ..arrays import binding
+from ..config import (
+    check_tracer_leaks,
+    debug_infs,
+    debug_key_reuse,
+    debug_nans,
+    enable_checks,
+    log_compiles,
+)
+from ..errors import UnexpectedTracerError
+from .tracer import Tracer
+
+if TYPE_CHECKING:
+    from .trace import Trace
+
+
+# --- traces ---------------------------------------------------------------------------------
+
+def refuse_tracing(name: str, kind: str) -> None:
+    """Raise the RuntimeError of the option no_tracing."""
+    raise RuntimeError(f"re-tracing function {name} for `{kind}`, but 'no_tracing' is set")
+
+
+def traced(trace: Trace, function: Function, seconds: float) -> None:
+    """Look at a trace that has been closed.
+
+    Raises: UnexpectedTracerError where one of its tracers is still there; VerifyError.
+    """
+    if log_compiles.value:
+        from .. import logs  # seldom asked for
+
+        logs.write(logs.DISPATCH, True, f"Finished tracing {function.name} for "
+                   f"{trace.kind} in {seconds:.9f} sec")
+    if enable_checks.value:
+        verified(function)
+    if check_tracer_leaks.value:
+        refuse_leaks(trace, function)
+
+
+def verified(function: Function) -> None:
+    """Check a Function. Raises: VerifyError."""
+    from xfront_ir import verifier  # seldom asked for
+
+    verifier.verify(function)
+
+
+def _is_heard() -> bool:
+    if "logging" not in sys.modules:
+        return False
+    from .. import logs  # seldom asked for
+
+    return logs.is_heard(logs.DISPATCH) or logs.is_heard(logs.COMPILING)
+
+
+def _leaked(trace: Trace, function: Function) -> list[Tracer]:
+    found = [t for t in gc.get_referrers(trace) if type(t) is Tracer]
+    if found:
+        own = {id(t) for t in trace.captured.values()} | _held_by_rules(function)
+        found = [t for t in found if id(t) not in own]
+    return found
+
+
+def _held_by_rules(function: Function) -> set[int]:
+    """Identities of the tracers that the program holds: those over which custom rules close."""
+    left: list[Any] = [function]
+    seen: set[int] = set()
+    held = set()
+    while left:
+        x = left.pop()
+        if id(x) in seen or isinstance(x, (type, types.ModuleType)) or (
+                isinstance(x, dict) and "__builtins__" in x):
+            continue
+        seen.add(id(x))
+        if type(x) is Tracer:
+            held.add(id(x))
+        left.extend(gc.get_referents(x))
+    return held
+
+
+def refuse_leaks(trace: Trace, function: Function) -> None:
+    """Refuse tracers of a closed trace that are still there. Raises: UnexpectedTracerError."""
+    if _leaked(trace, function):
+        gc.collect()                               # cycles are no leaks
+    found = _leaked(trace, function)
+    if not found:
+        return
+    lines = []
+    places = {v: op.loc for op in trace.builder.ops for v in op.results}
+    for t in found:
+        made = places.get(t.value, trace.made_at)
+        held = sorted({type(x).__name__ for x in gc.get_referrers(t) if x is not found} - {"frame"})
+        lines.append(f"  of type {t.value.type}, made at {made}, held by {', '.join(held)}")
+    raise UnexpectedTracerError(
+        f"Leaked trace: {len(found)} tracer(s) outlive the {trace.kind} of @{trace.builder.name}:\n"
+        + "\n".join(lines) + "\nReturn the value instead of storing it in a global, an attribute "
+        "or a closure.")
+
+
+# --- why a function is traced again ---------------------------------------------------------
+
+def explain_miss(name: str, fun: Any, key: tuple, known: Sequence[tuple],
+                 names: Sequence[str]) -> None:
+    """Log what differs from the signatures of a function that have been traced."""
+    from .. import logs  # seldom asked for
+
+    code = getattr(fun, "__code__", None)
+    stands = f" defined at {code.co_filename}:{code.co_firstlineno}" if code else ""
+    lines = [f"TRACING CACHE MISS at {capture_location()}:"]
+    if not known:
+        lines.append(f"  never seen function: {name} id={id(fun)}{stands}")
+    else:
+        nearest = max(reversed(known), key=lambda k: _likeness(k, key))
+        lines += [f"  for {name}{stands}",
+                  "  all previously seen signatures differ. From the closest:",
+                  *_differences(nearest, key, names)]
+    logs.write(logs.TRACING, True, "\n".join(lines))
+
+
+def _likeness(old: tuple, new: tuple) -> float:
+    same = sum([a == b for a, b in zip(old, new, strict=True)])
+    alike = sum([a == b for a, b in zip(old[2], new[2], strict=False)])
+    return same + alike / (len(new[2]) + 1)
+
+
+def _differences(old: tuple, new: tuple, names: Sequence[str]) -> list[str]:
+    found = []
+    (statics, tree, kinds, options, axes), before = new, old
+    if statics != before[0]:
+        found.append("  different static arguments: now "
+                     f"{[(p, x) for p, _, x in statics]} and before "
+                     f"{[(p, x) for p, _, x in before[0]]}")
+    if tree != before[1]:
+        found.append(f"  different input pytree: now {tree} and before {before[1]}")
+    elif kinds != before[2]:
+        found.append("  different input types:")
+        found += [f"  * at {n}, now {_kind(a)} and before {_kind(b)}"
+                  for n, a, b in zip(names, kinds, before[2], strict=True) if a != b]
+    if options != before[3]:
+        found.append("  different options:")
+        found += [f"  * {n}: now {a!r} and before {b!r}"
+                  for n, a, b in zip(binding.TRACE_STATES, options, before[3], strict=False)
+                  if a != b]
+    if axes != before[4]:
+        found.append(f"  different mapped axes: now {axes} and before {before[4]}")
+    return found
+
+
+def _kind(kind: tuple[Any, bool]) -> str:
+    return f"{kind[0]}{' (weak)' if kind[1] else ''}"
+
+
+# --- programs -------------------------------------------------------------------------------
+
+def compiled(name: str, function: Function, seconds: float) -> None:
+    """Log a compilation."""
+    if not (log_compiles.value or _is_heard()):
+        return
+    from .. import logs  # seldom asked for
+
+    loud = log_compiles.value
+    listed = ", ".join([str(v.type) for v in function.params])
+    logs.write(logs.COMPILING, loud,
+               f"Compiling jit({name}) with global shapes and types ({listed}).")
+    logs.write(logs.DISPATCH, loud, f"Finished XLA compilation of jit({name}) in {seconds:.9f} sec")
+
+
+def is_on() -> bool:
+    """Whether what programs are given and give is looked at."""
+    return debug_nans.value or debug_infs.value or debug_key_reuse.value
+
+
+def run(name: str, function: Function, operands: Sequence[Any], located: bool,
+        run_: Callable[[], list[Any]]) -> list[Any]:
+    """The results of a program, with its keys followed and NaN blamed on an operation.
+
+    Raises: KeyReuseError, FloatingPointError.
+    """
+    uses = None
+    if debug_key_reuse.value:
+        from . import key_reuse  # seldom asked for
+
+        uses = key_reuse.before(name, function, operands)
+    try:
+        results = run_()
+    except FloatingPointError:
+        from . import blame  # seldom asked for
+
+        blame.explain(name, function, operands, located)
+        raise
+    if uses is not None:
+        key_reuse.after(uses, operands, results)
+    return results
+
+
+__all__ = ["compiled", "explain_miss", "is_on", "refuse_leaks", "refuse_tracing", "run", "traced",
+           "verified"]
