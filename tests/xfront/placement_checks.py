@@ -389,6 +389,51 @@ def check_compiled_ahead() -> None:
     raises(ValueError, ("disagree", "id=3", "id=2"), lambda: elsewhere(x))
 
 
+def check_jit_is_told_where() -> None:
+    d, u = devices(), jnp.arange(4.0)
+    third, first = on(3).sharding, on(1).sharding
+
+    def double(first: Any, other: Any = 1.0) -> Any:
+        return first * 2, (other,)
+
+    def jit(**told: Any) -> Any:
+        return xfront.jit(double, **told)
+
+    for f in (jit(device=d[3]), jit(in_shardings=third), jit(in_shardings=(third, None)),
+              jit(in_shardings=(third, third), out_shardings=third),
+              jit(out_shardings=(None, third)), jit(out_shardings=(third, (None,)))):
+        for x in (u, on(3), at(2), np.arange(4, dtype=np.float32), u, on(3)):
+            made, other = f(x, 1.0)
+            expect(made, (3, True), [0, 2, 4, 6])
+            expect(other, (3, True), 1)
+    for f in (jit(device=d[3]), jit(in_shardings=third)):
+        expect(f(on(1), on(4))[0], (3, True), [0, 2, 4, 6])
+        expect(f.lower(on(1)).compile()(u), (3, True))
+    expect(jit(backend="cpu")(on(3)), (0, True))
+    expect(xfront.jit(lambda: jnp.ones(2), out_shardings=third)(), (3, True))
+    expect(xfront.jit(lambda a, b: b, in_shardings=(third, None))(u, u), (0, False))
+    expect(xfront.jit(lambda n, a: a * n, static_argnums=0, in_shardings=(third,))(2, u), (3, True))
+    start = "Received incompatible devices"
+    raises(ValueError, (start, "argument first of double", "a result of double, by out_shardings"),
+           lambda: jit(in_shardings=third, out_shardings=first)(u))
+    raises(ValueError, (start, "ids [1]", "by out_shardings"),
+           lambda: jit(out_shardings=third)(on(1)))
+    raises(ValueError, (start, "argument other of double with shape"),
+           lambda: jit(in_shardings=(third, None))(u, on(1)))
+    raises(ValueError, (start,), lambda: jit(in_shardings=(third, first))(u, u))
+    raises(ValueError, ("tree prefix",), lambda: jit(in_shardings=(third,))(u, u))
+    raises(ValueError, ("by position",), lambda: jit(in_shardings=third)(first=u))
+    raises(ValueError, ("give the latter alone",), lambda: jit(device=d[3], in_shardings=third))
+    raises(RuntimeError, ("Unknown backend nonsense",), lambda: jit(backend="nonsense")(u))
+    raises(TypeError, ("'cuda:7'",), lambda: jit(device="cuda:7"))
+    pinned = third.with_memory_kind("pinned_host")
+    for told in ({"in_shardings": pinned}, {"out_shardings": pinned}):
+        raises(NotImplementedError, ("memory", "pinned_host"), partial(jit(**told), u))
+    for call in (lambda f: xfront.jit(lambda a: f(a))(u), lambda f: xfront.vmap(f)(u)):
+        raises(NotImplementedError, ("placed on", "outermost"), partial(call, jit(device=d[3])))
+        expect(call(jit(device=d[0])), (0, False))
+
+
 def check_iteration_and_the_host() -> None:
     x = on(3)
     expect(list(x), (3, True))

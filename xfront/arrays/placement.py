@@ -60,12 +60,13 @@ class Placement:
 
 
 class Promised:
-    """In place of an argument that will be committed: of a program that is compiled before."""
+    """In place of an argument that will be committed: of a program that is compiled before, or that
+    is told where to run. `what` is told in errors, where it is no argument."""
 
-    __slots__ = ("aval", "sharding")
+    __slots__ = ("aval", "sharding", "what")
 
-    def __init__(self, aval: Any, sharding: Any) -> None:
-        self.aval, self.sharding = aval, sharding
+    def __init__(self, aval: Any, sharding: Any, what: str = "") -> None:
+        self.aval, self.sharding, self.what = aval, sharding, what
 
 
 _PLACEMENTS: dict[Any, Placement] = {}
@@ -148,9 +149,10 @@ def refuse(args: Sequence[Any], function: str, names: Callable[[], Sequence[str]
     for i in places:
         devices = commitment(args[i])._device_assignment
         name = known[i] if i < len(known) and known[i] else f"number {i}"
-        told.append(f"argument {name} of {function.strip('_')} with shape "
-                    f"{args[i].aval.str_short()} and with device ids {[d.id for d in devices]} on "
-                    f"platform {devices[0].platform.upper()}")
+        what = getattr(args[i], "what", "") or f"argument {name} of {function.strip('_')}"
+        shape = f" with shape {args[i].aval.str_short()} and" if args[i].aval is not None else ""
+        told.append(f"{what}{shape} with device ids {[d.id for d in devices]} on platform "
+                    f"{devices[0].platform.upper()}")
     raise ValueError(
         f"Received incompatible devices for jitted computation. Got {' and '.join(told)}. Both are "
         "committed to where they lie: move one to the other with device_put(x, y.sharding)")

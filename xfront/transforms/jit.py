@@ -58,8 +58,9 @@ def jit(fun: Callable[P, R] | None = None, /, *, in_shardings: Any = None,
         deleted by the call. Given as the static ones are.
       keep_unused: whether arguments that the function does not read stay arguments of the program.
       in_shardings, out_shardings: placements of the positional arguments and of the result, each
-        None or the default device's, or a tree prefix of such.
-      device, backend: None, or what names the default device or its platform.
+        None or of one device, or a tree prefix of such. Arguments are moved, results committed.
+      device, backend: a device, or the platform whose first device is meant: arguments are moved
+        there, and results are committed there.
       inline: whether calls under tracing are recorded in place.
       compiler_options: XLA options by name; also `optimization_level` and `memory_fitting_level`
         ("O0" to "O3", or the number).
@@ -68,8 +69,9 @@ def jit(fun: Callable[P, R] | None = None, /, *, in_shardings: Any = None,
         called in another's trace is compiled with that one, at its effort.
     Returns: the compiled function; also `.lower`, `.trace`, `.eval_shape`, `.clear_cache`.
     Raises: ValueError where a static argument is not hashable, or there is no such effort;
-      TypeError where an argument is no array, or a placement none; NotImplementedError at the
-      call for another placement than the default device.
+      TypeError where an argument is no array, or a placement none. At the call, ValueError where
+      arguments or placements name two devices; NotImplementedError in the trace of another
+      function for a placement that is not the default device's.
 
     >>> xfront.jit(lambda x: x + 1)(1)
     Array(2, dtype=int32, weak_type=True)
@@ -98,8 +100,7 @@ class Options:
     """What `jit` was asked for, with argument numbers and names made to agree."""
 
     __slots__ = ("_names", "compiler_options", "donate_argnames", "donate_argnums", "effort", "fun",
-                 "inline", "keep_unused", "key", "out_shardings", "placed", "static_argnames",
-                 "static_argnums")
+                 "inline", "keep_unused", "key", "static_argnames", "static_argnums", "told")
 
     def __init__(self, fun: Any, given: dict[str, Any]) -> None:
         self.fun, self._names = fun, None
@@ -117,14 +118,13 @@ class Options:
         if both:
             raise ValueError(f"static_argnums and donate_argnums cannot intersect, got argument "
                              f"{sorted(both)[0]} in both")
-        placed = (given["device"], given["backend"], given["in_shardings"])
-        self.out_shardings = given["out_shardings"]
-        self.placed: tuple[Any, Any, Any] | None = None
-        if self.out_shardings is not None or any([x is not None for x in placed]):
-            from .placing import check_given  # seldom asked for
+        placed = (given["device"], given["backend"], given["in_shardings"],
+                  given["out_shardings"])
+        self.told = None
+        if any([x is not None for x in placed]):
+            from .placing import Told  # seldom asked for
 
-            check_given(*placed, self.out_shardings)
-            self.placed = placed
+            self.told = Told(*placed)
         self.keep_unused, self.inline = bool(given["keep_unused"]), bool(given["inline"])
         chosen = given["compiler_options"] or {}
         self.compiler_options = tuple(sorted(chosen.items()))
@@ -134,7 +134,7 @@ class Options:
         self.effort = EFFORTS[asked]
         self.key = ("jit", self.static_argnums, self.static_argnames, self.donate_argnums,
                     self.donate_argnames, self.keep_unused, self.inline, self.compiler_options,
-                    self.effort, self.placed and object())   # placed: looked at for each
+                    self.effort, self.told)      # compares by identity: looked at for each
 
     @property
     def names(self) -> list[str]:
@@ -271,8 +271,6 @@ class Jitted:
     def trace(self, args: tuple, kwargs: dict, kind: Callable[..., Any] = kind_of
               ) -> tuple[Flat, list, list]:
         """The traced Function of a call, its leaves and the flags of donated ones."""
-        if (placed := self.options.placed) is not None:
-            self.check_places(placed, args, kwargs)
         statics, leaves, tree = self.divide(args, kwargs)
         kinds = []
         for k, x in enumerate(leaves):
@@ -308,22 +306,7 @@ class Jitted:
                 state.scope = outer
             if not any(type(x) is Tracer for x in found.captures):
                 self.traces[key] = found
-        if self.options.out_shardings is not None:
-            self.check_results(found)
         return found, leaves, self.donated(tree, len(leaves))
-
-    def check_places(self, placed: tuple[Any, Any, Any], args: tuple, kwargs: dict) -> None:
-        """Refuse other placements of arguments than the default."""
-        from .placing import check_places  # seldom asked for
-
-        check_places(*placed, args, kwargs)
-
-    def check_results(self, found: Flat) -> None:
-        """Refuse other placements of results than the default."""
-        from .placing import check_results  # seldom asked for
-
-        n = len(found.function.returns)
-        check_results(self.options.out_shardings, tree_unflatten(found.out_tree, [0] * n))
 
     def param_names(self, args: tuple, tree: Any, n: int) -> list[str]:
         """What the user calls the leaves: parameter names with paths into trees."""
@@ -381,6 +364,8 @@ class Jitted:
         if (state.current is not None or captured_tracer
                 or deepest(leaves, None) is not None
                 or (state.axes and axis_names(flat.function))):
+            if self.options.told is not None:
+                self.options.told.refuse_elsewhere(*self.placed(flat, args, kwargs))
             operands = [*map(as_operand, leaves), *flat.captures]
             results = bind(flat.function, operands, name=self.name)
             return tree_unflatten(flat.out_tree, results), None, True
@@ -407,8 +392,20 @@ class Jitted:
         def names() -> list[str]:
             return self.param_names((), tree(), len(operands))
 
-        return placement(operands, self.name, names,
-                         None if self.options.keep_unused else flat.read)
+        read = None if self.options.keep_unused else flat.read
+        if self.options.told is None:
+            return placement(operands, self.name, names, read)
+        given, named = tree_unflatten(tree(), list(operands))
+        return self.options.told.placement(
+            self.name, operands, *self.placed(flat, given, named), names, read)
+
+    def placed(self, flat: Flat, given: Sequence[Any], named: dict) -> tuple[tuple, dict, Any]:
+        """What shardings are trees of: positional arguments without static ones, named ones, and
+        the result."""
+        statics = {i % len(given) for i in self.options.static_argnums
+                   if -len(given) <= i < len(given)}
+        return (tuple([x for i, x in enumerate(given) if i not in statics]), named,
+                tree_unflatten(flat.out_tree, [0] * len(flat.function.returns)))
 
     def program(self, flat: Flat, donated: list[bool], place: Placement) -> Program:
         """The compiled program of a traced call, at a place."""

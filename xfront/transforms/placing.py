@@ -1,21 +1,28 @@
-"""What `jit` is told of devices: the default one, or refused when a signature is traced."""
+"""What `jit` is told of devices. It counts as commitments of arguments and of results do; where a
+jitted function is called in a trace, the program is another's, and only the default device will do.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from lowering import clients
 
 from ..arrays import binding
-from ..arrays.arguments import at_home
+from ..arrays.placement import Placement, Promised, placement, placement_of
 from ..tree_util import broadcast_prefix, tree_flatten
 
 
 def check_given(device: Any, backend: Any, in_shardings: Any, out_shardings: Any) -> None:
     """Refuse what names no device, platform or placement; makes no client.
 
-    Raises: TypeError.
+    Raises: TypeError; ValueError where a device is given twice.
     """
+    if (device is not None or backend is not None) and (
+            in_shardings is not None or out_shardings is not None):
+        raise ValueError("jit: device or backend say where the program runs, and so do "
+                         "in_shardings and out_shardings; give the latter alone")
     if device is not None and not isinstance(device, binding.Device):
         raise TypeError(f"jit: device must be a Device or None, got {device!r} of type "
                         f"{type(device).__name__}")
@@ -28,50 +35,96 @@ def check_given(device: Any, backend: Any, in_shardings: Any, out_shardings: Any
                                 f"{x!r} of type {type(x).__name__}")
 
 
-def check_places(device: Any, backend: Any, in_shardings: Any, args: tuple, kwargs: dict) -> None:
-    """Refuse another device, platform or placement of arguments than the default.
+class Told:
+    """What one jitted function was told of devices."""
 
-    Raises: RuntimeError where the platform is unknown; NotImplementedError; ValueError where the
-      shardings are no tree prefix of the arguments.
-    """
-    home = binding.default_device()
-    if device is not None and device != home:
-        raise NotImplementedError(f"jit: device={device!r} is not supported, only the default "
-                                  f"device {home!r} is; place the arguments with xfront.device_put")
-    if backend is not None:
-        names = clients.ALIASES.get(backend)
-        if names is None:
-            raise RuntimeError(f"Unknown backend {backend}. Known are {', '.join(clients.ALIASES)}")
-        if home.client.platform not in names:
-            raise NotImplementedError(
-                f"jit: backend={backend!r} is not supported, only the default device's "
-                f"({home.client.platform}) is; set config.update('jax_platforms', {backend!r}) "
-                "before the first use of a device")
-    if in_shardings is None:
-        return
-    if kwargs:
-        raise ValueError("jit: in_shardings are those of positional arguments, got keyword "
-                         f"arguments {sorted(kwargs)}; pass them by position")
-    _check_tree("in_shardings", in_shardings, args)
+    __slots__ = ("backend", "device", "in_shardings", "out_shardings")
 
+    def __init__(self, device: Any, backend: Any, in_shardings: Any, out_shardings: Any) -> None:
+        check_given(device, backend, in_shardings, out_shardings)
+        self.device, self.backend = device, backend
+        self.in_shardings, self.out_shardings = in_shardings, out_shardings
 
-def check_results(out_shardings: Any, result: Any) -> None:
-    """Refuse a placement of results other than the default device's.
+    def whole(self) -> Placement | None:
+        """Where `device` or `backend` say that the program runs.
 
-    Raises: NotImplementedError; ValueError where the shardings are no tree prefix of the result.
-    """
-    if out_shardings is not None:
-        _check_tree("out_shardings", out_shardings, result)
-
-
-def _check_tree(name: str, shardings: Any, tree: Any) -> None:
-    for x in tree_flatten(shardings)[0]:
-        at_home("jit", x, name)
-    if not isinstance(shardings, binding.Sharding):
+        Raises: RuntimeError where the platform cannot be used.
+        """
+        if self.device is not None:
+            return placement_of(binding.single_device_sharding(self.device))
+        if self.backend is None:
+            return None
         try:
-            broadcast_prefix(shardings, tree, is_leaf=lambda s: s is None)
+            device = clients.client(self.backend).local_devices()[0]
+        except RuntimeError as e:
+            raise RuntimeError(f"Unknown backend {self.backend}: {e}") from None
+        return placement_of(binding.single_device_sharding(device))
+
+    def arguments(self, args: tuple, kwargs: dict) -> list[Any]:
+        """A sharding or None for each leaf of the positional arguments, static ones left out.
+
+        Raises: ValueError where the shardings are no tree prefix of them.
+        """
+        if self.in_shardings is not None and tree_flatten(kwargs)[0]:
+            raise ValueError("jit: in_shardings are those of positional arguments, got keyword "
+                             f"arguments {sorted(kwargs)}; pass them by position")
+        return _spread("in_shardings", self.in_shardings, args)
+
+    def results(self, result: Any) -> list[Any]:
+        """A sharding or None for each leaf of the result. Raises: as `arguments`."""
+        return _spread("out_shardings", self.out_shardings, result)
+
+    def placement(self, function: str, operands: Sequence[Any], args: tuple, kwargs: dict,
+                  result: Any, names: Callable[[], Sequence[str]],
+                  read: Callable[[], Sequence[bool]] | None) -> tuple[Placement, bool]:
+        """Where a program of these flat operands runs, and whether its results are committed.
+
+        Raises: ValueError where two devices are told, or one is told and another committed to.
+        """
+        whole = self.whole()
+        if whole is not None:
+            return whole, True
+        given = self.arguments(args, kwargs)
+        given += [None] * (len(operands) - len(given))
+        promised = [x if s is None else Promised(None, s)
+                    for x, s in zip(operands, given, strict=True)]
+        outputs = [Promised(None, s, f"a result of {function}, by out_shardings,")
+                   for s in self.results(result) if s is not None]
+        return placement(
+            [*promised, *outputs], function, names,
+            None if read is None else lambda: [*read(), *[True] * len(outputs)])
+
+    def refuse_elsewhere(self, args: tuple, kwargs: dict, result: Any) -> None:
+        """Refuse any place but the default device. Raises: NotImplementedError."""
+        home = placement_of(binding.default_sharding())
+        told = [self.whole(), *_places(self.arguments(args, kwargs)),
+                *_places(self.results(result))]
+        for place in told:
+            if place is not None and place is not home:
+                raise NotImplementedError(
+                    f"jit: a function that is placed on {place.devices[0]} is called while "
+                    "another is traced, whose program runs on one device as a whole; place the "
+                    "outermost one, or its arguments with xfront.device_put")
+
+
+def _places(shardings: Iterable[Any]) -> list[Placement]:
+    return [placement_of(s) for s in shardings if s is not None]
+
+
+def _spread(name: str, shardings: Any, tree: Any) -> list[Any]:
+    n = len(tree_flatten(tree)[0])
+    if shardings is None or isinstance(shardings, binding.Sharding):
+        found = [shardings] * n
+    else:
+        try:
+            found = broadcast_prefix(shardings, tree, is_leaf=lambda s: s is None)
         except ValueError as e:
             raise ValueError(f"jit: {name} must be a tree prefix of what it places: {e}") from None
+    for s in found:
+        if s is not None and s.memory_kind != placement_of(s).sharding.memory_kind:
+            raise NotImplementedError(f"jit: {name} has {s}: arguments and results of programs are "
+                                      "in the device's own memory only")
+    return found
 
 
-__all__ = ["check_given", "check_places", "check_results"]
+__all__ = ["Told"]
