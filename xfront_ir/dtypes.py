@@ -7,6 +7,8 @@ of the IR and `physical` words of `u32` in memory.
 
 from __future__ import annotations
 
+import functools
+import math
 from typing import Any
 
 import ml_dtypes
@@ -144,6 +146,40 @@ def from_numpy(dtype: Any) -> DType:
 def real_of(dtype: DType) -> DType:
     """The dtype of the real part: f32 for c64, f64 for c128, itself for a real dtype."""
     return {c64: f32, c128: f64}.get(dtype, dtype)
+
+
+def least(dtype: DType) -> Any:
+    """What no element of `dtype` is below: -inf, or the least number of a dtype without infinities.
+
+    Of complex numbers in their lexicographic order; False for bool.
+    """
+    return _ends(dtype)[0]
+
+
+def greatest(dtype: DType) -> Any:
+    """What no element of `dtype` is above; as `least`."""
+    return _ends(dtype)[1]
+
+
+@functools.cache
+def _ends(dtype: DType) -> tuple[Any, Any]:
+    if dtype.kind == "bool":
+        return False, True
+    if dtype.is_integer:
+        signed = dtype.kind == "int"
+        return -(1 << dtype.bits - 1) if signed else 0, (1 << dtype.bits - signed) - 1
+    if dtype.is_complex:
+        return complex(-math.inf, -math.inf), complex(math.inf, math.inf)
+    if has_infinity(dtype):
+        return -math.inf, math.inf
+    info = ml_dtypes.finfo(dtype.numpy)
+    return float(info.min), float(info.max)
+
+
+@functools.cache
+def has_infinity(dtype: DType) -> bool:
+    """Whether a float dtype holds infinities; most of the 8-bit ones do not."""
+    return bool(np.isinf(np.asarray(math.inf).astype(dtype.numpy)))
 
 
 def complex_of(dtype: DType) -> DType:

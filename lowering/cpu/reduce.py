@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from lowering import compat
 from xfront_ir import dtypes, ops
 from xfront_ir.builder import Builder
@@ -43,6 +41,8 @@ def argmax(b: Builder, op: Op, x: Value) -> Value:
 def argmin(b: Builder, op: Op, x: Value) -> Value:
     """The same for the least; that of floats is the greatest of their negatives, as NaN wins."""
     if x.type.dtype.is_float:
+        if x.type.dtype.bits < 32:          # a dtype may have no negative numbers
+            x = b.emit(convert, x, dtype=dtypes.f32)
         return argmax(b, op, b.emit(ops.neg, x))
     return _first(b, op, x, _reduced(b, ops.reduce_min, x, (op.attrs["axis"],)))
 
@@ -96,9 +96,7 @@ def _whole(b: Builder, definition: OpDef, x: Value, axes: tuple[int, ...]) -> Va
 def _neutral(definition: OpDef, element: TensorType) -> int:
     if definition is ops.reduce_sum:
         return 0
-    least, greatest = (0, 1) if element.dtype is dtypes.bool_ else (
-        int(getattr(np.iinfo(element.dtype.numpy), end)) for end in ("min", "max"))
-    return least if definition is ops.reduce_max else greatest
+    return (dtypes.least if definition is ops.reduce_max else dtypes.greatest)(element.dtype)
 
 
 def _is_of_integers(op: Op) -> bool:

@@ -11,11 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from lowering.rules.reduce import greatest, least
 from xfront_ir import dtypes, ops
 from xfront_ir.builder import Builder
 from xfront_ir.core import Op, Value
-from xfront_ir.dtypes import DType
+from xfront_ir.dtypes import DType, greatest, least
 from xfront_ir.ops.convert import convert
 from xfront_ir.types import I32, tensor
 

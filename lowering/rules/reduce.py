@@ -10,7 +10,7 @@ from lowering.rules.compare import compare, kind_of
 from lowering.rules.elementwise import extremum
 from xfront_ir import dtypes, ops
 from xfront_ir.core import Op
-from xfront_ir.dtypes import DType
+from xfront_ir.dtypes import DType, greatest, least
 from xfront_ir.opdef import OpDef
 from xfront_ir.types import BOOL, TensorType, scalar
 
@@ -21,24 +21,6 @@ Combine = Callable[[RuleContext, Any, Any, TensorType], Any]
 
 def _one_op(name: str) -> Combine:
     return lambda ctx, x, y, type: ctx.create(f"stablehlo.{name}", [x, y], [type])
-
-
-def least(dtype: DType) -> Any:
-    """What no element of `dtype` is below; for complex numbers in their lexicographic order."""
-    if dtype.is_complex:
-        return complex(-float("inf"), -float("inf"))
-    if dtype.is_float:
-        return -float("inf")
-    return -(2 ** (dtype.bits - 1)) if dtype.kind == "int" else 0
-
-
-def greatest(dtype: DType) -> Any:
-    """What no element of `dtype` is above."""
-    if dtype.is_inexact:
-        return -least(dtype)
-    if dtype is dtypes.bool_:
-        return True
-    return 2 ** (dtype.bits - (dtype.kind == "int")) - 1
 
 
 def _all_ones(dtype: DType) -> Any:
@@ -86,7 +68,7 @@ _KINDS: dict[str, tuple[Combine, Callable[[DType], Any]]] = {
     "and": (_one_op("and"), _all_ones),
     "or": (_one_op("or"), lambda dtype: 0),
     "xor": (_one_op("xor"), lambda dtype: 0),
-    "logsumexp": (_log_add_exp, lambda dtype: -float("inf")),
+    "logsumexp": (_log_add_exp, lambda dtype: least(dtypes.real_of(dtype))),
 }
 
 
@@ -161,18 +143,22 @@ def _register_running(definition: OpDef) -> None:
     @rule(definition)
     def lower(ctx: RuleContext, op: Op, x: Any) -> Any:
         """A window as long as the axis, hanging over one end."""
-        type, axis = op.results[0].type, op.attrs["axis"]
-        n = type.shape[axis]
+        result, axis = op.results[0].type, op.attrs["axis"]
+        n, type = result.shape[axis], result
         if type.size == 0:
             return x
+        if narrow := definition is ops.cumlogsumexp and type.dtype.bits <= 8:
+            type = type.with_dtype(dtypes.f32)       # a difference of its numbers may be none of it
+            x = ctx.create("stablehlo.convert", [x], [type])
         element = scalar(type.dtype)
         start = ctx.constant(identity(type.dtype), element)
         over = (0, n - 1) if op.attrs["reverse"] else (n - 1, 0)
-        return ctx.create(
+        made = ctx.create(
             "stablehlo.reduce_window", [x, start], [type], [_region(combine, element)],
             [element, element],
             window_dimensions=ctx.int_array([n if d == axis else 1 for d in range(type.ndim)]),
             padding=ctx.padding([over if d == axis else (0, 0) for d in range(type.ndim)]))
+        return ctx.create("stablehlo.convert", [made], [result]) if narrow else made
 
 
 for _name in ("sum", "prod", "max", "min", "logsumexp"):

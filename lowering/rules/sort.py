@@ -50,6 +50,9 @@ def _ordered(ctx: RuleContext, element: TensorType, x: Any, y: Any) -> list[Any]
             made.extend(_ordered(ctx, part, *(ctx.create(name, [v], [part]) for v in (x, y))))
         return made
     if element.dtype.is_float:
+        if element.dtype.bits <= 8:      # whose NaN may have the bits of a negative zero
+            element = scalar(dtypes.f32)
+            x, y = (ctx.create("stablehlo.convert", [v], [element]) for v in (x, y))
         x, y = _canonical(ctx, element, x), _canonical(ctx, element, y)
     return [(element, x, y)]
 
@@ -79,6 +82,18 @@ def _top_k(ctx: RuleContext, op: Op, x: Any) -> Any:
         return v if axis == of.ndim - 1 else ctx.create(
             "stablehlo.transpose", [v], [type], permutation=ctx.int_array(swapped))
 
-    found = ctx.create("chlo.top_k", [swap(x, last(of))], [last(values), last(places)],
-                       k=ctx.i64(k))
-    return [swap(v, type) for v, type in zip(found, (values, places), strict=True)]
+    wide = last(of).with_dtype(_WIDER_KEYS.get(of.dtype, of.dtype))
+    x = _converted(ctx, swap(x, last(of)), last(of), wide)
+    found, at = ctx.create("chlo.top_k", [x], [last(values).with_dtype(wide.dtype), last(places)],
+                           k=ctx.i64(k))
+    found = _converted(ctx, found, last(values).with_dtype(wide.dtype), last(values))
+    return [swap(v, type) for v, type in zip((found, at), (values, places), strict=True)]
+
+
+_WIDER_KEYS = {dtype: dtypes.f32 if dtype.is_float else dtypes.i8 for dtype in
+               dtypes.BY_NAME.values() if dtype.bits <= 8 and dtype.is_float or dtype.bits < 8}
+"""XLA knows no pairs of an index and less than a byte, and orders a NaN by its sign."""
+
+
+def _converted(ctx: RuleContext, x: Any, given: TensorType, wanted: TensorType) -> Any:
+    return x if wanted is given else ctx.create("stablehlo.convert", [x], [wanted])

@@ -8,12 +8,11 @@ from typing import Any
 from lowering.context import RuleContext, rule
 from xfront_ir import ops
 from xfront_ir.core import Op
-from xfront_ir.dtypes import DType
+from xfront_ir.dtypes import DType, greatest, least
 from xfront_ir.opdef import OpDef
 from xfront_ir.types import BOOL, TensorType, scalar
 
 from .compare import compare
-from .reduce import greatest, least
 
 
 def _attrs(ctx: RuleContext, a: Any) -> dict[str, Any]:

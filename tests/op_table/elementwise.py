@@ -10,6 +10,7 @@ from .row import (
     FLOATS,
     INEXACT,
     INTEGERS,
+    NARROW,
     NUMERIC,
     REAL,
     SIGNED,
@@ -121,9 +122,17 @@ MASK = Draw((2, 3), dtype=dtypes.bool_)
 CASE = Draw((2, 3))
 ANY = (*NUMERIC, *BOOL)
 
+
+
+def _greater(name: str) -> Row:
+    row = elementwise(name, (-9, 9), (-9, 9), dtypes=ANY, edges=TIES, bad=[UNEQUAL], distinct=True)
+    narrow = Sample([Fixed(values) for values in TIES], smooth=False, dtypes=NARROW)
+    return Row(name, [*row.samples, narrow], row.dtypes, row.bad)
+
+
 CHOOSING = [
-    elementwise("max", (-9, 9), (-9, 9), dtypes=ANY, edges=TIES, bad=[UNEQUAL], distinct=True),
-    elementwise("min", (-9, 9), (-9, 9), dtypes=ANY, edges=TIES, bad=[UNEQUAL], distinct=True),
+    _greater("max"),
+    _greater("min"),
     Row("select", [Sample([MASK, CASE, CASE]), Sample([Draw((), dtype=dtypes.bool_), CASE, CASE]),
                    Sample([Draw((), dtype=dtypes.bool_), Draw(()), Draw(())]),
                    Sample([Draw((0, 3), dtype=dtypes.bool_), Draw((0, 3)), Draw((0, 3))])], ANY,
@@ -139,6 +148,8 @@ CHOOSING = [
                   Sample([Draw((2, 3), -2, -1), Draw((2, 3), -3, 3, distinct=True),
                           Draw((2, 3), 1, 2)], dtypes=FLOATS),
                   Sample([Fixed(2), Draw((2, 3), 0, 9), Fixed(5)], dtypes=INTEGERS),
+                  Sample([Fixed(1.0), Fixed([0.5, 4.0, 1.0, NAN]), Fixed(2.0)], smooth=False,
+                         dtypes=NARROW),
                   Sample([Draw(()), Draw(()), Draw(())], smooth=False)], REAL,
         [Bad([("f32", (2,)), ("f32", (3,)), ("f32", ())], "bounds must be"),
          Bad([("c64", ())] * 3, "integer or float")]),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from xfront_ir import dtypes
+from xfront_ir.dtypes import has_infinity
 
 from .row import (
     BOOL,
@@ -10,6 +11,7 @@ from .row import (
     FLOATS,
     INEXACT,
     INTEGERS,
+    NARROW,
     NUMERIC,
     REAL,
     Bad,
@@ -38,8 +40,8 @@ def _reducer(name: str, allowed: tuple, refused: str, wanted: str, low: float = 
 
 def _extremum(name: str) -> Row:
     row = _reducer(name, (*NUMERIC, *BOOL), "key<fry>", "number", distinct=True)
-    edges = [Sample([Fixed(values)], {"axes": (0,)}, smooth=False, dtypes=FLOATS)
-             for values in ([1.0, NAN, 2.0], [INF, -INF], [-0.0, -1.0])]
+    edges = [Sample([Fixed(values)], {"axes": (0,)}, smooth=False, dtypes=(*FLOATS, *NARROW))
+             for values in ([1.0, NAN, 2.0], [INF, -INF], [-0.0, -1.0], [1.0, 4.0, 2.0], [])]
     return Row(name, [*row.samples, *edges], row.dtypes, row.bad)
 
 
@@ -50,9 +52,9 @@ def _position(name: str) -> Row:
     samples = [Sample([Draw((3, 4))], attrs(0)), Sample([Draw((3, 4))], attrs(1, dtypes.i64)),
                Sample([Draw((3, 2, 2), -1, 1)], attrs(1, dtypes.u8)),
                Sample([Draw((3, 0))], attrs(0)), Sample([Draw((1,))], attrs(0)),
-               *[Sample([Fixed(values)], attrs(0), dtypes=FLOATS)
+               *[Sample([Fixed(values)], attrs(0), dtypes=(*FLOATS, *NARROW))
                  for values in ([1.0, NAN, 2.0, NAN], [2.0, 2.0, 1.0, 1.0], [-INF, -INF],
-                                [0.0, -0.0], [INF, NAN])]]
+                                [0.0, -0.0], [INF, NAN], [1.0, 4.0, 0.5, 2.0])]]
     return Row(name, samples, (*REAL, *BOOL),
                [Bad([("f32", (0, 3))], "has no elements", attrs(0)),
                 Bad([("c64", (2,))], "real or bool", attrs(0)),
@@ -69,10 +71,20 @@ def _running(name: str, allowed: tuple, wanted: str, distinct: bool = False) -> 
                 Bad([(refused, (2,))], f"takes {wanted}", {"axis": 0, "reverse": False})])
 
 
+def _running_extremum(name: str) -> Row:
+    row = _running(name, NUMERIC, "numeric", distinct=True)
+    narrow = [Sample([Fixed(values)], {"axis": 0, "reverse": backwards}, dtypes=NARROW)
+              for backwards in (False, True)
+              for values in ([1.0, 4.0, 0.5, 2.0], [1.0, 2.0, NAN, 0.5], range(1, 40))]
+    return Row(name, [*row.samples, *narrow], row.dtypes, row.bad)
+
+
 LOG_SUM = _running("cumlogsumexp", INEXACT, "inexact")
 LOG_SUM_EDGES = [Sample([Fixed(values)], {"axis": 0, "reverse": False}, smooth=False, dtypes=FLOATS)
                  for values in ([-INF, -INF, 1.0, 2.0], [1.0, INF, 2.0], [1.0, NAN, 2.0],
                                 [800.0, 800.0, -800.0])]
+LOG_SUM_NARROW = Sample([Fixed([1.0, 4.0, 0.5, 4.0])], {"axis": 0, "reverse": False},
+                        dtypes=[d for d in NARROW if not has_infinity(d)])
 ZEROS = [Sample([Fixed([2.0, 0.0, 3.0])], {"axes": (0,)}, dtypes=(dtypes.f64,)),
          Sample([Fixed([0.0, 0.0, 3.0])], {"axes": (0,)}, dtypes=(dtypes.f64,))]
 PRODUCT = _reducer("reduce_prod", NUMERIC, "bool", "numeric", 0.5, 2)
@@ -95,7 +107,8 @@ ROWS = [
     _position("argmin"),
     _running("cumsum", NUMERIC, "numeric"),
     Row("cumprod", [*RUNNING_PRODUCT.samples, RUNNING_ZEROS], NUMERIC, RUNNING_PRODUCT.bad),
-    _running("cummax", NUMERIC, "numeric", distinct=True),
-    _running("cummin", NUMERIC, "numeric", distinct=True),
-    Row("cumlogsumexp", [*LOG_SUM.samples, *LOG_SUM_EDGES], (*FLOATS, *COMPLEX), LOG_SUM.bad),
+    _running_extremum("cummax"),
+    _running_extremum("cummin"),
+    Row("cumlogsumexp", [*LOG_SUM.samples, *LOG_SUM_EDGES, LOG_SUM_NARROW], (*FLOATS, *COMPLEX),
+        LOG_SUM.bad),
 ]

@@ -30,6 +30,9 @@ SIGNED = (dtypes.i32, dtypes.i8, dtypes.i16, dtypes.i64)
 UNSIGNED = (dtypes.u8, dtypes.u16, dtypes.u32, dtypes.u64)
 INTEGERS = (*SIGNED, *UNSIGNED)
 REAL = (*FLOATS, *INTEGERS)
+NARROW = tuple([dtype for dtype in dtypes.BY_NAME.values()
+                if dtype.is_float and dtype.bits <= 8])
+"""Floats of 8 and 4 bits: most hold no infinity, one no zero and no sign, one no NaN."""
 NUMERIC = (*INEXACT, *INTEGERS)
 BOOL = (dtypes.bool_,)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xfront_ir import dtypes
 
-from .row import BOOL, COMPLEX, FLOATS, NUMERIC, REAL, Bad, Draw, Fixed, Row, Sample
+from .row import BOOL, COMPLEX, FLOATS, NARROW, NUMERIC, REAL, Bad, Draw, Fixed, Row, Sample
 
 INF, NAN = float("inf"), float("nan")
 FLOATS_WITH_EDGES = Fixed([0.0, -0.0, NAN, 1.0, -NAN, INF, -1.0, -INF, 0.0])
@@ -23,7 +23,7 @@ SORT = Row("sort", [
     Sample([FEW, Draw((2, 8), -9, 9, distinct=True)], _attrs(1, 2)),
     Sample([FEW, Draw((2, 8))], _attrs(1, 1)),
     Sample([FLOATS_WITH_EDGES, Fixed(range(9), dtypes.i32)], _attrs(0), smooth=False,
-           dtypes=FLOATS),
+           dtypes=(*FLOATS, *NARROW)),
     Sample([Fixed([2 + 1j, 1 + 3j, 1 + 1j, complex(NAN, 0), complex(0, NAN)])], _attrs(0),
            smooth=False, dtypes=COMPLEX),
     Sample([Draw((0, 3))], _attrs(0)), Sample([Draw((2, 1))], _attrs(1)),
@@ -36,7 +36,8 @@ TOP_K = Row("top_k", [
     Sample([Draw((3, 6), -9, 9, distinct=True)], {"k": 2, "axis": 1}),
     Sample([Draw((5, 2), -9, 9, distinct=True)], {"k": 3, "axis": 0}),
     Sample([Draw((2, 4, 2), -9, 9, distinct=True)], {"k": 4, "axis": 1}),
-    Sample([Fixed([3.0, NAN, 1.0, 3.0, INF])], {"k": 4, "axis": 0}, smooth=False, dtypes=FLOATS),
+    Sample([Fixed([3.0, NAN, 1.0, 3.0, INF])], {"k": 4, "axis": 0}, smooth=False,
+           dtypes=(*FLOATS, *NARROW)),
     Sample([Draw((3, 2))], {"k": 0, "axis": 1}), Sample([Draw((0, 2))], {"k": 1, "axis": 1}),
 ], (*REAL, *BOOL), [Bad([("f32", (2,))], "does not have 3", {"k": 3, "axis": 0}),
                     Bad([("f32", (2,))], "axis must be", {"k": 1, "axis": 1}),

@@ -14,7 +14,7 @@ from xfront_ir.dtypes import DType
 from xfront_ir.types import tensor
 
 from .fold import affine, product
-from .row import FLOATS, NUMERIC, REAL, Bad, Draw, Row, Sample
+from .row import FLOATS, NARROW, NUMERIC, REAL, Bad, Draw, Fixed, Row, Sample
 
 
 def _window(window: tuple, strides: tuple = (), padding: tuple = (), base: tuple = (),
@@ -25,12 +25,17 @@ def _window(window: tuple, strides: tuple = (), padding: tuple = (), base: tuple
             "window_dilation": inner or ones}
 
 
+NAN = float("nan")
 USES = [((6,), _window((3,))), ((7,), _window((2,), (2,), ((1, 1),))), ((), _window(())),
         ((5, 4), _window((2, 3), (2, 1), ((0, 1), (1, 1)))),
         ((5,), _window((3,), (2,), ((-1, 2),))), ((5,), _window((2,), (2,), ((2, 1),), (3,))),
         ((7,), _window((3,), (2,), ((1, 1),), (), (2,))), ((2,), _window((3,)))]
 PLAIN = [(shape, {name: attrs[name] for name in ("window", "strides", "padding")})
          for shape, attrs in USES[:5]]
+OVER = ((3,), _window((2,), (), ((1, 2),)))
+"""Windows of padding and elements, and one of padding alone."""
+WITH_ZERO = [dtype for dtype in NARROW if dtype.name != "f8_e8m0fnu"]
+"""Those that have a tangent for a window of padding."""
 REFUSED = [Bad([("f32", (4,))], "must be one an axis", _window((2, 2))),
            Bad([("f32", (4,))], "must be one an axis", _window((0,))),
            Bad([("f32", (4,))], "must be one an axis", {**_window((2,)), "padding": (0,)}),
@@ -44,6 +49,13 @@ def _row(name: str, allowed: Sequence[DType], low: float = -3, high: float = 3,
                       smooth=not distinct or attrs["base_dilation"] != (3,))
                for shape, attrs in USES]
     return Row(name, samples, allowed, REFUSED)
+
+
+def _extremum(name: str) -> Row:
+    row = _row(name, REAL, distinct=True)
+    narrow = [Sample([Fixed(values)], OVER[1], smooth=False, dtypes=NARROW)
+              for values in ([1.0, 4.0, 2.0], [NAN, 0.5, -2.0])]
+    return Row(name, [*row.samples, *narrow], row.dtypes, row.bad)
 
 
 def _sources() -> list[Sample]:
@@ -74,11 +86,13 @@ ROWS = [
                  Bad([("f32", (3, 3)), ("f32", ())], "one an axis", MUL)]),
     _row("reduce_window_sum", NUMERIC),
     _row("reduce_window_prod", NUMERIC, 0.5, 1.5),
-    _row("reduce_window_max", REAL, distinct=True),
-    _row("reduce_window_min", REAL, distinct=True),
+    _extremum("reduce_window_max"),
+    _extremum("reduce_window_min"),
     Row("select_and_gather_add", [
-        Sample([Draw(shape), Draw(shape, distinct=True)], {"select": select, **attrs})
-        for select in ("ge", "le") for shape, attrs in USES],
+        *[Sample([Draw(shape), Draw(shape, distinct=True)], {"select": select, **attrs})
+          for select in ("ge", "le") for shape, attrs in USES],
+        *[Sample([Fixed([0.5, 1.0, 2.0]), Fixed([1.0, 4.0, 2.0])], {"select": select, **OVER[1]},
+                 smooth=False, dtypes=WITH_ZERO) for select in ("ge", "le")]],
         FLOATS, [Bad([("f32", (4,)), ("f64", (4,))], "of one type",
                      {"select": "ge", **_window((2,))}),
                  Bad([("i32", (4,)), ("i32", (4,))], "two float arrays",

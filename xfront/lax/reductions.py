@@ -9,11 +9,13 @@ from __future__ import annotations
 import builtins
 import itertools
 from builtins import max as max_of
+from builtins import min as min_of
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from xfront_ir import ops
+from xfront_ir.dtypes import DType, from_numpy, greatest, has_infinity, least
 
 from ..arrays.arguments import at_home, only
 from ..arrays.dispatch import eager
@@ -92,7 +94,7 @@ def reduce(operands: Any, init_values: Any, computation: Callable[[Any, Any], An
     types = [kind_of("reduce", x)[0] for x in leaves]
     if any(t.shape != types[0].shape for t in types):
         raise ValueError(f"reduce: operands must have one shape, got {types}")
-    inits = [_initial(x, t.dtype.numpy) for x, t in zip(inits, types, strict=True)]
+    inits = [_initial(x, t.dtype) for x, t in zip(inits, types, strict=True)]
     axes = ints("reduce dimensions", dimensions)
     if any(not 0 <= a < types[0].ndim for a in axes) or len(set(axes)) != len(axes):
         raise ValueError(f"reduction axes {axes} do not fit {types[0]}.")
@@ -108,12 +110,17 @@ def reduce(operands: Any, init_values: Any, computation: Callable[[Any, Any], An
     return tree_unflatten(tree, made)
 
 
-def _initial(x: Any, dtype: np.dtype) -> Any:
-    """An initial value in a dtype; a number stays on the host, where none looks at infinities."""
-    if type(x) in SCALARS:
+def _initial(x: Any, dtype: DType) -> Any:
+    """An initial value in a dtype; a number stays on the host, where none looks at infinities.
+
+    An infinite number is the end of a dtype without infinities.
+    """
+    if type(x) in SCALARS or isinstance(x, np.floating):
+        if dtype.is_float and not has_infinity(dtype) and np.isinf(x):
+            x = min_of(max_of(float(x), least(dtype)), greatest(dtype))
         with np.errstate(all="ignore"):
-            return np.asarray(x).astype(dtype)
-    return convert_element_type(x, dtype)
+            return np.asarray(x).astype(dtype.numpy)
+    return convert_element_type(x, dtype.numpy)
 
 
 def _body(name: str, computation: Callable[..., Any], tree: Any, types: Sequence[Any]) -> Any:
@@ -159,21 +166,12 @@ def _is_identity(definition: Any, init: Any) -> bool:
     if type(init) is Tracer:
         return False
     value = np.asarray(init)
-    least, greatest = _bounds(value.dtype)
-    neutral = {ops.add: 0, ops.mul: 1, ops.max: least, ops.min: greatest, ops.and_: greatest,
-               ops.or_: 0, ops.xor: 0}[definition]
+    dtype = from_numpy(value.dtype)
+    neutral = {ops.add: 0, ops.mul: 1, ops.max: least(dtype), ops.min: greatest(dtype),
+               ops.and_: greatest(dtype), ops.or_: 0, ops.xor: 0}[definition]
     if definition is ops.and_ and value.dtype.kind == "i":
         neutral = -1
     return value.shape == () and bool(value == neutral)
-
-
-def _bounds(dtype: Any) -> tuple[Any, Any]:
-    if dtype.kind == "b":
-        return False, True
-    if dtype.kind in "iu":
-        info = np.iinfo(dtype)
-        return info.min, info.max
-    return -np.inf, np.inf
 
 
 # --- windows --------------------------------------------------------------------------------
@@ -202,7 +200,7 @@ def reduce_window(operand: Any, init_value: Any, computation: Callable[[Any, Any
         raise ValueError(f"reduce_window: operands {tree} and initial values {init_tree} must be "
                          "like trees of one array or more")
     types = [kind_of("reduce_window", x)[0] for x in leaves]
-    inits = [_initial(x, t.dtype.numpy) for x, t in zip(inits, types, strict=True)]
+    inits = [_initial(x, t.dtype) for x, t in zip(inits, types, strict=True)]
     attrs = window_attrs("reduce_window", types[0].shape, window_dimensions, window_strides,
                          padding, base_dilation, window_dilation)
     body = _body("reduce_window", computation, tree, types)

@@ -1,7 +1,7 @@
 """Functions over axes: softmax and its kin, logarithms of sums, standardize, one_hot.
 
-`where` is a mask that broadcasts with x: what is masked takes no part, and is 0 (or -inf for
-logarithms) in results of x's shape.
+`where` is a mask that broadcasts with x: what is masked takes no part, and in results of x's
+shape it is 0, or -inf for logarithms (the least number of a dtype without infinities).
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from .parts import (
     mask_of,
     mean,
     mul,
+    real_least,
     stopped,
     sub,
     total,
@@ -45,7 +46,8 @@ def softmax(x: Any, axis: Any = -1, where: Any = None) -> Any:
     """
     x = strong(inexact("softmax", x))
     axes, mask = axes_of("softmax", axis, x), mask_of(where, x)
-    top = stopped(emit(ops.reduce_max, x if mask is None else choose(mask, x, -np.inf), axes=axes))
+    taken = x if mask is None else choose(mask, x, real_least(x))
+    top = stopped(emit(ops.reduce_max, taken, axes=axes))
     weights = emit(ops.exp, emit(ops.sub, x, along(top, x, axes)))
     taken = weights if mask is None else choose(mask, weights, 0)
     made = emit(ops.div, weights, along(emit(ops.reduce_sum, taken, axes=axes), x, axes))
@@ -59,7 +61,7 @@ def log_softmax(x: Any, axis: Any = -1, where: Any = None) -> Any:
     axes, mask = axes_of("log_softmax", axis, x), mask_of(where, x)
     shifted = sub(x, stopped(greatest(x, axes, mask)))
     made = sub(shifted, emit(ops.log, total(emit(ops.exp, shifted), axes, mask)))
-    return made if mask is None else choose(mask, made, -np.inf)
+    return made if mask is None else choose(mask, made, real_least(x))
 
 
 @eager(static=("axis", "keepdims", "return_sign"))
@@ -79,7 +81,7 @@ def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False,
         x, factor = strong(inexact("logsumexp", a)), None
     else:
         x, factor = map(strong, promote_inexact("logsumexp", a, b))
-        x = choose(compare(ops.ne, factor, 0), x, _real_least(x))
+        x = choose(compare(ops.ne, factor, 0), x, real_least(x))
     axes, mask = axes_of("logsumexp", axis, x), mask_of(where, x)
     is_complex = x.value.type.dtype.is_complex
     part = emit(ops.real, x) if is_complex else x
@@ -100,10 +102,6 @@ def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False,
     if return_sign:
         return _unkept(made, axes, keepdims), _unkept(sign, axes, keepdims)
     return _unkept(made, axes, keepdims)
-
-
-def _real_least(x: Any) -> Any:
-    return complex(-np.inf, 0) if x.value.type.dtype.is_complex else -np.inf
 
 
 def _unkept(x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:

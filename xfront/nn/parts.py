@@ -110,10 +110,15 @@ def total(x: Tracer, axes: Axes, mask: Tracer | None = None) -> Tracer:
 
 
 def greatest(x: Tracer, axes: Axes, mask: Tracer | None = None) -> Tracer:
-    """The greatest over axes, which stay with size 1; -inf of nothing."""
+    """The greatest over axes, which stay with size 1; -inf (or the least number) of nothing."""
     if mask is not None:
-        x = choose(mask, x, -np.inf)
+        x = choose(mask, x, real_least(x))
     return kept(emit(ops.reduce_max, x, axes=axes), x, axes)
+
+
+def real_least(x: Tracer) -> float:
+    """What no element of x is below, in its real part."""
+    return dtypes.least(dtypes.real_of(x.value.type.dtype))
 
 
 def count(x: Tracer, axes: Axes, mask: Tracer | None) -> Any:

@@ -6,12 +6,11 @@ running reductions in `running.py`. Results are never weakly typed.
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 from xfront_ir import dtypes, ops
-from xfront_ir.dtypes import DType, from_numpy
+from xfront_ir.dtypes import DType, from_numpy, greatest, least
 from xfront_ir.opdef import OpDef
 
 from ..arrays.dispatch import eager
@@ -194,18 +193,7 @@ def any(a: Any, axis: Any = None, out: None = None, keepdims: bool = False, *,
 
 # --- extremes -----------------------------------------------------------------------------
 
-def limits(dtype: DType) -> tuple[Any, Any]:
-    """The least and the greatest value of a dtype, infinities included."""
-    if dtype.kind == "bool":
-        return False, True
-    if dtype.is_integer:
-        least = -(1 << dtype.bits - 1) if dtype.kind == "int" else 0
-        return least, (1 << dtype.bits - (dtype.kind == "int")) - 1
-    infinite = complex(math.inf, math.inf) if dtype.is_complex else math.inf
-    return -infinite, infinite
-
-
-def _extreme(name: str, definition: OpDef, pair: Any, side: int, a: Any, axis: Any, out: Any,
+def _extreme(name: str, definition: OpDef, pair: Any, end: Any, a: Any, axis: Any, out: Any,
              keepdims: bool, initial: Any, where: Any) -> Tracer:
     refuse_out(name, out)
     x = operand(name, a)
@@ -216,7 +204,7 @@ def _extreme(name: str, definition: OpDef, pair: Any, side: int, a: Any, axis: A
         if initial is None:
             raise ValueError(f"reduction operation {name} does not have an identity: a where mask "
                              "needs initial, the value of no elements")
-        x = masked(name, x, where, limits(dtype)[side])
+        x = masked(name, x, where, end(dtype))
     axes = axes_of(name, axis, x.ndim)
     if initial is None and 0 in [x.shape[i] for i in axes]:
         raise ValueError(f"zero-size array to reduction operation {name} which has no identity; "
@@ -238,14 +226,15 @@ def max(a: Any, axis: Any = None, out: None = None, keepdims: bool = False, init
       of range; NotImplementedError where `out` is given.
     Source: `numpy.max`.
     """
-    return _extreme("max", ops.reduce_max, maximum, 0, a, axis, out, keepdims, initial, where)
+    return _extreme("max", ops.reduce_max, maximum, least, a, axis, out, keepdims, initial, where)
 
 
 @eager(static=("axis", "out", "keepdims"))
 def min(a: Any, axis: Any = None, out: None = None, keepdims: bool = False, initial: Any = None,
         where: Any = None) -> Any:
     """The least element over `axis`; arguments and errors as of `max`. Source: `numpy.min`."""
-    return _extreme("min", ops.reduce_min, minimum, 1, a, axis, out, keepdims, initial, where)
+    return _extreme("min", ops.reduce_min, minimum, greatest, a, axis, out, keepdims, initial,
+                    where)
 
 
 amax, amin = max, min
@@ -327,10 +316,10 @@ def nanprod(a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepd
     return prod(x, axis, dtype, out, keepdims, initial, where)
 
 
-def _nan_extreme(name: str, reduce: Any, side: int, a: Any, axis: Any, out: Any, keepdims: bool,
+def _nan_extreme(name: str, reduce: Any, end: Any, a: Any, axis: Any, out: Any, keepdims: bool,
                  initial: Any, where: Any) -> Tracer:
     x = operand(name, a)
-    filled, missing = without_nan(x, limits(x.value.type.dtype)[side])
+    filled, missing = without_nan(x, end(x.value.type.dtype))
     made = reduce(filled, axis, out, keepdims, initial, where)
     if missing is None or initial is not None:
         return made
@@ -345,7 +334,7 @@ def nanmax(a: Any, axis: Any = None, out: None = None, keepdims: bool = False,
 
     Source: `numpy.nanmax`.
     """
-    return _nan_extreme("nanmax", max, 0, a, axis, out, keepdims, initial, where)
+    return _nan_extreme("nanmax", max, least, a, axis, out, keepdims, initial, where)
 
 
 @eager(static=("axis", "out", "keepdims"))
@@ -355,13 +344,13 @@ def nanmin(a: Any, axis: Any = None, out: None = None, keepdims: bool = False,
 
     Source: `numpy.nanmin`.
     """
-    return _nan_extreme("nanmin", min, 1, a, axis, out, keepdims, initial, where)
+    return _nan_extreme("nanmin", min, greatest, a, axis, out, keepdims, initial, where)
 
 
-def _nan_position(name: str, find: Any, side: int, a: Any, axis: Any, out: Any,
+def _nan_position(name: str, find: Any, end: Any, a: Any, axis: Any, out: Any,
                   keepdims: bool | None) -> Tracer:
     x = operand(name, a)
-    filled, missing = without_nan(x, limits(x.value.type.dtype)[side])
+    filled, missing = without_nan(x, end(x.value.type.dtype))
     made = find(filled, axis, out, keepdims)
     if missing is None:
         return made
@@ -372,14 +361,14 @@ def _nan_position(name: str, find: Any, side: int, a: Any, axis: Any, out: Any,
 def nanargmax(a: Any, axis: int | None = None, out: None = None,
               keepdims: bool | None = None) -> Any:
     """As `argmax`, NaN left out; -1 where all are NaN. Source: `numpy.nanargmax`."""
-    return _nan_position("nanargmax", argmax, 0, a, axis, out, keepdims)
+    return _nan_position("nanargmax", argmax, least, a, axis, out, keepdims)
 
 
 @eager(static=("axis", "out", "keepdims"))
 def nanargmin(a: Any, axis: int | None = None, out: None = None,
               keepdims: bool | None = None) -> Any:
     """As `argmin`, NaN left out; -1 where all are NaN. Source: `numpy.nanargmin`."""
-    return _nan_position("nanargmin", argmin, 1, a, axis, out, keepdims)
+    return _nan_position("nanargmin", argmin, greatest, a, axis, out, keepdims)
 
 
 __all__ = ["all", "amax", "amin", "any", "argmax", "argmin", "count_nonzero", "max", "min",

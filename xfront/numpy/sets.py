@@ -38,10 +38,10 @@ HINT = "give `size`, the size of its result, while tracing"
 
 def index_of_marks(marks: Tracer, size: int) -> tuple[Tracer, Tracer]:
     """(positions of the first `size` true elements, 0 beyond the last; how many there are)."""
-    rank = cumsum(convert(marks, dtypes.i32))
     total = sum(convert(marks, dtypes.i32))
     if not size:
         return marks.home.literal(np.int32(0), (0,)), total
+    rank = cumsum(convert(marks, dtypes.i32))
     target = select(marks, emit(ops.sub, rank, like(rank, 1)), like(rank, size))
     zeros = marks.home.literal(np.int32(0), (size,))
     return AtIndex(zeros, target).set(places(marks, 0), mode="drop"), total
@@ -71,7 +71,14 @@ def _new(column: Tracer, equal_nan: bool) -> Tracer:
     return differs
 
 
-def _firsts(columns: Sequence[Tracer], equal_nan: bool) -> Tracer:
+def _one_nan(x: Tracer) -> Tracer:
+    """Complex numbers with one NaN for all, so that they lie together where sorted."""
+    if not x.value.type.dtype.is_complex:
+        return x
+    return select(emit(ops.ne, x, x), like(x, complex(np.nan, np.nan)), x)
+
+
+def _firsts(columns: Sequence[Tracer], equal_nan: bool = True) -> Tracer:
     """Where sorted rows, given by their columns, begin anew."""
     marks = columns[0].home.literal(np.True_, (columns[0].size,))
     if columns[0].size < 2:
@@ -86,21 +93,38 @@ def _firsts(columns: Sequence[Tracer], equal_nan: bool) -> Tracer:
 
 # --- unique -------------------------------------------------------------------------------
 
-@eager(static=("axis", "equal_nan", "size"))
-def _unique(ar: Any, fill_value: Any, axis: int | None, equal_nan: bool, size: int) -> Any:
-    """(values, index, inverse, counts) of a fixed size."""
-    x = operand("unique", ar)
-    shape = x.shape
+class _Order(NamedTuple):
+    """Rows in order: where each comes from, which begin anew, and how many do."""
+
+    order: Any
+    marks: Any
+    total: Any
+
+
+def _rows(x: Tracer, axis: int | None) -> Tracer:
+    """What `unique` compares, as the rows of a matrix."""
     if axis is None:
-        rows = shaped(x, (x.size, 1))
-    else:
-        moved = moveaxis(x, axis, 0)
-        rows = shaped(moved, (moved.shape[0], moved.size // max(moved.shape[0], 1)))
+        return shaped(x, (x.size, 1))
+    moved = moveaxis(x, axis, 0)
+    return shaped(moved, (moved.shape[0], moved.size // max(moved.shape[0], 1)))
+
+
+@eager(static=("axis", "equal_nan"))
+def _ordered(ar: Any, axis: int | None, equal_nan: bool) -> Any:
+    rows = _one_nan(_rows(operand("unique", ar), axis))
     n, m = rows.shape
     columns = [shaped(cut(rows, 1, i, i + 1), (n,)) for i in range(m)]
     index = emit(ops.iota, dtype=dtypes.i32, shape=(n,), dimension=0)
     *columns, order = emit(ops.sort, *columns, index, dimension=0, n_keys=m, stable=True)
     marks = _firsts(columns, equal_nan)
+    return _Order(order, marks, sum(convert(marks, dtypes.i32)))
+
+
+@eager(static=("axis", "size"))
+def _unique(ar: Any, fill_value: Any, order: Any, marks: Any, axis: int | None, size: int) -> Any:
+    """(values, index, inverse, counts) of a fixed size."""
+    x, order, marks = (operand("unique", v) for v in (ar, order, marks))
+    shape, rows = x.shape, _rows(x, axis)
     starts, total = index_of_marks(marks, size)
     valid = _valid(size, total)
     first = take(order, starts, 0, mode="clip")
@@ -110,7 +134,7 @@ def _unique(ar: Any, fill_value: Any, axis: int | None, equal_nan: bool, size: i
     group = emit(ops.sub, cumsum(convert(marks, dtypes.i32)), like(order, 1))
     inverse = AtIndex(like(order, 0), order).set(group)
     counts = AtIndex(like(starts, 0), group).add(1, mode="drop")
-    kept = shape if axis is None else (n,)
+    kept = shape if axis is None else order.shape
     if axis is None:
         values = shaped(values, (size,))
     else:
@@ -143,18 +167,28 @@ def unique(ar: Any, return_index: bool = False, return_inverse: bool = False,
     shape = getattr(ar, "shape", ())
     if axis is not None:
         axis = normalize_axis("unique", axis, len(shape))
-    if size is not None:
-        size = int(size)
-    else:
-        known = _known("unique", ar, HINT)
-        size = int(np.unique(known, axis=axis, equal_nan=equal_nan).shape[axis or 0])
     if not int(np.prod(shape)) and (axis is None or not shape[axis]):
-        made = _none(ar, shape, axis, size, fill_value)
+        made = _none(ar, shape, axis, int(size or 0), fill_value)
     else:
-        made = _unique(ar, fill_value, axis, equal_nan, size)
+        order, marks, total = _ordered(ar, axis, bool(equal_nan))
+        size = _size("unique", size, total, ar)
+        made = _unique(ar, fill_value, order, marks, axis, size)
     wanted = [made[0], *[v for v, asked in zip(made[1:], (return_index, return_inverse,
                                                           return_counts), strict=True) if asked]]
     return wanted[0] if len(wanted) == 1 else tuple(wanted)
+
+
+def _size(name: str, size: int | None, total: Any, *of: Any) -> int:
+    """The size that is asked for, or how many there are.
+
+    Raises: ConcretizationTypeError where it is not given and the arrays are traced.
+    """
+    if size is not None:
+        return int(size)
+    for x in of:
+        if type(x) is Tracer:
+            _known(name, x, HINT)
+    return int(_known(name, total, HINT))
 
 
 def _none(ar: Any, shape: tuple[int, ...], axis: int | None, size: int, fill_value: Any) -> tuple:
@@ -275,17 +309,28 @@ def union1d(ar1: Any, ar2: Any, *, size: int | None = None, fill_value: Any = No
     return unique(concatenate(_pair("union1d", ar1, ar2)), size=size, fill_value=fill_value)
 
 
-@eager(static=("assume_unique", "size"))
-def _difference(ar1: Any, ar2: Any, fill_value: Any, assume_unique: bool, size: int) -> Any:
+@eager(static=("assume_unique",))
+def _different(ar1: Any, ar2: Any, assume_unique: bool) -> Any:
+    """(elements in order, which stay, how many do)."""
     x = operand("setdiff1d", ar1)
     if assume_unique:
         marks = x.home.literal(np.True_, x.shape)
     else:
-        (x,) = emit(ops.sort, x, dimension=0, n_keys=1, stable=True)
-        marks = _firsts([x], False)
+        (x,) = emit(ops.sort, _one_nan(x), dimension=0, n_keys=1, stable=True)
+        marks = _firsts([x])
     marks = emit(ops.and_, marks, emit(ops.not_, _member(*promote("setdiff1d", x, ar2))))
+    return x, marks, sum(convert(marks, dtypes.i32))
+
+
+@eager(static=("size",))
+def _marked(x: Any, marks: Any, fill_value: Any, size: int) -> Any:
+    """The first `size` marked elements; the first for None where there are fewer."""
+    x, marks = operand("take", x), operand("take", marks)
     index, total = index_of_marks(marks, size)
-    return _filled(take(x, index, 0, mode="clip"), _valid(size, total), fill_value)
+    values = take(x, index, 0, mode="clip")
+    if fill_value is None:
+        fill_value = take(values, np.zeros(size, np.int32), 0, mode="clip") if size else values
+    return _filled(values, _valid(size, total), fill_value)
 
 
 def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False, *, size: int | None = None,
@@ -298,19 +343,27 @@ def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False, *, size: int | No
     Source: `numpy.setdiff1d`.
     """
     x, y = _pair("setdiff1d", ar1, ar2)
-    if size is None:
-        size = len(np.setdiff1d(_known("setdiff1d", x, HINT), _known("setdiff1d", y, HINT),
-                                assume_unique=assume_unique))
     if not x.size:
         return x
-    return _difference(x, y, 0 if fill_value is None else fill_value, assume_unique, int(size))
+    values, marks, total = _different(x, y, bool(assume_unique))
+    size = _size("setdiff1d", size, total, x, y)
+    return _marked(values, marks, 0 if fill_value is None else fill_value, size)
+
+
+@eager
+def _shared(ar1: Any, ar2: Any) -> Any:
+    """(elements of ar1 in order, where they come from, which are in ar2 too, how many are)."""
+    x, y = promote("intersect1d", ar1, ar2)
+    xs, order = emit(ops.sort, x, places(x, 0), dimension=0, n_keys=1, stable=True)
+    marks = emit(ops.and_, _firsts([xs]), _member(xs, y))
+    return xs, order, marks, sum(convert(marks, dtypes.i32))
 
 
 @eager(static=("size",))
-def _intersection(ar1: Any, ar2: Any, fill_value: Any, size: int) -> Any:
+def _intersection(ar1: Any, ar2: Any, fill_value: Any, xs: Any, order: Any, marks: Any, size: int
+                  ) -> Any:
     x, y = promote("intersect1d", ar1, ar2)
-    xs, order = emit(ops.sort, x, places(x, 0), dimension=0, n_keys=1, stable=True)
-    marks = emit(ops.and_, _firsts([xs], False), _member(xs, y))
+    xs, order, marks = (operand("intersect1d", v) for v in (xs, order, marks))
     index, total = index_of_marks(marks, size)
     valid = _valid(size, total)
     values = take(xs, index, 0, mode="clip")
@@ -334,32 +387,29 @@ def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices:
     Source: `numpy.intersect1d`.
     """
     x, y = _pair("intersect1d", ar1, ar2)
-    if size is None:
-        size = len(np.intersect1d(_known("intersect1d", x, HINT), _known("intersect1d", y, HINT)))
     if not x.size or not y.size:
-        made = _none(concatenate([x, y]), (0,), None, size, fill_value)
+        made = _none(concatenate([x, y]), (0,), None, int(size or 0), fill_value)
         made = made[0], made[1], made[1]
     else:
-        made = _intersection(x, y, fill_value, int(size))
+        xs, order, marks, total = _shared(x, y)
+        size = _size("intersect1d", size, total, x, y)
+        made = _intersection(x, y, fill_value, xs, order, marks, size)
     return tuple(made) if return_indices else made[0]
 
 
-@eager(static=("size",))
-def _exclusive(ar1: Any, ar2: Any, fill_value: Any, size: int) -> Any:
-    given = promote("setxor1d", ar1, ar2)
+@eager
+def _exclusive(ar1: Any, ar2: Any) -> Any:
+    """(elements of both in order, which are in one only, how many are)."""
+    given = [_one_nan(x) for x in promote("setxor1d", ar1, ar2)]
     values, marks = [], []
     for x, other in zip(given, given[::-1], strict=True):
         (x,) = emit(ops.sort, x, dimension=0, n_keys=1, stable=True)
         values.append(x)
-        marks.append(emit(ops.and_, _firsts([x], False), emit(ops.not_, _member(x, other))))
-    both, kept = joined(values, 0), joined(marks, 0)
-    _, both = emit(ops.sort, convert(emit(ops.not_, kept), dtypes.i32), both, dimension=0, n_keys=2,
-                   stable=True)
-    count = emit(ops.iota, dtype=dtypes.i32, shape=(size,), dimension=0)
-    made = take(both, count, 0, mode="clip")
-    first = take(both, like(count, 0), 0, mode="clip")
-    return _filled(made, _valid(size, sum(convert(kept, dtypes.i32))),
-                   first if fill_value is None else fill_value)
+        marks.append(emit(ops.and_, _firsts([x]), emit(ops.not_, _member(x, other))))
+    kept = joined(marks, 0)
+    both, out = emit(ops.sort, joined(values, 0), convert(emit(ops.not_, kept), dtypes.i32),
+                     dimension=0, n_keys=1, stable=True)
+    return both, emit(ops.eq, out, like(out, 0)), sum(convert(kept, dtypes.i32))
 
 
 def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False, *, size: int | None = None,
@@ -372,11 +422,10 @@ def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False, *, size: int | Non
     Source: `numpy.setxor1d`.
     """
     x, y = _pair("setxor1d", ar1, ar2)
-    if size is None:
-        size = len(np.setxor1d(_known("setxor1d", x, HINT), _known("setxor1d", y, HINT)))
     if not x.size or not y.size:
         return unique(concatenate([x, y]), size=size, fill_value=fill_value)
-    return _exclusive(x, y, fill_value, int(size))
+    values, marks, total = _exclusive(x, y)
+    return _marked(values, marks, fill_value, _size("setxor1d", size, total, x, y))
 
 
 __all__ = ["intersect1d", "isin", "setdiff1d", "setxor1d", "union1d", "unique", "unique_all",

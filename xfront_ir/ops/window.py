@@ -174,7 +174,7 @@ def _transpose_gather(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
 
 def _scattered(b: Any, ct: Value, x: Value, a: Any) -> Value:
     """`select_and_scatter_add` for windows with gaps: place by place in the window."""
-    loser = float("-inf") if a["select"] == "ge" else float("inf")
+    loser = (dtypes.least if a["select"] == "ge" else dtypes.greatest)(x.type.dtype)
     keeps = ge if a["select"] == "ge" else le
     shape, held = ct.type.shape, patches(b, x, ct.type.shape, a, loser)
     # the place in the window that wins; those in the padding lose to all others

@@ -6,34 +6,22 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import from_numpy
+from ..dtypes import greatest, least
 from ..reference import reference
 from .wide import wide
 
 # --- reductions ---------------------------------------------------------------------------
 
 
-def _extreme(x: Any, sign: int) -> Any:
-    """What every element of x's dtype is at least (sign -1) or at most (sign 1)."""
-    dtype = from_numpy(x.dtype)
-    if dtype.kind == "bool":
-        return sign > 0
-    if dtype.is_inexact:
-        return complex(sign * np.inf, sign * np.inf) if dtype.is_complex else sign * np.inf
-    info = np.iinfo(x.dtype)
-    return info.max if sign > 0 else info.min
-
-
 for _name, _function, _identity in (
-        ("sum", np.add, lambda x: 0), ("prod", np.multiply, lambda x: 1),
-        ("max", np.maximum, lambda x: _extreme(x, -1)), ("min", np.minimum,
-                                                        lambda x: _extreme(x, 1)),
-        ("and", np.bitwise_and, lambda x: np.invert(np.zeros((), x.dtype))),
-        ("or", np.bitwise_or, lambda x: np.zeros((), x.dtype)),
-        ("xor", np.bitwise_xor, lambda x: np.zeros((), x.dtype))):
+        ("sum", np.add, lambda of: 0), ("prod", np.multiply, lambda of: 1),
+        ("max", np.maximum, least), ("min", np.minimum, greatest),
+        ("and", np.bitwise_and, lambda of: np.invert(np.zeros((), of.numpy))),
+        ("or", np.bitwise_or, lambda of: np.zeros((), of.numpy)),
+        ("xor", np.bitwise_xor, lambda of: np.zeros((), of.numpy))):
     def _reduce(attrs: Any, types: Any, x: Any, f: Any = _function, one: Any = _identity) -> Any:
         x = wide(x)
-        return f.reduce(x, axis=attrs["axes"], initial=one(x), dtype=x.dtype)
+        return f.reduce(x, axis=attrs["axes"], initial=one(types[0].dtype), dtype=x.dtype)
 
     reference(f"reduce_{_name}")(_reduce)
 

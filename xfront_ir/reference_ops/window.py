@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import DType
+from ..dtypes import DType, greatest, least
 from ..reference import Steps, reference
 from .dot import wide
 
@@ -44,18 +44,10 @@ def _reduced(combine: Callable[[Any, Any], Any], start: Callable[[DType], Any]
     return row
 
 
-def _least(dtype: DType) -> Any:
-    return -np.inf if dtype.is_inexact else np.iinfo(dtype.numpy).min
-
-
-def _greatest(dtype: DType) -> Any:
-    return np.inf if dtype.is_inexact else np.iinfo(dtype.numpy).max
-
-
 reference("reduce_window_sum")(_reduced(np.add, lambda dtype: 0))
 reference("reduce_window_prod")(_reduced(np.multiply, lambda dtype: 1))
-reference("reduce_window_max")(_reduced(np.maximum, _least))
-reference("reduce_window_min")(_reduced(np.minimum, _greatest))
+reference("reduce_window_max")(_reduced(np.maximum, least))
+reference("reduce_window_min")(_reduced(np.minimum, greatest))
 
 
 @reference("reduce_window")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -11,6 +12,7 @@ from tests.against import agree, check, weakly
 
 X = np.array([[3.0, -1.5, 2.0, 0.0], [7.0, 4.25, -2.0, 5.5], [1.0, 1.0, 9.0, -6.0]], np.float32)
 N = np.where(X > 6, np.nan, X).astype(np.float32)
+NAN = float("nan")
 I = np.array([[3, -1, 2], [7, 4, 0]], np.int32)
 M = X > 0
 
@@ -172,3 +174,43 @@ def test_gradients_and_batches() -> None:
     np.testing.assert_allclose(got, wanted, rtol=2e-2, atol=2e-2)
     agree("vmap", xfront.vmap(lambda r: (jnp.std(r), jnp.argmax(r)))(jnp.array(X)),
           (X.std(1), X.argmax(1)))
+
+
+@pytest.mark.parametrize("dtype", ["float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2fnuz",
+                                   "float8_e4m3b11fnuz", "float8_e5m2"])
+def test_extremes_of_floats_without_infinity(dtype: str) -> None:
+    """Reductions start from the dtype's ends: an infinity would be NaN in most."""
+    narrow = np.array([[1, 4, 2], [NAN, 0.5, 2]]).astype(getattr(ml_dtypes, dtype))
+    mask = np.array([[True, False, True], [False, True, True]])
+    long = np.resize(np.array([2, 1, 8, 0.5, 8]), (2, 2 ** 14)).astype(narrow.dtype)
+    long[1, 77] = NAN
+
+    @xfront.jit
+    def of(x, mask, long):
+        widest = xfront.lax.reduce_window(x, -np.inf, xfront.lax.max, (1, 2), (1, 1), "VALID")
+        return [jnp.max(x, 1), jnp.min(x[0]), jnp.nanmax(x, 1), jnp.nanmin(x, 1),
+                jnp.max(x, 1, where=mask, initial=1), jnp.maximum(x[0], x[1]),
+                xfront.lax.reduce(x[0], -np.inf, xfront.lax.max, (0,)), widest,
+                jnp.sort(x, 1),
+                jnp.nanargmax(x, 1), jnp.nanargmin(x, 1), jnp.argmax(long, 1),
+                jnp.argmin(long, 1), jnp.argsort(x, 1), xfront.lax.top_k(x, 2)[1]]
+
+    expected = [[4, NAN], 1, [4, 2], [1, 0.5], [2, 2], [NAN, 4, 2], 4, [[4, 4], [NAN, 2]],
+                [[1, 2, 4], [0.5, 2, NAN]], [1, 2], [0, 1], [2, 77], [3, 77],
+                [[0, 2, 1], [1, 2, 0]], [[1, 2], [0, 2]]]
+    for got, e in zip(of(narrow, mask, long), expected, strict=True):
+        np.testing.assert_array_equal(np.asarray(got).astype(np.float64), e)
+
+
+@pytest.mark.parametrize("dtype", ["float8_e4m3fn", "float8_e4m3fnuz"])
+def test_softmax_of_floats_without_infinity(dtype: str) -> None:
+    narrow, mask = np.array([1, 4, 2], getattr(ml_dtypes, dtype)), np.array([True, False, True])
+    nn = xfront.nn
+    made = xfront.jit(lambda x, m: [nn.softmax(x), nn.softmax(x, where=m), nn.log_softmax(x),
+                                    nn.logsumexp(x), nn.logsumexp(x, where=m),
+                                    nn.log_softmax(x, where=m)[::2]])(narrow, mask)
+    two = [0.2689, 0, 0.7311]
+    expected = [[0.042, 0.8438, 0.1142], two, [-3.17, -0.17, -2.17], 4.17, 2.3133,
+                [-1.3133, -0.3133]]               # to two units in the last place
+    for got, e in zip(made, expected, strict=True):
+        np.testing.assert_allclose(np.asarray(got).astype(np.float64), e, rtol=0.2, atol=0.06)
