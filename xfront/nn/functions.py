@@ -15,7 +15,7 @@ from ..arrays.dispatch import eager
 from ..arrays.operands import binary, normalize_axis, operand, strong
 from ..lax.shape import along
 from ..tracing.trace import emit
-from .parts import add, choose, compare, div, inexact, mul
+from .parts import add, choose, compare, div, inexact, mul, stopped
 
 
 @eager
@@ -30,7 +30,12 @@ def identity(x: Any) -> Any:
 def relu(x: Any) -> Any:
     """max(x, 0); derivative 0 at 0. Source: Nair and Hinton (2010)."""
     x = operand("relu", x)
-    return choose(compare(ops.le, x, 0), 0, x)
+    return choose(compare(ops.gt, x, 0), x, _flat(x))
+
+
+def _flat(x: Any) -> Any:
+    """0 without a derivative; NaN where x is."""
+    return choose(compare(ops.eq, x, x), 0, stopped(x))
 
 
 @eager
@@ -41,7 +46,7 @@ def relu6(x: Any) -> Any:
 
 def _relu6(x: Any) -> Any:
     bounded = choose(compare(ops.ge, x, 6.0), 6.0, x)
-    return choose(compare(ops.le, x, 0.0), 0.0, bounded)
+    return choose(compare(ops.gt, x, 0), bounded, _flat(x))
 
 
 @eager
@@ -132,10 +137,18 @@ def gelu(x: Any, approximate: bool = True) -> Any:
     """
     x = strong(inexact("gelu", x))
     if approximate:
-        cube = emit(ops.integer_pow, x, exponent=3)
+        cube = emit(ops.integer_pow, _bounded(x), exponent=3)
         inner = mul(add(x, mul(cube, 0.044715)), math.sqrt(2 / math.pi))
         return mul(x, mul(add(emit(ops.tanh, inner), 1.0), 0.5))
     return mul(mul(x, 0.5), emit(ops.erfc, mul(x, -math.sqrt(0.5))))
+
+
+def _bounded(x: Any) -> Any:
+    """x, where it is real no farther than the tanh of its cube is 1 to the last digit."""
+    if x.value.type.dtype.is_complex:
+        return x
+    return emit(ops.clamp, x.home.literal(x.dtype.type(-20), ()), x,
+                x.home.literal(x.dtype.type(20), ()))
 
 
 @eager

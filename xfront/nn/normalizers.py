@@ -13,7 +13,7 @@ import numpy as np
 from xfront_ir import dtypes, ops
 
 from ..arrays.dispatch import eager
-from ..arrays.operands import convert, default_float, operand, promote_inexact, strong
+from ..arrays.operands import convert, default_float, operand, promote_inexact, strong, together
 from ..lax.strict import axis_in, dtype_of, static_int
 from ..tracing.trace import emit, state
 from .parts import (
@@ -48,10 +48,17 @@ def softmax(x: Any, axis: Any = -1, where: Any = None) -> Any:
     axes, mask = axes_of("softmax", axis, x), mask_of(where, x)
     taken = x if mask is None else choose(mask, x, real_least(x))
     top = stopped(emit(ops.reduce_max, taken, axes=axes))
-    weights = emit(ops.exp, emit(ops.sub, x, along(top, x, axes)))
-    taken = weights if mask is None else choose(mask, weights, 0)
-    made = emit(ops.div, weights, along(emit(ops.reduce_sum, taken, axes=axes), x, axes))
-    return made if mask is None else choose(mask, made, 0)
+    shifted = _where(mask, emit(ops.sub, _where(mask, x), along(top, x, axes)))
+    weights = _where(mask, emit(ops.exp, shifted))
+    whole = emit(ops.reduce_sum, weights, axes=axes)
+    if mask is not None:
+        whole = choose(compare(ops.eq, whole, 0), 1, whole)         # of a row with nothing
+    return _where(mask, emit(ops.div, weights, along(whole, x, axes)))
+
+
+def _where(mask: Any, x: Any) -> Any:
+    """x where the mask holds, else 0, so that nothing infinite or NaN meets a derivative."""
+    return x if mask is None else choose(mask, x, 0)
 
 
 @eager(static=("axis",))
@@ -59,8 +66,11 @@ def log_softmax(x: Any, axis: Any = -1, where: Any = None) -> Any:
     """log(softmax(x)), exact where softmax is small. Arguments as `softmax`."""
     x = strong(inexact("log_softmax", x))
     axes, mask = axes_of("log_softmax", axis, x), mask_of(where, x)
-    shifted = sub(x, stopped(greatest(x, axes, mask)))
-    made = sub(shifted, emit(ops.log, total(emit(ops.exp, shifted), axes, mask)))
+    shifted = _where(mask, sub(_where(mask, x), stopped(greatest(x, axes, mask))))
+    whole = total(emit(ops.exp, shifted), axes, mask)
+    if mask is not None:
+        whole = choose(compare(ops.eq, whole, 0), 1, whole)
+    made = sub(shifted, emit(ops.log, whole))
     return made if mask is None else choose(mask, made, real_least(x))
 
 
@@ -81,12 +91,20 @@ def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False,
         x, factor = strong(inexact("logsumexp", a)), None
     else:
         x, factor = map(strong, promote_inexact("logsumexp", a, b))
-        x = choose(compare(ops.ne, factor, 0), x, real_least(x))
+        x, factor = together("logsumexp", x, factor)
     axes, mask = axes_of("logsumexp", axis, x), mask_of(where, x)
     is_complex = x.value.type.dtype.is_complex
     part = emit(ops.real, x) if is_complex else x
-    top = greatest(part, axes, mask)
+    if factor is not None:
+        taken = compare(ops.ne, factor, 0)
+        top = greatest(part, axes, taken if mask is None else emit(ops.and_, taken, mask))
+    else:
+        top = greatest(part, axes, mask)
     top = stopped(choose(emit(ops.is_finite, top), top, 0))
+    if factor is not None:                       # 0 leaves out even what is infinite or NaN
+        x = choose(emit(ops.or_, taken, compare(ops.le, part, add(top, 8))), x, real_least(x))
+    if mask is not None:
+        x = choose(mask, x, top)
     weights = emit(ops.exp, sub(x, top))
     if factor is not None:
         weights = mul(weights, factor)

@@ -136,7 +136,7 @@ def _numbers(name: str, x: Any, y: Any) -> tuple[Tracer, Tracer]:
 
 @binary()
 def floor_divide(x: Any, y: Any) -> Any:
-    """The greatest integer not above x / y, in the promoted dtype.
+    """The greatest integer not above x / y, in the promoted dtype; its derivative is 0.
 
     Of integers by zero the result is unspecified. Raises: TypeError for complex operands.
     Source: `numpy.floor_divide`.
@@ -153,6 +153,7 @@ def _floor_divide(x: Tracer, y: Tracer) -> Tracer:
         left = emit(ops.ne, emit(ops.rem, x, y), like(x, 0))
         apart = emit(ops.ne, emit(ops.sign, x), emit(ops.sign, y))
         return select(emit(ops.and_, left, apart), emit(ops.sub, quotient, like(x, 1)), quotient)
+    x, y = emit(ops.stop_gradient, x), emit(ops.stop_gradient, y)
     by_zero = emit(ops.eq, y, like(y, 0))
     return select(by_zero, emit(ops.div, x, y), _float_divmod(x, y)[0])
 
@@ -277,6 +278,12 @@ def float_power(x: Any, y: Any) -> Any:
 def sqrt(x: Any) -> Any:
     """Square root; NaN for negative reals. Source: `numpy.sqrt`."""
     return emit(ops.sqrt, *promote_inexact("sqrt", x))
+
+
+def root(x: Tracer) -> Tracer:
+    """Square root of a sum of squares: its derivative at 0 is 0, a subgradient of the size."""
+    zero = emit(ops.eq, x, like(x, 0))
+    return select(zero, like(x, 0), emit(ops.sqrt, select(zero, like(x, 1), x)))
 
 
 @unary(ops.cbrt, FLOAT)

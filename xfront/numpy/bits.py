@@ -190,9 +190,9 @@ def frexp(x: Any) -> Any:
     """(mantissa, exponent) with x = mantissa 2^exponent and 0.5 <= |mantissa| < 1.
 
     The exponent is an integer; of 0, infinities and NaN it is 0 and the mantissa x itself.
-    Source: `numpy.frexp`.
+    Neither has a derivative. Source: `numpy.frexp`.
     """
-    x = float_operand("frexp", x)
+    x = emit(ops.stop_gradient, float_operand("frexp", x))
     mantissa, exponent, plain = _exponent(x)
     return select(plain, x, mantissa), select(plain, like(exponent, 0), exponent)
 

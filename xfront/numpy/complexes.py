@@ -45,8 +45,8 @@ def angle(z: Any, deg: bool = False) -> Any:
         x = convert(x, default_float())
     if x.value.type.dtype.is_complex:
         x, y = emit(ops.real, x), emit(ops.imag, x)
-    else:
-        x, y = x, like(x, 0)
+    else:                                # no derivative: 0 or pi
+        x, y = emit(ops.stop_gradient, x), like(x, 0)
     made = emit(ops.atan2, y, x)
     return emit(ops.mul, made, like(made, 180 / math.pi)) if deg else made
 

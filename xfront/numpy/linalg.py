@@ -25,7 +25,7 @@ from ..arrays.operands import (
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer
 from . import contractions, diagonals, manipulation, reductions
-from .arithmetic import absolute, power, sqrt
+from .arithmetic import absolute, power, root
 from .contractions import exact_matmul, matmul
 from .einstein import einsum
 from .factors import (
@@ -50,7 +50,7 @@ from .factors import (
 )
 from .manipulation import matrix_transpose, ravel
 from .reductions import shaped, sum
-from .ufuncs import like
+from .ufuncs import like, select
 
 # --- norms --------------------------------------------------------------------------------
 
@@ -73,7 +73,7 @@ def _vector(x: Tracer, order: Any, axes: tuple[int, ...], keepdims: bool) -> Tra
         return sum(v, axes, None, None, keepdims)
 
     if order is None or order == 2:
-        return sqrt(total(_squares(x)))
+        return root(total(_squares(x)))
     size = absolute(x)
     if isinstance(order, str):
         raise ValueError(f"Invalid order '{order}' for vector norm.")
@@ -86,14 +86,17 @@ def _vector(x: Tracer, order: Any, axes: tuple[int, ...], keepdims: bool) -> Tra
     if order == 1:
         return total(size)
     exponent = float(order)
-    return power(total(power(size, exponent)), 1.0 / exponent)
+    powers = total(power(size, exponent))
+    nothing = emit(ops.eq, powers, like(powers, 0))     # where the derivative is taken to be 0
+    made = power(select(nothing, like(powers, 1), powers), 1.0 / exponent)
+    return made if exponent < 0 else select(nothing, like(made, 0), made)
 
 
 def _matrix(x: Tracer, order: Any, axes: tuple[int, int], keepdims: bool) -> Tracer:
     order = _plain(order)
     row, column = axes
     if order in (None, "f", "fro"):
-        return sqrt(sum(_squares(x), axes, None, None, keepdims))
+        return root(sum(_squares(x), axes, None, None, keepdims))
     if order in (2, -2, "nuc"):
         s = svdvals(manipulation.moveaxis(x, axes, (-2, -1)))
         made = (sum if order == "nuc" else reductions.max if order == 2 else reductions.min)(s, -1)
@@ -125,7 +128,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     ndim = x.ndim
     if axis is None:
         if ord is None:
-            made = sqrt(sum(_squares(ravel(x))))
+            made = root(sum(_squares(ravel(x))))
             return shaped(made, (1,) * ndim) if keepdims else made
         axes = tuple(range(ndim))
     else:

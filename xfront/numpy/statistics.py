@@ -28,7 +28,7 @@ from ..arrays.operands import (
 from ..dtypes import requested_dtype
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer
-from .arithmetic import add, divide, multiply, sqrt, subtract
+from .arithmetic import add, divide, multiply, root, sqrt, subtract
 from .complexes import conj
 from .manipulation import concatenate, moveaxis, transpose
 from .reductions import (
@@ -125,6 +125,7 @@ def _var(name: str, a: Any, axis: Any, dtype: Any, out: Any, ddof: float, keepdi
     x = convert(x, inner)
     if where is not None:
         x, mask = mask_of(name, x, where)
+        x = select(mask, x, like(x, 0))          # what is left out may be NaN, also to derivatives
     axes = axes_of(name, axis, x.ndim)
     if center is None:
         center = _mean(name, x, axes, None, None, True, None if where is None else mask)
@@ -176,7 +177,7 @@ def std(a: Any, axis: Any = None, dtype: Any = None, out: None = None, ddof: flo
         keepdims: bool = False, *, where: Any = None, mean: Any = None,
         correction: float | None = None) -> Any:
     """Standard deviation over `axis`: the square root of `var`. Source: `numpy.std`."""
-    return sqrt(_var("std", a, axis, dtype, out, _ddof("std", ddof, correction), keepdims, where,
+    return root(_var("std", a, axis, dtype, out, _ddof("std", ddof, correction), keepdims, where,
                      mean))
 
 
@@ -212,7 +213,7 @@ def nanstd(a: Any, axis: Any = None, dtype: Any = None, out: None = None, ddof: 
            keepdims: bool = False, where: Any = None, mean: Any = None) -> Any:
     """As `std`, NaN left out. Source: `numpy.nanstd`."""
     x = operand("nanstd", a)
-    return sqrt(_var("nanstd", x, axis, dtype, out, ddof, keepdims, _numbers(x, where, "nanstd"),
+    return root(_var("nanstd", x, axis, dtype, out, ddof, keepdims, _numbers(x, where, "nanstd"),
                      mean))
 
 

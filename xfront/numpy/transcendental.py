@@ -184,7 +184,8 @@ def sinc(x: Any) -> Any:
     angle = emit(ops.mul, x, like(x, math.pi))
     near = emit(ops.lt, emit(ops.abs, angle), _small(angle))
     safe = select(near, like(angle, 1), angle)
-    return select(near, _series(angle), emit(ops.div, emit(ops.sin, safe), safe))
+    small = select(near, angle, like(angle, 0))     # whose powers stay in the range
+    return select(near, _series(small), emit(ops.div, emit(ops.sin, safe), safe))
 
 
 _RADIUS = 0.1
@@ -211,8 +212,9 @@ def i0(x: Any) -> Any:
     (x,) = promote_inexact("i0", x)
     if x.value.type.dtype.is_complex:
         raise ValueError(f"i0 takes real arrays, got {x.value.type}")
-    size = emit(ops.abs, x)
-    return emit(ops.mul, emit(ops.exp, size), emit(ops.bessel_i0e, size))
+    # its slope at 0 is 0, as that of bessel_i0e takes the sign to be
+    size = emit(ops.mul, x, emit(ops.sign, x))
+    return emit(ops.mul, emit(ops.exp, size), emit(ops.bessel_i0e, x))
 
 
 def float_operand(name: str, x: Any) -> Tracer:

@@ -208,8 +208,39 @@ def betaln(a: Any, b: Any) -> Any:
 
 
 def _betaln(a: Any, b: Any) -> Any:
-    lgamma = ops.lgamma
-    return sub(add(emit(lgamma, a), emit(lgamma, b)), emit(lgamma, add(a, b)))
+    smaller = compare(ops.lt, a, b)
+    small, large = choose(smaller, a, b), choose(smaller, b, a)
+    return add(emit(ops.lgamma, small), _lgamma_drop(large, small))
+
+
+_LARGE = 16.0
+
+
+def _lgamma_drop(x: Any, by: Any) -> Any:
+    """lgamma(x) - lgamma(x + by); of large x by the differences of Stirling's terms.
+
+    Source: NIST DLMF 5.11.1.
+    """
+    to = add(x, by)
+    is_large = emit(ops.and_, compare(ops.ge, x, _LARGE), compare(ops.ge, to, _LARGE))
+    is_large = emit(ops.and_, is_large, emit(ops.is_finite, to))
+    start, end = choose(is_large, x, _LARGE), choose(is_large, to, _LARGE)
+    step = choose(is_large, by, 0.0)
+    made = sub(step, mul(sub(start, 0.5), emit(ops.log1p, div(step, start))))
+    made = sub(made, mul(step, emit(ops.log, end)))
+    made = add(made, sub(_stirling(start), _stirling(end)))
+    near = [choose(is_large, 1.0, v) for v in (x, to)]
+    return choose(is_large, made, sub(emit(ops.lgamma, near[0]), emit(ops.lgamma, near[1])))
+
+
+def _stirling(x: Any) -> Any:
+    """What lgamma(x) has beyond (x - 1/2) log(x) - x + log(2 pi) / 2, for x >= 16."""
+    inverse = div(1.0, x)
+    squared = emit(ops.square, inverse)
+    made: Any = 1 / 1188
+    for term in (-1 / 1680, 1 / 1260, -1 / 360, 1 / 12):
+        made = add(mul(made, squared), term)
+    return mul(made, inverse)
 
 
 @eager
@@ -224,9 +255,10 @@ def beta(a: Any, b: Any) -> Any:
 def poch(z: Any, m: Any) -> Any:
     """gamma(z + m) / gamma(z); 1 for m = 0."""
     z, m = _together("poch", z, m)
-    raised = emit(ops.exp, sub(emit(ops.lgamma, add(z, m)), emit(ops.lgamma, z)))
+    raised = emit(ops.exp, emit(ops.neg, _lgamma_drop(z, m)))
     made = mul(raised, mul(_gammasgn(add(z, m)), _gammasgn(z)))
-    return choose(compare(ops.eq, m, 0), 1.0, made)
+    nothing = emit(ops.and_, compare(ops.eq, m, 0), compare(ops.ne, made, 1))
+    return choose(nothing, 1.0, made)             # at a pole; elsewhere 1 with its derivative
 
 
 @eager(static=("d",))
@@ -330,9 +362,19 @@ def boxcox1p(x: Any, lmbda: Any) -> Any:
 
 
 def _boxcox(log_x: Any, power: Any) -> Any:
-    zero = compare(ops.eq, power, 0)
-    safe = choose(zero, 1.0, power)
-    return choose(zero, log_x, div(emit(ops.expm1, mul(log_x, safe)), safe))
+    """expm1(log_x power) / power; of small products the series, as for its derivatives."""
+    product = mul(log_x, power)
+    near = emit(ops.or_, compare(ops.lt, emit(ops.abs, product), 0.25), compare(ops.eq, power, 0))
+    small = choose(near, product, 0.0)
+    series: Any = 1 / math.factorial(_BOXCOX_TERMS)
+    for k in range(_BOXCOX_TERMS - 1, 0, -1):
+        series = add(mul(series, small), 1 / math.factorial(k))
+    far = div(emit(ops.expm1, choose(near, 0.0, product)), choose(near, 1.0, power))
+    return choose(near, mul(choose(near, log_x, 0.0), series), far)
+
+
+_BOXCOX_TERMS = 13
+"""Of 0.25: the next one is below 1e-18."""
 
 
 # --- modified Bessel functions --------------------------------------------------------------
@@ -344,7 +386,8 @@ i1e = _one("i1e", ops.bessel_i1e, "Modified Bessel function of order 1, times ex
 def _unscaled(name: str, definition: Any, doc: str) -> Callable[[Any], Any]:
     def body(x: Any) -> Any:
         x = _real(name, x)
-        return mul(emit(ops.exp, emit(ops.abs, x)), emit(definition, x))
+        size = mul(x, emit(ops.sign, x))         # its slope at 0 is 0, as that of the Bessel ops
+        return mul(emit(ops.exp, size), emit(definition, x))
 
     return _public(body, name, doc)
 

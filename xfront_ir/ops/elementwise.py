@@ -11,6 +11,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import ml_dtypes
+import numpy as np
+
 from .. import dtypes
 from ..errors import IRTypeError
 from ..opdef import INT, LINEAR, define, enum
@@ -63,6 +66,12 @@ def _transpose_div(b: Any, op: Any, cotangents: Any, known: Any) -> Any:
     return b.emit(div, cotangents[0], known[1]), None
 
 
+def _inverse(b: Any, x: Any) -> Any:
+    """1 / x. A factor where there are two quotients: XLA divides once, by a product that may
+    leave the range."""
+    return b.emit(div, lit(b, x, 1), x)
+
+
 def _trunc(b: Any, x: Any) -> Any:
     return b.emit(select, b.emit(lt, x, lit(b, x, 0)), b.emit(ceil, x), b.emit(floor, x))
 
@@ -88,7 +97,8 @@ mul = _numeric("mul", lambda b, t, op: b.emit(mul, t, op.operands[1]),
                                             lambda b, ct, x, op: b.emit(mul, x, ct)),
                strong=becomes("strong_mul"))
 div = _numeric("div", lambda b, t, op: b.emit(div, t, op.operands[1]),
-               scaled(lambda b, op: b.emit(neg, b.emit(div, op.results[0], op.operands[1]))),
+               scaled(lambda b, op: b.emit(neg, b.emit(mul, op.results[0],
+                                                   _inverse(b, op.operands[1])))),
                transpose=_transpose_div, strong=becomes("strong_div"))
 rem = elementwise("rem", lambda b, t, op: t,
                   scaled(lambda b, op: b.emit(neg, _trunc(b, b.emit(div, *op.operands)))),
@@ -211,13 +221,32 @@ is_finite = _float("is_finite", result=lambda dtype: dtypes.bool_)
 
 # --- trigonometric and hyperbolic ---------------------------------------------------------
 
-def _inverse(b: Any, x: Any) -> Any:
-    return b.emit(div, lit(b, x, 1), x)
+def _over_squares(part: int) -> Any:
+    """One operand over the sum of their squares, which may leave the range; 0 where both are 0."""
+    def coefficient(b: Any, op: Any) -> Any:
+        x, y = op.operands
+        if x.type.dtype.is_complex:
+            total = b.emit(add, b.emit(square, x), b.emit(square, y))
+            return b.emit(div, op.operands[part], total)
+        most = b.emit(max_, b.emit(abs_, x), b.emit(abs_, y))
+        scale = _inverse(b, b.emit(select, b.emit(eq, most, lit(b, x, 0)), lit(b, x, 1), most))
+        x, y = b.emit(mul, x, scale), b.emit(mul, y, scale)
+        total = b.emit(add, b.emit(square, x), b.emit(square, y))
+        total = b.emit(select, b.emit(eq, total, lit(b, x, 0)), lit(b, x, 1), total)
+        return b.emit(div, b.emit(mul, (x, y)[part], scale), total)
+
+    return coefficient
 
 
-def _hypot2(b: Any, op: Any) -> Any:
-    x, y = op.operands
-    return b.emit(add, b.emit(square, x), b.emit(square, y))
+def _slope_asinh(b: Any, x: Any) -> Any:
+    """rsqrt(1 + x^2), whose square may leave the range: 1 / |x| far out."""
+    if x.type.dtype.is_complex:
+        return b.emit(rsqrt, _one_plus(b, b.emit(square, x)))
+    size = b.emit(abs_, x)
+    far = b.emit(gt, size, lit(b, x, float(2 / np.sqrt(ml_dtypes.finfo(x.type.dtype.numpy).eps))))
+    near = b.emit(select, far, lit(b, x, 1), size)
+    return b.emit(select, far, _inverse(b, size),
+                  b.emit(rsqrt, _one_plus(b, b.emit(square, near))))
 
 
 sin = _inexact("sin", lambda b, x, y: b.emit(cos, x))
@@ -227,13 +256,13 @@ asin = _inexact("asin", lambda b, x, y: b.emit(rsqrt, _one_minus_square(b, x)))
 acos = _inexact("acos", lambda b, x, y: b.emit(neg, b.emit(rsqrt, _one_minus_square(b, x))))
 atan = _inexact("atan", lambda b, x, y: _inverse(b, _one_plus(b, b.emit(square, x))))
 atan2 = elementwise(
-    "atan2", scaled(lambda b, op: b.emit(div, op.operands[1], _hypot2(b, op))),
-    scaled(lambda b, op: b.emit(neg, b.emit(div, op.operands[0], _hypot2(b, op)))),
+    "atan2", scaled(_over_squares(1)),
+    scaled(lambda b, op: b.emit(neg, _over_squares(0)(b, op))),
     allowed=is_inexact, wanted="inexact")
 sinh = _inexact("sinh", lambda b, x, y: b.emit(cosh, x))
 cosh = _inexact("cosh", lambda b, x, y: b.emit(sinh, x))
 tanh = _inexact("tanh", lambda b, x, y: _one_minus_square(b, y))
-asinh = _inexact("asinh", lambda b, x, y: b.emit(rsqrt, _one_plus(b, b.emit(square, x))))
+asinh = _inexact("asinh", lambda b, x, y: _slope_asinh(b, x))
 acosh = _inexact("acosh", lambda b, x, y: b.emit(     # one root each: the branch cut of acosh
     mul, b.emit(rsqrt, b.emit(sub, x, lit(b, x, 1))), b.emit(rsqrt, _one_plus(b, x))))
 atanh = _inexact("atanh", lambda b, x, y: _inverse(b, _one_minus_square(b, x)))

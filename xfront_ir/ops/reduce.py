@@ -13,6 +13,7 @@ from typing import Any
 from ..core import Op, Value
 from ..errors import IRTypeError
 from ..opdef import AXES, BOOL, DTYPE, INT, LINEAR_OP, ZERO, OpDef, define
+from .bits import and_, not_
 from .compare import eq
 from .convert import convert
 from .elementwise import (
@@ -23,9 +24,11 @@ from .elementwise import (
     imag,
     is_finite,
     log,
+    logistic,
     max_,
     min_,
     mul,
+    neg,
     real,
     select,
     sub,
@@ -250,10 +253,13 @@ def _log_add_exp(b: Any, left: Any, right: Any) -> tuple[Value, ...]:
     shift = shift_of(finite(b.emit(max_, *sizes)))
     total = b.emit(log, b.emit(add, weight(x, shift), weight(y, shift)))
     made = b.emit(add, total, shift)
-    if complex_valued:
-        safe = b.emit(complex_, finite(b.emit(real, made)), finite(b.emit(imag, made)))
-    else:
-        safe = finite(made)
+    if not complex_valued:                   # exact also where log(2) is lost beside the shift
+        apart, same = b.emit(sub, x, y), b.emit(eq, x, y)
+        infinite = b.emit(and_, same, b.emit(not_, b.emit(is_finite, x)))
+        apart = b.emit(select, infinite, b.zeros(x.type), apart)
+        return made, b.emit(add, b.emit(mul, tx, b.emit(logistic, apart)),
+                            b.emit(mul, ty, b.emit(logistic, b.emit(neg, apart))))
+    safe = b.emit(complex_, finite(b.emit(real, made)), finite(b.emit(imag, made)))
     t = b.emit(add, b.emit(mul, tx, weight(x, safe)), b.emit(mul, ty, weight(y, safe)))
     return made, t
 

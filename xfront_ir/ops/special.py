@@ -10,12 +10,24 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import ml_dtypes
-
 from ..errors import MissingRule
 from ..opdef import NONE
-from .compare import lt
-from .elementwise import abs_, add, div, exp, log, log1p, mul, neg, select, sign, square, sub
+from .compare import eq, lt
+from .elementwise import (
+    add,
+    div,
+    exp,
+    floor,
+    log,
+    log1p,
+    mul,
+    neg,
+    select,
+    sign,
+    sin,
+    square,
+    sub,
+)
 from .families import elementwise, is_float, lit, scaled
 
 
@@ -63,8 +75,23 @@ def _polygamma_of(b: Any, order: Any, x: Any) -> Any:
     return b.emit(polygamma, order, x)
 
 
+def _slope_digamma(b: Any, x: Any) -> Any:
+    """polygamma(1, x): by reflection below 0, where the series does not hold, 1/x far out."""
+    one, zero = lit(b, x, 1), lit(b, x, 0)
+    below = b.emit(lt, x, zero)
+    far = b.emit(lt, lit(b, x, 1e18 if x.type.dtype.bits == 64 else 1e9), x)
+    inside = b.emit(select, far, one, b.emit(select, below, b.emit(sub, one, x), x))
+    made = _polygamma_of(b, one, inside)
+    rest = b.emit(sub, x, b.emit(floor, b.emit(add, x, lit(b, x, 0.5))))
+    angle = _times(b, b.emit(select, below, rest, lit(b, x, 0.5)), math.pi)
+    pole = b.emit(square, b.emit(div, lit(b, x, math.pi), b.emit(sin, angle)))
+    made = b.emit(select, below, b.emit(sub, pole, made), made)
+    outside = b.emit(div, one, b.emit(select, far, x, one))
+    return b.emit(select, far, outside, made)
+
+
 lgamma = _float("lgamma", _coefficient(lambda b, y, x: b.emit(digamma, x)))
-digamma = _float("digamma", _coefficient(lambda b, y, x: _polygamma_of(b, lit(b, x, 1), x)))
+digamma = _float("digamma", _coefficient(lambda b, y, x: _slope_digamma(b, x)))
 polygamma = _float("polygamma", _no_derivative("polygamma", "order"), _coefficient(
     lambda b, y, n, x: _polygamma_of(b, b.emit(add, n, lit(b, n, 1)), x)))
 zeta = _float("zeta", _no_derivative("zeta", "x"), _coefficient(    # Hurwitz: sum of (q + k)^-x
@@ -78,18 +105,18 @@ def _slope_i0e(b: Any, y: Any, x: Any) -> Any:
     return b.emit(sub, b.emit(bessel_i1e, x), b.emit(mul, b.emit(sign, x), y))
 
 
-def _epsilon(x: Any) -> float:
-    return float(ml_dtypes.finfo(x.type.dtype.numpy).eps)
-
-
 def _slope_i1e(b: Any, y: Any, x: Any) -> Any:
-    """i0e(x) - i1e(x) (sign(x) + 1/x); near 0, where i1e(x) is rounded, 1/2 - |x|."""
-    size = b.emit(abs_, x)
-    near = b.emit(lt, size, lit(b, x, math.sqrt(_epsilon(x)) / 16))
-    safe = b.emit(select, near, lit(b, x, 1), x)
-    slope = b.emit(sub, b.emit(bessel_i0e, x), b.emit(
-        add, b.emit(mul, y, b.emit(sign, x)), b.emit(div, y, safe)))
-    return b.emit(select, near, b.emit(sub, lit(b, x, 0.5), size), slope)
+    """i0e(x) - i1e(x) (sign(x) + 1/x); i1e(x)/x by its series near 0, as of all derivatives."""
+    size = b.emit(mul, x, b.emit(sign, x))
+    near = b.emit(lt, size, lit(b, x, 0.5))
+    inverse = b.emit(div, lit(b, x, 1), b.emit(select, near, lit(b, x, 1), x))
+    size = b.emit(select, near, size, lit(b, x, 0))
+    square_, series = b.emit(square, size), lit(b, x, 1 / 1474560)
+    for term in (1 / 18432, 1 / 384, 1 / 16, 1 / 2):
+        series = b.emit(add, b.emit(mul, series, square_), lit(b, x, term))
+    series = b.emit(mul, series, b.emit(exp, b.emit(neg, size)))
+    far = b.emit(sub, b.emit(bessel_i0e, x), b.emit(mul, y, b.emit(sign, x)))
+    return b.emit(sub, far, b.emit(select, near, series, b.emit(mul, y, inverse)))
 
 
 bessel_i0e = _float("bessel_i0e", _coefficient(_slope_i0e))
@@ -98,16 +125,22 @@ bessel_i1e = _float("bessel_i1e", _coefficient(_slope_i1e))
 
 # --- incomplete gamma and beta functions, regularised -------------------------------------
 
+def _times_log(b: Any, factor: Any, log: Any) -> Any:
+    """factor * log, 0 where the factor is 0 though the logarithm is infinite."""
+    none = b.emit(eq, factor, lit(b, factor, 0))
+    return b.emit(mul, factor, b.emit(select, none, factor, log))
+
+
 def _gamma_density(b: Any, a: Any, x: Any) -> Any:
     """exp(-x) x^(a-1) / gamma(a)"""
-    power = b.emit(mul, _less_one(b, a), b.emit(log, x))
+    power = _times_log(b, _less_one(b, a), b.emit(log, x))
     return b.emit(exp, b.emit(sub, b.emit(sub, power, x), b.emit(lgamma, a)))
 
 
 def _beta_density(b: Any, y: Any, p: Any, q: Any, x: Any) -> Any:
     """x^(p-1) (1-x)^(q-1) / B(p, q)"""
-    powers = b.emit(add, b.emit(mul, _less_one(b, p), b.emit(log, x)),
-                    b.emit(mul, _less_one(b, q), b.emit(log1p, b.emit(neg, x))))
+    powers = b.emit(add, _times_log(b, _less_one(b, p), b.emit(log, x)),
+                    _times_log(b, _less_one(b, q), b.emit(log1p, b.emit(neg, x))))
     log_beta = b.emit(sub, b.emit(add, b.emit(lgamma, p), b.emit(lgamma, q)),
                       b.emit(lgamma, b.emit(add, p, q)))
     return b.emit(exp, b.emit(sub, powers, log_beta))
