@@ -17,12 +17,11 @@ import ml_dtypes
 import numpy as np
 
 import xfront
-import xfront.numpy as jnp
 from xfront.config import enable_x64
 from xfront_ir.core import Function
 from xfront_ir.reference import evaluate
 
-from .rows import Row
+from .rows import Row, weighted
 
 STEPS = (1e-5, 1e-7, 1e-9, 1e-11)
 """Of the argument's magnitude; oscillations at large arguments need the small ones."""
@@ -30,22 +29,7 @@ AGREE = 1e-2
 CLOSE = {"float32": 2e-3, "bfloat16": 0.1, "float16": 2e-2}
 
 
-# --- a row as a function of points ---------------------------------------------------------
-
-def weighted(row: Row) -> Callable[..., Any]:
-    """The row's function of one point as one real number: an uneven sum of its real results."""
-    def number(*args: Any) -> Any:
-        total, weight = 0.0, 1.0
-        for y in xfront.tree_util.tree_leaves(row.f(*args)):
-            for part in ((jnp.real(y), jnp.imag(y)) if y.dtype.kind == "c" else (y,)):
-                if jnp.issubdtype(part.dtype, jnp.floating):
-                    ramp = (1 + 0.375 * np.arange(part.size)).reshape(part.shape) * weight
-                    total += (part * ramp.astype(part.dtype)).sum()
-                    weight *= 1.25
-        return total
-
-    return number
-
+# --- values ---------------------------------------------------------------------------------
 
 class Evaluated:
     """A function of batches of points in double precision.
@@ -175,10 +159,11 @@ def _narrow(points: Sequence[np.ndarray], dtype: str) -> list[np.ndarray]:
     """The points that the dtype holds, each once."""
     as_numpy = np.dtype(getattr(ml_dtypes, dtype, dtype))
     with np.errstate(all="ignore"):
-        rounded = [p.astype(as_numpy) for p in points]
+        rounded = [p.astype(as_numpy) + as_numpy.type(0) for p in points]       # one zero
     n = len(points[0])
     wide = np.concatenate([r.astype(np.float64).reshape(n, -1) for r in rounded], 1)
-    lost = np.concatenate([np.isfinite(p).reshape(n, -1) for p in points], 1) & ~np.isfinite(wide)
+    given = np.concatenate([p.reshape(n, -1) for p in points], 1)
+    lost = np.isfinite(given) & (~np.isfinite(wide) | ((wide == 0) & (given != 0)))
     _, first = np.unique(wide, axis=0, return_index=True)
     chosen = np.setdiff1d(first, np.flatnonzero(lost.any(1)))
     return [r[chosen] for r in rounded]
@@ -192,10 +177,10 @@ def _elements(gradient: np.ndarray) -> list[np.ndarray]:
 
 def faults(row: Row, dtypes: Sequence[str]) -> list[Fault]:
     """All that is wrong with the gradients of a row, in double precision and in these dtypes."""
-    number = weighted(row)
+    number = weighted(row.f)
     active = tuple(range(len(row.points)))
     found = []
-    for dtype in dtypes:
+    for dtype in dtypes if row.narrow else ("float32",):
         given = _narrow(row.points, dtype)
         wide = [g.astype(np.float64) for g in given]
         with np.errstate(all="ignore"):

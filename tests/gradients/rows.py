@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+import xfront
 import xfront.numpy as jnp
 from xfront import lax, nn
 from xfront.scipy import special
@@ -32,6 +33,7 @@ class Row:
       close: relative tolerance of compiled gradients by dtype, where it is not the usual one.
       rough: compiled gradients are only required to be finite: rounding inside the function is
         magnified in a way that its value does not show.
+      narrow: whether dtypes of 16 bits hold what the function computes inside.
       steps: the function has jumps, which differences may step over.
       ties: which derivative it has where two numbers are equal is a convention.
       floor: how large numbers inside the function are at least, whatever its value.
@@ -42,6 +44,7 @@ class Row:
     points: tuple[np.ndarray, ...]
     close: Mapping[str, float] = field(default_factory=dict)
     rough: bool = False
+    narrow: bool = True
     steps: bool = False
     ties: bool = False
     floor: float = 0.0
@@ -50,6 +53,21 @@ class Row:
     def public(self) -> str:
         """The public name that the row is about."""
         return self.name.split("[")[0].strip()
+
+
+def weighted(f: Callable[..., Any]) -> Callable[..., Any]:
+    """The function of one point as one real number: an uneven sum of its real results."""
+    def number(*args: Any) -> Any:
+        total, weight = 0.0, 1.0
+        for y in xfront.tree_util.tree_leaves(f(*args)):
+            for part in ((jnp.real(y), jnp.imag(y)) if y.dtype.kind == "c" else (y,)):
+                if jnp.issubdtype(part.dtype, jnp.floating):
+                    ramp = (1 + 0.375 * np.arange(part.size)).reshape(part.shape) * weight
+                    total += (part * ramp.astype(part.dtype)).sum()
+                    weight *= 1.25
+        return total
+
+    return number
 
 
 def _scalars(count: int) -> tuple[np.ndarray, ...]:
@@ -74,9 +92,12 @@ POSITIVE = ("numpy.float_power", "numpy.power", "special.beta", "special.betaln"
             "lax.igamma", "lax.igammac", "lax.pow")
 """Of whose first argument only positive numbers are taken."""
 WITHIN = {"special.beta": (1e-10, 1e10), "special.betaln": (1e-10, 1e10),
-          "special.poch": (1e-10, 1e3)}
+          "special.poch": (1e-10, 100.0)}
 """Both arguments lie between: in reverse mode a large value is multiplied with each large part of
 a small difference."""
+WIDE = ("lax.complex", "lax.igamma", "lax.igammac", "numpy.corrcoef", "special.gammainc",
+        "special.gammaincc")
+"""That take no 16 bits, or whose logarithms and squares inside need more."""
 ROUGH = (*DIFFERENCES, "lax.cumlogsumexp")
 """The shares of three equal terms are lost where log(2) is, beside the terms."""
 MASK = np.array([True, False, True, True])
@@ -130,7 +151,7 @@ def _row(name: str, f: Callable[..., Any], given: tuple[np.ndarray, ...]) -> Row
         given = tuple([p[taken] for p in given])
     floor = 1e30 if name in DIFFERENCES else FLOORS.get(name, 0.0)
     return Row(name, f, given, rough=name in ROUGH, steps=name in STEPS, ties=name in TIES,
-               floor=floor)
+               floor=floor, narrow=name not in WIDE)
 
 
 def _pair_of_vectors() -> tuple[np.ndarray, ...]:
@@ -145,6 +166,10 @@ def all_rows() -> list[Row]:
     rows = [*_listed(UNARY, lambda: _scalars(1)), *_listed(BINARY, lambda: _scalars(2)),
             *_listed(TERNARY, lambda: _scalars(3)), *_listed(OF_VECTORS, lambda: VECTORS),
             *_listed(OF_VECTORS_WITH_NAN, lambda: WITH_NAN)]
+
+    rows += [Row(f"{row.name}[second]", xfront.grad(weighted(row.f)), row.points, rough=True,
+                 steps=True) for row in rows[:sum(map(len, map(str.split, UNARY.values())))]
+             if row.name not in STEPS]
 
     def add(name: str, f: Callable[..., Any], given: tuple[np.ndarray, ...], **options: Any
             ) -> None:
@@ -163,7 +188,7 @@ def all_rows() -> list[Row]:
     add("lax.polygamma", lambda x: lax.polygamma(jnp.ones_like(x), x), one)
     add("special.zeta", lambda x: special.zeta(2.5, x), one)
     add("lax.zeta", lambda x: lax.zeta(jnp.full_like(x, 2.5), x), one)
-    add("lax.conj", lambda x: lax.conj(lax.complex(x, x)), one)
+    add("lax.conj", lambda x: lax.conj(lax.complex(x, x)), one, narrow=False)
     for module in (special, lax):
         where = "lax" if module is lax else "special"
         add(f"{where}.betainc", lambda x, module=module: module.betainc(
@@ -194,7 +219,7 @@ def all_rows() -> list[Row]:
     add("nn.logsumexp[b]", lambda x, b: nn.logsumexp(x, b=b), pairs)
     add("nn.logsumexp[return_sign]", lambda x, b: nn.logsumexp(x, b=b, return_sign=True), pairs)
     add("numpy.interp", lambda x, xp, fp: jnp.interp(x, jnp.sort(xp), fp),
-        (points.of_vectors()[:, 0], *pairs), ties=True)
+        (points.of_vectors()[:, 0], *pairs), ties=True, narrow=False)
     add("numpy.interp[degenerate]", lambda x, fp: jnp.interp(
         x, np.array([0, 1, 1, 2]), fp), (np.resize(np.array([-1, 0, 0.5, 1, 1.5, 2, 3.0]),
                                                    len(VECTORS[0])), *VECTORS), ties=True)

@@ -23,6 +23,7 @@ from .parts import (
     choose,
     compare,
     count,
+    div,
     greatest,
     inexact,
     mask_of,
@@ -161,7 +162,10 @@ def standardize(x: Any, axis: Any = -1, mean: Any = None, variance: Any = None,
     if variance is None:
         variance = _mean(emit(ops.square, centred) if not x.value.type.dtype.is_complex else
                          emit(ops.square, emit(ops.abs, centred)), axes, mask)
-    return mul(centred, emit(ops.rsqrt, add(operand("standardize", variance), epsilon)))
+    spread = add(operand("standardize", variance), epsilon)
+    if spread.value.type.dtype is dtypes.f16:       # which the cube of 1/sqrt(1e-5) leaves
+        return div(centred, emit(ops.sqrt, spread))
+    return mul(centred, emit(ops.rsqrt, spread))
 
 
 _mean = mean

@@ -183,7 +183,13 @@ def _interp(x: Any, xp: Any, fp: Any, left: Any, right: Any, period: Any, extend
     f0, f1 = take(values, below, mode="clip"), take(values, above, mode="clip")
     width = emit(ops.sub, x1, x0)
     flat = emit(ops.eq, width, like(width, 0))
-    share = divide(subtract(x, x0), select(flat, like(width, 1), width))
+    inside = x
+    if period is None:               # what is not used there has no part in derivatives
+        if not extend_left:
+            inside = select(emit(ops.lt, x, _element(xp, 0, x.shape)), x0, inside)
+        if not extend_right:
+            inside = select(emit(ops.gt, x, _element(xp, n - 1, x.shape)), x0, inside)
+    share = divide(subtract(inside, x0), select(flat, like(width, 1), width))
     made = add(f0, multiply(share, subtract(f1, f0)))
     made = where(flat, f0, made)
     if period is None:

@@ -11,10 +11,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from xfront_ir import ops
+from xfront_ir import dtypes, ops
 
 from ..arrays.dispatch import eager
-from ..arrays.operands import broadcast_shapes, broadcast_to, promote_inexact
+from ..arrays.operands import broadcast_shapes, broadcast_to, convert, promote_inexact
 from ..lax.strict import static_int
 from ..nn.normalizers import log_softmax, logsumexp, softmax
 from ..nn.parts import add, choose, compare, div, inexact, mul, stopped, sub
@@ -138,7 +138,9 @@ def _log_ndtr(x: Any) -> Any:
 
     Source: NIST DLMF 7.12.1.
     """
-    low, high = (-20.0, 8.0) if x.value.type.dtype.bits == 64 else (-10.0, 5.0)
+    if x.value.type.dtype.bits < 32:
+        return convert(_log_ndtr(convert(x, dtypes.f32)), x.value.type.dtype)
+    low, high = (-20.0, 8.0) if x.value.type.dtype.bits == 64 else (-8.0, 5.0)
     is_low, is_high = compare(ops.lt, x, low), compare(ops.gt, x, high)
     far = choose(is_low, x, low)
     inverse = emit(ops.integer_pow, far, exponent=-2)
@@ -321,8 +323,12 @@ def xlog1py(x: Any, y: Any) -> Any:
 def entr(x: Any) -> Any:
     """-x log(x); 0 at 0, -inf below."""
     x = _real("entr", x)
-    made = emit(ops.neg, _xlogy(x, _safe(compare(ops.lt, x, 0), 1.0, x)))
-    return choose(compare(ops.lt, x, 0), -np.inf, made)
+    inside = compare(ops.gt, x, 0)
+    safe = _safe(inside, x, 1.0)
+    made = emit(ops.neg, mul(safe, emit(ops.log, safe)))
+    end = emit(ops.sqrt, _safe(compare(ops.eq, x, 0), emit(ops.abs, x), 1.0))   # of slope inf
+    end = choose(compare(ops.eq, x, 0), end, choose(compare(ops.lt, x, 0), -np.inf, np.nan))
+    return choose(inside, made, end)
 
 
 @eager

@@ -228,6 +228,8 @@ def _over_squares(part: int) -> Any:
         if x.type.dtype.is_complex:
             total = b.emit(add, b.emit(square, x), b.emit(square, y))
             return b.emit(div, op.operands[part], total)
+        end = lit(b, x, float(ml_dtypes.finfo(x.type.dtype.numpy).max))   # 0 at infinities
+        x, y = (b.emit(clamp, b.emit(neg, end), v, end) for v in (x, y))
         most = b.emit(max_, b.emit(abs_, x), b.emit(abs_, y))
         scale = _inverse(b, b.emit(select, b.emit(eq, most, lit(b, x, 0)), lit(b, x, 1), most))
         x, y = b.emit(mul, x, scale), b.emit(mul, y, scale)
@@ -244,8 +246,8 @@ def _slope_asinh(b: Any, x: Any) -> Any:
         return b.emit(rsqrt, _one_plus(b, b.emit(square, x)))
     size = b.emit(abs_, x)
     far = b.emit(gt, size, lit(b, x, float(2 / np.sqrt(ml_dtypes.finfo(x.type.dtype.numpy).eps))))
-    near = b.emit(select, far, lit(b, x, 1), size)
-    return b.emit(select, far, _inverse(b, size),
+    near, beyond = b.emit(select, far, lit(b, x, 1), size), b.emit(select, far, size, lit(b, x, 1))
+    return b.emit(select, far, _inverse(b, beyond),
                   b.emit(rsqrt, _one_plus(b, b.emit(square, near))))
 
 
