@@ -16,6 +16,35 @@ def trace_chain(jax: Any, jnp: Any) -> float:
     return best_of(lambda seed: lambda: jax.jit(chain(jnp, 1000, seed)).trace(x))
 
 
+@row("trace a 1,000-op chain of lax")
+def trace_lax(jax: Any, jnp: Any) -> dict[str, float]:
+    """Chains of the functions that promote nothing: of one operand, of two, beside a number."""
+    lax, n = jax.lax, 1000
+
+    def of_one(x: Any) -> Any:
+        for _ in range(n // 2):
+            x = lax.cos(lax.sin(x))
+        return x
+
+    def of_two(x: Any) -> Any:
+        y = x
+        for _ in range(n // 2):
+            y = lax.mul(lax.add(x, y), x)
+        return y
+
+    def beside_numbers(x: Any) -> Any:
+        for _ in range(n // 2):
+            x = lax.add(lax.mul(x, 0.5), 0.25)
+        return x
+
+    chains = {"of one operand": of_one, "of two": of_two, "beside a number": beside_numbers}
+    x = jnp.ones(16)
+    return {
+        name: best_of(lambda seed, f=f: lambda: jax.jit(lambda x: f(x)).trace(x), 5)
+        for name, f in chains.items()
+    }
+
+
 def per_op(jax: Any, jnp: Any, n: int, first_seed: int) -> float:
     """Seconds to trace and lower one operation of a chain of n."""
     x = jnp.ones(16)

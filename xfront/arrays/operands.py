@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
+from math import copysign
 from typing import Any
 
 import numpy as np
 from xfront_ir import dtypes, ops
 from xfront_ir.dtypes import DType, from_numpy
 from xfront_ir.opdef import OpDef
+from xfront_ir.types import TensorType
 
 from ..config import numpy_rank_promotion as rank_promotion
 from ..errors import BroadcastError, ConcretizationTypeError
@@ -96,6 +98,26 @@ def promoted_dtype(name: str, types: Sequence[tuple[DType, bool]]) -> tuple[DTyp
         if mode == "standard":                   # in strict mode it depends on who asks
             _PROMOTED[key] = found
     return found
+
+
+# --- numbers beside a tracer --------------------------------------------------------------
+
+def beside(x: Tracer, y: Any) -> Tracer:
+    """A number in every element of an array like `x`."""
+    return filled(x.home, y, x.value.type, x.weak)
+
+
+def filled(trace: Trace, y: Any, type_: TensorType, weak: bool) -> Tracer:
+    """A number in every element; repeated ones are found by Python's value."""
+    bits = copysign(1.0, y) if type(y) is float else y       # 0.0 is not -0.0
+    key = (type(y), y, bits, type_)
+    value = trace.constants.get(key) if type(y) is not complex else None
+    if value is None:
+        made = trace.literal(scalar(y, type_.dtype), type_.shape, weak)
+        value = made.value
+        if type(y) is not complex:
+            trace.constants[key] = value
+    return Tracer(trace, value, weak)
 
 
 # --- several operands ---------------------------------------------------------------------

@@ -196,6 +196,20 @@ def emit(definition: OpDef, *operands: Any, **attrs: Any) -> Any:
     return [Tracer(target, v, False) for v in made]
 
 
+def emit_alike(definition: OpDef, x: Tracer, y: Tracer | None = None) -> Tracer:
+    """As `emit`, for an elementwise op without attributes: of one tracer, or of two that agree in
+    trace, type and weakness."""
+    home, around = x.home, state.current
+    if home.closed or (around is not home and around is not None and around.level > home.level):
+        return emit(definition, x) if y is None else emit(definition, x, y)
+    builder, value = home.builder, x.value
+    kind = value.type
+    builder.loc = state.place or capture_location(state.scope, 3)
+    made = (builder.emit_plain(definition, (value,), (kind,)) if y is None else
+            builder.emit_plain(definition, (value, y.value), (kind, kind)))
+    return Tracer(home, made, x.weak and made.type.dtype is kind.dtype)
+
+
 def binder_of(names: Collection[Any], target: Trace | None) -> Trace | None:
     """The deeper of `target` and the traces that bind the axis names."""
     for trace in state.stack:

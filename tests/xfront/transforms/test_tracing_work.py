@@ -78,3 +78,22 @@ def test_the_line_inside_a_function_given_to_the_library() -> None:
     sines = [op.loc.function for f in [traced.ir, *traced.ir.bodies()] for op in f.ops
              if op.definition.name == "sin"]
     assert not sines or sines[0].endswith("inner")
+
+
+@pytest.mark.parametrize(("f", "most"), [
+    (lambda x: xfront.lax.cos(xfront.lax.sin(x)), 28),
+    (lambda x: xfront.lax.mul(xfront.lax.add(x, x), x), 32),
+    (lambda x: xfront.lax.add(xfront.lax.mul(x, 0.5), 0.25), 47),
+])
+def test_an_op_of_lax_costs(f, most) -> None:
+    """Two operations, which promote nothing."""
+    def chain(n):
+        def run(x):
+            for _ in range(n):
+                x = f(x)
+            return x
+
+        return calls(lambda: xfront.jit(run).trace(jnp.ones(3)))
+
+    chain(1)
+    assert (chain(30) - chain(10)) / 20 <= most
