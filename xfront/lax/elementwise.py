@@ -210,7 +210,11 @@ def mul(x: Any, y: Any, *, out_dtype: Any = None) -> Any:
     Args:
       out_dtype: dtype in which to multiply, where it is not that of the operands.
     """
-    return _mul(x, y) if out_dtype is None else _mul_in(x, y, out_dtype)
+    try:
+        return _mul(x, y) if out_dtype is None else _mul_in(x, y, out_dtype)
+    except BaseException as error:
+        shorten(error)
+        raise
 
 
 @eager

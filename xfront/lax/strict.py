@@ -26,7 +26,7 @@ from ..arrays.operands import (
 )
 from ..dtypes import requested_dtype
 from ..errors import ConcretizationTypeError
-from ..tracing.trace import WEAK_KINDS, state
+from ..tracing.trace import WEAK_KINDS, is_open, state
 from ..tracing.tracer import Tracer
 
 
@@ -57,8 +57,7 @@ def goes_with(x: Any, traced: Tracer) -> bool:
     if (type(x) not in WEAK_KINDS
             or traced.value.type.dtype.numpy is not binding.scalar_dtype(type(x))):
         return False
-    home, around = traced.home, state.current
-    return not home.closed and (around is None or around.level <= home.level)
+    return is_open(traced.home)
 
 
 def same_dtype(name: str, *xs: Any) -> list[Tracer]:

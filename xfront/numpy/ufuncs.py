@@ -22,6 +22,8 @@ from ..arrays.dispatch import Front
 from ..arrays.operands import (
     array_like,
     beside,
+    broadcast_shapes,
+    broadcast_to,
     convert,
     default_int,
     filled,
@@ -29,7 +31,7 @@ from ..arrays.operands import (
     scalar,
 )
 from ..tracebacks import shorten
-from ..tracing.trace import emit, emit_alike, leak_error, state
+from ..tracing.trace import emit, emit_alike, is_open, leak_error, state
 from ..tracing.tracer import Tracer
 
 INEXACT = frozenset(("float", "complex"))
@@ -123,6 +125,7 @@ def binary(fast: OpDef | None = None, kinds: frozenset[str] = NUMERIC
     """Make a body of two operands a public function; see `unary`."""
     def decorate(body: Any) -> Any:
         compiled: Any = None
+        name = body.__name__
 
         def public(x: Any, y: Any, /) -> Any:
             nonlocal compiled
@@ -133,9 +136,14 @@ def binary(fast: OpDef | None = None, kinds: frozenset[str] = NUMERIC
                         kind = mine.dtype.kind
                         if kind in kinds:
                             if type(y) is Tracer:
-                                if (y.value.type is mine and y.home is x.home
-                                        and x.weak == y.weak):
-                                    return emit_alike(fast, x, y)
+                                theirs = y.value.type
+                                if y.home is x.home and x.weak == y.weak:
+                                    if theirs is mine:
+                                        return emit_alike(fast, x, y)
+                                    if theirs.dtype is mine.dtype and is_open(x.home):
+                                        shape = broadcast_shapes(name, (mine.shape, theirs.shape))
+                                        return emit_alike(fast, broadcast_to(x, shape),
+                                                          broadcast_to(y, shape))
                             elif kind in _ADAPTS.get(type(y), ()) and not x.home.closed:
                                 return emit_alike(fast, x, beside(x, y))
                     return traced(body, x, y)
