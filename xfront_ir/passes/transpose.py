@@ -20,7 +20,7 @@ from collections.abc import Iterable, Sequence
 from ..builder import Builder
 from ..core import Function, Op, Value
 from ..errors import IRTypeError
-from ..opdef import LINEAR, lookup
+from ..opdef import LINEAR, NONE, lookup
 from .dead_code import dead_code
 from .jvp import Flags
 from .scopes import Scoped
@@ -94,8 +94,8 @@ def push_back(b: Builder, ops: Iterable[Op], inputs: Sequence[Value], outputs: S
         b.loc = locs[op.loc]
         definition, operands = op.definition, op.operands
         rule = definition.transpose
-        if not callable(rule):
-            rule = definition.rule("transpose")
+        if rule is None or rule is NONE:
+            rule = definition.rule("transpose")          # raises that there is none
         known = tuple([LINEAR if v in linear else v for v in operands])
         for v, k, ct in zip(operands, known, rule(b, op, reached, known), strict=True):
             if ct is not None and k is LINEAR:
