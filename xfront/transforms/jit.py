@@ -15,6 +15,7 @@ import inspect
 import sys
 import weakref
 from collections.abc import Callable, Sequence
+from types import CellType
 from typing import Any, ParamSpec, TypeVar
 
 from lowering import ahead, warm_up
@@ -461,14 +462,22 @@ copyreg.pickle(binding.PjitFunction, pickled)
 
 
 def codes(fun: Any) -> list[Any]:
-    """Names and instructions of a function and of those that it wraps."""
+    """Names and instructions of a function, of those that it wraps and of those that they call."""
     found: list[Any] = []
     while fun is not None:
-        code = getattr(fun, "__code__", None)
-        found.append((type(fun).__name__, code and (code.co_filename, code.co_qualname,
-                                                    code.co_code)))
+        inner = [_code(cell.cell_contents) for cell in getattr(fun, "__closure__", None) or ()
+                 if cell != _EMPTY]
+        found.append((type(fun).__name__, _code(fun), inner))
         fun = getattr(fun, "__wrapped__", None) or getattr(fun, "func", None)
     return found
+
+
+_EMPTY = CellType()
+
+
+def _code(fun: Any) -> Any:
+    code = getattr(fun, "__code__", None)
+    return code and (code.co_filename, code.co_qualname, code.co_code)
 
 
 __all__ = ["Jitted", "Options", "jit"]
