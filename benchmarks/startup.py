@@ -51,6 +51,11 @@ def seconds(side: Side, body: str, cache: str, **more: str) -> float:
         + body
         + "\nprint(time.perf_counter() - start)"
     )
+    return printed(side, script, cache, **more)
+
+
+def printed(side: Side, script: str, cache: str, **more: str) -> float:
+    """The number that a script prints in a fresh process."""
     done = subprocess.run(
         [side.python, "-c", script],
         capture_output=True,
@@ -77,6 +82,21 @@ def import_time(side: Side) -> float:
     """The library and its numpy."""
     with tempfile.TemporaryDirectory(prefix="xfront-bench-") as cache:
         return min(seconds(side, "", cache) for _ in range(3))
+
+
+@row("memory after import", unit="MB")
+def memory(side: Side) -> dict[str, float]:
+    """What the process holds of memory, and what of it is no file's, which processes share."""
+    script = (
+        IMPORT.format(m=side.module) + "\nfor line in open('/proc/self/smaps_rollup'):\n"
+        "    name, _, rest = line.partition(':')\n"
+        "    if name == {name!r}: print(int(rest.split()[0]) / 1024)"
+    )
+    with tempfile.TemporaryDirectory(prefix="xfront-bench-") as cache:
+        return {
+            label: printed(side, script.replace("{name!r}", repr(name)), cache)
+            for label, name in (("all", "Rss"), ("no file's", "Anonymous"))
+        }
 
 
 @row("first operations")
