@@ -23,6 +23,29 @@ def loop_of_indices(jax: Any, jnp: Any, x: Any) -> Callable[[], Any]:
     return lambda: [x[i] for i in range(8)]
 
 
+def rows(shape: tuple[int, ...]) -> Callable[[Any, Any, Any], Callable[[], Any]]:
+    """A loop over an array, once the library has done for such loops what it does."""
+
+    def make(jax: Any, jnp: Any, x: Any) -> Callable[[], Any]:
+        many = jnp.ones(shape)
+        for _ in range(50_000 // shape[0]):
+            list(many)
+        return lambda: list(many)[-1]
+
+    return make
+
+
+def unpacked(jax: Any, jnp: Any, x: Any) -> Callable[[], Any]:
+    """Three names for the three rows of an array."""
+    three = jnp.ones((3, 4))
+
+    def call() -> Any:
+        a, _b, _c = three
+        return a
+
+    return call
+
+
 def where(jax: Any, jnp: Any, x: Any) -> Callable[[], Any]:
     """A choice between an array and a scalar."""
     mask = x > 3.0
@@ -54,6 +77,9 @@ operation("x < 3.0", lambda jax, jnp, x: lambda: x < 3.0)
 operation("x[1]", lambda jax, jnp, x: lambda: x[1])
 operation("x[2:5]", lambda jax, jnp, x: lambda: x[2:5])
 operation("x[i] for 8 different i", loop_of_indices)
+operation("list(x), 1,000 numbers", rows((1000,)))
+operation("list(x), 100 rows of 16", rows((100, 16)))
+operation("a, b, c = x, rows of 4", unpacked)
 operation("jnp.sin(x)", lambda jax, jnp, x: lambda: jnp.sin(x))
 operation("jnp.add(x, x)", lambda jax, jnp, x: lambda: jnp.add(x, x))
 operation("x.sum()", lambda jax, jnp, x: lambda: x.sum())

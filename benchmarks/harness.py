@@ -154,6 +154,21 @@ def stages(jax: Any, f: Callable[..., Any], args: tuple[Any, ...]) -> dict[str, 
     return seconds
 
 
+def lowering_what_runs(jax: Any, traced: Any) -> Callable[[], Any]:
+    """A call that lowers a traced function to what is compiled. JAX's `lower` gives that; xfront's
+    gives plain StableHLO, to which forms and fences for the CPU are added before compiling."""
+    if jax.__name__ != "xfront":
+        return traced.lower
+    import lowering
+    from lowering.clients import default_client
+    from lowering.cpu.extras import extras
+    from xfront_ir.passes.pipeline import simplify
+
+    platform = default_client().platform
+    chosen = extras("jit", platform, 1)
+    return lambda: lowering.lower(simplify(traced.ir), platform=platform, extras=chosen)
+
+
 def compiling(
     jax: Any, f: Callable[..., Any], args: tuple[Any, ...]
 ) -> tuple[float, Callable[..., Any]]:

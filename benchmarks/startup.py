@@ -9,7 +9,7 @@ from __future__ import annotations
 import subprocess
 import tempfile
 
-from benchmarks.harness import Side, environment, row
+from benchmarks.harness import Side, environment, row, scaled
 
 IMPORT = "import {m} as jax, {m}.numpy as jnp"
 OPERATIONS = """
@@ -28,6 +28,18 @@ loss, args = mlp(jnp, 8, 64, 32)
 value, slopes = jax.jit(jax.value_and_grad(loss))(*args)
 float(value)
 """
+STEP = """
+from benchmarks.models import transformer_step
+step, args = transformer_step(jax, jnp, {layers})
+params, value = jax.jit(step)(*args)
+float(value)
+"""
+JAXS_CACHE = {
+    "JAX_COMPILATION_CACHE_DIR": "{cache}",
+    "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+    "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
+}
+"""Variables that switch on JAX's cache on disk, which is off by default."""
 
 
 def seconds(side: Side, body: str, cache: str, **more: str) -> float:
@@ -39,6 +51,11 @@ def seconds(side: Side, body: str, cache: str, **more: str) -> float:
         + body
         + "\nprint(time.perf_counter() - start)"
     )
+    return printed(side, script, cache, **more)
+
+
+def printed(side: Side, script: str, cache: str, **more: str) -> float:
+    """The number that a script prints in a fresh process."""
     done = subprocess.run(
         [side.python, "-c", script],
         capture_output=True,
@@ -67,6 +84,21 @@ def import_time(side: Side) -> float:
         return min(seconds(side, "", cache) for _ in range(3))
 
 
+@row("memory after import", unit="MB")
+def memory(side: Side) -> dict[str, float]:
+    """What the process holds of memory, and what of it is no file's, which processes share."""
+    script = (
+        IMPORT.format(m=side.module) + "\nfor line in open('/proc/self/smaps_rollup'):\n"
+        "    name, _, rest = line.partition(':')\n"
+        "    if name == {name!r}: print(int(rest.split()[0]) / 1024)"
+    )
+    with tempfile.TemporaryDirectory(prefix="xfront-bench-") as cache:
+        return {
+            label: printed(side, script.replace("{name!r}", repr(name)), cache)
+            for label, name in (("all", "Rss"), ("no file's", "Anonymous"))
+        }
+
+
 @row("first operations")
 def first_operations(side: Side) -> dict[str, float]:
     """Eight eager operations on a small array."""
@@ -87,11 +119,17 @@ def first_mlp(side: Side) -> dict[str, float]:
 
 @row("first MLP gradient, each side's cache on disk switched on")
 def first_mlp_cached(side: Side) -> dict[str, float]:
-    """As before, with the variables set that switch on JAX's cache, which is off by default."""
-    return first_and_second(
-        side,
-        MLP,
-        JAX_COMPILATION_CACHE_DIR="{cache}",
-        JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS="0",
-        JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES="-1",
-    )
+    """As before, with JAX's cache."""
+    return first_and_second(side, MLP, **JAXS_CACHE)
+
+
+@row("first step of a 12-layer transformer", repeats=2)
+def first_step(side: Side) -> dict[str, float]:
+    """Loss, gradient and descent, unrolled and jitted."""
+    return first_and_second(side, STEP.format(layers=scaled(12, 2)))
+
+
+@row("first step of a 12-layer transformer, each side's cache on disk switched on", repeats=2)
+def first_step_cached(side: Side) -> dict[str, float]:
+    """As before, with JAX's cache."""
+    return first_and_second(side, STEP.format(layers=scaled(12, 2)), **JAXS_CACHE)

@@ -16,6 +16,66 @@ def trace_chain(jax: Any, jnp: Any) -> float:
     return best_of(lambda seed: lambda: jax.jit(chain(jnp, 1000, seed)).trace(x))
 
 
+@row("trace a 1,000-op chain of lax")
+def trace_lax(jax: Any, jnp: Any) -> dict[str, float]:
+    """Chains of the functions that promote nothing: of one operand, of two, beside a number."""
+    lax, n = jax.lax, 1000
+
+    def of_one(x: Any) -> Any:
+        for _ in range(n // 2):
+            x = lax.cos(lax.sin(x))
+        return x
+
+    def of_two(x: Any) -> Any:
+        y = x
+        for _ in range(n // 2):
+            y = lax.mul(lax.add(x, y), x)
+        return y
+
+    def beside_numbers(x: Any) -> Any:
+        for _ in range(n // 2):
+            x = lax.add(lax.mul(x, 0.5), 0.25)
+        return x
+
+    chains = {"of one operand": of_one, "of two": of_two, "beside a number": beside_numbers}
+    x = jnp.ones(16)
+    return {
+        name: best_of(lambda seed, f=f: lambda: jax.jit(lambda x: f(x)).trace(x), 5)
+        for name, f in chains.items()
+    }
+
+
+@row("trace one operation of numpy")
+def trace_numpy(jax: Any, jnp: Any) -> dict[str, float]:
+    """The functions that programs are full of, each a thousand times in a row."""
+    x, w, b = jnp.ones((16, 16)), jnp.ones((16, 16)), jnp.ones(16)
+    steps = {
+        "x @ w": lambda x: x @ w,
+        "x + b, broadcast": lambda x: x + b,
+        "x / b, broadcast": lambda x: x / b,
+        "x * 0.5": lambda x: x * 0.5,
+        "mean": lambda x: jnp.mean(x, axis=-1, keepdims=True) + x,
+        "sum": lambda x: jnp.sum(x, axis=0, keepdims=True) + x,
+        "where": lambda x: jnp.where(x > 0.5, x, 0.0),
+        "reshape": lambda x: x.reshape(16, 16, 1).reshape(16, 16),
+        "x.T": lambda x: x.T,
+    }
+    n = scaled(1000, 100)
+
+    def repeated(step: Any) -> Any:
+        def run(x: Any) -> Any:
+            for _ in range(n):
+                x = step(x)
+            return x
+
+        return run
+
+    return {
+        name: best_of(lambda seed, s=step: lambda: jax.jit(repeated(s)).trace(x), 5) / n
+        for name, step in steps.items()
+    }
+
+
 def per_op(jax: Any, jnp: Any, n: int, first_seed: int) -> float:
     """Seconds to trace and lower one operation of a chain of n."""
     x = jnp.ones(16)

@@ -43,6 +43,22 @@ def vmap(jax: Any, jnp: Any) -> float:
     return per_call(lambda: jax.vmap(f)(x))
 
 
+@row("un-jitted, of a function of three operations")
+def small(jax: Any, jnp: Any) -> dict[str, float]:
+    """What a transformation costs apart from what it transforms; and a product with a vector."""
+    rows, x = jnp.ones((32, 16)), jnp.ones(16)
+
+    def f(x: Any) -> Any:
+        return jnp.sin(x) * 2.0 + 1.0
+
+    return {
+        "vmap": per_call(lambda: jax.vmap(f)(rows)),
+        "jvp": per_call(lambda: jax.jvp(f, (x,), (x,))),
+        "vjp": per_call(lambda: jax.vjp(f, x)[0]),
+        "vmap of jnp.dot, one side mapped": per_call(lambda: jax.vmap(jnp.dot, (0, None))(rows, x)),
+    }
+
+
 @row("un-jitted vmap(grad)")
 def vmap_grad(jax: Any, jnp: Any) -> float:
     """A gradient for each example."""

@@ -6,6 +6,7 @@ Features are asked for by `hasattr` or by version here, so that no other file ha
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -130,16 +131,20 @@ def _set_up_sparse() -> None:
 
 REQUIREMENTS: dict[str, Callable[[], None]] = {"lapack": _set_up_lapack, "sparse": _set_up_sparse}
 _met: set[str] = set()
+_MEETING = threading.Lock()
 
 
 def meet(requirements: Sequence[str]) -> bool:
     """Set up what a program needs; False where this version does not know how."""
-    for what in requirements:
-        if what not in _met:
-            if what not in REQUIREMENTS:
-                return False
-            REQUIREMENTS[what]()
-            _met.add(what)
+    if _met.issuperset(requirements):
+        return True
+    with _MEETING:
+        for what in requirements:
+            if what not in _met:
+                if what not in REQUIREMENTS:
+                    return False
+                REQUIREMENTS[what]()
+                _met.add(what)
     return True
 
 

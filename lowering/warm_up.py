@@ -36,7 +36,7 @@ def begin(arguments: Iterable[Any]) -> None:
         return
     _begun.set()
     client = clients.default_client()
-    if client.platform != "cpu" or not disk_cache.is_enabled() or _cores() < 2:
+    if client.platform != "cpu" or not disk_cache.is_enabled() or cores() < 2:
         return
     product = transposed_product()
     made = compile_function(product, fingerprint=fingerprint(product))
@@ -56,6 +56,7 @@ def _is_matrix(x: Any) -> bool:
     return getattr(x, "ndim", 0) >= 2 and x.size > SIZE * SIZE
 
 
-def _cores() -> int:
+def cores() -> int:
+    """How many this process may use."""
     affinity = getattr(os, "sched_getaffinity", None)
     return len(affinity(0)) if affinity else os.cpu_count() or 1

@@ -50,10 +50,17 @@ class Builder:
 
         Raises: IRTypeError from the op's type rule.
         """
-        if len(operands) == 1:
+        return self.add(definition, operands, attrs)
+
+    def add(self, definition: OpDef, operands: tuple[Value, ...], attrs: dict[str, Any]) -> Any:
+        """As `emit`; `attrs` becomes the op's."""
+        n = len(operands)
+        if n == 1:
             types = (operands[0].type,)
+        elif n == 2:
+            types = (operands[0].type, operands[1].type)
         else:
-            types = tuple([v.type for v in operands])
+            types = tuple([v.type for v in operands]) if n else ()
         if attrs:
             if definition.holds_python:
                 found = infer_types(definition, types, attrs)
@@ -75,6 +82,16 @@ class Builder:
         results = tuple([Value(t) for t in found])
         self.ops.append(Op(definition, operands, attrs, results, self.loc))
         return results
+
+    def emit_plain(self, definition: OpDef, operands: tuple[Value, ...],
+                   types: tuple[TensorType, ...]) -> Value:
+        """As `emit`, for an op of one result and no attributes whose operands have these types."""
+        found = definition.memo.get(types)
+        if found is None:
+            found = definition.memo[types] = infer_types(definition, types, {})
+        made = Value(found[0])
+        self.ops.append(Op(definition, operands, {}, (made,), self.loc))
+        return made
 
     def literal(self, value: Any, dtype: DType | None = None, shape: tuple[int, ...] | None = None
                 ) -> Value:
@@ -141,14 +158,15 @@ class SplitBuilder(Builder):
             found = self.residuals[value] = Value(value.type)
         return found
 
+    def read_there(self, operands: tuple[Value, ...]) -> tuple[Value, ...]:
+        """Operands as the linear side names them."""
+        return tuple([self.residual(v) for v in operands])
+
     def emit(self, definition: OpDef, *operands: Value, **attrs: Any) -> Any:
         """Append an op to the side where it belongs; ops with bodies are divided by `split`."""
         tangents = self.tangents
-        for operand in operands:
-            if operand in tangents:
-                break
-        else:
-            return Builder.emit(self, definition, *operands, **attrs)
+        if tangents.isdisjoint(operands):
+            return self.add(definition, operands, attrs)
         if definition.split is not None:
             linear = tuple([v in tangents for v in operands])
             results = tuple(definition.split(self, attrs, operands, linear))
@@ -157,8 +175,9 @@ class SplitBuilder(Builder):
 
     def emit_linear(self, definition: OpDef, *operands: Value, **attrs: Any) -> Any:
         """Append an op to the linear side, whatever its operands; forward ones become residuals."""
-        self.linear.loc = self.loc
-        made = self.linear.emit(definition, *[self.residual(v) for v in operands], **attrs)
+        linear = self.linear
+        linear.loc = self.loc
+        made = linear.add(definition, self.read_there(operands), attrs)
         if definition.single:
             self.tangents.add(made)
         else:
@@ -167,7 +186,7 @@ class SplitBuilder(Builder):
 
     def emit_forward(self, definition: OpDef, *operands: Value, **attrs: Any) -> Any:
         """Append an op to the forward side."""
-        return Builder.emit(self, definition, *operands, **attrs)
+        return self.add(definition, operands, attrs)
 
     def inline(self, function: Function, operands: Sequence[Value]) -> tuple[Value, ...]:
         """As Builder.inline, each op to its side."""

@@ -51,31 +51,32 @@ class Location:
         return f"{'/'.join(self.scope)} {where}" if self.scope else where
 
 
-_LIBRARY_CODE: dict[CodeType, bool] = {}
+_LIBRARY_FILES: dict[str, bool] = {}       # by name: hashing a code object hashes all that it holds
 _LIBRARY_PATHS: list[str] = []
 
 
 def register_library(path: str) -> None:
     """Frames of files under `path` are never a user's."""
     _LIBRARY_PATHS.append(path)
-    _LIBRARY_CODE.clear()
+    _LIBRARY_FILES.clear()
 
 
 def is_library(code: CodeType) -> bool:
     """Whether code is the library's, not a user's."""
-    found = _LIBRARY_CODE.get(code)
+    file = code.co_filename
+    found = _LIBRARY_FILES.get(file)
     if found is None:
-        found = _LIBRARY_CODE[code] = any(code.co_filename.startswith(p) for p in _LIBRARY_PATHS)
+        found = _LIBRARY_FILES[file] = file.startswith(tuple(_LIBRARY_PATHS))
     return found
 
 
 def capture(scope: Scope = (), skip: int = 1) -> Location:
     """The innermost frame that is not the library's, looked for from `skip` frames up."""
     frame = sys._getframe(skip)
-    known = _LIBRARY_CODE.get
+    known = _LIBRARY_FILES.get
     while frame is not None:
         code = frame.f_code
-        library = known(code)
+        library = known(code.co_filename)
         if library is None:
             library = is_library(code)
         if not library:

@@ -111,8 +111,9 @@ _EXPONENTS = {dtypes.f32: (1.5, 2.5, 3.5, -1.5, -2.5), dtypes.f64: (1.5, 2.5)}
 
 def _is_half_power(op: Op) -> bool:
     x = op.operands[0].type
-    exponent = op.attrs.get("constants", (None, None))[1]
-    return x.size >= POWER_LEAST and exponent in _EXPONENTS.get(x.dtype, ())
+    exponents = _EXPONENTS.get(x.dtype)
+    return (exponents is not None and x.size >= POWER_LEAST
+            and op.attrs.get("constants", (None, None))[1] in exponents)
 
 
 # Exponents k + 1/2 that the program states: XLA takes exp(y log(x)) with a long logarithm.

@@ -4,7 +4,11 @@ YNNPACK computes those of f32 by XLA's default. It takes one core for products t
 between two, and on jaxlib 0.10 it is slower at convolutions of some twenty to a hundred channels.
 Eigen is slower where it reads a right matrix by columns that lie powers of two apart, with few rows
 and with many small products. XLA lets a program choose, not an operation: the times of all its
-products are estimated for both. Reductions stay with YNNPACK.
+products are estimated for both.
+
+Reductions stay with YNNPACK, which adds up long rows with vectors, but where many are small: it
+sets each one up when a process first runs it, which takes longer than a hundred runs of XLA's own
+loops lose.
 """
 
 from __future__ import annotations
@@ -30,6 +34,14 @@ _LONG_SUMS, _MOST_OF_LONG = 256, 3 * 2 ** 21
 """It divides sums of so many terms from fewer multiplications on."""
 _FEW_ROWS = 64
 
+_SET_UP = 400.0
+"""Microseconds that YNNPACK takes before the first run of a reduction."""
+_RUNS = 100
+"""Runs in which its set-up is to be made up for."""
+_MANY_REDUCTIONS = 20
+_LOSS = {ops.reduce_sum: 2e-4, ops.reduce_max: 1e-3, ops.reduce_min: 1e-3}
+"""Microseconds an element that XLA's own loops take longer along the last axes."""
+
 Times = tuple[float, float]
 """Of YNNPACK and of Eigen, in multiplications on two cores; all measured on x86 with AVX-512."""
 
@@ -42,9 +54,10 @@ def options(function: Function) -> tuple[tuple[str, str], ...]:
     with_products = _is_faster(found, ops.dot_general, _times_of_product)
     with_convolutions = compat.YNNPACK_CONVOLVES and _is_faster(
         found, ops.conv_general_dilated, _times_of_convolution)
-    if not with_products and not with_convolutions:
+    with_reductions = _are_many_and_small(function)
+    if not with_products and not with_convolutions and not with_reductions:
         return ()
-    kept = ["REDUCE", *["INDIVIDUAL_DOT"] * (not with_products),
+    kept = [*["REDUCE"] * (not with_reductions), *["INDIVIDUAL_DOT"] * (not with_products),
             *["INDIVIDUAL_CONVOLUTION"] * (compat.YNNPACK_CONVOLVES and not with_convolutions)]
     return ((OPTION, ",".join("LIBRARY_FUSION_TYPE_" + name for name in kept)),)
 
@@ -67,6 +80,30 @@ def _is_faster(found: list[Op], definition: OpDef, times: Callable[[Op], Times])
     taken = [times(op) for op in found if op.definition is definition]
     of_ynnpack, of_eigen = (sum(t[i] for t in taken) for i in (0, 1))
     return of_eigen < GAIN * of_ynnpack and of_ynnpack - of_eigen >= LEAST_GAIN
+
+
+def _are_many_and_small(function: Function) -> bool:
+    """Whether YNNPACK's set-up of the reductions takes longer than they gain in a hundred runs.
+
+    Programs with loops keep it: what is in them runs more often.
+    """
+    count, loss = 0, 0.0
+    seen, left = {function}, [function]
+    while left:
+        for op in left.pop().ops:
+            definition = op.definition
+            if definition in _LOSS:
+                x, axes = op.operands[0].type, op.attrs["axes"]
+                if x.dtype is dtypes.f32 and axes:
+                    count += 1
+                    loss += _LOSS[definition] * x.size * (axes[-1] == x.ndim - 1)
+            elif definition.has_bodies:
+                if definition is not ops.call:
+                    return False
+                inside = {body for body in bodies_of(op) if body not in seen}
+                seen |= inside
+                left.extend(inside)
+    return count >= _MANY_REDUCTIONS and loss * _RUNS < _SET_UP * count
 
 
 def _times_of_product(op: Op) -> Times:

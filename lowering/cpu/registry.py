@@ -137,8 +137,8 @@ def _choosing(forms: list[tuple[Condition, Form]], plain: Rule) -> Rule:
             return plain(ctx, op, *operands)
         asked = op
         if op.definition in READS_CONSTANTS:
-            attrs = {**op.attrs, "constants": tuple([_constant(ctx, v) for v in operands])}
-            asked = Op(op.definition, op.operands, attrs, op.results, op.loc)
+            asked = Op(op.definition, op.operands, _Asked(op.attrs, ctx, operands), op.results,
+                       op.loc)
         for when, fn in forms:
             if when(asked) and (fn not in ONLY or ONLY[fn](ctx, operands)):
                 read = READS[fn](ctx, op, operands) if fn in READS else ()
@@ -161,6 +161,26 @@ def _choosing(forms: list[tuple[Condition, Form]], plain: Rule) -> Rule:
         return plain(ctx, op, *operands)
 
     return lower
+
+
+class _Asked(dict):
+    """Attributes with `constants`, which are looked for when a condition first asks."""
+
+    __slots__ = ("ctx", "operands")
+
+    def __init__(self, attrs: dict[str, Any], ctx: RuleContext, operands: Sequence[Any]) -> None:
+        super().__init__(attrs)
+        self.ctx, self.operands = ctx, operands
+
+    def __missing__(self, name: str) -> Any:
+        if name != "constants":
+            raise KeyError(name)
+        found = self[name] = tuple([_constant(self.ctx, v) for v in self.operands])
+        return found
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """As of a dict that has the constants."""
+        return self[name] if name == "constants" or name in self else default
 
 
 def _constant(ctx: RuleContext, value: Any, depth: int = 4) -> Any:

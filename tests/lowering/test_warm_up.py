@@ -15,7 +15,7 @@ LARGE = [1.0, np.ones((9, 9))]
 @pytest.fixture
 def not_begun(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(warm_up, "_begun", threading.Event())
-    monkeypatch.setattr(warm_up, "_cores", lambda: 2)
+    monkeypatch.setattr(warm_up, "cores", lambda: 2)
 
 
 def test_it_is_kept_on_disk_and_begun_once(cache, not_begun, monkeypatch) -> None:
@@ -33,7 +33,7 @@ def test_without_the_cache_nothing_is_run(cache, not_begun, monkeypatch) -> None
 
 
 def test_on_one_core_nothing_is_run(cache, not_begun, monkeypatch) -> None:
-    monkeypatch.setattr(warm_up, "_cores", lambda: 1)
+    monkeypatch.setattr(warm_up, "cores", lambda: 1)
     warm_up.begin(LARGE)
     assert not cache.exists() or not list(cache.iterdir())
 

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import xfront.arrays.methods  # noqa: F401  attaches them
-from xfront.arrays import binding
+from xfront.arrays import binding, rows
 from xfront.arrays.binding import AbstractArray, put, to_numpy
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -195,6 +195,43 @@ def test_iteration_gives_arrays() -> None:
     weak = put(np.arange(2.0, dtype=np.float32), weak=True)
     assert all(type(item) is binding.ArrayImpl and item.weak_type for item in weak)
     assert list(put(np.zeros((0, 2)))) == []
+
+
+@pytest.mark.parametrize(("dtype", "shape"), [
+    ("float32", (40,)), ("bfloat16", (33, 2)), ("bool", (16, 2, 1)), ("int4", (35,)),
+    ("complex64", (17, 4)), ("float32", (32, 0)),
+])
+def test_rows_taken_apart_by_a_program(dtype, shape, monkeypatch) -> None:
+    """The same arrays, in chunks; what is left over comes from the host."""
+    monkeypatch.setattr(rows, "ENOUGH", 0)
+    numbers = (np.arange(np.prod(shape)) % 5).reshape(shape)
+    host = numbers.astype(np.dtype(getattr(ml_dtypes, dtype, dtype)))
+    for weak, committed in ((False, False), (dtype == "float32", True)):
+        x = put(host, binding.default_device() if committed else None, weak=weak)
+        made = list(x)
+        assert len(made) == len(host)
+        for row, wanted in zip(made, host, strict=True):
+            assert type(row) is binding.ArrayImpl and row.dtype == host.dtype
+            assert (row.shape, row.weak_type, row.committed) == (wanted.shape, weak, committed)
+            np.testing.assert_array_equal(np.asarray(row), wanted)
+    assert rows._programs
+
+
+def test_a_program_for_rows_comes_late(monkeypatch) -> None:
+    monkeypatch.setattr(rows, "_read", {})
+    monkeypatch.setattr(rows, "_programs", {})
+    monkeypatch.setattr(rows, "ENOUGH", 64)
+    x = put(np.arange(96, dtype=np.float32).reshape(48, 2))
+    list(x), next(iter(x))
+    assert not rows._programs
+    list(x)
+    assert len(rows._programs) == 1
+    large = put(np.zeros((128, 5), np.float32))
+    list(large), list(large)
+    assert len(rows._programs) == 1
+    row, *_ = x
+    x.delete()
+    assert row.tolist() == [0, 1]
 
 
 def test_numpy_reads_without_a_copy() -> None:
@@ -475,7 +512,7 @@ assert "jax" not in sys.modules
 def test_import_makes_no_client_and_brings_nothing_heavy() -> None:
     script = """
 import sys, xfront.arrays.methods, xfront.config, xfront.dtypes, xfront.tree
-from xfront.arrays import binding
+from xfront.arrays import binding, rows
 from lowering import clients
 heavy = ("jaxlib.mlir", "scipy", "jaxlib.lapack", "opt_einsum", "jax")
 print([name for name in heavy if name in sys.modules], binding._client, clients.is_initialized())

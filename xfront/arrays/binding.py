@@ -14,7 +14,7 @@ import sys
 import threading
 import types
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")  # read once, by the first jaxlib extension
@@ -441,14 +441,11 @@ def put_explicitly(x: Any, device: Any, weak: bool = False) -> ArrayImpl:
         return put(x, device, weak)
 
 
-def host_rows(x: ArrayImpl) -> Iterator[ArrayImpl]:
-    """The rows of an array on one device, put one by one from the host, beside the original."""
-    value, sharding, committed = to_numpy(x), x._sharding, x._committed
-    aval = AbstractArray(value.shape[1:], value.dtype, x.aval.weak_type)
-    place, put_row = [sharding._device], _jax.batched_device_put
-    # copies: a row must neither keep the whole alive nor change when that is donated
-    for i in range(value.shape[0]):
-        yield put_row(aval, sharding, [value[i, ...]], place, committed, True, _ZERO_COPY, True)
+def put_copy(aval: AbstractArray, sharding: Any, value: np.ndarray, committed: bool) -> ArrayImpl:
+    """A copy of a NumPy array of that type on one device."""
+    return _jax.batched_device_put(
+        aval, sharding, [value], [sharding._device], committed, True, _ZERO_COPY, True
+    )
 
 
 def sharding_of(device: Any) -> Any:

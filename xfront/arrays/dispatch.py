@@ -237,16 +237,20 @@ class Program:
             [home] * n_out, compiled.out_avals, [committed] * n_out, kept, kept_constants)
 
 
-def record(target: Trace, body: Callable[..., Any], args: Sequence[Any]) -> Any:
+_NO_KEYWORDS: dict[str, Any] = {}
+
+
+def record(target: Trace, body: Callable[..., Any], args: Sequence[Any],
+           kwargs: dict[str, Any] = _NO_KEYWORDS) -> Any:
     """Run a body so that what it does is recorded in `target`."""
     if target.closed:
-        raise leak_error(next(x for x in args if type(x) is Tracer))
+        raise leak_error(next(x for x in (*args, *kwargs.values()) if type(x) is Tracer))
     before, place = state.current, state.place
     state.current = target
     if place is None:                            # all that the body records is the caller's line
         state.place = capture_location(state.scope)
     try:
-        return body(*args)
+        return body(*args, **kwargs)
     finally:
         state.current, state.place = before, place
 
@@ -286,6 +290,10 @@ def _eager(body: Callable[..., Any], *, static: tuple[str, ...]) -> Callable[...
     def public(*args: Any, **kwargs: Any) -> Any:
         nonlocal front
         try:
+            if args and type(args[0]) is Tracer:     # Python itself completes the arguments
+                target = deepest((*args, *kwargs.values()) if kwargs else args, state.current)
+                assert target is not None
+                return record(target, body, args, kwargs)
             written = None                           # what stands there besides one or two arrays
             if n_arrays <= len(args) <= n_written and type(args[0]) is ArrayImpl and (
                     n_arrays == 1 or type(args[1]) is ArrayImpl) and (

@@ -89,7 +89,7 @@ class KeyArray(binding.Array):  # type: ignore[misc]
     def __iter__(self) -> Any:
         if not self.shape:
             raise TypeError("iteration over a 0-d key array")
-        return iter([KeyArray(self._ir, self._base[i]) for i in range(self.shape[0])])
+        return (KeyArray(self._ir, row) for row in self._base)
 
     def block_until_ready(self) -> KeyArray:
         """Wait for the words; the array itself."""

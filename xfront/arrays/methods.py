@@ -18,6 +18,7 @@ from ..tracebacks import shorten
 from . import binding
 from .binding import ArrayImpl, deleted_error, device_arrays, put, to_numpy
 from .promotion import kind_of
+from .rows import rows
 
 # ---- how an array shows
 
@@ -172,7 +173,7 @@ def _iter(x: ArrayImpl) -> Iterator[ArrayImpl]:
         raise TypeError("iteration over a 0-d array: it has no axes")
     if len(x._sharding.device_set) > 1 or not (x.platform() == "cpu" or x.nbytes < 65536):
         return (x[i] for i in range(shape[0]))
-    return binding.host_rows(x)
+    return rows(x)
 
 
 def _contains(x: ArrayImpl, key: Any) -> bool:

@@ -10,12 +10,15 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
+from math import copysign
 from typing import Any
 
 import numpy as np
 from xfront_ir import dtypes, ops
 from xfront_ir.dtypes import DType, from_numpy
+from xfront_ir.literal import Literal
 from xfront_ir.opdef import OpDef
+from xfront_ir.types import TensorType, tensor
 
 from ..config import numpy_rank_promotion as rank_promotion
 from ..errors import BroadcastError, ConcretizationTypeError
@@ -53,6 +56,8 @@ def operand(name: str, x: Any, argument: str = "") -> Tracer:
 
 def array_like(name: str, x: Any, argument: str = "") -> Any:
     """`x` itself where it is an array; the TypeError that says what to write otherwise."""
+    if type(x) is Tracer or type(x) in SCALARS:
+        return x
     if is_array_like(x):
         return x.__jax_array__() if hasattr(x, "__jax_array__") else x
     which = f"argument {argument!r}" if argument else "an argument"
@@ -96,6 +101,36 @@ def promoted_dtype(name: str, types: Sequence[tuple[DType, bool]]) -> tuple[DTyp
         if mode == "standard":                   # in strict mode it depends on who asks
             _PROMOTED[key] = found
     return found
+
+
+# --- numbers beside a tracer --------------------------------------------------------------
+
+def beside(x: Tracer, y: Any) -> Tracer:
+    """A number in every element of an array like `x`."""
+    return filled(x.home, y, x.value.type, x.weak)
+
+
+def filled(trace: Trace, y: Any, type_: TensorType, weak: bool) -> Tracer:
+    """A number in every element; repeated ones are found by Python's value."""
+    if type(y) is complex:
+        return trace.literal(scalar(y, type_.dtype), type_.shape, weak)
+    bits = copysign(1.0, y) if type(y) is float else y       # 0.0 is not -0.0
+    key = (type(y), y, bits, type_)
+    value = trace.constants.get(key)
+    if value is None:
+        known = (type(y), y, bits, type_.dtype, binding.x64_state.value)
+        data = _NUMBERS.get(known)
+        if data is None:
+            if len(_NUMBERS) >= MOST_NUMBERS:
+                _NUMBERS.clear()
+            data = _NUMBERS[known] = Literal(scalar(y, type_.dtype))
+        value = trace.constants[key] = trace.literal(data, type_.shape, weak).value
+    return Tracer(trace, value, weak)
+
+
+MOST_NUMBERS = 4096
+_NUMBERS: dict[Any, Literal] = {}
+"""Literals of Python numbers, whatever trace they were met in."""
 
 
 # --- several operands ---------------------------------------------------------------------
@@ -143,8 +178,16 @@ def scalar(x: Any, dtype: DType) -> np.ndarray:
     return np.asarray(x, numpy)
 
 
+def _agree(x: Any, y: Any) -> bool:
+    """Whether two operands are tracers of one dtype and weakness, of the current trace."""
+    return (type(x) is Tracer and type(y) is Tracer and x.weak == y.weak
+            and x.value.type.dtype is y.value.type.dtype and x.home is y.home is state.current)
+
+
 def promote(name: str, *xs: Any) -> list[Tracer]:
     """Tracers of one dtype, each in its own shape."""
+    if len(xs) == 2 and _agree(*xs):
+        return list(xs)
     xs = tuple([array_like(name, x) for x in xs])
     dtype, weak = promoted_dtype(name, [ir_dtype(x) for x in xs])
     target = state.current
@@ -210,11 +253,24 @@ def broadcast_shapes(name: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int,
     """The shape that NumPy broadcasts `shapes` to. Raises: BroadcastError, a TypeError
     and a ValueError, where they do not fit."""
     first = shapes[0]
-    if all(s == first for s in shapes):
+    if all([s == first for s in shapes]):
         return first
-    ndim = max(map(len, shapes))
     if rank_promotion.value != "allow":
         check_ranks(name, *shapes)
+    key = tuple(shapes)
+    found = _BROADCAST.get(key)
+    if found is None:
+        if len(_BROADCAST) >= 4096:
+            _BROADCAST.clear()
+        found = _BROADCAST[key] = _broadcast(name, shapes)
+    return found
+
+
+_BROADCAST: dict[tuple[tuple[int, ...], ...], tuple[int, ...]] = {}
+
+
+def _broadcast(name: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    ndim = max(map(len, shapes))
     result = []
     for axis in range(-ndim, 0):
         sizes = {s[axis] for s in shapes if -axis <= len(s)} - {1}
@@ -237,6 +293,10 @@ def broadcast_to(x: Tracer, shape: tuple[int, ...]) -> Tracer:
 
 def together(name: str, *xs: Any) -> list[Tracer]:
     """Tracers of one dtype and one shape: what an elementwise op takes."""
+    if len(xs) == 2 and _agree(*xs):
+        shapes = (xs[0].value.type.shape, xs[1].value.type.shape)
+        shape = broadcast_shapes(name, shapes)
+        return [broadcast_to(x, shape) for x in xs]
     xs = tuple([array_like(name, x) for x in xs])
     dtype, weak = promoted_dtype(name, [ir_dtype(x) for x in xs])
     shape = broadcast_shapes(name, [() if type(x) in SCALARS else x.shape for x in xs])
@@ -247,7 +307,7 @@ def in_shape(xs: Sequence[Any], dtype: DType, weak: bool, shape: tuple[int, ...]
     """Tracers of `xs` in `dtype` and `shape`; numbers become literals of that shape at once."""
     target = state.current
     assert target is not None
-    return [target.literal(scalar(x, dtype), shape, weak) if type(x) in SCALARS
+    return [filled(target, x, tensor(shape, dtype), weak) if type(x) in SCALARS
             else broadcast_to(convert(target.lift(x), dtype, weak), shape) for x in xs]
 
 

@@ -14,15 +14,27 @@ in `special.py`.
 from __future__ import annotations
 
 import enum
+import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from xfront_ir import dtypes, ops
 
 from ..arrays.dispatch import eager
-from ..arrays.operands import array_like, broadcast_to, convert, operand
-from ..tracing.trace import emit
-from .strict import alike, common_shape, dtype_of, same_dtype, static_int, weakly
+from ..arrays.operands import array_like, beside, broadcast_to, convert, operand
+from ..tracebacks import shorten
+from ..tracing.trace import emit, emit_alike
+from ..tracing.tracer import Tracer
+from .strict import (
+    alike,
+    are_alike,
+    common_shape,
+    dtype_of,
+    goes_with,
+    same_dtype,
+    static_int,
+    weakly,
+)
 
 
 class RoundingMethod(enum.IntEnum):
@@ -92,12 +104,22 @@ def _named(body: Any, name: str, doc: str) -> Any:
 
 
 # --- makers ---------------------------------------------------------------------------------
+# Met with tracers that need nothing done to them, these record their op at once.
 
 def _unary(name: str, definition: Any, doc: str) -> Callable[[Any], Any]:
     def body(x: Any) -> Any:
         return emit(definition, operand(name, x))
 
-    return _named(body, name, doc)
+    general = _named(body, name, doc)
+
+    def public(x: Any) -> Any:
+        try:
+            return emit_alike(definition, x) if type(x) is Tracer else general(x)
+        except BaseException as error:
+            shorten(error)
+            raise
+
+    return functools.update_wrapper(public, general)
 
 
 def _accurate(name: str, definition: Any, doc: str) -> Callable[..., Any]:
@@ -107,7 +129,20 @@ def _accurate(name: str, definition: Any, doc: str) -> Callable[..., Any]:
 
     body.__name__ = body.__qualname__ = name
     body.__doc__ = doc
-    return eager(static=("accuracy",))(body)
+    general = eager(static=("accuracy",))(body)
+
+    def public(x: Any, *, accuracy: Accuracy = None) -> Any:
+        try:
+            if accuracy is None:
+                if type(x) is Tracer and x.value.type.dtype.is_inexact:
+                    return emit_alike(definition, x)
+                return general(x)
+            return general(x, accuracy=accuracy)
+        except BaseException as error:
+            shorten(error)
+            raise
+
+    return functools.update_wrapper(public, general)
 
 
 def binary_of(name: str, definition: Any, doc: str) -> Callable[[Any, Any], Any]:
@@ -115,7 +150,21 @@ def binary_of(name: str, definition: Any, doc: str) -> Callable[[Any, Any], Any]
     def body(x: Any, y: Any) -> Any:
         return emit(definition, *alike(name, x, y))
 
-    return _named(body, name, doc)
+    general = _named(body, name, doc)
+
+    def public(x: Any, y: Any) -> Any:
+        try:
+            if type(x) is Tracer:
+                if are_alike(x, y):
+                    return emit_alike(definition, x, y)
+                if goes_with(y, x):
+                    return emit_alike(definition, x, beside(x, y))
+            return general(x, y)
+        except BaseException as error:
+            shorten(error)
+            raise
+
+    return functools.update_wrapper(public, general)
 
 
 # --- arithmetic -----------------------------------------------------------------------------
@@ -145,18 +194,27 @@ def abs(x: Any) -> Any:
     return weakly(emit(ops.abs, x), x.weak)
 
 
+_mul = binary_of("mul", ops.mul, "x * y, for numbers.")
+
+
 @eager(static=("out_dtype",))
+def _mul_in(x: Any, y: Any, out_dtype: Any) -> Any:
+    x, y = alike("mul", x, y)
+    dtype = dtype_of("mul", out_dtype)
+    return emit(ops.mul, convert(x, dtype), convert(y, dtype))
+
+
 def mul(x: Any, y: Any, *, out_dtype: Any = None) -> Any:
     """x * y, for numbers.
 
     Args:
       out_dtype: dtype in which to multiply, where it is not that of the operands.
     """
-    x, y = alike("mul", x, y)
-    if out_dtype is not None:
-        dtype = dtype_of("mul", out_dtype)
-        x, y = convert(x, dtype), convert(y, dtype)
-    return emit(ops.mul, x, y)
+    try:
+        return _mul(x, y) if out_dtype is None else _mul_in(x, y, out_dtype)
+    except BaseException as error:
+        shorten(error)
+        raise
 
 
 @eager

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from typing import Any, NamedTuple
 
-from ..config import config
+from ..config import default_matmul_precision
 from ..dtypes import canonicalize_dtype
 
 
@@ -89,7 +89,7 @@ def precision_attr(precision: Any) -> Any:
     Raises: ValueError for what is none.
     """
     if precision is None:
-        precision = config.jax_default_matmul_precision
+        precision = default_matmul_precision.value
         if precision is None:
             return None
     if isinstance(precision, DotAlgorithm):

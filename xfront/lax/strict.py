@@ -14,8 +14,10 @@ from typing import Any
 import numpy as np
 from xfront_ir.dtypes import DType, from_numpy
 
+from ..arrays import binding
 from ..arrays.operands import (
     array_like,
+    beside,
     broadcast_to,
     convert,
     index_of,
@@ -24,22 +26,38 @@ from ..arrays.operands import (
 )
 from ..dtypes import requested_dtype
 from ..errors import ConcretizationTypeError
-from ..tracing.trace import WEAK_KINDS, state
+from ..tracing.trace import WEAK_KINDS, is_open, state
 from ..tracing.tracer import Tracer
+
+
+def are_alike(x: Any, y: Any) -> bool:
+    """Whether two operands are tracers of one trace, type and weakness."""
+    return (type(x) is Tracer and type(y) is Tracer and x.home is y.home
+            and x.value.type is y.value.type and x.weak == y.weak)
 
 
 def alike(name: str, *xs: Any) -> list[Tracer]:
     """Tracers of one dtype and one shape. Raises: TypeError where they are not alike."""
     x, y = xs[0], xs[-1]
-    if (type(x) is Tracer and type(y) is Tracer and len(xs) == 2 and x.home is y.home
-            is state.current and x.value.type is y.value.type and x.weak == y.weak):
-        return [x, y]
+    if len(xs) == 2:
+        if are_alike(x, y) and x.home is state.current:
+            return [x, y]
+        if type(y) is Tracer and goes_with(x, y):
+            return [beside(y, x), y]
     made = same_dtype(name, *xs)
     shapes = [x.value.type.shape for x in made]
     if any(s != shapes[0] for s in shapes):
         shape = common_shape(name, shapes)
         made = [broadcast_to(x, shape) for x in made]
     return made
+
+
+def goes_with(x: Any, traced: Tracer) -> bool:
+    """Whether `x` is a Python number of the dtype of a tracer, in whose trace an op on both is."""
+    if (type(x) not in WEAK_KINDS
+            or traced.value.type.dtype.numpy is not binding.scalar_dtype(type(x))):
+        return False
+    return is_open(traced.home)
 
 
 def same_dtype(name: str, *xs: Any) -> list[Tracer]:

@@ -7,7 +7,7 @@ for in the result are summed over. An axis of size 1 meets one of any size.
 from __future__ import annotations
 
 import functools
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from xfront_ir import ops
@@ -24,15 +24,22 @@ from .reductions import shaped, wide
 Labels = tuple[Hashable, ...]
 
 
+@functools.cache
+def _lax() -> tuple[Callable[..., Any], Callable[..., Tracer]]:
+    """What products take of lax, which stands beside numpy and is imported when one is made."""
+    from ..lax.contractions import product
+    from ..lax.precision import precision_attr
+
+    return precision_attr, product
+
+
 class How:
     """Precision and result dtype of products."""
 
     __slots__ = ("precision", "preferred")
 
     def __init__(self, name: str, precision: Any, preferred: Any) -> None:
-        from ..lax.precision import precision_attr  # late: lax stands beside numpy
-
-        self.precision = precision_attr(precision)
+        self.precision = _lax()[0](precision)
         self.preferred: DType | None = (None if preferred is None else
                                         from_numpy(requested_dtype(name, preferred)))
 
@@ -143,9 +150,7 @@ def _result_order(xs: Labels, ys: Labels, common: Sequence[Hashable], batch: Seq
 def dot_general(x: Tracer, y: Tracer, contract: Any, batch: Any, precision: Any,
                 preferred: DType | None) -> Tracer:
     """dot_general of operands of one dtype."""
-    from ..lax.contractions import product  # late: lax stands beside numpy
-
-    return product(x, y, contract, batch, precision, preferred)
+    return _lax()[1](x, y, contract, batch, precision, preferred)
 
 
 def _multiplied(x: Tracer, xs: Labels, y: Tracer, ys: Labels, wanted: Labels, how: How) -> Tracer:

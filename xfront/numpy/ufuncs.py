@@ -10,19 +10,28 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from math import copysign
 from typing import Any, Protocol
 
 import numpy as np
 from xfront_ir import ops
 from xfront_ir.dtypes import DType
 from xfront_ir.opdef import OpDef
-from xfront_ir.types import TensorType, tensor
+from xfront_ir.types import tensor
 
 from ..arrays.dispatch import Front
-from ..arrays.operands import array_like, convert, default_int, inexact_dtype, scalar
+from ..arrays.operands import (
+    array_like,
+    beside,
+    broadcast_shapes,
+    broadcast_to,
+    convert,
+    default_int,
+    filled,
+    inexact_dtype,
+    scalar,
+)
 from ..tracebacks import shorten
-from ..tracing.trace import Trace, emit, leak_error, state
+from ..tracing.trace import emit, emit_alike, is_open, leak_error, state
 from ..tracing.tracer import Tracer
 
 INEXACT = frozenset(("float", "complex"))
@@ -81,7 +90,7 @@ def unary(fast: OpDef | None = None, kinds: frozenset[str] = NUMERIC
             try:
                 if type(x) is Tracer:
                     if fast is not None and x.value.type.dtype.kind in kinds:
-                        return emit(fast, x)
+                        return emit_alike(fast, x)
                     return traced(body, x)
                 if state.current is not None:
                     return traced(body, x)
@@ -104,29 +113,11 @@ _ADAPTS = {float: INEXACT, int: frozenset(("int", "float", "complex")),
            complex: frozenset(("complex",))}
 
 
-def _beside(x: Tracer, y: Any) -> Tracer:
-    """A number in every element of an array like `x`."""
-    return _filled(x.home, y, x.value.type, x.weak)
-
-
-def _filled(trace: Trace, y: Any, type_: TensorType, weak: bool) -> Tracer:
-    """A number in every element; repeated ones are found by Python's value."""
-    bits = copysign(1.0, y) if type(y) is float else y       # 0.0 is not -0.0
-    key = (type(y), y, bits, type_)
-    value = trace.constants.get(key) if type(y) is not complex else None
-    if value is None:
-        made = trace.literal(scalar(y, type_.dtype), type_.shape, weak)
-        value = made.value
-        if type(y) is not complex:
-            trace.constants[key] = value
-    return Tracer(trace, value, weak)
-
-
 def number(y: Any, dtype: DType) -> Tracer:
     """A Python number as a scalar of a dtype."""
     target = state.current
     assert target is not None
-    return _filled(target, y, tensor((), dtype), False)
+    return filled(target, y, tensor((), dtype), False)
 
 
 def binary(fast: OpDef | None = None, kinds: frozenset[str] = NUMERIC
@@ -134,6 +125,7 @@ def binary(fast: OpDef | None = None, kinds: frozenset[str] = NUMERIC
     """Make a body of two operands a public function; see `unary`."""
     def decorate(body: Any) -> Any:
         compiled: Any = None
+        name = body.__name__
 
         def public(x: Any, y: Any, /) -> Any:
             nonlocal compiled
@@ -144,11 +136,16 @@ def binary(fast: OpDef | None = None, kinds: frozenset[str] = NUMERIC
                         kind = mine.dtype.kind
                         if kind in kinds:
                             if type(y) is Tracer:
-                                if (y.value.type is mine and y.home is x.home
-                                        and x.weak == y.weak):
-                                    return emit(fast, x, y)
+                                theirs = y.value.type
+                                if y.home is x.home and x.weak == y.weak:
+                                    if theirs is mine:
+                                        return emit_alike(fast, x, y)
+                                    if theirs.dtype is mine.dtype and is_open(x.home):
+                                        shape = broadcast_shapes(name, (mine.shape, theirs.shape))
+                                        return emit_alike(fast, broadcast_to(x, shape),
+                                                          broadcast_to(y, shape))
                             elif kind in _ADAPTS.get(type(y), ()) and not x.home.closed:
-                                return emit(fast, x, _beside(x, y))
+                                return emit_alike(fast, x, beside(x, y))
                     return traced(body, x, y)
                 if type(y) is Tracer or state.current is not None:
                     return traced(body, x, y)

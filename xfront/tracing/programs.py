@@ -293,7 +293,7 @@ def bind(body: Body, operands: Sequence[Any], *, name: str) -> list[Any]:
     Operands are tracers or arrays; those after the Function's explicit parameters are captures.
     """
     target = state.current
-    if target is None and not any(type(x) is Tracer for x in operands):
+    if target is None and Tracer not in map(type, operands):
         inside = binder_of(axis_names(unpended(body)), None) if state.axes else None
         if inside is None:
             return call_program(body, operands, name=name)

@@ -25,7 +25,7 @@ import numpy as np
 from xfront_ir import dtypes
 from xfront_ir.builder import Builder
 from xfront_ir.core import Function, Value
-from xfront_ir.literal import MAX_LITERAL_BYTES, Literal
+from xfront_ir.literal import MAX_LITERAL_BYTES, Literal, literal
 from xfront_ir.locations import Location, register_library
 from xfront_ir.locations import capture as capture_location
 from xfront_ir.opdef import OpDef
@@ -106,14 +106,14 @@ class Trace:
         return found
 
     def literal(self, array: Any, shape: tuple[int, ...], weak: bool = False) -> Tracer:
-        """A tracer of a known scalar or small array, broadcast to `shape`."""
-        data = Literal(array)
+        """A tracer of a known scalar or small array, or a Literal, broadcast to `shape`."""
+        data = array if type(array) is Literal else Literal(array)
         key = (data.key, shape)
         value = self.constants.get(key)
         if value is None:
             builder = self.builder
             builder.loc = state.place or capture_location(state.scope, 2)
-            value = self.constants[key] = builder.literal(data, shape=shape)
+            value = self.constants[key] = builder.add(literal, (), {"value": data, "shape": shape})
         return Tracer(self, value, weak)
 
     def lift(self, x: Any, dtype: np.dtype | None = None) -> Tracer:
@@ -190,10 +190,30 @@ def emit(definition: OpDef, *operands: Any, **attrs: Any) -> Any:
         weak = weak and x.weak
     builder = target.builder
     builder.loc = state.place or capture_location(state.scope, 2)
-    made = builder.emit(definition, *values, **attrs)
+    made = builder.add(definition, tuple(values), attrs)
     if definition.single:
         return Tracer(target, made, weak and made.type.dtype is values[0].type.dtype)
     return [Tracer(target, v, False) for v in made]
+
+
+def is_open(trace: Trace) -> bool:
+    """Whether an op on tracers of `trace` alone is recorded there."""
+    around = state.current
+    return not trace.closed and (around is trace or around is None or around.level <= trace.level)
+
+
+def emit_alike(definition: OpDef, x: Tracer, y: Tracer | None = None) -> Tracer:
+    """As `emit`, for an elementwise op without attributes: of one tracer, or of two that agree in
+    trace, type and weakness."""
+    home, around = x.home, state.current
+    if home.closed or (around is not home and around is not None and around.level > home.level):
+        return emit(definition, x) if y is None else emit(definition, x, y)
+    builder, value = home.builder, x.value
+    kind = value.type
+    builder.loc = state.place or capture_location(state.scope, 3)
+    made = (builder.emit_plain(definition, (value,), (kind,)) if y is None else
+            builder.emit_plain(definition, (value, y.value), (kind, kind)))
+    return Tracer(home, made, x.weak and made.type.dtype is kind.dtype)
 
 
 def binder_of(names: Collection[Any], target: Trace | None) -> Trace | None:

@@ -9,7 +9,9 @@ from types import FunctionType
 from typing import Any
 
 from xfront_ir.core import Function
+from xfront_ir.dtypes import from_numpy
 from xfront_ir.passes.dead_code import dead_code
+from xfront_ir.types import tensor
 
 from ..arrays import binding
 from ..arrays.dispatch import abstract
@@ -61,9 +63,13 @@ def positional_names(fun: Any) -> list[str]:
 
 def kind_of(name: str, x: Any) -> tuple[Any, bool]:
     """IR type and weakness of a tracer or of a concrete leaf. Raises: TypeError."""
-    if type(x) is Tracer:
+    kind = type(x)
+    if kind is Tracer:
         return x.value.type, x.weak
-    if type(x) is KeyArray or isinstance(x, binding.ArrayImpl):
+    if kind is binding.ArrayImpl:
+        aval = x.aval
+        return tensor(aval.shape, from_numpy(aval.dtype)), aval.weak_type
+    if kind is KeyArray:
         return abstract(name, x)
     if hasattr(x, "__jax_array__"):
         return kind_of(name, x.__jax_array__())
@@ -76,6 +82,8 @@ def kind_of(name: str, x: Any) -> tuple[Any, bool]:
 
 def as_operand(x: Any) -> Any:
     """A leaf as `bind` takes it."""
+    if type(x) is binding.ArrayImpl or type(x) is Tracer:
+        return x
     return x.__jax_array__() if hasattr(x, "__jax_array__") else x
 
 

@@ -33,6 +33,9 @@ def _axes_of(axes: Any, tree: Any, what: str, name: str) -> list[int | None]:
     """An axis (or None) for each leaf of `tree`. Raises: ValueError, TypeError."""
     if axes is None or type(axes) is int:
         return [axes] * len(tree_flatten(tree)[0])
+    if type(axes) is tuple is type(tree) and len(axes) == len(tree) and all(
+            [a is None or type(a) is int for a in axes]):
+        return [a for a, part in zip(axes, tree, strict=True) for _ in tree_flatten(part)[0]]
     leaves, structure = tree_flatten(axes, is_leaf=lambda x: x is None)
     marked = tree_unflatten(structure, [_NOT_MAPPED if a is None else a for a in leaves])
     try:

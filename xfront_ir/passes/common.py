@@ -30,8 +30,12 @@ def common(fn: Function) -> Function:
         if (definition.effects is not None or definition.has_bodies) and has_effects(op):
             kept.append(op)
             continue
-        key = (definition, operands, _key(definition.attrs, attrs)) if attrs else (
-            definition, operands)
+        if not attrs:
+            key: tuple = (definition, operands)
+        elif definition.has_numbers:
+            key = (definition, operands, _key(definition.attrs, attrs))
+        else:
+            key = (definition, operands, *map(attrs.get, definition.attrs))
         first = seen.setdefault(key, op.results)
         if first is op.results:
             kept.append(op)

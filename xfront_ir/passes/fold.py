@@ -46,7 +46,7 @@ def fold(fn: Function) -> Function:
     known: dict[Value, Op] = {}                  # the ops of literals and what identities look at
     env: dict[Value, Value] = {}
     get, ops, changed = env.get, [], False
-    append = ops.append
+    append, unknown = ops.append, known.keys().isdisjoint
     for op in fn.ops:
         definition, operands = op.definition, op.operands
         name = definition.name
@@ -58,7 +58,7 @@ def fold(fn: Function) -> Function:
             append(op)
             continue
         rule = _IDENTITIES.get(name)
-        if rule is not None:
+        if rule is not None and not (name in _OF_KNOWN and unknown(operands)):
             same = rule(op, operands, known)
             if same is not None:
                 env[op.results[0]] = same
@@ -202,4 +202,6 @@ def _operand(op: Op, operands: tuple[Value, ...], known: dict[Value, Op]) -> Val
 _IDENTITIES: dict[str, Rule] = {
     "mul": _mul, "div": _div, "add": _add, "sub": _sub, "neg": _neg, "transpose": _transpose,
     "select": _select, "stop_gradient": _operand, **{name: _same_type for name in SAME_TYPE}}
+_OF_KNOWN = frozenset(("mul", "div", "add", "sub", "neg"))
+"""Those of ops one operand of which must be known."""
 _LOOKED_AT = frozenset(("neg", "transpose"))

@@ -125,7 +125,7 @@ def _inline(fn: Function, wanted: Callable[[Op], Function | None]) -> Function:
     """
     while len(fn.ops) == 1 and (made := _unwrapped(fn, wanted(fn.ops[0]))) is not None:
         fn = made
-    if not any([wanted(op) is not None for op in fn.ops]):
+    if not any([op.definition.has_bodies and wanted(op) is not None for op in fn.ops]):
         return fn
     ops: list[Op] = []
     taken = {v for op in fn.ops for v in op.results}.union(fn.params)
@@ -137,7 +137,7 @@ def _inline(fn: Function, wanted: Callable[[Op], Function | None]) -> Function:
         rest, names, caller, body = frames[-1]
         get, renamed = names.get, names.keys().isdisjoint
         for op in rest:
-            inner = wanted(op)
+            inner = wanted(op) if op.definition.has_bodies else None
             if inner is not None:
                 operands = [get(v, v) for v in op.operands]
                 frames.append((iter(inner.ops), dict(zip(inner.params, operands, strict=True)), op,

@@ -224,6 +224,10 @@ class _OneSided(SplitBuilder):
         """The value itself."""
         return value
 
+    def read_there(self, operands: tuple[Value, ...]) -> tuple[Value, ...]:
+        """The operands themselves."""
+        return operands
+
 
 def gradient(fn: Function, active: Flags, cotangents: Flags | None = None, strong: bool = False
              ) -> Function:

@@ -20,7 +20,7 @@ from collections.abc import Iterable, Sequence
 from ..builder import Builder
 from ..core import Function, Op, Value
 from ..errors import IRTypeError
-from ..opdef import LINEAR, lookup
+from ..opdef import LINEAR, NONE, lookup
 from .dead_code import dead_code
 from .jvp import Flags
 from .scopes import Scoped
@@ -81,15 +81,24 @@ def push_back(b: Builder, ops: Iterable[Op], inputs: Sequence[Value], outputs: S
             cotangents[v] = ct if old is None else b.emit(add, old, ct)
     pop, get, waiting = cotangents.pop, cotangents.get, cotangents.keys()
     for op in reversed(to_reverse):
-        if waiting.isdisjoint(op.results):
+        results = op.results
+        if len(results) == 1:
+            ct = pop(results[0], None)
+            if ct is None:
+                continue
+            reached: tuple[Value | None, ...] = (ct,)
+        elif waiting.isdisjoint(results):
             continue
+        else:
+            reached = tuple([pop(v, None) for v in results])
         b.loc = locs[op.loc]
         definition, operands = op.definition, op.operands
-        made = definition.rule("transpose")(
-            b, op, tuple([pop(v, None) for v in op.results]),
-            tuple([LINEAR if v in linear else v for v in operands]))
-        for v, ct in zip(operands, made, strict=True):
-            if ct is not None and v in linear:
+        rule = definition.transpose
+        if rule is None or rule is NONE:
+            rule = definition.rule("transpose")          # raises that there is none
+        known = tuple([LINEAR if v in linear else v for v in operands])
+        for v, k, ct in zip(operands, known, rule(b, op, reached, known), strict=True):
+            if ct is not None and k is LINEAR:
                 if ct.type is not v.type:
                     _refuse(op, v, ct)
                 old = get(v)

@@ -87,6 +87,49 @@ def test_convolutions(func, channels, window, chosen) -> None:
     assert bool(libraries.options(fn)) == chosen
 
 
+def reductions(func, count, *shape, definition=ops.reduce_sum, axes=(1,), dtype="f32"):
+    """Reductions that do not follow from each other."""
+    return func([named(dtype, *shape)] * count, lambda b, *xs: [
+        b.emit(definition, x, axes=axes) for x in xs])
+
+
+@pytest.mark.parametrize("count, shape, how, chosen", (
+    (20, (128, 64), {}, True), (19, (128, 64), {}, False), (40, (512, 128), {}, False),
+    (20, (1024, 128), {"axes": (0,)}, True), (20, (128, 64), {"definition": ops.reduce_max}, False),
+    (20, (32, 64), {"definition": ops.reduce_max}, True), (20, (128, 64), {"dtype": "f64"}, False)))
+def test_many_small_reductions(func, count, shape, how, chosen) -> None:
+    """XLA's own loops, where YNNPACK's set-up takes longer than a hundred runs of them lose."""
+    made = libraries.options(reductions(func, count, *shape, **how))
+    assert bool(made) == chosen
+    if chosen:
+        ((_, value),) = made
+        assert "REDUCE" not in value and "INDIVIDUAL_DOT" in value
+
+
+def test_reductions_where_they_run() -> None:
+    """Those of calls count, each body once; beside a loop they are left as they are."""
+    def chosen(f):
+        fn = xfront.jit(f).trace(jnp.ones((4, 8))).ir
+        return "REDUCE" not in dict(libraries.options(fn)).get(libraries.OPTION, "REDUCE")
+
+    def normed(x):
+        for _ in range(20):
+            x = x - x.sum(1, keepdims=True)
+        return x
+
+    assert chosen(normed)
+    assert chosen(xfront.jit(normed))
+    assert not chosen(lambda x: xfront.lax.fori_loop(0, 3, lambda i, x: normed(x), x))
+    one = xfront.jit(lambda x: x - x.sum(1, keepdims=True))
+
+    def called(x):
+        for _ in range(20):
+            x = one(x)
+        return x
+
+    assert not chosen(called)
+
+
 def xfront_conv(b, x, w):
     return b.emit(ops.conv_general_dilated, x, w, lhs_spec=(0, 3, 1, 2), rhs_spec=(3, 2, 0, 1),
                   out_spec=(0, 3, 1, 2), strides=(1, 1), padding=((1, 1), (1, 1)),

@@ -134,3 +134,42 @@ def test_accuracy_is_checked():
         lax.sin(X, accuracy=lax.Tolerance(atol=-1.0))
     with pytest.raises(TypeError, match="accuracy"):
         lax.sin(X, accuracy=3)
+
+
+def test_numbers_beside_tracers():
+    """As beside arrays: of the dtype that they have by themselves, 0.0 and -0.0 apart."""
+    x = np.float32([1.0, -2.0])
+
+    def both(x):
+        return lax.div(x, 0.0), lax.div(x, -0.0), lax.sub(0.5, x), lax.sub(x, 0.5)
+
+    for got in (xfront.jit(both)(x), xfront.vmap(both)(x), both(x)):
+        np.testing.assert_array_equal(got[0], [np.inf, -np.inf])
+        np.testing.assert_array_equal(got[1], [-np.inf, np.inf])
+        np.testing.assert_array_equal(got[2], 0.5 - x)
+        np.testing.assert_array_equal(got[3], x - 0.5)
+    for number in (1, 1j, True):
+        for f in (lax.add, lax.mul, lax.max):
+            with pytest.raises(TypeError):
+                xfront.jit(lambda x, f=f, number=number: f(x, number))(x)
+            with pytest.raises(TypeError):
+                xfront.jit(lambda x, f=f, number=number: f(number, x))(x)
+    with pytest.raises(OverflowError):
+        xfront.jit(lambda x: lax.add(x, 2**40))(np.int32(1))
+    assert xfront.jit(lambda x: lax.mul(x, 0.5))(2.0).weak_type
+    assert not xfront.jit(lambda x: lax.mul(x, 0.5))(np.float32(2)).weak_type
+
+
+@pytest.mark.parametrize("f", [lax.sin, lambda x: lax.add(x, x), lambda x: lax.add(x, 1.0)])
+def test_tracers_of_outer_traces(f):
+    """Used inside another trace they are captured, and used after theirs has ended refused."""
+    inner = xfront.jit(lambda x: xfront.jit(lambda y: y * f(x))(x))
+    np.testing.assert_allclose(inner(X), X * f(X), rtol=1e-6)
+    slope = xfront.grad(lambda x: xfront.jit(lambda: f(x).sum())())(X)
+    np.testing.assert_allclose(slope, xfront.vmap(xfront.grad(f))(X), rtol=1e-6)
+    kept = []
+    xfront.jit(kept.append)(X)
+    with pytest.raises(xfront.errors.UnexpectedTracerError):
+        f(kept[0])
+    with pytest.raises(xfront.errors.UnexpectedTracerError):
+        xfront.jit(lambda x: f(kept[0]))(X)

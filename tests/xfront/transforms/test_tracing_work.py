@@ -78,3 +78,51 @@ def test_the_line_inside_a_function_given_to_the_library() -> None:
     sines = [op.loc.function for f in [traced.ir, *traced.ir.bodies()] for op in f.ops
              if op.definition.name == "sin"]
     assert not sines or sines[0].endswith("inner")
+
+
+@pytest.mark.parametrize(("f", "most"), [
+    (lambda x: xfront.lax.cos(xfront.lax.sin(x)), 28),
+    (lambda x: xfront.lax.mul(xfront.lax.add(x, x), x), 32),
+    (lambda x: xfront.lax.add(xfront.lax.mul(x, 0.5), 0.25), 47),
+])
+def test_an_op_of_lax_costs(f, most) -> None:
+    """Two operations, which promote nothing."""
+    def chain(n):
+        def run(x):
+            for _ in range(n):
+                x = f(x)
+            return x
+
+        return calls(lambda: xfront.jit(run).trace(jnp.ones(3)))
+
+    chain(1)
+    assert (chain(30) - chain(10)) / 20 <= most
+
+
+@pytest.mark.parametrize(("f", "most"), [
+    (lambda x, w, b: x @ w, 52), (lambda x, w, b: x + b, 49), (lambda x, w, b: x * 0.5, 24),
+    (lambda x, w, b: jnp.mean(x), 76), (lambda x, w, b: x.T, 34),
+    (lambda x, w, b: jnp.reshape(x, (1, 9)), 40),
+])
+def test_an_operation_of_numpy_costs(f, most) -> None:
+    def traced(n):
+        def run(x, w, b):
+            return [f(x, w, b) for _ in range(n)]
+
+        return calls(lambda: xfront.jit(run).trace(*[jnp.ones((3, 3))] * 2, jnp.ones(3)))
+
+    traced(1)
+    assert (traced(30) - traced(10)) / 20 <= most
+
+
+@pytest.mark.parametrize(("call", "most"), [
+    (lambda f, x: xfront.vmap(f)(x), 317), (lambda f, x: xfront.jvp(f, (x,), (x,)), 300),
+    (lambda f, x: xfront.vmap(jnp.dot, (0, None))(x, x[0]), 290),
+])
+def test_an_unjitted_transformation_costs(call, most) -> None:
+    def go():
+        return call(lambda x: jnp.sin(x) * 2.0 + 1.0, x)
+
+    x = jnp.ones((4, 3))
+    go(), go(), go()
+    assert calls(go) <= most
