@@ -129,7 +129,7 @@ def compile_function(function: Function, *, name: str | None = None,
       partition: how it spreads over `devices`.
     Raises: MissingRule, ValueError, and JaxRuntimeError with XLA's message.
     """
-    from . import ahead, disk_cache, dump
+    from . import disk_cache, dump
     from .clients import kind_of
     from .compile import all_options
     from .cpu.extras import extras
@@ -151,7 +151,7 @@ def compile_function(function: Function, *, name: str | None = None,
         live_key = f"{key}{ids}{id(first.client)}"
         found = _LIVE.get(live_key)
         if found is None and not dump.is_on():
-            found = ahead.take(key, places) or load_from_disk(key, places, overrides, partition)
+            found = _from_disk(key, places, overrides, partition)
         if found is not None:
             return _LIVE.setdefault(live_key, found)
     lowered = lower(function, name=name, donated=donated, platform=platform,
@@ -164,9 +164,7 @@ def compile_function(function: Function, *, name: str | None = None,
     if key is not None and live_key is not None and not made.has_callbacks:
         if disk_cache.is_enabled():
             header = {"name": name, "requirements": list(made.requirements)}
-            blob = made.serialize()
-            disk_cache.store(key, header, blob, seconds)
-            made.key, made.size = key, len(blob)
+            disk_cache.store(key, header, made.serialize(), seconds)
         made = _LIVE.setdefault(live_key, made)
     return made
 
@@ -202,8 +200,8 @@ def _devices(devices: Sequence[Any] | None, partition: Partition) -> tuple[Any, 
     return tuple(found)
 
 
-def load_from_disk(key: str, devices: Sequence[Any], overrides: Any, partition: Partition
-                   ) -> Executable | None:
+def _from_disk(key: str, devices: Sequence[Any], overrides: Any, partition: Partition
+               ) -> Executable | None:
     """The program of that key, or None where the disk has none that loads."""
     from . import compat, disk_cache
     from .compile import load_serialized
@@ -218,9 +216,7 @@ def load_from_disk(key: str, devices: Sequence[Any], overrides: Any, partition: 
         if not compat.meet(requirements):
             return None
         loaded = load_serialized(blob, devices[0].client, devices, overrides, partition, ())
-        made = Executable(loaded, str(header["name"]), devices, overrides, partition, requirements)
-        made.key, made.size = key, len(blob)
-        return made
+        return Executable(loaded, str(header["name"]), devices, overrides, partition, requirements)
     except (KeyError, TypeError, compat.RuntimeFailure):
         disk_cache.forget(key)
         return None

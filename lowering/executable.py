@@ -26,12 +26,11 @@ Callbacks = Mapping[int, Callable[..., Any]] | Sequence[Callable[..., Any]]
 class Executable:
     """A compiled program without host calls.
 
-    `loaded` is jaxlib's LoadedExecutable, which the C++ dispatcher runs by itself. `key` and `size`
-    (in bytes) are those of its entry on disk; the key is None where it has none.
+    `loaded` is jaxlib's LoadedExecutable, which the C++ dispatcher runs by itself.
     """
 
-    __slots__ = ("__weakref__", "_execute", "devices", "key", "loaded", "name", "overrides",
-                 "partition", "requirements", "size")
+    __slots__ = ("__weakref__", "_execute", "devices", "loaded", "name", "overrides", "partition",
+                 "requirements")
 
     has_callbacks = False
     has_ordered_effects = False
@@ -41,8 +40,6 @@ class Executable:
         self.loaded, self.name, self.devices = loaded, name, tuple(devices)
         self.overrides, self.partition = overrides, partition
         self.requirements = tuple(requirements)
-        self.key: str | None = None
-        self.size = 0
         self._execute = loaded.execute_sharded
 
     def execute(self, buffers: list[Any], handlers: Sequence[Any]) -> list[Any]:

@@ -15,10 +15,9 @@ import inspect
 import sys
 import weakref
 from collections.abc import Callable, Sequence
-from types import CellType
 from typing import Any, ParamSpec, TypeVar
 
-from lowering import ahead, warm_up
+from lowering import warm_up
 from xfront_ir.analysis import axis_names
 
 from ..arrays import binding
@@ -358,7 +357,8 @@ class Jitted:
 
     def miss(self, *args: Any, **kwargs: Any) -> tuple:
         """Called from C++ with what it has not seen: record, or trace, compile and run."""
-        note = self.ahead(args, kwargs) if state.current is None else None
+        if state.current is None:
+            warm_up.begin(tree_leaves((args, kwargs)))
         flat, leaves, donated = self.trace(args, kwargs)
         captured_tracer = any(type(x) is Tracer for x in flat.captures)
         if (state.current is not None or captured_tracer
@@ -377,23 +377,11 @@ class Jitted:
         except (RuntimeError, ValueError):
             self.refuse_consumed(args, kwargs)
             raise
-        if note is not None:
-            ahead.remember(note, program.compiled.executable)
         result, fast = called
         if fast is not None and any([is_float0(x) for x in tree_leaves((args, kwargs))]):
             fast = None                          # which C++ cannot hand over
         # C++ does not know the sizes of mapped axes, which tracing may have read
         return result, fast, bool(state.axes)
-
-    def ahead(self, args: tuple, kwargs: dict) -> str | None:
-        """Begin in the background what can be done before the call is traced; gives the note of
-        which program it needs, where there is one to be taken."""
-        leaves, tree = tree_flatten((args, kwargs))
-        warm_up.begin(leaves)
-        if self.traces:                           # not the first call: what it needs may be here
-            return None
-        kinds = [(getattr(x, "shape", type(x)), str(getattr(x, "dtype", ""))) for x in leaves]
-        return ahead.begin((*codes(self.fun), kinds, str(tree), self.options.key, trace_key()))
 
     def placement(self, flat: Flat, operands: Sequence[Any], tree: Callable[[], Any]
                   ) -> tuple[Placement, bool]:
@@ -459,25 +447,6 @@ def rebuilt(fun: Callable[..., Any], given: dict[str, Any]) -> Any:
 
 
 copyreg.pickle(binding.PjitFunction, pickled)
-
-
-def codes(fun: Any) -> list[Any]:
-    """Names and instructions of a function, of those that it wraps and of those that they call."""
-    found: list[Any] = []
-    while fun is not None:
-        inner = [_code(cell.cell_contents) for cell in getattr(fun, "__closure__", None) or ()
-                 if cell != _EMPTY]
-        found.append((type(fun).__name__, _code(fun), inner))
-        fun = getattr(fun, "__wrapped__", None) or getattr(fun, "func", None)
-    return found
-
-
-_EMPTY = CellType()
-
-
-def _code(fun: Any) -> Any:
-    code = getattr(fun, "__code__", None)
-    return code and (code.co_filename, code.co_qualname, code.co_code)
 
 
 __all__ = ["Jitted", "Options", "jit"]

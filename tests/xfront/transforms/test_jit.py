@@ -9,7 +9,6 @@ import pytest
 import lowering
 import xfront as jax
 import xfront.numpy as jnp
-from lowering import ahead
 from xfront import lax
 
 
@@ -228,27 +227,3 @@ def test_negative_numbers_count_from_the_arguments_that_are_given():
 def test_names_that_no_argument_has(fun, names):
     with pytest.raises(ValueError, match="takes no argument called"):
         jax.jit(fun, static_argnames=names)
-
-
-def test_what_to_load_ahead_is_known_by_code_types_and_options(monkeypatch):
-    """Before anything is traced; only the first call of a function asks."""
-    asked = []
-    monkeypatch.setattr(ahead, "begin", lambda parts: asked.append(repr(parts)))
-
-    def scaled(by):
-        return lambda x: x * by
-
-    for f in (scaled(2.0), scaled(3.0), jax.grad(scaled(2.0)), jax.value_and_grad(scaled(2.0)),
-              lambda x: x + 2.0):
-        jax.jit(f)(1.0)
-    first, same, *others = asked
-    assert first == same
-    assert len({first, *others}) == 4
-    asked.clear()
-    f = jax.jit(scaled(2.0))
-    f(1.0), f(np.ones(2)), f(np.ones(2))
-    assert asked == [first]
-    jax.jit(scaled(2.0))(np.ones(2))
-    jax.jit(scaled(2.0), keep_unused=True)(1.0)
-    jax.jit(lambda x: jax.jit(scaled(4.0))(x))(1.0)
-    assert len({first, *asked}) == 4
