@@ -40,12 +40,17 @@ def reference(*names: str) -> Callable[[Row], Row]:
     """Enter `f(attrs, types, *operands) -> array or tuple` as the meaning of the named ops."""
     def enter(row: Row) -> Row:
         for name in names:
-            if name in _ROWS and _ROWS[name].__module__ != row.__module__:
+            known = _ROWS.get(name)              # an interrupted import may enter its rows again
+            if known is not None and (known is row or _place(known) != _place(row)):
                 raise IRTypeError(f"reference: op {name!r} has two rows")
             _ROWS[name] = row
         return row
 
     return enter
+
+
+def _place(row: Row) -> tuple[str, str]:
+    return row.__module__, row.__qualname__
 
 
 def row_of(name: str) -> Row:

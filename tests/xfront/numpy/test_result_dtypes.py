@@ -40,6 +40,7 @@ OTHERWISE = {
 }
 
 
+@pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
 @pytest.mark.parametrize("x64", [False, True])
 def test_dtypes_of_results_are_as_recorded(x64):
     record = json.loads((RECORDED / "result_dtypes.json").read_text())[f"x64={x64}"]
