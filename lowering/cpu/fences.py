@@ -45,11 +45,11 @@ LEAST = 12
 """So many operations are repeated, for however many elements."""
 MOST = 128
 """So many are not repeated in another kernel, for however few: they take time to compile."""
-FAR = 16
+FAR = 2
 """A value is not left to fences of its readers where all its places together repeat so much more.
 """
-LONGEST = 500
-"""Longer kernels are cut: their code does not fit the cache of instructions."""
+LONGEST = 1000
+"""Kernels twice as long are cut: their code does not fit the cache of instructions."""
 NARROW = 3
 """So many values at most are written at a cut."""
 _BITS = 4096
@@ -177,9 +177,9 @@ def _is_dear_later(region: Region, kind: Kind, operands: list[int], i: int, size
 
 
 def _cut(region: Region) -> bool:
-    """Cuts kernels of more than LONGEST operations where few values are read behind the cut; in a
-    gradient, which reads all that was computed before, there is no such place. Says whether other
-    values have other places now."""
+    """Cuts long kernels into parts of up to LONGEST operations, where few values are read behind
+    the cut; in a gradient, which reads all that was computed before, there is no such place. Says
+    whether other values have other places now."""
     inside: dict[Places, list[Row]] = {}
     places = region.places
     for row in region.rows:
@@ -192,7 +192,7 @@ def _cut(region: Region) -> bool:
                 rows.append(row)
     several = False
     for rows in inside.values():
-        if len(rows) > 10 and sum([row[0].weight for row in rows]) > LONGEST:
+        if len(rows) > 10 and sum([row[0].weight for row in rows]) > 2 * LONGEST:
             several |= _cut_kernel(region, rows)
     return several
 
