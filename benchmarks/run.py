@@ -22,6 +22,9 @@ from benchmarks import harness  # noqa: E402
 UNFENCED_LIMIT = 20.0
 """Seconds of a turn without fences, after which it is given up: fences have won."""
 
+FENCED_LIMIT = 60.0
+"""The same with fences, for programs that neither side compiles in time."""
+
 
 def parse(argv: list[str] | None = None) -> argparse.Namespace:
     """The command line."""
@@ -111,6 +114,7 @@ def main(argv: list[str] | None = None) -> int:
     if not args.against and {row.group for row in rows} == {"fences"}:
         sides[1:] = [dataclasses.replace(
             sides[0], variables=(("XFRONT_CPU_FENCES", "0"),), limit=UNFENCED_LIMIT)]
+        args.limit = min(args.limit, FENCED_LIMIT)
     versions = [side.version() for side in sides]
     repeats = 1 if args.quick else args.repeats
     lines = measure(sides, rows, repeats, args.quick, args.limit)
