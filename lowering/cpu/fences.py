@@ -50,6 +50,9 @@ FAR = 2
 """
 LONGEST = 1000
 """Kernels twice as long are cut: their code does not fit the cache of instructions."""
+FEW = 64
+"""Kernels of fewer elements, which run their code once or twice, are cut where four times as long.
+"""
 NARROW = 3
 """So many values at most are written at a cut."""
 _BITS = 4096
@@ -192,7 +195,8 @@ def _cut(region: Region) -> bool:
                 rows.append(row)
     several = False
     for rows in inside.values():
-        if len(rows) > 10 and sum([row[0].weight for row in rows]) > 2 * LONGEST:
+        few = rows[-1][1].results[0].type.size < FEW
+        if sum([row[0].weight for row in rows]) > LONGEST * (8 if few else 2):
             several |= _cut_kernel(region, rows)
     return several
 
@@ -205,6 +209,8 @@ def _cut_kernel(region: Region, rows: list[Row]) -> bool:
         for j in operands:
             if j in until:
                 until[j] = n
+            elif region.places[j] is not None and not is_end[j]:
+                return False           # it shares much with other kernels
     ending = [0] * len(rows)
     for n in until.values():
         ending[n] += 1
