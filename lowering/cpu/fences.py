@@ -115,7 +115,8 @@ def _choose(region: Region, chosen: set[Value]) -> None:
     if _cut(region):
         region.place()
     if region.cuts:
-        chosen.update([op.results[0] for _, op, _, i in region.rows if i in region.cuts])
+        chosen.update([op.results[0] for kind, op, _, i in region.rows
+                       if kind.merged and i in region.cuts])
     places, is_end, is_edge = region.places, region.is_end, region.is_edge
     readers, width, count = region.readers, region.width, region.count
     sets = [0] * region.size           # what the places of readers repeat for a value's sake
@@ -186,7 +187,7 @@ def _cut(region: Region) -> bool:
     inside: dict[Places, list[Row]] = {}
     places = region.places
     for row in region.rows:
-        found = places[row[3]]
+        found = places[row[3]] if row[0].merged else None
         if found is not None and len(found) == 1:
             rows = inside.get(found)
             if rows is None:

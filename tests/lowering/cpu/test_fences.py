@@ -99,6 +99,8 @@ def test_what_reads_a_fenced_value_stays(func) -> None:
 def test_long_kernels_are_cut_where_little_is_read_behind(func) -> None:
     assert chosen(func([SMALL], lambda b, x: [repeat(b, x, 2800)])) == [999, 1999]
     assert chosen(func([SMALL], lambda b, x: [repeat(b, x, 1900)])) == []
+    few = tensor((2,), dtypes.f32)
+    assert chosen(func([few], lambda b, x: [repeat(b, x, 2800)])) == []
 
     def gradient(b, x):
         values = [x]
