@@ -31,7 +31,7 @@ KERNELS = tuple(
 )
 GROUPS = (
     *("startup", "eager", "call", "trace", "lower", "transforms", "control", "compiled"),
-    *("unrolled", *KERNELS),
+    *("unrolled", "fences", *KERNELS),
 )
 
 Numbers = float | dict[str, float]
@@ -190,12 +190,13 @@ def warm_stages(jax: Any, jnp: Any) -> None:
 
 @dataclass(frozen=True)
 class Side:
-    """An interpreter, the name under which it imports a library with the API of JAX, and variables
-    of its environment."""
+    """An interpreter, the name under which it imports a library with the API of JAX, variables of
+    its environment, and the seconds that a turn may take, where they are its own."""
 
     python: str
     module: str
     variables: tuple[tuple[str, str], ...] = ()
+    limit: float = 0.0
 
     @classmethod
     def parse(cls, text: str) -> Side:
@@ -239,17 +240,23 @@ class Worker:
     """A process of one side that measures rows of one group, a turn when it is told to."""
 
     def __init__(self, side: Side, group: str, quick: bool, limit: float) -> None:
-        self.side, self.limit = side, limit
+        self.side, self.limit = side, side.limit or limit
+        self.group, self.quick, self.row = group, quick, ""
         self.cache = tempfile.TemporaryDirectory(prefix="xfront-bench-")
         self.errors = tempfile.TemporaryFile()
-        command = [side.python, str(ROOT / "benchmarks" / "run.py"), "--worker", side.module]
-        self.process = subprocess.Popen(
-            [*command, "--group", group, *["--quick"] * quick],
+        self.process = self.started()
+
+    def started(self) -> subprocess.Popen[str]:
+        """A fresh process."""
+        script = str(ROOT / "benchmarks" / "run.py")
+        command = [self.side.python, script, "--worker", self.side.module]
+        return subprocess.Popen(
+            [*command, "--group", self.group, *["--quick"] * self.quick],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self.errors,
             text=True,
-            env=environment(self.cache.name) | dict(side.variables),
+            env=environment(self.cache.name) | dict(self.side.variables),
         )
 
     def __enter__(self) -> Worker:
@@ -263,7 +270,11 @@ class Worker:
 
     def turn(self, row: Row) -> Found:
         """The next turn of a row, or why there is none: an error of the row, or a process that has
-        ended or is not done in time."""
+        ended or is not done in time: the next row gets a fresh one."""
+        if row.name != self.row and self.process.poll() is not None:
+            self.process.communicate()
+            self.process = self.started()
+        self.row = row.name
         late = threading.Timer(self.limit, self.process.kill)
         late.start()
         started = time.monotonic()
@@ -361,6 +372,17 @@ class Line:
         pairs = [i for i in self.ours if i in self.theirs]
         return [self.theirs[i] / self.ours[i] for i in pairs if self.ours[i] > 0]
 
+    def ratios_by_process(self) -> list[float]:
+        """The median ratio of each pair of processes, whose turns have numbers in a row."""
+        found: list[list[float]] = []
+        last = -2
+        for i in sorted(i for i in self.ours if i in self.theirs and self.ours[i] > 0):
+            if i > last + 1:
+                found.append([])
+            found[-1].append(self.theirs[i] / self.ours[i])
+            last = i
+        return [statistics.median(ratios) for ratios in found]
+
     def as_json(self) -> dict[str, Any]:
         """The line with the spread of its ratios."""
         ratios = self.ratios()
@@ -417,6 +439,30 @@ def summary(lines: Iterable[Line]) -> str:
         f"**{statistics.geometric_mean(runs.values()):.2f}**, of compiling "
         f"**{statistics.geometric_mean(compiles.values()):.2f}**. "
         f"Runs below 0.9: {named or 'none'}.\n"
+    )
+
+
+LOST = 1.3
+"""A program takes so many times as long with fences as without: it is lost."""
+
+
+def lost_by_fences(lines: Iterable[Line]) -> str:
+    """How many programs of the group `fences` run or compile slower with fences than without, in
+    most of the processes that measured them; one that takes too long without is won."""
+    measured = [x for x in lines if x.group == "fences" and x.name.endswith((": run", ": compile"))]
+    programs = {x.name.rpartition(":")[0] for x in measured if x.ours}
+    if not any(x.theirs for x in measured):
+        return ""
+    losses: list[str] = []
+    for line in measured:
+        ratios = line.ratios_by_process()
+        if sum([ratio < 1 / LOST for ratio in ratios]) * 2 > len(ratios):
+            losses.append(f"{line.name} {1 / statistics.median(ratios):.2f}")
+    lost = {name.rpartition(":")[0] for name in losses}
+    return (
+        f"\nFences: {len(programs)} programs, **{len(lost)} lost** "
+        f"({100 * len(lost) / len(programs):.1f} %), above {LOST} times the time without: "
+        f"{', '.join(losses) or 'none'}.\n"
     )
 
 

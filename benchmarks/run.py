@@ -19,6 +19,12 @@ sys.path[0] = str(Path(__file__).resolve().parent.parent)  # rows import as benc
 
 from benchmarks import harness  # noqa: E402
 
+UNFENCED_LIMIT = 20.0
+"""Seconds of a turn without fences, after which it is given up: fences have won."""
+
+FENCED_LIMIT = 60.0
+"""The same with fences, for programs that neither side compiles in time."""
+
 
 def parse(argv: list[str] | None = None) -> argparse.Namespace:
     """The command line."""
@@ -105,6 +111,10 @@ def main(argv: list[str] | None = None) -> int:
     sides = [harness.Side.parse(text) for text in filter(None, [args.ours, args.against])]
     if args.forms:
         sides[1:] = [dataclasses.replace(sides[0], variables=(("XFRONT_CPU_FORMS", "0"),))]
+    if not args.against and {row.group for row in rows} == {"fences"}:
+        sides[1:] = [dataclasses.replace(
+            sides[0], variables=(("XFRONT_CPU_FENCES", "0"),), limit=UNFENCED_LIMIT)]
+        args.limit = min(args.limit, FENCED_LIMIT)
     versions = [side.version() for side in sides]
     repeats = 1 if args.quick else args.repeats
     lines = measure(sides, rows, repeats, args.quick, args.limit)
@@ -113,14 +123,15 @@ def main(argv: list[str] | None = None) -> int:
         names[1] += " (other)"
     table = harness.markdown(lines, names[0], names[1] if len(names) > 1 else None)
     table = " against ".join(versions) + f"; at most {repeats} pairs of processes.\n\n" + table
-    table += harness.summary(lines)
+    table += harness.summary(lines) + harness.lost_by_fences(lines)
     print(table)
     if args.markdown:
         harness.put(args.markdown, table, args.table)
     if args.json:
         content = {"sides": versions, "lines": [line.as_json() for line in lines]}
         args.json.write_text(json.dumps(content, indent=1) + "\n")
-    return int(any(not line.ours for line in lines))
+    of_theirs = tuple(f"{side.name}:" for side in sides[1:] if side.name != sides[0].name)
+    return int(any(not line.ours and not line.error.startswith(of_theirs) for line in lines))
 
 
 if __name__ == "__main__":

@@ -95,6 +95,23 @@ def test_kernels_are_summed_up() -> None:
     assert harness.summary(lines[3:]) == ""
 
 
+def test_what_fences_lose_is_counted() -> None:
+    """A program is lost where it takes 1.3 times as long with fences in most pairs of processes;
+    one that is given up without fences has won."""
+    of = lambda name, ours, theirs: harness.Line(
+        "fences", name, "s", dict(enumerate(ours)), dict(enumerate(theirs)))
+    slow = of("a: compile", [], [])
+    slow.ours = {0: 2.0, 5: 2.0, 9: 1.0}             # three processes, the last without a loss
+    slow.theirs = {0: 1.0, 5: 1.0, 9: 1.0}
+    once = of("b: compile", [], [])
+    once.ours, once.theirs = {0: 2.0, 5: 1.0, 9: 1.0}, {0: 1.0, 5: 1.0, 9: 1.0}
+    turns = of("c: run", [9.0, 1.0, 1.0], [1.0, 1.0, 1.0])
+    alone = of("d: run", [1.0], [])
+    text = harness.lost_by_fences([slow, once, turns, alone])
+    assert "4 programs, **1 lost** (25.0 %)" in text and text.endswith(": a: compile 2.00.\n")
+    assert harness.lost_by_fences([alone]) == ""
+
+
 def bench(*args: str, **variables: str) -> subprocess.CompletedProcess[str]:
     """Runs the benchmark."""
     return subprocess.run(
@@ -179,6 +196,17 @@ def test_turns_end_where_a_side_does(recorder: Path) -> None:
     died = {"error": "exit 1: it was its time"}
     assert taken(sides(DIES="1")) == [
         [numbers, numbers], [numbers, died], [numbers, died], [end, died]]
+
+
+def test_the_next_row_gets_a_fresh_process(recorder: Path) -> None:
+    """Where a process has ended, that row has no more turns; the next row starts another."""
+    first, second = (harness.Row("call", name, lambda: 0.0) for name in ("import", "import"))
+    dying = harness.Side(sys.executable, "recorder", (("NAME", "a"), ("TURNS", "3"), ("DIES", "0")))
+    with harness.Worker(dying, "call", False, 60) as worker:
+        assert worker.turn(first) == worker.turn(second) == {"error": "exit 1: it was its time"}
+        worker.row = "another"
+        worker.turn(first)
+    assert recorder.read_text().split("\n")[:-1] == ["a 0", "a 0"]
 
 
 def test_a_row_that_fails_says_why(tmp_path: Path) -> None:

@@ -21,7 +21,8 @@ the CPU compiler deletes it before fusion.)
 What a fence saves is what several places (`kernels.py`) compute for the sake of this one value: the
 set of different operations behind it that they do not need anyway, times the elements computed
 again. It is set against what it costs to start one more kernel and to write and read the value. A
-value is fenced as late as all its places share it. What users fence is fenced whatever it costs.
+value is fenced as late as all its places share it. Kernels that are long, whoever reads them, are
+cut where little is read behind the cut. What users fence is fenced whatever it costs.
 """
 
 # hot: benchmarks/fences.py
@@ -31,7 +32,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from lowering.cpu.kernels import Kind, Region
+from lowering.cpu.kernels import IN_MEMORY, Kind, Places, Region, Row
 from xfront_ir import ops
 from xfront_ir.core import Function, Op, Value, bodies_of
 from xfront_ir.opdef import Pending
@@ -44,6 +45,16 @@ LEAST = 12
 """So many operations are repeated, for however many elements."""
 MOST = 128
 """So many are not repeated in another kernel, for however few: they take time to compile."""
+FAR = 2
+"""A value is not left to fences of its readers where all its places together repeat so much more.
+"""
+LONGEST = 1000
+"""Kernels twice as long are cut: their code does not fit the cache of instructions."""
+FEW = 64
+"""Kernels of fewer elements, which run their code once or twice, are cut where four times as long.
+"""
+NARROW = 3
+"""So many values at most are written at a cut."""
 _BITS = 4096
 """Sets of operations are integers of so many bits, an operation as many of them as it weighs: those
 that stand so far apart that they share bits count once."""
@@ -100,50 +111,141 @@ def _bodies(op: Op) -> list[tuple[Function, int, int, int]]:
 
 def _choose(region: Region, chosen: set[Value]) -> None:
     """Adds the values to be fenced in a region."""
-    region.place(set())
+    region.place()
+    if _cut(region):
+        region.place()
+    if region.cuts:
+        chosen.update([op.results[0] for kind, op, _, i in region.rows
+                       if kind.merged and i in region.cuts])
     places, is_end, is_edge = region.places, region.is_end, region.is_edge
     readers, width, count = region.readers, region.width, region.count
-    sets = [0] * region.size           # what readers repeat for a value's sake
+    sets = [0] * region.size           # what the places of readers repeat for a value's sake
     bit = 0
     for kind, op, operands, i in region.rows:
         found = places[i] if op.results else None
         if found is None or is_end[i]:
             continue
-        type_ = op.results[0].type
+        size = op.results[0].type.size
         if len(found) == 1:
             (p,) = found
-            if width[p] == 1 and count[p] <= type_.size:
+            if width[p] == 1 and count[p] <= size:
                 continue               # computed once
         weight = kind.weight
-        mine = ((1 << weight) - 1) << bit
+        own = mine = ((1 << weight) - 1) << bit
         bit = (bit + weight) % _BITS
         for j in operands:
-            if sets[j] and _for_its_sake(kind, readers[j], found, width):
+            if sets[j] and (kind.moves or _left(readers[j], found, found, width) > 1):
                 mine |= sets[j]
-        if mine and is_edge[i] and not kind.free and _is_dear(
-                mine.bit_count(), type_.size, sum([count[p] for p in found]),
-                sum([width[p] for p in found])):
-            chosen.update(op.results)
-            mine = 0
+        if is_edge[i] and not kind.free:
+            repeated = mine.bit_count(), size, sum([count[p] for p in found]), sum(
+                [width[p] for p in found])
+            if _is_dear(*repeated) and (_is_dear(*repeated, FAR) or _is_dear_later(
+                    region, kind, operands, i, size, sets, own)):
+                chosen.update(op.results)
+                mine = 0
         for k in range(i, i + len(op.results)):
             sets[k] = mine
 
 
-def _for_its_sake(kind: Kind, readers: frozenset[int] | list[frozenset[int]] | None,
-                  found: frozenset[int], width: list[int]) -> bool:
-    """Whether an operand with these readers is repeated at several of the places `found` of one of
-    them for the sake of that reader alone."""
-    if kind.moves or not isinstance(readers, list):
-        return True
-    others = frozenset().union(*[p for p in readers if p != found])
-    return sum([width[p] for p in found - others]) > 1
+def _left(readers: Places | list[Places] | None, reader: Places, found: Places,
+          width: list[int]) -> int:
+    """At how many of the places `found` only those readers need a value whose places are `reader`.
+    """
+    if isinstance(readers, list):
+        others: Places = frozenset().union(*[p for p in readers if p != reader])
+        found = found - others
+    return sum([width[p] for p in found])
 
 
-def _is_dear(weight: int, size: int, computed: float, width: int) -> bool:
-    """Whether it costs less to start a kernel than to repeat operations of this weight."""
-    if weight * (width - 1) >= MOST:
+def _is_dear_later(region: Region, kind: Kind, operands: list[int], i: int, size: int,
+                   sets: list[int], own: int) -> bool:
+    """Whether what value i is computed for is still dear where readers that repeat all behind it
+    at several places are fenced themselves."""
+    readers, width, count, found = region.readers, region.width, region.count, region.places[i]
+    sets_of = readers[i]
+    assert found is not None
+    if not isinstance(sets_of, list):
         return True
-    return weight >= LEAST and weight * (computed - size) >= START + STORE * size
+    fenced = 0
+    kept = found
+    for reader in sets_of:
+        if reader is not IN_MEMORY and _left(sets_of, reader, reader, width) > 1:
+            fenced += 1
+            kept = kept - reader
+    mine = own
+    for j in operands:
+        if sets[j] and (kind.moves or _left(readers[j], found, kept, width) + fenced > 1):
+            mine |= sets[j]
+    return _is_dear(mine.bit_count(), size, sum([count[p] for p in kept]) + fenced * size,
+                    sum([width[p] for p in kept]) + fenced)
+
+
+def _cut(region: Region) -> bool:
+    """Cuts long kernels into parts of up to LONGEST operations, where few values are read behind
+    the cut; in a gradient, which reads all that was computed before, there is no such place. Says
+    whether other values have other places now."""
+    inside: dict[Places, list[Row]] = {}
+    places = region.places
+    for row in region.rows:
+        found = places[row[3]] if row[0].merged else None
+        if found is not None and len(found) == 1:
+            rows = inside.get(found)
+            if rows is None:
+                inside[found] = [row]
+            else:
+                rows.append(row)
+    several = False
+    for rows in inside.values():
+        few = rows[-1][1].results[0].type.size < FEW
+        if sum([row[0].weight for row in rows]) > LONGEST * (8 if few else 2):
+            several |= _cut_kernel(region, rows)
+    return several
+
+
+def _cut_kernel(region: Region, rows: list[Row]) -> bool:
+    """The same of the kernel of these rows."""
+    is_end, cuts = region.is_end, region.cuts
+    until = {row[3]: n for n, row in enumerate(rows)}      # the last row that reads a value
+    for n, (_, _, operands, _) in enumerate(rows):
+        for j in operands:
+            if j in until:
+                until[j] = n
+            elif region.places[j] is not None and not is_end[j]:
+                return False           # it shares much with other kernels
+    ending = [0] * len(rows)
+    for n in until.values():
+        ending[n] += 1
+    total = sum([row[0].weight for row in rows])
+    at: list[int] = []
+    weight = start = live = best_weight = 0
+    best, fewest = -1, NARROW
+    for n, row in enumerate(rows):
+        weight += row[0].weight
+        live += 1 - ending[n]
+        if live <= fewest and weight - start >= LONGEST // 2 and total - weight >= LONGEST // 4:
+            best, best_weight, fewest = n, weight, live
+        if weight - start >= LONGEST and best >= 0:
+            at.append(best)
+            start, best, fewest = best_weight, -1, NARROW
+    crossing = [0] * len(at)
+    c = 0
+    for n, (kind, _, _, i) in enumerate(rows):
+        while c < len(at) and at[c] < n:
+            c += 1
+        if c == len(at):
+            break
+        if until[i] > at[c] and not kind.free:
+            crossing[c] += 1
+            cuts.add(i)
+            is_end[i] = 1
+    return max(crossing, default=0) > 1
+
+
+def _is_dear(weight: int, size: int, computed: float, width: int, times: int = 1) -> bool:
+    """Whether it costs less to start so many kernels than to repeat operations of this weight."""
+    if weight * (width - 1) >= MOST * times:
+        return True
+    return weight >= LEAST and weight * (computed - size) >= (START + STORE * size) * times
 
 
 def _written(fn: Function, chosen: set[Value], facts: Facts, done: dict[Function, Function]

@@ -104,7 +104,8 @@ def kind_of(definition: OpDef) -> Kind:
 class Region:
     """The operations that are compiled as one computation, calls in it expanded, and their places.
 
-    `rows` are in order; values have numbers, parameters the first ones. After `place`:
+    `rows` are in order; values have numbers, parameters the first ones. Values entered in `cuts`
+    are written out. After `place`:
 
       places[i]     where value i is computed, None where nobody reads it
       is_end[i]     whether it is written out, so that readers do not repeat it
@@ -119,6 +120,10 @@ class Region:
                  first: Callable[[Function], Function]) -> None:
         self.rows: list[Row] = []
         self.size, self._first = len(function.params), first
+        self._levels = [0] * self.size   # the expensive operations before, on the longest way
+        self._before: list[int] = []     # the same of each op's operands
+        self._thin: set[int] = set()     # what repeats a smaller array
+        self.cuts: set[int] = set()
         given = list(range(self.size))
         self.returned: list[int] = []
         for _ in range(times):           # an unrolled loop hands its carry on
@@ -131,6 +136,7 @@ class Region:
     def _inline(self, function: Function, given: Sequence[int]) -> list[int]:
         env: dict[Value, int] = dict(zip(function.params, given, strict=True))
         rows, count, kinds = self.rows, self.size, _KINDS
+        levels, before = self._levels, self._before
         stack: list[Any] = []
         todo: Iterator[Op] = iter(function.ops)
         while True:
@@ -146,16 +152,28 @@ class Region:
                     function, todo = body, iter(body.ops)
                     break
                 kind = kinds.get(definition) or kind_of(definition)
-                operands = [i for v in op.operands if (i := env[v]) >= 0]
+                operands, level = [], 0
+                for v in op.operands:
+                    i = env[v]
+                    if i >= 0:
+                        operands.append(i)
+                        if levels[i] > level:
+                            level = levels[i]
                 if not operands and kind.free:
                     env[op.results[0]] = -1
                     continue
                 if definition is _DIV and env[op.operands[1]] < 0:
                     kind = _BY_CONSTANT
                 rows.append((kind, op, operands, count))
+                before.append(level)
+                if kind.broadcasts:
+                    self._thin.add(count)
+                if kind.expensive or not kind.merged:
+                    level += 1
                 for v in op.results:
                     env[v] = count
                     count += 1
+                    levels.append(level)
             else:
                 returned = [env[v] for v in function.returns]
                 if not stack:
@@ -166,10 +184,10 @@ class Region:
 
     # --- the walk from the last operation to the first ------------------------------------------
 
-    def place(self, cuts: set[int]) -> None:
+    def place(self) -> None:
         """Finds the places of all values; those of `cuts` are written out."""
         self._begin()
-        rows = self.rows
+        rows, cuts = self.rows, self.cuts
         places, is_edge, several, readers = self.places, self.is_edge, self._several, self.readers
         ahead, behind, levels, before = self._ahead, self._behind, self._levels, self._before
         for at in range(len(rows) - 1, -1, -1):
@@ -183,12 +201,13 @@ class Region:
             if found is None:
                 continue
             barriers = ahead[i]
-            if type(found) is not frozenset or several[i] or kind.expensive or found is IN_MEMORY:
+            if i in cuts:
+                found, barriers = self._ended(op, i), barriers + 1
+            elif (type(found) is not frozenset or several[i] or kind.expensive
+                    or found is IN_MEMORY):
                 found, ends = self._decide(kind, op, operands, i)
                 if ends or (several[i] and kind.expensive):
                     barriers += 1
-            elif i in cuts:
-                found = self._ended(op, i)
             places[i] = found
             if kind.moves:
                 self._moved(kind, op, operands, i, found, before[at], barriers)
@@ -220,31 +239,9 @@ class Region:
         self._several = bytearray(size)
         self._ahead = [0] * size                      # barriers on the longest way to the end
         self._behind = [NOWHERE] * size               # the least of readers with others before
-        self._level()
         for i in self.returned:
             if i >= 0:
                 self._read(i, IN_MEMORY, 0, 0)
-
-    def _level(self) -> None:
-        """How many expensive operations stand before each value, on the longest way."""
-        levels, self._thin = [0] * self.size, bytearray(self.size)
-        before: list[int] = []
-        for kind, op, operands, i in self.rows:
-            level = 0
-            for j in operands:
-                if levels[j] > level:
-                    level = levels[j]
-            before.append(level)
-            if not op.results:
-                continue                              # an effect alone, which nothing reads
-            if kind.expensive or not kind.merged:
-                level += 1
-            elif kind.broadcasts:
-                self._thin[i] = 1
-            levels[i] = level
-            if len(op.results) > 1:
-                levels[i:i + len(op.results)] = [level] * len(op.results)
-        self._levels, self._before = levels, before
 
     def _new(self, count: float, width: int, repeats: bool) -> int:
         self.count.append(count)
@@ -305,7 +302,7 @@ class Region:
             or any([self.width[p] > 1 or self._repeats[p] for p in found])))
         if not ends and self._several[i] and (
                 written or expensive or self._ahead[i] > self._behind[i]):
-            ends = len({j for j in operands if not self._thin[j]}) > 1
+            ends = len({j for j in operands if j not in self._thin}) > 1
         if ends:
             return self._ended(op, i), True
         if written:

@@ -96,6 +96,23 @@ def test_what_reads_a_fenced_value_stays(func) -> None:
     assert made.ops[:69] == fn.ops[:69] and made.ops[71:] == fn.ops[70:]
 
 
+def test_long_kernels_are_cut_where_little_is_read_behind(func) -> None:
+    assert chosen(func([SMALL], lambda b, x: [repeat(b, x, 2800)])) == [999, 1999]
+    assert chosen(func([SMALL], lambda b, x: [repeat(b, x, 1900)])) == []
+    few = tensor((2,), dtypes.f32)
+    assert chosen(func([few], lambda b, x: [repeat(b, x, 2800)])) == []
+
+    def gradient(b, x):
+        values = [x]
+        for _ in range(1400):
+            values.append(b.emit(ops.floor, values[-1]))
+        for v in reversed(values[:-1]):
+            x = b.emit(ops.mul, x, v)
+        return [x]
+
+    assert chosen(func([SMALL], gradient)) == []        # all is read behind any place
+
+
 def test_small_arrays_are_repeated_further(func) -> None:
     for type, least in ((LARGE, 30), (SMALL, 100), (tensor((2, 2), dtypes.f32), 200)):
         lengths = [n for n in (10, 30, 100, 200)
