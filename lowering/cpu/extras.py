@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from typing import NamedTuple
 
-FENCES = 6
+FENCES = 7
 """Version of the rule that places fences: a change of the rule is a change of the number."""
 
 FORMS = 26

@@ -30,6 +30,7 @@ cut where little is read behind the cut. What users fence is fenced whatever it 
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import NamedTuple
 
 from lowering.cpu.kernels import IN_MEMORY, Kind, Places, Region, Row
@@ -55,6 +56,11 @@ FEW = 64
 """
 NARROW = 3
 """So many values at most are written at a cut."""
+HUGE = 2000
+"""Kernels of so many operations are cut whatever is read behind: how long they take to compile
+grows faster than they do, without end in gradients of long chains."""
+PART = 100
+"""Into parts of so many."""
 _BITS = 4096
 """Sets of operations are integers of so many bits, an operation as many of them as it weighs: those
 that stand so far apart that they share bits count once."""
@@ -182,8 +188,8 @@ def _is_dear_later(region: Region, kind: Kind, operands: list[int], i: int, size
 
 def _cut(region: Region) -> bool:
     """Cuts long kernels into parts of up to LONGEST operations, where few values are read behind
-    the cut; in a gradient, which reads all that was computed before, there is no such place. Says
-    whether other values have other places now."""
+    the cut. In a gradient, which reads all that was computed before, there is no such place, and
+    only huge ones are cut. Says whether other values have other places now."""
     inside: dict[Places, list[Row]] = {}
     places = region.places
     for row in region.rows:
@@ -197,36 +203,31 @@ def _cut(region: Region) -> bool:
     several = False
     for rows in inside.values():
         few = rows[-1][1].results[0].type.size < FEW
-        if sum([row[0].weight for row in rows]) > LONGEST * (8 if few else 2):
-            several |= _cut_kernel(region, rows)
+        weights = [row[0].weight for row in rows]
+        is_long = sum(weights) > LONGEST * (8 if few else 2)
+        if is_long or len(rows) >= HUGE:
+            several |= _cut_kernel(region, rows, weights, is_long)
     return several
 
 
-def _cut_kernel(region: Region, rows: list[Row]) -> bool:
+def _cut_kernel(region: Region, rows: list[Row], weights: list[int], is_long: bool) -> bool:
     """The same of the kernel of these rows."""
-    is_end, cuts = region.is_end, region.cuts
     until = {row[3]: n for n, row in enumerate(rows)}      # the last row that reads a value
+    shares = False                                         # whether other kernels compute it too
     for n, (_, _, operands, _) in enumerate(rows):
         for j in operands:
             if j in until:
                 until[j] = n
-            elif region.places[j] is not None and not is_end[j]:
-                return False           # it shares much with other kernels
+            elif region.places[j] is not None and not region.is_end[j]:
+                shares = True
     ending = [0] * len(rows)
     for n in until.values():
         ending[n] += 1
-    total = sum([row[0].weight for row in rows])
-    at: list[int] = []
-    weight = start = live = best_weight = 0
-    best, fewest = -1, NARROW
-    for n, row in enumerate(rows):
-        weight += row[0].weight
-        live += 1 - ending[n]
-        if live <= fewest and weight - start >= LONGEST // 2 and total - weight >= LONGEST // 4:
-            best, best_weight, fewest = n, weight, live
-        if weight - start >= LONGEST and best >= 0:
-            at.append(best)
-            start, best, fewest = best_weight, -1, NARROW
+    at = [] if shares else _cuts(weights, ending, LONGEST, NARROW)
+    if max([b - a for a, b in pairwise((0, *at, len(rows)))]) >= HUGE:
+        at = _cuts([1] * len(rows), ending, PART, len(rows))
+    elif not is_long:
+        return False
     crossing = [0] * len(at)
     c = 0
     for n, (kind, _, _, i) in enumerate(rows):
@@ -236,9 +237,27 @@ def _cut_kernel(region: Region, rows: list[Row]) -> bool:
             break
         if until[i] > at[c] and not kind.free:
             crossing[c] += 1
-            cuts.add(i)
-            is_end[i] = 1
+            region.cuts.add(i)
+            region.is_end[i] = 1
     return max(crossing, default=0) > 1
+
+
+def _cuts(weights: list[int], ending: list[int], longest: int, narrow: int) -> list[int]:
+    """Behind which rows to cut: where the fewest values, at most `narrow`, are read later, into
+    parts of up to `longest`."""
+    total = sum(weights)
+    at: list[int] = []
+    weight = start = live = best_weight = 0
+    best, fewest = -1, narrow
+    for n, own in enumerate(weights):
+        weight += own
+        live += 1 - ending[n]
+        if live <= fewest and weight - start >= longest // 2 and total - weight >= longest // 4:
+            best, best_weight, fewest = n, weight, live
+        if weight - start >= longest and best >= 0:
+            at.append(best)
+            start, best, fewest = best_weight, -1, narrow
+    return at
 
 
 def _is_dear(weight: int, size: int, computed: float, width: int, times: int = 1) -> bool:

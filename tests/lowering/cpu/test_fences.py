@@ -104,13 +104,32 @@ def test_long_kernels_are_cut_where_little_is_read_behind(func) -> None:
 
     def gradient(b, x):
         values = [x]
-        for _ in range(1400):
+        for _ in range(950):
             values.append(b.emit(ops.floor, values[-1]))
         for v in reversed(values[:-1]):
             x = b.emit(ops.mul, x, v)
         return [x]
 
     assert chosen(func([SMALL], gradient)) == []        # all is read behind any place
+
+
+@pytest.mark.parametrize("size", [2, 1024])
+def test_gradients_of_long_chains_are_cut(func, size) -> None:
+    """All values of the forward half are read in the other, in its reverse order."""
+    def gradient(b, x):
+        values = [x]
+        for _ in range(700):
+            values.append(b.emit(ops.add, b.emit(ops.mul, values[-1], values[-1]), x))
+        ct = x
+        for v in reversed(values):
+            ct = b.emit(ops.mul, ct, v)
+        return [ct]
+
+    made = fence_pass(func([tensor((size,), dtypes.f32)], gradient))
+    found = [n for n, op in enumerate(made.ops) if op.definition is ops.fence]
+    assert len(found) > 600
+    short = func([tensor((size,), dtypes.f32)], lambda b, x: [repeat(b, x, 100)])
+    assert fence_pass(short) is short
 
 
 def test_small_arrays_are_repeated_further(func) -> None:
