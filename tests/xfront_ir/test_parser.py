@@ -282,7 +282,7 @@ def mutate(count: int, seed: int) -> None:
     outcomes = {"read": 0, "refused": 0}
     for i in range(count):
         text: str | bytes = rng.choice(texts)
-        for _ in range(rng.choice((1, 1, 1, 2, 3))):
+        for _ in range(rng.choice((1, 1, 1, 1, 1, 2, 3))):
             if isinstance(text, bytes):
                 break
             text = rng.choice(MUTATIONS)(text, rng) or " "

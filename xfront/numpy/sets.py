@@ -22,6 +22,7 @@ from ..arrays.operands import (
     operand,
     promote,
 )
+from ..tracing.concrete import known_at_once
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer
 from .creation import asarray
@@ -145,6 +146,7 @@ def _unique(ar: Any, fill_value: Any, order: Any, marks: Any, axis: int | None, 
             convert(counts, wide))
 
 
+@known_at_once
 def unique(ar: Any, return_index: bool = False, return_inverse: bool = False,
            return_counts: bool = False, axis: int | None = None, *, equal_nan: bool = True,
            size: int | None = None, fill_value: Any = None, sorted: bool = True) -> Any:
@@ -228,6 +230,7 @@ class UniqueInverse(NamedTuple):
     inverse_indices: Any
 
 
+@known_at_once
 def unique_all(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> UniqueAll:
     """Values, first positions, inverse and counts; see `unique`. NaN are all different.
 
@@ -237,18 +240,21 @@ def unique_all(x: Any, /, *, size: int | None = None, fill_value: Any = None) ->
                              fill_value=fill_value))
 
 
+@known_at_once
 def unique_counts(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> UniqueCounts:
     """Values and counts; see `unique`. NaN are all different. Source: `numpy.unique_counts`."""
     return UniqueCounts(*unique(x, return_counts=True, equal_nan=False, size=size,
                                 fill_value=fill_value))
 
 
+@known_at_once
 def unique_inverse(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> UniqueInverse:
     """Values and inverse; see `unique`. NaN are all different. Source: `numpy.unique_inverse`."""
     return UniqueInverse(*unique(x, return_inverse=True, equal_nan=False, size=size,
                                  fill_value=fill_value))
 
 
+@known_at_once
 def unique_values(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> Any:
     """The values; see `unique`. NaN are all different. Source: `numpy.unique_values`."""
     return unique(x, equal_nan=False, size=size, fill_value=fill_value)
@@ -301,6 +307,7 @@ def _pair(name: str, ar1: Any, ar2: Any) -> list[Any]:
     return [ravel(array_like(name, x)) for x in (ar1, ar2)]
 
 
+@known_at_once
 def union1d(ar1: Any, ar2: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
     """The elements of either array, in order; `size` and `fill_value` as of `unique`.
 
@@ -333,6 +340,7 @@ def _marked(x: Any, marks: Any, fill_value: Any, size: int) -> Any:
     return _filled(values, _valid(size, total), fill_value)
 
 
+@known_at_once
 def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False, *, size: int | None = None,
               fill_value: Any = None) -> Any:
     """The elements of `ar1` that are not in `ar2`, in order, each once, in ar1's dtype.
@@ -376,6 +384,7 @@ def _intersection(ar1: Any, ar2: Any, fill_value: Any, xs: Any, order: Any, mark
     return made, convert(of_x, default_int()), convert(of_y, default_int())
 
 
+@known_at_once
 def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False, *,
                 size: int | None = None, fill_value: Any = None) -> Any:
     """The elements that are in both arrays, in order.
@@ -412,6 +421,7 @@ def _exclusive(ar1: Any, ar2: Any) -> Any:
     return both, emit(ops.eq, out, like(out, 0)), sum(convert(kept, dtypes.i32))
 
 
+@known_at_once
 def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False, *, size: int | None = None,
              fill_value: Any = None) -> Any:
     """The elements that are in exactly one of the arrays, in order.

@@ -125,7 +125,7 @@ def binary(fast: OpDef | None = None, kinds: frozenset[str] = NUMERIC
     """Make a body of two operands a public function; see `unary`."""
     def decorate(body: Any) -> Any:
         compiled: Any = None
-        name = body.__name__
+        name = body.__name__.lstrip("_")
 
         def public(x: Any, y: Any, /) -> Any:
             nonlocal compiled

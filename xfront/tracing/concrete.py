@@ -10,8 +10,9 @@ asking raises.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
-from typing import Any
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 from xfront_ir.core import Function, Op, Value
@@ -24,8 +25,11 @@ from ..errors import (
     TracerIntegerConversionError,
 )
 from ..tracebacks import front_door
-from .trace import Trace, concretely, leak_error
+from .trace import Trace, concretely, leak_error, state
 from .tracer import Tracer
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 def truth(x: Tracer) -> bool:
@@ -103,6 +107,20 @@ def ensure_compile_time_eval() -> Iterator[None]:
     """A context in which operations on known arrays run at once, also while jit traces."""
     with concretely():
         yield
+
+
+def known_at_once(function: Callable[P, R]) -> Callable[P, R]:
+    """`function`, which must see its arrays to know the size of its result: it runs now, also while
+    a program is traced, where no `size` is given and no array is traced."""
+    @functools.wraps(function)
+    def called(*args: P.args, **kwargs: P.kwargs) -> R:
+        if state.current is None or kwargs.get("size") is not None or any(
+                [type(x) is Tracer for x in (*args, *kwargs.values())]):
+            return function(*args, **kwargs)
+        with concretely():
+            return function(*args, **kwargs)
+
+    return called
 
 
 # --- evaluation -------------------------------------------------------------------------------

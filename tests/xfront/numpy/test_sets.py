@@ -79,3 +79,18 @@ def test_sizes_must_be_known() -> None:
               lambda x: jnp.setxor1d(x, x)):
         with pytest.raises(xfront.errors.ConcretizationTypeError, match="size"):
             xfront.jit(f)(jnp.ones(3))
+
+
+def test_known_arrays_have_their_size_while_a_program_is_traced():
+    x = np.array([3.0, 1.0, 3.0, 2.0], np.float32)
+
+    @xfront.jit
+    def f(y):
+        values, counts = jnp.unique(x, return_counts=True)
+        return (y * values, counts, jnp.setdiff1d(x, x[:1]), jnp.intersect1d(x, x[1:]),
+                jnp.union1d(x, x), jnp.setxor1d(x, x[:1]), jnp.unique_values(x))
+
+    for got, want in zip(f(2.0), f.__wrapped__(2.0), strict=True):
+        np.testing.assert_array_equal(got, want)
+    with pytest.raises(xfront.errors.ConcretizationTypeError, match="size"):
+        xfront.jit(jnp.unique)(x)
