@@ -221,7 +221,7 @@ def _wrong(row: Row, dtype: str, slope: Slope, values: np.ndarray, made: np.ndar
     with np.errstate(all="ignore"):
         due = np.isfinite(values) & slope.known
         lost = due & ~np.isfinite(exact)
-        off = due & ~lost & slope.misses(exact) & ~row.steps & ~tied
+        off = due & ~lost & slope.misses(exact) & (not row.steps) & ~tied
         spread = np.nan_to_num(np.max([np.abs(b - exact) for b in beside], 0), nan=np.inf)
         rounding = eps * (np.abs(values) + row.floor) / np.where(x == 0, scale, np.abs(x))
         room = (row.close.get(dtype, CLOSE[dtype]) * np.abs(exact) + 4 * spread + 16 * rounding
@@ -229,7 +229,7 @@ def _wrong(row: Row, dtype: str, slope: Slope, values: np.ndarray, made: np.ndar
         inside = due & ~lost & ~off & np.isfinite(made) & (np.abs(exact) < most / 8)
         gone = inside & ~np.isfinite(compiled)
         same = np.abs(made - values) <= 0.1 * np.abs(values)     # nothing left the range inside
-        far = inside & ~gone & same & ~(np.abs(compiled - exact) <= room) & ~row.rough
+        far = inside & ~gone & same & ~(np.abs(compiled - exact) <= room) & (not row.rough)
     wrong = []
     for where, flags, got in (("float64", lost | off, exact), (dtype, gone | far, compiled)):
         for k in np.flatnonzero(flags):

@@ -9,6 +9,7 @@ versions is asked by feature, here. Clients are made by `lowering.clients`, on f
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import threading
@@ -60,6 +61,13 @@ def jaxlib_version() -> str:
 
     return jaxlib.version.__version__
 
+
+def _let_go(phase: str, info: dict[str, int]) -> None:
+    """What C++ lets go of without the interpreter's lock waits until it is told to give it back."""
+    _jax.collect_garbage()
+
+
+gc.callbacks.append(_let_go)
 
 # ---- states: thread-local over global, part of the key of every compiled front door
 
