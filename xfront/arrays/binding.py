@@ -62,7 +62,7 @@ def jaxlib_version() -> str:
     return jaxlib.version.__version__
 
 
-def _let_go(phase: str, info: dict[str, int]) -> None:
+def _let_go(*_: object) -> None:
     """What C++ lets go of without the interpreter's lock waits until it is told to give it back."""
     _jax.collect_garbage()
 
