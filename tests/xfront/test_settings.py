@@ -342,7 +342,7 @@ def test_a_program_that_runs_by_units_is_looked_at_as_a_whole() -> None:
             safe = made(k)
             jax.grad(lambda x, safe=safe: safe(jnp.where(x > 0, x, 1.0)))(x)
         for k in range(5):
-            with pytest.raises(FloatingPointError, match="invalid value"):
+            with pytest.raises(FloatingPointError, match=r"invalid value \((nan|inf)\)"):
                 jax.grad(lambda x, k=k: jnp.sqrt(x * k - k).sum())(x - 3)
 
 

@@ -67,10 +67,10 @@ def _is_heard() -> bool:
 
 def _leaked(trace: Trace, function: Function) -> list[Tracer]:
     found = [t for t in gc.get_referrers(trace) if type(t) is Tracer]
-    if found:
-        own = {id(t) for t in trace.captured.values()} | _held_by_rules(function)
-        found = [t for t in found if id(t) not in own]
-    return found
+    if not found:
+        return found
+    own = _held_by_rules(function)
+    return [t for t in found if id(t) not in own]
 
 
 def _held_by_rules(function: Function) -> set[int]:

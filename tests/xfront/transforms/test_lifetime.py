@@ -132,7 +132,7 @@ def test_host_functions_go_with_what_calls_them(name: str) -> None:
         jax.effects_barrier()
         del host, big
     gc.collect()
-    assert [ref() for ref in gone].count(None) >= 8    # the runtime lets go of the last ones late
+    assert [ref() for ref in gone].count(None) >= 15   # that of the last run may be under way
 
 
 def test_a_jitted_function_keeps_its_host_function() -> None:
