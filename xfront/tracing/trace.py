@@ -254,9 +254,8 @@ def trace_function(run: Callable[[list[Tracer]], Sequence[Any]], types: Sequence
         watching.refuse_tracing(name, kind)
     start = perf_counter()
     stack = state.stack
-    raised = len(stack) > DEEP and make_room(len(stack), name)
     outer_current, outer_axes, outer_scope = state.current, state.axes, state.scope
-    outer_place, state.place = state.place, None
+    outer_place = state.place
     outermost = not stack
     trace = Trace(name, kind, staging=staging, level=len(stack) + 1, axis=axis)
     trace.made_at = capture_location(outer_scope, 2)
@@ -268,11 +267,15 @@ def trace_function(run: Callable[[list[Tracer]], Sequence[Any]], types: Sequence
         trace.inputs = inputs
         trace.known = all([type(x) is not Tracer or x.home.known for x in inputs])
     collecting = outermost and gc.isenabled()
-    if collecting:
-        gc.disable()
-    stack.append(trace)
     bit = staging_state
     outer_bit = bit.value
+    deep = trace.level > DEEP
+    if deep:
+        make_room(trace.level, name)
+    if collecting:
+        gc.disable()
+    state.place = None
+    stack.append(trace)
     try:
         if staging:
             state.current = trace
@@ -289,7 +292,7 @@ def trace_function(run: Callable[[list[Tracer]], Sequence[Any]], types: Sequence
             bit.set_local(False)
         trace.closed = True
         trace.captured.clear()                   # tracers, which hold their trace
-        if raised:
+        if deep:
             give_back()
         if collecting:
             gc.enable()
@@ -310,59 +313,65 @@ MOST_LEVELS = 1600
 BYTES_A_LEVEL = 4800
 """Of the thread's stack: each level goes through C++, where too deep is the end of the process."""
 
+THREAD_STACK = 2 << 20
+"""Of a thread's stack, in bytes, where that of the process has no limit (glibc's default)."""
+
 _making_room = threading.Lock()
-_limits: list[int] = []
-"""The recursion limits that the traces which raised it found, as long as one of them is open."""
-_raised = 0
+_deep = 0
+"""How many deep traces are open, in all threads: the recursion limit is one for them all."""
+_limit_before: int | None = None
+"""The recursion limit that the first of them raised."""
 
 
-def make_room(level: int, name: str) -> bool:
+def make_room(level: int, name: str) -> None:
     """Let Python recurse as deep as transformations are nested: each level takes a few frames.
 
-    Returns: whether the limit was raised, and is to be given back.
-    Raises: RecursionError where `level` transformations are open, which only a function that calls
-      itself under a transformation opens.
+    `give_back` follows when the trace has ended.
+    Raises: RecursionError where more than `MOST_LEVELS` transformations are open, which only a
+      function that calls itself under a transformation opens.
     """
     most = min(MOST_LEVELS, _stack_bytes() // BYTES_A_LEVEL)
-    if level >= most:
+    if level > most:
         raise RecursionError(
-            f"maximum recursion depth exceeded: {level} transformations are open in one another "
-            f"where {name} is traced. A function that calls itself under jit, grad, vmap, cond or "
-            "scan has no end while it is traced: give the recursion a bound that is known then, or "
-            "write it as a lax.while_loop")
+            f"maximum recursion depth exceeded: {level - 1} transformations are open in one "
+            f"another where {name} is traced. A function that calls itself under jit, grad, vmap, "
+            "cond or scan has no end while it is traced: give the recursion a bound that is known "
+            "then, or write it as a lax.while_loop")
     wanted = 1000 + FRAMES_A_LEVEL * (level + DEEP)
-    global _raised
+    global _deep, _limit_before
     with _making_room:
+        _deep += 1
         found = sys.getrecursionlimit()
-        if found >= wanted:
-            return False
-        _limits.append(found)
-        _raised += 1
-        sys.setrecursionlimit(wanted)
-    return True
+        if found < wanted:
+            if _limit_before is None:
+                _limit_before = found
+            sys.setrecursionlimit(wanted)
 
 
 def give_back() -> None:
-    """Undo `make_room`, once the last trace that raised the limit has ended."""
-    global _raised
+    """Undo `make_room`, once the last deep trace of any thread has ended."""
+    global _deep, _limit_before
     with _making_room:
-        _raised -= 1
-        if not _raised:
-            sys.setrecursionlimit(_limits[0])
-            _limits.clear()
+        _deep -= 1
+        if not _deep and _limit_before is not None:
+            sys.setrecursionlimit(_limit_before)
+            _limit_before = None
 
 
 def _stack_bytes() -> int:
     """Size of this thread's stack; that of the process where none is set for threads."""
+    in_main = threading.current_thread() is threading.main_thread()
     own = threading.stack_size()
-    if own and threading.current_thread() is not threading.main_thread():
+    if own and not in_main:
         return own
     try:
         import resource  # there is none on Windows
     except ImportError:
         return 1 << 20
     soft, _ = resource.getrlimit(resource.RLIMIT_STACK)
-    return sys.maxsize if soft == resource.RLIM_INFINITY else soft
+    if soft == resource.RLIM_INFINITY:
+        return sys.maxsize if in_main else THREAD_STACK
+    return soft
 
 
 class concretely:

@@ -89,6 +89,46 @@ def test_in_a_thread() -> None:
     assert len(raised) == 2 and sys.getrecursionlimit() == limit
 
 
+def test_one_thread_ends_while_another_is_deep() -> None:
+    """The recursion limit is the process's: it stands until the last deep trace has ended."""
+    first_is_deep, second_is_deep, first_has_ended = (threading.Event() for _ in range(3))
+    seen = []
+
+    def nested(levels: int, at_the_bottom: Any) -> Any:
+        def f(x: Any) -> Any:
+            at_the_bottom()
+            return x
+
+        for _ in range(levels):
+            f = jax.jit(lambda x, f=f: f(x))
+        return f
+
+    def wait_for_second() -> None:
+        first_is_deep.set()
+        second_is_deep.wait(60)
+
+    def outlive_first() -> None:
+        second_is_deep.set()
+        first_has_ended.wait(60)
+        seen.append(sys.getrecursionlimit())
+
+    def first() -> None:
+        nested(300, wait_for_second)(1.0)
+        first_has_ended.set()
+
+    def second() -> None:
+        first_is_deep.wait(60)
+        nested(200, outlive_first)(1.0)
+
+    limit = sys.getrecursionlimit()
+    threads = [threading.Thread(target=f) for f in (first, second)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert seen and seen[0] > limit and sys.getrecursionlimit() == limit
+
+
 def test_fifteen_hundred_nested_jits() -> None:
     def f(x: Any) -> Any:
         return jnp.sin(x)
