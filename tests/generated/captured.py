@@ -61,8 +61,7 @@ def captured(program: Program) -> list[Captured]:
     found = _Numbers()
     text = ast.unparse(found.visit(ast.parse(program.source)))
     rng = np.random.default_rng(program.seed)
-    narrow = "f32[" in program.source            # an f64 would make an f32 that it meets an f64
-    kinds = [_kind(rng, x, narrow) for x in found.numbers]
+    kinds = [_kind(rng, x, program.narrow) for x in found.numbers]
     parts = {f.name: getattr(program, f.name) for f in dataclasses.fields(Program)}
     return [Captured(**parts, numbers=tuple(found.numbers), kinds=tuple(kinds), chosen=k, text=text)
             for k in range(len(FACTORS))]
@@ -90,6 +89,7 @@ class _Numbers(ast.NodeTransformer):
 
 
 def _kind(rng: np.random.Generator, x: float | int, narrow: bool) -> str:
+    """What a number is captured as: an f64 would make an f32 that it meets an f64."""
     if type(x) is int or narrow:
         return "number"
     return ("number", "number", "numpy", "without axes", "array")[rng.integers(5)]

@@ -60,8 +60,8 @@ def index(s: Scope) -> None:
             (f"jnp.take({x.name}, {i.name} % {n}, axis=0)", (m, *rest)),
             (f"jnp.take({x.name}, {i.name}, axis=-1, mode='wrap')", (*d[:-1], m)),
             (f"jnp.take({x.name}, {i.name}, axis=0, mode='clip')", (m, *rest)),
-            (f"jnp.zeros({(7, *rest)}).at[{i.name}[:{min(m, n)}]].add({x.name}[:{min(m, n)}]) * "
-             f"{1 / min(m, n):.4}", (7, *rest)),
+            (f"jnp.zeros({(7, *rest)}, {x.name}.dtype).at[{i.name}[:{min(m, n)}]]"
+             f".add({x.name}[:{min(m, n)}]) * {1 / min(m, n):.4}", (7, *rest)),
             (f"jax.lax.dynamic_slice_in_dim({x.name}, {k.name}, {n - a}, axis=0)",
              (n - a, *rest)),
             (f"jax.lax.dynamic_index_in_dim({x.name}, {k.name}, axis=0, keepdims=False)", rest),
