@@ -49,18 +49,19 @@ MOST = 128
 FAR = 2
 """A value is not left to fences of its readers where all its places together repeat so much more.
 """
-LONGEST = 1000
+LONGEST = 1500
 """Kernels twice as long are cut: their code does not fit the cache of instructions."""
 FEW = 64
-"""Kernels of fewer elements, which run their code once or twice, are cut where four times as long.
+"""Kernels of fewer elements, which run their code once or twice, are cut where five times as long.
 """
 NARROW = 3
 """So many values at most are written at a cut."""
-HUGE = 2000
-"""Kernels of so many operations are cut whatever is read behind: how long they take to compile
-grows faster than they do, without end in gradients of long chains."""
-PART = 100
-"""Into parts of so many."""
+HUGE = 3250
+"""Kernels of so many operations are cut whatever is read behind: of gradients of chains, some of
+3,300 run ten times as long in one kernel, some of 4,500 do not compile in a minute."""
+PART = 30
+"""Into parts of so many. What the next part reads is written, the rest computed again where a
+later part reads it."""
 _BITS = 4096
 """Sets of operations are integers of so many bits, an operation as many of them as it weighs: those
 that stand so far apart that they share bits count once."""
@@ -204,7 +205,7 @@ def _cut(region: Region) -> bool:
     for rows in inside.values():
         few = rows[-1][1].results[0].type.size < FEW
         weights = [row[0].weight for row in rows]
-        is_long = sum(weights) > LONGEST * (8 if few else 2)
+        is_long = sum(weights) > LONGEST * (5 if few else 2)
         if is_long or len(rows) >= HUGE:
             several |= _cut_kernel(region, rows, weights, is_long)
     return several
@@ -224,8 +225,10 @@ def _cut_kernel(region: Region, rows: list[Row], weights: list[int], is_long: bo
     for n in until.values():
         ending[n] += 1
     at = [] if shares else _cuts(weights, ending, LONGEST, NARROW)
+    written: set[int] | None = None                        # any that is read behind the cut
     if max([b - a for a, b in pairwise((0, *at, len(rows)))]) >= HUGE:
         at = _cuts([1] * len(rows), ending, PART, len(rows))
+        written = _read_next(rows, at)
     elif not is_long:
         return False
     crossing = [0] * len(at)
@@ -235,11 +238,25 @@ def _cut_kernel(region: Region, rows: list[Row], weights: list[int], is_long: bo
             c += 1
         if c == len(at):
             break
-        if until[i] > at[c] and not kind.free:
+        if until[i] > at[c] and not kind.free and (written is None or i in written):
             crossing[c] += 1
             region.cuts.add(i)
             region.is_end[i] = 1
     return max(crossing, default=0) > 1
+
+
+def _read_next(rows: list[Row], at: list[int]) -> set[int]:
+    """The values that the part behind their own reads."""
+    part_of: dict[int, int] = {}
+    found: set[int] = set()
+    c = 0
+    for n, (_, op, operands, i) in enumerate(rows):
+        if c < len(at) and at[c] < n:
+            c += 1
+        found.update([j for j in operands if part_of.get(j) == c - 1])
+        for k in range(i, i + len(op.results)):
+            part_of[k] = c
+    return found
 
 
 def _cuts(weights: list[int], ending: list[int], longest: int, narrow: int) -> list[int]:

@@ -97,14 +97,14 @@ def test_what_reads_a_fenced_value_stays(func) -> None:
 
 
 def test_long_kernels_are_cut_where_little_is_read_behind(func) -> None:
-    assert chosen(func([SMALL], lambda b, x: [repeat(b, x, 2800)])) == [999, 1999]
-    assert chosen(func([SMALL], lambda b, x: [repeat(b, x, 1900)])) == []
+    assert chosen(func([SMALL], lambda b, x: [repeat(b, x, 4200)])) == [1499, 2999]
+    assert chosen(func([SMALL], lambda b, x: [repeat(b, x, 2900)])) == []
     few = tensor((2,), dtypes.f32)
-    assert chosen(func([few], lambda b, x: [repeat(b, x, 2800)])) == []
+    assert chosen(func([few], lambda b, x: [repeat(b, x, 4200)])) == []
 
     def gradient(b, x):
         values = [x]
-        for _ in range(950):
+        for _ in range(1550):
             values.append(b.emit(ops.floor, values[-1]))
         for v in reversed(values[:-1]):
             x = b.emit(ops.mul, x, v)
@@ -115,10 +115,11 @@ def test_long_kernels_are_cut_where_little_is_read_behind(func) -> None:
 
 @pytest.mark.parametrize("size", [2, 1024])
 def test_gradients_of_long_chains_are_cut(func, size) -> None:
-    """All values of the forward half are read in the other, in its reverse order."""
+    """All values of the forward half are read in the other, in its reverse order: most are computed
+    again there, from those at the cuts."""
     def gradient(b, x):
         values = [x]
-        for _ in range(700):
+        for _ in range(1200):
             values.append(b.emit(ops.add, b.emit(ops.mul, values[-1], values[-1]), x))
         ct = x
         for v in reversed(values):
@@ -127,7 +128,7 @@ def test_gradients_of_long_chains_are_cut(func, size) -> None:
 
     made = fence_pass(func([tensor((size,), dtypes.f32)], gradient))
     found = [n for n, op in enumerate(made.ops) if op.definition is ops.fence]
-    assert len(found) > 600
+    assert 120 <= len(found) < 900
     short = func([tensor((size,), dtypes.f32)], lambda b, x: [repeat(b, x, 100)])
     assert fence_pass(short) is short
 
