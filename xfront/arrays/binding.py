@@ -47,7 +47,6 @@ Traceback = _jax.Traceback
 pytree = _jax.pytree
 unset = _jax.config.unset
 trace_context: Callable[[], tuple] = _jax.config.trace_context
-get_traceback: Callable[[], Any] = _jax.Traceback.get_traceback
 batched_block_until_ready: Callable[[Sequence[Any]], None] = _jax.batched_block_until_ready
 set_tracer_class: Callable[[type], None] = _jax.set_tracer_class
 
@@ -757,18 +756,3 @@ def weakly_referenced(fun: Callable[..., Any]) -> Callable[..., Any]:
             return fun(*args, **kwargs)
 
         return wrapper
-
-
-# ---- tracebacks
-
-
-def user_frame(own: tuple[str, ...] = ("xfront", "xfront_ir", "lowering")) -> Any:
-    """The innermost frame outside the packages named (`file_name`, `line_num`,
-    `function_name`), or None."""
-    above = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
-    roots = tuple(os.path.join(above, package, "") for package in own)
-    traceback = get_traceback()
-    for frame in traceback.frames if traceback is not None else ():
-        if not frame.file_name.startswith(roots):
-            return frame
-    return None
