@@ -188,9 +188,9 @@ def _elementwise(func: Callable[[Any], Any], x: Any) -> Any:
     made = vmap(func)(x.reshape(-1))
     shape, dtype = getattr(made, "shape", None), getattr(made, "dtype", None)
     if shape != (x.size,) or dtype != x.dtype:
+        gives = f"{dtype}{list(shape[1:])}" if shape else f"a {type(made).__name__}"
         raise TypeError(f"at[].apply: the function must give one element of dtype {x.dtype} for "
-                        f"each, but it gives {dtype}{list(shape[1:]) if shape else made!r}; "
-                        f"convert in it, or convert the array first")
+                        f"each, but it gives {gives}; convert in it, or convert the array first")
     return made.reshape(x.shape)
 
 
