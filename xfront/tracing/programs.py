@@ -93,6 +93,8 @@ class Compiled:
             for i, x in enumerate(buffers):
                 if type(x) is not binding.ArrayImpl or x._sharding is not home:
                     buffers[i] = place.bring(x)
+                elif x.is_deleted():             # the runtime would write of it to stderr, too
+                    self.refuse_deleted(buffers)
             results = self.executable.execute(buffers, self.handlers[committed])
         except (RuntimeError, ValueError):
             self.refuse_deleted(buffers)
