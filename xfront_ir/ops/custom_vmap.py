@@ -252,7 +252,8 @@ custom_vmap = define("custom_vmap", attrs={"body": FUNCTION, "rule": PYTHON, "na
                      infer=infer_body("custom_vmap"), single=False, own_primal=True,
                      jvp=_jvp_custom_vmap, split=_split_custom_vmap,
                      transpose=_transpose_custom_vmap, batch=_batch_custom_vmap,
-                     strong=_strong_custom_vmap, thread=thread_custom)
+                     strong=_strong_custom_vmap, thread=thread_custom,
+                     family=__name__)
 
 
 __all__ = ["Part", "Pulled", "Pushed", "Strong", "custom_vmap"]
