@@ -93,7 +93,6 @@ _jax.jax_jit.set_enable_x64_state(x64_state)
 _jax.jax_jit.set_disable_jit_state(disable_jit_state)
 _jax.jax_jit.set_post_hook_state(post_hook_state)
 
-_GUARD_FIELDS = ("host_to_device", "device_to_device", "device_to_host")
 _guards = _jax.guard_lib
 
 
@@ -332,12 +331,6 @@ def client() -> Any:
         prime(made)
         _client.append(made)
     return _client[0]
-
-
-def reset_client() -> None:
-    """Forget the default client, so that the next use asks `lowering.clients` again."""
-    _client.clear()
-    _DEFAULT.clear()
 
 
 _DEFAULT: list[SingleDeviceSharding] = []
@@ -687,7 +680,6 @@ def make_pjit(
     donate_argnums: Sequence[int] = (),
     donate_argnames: Sequence[str] = (),
     global_cache_key: Any = (),
-    cache: Any = None,
     shard_arg: Callable[[Any, Any, Any], ArrayImpl] = _shard_arg,
 ) -> Any:
     """A function whose known signatures run in C++; new ones go to `cache_miss`.
@@ -703,7 +695,6 @@ def make_pjit(
       donate_argnums, donate_argnames, global_cache_key: part of the key, with `cache_miss`'s
         kind of front door in `global_cache_key`: two functions of one `fun` whose keys agree
         share their entries.
-      cache: a `PjitFunctionCache`; by default the shared one.
     """
     made: Any = None
 
@@ -728,15 +719,10 @@ def make_pjit(
     )
     function = _jax.pjit(
         name, weakly_referenced(fun), guarded, list(static_argnums), list(static_argnames), key,
-        dispatch_registry, shard_arg, pjit_cache if cache is None else cache,
+        dispatch_registry, shard_arg, pjit_cache,
     )  # fmt: skip
     made = weakref.ref(function)
     return function
-
-
-def make_pjit_cache(capacity: int = 4096) -> Any:
-    """A cache of compiled signatures of its own."""
-    return _jax.PjitFunctionCache(capacity)
 
 
 def clear_pjit_caches() -> None:
