@@ -487,11 +487,6 @@ class RuleContext:
             found = self._attrs[key] = self.ir.DenseI64ArrayAttr.get(list(values))
         return found
 
-    def bool_array(self, values: Sequence[bool]) -> Any:
-        """`array<i1: ...>`."""
-        key = ("bools", *values)
-        return self._memo(key, lambda: self.ir.DenseBoolArrayAttr.get(list(values)))
-
     def i64(self, value: int) -> Any:
         """`value : i64`."""
         return self.attr(f"{value} : i64")

@@ -140,24 +140,23 @@ def _bool(name: str, value: Any) -> bool:
     return bool(value)
 
 
-def _int(name: str, value: Any) -> int:
-    try:
-        return int(value)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name}: an integer is wanted, got {value!r}") from None
+def _number(kind: Callable[[Any], Any], wanted: str) -> Parse:
+    def parse(name: str, value: Any) -> Any:
+        try:
+            return kind(value)
+        except (TypeError, ValueError):
+            raise ValueError(f"{name}: {wanted} is wanted, got {value!r}") from None
+
+    return parse
+
+
+_int, _float = _number(int, "an integer"), _number(float, "a number")
 
 
 def _positive(name: str, value: Any) -> int:
     if (found := _int(name, value)) < 1:
         raise ValueError(f"{name}: a positive integer is wanted, got {value!r}")
     return found
-
-
-def _float(name: str, value: Any) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name}: a number is wanted, got {value!r}") from None
 
 
 def _any(name: str, value: Any) -> Any:

@@ -22,13 +22,15 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 import numpy
+from xfront_ir.locations import is_library, register_library
 
 from . import config
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 _ABOVE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-_LIBRARY = tuple(os.path.join(_ABOVE, p, "") for p in ("xfront", "xfront_ir", "lowering"))
+for _package in ("xfront", "xfront_ir", "lowering"):
+    register_library(os.path.join(_ABOVE, _package, ""))
 _STANDARD, _NUMPY = (os.path.join(os.path.dirname(str(m.__file__)), "") for m in (os, numpy))
 _RAISE = opmap["RAISE_VARARGS"]
 _ACCIDENT = "_xfront_accident"
@@ -69,7 +71,7 @@ def front_door_of(fun: Any) -> Callable[[F], F]:
 def warn(message: str, category: type[Warning]) -> None:
     """Warn about the line of the user's program that called the library."""
     frame, level = sys._getframe(1), 2
-    while frame is not None and frame.f_code.co_filename.startswith(_LIBRARY):
+    while frame is not None and is_library(frame.f_code):
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)
 
@@ -136,7 +138,7 @@ def _joined(nodes: list[TracebackType], end: TracebackType | None = None) -> Tra
 
 
 def _is_library(node: TracebackType) -> bool:
-    return node.tb_frame.f_code.co_filename.startswith(_LIBRARY)
+    return is_library(node.tb_frame.f_code)
 
 
 def _helps(node: TracebackType) -> bool:

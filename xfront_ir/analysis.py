@@ -126,7 +126,7 @@ def has_effects(fn: Function) -> bool:
 
     Pending transformations are not carried out for it: they keep the effects they start from.
     """
-    return _derived(fn, "effects", _own_effects, any, standing_bodies)
+    return derived(fn, "effects", _own_effects, any, standing_bodies)
 
 
 def op_has_effects(op: Op) -> bool:
@@ -139,9 +139,9 @@ def axis_names(fn: Function) -> frozenset[str]:
 
     A transformation may resolve a name, and adds none: it is carried out where it has one.
     """
-    if not _derived(fn, "axes_standing", _own_axes, _union, standing_bodies):
+    if not derived(fn, "axes_standing", _own_axes, _union, standing_bodies):
         return frozenset()
-    return _derived(fn, "axes", _own_axes, _union)
+    return derived(fn, "axes", _own_axes, _union)
 
 
 def op_axis_names(op: Op) -> frozenset[str]:
@@ -150,7 +150,7 @@ def op_axis_names(op: Op) -> frozenset[str]:
     mentions = definition.mentions_axis
     names = frozenset(mentions(op.attrs)) if mentions is not None else frozenset()
     if not definition.has_bodies or not any(
-            _derived(f, "axes_standing", _own_axes, _union, standing_bodies)
+            derived(f, "axes_standing", _own_axes, _union, standing_bodies)
             for f in _standing(op)):
         return names
     return names.union(*map(axis_names, bodies_of(op)))
@@ -158,7 +158,7 @@ def op_axis_names(op: Op) -> frozenset[str]:
 
 def op_count(fn: Function) -> int:
     """Number of ops with every body counted at each place where it stands."""
-    return _derived(fn, "op_count", lambda f: len(f.ops), sum)
+    return derived(fn, "op_count", lambda f: len(f.ops), sum)
 
 
 def op_counts(fn: Function) -> Counter[str]:
@@ -184,10 +184,13 @@ def _union(parts: Iterable[frozenset[str]]) -> frozenset[str]:
     return frozenset().union(*parts)
 
 
-def _derived(fn: Function, key: str, own: Callable[[Function], Any],
-             join: Callable[[list[Any]], Any],
-             bodies: Callable[[Function], Iterator[Function]] = Function.bodies) -> Any:
-    """`join` of `own(fn)` and of the same fact of its bodies; kept in the memo of each."""
+def derived(fn: Function, key: str, own: Callable[[Function], Any],
+            join: Callable[[list[Any]], Any],
+            bodies: Callable[[Function], Iterator[Function]] = Function.bodies) -> Any:
+    """`join` of `own(fn)` and of the same fact of its bodies; kept in the memo of each.
+
+    With `standing_bodies` it is a fact of the Function as it stood when it was first asked for.
+    """
     memo_key = ("analysis", key)
     found = fn.memo.get(memo_key)
     if found is None:

@@ -172,8 +172,19 @@ def _ends(dtype: DType) -> tuple[Any, Any]:
         return complex(-math.inf, -math.inf), complex(math.inf, math.inf)
     if has_infinity(dtype):
         return -math.inf, math.inf
-    info = ml_dtypes.finfo(dtype.numpy)
-    return float(info.min), float(info.max)
+    return float(ml_dtypes.finfo(dtype.numpy).min), greatest_finite(dtype)
+
+
+@functools.cache
+def greatest_finite(dtype: DType) -> float:
+    """The greatest number of a float dtype."""
+    return float(ml_dtypes.finfo(dtype.numpy).max)
+
+
+@functools.cache
+def epsilon(dtype: DType) -> float:
+    """The distance from 1 to the next number of a float dtype."""
+    return float(ml_dtypes.finfo(dtype.numpy).eps)
 
 
 @functools.cache

@@ -19,15 +19,7 @@ from xfront.config import config
 options = importlib.import_module("xfront.config")  # `xfront.config` itself is the object
 ROOT = Path(__file__).resolve().parents[2]
 
-
-@pytest.fixture(autouse=True)
-def restored():
-    """Global values as they were."""
-    before = config.values
-    yield
-    for name, value in before.items():
-        if config.read(name) != value:
-            config.update(name, value)
+pytestmark = pytest.mark.usefixtures("restored")
 
 
 def test_update_and_attribute() -> None:

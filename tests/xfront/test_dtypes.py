@@ -148,7 +148,7 @@ def test_issubdtype(a: Any, b: Any, answer: bool) -> None:
 
 def test_finfo_and_iinfo_take_scalar_types() -> None:
     assert dtypes.finfo(dtypes.float32).max == np.finfo("float32").max
-    assert dtypes.finfo(dtypes.bfloat16_).bits == 16 and dtypes.iinfo(dtypes.int4).max == 7
+    assert dtypes.finfo(dtypes.bfloat16).bits == 16 and dtypes.iinfo(dtypes.int4).max == 7
     assert dtypes.finfo(dtypes.float32(1)).bits == 32 == dtypes.iinfo(dtypes.int32(1)).bits
 
 

@@ -20,6 +20,8 @@ from lowering import disk_cache, plugins
 from xfront.config import ConfigNamespace, config, documented, option
 from xfront.option_table import IDLE, REFUSED
 
+pytestmark = pytest.mark.usefixtures("restored")
+
 ROOT = Path(__file__).resolve().parents[2]
 EXPECTED = json.loads((ROOT / "tests/recorded/options.json").read_text())
 
@@ -29,16 +31,6 @@ OWN_DEFAULTS = {
     "jax_transfer_guard": "set only: the three directions are read",
 }
 """Options whose default is not the one that users expect, and why."""
-
-
-@pytest.fixture(autouse=True)
-def restored():
-    """Global values as they were."""
-    before = config.values
-    yield
-    for name, value in before.items():
-        if config.read(name) != value:
-            config.update(name, value)
 
 
 def test_all_that_users_expect_are_known() -> None:

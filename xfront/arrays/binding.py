@@ -47,7 +47,6 @@ Traceback = _jax.Traceback
 pytree = _jax.pytree
 unset = _jax.config.unset
 trace_context: Callable[[], tuple] = _jax.config.trace_context
-get_traceback: Callable[[], Any] = _jax.Traceback.get_traceback
 batched_block_until_ready: Callable[[Sequence[Any]], None] = _jax.batched_block_until_ready
 set_tracer_class: Callable[[type], None] = _jax.set_tracer_class
 
@@ -94,7 +93,6 @@ _jax.jax_jit.set_enable_x64_state(x64_state)
 _jax.jax_jit.set_disable_jit_state(disable_jit_state)
 _jax.jax_jit.set_post_hook_state(post_hook_state)
 
-_GUARD_FIELDS = ("host_to_device", "device_to_device", "device_to_host")
 _guards = _jax.guard_lib
 
 
@@ -333,12 +331,6 @@ def client() -> Any:
         prime(made)
         _client.append(made)
     return _client[0]
-
-
-def reset_client() -> None:
-    """Forget the default client, so that the next use asks `lowering.clients` again."""
-    _client.clear()
-    _DEFAULT.clear()
 
 
 _DEFAULT: list[SingleDeviceSharding] = []
@@ -688,7 +680,6 @@ def make_pjit(
     donate_argnums: Sequence[int] = (),
     donate_argnames: Sequence[str] = (),
     global_cache_key: Any = (),
-    cache: Any = None,
     shard_arg: Callable[[Any, Any, Any], ArrayImpl] = _shard_arg,
 ) -> Any:
     """A function whose known signatures run in C++; new ones go to `cache_miss`.
@@ -704,7 +695,6 @@ def make_pjit(
       donate_argnums, donate_argnames, global_cache_key: part of the key, with `cache_miss`'s
         kind of front door in `global_cache_key`: two functions of one `fun` whose keys agree
         share their entries.
-      cache: a `PjitFunctionCache`; by default the shared one.
     """
     made: Any = None
 
@@ -729,15 +719,10 @@ def make_pjit(
     )
     function = _jax.pjit(
         name, weakly_referenced(fun), guarded, list(static_argnums), list(static_argnames), key,
-        dispatch_registry, shard_arg, pjit_cache if cache is None else cache,
+        dispatch_registry, shard_arg, pjit_cache,
     )  # fmt: skip
     made = weakref.ref(function)
     return function
-
-
-def make_pjit_cache(capacity: int = 4096) -> Any:
-    """A cache of compiled signatures of its own."""
-    return _jax.PjitFunctionCache(capacity)
 
 
 def clear_pjit_caches() -> None:
@@ -757,18 +742,3 @@ def weakly_referenced(fun: Callable[..., Any]) -> Callable[..., Any]:
             return fun(*args, **kwargs)
 
         return wrapper
-
-
-# ---- tracebacks
-
-
-def user_frame(own: tuple[str, ...] = ("xfront", "xfront_ir", "lowering")) -> Any:
-    """The innermost frame outside the packages named (`file_name`, `line_num`,
-    `function_name`), or None."""
-    above = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
-    roots = tuple(os.path.join(above, package, "") for package in own)
-    traceback = get_traceback()
-    for frame in traceback.frames if traceback is not None else ():
-        if not frame.file_name.startswith(roots):
-            return frame
-    return None

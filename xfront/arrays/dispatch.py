@@ -35,6 +35,8 @@ from .placement import Placement, placement
 P = ParamSpec("P")
 R = TypeVar("R")
 
+ArrayImpl = binding.ArrayImpl
+
 _HASHABLE = frozenset((int, bool, float, str, type(None), np.dtype, type, complex))
 
 
@@ -417,11 +419,3 @@ def positional(body: Callable[..., Any], names: list[str], n_positional: int) ->
         return body(*full[:n_positional], **dict(zip(keywords, full[n_positional:], strict=True)))
 
     return call
-
-
-ArrayImpl = binding.ArrayImpl
-
-
-def install_operator(name: str, body: Callable[[Any, Any], Any]) -> Any:
-    """The C++ dispatched function that serves as an operator of Array."""
-    return Front(body, name, ()).compiled

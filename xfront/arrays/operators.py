@@ -2,7 +2,7 @@
 
 On Array the operators are compiled functions that Python binds as methods; on Tracer they are plain
 functions. Operands that are no arrays give `NotImplemented`, so Python asks the other side or
-raises its TypeError.
+raises its TypeError; those that no operator takes (lists, tuples, sets, dicts) are refused here.
 """
 
 # hot: benchmarks/eager.py
@@ -59,16 +59,34 @@ class Operator(Front):
         """As for other functions; NotImplemented for operands that are no arrays."""
         for x in args:
             if not is_array_like(x):
-                refuse_sequence(self.name, x)
+                refuse_container(self.name, x)
                 return NotImplemented, None, True
         return Front.miss(self, *args)
 
 
-def refuse_sequence(name: str, x: Any) -> None:
-    """Raise the TypeError of comparing an array with a list: it would be False, never an array."""
-    if name in ("__eq__", "__ne__") and isinstance(x, (list, tuple)):
-        raise TypeError(f"unsupported operand type(s) for {'==' if name == '__eq__' else '!='}: "
-                        f"'Array' and {type(x).__name__!r}; write jnp.array(...) around it")
+_SYMBOLS = {
+    "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%",
+    "divmod": "divmod()", "matmul": "@", "and": "&", "or": "|", "xor": "^", "lshift": "<<",
+    "rshift": ">>", "pow": "** or pow()", "lt": "<", "le": "<=", "gt": ">", "ge": ">=",
+    "eq": "==", "ne": "!=",
+}  # fmt: skip
+
+
+def refuse_container(name: str, x: Any) -> None:
+    """Raise the TypeError of an operator that met a list, tuple, set or dict.
+
+    Of NotImplemented Python would make False for `==`, and for `+` and `*` an error that speaks of
+    lists. Their subclasses may have operators of their own, and are asked.
+    """
+    kind = type(x)
+    if kind not in (list, tuple, set, dict):
+        return
+    own = name.strip("_")
+    symbol = _SYMBOLS.get(own) or _SYMBOLS[own[1:]]
+    kinds = ("Array", kind.__name__) if own in _SYMBOLS else (kind.__name__, "Array")
+    hint = "; write jnp.array(...) around it" if kind in (list, tuple) else ""
+    raise TypeError(f"unsupported operand type(s) for {symbol}: {kinds[0]!r} and {kinds[1]!r}"
+                    f"{hint}")
 
 
 def swapped(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
@@ -85,7 +103,7 @@ def _plain(name: str, function: Callable[[Any, Any], Any]) -> Callable[[Any, Any
         try:
             kind = type(other)
             if kind is not Tracer and kind not in SCALARS and not is_array_like(other):
-                refuse_sequence(name, other)
+                refuse_container(name, other)
                 return NotImplemented
             return function(self, other)
         except BaseException as error:
@@ -103,15 +121,25 @@ def _body(function: Any) -> Any:
 def _pow(x: Any, y: Any, mod: None = None) -> Any:
     if type(y) is int and mod is None:
         return arithmetic.integer_power(x, y)
-    if mod is not None or not is_array_like(y):
-        return NotImplemented
-    return arithmetic.power(x, y)
+    if mod is None and is_array_like(y):
+        return arithmetic.power(x, y)
+    try:
+        refuse_container("__pow__", y)
+    except BaseException as error:
+        shorten(error)
+        raise
+    return NotImplemented
 
 
 def _rpow(x: Any, y: Any, mod: None = None) -> Any:
-    if mod is not None or not is_array_like(y):
-        return NotImplemented
-    return arithmetic._power(y, x)
+    if mod is None and is_array_like(y):
+        return arithmetic._power(y, x)
+    try:
+        refuse_container("__rpow__", y)
+    except BaseException as error:
+        shorten(error)
+        raise
+    return NotImplemented
 
 
 def _round(x: Any, ndigits: int | None = None) -> Any:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..on_demand import on_demand
-from . import questions
+from . import questions, scalar_types
 from .questions import *
+from .scalar_types import *
 
 _FAMILIES = {
     "arithmetic":
@@ -97,4 +98,4 @@ if TYPE_CHECKING:
 else:
     __all__, __getattr__, __dir__ = on_demand(__name__, _FAMILIES, ("fft", "linalg"),
                                               quick="asarray broadcast_shapes")
-    __all__ += questions.__all__
+    __all__ += [*questions.__all__, *scalar_types.__all__]

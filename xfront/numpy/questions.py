@@ -1,4 +1,4 @@
-"""Questions about arrays and dtypes that need no computation, constants, and the scalar types."""
+"""Questions about arrays and dtypes that need no computation, and constants."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import numpy as np
 from ..arrays.binding import Array as ndarray
 from ..arrays.operands import is_array_like, normalize_axis
 from ..dtypes import (
-    SCALAR_TYPES,
     as_dtype,
     dtype_and_weakness,
     finfo,
@@ -38,13 +37,6 @@ set_printoptions = np.set_printoptions
 array_repr, array_str = np.array_repr, np.array_str
 iterable = np.iterable
 save, savez = np.save, np.savez
-
-SCALARS: dict[str, Any] = dict(SCALAR_TYPES)
-for _alias, _name in (("bool", "bool"), ("bool_", "bool"), ("int_", "int64"), ("uint", "uint64"),
-                      ("float_", "float64"), ("complex_", "complex128"), ("single", "float32"),
-                      ("double", "float64"), ("csingle", "complex64"), ("cdouble", "complex128")):
-    SCALARS[_alias] = SCALAR_TYPES[_name]
-globals().update(SCALARS)
 
 
 # --- of arrays ----------------------------------------------------------------------------
@@ -142,7 +134,7 @@ def isdtype(dtype: Any, kind: Any) -> bool:
 
 
 __all__ = [
-    *SCALARS, "ComplexWarning", "array_repr", "array_str", "can_cast",
+    "ComplexWarning", "array_repr", "array_str", "can_cast",
     "character", "complexfloating", "dtype", "e", "euler_gamma", "finfo",
     "flexible", "floating", "generic", "get_printoptions", "iinfo", "index_exp", "inexact", "inf",
     "integer", "iscomplexobj", "isdtype", "isrealobj", "isscalar", "issubdtype", "iterable", "nan",

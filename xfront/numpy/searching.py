@@ -350,7 +350,8 @@ def argwhere(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
 
 def extract(condition: Any, arr: Any, *, size: int | None = None, fill_value: Any = 0) -> Any:
     """The elements of `arr` where `condition` is nonzero. Source: `numpy.extract`."""
-    return _compress(condition, arr, None, size, fill_value)
+    condition = array_like("extract", condition, "condition")
+    return _compress(condition, array_like("extract", arr, "arr"), None, size, fill_value)
 
 
 def compress(condition: Any, a: Any, axis: int | None = None, *, size: int | None = None,
@@ -363,9 +364,10 @@ def compress(condition: Any, a: Any, axis: int | None = None, *, size: int | Non
     """
     if out is not None:
         raise NotImplementedError("compress: arrays are immutable, so `out` is not supported")
-    if len(np.shape(condition) if isinstance(condition, (list, tuple)) else condition.shape) != 1:
+    condition = array_like("compress", condition, "condition")
+    if np.ndim(condition) != 1:
         raise ValueError("compress: the condition must be 1-d")
-    return _compress(condition, a, axis, size, fill_value)
+    return _compress(condition, array_like("compress", a, "a"), axis, size, fill_value)
 
 
 def _compress(condition: Any, a: Any, axis: int | None, size: int | None, fill_value: Any) -> Any:

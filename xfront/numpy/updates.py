@@ -188,9 +188,9 @@ def _elementwise(func: Callable[[Any], Any], x: Any) -> Any:
     made = vmap(func)(x.reshape(-1))
     shape, dtype = getattr(made, "shape", None), getattr(made, "dtype", None)
     if shape != (x.size,) or dtype != x.dtype:
+        gives = f"{dtype}{list(shape[1:])}" if shape else f"a {type(made).__name__}"
         raise TypeError(f"at[].apply: the function must give one element of dtype {x.dtype} for "
-                        f"each, but it gives {dtype}{list(shape[1:]) if shape else made!r}; "
-                        f"convert in it, or convert the array first")
+                        f"each, but it gives {gives}; convert in it, or convert the array first")
     return made.reshape(x.shape)
 
 
@@ -231,6 +231,19 @@ class At:
         return f"At({self._array!r})"
 
 
+def _update(how: str, doc: str) -> Callable[..., Any]:
+    """A method of `AtIndex` that writes."""
+    def method(self: AtIndex, values: Any, *, indices_are_sorted: bool = False,
+               unique_indices: bool = False, mode: str | None = None, out_sharding: Any = None,
+               wrap_negative_indices: bool = True) -> Any:
+        at_home(f"at[].{how}", out_sharding)
+        return write(self._array, self._index, values, how, _mode(mode),
+                     bool(indices_are_sorted), bool(unique_indices), bool(wrap_negative_indices))
+
+    method.__name__, method.__qualname__, method.__doc__ = how, f"AtIndex.{how}", doc
+    return front_door(method)
+
+
 class AtIndex:
     """`x.at[index]`: its methods give new arrays in which those elements are changed.
 
@@ -259,79 +272,14 @@ class AtIndex:
         return read(self._array, self._index, _mode(mode), fill_value, bool(indices_are_sorted),
                     bool(unique_indices), bool(wrap_negative_indices))
 
-    @front_door
-    def set(self, values: Any, *, indices_are_sorted: bool = False, unique_indices: bool = False,
-            mode: str | None = None, out_sharding: Any = None,
-            wrap_negative_indices: bool = True) -> Any:
-        """The elements replaced; where an index repeats, one of its values wins."""
-        at_home("at[].set", out_sharding)
-        return write(self._array, self._index, values, "set", _mode(mode),
-                     bool(indices_are_sorted), bool(unique_indices), bool(wrap_negative_indices))
-
-    @front_door
-    def add(self, values: Any, *, indices_are_sorted: bool = False, unique_indices: bool = False,
-            mode: str | None = None, out_sharding: Any = None,
-            wrap_negative_indices: bool = True) -> Any:
-        """Values added; an index that repeats adds each of its values."""
-        at_home("at[].add", out_sharding)
-        return write(self._array, self._index, values, "add", _mode(mode),
-                     bool(indices_are_sorted), bool(unique_indices), bool(wrap_negative_indices))
-
-    @front_door
-    def subtract(self, values: Any, *, indices_are_sorted: bool = False,
-                 unique_indices: bool = False, mode: str | None = None, out_sharding: Any = None,
-                 wrap_negative_indices: bool = True) -> Any:
-        """Values subtracted."""
-        at_home("at[].subtract", out_sharding)
-        return write(self._array, self._index, values, "subtract", _mode(mode),
-                     bool(indices_are_sorted), bool(unique_indices), bool(wrap_negative_indices))
-
-    @front_door
-    def multiply(self, values: Any, *, indices_are_sorted: bool = False,
-                 unique_indices: bool = False, mode: str | None = None, out_sharding: Any = None,
-                 wrap_negative_indices: bool = True) -> Any:
-        """Elements multiplied by values."""
-        at_home("at[].multiply", out_sharding)
-        return write(self._array, self._index, values, "multiply", _mode(mode),
-                     bool(indices_are_sorted), bool(unique_indices), bool(wrap_negative_indices))
-
-    mul = multiply
-
-    @front_door
-    def divide(self, values: Any, *, indices_are_sorted: bool = False, unique_indices: bool = False,
-               mode: str | None = None, out_sharding: Any = None,
-               wrap_negative_indices: bool = True) -> Any:
-        """Elements divided by values; of integers, the whole array as floats."""
-        at_home("at[].divide", out_sharding)
-        return write(self._array, self._index, values, "divide", _mode(mode),
-                     bool(indices_are_sorted), bool(unique_indices), bool(wrap_negative_indices))
-
-    @front_door
-    def power(self, values: Any, *, indices_are_sorted: bool = False, unique_indices: bool = False,
-              mode: str | None = None, out_sharding: Any = None,
-              wrap_negative_indices: bool = True) -> Any:
-        """Elements to the power of values."""
-        at_home("at[].power", out_sharding)
-        return write(self._array, self._index, values, "power", _mode(mode),
-                     bool(indices_are_sorted), bool(unique_indices), bool(wrap_negative_indices))
-
-    @front_door
-    def min(self, values: Any, *, indices_are_sorted: bool = False, unique_indices: bool = False,
-            mode: str | None = None, out_sharding: Any = None,
-            wrap_negative_indices: bool = True) -> Any:
-        """The lesser of elements and values."""
-        at_home("at[].min", out_sharding)
-        return write(self._array, self._index, values, "min", _mode(mode),
-                     bool(indices_are_sorted), bool(unique_indices), bool(wrap_negative_indices))
-
-    @front_door
-    def max(self, values: Any, *, indices_are_sorted: bool = False, unique_indices: bool = False,
-            mode: str | None = None, out_sharding: Any = None,
-            wrap_negative_indices: bool = True) -> Any:
-        """The greater of elements and values."""
-        at_home("at[].max", out_sharding)
-        return write(self._array, self._index, values, "max", _mode(mode),
-                     bool(indices_are_sorted), bool(unique_indices), bool(wrap_negative_indices))
+    set = _update("set", "The elements replaced; where an index repeats, one of its values wins.")
+    add = _update("add", "Values added; an index that repeats adds each of its values.")
+    subtract = _update("subtract", "Values subtracted.")
+    multiply = mul = _update("multiply", "Elements multiplied by values.")
+    divide = _update("divide", "Elements divided by values; arrays of integers become floats.")
+    power = _update("power", "Elements to the power of values.")
+    min = _update("min", "The lesser of elements and values.")
+    max = _update("max", "The greater of elements and values.")
 
     @front_door
     def apply(self, func: Callable[[Any], Any], *, indices_are_sorted: bool = False,

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import itertools
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from xfront_ir.analysis import functions, op_counts
+from xfront_ir.analysis import derived, standing_bodies
 from xfront_ir.core import Function
 from xfront_ir.ops.effects import callback
 
@@ -41,15 +41,21 @@ def slot_of(function: Callable[..., Any]) -> Slot:
     return made
 
 
-def calls_host(function: Function) -> bool:
-    """Whether a callback stands anywhere in the Function."""
-    return op_counts(function)["callback"] > 0
+def slots_in(function: Function) -> frozenset[int]:
+    """The slots of its callbacks, in bodies too.
+
+    A body whose transformation has not been carried out counts as what it starts from: what custom
+    rules call is found once the Function has been through `simplify`.
+    """
+    return derived(function, "slots", _own_slots, _union, standing_bodies)
 
 
-def slots_in(function: Function) -> set[Slot]:
-    """The slots of its callbacks, in bodies too."""
-    return {op.attrs["slot"] for f in functions(function) for op in f.ops
-            if op.definition is callback}
+def _own_slots(function: Function) -> frozenset[int]:
+    return frozenset([op.attrs["slot"] for op in function.ops if op.definition is callback])
+
+
+def _union(parts: Iterable[frozenset[int]]) -> frozenset[int]:
+    return frozenset().union(*parts)
 
 
 def host_functions(function: Function) -> dict[int, Callable[..., Any]]:
@@ -57,8 +63,8 @@ def host_functions(function: Function) -> dict[int, Callable[..., Any]]:
     return {int(slot): slot.host.function for slot in slots_in(function) if type(slot) is Slot}
 
 
-def drop_with(function: Function, drop: Callable[..., Any], *args: Any) -> None:
-    """Have `drop(*args)` called once a host function that `function` calls is gone."""
-    for slot in slots_in(function):
+def drop_with(slots: Iterable[int], drop: Callable[..., Any], *args: Any) -> None:
+    """Have `drop(*args)` called once the host function of one of `slots` is gone."""
+    for slot in slots:
         if type(slot) is Slot:
             weakref.finalize(slot.host, drop, *args).atexit = False

@@ -37,7 +37,7 @@ from ..config import debug_infs, debug_nans, enable_checks, no_execution
 from . import watching
 from .capacity import capacity
 from .collector import uncollected
-from .host import calls_host, drop_with, host_functions
+from .host import drop_with, host_functions, slots_in
 from .trace import State, Tracer, binder_of, emit, state, type_of
 
 Body = Function | Pending
@@ -93,6 +93,8 @@ class Compiled:
             for i, x in enumerate(buffers):
                 if type(x) is not binding.ArrayImpl or x._sharding is not home:
                     buffers[i] = place.bring(x)
+                elif x.is_deleted():             # the runtime would write of it to stderr, too
+                    self.refuse_deleted(buffers)
             results = self.executable.execute(buffers, self.handlers[committed])
         except (RuntimeError, ValueError):
             self.refuse_deleted(buffers)
@@ -180,7 +182,7 @@ def compile_body(body: Body, *, name: str, place: Placement, effort: str = "eage
     executable = lowering.compile_function(
         pruned, name=name, fingerprint=fingerprint(pruned), donated=tuple(places.values()),
         options=options, effort=effort, devices=place.devices,
-        callbacks=host_functions(pruned) if calls_host(pruned) else {})
+        callbacks=host_functions(pruned))
     watching.compiled(name, pruned, perf_counter() - start)
     capacity.made(clear)
     return Compiled(executable, kept, out_types, place)
@@ -256,10 +258,11 @@ def find(body: Body, key: Any, place: Placement, compile_: Callable[[Body], Any]
     compiled = compile_(chosen)
     _ENTRIES[full_key] = entry                   # compiling may have emptied the table
     variant = Variant(literals, abstracted, compiled)
-    if calls_host(function):  # type: ignore[arg-type]
+    slots = slots_in(function) | slots_in(simplify(forced(chosen)))  # type: ignore[arg-type]
+    if slots:
+        drop_with(slots, _ENTRIES.pop, full_key, None)
         if type(compiled) is Units:              # it holds ops, and so the host functions
             return compiled, [constant(literals[i], place) for i in abstracted], variant
-        drop_with(function, _ENTRIES.pop, full_key, None)  # type: ignore[arg-type]
     entry.variants.insert(0, variant)
     del entry.variants[8:]
     return compiled, [constant(literals[i], place) for i in abstracted], variant
@@ -490,7 +493,7 @@ def unit_of(op: Op, place: Placement) -> Compiled:
     types = tuple([v.type for v in op.operands])
     if op.definition.has_bodies or op.definition is ops.callback:
         function = single_op(op.definition, types, op.attrs)
-        if calls_host(function):                 # the table would keep the host function
+        if slots_in(function):                   # the table would keep the host function
             return compile_body(function, name=op.definition.name, place=place)
         key: Any = (place, fingerprint(function))
     else:

@@ -14,7 +14,6 @@ trace for which a library function's body runs, or None (run now).
 from __future__ import annotations
 
 import gc
-import os
 import sys
 import threading
 from collections.abc import Callable, Collection, Sequence
@@ -26,7 +25,7 @@ from xfront_ir import dtypes
 from xfront_ir.builder import Builder
 from xfront_ir.core import Function, Value
 from xfront_ir.literal import MAX_LITERAL_BYTES, Literal, literal
-from xfront_ir.locations import Location, register_library
+from xfront_ir.locations import Location
 from xfront_ir.locations import capture as capture_location
 from xfront_ir.opdef import OpDef
 from xfront_ir.types import TensorType, tensor
@@ -41,10 +40,6 @@ from .tracer import Tracer
 
 WEAK_KINDS = frozenset((int, float, complex))
 """Python numbers: their dtype gives way in promotion."""
-
-_ABOVE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-for _package in ("xfront", "xfront_ir", "lowering"):
-    register_library(os.path.join(_ABOVE, _package, ""))
 
 
 class State(threading.local):

@@ -58,7 +58,8 @@ Types = tuple[TensorType, ...]
 Positions = Sequence[int | None]
 
 
-def _infer_body(name: str) -> Any:
+def infer_body(name: str) -> Any:
+    """The type rule of an op whose operands and results are those of its body."""
     def infer(types: Types, attrs: Any) -> Types:
         params = attrs["body"].param_types
         if params != types:
@@ -254,7 +255,7 @@ def _jvp_custom_jvp(b: Any, attrs: Any, operands: Any, tangents: Any) -> Any:
 
 
 custom_jvp = define("custom_jvp", attrs={"body": FUNCTION, "rule": PYTHON, "name": STR},
-                    infer=_infer_body("custom_jvp"), single=False, own_primal=True,
+                    infer=infer_body("custom_jvp"), single=False, own_primal=True,
                     jvp=_jvp_custom_jvp, split=_split_custom, batch=_batch_custom,
                     strong=strong_body("body"), thread=thread_custom, family=__name__)
 
@@ -278,7 +279,7 @@ def _jvp_custom_vjp(b: Any, attrs: Any, operands: Any, tangents: Any) -> Any:
 
 
 custom_vjp = define("custom_vjp", attrs={"body": FUNCTION, "rule": PYTHON, "name": STR},
-                    infer=_infer_body("custom_vjp"), single=False, own_primal=True,
+                    infer=infer_body("custom_vjp"), single=False, own_primal=True,
                     jvp=_jvp_custom_vjp, split=_split_custom, batch=_batch_custom,
                     strong=strong_body("body"), thread=thread_custom, family=__name__)
 
@@ -451,7 +452,7 @@ def _batch_checkpoint(b: Any, op: Op, operands: Any, positions: Any, axis: Any) 
 
 checkpoint = define("checkpoint", attrs={"body": FUNCTION, "policy": optional(PYTHON),
                                          "prevent_cse": BOOL},
-                    infer=_infer_body("checkpoint"), single=False, own_primal=True,
+                    infer=infer_body("checkpoint"), single=False, own_primal=True,
                     jvp=_jvp_checkpoint, split=_split_checkpoint, transpose=_transpose_checkpoint,
                     batch=_batch_checkpoint, strong=strong_body("body"), thread=thread_last,
                     family=__name__)

@@ -16,7 +16,6 @@ from typing import Any
 
 from ..builder import Builder
 from ..core import Function, Op, Value
-from ..errors import IRTypeError
 from ..opdef import FUNCTION, LINEAR, PYTHON, STR, Request, define
 from ..passes.bodies import (
     Flags,
@@ -35,18 +34,10 @@ from ..passes.bodies import (
     vectorize,
 )
 from ..types import TensorType
-from .custom import thread_custom
+from .custom import infer_body, thread_custom
 from .families import move_batch
 
 Types = tuple[TensorType, ...]
-
-
-def _infer_custom_vmap(types: Types, attrs: Any) -> Types:
-    params = attrs["body"].param_types
-    if params != types:
-        raise IRTypeError(f"custom_vmap: operands are {list(types)}, the body takes "
-                          f"{list(params)}")
-    return attrs["body"].return_types
 
 
 def _batch_custom_vmap(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:
@@ -258,10 +249,11 @@ def _strong_custom_vmap(op: Op, linear: Flags) -> Any:
 
 
 custom_vmap = define("custom_vmap", attrs={"body": FUNCTION, "rule": PYTHON, "name": STR},
-                     infer=_infer_custom_vmap, single=False, own_primal=True,
+                     infer=infer_body("custom_vmap"), single=False, own_primal=True,
                      jvp=_jvp_custom_vmap, split=_split_custom_vmap,
                      transpose=_transpose_custom_vmap, batch=_batch_custom_vmap,
-                     strong=_strong_custom_vmap, thread=thread_custom)
+                     strong=_strong_custom_vmap, thread=thread_custom,
+                     family=__name__)
 
 
 __all__ = ["Part", "Pulled", "Pushed", "Strong", "custom_vmap"]

@@ -11,14 +11,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import ml_dtypes
-import numpy as np
-
 from .. import dtypes
 from ..errors import IRTypeError
 from ..opdef import INT, LINEAR, define, enum
 from .bits import and_
 from .compare import eq, ge, gt, lt
+from .convert import convert
 from .families import (
     batch_elementwise,
     batch_scalar_operands,
@@ -221,34 +219,48 @@ is_finite = _float("is_finite", result=lambda dtype: dtypes.bool_)
 
 # --- trigonometric and hyperbolic ---------------------------------------------------------
 
+def _roomy(b: Any, x: Any) -> Any:
+    """`x` in f32 where its dtype is one of those too narrow for squares."""
+    return _as(b, x, dtypes.f32) if x.type.dtype.bits < 16 else x
+
+
+def _as(b: Any, x: Any, dtype: dtypes.DType) -> Any:
+    return x if x.type.dtype is dtype else b.emit(convert, x, dtype=dtype)
+
+
 def _over_squares(part: int) -> Any:
     """One operand over the sum of their squares, which may leave the range; 0 where both are 0."""
     def coefficient(b: Any, op: Any) -> Any:
         x, y = op.operands
-        if x.type.dtype.is_complex:
+        dtype = x.type.dtype
+        if dtype.is_complex:
             total = b.emit(add, b.emit(square, x), b.emit(square, y))
             return b.emit(div, op.operands[part], total)
-        end = lit(b, x, float(ml_dtypes.finfo(x.type.dtype.numpy).max))   # 0 at infinities
+        x, y = _roomy(b, x), _roomy(b, y)
+        end = lit(b, x, dtypes.greatest_finite(x.type.dtype))     # 0 at infinities
         x, y = (b.emit(clamp, b.emit(neg, end), v, end) for v in (x, y))
         most = b.emit(max_, b.emit(abs_, x), b.emit(abs_, y))
         scale = _inverse(b, b.emit(select, b.emit(eq, most, lit(b, x, 0)), lit(b, x, 1), most))
         x, y = b.emit(mul, x, scale), b.emit(mul, y, scale)
         total = b.emit(add, b.emit(square, x), b.emit(square, y))
         total = b.emit(select, b.emit(eq, total, lit(b, x, 0)), lit(b, x, 1), total)
-        return b.emit(div, b.emit(mul, (x, y)[part], scale), total)
+        return _as(b, b.emit(div, b.emit(mul, (x, y)[part], scale), total), dtype)
 
     return coefficient
 
 
 def _slope_asinh(b: Any, x: Any) -> Any:
     """rsqrt(1 + x^2), whose square may leave the range: 1 / |x| far out."""
-    if x.type.dtype.is_complex:
+    dtype = x.type.dtype
+    if dtype.is_complex:
         return b.emit(rsqrt, _one_plus(b, b.emit(square, x)))
-    size = b.emit(abs_, x)
-    far = b.emit(gt, size, lit(b, x, float(2 / np.sqrt(ml_dtypes.finfo(x.type.dtype.numpy).eps))))
-    near, beyond = b.emit(select, far, lit(b, x, 1), size), b.emit(select, far, size, lit(b, x, 1))
-    return b.emit(select, far, _inverse(b, beyond),
-                  b.emit(rsqrt, _one_plus(b, b.emit(square, near))))
+    size = b.emit(abs_, _roomy(b, x))
+    far = b.emit(gt, size, lit(b, size, 2 / math.sqrt(dtypes.epsilon(size.type.dtype))))
+    near = b.emit(select, far, lit(b, size, 1), size)
+    beyond = b.emit(select, far, size, lit(b, size, 1))
+    slope = b.emit(select, far, _inverse(b, beyond),
+                   b.emit(rsqrt, _one_plus(b, b.emit(square, near))))
+    return _as(b, slope, dtype)
 
 
 sin = _inexact("sin", lambda b, x, y: b.emit(cos, x))

@@ -70,8 +70,11 @@ def test_foreign_operands_raise(foreign):
 def test_equality_with_foreign_operands():
     x = jnp.asarray(F)
     assert (x == None) is False and (x != None) is True and (x == "s") is False  # noqa: E711
-    with pytest.raises(TypeError):
-        x == [1]  # noqa: B015
+    for other in ([1], (1,), {1}, {}):
+        with pytest.raises(TypeError):
+            x == other  # noqa: B015
+        with pytest.raises(TypeError):
+            other != x  # noqa: B015
 
 
 class Doubling:
@@ -81,9 +84,14 @@ class Doubling:
         return "taken over"
 
 
-def test_other_classes_may_take_over():
-    assert jnp.asarray(F) + Doubling() == "taken over"
-    assert xfront.jit(lambda x: x if x + Doubling() == "taken over" else None)(F) is not None
+class Items(Doubling, list):
+    """A list with an operator of its own."""
+
+
+@pytest.mark.parametrize("other", [Doubling(), Items([1])])
+def test_other_classes_may_take_over(other):
+    assert jnp.asarray(F) + other == "taken over"
+    assert xfront.jit(lambda x: x if x + other == "taken over" else None)(F) is not None
 
 
 def test_static_powers_are_multiplications():

@@ -98,6 +98,20 @@ def test_donated_arguments_are_deleted():
         x + 1
 
 
+@pytest.mark.parametrize("read", [
+    lambda gone: jax.jit(lambda x: x * 2)(gone), lambda gone: gone - 1,
+    lambda gone: jax.grad(lambda x: (x * gone).sum())(1.0),
+    lambda gone: jax.jit(lambda x: x * gone)(1.0),
+])  # fmt: skip
+def test_a_program_new_to_an_array_that_is_gone_is_not_run(read, capfd):
+    """The runtime, if asked, writes a line of its own to stderr."""
+    gone = jnp.ones((7, 1, 2))                   # no other test's: C++ alone runs what it knows
+    jax.jit(lambda x: x + 1, donate_argnums=0)(gone)
+    with pytest.raises(RuntimeError, match="donate_argnums"):
+        read(gone)
+    assert capfd.readouterr().err == ""
+
+
 def test_results_of_all_kinds():
     Pair = collections.namedtuple("Pair", "x y")
     made = jax.jit(lambda p: Pair(p.y, (None, 2, True, np.float32(3))))(Pair(1.0, jnp.ones(2)))

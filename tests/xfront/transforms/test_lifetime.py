@@ -104,6 +104,16 @@ def test_functions_without_a_name_are_pickled_by_content(tmp_path: Path) -> None
     assert done.stdout == "".join(f"{n}: {y}\n" for n, (_, _, y) in PICKLED.items())
 
 
+def by_a_rule(host: Callable[..., Any], type_: Any) -> Any:
+    """A function whose backward rule alone calls the host."""
+    @jax.custom_vjp
+    def f(x: Any) -> Any:
+        return 2 * x
+
+    f.defvjp(lambda x: (2 * x, x), lambda x, ct: (ct * jax.pure_callback(host, type_, x),))
+    return f
+
+
 CALLERS: dict[str, Callable[[Callable[..., Any], Any], Any]] = {
     "now": lambda f, t: jax.pure_callback(f, t, 1.0),
     "jit": lambda f, t: jax.jit(lambda x: jax.pure_callback(f, t, x))(1.0),
@@ -112,6 +122,8 @@ CALLERS: dict[str, Callable[[Callable[..., Any], Any], Any]] = {
     "loop": lambda f, t: jax.lax.fori_loop(0, 2, lambda i, x: jax.pure_callback(f, t, x), 1.0),
     "gradient": lambda f, t: jax.grad(
         lambda x: x * jax.pure_callback(f, t, jax.lax.stop_gradient(x)))(1.0),
+    "rule": lambda f, t: jax.grad(by_a_rule(f, t))(1.0),
+    "jitted_rule": lambda f, t: jax.jit(jax.grad(by_a_rule(f, t)))(1.0),
     "io": lambda f, t: jax.jit(lambda x: jax.experimental.io_callback(f, t, x))(1.0),
     "debug": lambda f, t: jax.jit(lambda x: jax.debug.callback(f, x))(1.0),
 }
