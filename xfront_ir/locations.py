@@ -53,12 +53,15 @@ class Location:
 
 _LIBRARY_FILES: dict[str, bool] = {}       # by name: hashing a code object hashes all that it holds
 _LIBRARY_PATHS: list[str] = []
+USER_FILES: set[str] = set()
+"""Those met so far that are not the library's."""
 
 
 def register_library(path: str) -> None:
     """Frames of files under `path` are never a user's."""
     _LIBRARY_PATHS.append(path)
     _LIBRARY_FILES.clear()
+    USER_FILES.clear()
 
 
 def is_library(code: CodeType) -> bool:
@@ -67,6 +70,8 @@ def is_library(code: CodeType) -> bool:
     found = _LIBRARY_FILES.get(file)
     if found is None:
         found = _LIBRARY_FILES[file] = file.startswith(tuple(_LIBRARY_PATHS))
+        if not found:
+            USER_FILES.add(file)
     return found
 
 

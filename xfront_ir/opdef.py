@@ -213,12 +213,13 @@ Infer = Callable[[tuple[TensorType, ...], Mapping[str, Any]], tuple[TensorType, 
 class OpDef:
     """Everything that is true of an op. Frozen by `define`."""
 
-    __slots__ = ("attrs", "batch", "body_attrs", "cost", "effects", "family", "has_bodies",
+    __slots__ = ("alike", "attrs", "batch", "body_attrs", "cost", "effects", "family", "has_bodies",
                  "has_numbers", "holds_python", "infer", "jvp", "memo", "mentions_axis",
                  "n_operands", "name", "own_primal", "single", "split", "strong", "thread",
                  "transpose")
 
     name: str
+    alike: dict[TensorType, TensorType]     # what `of_alike` gave, by the type of the operands
     attrs: Mapping[str, AttrKind]
     infer: Infer
     n_operands: int | None
@@ -245,6 +246,14 @@ class OpDef:
             why = f"{self.name} is not linear: " if which == "transpose" else ""
             raise MissingRule(f"{why}op {self.name!r} has no {which} rule{declared}; it would be "
                               f"given where the op is defined, in {self.family}")
+        return found
+
+    def of_alike(self, kind: TensorType) -> TensorType:
+        """The result type where all operands are of one type, and there are no attributes; of an op
+        with a fixed number of operands and one result. Raises: IRTypeError."""
+        assert self.n_operands is not None, self
+        (found,) = infer_types(self, (kind,) * self.n_operands, {})
+        self.alike[kind] = found
         return found
 
     def has_effects(self, attrs: Mapping[str, Any]) -> bool:
@@ -306,7 +315,7 @@ def define(name: str, *, infer: Infer, attrs: Mapping[str, AttrKind] | None = No
                            for kind in made.attrs.values())
     module = family or getattr(infer, "__module__", "?")
     made.family = module.replace(".", "/") + ".py"
-    made.memo = {}
+    made.memo, made.alike = {}, {}
     REGISTRY[name] = made
     return made
 

@@ -18,15 +18,17 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Collection, Sequence
+from math import copysign
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 from xfront_ir import dtypes
 from xfront_ir.builder import Builder
-from xfront_ir.core import Function, Value
+from xfront_ir.core import NO_ATTRS, Function, Op, Value
+from xfront_ir.dtypes import DType
 from xfront_ir.literal import MAX_LITERAL_BYTES, Literal, literal
-from xfront_ir.locations import Location, register_library
+from xfront_ir.locations import USER_FILES, Location, register_library
 from xfront_ir.locations import capture as capture_location
 from xfront_ir.opdef import OpDef
 from xfront_ir.types import TensorType, tensor
@@ -116,6 +118,19 @@ class Trace:
             value = self.constants[key] = builder.add(literal, (), {"value": data, "shape": shape})
         return Tracer(self, value, weak)
 
+    def number(self, y: int | float | complex, type_: TensorType) -> Value:
+        """A Python number in every element of an array of this type; a repeated one is found by
+        Python's value."""
+        kind = type(y)
+        # 0.0 equals -0.0, and so in parts of complex numbers: these are found by their bits alone
+        key = (type_, kind, y) if y and kind is not complex else None
+        value = self.constants.get(key)
+        if value is None:
+            value = self.literal(number_literal(y, type_.dtype), type_.shape).value
+            if key is not None:
+                self.constants[key] = value
+        return value
+
     def lift(self, x: Any, dtype: np.dtype | None = None) -> Tracer:
         """The tracer here of anything that is an array to users: tracer, Array, NumPy, number."""
         kind = type(x)
@@ -129,6 +144,39 @@ class Trace:
         if array.nbytes <= MAX_LITERAL_BYTES:
             return self.literal(array, array.shape, kind in WEAK_KINDS)
         return self.capture(binding.put(array, copy=True))
+
+
+MOST_NUMBERS = 4096
+_NUMBERS: dict[Any, Literal] = {}
+"""Literals of Python numbers, whatever trace they were met in."""
+
+
+def number_literal(y: int | float | complex, dtype: DType) -> Literal:
+    """A Python number as a literal of a dtype. Raises: OverflowError, as `scalar` does."""
+    if type(y) is complex:
+        return Literal(scalar(y, dtype))
+    sign = copysign(1.0, y) if type(y) is float else 0       # 0.0 is not -0.0
+    key = (type(y), y, sign, dtype, binding.x64_state.value)
+    found = _NUMBERS.get(key)
+    if found is None:
+        if len(_NUMBERS) >= MOST_NUMBERS:
+            _NUMBERS.clear()
+        found = _NUMBERS[key] = Literal(scalar(y, dtype))
+    return found
+
+
+def scalar(x: Any, dtype: DType) -> np.ndarray:
+    """A Python number in a dtype; integers too wide for a narrow dtype wrap around.
+
+    Raises: OverflowError where an integer does not fit the default integer.
+    """
+    numpy = dtype.numpy
+    if type(x) is int:
+        try:
+            return np.asarray(x, numpy)
+        except OverflowError:
+            return binding.host_array(x).astype(numpy)
+    return np.asarray(x, numpy)
 
 
 def type_of(x: Any) -> tuple[TensorType, bool]:
@@ -202,18 +250,61 @@ def is_open(trace: Trace) -> bool:
     return not trace.closed and (around is trace or around is None or around.level <= trace.level)
 
 
-def emit_alike(definition: OpDef, x: Tracer, y: Tracer | None = None) -> Tracer:
-    """As `emit`, for an elementwise op without attributes: of one tracer, or of two that agree in
-    trace, type and weakness."""
+def emit_alike(definition: OpDef, x: Tracer, y: Any = None) -> Tracer:
+    """As `emit`, for an elementwise op without attributes.
+
+    Args:
+      definition: of an op that takes as many operands as are given.
+      x: one operand.
+      y: the other, if there is one: a tracer of the same trace, type and weakness, or a Python
+        number that takes `x`'s.
+    """
     home, around = x.home, state.current
     if home.closed or (around is not home and around is not None and around.level > home.level):
-        return emit(definition, x) if y is None else emit(definition, x, y)
-    builder, value = home.builder, x.value
+        return _emit_elsewhere(definition, x, y)
+    value = x.value
     kind = value.type
-    builder.loc = state.place or capture_location(state.scope, 3)
-    made = (builder.emit_plain(definition, (value,), (kind,)) if y is None else
-            builder.emit_plain(definition, (value, y.value), (kind, kind)))
-    return Tracer(home, made, x.weak and made.type.dtype is kind.dtype)
+    found = definition.alike.get(kind) or definition.of_alike(kind)
+    if y is None:
+        operands = (value,)
+    elif type(y) is Tracer:
+        operands = (value, y.value)
+    else:
+        operands = (value, home.constants.get((kind, type(y), y)) or home.number(y, kind))
+    place = state.place
+    if place is None:
+        frame = _frame(2)
+        code = frame.f_code
+        if code.co_filename in USER_FILES:
+            place = _new(Location)
+            place.code, place.lasti, place.scope = code, frame.f_lasti, state.scope
+        else:
+            place = capture_location(state.scope, 3)
+    made, op, tracer = _new(Value), _new(Op), _new_tracer(Tracer)
+    made.type = found
+    op.definition, op.operands, op.attrs = definition, operands, NO_ATTRS
+    op.results, op.loc = (made,), place
+    home.builder.ops.append(op)
+    tracer.home, tracer.value, tracer.weak = home, made, x.weak and found.dtype is kind.dtype
+    return tracer
+
+
+_frame, _new, _new_tracer = sys._getframe, object.__new__, Tracer.__new__
+"""What is made for each op gets its attributes where it is made: calling `__init__` takes longer
+than the rest of it."""
+
+
+def _emit_elsewhere(definition: OpDef, x: Tracer, y: Any) -> Tracer:
+    """`emit_alike` where the op is not recorded in the trace of `x`."""
+    if x.home.closed:
+        raise leak_error(x)
+    if y is None:
+        return emit(definition, x)
+    if type(y) is not Tracer:
+        target = state.current
+        assert target is not None                # it is deeper
+        y = Tracer(target, target.number(y, x.value.type), x.weak)
+    return emit(definition, x, y)
 
 
 def binder_of(names: Collection[Any], target: Trace | None) -> Trace | None:
