@@ -89,6 +89,16 @@ class Builder:
         op.results = results = tuple([Value(t) for t in found])
         return results
 
+    def append(self, definition: OpDef, operands: tuple[Value, ...], attrs: dict[str, Any],
+               type: TensorType) -> Value:
+        """As `add`, for an op of one result whose type rule is known to give `type`."""
+        made, op = _new(Value), _new(Op)
+        made.type = type
+        op.definition, op.operands, op.attrs, op.loc = definition, operands, attrs, self.loc
+        op.results = (made,)
+        self.ops.append(op)
+        return made
+
     def literal(self, value: Any, dtype: DType | None = None, shape: tuple[int, ...] | None = None
                 ) -> Value:
         """A known scalar or small array, broadcast to `shape` where that is given."""

@@ -178,20 +178,36 @@ class Pending:
     """A body that is a transformation not yet carried out: (Function, request).
 
     Its types follow from the request, and so does its fingerprint; the pass runs when something
-    first looks inside. `transform(function, request)` and `types(function, request)` are supplied
-    by whoever makes it, so that this file knows no pass.
+    first looks inside. `transform(function, request)` is supplied by whoever makes it, so that this
+    file knows no pass; so are the types, or `transform.types(function, request)` gives them, which
+    is asked when something wants to know.
     """
 
-    __slots__ = ("_forced", "_transform", "function", "param_types", "request", "return_types")
+    __slots__ = ("_forced", "_transform", "_types", "function", "request")
 
     def __init__(self, function: Function, request: Request,
                  transform: Callable[[Function, Request], Function],
-                 param_types: tuple[TensorType, ...],
-                 return_types: tuple[TensorType, ...]) -> None:
+                 param_types: tuple[TensorType, ...] | None = None,
+                 return_types: tuple[TensorType, ...] = ()) -> None:
         self.function, self.request = function, request
-        self.param_types, self.return_types = param_types, return_types
         self._transform = transform
+        self._types = None if param_types is None else (param_types, return_types)
         self._forced: Function | None = None
+
+    @property
+    def param_types(self) -> tuple[TensorType, ...]:
+        """Types of the parameters of the transformed Function."""
+        return self._all_types()[0]
+
+    @property
+    def return_types(self) -> tuple[TensorType, ...]:
+        """Types of the values that it returns."""
+        return self._all_types()[1]
+
+    def _all_types(self) -> tuple[tuple[TensorType, ...], tuple[TensorType, ...]]:
+        if self._types is None:
+            self._types = self._transform.types(self.function, self.request)  # type: ignore
+        return self._types
 
     @property
     def is_forced(self) -> bool:

@@ -28,7 +28,7 @@ from xfront_ir.builder import Builder
 from xfront_ir.core import NO_ATTRS, Function, Op, Value
 from xfront_ir.dtypes import DType
 from xfront_ir.literal import MAX_LITERAL_BYTES, Literal, literal
-from xfront_ir.locations import USER_FILES, Location, register_library
+from xfront_ir.locations import LIBRARY_FILES, USER_FILES, Location, register_library
 from xfront_ir.locations import capture as capture_location
 from xfront_ir.opdef import OpDef
 from xfront_ir.types import TensorType, tensor
@@ -86,6 +86,14 @@ class Trace:
         self.made_at: Any = None
         self.thread = threading.get_ident()
 
+    def parameters(self, types: Sequence[TensorType], weaks: Sequence[bool], names: Sequence[str]
+                   ) -> list[Tracer]:
+        """Tracers of the first parameters."""
+        builder, params = self.builder, [Value(t) for t in types]
+        builder.params, builder.weak_params = params, list(weaks)
+        builder.param_names = list(names) if names else [""] * len(params)
+        return [Tracer(self, v, w) for v, w in zip(params, weaks, strict=True)]
+
     # --- what comes from outside ------------------------------------------------------
 
     def capture(self, source: Any) -> Tracer:
@@ -118,17 +126,36 @@ class Trace:
             value = self.constants[key] = builder.add(literal, (), {"value": data, "shape": shape})
         return Tracer(self, value, weak)
 
-    def number(self, y: int | float | complex, type_: TensorType) -> Value:
+    def number(self, y: Any, type_: TensorType, place: Location | None = None
+               ) -> Value:
         """A Python number in every element of an array of this type; a repeated one is found by
-        Python's value."""
-        kind = type(y)
-        # 0.0 equals -0.0, and so in parts of complex numbers: these are found by their bits alone
-        key = (type_, kind, y) if y and kind is not complex else None
-        value = self.constants.get(key)
+        Python's value.
+
+        Args:
+          place: where it stands in the program, if that is known already.
+        Raises: OverflowError, as `scalar` does.
+        """
+        if type(y) is complex:                   # 0.0 equals -0.0, and so do parts
+            key: Any = (type_, y, copysign(1.0, y.real), copysign(1.0, y.imag))
+        else:
+            key = (type_, type(y), y) if y else (type_, type(y), y, copysign(1.0, y))
+        constants = self.constants
+        value = constants.get(key)
         if value is None:
-            value = self.literal(number_literal(y, type_.dtype), type_.shape).value
-            if key is not None:
-                self.constants[key] = value
+            anywhere = (key, binding.x64_state.value)
+            attrs = _NUMBERS.get(anywhere)
+            if attrs is None:
+                if len(_NUMBERS) >= MOST_NUMBERS:
+                    _NUMBERS.clear()
+                attrs = _NUMBERS[anywhere] = {"value": Literal(scalar(y, type_.dtype)),
+                                              "shape": type_.shape}
+            same = (attrs["value"].key, type_.shape)
+            value = constants.get(same)
+            if value is None:
+                builder = self.builder
+                builder.loc = place or state.place or capture_location(state.scope, 2)
+                value = constants[same] = builder.append(literal, (), attrs, type_)
+            constants[key] = value
         return value
 
     def lift(self, x: Any, dtype: np.dtype | None = None) -> Tracer:
@@ -147,22 +174,8 @@ class Trace:
 
 
 MOST_NUMBERS = 4096
-_NUMBERS: dict[Any, Literal] = {}
-"""Literals of Python numbers, whatever trace they were met in."""
-
-
-def number_literal(y: int | float | complex, dtype: DType) -> Literal:
-    """A Python number as a literal of a dtype. Raises: OverflowError, as `scalar` does."""
-    if type(y) is complex:
-        return Literal(scalar(y, dtype))
-    sign = copysign(1.0, y) if type(y) is float else 0       # 0.0 is not -0.0
-    key = (type(y), y, sign, dtype, binding.x64_state.value)
-    found = _NUMBERS.get(key)
-    if found is None:
-        if len(_NUMBERS) >= MOST_NUMBERS:
-            _NUMBERS.clear()
-        found = _NUMBERS[key] = Literal(scalar(y, dtype))
-    return found
+_NUMBERS: dict[Any, dict[str, Any]] = {}
+"""Literals of Python numbers, as attributes, whatever trace they were met in."""
 
 
 def scalar(x: Any, dtype: DType) -> np.ndarray:
@@ -186,7 +199,7 @@ def type_of(x: Any) -> tuple[TensorType, bool]:
     if type(x) is KeyArray:
         return tensor(x.shape, x.dtype.ir), False
     aval = x.aval
-    return tensor(aval.shape, dtypes.from_numpy(aval.dtype)), aval.weak_type
+    return aval.ir or tensor(aval.shape, dtypes.from_numpy(aval.dtype)), aval.weak_type
 
 
 def leak_error(tracer: Tracer) -> UnexpectedTracerError:
@@ -265,21 +278,24 @@ def emit_alike(definition: OpDef, x: Tracer, y: Any = None) -> Tracer:
     value = x.value
     kind = value.type
     found = definition.alike.get(kind) or definition.of_alike(kind)
-    if y is None:
-        operands = (value,)
-    elif type(y) is Tracer:
-        operands = (value, y.value)
-    else:
-        operands = (value, home.constants.get((kind, type(y), y)) or home.number(y, kind))
     place = state.place
     if place is None:
         frame = _frame(2)
         code = frame.f_code
+        if code.co_filename in LIBRARY_FILES:    # an operator
+            frame = frame.f_back or frame
+            code = frame.f_code
         if code.co_filename in USER_FILES:
             place = _new(Location)
             place.code, place.lasti, place.scope = code, frame.f_lasti, state.scope
         else:
             place = capture_location(state.scope, 3)
+    if y is None:
+        operands = (value,)
+    elif type(y) is Tracer:
+        operands = (value, y.value)
+    else:
+        operands = (value, home.constants.get((kind, type(y), y)) or home.number(y, kind, place))
     made, op, tracer = _new(Value), _new(Op), _new_tracer(Tracer)
     made.type = found
     op.definition, op.operands, op.attrs = definition, operands, NO_ATTRS
@@ -350,10 +366,7 @@ def trace_function(run: Callable[[list[Tracer]], Sequence[Any]], types: Sequence
     outermost = not stack
     trace = Trace(name, kind, staging=staging, level=len(stack) + 1, axis=axis)
     trace.made_at = capture_location(outer_scope, 2)
-    names = param_names or ("",) * len(types)
-    param = trace.builder.param
-    tracers = [Tracer(trace, param(t, n, w), w)
-               for t, w, n in zip(types, weaks, names, strict=True)]
+    tracers = trace.parameters(types, weaks, param_names)
     if inputs is not None:
         trace.inputs = inputs
         trace.known = all([type(x) is not Tracer or x.home.known for x in inputs])
@@ -374,7 +387,8 @@ def trace_function(run: Callable[[list[Tracer]], Sequence[Any]], types: Sequence
                 bit.set_local(True)
         elif axis is not None and type(axis[0]) is not tuple:   # a tuple: vmap without a name
             state.axes = (*outer_axes, axis)
-        outputs = [trace.lift(x) for x in run(tracers)]
+        outputs = [x if type(x) is Tracer and x.home is trace else trace.lift(x)
+                   for x in run(tracers)]
     finally:
         stack.pop()
         state.current, state.axes, state.scope = outer_current, outer_axes, outer_scope

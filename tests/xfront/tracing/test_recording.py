@@ -6,10 +6,13 @@ Here both are asked in changing orders, by operands that are easily mistaken for
 
 from __future__ import annotations
 
+import functools
 import inspect
 import math
 import struct
+from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 from hypothesis import given
@@ -18,11 +21,13 @@ from hypothesis import strategies as st
 import xfront
 import xfront.numpy as jnp
 from xfront import lax
+from xfront.tracebacks import dressed
 from xfront.tracing.trace import emit, emit_alike, scalar
+from xfront.transforms.requests import GRAD, JVP, VECTORIZE
 from xfront_ir import dtypes
 from xfront_ir.builder import Builder
 from xfront_ir.errors import IRTypeError
-from xfront_ir.opdef import REGISTRY
+from xfront_ir.opdef import REGISTRY, Request
 from xfront_ir.types import tensor
 
 KINDS = [tensor(shape, d) for d in (
@@ -165,6 +170,61 @@ def test_both_ways_record_the_same() -> None:
     for f, ir in zip((quick, plain), found, strict=True):
         start = f.__code__.co_firstlineno
         assert [(op.loc.code, op.loc.line) for op in ir.ops] == [(f.__code__, start + 1)] * 3
+
+
+KINDS_OF_ARRAYS = [np.bool_, np.int8, np.uint16, np.int32, np.float16, np.float32, np.complex64,
+                   ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn, np.dtype(">f4"), np.dtype(">i4")]
+
+
+@pytest.mark.parametrize("weak", [False, True])
+def test_the_type_that_an_array_remembers_is_its_own(weak) -> None:
+    """Of types that differ in one thing, asked for in different words."""
+    shapes: list[Any] = [(), (2,), (2, 1), (1, 2), (0,), [2], (np.int64(2),), (True,)]
+    for shape in shapes:
+        for dtype in KINDS_OF_ARRAYS:
+            aval = xfront.core.ShapedArray(shape, dtype, weak)
+            assert aval.ir is tensor(tuple(map(int, shape)), dtypes.from_numpy(dtype))
+    assert xfront.core.ShapedArray((2,), xfront.dtypes.float0).ir is None
+
+
+STARTS = [lambda x, y: x * y, lambda x, y: (x, 2.0), lambda x, y: (jnp.sum(y), x, 1)]
+
+
+@pytest.mark.parametrize("start", STARTS)
+def test_types_of_a_transformation_are_those_of_what_it_makes(start) -> None:
+    """Not yet carried out it says what it will have."""
+    function = xfront.make_jaxpr(start)(jnp.ones(3), jnp.ones((2, 3))[0]).ir
+    axis = ("i", 4)
+    asked = [(JVP, Request("jvp", active)) for active in [(True, False), (True, True)]]
+    asked += [(VECTORIZE, Request("vectorize", positions, axis, (0,) * len(function.returns)))
+              for positions in [(0,), (0, 1), (None, 1), (1, None)]]
+    asked += [(GRAD, Request("grad", active, 0, False)) for active in [(True, False), (False, True)]
+              if not function.returns[0].type.shape]
+    for transformation, request in asked:
+        body = transformation.pending(function, request)
+        made = transformation(function, request)
+        assert body.param_types == made.param_types, request
+        assert body.return_types == made.return_types, request
+        assert not body.is_forced
+
+
+def sample(x: int, *rest: float, key: str = "a") -> float:
+    """A function with all that another may take over."""
+    return x
+
+
+sample.mark = object()  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("named", [
+    sample, lambda: None, jnp.sin, functools.partial(sample, 1), np.sin, dict, sample.__call__])
+def test_dressed_is_as_by_functools(named) -> None:
+    by_hand, by_functools = (dress(lambda *args: args, named)
+                             for dress in (dressed, functools.update_wrapper))
+    assert vars(by_hand) == vars(by_functools)
+    for name in functools.WRAPPER_ASSIGNMENTS:
+        if hasattr(named, name):
+            assert getattr(by_hand, name) == getattr(by_functools, name), name
 
 
 def test_attributes_of_ops_that_have_none_stay_empty() -> None:
