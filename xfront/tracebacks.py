@@ -18,7 +18,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from dis import opmap
-from types import TracebackType
+from types import FunctionType, TracebackType
 from typing import Any, TypeVar
 
 import numpy
@@ -52,7 +52,25 @@ def front_door(body: F, named: Any = None) -> F:
             shorten(error)
             raise
 
-    return functools.update_wrapper(call, body if named is None else named)  # type: ignore
+    return dressed(call, body if named is None else named)
+
+
+_GENERIC = sys.version_info >= (3, 12)
+
+
+def dressed(call: Any, named: Any) -> Any:
+    """`call` with the name, the signature and the documentation of another function; what
+    `functools.update_wrapper` does, at once for a plain function."""
+    if type(named) is not FunctionType:
+        return functools.update_wrapper(call, named)
+    call.__module__, call.__name__ = named.__module__, named.__name__
+    call.__qualname__, call.__doc__ = named.__qualname__, named.__doc__
+    call.__annotations__ = named.__annotations__
+    if _GENERIC:
+        call.__type_params__ = named.__type_params__
+    call.__dict__.update(named.__dict__)
+    call.__wrapped__ = named
+    return call
 
 
 _CALL = front_door(lambda: None).__code__

@@ -22,6 +22,9 @@ from .locations import Location
 from .opdef import OpDef, infer_types
 from .types import TensorType
 
+_new = object.__new__
+"""On this path `__init__` takes as long as making the object does."""
+
 
 class Builder:
     """Collects ops. `loc` is given to every op emitted until it is set again."""
@@ -75,22 +78,25 @@ class Builder:
             found = definition.memo.get(types)
             if found is None:
                 found = definition.memo[types] = infer_types(definition, types, attrs)
+        op = _new(Op)
+        op.definition, op.operands, op.attrs, op.loc = definition, operands, attrs, self.loc
+        self.ops.append(op)
         if definition.single:
-            made = Value(found[0])
-            self.ops.append(Op(definition, operands, attrs, (made,), self.loc))
+            made = _new(Value)
+            made.type = found[0]
+            op.results = (made,)
             return made
-        results = tuple([Value(t) for t in found])
-        self.ops.append(Op(definition, operands, attrs, results, self.loc))
+        op.results = results = tuple([Value(t) for t in found])
         return results
 
-    def emit_plain(self, definition: OpDef, operands: tuple[Value, ...],
-                   types: tuple[TensorType, ...]) -> Value:
-        """As `emit`, for an op of one result and no attributes whose operands have these types."""
-        found = definition.memo.get(types)
-        if found is None:
-            found = definition.memo[types] = infer_types(definition, types, {})
-        made = Value(found[0])
-        self.ops.append(Op(definition, operands, {}, (made,), self.loc))
+    def append(self, definition: OpDef, operands: tuple[Value, ...], attrs: dict[str, Any],
+               type: TensorType) -> Value:
+        """As `add`, for an op of one result whose type rule is known to give `type`."""
+        made, op = _new(Value), _new(Op)
+        made.type = type
+        op.definition, op.operands, op.attrs, op.loc = definition, operands, attrs, self.loc
+        op.results = (made,)
+        self.ops.append(op)
         return made
 
     def literal(self, value: Any, dtype: DType | None = None, shape: tuple[int, ...] | None = None

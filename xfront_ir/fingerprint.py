@@ -48,7 +48,9 @@ def skeleton(fn: Function) -> tuple[bytes, tuple[Literal, ...]]:
     none of them and stays in the hash: literals that are attributes of other ops, and those of
     bodies whose op has no `thread` rule.
     """
-    found = _summary(fn)
+    found = fn.memo.get(_MEMO)
+    if found is None or found.held:
+        found = _summary(fn)
     literals = found.literals
     if literals is None:
         literals = _literals(found)
@@ -76,12 +78,26 @@ class _Summary:
     stale.
     """
 
-    __slots__ = ("fingerprint", "held", "items", "literals", "skeleton")
+    __slots__ = ("_fingerprint", "_whole", "held", "items", "literals", "skeleton")
 
-    def __init__(self, fingerprint: bytes, skeleton: bytes, items: list[tuple[Op, Any]],
-                 held: dict[int, tuple[Any, bytes]]) -> None:
-        self.fingerprint, self.skeleton, self.items, self.held = fingerprint, skeleton, items, held
-        self.literals: tuple[Literal, ...] | None = None
+    def __init__(self, whole: Any, skeleton: bytes, items: list[tuple[Op, Any]],
+                 held: dict[int, tuple[Any, bytes]], literals: tuple[Literal, ...] | None) -> None:
+        self.skeleton, self.items, self.held, self.literals = skeleton, items, held, literals
+        self._whole: Any = whole
+        self._fingerprint = skeleton if whole is None else b""
+
+    @property
+    def fingerprint(self) -> bytes:
+        """The hash of the Function; that of the skeleton goes on with the values of literals."""
+        whole = self._whole
+        if whole is not None:                    # several threads may come here
+            whole = whole.copy()
+            for _, x in self.items:
+                if type(x) is Literal:
+                    whole.update(x.key[2])
+            self._fingerprint = whole.digest()
+            self._whole = None
+        return self._fingerprint
 
 
 def _known(fn: Function) -> _Summary | None:
@@ -152,7 +168,9 @@ def _reserve(count: int) -> None:
 def _walk(fn: Function) -> _Summary | None:
     """The summary of `fn`, or None where that of a body is not known yet."""
     n = len(fn.params)
-    _reserve(n + sum([len(op.results) for op in fn.ops]))
+    most = n + sum([len(op.results) for op in fn.ops])
+    if most > len(_NUMBERS):
+        _reserve(most)
     numbers = _NUMBERS
     number: dict[Value, bytes] = dict(zip(fn.params, numbers))
     number_of = number.__getitem__
@@ -196,9 +214,11 @@ def _walk(fn: Function) -> _Summary | None:
                 number[v] = numbers[n]
                 n += 1
     extend(map(number_of, fn.returns))
-    whole = blake2b(b"".join(parts), digest_size=SIZE)
-    bare = whole.copy() if items or inner else whole
+    bare = blake2b(b"".join(parts), digest_size=SIZE)
+    literals: tuple[Literal, ...] | None = None
+    whole = bare
     if inner:
+        whole = bare.copy()
         for part in inner:
             if type(part) is bytes:
                 bare.update(part)
@@ -207,18 +227,29 @@ def _walk(fn: Function) -> _Summary | None:
                 bare.update(part.skeleton)
                 whole.update(part.fingerprint)
                 held.update(part.held)
-    if items:
-        whole.update(b"".join([x.key[2] for _, x in items if type(x) is Literal]))
-    made = fn.memo[_MEMO] = _Summary(whole.digest(), bare.digest(), items, held)
+    else:
+        literals = tuple([x for _, x in items])
+    made = fn.memo[_MEMO] = _Summary(whole if items or inner else None, bare.digest(), items, held,
+                                     literals)
     return made
+
+
+_SIGNATURES: dict[Any, bytes] = {}
 
 
 def _signature(fn: Function) -> bytes:
     """Everything outside the ops; its length comes first, so that what follows has one reading."""
-    types = ";".join([str(v.type) for v in fn.params])
-    text = (f"{types}|{_flags(fn.weak_params)}|{_flags(fn.weak_returns)}|{len(fn.ops)}|"
-            f"{len(fn.returns)}").encode()
-    return struct.pack("<I", len(text)) + text
+    key = (*[v.type for v in fn.params], fn.weak_params, fn.weak_returns, len(fn.ops),
+           len(fn.returns))
+    found = _SIGNATURES.get(key)
+    if found is None:
+        types = ";".join([str(v.type) for v in fn.params])
+        text = (f"{types}|{_flags(fn.weak_params)}|{_flags(fn.weak_returns)}|{len(fn.ops)}|"
+                f"{len(fn.returns)}").encode()
+        if len(_SIGNATURES) >= _MAX_TOKENS:
+            _SIGNATURES.clear()
+        found = _SIGNATURES[key] = struct.pack("<I", len(text)) + text
+    return found
 
 
 def _flags(weak: tuple[bool, ...]) -> str:

@@ -51,35 +51,38 @@ class Location:
         return f"{'/'.join(self.scope)} {where}" if self.scope else where
 
 
-_LIBRARY_FILES: dict[str, bool] = {}       # by name: hashing a code object hashes all that it holds
+LIBRARY_FILES: set[str] = set()
+USER_FILES: set[str] = set()
+"""Files of code met so far; by name, since hashing a code object hashes all that it holds."""
+
 _LIBRARY_PATHS: list[str] = []
 
 
 def register_library(path: str) -> None:
     """Frames of files under `path` are never a user's."""
     _LIBRARY_PATHS.append(path)
-    _LIBRARY_FILES.clear()
+    LIBRARY_FILES.clear()
+    USER_FILES.clear()
 
 
 def is_library(code: CodeType) -> bool:
     """Whether code is the library's, not a user's."""
     file = code.co_filename
-    found = _LIBRARY_FILES.get(file)
-    if found is None:
-        found = _LIBRARY_FILES[file] = file.startswith(tuple(_LIBRARY_PATHS))
+    if file in USER_FILES:
+        return False
+    if file in LIBRARY_FILES:
+        return True
+    found = file.startswith(tuple(_LIBRARY_PATHS))
+    (LIBRARY_FILES if found else USER_FILES).add(file)
     return found
 
 
 def capture(scope: Scope = (), skip: int = 1) -> Location:
     """The innermost frame that is not the library's, looked for from `skip` frames up."""
     frame = sys._getframe(skip)
-    known = _LIBRARY_FILES.get
     while frame is not None:
         code = frame.f_code
-        library = known(code.co_filename)
-        if library is None:
-            library = is_library(code)
-        if not library:
+        if code.co_filename not in LIBRARY_FILES and not is_library(code):
             return Location(code, frame.f_lasti, scope)
         frame = frame.f_back  # type: ignore[assignment]
     return Location(None, 0, scope)

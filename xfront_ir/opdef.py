@@ -178,20 +178,36 @@ class Pending:
     """A body that is a transformation not yet carried out: (Function, request).
 
     Its types follow from the request, and so does its fingerprint; the pass runs when something
-    first looks inside. `transform(function, request)` and `types(function, request)` are supplied
-    by whoever makes it, so that this file knows no pass.
+    first looks inside. `transform(function, request)` is supplied by whoever makes it, so that this
+    file knows no pass; so are the types, or `transform.types(function, request)` gives them, which
+    is asked when something wants to know.
     """
 
-    __slots__ = ("_forced", "_transform", "function", "param_types", "request", "return_types")
+    __slots__ = ("_forced", "_transform", "_types", "function", "request")
 
     def __init__(self, function: Function, request: Request,
                  transform: Callable[[Function, Request], Function],
-                 param_types: tuple[TensorType, ...],
-                 return_types: tuple[TensorType, ...]) -> None:
+                 param_types: tuple[TensorType, ...] | None = None,
+                 return_types: tuple[TensorType, ...] = ()) -> None:
         self.function, self.request = function, request
-        self.param_types, self.return_types = param_types, return_types
         self._transform = transform
+        self._types = None if param_types is None else (param_types, return_types)
         self._forced: Function | None = None
+
+    @property
+    def param_types(self) -> tuple[TensorType, ...]:
+        """Types of the parameters of the transformed Function."""
+        return self._all_types()[0]
+
+    @property
+    def return_types(self) -> tuple[TensorType, ...]:
+        """Types of the values that it returns."""
+        return self._all_types()[1]
+
+    def _all_types(self) -> tuple[tuple[TensorType, ...], tuple[TensorType, ...]]:
+        if self._types is None:
+            self._types = self._transform.types(self.function, self.request)  # type: ignore
+        return self._types
 
     @property
     def is_forced(self) -> bool:
@@ -213,12 +229,13 @@ Infer = Callable[[tuple[TensorType, ...], Mapping[str, Any]], tuple[TensorType, 
 class OpDef:
     """Everything that is true of an op. Frozen by `define`."""
 
-    __slots__ = ("attrs", "batch", "body_attrs", "cost", "effects", "family", "has_bodies",
+    __slots__ = ("alike", "attrs", "batch", "body_attrs", "cost", "effects", "family", "has_bodies",
                  "has_numbers", "holds_python", "infer", "jvp", "memo", "mentions_axis",
                  "n_operands", "name", "own_primal", "single", "split", "strong", "thread",
                  "transpose")
 
     name: str
+    alike: dict[TensorType, TensorType]     # what `of_alike` gave, by the type of the operands
     attrs: Mapping[str, AttrKind]
     infer: Infer
     n_operands: int | None
@@ -245,6 +262,14 @@ class OpDef:
             why = f"{self.name} is not linear: " if which == "transpose" else ""
             raise MissingRule(f"{why}op {self.name!r} has no {which} rule{declared}; it would be "
                               f"given where the op is defined, in {self.family}")
+        return found
+
+    def of_alike(self, kind: TensorType) -> TensorType:
+        """The result type where all operands are of one type, and there are no attributes; of an op
+        with a fixed number of operands and one result. Raises: IRTypeError."""
+        assert self.n_operands is not None, self
+        (found,) = infer_types(self, (kind,) * self.n_operands, {})
+        self.alike[kind] = found
         return found
 
     def has_effects(self, attrs: Mapping[str, Any]) -> bool:
@@ -306,7 +331,7 @@ def define(name: str, *, infer: Infer, attrs: Mapping[str, AttrKind] | None = No
                            for kind in made.attrs.values())
     module = family or getattr(infer, "__module__", "?")
     made.family = module.replace(".", "/") + ".py"
-    made.memo = {}
+    made.memo, made.alike = {}, {}
     REGISTRY[name] = made
     return made
 

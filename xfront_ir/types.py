@@ -13,14 +13,15 @@ Shape = tuple[int, ...]
 class TensorType:
     """A shape and an element type. Made by `tensor`; two equal ones are one object."""
 
-    __slots__ = ("_text", "dtype", "ndim", "shape", "size")
+    __slots__ = ("_text", "dtype", "is_inexact", "ndim", "shape", "size")
 
     shape: Shape
     dtype: DType
+    is_inexact: bool                   # whether a derivative can flow through a value of this type
 
     def __init__(self, shape: Shape, dtype: DType) -> None:
         self.shape, self.dtype = shape, dtype
-        self.ndim = len(shape)
+        self.ndim, self.is_inexact = len(shape), dtype.is_inexact
         self.size = math.prod(shape)
         self._text = f"{dtype.name}[{','.join(map(str, shape))}]"
 
@@ -35,11 +36,6 @@ class TensorType:
 
     def __deepcopy__(self, memo: object) -> TensorType:
         return self
-
-    @property
-    def is_inexact(self) -> bool:
-        """Whether a derivative can flow through a value of this type."""
-        return self.dtype.is_inexact
 
     def with_shape(self, shape: Shape) -> TensorType:
         """The type of the same elements in another shape."""

@@ -24,7 +24,7 @@ from xfront_ir import (
     tensor,
 )
 from xfront_ir.dtypes import bf16, f32, i32
-from xfront_ir.fingerprint import _walk
+from xfront_ir.fingerprint import _signature, _walk
 from xfront_ir.locations import capture
 from xfront_ir.opdef import FLOAT, Pending, Request, define, optional
 
@@ -69,6 +69,26 @@ def test_names_and_locations_are_left_out() -> None:
     x = b.param(V3, "other")
     y = b.emit(ops.mul, b.emit(ops.sin, x), b.literal(2.0, f32, (3,)))
     assert same_structure(b.close([y]), samples.chain())
+
+
+def test_what_is_remembered_of_signatures_is_what_they_are() -> None:
+    """Functions that differ in types, weakness, and numbers of ops and results alone, in pairs."""
+    kinds = [F32, V3, tensor((3,), bf16), tensor((3, 1), f32)]
+    made = []
+    for params in [(), *itertools.product(kinds), *itertools.product(kinds, repeat=2)]:
+        for weak in itertools.product((False, True), repeat=len(params)):
+            for n_ops, n_out in itertools.product((0, 1), repeat=2):
+                b = Builder()
+                values = [b.param(t, "", w) for t, w in zip(params, weak, strict=True)]
+                made_here = [b.literal(0.0, f32) for _ in range(n_ops)]
+                returns = [*made_here, *values][:n_out]
+                made.append((b.close(returns), (params, weak if any(weak) else (), n_ops,
+                                                len(returns))))
+    by_signature: dict[bytes, object] = {}
+    for _ in range(2):                            # the second time all are remembered
+        for fn, meaning in made:
+            assert by_signature.setdefault(_signature(fn), meaning) == meaning
+    assert len(by_signature) == len({meaning for _, meaning in made})
 
 
 def test_order_of_operands_and_attributes() -> None:

@@ -8,16 +8,27 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from xfront_ir.dtypes import from_numpy
+from xfront_ir.errors import IRTypeError
+from xfront_ir.types import TensorType, tensor
 
 _AVALS: dict[tuple, AbstractArray] = {}
+
+
+def _ir_type(shape: tuple[int, ...], dtype: Any) -> TensorType | None:
+    try:
+        return tensor(shape, from_numpy(dtype))
+    except (IRTypeError, TypeError):
+        return None
 
 
 class AbstractArray:
     """Type of an array: `shape`, NumPy `dtype`, `weak_type`; `ndim` and `size` follow. Interned,
     so that types made by `AbstractArray(...)` usually compare by identity; immutable."""
 
-    __slots__ = ("__weakref__", "dtype", "ndim", "shape", "size", "weak_type")
+    __slots__ = ("__weakref__", "dtype", "ir", "ndim", "shape", "size", "weak_type")
 
+    ir: TensorType | None    # in the IR; None for dtypes that it has not
     shape: tuple[int, ...]
     dtype: np.dtype
     weak_type: bool
@@ -41,6 +52,7 @@ class AbstractArray:
             put_field(self, "weak_type", bool(weak_type))
             put_field(self, "ndim", len(shape))
             put_field(self, "size", math.prod(shape))
+            put_field(self, "ir", _ir_type(shape, kept))
             if len(_AVALS) > 100_000:  # shapes without end: equality still holds
                 _AVALS.clear()
             self = _AVALS.setdefault(key, self)

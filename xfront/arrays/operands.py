@@ -10,20 +10,18 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from math import copysign
 from typing import Any
 
 import numpy as np
 from xfront_ir import dtypes, ops
 from xfront_ir.dtypes import DType, from_numpy
-from xfront_ir.literal import Literal
 from xfront_ir.opdef import OpDef
 from xfront_ir.types import TensorType, tensor
 
 from ..config import numpy_rank_promotion as rank_promotion
 from ..errors import BroadcastError, ConcretizationTypeError
 from ..tracebacks import warn
-from ..tracing.trace import Trace, emit, leak_error, state
+from ..tracing.trace import Trace, emit, leak_error, scalar, state
 from ..tracing.tracer import Tracer
 from . import binding, promotion
 from .caller import users_own
@@ -105,32 +103,9 @@ def promoted_dtype(name: str, types: Sequence[tuple[DType, bool]]) -> tuple[DTyp
 
 # --- numbers beside a tracer --------------------------------------------------------------
 
-def beside(x: Tracer, y: Any) -> Tracer:
-    """A number in every element of an array like `x`."""
-    return filled(x.home, y, x.value.type, x.weak)
-
-
 def filled(trace: Trace, y: Any, type_: TensorType, weak: bool) -> Tracer:
-    """A number in every element; repeated ones are found by Python's value."""
-    if type(y) is complex:
-        return trace.literal(scalar(y, type_.dtype), type_.shape, weak)
-    bits = copysign(1.0, y) if type(y) is float else y       # 0.0 is not -0.0
-    key = (type(y), y, bits, type_)
-    value = trace.constants.get(key)
-    if value is None:
-        known = (type(y), y, bits, type_.dtype, binding.x64_state.value)
-        data = _NUMBERS.get(known)
-        if data is None:
-            if len(_NUMBERS) >= MOST_NUMBERS:
-                _NUMBERS.clear()
-            data = _NUMBERS[known] = Literal(scalar(y, type_.dtype))
-        value = trace.constants[key] = trace.literal(data, type_.shape, weak).value
-    return Tracer(trace, value, weak)
-
-
-MOST_NUMBERS = 4096
-_NUMBERS: dict[Any, Literal] = {}
-"""Literals of Python numbers, whatever trace they were met in."""
+    """A number in every element."""
+    return Tracer(trace, trace.number(y, type_), weak)
 
 
 # --- several operands ---------------------------------------------------------------------
@@ -162,20 +137,6 @@ def cast(x: Tracer, dtype: DType, weak: bool = False) -> Tracer:
 def strong(x: Tracer) -> Tracer:
     """`x`, not weakly typed."""
     return Tracer(x.home, x.value, False) if x.weak else x
-
-
-def scalar(x: Any, dtype: DType) -> np.ndarray:
-    """A Python number in a dtype; integers too wide for a narrow dtype wrap around.
-
-    Raises: OverflowError where an integer does not fit the default integer.
-    """
-    numpy = dtype.numpy
-    if type(x) is int:
-        try:
-            return np.asarray(x, numpy)
-        except OverflowError:
-            return binding.host_array(x).astype(numpy)
-    return np.asarray(x, numpy)
 
 
 def _agree(x: Any, y: Any) -> bool:

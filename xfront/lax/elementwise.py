@@ -20,17 +20,16 @@ from typing import Any, NamedTuple
 
 from xfront_ir import dtypes, ops
 
+from ..arrays import binding
 from ..arrays.dispatch import eager
-from ..arrays.operands import array_like, beside, broadcast_to, convert, operand
+from ..arrays.operands import array_like, broadcast_to, convert, operand
 from ..tracebacks import shorten
-from ..tracing.trace import emit, emit_alike
+from ..tracing.trace import WEAK_KINDS, emit, emit_alike
 from ..tracing.tracer import Tracer
 from .strict import (
     alike,
-    are_alike,
     common_shape,
     dtype_of,
-    goes_with,
     same_dtype,
     static_int,
     weakly,
@@ -155,10 +154,13 @@ def binary_of(name: str, definition: Any, doc: str) -> Callable[[Any, Any], Any]
     def public(x: Any, y: Any) -> Any:
         try:
             if type(x) is Tracer:
-                if are_alike(x, y):
+                if type(y) is Tracer:
+                    if (x.home is y.home and x.value.type is y.value.type
+                            and x.weak == y.weak):
+                        return emit_alike(definition, x, y)
+                elif type(y) in WEAK_KINDS and (
+                        x.value.type.dtype.numpy is binding.scalar_dtype(type(y))):
                     return emit_alike(definition, x, y)
-                if goes_with(y, x):
-                    return emit_alike(definition, x, beside(x, y))
             return general(x, y)
         except BaseException as error:
             shorten(error)

@@ -17,9 +17,9 @@ from xfront_ir.dtypes import DType, from_numpy
 from ..arrays import binding
 from ..arrays.operands import (
     array_like,
-    beside,
     broadcast_to,
     convert,
+    filled,
     index_of,
     ir_dtype,
     scalar,
@@ -43,7 +43,7 @@ def alike(name: str, *xs: Any) -> list[Tracer]:
         if are_alike(x, y) and x.home is state.current:
             return [x, y]
         if type(y) is Tracer and goes_with(x, y):
-            return [beside(y, x), y]
+            return [filled(y.home, x, y.value.type, y.weak), y]
     made = same_dtype(name, *xs)
     shapes = [x.value.type.shape for x in made]
     if any(s != shapes[0] for s in shapes):

@@ -21,7 +21,6 @@ from xfront_ir.types import tensor
 from ..arrays.dispatch import Front
 from ..arrays.operands import (
     array_like,
-    beside,
     broadcast_shapes,
     broadcast_to,
     convert,
@@ -145,7 +144,7 @@ def binary(fast: OpDef | None = None, kinds: frozenset[str] = NUMERIC
                                         return emit_alike(fast, broadcast_to(x, shape),
                                                           broadcast_to(y, shape))
                             elif kind in _ADAPTS.get(type(y), ()) and not x.home.closed:
-                                return emit_alike(fast, x, beside(x, y))
+                                return emit_alike(fast, x, y)
                     return traced(body, x, y)
                 if type(y) is Tracer or state.current is not None:
                     return traced(body, x, y)

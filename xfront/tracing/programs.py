@@ -58,14 +58,15 @@ class Compiled:
     `place` is where it runs.
     """
 
-    __slots__ = ("executable", "handlers", "host_free", "kept", "out_avals", "out_types", "place",
-                 "taken")
+    __slots__ = ("executable", "handlers", "host_free", "keys", "kept", "out_avals", "out_types",
+                 "place", "taken")
 
     def __init__(self, executable: Any, kept: Sequence[bool],
                  out_types: Sequence[tuple[TensorType, bool]], place: Placement) -> None:
         self.executable, self.kept, self.place = executable, tuple(kept), place
         self.taken = [i for i, k in enumerate(kept) if k]
         self.out_types = tuple(out_types)
+        self.keys = [i for i, (t, _) in enumerate(out_types) if t.dtype.is_key]
         self.host_free = not executable.has_callbacks
         self.out_avals = [binding.AbstractArray((*t.shape, *t.dtype.physical), t.dtype.numpy, w)
                           for t, w in out_types]
@@ -83,7 +84,7 @@ class Compiled:
         `committed`: whether the results must stay where they are; `watched`: whether they are
         anyone's, for the options that look at their numbers.
         """
-        if no_execution.value:
+        if _no_execution.value:
             raise RuntimeError(f"tried to execute {self.executable.name}, but the no_execution "
                                "config option is set")
         place = self.place
@@ -99,11 +100,10 @@ class Compiled:
         except (RuntimeError, ValueError):
             self.refuse_deleted(buffers)
             raise
-        if watched and (debug_nans.value or debug_infs.value):
+        if watched and (_nans.value or _infs.value):
             check_numbers(results)
-        for i, (t, _) in enumerate(self.out_types):
-            if t.dtype.is_key:
-                results[i] = key_array(t.dtype, results[i])
+        for i in self.keys:
+            results[i] = key_array(self.out_types[i][0].dtype, results[i])
         return results
 
     def refuse_deleted(self, buffers: Sequence[Any]) -> None:
@@ -116,6 +116,9 @@ class Compiled:
                 f"{len(buffers)} arrays that are no longer there ({'; '.join(gone)}). An argument "
                 "that donate_argnums or donate_argnames names gives its memory to the results of "
                 "the call: use those, or do not donate it.") from None
+
+
+_nans, _infs, _no_execution = debug_nans.state, debug_infs.state, no_execution.state
 
 
 def check_numbers(results: Sequence[Any]) -> None:
@@ -201,8 +204,6 @@ class Variant:
 
     def serves(self, literals: tuple[Literal, ...]) -> bool:
         """Whether the program is right for these values."""
-        if not self.abstracted:
-            return literals == self.literals
         free = set(self.abstracted)
         return all(i in free or a == b
                    for i, (a, b) in enumerate(zip(literals, self.literals, strict=True)))
@@ -235,13 +236,16 @@ def find(body: Body, key: Any, place: Placement, compile_: Callable[[Body], Any]
     """
     function = body.function if type(body) is Pending else body
     shape, literals = skeleton(function)  # type: ignore[arg-type]
-    request = body.request if type(body) is Pending else None
+    request = (body.request.role, body.request.details) if type(body) is Pending else None
     full_key = (shape, request, key, place)
     entry = _ENTRIES.get(full_key)
     if entry is None:
         entry = _ENTRIES.setdefault(full_key, Entry(literals))
     for variant in entry.variants:
-        if variant.serves(literals):
+        if not variant.abstracted:
+            if literals == variant.literals:
+                return variant.compiled, [], variant
+        elif variant.serves(literals):
             return (variant.compiled, [constant(literals[i], place) for i in variant.abstracted],
                     variant)
     if entry.variants:

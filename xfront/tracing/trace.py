@@ -17,15 +17,17 @@ import gc
 import sys
 import threading
 from collections.abc import Callable, Collection, Sequence
+from math import copysign
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 from xfront_ir import dtypes
 from xfront_ir.builder import Builder
-from xfront_ir.core import Function, Value
+from xfront_ir.core import NO_ATTRS, Function, Op, Value
+from xfront_ir.dtypes import DType
 from xfront_ir.literal import MAX_LITERAL_BYTES, Literal, literal
-from xfront_ir.locations import Location
+from xfront_ir.locations import LIBRARY_FILES, USER_FILES, Location
 from xfront_ir.locations import capture as capture_location
 from xfront_ir.opdef import OpDef
 from xfront_ir.types import TensorType, tensor
@@ -79,6 +81,14 @@ class Trace:
         self.made_at: Any = None
         self.thread = threading.get_ident()
 
+    def parameters(self, types: Sequence[TensorType], weaks: Sequence[bool], names: Sequence[str]
+                   ) -> list[Tracer]:
+        """Tracers of the first parameters."""
+        builder, params = self.builder, [Value(t) for t in types]
+        builder.params, builder.weak_params = params, list(weaks)
+        builder.param_names = list(names) if names else [""] * len(params)
+        return [Tracer(self, v, w) for v, w in zip(params, weaks, strict=True)]
+
     # --- what comes from outside ------------------------------------------------------
 
     def capture(self, source: Any) -> Tracer:
@@ -111,6 +121,38 @@ class Trace:
             value = self.constants[key] = builder.add(literal, (), {"value": data, "shape": shape})
         return Tracer(self, value, weak)
 
+    def number(self, y: Any, type_: TensorType, place: Location | None = None
+               ) -> Value:
+        """A Python number in every element of an array of this type; a repeated one is found by
+        Python's value.
+
+        Args:
+          place: where it stands in the program, if that is known already.
+        Raises: OverflowError, as `scalar` does.
+        """
+        if type(y) is complex:                   # 0.0 equals -0.0, and so do parts
+            key: Any = (type_, y, copysign(1.0, y.real), copysign(1.0, y.imag))
+        else:
+            key = (type_, type(y), y) if y else (type_, type(y), y, copysign(1.0, y))
+        constants = self.constants
+        value = constants.get(key)
+        if value is None:
+            anywhere = (key, binding.x64_state.value)
+            attrs = _NUMBERS.get(anywhere)
+            if attrs is None:
+                if len(_NUMBERS) >= MOST_NUMBERS:
+                    _NUMBERS.clear()
+                attrs = _NUMBERS[anywhere] = {"value": Literal(scalar(y, type_.dtype)),
+                                              "shape": type_.shape}
+            same = (attrs["value"].key, type_.shape)
+            value = constants.get(same)
+            if value is None:
+                builder = self.builder
+                builder.loc = place or state.place or capture_location(state.scope, 2)
+                value = constants[same] = builder.append(literal, (), attrs, type_)
+            constants[key] = value
+        return value
+
     def lift(self, x: Any, dtype: np.dtype | None = None) -> Tracer:
         """The tracer here of anything that is an array to users: tracer, Array, NumPy, number."""
         kind = type(x)
@@ -126,6 +168,25 @@ class Trace:
         return self.capture(binding.put(array, copy=True))
 
 
+MOST_NUMBERS = 4096
+_NUMBERS: dict[Any, dict[str, Any]] = {}
+"""Literals of Python numbers, as attributes, whatever trace they were met in."""
+
+
+def scalar(x: Any, dtype: DType) -> np.ndarray:
+    """A Python number in a dtype; integers too wide for a narrow dtype wrap around.
+
+    Raises: OverflowError where an integer does not fit the default integer.
+    """
+    numpy = dtype.numpy
+    if type(x) is int:
+        try:
+            return np.asarray(x, numpy)
+        except OverflowError:
+            return binding.host_array(x).astype(numpy)
+    return np.asarray(x, numpy)
+
+
 def type_of(x: Any) -> tuple[TensorType, bool]:
     """IR type and weakness of a tracer or a concrete array."""
     if type(x) is Tracer:
@@ -133,7 +194,7 @@ def type_of(x: Any) -> tuple[TensorType, bool]:
     if type(x) is KeyArray:
         return tensor(x.shape, x.dtype.ir), False
     aval = x.aval
-    return tensor(aval.shape, dtypes.from_numpy(aval.dtype)), aval.weak_type
+    return aval.ir or tensor(aval.shape, dtypes.from_numpy(aval.dtype)), aval.weak_type
 
 
 def leak_error(tracer: Tracer) -> UnexpectedTracerError:
@@ -197,18 +258,64 @@ def is_open(trace: Trace) -> bool:
     return not trace.closed and (around is trace or around is None or around.level <= trace.level)
 
 
-def emit_alike(definition: OpDef, x: Tracer, y: Tracer | None = None) -> Tracer:
-    """As `emit`, for an elementwise op without attributes: of one tracer, or of two that agree in
-    trace, type and weakness."""
+def emit_alike(definition: OpDef, x: Tracer, y: Any = None) -> Tracer:
+    """As `emit`, for an elementwise op without attributes.
+
+    Args:
+      definition: of an op that takes as many operands as are given.
+      x: one operand.
+      y: the other, if there is one: a tracer of the same trace, type and weakness, or a Python
+        number that takes `x`'s.
+    """
     home, around = x.home, state.current
     if home.closed or (around is not home and around is not None and around.level > home.level):
-        return emit(definition, x) if y is None else emit(definition, x, y)
-    builder, value = home.builder, x.value
+        return _emit_elsewhere(definition, x, y)
+    value = x.value
     kind = value.type
-    builder.loc = state.place or capture_location(state.scope, 3)
-    made = (builder.emit_plain(definition, (value,), (kind,)) if y is None else
-            builder.emit_plain(definition, (value, y.value), (kind, kind)))
-    return Tracer(home, made, x.weak and made.type.dtype is kind.dtype)
+    found = definition.alike.get(kind) or definition.of_alike(kind)
+    place = state.place
+    if place is None:
+        frame = _frame(2)
+        code = frame.f_code
+        if code.co_filename in LIBRARY_FILES:    # an operator
+            frame = frame.f_back or frame
+            code = frame.f_code
+        if code.co_filename in USER_FILES:
+            place = _new(Location)
+            place.code, place.lasti, place.scope = code, frame.f_lasti, state.scope
+        else:
+            place = capture_location(state.scope, 3)
+    if y is None:
+        operands = (value,)
+    elif type(y) is Tracer:
+        operands = (value, y.value)
+    else:
+        operands = (value, home.constants.get((kind, type(y), y)) or home.number(y, kind, place))
+    made, op, tracer = _new(Value), _new(Op), _new_tracer(Tracer)
+    made.type = found
+    op.definition, op.operands, op.attrs = definition, operands, NO_ATTRS
+    op.results, op.loc = (made,), place
+    home.builder.ops.append(op)
+    tracer.home, tracer.value, tracer.weak = home, made, x.weak and found.dtype is kind.dtype
+    return tracer
+
+
+_frame, _new, _new_tracer = sys._getframe, object.__new__, Tracer.__new__
+"""What is made for each op gets its attributes where it is made: calling `__init__` takes longer
+than the rest of it."""
+
+
+def _emit_elsewhere(definition: OpDef, x: Tracer, y: Any) -> Tracer:
+    """`emit_alike` where the op is not recorded in the trace of `x`."""
+    if x.home.closed:
+        raise leak_error(x)
+    if y is None:
+        return emit(definition, x)
+    if type(y) is not Tracer:
+        target = state.current
+        assert target is not None                # it is deeper
+        y = Tracer(target, target.number(y, x.value.type), x.weak)
+    return emit(definition, x, y)
 
 
 def binder_of(names: Collection[Any], target: Trace | None) -> Trace | None:
@@ -254,10 +361,7 @@ def trace_function(run: Callable[[list[Tracer]], Sequence[Any]], types: Sequence
     outermost = not stack
     trace = Trace(name, kind, staging=staging, level=len(stack) + 1, axis=axis)
     trace.made_at = capture_location(outer_scope, 2)
-    names = param_names or ("",) * len(types)
-    param = trace.builder.param
-    tracers = [Tracer(trace, param(t, n, w), w)
-               for t, w, n in zip(types, weaks, names, strict=True)]
+    tracers = trace.parameters(types, weaks, param_names)
     if inputs is not None:
         trace.inputs = inputs
         trace.known = all([type(x) is not Tracer or x.home.known for x in inputs])
@@ -278,7 +382,8 @@ def trace_function(run: Callable[[list[Tracer]], Sequence[Any]], types: Sequence
                 bit.set_local(True)
         elif axis is not None and type(axis[0]) is not tuple:   # a tuple: vmap without a name
             state.axes = (*outer_axes, axis)
-        outputs = [trace.lift(x) for x in run(tracers)]
+        outputs = [x if type(x) is Tracer and x.home is trace else trace.lift(x)
+                   for x in run(tracers)]
     finally:
         stack.pop()
         state.current, state.axes, state.scope = outer_current, outer_axes, outer_scope

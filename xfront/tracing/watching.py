@@ -179,7 +179,10 @@ def compiled(name: str, function: Function, seconds: float) -> None:
 
 def is_on() -> bool:
     """Whether what programs are given and give is looked at."""
-    return debug_nans.value or debug_infs.value or debug_key_reuse.value
+    return _nans.value or _infs.value or _key_reuse.value
+
+
+_nans, _infs, _key_reuse = debug_nans.state, debug_infs.state, debug_key_reuse.state
 
 
 def run(name: str, function: Function, operands: Sequence[Any], located: bool,

@@ -264,7 +264,8 @@ def jvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]
 
     flat = trace_call(call, kinds, name=name, kind="jvp", staging=False, inputs=leaves)
     moved = JVP.pending(flat.function, Request("jvp", active))
-    given = [typed(d, t) for d, (t, _), a in zip(dots, kinds, active, strict=True) if a]
+    given = [d if type(d) is binding.ArrayImpl and d.aval.ir is t else typed(d, t)
+             for d, (t, _), a in zip(dots, kinds, active, strict=True) if a]
     results = bind(moved, [*map(as_operand, leaves), *given, *flat.captures], name=name)
     return unpack_tangents(flat, results, aux if has_aux else None)
 
@@ -287,7 +288,7 @@ def check_tangents(name: str, kinds: Sequence[tuple[Any, bool]], dots: Sequence[
     """Which primals have a tangent. Raises: TypeError, ValueError where one does not match."""
     active = []
     for i, ((t, _), d) in enumerate(zip(kinds, dots, strict=True)):
-        if type(d) is binding.ArrayImpl and t.is_inexact and kind_of("jvp", d)[0] is t:
+        if type(d) is binding.ArrayImpl and t.is_inexact and d.aval.ir is t:
             active.append(True)
             continue
         shape = np.shape(d) if type(d) is not Tracer else d.shape

@@ -9,16 +9,14 @@ from types import FunctionType
 from typing import Any
 
 from xfront_ir.core import Function
-from xfront_ir.dtypes import from_numpy
 from xfront_ir.passes.dead_code import dead_code
-from xfront_ir.types import tensor
 
 from ..arrays import binding
 from ..arrays.dispatch import abstract
 from ..arrays.keys import KeyArray
 from ..arrays.operands import is_array_like
 from ..tracing.programs import prune
-from ..tracing.trace import Traced, trace_function
+from ..tracing.trace import Traced, trace_function, type_of
 from ..tracing.tracer import Tracer
 from ..tree_util import keystr, tree_flatten, tree_flatten_with_path
 from .float0 import hidden, is_float0
@@ -68,7 +66,7 @@ def kind_of(name: str, x: Any) -> tuple[Any, bool]:
         return x.value.type, x.weak
     if kind is binding.ArrayImpl:
         aval = x.aval
-        return tensor(aval.shape, from_numpy(aval.dtype)), aval.weak_type
+        return aval.ir or type_of(x)[0], aval.weak_type
     if kind is KeyArray:
         return abstract(name, x)
     if hasattr(x, "__jax_array__"):

@@ -1,9 +1,9 @@
 """Transformations as requests: what a body (Function, request) computes, before any pass has run.
 
 Each request is a class with the pass that carries it out and what is known without running it: the
-types and weakness of its results. `pending` makes the body; a Function that was given further
-parameters since (captures, abstracted literals) serves the same request, the further ones being
-neither differentiated nor batched.
+types of parameters and results, and weakness of these. `pending` makes the body; a Function that
+was given further parameters since (captures, abstracted literals) serves the same request, the
+further ones being neither differentiated nor batched.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from xfront_ir.opdef import Pending, Request
 from xfront_ir.passes.jvp import jvp
 from xfront_ir.passes.linearize import gradient
 from xfront_ir.passes.vectorize import vectorize
+from xfront_ir.types import TensorType
 
 Flags = tuple[bool, ...]
 
@@ -24,7 +25,19 @@ def padded(flags: tuple, n: int, fill: Any) -> tuple:
     return (*flags, *[fill] * (n - len(flags)))
 
 
-class Grad:
+Types = tuple[tuple[TensorType, ...], tuple[TensorType, ...]]
+
+
+class Transformation:
+    """What the requests share; each is called to be carried out, and has `types`, of the parameters
+    and of the results."""
+
+    def pending(self, function: Function, request: Request) -> Pending:
+        """The body of this request on `function`."""
+        return Pending(function, request, self)  # type: ignore[arg-type]
+
+
+class Grad(Transformation):
     """details (active, seeded, strong): values, then a cotangent for each active parameter.
 
     The result numbered `seeded` gets the cotangent 1, the others 0. `strong`: with strong zeros.
@@ -36,12 +49,11 @@ class Grad:
         return seeded_gradient(function, padded(active, len(function.params), False), seeded,
                                strong)
 
-    def pending(self, function: Function, request: Request) -> Pending:
-        """The body of this request on `function`."""
+    def types(self, function: Function, request: Request) -> Types:
+        """Of the parameters and of the results."""
         active = request.details[0]
         grads = [v.type for v, a in zip(function.params, active, strict=False) if a]
-        return Pending(function, request, self, function.param_types,
-                       (*function.return_types, *grads))
+        return function.param_types, (*function.return_types, *grads)
 
     def weak_returns(self, function: Function, request: Request) -> Flags:
         """A gradient is as weak as its parameter."""
@@ -68,7 +80,7 @@ def seeded_gradient(function: Function, active: Flags, seeded: int, strong: bool
                     weak_returns=full.weak_returns)
 
 
-class Jvp:
+class Jvp(Transformation):
     """details (active): parameters, then tangents of active ones; results, then all tangents.
 
     Every inexact result has a tangent in the result, zeros where none reaches it.
@@ -79,15 +91,14 @@ class Jvp:
         (active,) = request.details
         return full_jvp(function, padded(active, len(function.params), False), len(active))
 
-    def pending(self, function: Function, request: Request) -> Pending:
-        """The body of this request on `function`."""
+    def types(self, function: Function, request: Request) -> Types:
+        """Of the parameters and of the results."""
         (active,) = request.details
         n = len(active)
         types = function.param_types
         given = [t for t, a in zip(types, active, strict=False) if a]
         outs = function.return_types
-        return Pending(function, request, self, (*types[:n], *given, *types[n:]),
-                       (*outs, *[t for t in outs if t.is_inexact]))
+        return (*types[:n], *given, *types[n:]), (*outs, *[t for t in outs if t.is_inexact])
 
     def weak_returns(self, function: Function, request: Request) -> Flags:
         """A tangent is as weak as its primal."""
@@ -115,7 +126,7 @@ def full_jvp(function: Function, active: Flags, n_own: int) -> Function:
                     weak_returns=(*weak, *[w for _, w in kept]))
 
 
-class Vectorize:
+class Vectorize(Transformation):
     """details (positions, axis, out): the Function over a batch."""
 
     def __call__(self, function: Function, request: Request) -> Function:
@@ -124,15 +135,14 @@ class Vectorize:
         made, _ = vectorize(function, padded(positions, len(function.params), None), axis, out)
         return made.replace(weak_returns=function.weak_returns)
 
-    def pending(self, function: Function, request: Request) -> Pending:
-        """The body of this request on `function`."""
+    def types(self, function: Function, request: Request) -> Types:
+        """Of the parameters and of the results."""
         positions, (_, size), out = request.details
         filled = padded(positions, len(function.params), None)
-        return Pending(function, request, self,
-                       tuple([batched(t, p, size) for t, p in
-                              zip(function.param_types, filled, strict=True)]),
-                       tuple([batched(t, p, size) for t, p in
-                              zip(function.return_types, out, strict=True)]))
+        return (tuple([batched(t, p, size) for t, p in
+                       zip(function.param_types, filled, strict=True)]),
+                tuple([batched(t, p, size) for t, p in
+                       zip(function.return_types, out, strict=True)]))
 
     def weak_returns(self, function: Function, request: Request) -> Flags:
         """A batch is as weak as one of it."""

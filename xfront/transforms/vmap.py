@@ -8,9 +8,10 @@ from typing import Any
 
 from xfront_ir.opdef import Request
 from xfront_ir.passes.vectorize import vectorize
+from xfront_ir.types import tensor
 
 from ..arrays.arguments import only
-from ..tracebacks import front_door_of
+from ..tracebacks import front_door
 from ..tracing.programs import bind
 from ..tracing.trace import state
 from ..tracing.tracer import Tracer
@@ -95,13 +96,9 @@ def vmap(fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0,
         raise TypeError(f"vmap: expected a function, got {fun!r}")
     if isinstance(in_axes, list):
         in_axes = tuple(in_axes)
-    _check_axes(in_axes, out_axes)
-    only("vmap", None, "arrays are on one device", spmd_axis_name=spmd_axis_name)
-    only("vmap", False, "arrays are on one device", sum_match=sum_match)
     name = name_of(fun)
-    _check_chunk(name, chunk, axis_name)
+    _check_arguments(name, in_axes, out_axes, axis_name, spmd_axis_name, sum_match, chunk)
 
-    @front_door_of(fun)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         if isinstance(in_axes, tuple) and len(in_axes) != len(args):
             raise ValueError(f"vmap in_axes must be an int, None, or a tuple of entries "
@@ -122,7 +119,7 @@ def vmap(fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0,
             if size is not None and t.shape[a] != size:
                 _refuse_sizes(fun, args, kwargs, axes, axis_size)
             size = t.shape[a]
-            kinds.append((t.with_shape((*t.shape[:a], *t.shape[a + 1:])), weak))
+            kinds.append((tensor((*t.shape[:a], *t.shape[a + 1:]), t.dtype), weak))
             positions.append(a)
         if size is None:
             raise ValueError(f"vmap of {name} must have at least one non-None value in in_axes, "
@@ -141,10 +138,7 @@ def vmap(fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0,
 
         flat = trace_call(call, kinds, name=name, kind="vmap", staging=False, axis=axis)
         function = flat.function
-        shape = tree_unflatten(flat.out_tree, [0] * len(function.returns))    # any numbers will do
-        wanted = _axes_of(out_axes, shape, "out_axes", name)
-        out = tuple([None if o is None else _out_axis(name, o, v.type)
-                     for o, v in zip(wanted, function.returns, strict=True)])
+        out = _out_axes(name, out_axes, flat)
         if None in out:
             _check_unbatched(fun, flat, positions, axis, out)
         request = Request("vectorize", tuple(positions), axis, out)
@@ -152,12 +146,21 @@ def vmap(fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0,
         results = bind(VECTORIZE.pending(function, request), [*operands, *flat.captures], name=name)
         return tree_unflatten(flat.out_tree, results)
 
-    return wrapped
+    return front_door(wrapped, fun)
+
+
+def _check_arguments(name: str, in_axes: Any, out_axes: Any, axis_name: Any, spmd_axis_name: Any,
+                     sum_match: Any, chunk: Any) -> None:
+    if type(in_axes) is not int or type(out_axes) is not int:
+        _check_axes(in_axes, out_axes)
+    if spmd_axis_name is not None or sum_match is not False:
+        only("vmap", None, "arrays are on one device", spmd_axis_name=spmd_axis_name)
+        only("vmap", False, "arrays are on one device", sum_match=sum_match)
+    if chunk is not None:
+        _check_chunk(name, chunk, axis_name)
 
 
 def _check_chunk(name: str, chunk: Any, axis_name: Any) -> None:
-    if chunk is None:
-        return
     if type(chunk) is bool or not hasattr(chunk, "__index__"):
         raise TypeError(f"vmap of {name}: chunk is a number of examples, got {chunk!r}")
     if chunk < 1:
@@ -187,6 +190,18 @@ def _by_chunks(fun: Callable[..., Any], tree: Any, leaves: list, axes: Sequence[
     positive = [a if a is None else a % kind_of("vmap", x)[0].ndim
                 for a, x in zip(axes, leaves, strict=True)]
     return in_chunks(part, leaves, positive, size, int(chunk))
+
+
+def _out_axes(name: str, axes: Any, flat: Flat) -> tuple[int | None, ...]:
+    """For each result where the mapped axis goes, counted from the front."""
+    returns = flat.function.returns
+    if type(axes) is int:
+        wanted = [axes] * len(returns)
+    else:
+        shape = tree_unflatten(flat.out_tree, [0] * len(returns))    # any numbers will do
+        wanted = _axes_of(axes, shape, "out_axes", name)
+    return tuple([o if o is None or 0 <= o <= v.type.ndim else _out_axis(name, o, v.type)
+                  for o, v in zip(wanted, returns, strict=True)])
 
 
 def _out_axis(name: str, axis: int, t: Any) -> int:
