@@ -44,6 +44,10 @@ class Op:
         return f"<op {self.definition.name}({operands})>"
 
 
+NO_ATTRS: dict[str, Any] = {}
+"""Of every op that has none."""
+
+
 class Function:
     """A closed program: parameters, ops in order, returned values.
 
