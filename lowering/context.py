@@ -15,6 +15,7 @@ import _thread  # what threading adds waits for the start, and that may be inter
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
+from operator import attrgetter
 from types import CodeType
 from typing import Any
 
@@ -56,6 +57,41 @@ def rule(definition: OpDef) -> Callable[[Rule], Rule]:
 def table(rows: Mapping[OpDef, str]) -> None:
     """Ops that lower to one MLIR op of the given name, e.g. `{ops.sin: "stablehlo.sine"}`."""
     SIMPLE.update(rows)
+
+
+Form = tuple[str, Any]
+Written = Callable[["RuleContext", Op], Form | None]
+
+
+def one_op(definition: OpDef) -> Callable[[Written], Written]:
+    """Decorator: the lowering of an op that is one MLIR op with the same operands and results.
+
+    `fn(ctx, op)` gives the name and the attributes of that op, or None where the op is its operand.
+    It may look at types and attributes alone: it is asked once for ops that have the same.
+    """
+    schema = tuple(definition.attrs)
+
+    def register(fn: Written) -> Written:
+        @rule(definition)
+        def lower(ctx: RuleContext, op: Op, *operands: Any) -> Any:
+            result = op.results[0].type
+            key = (fn, result, *map(_type, op.operands), *map(op.attrs.get, schema))
+            found = ctx._attrs.get(key)
+            if found is None:
+                found = ctx._attrs[key] = fn(ctx, op) or _OPERAND
+            if found is _OPERAND:
+                return operands[0]
+            name, attrs = found
+            made = ctx._types.get(result) or ctx.type(result)
+            return ctx._create(name, [made], operands, attrs, None, 0, ctx.loc, ctx.ip).result
+
+        return fn
+
+    return register
+
+
+_OPERAND: Form = ("", None)
+_type = attrgetter("type")
 
 
 def inlined(definition: OpDef, body: str) -> None:
@@ -270,10 +306,7 @@ class RuleContext:
           region_args: types of the block arguments, the same for every region.
           attrs: MLIR attributes, from the helpers below.
         """
-        known, types = self._types, []
-        for t in result_types:
-            found = known.get(t.type if type(t) is Value else t)
-            types.append(self.type(t) if found is None else found)
+        types = [self.type(t) for t in result_types]
         made = self._create(name, types, operands, attrs or None, None, len(regions), self.loc,
                             self.ip)
         if regions:
@@ -326,7 +359,7 @@ class RuleContext:
         while True:
             for op in ops:
                 definition = op.definition
-                values = [env[v] for v in op.operands]
+                values = [*map(env.__getitem__, op.operands)]
                 if op.loc is not None:
                     self.loc = self.location(op.loc, definition.name)
                 name = simple.get(definition)

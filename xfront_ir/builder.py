@@ -12,12 +12,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
-from .core import Function, Op, Value
+from .core import NO_ATTRS, Function, Op, Value
 from .dtypes import DType
 from .errors import IRTypeError
-from .literal import Literal, literal
+from .literal import Literal, literal, number
 from .locations import Location
 from .opdef import OpDef, infer_types
 from .types import TensorType
@@ -56,7 +54,7 @@ class Builder:
         return self.add(definition, operands, attrs)
 
     def add(self, definition: OpDef, operands: tuple[Value, ...], attrs: dict[str, Any]) -> Any:
-        """As `emit`; `attrs` becomes the op's."""
+        """As `emit`; `attrs` becomes the op's, or the same that another op has."""
         n = len(operands)
         if n == 1:
             types = (operands[0].type,)
@@ -71,10 +69,13 @@ class Builder:
                 key = (types, *attrs, *attrs.values())
                 if definition.has_numbers:                   # 2 is not 2.0
                     key = (*key, *map(type, attrs.values()))
-                found = definition.memo.get(key)
-                if found is None:
-                    found = definition.memo[key] = infer_types(definition, types, attrs)
+                known = definition.memo.get(key)
+                if known is None:
+                    known = definition.memo[key] = (infer_types(definition, types, attrs),
+                                                    None if definition.has_floats else attrs)
+                found, attrs = known[0], known[1] or attrs
         else:
+            attrs = NO_ATTRS
             found = definition.memo.get(types)
             if found is None:
                 found = definition.memo[types] = infer_types(definition, types, attrs)
@@ -99,6 +100,14 @@ class Builder:
         self.ops.append(op)
         return made
 
+    def emit_plain(self, definition: OpDef, operands: tuple[Value, ...],
+                   types: tuple[TensorType, ...]) -> Value:
+        """As `emit`, for an op of one result and no attributes whose operands have these types."""
+        found = definition.memo.get(types)
+        if found is None:
+            found = definition.memo[types] = infer_types(definition, types, {})
+        return self.append(definition, operands, NO_ATTRS, found[0])
+
     def literal(self, value: Any, dtype: DType | None = None, shape: tuple[int, ...] | None = None
                 ) -> Value:
         """A known scalar or small array, broadcast to `shape` where that is given."""
@@ -107,7 +116,7 @@ class Builder:
 
     def full(self, type: TensorType, value: Any) -> Value:
         """An array of `type` filled with the scalar `value`."""
-        return self.literal(Literal(np.asarray(value).astype(type.dtype.numpy)), shape=type.shape)
+        return self.add(literal, (), {"value": number(value, type.dtype), "shape": type.shape})
 
     def zeros(self, type: TensorType) -> Value:
         """Zeros of `type` (False for bool)."""
@@ -177,10 +186,15 @@ class SplitBuilder(Builder):
             linear = tuple([v in tangents for v in operands])
             results = tuple(definition.split(self, attrs, operands, linear))
             return results[0] if definition.single else results
-        return self.emit_linear(definition, *operands, **attrs)
+        return self.add_linear(definition, operands, attrs)
 
     def emit_linear(self, definition: OpDef, *operands: Value, **attrs: Any) -> Any:
         """Append an op to the linear side, whatever its operands; forward ones become residuals."""
+        return self.add_linear(definition, operands, attrs)
+
+    def add_linear(self, definition: OpDef, operands: tuple[Value, ...], attrs: dict[str, Any]
+                   ) -> Any:
+        """As `emit_linear`; `attrs` becomes the op's."""
         linear = self.linear
         linear.loc = self.loc
         made = linear.add(definition, self.read_there(operands), attrs)

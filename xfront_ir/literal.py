@@ -6,6 +6,7 @@ are all different. The op broadcasts, so `2.0 * x` records one literal of x's sh
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,19 @@ class Literal:
 
     def __repr__(self) -> str:
         return f"Literal({self.array!r})"
+
+
+def number(value: Any, dtype: DType) -> Literal:
+    """A scalar as an element of `dtype`, cast as NumPy casts; it is made once where `==` tells it
+    from all others, as it does not tell 0.0 from -0.0."""
+    if type(value) is int or (type(value) is float and value):
+        return _number(value, dtype)
+    return Literal(np.asarray(value).astype(dtype.numpy))
+
+
+@lru_cache(maxsize=4096, typed=True)
+def _number(value: Any, dtype: DType) -> Literal:
+    return Literal(np.asarray(value).astype(dtype.numpy))
 
 
 def _infer(types: tuple[TensorType, ...], attrs: Any) -> tuple[TensorType, ...]:

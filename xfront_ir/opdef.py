@@ -230,9 +230,9 @@ class OpDef:
     """Everything that is true of an op. Frozen by `define`."""
 
     __slots__ = ("alike", "attrs", "batch", "body_attrs", "cost", "effects", "family", "has_bodies",
-                 "has_numbers", "holds_python", "infer", "jvp", "memo", "mentions_axis",
-                 "n_operands", "name", "own_primal", "single", "split", "strong", "thread",
-                 "transpose")
+                 "has_floats", "has_numbers", "holds_python", "infer", "jvp", "memo",
+                 "mentions_axis", "n_operands", "name", "own_primal", "single", "split", "strong",
+                 "thread", "transpose")
 
     name: str
     alike: dict[TensorType, TensorType]     # what `of_alike` gave, by the type of the operands
@@ -243,6 +243,7 @@ class OpDef:
     has_bodies: bool
     holds_python: bool                 # bodies, or what lives as long as its ops: kept in no memo
     has_numbers: bool                  # among its attributes, where 2 and 2.0 are not the same
+    has_floats: bool                   # among them, where 0.0 and -0.0 are not the same
     body_attrs: tuple[str, ...]
 
     def __repr__(self) -> str:
@@ -329,6 +330,7 @@ def define(name: str, *, infer: Infer, attrs: Mapping[str, AttrKind] | None = No
                                                for kind in made.attrs.values())
     made.has_numbers = any(kind.text in ("int", "float", "bool", "tree", "python")
                            for kind in made.attrs.values())
+    made.has_floats = any(kind.text in ("float", "python") for kind in made.attrs.values())
     module = family or getattr(infer, "__module__", "?")
     made.family = module.replace(".", "/") + ".py"
     made.memo, made.alike = {}, {}

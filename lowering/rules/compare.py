@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lowering.context import RuleContext, rule
+from lowering.context import Form, RuleContext, one_op
 from xfront_ir import ops
 from xfront_ir.core import Op
 from xfront_ir.dtypes import DType
@@ -14,10 +14,12 @@ from xfront_ir.types import TensorType
 
 def compare(ctx: RuleContext, direction: str, x: Any, y: Any, mask: TensorType, kind: str) -> Any:
     """`stablehlo.compare`: EQ, NE, LT, ... of a kind, FLOAT, TOTALORDER, SIGNED or UNSIGNED."""
-    return ctx.create("stablehlo.compare", [x, y], [mask],
-                      compare_type=ctx.attr(f"#stablehlo<comparison_type {kind}>"),
-                      comparison_direction=ctx.attr(
-                          f"#stablehlo<comparison_direction {direction}>"))
+    return ctx.create("stablehlo.compare", [x, y], [mask], **_how(ctx, direction, kind))
+
+
+def _how(ctx: RuleContext, direction: str, kind: str) -> dict[str, Any]:
+    return {"compare_type": ctx.attr(f"#stablehlo<comparison_type {kind}>"),
+            "comparison_direction": ctx.attr(f"#stablehlo<comparison_direction {direction}>")}
 
 
 def kind_of(dtype: DType) -> str:
@@ -28,11 +30,11 @@ def kind_of(dtype: DType) -> str:
 
 
 def _register(definition: OpDef, direction: str, total_order: bool) -> None:
-    @rule(definition)
-    def lower(ctx: RuleContext, op: Op, x: Any, y: Any) -> Any:
+    @one_op(definition)
+    def _write(ctx: RuleContext, op: Op) -> Form:
         dtype = op.operands[0].type.dtype
         kind = "TOTALORDER" if total_order and dtype.is_float else kind_of(dtype)
-        return compare(ctx, direction, x, y, op.results[0].type, kind)
+        return "stablehlo.compare", _how(ctx, direction, kind)
 
 
 for _definition in (ops.eq, ops.ne, ops.lt, ops.le, ops.gt, ops.ge):

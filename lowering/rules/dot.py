@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lowering.context import RuleContext, rule
+from lowering.context import Form, RuleContext, one_op
 from xfront_ir import ops
 from xfront_ir.core import Op
 from xfront_ir.errors import IRTypeError
@@ -52,18 +52,17 @@ def _algorithm(ctx: RuleContext, name: str, op: Op) -> Any:
                     f"allow_imprecise_accumulation = {'true' if imprecise else 'false'}>")
 
 
-@rule(ops.dot_general)
-def _dot_general(ctx: RuleContext, op: Op, lhs: Any, rhs: Any) -> Any:
+@one_op(ops.dot_general)
+def _dot_general(ctx: RuleContext, op: Op) -> Form:
     a = op.attrs
     dims = {"lhs_batching_dimensions": a["batch"][0], "rhs_batching_dimensions": a["batch"][1],
             "lhs_contracting_dimensions": a["contract"][0],
             "rhs_contracting_dimensions": a["contract"][1]}
     listed = ", ".join(f"{name} = [{', '.join(map(str, of))}]" for name, of in dims.items())
+    attrs = {"dot_dimension_numbers": ctx.attr(f"#stablehlo.dot<{listed}>")}
     precision = a.get("precision")
-    attrs = {}
     if precision is not None:
         attrs["precision_config"] = precision_config(ctx, precision)
         if type(precision) is str:
             attrs["algorithm"] = _algorithm(ctx, precision, op)
-    return ctx.create("stablehlo.dot_general", [lhs, rhs], op.results,
-                      dot_dimension_numbers=ctx.attr(f"#stablehlo.dot<{listed}>"), **attrs)
+    return "stablehlo.dot_general", attrs

@@ -5,35 +5,33 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from lowering.context import RuleContext, rule
+from lowering.context import Form, RuleContext, one_op, rule
 from xfront_ir import ops
 from xfront_ir.core import Op, Value
 from xfront_ir.dtypes import DType
 from xfront_ir.types import I32, scalar
 
 
-@rule(ops.slice)
-def _slice(ctx: RuleContext, op: Op, x: Any) -> Any:
+@one_op(ops.slice)
+def _slice(ctx: RuleContext, op: Op) -> Form:
     words, a = op.results[0].type.dtype.physical, op.attrs
-    return ctx.create("stablehlo.slice", [x], op.results,
-                      start_indices=ctx.int_array((*a["starts"], *(0 for _ in words))),
-                      limit_indices=ctx.int_array((*a["limits"], *words)),
-                      strides=ctx.int_array((*a["strides"], *(1 for _ in words))))
+    return "stablehlo.slice", {
+        "start_indices": ctx.int_array((*a["starts"], *(0 for _ in words))),
+        "limit_indices": ctx.int_array((*a["limits"], *words)),
+        "strides": ctx.int_array((*a["strides"], *(1 for _ in words)))}
 
 
-@rule(ops.pad)
-def _pad(ctx: RuleContext, op: Op, x: Any, value: Any) -> Any:
+@one_op(ops.pad)
+def _pad(ctx: RuleContext, op: Op) -> Form:
     a = op.attrs
-    return ctx.create("stablehlo.pad", [x, value], op.results,
-                      edge_padding_low=ctx.int_array(a["low"]),
-                      edge_padding_high=ctx.int_array(a["high"]),
-                      interior_padding=ctx.int_array(a["interior"]))
+    return "stablehlo.pad", {"edge_padding_low": ctx.int_array(a["low"]),
+                             "edge_padding_high": ctx.int_array(a["high"]),
+                             "interior_padding": ctx.int_array(a["interior"])}
 
 
-@rule(ops.concatenate)
-def _concatenate(ctx: RuleContext, op: Op, *operands: Any) -> Any:
-    return ctx.create("stablehlo.concatenate", operands, op.results,
-                      dimension=ctx.i64(op.attrs["dimension"]))
+@one_op(ops.concatenate)
+def _concatenate(ctx: RuleContext, op: Op) -> Form:
+    return "stablehlo.concatenate", {"dimension": ctx.i64(op.attrs["dimension"])}
 
 
 def _with_words(ctx: RuleContext, starts: Sequence[Any], of: Sequence[Value], dtype: DType

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from lowering.context import RuleContext, rule
+from lowering.context import Form, RuleContext, one_op, table
 from xfront_ir import ops
 from xfront_ir.core import Op
 from xfront_ir.types import TensorType
+
+table({ops.reshape: "stablehlo.reshape"})
 
 
 def word_axes(type: TensorType) -> tuple[int, ...]:
@@ -15,39 +15,29 @@ def word_axes(type: TensorType) -> tuple[int, ...]:
     return tuple(range(type.ndim, type.ndim + len(type.dtype.physical)))
 
 
-@rule(ops.broadcast_in_dim)
-def _broadcast_in_dim(ctx: RuleContext, op: Op, x: Any) -> Any:
-    (result,), dims = op.results, op.attrs["dims"]
-    if result.type is op.operands[0].type and dims == tuple(range(len(dims))):
-        return x
-    dims = (*dims, *word_axes(result.type))
-    return ctx.create("stablehlo.broadcast_in_dim", [x], op.results,
-                      broadcast_dimensions=ctx.int_array(dims))
+@one_op(ops.broadcast_in_dim)
+def _broadcast_in_dim(ctx: RuleContext, op: Op) -> Form | None:
+    result, dims = op.results[0].type, op.attrs["dims"]
+    if result is op.operands[0].type and dims == tuple(range(len(dims))):
+        return None
+    return "stablehlo.broadcast_in_dim", {
+        "broadcast_dimensions": ctx.int_array((*dims, *word_axes(result)))}
 
 
-@rule(ops.reshape)
-def _reshape(ctx: RuleContext, op: Op, x: Any) -> Any:
-    if op.results[0].type is op.operands[0].type:
-        return x
-    return ctx.create("stablehlo.reshape", [x], op.results)
-
-
-@rule(ops.transpose)
-def _transpose(ctx: RuleContext, op: Op, x: Any) -> Any:
+@one_op(ops.transpose)
+def _transpose(ctx: RuleContext, op: Op) -> Form | None:
     permutation = op.attrs["permutation"]
     if permutation == tuple(range(len(permutation))):
-        return x
-    return ctx.create("stablehlo.transpose", [x], op.results,
-                      permutation=ctx.int_array((*permutation, *word_axes(op.results[0].type))))
+        return None
+    return "stablehlo.transpose", {
+        "permutation": ctx.int_array((*permutation, *word_axes(op.results[0].type)))}
 
 
-@rule(ops.reverse)
-def _reverse(ctx: RuleContext, op: Op, x: Any) -> Any:
-    return ctx.create("stablehlo.reverse", [x], op.results,
-                      dimensions=ctx.int_array(op.attrs["axes"]))
+@one_op(ops.reverse)
+def _reverse(ctx: RuleContext, op: Op) -> Form:
+    return "stablehlo.reverse", {"dimensions": ctx.int_array(op.attrs["axes"])}
 
 
-@rule(ops.iota)
-def _iota(ctx: RuleContext, op: Op) -> Any:
-    return ctx.create("stablehlo.iota", [], op.results,
-                      iota_dimension=ctx.i64(op.attrs["dimension"]))
+@one_op(ops.iota)
+def _iota(ctx: RuleContext, op: Op) -> Form:
+    return "stablehlo.iota", {"iota_dimension": ctx.i64(op.attrs["dimension"])}

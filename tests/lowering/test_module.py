@@ -241,3 +241,24 @@ def test_scatters_that_repeat_are_copies(func, run) -> None:
     replaced, added = run(fn, *args)
     np.testing.assert_array_equal(added, [4, 0, 20])
     np.testing.assert_array_equal(replaced, [1, 0, 20])
+
+
+def test_attributes_go_by_their_names_whatever_their_order(func) -> None:
+    def make(b, x):
+        zero = b.zeros(tensor((), dtypes.f32))
+        left = b.emit(ops.pad, x, zero, low=(1,), high=(2,), interior=(0,))
+        right = b.emit(ops.pad, x, zero, high=(1,), low=(2,), interior=(0,))
+        return [left, right, b.emit(ops.pad, x, zero, interior=(0,), high=(2,), low=(1,))]
+
+    text = lowering.lower(func([V], make)).as_text()
+    assert [line.split("=", 1)[1] for line in text.splitlines() if "stablehlo.pad" in line] == [
+        f" stablehlo.pad %arg0, %cst, low = [{low}], high = [{high}], interior = [0] : "
+        "(tensor<3xf32>, tensor<f32>) -> tensor<6xf32>" for low, high in ((1, 2), (2, 1), (1, 2))]
+
+
+def test_ops_that_are_their_operand_are_left_out(func) -> None:
+    def make(b, x):
+        same = b.emit(ops.broadcast_in_dim, x, shape=(3,), dims=(0,))
+        return [b.emit(ops.transpose, same, permutation=(0,))]
+
+    assert "return %arg0" in lowering.lower(func([V], make)).as_text()

@@ -10,6 +10,7 @@ pair of `default`, `high`, `highest`, or the name of an algorithm such as `BF16_
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from ..core import Op, Value
@@ -108,35 +109,45 @@ def transpose_dot_general(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
 
 def _cotangent(b: Any, op: Op, ct: Value, other: Value, side: int) -> Value:
     """The cotangent of operand `side`: the product of `ct` and the other operand over its axes."""
-    contract, batch = op.attrs["contract"], op.attrs["batch"]
-    own, of_other = op.operands[side].type, 1 - side
-    own_free = _free(own.ndim, contract[side], batch[side])
-    other_free = _free(other.type.ndim, contract[of_other], batch[of_other])
+    own, precision = op.operands[side].type, op.attrs.get("precision")
+    other_first, contract, batch, permutation = _turned(
+        own.ndim, other.type.ndim, op.attrs["contract"], op.attrs["batch"], side)
+    kept = other.type.dtype is ct.type.dtype and own.dtype is ct.type.dtype
+    made = b.emit(op.definition, *((other, ct) if other_first else (ct, other)),
+                  contract=contract, batch=batch,
+                  precision=_swapped(precision) if other_first is not bool(side) else precision,
+                  preferred=None if kept else ct.type.dtype)
+    if permutation is not None:
+        made = b.emit(transpose, made, permutation=permutation)
+    if made.type is not own:
+        made = b.emit(lookup("convert"), made, dtype=own.dtype)
+    return made
+
+
+@lru_cache(maxsize=4096)
+def _turned(own_ndim: int, other_ndim: int, contract: Pair, batch: Pair, side: int
+            ) -> tuple[bool, Pair, Pair, Ints | None]:
+    """The product that gives the cotangent of operand `side`: whether the other operand comes
+    before `ct` in it, its axes, and the permutation of what it gives."""
+    of_other = 1 - side
+    own_free = _free(own_ndim, contract[side], batch[side])
+    other_free = _free(other_ndim, contract[of_other], batch[of_other])
     n_batch = len(batch[0])
     first = n_batch + (len(own_free) if side == 0 else 0)       # in ct: where other's axes begin
     of_ct = tuple(range(first, first + len(other_free)))
     # axes of `own` that the product has, after the batch: its own free ones come with ct, the
     # contracted ones with the other operand, in that one's order
     by_other = tuple(own_axis for _, own_axis in sorted(zip(contract[of_other], contract[side])))
-    pairs = ((of_ct, other_free), (tuple(range(n_batch)), batch[of_other]))
+    pairs: tuple[Pair, Pair] = (of_ct, other_free), (tuple(range(n_batch)), batch[of_other])
     axes = (*batch[side], *own_free, *by_other)
     swapped = (*batch[side], *by_other, *own_free)
-    attrs = {"precision": _swapped(op.attrs.get("precision")) if side else
-             op.attrs.get("precision"), "preferred": None}
-    if other.type.dtype is not ct.type.dtype or own.dtype is not ct.type.dtype:
-        attrs["preferred"] = ct.type.dtype
-    if list(axes) != sorted(axes) and list(swapped) == sorted(swapped):
-        pairs, axes = tuple((right, left) for left, right in pairs), swapped
-        attrs["precision"] = _swapped(attrs["precision"])
-        made = b.emit(op.definition, other, ct, contract=pairs[0], batch=pairs[1], **attrs)
-    else:
-        made = b.emit(op.definition, ct, other, contract=pairs[0], batch=pairs[1], **attrs)
-    if list(axes) != sorted(axes):
-        made = b.emit(transpose, made, permutation=tuple(sorted(range(own.ndim),
-                                                                key=axes.__getitem__)))
-    if made.type is not own:
-        made = b.emit(lookup("convert"), made, dtype=own.dtype)
-    return made
+    other_first = list(axes) != sorted(axes) and list(swapped) == sorted(swapped)
+    if other_first:
+        (left, right), (left_batch, right_batch) = pairs
+        pairs, axes = ((right, left), (right_batch, left_batch)), swapped
+    turned = list(axes) != sorted(axes)
+    return other_first, *pairs, (
+        tuple(sorted(range(own_ndim), key=axes.__getitem__)) if turned else None)
 
 
 def _swapped(precision: Any) -> Any:

@@ -6,6 +6,7 @@ Sources: StableHLO spec, sections of the same names.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any
 
 from ..errors import IRTypeError
@@ -26,16 +27,25 @@ def _infer_broadcast_in_dim(types: Any, attrs: Any) -> Any:
 
 
 def _transpose_broadcast_in_dim(b: Any, op: Any, cotangents: Any, known: Any) -> Any:
-    x, (ct,) = op.operands[0].type, cotangents
-    shape, dims = op.attrs["shape"], op.attrs["dims"]
-    stretched = [d for n, d in zip(x.shape, dims, strict=True) if n == 1 and shape[d] != 1]
-    summed = tuple(sorted({*range(len(shape))} - {*dims} | {*stretched}))
-    total = b.emit(lookup("reduce_sum"), ct, axes=summed) if summed else ct
-    left = [d for d in range(len(shape)) if d not in summed]        # dims of `total`, ascending
-    order = tuple(left.index(d) for d in dims if d in left)
-    if order != tuple(range(len(order))):
+    x, (total,) = op.operands[0].type, cotangents
+    summed, order = _gathered(x.shape, op.attrs["shape"], op.attrs["dims"])
+    if summed:
+        total = b.emit(lookup("reduce_sum"), total, axes=summed)
+    if order:
         total = b.emit(transpose, total, permutation=order)
     return (total if total.type is x else b.emit(reshape, total, shape=x.shape),)
+
+
+@lru_cache(maxsize=4096)
+def _gathered(given: tuple[int, ...], shape: tuple[int, ...], dims: tuple[int, ...]
+              ) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The axes that what was broadcast from `given` is summed over, and the order of the others
+    (empty where it is theirs)."""
+    stretched = [d for n, d in zip(given, dims, strict=True) if n == 1 and shape[d] != 1]
+    summed = tuple(sorted({*range(len(shape))} - {*dims} | {*stretched}))
+    left = [d for d in range(len(shape)) if d not in summed]        # of the sum, ascending
+    order = tuple(left.index(d) for d in dims if d in left)
+    return summed, () if order == tuple(range(len(order))) else order
 
 
 def _batch_broadcast_in_dim(b: Any, op: Any, operands: Any, positions: Any, axis: Any) -> Any:

@@ -22,25 +22,27 @@ def common(fn: Function) -> Function:
     seen: dict[Any, tuple[Value, ...]] = {}
     env: dict[Value, Value] = {}
     get, kept = env.get, []
+    first, keep, unchanged = seen.setdefault, kept.append, env.keys().isdisjoint
     for op in fn.ops:
         definition, operands, attrs = op.definition, op.operands, op.attrs
-        if env and not env.keys().isdisjoint(operands):
+        if not unchanged(operands):
             operands = tuple([get(v, v) for v in operands])
             op = Op(definition, operands, attrs, op.results, op.loc)
         if (definition.effects is not None or definition.has_bodies) and has_effects(op):
-            kept.append(op)
+            keep(op)
             continue
         if not attrs:
             key: tuple = (definition, operands)
-        elif definition.has_numbers:
+        elif definition.has_floats:
             key = (definition, operands, _key(definition.attrs, attrs))
         else:
             key = (definition, operands, *map(attrs.get, definition.attrs))
-        first = seen.setdefault(key, op.results)
-        if first is op.results:
-            kept.append(op)
+        results = op.results
+        found = first(key, results)
+        if found is results:
+            keep(op)
         else:
-            env.update(zip(op.results, first, strict=True))
+            env.update(zip(results, found, strict=True))
     if not env:
         return fn
     return fn.replace(ops=kept, returns=[get(v, v) for v in fn.returns])
