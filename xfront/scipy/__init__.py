@@ -1,5 +1,12 @@
 """Functions of SciPy."""
 
-from . import linalg, special
+from __future__ import annotations
 
-__all__ = ["linalg", "special"]
+from typing import TYPE_CHECKING
+
+from ..on_demand import on_demand
+
+if TYPE_CHECKING:
+    from . import linalg, special, stats
+else:
+    __all__, __getattr__, __dir__ = on_demand(__name__, {}, ("linalg", "special", "stats"))

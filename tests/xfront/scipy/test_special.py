@@ -62,3 +62,11 @@ def test_slopes_of_scaled_bessel_functions_near_zero(dtype):
     with np.errstate(invalid="ignore", divide="ignore"):
         want = np.where(at == 0, 0.5, sp.i0e(at) - sp.i1e(at) * (np.sign(at) + 1 / at))
     np.testing.assert_allclose(got, want, atol=4 * float(xfront.numpy.finfo(dtype).eps))
+
+
+def test_softmax_is_over_all_axes():
+    x = np.arange(6.0).reshape(2, 3)
+    for options in ({}, {"axis": 1}, {"axis": (0, 1)}):
+        np.testing.assert_allclose(special.softmax(x, **options), sp.softmax(x, **options), 1e-6)
+        np.testing.assert_allclose(special.log_softmax(x, **options),
+                                   sp.log_softmax(x, **options), 1e-6)

@@ -1,0 +1,111 @@
+"""Products with logarithms, entropies, the transform of Box and Cox. Source: `scipy.special`."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from xfront_ir import ops
+
+from ...arrays.dispatch import eager
+from ...nn.parts import add, choose, compare, div, mul, sub
+from ...tracing.trace import emit
+from .parts import real, together
+
+
+@eager
+def xlogy(x: Any, y: Any) -> Any:
+    """x log(y), 0 where x = 0."""
+    return xlogy_of(*together("xlogy", x, y))
+
+
+def xlogy_of(x: Any, y: Any) -> Any:
+    """The same of tracers of one dtype and shape."""
+    there = emit(ops.or_, compare(ops.ne, x, 0), _finite_log(y))
+    return choose(there, mul(x, emit(ops.log, choose(there, y, 1.0))), 0)
+
+
+def _finite_log(y: Any) -> Any:
+    """Where 0 log(y) is 0 as it is, so that the derivative in the factor is log(y)."""
+    if y.value.type.dtype.is_complex:
+        return compare(ops.ne, y, 0)
+    return emit(ops.and_, compare(ops.gt, y, 0), compare(ops.lt, y, np.inf))
+
+
+@eager
+def xlog1py(x: Any, y: Any) -> Any:
+    """x log(1 + y), 0 where x = 0."""
+    return xlog1py_of(*together("xlog1py", x, y))
+
+
+def xlog1py_of(x: Any, y: Any) -> Any:
+    """The same of tracers of one dtype and shape."""
+    there = emit(ops.or_, compare(ops.ne, x, 0), _finite_log(add(y, 1)))
+    return choose(there, mul(x, emit(ops.log1p, choose(there, y, 0.0))), 0)
+
+
+@eager
+def entr(x: Any) -> Any:
+    """-x log(x); 0 at 0, -inf below."""
+    x = real("entr", x)
+    inside = compare(ops.gt, x, 0)
+    safe = choose(inside, x, 1.0)
+    made = emit(ops.neg, mul(safe, emit(ops.log, safe)))
+    end = emit(ops.sqrt, choose(compare(ops.eq, x, 0), emit(ops.abs, x), 1.0))   # of slope inf
+    end = choose(compare(ops.eq, x, 0), end, choose(compare(ops.lt, x, 0), -np.inf, np.nan))
+    return choose(inside, made, end)
+
+
+@eager
+def rel_entr(p: Any, q: Any) -> Any:
+    """p log(p / q); 0 where p = 0 and q >= 0, inf where else one is not positive."""
+    return _rel_entr(*together("rel_entr", p, q))
+
+
+def _rel_entr(p: Any, q: Any) -> Any:
+    zero = ops.and_
+    empty = emit(zero, compare(ops.eq, p, 0), compare(ops.ge, q, 0))
+    both = emit(zero, compare(ops.gt, p, 0), compare(ops.gt, q, 0))
+    safe_p, safe_q = choose(both, p, 1.0), choose(both, q, 1.0)
+    made = mul(safe_p, sub(emit(ops.log, safe_p), emit(ops.log, safe_q)))
+    return choose(both, made, choose(empty, 0.0, np.inf))
+
+
+@eager
+def kl_div(p: Any, q: Any) -> Any:
+    """p log(p / q) - p + q."""
+    p, q = together("kl_div", p, q)
+    return add(sub(_rel_entr(p, q), p), q)
+
+
+@eager
+def boxcox(x: Any, lmbda: Any) -> Any:
+    """(x^lmbda - 1) / lmbda; log(x) for lmbda = 0."""
+    x, power = together("boxcox", x, lmbda)
+    return _boxcox(emit(ops.log, x), power)
+
+
+@eager
+def boxcox1p(x: Any, lmbda: Any) -> Any:
+    """((1 + x)^lmbda - 1) / lmbda; log(1 + x) for lmbda = 0."""
+    x, power = together("boxcox1p", x, lmbda)
+    return _boxcox(emit(ops.log1p, x), power)
+
+
+def _boxcox(log_x: Any, power: Any) -> Any:
+    """expm1(log_x power) / power; of small products the series, as for its derivatives."""
+    product = mul(log_x, power)
+    near = emit(ops.or_, compare(ops.lt, emit(ops.abs, product), 0.25), compare(ops.eq, power, 0))
+    small = choose(near, product, 0.0)
+    series: Any = 1 / math.factorial(_BOXCOX_TERMS)
+    for k in range(_BOXCOX_TERMS - 1, 0, -1):
+        series = add(mul(series, small), 1 / math.factorial(k))
+    far = div(emit(ops.expm1, choose(near, 0.0, product)), choose(near, 1.0, power))
+    return choose(near, mul(choose(near, log_x, 0.0), series), far)
+
+
+_BOXCOX_TERMS = 13
+"""Of 0.25: the next one is below 1e-18."""
+
+__all__ = ["boxcox", "boxcox1p", "entr", "kl_div", "rel_entr", "xlog1py", "xlogy"]

@@ -1,0 +1,155 @@
+"""Gamma and beta functions, and what is counted with them.
+
+Sources: NIST DLMF chapters 5, 8 and 25; `scipy.special`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from xfront_ir import ops
+
+from ...arrays.dispatch import eager
+from ...lax.strict import static_int
+from ...nn.parts import add, choose, compare, div, mul, sub
+from ...tracing.trace import emit
+from .parts import one, real, several, together
+
+gammaln = one("gammaln", ops.lgamma, "log |gamma(x)|.")
+loggamma = one("loggamma", ops.lgamma, "log |gamma(x)|.")
+digamma = one("digamma", ops.digamma, "Derivative of gammaln.")
+gammainc = several("gammainc", ops.igamma, "Lower incomplete gamma function, regularised.")
+gammaincc = several("gammaincc", ops.igammac, "Upper incomplete gamma function, regularised.")
+betainc = several("betainc", ops.betainc, "Incomplete beta function, regularised.", 3)
+
+
+@eager
+def gammasgn(x: Any) -> Any:
+    """Sign of gamma(x): NaN at negative integers and -inf, as its limits differ."""
+    return gammasgn_of(real("gammasgn", x))
+
+
+def gammasgn_of(x: Any) -> Any:
+    down = emit(ops.floor, x)
+    negative = compare(ops.lt, x, 0)
+    half = mul(down, 0.5)
+    odd = compare(ops.ne, emit(ops.floor, half), half)
+    sign = choose(negative, choose(odd, -1.0, 1.0), 1.0)
+    zero_sign = choose(compare(ops.lt, div(1.0, choose(compare(ops.eq, x, 0), x, 1.0)), 0), -1.0,
+                       1.0)
+    sign = choose(compare(ops.eq, x, 0), zero_sign, sign)
+    pole = emit(ops.and_, negative, compare(ops.eq, x, down))
+    made = choose(pole, np.nan, sign)
+    return choose(compare(ops.ne, x, x), x, add(mul(choose(emit(ops.is_finite, x), x, 0.0), 0.0),
+                                                made))
+
+
+@eager
+def gamma(x: Any) -> Any:
+    """Gamma function."""
+    x = real("gamma", x)
+    return mul(gammasgn_of(x), emit(ops.exp, emit(ops.lgamma, x)))
+
+
+@eager(static=("exact",))
+def factorial(n: Any, exact: bool = False) -> Any:
+    """n! as a float; 0 for negative n. Raises: NotImplementedError where `exact`."""
+    if exact:
+        raise NotImplementedError("factorial: exact results need integers of any size")
+    n = real("factorial", n)
+    negative = compare(ops.lt, n, 0)
+    return choose(negative, 0.0, emit(ops.exp, emit(ops.lgamma, add(choose(negative, 0.0, n), 1))))
+
+
+@eager
+def betaln(a: Any, b: Any) -> Any:
+    """log |beta(a, b)|."""
+    a, b = together("betaln", a, b)
+    return betaln_of(a, b)
+
+
+def betaln_of(a: Any, b: Any) -> Any:
+    smaller = compare(ops.lt, a, b)
+    small, large = choose(smaller, a, b), choose(smaller, b, a)
+    return add(emit(ops.lgamma, small), lgamma_drop(large, small))
+
+
+_LARGE = 16.0
+
+
+def lgamma_drop(x: Any, by: Any) -> Any:
+    """lgamma(x) - lgamma(x + by); of large x by the differences of Stirling's terms.
+
+    Source: NIST DLMF 5.11.1.
+    """
+    to = add(x, by)
+    is_large = emit(ops.and_, compare(ops.ge, x, _LARGE), compare(ops.ge, to, _LARGE))
+    is_large = emit(ops.and_, is_large, emit(ops.is_finite, to))
+    start, end = choose(is_large, x, _LARGE), choose(is_large, to, _LARGE)
+    step = choose(is_large, by, 0.0)
+    made = sub(step, mul(sub(start, 0.5), emit(ops.log1p, div(step, start))))
+    made = sub(made, mul(step, emit(ops.log, end)))
+    made = add(made, sub(_stirling(start), _stirling(end)))
+    near = [choose(is_large, 1.0, v) for v in (x, to)]
+    return choose(is_large, made, sub(emit(ops.lgamma, near[0]), emit(ops.lgamma, near[1])))
+
+
+def _stirling(x: Any) -> Any:
+    """What lgamma(x) has beyond (x - 1/2) log(x) - x + log(2 pi) / 2, for x >= 16."""
+    inverse = div(1.0, x)
+    squared = emit(ops.square, inverse)
+    made: Any = 1 / 1188
+    for term in (-1 / 1680, 1 / 1260, -1 / 360, 1 / 12):
+        made = add(mul(made, squared), term)
+    return mul(made, inverse)
+
+
+@eager
+def beta(a: Any, b: Any) -> Any:
+    """gamma(a) gamma(b) / gamma(a + b)."""
+    a, b = together("beta", a, b)
+    sign = mul(mul(gammasgn_of(a), gammasgn_of(b)), gammasgn_of(add(a, b)))
+    return mul(sign, emit(ops.exp, betaln_of(a, b)))
+
+
+@eager
+def poch(z: Any, m: Any) -> Any:
+    """gamma(z + m) / gamma(z); 1 for m = 0."""
+    z, m = together("poch", z, m)
+    raised = emit(ops.exp, emit(ops.neg, lgamma_drop(z, m)))
+    made = mul(raised, mul(gammasgn_of(add(z, m)), gammasgn_of(z)))
+    nothing = emit(ops.and_, compare(ops.eq, m, 0), compare(ops.ne, made, 1))
+    return choose(nothing, 1.0, made)             # at a pole; elsewhere 1 with its derivative
+
+
+@eager(static=("d",))
+def multigammaln(a: Any, d: int) -> Any:
+    """log of the multivariate gamma function of order d."""
+    a, n = real("multigammaln", a), static_int("d", d)
+    total = n * (n - 1) / 4 * math.log(math.pi)
+    made: Any = total
+    for k in range(n):
+        made = add(emit(ops.lgamma, sub(a, k / 2)), made)
+    return made
+
+
+@eager
+def polygamma(n: Any, x: Any) -> Any:
+    """Derivative of order n of digamma."""
+    return emit(ops.polygamma, *together("polygamma", n, x))
+
+
+@eager
+def zeta(x: Any, q: Any = None) -> Any:
+    """Hurwitz zeta function: the sum over k >= 0 of (q + k)^-x.
+
+    Raises: NotImplementedError without q.
+    """
+    if q is None:
+        raise NotImplementedError("zeta: without q it is not there; pass q=1.0")
+    return emit(ops.zeta, *together("zeta", x, q))
+
+__all__ = ["beta", "betainc", "betaln", "digamma", "factorial", "gamma", "gammainc", "gammaincc",
+           "gammaln", "gammasgn", "loggamma", "multigammaln", "poch", "polygamma", "zeta"]

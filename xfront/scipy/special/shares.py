@@ -1,0 +1,28 @@
+"""`softmax` and its logarithm as SciPy has them: over all axes where none is named."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...arrays.dispatch import eager
+from ...nn import normalizers
+
+
+@eager(static=("axis",))
+def softmax(x: Any, /, *, axis: int | tuple[int, ...] | None = None) -> Any:
+    """exp(x) divided by its sum over axes, in range for any x.
+
+    Args:
+      axis: axis or axes; None means all.
+    Raises: ValueError where an axis is out of range.
+    """
+    return normalizers.softmax(x, axis)
+
+
+@eager(static=("axis",))
+def log_softmax(x: Any, /, *, axis: int | tuple[int, ...] | None = None) -> Any:
+    """log(softmax(x)), exact where softmax is small. Arguments as `softmax`."""
+    return normalizers.log_softmax(x, axis)
+
+
+__all__ = ["log_softmax", "softmax"]

@@ -1,0 +1,35 @@
+"""The Bernoulli distribution: 1 with probability p, else 0.
+
+Source: `scipy.stats.bernoulli`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from xfront_ir import ops
+
+from ...nn.parts import add, choose, compare, sub
+from ...tracing.trace import emit
+from ..special.entropies import xlog1py_of, xlogy_of
+from .families import Family, negative, probability
+
+_whole = Family("bernoulli", "p", placed="loc", low=0.0, high=1.0, valid=probability, whole=True)
+_fixed = Family("bernoulli", "p", placed="", low=0.0, high=1.0, valid=probability, whole=True)
+
+
+def _log_mass(k: Any, p: Any) -> Any:
+    return add(xlogy_of(k, p), xlog1py_of(sub(1, k), negative(p)))
+
+
+def _point_below(q: Any, p: Any) -> Any:
+    right = emit(ops.and_, probability(q), probability(p))
+    return choose(right, choose(compare(ops.le, q, sub(1, p)), 0.0, 1.0), math.nan)
+
+
+logpmf, pmf = _whole.densities(_log_mass)
+cdf = _fixed.chance("cdf", lambda k, p: choose(compare(ops.lt, k, 1), sub(1, p), 1.0))
+ppf = _fixed.function("ppf", "q", _point_below)
+
+__all__ = ["cdf", "logpmf", "pmf", "ppf"]

@@ -1,0 +1,40 @@
+"""The beta distribution of shapes a and b: density z^(a - 1) (1 - z)^(b - 1) / B(a, b).
+
+z = (x - loc) / scale lies in [0, 1]. Sources: Abramowitz and Stegun 26.5; `scipy.stats.beta`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xfront_ir import ops
+
+from ...nn.parts import add, sub
+from ...tracing.trace import emit
+from ..special.entropies import xlog1py_of, xlogy_of
+from ..special.gammas import betaln_of
+from .families import Family, negative, positive
+
+_beta = Family("beta", "a b", low=0.0, high=1.0, inside=0.5, valid=positive)
+
+
+def _log_density(z: Any, a: Any, b: Any) -> Any:
+    powers = add(xlogy_of(sub(a, 1), z), xlog1py_of(sub(b, 1), negative(z)))
+    return sub(powers, betaln_of(a, b))
+
+
+def _below(z: Any, a: Any, b: Any) -> Any:
+    return emit(ops.betainc, a, b, z)
+
+
+def _above(z: Any, a: Any, b: Any) -> Any:
+    return emit(ops.betainc, b, a, sub(1, z))
+
+
+logpdf, pdf = _beta.densities(_log_density)
+cdf = _beta.chance("cdf", _below)
+sf = _beta.chance("sf", _above)
+logcdf = _beta.chance("logcdf", lambda z, a, b: emit(ops.log, _below(z, a, b)))
+logsf = _beta.chance("logsf", lambda z, a, b: emit(ops.log, _above(z, a, b)))
+
+__all__ = ["cdf", "logcdf", "logpdf", "logsf", "pdf", "sf"]

@@ -1,0 +1,34 @@
+"""The beta-binomial distribution: binomial, of a probability that is beta distributed.
+
+Source: `scipy.stats.betabinom`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xfront_ir import ops
+
+from ...nn.parts import add, compare, sub
+from ...tracing.trace import emit
+from ..special.gammas import betaln_of
+from .binom import log_choices
+from .families import Family, positive
+
+
+def _valid(n: Any, a: Any, b: Any) -> Any:
+    return emit(ops.and_, compare(ops.ge, n, 0), positive(a, b))
+
+
+_betabinom = Family("betabinom", "n a b", placed="loc", low=0.0, high=lambda n, a, b: n,
+                    valid=_valid, whole=True)
+
+
+def _log_mass(k: Any, n: Any, a: Any, b: Any) -> Any:
+    share = sub(betaln_of(add(k, a), add(sub(n, k), b)), betaln_of(a, b))
+    return add(log_choices(n, k), share)
+
+
+logpmf, pmf = _betabinom.densities(_log_mass)
+
+__all__ = ["logpmf", "pmf"]

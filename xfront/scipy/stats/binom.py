@@ -1,0 +1,39 @@
+"""The binomial distribution: how many of n trials succeed, each with probability p.
+
+Source: `scipy.stats.binom`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xfront_ir import ops
+
+from ...nn.parts import add, compare, sub
+from ...tracing.trace import emit
+from ..special.entropies import xlog1py_of, xlogy_of
+from ..special.gammas import betaln_of
+from .families import Family, negative, probability
+
+
+def _valid(n: Any, p: Any) -> Any:
+    return emit(ops.and_, compare(ops.ge, n, 0), probability(p))
+
+
+_binom = Family("binom", "n p", placed="loc", low=0.0, high=lambda n, p: n, valid=_valid,
+                whole=True)
+
+
+def log_choices(n: Any, k: Any) -> Any:
+    """The logarithm of the number of ways to choose k of n."""
+    return negative(add(emit(ops.log1p, n), betaln_of(add(sub(n, k), 1), add(k, 1))))
+
+
+def _log_mass(k: Any, n: Any, p: Any) -> Any:
+    powers = add(xlogy_of(k, p), xlog1py_of(sub(n, k), negative(p)))
+    return add(log_choices(n, k), powers)
+
+
+logpmf, pmf = _binom.densities(_log_mass)
+
+__all__ = ["logpmf", "pmf"]

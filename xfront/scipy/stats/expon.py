@@ -1,0 +1,22 @@
+"""The exponential distribution: density exp(-z) for z = (x - loc) / scale >= 0.
+
+Source: `scipy.stats.expon`.
+"""
+
+from __future__ import annotations
+
+from xfront_ir import ops
+
+from ...tracing.trace import emit
+from .families import Family, log1mexp, negative
+
+_expon = Family("expon", low=0.0, inside=1.0)
+
+logpdf, pdf = _expon.densities(negative)
+cdf = _expon.chance("cdf", lambda z: negative(emit(ops.expm1, negative(z))))
+sf = _expon.chance("sf", lambda z: emit(ops.exp, negative(z)))
+logcdf = _expon.chance("logcdf", log1mexp)
+logsf = _expon.chance("logsf", negative)
+ppf = _expon.quantile("ppf", lambda q: negative(emit(ops.log1p, negative(q))))
+
+__all__ = ["cdf", "logcdf", "logpdf", "logsf", "pdf", "ppf", "sf"]

@@ -1,0 +1,224 @@
+"""What the functions of one distribution share: their arguments, the support, what lies outside.
+
+    _gamma = Family("gamma", "a", low=0.0, inside=1.0, valid=positive)
+    logpdf, pdf = _gamma.densities(_log_density)
+    cdf = _gamma.chance("cdf", lambda z, a: emit(ops.igamma, a, z))
+
+The formulas are those of the standard distribution, at z = (x - loc) / scale, and see nothing but
+points of the support. Outside of it densities are 0, probabilities 0 or 1 and their logarithms
+what belongs to that; everything is NaN where a parameter is not valid or anything is NaN. Floats
+narrower than 32 bits are computed in these.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from xfront_ir import dtypes, ops
+
+from ...arrays.dispatch import eager
+from ...arrays.operands import broadcast_shapes, broadcast_to, convert, promote_inexact
+from ...nn.parts import add, choose, compare, div, mul, sub
+from ...tracing.trace import emit
+from ...tracing.tracer import Tracer
+
+Formula = Callable[..., Any]
+_ENDS = {"cdf": (0.0, 1.0), "sf": (1.0, 0.0), "logcdf": (-math.inf, 0.0),
+         "logsf": (0.0, -math.inf)}
+"""What the functions are below the support and above it."""
+_SAID = {"pdf": "Density", "logpdf": "Logarithm of the density", "pmf": "Probability",
+         "logpmf": "Logarithm of the probability", "cdf": "Probability of at most this",
+         "logcdf": "Logarithm of the probability of at most this",
+         "sf": "Probability of more than this",
+         "logsf": "Logarithm of the probability of more than this",
+         "ppf": "The point below which this probability lies, NaN outside [0, 1]",
+         "isf": "The point above which this probability lies, NaN outside [0, 1]"}
+
+
+class Family:
+    """A distribution of numbers.
+
+    Args:
+      name: of the distribution, and of its module.
+      shapes: names of its own parameters, with spaces between.
+      placed: names of those that move and stretch it, whose defaults are 0 and 1.
+      low, high: ends of the support of the standard distribution, which belong to it; numbers, or
+        functions of the shape parameters.
+      inside: a point of the support at which no formula has a pole.
+      valid: whether shape parameters are valid: a function of them; None where any are.
+      whole: whether it is one of integers.
+    """
+
+    def __init__(self, name: str, shapes: str = "", *, placed: str = "loc scale",
+                 low: Any = -math.inf, high: Any = math.inf, inside: float = 0.0,
+                 valid: Formula | None = None, whole: bool = False) -> None:
+        self.name, self.shapes, self.placed = name, shapes.split(), placed.split()
+        self.low, self.high, self.inside, self.valid = low, high, inside, valid
+        self.whole = whole
+
+    # --- what distributions have ------------------------------------------------------------
+
+    def densities(self, log_density: Formula) -> tuple[Any, Any]:
+        """`logpdf` and `pdf`, or `logpmf` and `pmf`, of the logarithm of the standard density."""
+        def log(x: Any, *rest: Any) -> Any:
+            z, shapes, scale = self._standard(x, rest)
+            below, above = self._outside(z, shapes)
+            out = emit(ops.or_, below, above)
+            if self.whole:
+                out = emit(ops.or_, out, _between_integers(z))
+            made = log_density(choose(out, self.inside, z), *shapes)
+            if scale is not None:
+                made = sub(made, emit(ops.log, scale))
+            return self._where_valid(choose(out, -math.inf, made), shapes, scale)
+
+        names = ("logpmf", "pmf") if self.whole else ("logpdf", "pdf")
+        first = "k" if self.whole else "x"
+        return (self._public(names[0], first, log),
+                self._public(names[1], first, lambda *given: emit(ops.exp, log(*given))))
+
+    def chance(self, name: str, formula: Formula) -> Any:
+        """`cdf`, `sf` or the logarithm of one of them."""
+        ends = _ENDS[name]
+
+        def body(x: Any, *rest: Any) -> Any:
+            z, shapes, scale = self._standard(x, rest)
+            if self.whole:
+                z = emit(ops.floor, z)
+            below, above = self._outside(z, shapes)
+            made = formula(choose(emit(ops.or_, below, above), self.inside, z), *shapes)
+            made = choose(below, ends[0], choose(above, ends[1], made))
+            return self._where_valid(made, shapes, scale)
+
+        return self._public(name, "k" if self.whole else "x", body)
+
+    def quantile(self, name: str, formula: Formula, first: str = "q") -> Any:
+        """`ppf` or `isf`."""
+        def body(q: Any, *rest: Any) -> Any:
+            *shapes, loc, scale = rest
+            out = emit(ops.or_, compare(ops.lt, q, 0), compare(ops.gt, q, 1))
+            made = formula(choose(out, 0.5, q), *shapes)
+            made = add(mul(made, scale), loc)
+            return self._where_valid(choose(out, math.nan, made), shapes, scale)
+
+        return self._public(name, first, body)
+
+    def function(self, name: str, first: str, body: Formula) -> Any:
+        """Another function, of the plain arguments."""
+        return self._public(name, first, body)
+
+    # --- what they are made of --------------------------------------------------------------
+
+    def _standard(self, x: Any, rest: Sequence[Any]) -> tuple[Any, Sequence[Any], Any]:
+        """The standard point, the shape parameters, the scale or None."""
+        n = len(self.shapes)
+        shapes, placed = rest[:n], rest[n:]
+        if not placed:
+            return x, shapes, None
+        z = sub(x, placed[0])
+        return (div(z, placed[1]), shapes, placed[1]) if len(placed) == 2 else (z, shapes, None)
+
+    def _outside(self, z: Any, shapes: Sequence[Any]) -> tuple[Any, Any]:
+        """Where points lie below the support, and above it; infinities lie outside of any."""
+        low, high = [end(*shapes) if callable(end) else end for end in (self.low, self.high)]
+        unbounded = [isinstance(end, float) and math.isinf(end) for end in (low, high)]
+        below = compare(ops.eq if unbounded[0] else ops.lt, z, low)
+        above = compare(ops.eq if unbounded[1] else ops.gt, z, high)
+        return below, above
+
+    def _where_valid(self, made: Any, shapes: Sequence[Any], scale: Any) -> Any:
+        right = self.valid(*shapes) if self.valid else None
+        if scale is not None:
+            there = compare(ops.gt, scale, 0)
+            right = there if right is None else emit(ops.and_, right, there)
+        return made if right is None else choose(right, made, math.nan)
+
+    def _public(self, name: str, first: str, compute: Formula) -> Any:
+        """A public function of `first`, the shape parameters, and loc and scale if it has them."""
+        called = f"{self.name}.{name}"
+
+        def whole(*given: Any) -> Any:
+            made, narrow, weak = wide(called, *given)
+            return convert(compute(*made), narrow, weak)
+
+        names = (first, *self.shapes, *self.placed)
+        body = _taking(len(names), whole)
+        body.__name__, body.__qualname__ = name, called
+        body.__module__ = f"xfront.scipy.stats.{self.name}"
+        body.__doc__ = f"{_SAID.get(name, name)}: see the module."
+        body.__annotations__, body.__defaults__ = {}, (0, 1)[:len(self.placed)]
+        body.__code__ = body.__code__.replace(co_name=called, co_varnames=names)
+        return eager(body)
+
+
+def _taking(count: int, whole: Callable[..., Any]) -> Any:
+    """A function of so many arguments, which have names."""
+    def one(a: Any) -> Any:
+        return whole(a)
+
+    def two(a: Any, b: Any) -> Any:
+        return whole(a, b)
+
+    def three(a: Any, b: Any, c: Any) -> Any:
+        return whole(a, b, c)
+
+    def four(a: Any, b: Any, c: Any, d: Any) -> Any:
+        return whole(a, b, c, d)
+
+    def five(a: Any, b: Any, c: Any, d: Any, e: Any) -> Any:
+        return whole(a, b, c, d, e)
+
+    return (one, two, three, four, five)[count - 1]
+
+
+def wide(name: str, *given: Any) -> tuple[list[Tracer], Any, bool]:
+    """Arguments of one shape and one float dtype of 32 bits at least, and the dtype and weakness
+    that the result has. Raises: ValueError for complex numbers."""
+    made = promote_inexact(name, *given)
+    dtype, weak = made[0].value.type.dtype, made[0].weak
+    if dtype.is_complex:
+        raise ValueError(f"{name} does not support complex-valued inputs, got {dtype}")
+    shape = broadcast_shapes(name, [x.shape for x in made])
+    computed = dtypes.f32 if dtype.bits < 32 else dtype
+    return [broadcast_to(convert(x, computed, weak), shape) for x in made], dtype, weak
+
+
+def _between_integers(z: Any) -> Any:
+    return compare(ops.lt, emit(ops.floor, z), z)
+
+
+# --- what several distributions are written in ----------------------------------------------
+
+def positive(*shapes: Any) -> Any:
+    """Whether all are positive."""
+    made = compare(ops.gt, shapes[0], 0)
+    for other in shapes[1:]:
+        made = emit(ops.and_, made, compare(ops.gt, other, 0))
+    return made
+
+
+def probability(p: Any) -> Any:
+    """Whether p lies in [0, 1]."""
+    return emit(ops.and_, compare(ops.ge, p, 0), compare(ops.le, p, 1))
+
+
+def negative(x: Any) -> Any:
+    """-x."""
+    return emit(ops.neg, x)
+
+
+def log1mexp(x: Any) -> Any:
+    """log(1 - exp(-x)) of x >= 0.
+
+    Source: M. Maechler, Accurately computing log(1 - exp(-|a|)), 2012.
+    """
+    small = compare(ops.lt, x, math.log(2))
+    near, far = choose(small, x, 0.5), choose(small, 1.0, x)
+    return choose(small, emit(ops.log, negative(emit(ops.expm1, negative(near)))),
+                  emit(ops.log1p, negative(emit(ops.exp, negative(far)))))
+
+
+def half_square(z: Any) -> Any:
+    """z^2 / 2."""
+    return mul(emit(ops.square, z), 0.5)

@@ -1,0 +1,39 @@
+"""The gamma distribution of shape a: density z^(a - 1) exp(-z) / gamma(a) for
+z = (x - loc) / scale >= 0.
+
+Sources: Abramowitz and Stegun 26.1; `scipy.stats.gamma`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xfront_ir import ops
+
+from ...nn.parts import sub
+from ...tracing.trace import emit
+from ..special.entropies import xlogy_of
+from .families import Family, positive
+
+_gamma = Family("gamma", "a", low=0.0, inside=1.0, valid=positive)
+
+
+def _log_density(z: Any, a: Any) -> Any:
+    return sub(sub(xlogy_of(sub(a, 1), z), z), emit(ops.lgamma, a))
+
+
+def _below(z: Any, a: Any) -> Any:
+    return emit(ops.igamma, a, z)
+
+
+def _above(z: Any, a: Any) -> Any:
+    return emit(ops.igammac, a, z)
+
+
+logpdf, pdf = _gamma.densities(_log_density)
+cdf = _gamma.chance("cdf", _below)
+sf = _gamma.chance("sf", _above)
+logcdf = _gamma.chance("logcdf", lambda z, a: emit(ops.log, _below(z, a)))
+logsf = _gamma.chance("logsf", lambda z, a: emit(ops.log, _above(z, a)))
+
+__all__ = ["cdf", "logcdf", "logpdf", "logsf", "pdf", "sf"]

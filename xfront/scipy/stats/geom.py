@@ -1,0 +1,26 @@
+"""The geometric distribution: how many trials it takes to succeed, with probability p.
+
+Source: `scipy.stats.geom`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xfront_ir import ops
+
+from ...nn.parts import add, sub
+from ...tracing.trace import emit
+from ..special.entropies import xlog1py_of
+from .families import Family, negative, probability
+
+_geom = Family("geom", "p", placed="loc", low=1.0, inside=1.0, valid=probability, whole=True)
+
+
+def _log_mass(k: Any, p: Any) -> Any:
+    return add(xlog1py_of(sub(k, 1), negative(p)), emit(ops.log, p))
+
+
+logpmf, pmf = _geom.densities(_log_mass)
+
+__all__ = ["logpmf", "pmf"]

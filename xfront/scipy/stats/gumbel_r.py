@@ -1,0 +1,30 @@
+"""The Gumbel distribution of maxima: density exp(-z - exp(-z)), z = (x - loc) / scale.
+
+Source: `scipy.stats.gumbel_r`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xfront_ir import ops
+
+from ...nn.parts import add
+from ...tracing.trace import emit
+from .families import Family, log1mexp, negative
+
+_gumbel = Family("gumbel_r")
+
+
+def _rate(z: Any) -> Any:
+    return emit(ops.exp, negative(z))
+
+
+logpdf, pdf = _gumbel.densities(lambda z: negative(add(z, _rate(z))))
+cdf = _gumbel.chance("cdf", lambda z: emit(ops.exp, negative(_rate(z))))
+sf = _gumbel.chance("sf", lambda z: negative(emit(ops.expm1, negative(_rate(z)))))
+logcdf = _gumbel.chance("logcdf", lambda z: negative(_rate(z)))
+logsf = _gumbel.chance("logsf", lambda z: log1mexp(_rate(z)))
+ppf = _gumbel.quantile("ppf", lambda p: negative(emit(ops.log, negative(emit(ops.log, p)))), "p")
+
+__all__ = ["cdf", "logcdf", "logpdf", "logsf", "pdf", "ppf", "sf"]

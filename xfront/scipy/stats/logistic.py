@@ -1,0 +1,35 @@
+"""The logistic distribution: density exp(-z) / (1 + exp(-z))^2, z = (x - loc) / scale.
+
+Source: `scipy.stats.logistic`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xfront_ir import ops
+
+from ...nn.parts import add, mul, sub
+from ...tracing.trace import emit
+from .families import Family, negative
+
+_logistic = Family("logistic")
+
+
+def _log_density(z: Any) -> Any:
+    """By |z|, as it is symmetric."""
+    size = emit(ops.abs, z)
+    return negative(add(size, mul(emit(ops.log1p, emit(ops.exp, negative(size))), 2)))
+
+
+def _point_below(q: Any) -> Any:
+    return sub(emit(ops.log, q), emit(ops.log1p, negative(q)))
+
+
+logpdf, pdf = _logistic.densities(_log_density)
+cdf = _logistic.chance("cdf", lambda z: emit(ops.logistic, z))
+sf = _logistic.chance("sf", lambda z: emit(ops.logistic, negative(z)))
+ppf = _logistic.quantile("ppf", _point_below, first="x")
+isf = _logistic.quantile("isf", lambda q: negative(_point_below(q)), first="x")
+
+__all__ = ["cdf", "isf", "logpdf", "pdf", "ppf", "sf"]

@@ -1,0 +1,62 @@
+"""The multinomial distribution: how many of n trials have each of some outcomes.
+
+Source: `scipy.stats.multinomial`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from xfront_ir import ops
+
+from ...arrays.dispatch import eager
+from ...arrays.operands import broadcast_shapes, broadcast_to, convert, operand
+from ...nn.parts import add, choose, compare, sub
+from ...tracing.trace import emit
+from ..special.entropies import xlogy_of
+from .families import wide
+
+
+@eager
+def logpmf(x: Any, n: Any, p: Any) -> Any:
+    """The logarithm of the probability of the counts x among n trials.
+
+    Args:
+      x: integers, the outcomes along the last axis; axes before are batches.
+      n: integers, which broadcast with those batches.
+      p: probability of each outcome.
+    Returns: -inf where the counts do not add up to n or one is negative.
+    Raises: ValueError where x or n are no integers.
+    """
+    return _log_mass(x, n, p)
+
+
+@eager
+def pmf(x: Any, n: Any, p: Any) -> Any:
+    """The probability of the counts x among n trials. Arguments as `logpmf`."""
+    return emit(ops.exp, _log_mass(x, n, p))
+
+
+def _log_mass(x: Any, n: Any, p: Any) -> Any:
+    x, n = operand("multinomial", x), operand("multinomial", n)
+    kinds = [v.value.type.dtype for v in (x, n)]
+    if not all([dtype.is_integer for dtype in kinds]):
+        raise ValueError("multinomial: x and n must be of integer type, got "
+                         f"{x.value.type} and {n.value.type}")
+    counts = emit(ops.reduce_sum, x, axes=(x.ndim - 1,))
+    fits = compare(ops.eq, counts, n)
+    (x, p), dtype, weak = wide("multinomial", x, p)
+    last = (x.ndim - 1,)
+    inside = emit(ops.reduce_min, x, axes=last)
+    parts = sub(xlogy_of(x, p), emit(ops.lgamma, add(x, 1)))
+    parts = choose(compare(ops.ge, x, 0), parts, -math.inf)
+    made = emit(ops.reduce_sum, parts, axes=last)
+    total = emit(ops.lgamma, add(convert(n, x.value.type.dtype), 1))
+    shape = broadcast_shapes("multinomial", [made.shape, fits.shape])
+    fits = emit(ops.and_, broadcast_to(fits, shape),
+                broadcast_to(compare(ops.ge, inside, 0), shape))
+    return convert(choose(fits, add(made, total), -math.inf), dtype, weak)
+
+
+__all__ = ["logpmf", "pmf"]

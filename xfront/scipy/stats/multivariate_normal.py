@@ -1,0 +1,93 @@
+"""The normal distribution of vectors, of a mean and a covariance matrix.
+
+Sources: Abramowitz and Stegun 26.3; `scipy.stats.multivariate_normal`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from xfront_ir import dtypes, ops
+
+from ...arrays.dispatch import eager
+from ...arrays.operands import broadcast_shapes, broadcast_to, convert, promote_inexact
+from ...lax import linalg
+from ...nn.parts import add, mul, sub
+from ...tracing.trace import emit
+from .norm import logpdf as _logpdf_of_numbers
+
+
+@eager(static=("allow_singular",))
+def logpdf(x: Any, mean: Any, cov: Any, allow_singular: bool | None = None) -> Any:
+    """The logarithm of the density at x.
+
+    Args:
+      x: vectors along the last axis; axes before are batches, which broadcast with those of mean
+        and cov. With numbers for mean and cov, each element of x is a point.
+      mean: vectors, or a number that is each of their elements.
+      cov: positive definite matrices in the last two axes, of which the lower triangle is read, or
+        a number: the variance of each element.
+      allow_singular: None alone.
+    Returns: NaN where cov is not positive definite.
+    Raises: ValueError where shapes do not fit; NotImplementedError where allow_singular is given:
+      add a small multiple of the identity to cov instead.
+    """
+    if allow_singular is not None:
+        raise NotImplementedError("multivariate_normal.logpdf: allow_singular is not there: pass "
+                                  "None, and add a small multiple of the identity to a cov that "
+                                  "may be singular")
+    return _log_density("multivariate_normal.logpdf", x, mean, cov)
+
+
+@eager
+def pdf(x: Any, mean: Any, cov: Any) -> Any:
+    """The density at x. Arguments as `logpdf`."""
+    return emit(ops.exp, _log_density("multivariate_normal.pdf", x, mean, cov))
+
+
+def _log_density(name: str, x: Any, mean: Any, cov: Any) -> Any:
+    x, mean, cov = promote_inexact(name, x, mean, cov)
+    dtype, weak = x.value.type.dtype, x.weak
+    if dtype.is_complex:
+        raise ValueError(f"{name} does not support complex-valued inputs, got {dtype}")
+    if not mean.ndim and not cov.ndim:
+        return _logpdf_of_numbers(x, mean, emit(ops.sqrt, cov))
+    shapes = f"x {x.shape}, mean {mean.shape} and cov {cov.shape}"
+    n = mean.shape[-1] if mean.ndim else cov.shape[-1]
+    if (not x.ndim or x.shape[-1] != n or cov.ndim == 1
+            or cov.ndim and cov.shape[-2:] != (n, n)):
+        raise ValueError(f"{name} got incompatible shapes: of {shapes} the last axis of x and mean "
+                         f"and the last two of cov must have one size")
+    wide = dtypes.f32 if dtype.bits < 32 else dtype
+    off, cov = sub(convert(x, wide), convert(mean, wide)), convert(cov, wide)
+    if not cov.ndim:
+        squares = emit(ops.reduce_sum, emit(ops.square, off), axes=(off.ndim - 1,))
+        made = mul(sub(emit(ops.neg, emit(ops.div, squares, broadcast_to(cov, squares.shape))),
+                       mul(emit(ops.log, mul(cov, 2 * math.pi)), n)), 0.5)
+        return convert(made, dtype, weak)
+    batch = broadcast_shapes(name, [off.shape[:-1], cov.shape[:-2]])
+    factor = linalg.cholesky(cov, symmetrize_input=False)
+    if cov.ndim == 2:                            # one factor solves all points at once
+        rows = emit(ops.reshape, off, shape=(math.prod(batch), n))
+        white = linalg.triangular_solve(factor, rows, lower=True, transpose_a=True)
+        white = emit(ops.reshape, white, shape=(*batch, n))
+    else:
+        column = emit(ops.reshape, broadcast_to(off, (*batch, n)), shape=(*batch, n, 1))
+        white = linalg.triangular_solve(broadcast_to(factor, (*batch, n, n)), column,
+                                        left_side=True, lower=True)
+        white = emit(ops.reshape, white, shape=(*batch, n))
+    squares = emit(ops.reduce_sum, emit(ops.square, white), axes=(len(batch),))
+    logs = emit(ops.log, _diagonal(factor))
+    half_log = emit(ops.reduce_sum, logs, axes=(logs.ndim - 1,))
+    made = sub(mul(squares, -0.5), add(half_log, 0.5 * n * math.log(2 * math.pi)))
+    return convert(made, dtype, weak)
+
+
+def _diagonal(x: Any) -> Any:
+    from ... import numpy as jnp
+
+    return jnp.diagonal(x, axis1=-2, axis2=-1)
+
+
+__all__ = ["logpdf", "pdf"]

@@ -1,0 +1,33 @@
+"""The negative binomial distribution: failures before the n-th success, of probability p.
+
+Source: `scipy.stats.nbinom`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xfront_ir import ops
+
+from ...nn.parts import add, compare, mul
+from ...tracing.trace import emit
+from ..special.entropies import xlog1py_of
+from ..special.gammas import lgamma_drop
+from .families import Family, negative, probability
+
+
+def _valid(n: Any, p: Any) -> Any:
+    return emit(ops.and_, compare(ops.gt, n, 0), probability(p))
+
+
+_nbinom = Family("nbinom", "n p", placed="loc", low=0.0, valid=_valid, whole=True)
+
+
+def _log_mass(k: Any, n: Any, p: Any) -> Any:
+    ways = negative(add(lgamma_drop(n, k), emit(ops.lgamma, add(k, 1))))
+    return add(ways, add(mul(n, emit(ops.log, p)), xlog1py_of(k, negative(p))))
+
+
+logpmf, pmf = _nbinom.densities(_log_mass)
+
+__all__ = ["logpmf", "pmf"]

@@ -1,0 +1,36 @@
+"""The Pareto distribution of shape b: density b / z^(b + 1) for z = (x - loc) / scale >= 1.
+
+Source: `scipy.stats.pareto`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xfront_ir import ops
+
+from ...nn.parts import add, div, mul, sub
+from ...tracing.trace import emit
+from .families import Family, log1mexp, negative, positive
+
+_pareto = Family("pareto", "b", low=1.0, inside=2.0, valid=positive)
+
+
+def _decay(z: Any, b: Any) -> Any:
+    """b log(z): minus the logarithm of the probability of more than z."""
+    return mul(b, emit(ops.log, z))
+
+
+def _point_below(q: Any, b: Any) -> Any:
+    return emit(ops.exp, div(negative(emit(ops.log1p, negative(q))), b))
+
+
+logpdf, pdf = _pareto.densities(
+    lambda z, b: sub(emit(ops.log, b), mul(add(b, 1), emit(ops.log, z))))
+cdf = _pareto.chance("cdf", lambda z, b: negative(emit(ops.expm1, negative(_decay(z, b)))))
+sf = _pareto.chance("sf", lambda z, b: emit(ops.exp, negative(_decay(z, b))))
+logcdf = _pareto.chance("logcdf", lambda z, b: log1mexp(_decay(z, b)))
+logsf = _pareto.chance("logsf", lambda z, b: negative(_decay(z, b)))
+ppf = _pareto.quantile("ppf", _point_below)
+
+__all__ = ["cdf", "logcdf", "logpdf", "logsf", "pdf", "ppf", "sf"]

@@ -1,0 +1,62 @@
+"""The Poisson distribution of mean mu.
+
+Sources: `scipy.stats.poisson`; of the entropy of large mu R. Evans and J. Boersma, The entropy of a
+Poisson distribution, SIAM Review 30 (1988), 314-317.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from xfront_ir import ops
+
+from ...nn.parts import add, choose, compare, div, mul, sub
+from ...tracing.trace import emit
+from ..special.entropies import xlogy_of
+from .families import Family, negative
+
+_poisson = Family("poisson", "mu", placed="loc", low=0.0, valid=lambda mu: compare(ops.ge, mu, 0),
+                  whole=True)
+_SUMMED = {32: (10.0, 48), 64: (100.0, 256)}
+"""By the bits of the dtype: up to which mu the entropy is summed, and of how many terms."""
+_ASYMPTOTIC = (-1 / 12, -1 / 24, -19 / 360, -9 / 80, -863 / 2520, -1375 / 1008, -33953 / 5040,
+               -57281 / 1440)
+
+
+def _log_mass(k: Any, mu: Any) -> Any:
+    return sub(sub(xlogy_of(k, mu), emit(ops.lgamma, add(k, 1))), mu)
+
+
+def _below(k: Any, mu: Any) -> Any:
+    return emit(ops.igammac, add(k, 1), mu)
+
+
+def _entropy(mu: Any, loc: Any) -> Any:
+    """The sum of -p log(p) of small mu, of large ones the asymptotic series; loc moves nothing."""
+    dtype = mu.value.type.dtype
+    most, count = _SUMMED[dtype.bits]
+    positive, large = compare(ops.gt, mu, 0), compare(ops.gt, mu, most)
+    counts = np.arange(count, dtype=dtype.numpy)
+    column = emit(ops.broadcast_in_dim, choose(large, 1.0, choose(positive, mu, 1.0)),
+                  shape=(*mu.shape, count), dims=tuple(range(mu.ndim)))
+    logs = np.array([math.lgamma(k + 1) for k in range(count)]).astype(dtype.numpy)
+    steps = sub(sub(mul(emit(ops.log, column), counts), logs), column)
+    near = negative(emit(ops.reduce_sum, mul(emit(ops.exp, steps), steps), axes=(mu.ndim,)))
+    far = choose(large, mu, most)
+    inverse = div(1.0, far)
+    series = mul(inverse, _ASYMPTOTIC[-1])
+    for c in reversed(_ASYMPTOTIC[:-1]):
+        series = mul(add(series, c), inverse)
+    made = add(mul(emit(ops.log, mul(far, 2 * math.pi * math.e)), 0.5), series)
+    made = choose(large, made, choose(positive, near, 0.0))
+    there = emit(ops.and_, compare(ops.ge, mu, 0), compare(ops.eq, loc, loc))
+    return choose(there, made, math.nan)
+
+
+logpmf, pmf = _poisson.densities(_log_mass)
+cdf = _poisson.chance("cdf", _below)
+entropy = Family("poisson", placed="loc").function("entropy", "mu", _entropy)
+
+__all__ = ["cdf", "entropy", "logpmf", "pmf"]

@@ -1,0 +1,17 @@
+"""The uniform distribution: density 1 for z = (x - loc) / scale in [0, 1].
+
+Source: `scipy.stats.uniform`.
+"""
+
+from __future__ import annotations
+
+from ...nn.parts import sub
+from .families import Family
+
+_uniform = Family("uniform", low=0.0, high=1.0, inside=0.5)
+
+logpdf, pdf = _uniform.densities(lambda z: sub(z, z))
+cdf = _uniform.chance("cdf", lambda z: z)
+ppf = _uniform.quantile("ppf", lambda q: q)
+
+__all__ = ["cdf", "logpdf", "pdf", "ppf"]

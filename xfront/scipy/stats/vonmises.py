@@ -1,0 +1,29 @@
+"""The von Mises distribution on the circle: density exp(kappa cos(x)) / (2 pi I0(kappa)).
+
+Source: `scipy.stats.vonmises`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from xfront_ir import ops
+
+from ...nn.parts import compare, mul, sub
+from ...tracing.trace import emit
+from .families import Family
+
+_vonmises = Family("vonmises", "kappa", placed="", valid=lambda kappa: compare(ops.ge, kappa, 0))
+
+
+def _log_density(x: Any, kappa: Any) -> Any:
+    """By cos(x) - 1 = -2 sin(x / 2)^2 and the Bessel function times exp(-kappa)."""
+    drop = mul(emit(ops.square, emit(ops.sin, mul(x, 0.5))), -2)
+    whole = mul(emit(ops.bessel_i0e, kappa), 2 * math.pi)
+    return sub(mul(kappa, drop), emit(ops.log, whole))
+
+
+logpdf, pdf = _vonmises.densities(_log_density)
+
+__all__ = ["logpdf", "pdf"]

@@ -1,0 +1,36 @@
+"""The wrapped Cauchy distribution: density (1 - c^2) / (2 pi (1 + c^2 - 2 c cos(x))).
+
+x lies in [0, 2 pi], c in (0, 1). Source: `scipy.stats.wrapcauchy`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from xfront_ir import ops
+
+from ...nn.parts import add, compare, div, mul, sub
+from ...tracing.trace import emit
+from .families import Family
+
+
+def _between(c: Any) -> Any:
+    return emit(ops.and_, compare(ops.gt, c, 0), compare(ops.lt, c, 1))
+
+
+_wrapcauchy = Family("wrapcauchy", "c", placed="", low=0.0, high=2 * math.pi, inside=1.0,
+                     valid=_between)
+
+
+def _log_density(x: Any, c: Any) -> Any:
+    """By 1 + c^2 - 2 c cos(x) = (1 - c)^2 + 4 c sin(x / 2)^2."""
+    bottom = add(emit(ops.square, sub(1, c)),
+                 mul(mul(c, 4), emit(ops.square, emit(ops.sin, mul(x, 0.5)))))
+    top = mul(sub(1, c), add(c, 1))
+    return sub(emit(ops.log, div(top, bottom)), math.log(2 * math.pi))
+
+
+logpdf, pdf = _wrapcauchy.densities(_log_density)
+
+__all__ = ["logpdf", "pdf"]
