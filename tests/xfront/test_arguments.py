@@ -147,7 +147,8 @@ class Nonsense:
 
 SPACES = ("", ".numpy", ".numpy.linalg", ".numpy.fft", ".lax", ".lax.linalg", ".nn",
           ".nn.initializers", ".random", ".scipy.special", ".scipy.linalg", ".tree_util", ".tree",
-          ".debug", ".experimental", ".custom_batching", ".ad_checkpoint", ".dtypes")
+          ".debug", ".experimental", ".custom_batching", ".ad_checkpoint", ".dtypes",
+          ".flatten_util", ".image", ".ops", ".scipy.sparse.linalg")
 
 FLAGS = {                                          # what is asked for its truth, as NumPy does
     "device_put may_alias", "argmax keepdims", "argmin keepdims", "nanargmax keepdims",
