@@ -70,6 +70,8 @@ CALLS: dict[str, tuple[Any, tuple, dict[str, Any]]] = {
     "numpy.put": (None, (V, I, V), {"inplace": False}),
     "numpy.put_along_axis": (None, (M, I[None], M[:1], 0), {"inplace": False}),
     "numpy.ravel_multi_index": (None, ((I, I), (3, 3)), {}),
+    "linalg.eigh_tridiagonal": (None, (V, V[1:]), {}),
+    "linalg.hadamard": (None, (4,), {}),
     "image.resize": (None, (M, (2, 2), "linear"), {}),
     "image.scale_and_translate": (None, (M, (2, 3), (0,), V[:1], V[:1], "linear"), {}),
     "numpy.vectorize": (None, (lambda x, y: x,), {}),
