@@ -80,8 +80,11 @@ if TYPE_CHECKING:
         debug,
         experimental,
         extend,
+        flatten_util,
+        image,
         lax,
         nn,
+        ops,
         random,
         scipy,
         stages,
@@ -126,7 +129,8 @@ _FAMILIES = {
 
 _SUBMODULES = (
     "ad_checkpoint", "core", "custom_batching", "custom_derivatives", "debug", "experimental",
-    "extend", "lax", "nn", "random", "scipy", "stages", "test_util", "tree",
+    "extend", "flatten_util", "image", "lax", "nn", "ops", "random", "scipy", "stages", "test_util",
+    "tree",
 )
 
 _names, __getattr__, __dir__ = _on_demand(__name__, _FAMILIES, _SUBMODULES)

@@ -53,6 +53,10 @@ PERMISSIONS: dict[str, tuple[str, ...]] = {
     "scipy/linalg.py qr": ("overwrite_a", "lwork", "check_finite"),
     "scipy/linalg.py svd": ("overwrite_a", "check_finite"),
     "scipy/linalg.py eigh": ("overwrite_a", "overwrite_b", "turbo", "check_finite"),
+    "scipy/matrix_functions.py rsf2csf": ("check_finite",),
+    "scipy/matrix_functions.py hessenberg": ("overwrite_a", "check_finite"),
+    "scipy/matrix_functions.py eigh_tridiagonal": ("key", "tol"),
+    "scipy/matrix_functions.py qr_multiply": ("overwrite_a", "overwrite_c"),
     "transforms/custom.py defvjp": ("optimize_remat",),
 }
 """What a caller allows or promises, and no result depends on: the docstring says so."""
@@ -147,7 +151,8 @@ class Nonsense:
 
 SPACES = ("", ".numpy", ".numpy.linalg", ".numpy.fft", ".lax", ".lax.linalg", ".nn",
           ".nn.initializers", ".random", ".scipy.special", ".scipy.linalg", ".tree_util", ".tree",
-          ".debug", ".experimental", ".custom_batching", ".ad_checkpoint", ".dtypes")
+          ".debug", ".experimental", ".custom_batching", ".ad_checkpoint", ".dtypes",
+          ".flatten_util", ".image", ".ops", ".scipy.sparse.linalg")
 
 FLAGS = {                                          # what is asked for its truth, as NumPy does
     "device_put may_alias", "argmax keepdims", "argmin keepdims", "nanargmax keepdims",
@@ -295,6 +300,10 @@ REFUSED: list[tuple[str, type[Exception], Callable[[], Any]]] = [
     ("copy", ValueError, lambda: jnp.meshgrid(X, copy=False)),
     ("mode", NotImplementedError, lambda: jax.random.gumbel(jax.random.key(0), (3,), mode="high")),
     ("mode", ValueError, lambda: jax.random.gumbel(jax.random.key(0), (3,), mode="zz")),
+    ("blocksize", NotImplementedError, lambda: jax.scipy.linalg.sqrtm(M, blocksize=2)),
+    ("eps", NotImplementedError, lambda: jax.scipy.linalg.polar(M, method="svd", eps=1e-3)),
+    ("select_range", NotImplementedError, lambda: jax.scipy.linalg.eigh_tridiagonal(
+        X, X[1:], select_range=(0, 1))),
     ("lapack_driver", ValueError, lambda: jax.scipy.linalg.svd(M, lapack_driver="zz")),
     ("debug", NotImplementedError, lambda: jax.scipy.linalg.solve(M, X, debug=True)),
     ("debug", NotImplementedError, lambda: jax.scipy.linalg.solve_triangular(M, X, debug=True)),

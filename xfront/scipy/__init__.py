@@ -7,6 +7,12 @@ from typing import TYPE_CHECKING
 from ..on_demand import on_demand
 
 if TYPE_CHECKING:
-    from . import linalg, special, stats
+    from . import linalg, sparse, special, stats
 else:
-    __all__, __getattr__, __dir__ = on_demand(__name__, {}, ("linalg", "special", "stats"))
+    _SUBMODULES = (
+        "linalg",
+        "sparse",
+        "special",
+        "stats",
+    )
+    __all__, __getattr__, __dir__ = on_demand(__name__, {}, _SUBMODULES)

@@ -1,4 +1,5 @@
-"""Linear algebra of SciPy: what solves, factors and exponentiates matrices.
+"""Linear algebra of SciPy: what solves, factors and exponentiates matrices, here; their functions
+and simpler forms in `matrix_functions.py`, known ones in `special_matrices.py`.
 
 Matrices are in the last two axes, all axes before are batches.
 
@@ -25,6 +26,36 @@ from ..numpy.contractions import exact_matmul
 from ..numpy.factors import lu_solved, one_batch
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer
+from .matrix_functions import (
+    eigh_tridiagonal,
+    expm_frechet,
+    funm,
+    hessenberg,
+    permuted,
+    pivots,
+    polar,
+    qr_multiply,
+    rsf2csf,
+    schur,
+    solve_sylvester,
+    sqrtm,
+)
+from .special_matrices import (
+    circulant,
+    companion,
+    convolution_matrix,
+    dft,
+    fiedler,
+    fiedler_companion,
+    hadamard,
+    hankel,
+    helmert,
+    hilbert,
+    invhilbert,
+    invpascal,
+    leslie,
+    pascal,
+)
 
 _PERMITS = ("overwrite_a", "check_finite")
 
@@ -241,19 +272,25 @@ def lu(a: Any, permute_l: bool = False, overwrite_a: bool = False, check_finite:
 @eager(static=("overwrite_a", "lwork", "mode", "pivoting", "check_finite"))
 def qr(a: Any, overwrite_a: bool = False, lwork: Any = None, mode: str = "full",
        pivoting: bool = False, check_finite: bool = True) -> Any:
-    """Q and R with Q R = a.
+    """Q and R with Q R = a; with `pivoting` Q, R and an order of columns with Q R = a[:, order], so
+    that R's diagonal descends in magnitude.
 
     Args:
-      mode: "full" for a square Q, "economic" for as many columns as a's smaller side, "r" for (R,).
-    Raises: ValueError for other modes; NotImplementedError for `pivoting`.
+      mode: "full" for a square Q, "economic" for as many columns as a's smaller side, "r" without
+        Q.
+    Raises: ValueError for other modes.
     Source: `scipy.linalg.qr`.
     Permissions, as above: `overwrite_a`, `lwork`, `check_finite`.
     """
     if mode not in ("full", "economic", "r"):
         raise ValueError(f"Unsupported QR decomposition mode '{mode}'")
     (x,) = promote_inexact("qr", a)
-    made = lax.qr(x, full_matrices=mode != "economic", pivoting=pivoting)
-    return made[1:] if mode == "r" else made
+    x, order = lax.matrices("qr", x), ()
+    if pivoting:
+        order = (pivots(x),)
+        x = permuted(x, order[0])
+    made = lax.qr(x, full_matrices=mode != "economic")
+    return (*(made[1:] if mode == "r" else made), *order)
 
 
 @eager(static=("full_matrices", "compute_uv", "lapack_driver", *_PERMITS))
@@ -392,5 +429,9 @@ def toeplitz(c: Any, r: Any = None) -> Any:
     return jnp.take(both, places, axis=-1)
 
 
-__all__ = ["block_diag", "cho_factor", "cho_solve", "cholesky", "det", "eigh", "expm", "inv", "lu",
-           "lu_factor", "lu_solve", "qr", "solve", "solve_triangular", "svd", "toeplitz"]
+__all__ = ["block_diag", "cho_factor", "cho_solve", "cholesky", "circulant", "companion",
+           "convolution_matrix", "det", "dft", "eigh", "eigh_tridiagonal", "expm", "expm_frechet",
+           "fiedler", "fiedler_companion", "funm", "hadamard", "hankel", "helmert", "hessenberg",
+           "hilbert", "inv", "invhilbert", "invpascal", "leslie", "lu", "lu_factor", "lu_solve",
+           "pascal", "polar", "qr", "qr_multiply", "rsf2csf", "schur", "solve", "solve_sylvester",
+           "solve_triangular", "sqrtm", "svd", "toeplitz"]

@@ -1,0 +1,237 @@
+"""Images of other sizes: resampling along some axes, with filters."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from . import numpy as jnp
+from .arrays.operands import array_like, normalize_axis, shape_of
+from .lax.precision import Precision
+from .tracebacks import front_door
+
+
+class ResizeMethod(enum.Enum):
+    """How values between pixels are found; `from_string` knows more names."""
+
+    NEAREST = 0
+    LINEAR = 1
+    LANCZOS3 = 2
+    LANCZOS5 = 3
+    CUBIC = 4
+    CUBIC_PYTORCH = 5
+    AREA = 6
+
+    @staticmethod
+    def from_string(s: str) -> ResizeMethod:
+        """The method of a name. Raises: ValueError for others."""
+        if not isinstance(s, str) or s not in _NAMES:
+            raise ValueError(f"Unknown resize method {s!r}; there are {', '.join(_NAMES)}")
+        return _NAMES[s]
+
+
+_NAMES = {"nearest": ResizeMethod.NEAREST,
+          **dict.fromkeys(("linear", "bilinear", "trilinear", "triangle"), ResizeMethod.LINEAR),
+          "lanczos3": ResizeMethod.LANCZOS3, "lanczos5": ResizeMethod.LANCZOS5,
+          **dict.fromkeys(("cubic", "bicubic", "tricubic"), ResizeMethod.CUBIC),
+          **dict.fromkeys(("cubic-pytorch", "bicubic-pytorch", "tricubic-pytorch"),
+                          ResizeMethod.CUBIC_PYTORCH),
+          "area": ResizeMethod.AREA}
+
+
+def _method(method: Any, antialias: bool) -> ResizeMethod:
+    found = method if isinstance(method, ResizeMethod) else ResizeMethod.from_string(method)
+    return ResizeMethod.CUBIC if antialias and found is ResizeMethod.CUBIC_PYTORCH else found
+
+
+# --- filters, of the distance to a pixel ----------------------------------------------------
+
+def _triangle(x: Any) -> Any:
+    return jnp.maximum(0, 1 - x)
+
+
+def _lanczos(radius: float) -> Callable[[Any], Any]:
+    return lambda x: jnp.where(x < radius, jnp.sinc(x) * jnp.sinc(x / radius), 0)
+
+
+def _keys(a: float) -> Callable[[Any], Any]:
+    """Source: Keys, Cubic convolution interpolation for digital image processing, 1981."""
+    def weight(x: Any) -> Any:
+        near = (1 - x) * (1 + x - (a + 2) * x * x)
+        far = a * (x - 1) * (x - 2) * (x - 2)
+        return jnp.where(x < 1, near, jnp.where(x < 2, far, 0))
+
+    return weight
+
+
+_FILTERS = {ResizeMethod.LINEAR: _triangle, ResizeMethod.LANCZOS3: _lanczos(3.0),
+            ResizeMethod.LANCZOS5: _lanczos(5.0), ResizeMethod.CUBIC: _keys(-0.5),
+            ResizeMethod.CUBIC_PYTORCH: _keys(-0.75)}
+
+
+def _weights(n: int, places: Any, widths: Any, method: ResizeMethod, dtype: Any) -> Any:
+    """What each of n pixels (rows) adds to the values at `places` (columns): the filter, widened by
+    `widths`, made to sum to 1; nothing outside of the image. PyTorch's cubic filter repeats the
+    pixels at the edges instead."""
+    places = jnp.asarray(places, dtype)
+    edge = 2 if method is ResizeMethod.CUBIC_PYTORCH else 0
+    pixels = np.arange(-edge, n + edge)[:, None].astype(dtype)
+    made = _FILTERS[method](jnp.abs(places - pixels) / jnp.asarray(widths, dtype))
+    if edge and n:
+        before, made, after = made[:edge], made[edge:n + edge], made[n + edge:]
+        made = jnp.concatenate([made[:1] + jnp.sum(before, 0), made[1:]])
+        made = jnp.concatenate([made[:-1], made[-1:] + jnp.sum(after, 0)])
+    total = jnp.sum(made, 0)
+    there = jnp.abs(total) > 1000 * float(np.finfo(dtype).eps)
+    made = jnp.where(there, made / jnp.where(there, total, 1), 0)
+    return jnp.where((places >= -0.5) & (places <= n - 0.5), made, 0)
+
+
+def _resampled(x: Any, weights: dict[int, Any], precision: Any) -> Any:
+    """Each axis multiplied by its matrix, in float32 at least."""
+    dtype = x.dtype
+    for axis, matrix in weights.items():
+        made = jnp.tensordot(x.astype(jnp.promote_types(dtype, matrix.dtype)), matrix,
+                             axes=(axis, 0), precision=precision)
+        x = jnp.moveaxis(made, -1, axis)
+    return x.astype(dtype)
+
+
+def _image(name: str, image: Any, inexact: bool) -> Any:
+    x = jnp.asarray(array_like(name, image))
+    if inexact and not jnp.issubdtype(x.dtype, jnp.inexact):
+        return x.astype(jnp.result_type(x.dtype, float))
+    return x
+
+
+def _real(dtype: Any) -> Any:
+    """The dtype of weights for an image: its own part's, float32 at least."""
+    return np.dtype(jnp.promote_types(jnp.finfo(dtype).dtype, np.float32))
+
+
+def _precision(name: str, precision: Any) -> Any:
+    if isinstance(precision, str):
+        Precision(precision)                       # refuses names that it does not know
+    elif precision is not None and not isinstance(precision, Precision):
+        raise TypeError(f"{name}: precision must be a Precision, a name or None, got "
+                        f"{precision!r}")
+    return precision
+
+
+# --- public ---------------------------------------------------------------------------------
+
+@front_door
+def resize(image: Any, shape: Sequence[int], method: Any, antialias: bool = True,
+           precision: Any = Precision.HIGHEST) -> Any:
+    """An image of another size: the pixels, which are squares of size 1, spread over `shape`.
+
+    Args:
+      image: array of any rank; integers and bools become floats, unless the method is "nearest".
+      shape: the new size of every axis.
+      method: a `ResizeMethod` or its name: "nearest"; "linear" ("bilinear", "trilinear",
+        "triangle"); "cubic" ("bicubic", "tricubic"), Keys' with a = -1/2; "cubic-pytorch", the same
+        with `antialias` and with a = -3/4 without; "lanczos3"; "lanczos5"; "area", the mean over
+        the area of the new pixel.
+      antialias: widen the filter where the image shrinks, so that no pixel is left out.
+      precision: of the products with weights.
+    Returns: array of `shape`, of the image's dtype.
+    Raises: ValueError for another number of axes, an axis of size 0 that grows, and methods that
+      there are not.
+    Source: Heckbert, Fundamentals of texture mapping and image warping, 1989; Keys, 1981.
+
+    >>> resize(jnp.array([0.0, 1.0]), (4,), "linear")
+    Array([0.  , 0.25, 0.75, 1.  ], dtype=float32)
+    """
+    kind, precision = _method(method, antialias), _precision("resize", precision)
+    x = _image("resize", image, kind is not ResizeMethod.NEAREST)
+    sizes = shape_of(shape)
+    if len(sizes) != x.ndim:
+        raise ValueError(f"resize: shape must have length equal to the number of dimensions of "
+                         f"the image; {sizes} vs {x.shape}")
+    changed = [axis for axis in range(x.ndim) if x.shape[axis] != sizes[axis]]
+    for axis in changed:
+        if not x.shape[axis]:
+            raise ValueError(f"resize: axis {axis} of size 0 has no pixels for {sizes[axis]}")
+    if kind is ResizeMethod.NEAREST:
+        for axis in changed:
+            n, m = x.shape[axis], sizes[axis]
+            x = jnp.take(x, (2 * np.arange(m) + 1) * n // (2 * m), axis=axis, mode="clip")
+        return x
+    weights, dtype = {}, _real(x.dtype)
+    for axis in changed:
+        n, m = x.shape[axis], sizes[axis]
+        if kind is ResizeMethod.AREA:
+            weights[axis] = _areas(n, m, dtype)
+            continue
+        places = (np.arange(m) + 0.5) * n / max(m, 1) - 0.5
+        width = max(n / max(m, 1), 1.0) if antialias else 1.0
+        weights[axis] = _weights(n, places, width, kind, dtype)
+    return _resampled(x, weights, precision)
+
+
+def _areas(n: int, m: int, dtype: Any) -> np.ndarray:
+    """Shares of n pixels in the means over m intervals of equal length."""
+    edges = np.arange(m + 1) * (n / max(m, 1))
+    pixels = np.arange(n)[:, None]
+    covered = np.minimum(edges[1:], pixels + 1) - np.maximum(edges[:-1], pixels)
+    return (np.maximum(covered, 0) / (n / max(m, 1))).astype(dtype)
+
+
+@front_door
+def scale_and_translate(image: Any, shape: Sequence[int], spatial_dims: Sequence[int], scale: Any,
+                        translation: Any, method: Any, antialias: bool = True,
+                        precision: Any = Precision.HIGHEST) -> Any:
+    """An image stretched and moved: value x of an axis comes to `x * scale + translation`.
+
+    Coordinates count from the edge of the first pixel, whose middle is at 1/2. What comes from
+    outside of the image is 0.
+
+    Args:
+      image: array of any rank; integers and bools become floats.
+      shape: the size of every axis of the result.
+      spatial_dims: the axes that are resampled.
+      scale, translation: vectors with a number for each of these axes; both have derivatives.
+      method, antialias, precision: as of `resize`, without "nearest" and "area".
+    Returns: array of `shape`, of the image's dtype.
+    Raises: ValueError for other numbers of axes or factors, for axes out of range or named twice,
+      for axes not in `spatial_dims` that change, and for these methods.
+    Source: as `resize`.
+    """
+    name = "scale_and_translate"
+    kind, precision = _method(method, antialias), _precision(name, precision)
+    if kind not in _FILTERS:
+        raise ValueError(f"{name}: the method {kind.name.lower()!r} is not supported; write "
+                         "resize, or a method with a filter")
+    x = _image(name, image, True)
+    sizes = shape_of(shape)
+    if len(sizes) != x.ndim:
+        raise ValueError(f"{name}: shape must have length equal to the number of dimensions of "
+                         f"the image; {sizes} vs {x.shape}")
+    axes = [normalize_axis(name, axis, x.ndim) for axis in spatial_dims]
+    if len(set(axes)) != len(axes):
+        raise ValueError(f"{name}: spatial_dims must be distinct, got {tuple(spatial_dims)}")
+    for axis in range(x.ndim):
+        if axis not in axes and sizes[axis] != x.shape[axis]:
+            raise ValueError(f"{name}: axis {axis} is not in spatial_dims and cannot change from "
+                             f"{x.shape[axis]} to {sizes[axis]}")
+    dtype = _real(x.dtype)
+    vectors = [jnp.asarray(array_like(name, v, which), dtype)
+               for v, which in ((scale, "scale"), (translation, "translation"))]
+    for v, which in zip(vectors, ("scale", "translation"), strict=True):
+        if v.shape != (len(axes),):
+            raise ValueError(f"{name}: {which} must have one number for each of spatial_dims, "
+                             f"shape {(len(axes),)}, got shape {v.shape}")
+    weights = {}
+    for i, axis in enumerate(axes):
+        back = 1 / vectors[0][i]
+        middles = (np.arange(sizes[axis]) + 0.5).astype(dtype)
+        places = (middles - vectors[1][i]) * back - 0.5
+        widths = jnp.maximum(back, 1) if antialias else 1.0
+        weights[axis] = _weights(x.shape[axis], places, widths, kind, dtype)
+    return _resampled(x, weights, precision)
+
+
+__all__ = ["ResizeMethod", "resize", "scale_and_translate"]

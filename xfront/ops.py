@@ -1,0 +1,143 @@
+"""Reductions over segments: elements of an array with the same number go together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from xfront_ir.dtypes import DType
+
+from . import numpy as jnp
+from .arrays.arguments import at_home
+from .arrays.operands import array_like, index_of, ir_dtype
+from .numpy.updates import At, _mode
+from .tracebacks import front_door
+
+_REDUCTIONS: dict[str, Any] = {"add": jnp.sum, "multiply": jnp.prod, "max": jnp.max, "min": jnp.min}
+
+
+@front_door
+def segment_sum(data: Any, segment_ids: Any, num_segments: int | None = None,
+                indices_are_sorted: bool = False, unique_indices: bool = False,
+                bucket_size: int | None = None, mode: Any = None, out_sharding: Any = None) -> Any:
+    """Sums of the rows of `data` with the same segment number; 0 for segments of no row.
+
+    Args:
+      data: numbers, [n, ...].
+      segment_ids: integers, [n]; rows whose number is not in [0, num_segments) are left out.
+      num_segments: how many there are; None for one more than the greatest number, which must be
+        known.
+      indices_are_sorted, unique_indices: promises about `segment_ids`; the result is undefined
+        where they are broken.
+      bucket_size: sum buckets of so many rows each, and then their sums: rounding errors of long
+        arrays are smaller.
+      mode: what becomes of numbers outside, as of `.at[]`: "drop" (None, "fill"), "clip",
+        "promise_in_bounds".
+      out_sharding: the default device's, or None.
+    Returns: array [num_segments, ...] of data's dtype.
+    Raises: TypeError for lists, bools and segment numbers that are no integers;
+      ConcretizationTypeError, which is one, where `num_segments` is None under jit or traced;
+      ValueError for sizes that do not fit, a negative `num_segments` or a `bucket_size` below 1.
+    Source: `jax.ops.segment_sum`.
+
+    >>> segment_sum(jnp.array([1.0, 2.0, 4.0]), jnp.array([0, 2, 0]), 3)
+    Array([5., 0., 2.], dtype=float32)
+    """
+    return _segment("segment_sum", "add", 0, data, segment_ids, num_segments, indices_are_sorted,
+                    unique_indices, bucket_size, mode, out_sharding)
+
+
+@front_door
+def segment_prod(data: Any, segment_ids: Any, num_segments: int | None = None,
+                 indices_are_sorted: bool = False, unique_indices: bool = False,
+                 bucket_size: int | None = None, mode: Any = None, out_sharding: Any = None
+                 ) -> Any:
+    """Products of the rows of `data` with the same segment number; 1 for segments of no row.
+
+    Arguments and errors are those of `segment_sum`.
+    """
+    return _segment("segment_prod", "multiply", 1, data, segment_ids, num_segments,
+                    indices_are_sorted, unique_indices, bucket_size, mode, out_sharding)
+
+
+@front_door
+def segment_max(data: Any, segment_ids: Any, num_segments: int | None = None,
+                indices_are_sorted: bool = False, unique_indices: bool = False,
+                bucket_size: int | None = None, mode: Any = None, out_sharding: Any = None) -> Any:
+    """The greatest of the rows of `data` with the same segment number; for segments of no row -inf,
+    the least integer or False.
+
+    Arguments and errors are those of `segment_sum`; bools are taken
+    too, and complex numbers, in the order of their real parts.
+    """
+    return _segment("segment_max", "max", _least(ir_dtype(array_like("segment_max", data))[0]),
+                    data, segment_ids, num_segments, indices_are_sorted, unique_indices,
+                    bucket_size, mode, out_sharding)
+
+
+@front_door
+def segment_min(data: Any, segment_ids: Any, num_segments: int | None = None,
+                indices_are_sorted: bool = False, unique_indices: bool = False,
+                bucket_size: int | None = None, mode: Any = None, out_sharding: Any = None) -> Any:
+    """The least of the rows of `data` with the same segment number; for segments of no row inf, the
+    greatest integer or True.
+
+    Arguments and errors are those of `segment_sum`; bools are taken
+    too, and complex numbers, in the order of their real parts.
+    """
+    return _segment("segment_min", "min", _greatest(ir_dtype(array_like("segment_min", data))[0]),
+                    data, segment_ids, num_segments, indices_are_sorted, unique_indices,
+                    bucket_size, mode, out_sharding)
+
+
+def _least(dtype: DType) -> Any:
+    if dtype.kind == "bool":
+        return False
+    return jnp.iinfo(dtype.numpy).min if dtype.is_integer else -np.inf
+
+
+def _greatest(dtype: DType) -> Any:
+    if dtype.kind == "bool":
+        return True
+    return jnp.iinfo(dtype.numpy).max if dtype.is_integer else np.inf
+
+
+def _segment(name: str, how: str, empty: Any, data: Any, segment_ids: Any, num_segments: Any,
+             indices_are_sorted: bool, unique_indices: bool, bucket_size: int | None, mode: Any,
+             out_sharding: Any) -> Any:
+    at_home(name, out_sharding)
+    data = jnp.asarray(array_like(name, data))
+    ids = jnp.asarray(array_like(name, segment_ids, "segment_ids"))
+    kind = ir_dtype(data)[0].kind
+    if kind == "bool" and how in ("add", "multiply"):
+        raise TypeError(f"{name} does not accept dtype {data.dtype}")
+    if not ir_dtype(ids)[0].is_integer:
+        raise TypeError(f"{name}: segment_ids must have an integer dtype, got {ids.dtype}")
+    if num_segments is None:
+        most = jnp.max(ids) + 1
+        num_segments = max(0, index_of(most, f"{name}: the number of segments"))
+    n = index_of(num_segments, f"{name}: num_segments")
+    if n < 0:
+        raise ValueError(f"{name}: num_segments must be non-negative, got {n}")
+    mode = _mode(mode)
+    flags = {"indices_are_sorted": indices_are_sorted, "unique_indices": unique_indices,
+             "mode": "drop" if mode in (None, "fill", "fill_or_drop") else mode,
+             "wrap_negative_indices": False}
+    shape = (n, *data.shape[1:])
+    if not n:
+        return jnp.zeros(shape, data.dtype)
+    if bucket_size is None:
+        return getattr(At(jnp.full(shape, empty, data.dtype))[ids], how)(data, **flags)
+    size = index_of(bucket_size, f"{name}: bucket_size")
+    if size < 1 or ids.ndim != 1:
+        raise ValueError(f"{name}: bucket_size must be 1 or more and segment_ids have one axis, "
+                         f"got {size} and shape {ids.shape}")
+    buckets = np.arange(ids.shape[0], dtype=np.int32) // size
+    start = jnp.full((-(-ids.shape[0] // size), *shape), empty, data.dtype)
+    parts = getattr(At(start)[buckets, ids], how)(data, **flags)
+    if not parts.shape[0]:
+        return jnp.full(shape, empty, data.dtype)
+    return _REDUCTIONS[how](parts, axis=0).astype(data.dtype)
+
+
+__all__ = ["segment_max", "segment_min", "segment_prod", "segment_sum"]

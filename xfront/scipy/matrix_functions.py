@@ -1,0 +1,500 @@
+"""Matrices of simpler forms, and what is computed through them: functions of matrices, linear
+equations of matrices, polar forms.
+
+Matrices are in the last two axes, all axes before are batches. Elements are f32, f64, c64 or c128.
+Permissions are those of `scipy.linalg`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .. import numpy as jnp
+from ..arrays.arguments import only
+from ..arrays.dispatch import eager
+from ..arrays.operands import array_like, index_of, promote_inexact
+from ..lax import linalg as lax
+from ..lax.control_flow import fori_loop
+from ..lax.implicit import custom_linear_solve
+from ..lax.shape import stop_gradient
+from ..numpy.contractions import exact_matmul
+from ..tracebacks import front_door
+from ..transforms.autodiff import jvp
+from ..transforms.custom import custom_jvp
+from ..transforms.vmap import vmap
+
+
+def _square(name: str, *arrays: Any) -> list[Any]:
+    """Square matrices of one inexact dtype."""
+    made = promote_inexact(name, *arrays)
+    for x in made:
+        lax.matrices(name, x, square=True)
+    return made
+
+
+def _complex(x: Any) -> Any:
+    return x.astype(jnp.result_type(x.dtype, np.complex64))
+
+
+def _each(f: Callable[..., Any], *arrays: Any) -> Any:
+    """`f` of single matrices, mapped over the axes before."""
+    for _ in range(arrays[0].ndim - 2):
+        f = vmap(f)
+    return f(*arrays)
+
+
+def _adjoint(x: Any) -> Any:
+    return jnp.conj(jnp.matrix_transpose(x))
+
+
+def _columns(triangle: Any, shift: Callable[[Any], Any], right: Callable[[Any, Any], Any],
+             start: Any) -> Any:
+    """The columns above the diagonal of `start`, from the left: column j solves
+    (triangle(made) + shift(j) I) x = right(made, j) in its first j elements, 0 where the diagonal
+    is 0."""
+    n = start.shape[-1]
+    rows = np.arange(n)
+
+    def column(j: Any, made: Any) -> Any:
+        above = rows < j
+        matrix = jnp.triu(triangle(made)) + shift(j) * jnp.eye(n, dtype=made.dtype)
+        solid = above & (jnp.diagonal(matrix) != 0)
+        matrix = jnp.where(solid[:, None] & above, matrix, jnp.eye(n, dtype=made.dtype))
+        x = lax.triangular_solve(matrix, jnp.where(solid, right(made, j), 0), left_side=True)
+        return made.at[:, j].set(jnp.where(above, x, made[:, j]))
+
+    return fori_loop(0, n, column, start)
+
+
+# --- similar matrices ---------------------------------------------------------------------
+
+@eager(static=("output",))
+def schur(a: Any, output: str = "real") -> Any:
+    """T and unitary Z with a = Z T Z^H, T upper triangular; for "real" output of real matrices T is
+    real, with a block of two rows for each pair of complex eigenvalues.
+
+    There is no derivative.
+    Raises: ValueError for other outputs and matrices that are not square.
+    Source: `scipy.linalg.schur`.
+    """
+    if output not in ("real", "complex"):
+        raise ValueError(f"Expected 'output' to be either 'real' or 'complex', got {output=}.")
+    (x,) = _square("schur", a)
+    return tuple(lax.schur(_complex(x) if output == "complex" else x))
+
+
+@eager(static=("check_finite",))
+def rsf2csf(T: Any, Z: Any, check_finite: bool = True) -> Any:
+    """The complex Schur form (upper triangular T) of the real one.
+
+    Raises: ValueError for matrices that are not square or differ in size.
+    Source: Golub and Van Loan, Matrix Computations, 7.4.1: a rotation for each block of two rows;
+      `scipy.linalg.rsf2csf`.
+    Permissions, as above: `check_finite`.
+    """
+    t, z = promote_inexact("rsf2csf", T, Z)
+    for x, name in ((z, "Z"), (t, "T")):
+        if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
+            raise ValueError(f"Input '{name}' must be square, got shape {x.shape}.")
+    if t.shape != z.shape:
+        raise ValueError(f"Input arrays must match: T has shape {t.shape}, Z {z.shape}")
+    return _each(_to_complex, _complex(t), _complex(z))
+
+
+def _to_complex(t: Any, z: Any) -> Any:
+    n, eps = t.shape[-1], float(jnp.finfo(t.dtype).eps)
+
+    def rotate(i: Any, given: Any) -> Any:
+        t, z = given
+        m = n - 1 - i
+        pair = jnp.stack([m - 1, m])
+        (a, b), (c, d) = t[pair][:, pair]
+        coupled = jnp.abs(c) > eps * (jnp.abs(a) + jnp.abs(d))
+        half = (a - d) / 2
+        mu = half + jnp.sqrt(half * half + b * c)
+        length = jnp.where(coupled, jnp.hypot(jnp.abs(mu), jnp.abs(c)), 1)
+        cos = jnp.where(coupled, mu / length, 1)
+        sin = jnp.where(coupled, c / length, 0)
+        turn = jnp.stack([jnp.stack([jnp.conj(cos), sin]), jnp.stack([-sin, cos])])
+        t = t.at[pair].set(exact_matmul(turn, t[pair]))
+        t = t.at[:, pair].set(exact_matmul(t[:, pair], _adjoint(turn)))
+        z = z.at[:, pair].set(exact_matmul(z[:, pair], _adjoint(turn)))
+        return t.at[m, m - 1].set(0), z
+
+    if n < 2:
+        return t, z
+    return fori_loop(0, n - 1, rotate, (t, z))
+
+
+@eager(static=("calc_q", "overwrite_a", "check_finite"))
+def hessenberg(a: Any, *, calc_q: bool = False, overwrite_a: bool = False,
+               check_finite: bool = True) -> Any:
+    """H, zero below its subdiagonal, with a = Q H Q^H; with `calc_q` (H, Q).
+
+    There is no derivative.
+    Raises: ValueError for matrices that are not square.
+    Source: LAPACK, gehrd; `scipy.linalg.hessenberg`.
+    Permissions, as above: `overwrite_a`, `check_finite`.
+    """
+    (x,) = _square("hessenberg", a)
+    n = x.shape[-1]
+    if n < 2:
+        q = jnp.broadcast_to(jnp.eye(n, dtype=x.dtype), x.shape)
+        return (x, q) if calc_q else x
+    packed, taus = lax.hessenberg(x)
+    h = jnp.triu(packed, -1)
+    if not calc_q:
+        return h
+    inner = lax.householder_product(packed[..., 1:, :-1], taus)
+    first = jnp.broadcast_to(jnp.eye(1, n, dtype=x.dtype), (*x.shape[:-2], 1, n))
+    return h, jnp.concatenate([first, jnp.pad(inner, [(0, 0)] * (x.ndim - 1) + [(1, 0)])], -2)
+
+
+@front_door
+def eigh_tridiagonal(d: Any, e: Any, *, eigvals_only: bool = False, select: str = "a",
+                     select_range: tuple[Any, Any] | None = None, tol: float | None = None,
+                     key: Any = None) -> Any:
+    """Eigenvalues, ascending, and vectors (columns) of symmetric matrices with three diagonals.
+
+    They are those of `eigh` of the whole matrix, with its derivatives.
+
+    Args:
+      d, e: the diagonal, [..., n], and the elements beside it, [..., n - 1]; of complex `e` (and
+        `d`, whose real part counts) there are values alone.
+      eigvals_only: the values alone.
+      select: "a" for all, "i" for those with numbers in `select_range`, both ends included.
+      tol: permits errors of this size, `key` random starts of an iteration; there are none.
+    Raises: ValueError for another `select` and ranges that are empty or outside; TypeError where
+      sizes or dtypes do not fit; NotImplementedError for "v", and complex vectors.
+    Source: `scipy.linalg.eigh_tridiagonal`.
+    """
+    if select not in ("a", "i", "v"):
+        raise ValueError(f"eigh_tridiagonal: select must have a value in 'a', 'i', 'v', got "
+                         f"{select!r}")
+    if select == "v":
+        raise NotImplementedError("eigh_tridiagonal: select='v' is not supported, the number of "
+                                  "values would depend on them; use 'a' and a mask")
+    bounds = None
+    if select == "i":
+        if select_range is None:
+            raise ValueError("eigh_tridiagonal: for select='i', select_range must be specified")
+        low, high = [index_of(i, "eigh_tridiagonal: select_range") for i in select_range]
+        bounds = low, high
+    elif select_range is not None:
+        only("eigh_tridiagonal", None, "write select='i'", select_range=select_range)
+    return _eigh_tridiagonal(d, e, bool(eigvals_only), bounds)
+
+
+@eager(static=("eigvals_only", "bounds"))
+def _eigh_tridiagonal(d: Any, e: Any, eigvals_only: bool, bounds: Any) -> Any:
+    (d,), (e,) = promote_inexact("eigh_tridiagonal", d), promote_inexact("eigh_tridiagonal", e)
+    if d.dtype != e.dtype:
+        raise TypeError(f"eigh_tridiagonal: diagonal and off-diagonal values must have the same "
+                        f"dtype, got {d.dtype} and {e.dtype}")
+    n = d.shape[-1] if d.ndim else 0
+    if not d.ndim or e.shape != (*d.shape[:-1], max(n - 1, 0)):
+        raise TypeError(f"eigh_tridiagonal: e must have one element less than d, got shapes "
+                        f"{d.shape} and {e.shape}")
+    if jnp.issubdtype(d.dtype, jnp.complexfloating):
+        if not eigvals_only:
+            raise NotImplementedError("eigh_tridiagonal: of complex matrices there are eigenvalues "
+                                      "alone; write eigvals_only=True, or eigh of the matrix")
+        d, e = jnp.real(d), jnp.abs(e)
+    below = jnp.pad(e, [(0, 0)] * (e.ndim - 1) + [(1, 0)]) if n else e
+    matrix = jnp.where(np.eye(n, dtype=bool), jnp.expand_dims(d, -1),
+                       jnp.where(np.eye(n, k=-1) == 1, jnp.expand_dims(below, -1), 0))
+    matrix = jnp.where(np.eye(n, k=1) == 1, jnp.matrix_transpose(matrix), matrix)
+    vectors, values = lax.eigh(matrix, symmetrize_input=True)
+    if bounds is not None:
+        low, high = bounds
+        if not 0 <= low <= high < n:
+            raise ValueError(f"eigh_tridiagonal: select_range {bounds} must be ascending and lie "
+                             f"in [0, {n})")
+        values, vectors = values[..., low:high + 1], vectors[..., low:high + 1]
+    return values if eigvals_only else (values, vectors)
+
+
+# --- linear equations of matrices -----------------------------------------------------------
+
+@front_door
+def solve_sylvester(A: Any, B: Any, C: Any, *, method: str = "schur", tol: Any = 1e-8) -> Any:
+    """X with A X + X B = C.
+
+    Args:
+      A, B: square matrices [..., m, m] and [..., n, n].
+      C: matrices [..., m, n].
+      method: "schur", or "eigen" for A and B with independent eigenvectors.
+      tol: all of X is NaN where an eigenvalue of A and one of -B are closer.
+    Raises: ValueError for other methods and shapes that do not fit.
+    Source: Bartels and Stewart 1972; `scipy.linalg.solve_sylvester`.
+    """
+    if method not in ("schur", "eigen"):
+        raise ValueError(f"solve_sylvester: method must be 'schur' or 'eigen', got {method!r}")
+    return _solve_sylvester(A, B, C, tol, method)
+
+
+@eager(static=("method",))
+def _solve_sylvester(A: Any, B: Any, C: Any, tol: Any, method: str) -> Any:
+    a, b, c = promote_inexact("solve_sylvester", A, B, C)
+    if (min(a.ndim, b.ndim, c.ndim) < 2 or a.shape[-1] != a.shape[-2]
+            or b.shape[-1] != b.shape[-2] or c.shape[-2:] != (a.shape[-1], b.shape[-1])):
+        raise ValueError(f"Incompatible shapes for Sylvester equation: A: {a.shape}, B: {b.shape}, "
+                         f"C: {c.shape}; they must be [..., m, m], [..., n, n], [..., m, n]")
+    outer = jnp.broadcast_shapes(a.shape[:-2], b.shape[:-2], c.shape[:-2])
+    a, b, c = [jnp.broadcast_to(x, (*outer, *x.shape[-2:])) for x in (a, b, c)]
+    return _each(lambda a, b, c: sylvester(a, b, c, tol, method), a, b, c)
+
+
+def sylvester(a: Any, b: Any, c: Any, tol: Any = 0.0, method: str = "schur") -> Any:
+    """X with a X + X b = c, for single matrices of one dtype."""
+    solver = _by_schur if method == "schur" else _by_eigenvectors
+    return custom_linear_solve(
+        lambda x: exact_matmul(a, x) + exact_matmul(x, b), c,
+        lambda _, y: solver(a, b, y, tol),
+        lambda _, y: solver(jnp.matrix_transpose(a), jnp.matrix_transpose(b), y, tol))
+
+
+def _known(x: Any, sums: Any, tol: Any, like: Any) -> Any:
+    """`x`, NaN where a sum of eigenvalues is nearly 0, with as many parts as `like`."""
+    x = jnp.where((jnp.abs(sums) < tol).any(), np.nan, x)
+    return x.astype(like.dtype) if jnp.iscomplexobj(like) else jnp.real(x).astype(like.dtype)
+
+
+def _by_schur(a: Any, b: Any, c: Any, tol: Any) -> Any:
+    r, u = lax.schur(_complex(a))
+    s, v = lax.schur(_complex(b))
+    f = exact_matmul(exact_matmul(_adjoint(u), _complex(c)), v)
+    m, n = c.shape
+    one = jnp.eye(m, dtype=r.dtype)
+
+    def column(k: Any, y: Any) -> Any:
+        done = jnp.where(np.arange(n) < k, s[:, k], 0)
+        right = f[:, k] - exact_matmul(y, done)
+        return y.at[:, k].set(lax.triangular_solve(r + s[k, k] * one, right, left_side=True))
+
+    y = fori_loop(0, n, column, jnp.zeros_like(f))
+    x = exact_matmul(exact_matmul(u, y), _adjoint(v))
+    return _known(x, jnp.diagonal(r)[:, None] + jnp.diagonal(s), tol, c)
+
+
+def _by_eigenvectors(a: Any, b: Any, c: Any, tol: Any) -> Any:
+    p, u = lax.eig(a, compute_left_eigenvectors=False)
+    q, v = lax.eig(b, compute_left_eigenvectors=False)
+    sums = p[:, None] + q
+    y = jnp.linalg.solve(u, exact_matmul(_complex(c), v)) / sums
+    x = jnp.linalg.solve(v.T, exact_matmul(u, y).T).T
+    return _known(x, sums, tol, c)
+
+
+# --- functions of matrices ------------------------------------------------------------------
+
+@eager(static=("blocksize",))
+def sqrtm(A: Any, blocksize: int = 1) -> Any:
+    """The principal square root of square matrices: complex, with eigenvalues of positive real
+    part. Its derivative solves X dX + dX X = dA.
+
+    Args:
+      blocksize: 1.
+    Raises: ValueError for matrices that are not square; NotImplementedError for blocks.
+    Source: Björck and Hammarling 1983; Higham, Functions of Matrices, 2008, algorithm 6.3;
+      `scipy.linalg.sqrtm`.
+    """
+    only("sqrtm", 1, "it changes no result", blocksize=blocksize)
+    (x,) = _square("sqrtm", A)
+    return _each(_root, _complex(x))
+
+
+@custom_jvp
+def _root(a: Any) -> Any:
+    t, z = lax.schur(a)
+    start = jnp.sqrt(jnp.diagonal(t))
+    root = _columns(lambda made: made, lambda j: start[j], lambda _, j: t[:, j], jnp.diag(start))
+    return exact_matmul(exact_matmul(z, root), _adjoint(z))
+
+
+@_root.defjvp
+def _root_jvp(primals: Any, tangents: Any) -> Any:
+    root = _root(*primals)
+    return root, sylvester(root, root, tangents[0])
+
+
+@front_door
+def funm(A: Any, func: Callable[[Any], Any], disp: bool = True) -> Any:
+    """A function of square matrices, complex, by its values at their eigenvalues.
+
+    Where eigenvalues are equal or close it is inexact. There is no derivative.
+
+    Args:
+      func: of vectors, element by element.
+      disp: False for (result, estimate of its error); nothing is displayed.
+    Raises: ValueError for matrices that are not square.
+    Source: Parlett 1976; Golub and Van Loan, Matrix Computations, 9.1.4; `scipy.linalg.funm`.
+    """
+    x = jnp.asarray(array_like("funm", A))
+    if not jnp.issubdtype(x.dtype, jnp.inexact):
+        x = x.astype(float)
+    if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
+        raise ValueError(f"funm: expected square array_like input, got shape {x.shape}")
+    made, error = _each(lambda x: _of_matrix(x, func), _complex(x))
+    return made if disp else (made, error)
+
+
+def _of_matrix(x: Any, func: Callable[[Any], Any]) -> Any:
+    t, z = lax.schur(x)
+    n, diagonal = x.shape[-1], jnp.diagonal(t)
+    values = jnp.asarray(func(diagonal)).astype(x.dtype)
+    f = _columns(lambda _: t, lambda j: -diagonal[j],
+                 lambda made, j: exact_matmul(made, jnp.where(np.arange(n) < j, t[:, j], 0))
+                 - values[j] * t[:, j], jnp.diag(values))
+    eps = float(jnp.finfo(x.dtype).eps)
+    gaps = jnp.abs(diagonal[:, None] - diagonal)
+    gaps = jnp.where(np.tri(n, k=-1, dtype=bool) & (gaps > 0), gaps, np.inf)
+    least = jnp.min(gaps, initial=np.inf)
+    least = jnp.where(jnp.isinf(least), 1, least)
+    norm = jnp.max(jnp.sum(jnp.abs(jnp.triu(t, 1)), 0), initial=0)
+    error = jnp.minimum(1, jnp.maximum(eps, eps / least * norm))
+    error = jnp.where(jnp.isfinite(f).all(), error, np.inf).astype(jnp.finfo(x.dtype).dtype)
+    return exact_matmul(exact_matmul(z, f), _adjoint(z)), error
+
+
+@front_door
+def expm_frechet(A: Any, E: Any, *, method: str | None = None, compute_expm: bool = True) -> Any:
+    """(expm(A), its derivative at A in the direction of E); the derivative alone without
+    `compute_expm`.
+
+    Args:
+      method: "SPS" (None), the derivative of scaling, Padé approximants and squaring;
+        "blockEnlarge", a corner of the exponential of [[A, E], [0, A]].
+    Raises: ValueError for other methods and shapes.
+    Source: Al-Mohy and Higham 2009; `scipy.linalg.expm_frechet`.
+    """
+    if method not in (None, "SPS", "blockEnlarge"):
+        raise ValueError(f"expm_frechet: method must be 'SPS' or 'blockEnlarge', got {method!r}")
+    return _expm_frechet(A, E, method == "blockEnlarge", bool(compute_expm))
+
+
+@eager(static=("enlarge", "compute_expm"))
+def _expm_frechet(A: Any, E: Any, enlarge: bool, compute_expm: bool) -> Any:
+    from .linalg import expm  # late: it takes names from here
+
+    a, e = promote_inexact("expm_frechet", A, E)
+    for x, name in ((a, "A"), (e, "E")):
+        if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
+            raise ValueError(f"expm_frechet: expected {name} to be a (batched) square matrix, got "
+                             f"{name}.shape={x.shape}")
+    if a.shape != e.shape:
+        raise ValueError(f"expm_frechet: A and E must have one shape, got {a.shape} and {e.shape}")
+    if not enlarge:
+        made, moved = jvp(expm, (a,), (e,))
+    else:
+        n = a.shape[-1]
+        both = expm(jnp.concatenate([jnp.concatenate([a, e], -1),
+                                     jnp.concatenate([jnp.zeros_like(a), a], -1)], -2))
+        made, moved = both[..., :n, :n], both[..., :n, n:]
+    return (made, moved) if compute_expm else moved
+
+
+# --- polar forms, products with Q -------------------------------------------------------------
+
+@eager(static=("side", "method", "eps", "max_iterations"))
+def polar(a: Any, side: str = "right", *, method: str = "qdwh", eps: float | None = None,
+          max_iterations: int | None = None) -> Any:
+    """U with orthonormal columns or rows and Hermitian P: a = U P, or P U for the "left" side.
+
+    Args:
+      method: "svd", or "qdwh", an iteration of products, for [m, n] with m >= n on the right side
+        and m <= n on the left.
+      eps, max_iterations: of "qdwh", as of `lax.linalg.qdwh`.
+    Raises: ValueError for other sides and methods; NotImplementedError for other shapes.
+    Source: Nakatsukasa, Bai and Gygi 2010; Higham, 2008, chapter 8; `scipy.linalg.polar`.
+    """
+    if side not in ("right", "left"):
+        raise ValueError(f"polar: the argument `side` must be 'right' or 'left', got {side!r}")
+    if method not in ("qdwh", "svd"):
+        raise ValueError(f"polar: unknown polar decomposition method {method!r}")
+    (x,) = promote_inexact("polar", a)
+    x = lax.matrices("polar", x)
+    if method == "svd":
+        only("polar", None, "method='svd' has no iteration", eps=eps, max_iterations=max_iterations)
+        u, s, vh = jnp.linalg.svd(x, full_matrices=False)
+        half = vh if side == "right" else _adjoint(u)
+        return exact_matmul(u, vh), exact_matmul(_adjoint(half), jnp.expand_dims(s, -1) * half)
+    m, n = x.shape[-2:]
+    if (m < n) if side == "right" else (m > n):
+        raise NotImplementedError(f"polar: method='qdwh' with side={side!r} does not take matrices "
+                                  f"of shape {(m, n)}; write method='svd'")
+
+    def parts(x: Any) -> Any:
+        u, h, _, _ = lax.qdwh(x, eps=eps, max_iterations=max_iterations)
+        return u, h
+
+    if side == "right":
+        return _each(parts, x)
+    u, h = _each(parts, _adjoint(x))
+    return _adjoint(u), h
+
+
+@eager(static=("mode", "pivoting", "conjugate", "overwrite_a", "overwrite_c"))
+def qr_multiply(a: Any, c: Any, mode: str = "right", pivoting: bool = False,
+                conjugate: bool = False, overwrite_a: bool = False, overwrite_c: bool = False
+                ) -> Any:
+    """(c Q, R) for the Q and R of `qr(a, mode="economic")`; (Q c, R) for the mode "left".
+
+    Args:
+      c: matrices, or a vector: a row on the left of Q, a column on its right.
+      pivoting: of permuted columns, as of `qr`; the permutation is a third result.
+      conjugate: conj(Q) in the place of Q.
+    Raises: ValueError for other modes and shapes that do not fit.
+    Source: `scipy.linalg.qr_multiply`.
+    Permissions, as above: `overwrite_a`, `overwrite_c`.
+    """
+    if mode not in ("right", "left"):
+        raise ValueError(f"qr_multiply: mode must be 'right' or 'left', got {mode!r}")
+    x, c = promote_inexact("qr_multiply", a, c)
+    lax.matrices("qr_multiply", x)
+    order = pivots(x) if pivoting else None
+    q, r = lax.qr(x if order is None else permuted(x, order), full_matrices=False)
+    q = jnp.conj(q) if conjugate else q
+    inner = q.shape[-2] if mode == "right" else q.shape[-1]
+    have = c.shape[-1 if mode == "right" or c.ndim == 1 else -2] if c.ndim else 0
+    if have != inner:
+        what = f"c @ Q: Q has {inner} rows" if mode == "right" else f"Q @ c: Q has {inner} columns"
+        raise ValueError(f"qr_multiply: shapes {x.shape} and {c.shape} do not fit for {what}")
+    made = exact_matmul(c, q) if mode == "right" else exact_matmul(q, c)
+    return (made, r) if order is None else (made, r, order)
+
+
+def permuted(x: Any, order: Any) -> Any:
+    """The columns of matrices in the given orders."""
+    return jnp.take_along_axis(x, jnp.expand_dims(order, -2), -1)
+
+
+def pivots(x: Any) -> Any:
+    """The order (i32) of columns for a QR decomposition with pivoting: the next one is that with
+    the longest part orthogonal to those before it.
+
+    Source: Golub and Van Loan, Matrix Computations, 5.4.2; LAPACK, geqp3.
+    """
+    def one(x: Any) -> Any:
+        m, n = x.shape
+
+        def choose(k: Any, given: Any) -> Any:
+            rest, order = given
+            lengths = jnp.sum(jnp.abs(rest) ** 2, 0)
+            j = jnp.argmax(jnp.where(np.arange(n) < k, -1, lengths))
+            swap, back = jnp.stack([k, j]), jnp.stack([j, k])
+            rest, order = rest.at[:, swap].set(rest[:, back]), order.at[swap].set(order[back])
+            length = jnp.sqrt(jnp.sum(jnp.abs(rest[:, k]) ** 2))
+            q = rest[:, k] / jnp.where(length == 0, 1, length)
+            return rest - jnp.outer(q, exact_matmul(jnp.conj(q), rest)), order
+
+        return fori_loop(0, min(m, n), choose, (x, jnp.arange(n, dtype=np.int32)))[1]
+
+    return _each(one, stop_gradient(x))
+
+
+__all__ = ["eigh_tridiagonal", "expm_frechet", "funm", "hessenberg", "polar", "qr_multiply",
+           "rsf2csf", "schur", "solve_sylvester", "sqrtm"]

@@ -1,0 +1,266 @@
+"""Matrices of known forms: made of vectors, or of a size alone.
+
+Those of vectors take batches in the axes before the last.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .. import numpy as jnp
+from ..arrays.dispatch import eager
+from ..arrays.operands import broadcast_shapes, broadcast_to, index_of, promote, promote_inexact
+from ..tracing.tracer import Tracer
+
+
+def _size(name: str, n: Any, least: int = 0) -> int:
+    n = index_of(n, f"{name}: n")
+    if n < least:
+        raise ValueError(f"{name}: n must be {'positive' if least else '0 or more'}, got {n}")
+    return n
+
+
+def _kind(name: str, kind: str | None) -> str:
+    if kind not in (None, "symmetric", "lower", "upper"):
+        raise ValueError(f"{name}: kind must be 'symmetric', 'lower' or 'upper', got {kind!r}")
+    return kind or "symmetric"
+
+
+def _placed(values: Tracer, places: np.ndarray) -> Any:
+    """The elements of each vector at places of a matrix; 0 at -1, 1 at -2."""
+    ends = jnp.broadcast_to(jnp.asarray(np.array([1, 0]), values.dtype), (*values.shape[:-1], 2))
+    extended = jnp.concatenate([values, ends], -1)
+    return jnp.take(extended, places % (values.shape[-1] + 2), axis=-1)
+
+
+# --- of vectors ---------------------------------------------------------------------------
+
+@eager
+def circulant(c: Any) -> Any:
+    """The matrix with first column `c`, each column that before it moved down by one, around.
+
+    Source: `scipy.linalg.circulant`.
+    """
+    (x,) = promote("circulant", c)
+    x = jnp.atleast_1d(x)
+    n = x.shape[-1]
+    return jnp.take(x, np.subtract.outer(np.arange(n), np.arange(n)) % max(n, 1), axis=-1)
+
+
+@eager
+def companion(a: Any) -> Any:
+    """The companion matrix of a polynomial with coefficients `a`, the highest first.
+
+    Raises: ValueError for fewer than 2.
+    Source: `scipy.linalg.companion`.
+    """
+    (x,) = promote_inexact("companion", a)
+    if not x.ndim or x.shape[-1] < 2:
+        raise ValueError("companion: the length of `a` along the last axis must be at least 2; got "
+                         f"shape {x.shape}")
+    n = x.shape[-1] - 1
+    places = np.where(np.eye(n, k=-1) == 1, -2, -1)
+    places[0] = np.arange(n)
+    return _placed(jnp.negative(x[..., 1:]) / x[..., :1], places)
+
+
+@eager(static=("n", "mode"))
+def convolution_matrix(a: Any, n: int, mode: str = "full") -> Any:
+    """The matrix whose product with a vector of size `n` is its convolution with `a`.
+
+    Args:
+      mode: "full", "valid" or "same", as of `numpy.convolve`.
+    Raises: ValueError for other modes, an empty `a` and an n below 1.
+    Source: `scipy.linalg.convolution_matrix`.
+    """
+    (x,) = promote("convolution_matrix", a)
+    n = _size("convolution_matrix", n, 1)
+    if not x.ndim or not x.shape[-1]:
+        raise ValueError(f"convolution_matrix: len(a) must be at least 1; got shape {x.shape}")
+    m = x.shape[-1]
+    if mode not in ("full", "valid", "same"):
+        raise ValueError("convolution_matrix: mode must be one of 'full', 'valid', 'same'; got "
+                         f"{mode!r}")
+    first, rows = {"full": (0, m + n - 1), "valid": (min(m, n) - 1, abs(m - n) + 1),
+                   "same": ((min(m, n) - 1) // 2, max(m, n))}[mode]
+    places = np.subtract.outer(np.arange(first, first + rows), np.arange(n))
+    return _placed(x, np.where((places >= 0) & (places < m), places, -1))
+
+
+@eager
+def fiedler(a: Any) -> Any:
+    """The matrix of |a[i] - a[j]|. Source: `scipy.linalg.fiedler`."""
+    (x,) = promote("fiedler", a)
+    x = jnp.atleast_1d(x)
+    return jnp.abs(jnp.expand_dims(x, -1) - jnp.expand_dims(x, -2))
+
+
+@eager
+def fiedler_companion(a: Any) -> Any:
+    """The matrix with five diagonals whose eigenvalues are the roots of the polynomial with
+    coefficients `a`, the highest first.
+
+    Source: Fiedler, A note on companion matrices, 2003; `scipy.linalg.fiedler_companion`.
+    """
+    (x,) = promote_inexact("fiedler_companion", a)
+    x = jnp.atleast_1d(x)
+    n = x.shape[-1] - 1
+    if n < 1:
+        return x[..., :0]
+    places = np.full((n, n), -1)
+    for i in range(n):
+        if i % 2 == 0:
+            beside = [(i + 1, i + 1), (i + 2, -2)] + ([(i - 1, i)] if i else [(0, 0)])
+        else:
+            beside = [(i - 2, -2)] if i > 1 else [(0, -2)]
+        for j, place in beside:
+            if 0 <= j < n:
+                places[i, j] = place
+    return _placed(jnp.negative(x[..., 1:]) / x[..., :1], places)
+
+
+@eager
+def hankel(c: Any, r: Any = None) -> Any:
+    """The matrix with first column `c` and last row `r` (None: zeros), constant along the diagonals
+    from right to left; the first element of `r` is not read.
+
+    Raises: ValueError for scalars.
+    Source: `scipy.linalg.hankel`.
+    """
+    x, y = promote("hankel", c, 0 if r is None else r)
+    y = jnp.zeros_like(x) if r is None else y
+    for name, v in (("c", x), ("r", y)):
+        if not v.ndim:
+            raise ValueError(f"hankel: {name} must be at least 1-dimensional, got a scalar")
+    n, m = x.shape[-1], y.shape[-1]
+    outer = broadcast_shapes("hankel", [x.shape[:-1], y.shape[:-1]])
+    both = jnp.concatenate([broadcast_to(x, (*outer, n)), broadcast_to(y, (*outer, m))[..., 1:]],
+                           -1)
+    return jnp.take(both, np.add.outer(np.arange(n), np.arange(m)), axis=-1)
+
+
+@eager
+def leslie(f: Any, s: Any) -> Any:
+    """The matrix with first row `f` and `s` below its diagonal.
+
+    Raises: ValueError for fewer than 2 elements of `f`, and where `s` has not one less.
+    Source: Leslie 1945; `scipy.linalg.leslie`.
+    """
+    x, y = promote("leslie", f, s)
+    if not x.ndim or x.shape[-1] < 2:
+        raise ValueError("leslie: the length of f along the last axis must be at least 2; got shape"
+                         f" {x.shape}")
+    n = x.shape[-1]
+    if not y.ndim or y.shape[-1] != n - 1:
+        raise ValueError("leslie: the length of s along the last axis must be one less than that of"
+                         f" f; got f shape {x.shape} and s shape {y.shape}")
+    outer = broadcast_shapes("leslie", [x.shape[:-1], y.shape[:-1]])
+    both = jnp.concatenate([broadcast_to(x, (*outer, n)), broadcast_to(y, (*outer, n - 1))], -1)
+    places = np.full((n, n), -1)
+    places[0] = np.arange(n)
+    places[np.arange(1, n), np.arange(n - 1)] = np.arange(n, 2 * n - 1)
+    return _placed(both, places)
+
+
+# --- of a size ----------------------------------------------------------------------------
+
+def dft(n: int, scale: str | None = None, *, dtype: Any = None) -> Any:
+    """The matrix of the discrete Fourier transform: elements exp(-2 pi i j k / n).
+
+    Args:
+      scale: None for 1, "sqrtn" for a unitary matrix, "n" for a division by n.
+      dtype: complex; None for the default one.
+    Raises: ValueError for other scales and dtypes, and a negative n.
+    Source: `scipy.linalg.dft`.
+    """
+    n = _size("dft", n)
+    if scale not in (None, "sqrtn", "n"):
+        raise ValueError(f"dft: scale must be None, 'sqrtn', or 'n'; got {scale!r}")
+    if dtype is not None and not jnp.issubdtype(jnp.dtype(dtype), jnp.complexfloating):
+        raise ValueError(f"dft: dtype must be a complex floating-point type; got {dtype}")
+    turns = np.exp(-2j * np.pi / max(n, 1) * np.arange(n))
+    factor = {None: 1.0, "sqrtn": max(n, 1) ** -0.5, "n": 1 / max(n, 1)}[scale]
+    powers = np.multiply.outer(np.arange(n), np.arange(n)) % max(n, 1)
+    return jnp.asarray(factor * turns[powers], complex if dtype is None else dtype)
+
+
+def hadamard(n: int, dtype: Any = int) -> Any:
+    """Sylvester's matrix of 1 and -1 with orthogonal columns.
+
+    Raises: ValueError where n is no power of 2.
+    Source: `scipy.linalg.hadamard`.
+    """
+    n = index_of(n, "hadamard: n")
+    if n < 1 or n & (n - 1):
+        raise ValueError(f"hadamard: n must be a positive power of 2; got {n}")
+    made = np.ones((1, 1), np.int8)
+    while len(made) < n:
+        made = np.block([[made, made], [made, -made]])
+    return jnp.asarray(made, dtype)
+
+
+def helmert(n: int, full: bool = False) -> Any:
+    """The orthogonal matrix whose row k compares element k + 1 with the mean of those before it;
+    with `full` the row of means comes first.
+
+    Raises: ValueError for an n below 1.
+    Source: `scipy.linalg.helmert`.
+    """
+    n = _size("helmert", n, 1)
+    k = np.arange(1, n)[:, None]
+    made = (np.tri(n - 1, n) - k * np.eye(n - 1, n, 1)) / np.sqrt(k * (k + 1))
+    return jnp.asarray(np.concatenate([np.full((1, n), n ** -0.5), made]) if full else made, float)
+
+
+def hilbert(n: int) -> Any:
+    """The matrix of 1 / (i + j + 1). Source: `scipy.linalg.hilbert`."""
+    i = np.arange(_size("hilbert", n))
+    return jnp.asarray(1 / (np.add.outer(i, i) + 1.0), float)
+
+
+def _integers(n: int, element: Any) -> np.ndarray:
+    """A matrix of Python integers, which are exact."""
+    return np.array([[element(i, j) for j in range(n)] for i in range(n)], object).reshape(n, n)
+
+
+def invhilbert(n: int) -> Any:
+    """The inverse of `hilbert(n)`: integers, as floats, each rounded once.
+
+    Source: Choi, Tricks or treats with the Hilbert matrix, 1983; `scipy.linalg.invhilbert`.
+    """
+    n, comb = _size("invhilbert", n), math.comb
+    made = _integers(n, lambda i, j: (-1) ** (i + j) * (i + j + 1) * comb(n + i, n - j - 1)
+                     * comb(n + j, n - i - 1) * comb(i + j, i) ** 2)
+    return jnp.asarray(made.astype(float), float)
+
+
+def pascal(n: int, kind: str | None = None) -> Any:
+    """The matrix of Pascal's triangle, as floats: "symmetric" (None) has (i + j over i), "lower"
+    (i over j), "upper" its transpose.
+
+    Raises: ValueError for other kinds.
+    Source: `scipy.linalg.pascal`.
+    """
+    n, kind = _size("pascal", n), _kind("pascal", kind)
+    made = _integers(n, (lambda i, j: math.comb(i + j, i)) if kind == "symmetric" else math.comb)
+    return jnp.asarray((made.T if kind == "upper" else made).astype(float), float)
+
+
+def invpascal(n: int, kind: str | None = None) -> Any:
+    """The inverse of `pascal(n, kind)`: integers, as floats, each rounded once.
+
+    Raises: ValueError for other kinds.
+    Source: `scipy.linalg.invpascal`.
+    """
+    n, kind = _size("invpascal", n), _kind("invpascal", kind)
+    lower = _integers(n, lambda i, j: (-1) ** (i + j) * math.comb(i, j))
+    made = {"lower": lower, "upper": lower.T, "symmetric": lower.T @ lower}[kind]
+    return jnp.asarray(made.astype(float), float)
+
+
+__all__ = ["circulant", "companion", "convolution_matrix", "dft", "fiedler", "fiedler_companion",
+           "hadamard", "hankel", "helmert", "hilbert", "invhilbert", "invpascal", "leslie",
+           "pascal"]
