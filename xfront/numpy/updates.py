@@ -154,6 +154,8 @@ def _fits(shape: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
 def _scattered(x: Tracer, plan: Plan, values: Tracer, flags: Flags) -> Tracer:
     """`x` with values at the places of a plan, all of one dtype."""
     how, mode, indices_are_sorted, unique_indices, _ = flags
+    if not x.size:
+        return x
     if not plan.parts:
         return values if how == "set" else emit(_WHOLE[how], x, values)
     return emit(_SCATTERS[how], x, plan.indices(), values, update_window_dims=plan.window_dims,

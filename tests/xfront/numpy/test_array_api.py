@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 import pytest
+
 import xfront as xf
 import xfront.numpy as jnp
-
 from tests.samples import array_api as api
 
 
