@@ -179,10 +179,10 @@ def array_part(part: Any, shape: tuple[int, ...], axis: int) -> Sequence[Any]:
 def mask_part(mask: Any, shape: tuple[int, ...], axis: int) -> Sequence[Any]:
     """The positions where a mask is true, one array an axis of it."""
     if type(mask) is Tracer:
-        if mask.home.inputs is None:
-            raise NonConcreteBooleanIndexError(mask)
         from ..tracing import concrete
 
+        if not concrete.may_be_known(mask):
+            raise NonConcreteBooleanIndexError(mask)
         mask = concrete.number(mask, "numpy.asarray()")
     if not mask.shape:
         return (TRUTH,)
