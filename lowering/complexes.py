@@ -1,4 +1,7 @@
-"""Sine, cosine, their hyperbolic kin and exp(x) - 1 of complex numbers, by their parts.
+"""Functions of complex numbers as C99 and the array API standard want them.
+
+Sine, cosine, their hyperbolic kin and exp(x) - 1 are computed by their parts. The others are
+StableHLO's, with the parts mended that it gets wrong: where a number is infinite, NaN or a zero.
 
 For an angle t and a number u, with S, C the sine and cosine and s, c the hyperbolic ones,
 
@@ -35,6 +38,7 @@ class _Floats:
 
     def __init__(self, ctx: RuleContext, type: TensorType) -> None:
         self.ctx, self.type, self.mask = ctx, type, type.with_dtype(dtypes.bool_)
+        self.whole = type.with_dtype(dtypes.c128 if type.dtype.bits == 64 else dtypes.c64)
 
     def op(self, name: str, *operands: Any) -> Any:
         return self.ctx.create(f"stablehlo.{name}", operands, [self.type])
@@ -50,6 +54,30 @@ class _Floats:
 
     def both(self, name: str, *masks: Any) -> Any:
         return self.ctx.create(f"stablehlo.{name}", masks, [self.mask])
+
+    def not_(self, mask: Any) -> Any:
+        return self.both("not", mask)
+
+    def where(self, mask: Any, x: Any, y: Any) -> Any:
+        return self.op("select", mask, x, y)
+
+    def is_zero(self, x: Any) -> Any:
+        return self.is_("EQ", x, self.number(0.0))
+
+    def is_nan(self, x: Any) -> Any:
+        return self.is_("NE", x, x)
+
+    def endless(self, *xs: Any) -> Any:
+        """Whether one of two numbers is infinite."""
+        inf = self.number(float("inf"))
+        return self.both("or", *[self.is_("EQ", self.op("abs", x), inf) for x in xs])
+
+    def signed(self, x: Any, of: Any) -> Any:
+        """`x`, negated where `of` is negative or -0."""
+        bits = self.type.with_dtype(dtypes.i64 if self.type.dtype.bits == 64 else dtypes.i32)
+        word = self.ctx.create("stablehlo.bitcast_convert", [of], [bits])
+        below = compare(self.ctx, "LT", word, self.ctx.constant(0, bits), self.mask, "SIGNED")
+        return self.where(below, self.op("negate", x), x)
 
 
 def _parts(f: _Floats, t: Any, u: Any) -> Parts:
@@ -114,3 +142,111 @@ def less_one(ctx: RuleContext, x: Any, type: TensorType) -> Any:
     real = f.op("select", gone, f.number(-1.0), f.op("select", endless, u, real))
     imag = f.op("select", gone, zero, f.op("select", f.is_("EQ", t, zero), t, imag))
     return ctx.create("stablehlo.complex", [real, imag], [type])
+
+
+# --- functions of StableHLO and CHLO, with their special cases ----------------------------
+
+def annexed(ctx: RuleContext, name: str, x: Any, type: TensorType) -> Any:
+    """The function `name` of complex numbers, one of those below."""
+    f = _Floats(ctx, type.with_dtype(dtypes.real_of(type.dtype)))
+    real, imag = _ANNEXED[name](f, x, f.op("real", x), f.op("imag", x))
+    return ctx.create("stablehlo.complex", [real, imag], [type])
+
+
+def size(ctx: RuleContext, x: Any, type: TensorType) -> Any:
+    """|x|: infinite where a part is, also beside a NaN."""
+    f = _Floats(ctx, type)
+    return f.where(f.endless(f.op("real", x), f.op("imag", x)), f.number(float("inf")),
+                   ctx.create("stablehlo.abs", [x], [type]))
+
+
+def _parts_of(f: _Floats, name: str, *parts: Any) -> tuple[Any, Any]:
+    """Real and imaginary part of a function of parts, or of a number."""
+    x = parts[0]
+    if len(parts) == 2:
+        x = f.ctx.create("stablehlo.complex", parts, [f.whole])
+    made = f.ctx.create(name, [x], [f.whole])
+    return f.op("real", made), f.op("imag", made)
+
+
+def _exp(f: _Floats, x: Any, a: Any, b: Any) -> tuple[Any, Any]:
+    real, imag = _parts_of(f, "stablehlo.exponential", x)
+    lost = f.not_(f.ctx.create("stablehlo.is_finite", [b], [f.mask]))
+    gone = f.both("and", lost, f.is_("EQ", a, f.number(-float("inf"))))
+    endless = f.both("and", lost, f.is_("EQ", a, f.number(float("inf"))))
+    zero = f.number(0.0)
+    return (f.where(gone, zero, f.where(endless, a, real)),
+            f.where(f.is_zero(b), b, f.where(gone, zero, imag)))
+
+
+def _logarithm(name: str) -> Any:
+    def parts(f: _Floats, x: Any, a: Any, b: Any) -> tuple[Any, Any]:
+        real, imag = _parts_of(f, name, x)
+        return f.where(f.endless(a, b), f.number(float("inf")), real), imag
+
+    return parts
+
+
+def _sqrt(f: _Floats, x: Any, a: Any, b: Any) -> tuple[Any, Any]:
+    real, imag = _parts_of(f, "stablehlo.sqrt", x)
+    inf = f.number(float("inf"))
+    up, ahead = f.is_("EQ", f.op("abs", b), inf), f.is_("EQ", a, inf)
+    behind = f.both("and", f.is_nan(b), f.is_("EQ", a, f.number(-float("inf"))))
+    level = f.both("and", f.is_zero(b), f.is_("GE", a, f.number(0.0)))
+    real = f.where(f.both("or", up, ahead), inf, real)
+    return real, f.where(f.both("or", up, level), b, f.where(behind, inf, imag))
+
+
+def _tangent(name: str) -> Any:
+    """tan and tanh: a part that is 0 stays so."""
+    def parts(f: _Floats, x: Any, a: Any, b: Any) -> tuple[Any, Any]:
+        real, imag = _parts_of(f, name, x)
+        return f.where(f.is_zero(a), a, real), f.where(f.is_zero(b), b, imag)
+
+    return parts
+
+
+def _asinh(f: _Floats, x: Any, a: Any, b: Any) -> tuple[Any, Any]:
+    # computed in one quadrant: the function is odd, and commutes with conjugation
+    right, up = f.op("abs", a), f.op("abs", b)
+    real, imag = _parts_of(f, "chlo.asinh", right, up)
+    real = f.where(f.endless(right, up), f.number(float("inf")), real)
+    return f.signed(real, a), f.signed(f.where(f.is_zero(up), up, imag), b)
+
+
+def _atanh(f: _Floats, x: Any, a: Any, b: Any) -> tuple[Any, Any]:
+    right, up = f.op("abs", a), f.op("abs", b)
+    real, imag = _parts_of(f, "chlo.atanh", right, up)
+    finite = f.ctx.create("stablehlo.is_finite", [up], [f.mask])
+    lost = f.both("or", f.is_nan(up), f.both("and", f.is_nan(right), finite))
+    imag = f.where(lost, f.number(float("nan")), imag)
+    return f.signed(f.where(f.is_zero(right), right, real), a), f.signed(imag, b)
+
+
+def _turned(parts: Any) -> Any:
+    """asin of asinh, atan of atanh: g(z) = -i f(iz)."""
+    def turned(f: _Floats, x: Any, a: Any, b: Any) -> tuple[Any, Any]:
+        real, imag = parts(f, x, b, a)
+        return imag, real
+
+    return turned
+
+
+def _acos(f: _Floats, x: Any, a: Any, b: Any) -> tuple[Any, Any]:
+    real, imag = _parts_of(f, "chlo.acos", a, f.op("abs", b))
+    still = f.both("and", f.is_zero(a), f.is_nan(b))
+    return f.where(still, f.number(np.pi / 2), real), f.signed(imag, b)
+
+
+def _acosh(f: _Floats, x: Any, a: Any, b: Any) -> tuple[Any, Any]:
+    real, imag = _parts_of(f, "chlo.acosh", a, f.op("abs", b))
+    still = f.both("and", f.is_zero(a), f.is_nan(b))
+    return real, f.signed(f.where(still, f.number(np.pi / 2), imag), b)
+
+
+_ANNEXED = {
+    "exp": _exp, "log": _logarithm("stablehlo.log"), "log1p": _logarithm("stablehlo.log_plus_one"),
+    "sqrt": _sqrt, "tan": _tangent("chlo.tan"), "tanh": _tangent("stablehlo.tanh"),
+    "asinh": _asinh, "asin": _turned(_asinh), "atanh": _atanh, "atan": _turned(_atanh),
+    "acos": _acos, "acosh": _acosh,
+}

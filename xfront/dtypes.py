@@ -41,7 +41,8 @@ class ScalarType(type):
     dtype: np.dtype
 
     def __call__(cls, x: Any) -> Any:
-        """An array of this dtype from a scalar, a nested list or an array, traced ones included."""
+        """An array of this dtype from a number, also as text ('inf'), a nested list or an array,
+        traced ones included."""
         if isinstance(x, _HOST):
             with np.errstate(all="ignore"):
                 value = np.asarray(x, dtype=requested_dtype(cls.__name__, cls.dtype))
@@ -69,7 +70,7 @@ class ScalarType(type):
         return isinstance(instance, cls.dtype.type)
 
 
-_HOST = (bool, int, float, complex, np.generic, np.ndarray)
+_HOST = (bool, int, float, complex, str, np.generic, np.ndarray)
 SCALAR_TYPES: dict[str, ScalarType] = {}
 
 

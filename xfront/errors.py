@@ -50,16 +50,18 @@ class ConcretizationTypeError(JAXTypeError):
 class NonConcreteBooleanIndexError(JAXIndexError):
     """A traced boolean mask was used as an index, so that the result's shape is not known.
 
-    Write `where(mask, x, fill)`, or give the shape: `nonzero(mask, size=n)`.
+    Write `where(mask, x, fill)`, or give the shape: `nonzero(mask, size=n)`. An update
+    `x.at[mask].set(value)` needs no known mask where the value's shape does not depend on it.
     """
 
-    def __init__(self, tracer: Any) -> None:
+    def __init__(self, tracer: Any, *, instead: str = "") -> None:
         message = _described(tracer, "A boolean index must be known while tracing, because the "
                              "shape of the result depends on it, but this one is traced")
-        super().__init__(message if isinstance(tracer, str) else (
-            f"{message}. Write jnp.where(mask, x, fill) to keep the shape, a reduction's argument "
+        instead = instead or (
+            "Write jnp.where(mask, x, fill) to keep the shape, a reduction's argument "
             "`where=mask`, or x[jnp.nonzero(mask, size=n, fill_value=i)] for a known number of "
-            "elements"))
+            "elements")
+        super().__init__(message if isinstance(tracer, str) else f"{message}. {instead}")
 
 
 class TracerArrayConversionError(JAXTypeError):

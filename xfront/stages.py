@@ -47,6 +47,15 @@ class ShapeDtypeStruct:
         self.dtype = dtype if hasattr(dtype, "ir") else binding.canonical_dtype(_np_dtype(dtype))
         self.sharding, self.weak_type = sharding, weak_type
 
+    @staticmethod
+    def like(x: Any) -> ShapeDtypeStruct:
+        """The shape and the dtype of an array, or of what has both."""
+        placed = getattr(x, "sharding", None)
+        kept = placed if isinstance(placed, binding.Sharding) and getattr(
+            x, "committed", True) else None
+        return ShapeDtypeStruct(x.shape, x.dtype, sharding=kept,
+                                weak_type=bool(getattr(x, "weak_type", False)))
+
     @property
     def ndim(self) -> int:
         """Number of axes."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from lowering.complexes import circular, less_one
+from lowering.complexes import annexed, circular, less_one, size
 from lowering.context import RuleContext, rule, table
 from lowering.rules.compare import compare
 from xfront_ir import dtypes, ops
@@ -16,15 +16,10 @@ from xfront_ir.types import TensorType
 table({
     ops.add: "stablehlo.add", ops.sub: "stablehlo.subtract", ops.mul: "stablehlo.multiply",
     ops.div: "stablehlo.divide", ops.rem: "stablehlo.remainder", ops.neg: "stablehlo.negate",
-    ops.abs: "stablehlo.abs", ops.pow: "stablehlo.power", ops.sqrt: "stablehlo.sqrt",
-    ops.rsqrt: "stablehlo.rsqrt", ops.cbrt: "stablehlo.cbrt", ops.exp: "stablehlo.exponential",
-    ops.log: "stablehlo.log",
-    ops.log1p: "stablehlo.log_plus_one", ops.logistic: "stablehlo.logistic",
-    ops.floor: "stablehlo.floor", ops.ceil: "stablehlo.ceil",
-    ops.is_finite: "stablehlo.is_finite", ops.tan: "chlo.tan", ops.asin: "chlo.asin",
-    ops.acos: "chlo.acos", ops.atan: "chlo.atan", ops.atan2: "stablehlo.atan2",
-    ops.tanh: "stablehlo.tanh", ops.asinh: "chlo.asinh", ops.acosh: "chlo.acosh",
-    ops.atanh: "chlo.atanh", ops.real: "stablehlo.real", ops.imag: "stablehlo.imag",
+    ops.pow: "stablehlo.power", ops.rsqrt: "stablehlo.rsqrt", ops.cbrt: "stablehlo.cbrt",
+    ops.logistic: "stablehlo.logistic", ops.floor: "stablehlo.floor", ops.ceil: "stablehlo.ceil",
+    ops.is_finite: "stablehlo.is_finite", ops.atan2: "stablehlo.atan2",
+    ops.real: "stablehlo.real", ops.imag: "stablehlo.imag",
     ops.complex: "stablehlo.complex", ops.clamp: "stablehlo.clamp",
 })
 
@@ -50,6 +45,31 @@ _circular(ops.sin, "stablehlo.sine")
 _circular(ops.cos, "stablehlo.cosine")
 _circular(ops.sinh, "chlo.sinh")
 _circular(ops.cosh, "chlo.cosh")
+
+
+def _annexed(definition: OpDef, of_floats: str) -> None:
+    @rule(definition)
+    def lower(ctx: RuleContext, op: Op, x: Any) -> Any:
+        type = op.results[0].type
+        if type.dtype.is_complex:
+            return annexed(ctx, definition.name, x, type)
+        return ctx.create(of_floats, [x], [type])
+
+
+for _definition, _of_floats in {
+        ops.exp: "stablehlo.exponential", ops.log: "stablehlo.log", ops.sqrt: "stablehlo.sqrt",
+        ops.log1p: "stablehlo.log_plus_one", ops.tan: "chlo.tan", ops.tanh: "stablehlo.tanh",
+        ops.asin: "chlo.asin", ops.acos: "chlo.acos", ops.atan: "chlo.atan",
+        ops.asinh: "chlo.asinh", ops.acosh: "chlo.acosh", ops.atanh: "chlo.atanh"}.items():
+    _annexed(_definition, _of_floats)
+
+
+@rule(ops.abs)
+def _abs(ctx: RuleContext, op: Op, x: Any) -> Any:
+    type = op.results[0].type
+    if op.operands[0].type.dtype.is_complex:
+        return size(ctx, x, type)
+    return ctx.create("stablehlo.abs", [x], [type])
 
 
 @rule(ops.sign)

@@ -23,6 +23,7 @@ WITHOUT = _names("numpy", """
     isrealobj isscalar issubdtype iterable lcm left_shift less less_equal lexsort logical_and
     logical_not logical_or logical_xor mask_indices nanargmax nanargmin ndim nextafter nonzero
     not_equal ones ones_like printoptions promote_types ravel_multi_index result_type right_shift
+    bartlett blackman hamming hanning load packbits unpackbits
     save savez searchsorted set_printoptions shape signbit size spacing tri tril_indices
     tril_indices_from triu_indices triu_indices_from unravel_index zeros zeros_like
 """) | _names("nn", "one_hot") | _names("lax", """
@@ -40,9 +41,10 @@ MOVES = _names("numpy", """
     append array array_split asarray astype atleast_1d atleast_2d atleast_3d block broadcast_arrays
     broadcast_to choose column_stack compress concat concatenate copy delete diag diagflat diagonal
     dsplit dstack expand_dims extract fill_diagonal flip fliplr flipud full hsplit hstack insert
-    intersect1d ix_ matrix_transpose meshgrid moveaxis pad permute_dims put put_along_axis ravel
+    intersect1d ix_ matrix_transpose meshgrid moveaxis pad permute_dims place put put_along_axis ravel
     repeat reshape resize roll rollaxis rot90 select setdiff1d setxor1d sort_complex split squeeze
     stack swapaxes take take_along_axis tile trace transpose tril trim_zeros triu union1d unique
+    unwrap
     unique_all unique_counts unique_inverse unique_values unstack vsplit vstack
 """) | _names("lax", """
     all_gather all_to_all broadcast broadcast_in_dim broadcast_like broadcast_to_rank collapse
@@ -55,7 +57,8 @@ MOVES = _names("numpy", """
 """)
 
 ELSEWHERE = _names("numpy", """
-    apply_along_axis apply_over_axes einsum fromfunction matvec piecewise tensordot vecmat vectorize
+    apply_along_axis apply_over_axes einsum fromfunction kaiser matvec piecewise poly polyfit roots
+    tensordot vander vecmat vectorize
 """) | _names("nn", "dot_product_attention") | _names("lax", """
     associative_scan batch_matmul composite cond conv conv_general_dilated
     conv_general_dilated_local conv_general_dilated_patches conv_transpose conv_with_general_padding

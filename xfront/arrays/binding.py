@@ -595,8 +595,13 @@ def from_dlpack(x: Any, device: Any = None, copy: bool | None = None) -> ArrayIm
     newer = hasattr(_jax, "dlpack_version")
     capsule = x.__dlpack__(max_version=_jax.dlpack_version) if newer else x.__dlpack__()
     kind = int(x.__dlpack_device__()[0])
-    with without_jax:
-        made = _jax.dlpack_managed_tensor_to_buffer(capsule, device, None, copy, kind)
+    try:
+        with without_jax:
+            made = _jax.dlpack_managed_tensor_to_buffer(capsule, device, None, copy, kind)
+    except RuntimeError as error:
+        if copy is not False:
+            raise
+        raise ValueError(f"from_dlpack: copy=False, but a copy is needed: {error}") from None
     # C++ may have had no type to give; a transfer through the C++ sharding has the right one
     aval = AbstractArray(made.aval.shape, made.aval.dtype)
     made = result_handler(aval, sharding, committed)(made)

@@ -123,6 +123,16 @@ class KeyArray(binding.Array):  # type: ignore[misc]
         """Whether operations must run where the words lie."""
         return self._base.committed
 
+    @property
+    def is_fully_addressable(self) -> bool:
+        """Whether all devices that hold the words belong to this process."""
+        return self._base.is_fully_addressable
+
+    @property
+    def is_fully_replicated(self) -> bool:
+        """Whether each device holds all words."""
+        return self._base.is_fully_replicated
+
     def copy_to_host_async(self) -> None:
         """Start copying the words to the host."""
         self._base.copy_to_host_async()

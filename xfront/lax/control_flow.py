@@ -376,7 +376,7 @@ def scan(f: Callable[[Any, Any], Any], init: Any, xs: Any = None, length: int | 
       xs: tree of arrays with one leading size, or None.
       length: that size, where xs is None or empty.
       reverse: whether to go from the last x to the first (ys keep the order of xs).
-      unroll: how many steps one round of the compiled loop does; True means all.
+      unroll: how many steps one round of the compiled loop does; True means all, 0 one.
       _split_transpose: a permission to split reverse mode's loop, which is not made use of.
     Returns: (last carry, stacked ys).
     Raises: TypeError where the carry changes type, naming the leaf; ValueError where sizes differ.
@@ -403,9 +403,9 @@ def scan(f: Callable[[Any, Any], Any], init: Any, xs: Any = None, length: int | 
     init_leaves, kinds, body = _carry_body("scan", f, tree, init_leaves,
                                            carry_of, init_tree, slices)
     n_carry, n_out = len(kinds), len(body.function.returns)
-    steps = max(n, 1) if unroll is True else 1 if unroll is False else int(unroll)
+    steps = max(n, 1) if unroll is True else 1 if unroll is False else int(unroll) or 1
     if steps < 1:
-        raise ValueError(f"scan: unroll must be at least 1, got {unroll}")
+        raise ValueError(f"scan: unroll must not be negative, got {unroll}")
     weaks = [*[w for _, w in kinds], *body.function.weak_returns[n_carry:n_out]]
     operands = [*body.captures, *[as_operand(x) for x in [*init_leaves, *xs_leaves]]]
     results = record(ops.scan, operands, weaks, body=captures_in_front(body),

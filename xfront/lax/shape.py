@@ -76,8 +76,9 @@ def broadcast_in_dim(operand: Any, shape: Sequence[int], broadcast_dimensions: S
     x = tracer("broadcast_in_dim", operand)
     dims = ints("broadcast_in_dim broadcast_dimensions", broadcast_dimensions)
     shape = sizes("broadcast_in_dim shape", shape)
-    if list(dims) != sorted(dims):
-        raise TypeError(f"broadcast_in_dim: broadcast_dimensions must ascend, got {dims}")
+    if list(dims) != sorted(dims) and len(dims) == x.ndim:
+        order = tuple(sorted(range(x.ndim), key=dims.__getitem__))
+        x, dims = emit(ops.transpose, x, permutation=order), tuple(sorted(dims))
     if dims == tuple(range(x.ndim)) and shape == x.shape:
         return x
     return emit(ops.broadcast_in_dim, x, shape=shape, dims=dims)

@@ -30,6 +30,8 @@ def identity(x: Any) -> Any:
 def relu(x: Any) -> Any:
     """max(x, 0); derivative 0 at 0. Source: Nair and Hinton (2010)."""
     x = operand("relu", x)
+    if x.value.type.dtype.is_complex:      # the greater by real part, then by imaginary part
+        return emit(ops.max, x, emit(ops.sub, x, x))
     return choose(compare(ops.gt, x, 0), x, _flat(x))
 
 

@@ -117,20 +117,21 @@ def _scaled(x: Any, scale: Any) -> Any:
 
 # --- scaled by the number of inputs and outputs ---------------------------------------------
 
-def _axes(axes: Axes, ndim: int) -> list[int]:
-    listed = [axes] if isinstance(axes, int) else list(axes)
+def _axes(axes: Axes, shape: tuple[int, ...]) -> list[int]:
+    """Axes counted from the front. Raises: ValueError where the weights do not have them."""
+    listed, ndim = [axes] if isinstance(axes, int) else list(axes), len(shape)
+    for a in listed:
+        if not -ndim <= a < ndim:
+            raise ValueError(f"weights of shape {shape} have no axis {a}: say by in_axis, out_axis "
+                             "and batch_axis which axes are inputs, outputs and neither")
     return [a % ndim for a in listed]
 
 
 def _fans(shape: Sequence[int], in_axis: Axes, out_axis: Axes, batch_axis: Axes
           ) -> tuple[float, float]:
-    """How many inputs an output has, and outputs an input. Raises: ValueError below two axes."""
-    if len(shape) <= 1:
-        raise ValueError(f"weights of shape {tuple(shape)} have no inputs and outputs: two axes "
-                         "are needed")
-    ndim = len(shape)
-    inputs, outputs = _axes(in_axis, ndim), _axes(out_axis, ndim)
-    batch = _axes(batch_axis, ndim)
+    """How many inputs an output has, and outputs an input."""
+    inputs, outputs, batch = [_axes(axes, tuple(shape))
+                              for axes in (in_axis, out_axis, batch_axis)]
     n_in = math.prod(shape[a] for a in inputs)
     n_out = math.prod(shape[a] for a in outputs)
     field = math.prod(shape) / (n_in * n_out * math.prod(shape[a] for a in batch))
@@ -166,14 +167,51 @@ def variance_scaling(scale: Any, mode: str, distribution: str, in_axis: Axes = -
         if distribution == "normal":
             return _scaled(random.normal(key, shape, kind), np.sqrt(variance))
         if distribution == "uniform":
+            if kind.kind == "c":
+                return _scaled(_in_disc(key, shape, kind), np.sqrt(2 * variance))
             return _scaled(random.uniform(key, shape, kind, -1), np.sqrt(3 * variance))
         if distribution == "truncated_normal":
+            if kind.kind == "c":
+                return _scaled(_normal_in_disc(key, 2, shape, kind),
+                               np.sqrt(variance) / 0.95311164380491208)
             # a normal variable cut at two deviations has this standard deviation
             deviation = np.sqrt(variance) / 0.87962566103423978
             return _scaled(random.truncated_normal(key, -2, 2, shape, kind), deviation)
         raise ValueError(f"variance_scaling: there is no distribution {distribution!r}")
 
     return init
+
+
+def _polar(radius: Any, key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    """Complex numbers of these sizes and random angles."""
+    from .. import random
+
+    angle = lax.mul(random.uniform(key, shape, radius.dtype),
+                    lax.full_like(radius, 2 * math.pi))
+    return lax.convert_element_type(lax.mul(
+        lax.complex(radius, lax.full_like(radius, 0)),
+        lax.complex(lax.cos(angle), lax.sin(angle))), dtype)
+
+
+def _in_disc(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    """Complex numbers evenly spread over the unit disc."""
+    from .. import random
+
+    of_size, of_angle = random.split(key)
+    part = np.zeros((), dtype).real.dtype
+    return _polar(lax.sqrt(random.uniform(of_size, shape, part)), of_angle, shape, dtype)
+
+
+def _normal_in_disc(key: Any, radius: float, shape: tuple[int, ...], dtype: Any) -> Any:
+    """Complex normal numbers of variance 1, those of them that are in a disc."""
+    from .. import random
+
+    of_size, of_angle = random.split(key)
+    part = np.zeros((), dtype).real.dtype
+    share = random.uniform(of_size, shape, part)
+    share = lax.mul(share, lax.full_like(share, 1 - math.exp(-radius ** 2)))
+    size = lax.sqrt(lax.neg(lax.log(lax.sub(lax.full_like(share, 1), share))))
+    return _polar(size, of_angle, shape, dtype)
 
 
 def _family(name: str, scale: float, mode: str, distribution: str) -> Callable[..., Initializer]:
@@ -254,8 +292,7 @@ def delta_orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None)
             raise ValueError(f"delta_orthogonal: 3, 4 or 5 axes are needed, got shape {shape}")
         if shape[-1] < shape[-2]:
             raise ValueError(f"delta_orthogonal: more inputs than outputs in shape {shape}")
-        matrix = orthogonal(scale, column_axis, kind)(key, (shape[-1], shape[-1]))
-        matrix = lax.slice(matrix, (0, 0), (shape[-2], shape[-1]))
+        matrix = orthogonal(scale, column_axis, kind)(key, shape[-2:])
         block = lax.reshape(matrix, (*[1] * (len(shape) - 2), *shape[-2:]))
         middle = [((n - 1) // 2, n - 1 - (n - 1) // 2, 0) for n in shape[:-2]]
         return lax.pad(block, lax.full((), 0, kind), (*middle, (0, 0, 0), (0, 0, 0)))

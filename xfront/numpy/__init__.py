@@ -9,11 +9,14 @@ from . import questions, scalar_types
 from .questions import *
 from .scalar_types import *
 
+__array_api_version__ = "2024.12"
+
 _FAMILIES = {
     "arithmetic":
         "abs=absolute absolute add cbrt divide divmod fabs float_power floor_divide fmod gcd hypot "
         "lcm mod multiply negative positive pow power reciprocal remainder sign sqrt square "
         "subtract true_divide",
+    "array_namespace": "__array_namespace_info__=ArrayNamespaceInfo",
     "bits":
         "bitwise_and bitwise_count bitwise_invert bitwise_left_shift bitwise_not bitwise_or "
         "bitwise_right_shift bitwise_xor copysign frexp invert ldexp left_shift nextafter "
@@ -25,12 +28,13 @@ _FAMILIES = {
     "counting": "bincount histogram histogram2d histogram_bin_edges histogramdd",
     "creation":
         "array asarray astype copy empty empty_like from_dlpack frombuffer fromfile fromiter "
-        "fromstring full full_like ones ones_like zeros zeros_like",
+        "fromstring full full_like load ones ones_like zeros zeros_like",
     "diagonals": "diag diagflat diagonal fill_diagonal trace tril triu",
-    "differences": "diff ediff1d gradient interp trapezoid",
+    "differences": "diff ediff1d gradient interp trapezoid unwrap",
     "editing": "append delete insert resize trim_zeros",
     "einstein": "einsum einsum_path",
     "functional": "apply_along_axis apply_over_axes piecewise vectorize",
+    "index_tricks": "c_ r_",
     "logic":
         "allclose array_equal array_equiv equal greater greater_equal isclose iscomplex isfinite "
         "isinf isnan isneginf isposinf isreal less less_equal logical_and logical_not logical_or "
@@ -40,8 +44,10 @@ _FAMILIES = {
         "broadcast_to column_stack concat concatenate dsplit dstack expand_dims flip fliplr flipud "
         "hsplit hstack matrix_transpose moveaxis permute_dims ravel repeat reshape roll rollaxis "
         "rot90 split squeeze stack swapaxes tile transpose unstack vsplit vstack",
+    "packing": "packbits unpackbits",
     "padding": "pad",
-    "polynomials": "polyadd polyder polydiv polyint polymul polysub polyval",
+    "polynomials":
+        "poly polyadd polyder polydiv polyfit polyint polymul polysub polyval roots vander",
     "ranges":
         "arange eye fromfunction geomspace identity indices linspace logspace meshgrid mgrid ogrid "
         "tri",
@@ -52,8 +58,9 @@ _FAMILIES = {
     "running": "cumprod cumsum cumulative_prod cumulative_sum nancumprod nancumsum",
     "searching":
         "argwhere choose compress diag_indices diag_indices_from extract flatnonzero ix_ "
-        "mask_indices nonzero put put_along_axis ravel_multi_index select take take_along_axis "
-        "tril_indices tril_indices_from triu_indices triu_indices_from unravel_index",
+        "mask_indices nonzero place put put_along_axis ravel_multi_index select take "
+        "take_along_axis tril_indices tril_indices_from triu_indices triu_indices_from "
+        "unravel_index",
     "sets":
         "intersect1d isin setdiff1d setxor1d union1d unique unique_all unique_counts "
         "unique_inverse unique_values",
@@ -65,12 +72,14 @@ _FAMILIES = {
         "acos acosh arccos arccosh arcsin arcsinh arctan arctan2 arctanh asin asinh atan atan2 "
         "atanh cos cosh deg2rad degrees exp exp2 expm1 i0 log log10 log1p log2 logaddexp "
         "logaddexp2 rad2deg radians sin sinc sinh tan tanh",
+    "windows": "bartlett blackman hamming hanning kaiser",
 }
 
 if TYPE_CHECKING:
     from . import fft, linalg
     from .arithmetic import *
     from .arithmetic import absolute as abs
+    from .array_namespace import ArrayNamespaceInfo as __array_namespace_info__
     from .bits import *
     from .choosing import *
     from .complexes import *
@@ -82,8 +91,10 @@ if TYPE_CHECKING:
     from .editing import *
     from .einstein import *
     from .functional import *
+    from .index_tricks import *
     from .logic import *
     from .manipulation import *
+    from .packing import *
     from .padding import *
     from .polynomials import *
     from .ranges import *
@@ -95,6 +106,7 @@ if TYPE_CHECKING:
     from .sorting import *
     from .statistics import *
     from .transcendental import *
+    from .windows import *
 else:
     __all__, __getattr__, __dir__ = on_demand(__name__, _FAMILIES, ("fft", "linalg"),
                                               quick="asarray broadcast_shapes")

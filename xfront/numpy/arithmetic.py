@@ -138,7 +138,9 @@ def _numbers(name: str, x: Any, y: Any) -> tuple[Tracer, Tracer]:
 def floor_divide(x: Any, y: Any) -> Any:
     """The greatest integer not above x / y, in the promoted dtype; its derivative is 0.
 
-    Of integers by zero the result is unspecified. Raises: TypeError for complex operands.
+    With infinities it fits `remainder`, as in Python: of an infinity it is NaN, and of a finite
+    number by an infinity of the other sign -1. Of integers by zero it is unspecified. Raises:
+    TypeError for complex operands.
     Source: `numpy.floor_divide`.
     """
     return _floor_divide(*_numbers("floor_divide", x, y))
@@ -154,8 +156,11 @@ def _floor_divide(x: Tracer, y: Tracer) -> Tracer:
         apart = emit(ops.ne, emit(ops.sign, x), emit(ops.sign, y))
         return select(emit(ops.and_, left, apart), emit(ops.sub, quotient, like(x, 1)), quotient)
     x, y = emit(ops.stop_gradient, x), emit(ops.stop_gradient, y)
-    by_zero = emit(ops.eq, y, like(y, 0))
-    return select(by_zero, emit(ops.div, x, y), _float_divmod(x, y)[0])
+    by_zero, whole = emit(ops.eq, y, like(y, 0)), emit(ops.div, x, y)
+    floored = _float_divmod(x, y)[0]
+    nothing = emit(ops.eq, floored, like(x, 0))      # whose sign is that of the quotient
+    floored = select(nothing, emit(ops.mul, whole, like(x, 0)), floored)
+    return select(by_zero, whole, floored)
 
 
 def _float_divmod(x: Tracer, y: Tracer) -> tuple[Tracer, Tracer]:
@@ -179,8 +184,16 @@ def remainder(x: Any, y: Any) -> Any:
     if x.value.type.dtype.is_unsigned:
         return rest
     apart = emit(ops.ne, emit(ops.lt, rest, like(rest, 0)), emit(ops.lt, y, like(y, 0)))
-    apart = emit(ops.and_, apart, emit(ops.ne, rest, like(rest, 0)))
-    return select(apart, emit(ops.add, rest, y), rest)
+    nothing = emit(ops.eq, rest, like(rest, 0))
+    if x.value.type.dtype.is_float:
+        rest = select(nothing, _zero_of(rest, y), rest)
+    return select(emit(ops.and_, apart, emit(ops.not_, nothing)), emit(ops.add, rest, y), rest)
+
+
+def _zero_of(rest: Tracer, y: Tracer) -> Tracer:
+    """A remainder of 0 with the sign of `y` and the derivative of `rest`."""
+    zero = select(emit(ops.lt, y, like(y, 0)), like(y, -0.0), like(y, 0))
+    return emit(ops.sub, zero, emit(ops.sub, emit(ops.stop_gradient, rest), rest))
 
 
 mod = remainder

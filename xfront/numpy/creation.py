@@ -31,6 +31,7 @@ from ..arrays.operands import (
 from ..arrays.placement import commitment
 from ..dtypes import (
     KeyDType,
+    bfloat16,
     canonicalize_dtype,
     dtype_and_weakness,
     is_extended,
@@ -451,6 +452,20 @@ def fromstring(string: str, dtype: Any = float, count: int = -1, *, sep: str) ->
     return asarray(np.fromstring(string, dtype=dtype, count=count, sep=sep))
 
 
+def load(file: Any, *args: Any, **kwargs: Any) -> Any:
+    """The array in a file that `save` wrote, or the archive of one that `savez` did.
+
+    The arguments are those of `numpy.load`, which reads it. NumPy writes bfloat16 as elements of
+    two bytes without a name; they are taken for that.
+
+    Source: `numpy.load`.
+    """
+    found = np.load(file, *args, **kwargs)
+    if not isinstance(found, np.ndarray):
+        return found
+    return asarray(found.view(bfloat16) if found.dtype == np.dtype("V2") else found)
+
+
 def fromiter(*args: Any, **kwargs: Any) -> Any:
     """Not supported: an iterator is used up by the first trace. Write `asarray(list(it))`."""
     raise NotImplementedError("fromiter is not supported: write asarray(list(iterable))")
@@ -462,13 +477,27 @@ def fromfile(*args: Any, **kwargs: Any) -> Any:
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Any:
-    """An array over the memory of an object that speaks DLPack. Source: `numpy.from_dlpack`."""
-    return binding.from_dlpack(x, device, copy)
+    """An array over the memory of an object that speaks DLPack.
+
+    Args:
+      device: where to place it; None for the default device.
+      copy: True for memory of its own; False refuses a copy where one is needed.
+    Raises: ValueError where a copy is needed and refused.
+    Source: `numpy.from_dlpack`.
+    """
+    made = binding.from_dlpack(x, device, copy)
+    narrow = binding.canonical_dtype(made.dtype)
+    if narrow == made.dtype:
+        return made
+    if copy is False:
+        raise ValueError(f"from_dlpack: copy=False, but {made.dtype} becomes {narrow}: 64-bit "
+                         "dtypes are off")
+    return asarray(binding.to_numpy(made).astype(narrow), device=device)
 
 
 __all__ = [
     "array", "asarray", "astype", "copy", "empty", "empty_like", "from_dlpack", "frombuffer",
-    "fromfile", "fromiter", "fromstring", "full", "full_like", "ones", "ones_like", "zeros",
+    "fromfile", "fromiter", "fromstring", "full", "full_like", "load", "ones", "ones_like", "zeros",
     "zeros_like",
 ]  # fmt: skip
 

@@ -8,7 +8,7 @@ import numpy as np
 from xfront_ir import dtypes, ops
 
 from ..arrays.dispatch import eager
-from ..arrays.operands import array_like, normalize_axis, operand
+from ..arrays.operands import array_like, convert, index_of, normalize_axis, operand
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer
 from .manipulation import broadcast_to, moveaxis
@@ -30,8 +30,15 @@ def _triangle(name: str, m: Any, k: Any, lower: bool) -> Tracer:
     if x.ndim < 2:
         raise ValueError(f"Argument to {name} must be at least 2D, got shape {x.shape}")
     row, column = rows_and_columns(x.shape[-2:])
-    k = k if lower else k - 1
-    shifted = emit(ops.add, row, like(row, k)) if k else row
+    if type(k) is Tracer and k.home.inputs is None:
+        by = operand(name, k)
+        if by.ndim or not by.value.type.dtype.is_integer:
+            raise TypeError(f"{name}: k must be an integer, got {by.value.type}")
+        by = emit(ops.broadcast_in_dim, convert(by, dtypes.i32), shape=row.shape, dims=())
+        shifted = emit(ops.add, row, by if lower else emit(ops.sub, by, like(by, 1)))
+    else:
+        k = index_of(k, "k") - (not lower)
+        shifted = emit(ops.add, row, like(row, k)) if k else row
     mask = broadcast_to(emit(ops.ge, shifted, column), x.shape)
     zero = like(x, 0)
     return select(mask, x, zero) if lower else select(mask, zero, x)
@@ -39,7 +46,8 @@ def _triangle(name: str, m: Any, k: Any, lower: bool) -> Tracer:
 
 @eager(static=("k",))
 def tril(m: Any, k: int = 0) -> Any:
-    """`m` with zeros above the k-th diagonal. Raises: ValueError for fewer than two axes.
+    """`m` with zeros above the k-th diagonal; `k` may be traced. Raises: ValueError for fewer
+    than two axes.
 
     Source: `numpy.tril`.
     """
@@ -48,7 +56,8 @@ def tril(m: Any, k: int = 0) -> Any:
 
 @eager(static=("k",))
 def triu(m: Any, k: int = 0) -> Any:
-    """`m` with zeros below the k-th diagonal. Raises: ValueError for fewer than two axes.
+    """`m` with zeros below the k-th diagonal; `k` may be traced. Raises: ValueError for fewer
+    than two axes.
 
     Source: `numpy.triu`.
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -14,17 +15,20 @@ from ..arrays.operands import (
     convert,
     normalize_axis,
     operand,
+    promote,
     promote_inexact,
 )
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer
-from .arithmetic import add, divide, multiply, remainder, subtract
+from .arithmetic import absolute, add, divide, multiply, remainder, subtract
 from .choosing import where
+from .logic import less
 from .manipulation import concatenate, cut, joined, moveaxis, ravel
 from .reductions import shaped, sum
+from .running import cumsum
 from .searching import take
 from .sorting import searchsorted
-from .ufuncs import like, refuse, select
+from .ufuncs import arithmetic, like, refuse, select
 
 # --- differences --------------------------------------------------------------------------
 
@@ -75,6 +79,41 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     ends = [None if v is None else convert(ravel(operand("ediff1d", v)), dtype)
             for v in (to_begin, to_end)]
     return joined([v for v in (ends[0], made, ends[1]) if v is not None], 0)
+
+
+@eager(static=("axis",))
+def unwrap(p: Any, discont: Any = None, axis: int = -1, period: Any = 2 * math.pi) -> Any:
+    """Values that are known up to a period, with jumps of more than half of it made smaller.
+
+    Args:
+      discont: the least jump that is changed; None, and less, for half a period.
+      period: a number; integers stay integers where it is one.
+    Raises: ValueError for arrays without axes; TypeError for complex ones.
+    Source: `numpy.unwrap`.
+    """
+    x = operand("unwrap", p)
+    if x.value.type.dtype.is_complex:
+        raise refuse("unwrap", x, "real")
+    x, turn = promote("unwrap", arithmetic(x), period)
+    if not x.ndim:
+        raise ValueError(f"unwrap requires an array with an axis, got {x.value.type}")
+    at, dtype = normalize_axis("unwrap", axis, x.ndim), x.value.type.dtype
+    step = diff(x, axis=at)
+    turn = broadcast_to(turn, step.shape)
+    two = like(turn, 2)
+    half = emit(ops.div, turn, two)
+    low = emit(ops.neg, half)
+    moved = add(remainder(subtract(step, low), turn), low)
+    # half a period up or down: the way that it went; of an odd number of integers there is no half
+    edge = emit(ops.and_, emit(ops.eq, moved, low), emit(ops.gt, step, like(step, 0)))
+    if dtype.is_integer:
+        edge = emit(ops.and_, edge, emit(ops.eq, emit(ops.rem, turn, two), like(two, 0)))
+    moved = select(edge, half, moved)
+    least = half if discont is None else discont
+    small = less(absolute(step), least)
+    change = select(small, like(step, 0), subtract(moved, step))
+    first, rest = cut(x, at, 0, min(1, x.shape[at])), cut(x, at, min(1, x.shape[at]), x.shape[at])
+    return joined([first, add(rest, cumsum(change, at))], at)
 
 
 # --- gradient -----------------------------------------------------------------------------
@@ -247,4 +286,4 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None,
                    *extend)
 
 
-__all__ = ["diff", "ediff1d", "gradient", "interp", "trapezoid"]
+__all__ = ["diff", "ediff1d", "gradient", "interp", "trapezoid", "unwrap"]

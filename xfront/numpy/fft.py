@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from xfront_ir import ops
+from xfront_ir import dtypes, ops
 from xfront_ir.dtypes import from_numpy
 
 from ..arrays.dispatch import eager
@@ -61,9 +61,12 @@ def _transform(name: str, kind: str, a: Any, sizes: Any, axes: Any, norm: Any) -
     if len(set(axes)) != len(axes):
         raise ValueError(f"{full} does not support repeated axes. Got axes {axes}.")
     if not axes:
-        return x
+        dtype = x.value.type.dtype
+        return x if kind == "irfft" else convert(x, dtypes.complex_of(dtype), x.weak)
     if sizes is None:
         sizes = [x.shape[axis] for axis in axes]
+        if kind in ("fft", "ifft") and not math.prod(sizes):
+            return convert(x, dtypes.complex_of(x.value.type.dtype))
         if kind == "irfft":
             sizes[-1] = max(0, 2 * (sizes[-1] - 1))
     elif len(sizes) != len(axes):
@@ -205,6 +208,8 @@ def _frequencies(name: str, places: np.ndarray, n: int, d: Any, dtype: Any) -> A
     if not wanted.is_float:
         raise ValueError(f"dtype must be a floating dtype, got {dtype}")
     step = convert(operand(name, d), wanted)
+    if not places.size:
+        return step.home.literal(np.zeros((), wanted.numpy), (0,))
     if step.ndim:
         raise ValueError("The d argument of jnp.fft.fftfreq only takes a single value")
     span = emit(ops.mul, step, step.home.literal(np.asarray(n, wanted.numpy), ()))
@@ -215,10 +220,7 @@ def _frequencies(name: str, places: np.ndarray, n: int, d: Any, dtype: Any) -> A
 def _points(n: Any) -> int:
     if isinstance(n, (list, tuple)):
         raise ValueError("n should be an integer: it is one number")
-    n = index_of(n, "n")
-    if n == 0:
-        raise ValueError("n should be an integer other than 0")
-    return n
+    return index_of(n, "n")
 
 
 def fftfreq(n: int, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> Any:

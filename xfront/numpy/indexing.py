@@ -27,6 +27,7 @@ from ..errors import IndexBroadcastError, NonConcreteBooleanIndexError
 from ..tracebacks import shorten
 from ..tracing.trace import emit, state
 from ..tracing.tracer import Tracer
+from ..tree_util import tree_leaves
 from .ufuncs import like, number, select
 
 FULL, NEW, NUMBER, ARRAY = ":", "n", "i", "a"
@@ -45,7 +46,7 @@ def parse(shape: tuple[int, ...], index: Any) -> tuple[list[Any], Pattern]:
     """
     if type(index) is int and shape and shape[0]:
         return [index], (NUMBER, *(FULL,) * (len(shape) - 1))
-    parts = expanded(len(shape), index if type(index) is tuple else (index,))
+    parts = expanded(len(shape), _with_arrays(index) if type(index) is tuple else (index,))
     given: list[Any] = []
     pattern: list[Any] = []
     axis = 0
@@ -79,6 +80,23 @@ def parse(shape: tuple[int, ...], index: Any) -> tuple[list[Any], Pattern]:
                 axis += 1
     pattern += [FULL] * (len(shape) - axis)
     return given, tuple(pattern)
+
+
+def _with_arrays(index: tuple) -> tuple:
+    """An index of several parts with arrays in place of lists."""
+    if not any([type(part) is list or type(part) is tuple for part in index]):
+        return index
+    from .creation import asarray  # late: it stands beside
+
+    made = []
+    for part in index:
+        if type(part) is list or type(part) is tuple:
+            held = tree_leaves(part)
+            # traced numbers are stacked; known ones, and masks, stay known
+            part = asarray(part) if any([type(x) is Tracer for x in held]) else np.asarray(part)
+            part = part.astype(np.int32) if not part.size else part
+        made.append(part)
+    return tuple(made)
 
 
 TRUTH = object()
@@ -139,7 +157,8 @@ def array_part(part: Any, shape: tuple[int, ...], axis: int) -> Sequence[Any]:
         part = part.__jax_array__()
     if isinstance(part, Sequence) and not isinstance(part, (str, bytes)):
         raise TypeError("Using a non-tuple sequence for multidimensional indexing is not allowed; "
-                        "use x[jnp.array(sequence)] instead of x[sequence]")
+                        "use x[jnp.array(sequence)] instead of x[sequence], or x[tuple(sequence)] "
+                        "for one index an axis")
     if isinstance(part, (str, bytes)):
         raise TypeError(f"arrays cannot be indexed by text, got {part!r}")
     dtype = getattr(part, "dtype", None)
@@ -160,10 +179,10 @@ def array_part(part: Any, shape: tuple[int, ...], axis: int) -> Sequence[Any]:
 def mask_part(mask: Any, shape: tuple[int, ...], axis: int) -> Sequence[Any]:
     """The positions where a mask is true, one array an axis of it."""
     if type(mask) is Tracer:
-        if mask.home.inputs is None:
-            raise NonConcreteBooleanIndexError(mask)
         from ..tracing import concrete
 
+        if not concrete.may_be_known(mask):
+            raise NonConcreteBooleanIndexError(mask)
         mask = concrete.number(mask, "numpy.asarray()")
     if not mask.shape:
         return (TRUTH,)
@@ -274,6 +293,8 @@ def _get(x: Any, given: Sequence[Any], pattern: Pattern, mode: str | None, fill_
     x, given, pattern = _with_new_axes(x, given, pattern)
     plan = Plan(x, given, pattern, wrap)
     how, dtype = READ_MODES[mode], x.value.type.dtype
+    if not x.size:                        # there is nothing to read, and nothing is asked for
+        return emit(ops.reshape, x, shape=plan.shape)
     fill = None
     if how == "fill" and not dtype.is_key:
         value = default_fill(dtype) if fill_value is None else fill_value

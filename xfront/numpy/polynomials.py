@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
+from xfront_ir import dtypes, ops
 
 from ..arrays.dispatch import eager
-from ..arrays.operands import array_like, broadcast_to, convert, operand, promote, promote_inexact
+from ..arrays.operands import (
+    array_like,
+    broadcast_to,
+    convert,
+    index_of,
+    operand,
+    promote,
+    promote_inexact,
+)
+from ..tracing.trace import emit
 from ..tracing.tracer import Tracer
-from .arithmetic import add, divide, multiply, subtract
-from .contractions import convolve
+from .arithmetic import absolute, add, divide, multiply, negative, sqrt, square, subtract
+from .contractions import convolve, exact_matmul, outer
 from .editing import trim_zeros
-from .manipulation import atleast_1d, concatenate, cut, joined
-from .reductions import shaped
-from .ufuncs import arithmetic
+from .manipulation import atleast_1d, concatenate, cut, flip, joined, matrix_transpose
+from .reductions import shaped, sum
+from .running import cumprod
+from .ufuncs import arithmetic, like, select
 
 FEW = 16
 """Up to so many coefficients, evaluation is written out."""
@@ -43,24 +55,29 @@ def polyval(p: Any, x: Any, *, unroll: int = 16) -> Any:
     return scan(lambda y, c: (add(multiply(y, x), c), None), made, p, unroll=unroll)[0]
 
 
-def _aligned(name: str, a1: Any, a2: Any) -> list[Tracer]:
-    """Coefficients of one length."""
-    x, y = promote(name, a1, a2)
-    n = max(x.size, y.size)
-    return [joined([v.home.literal(np.zeros((), v.dtype), (n - v.size,)), v], 0)
-            if v.size < n else v for v in (atleast_1d(x), atleast_1d(y))]
+def _combined(name: str, function: Any, a1: Any, a2: Any) -> Tracer:
+    """A sum or difference of coefficients, whose first axis may differ in length."""
+    x, y = [atleast_1d(v) for v in promote(name, a1, a2)]
+    n, m = x.shape[0], y.shape[0]
+    made = function(cut(x, 0, max(n - m, 0), n), cut(y, 0, max(m - n, 0), m))
+    if n == m:
+        return made
+    head = cut(x, 0, 0, n - m) if n > m else cut(y, 0, 0, m - n)
+    if n < m:
+        head = function(like(head, 0), head)
+    return joined([head, broadcast_to(made, (min(n, m), *head.shape[1:]))], 0)
 
 
 @eager
 def polyadd(a1: Any, a2: Any) -> Any:
     """The sum of two polynomials. Source: `numpy.polyadd`."""
-    return add(*_aligned("polyadd", a1, a2))
+    return _combined("polyadd", add, a1, a2)
 
 
 @eager
 def polysub(a1: Any, a2: Any) -> Any:
     """The difference of two polynomials. Source: `numpy.polysub`."""
-    return subtract(*_aligned("polysub", a1, a2))
+    return _combined("polysub", subtract, a1, a2)
 
 
 def polymul(a1: Any, a2: Any, *, trim_leading_zeros: bool = False) -> Any:
@@ -78,6 +95,216 @@ def polymul(a1: Any, a2: Any, *, trim_leading_zeros: bool = False) -> Any:
     if not y.size:
         y = np.zeros(1, y.dtype)
     return convolve(x, y, precision="highest")
+
+
+# --- by their zeros, by samples -----------------------------------------------------------
+
+@eager
+def poly(seq_of_zeros: Any) -> Any:
+    """The polynomial with these zeros and leading coefficient 1, or of a square matrix the
+    characteristic one.
+
+    Returns: 1-d coefficients, inexact; complex ones of complex zeros and of a matrix.
+    Raises: ValueError for arrays of more axes and matrices that are not square.
+    Source: `numpy.poly`.
+    """
+    from ..lax.control_flow import scan  # late: lax stands beside numpy
+
+    (zeros,) = promote_inexact("poly", seq_of_zeros)
+    if zeros.ndim == 2 and zeros.shape[0] == zeros.shape[1]:
+        from .factors import eigvals  # late: only here
+
+        zeros = eigvals(zeros)
+    zeros = atleast_1d(zeros)
+    if zeros.ndim != 1:
+        raise ValueError("input must be 1d or non-empty square 2d array, got shape "
+                         f"{zeros.shape}")
+    n, dtype = zeros.size, zeros.dtype
+    if not n:
+        return zeros.home.literal(np.ones((), dtype), ())
+    made = zeros.home.lift(np.eye(1, n + 1, dtype=dtype)[0])
+
+    def times(made: Any, zero: Any) -> Any:
+        shifted = joined([like(cut(made, 0, 0, 1), 0), cut(made, 0, 0, n)], 0)
+        return subtract(made, multiply(shifted, broadcast_to(zero, shifted.shape)))
+
+    if n <= FEW:
+        for i in range(n):
+            made = times(made, shaped(cut(zeros, 0, i, i + 1), ()))
+        return made
+    return scan(lambda made, zero: (times(made, zero), None), made, zeros)[0]
+
+
+@eager
+def _roots(p: Any) -> Any:
+    from .factors import eigvals  # late: only here
+
+    (p,) = promote_inexact("roots", p)
+    n = p.size - 1
+    if n < 1:
+        return p.home.literal(np.zeros((), dtypes.complex_of(p.value.type.dtype).numpy), (0,))
+    lead = broadcast_to(shaped(cut(p, 0, 0, 1), ()), (n,))
+    first = shaped(divide(negative(cut(p, 0, 1, n + 1)), lead), (1, n))
+    below = p.home.lift(np.eye(n - 1, n, dtype=p.dtype)) if n > 1 else None
+    return eigvals(first if below is None else joined([first, below], 0))
+
+
+@eager
+def _roots_among_zeros(p: Any) -> Any:
+    """As `_roots` where leading coefficients may be 0: as many of the roots are then NaN."""
+    from .factors import eigvals  # late: only here
+    from .searching import take
+
+    (p,) = promote_inexact("roots", p)
+    n = p.size - 1
+    if n < 1:
+        return _roots(p)
+    some = emit(ops.ne, p, like(p, 0))
+    started = emit(ops.cumsum, convert(some, dtypes.i32), axis=0, reverse=False)
+    missing = emit(ops.reduce_sum, convert(emit(ops.eq, started, like(started, 0)), dtypes.i32),
+                   axes=(0,))
+    place = emit(ops.iota, dtype=dtypes.i32, shape=(n + 1,), dimension=0)
+    p = take(p, emit(ops.add, place, broadcast_to(missing, (n + 1,))), 0, None, "fill", False,
+             False, 0)
+    # the polynomial times x^missing: the roots 0 that came with it stand last by size
+    lead = broadcast_to(shaped(cut(p, 0, 0, 1), ()), (n,))
+    first = shaped(divide(negative(cut(p, 0, 1, n + 1)), lead), (1, n))
+    found = eigvals(joined([first, p.home.lift(np.eye(n - 1, n, dtype=p.dtype))], 0)
+                    if n > 1 else first)
+    size = emit(ops.neg, emit(ops.abs, found))
+    _, order = emit(ops.sort, size, cut(place, 0, 0, n), dimension=0, n_keys=1, stable=True)
+    found = take(found, order, 0, None, "clip")
+    there = emit(ops.lt, cut(place, 0, 0, n), broadcast_to(emit(
+        ops.sub, like(missing, n), missing), (n,)))
+    return select(there, found, like(found, complex(math.nan, math.nan)))
+
+
+def roots(p: Any, *, strip_zeros: bool = True) -> Any:
+    """The zeros of a polynomial, complex, in no order.
+
+    Args:
+      p: 1-d coefficients.
+      strip_zeros: leave out leading and trailing coefficients that are 0, whose number must be
+        known; else a root is NaN for each leading 0.
+    Raises: ValueError for other shapes; ConcretizationTypeError where `p` is traced and zeros are
+      to be left out.
+    Source: `numpy.roots`.
+    """
+    p = atleast_1d(array_like("roots", p))
+    if p.ndim != 1:
+        raise ValueError(f"roots: the coefficients must be 1-d, got shape {p.shape}")
+    if not strip_zeros:
+        return _roots_among_zeros(p)
+    from .searching import _known  # late: only here
+
+    found = np.flatnonzero(_known("roots", p, "write strip_zeros=False while tracing"))
+    if not found.size:
+        return _roots(p[:0])
+    first, last, n = int(found[0]), int(found[-1]), p.size
+    made = _roots(p[first:last + 1])
+    return concatenate([made, np.zeros(n - 1 - last, made.dtype)]) if last < n - 1 else made
+
+
+@eager(static=("N", "increasing"))
+def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
+    """The powers of each element in a row: N - 1, ..., 1, 0.
+
+    Args:
+      x: 1-d array.
+      N: how many powers; None for as many as elements.
+      increasing: 0, 1, ..., N - 1.
+    Raises: ValueError for other shapes and negative N.
+    Source: `numpy.vander`.
+    """
+    x = arithmetic(operand("vander", x))
+    if x.ndim != 1:
+        raise ValueError(f"x must be a one-dimensional array, got shape {x.shape}")
+    n = x.size if N is None else index_of(N, "N")
+    if n < 0:
+        raise ValueError(f"N must be nonnegative, got {n}")
+    if not n:
+        return x.home.literal(np.zeros((), x.dtype), (x.size, 0))
+    column = shaped(x, (x.size, 1))
+    made = like(column, 1)
+    if n > 1:
+        powers = cumprod(broadcast_to(column, (x.size, n - 1)), 1)
+        made = joined([made, powers], 1)
+    return made if increasing else flip(made, 1)
+
+
+def polyfit(x: Any, y: Any, deg: int, rcond: float | None = None, full: bool = False,
+            w: Any = None, cov: bool | str = False) -> Any:
+    """The polynomial of degree `deg` whose squared distances from samples have the least sum.
+
+    Args:
+      x: 1-d places.
+      y: values there: 1-d, or one set in each column.
+      rcond: singular values below `rcond` times the greatest count as zero; None for eps times
+        the number of samples.
+      full: give also residuals, rank and singular values, and `rcond`.
+      w: weights of the distances, before they are squared.
+      cov: give also the covariance of the coefficients, scaled so that chi^2 is the number of
+        degrees of freedom; "unscaled" for weights that are one over the standard deviation.
+    Returns: coefficients, highest power first, or a tuple with what `full` and `cov` ask for.
+    Raises: ValueError for negative `deg` and too few samples for `cov`; TypeError for shapes that
+      do not fit.
+    Source: `numpy.polyfit`.
+    """
+    n = index_of(deg, "deg") + 1
+    if n < 1:
+        raise ValueError("expected deg >= 0")
+    x, y = array_like("polyfit", x), array_like("polyfit", y)
+    if getattr(x, "ndim", 0) != 1 or not x.size:
+        raise TypeError("expected 1D vector for x that is not empty")
+    if getattr(y, "ndim", 0) not in (1, 2):
+        raise TypeError("expected 1D or 2D array for y")
+    if y.shape[0] != x.shape[0]:
+        raise TypeError(f"expected x and y to have same length, got {x.shape} and {y.shape}")
+    if w is not None and getattr(w, "shape", None) != x.shape:
+        raise TypeError(f"expected w to have the shape of x, {x.shape}, got {w!r}")
+    m = x.shape[0]
+    dtype = np.result_type(*[v.dtype for v in _inexact_pair(x, y)])
+    limit = m * float(np.finfo(dtype).eps) if rcond is None else float(rcond)
+    if full:
+        cov = False
+    if cov and cov != "unscaled" and m <= n:
+        raise ValueError("the number of data points must exceed order to scale the covariance "
+                         "matrix")
+    made, spread = _polyfit(x, y, w, n, limit, str(cov) if cov else None)
+    if full:
+        return (*made, limit)
+    return (made[0], spread) if cov else made[0]
+
+
+@eager
+def _inexact_pair(x: Any, y: Any) -> Any:
+    return promote_inexact("polyfit", x, y)
+
+
+@eager(static=("n", "rcond", "cov"))
+def _polyfit(x: Any, y: Any, w: Any, n: int, rcond: float, cov: str | None) -> Any:
+    from .factors import inv, lstsq  # late: only here
+
+    x, y = promote_inexact("polyfit", x, y)
+    left, right = vander(x, n), y
+    if w is not None:
+        (w,) = promote_inexact("polyfit", w)
+        left = multiply(left, shaped(w, (w.size, 1)))
+        right = multiply(right, w if right.ndim == 1 else shaped(w, (w.size, 1)))
+    scale = sqrt(sum(square(absolute(left)), 0))        # columns of one size are better solved
+    left = divide(left, scale)
+    c, residuals, rank, s = lstsq(left, right, rcond)
+    c = divide(c, scale if c.ndim == 1 else shaped(scale, (n, 1)))
+    if cov is None:
+        return (c, residuals, rank, s), None
+    spread = inv(exact_matmul(matrix_transpose(left), left))
+    spread = divide(spread, outer(scale, scale))
+    factor = 1 if cov == "unscaled" else divide(residuals, x.size - n)
+    if y.ndim == 1:
+        spread = multiply(spread, factor if cov == "unscaled" else shaped(factor, ()))
+    else:
+        spread = multiply(shaped(spread, (n, n, 1)), factor)
+    return (c, residuals, rank, s), spread
 
 
 @eager(static=("m",))
@@ -159,4 +386,5 @@ def polydiv(u: Any, v: Any, *, trim_leading_zeros: bool = False) -> tuple[Any, A
     return quotient, trim_zeros(rest, "f") if trim_leading_zeros else rest
 
 
-__all__ = ["polyadd", "polyder", "polydiv", "polyint", "polymul", "polysub", "polyval"]
+__all__ = ["poly", "polyadd", "polyder", "polydiv", "polyfit", "polyint", "polymul", "polysub",
+           "polyval", "roots", "vander"]

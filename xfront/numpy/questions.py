@@ -60,7 +60,10 @@ def size(a: Any, axis: Any = None) -> int:
         if axis is None:
             return math.prod(found)
         if isinstance(axis, (tuple, list)):
-            return math.prod(found[normalize_axis("size", i, len(found))] for i in axis)
+            axes = [normalize_axis("size", i, len(found)) for i in axis]
+            if len(set(axes)) != len(axes):
+                raise ValueError(f"size: an axis is named twice in {axis}")
+            return math.prod(found[i] for i in axes)
         return found[normalize_axis("size", axis, len(found))]
     except BaseException as error:
         shorten(error)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -15,7 +16,6 @@ from ..arrays.dispatch import eager
 from ..arrays.operands import (
     SCALARS,
     array_like,
-    broadcast_shapes,
     broadcast_to,
     cast,
     convert,
@@ -262,6 +262,8 @@ def _positions(name: str, rows: Any, columns: Any, k: int, compare: Any, dtype: 
     if n < 0 or m < 0:
         raise ValueError(f"{name}: sizes must not be negative, got {n} and {m}")
     dtype = canonicalize_dtype(float) if dtype is None else requested_dtype(name, dtype)
+    if type(k) is Tracer and k.home.inputs is None:
+        return _matrix_from(k, n, m, compare, np.dtype(dtype))
     return _matrix(n, m, index_of(k, "k"), compare, np.dtype(dtype))
 
 
@@ -274,15 +276,30 @@ def _matrix(n: int, m: int, k: int, diagonal: bool, dtype: np.dtype) -> Any:
 
 @eager(static=("n", "m", "k", "diagonal", "dtype"))
 def _traced_matrix(n: int, m: int, k: int, diagonal: bool, dtype: Any) -> Any:
-    i32 = from_numpy(np.int32)
-    row = emit(ops.iota, dtype=i32, shape=(n, m), dimension=0)
-    column = emit(ops.iota, dtype=i32, shape=(n, m), dimension=1)
-    row = emit(ops.add, row, like(row, k))
+    row = emit(ops.iota, dtype=dtypes.i32, shape=(n, m), dimension=0)
+    return _compared(emit(ops.add, row, like(row, k)), diagonal, dtype)
+
+
+@eager(static=("n", "m", "diagonal", "dtype"))
+def _matrix_from(k: Any, n: int, m: int, diagonal: bool, dtype: Any) -> Any:
+    k = operand("eye" if diagonal else "tri", k)
+    if k.ndim or not k.value.type.dtype.is_integer:
+        raise TypeError(f"k must be an integer, got {k.value.type}")
+    row = emit(ops.iota, dtype=dtypes.i32, shape=(n, m), dimension=0)
+    shift = broadcast_to(convert(k, dtypes.i32), (n, m))
+    return _compared(emit(ops.add, row, shift), diagonal, dtype)
+
+
+def _compared(row: Tracer, diagonal: bool, dtype: Any) -> Tracer:
+    column = emit(ops.iota, dtype=dtypes.i32, shape=row.shape, dimension=1)
     return convert(emit(ops.eq if diagonal else ops.ge, row, column), from_numpy(dtype))
 
 
 def eye(N: Any, M: Any = None, k: int = 0, dtype: Any = None, *, device: Any = None) -> Any:
-    """Ones on the k-th diagonal of an (N, M) matrix, zeros elsewhere. Source: `numpy.eye`."""
+    """Ones on the k-th diagonal of an (N, M) matrix, zeros elsewhere; `k` may be traced.
+
+    Source: `numpy.eye`.
+    """
     return _placed(_positions("eye", N, M, k, True, dtype), device)
 
 
@@ -292,7 +309,10 @@ def identity(n: Any, dtype: Any = None) -> Any:
 
 
 def tri(N: Any, M: Any = None, k: int = 0, dtype: Any = None) -> Any:
-    """Ones on and below the k-th diagonal, zeros elsewhere. Source: `numpy.tri`."""
+    """Ones on and below the k-th diagonal, zeros elsewhere; `k` may be traced.
+
+    Source: `numpy.tri`.
+    """
     return _positions("tri", N, M, k, False, dtype)
 
 
@@ -377,16 +397,21 @@ def indices(dimensions: Any, dtype: Any = None, sparse: bool = False) -> Any:
 
 def fromfunction(function: Callable[..., Any], shape: Any, *, dtype: Any = float,
                  **kwargs: Any) -> Any:
-    """`function` of the index arrays of a grid of a shape. Source: `numpy.fromfunction`."""
-    grids = meshgrid(*[arange(index_of(n), dtype=dtype) for n in shape], indexing="ij")
-    made = function(*grids, **kwargs)
-    full = tuple(index_of(n) for n in shape)
-    fits = broadcast_shapes("fromfunction", (full, getattr(made, "shape", ())))
-    if fits == full and getattr(made, "shape", ()) != full:
-        from .manipulation import broadcast_to as repeat
+    """`function` of the positions in each axis of a grid of a shape, mapped over the grid.
 
-        return repeat(made, full)
-    return made
+    Args:
+      function: of one number for each axis; may give arrays, and trees of them.
+      kwargs: given to `function` as they are.
+    Returns: what it gives, with the grid's axes before its own.
+    Source: `numpy.fromfunction`.
+    """
+    from ..transforms.vmap import vmap  # late: transformations stand above
+
+    sizes = [index_of(n) for n in shape]
+    mapped: Any = functools.partial(function, **kwargs)
+    for axis in reversed(range(len(sizes))):
+        mapped = vmap(mapped, in_axes=tuple(0 if i == axis else None for i in range(len(sizes))))
+    return mapped(*[arange(n, dtype=dtype) for n in sizes])
 
 
 __all__ = [

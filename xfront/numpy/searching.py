@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from xfront_ir import dtypes, ops
+from xfront_ir.dtypes import from_numpy
 from xfront_ir.literal import Literal
 from xfront_ir.ops.gathering import default_fill
 
@@ -29,6 +30,7 @@ from ..arrays.operands import (
     promote,
 )
 from ..arrays.placement import commitment
+from ..dtypes import requested_dtype
 from ..errors import ConcretizationTypeError
 from ..tracing.trace import emit, state
 from ..tracing.tracer import Tracer
@@ -100,7 +102,8 @@ def _wrapped(i: Tracer, size: int) -> Tracer:
     return choose_one(emit(ops.lt, rest, like(i, 0)), emit(ops.add, rest, n), rest)
 
 
-def _aligned(name: str, arr: Any, indices: Any, axis: int | None) -> tuple[Tracer, Tracer, int]:
+def _aligned(name: str, arr: Any, indices: Any, axis: int | None, wrap: bool = True
+             ) -> tuple[Tracer, Tracer, int]:
     """Operands with equal sizes in all axes but `axis`; flattened without an axis."""
     x, i = operand(name, arr), operand(name, indices)
     if not i.value.type.dtype.is_integer:
@@ -116,27 +119,36 @@ def _aligned(name: str, arr: Any, indices: Any, axis: int | None) -> tuple[Trace
     rest = broadcast_shapes(name, [s[:axis] + (1,) + s[axis + 1:] for s in (x.shape, i.shape)])
     x = broadcast_to(x, (*rest[:axis], x.shape[axis], *rest[axis + 1:]))
     i = broadcast_to(i, (*rest[:axis], i.shape[axis], *rest[axis + 1:]))
-    return x, position(i, x.shape[axis]), axis
+    return x, position(i, x.shape[axis], wrap), axis
 
 
-@eager(static=("axis", "mode", "fill_value"))
+@eager(static=("axis", "mode", "fill_value", "wrap_negative_indices"))
 def take_along_axis(arr: Any, indices: Any, axis: int | None = -1, mode: str | None = None,
-                    fill_value: Any = None) -> Any:
+                    fill_value: Any = None, *, wrap_negative_indices: bool = True) -> Any:
     """For each place of the other axes, the elements along `axis` that `indices` name there.
 
     Args:
       indices: integers with as many axes as `arr`; other axes broadcast.
       axis: None for the flattened array and 1-d indices.
       mode: "fill", the default, gives `fill_value` (NaN, the least integer) outside; "clip" the
-        nearest element.
+        nearest element; "one_hot" 0, by comparing positions in place of a
+        gather.
+      wrap_negative_indices: negative ones count from the end; else they are outside.
     Raises: TypeError for indices that are no integers; ValueError for other numbers of axes.
     Source: `numpy.take_along_axis`.
     """
-    x, i, axis = _aligned("take_along_axis", arr, indices, axis)
+    x, i, axis = _aligned("take_along_axis", arr, indices, axis, bool(wrap_negative_indices))
     how = {None: "fill", "drop": "fill"}.get(mode, mode)
-    if how not in ("fill", "clip", "promise_in_bounds"):
+    if how not in ("fill", "clip", "promise_in_bounds", "one_hot"):
         raise ValueError(f"take_along_axis: mode {mode!r} is not known")
     dtype = x.value.type.dtype
+    if how == "one_hot":
+        return _by_one_hot(x, i, axis)
+    if not x.size:                     # an axis without elements: all that is asked for is outside
+        if how != "fill" and i.size:
+            raise IndexError("take_along_axis: cannot take elements of an empty axis")
+        value = default_fill(dtype) if fill_value is None else fill_value
+        return x.home.literal(np.asarray(value).astype(dtype.numpy), i.shape)
     fill = None
     if how == "fill" and not dtype.is_key:
         value = default_fill(dtype) if fill_value is None else fill_value
@@ -149,6 +161,21 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1, mode: str | N
                 indices_are_sorted=False, unique_indices=False)
     made.weak = x.weak
     return made
+
+
+def _by_one_hot(x: Tracer, i: Tracer, axis: int) -> Tracer:
+    """The elements of `x` at positions `i` along an axis, found by comparing all positions."""
+    if x.value.type.dtype.kind not in ("int", "uint", "float", "complex"):
+        raise TypeError(f"take_along_axis: mode 'one_hot' takes numbers, got {x.value.type}")
+    shape = (*i.shape, x.shape[axis])
+    places = emit(ops.iota, dtype=i.value.type.dtype, shape=shape, dimension=i.ndim)
+    index = emit(ops.broadcast_in_dim, i, shape=shape, dims=tuple(range(i.ndim)))
+    chosen = emit(ops.eq, places, index)
+    order = [*(d for d in range(x.ndim) if d != axis), axis]
+    values = emit(ops.transpose, x, permutation=tuple(order))
+    dims = tuple(d for d in range(x.ndim) if d != axis)
+    values = emit(ops.broadcast_in_dim, values, shape=shape, dims=(*dims, i.ndim))
+    return emit(ops.reduce_sum, choose_one(chosen, values, like(values, 0)), axes=(i.ndim,))
 
 
 def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None, inplace: bool = True, *,
@@ -203,6 +230,41 @@ def put(a: Any, ind: Any, v: Any, mode: str | None = None, *, inplace: bool = Tr
     elif mode == "clip":
         ind = ind.clip(0, a.size - 1)
     return AtIndex(a.reshape(-1), ind).set(v, mode="clip").reshape(a.shape)
+
+
+def place(arr: Any, mask: Any, vals: Any, *, inplace: bool = True) -> Any:
+    """`arr` with values put where `mask` is nonzero, in order; values repeat as needed.
+
+    Raises: ValueError where `inplace` is not False (arrays are immutable), where the mask has not
+      as many elements, and where there are no values.
+    Source: `numpy.place`.
+    """
+    if inplace:
+        raise ValueError("place: arrays are immutable; with inplace=False the changed array is "
+                         "returned")
+    arr, mask, vals = asarray(arr), asarray(mask), asarray(vals)
+    if arr.size != mask.size:
+        raise ValueError(f"place: the mask must have the array's size, got {mask.shape} for "
+                         f"{arr.shape}")
+    if not vals.size:
+        raise ValueError("place: at least one value is needed")
+    return _place(arr, mask, vals) if arr.size else arr
+
+
+@eager
+def _place(arr: Any, mask: Any, vals: Any) -> Any:
+    from .updates import fitted  # late: it stands beside
+
+    x, y = operand("place", arr), operand("place", vals)
+    y = fitted(x, emit(ops.reshape, y, shape=(y.size,)), "set")
+    mask = truth(operand("place", mask))
+    flat = emit(ops.reshape, mask, shape=(mask.size,))
+    count = emit(ops.cumsum, convert(flat, dtypes.i32), axis=0, reverse=False)
+    which = _wrapped(emit(ops.sub, count, like(count, 1)), y.size)
+    chosen = take(y, which, 0, None, "clip")
+    shape = x.shape
+    chosen = emit(ops.reshape, chosen, shape=shape)
+    return choose_one(emit(ops.reshape, flat, shape=shape), chosen, x)
 
 
 # --- by condition -------------------------------------------------------------------------
@@ -386,16 +448,54 @@ def _compress(condition: Any, a: Any, axis: int | None, size: int | None, fill_v
 
 # --- positions as numbers -----------------------------------------------------------------
 
-@eager(static=("shape",))
 def unravel_index(indices: Any, shape: Any) -> Any:
     """Flat positions as one array of positions for each axis of `shape`; outside is clamped.
 
-    Raises: TypeError for indices that are no integers. Source: `numpy.unravel_index`.
+    Args:
+      shape: sizes, one or several, known or traced.
+    Raises: TypeError for indices and sizes that are no integers. Source: `numpy.unravel_index`.
     """
-    sizes = shape if isinstance(shape, tuple) else (shape,)
+    sizes = shape if isinstance(shape, (tuple, list)) else (
+        tuple(shape) if getattr(shape, "ndim", 0) else (shape,))
+    if any(type(n) is Tracer and n.home.inputs is None for n in sizes):
+        return _unravel_traced(indices, list(sizes))
+    return _unravel_index(indices, tuple([operator.index(n) for n in sizes]))
+
+
+@eager
+def _unravel_traced(indices: Any, sizes: Any) -> Any:
+    i = _flat_positions(indices)
+    dtype = i.value.type.dtype
+    steps = []
+    for n in sizes:
+        n = operand("unravel_index", n)
+        if n.ndim or not n.value.type.dtype.is_integer:
+            raise TypeError(f"unravel_index: sizes must be integers, got {n.value.type}")
+        steps.append(emit(ops.max, *(broadcast_to(v, i.shape) for v in (convert(n, dtype),
+                                                                        like(i, 1)))))
+    total = like(i, 1)
+    for n in steps:
+        total = emit(ops.mul, total, n)
+    if not dtype.is_unsigned:
+        i = choose_one(emit(ops.lt, i, like(i, 0)), emit(ops.add, i, total), i)
+        i = emit(ops.max, like(i, 0), emit(ops.min, i, emit(ops.sub, total, like(i, 1))))
+    made = []
+    for n in reversed(steps):
+        made.append(emit(ops.rem, i, n))
+        i = emit(ops.div, i, n)
+    return tuple(reversed(made))
+
+
+def _flat_positions(indices: Any) -> Tracer:
     i = operand("unravel_index", indices)
     if not i.value.type.dtype.is_integer:
         raise TypeError(f"unravel_index: indices must be integers, got {i.value.type}")
+    return i
+
+
+@eager(static=("sizes",))
+def _unravel_index(indices: Any, sizes: tuple[int, ...]) -> Any:
+    i = _flat_positions(indices)
     total = math.prod(sizes)
     if not i.value.type.dtype.is_unsigned:
         i = choose_one(emit(ops.lt, i, like(i, 0)), emit(ops.add, i, like(i, total)), i)
@@ -407,15 +507,20 @@ def unravel_index(indices: Any, shape: Any) -> Any:
     return tuple(reversed(made))
 
 
-def ravel_multi_index(multi_index: Any, dims: Any, mode: str = "raise", order: str = "C") -> Any:
+def ravel_multi_index(multi_index: Any, dims: Any, mode: str = "raise", order: str = "C", *,
+                      dtype: Any = None) -> Any:
     """Positions in each axis as flat positions in an array of shape `dims`.
 
     Args:
       mode: "raise" for an error outside of the axes (needs known values), "clip", "wrap".
       order: "C" or "F".
+      dtype: of the result, an integer one; None for the default integer.
     Raises: ValueError for positions outside and other modes; TypeError for non-integers.
     Source: `numpy.ravel_multi_index`.
     """
+    wanted = default_int().numpy if dtype is None else requested_dtype("ravel_multi_index", dtype)
+    if wanted.kind not in "iu":
+        raise TypeError(f"ravel_multi_index: positions have an integer dtype, not {wanted}")
     dims = tuple(operator.index(d) for d in dims)
     if len(multi_index) != len(dims):
         raise ValueError(f"ravel_multi_index: {len(multi_index)} index arrays for {len(dims)} axes")
@@ -429,11 +534,12 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: str = "raise", order: s
             known = _known("ravel_multi_index", part, "use mode='wrap' or 'clip' while tracing")
             if ((known < 0) | (known >= n)).any():
                 raise ValueError("ravel_multi_index: invalid entry in coordinates array")
-    return _ravel_multi_index(parts, dims, mode, order)
+    return _ravel_multi_index(parts, dims, mode, order, wanted)
 
 
-@eager(static=("dims", "mode", "order"))
-def _ravel_multi_index(parts: Any, dims: tuple[int, ...], mode: str, order: str) -> Any:
+@eager(static=("dims", "mode", "order", "dtype"))
+def _ravel_multi_index(parts: Any, dims: tuple[int, ...], mode: str, order: str, dtype: Any
+                       ) -> Any:
     pairs = list(zip(promote("ravel_multi_index", *parts), dims, strict=True))
     shape = broadcast_shapes("ravel_multi_index", [p.shape for p, _ in pairs])
     total, stride = None, 1
@@ -448,7 +554,7 @@ def _ravel_multi_index(parts: Any, dims: tuple[int, ...], mode: str, order: str)
         term = emit(ops.mul, part, like(part, stride))
         total = term if total is None else emit(ops.add, total, term)
         stride *= n
-    return total
+    return total if total is None else convert(total, from_numpy(dtype))
 
 
 def ix_(*args: Any) -> tuple[Any, ...]:
@@ -533,7 +639,7 @@ def mask_indices(n: int, mask_func: Callable[[Any, int], Any], k: int = 0, *,
 
 __all__ = [
     "argwhere", "choose", "compress", "diag_indices", "diag_indices_from", "extract", "flatnonzero",
-    "ix_", "mask_indices", "nonzero", "put", "put_along_axis", "ravel_multi_index", "select",
-    "take", "take_along_axis", "tril_indices", "tril_indices_from", "triu_indices",
+    "ix_", "mask_indices", "nonzero", "place", "put", "put_along_axis", "ravel_multi_index",
+    "select", "take", "take_along_axis", "tril_indices", "tril_indices_from", "triu_indices",
     "triu_indices_from", "unravel_index",
 ]  # fmt: skip

@@ -157,11 +157,17 @@ def partition(a: Any, kth: int, axis: int = -1) -> Any:
 
 @eager(static=("kth", "axis"))
 def argpartition(a: Any, kth: int, axis: int = -1) -> Any:
-    """The positions of the elements as `partition` orders them. Source: `numpy.argpartition`."""
+    """The positions of the elements with the kth in its place in order, none of a greater element
+    before and none of a lesser one after it; those after it ascend.
+
+    Raises: as `partition`. Source: `numpy.argpartition`.
+    """
     x, at = _partition_operand("argpartition", a, axis)
     kth = normalize_axis("argpartition", kth, x.shape[at])
     _, made = emit(ops.sort, x, places(x, at), dimension=at, n_keys=1, stable=True)
-    return _parted(made, at, kth)
+    (upper,) = emit(ops.sort, cut_axis(made, at, kth + 1, made.shape[at]), dimension=at, n_keys=1,
+                    stable=True)
+    return joined([cut_axis(made, at, 0, kth + 1), upper], at)
 
 
 def _partition_operand(name: str, a: Any, axis: int) -> tuple[Tracer, int]:

@@ -21,6 +21,7 @@ from ..arrays.operands import (
     convert,
     inexact_dtype,
     kept_shape,
+    normalize_axis,
     operand,
     promote_inexact,
     strong,
@@ -240,10 +241,7 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
     if w.shape != x.shape:
         if axis is None:
             raise ValueError("Axis must be specified when shapes of a and weights differ.")
-        if w.shape != tuple([x.shape[i] for i in axes]):
-            raise ValueError("Shape of weights must be consistent with shape of a along specified "
-                             f"axis: got {w.shape} for axis {axis} of {x.shape}")
-        w = emit(ops.broadcast_in_dim, w, shape=x.shape, dims=axes)
+        w = _along_axes("average", w, x.shape, axis)
     total = sum(w, axes, None, None, keepdims)
     made = divide(sum(multiply(x, w), axes, None, None, keepdims), total)
     return (made, total) if returned else made
@@ -273,7 +271,7 @@ def _quantile(name: str, a: Any, q: Any, axis: Any, out: Any, overwrite: bool, m
         raise ValueError(f"{name}: q must be a scalar or 1-d, got shape {q.shape}")
     axes = axes_of(name, axis, x.ndim)
     shape = x.shape
-    w = None if weights is None else _fitted_weights(name, weights, shape, axis, axes)
+    w = None if weights is None else _fitted_weights(name, weights, shape, axis)
     x = _merged(x, axes)
     if w is not None:
         made = _weighted(x, _merged(w, axes), q, skip_nan)
@@ -291,17 +289,26 @@ def _merged(x: Tracer, axes: tuple[int, ...]) -> Tracer:
     return shaped(moved, (*kept, math.prod(moved.shape[len(kept):])))
 
 
-def _fitted_weights(name: str, weights: Any, shape: tuple[int, ...], axis: Any,
-                    axes: tuple[int, ...]) -> Tracer:
+def _fitted_weights(name: str, weights: Any, shape: tuple[int, ...], axis: Any) -> Tracer:
     (w,) = promote_inexact(name, weights)
     if w.shape == shape:
         return w
     if axis is None:
         raise TypeError("Axis must be specified when shapes of a and weights differ.")
-    if w.shape != tuple([shape[i] for i in axes]):
+    return _along_axes(name, w, shape, axis)
+
+
+def _along_axes(name: str, w: Tracer, shape: tuple[int, ...], axis: Any) -> Tracer:
+    """Weights of the sizes along `axis`, in the order in which that names them, in all of `shape`.
+    """
+    named = [normalize_axis(name, i, len(shape))
+             for i in (axis if isinstance(axis, (tuple, list)) else (axis,))]
+    if w.shape != tuple([shape[i] for i in named]):
         raise ValueError("Shape of weights must be consistent with shape of a along specified "
                          f"axis: got {w.shape} for axis {axis} of {shape}")
-    return emit(ops.broadcast_in_dim, w, shape=shape, dims=axes)
+    order = sorted(range(len(named)), key=named.__getitem__)
+    w = emit(ops.transpose, w, permutation=tuple(order))
+    return emit(ops.broadcast_in_dim, w, shape=shape, dims=tuple(sorted(named)))
 
 
 def _ordered(x: Tracer, q: Tracer, method: str, skip_nan: bool) -> Tracer:

@@ -27,6 +27,7 @@ from ..tracebacks import front_door, warn
 from ..tracing.trace import emit, state
 from ..tracing.tracer import Tracer
 from .indexing import WRITE_MODES, Pattern, Plan, _with_new_axes, parse, read
+from .masks import masked, traced_mask
 from .ufuncs import like, scalar, select
 
 # (how, mode, indices_are_sorted, unique_indices, wrap_negative_indices)
@@ -45,13 +46,17 @@ _PUT: list[Any] = []
 def write(x: Any, index: Any, y: Any, how: str, mode: str | None, indices_are_sorted: bool,
           unique_indices: bool, wrap: bool) -> Any:
     """`x` with `y` set, added, ... at an index."""
-    given, pattern = parse(x.shape, index)
     if mode not in WRITE_MODES:
         raise ValueError(f"mode of writing is one of {[m for m in WRITE_MODES if m]}, got {mode!r}")
     if isinstance(y, (list, tuple)):
         from .creation import asarray  # late: it stands beside
 
         y = asarray(y)
+    mask = traced_mask(x, index) if type(index) is Tracer or type(index) is tuple else None
+    if mask is not None:
+        return masked(x, mask, array_like(f"at[].{how}", y), how,
+                      lambda x, index, y: write(x, index, y, how, None, False, False, True))
+    given, pattern = parse(x.shape, index)
     y = array_like(f"at[].{how}", y)
     _warn_of_loss(x, y, how)
     target = deepest((x, y, given), state.current)
@@ -154,6 +159,8 @@ def _fits(shape: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
 def _scattered(x: Tracer, plan: Plan, values: Tracer, flags: Flags) -> Tracer:
     """`x` with values at the places of a plan, all of one dtype."""
     how, mode, indices_are_sorted, unique_indices, _ = flags
+    if not x.size:
+        return x
     if not plan.parts:
         return values if how == "set" else emit(_WHOLE[how], x, values)
     return emit(_SCATTERS[how], x, plan.indices(), values, update_window_dims=plan.window_dims,
@@ -253,6 +260,9 @@ class AtIndex:
     count from the end, but are outside. Values of a wider dtype are computed with as they are; the
     result is converted to the array's dtype (`divide` of integers gives floats), with a
     FutureWarning where that loses.
+
+    The index may be a mask, also a traced one where it stands alone or beside whole axes and the
+    values are not one for each place.
     """
 
     __slots__ = ("_array", "_index")
@@ -297,7 +307,8 @@ class AtIndex:
                             unique_indices=unique_indices,
                             wrap_negative_indices=wrap_negative_indices)
         once = unique_indices or not any(hasattr(i, "shape") and i.shape for i in (
-            self._index if isinstance(self._index, tuple) else (self._index,)))
+            self._index if isinstance(self._index, tuple) else (self._index,))) or (
+                traced_mask(self._array, self._index) is not None)
         return apply_at(func, self._array, times, once)
 
 

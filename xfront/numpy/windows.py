@@ -1,0 +1,102 @@
+"""Windows of a known number of samples: bartlett, blackman, hamming, hanning, kaiser."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from xfront_ir import ops
+
+from ..arrays.dispatch import eager
+from ..arrays.operands import convert, default_float, index_of, operand
+from ..tracing.trace import emit
+from .arithmetic import add, divide, multiply, subtract
+from .creation import empty, ones
+from .ufuncs import inexact, like, refuse
+
+
+def _few(n: int) -> Any:
+    """The window of no sample, or of one."""
+    return empty(0) if n < 1 else ones(1)
+
+
+@eager(static=("n", "factors"))
+def _cosines(n: int, factors: Sequence[float]) -> Any:
+    """The sum of factors times cosines of 0, 1, ... turns over the window."""
+    angle = emit(ops.iota, dtype=default_float(), shape=(n,), dimension=0)
+    angle = multiply(angle, 2 * math.pi / (n - 1))
+    made = like(angle, float(factors[0]))
+    for k, factor in enumerate(factors[1:], 1):
+        turned = angle if k == 1 else multiply(angle, k)
+        made = add(made, multiply(emit(ops.cos, turned), float(factor)))
+    return made
+
+
+def hanning(M: Any) -> Any:
+    """The Hann window: 0.5 - 0.5 cos(2 pi n / (M - 1)).
+
+    Args:
+      M: how many samples, a known integer; empty where it is not positive.
+    Returns: floats of shape [M].
+    Raises: TypeError where M is no integer.
+    Source: `numpy.hanning`.
+    """
+    n = index_of(M, "M")
+    return _few(n) if n <= 1 else _cosines(n, (0.5, -0.5))
+
+
+def hamming(M: Any) -> Any:
+    """The Hamming window: 0.54 - 0.46 cos(2 pi n / (M - 1)). See `hanning`.
+
+    Source: `numpy.hamming`.
+    """
+    n = index_of(M, "M")
+    return _few(n) if n <= 1 else _cosines(n, (0.54, -0.46))
+
+
+def blackman(M: Any) -> Any:
+    """The Blackman window: 0.42 - 0.5 cos(t) + 0.08 cos(2 t), t = 2 pi n / (M - 1). See `hanning`.
+
+    Source: `numpy.blackman`.
+    """
+    n = index_of(M, "M")
+    return _few(n) if n <= 1 else _cosines(n, (0.42, -0.5, 0.08))
+
+
+@eager(static=("n",))
+def _bartlett(n: int) -> Any:
+    place = emit(ops.iota, dtype=default_float(), shape=(n,), dimension=0)
+    return subtract(1, emit(ops.abs, subtract(multiply(place, 2 / (n - 1)), 1)))
+
+
+def bartlett(M: Any) -> Any:
+    """The triangular window that is 0 at both ends. See `hanning`. Source: `numpy.bartlett`."""
+    n = index_of(M, "M")
+    return _few(n) if n <= 1 else _bartlett(n)
+
+
+@eager(static=("n",))
+def _kaiser(beta: Any, n: int) -> Any:
+    beta = inexact(operand("kaiser", beta))
+    if beta.value.type.dtype.is_complex:
+        raise refuse("kaiser", beta, "real")
+    beta = emit(ops.abs, convert(beta, default_float()))
+    place = emit(ops.iota, dtype=default_float(), shape=(n,), dimension=0)
+    share = subtract(multiply(place, 2 / (n - 1)), 1)
+    size = multiply(beta, emit(ops.sqrt, multiply(add(1, share), subtract(1, share))))
+    # both Bessel functions come over exp of their arguments, which would overflow
+    ratio = divide(emit(ops.bessel_i0e, size), emit(ops.bessel_i0e, beta))
+    return multiply(ratio, emit(ops.exp, subtract(size, beta)))
+
+
+def kaiser(M: Any, beta: Any) -> Any:
+    """The Kaiser window of shape parameter `beta`, a number. See `hanning`.
+
+    Source: `numpy.kaiser`.
+    """
+    n = index_of(M, "M")
+    return _few(n) if n <= 1 else _kaiser(beta, n)
+
+
+__all__ = ["bartlett", "blackman", "hamming", "hanning", "kaiser"]
