@@ -1,8 +1,7 @@
-"""Random bits and what is uniform: bits, uniform, randint, bernoulli, permutation, choice."""
+"""Random bits and what is uniform: bits, uniform, randint, bernoulli, rademacher."""
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -14,36 +13,21 @@ from ..arrays.dispatch import eager
 from ..arrays.operands import (
     broadcast_to,
     convert,
+    default_float,
+    default_int,
     operand,
     promote,
     shape_of,
 )
 from ..dtypes import requested_dtype
 from ..tracebacks import front_door
-from ..tracing.trace import emit, state
+from ..tracing.trace import emit
 from ..tracing.tracer import Tracer
+from .generators import draw
 from .keys import typed_key
+from .parameters import chosen_dtype, constant, new_keys, size_of
 
 _UNSIGNED = {8: dtypes.u8, 16: dtypes.u16, 32: dtypes.u32, 64: dtypes.u64}
-
-
-_KINDS = {"float": "a float", "complex": "a complex", "int": "an integer",
-          "uint": "an unsigned integer"}
-
-
-def chosen_dtype(name: str, dtype: Any, default: Any, kind: str) -> DType:
-    """The element type that a sampler was asked for. Raises: ValueError for another kind,
-    which `randint` calls a TypeError."""
-    found = from_numpy(requested_dtype(name, default if dtype is None else dtype))
-    if found.kind != kind and not (kind == "int" and found.kind == "uint"):
-        raise (TypeError if name == "randint" else ValueError)(
-            f"dtype argument to `{name}` must be {_KINDS[kind]} dtype, got {found.numpy.name}")
-    return found
-
-
-def constant(value: Any, dtype: DType, shape: tuple[int, ...] = ()) -> Tracer:
-    """A literal in the trace of a body."""
-    return state.current.literal(np.asarray(value, dtype.numpy), shape)  # type: ignore[union-attr]
 
 
 @eager(static=("shape", "dtype"))
@@ -51,17 +35,16 @@ def bits(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = No
     """Uniform random bits as unsigned integers (uint32 by default) of the given shape."""
     at_home("bits", out_sharding)
     width = chosen_dtype("bits", dtype, np.uint32, "uint").bits
-    return emit(ops.random_bits, typed_key("bits", key), bit_width=width, shape=shape_of(shape))
+    return draw(typed_key("bits", key), width, shape_of(shape))
 
 
 # --- uniform --------------------------------------------------------------------------------------
 
 def unit_interval(key: Tracer, shape: tuple[int, ...], dtype: DType) -> Tracer:
     """Floats in [0, 1): random bits as the mantissa of a number in [1, 2), minus one."""
-    info = _FLOATS[dtype]
-    mantissa, width = info
+    mantissa, width = MANTISSA[dtype]
     drawn = 8 if mantissa < 8 else width       # bf16 needs no more than 7 random bits
-    raw = emit(ops.random_bits, key, bit_width=drawn, shape=shape)
+    raw = draw(key, drawn, shape)
     unsigned = _UNSIGNED[width]
     if drawn != width:
         raw = emit(ops.convert, raw, dtype=unsigned)
@@ -71,7 +54,10 @@ def unit_interval(key: Tracer, shape: tuple[int, ...], dtype: DType) -> Tracer:
     return emit(ops.sub, emit(ops.bitcast, exponent, dtype=dtype), constant(1, dtype, shape))
 
 
-_FLOATS = {dtypes.f16: (10, 16), dtypes.bf16: (7, 16), dtypes.f32: (23, 32), dtypes.f64: (52, 64)}
+MANTISSA = {dtypes.f16: (10, 16), dtypes.bf16: (7, 16), dtypes.f32: (23, 32),
+            dtypes.f64: (52, 64)}
+"""Bits of the mantissa, and of the whole, of the float dtypes that are drawn."""
+
 
 
 def uniform_in(key: Tracer, shape: tuple[int, ...], dtype: DType, low: Any, high: Any) -> Tracer:
@@ -118,24 +104,54 @@ def uniform(key: Any, shape: Any = (), dtype: Any = None, minval: Any = 0.0, max
     return _uniform(key, () if is_unit else (minval, maxval), shape, dtype)
 
 
-@eager(static=("shape",))
-def _bernoulli(key: Any, p: Any, shape: Any) -> Any:
+@eager(static=("shape", "high"))
+def _bernoulli(key: Any, p: Any, shape: Any, high: bool) -> Any:
     x = promote("bernoulli", p)[0]
-    if not x.value.type.dtype.is_float:
+    made = x.value.type.dtype
+    if not made.is_float:
         raise TypeError(f"bernoulli probability `p` must have a floating dtype, got {x.dtype}.")
-    size = x.shape if shape is None else shape_of(shape)
-    drawn = uniform_in(typed_key("bernoulli", key), size, x.value.type.dtype, 0, 1)
-    return emit(ops.lt, drawn, broadcast_to(x, size))
+    one, size = typed_key("bernoulli", key), size_of("bernoulli", shape, x.shape)
+    p = broadcast_to(x, size)
+    if not high:
+        return emit(ops.lt, uniform_in(one, size, made, 0, 1), p)
+    drawn = uniform_in(one, (2, *size), made, 0, 1)
+    first, last = drawn[0], drawn[1]
+    return last * 2.0 ** -MANTISSA[made][0] < p - first
 
 
 @front_door
 def bernoulli(key: Any, p: Any = 0.5, shape: Any = None, mode: str = "low", *,
               out_sharding: Any = None) -> Any:
-    """Bools that are True with probability `p` (broadcast to `shape`)."""
+    """Bools that are True with probability `p`.
+
+    Args:
+      key: one key. p: floats. shape: of the result, to which `p` broadcasts; its own if None.
+      mode: "low" compares one uniform number with `p`, which for float32 knows 2**-23 as the
+        least probability; "high" has twice its bits.
+    Raises: TypeError where `p` is of no float dtype; ValueError for another mode, or where the
+      shapes do not fit.
+    """
     at_home("bernoulli", out_sharding)
-    if mode not in ("low",):
-        raise ValueError(f"bernoulli: mode must be 'low', got {mode!r}")
-    return _bernoulli(key, p, shape)
+    if mode not in ("low", "high"):
+        raise ValueError(f"bernoulli: got mode={mode!r}, expected 'high' or 'low'")
+    return _bernoulli(key, p, shape, mode == "high")
+
+
+@eager(static=("shape", "dtype"))
+def rademacher(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
+    """Signs: -1 and 1 with equal probability.
+
+    Args:
+      key: one key. shape: of the result. dtype: any dtype of numbers; the default integer if None.
+        Unsigned integers wrap around, bools are all True.
+    """
+    at_home("rademacher", out_sharding)
+    wanted = from_numpy(requested_dtype("rademacher", int if dtype is None else dtype))
+    size = shape_of(shape)
+    drawn = uniform_in(typed_key("rademacher", key), size, default_float(), 0, 1)
+    up = emit(ops.lt, drawn, constant(0.5, default_float(), size))
+    made = default_int()
+    return convert(emit(ops.select, up, constant(1, made, size), constant(-1, made, size)), wanted)
 
 
 # --- integers -------------------------------------------------------------------------------------
@@ -159,11 +175,7 @@ def randint(key: Any, shape: Any, minval: Any, maxval: Any, dtype: Any = None, *
     low, high = (_clipped(x, made, info, size) for x in (minval, maxval))
     past_end = emit(ops.gt, *_compared(maxval, info.max, size)) if type(maxval) is Tracer and \
         _wider(maxval, made) else constant(beyond, dtypes.bool_, size)
-    split = emit(ops.random_split, typed_key("randint", key), shape=(2,))
-    first, second = (emit(ops.reshape, emit(ops.slice, split, starts=(i,), limits=(i + 1,),
-                                            strides=(1,)), shape=()) for i in (0, 1))
-    upper, lower = (emit(ops.random_bits, k, bit_width=made.bits, shape=size)
-                    for k in (first, second))
+    upper, lower = (draw(k, made.bits, size) for k in new_keys(typed_key("randint", key)))
     span = emit(ops.convert, emit(ops.sub, high, low), dtype=unsigned)
     one = constant(1, unsigned, size)
     span = emit(ops.select, emit(ops.le, high, low), one, span)
@@ -208,58 +220,3 @@ def _clipped(x: Any, made: DType, info: Any, size: tuple[int, ...]) -> Tracer:
         bounds = [constant(v, t.value.type.dtype, t.shape) for v in held]
         t = emit(ops.clamp, bounds[0], t, bounds[1])
     return broadcast_to(convert(t, made), size)
-
-
-# --- order ----------------------------------------------------------------------------------------
-
-def shuffled(key: Tracer, x: Tracer, axis: int) -> Tracer:
-    """`x` with the elements along one axis each in random order (all slices differently)."""
-    rounds = max(1, math.ceil(3 * math.log(max(1, x.size)) / math.log(2 ** 32 - 1)))
-    for _ in range(rounds):
-        pair = emit(ops.random_split, key, shape=(2,))
-        key, sub = (emit(ops.reshape, emit(ops.slice, pair, starts=(i,), limits=(i + 1,),
-                                           strides=(1,)), shape=()) for i in (0, 1))
-        order = emit(ops.random_bits, sub, bit_width=32, shape=x.shape)
-        _, x = emit(ops.sort, order, x, dimension=axis, n_keys=1, stable=True)
-    return x
-
-
-@eager(static=("axis", "independent"))
-def _permuted(key: Any, x: Any, axis: int, independent: bool) -> Any:
-    from ..numpy import take  # the public gather; random stands beside numpy
-
-    one = typed_key("permutation", key)
-    given = operand("permutation", x)
-    if not given.ndim:
-        if not given.value.type.dtype.is_integer:
-            raise TypeError("x must be an integer or at least 1-dimensional")
-        raise TypeError("permutation: a number of elements must be known; give a Python int")
-    axis = axis % given.ndim
-    if independent or given.ndim == 1:
-        return shuffled(one, given, axis)
-    n = given.shape[axis]
-    index = emit(ops.iota, dtype=dtypes.i32, shape=(n,), dimension=0)
-    return take(given, shuffled(one, index, 0), axis=axis)
-
-
-@eager(static=("n",))
-def _permuted_range(key: Any, n: int) -> Any:
-    from ..arrays.operands import default_int
-
-    index = emit(ops.iota, dtype=default_int(), shape=(n,), dimension=0)
-    return shuffled(typed_key("permutation", key), index, 0)
-
-
-@front_door
-def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False, *,
-                out_sharding: Any = None) -> Any:
-    """`x` with its slices along `axis` in random order; for an integer n, 0 … n-1 in random order.
-
-    Args:
-      key: one key. x: an array, or an int.
-      independent: permute each vector along the axis differently.
-    """
-    at_home("permutation", out_sharding)
-    if isinstance(x, (int, np.integer)) and not isinstance(x, bool):
-        return _permuted_range(key, int(x))
-    return _permuted(key, x, axis, independent)

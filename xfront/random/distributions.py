@@ -1,4 +1,4 @@
-"""Samplers of continuous and categorical distributions, by transforming uniform numbers."""
+"""Samplers of continuous distributions, by transforming uniform and normal numbers."""
 
 from __future__ import annotations
 
@@ -7,29 +7,38 @@ from typing import Any
 
 import numpy as np
 from xfront_ir import dtypes, ops
-from xfront_ir.dtypes import DType
+from xfront_ir.dtypes import DType, from_numpy
 
-from ..arrays.arguments import at_home, only
+from ..arrays.arguments import at_home
 from ..arrays.dispatch import eager
-from ..arrays.operands import (
-    broadcast_shapes,
-    broadcast_to,
-    convert,
-    normalize_axis,
-    operand,
-    promote_inexact,
-    shape_of,
-)
+from ..arrays.operands import broadcast_shapes, broadcast_to, shape_of
+from ..dtypes import finfo, requested_dtype
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer
-from .bits import chosen_dtype, constant, uniform_in
+from .bits import MANTISSA, rademacher, uniform_in
 from .keys import typed_key
+from .parameters import chosen_dtype, constant, in_dtype, new_keys, parameters, tiny
 
+# --- normal and its kin ---------------------------------------------------------------------------
 
-def _normal(key: Tracer, shape: tuple[int, ...], dtype: DType) -> Tracer:
+def normal_in(key: Tracer, shape: tuple[int, ...], dtype: DType) -> Tracer:
+    """Standard normal floats or complex numbers."""
+    if dtype.is_complex:
+        real = dtypes.real_of(dtype)
+        parts = [normal_in(k, shape, real) for k in new_keys(key)]
+        return emit(ops.div, emit(ops.complex, *parts), constant(math.sqrt(2), dtype, shape))
     low = np.nextafter(np.asarray(-1, dtype.numpy), np.asarray(0, dtype.numpy), dtype=dtype.numpy)
     drawn = uniform_in(key, shape, dtype, low, 1)
     return emit(ops.mul, constant(math.sqrt(2), dtype, shape), emit(ops.erf_inv, drawn))
+
+
+def normal_dtype(name: str, dtype: Any) -> DType:
+    """A float or complex dtype. Raises: ValueError for another kind."""
+    found = from_numpy(requested_dtype(name, float if dtype is None else dtype))
+    if not found.is_inexact:
+        raise ValueError(f"dtype argument to `{name}` must be a float or complex dtype, got "
+                         f"{found.numpy.name}")
+    return found
 
 
 @eager(static=("shape", "dtype"))
@@ -39,29 +48,19 @@ def normal(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = 
     Source: inverse of the cumulative distribution, sqrt(2) erf_inv(u), u uniform in (-1, 1).
     """
     at_home("normal", out_sharding)
-    size = shape_of(shape)
-    if dtype is not None and np.issubdtype(np.dtype(dtype), np.complexfloating):
-        made = chosen_dtype("normal", dtype, None, "complex")
-        real = dtypes.real_of(made)
-        pair = emit(ops.random_split, typed_key("normal", key), shape=(2,))
-        parts = [_normal(emit(ops.reshape, emit(ops.slice, pair, starts=(i,), limits=(i + 1,),
-                                                strides=(1,)), shape=()), size, real)
-                 for i in (0, 1)]
-        unit = constant(math.sqrt(2), made, size)
-        return emit(ops.div, emit(ops.complex, *parts), unit)
-    return _normal(typed_key("normal", key), size, chosen_dtype("normal", dtype, float, "float"))
+    return normal_in(typed_key("normal", key), shape_of(shape), normal_dtype("normal", dtype))
 
 
 @eager(static=("shape", "dtype"))
 def truncated_normal(key: Any, lower: Any, upper: Any, shape: Any = None, dtype: Any = None, *,
                      out_sharding: Any = None) -> Any:
-    """Standard normal floats conditioned to lie in (lower, upper), which broadcast to `shape`."""
+    """Standard normal floats conditioned to lie in (lower, upper), which broadcast to `shape`.
+
+    Source: inverse of the cumulative distribution, as of `normal`, between those of the bounds.
+    """
     at_home("truncated_normal", out_sharding)
     made = chosen_dtype("truncated_normal", dtype, float, "float")
-    low, high = (convert(operand("truncated_normal", x), made) for x in (lower, upper))
-    size = broadcast_shapes("truncated_normal", [low.shape, high.shape]) if shape is None \
-        else shape_of(shape)
-    low, high = broadcast_to(low, size), broadcast_to(high, size)
+    size, (low, high) = parameters("truncated_normal", shape, made, lower, upper)
     root = constant(math.sqrt(2), made, size)
     a, b = (emit(ops.erf, emit(ops.div, x, root)) for x in (low, high))
     drawn = uniform_in(typed_key("truncated_normal", key), size, made, a, b)
@@ -71,10 +70,93 @@ def truncated_normal(key: Any, lower: Any, upper: Any, shape: Any = None, dtype:
     return emit(ops.min, emit(ops.max, out, inside_low), inside_high)
 
 
-def _gumbel(key: Tracer, shape: tuple[int, ...], dtype: DType) -> Tracer:
-    tiny = np.finfo(dtype.numpy).tiny if dtype is not dtypes.bf16 else 2.0 ** -126
-    drawn = uniform_in(key, shape, dtype, tiny, 1)
-    return emit(ops.neg, emit(ops.log, emit(ops.neg, emit(ops.log, drawn))))
+@eager(static=("shape", "dtype"))
+def lognormal(key: Any, sigma: Any = 1.0, shape: Any = None, dtype: Any = None, *,
+              out_sharding: Any = None) -> Any:
+    """Floats whose logarithm is normal with mean 0 and deviation `sigma`.
+
+    Args:
+      key: one key. sigma: floats. shape: of the result, to which sigma broadcasts; its own if None.
+      dtype: a float dtype; the default float if None.
+    Raises: ValueError for another dtype, and where the shapes do not fit.
+    """
+    at_home("lognormal", out_sharding)
+    made = chosen_dtype("lognormal", dtype, float, "float")
+    size, (deviation,) = parameters("lognormal", shape, made, sigma)
+    drawn = normal_in(typed_key("lognormal", key), size, made)
+    return emit(ops.exp, drawn * deviation)
+
+
+@eager(static=("shape", "dtype"))
+def maxwell(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
+    """Floats of the Maxwell distribution of scale 1: lengths of standard normal 3-vectors.
+
+    Args:
+      key: one key. shape: of the result. dtype: a float dtype; the default float if None.
+    """
+    at_home("maxwell", out_sharding)
+    made = chosen_dtype("maxwell", dtype, float, "float")
+    return _lengths(typed_key("maxwell", key), shape_of(shape), made)
+
+
+def _lengths(key: Tracer, shape: tuple[int, ...], dtype: DType) -> Tracer:
+    drawn = normal_in(key, (*shape, 3), dtype)
+    return emit(ops.sqrt, emit(ops.reduce_sum, drawn * drawn, axes=(len(shape),)))
+
+
+@eager(static=("shape", "dtype"))
+def double_sided_maxwell(key: Any, loc: Any, scale: Any, shape: Any = (), dtype: Any = None) -> Any:
+    """Floats of the double-sided Maxwell distribution: loc + scale * sign * length of a 3-vector.
+
+    Args:
+      key: one key. loc, scale: floats, broadcast together.
+      shape: how many of each: the result has it in front of the shape of the parameters.
+      dtype: a float dtype; the default float if None.
+    """
+    made = chosen_dtype("double_sided_maxwell", dtype, float, "float")
+    loc, scale = (in_dtype("double_sided_maxwell", x, made) for x in (loc, scale))
+    size = (*shape_of(shape), *broadcast_shapes("double_sided_maxwell", [loc.shape, scale.shape]))
+    lengths, signs = new_keys(typed_key("double_sided_maxwell", key))
+    made_signs = rademacher(signs, size, made.numpy)
+    return _lengths(lengths, size, made) * made_signs * broadcast_to(scale, size) + broadcast_to(
+        loc, size)
+
+
+@eager(static=("shape", "dtype"))
+def wald(key: Any, mean: Any, shape: Any = None, dtype: Any = None, *,
+         out_sharding: Any = None) -> Any:
+    """Floats of the Wald (inverse Gaussian) distribution of scale 1.
+
+    Args:
+      key: one key. mean: positive floats. shape: of the result, to which the mean broadcasts.
+      dtype: a float dtype; the default float if None.
+    Source: Michael, Schucany and Haas, The American Statistician 30 (1976).
+    """
+    at_home("wald", out_sharding)
+    made = chosen_dtype("wald", dtype, float, "float")
+    size, (mu,) = parameters("wald", shape, made, mean)
+    first, second = new_keys(typed_key("wald", key))
+    y = normal_in(first, size, made)
+    y = y * y
+    z = uniform_in(second, size, made, 0, 1)
+    x = mu + mu * mu * y / 2 - mu / 2 * emit(ops.sqrt, 4 * mu * y + mu * mu * y * y)
+    return emit(ops.select, z <= mu / (mu + x), x, mu * mu / x)
+
+
+# --- inverses of cumulative distributions ---------------------------------------------------------
+
+def gumbel_noise(name: str, key: Tracer, shape: tuple[int, ...], dtype: DType,
+                 mode: Any = None) -> Tracer:
+    """Standard Gumbel floats. Raises: ValueError for an unknown mode."""
+    if mode not in (None, "low", "high"):
+        raise ValueError(f"{name}: mode must be 'low' or 'high', got {mode!r}")
+    if mode == "high":
+        drawn = uniform_in(key, (2, *shape), dtype, tiny(dtype), 1)
+        fine = drawn[1] * 2.0 ** -MANTISSA[dtype][0]
+        drawn = fine - emit(ops.log1p, emit(ops.neg, drawn[0]))
+    else:
+        drawn = emit(ops.neg, emit(ops.log, uniform_in(key, shape, dtype, tiny(dtype), 1)))
+    return emit(ops.neg, emit(ops.log, drawn))
 
 
 @eager(static=("shape", "dtype", "mode"))
@@ -83,47 +165,125 @@ def gumbel(key: Any, shape: Any = (), dtype: Any = None, mode: str | None = None
     """Standard Gumbel floats: -log(-log(u)).
 
     Args:
-      mode: None or "low": one uniform number for each.
-    Raises: ValueError for another mode; NotImplementedError for "high", which takes two.
+      key: one key. shape: of the result. dtype: a float dtype; the default float if None.
+      mode: None or "low": from one uniform number each, which for float32 gives at most 16.6;
+        "high": from one with twice the bits, which knows rarer maxima.
+    Raises: ValueError for another mode or dtype.
     """
-    if mode not in (None, "low", "high"):
-        raise ValueError(f"gumbel: mode must be 'low' or 'high', got {mode!r}")
-    only("gumbel", "low", "for a wider range draw with dtype float64", mode=mode or "low")
     at_home("gumbel", out_sharding)
-    return _gumbel(typed_key("gumbel", key), shape_of(shape),
-                   chosen_dtype("gumbel", dtype, float, "float"))
+    return gumbel_noise("gumbel", typed_key("gumbel", key), shape_of(shape),
+                        chosen_dtype("gumbel", dtype, float, "float"), mode)
+
+
+def exponential_in(key: Tracer, shape: tuple[int, ...], dtype: DType) -> Tracer:
+    """Floats of the exponential distribution with rate 1."""
+    drawn = uniform_in(key, shape, dtype, 0, 1)
+    return emit(ops.neg, emit(ops.log1p, emit(ops.neg, drawn)))
 
 
 @eager(static=("shape", "dtype"))
 def exponential(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Floats of the exponential distribution with rate 1: -log1p(-u)."""
     at_home("exponential", out_sharding)
-    made, size = chosen_dtype("exponential", dtype, float, "float"), shape_of(shape)
-    drawn = uniform_in(typed_key("exponential", key), size, made, 0, 1)
-    return emit(ops.neg, emit(ops.log1p, emit(ops.neg, drawn)))
+    return exponential_in(typed_key("exponential", key), shape_of(shape),
+                          chosen_dtype("exponential", dtype, float, "float"))
 
 
-@eager(static=("axis", "shape"))
-def categorical(key: Any, logits: Any, axis: int = -1, shape: Any = None, *,
-                out_sharding: Any = None) -> Any:
-    """Integers drawn with the probabilities softmax(logits) along `axis`.
+@eager(static=("shape", "dtype"))
+def laplace(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
+    """Floats of the Laplace distribution of scale 1: sign(u) log1p(-|u|), u uniform in (-1, 1)."""
+    at_home("laplace", out_sharding)
+    made, size = chosen_dtype("laplace", dtype, float, "float"), shape_of(shape)
+    u = uniform_in(typed_key("laplace", key), size, made, -1 + float(finfo(made.numpy).epsneg), 1)
+    return emit(ops.sign, u) * emit(ops.log1p, emit(ops.neg, emit(ops.abs, u)))
+
+
+@eager(static=("shape", "dtype"))
+def logistic(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
+    """Floats of the standard logistic distribution: log(u / (1 - u))."""
+    at_home("logistic", out_sharding)
+    made, size = chosen_dtype("logistic", dtype, float, "float"), shape_of(shape)
+    u = uniform_in(typed_key("logistic", key), size, made, tiny(made), 1)
+    return emit(ops.log, u) - emit(ops.log1p, emit(ops.neg, u))
+
+
+@eager(static=("shape", "dtype"))
+def cauchy(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
+    """Floats of the standard Cauchy distribution: tan(pi (u - 1/2))."""
+    at_home("cauchy", out_sharding)
+    made, size = chosen_dtype("cauchy", dtype, float, "float"), shape_of(shape)
+    u = uniform_in(typed_key("cauchy", key), size, made, float(finfo(made.numpy).eps), 1)
+    return emit(ops.tan, (u - 0.5) * math.pi)
+
+
+@eager(static=("shape", "dtype"))
+def pareto(key: Any, b: Any, shape: Any = None, dtype: Any = None, *,
+           out_sharding: Any = None) -> Any:
+    """Floats of the Pareto distribution on [1, inf) with density b x^-(b+1).
 
     Args:
-      logits: floats, any shape.
-      shape: of the result; it ends with the shape of the logits without `axis`.
-    Source: the Gumbel-max trick.
+      key: one key. b: positive floats. shape: of the result, to which b broadcasts.
+      dtype: a float dtype; the default float if None.
     """
-    at_home("categorical", out_sharding)
-    x = promote_inexact("categorical", logits)[0]
-    place = normalize_axis("categorical", axis, x.ndim)
-    batch = tuple(n for i, n in enumerate(x.shape) if i != place)
-    size = batch if shape is None else shape_of(shape)
-    if size[len(size) - len(batch):] != batch:
-        raise ValueError(f"categorical: shape {size} must end with the batch shape {batch}")
-    prefix = size[:len(size) - len(batch)]
-    whole = (*prefix, *x.shape)
-    noise = _gumbel(typed_key("categorical", key), whole, x.value.type.dtype)
-    total = emit(ops.add, noise, broadcast_to(x, whole))
-    from ..arrays.operands import default_int
+    at_home("pareto", out_sharding)
+    made = chosen_dtype("pareto", dtype, float, "float")
+    size, (power,) = parameters("pareto", shape, made, b)
+    return emit(ops.exp, exponential_in(typed_key("pareto", key), size, made) / power)
 
-    return emit(ops.argmax, total, axis=place + len(prefix), index_dtype=default_int())
+
+@eager(static=("shape", "dtype"))
+def rayleigh(key: Any, scale: Any, shape: Any = None, dtype: Any = None, *,
+             out_sharding: Any = None) -> Any:
+    """Floats of the Rayleigh distribution: scale sqrt(-2 log(u)), u uniform in (0, 1).
+
+    Args:
+      key: one key. scale: floats. shape: of the result, to which the scale broadcasts.
+      dtype: a float dtype; the default float if None.
+    """
+    at_home("rayleigh", out_sharding)
+    made = chosen_dtype("rayleigh", dtype, float, "float")
+    size, (factor,) = parameters("rayleigh", shape, made, scale)
+    u = uniform_in(typed_key("rayleigh", key), size, made, tiny(made), 1)
+    return factor * emit(ops.sqrt, emit(ops.log, u) * -2)
+
+
+@eager(static=("shape", "dtype"))
+def weibull_min(key: Any, scale: Any, concentration: Any, shape: Any = (), dtype: Any = None
+                ) -> Any:
+    """Floats of the Weibull distribution: scale (-log1p(-u))^(1 / concentration).
+
+    Args:
+      key: one key. scale, concentration: positive floats.
+      shape: of the result where the parameters broadcast to it; where they have more axes than it,
+        the result has their shape, and each element is drawn for itself.
+      dtype: a float dtype; the default float if None.
+    """
+    made = chosen_dtype("weibull_min", dtype, float, "float")
+    scale, power = (in_dtype("weibull_min", x, made) for x in (scale, concentration))
+    size = broadcast_shapes("weibull_min", [shape_of(shape), scale.shape, power.shape])
+    drawn = exponential_in(typed_key("weibull_min", key), size, made)
+    return emit(ops.pow, drawn, broadcast_to(1 / power, size)) * broadcast_to(scale, size)
+
+
+@eager(static=("shape", "dtype"))
+def triangular(key: Any, left: Any, mode: Any, right: Any, shape: Any = None, dtype: Any = None, *,
+               out_sharding: Any = None) -> Any:
+    """Floats in [left, right] whose density rises in a line to `mode` and falls in one.
+
+    Args:
+      key: one key. left, mode, right: floats, left <= mode <= right and left < right.
+      shape: of the result, to which they broadcast.
+      dtype: a float dtype; the default float if None.
+    """
+    at_home("triangular", out_sharding)
+    made = chosen_dtype("triangular", dtype, float, "float")
+    size, (a, c, b) = parameters("triangular", shape, made, left, mode, right)
+    u = uniform_in(typed_key("triangular", key), size, made, 0, 1)
+    low = a + emit(ops.sqrt, u * (b - a) * (c - a))
+    high = b - emit(ops.sqrt, (1 - u) * (b - a) * (b - c))
+    return emit(ops.select, u < (c - a) / (b - a), low, high)
+
+
+__all__ = ["cauchy", "double_sided_maxwell", "exponential", "gumbel", "laplace", "logistic",
+           "lognormal", "maxwell", "normal", "pareto", "rayleigh", "triangular", "truncated_normal",
+           "wald", "weibull_min"]

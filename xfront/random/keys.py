@@ -14,28 +14,37 @@ from ..arrays.dispatch import eager
 from ..arrays.keys import KeyArray
 from ..arrays.operands import operand, shape_of
 from ..config import config, enable_custom_prng, legacy_prng_key, random_seed_offset
-from ..dtypes import key_dtype
+from ..dtypes import KeyDType
+from ..dtypes import key_dtype as named_dtype
 from ..tracebacks import front_door
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer
+from .generators import Generator, folded, generator, seeded, split_key
 
 
 def _tag(impl: Any) -> str:
     """Short name of an implementation: fry, rbg, urbg. Raises: ValueError."""
     if impl is None:
         impl = config.jax_default_prng_impl
-    return key_dtype(str(getattr(impl, "tag", impl))).tag
+    if isinstance(impl, Generator):
+        return impl.dtype.tag
+    if isinstance(impl, KeyDType):
+        return impl.tag
+    return named_dtype(str(impl)).tag
 
 
 @eager(static=("tag",))
 def _seeded(seed: Any, tag: str) -> Any:
-    return emit(ops.random_seed, operand("key", seed), impl=tag)
+    return seeded(tag, operand("key", seed))
 
 
 def _seed(seed: Any) -> Any:
-    if isinstance(seed, int) and not -(2 ** 63) <= seed < 2 ** 64:
-        raise OverflowError(f"PRNG key seed {seed} does not fit in 64 bits")
-    if isinstance(seed, int) and not isinstance(seed, bool):
+    if isinstance(seed, bool | np.bool_):
+        seed = int(seed)
+    if isinstance(seed, int) and not -(2 ** 63) <= seed < 2 ** 63:
+        raise OverflowError(f"PRNG key seed {seed} does not fit in 64 bits with a sign; give "
+                            "numpy.uint64 where the upper half is meant")
+    if isinstance(seed, int):
         wrapped = (seed + 2 ** 63) % 2 ** 64 - 2 ** 63
         if not config.jax_enable_x64:                 # the seed of a 32-bit integer
             wrapped = (seed + 2 ** 31) % 2 ** 32 - 2 ** 31 if not (
@@ -52,25 +61,59 @@ def _seed(seed: Any) -> Any:
 
 
 @front_door
-def key(seed: Any, *, impl: Any = None) -> Any:
+def key(seed: Any, *, impl: Any = None, dtype: Any = None) -> Any:
     """A typed random key from an integer.
 
     Args:
       seed: integer scalar.
-      impl: "threefry2x32" (default), "rbg" or "unsafe_rbg".
+      impl: "threefry2x32" (default), "rbg" or "unsafe_rbg", or what
+        `extend.random.define_prng_impl` gave.
+      dtype: a key dtype, in place of `impl`.
     Returns: key array of shape ().
-    Raises: TypeError where seed is no integer scalar; ValueError for an unknown impl.
+    Raises: TypeError where seed is no integer scalar; OverflowError where it is a Python number of
+      more than 64 bits; ValueError for an unknown impl, or where both it and a dtype are given.
 
     >>> xfront.random.key(0)
     Array((), dtype=key<fry>) overlaying:
     [0 0]
     """
+    return seeded_with(seed, _either("key", impl, dtype))
+
+
+def seeded_with(seed: Any, impl: Any) -> Any:
+    """A typed key of an implementation, with what the option `jax_random_seed_offset` adds."""
     seed = _seed(seed)
     offset = random_seed_offset.value
     if offset:
         with np.errstate(over="ignore"):             # it wraps, in the dtype of the seed
             seed = seed + _seed(offset).astype(seed.dtype)
     return _seeded(seed, _tag(impl))
+
+
+def _either(name: str, impl: Any, dtype: Any) -> Any:
+    if dtype is None:
+        return impl
+    if impl is not None:
+        raise ValueError(f"{name}: impl={impl!r} and dtype={dtype!r} both say which generator the "
+                         "keys are of; give one of them")
+    if not isinstance(dtype, KeyDType):
+        raise ValueError(f"{name}: dtype must be a key dtype, as of random.key_dtype(), got "
+                         f"{dtype!r}")
+    return dtype
+
+
+@front_door
+def key_dtype(impl_spec: Any = None) -> KeyDType:
+    """The dtype of keys of an implementation.
+
+    Args:
+      impl_spec: as `impl` of `key`; None for the default.
+    Raises: ValueError where there is none of that name.
+
+    >>> xfront.random.key_dtype("rbg")
+    key<rbg>
+    """
+    return named_dtype(_tag(impl_spec))
 
 
 @front_door
@@ -94,21 +137,42 @@ def key_data(keys: Any) -> Any:
 
 @eager(static=("tag",))
 def _wrapped(words: Any, tag: str) -> Any:
-    return emit(ops.random_wrap, operand("wrap_key_data", words), impl=tag)
+    x, dtype = operand("wrap_key_data", words), named_dtype(tag)
+    t, n = x.value.type, len(dtype.words)
+    if t.dtype is not ir_dtypes.u32 or t.ndim < n or t.shape[t.ndim - n:] != dtype.words:
+        raise TypeError(f"wrap_key_data: keys of {dtype} are made of uint32 words whose shape ends "
+                        f"in {dtype.words}, got {t}")
+    return emit(ops.random_wrap, x, impl=tag)
 
 
 @front_door
-def wrap_key_data(key_bits_array: Any, *, impl: Any = None) -> Any:
-    """Typed keys from their words, the inverse of `key_data`."""
-    return _wrapped(key_bits_array, _tag(impl))
+def wrap_key_data(key_bits_array: Any, *, impl: Any = None, dtype: Any = None) -> Any:
+    """Typed keys from their words, the inverse of `key_data`.
+
+    Args:
+      key_bits_array: uint32; the last axes are those of a key's words.
+      impl, dtype: as those of `key`.
+    Raises: TypeError for words of another dtype or shape; ValueError for an unknown impl.
+    """
+    return _wrapped(key_bits_array, _tag(_either("wrap_key_data", impl, dtype)))
 
 
 @front_door
-def key_impl(keys: Any) -> str:
-    """Name of the implementation of keys."""
-    if is_typed(keys):
-        return keys.dtype.impl
-    return key_dtype(_tag(None)).impl
+def key_impl(keys: Any) -> Any:
+    """What `key` takes as `impl` for keys like these: a name, or the object that
+    `extend.random.define_prng_impl` gave. Raises: TypeError where they are no keys."""
+    if not is_typed(keys):
+        _check_words(keys)
+        return named_dtype(_tag(None)).impl
+    own = generator(keys.dtype.tag)
+    return own.name if own.seed is None else own
+
+
+@eager
+def _check_words(keys: Any) -> Any:
+    x = operand("key_impl", keys)
+    _check_raw("key_impl", x)
+    return ()
 
 
 def is_typed(keys: Any) -> bool:
@@ -158,7 +222,7 @@ def _same_form(made: Any, keys: Any) -> Any:
 
 @eager(static=("num",))
 def _split(keys: Any, num: tuple[int, ...]) -> Any:
-    return _same_form(emit(ops.random_split, typed_key("split", keys), shape=num), keys)
+    return _same_form(split_key(typed_key("split", keys), num), keys)
 
 
 @front_door
@@ -192,8 +256,7 @@ def _fold_in(key: Any, data: Any) -> Any:
     if x.ndim:
         raise TypeError(f"fold_in accepts a scalar, but was given an array of shape {x.shape} != "
                         "(). Use vmap for batching.")
-    made = emit(ops.random_fold_in, typed_key("fold_in", key),
-                emit(ops.convert, x, dtype=ir_dtypes.u32))
+    made = folded(typed_key("fold_in", key), emit(ops.convert, x, dtype=ir_dtypes.u32))
     return _same_form(made, key)
 
 

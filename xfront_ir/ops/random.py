@@ -14,7 +14,7 @@ from typing import Any
 from .. import dtypes
 from ..core import Op
 from ..errors import IRTypeError
-from ..opdef import DTYPE, INT, NONE, SHAPE, ZERO, define, enum
+from ..opdef import DTYPE, INT, NONE, SHAPE, ZERO, AttrKind, define, enum
 from ..types import TensorType, tensor
 from .families import batch_elementwise, move_batch
 from .indexing import concatenate, slice
@@ -22,6 +22,9 @@ from .shape import reshape
 
 KEY_DTYPES = {"fry": dtypes.key_fry, "rbg": dtypes.key_rbg, "urbg": dtypes.key_urbg}
 IMPLEMENTATION = enum(*KEY_DTYPES)
+KEY_TYPE = AttrKind("word", lambda x: type(x) is str and f"key<{x}>" in dtypes.BY_NAME)
+"""A key type by the name in its brackets: of a generator above, or of one that a program defined,
+whose words alone are known here."""
 
 
 # --- threefry -----------------------------------------------------------------------------
@@ -52,7 +55,7 @@ def _check_key(name: str, type: TensorType) -> None:
 
 
 def _infer_wrap(types: Any, attrs: Any) -> Any:
-    (x,), dtype = types, KEY_DTYPES[attrs["impl"]]
+    (x,), dtype = types, dtypes.named(f"key<{attrs['impl']}>")
     n = len(dtype.physical)
     if x.dtype is not dtypes.u32 or x.shape[x.ndim - n:] != dtype.physical:
         words = ",".join(map(str, dtype.physical))
@@ -66,7 +69,7 @@ def _batch_wrap(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any
     return (b.emit(random_wrap, x, **op.attrs),), (to,)
 
 
-random_wrap = define("random_wrap", attrs={"impl": IMPLEMENTATION}, operands=1, infer=_infer_wrap,
+random_wrap = define("random_wrap", attrs={"impl": KEY_TYPE}, operands=1, infer=_infer_wrap,
                      jvp=ZERO, batch=_batch_wrap)
 
 

@@ -1,0 +1,222 @@
+"""Random order and choices: permutation, choice, categorical."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from xfront_ir import dtypes, ops
+from xfront_ir.dtypes import DType
+
+from ..arrays.arguments import at_home
+from ..arrays.dispatch import eager
+from ..arrays.operands import (
+    broadcast_to,
+    convert,
+    default_int,
+    index_of,
+    normalize_axis,
+    operand,
+    promote_inexact,
+    shape_of,
+)
+from ..tracebacks import front_door
+from ..tracing.trace import emit
+from ..tracing.tracer import Tracer
+from .bits import randint, uniform_in
+from .distributions import gumbel_noise
+from .generators import draw
+from .keys import typed_key
+from .parameters import new_keys, size_of
+
+# --- order ----------------------------------------------------------------------------------------
+
+def shuffled(key: Tracer, x: Tracer, axis: int) -> Tracer:
+    """`x` with the elements along one axis each in random order (all slices differently).
+
+    Each round sorts by 32 random bits; what is equal by chance in one is not in all.
+    """
+    rounds = max(1, math.ceil(3 * math.log(max(1, x.size)) / math.log(2 ** 32 - 1)))
+    for _ in range(rounds):
+        key, sub = new_keys(key)
+        _, x = emit(ops.sort, draw(sub, 32, x.shape), x, dimension=axis, n_keys=1, stable=True)
+    return x
+
+
+@eager(static=("axis", "independent"))
+def _permuted(key: Any, x: Any, axis: int, independent: bool) -> Any:
+    from ..numpy import take  # the public gather; random stands beside numpy
+
+    one = typed_key("permutation", key)
+    given = operand("permutation", x)
+    if not given.ndim:
+        if not given.value.type.dtype.is_integer:
+            raise TypeError("x must be an integer or at least 1-dimensional")
+        index_of(given, "permutation: the number of elements")
+    axis = normalize_axis("permutation", axis, given.ndim)
+    moves = given.value.type.dtype.is_key                # keys are no operands of a sort
+    if not moves and (independent or given.ndim == 1):
+        return shuffled(one, given, axis)
+    if independent and given.ndim > 1:
+        raise NotImplementedError("permutation: independent=True is not supported for key arrays "
+                                  "of several axes; permute each row under vmap")
+    return take(given, _order(one, given.shape[axis], dtypes.i32), axis=axis)
+
+
+def _order(key: Tracer, n: int, dtype: DType) -> Tracer:
+    return shuffled(key, emit(ops.iota, dtype=dtype, shape=(n,), dimension=0), 0)
+
+
+@eager(static=("n",))
+def _permuted_range(key: Any, n: int) -> Any:
+    return _order(typed_key("permutation", key), n, default_int())
+
+
+@front_door
+def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False, *,
+                out_sharding: Any = None) -> Any:
+    """`x` with its slices along `axis` in random order; for an integer n, 0 … n-1 in random order.
+
+    Args:
+      key: one key. x: an array, or an int (of negative ones nothing comes).
+      axis: of `x`. independent: permute each vector along the axis differently.
+    Raises: TypeError for a float; AxisError, a ValueError, for an axis that there is not.
+    """
+    at_home("permutation", out_sharding)
+    if isinstance(x, (int, np.integer)) and not isinstance(x, (bool, np.bool_)):
+        normalize_axis("permutation", axis, 1)
+        return _permuted_range(key, max(0, int(x)))
+    return _permuted(key, x, axis, independent)
+
+
+# --- choice ---------------------------------------------------------------------------------------
+
+@eager(static=("n", "shape", "replace", "axis", "mode"))
+def _chosen(key: Any, a: Any, p: Any, n: Any, shape: tuple[int, ...], replace: bool, axis: int,
+            mode: Any) -> Any:
+    from ..numpy import take
+
+    one, n_draws = typed_key("choice", key), math.prod(shape)
+    whole = None if n is not None else operand("choice", a)
+    if whole is not None:
+        if not whole.ndim:
+            n, whole = index_of(whole, "choice: the number of elements"), None
+        else:
+            axis = normalize_axis("choice", axis, whole.ndim)
+            n = whole.shape[axis]
+    if n < 1 and n_draws:
+        raise ValueError(f"choice: a must be greater than 0 unless no samples are taken, got {n}")
+    if not replace and n_draws > n:
+        raise ValueError(f"choice: Cannot take a larger sample (size {n_draws}) than population "
+                         f"(size {n}) when 'replace=False'")
+    if not n_draws:
+        places = emit(ops.iota, dtype=default_int(), shape=(0,), dimension=0)
+    elif p is None:
+        if not replace and whole is not None and not whole.value.type.dtype.is_key:
+            moved = permutation(one, whole, axis)    # one gather the fewer where x is a vector
+            return _reshaped(moved[(slice(None),) * axis + (slice(n_draws),)], axis, shape)
+        places = randint(one, (n_draws,), 0, n) if replace else _order(
+            one, n, default_int())[:n_draws]
+    else:
+        places = _weighed(one, p, n, n_draws, replace, mode)
+    if whole is None:
+        return convert(emit(ops.reshape, places, shape=shape), default_int())
+    return _reshaped(take(whole, places, axis=axis), axis, shape)
+
+
+def _reshaped(x: Tracer, axis: int, shape: tuple[int, ...]) -> Tracer:
+    whole = (*x.shape[:axis], *shape, *x.shape[axis + 1:])
+    return emit(ops.reshape, x, shape=whole)
+
+
+def _weighed(key: Tracer, p: Any, n: int, n_draws: int, replace: bool, mode: Any) -> Tracer:
+    """Numbers below n with probabilities p: inverse of their sums, or Gumbel-max of their logs."""
+    from ..numpy import cumsum, searchsorted
+
+    weights = promote_inexact("choice", p)[0]
+    if weights.shape != (n,):
+        raise ValueError("choice: p must be None or a 1D vector with the same size as "
+                         f"a.shape[axis]. p has shape {weights.shape} and a.shape[axis] is {n}.")
+    made = weights.value.type.dtype
+    if replace:
+        sums = cumsum(weights)
+        drawn = uniform_in(key, (n_draws,), made, 0, 1)
+        return searchsorted(sums, sums[-1] * (1 - drawn))
+    noise = gumbel_noise("choice", key, (n,), made, mode)
+    return _largest(noise + emit(ops.log, weights), n_draws)
+
+
+def _largest(x: Tracer, n: int) -> Tracer:
+    """Indices of the n largest of each vector along the last axis, in falling order."""
+    from ..lax import top_k
+
+    return top_k(x, n)[1]
+
+
+@front_door
+def choice(key: Any, a: Any, shape: Any = (), replace: bool = True, p: Any = None, axis: int = 0,
+           mode: Any = None) -> Any:
+    """Elements of an array, drawn at random.
+
+    Args:
+      key: one key.
+      a: an array, of which slices along `axis` are drawn; an integer n stands for 0 … n-1.
+      shape: a tuple, how many are drawn; it takes the place of the axis.
+      replace: whether an element may be drawn twice.
+      p: floats of shape (n,), the probabilities (or weights: they need not add up to 1 but where
+        nothing is drawn twice, where zeros are drawn last).
+      mode: of `gumbel`, where weighted elements are drawn without replacement.
+    Raises: TypeError where the shape is no sequence; ValueError where p has another shape, there is
+      nothing to draw from, or not enough of it.
+    Source: with `p`, the inverse of the cumulative weights; without replacement, Gumbel-max.
+    """
+    if not isinstance(shape, (tuple, list, np.ndarray)):
+        raise TypeError("shape argument of random.choice must be a sequence, got "
+                        f"{shape!r}; write ({shape!r},)")
+    if isinstance(a, (bool, int, float, np.generic)):
+        return _chosen(key, None, p, int(a), shape_of(shape), replace, axis, mode)
+    return _chosen(key, a, p, None, shape_of(shape), replace, axis, mode)
+
+
+@eager(static=("axis", "shape", "replace", "mode"))
+def categorical(key: Any, logits: Any, axis: int = -1, shape: Any = None, replace: bool = True,
+                mode: Any = None, *, out_sharding: Any = None) -> Any:
+    """Integers drawn with the probabilities softmax(logits) along `axis`.
+
+    Args:
+      key: one key. logits: floats, any shape of at least one axis.
+      axis: of the categories.
+      shape: of the result; it ends with the shape of the logits without `axis` (its default).
+      replace: where False, what shape has in front are draws without replacement.
+      mode: of `gumbel`.
+    Raises: ValueError where the logits are no floats, shape does not end so, or more are drawn
+      without replacement than there are; AxisError, an IndexError, for a wrong axis.
+    Source: the Gumbel-max trick; without replacement, the largest ones (Kool et al., ICML 2019).
+    """
+    at_home("categorical", out_sharding)
+    x = operand("categorical", logits)
+    made = x.value.type.dtype
+    if not made.is_float:
+        raise ValueError(f"categorical: logits must be floats, got {made.name}")
+    place = normalize_axis("categorical", axis, x.ndim)
+    n, batch = x.shape[place], x.shape[:place] + x.shape[place + 1:]
+    size = size_of("categorical", shape, batch)
+    front, own = size[:len(size) - len(batch)], size[len(size) - len(batch):]
+    categories = (*own[:place], n, *own[place:])
+    if not n and math.prod(size):
+        raise ValueError("categorical: attempt to draw from no categories")
+    one = typed_key("categorical", key)
+    if replace:
+        whole = (*front, *categories)
+        total = gumbel_noise("categorical", one, whole, made, mode) + broadcast_to(x, whole)
+        return emit(ops.argmax, total, axis=place + len(front), index_dtype=default_int())
+    n_draws = math.prod(front)
+    if n_draws > n:
+        raise ValueError(f"categorical: Number of samples without replacement ({n_draws}) cannot "
+                         f"exceed number of categories ({n}).")
+    from ..numpy import moveaxis
+
+    total = gumbel_noise("categorical", one, categories, made, mode) + x
+    drawn = _largest(moveaxis(total, place, -1), n_draws)
+    return convert(emit(ops.reshape, moveaxis(drawn, -1, 0), shape=size), default_int())
