@@ -39,10 +39,11 @@ WITHOUT = _names("numpy", """
 
 MOVES = _names("numpy", """
     append array array_split asarray astype atleast_1d atleast_2d atleast_3d block broadcast_arrays
-    broadcast_to choose column_stack compress concat concatenate copy delete diag diagflat diagonal
-    dsplit dstack expand_dims extract fill_diagonal flip fliplr flipud full hsplit hstack insert
-    intersect1d ix_ matrix_transpose meshgrid moveaxis pad permute_dims place put put_along_axis ravel
-    repeat reshape resize roll rollaxis rot90 select setdiff1d setxor1d sort_complex split squeeze
+    broadcast_to choose column_stack compress concat concatenate copy delete diag diagflat
+    diagonal dsplit dstack expand_dims extract fill_diagonal flip fliplr flipud full hsplit hstack
+    insert intersect1d ix_ matrix_transpose meshgrid moveaxis pad permute_dims place put
+    put_along_axis ravel repeat reshape resize roll rollaxis rot90 select setdiff1d setxor1d
+    sort_complex split squeeze
     stack swapaxes take take_along_axis tile trace transpose tril trim_zeros triu union1d unique
     unwrap
     unique_all unique_counts unique_inverse unique_values unstack vsplit vstack
