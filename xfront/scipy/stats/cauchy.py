@@ -10,7 +10,7 @@ from typing import Any
 
 from xfront_ir import ops
 
-from ...arrays.operands import beside
+from ...arrays.operands import filled
 from ...nn.parts import add, choose, compare, div, mul, sub
 from ...tracing.trace import emit
 from .families import Family, negative
@@ -28,7 +28,7 @@ def _log_density(z: Any) -> Any:
 
 def _above(z: Any) -> Any:
     """Probability of more than z, exact in the tail."""
-    return mul(emit(ops.atan2, beside(z, 1.0), z), 1 / math.pi)
+    return mul(emit(ops.atan2, filled(z.home, 1.0, z.value.type, z.weak), z), 1 / math.pi)
 
 
 def _point_below(q: Any) -> Any:
