@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .module import Built
     from .partitioning import Partition
 
-__all__ = ["Lowered", "compile_function", "deserialize", "forms_of", "lower"]
+__all__ = ["Lowered", "as_compiled", "compile_function", "deserialize", "lower"]
 
 _LIVE: weakref.WeakValueDictionary[str, Executable] = weakref.WeakValueDictionary()
 
@@ -30,8 +30,9 @@ class Lowered:
     """A Function as StableHLO; `module` is the MLIR module."""
 
     def __init__(self, function: Function, built: Built, name: str, platform: str,
-                 partition: Partition, extras: Extras) -> None:
+                 partition: Partition, extras: Extras, donated: Sequence[int]) -> None:
         self.function, self.name, self.platform = function, name, platform
+        self.donated = tuple(donated)
         self.partition, self.extras, self._built = partition, extras, built
 
     @property
@@ -50,10 +51,18 @@ class Lowered:
 
     @property
     def forms(self) -> list[TakenForm]:
-        """The ops that take a form for the CPU, in the order in which they were lowered."""
+        """The ops that take a form for the CPU, in order; those of a body once."""
+        if not self.extras.forms:
+            return []
         from .cpu.inspection import described
+        from .cpu.placing import taken
 
-        return [described(op, form) for op, form in self._built.forms]
+        return [described(op, form) for op, form in taken(self.function_written)]
+
+    @property
+    def function_written(self) -> Function:
+        """The Function with the extras that it gets, from which the module was written."""
+        return self._built.function
 
     def as_hlo_text(self) -> str:
         """HLO text before XLA's optimisation."""
@@ -98,16 +107,16 @@ def lower(function: Function, *, name: str | None = None, donated: Sequence[int]
     name = name or function.name
     built = build_module(function, name=name, platform=platform, donated=donated,
                          partition=partition, extras=extras)
-    return Lowered(function, built, name, platform, partition, extras)
+    return Lowered(function, built, name, platform, partition, extras, donated)
 
 
-def forms_of(function: Function, effort: str = "jit") -> list[TakenForm]:
-    """The ops that take a form where `function` is compiled for the default device."""
-    from .clients import default_client
+def as_compiled(lowered: Lowered, effort: str = "jit", devices: int = 1) -> Lowered:
+    """The same program with the extras that it gets where it is compiled for so many devices."""
     from .cpu.extras import extras
 
-    platform = default_client().platform
-    return lower(function, platform=platform, extras=extras(effort, platform, 1)).forms
+    return lower(lowered.function, name=lowered.name, donated=lowered.donated,
+                 platform=lowered.platform, partition=lowered.partition,
+                 extras=extras(effort, lowered.platform, devices))
 
 
 def compile_function(function: Function, *, name: str | None = None,

@@ -37,6 +37,10 @@ SIMPLE: dict[OpDef, str] = {}
 """Ops that are one MLIR op with the same operands and results and no attributes."""
 INLINED: dict[OpDef, str] = {}
 """Ops that are their body, to the attribute that holds it (call, custom_jvp, checkpoint)."""
+EXPANDED: dict[OpDef, Callable[[Op], Function]] = {}
+"""Ops that are other ops, which the function gives."""
+MARK = "stands for"
+"""The body of a call that stands for another op has under this name, in its memo, what op it is."""
 
 MAX_CONTEXT_BYTES = 32 << 20
 MAX_CONTEXT_USES = 2000
@@ -97,6 +101,17 @@ _type = attrgetter("type")
 def inlined(definition: OpDef, body: str) -> None:
     """The op stands for the ops of its attribute `body`, with its operands and results."""
     INLINED[definition] = body
+
+
+def expanded(definition: OpDef) -> Callable[[Callable[[Op], Function]],
+                                            Callable[[Op], Function]]:
+    """Decorator: `fn(op)` gives the Function whose ops the op stands for."""
+    def register(fn: Callable[[Op], Function]) -> Callable[[Op], Function]:
+        EXPANDED[definition] = fn
+        RULES[definition] = lambda ctx, op, *operands: ctx.inline(fn(op), operands)
+        return fn
+
+    return register
 
 
 def _call_body(ctx: RuleContext, op: Op, *operands: Any) -> Any:
@@ -269,8 +284,8 @@ class RuleContext:
     """
 
     __slots__ = ("_attrs", "_create", "_lines", "_locations", "_models", "_named", "_places",
-                 "_prefixes", "_types", "fences", "ip", "ir", "loc", "loops", "mlir", "module",
-                 "platform", "scope", "tables", "token")
+                 "_prefixes", "_types", "ip", "ir", "loc", "mlir", "module", "platform", "scope",
+                 "token")
 
     def __init__(self, mlir: MLIRContext, module: Any = None, platform: str = "cpu",
                  scope: str = "") -> None:
@@ -279,9 +294,6 @@ class RuleContext:
         self.ip: Any = None
         self.loc: Any = mlir.unknown
         self.token: Any = None
-        self.loops = 0                                 # how many are open here
-        self.fences = False                            # whether `fence` is more than a barrier
-        self.tables: Any = (SIMPLE, RULES, _find_rule)  # others where ops have forms for the CPU
         self._attrs, self._types, self._create = mlir.attrs, mlir.types, mlir.operation
         self._named = mlir.ir.Location.name
         self._models: dict[Any, Any] = {}
@@ -351,7 +363,7 @@ class RuleContext:
         Returns: the MLIR values of its returns.
         """
         env = dict(zip(function.params, operands, strict=True))
-        simple, rules, find = self.tables
+        simple, rules, find = SIMPLE, RULES, _find_rule
         types, create = self._types, self._create
         before, scope = self.loc, self.scope
         stack: list[Any] = []
@@ -374,7 +386,11 @@ class RuleContext:
                     body = body_of(op)
                     if not self.is_private(body):
                         stack.append((ops, env, function, op, self.scope))
-                        self.scope = self._scope_of(op)
+                        stands_for = body.memo.get(MARK)
+                        if stands_for is None:
+                            self.scope = self._scope_of(op)
+                        elif op.loc is not None:
+                            self.loc = self.location(op.loc, stands_for.definition.name)
                         env, ops = dict(zip(body.params, values, strict=True)), iter(body.ops)
                         function = body
                         break
@@ -416,7 +432,11 @@ class RuleContext:
         return list(made.results)
 
     def fence(self, value: Any, type_: TensorType) -> Any:
-        """The same value, which XLA's CPU compiler computes once whoever reads it."""
+        """The same value, which XLA's CPU compiler computes once whoever reads it; on other
+        platforms, and where fences are off, a barrier."""
+        if self.module is None or not self.module.has_fences:
+            return self._create("stablehlo.optimization_barrier", [self.type(type_)], [value], None,
+                                None, 0, self.loc, self.ip).result
         attrs = {"callee": self.ir.FlatSymbolRefAttr.get(self.module.fence(type_)),
                  "mhlo.frontend_attributes": self.attr('{inlineable = "false"}')}
         return self._create("func.call", [self.type(type_)], [value], attrs, None, 0, self.loc,

@@ -23,9 +23,10 @@ from typing import Any
 
 from xfront_ir.core import Function, Op, bodies_of
 from xfront_ir.fingerprint import fingerprint
+from xfront_ir.ops.control import call
 from xfront_ir.types import TensorType
 
-from .context import RuleContext, mlir_context
+from .context import MARK, RuleContext, mlir_context
 from .cpu.extras import NOTHING, Extras
 from .partitioning import Partition
 
@@ -40,15 +41,15 @@ MIN_PRIVATE_OPS = 4
 class Built:
     """A module and what must be known to compile and run it.
 
+    `function` is the program as it was written, with what is special about the platform;
     `callbacks` are the host calls in the order of their index at run time; `requirements` what the
-    process must have set up (`lapack`, …) before the program may be loaded. `forms` are the ops
-    that take a form for the CPU, with its function.
+    process must have set up (`lapack`, …) before the program may be loaded.
     """
 
     module: Any
+    function: Function
     callbacks: list[Any] = field(default_factory=list)
     requirements: set[str] = field(default_factory=set)
-    forms: list[tuple[Op, Any]] = field(default_factory=list)
 
 
 def build_module(function: Function, *, name: str | None = None, platform: str = "cpu",
@@ -86,29 +87,22 @@ class _Module:
 
     def __init__(self, mlir: Any, function: Function, scope: str, platform: str,
                  extras: Extras) -> None:
-        self.mlir, self.ir, self.function = mlir, mlir.ir, function
-        self.first: dict[Function, Function] = {}
-        self.private, self.ordered = _analyse(function, self.first)
+        self.mlir, self.ir = mlir, mlir.ir
         self.symbols: dict[Function, str] = {}
         self.taken = {"main"}
         self.queue: list[Function] = []
         self.fences: dict[TensorType, str] = {}
-        self.built = Built(None)
+        self.first: dict[Function, Function] = {}
+        self._analyse(function)
+        self.has_fences = extras != NOTHING       # elsewhere a fence is a barrier
+        if self.has_fences:
+            from .cpu.for_cpu import for_cpu  # other platforms do without
+
+            function = for_cpu(function, extras, self._facts)
+            if function is not self.function:
+                self._analyse(function)
+        self.built = Built(None, function)
         self.ctx = RuleContext(mlir, self, platform, scope)
-        self.has_fences = extras.fences != 0
-        if extras.fences:
-            from .cpu.fences import Facts, fence_pass  # other platforms do without
-
-            fenced = fence_pass(function, Facts(lambda body: self.first.get(body, body)))
-            if fenced is not function:
-                self.function = function = fenced
-                self.first.clear()
-                self.private, self.ordered = _analyse(function, self.first)
-            self.ctx.fences = True
-        if extras.forms:
-            from .cpu import registry
-
-            self.ctx.tables = registry.SIMPLE, registry.RULES, registry.find_rule
 
     def build(self, name: str, donated: Sequence[int], partition: Partition) -> Built:
         ctx, ir, scope = self.ctx, self.ir, self.ctx.scope
@@ -134,6 +128,20 @@ class _Module:
             self._identity(at_end, symbol, type)
         self.built.module = module
         return self.built
+
+    def _analyse(self, function: Function) -> None:
+        """Asks about the bodies of what is to be written."""
+        self.function = function
+        self.first.clear()
+        self.private, self.ordered = _analyse(function, self.first)
+
+    def _facts(self, function: Function) -> Any:
+        """What becomes of the bodies of a Function, for the passes of a platform."""
+        from .cpu.facts import Facts
+
+        if function is not self.function:
+            self._analyse(function)
+        return Facts(lambda body: self.first.get(body, body), self.is_private)
 
     def _function(self, at_end: Any, name: str, function: Function, param_attrs: Any = None,
                   result_attrs: Any = None) -> None:
@@ -269,8 +277,21 @@ def _analyse(function: Function, first: dict[Function, Function]
 
 
 def _may_be_private(fn: Function) -> bool:
-    return (len(fn.ops) >= MIN_PRIVATE_OPS
-            or any([op.definition.has_bodies for op in fn.ops]))
+    """What stands for another op is written out where it stands, and counts as an op."""
+    return MARK not in fn.memo and (len(fn.ops) >= MIN_PRIVATE_OPS or any(
+        [op.definition.has_bodies and _stands_for(op) is None for op in fn.ops]))
+
+
+def _stands_for(op: Op) -> Any:
+    """What a call stands for: an op that is special on this platform; None for others."""
+    return op.attrs["body"].memo.get(MARK) if op.definition is call else None
+
+
+def _holds_program(op: Op) -> bool:
+    """Whether bodies of the program are in an op: there are none in what an op without bodies
+    became on this platform."""
+    found = _stands_for(op)
+    return found is None or found.definition.has_bodies
 
 
 def _postorder(function: Function, uses: dict[Function, int], first: dict[Function, Function]
@@ -279,7 +300,8 @@ def _postorder(function: Function, uses: dict[Function, int], first: dict[Functi
     by_content: dict[bytes, Function] = {}
 
     def bodies_in(fn: Function) -> list[Function]:
-        found = [b for op in fn.ops if op.definition.has_bodies for b in bodies_of(op)]
+        found = [b for op in fn.ops if op.definition.has_bodies and _holds_program(op)
+                 for b in bodies_of(op)]
         for b in found:
             if b not in first:
                 first[b] = (by_content.setdefault(fingerprint(b), b) if _may_be_private(b) else b)

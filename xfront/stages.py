@@ -352,18 +352,32 @@ class Lowered:
         self.in_tree, self.out_tree = traced.in_tree, traced.out_tree
         self.out_info = traced.out_info
 
-    def as_text(self, dialect: str | None = None, *, debug_info: bool = False) -> str:
-        """StableHLO text; with `dialect="hlo"` HLO, with `"ir"` our IR.
+    def as_text(self, dialect: str | None = None, *, stage: str = "lowered",
+                debug_info: bool = False) -> str:
+        """The program as text.
 
-        Raises: ValueError for another dialect.
+        Args:
+          dialect: `stablehlo` (the default), `hlo` or `ir`, which is our own.
+          stage: `lowered` shows what every platform gets, `compiled` what is compiled for the
+            default device: on CPU with fences, and forms as calls (docs/cpu.md).
+          debug_info: whether StableHLO has locations.
+        Raises: ValueError for another dialect or stage.
         """
+        if stage not in ("lowered", "compiled"):
+            raise ValueError(f"as_text: unknown stage {stage!r}; one of lowered, compiled")
+        shown = self._lowered if stage == "lowered" else self._compiled()
         if dialect in (None, "stablehlo"):
-            return self._lowered.as_text(debug_info=debug_info)
+            return shown.as_text(debug_info=debug_info)
         if dialect == "hlo":
-            return self._lowered.as_hlo_text()
+            return shown.as_hlo_text()
         if dialect == "ir":
-            return str(self._whole)
+            return str(self._whole if stage == "lowered" else shown.function_written)
         raise ValueError(f"as_text: unknown dialect {dialect!r}; one of stablehlo, hlo, ir")
+
+    def _compiled(self) -> lowering.Lowered:
+        """What is compiled."""
+        return lowering.as_compiled(self._lowered, self._traced._jitted.options.effort,
+                                    len(self._place.devices))
 
     def forms(self) -> list[Any]:
         """The operations that get StableHLO of their own on CPU, in the order of the program.
@@ -376,7 +390,7 @@ class Lowered:
 
         >>> print(*xfront.jit(jnp.argmax).lower(jnp.zeros(64)).forms(), sep="\n")
         """
-        return lowering.forms_of(self._lowered.function, self._traced._jitted.options.effort)
+        return self._compiled().forms
 
     def compiler_ir(self, dialect: str | None = None) -> Any:
         """The MLIR module (`stablehlo`, the default), or XLA's computation (`hlo`).

@@ -4,18 +4,16 @@ complex and of short numbers."""
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any
 
 from lowering import compat
-from lowering.context import RuleContext
 from xfront_ir import dtypes, ops
 from xfront_ir.builder import Builder
 from xfront_ir.core import Op, Value
 from xfront_ir.literal import Literal
-from xfront_ir.types import TensorType, tensor
+from xfront_ir.opdef import OpDef
 
 from .pieces import at
+from .places import Place
 from .registry import form, in_loops, in_programs
 
 
@@ -30,41 +28,39 @@ def _could_be_of_rows(op: Op) -> bool:
     return lhs.size >= 256 * terms > 0 and lhs.size * (rhs.size // terms) >= 2 ** 20
 
 
-def chosen_rows(ctx: RuleContext, op: Op, operands: Sequence[Any]
-                ) -> list[tuple[Any, TensorType]] | None:
-    """The integers i, where the left operand is made as `one_hot(i)`."""
-    converted = _made_by(ctx, operands[0], "stablehlo.convert")
-    compared = converted and _made_by(ctx, converted.operands[0], "stablehlo.compare")
-    if not compared or "EQ" not in str(compared.attributes["comparison_direction"]):
+def chosen_rows(place: Place, op: Op) -> list[Value] | None:
+    """The integers i, where the left operand is made as `one_hot(i)`, here."""
+    converted = _made_by(place, op.operands[0], ops.convert)
+    compared = converted and _made_by(converted[0], converted[1].operands[0], ops.eq)
+    if not compared:
         return None
     x, (summed,) = op.operands[0].type, op.attrs["contract"][0]
     others = {d: n for d, n in enumerate(x.shape) if d != summed}
-    for wide, numbers in (tuple(compared.operands), tuple(compared.operands)[::-1]):
-        repeated = _made_by(ctx, wide, "stablehlo.broadcast_in_dim")
-        if repeated and _counts(ctx, numbers, summed):
-            (i,), dims = repeated.operands, list(repeated.attributes["broadcast_dimensions"])
-            shape = tuple(i.type.shape)
-            dtype = dtypes.BY_NAME[str(i.type.element_type).replace("ui", "u")]
-            given = dict(zip(dims, shape, strict=True))
-            if dtype.is_integer and dims == sorted(dims) and given.pop(summed, 1) == 1 \
-                    and given == others:
-                return [(i, tensor(shape, dtype))]
+    there, (left, right) = compared[0], compared[1].operands
+    for wide, numbers in ((left, right), (right, left)):
+        repeated = _made_by(there, wide, ops.broadcast_in_dim)
+        if repeated and repeated[0] is place and _counts(there, numbers, summed):
+            (i,), dims = repeated[1].operands, repeated[1].attrs["dims"]
+            given = dict(zip(dims, i.type.shape, strict=True))
+            if i.type.dtype.is_integer and list(dims) == sorted(dims) \
+                    and given.pop(summed, 1) == 1 and given == others:
+                return [i]
     return None
 
 
-def _counts(ctx: RuleContext, numbers: Any, axis: int) -> bool:
-    """Whether an MLIR value counts from 0 along an axis."""
-    repeated = _made_by(ctx, numbers, "stablehlo.broadcast_in_dim")
-    if repeated and list(repeated.attributes["broadcast_dimensions"]) == [axis]:
-        numbers, axis = repeated.operands[0], 0
-    counted = _made_by(ctx, numbers, "stablehlo.iota")
-    return bool(counted) and counted.attributes["iota_dimension"].value == axis
+def _counts(place: Place, numbers: Value, axis: int) -> bool:
+    """Whether a value counts from 0 along an axis."""
+    repeated = _made_by(place, numbers, ops.broadcast_in_dim)
+    if repeated and repeated[1].attrs["dims"] == (axis,):
+        place, numbers, axis = repeated[0], repeated[1].operands[0], 0
+    counted = _made_by(place, numbers, ops.iota)
+    return counted is not None and counted[1].attrs["dimension"] == axis
 
 
-def _made_by(ctx: RuleContext, value: Any, name: str) -> Any:
-    """The operation that makes an MLIR value, where it is of that name."""
-    made = value.owner
-    return None if isinstance(made, ctx.ir.Block) or made.operation.name != name else made.operation
+def _made_by(place: Place, value: Value, definition: OpDef) -> tuple[Place, Op] | None:
+    """The op that makes a value and where it stands, where it is of that definition."""
+    made = place.made_by(value)
+    return None if isinstance(made, int) or made[1].definition is not definition else made
 
 
 # one_hot(i) @ matrix: nearly all products are by zero.

@@ -15,6 +15,7 @@ from xfront_ir.core import Op, Value
 from . import trigonometric  # noqa: F401  (it registers forms of this family)
 from .formulas import Term, polynomial, where
 from .pieces import branch
+from .places import Place
 from .registry import form
 
 LEAST = 2 ** 11
@@ -109,18 +110,22 @@ def log1p(b: Builder, op: Op, x: Value) -> Value:
 _EXPONENTS = {dtypes.f32: (1.5, 2.5, 3.5, -1.5, -2.5), dtypes.f64: (1.5, 2.5)}
 
 
-def _is_half_power(op: Op) -> bool:
+def _is_large_power(op: Op) -> bool:
     x = op.operands[0].type
-    exponents = _EXPONENTS.get(x.dtype)
-    return (exponents is not None and x.size >= POWER_LEAST
-            and op.attrs.get("constants", (None, None))[1] in exponents)
+    return x.dtype in _EXPONENTS and x.size >= POWER_LEAST
+
+
+def _half_power(place: Place, op: Op) -> float | None:
+    """The exponent, where it is one of those."""
+    stated = place.constant(op.operands[1])
+    return stated if stated in _EXPONENTS[op.operands[0].type.dtype] else None
 
 
 # Exponents k + 1/2 that the program states: XLA takes exp(y log(x)) with a long logarithm.
-@form(ops.pow, when=_is_half_power, constants=True)
+@form(ops.pow, when=_is_large_power, known=_half_power)
 def pow_(b: Builder, op: Op, x: Value, y: Value) -> Value:
     """Products of x and its root, of long ones in f64; at most 2 ulp."""
-    t, exponent = Term(b, x), op.attrs["constants"][1]
+    t, exponent = Term(b, x), op.attrs["known"]
     t = where(t.equals(-math.inf), math.inf, t)
     if exponent != 1.5 and x.type.dtype is dtypes.f32:
         t = t.to(dtypes.f64)
@@ -174,19 +179,22 @@ def _remainder(b: Builder, x: Value, y: Value) -> Value:
 
 def _divides_integers(op: Op) -> bool:
     x = op.operands[0].type
-    return (x.dtype in (dtypes.i32, dtypes.u32) and x.size >= LEAST and compat.VERSION < (0, 11)
-            and op.attrs.get("constants", (None, None))[1] is None)
+    return x.dtype in (dtypes.i32, dtypes.u32) and x.size >= LEAST and compat.VERSION < (0, 11)
+
+
+def _by_computed(place: Place, op: Op) -> bool:
+    return place.constant(op.operands[1]) is None
 
 
 # 32-bit integers by numbers that the program computes: division instructions, one by one, before
 # jaxlib 0.11.
-@form(ops.div, when=_divides_integers, constants=True)
+@form(ops.div, when=_divides_integers, only=_by_computed)
 def div(b: Builder, op: Op, x: Value, y: Value) -> Value:
     """The quotient in f64, whose digits tell two such quotients apart."""
     return _quotient(Term(b, x), Term(b, y)).value
 
 
-@form(ops.rem, when=_divides_integers, constants=True)
+@form(ops.rem, when=_divides_integers, only=_by_computed)
 def integer_rem(b: Builder, op: Op, x: Value, y: Value) -> Value:
     """What the quotient leaves; by zero: x."""
     t, by = Term(b, x), Term(b, y)

@@ -31,8 +31,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import pairwise
-from typing import NamedTuple
 
+from lowering.cpu.facts import NO_FACTS, Facts
 from lowering.cpu.kernels import IN_MEMORY, Kind, Places, Region, Row
 from xfront_ir import ops
 from xfront_ir.core import Function, Op, Value, bodies_of
@@ -66,19 +66,6 @@ _BITS = 4096
 """Sets of operations are integers of so many bits, an operation as many of them as it weighs: those
 that stand so far apart that they share bits count once."""
 _LONGEST_UNROLLED = 64
-
-
-class Facts(NamedTuple):
-    """What the pass must know beyond the program.
-
-    `first` gives, of the bodies with the same content, the one that stands for all of them: what is
-    called several times stays one function.
-    """
-
-    first: Callable[[Function], Function] = lambda body: body
-
-
-NO_FACTS = Facts()
 
 
 def fence_pass(fn: Function, facts: Facts = NO_FACTS) -> Function:

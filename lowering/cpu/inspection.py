@@ -6,7 +6,6 @@ import inspect
 from typing import NamedTuple
 
 from xfront_ir.core import Op
-from xfront_ir.opdef import OpDef
 
 from .registry import FORMS, Form
 
@@ -35,16 +34,13 @@ def described(op: Op, form: Form) -> TakenForm:
     operands, results = (", ".join(str(v.type) for v in values)
                          for values in (op.operands, op.results))
     return TakenForm(f"{op.definition.name}({operands}) -> {results}", str(op.loc or "?"),
-                     f"{form.__module__.rpartition('.')[2]}.{form.__name__}",
-                     " ".join((form.__doc__ or "").split()),
-                     _why(op.definition, form))
+                     form.name, " ".join((form.write.__doc__ or "").split()), _why(form))
 
 
-def _why(definition: OpDef, form: Form) -> str:
-    when = next((when for when, fn in FORMS.get(definition, ()) if fn is form), None)
-    same = [fn for rows in FORMS.values() for other, fn in rows if other is when]
-    for fn in (form, *same):
-        comment = inspect.getcomments(inspect.unwrap(fn))
+def _why(form: Form) -> str:
+    same = [other for rows in FORMS.values() for other in rows if other.when is form.when]
+    for found in (form, *same):
+        comment = inspect.getcomments(inspect.unwrap(found.write))
         if comment:
             return " ".join(line.strip("# ") for line in comment.splitlines())
-    return f"Where it {when.__name__.strip('_').replace('_', ' ')}." if when else ""
+    return f"Where it {form.when.__name__.strip('_').replace('_', ' ')}."

@@ -98,9 +98,7 @@ def _loop(ctx: RuleContext, inits: Sequence[Any], types: Sequence[Any],
         made = turn(ctx, *values[:-1])
         return [*made, ctx.token]
 
-    ctx.loops += 1
     made = _as_list(ctx.create("stablehlo.while", inits, types, (cond_region, body_region), types))
-    ctx.loops -= 1
     if ordered:
         ctx.token = made.pop()
     return made

@@ -41,9 +41,7 @@ def _copy(ctx: RuleContext, op: Op, x: Any) -> Any:
 
 @rule(ops.fence)
 def _fence(ctx: RuleContext, op: Op, x: Any) -> Any:
-    if ctx.fences:
-        return ctx.fence(x, op.operands[0].type)
-    return ctx.create("stablehlo.optimization_barrier", [x], op.results)
+    return ctx.fence(x, op.operands[0].type)
 
 
 @rule(ops.optimization_barrier)

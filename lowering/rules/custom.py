@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from lowering.context import RuleContext, inlined, rule
+from lowering.context import RuleContext, expanded, inlined, rule
 from xfront_ir import ops
-from xfront_ir.core import Op
+from xfront_ir.core import Function, Op
 from xfront_ir.errors import IRTypeError, MissingRule
 from xfront_ir.ops.custom import tangent_function
 from xfront_ir.passes.pipeline import simplify
@@ -22,8 +22,8 @@ def _checkpoint_name(ctx: RuleContext, op: Op, x: Any) -> Any:
     return x
 
 
-@rule(ops.custom_vjp_tangent)
-def _custom_vjp_tangent(ctx: RuleContext, op: Op, *operands: Any) -> Any:
+@expanded(ops.custom_vjp_tangent)
+def _custom_vjp_tangent(op: Op) -> Function:
     """The transpose of the backward rule, where it has one."""
     try:
         map_ = tangent_function(tuple([v.type for v in op.operands]), op.attrs)
@@ -34,4 +34,4 @@ def _custom_vjp_tangent(ctx: RuleContext, op: Op, *operands: Any) -> Any:
             f"can't apply forward-mode differentiation (jvp) to a custom_vjp function: the "
             f"backward rule of {name} cannot be transposed{where}: {e}. Use grad or vjp, or give "
             "it a custom_jvp") from e
-    return ctx.inline(simplify(map_), operands)
+    return simplify(map_)

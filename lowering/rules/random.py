@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from lowering.context import RuleContext, rule
+from lowering.context import RuleContext, expanded, rule
 from xfront_ir import dtypes, ops
 from xfront_ir.builder import Builder
 from xfront_ir.core import Function, Op, Value
@@ -87,7 +87,7 @@ def _rng_uniform(ctx: RuleContext, op: Op, low: Any, high: Any) -> Any:
 
 # --- ops on keys, as Functions of their words ---------------------------------------------
 
-def _expanded(definition: Any) -> Callable[..., Any]:
+def _of_words(definition: Any) -> Callable[..., Any]:
     """Decorator: lower `definition` to the ops that `write(b, attrs, result type, *operands)`
     builds, remembered by types and attributes."""
     def register(write: Callable[..., Value]) -> Callable[..., Value]:
@@ -97,10 +97,10 @@ def _expanded(definition: Any) -> Callable[..., Any]:
             operands = [b.param(t) for t in types]
             return b.close([write(b, dict(attrs), result, *operands)])
 
-        @rule(definition)
-        def lower(ctx: RuleContext, op: Op, *operands: Any) -> Any:
+        @expanded(definition)
+        def expand(op: Op) -> Function:
             types = tuple(v.type for v in op.operands)
-            return ctx.inline(body(types, op.results[0].type, tuple(op.attrs.items())), operands)
+            return body(types, op.results[0].type, tuple(op.attrs.items()))
 
         return write
 
@@ -135,7 +135,7 @@ def _seeded(b: Builder, seed: Value) -> Words:
     return upper, lower
 
 
-@_expanded(ops.random_seed)
+@_of_words(ops.random_seed)
 def _seed(b: Builder, attrs: Any, result: TensorType, seed: Value) -> Value:
     return _key_of(b, [*_seeded(b, seed)] * (result.dtype.physical[0] // 2), attrs["impl"])
 
@@ -162,7 +162,7 @@ def _enciphered(b: Builder, k1: Value, k2: Value, shape: tuple[int, ...]) -> Wor
     return b.emit(ops.threefry2x32, k1, k2, x1, x2)
 
 
-@_expanded(ops.random_split)
+@_of_words(ops.random_split)
 def _split(b: Builder, attrs: Any, result: TensorType, key: Value) -> Value:
     impl, shape = implementation(key.type), attrs["shape"]
     if impl == "urbg":
@@ -178,7 +178,7 @@ def _split(b: Builder, attrs: Any, result: TensorType, key: Value) -> Value:
     return _key_of(b, made, impl)
 
 
-@_expanded(ops.random_fold_in)
+@_of_words(ops.random_fold_in)
 def _fold_in(b: Builder, attrs: Any, result: TensorType, key: Value, data: Value) -> Value:
     impl, zero = implementation(key.type), b.zeros(data.type)
     if impl == "urbg":
@@ -196,7 +196,7 @@ def _fold_in(b: Builder, attrs: Any, result: TensorType, key: Value, data: Value
                    impl)
 
 
-@_expanded(ops.random_bits)
+@_of_words(ops.random_bits)
 def _bits(b: Builder, attrs: Any, result: TensorType, key: Value) -> Value:
     width = attrs["bit_width"]
     if key.type.dtype is not KEY_DTYPES["fry"]:

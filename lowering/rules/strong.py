@@ -9,21 +9,21 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from lowering.context import RuleContext, rule
+from lowering.context import expanded
 from xfront_ir import ops
 from xfront_ir.builder import Builder
 from xfront_ir.core import Function, Op, Value
 from xfront_ir.types import TensorType
 
 
-@rule(ops.strong_mul)
-def _strong_mul(ctx: RuleContext, op: Op, *operands: Any) -> Any:
-    return ctx.inline(_scaled(ops.mul, op.operands[0].type), operands)
+@expanded(ops.strong_mul)
+def _strong_mul(op: Op) -> Function:
+    return _scaled(ops.mul, op.operands[0].type)
 
 
-@rule(ops.strong_div)
-def _strong_div(ctx: RuleContext, op: Op, *operands: Any) -> Any:
-    return ctx.inline(_scaled(ops.div, op.operands[0].type), operands)
+@expanded(ops.strong_div)
+def _strong_div(op: Op) -> Function:
+    return _scaled(ops.div, op.operands[0].type)
 
 
 @lru_cache(maxsize=512)
@@ -36,10 +36,10 @@ def _scaled(plain: Any, type: TensorType) -> Function:
     return b.close([b.emit(ops.select, nothing, zero, b.emit(plain, x, y))])
 
 
-@rule(ops.strong_dot_general)
-def _strong_dot_general(ctx: RuleContext, op: Op, *operands: Any) -> Any:
+@expanded(ops.strong_dot_general)
+def _strong_dot_general(op: Op) -> Function:
     lhs, rhs = (v.type for v in op.operands)
-    return ctx.inline(_summed(lhs, rhs, tuple(op.attrs.items())), operands)
+    return _summed(lhs, rhs, tuple(op.attrs.items()))
 
 
 @lru_cache(maxsize=512)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from lowering.context import RuleContext, rule
+from lowering.context import RuleContext, expanded, rule
 from lowering.rules.control import Outside, _loop
 from xfront_ir import ops
-from xfront_ir.core import Op
+from xfront_ir.core import Function, Op
 from xfront_ir.ops.while_loop import tangent_loop
 from xfront_ir.passes.pipeline import simplify
 
@@ -33,7 +33,6 @@ def _while(ctx: RuleContext, op: Op, *operands: Any) -> Any:
     return made[j:]
 
 
-@rule(ops.while_tangent)
-def _while_tangent(ctx: RuleContext, op: Op, *operands: Any) -> Any:
-    loop = tangent_loop(tuple([v.type for v in op.operands]), op.attrs)
-    return ctx.inline(simplify(loop), operands)
+@expanded(ops.while_tangent)
+def _while_tangent(op: Op) -> Function:
+    return simplify(tangent_loop(tuple([v.type for v in op.operands]), op.attrs))

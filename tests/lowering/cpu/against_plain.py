@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import lowering
-from lowering.cpu import registry
+from lowering.cpu.placing import place_forms, taken
 from tests.lowering.conftest import get, handlers_of, put
 from xfront_ir import dtypes, ops
 from xfront_ir.builder import Builder
@@ -40,8 +40,15 @@ def program(case: Case) -> Function:
 
 
 def takes_a_form(fn: Function, definition: Any) -> bool:
-    op = next(op for op in fn.ops if op.definition is definition)
-    return registry.chosen(op) is not None
+    return form_taken(fn, definition) is not None
+
+
+def form_taken(fn: Function, definition: Any, **how: Any) -> str | None:
+    """The name of the form that the one op of a definition in a program takes."""
+    (op,) = [op for op in fn.ops if op.definition is definition]
+    names = [form.name for before, form in taken(place_forms(fn, **how))
+             if before.results == op.results]
+    return names[0] if names else None
 
 
 def variants(fn: Function, monkeypatch: pytest.MonkeyPatch) -> Sequence[Callable[..., Any]]:

@@ -12,9 +12,9 @@ import pytest
 import lowering
 import xfront
 import xfront.numpy as jnp
-from lowering.cpu import conv, registry
+from lowering.cpu import conv
 from lowering.cpu.extras import extras
-from tests.lowering.cpu.against_plain import Case, named, program, variants
+from tests.lowering.cpu.against_plain import Case, form_taken, named, program, variants
 from xfront_ir import ops
 
 LAST = {"lhs_spec": (0, 3, 1, 2), "rhs_spec": (3, 2, 0, 1), "out_spec": (0, 3, 1, 2)}
@@ -135,9 +135,8 @@ def others() -> Iterator[Case]:
 
 
 def name_of_form(fn: Any) -> str | None:
-    op = next(op for op in fn.ops if op.definition is ops.conv_general_dilated)
-    taken = registry.chosen(op)
-    return None if taken is None else taken.__name__
+    name = form_taken(fn, ops.conv_general_dilated)
+    return None if name is None else name.removeprefix("conv.")
 
 
 def by_group(case: Case, monkeypatch: pytest.MonkeyPatch) -> Any:

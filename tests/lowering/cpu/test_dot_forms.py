@@ -13,11 +13,14 @@ import lowering
 import xfront
 import xfront.numpy as jnp
 from lowering import compat
-from lowering.cpu import registry
 from lowering.cpu.extras import extras
+from lowering.cpu.facts import NO_FACTS
+from lowering.cpu.places import Place
+from lowering.cpu.registry import forms_of
 from tests.lowering.cpu.against_plain import (
     Case,
     compared,
+    form_taken,
     named,
     program,
     samples,
@@ -187,9 +190,13 @@ def test_small_products_in_loops(monkeypatch, case) -> None:
     """The form is for loops alone; there whole numbers have exact sums, NaN and infinity spread as
     they do in the plain rule, and others are within the bound of a sum of so many terms."""
     _, definition, types, how, taken = case
-    (op,) = [op for op in program(case).ops if op.definition is definition]
-    assert registry.chosen(op) is None
-    assert (registry.chosen(op, registry.in_loops) is not None) == taken
+    fn = program(case)
+    assert form_taken(fn, definition, has_fences=False) is None
+    inside = Place(fn, {}, NO_FACTS.is_private, in_loop=True)
+    (op,) = [op for op in fn.ops if op.definition is definition]
+    forms = [form.name for form in forms_of(definition)
+             if form.when(op) and (form.only is None or form.only(inside, op))]
+    assert ("dot.small_product" in forms) == taken
     if not taken:
         return
     numbers = (how["contract"], how["batch"])
@@ -233,7 +240,7 @@ def test_tiny_products_in_programs(monkeypatch, m, k, n, taken) -> None:
         made.append(np.asarray(lowered.compile()(x, y)))
     np.testing.assert_array_equal(*made)
     alone = xfront.jit(lambda x, y: x @ y).trace(x, y).ir
-    assert not lowering.lower(alone, extras=extras("eager", "cpu", 1))._built.forms
+    assert not lowering.lower(alone, extras=extras("eager", "cpu", 1)).forms
 
 
 def stacks() -> Iterator[Case]:

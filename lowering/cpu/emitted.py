@@ -1,0 +1,133 @@
+"""How many operations of StableHLO an op is lowered to, as far as forms depend on it.
+
+They ask whether few operations, fewer than eight, stand between an operand and memory; what is more
+than that is not told apart. The tests hold this against what the rules write.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from xfront_ir import ops
+from xfront_ir.core import Op, Value
+from xfront_ir.ops.convert import convert
+from xfront_ir.ops.sort import sort
+
+MANY = 8
+
+Count = tuple[int, int]
+"""Operations of an op, and how often they read each of its operands."""
+
+_IN_MEMORY = frozenset((
+    ops.fence, ops.optimization_barrier, ops.dot_general, ops.conv_general_dilated, ops.while_,
+    sort, ops.triangular_solve))
+"""Nothing merges with them. What is called is a private function, which nothing merges with."""
+
+_RENAMES = frozenset((ops.copy, ops.stop_gradient, ops.checkpoint_name, ops.random_wrap,
+                      ops.random_unwrap))
+_SAME_TYPE = frozenset((convert, ops.bitcast, ops.reshape, ops.broadcast_in_dim, ops.transpose))
+
+
+def renamed(op: Op) -> Value | None:
+    """The operand that an op is, where it is lowered to nothing."""
+    definition, first = op.definition, op.operands[0] if op.operands else None
+    if definition in _RENAMES:
+        return first
+    if definition in _REDUCTIONS:
+        return None if op.attrs["axes"] else first
+    if definition is ops.select_n:
+        return op.operands[1] if len(op.operands) == 2 else None
+    if definition not in _SAME_TYPE or op.operands[0].type is not op.results[0].type:
+        return None
+    order = op.attrs.get("dims", op.attrs.get("permutation", ()))
+    return first if order == tuple(range(len(order))) else None
+
+
+def emitted(op: Op) -> tuple[int, tuple[Value, ...]]:
+    """How many operations an op is lowered to, and what they read, as often as they do."""
+    definition = op.definition
+    if definition in _IN_MEMORY:
+        return 0, ()
+    if definition.has_bodies:
+        return _of_bodies(op)
+    if definition in _MANY or (definition in _MANY_IF_COMPLEX
+                               and op.results[0].type.dtype.is_complex):
+        return MANY, ()
+    counted = _COUNTS.get(definition, (1, 1))
+    count, times = counted if isinstance(counted, tuple) else counted(op)
+    return count, op.operands if times == 1 else op.operands * times
+
+
+def _of_bodies(op: Op) -> tuple[int, tuple[Value, ...]]:
+    """Loops and calls are in memory, or end there."""
+    if op.definition is ops.cond:
+        return (1, op.operands[:1]) if op.operands[0].type.dtype.kind == "bool" else (
+            3, op.operands[:1])
+    if op.definition is ops.scan and op.attrs["length"] // max(1, op.attrs["unroll"]) <= 1:
+        return MANY, ()
+    return (1, op.operands) if op.definition in _WITH_COMBINER else (0, ())
+
+
+def _of_convert(op: Op) -> Count:
+    source, target = op.operands[0].type.dtype, op.results[0].type.dtype
+    if target.kind == "bool":
+        return 2, 1
+    return (2 if source.is_complex and not target.is_complex and target.bits * 2 != source.bits
+            else 1), 1
+
+
+def _of_power(op: Op) -> Count:
+    n = op.attrs["exponent"]
+    return max(abs(n) - 1, 0) + 2 * (n < 0) + (n == 0), abs(n)
+
+
+def _of_choice(op: Op) -> Count:
+    if op.operands[0].type.dtype.kind == "bool":
+        return 1, 1
+    return 3 * (len(op.operands) - 2), 1
+
+
+def _of_special(op: Op) -> Count:
+    """Narrow floats are computed in wider ones."""
+    return 1 + (op.results[0].type.dtype.bits < 32) * (1 + len(op.operands)), 1
+
+
+def _of_sign(op: Op) -> Count:
+    return 1 + op.results[0].type.dtype.is_unsigned, 1
+
+
+def _of_square(op: Op) -> Count:
+    return 1, 1 if op.results[0].type.dtype.is_complex else 2
+
+
+def _of_gather(op: Op) -> Count:
+    return (MANY, 0) if op.attrs["mode"] == "fill" else (0, 0)
+
+
+def _of_scatter(op: Op) -> Count:
+    return 4 if op.attrs["mode"] == "clip" else 1, 1
+
+
+_REDUCTIONS = frozenset((ops.reduce_sum, ops.reduce_prod, ops.reduce_max, ops.reduce_min,
+                         ops.reduce_and, ops.reduce_or, ops.reduce_xor))
+_WITH_COMBINER = frozenset((ops.reduce, ops.reduce_window))
+_MANY = frozenset((
+    ops.threefry2x32, ops.bessel_i0e, ops.betainc, ops.igamma, ops.igammac, ops.igamma_grad_a,
+    ops.random_gamma_grad, ops.cholesky))
+_MANY_IF_COMPLEX = frozenset((ops.sin, ops.cos, ops.sinh, ops.cosh, ops.expm1, ops.max, ops.min))
+
+_COUNTS: dict[object, Count | Callable[[Op], Count]] = {
+    **dict.fromkeys(_REDUCTIONS, (2, 1)),
+    **dict.fromkeys((ops.cumsum, ops.cumprod, ops.cummax, ops.cummin, ops.cumlogsumexp,
+                     ops.reduce_window_sum, ops.reduce_window_prod, ops.reduce_window_max,
+                     ops.reduce_window_min), (2, 1)),
+    **dict.fromkeys((ops.argmax, ops.argmin), (4, 1)),
+    **dict.fromkeys((ops.erf, ops.erfc, ops.erf_inv, ops.lgamma, ops.digamma, ops.bessel_i1e,
+                     ops.polygamma, ops.zeta), _of_special),
+    **dict.fromkeys((ops.scatter, ops.scatter_add, ops.scatter_mul, ops.scatter_min,
+                     ops.scatter_max), _of_scatter),
+    **dict.fromkeys((ops.eig, ops.eigh, ops.svd, ops.qr, ops.schur, ops.hessenberg, ops.geqrf,
+                     ops.householder_product, ops.ormqr, ops.tridiagonal), (5, 0)),
+    ops.lu: (2, 0), ops.rng_bit_generator: (3, 1), ops.select_and_scatter_add: (2, 1),
+    convert: _of_convert, ops.integer_pow: _of_power, ops.exp2: (3, 1), ops.conj: (4, 2),
+    ops.sign: _of_sign, ops.square: _of_square, ops.select_n: _of_choice, ops.gather: _of_gather}

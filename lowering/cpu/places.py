@@ -1,0 +1,121 @@
+"""What a form may ask of the place where an op stands: what makes its operands, and what is around.
+
+A `Place` is a Function in which ops are looked at, with what is known of its parameters: the values
+outside that they are where the Function is written out in place (calls, branches), literals alone
+where it is a turn of a loop. Questions are answered when they are asked, from the ops before: most
+ops of a program ask nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from lowering.context import EXPANDED, INLINED, body_of
+from xfront_ir.core import Function, Op, Value
+from xfront_ir.literal import literal
+
+from .emitted import emitted, renamed
+
+
+class Outside(NamedTuple):
+    """A value outside that a parameter is; where `literal_only`, as far as it is a literal."""
+
+    place: Place
+    value: Value
+    literal_only: bool = False
+
+
+Source = Outside | int
+"""What a parameter is, or how many operations make it."""
+
+IsPrivate = Callable[[Function], bool]
+
+
+class Place:
+    """A Function, what its parameters are, and whether it is a turn of a loop.
+
+    `has_fences`: whether it belongs to a program that gets fences, and not to a single operation.
+    """
+
+    __slots__ = ("_made", "changed", "function", "given", "has_fences", "in_loop", "is_private")
+
+    def __init__(self, function: Function, given: dict[Value, Source], is_private: IsPrivate, *,
+                 in_loop: bool = False, has_fences: bool = False) -> None:
+        self.function, self.given, self.is_private = function, given, is_private
+        self.in_loop, self.has_fences = in_loop, has_fences
+        self.changed: dict[Value, Op] = {}
+        self._made: dict[Value, Op] | None = None
+
+    def inside(self, function: Function, given: dict[Value, Source], *, in_loop: bool = False
+               ) -> Place:
+        """The place that a body of an op here is; `in_loop` where that is a loop."""
+        return Place(function, given, self.is_private, in_loop=in_loop or self.in_loop,
+                     has_fences=self.has_fences)
+
+    def made_by(self, value: Value) -> tuple[Place, Op] | int:
+        """The op that computes a value and where it stands, behind calls and what only renames; for
+        what is not computed here, how many operations make it."""
+        place = self
+        while True:
+            op = place.changed.get(value) or place._makers().get(value)
+            if op is None:
+                source = place.given.get(value, 0)
+                if isinstance(source, int):
+                    return source
+                if source.literal_only:
+                    found = source.place.made_by(source.value)
+                    is_other = isinstance(found, int) or found[1].definition is not literal
+                    return 0 if is_other else found
+                place, value = source.place, source.value
+            elif (same := renamed(op)) is not None:
+                value = same
+            elif (body := place._written_out(op)) is not None:
+                given: dict[Value, Source] = {
+                    p: Outside(place, v) for p, v in zip(body.params, op.operands, strict=True)}
+                place, value = place.inside(body, given), body.returns[op.results.index(value)]
+            else:
+                return place, op
+
+    def _written_out(self, op: Op) -> Function | None:
+        """The Function whose ops stand for an op here."""
+        expansion = EXPANDED.get(op.definition)
+        if expansion is not None:
+            return expansion(op)
+        if op.definition not in INLINED or self.is_private(body_of(op)):
+            return None
+        return body_of(op)
+
+    def _makers(self) -> dict[Value, Op]:
+        if self._made is None:
+            self._made = {v: op for op in self.function.ops for v in op.results}
+        return self._made
+
+    def work(self, value: Value, most: int) -> int:
+        """How many operations that XLA merges compute a value, counted as often as they are read,
+        up to `most`."""
+        found = self.made_by(value)
+        if isinstance(found, int):
+            return min(found, most)
+        place, op = found
+        counted, read = emitted(op)
+        for v in read:
+            if counted >= most:
+                return most
+            counted += place.work(v, most - counted)
+        return min(counted, most)
+
+    def constant(self, value: Value, depth: int = 4) -> Any:
+        """The number that a value is filled with; `...` where it is another constant, None where
+        the program computes it."""
+        found = self.made_by(value)
+        if isinstance(found, int):
+            return None
+        place, op = found
+        if op.definition is literal:
+            data = op.attrs["value"].array
+            return data.reshape(-1)[0].item() if data.size == 1 and data.dtype.kind != "c" else ...
+        if not depth or not op.operands or op.definition.has_bodies or any(
+                place.constant(v, depth - 1) is None for v in op.operands):
+            return None
+        return ...

@@ -1,0 +1,278 @@
+"""Forms: the ops that have one for the CPU become calls of what the form writes.
+
+    func @f(%x: f32[32768]) -> (i32[]) {        func @f(%x: f32[32768]) -> (i32[]) {
+      %0: i32[] = argmax(%x) {…}                  %0: i32[] = call(%x) {body = func @argmax(…) {
+      return %0                                     …
+    }                                             }, name = "reduce.argmax"}
+                                                  return %0
+                                                }
+
+The body is written once for each form, types and attributes, and shared by all calls and programs:
+the walk is linear in the ops of the program. It is marked, so that the lowering writes it out in
+place and `taken` finds it. What a form writes of its own op stays as it is, everything else in it
+may take forms again. Bodies follow the lowering: those of calls and branches are looked at where
+they are written out, with what is known there; private functions once, by themselves.
+"""
+
+# hot: benchmarks/lower.py
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from operator import is_
+from typing import Any, NamedTuple
+
+from lowering.context import EXPANDED, INLINED, MARK, body_of
+from xfront_ir import ops
+from xfront_ir.core import Function, Op, Value, bodies_of
+from xfront_ir.opdef import OpDef
+
+from .facts import NO_FACTS, Facts
+from .places import Outside, Place, Source
+from .registry import Form, Written, forms_of, written
+
+NO_OPS: frozenset[Op] = frozenset()
+
+_quiet: set[OpDef] = set()
+"""Ops that are always left alone, of those met so far."""
+
+
+def place_forms(fn: Function, facts: Facts = NO_FACTS, *, has_fences: bool = True) -> Function:
+    """`fn` with its forms placed, bodies included; the same object where it takes none.
+
+    Args:
+      fn: any Function in which no forms have been placed.
+      facts: which bodies are one function, and private.
+      has_fences: whether it is a program that gets fences; elsewhere those of the user are
+        barriers, and forms for whole programs are left out.
+    """
+    place = Place(fn, {}, facts.is_private, has_fences=has_fences)
+    return _Placing(facts, has_fences).function(place, NO_OPS)
+
+
+def form_of(op: Op) -> Written | None:
+    """What a call stands for; None where it is no form."""
+    return body_of(op).memo.get(MARK) if op.definition is ops.call else None
+
+
+def taken(fn: Function) -> Iterator[tuple[Op, Form]]:
+    """The ops of the program that take a form, with it, as they stood before; in order, and those
+    of a body once."""
+    seen = {fn}
+    stack = [iter(fn.ops)]
+    while stack:
+        for op in stack[-1]:
+            found = form_of(op)
+            if found is not None and found.form is not None:
+                yield Op(found.definition, op.operands[:found.n_operands], {}, op.results,
+                         op.loc), found.form
+            bodies = list(bodies_of(op)) if op.definition.has_bodies else ()
+            new = [body for body in bodies if body not in seen]
+            if new:
+                seen.update(new)
+                stack.append(iter([inner for body in new for inner in body.ops]))
+                break
+        else:
+            stack.pop()
+
+
+def _is_quiet(definition: OpDef) -> bool:
+    """Whether an op is always left alone; remembered."""
+    if (forms_of(definition) or definition in INLINED or definition in EXPANDED
+            or definition in _REGIONS or definition is ops.fence):
+        return False
+    _quiet.add(definition)
+    return True
+
+
+class _Open(NamedTuple):
+    """A Function that is being walked: where, its ops to come and those made, the call it is the
+    body of."""
+
+    place: Place
+    rest: Iterator[Op]
+    made: list[Op]
+    own: frozenset[Op]
+    call: Op | None
+
+
+class _Placing:
+    """The walk through one program; where it does not keep fences, they become barriers."""
+
+    def __init__(self, facts: Facts, keeps_fences: bool) -> None:
+        self.facts, self.keeps_fences = facts, keeps_fences
+        self.private: dict[Function, Function] = {}
+
+    def function(self, place: Place, own: frozenset[Op]) -> Function:
+        """The Function of a place with its forms placed; `own` are ops that take none.
+
+        Calls nest as deep as users write them: they are walked without recursion.
+        """
+        stack = [_Open(place, iter(place.function.ops), [], own, None)]
+        while True:
+            place, rest, made, own, call = stack[-1]
+            for op in rest:
+                if op.definition in _quiet or _is_quiet(op.definition):
+                    made.append(op)
+                    continue
+                if op.definition in INLINED:
+                    body = body_of(op)
+                    if not self.facts.is_private(body):
+                        given: dict[Value, Source] = {
+                            p: Outside(place, v)
+                            for p, v in zip(body.params, op.operands, strict=True)}
+                        stack.append(_Open(place.inside(body, given), iter(body.ops), [], own, op))
+                        break
+                new = self.changed(op, place, own)
+                if new is not op:
+                    for v in op.results:
+                        place.changed[v] = new
+                made.append(new)
+            else:
+                stack.pop()
+                function = place.function
+                if not all(map(is_, made, function.ops)):
+                    function = function.replace(ops=made)
+                if call is None:
+                    return function
+                place, _, made, _, _ = stack[-1]
+                if function is not body_of(call):
+                    call = _with(call, {INLINED[call.definition]: function})
+                    for v in call.results:
+                        place.changed[v] = call
+                made.append(call)
+
+    def changed(self, op: Op, place: Place, own: frozenset[Op]) -> Op:
+        """The op as it stands afterwards; the same where it is left alone."""
+        definition = op.definition
+        if definition is ops.fence:
+            return op if self.keeps_fences else Op(ops.optimization_barrier, op.operands, {},
+                                                   op.results, op.loc)
+        if op not in own:
+            for found in forms_of(definition):
+                if found.when(op) and (found.only is None or found.only(place, op)):
+                    made = self.formed(op, found, place)
+                    if made is not None:
+                        return made
+        if definition in INLINED:
+            return self.with_private(op)
+        expansion = EXPANDED.get(definition)
+        if expansion is not None:
+            return self.expanded(op, expansion(op), place)
+        regions = _REGIONS.get(definition)
+        return op if regions is None else regions(self, op, place, own)
+
+    def formed(self, op: Op, found: Form, place: Place) -> Op | None:
+        """The call of what a form writes; None where the place does not give what it must know."""
+        attrs = op.attrs
+        read: Any = ()
+        if found.known is not None:
+            known = found.known(place, op)
+            if known is None:
+                return None
+            attrs = {**attrs, "known": known}
+        if found.reads is not None:
+            read = found.reads(place, op)
+            if read is None:
+                return None
+        operands = (*op.operands, *read)
+        body, own = written(found, tuple([v.type for v in operands]), tuple(attrs.items()))
+        if op.definition.has_bodies:                     # which hold code of the user
+            given: dict[Value, Source] = {p: Outside(place, v) for p, v in zip(
+                body.params, operands, strict=True)}
+            body = self.function(place.inside(body, given), own)
+        else:
+            key = ("placed", place.in_loop, place.has_fences)
+            made = body.memo.get(key)
+            if made is None:                             # its own fences are fences everywhere
+                inside = Place(body, {}, NO_FACTS.is_private, in_loop=place.in_loop,
+                               has_fences=place.has_fences)
+                made = body.memo[key] = _Placing(NO_FACTS, True).function(inside, own)
+            body = made
+        body.memo[MARK] = Written(op.definition, found, len(op.operands))
+        return Op(ops.call, operands, {"body": body, "name": found.name}, op.results, op.loc)
+
+    def expanded(self, op: Op, body: Function, place: Place) -> Op:
+        """An op that is lowered as other ops: the call of these, where one of them takes a form."""
+        made = self.function(place.inside(body, {p: Outside(place, v) for p, v in zip(
+            body.params, op.operands, strict=True)}), NO_OPS)
+        if made is body:
+            return op
+        made.memo[MARK] = Written(op.definition, None, len(op.operands))
+        return Op(ops.call, op.operands, {"body": made, "name": op.definition.name}, op.results,
+                  op.loc)
+
+    # --- bodies -------------------------------------------------------------------------------
+
+    def with_private(self, op: Op) -> Op:
+        """A call of a private function."""
+        held = body_of(op)
+        made = self.alone(held)
+        return op if made is held else _with(op, {INLINED[op.definition]: made})
+
+    def alone(self, body: Function) -> Function:
+        """The private function that a body is; the same object where it takes no form."""
+        one = self.facts.first(body)
+        made = self.private.get(one)
+        if made is None:
+            made = self.private[one] = self.function(
+                Place(one, {}, self.facts.is_private, has_fences=self.keeps_fences), NO_OPS)
+        return body if made is one else made
+
+    def body(self, body: Function, place: Place, given: dict[Value, Source], own: frozenset[Op],
+             in_loop: bool) -> Function:
+        """The body of a region, private or written out there."""
+        if self.facts.is_private(body):
+            return self.alone(body)
+        return self.function(place.inside(body, given, in_loop=in_loop), own)
+
+    def cond(self, op: Op, place: Place, own: frozenset[Op]) -> Op:
+        """Branches read what is around them."""
+        held: tuple[Function, ...] = op.attrs["branches"]
+        made = tuple([self.body(branch, place, {p: Outside(place, v) for p, v in zip(
+            branch.params, op.operands[1:], strict=True)}, own, False) for branch in held])
+        return op if all(map(is_, made, held)) else _with(op, {"branches": made})
+
+    def scan(self, op: Op, place: Place, own: frozenset[Op]) -> Op:
+        """Turns read constants, carries and rows; where there is one round of them, it is written
+        out without a loop."""
+        attrs = op.attrs
+        n, m, body = attrs["n_consts"], attrs["n_consts"] + attrs["n_carry"], attrs["body"]
+        is_loop = attrs["length"] // max(1, attrs["unroll"]) > 1
+        given: dict[Value, Source] = {p: Outside(place, v, is_loop) for p, v in zip(
+            body.params[:n], op.operands, strict=False)}
+        for v in body.params[m:]:
+            given[v] = _row(v, is_loop, attrs["reverse"])
+        made = self.body(body, place, given, own, is_loop)
+        return op if made is body else _with(op, {"body": made})
+
+    def loop(self, op: Op, place: Place, own: frozenset[Op]) -> Op:
+        """The test is written out where the loop stands, whoever else has it."""
+        n = op.attrs["n_cond_consts"]
+        m = n + op.attrs["n_body_consts"]
+        test, body = op.attrs["cond"], op.attrs["body"]
+
+        def literals(function: Function, operands: tuple[Value, ...]) -> dict[Value, Source]:
+            return {p: Outside(place, v, True) for p, v in zip(
+                function.params, operands, strict=False)}
+
+        made = (self.function(place.inside(test, literals(test, op.operands[:n]), in_loop=True),
+                              own),
+                self.body(body, place, literals(body, op.operands[n:m]), own, True))
+        return op if all(map(is_, made, (test, body))) else _with(
+            op, {"cond": made[0], "body": made[1]})
+
+
+def _row(v: Value, is_loop: bool, reverse: bool) -> int:
+    """How many operations take a row of an array: where a loop does, it must find the place."""
+    if not is_loop:
+        return 2
+    return 2 + v.type.ndim + len(v.type.dtype.physical) + 2 * reverse
+
+
+_REGIONS: dict[OpDef, Callable[[_Placing, Op, Place, frozenset[Op]], Op]] = {
+    ops.cond: _Placing.cond, ops.scan: _Placing.scan, ops.while_: _Placing.loop}
+
+
+def _with(op: Op, attrs: dict[str, Any]) -> Op:
+    return Op(op.definition, op.operands, {**op.attrs, **attrs}, op.results, op.loc)
