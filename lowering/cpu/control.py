@@ -7,6 +7,7 @@ from xfront_ir.builder import Builder
 from xfront_ir.core import Op, Value
 
 from . import in_place  # noqa: F401  (it registers forms of this family)
+from .conditions import condition
 from .registry import form
 
 TURNS = (8, 7, 6, 5, 4)
@@ -27,7 +28,10 @@ def _turns(op: Op) -> int:
     return next((n for n in TURNS if n <= most and length % n == 0), 1)
 
 
-def _is_scalar_loop(op: Op) -> bool:
+@condition
+def _scalar_loop(op: Op) -> bool:
+    """Bodies of at most 16 cheap operations on scalars with up to 3 results, 2**13 turns or more,
+    a multiple of 4 to 8."""
     body = op.attrs["body"]
     return (op.attrs["unroll"] <= 1 and op.attrs["length"] >= FEWEST_TURNS
             and len(op.results) <= MOST_RESULTS and _turns(op) > 1
@@ -46,7 +50,7 @@ def _is_scalar(op: Op) -> bool:
 
 
 # Bodies of at most 16 cheap operations on scalars; 2**13 turns or more, a multiple of 4 to 8.
-@form(ops.scan, when=_is_scalar_loop)
+@form(ops.scan, when=_scalar_loop, row="kernels.reduction: scan of scalars")
 def scan(b: Builder, op: Op, *operands: Value) -> tuple[Value, ...]:
     """Several turns in one: what does not wait for the carry is done beside it."""
     return b.emit(ops.scan, *operands, **{**op.attrs, "unroll": _turns(op)})

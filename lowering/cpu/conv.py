@@ -19,6 +19,7 @@ from xfront_ir.dtypes import DType
 from xfront_ir.ops.conv import dilated
 from xfront_ir.types import I32, TensorType
 
+from .conditions import condition
 from .pieces import cut
 from .registry import form
 
@@ -68,7 +69,11 @@ def _keeps_order(op: Op) -> bool:
     return op.attrs["lhs_spec"] == op.attrs["out_spec"] and op.attrs["batch_groups"] == 1
 
 
-def _is_few(op: Op) -> bool:
+@condition
+def _few_products(op: Op) -> bool:
+    """Up to 72 products an element: f32, f16, bf16 up to 8 channels of a group (one group: up to 4,
+    and 16 results), f64 and complex one channel of 2 groups or more; 2**15 products times the
+    square of the channels (one group and several results: four times that)."""
     if not (_is_plain(op) and _keeps_order(op)):
         return False
     s, a = _sizes(op), op.attrs
@@ -88,7 +93,7 @@ def _is_few(op: Op) -> bool:
 
 # Few products an element: the plain rule gathers them for a product of matrices that is too narrow
 # for it, or runs through them one by one. Filters of one channel a group (depthwise) are most so.
-@form(ops.conv_general_dilated, when=_is_few)
+@form(ops.conv_general_dilated, when=_few_products, row="kernels.convolution: depthwise 3×3")
 def shifted(b: Builder, op: Op, x: Value, k: Value) -> Value:
     """Add up, for each place and channel of the filter, the input it meets times its weights."""
     return _sum_of_shifted(b, op, b.emit(ops.fence, x), b.emit(ops.fence, k))
@@ -184,8 +189,10 @@ def _weights(b: Builder, k: Value, at: Ints, channel: int, s: Sizes, spec: Ints)
 
 # --- products of matrices -----------------------------------------------------------------
 
-def _is_one_place(op: Op) -> bool:
-    """A window that fits once, as in gradients of 1x1 filters, over axes side by side in memory."""
+@condition
+def _one_place(op: Op) -> bool:
+    """f32 or f64, 2**12 elements: a window that fits once, as in gradients of 1x1 filters, over
+    axes side by side in memory."""
     (lhs, rhs), a = (v.type for v in op.operands), op.attrs
     return (_is_plain(op) and lhs.dtype in FLOATS and lhs.size >= 4096
             and a["feature_groups"] == a["batch_groups"] == 1 and not _moves(a)
@@ -209,7 +216,8 @@ def _spatial(t: TensorType, spec: Ints) -> Ints:
 
 
 # The plain rule gathers the window, which is the whole input, first.
-@form(ops.conv_general_dilated, when=_is_one_place)
+@form(ops.conv_general_dilated, when=_one_place,
+      row="kernels.convolution: gradient by kernel, conv 1×1")
 def product(b: Builder, op: Op, x: Value, k: Value) -> Value:
     """One product of matrices, over features and places."""
     a, result = op.attrs, _sizes(op).result
@@ -220,7 +228,10 @@ def product(b: Builder, op: Op, x: Value, k: Value) -> Value:
     return b.emit(ops.reshape, made, shape=result.shape)
 
 
-def _is_pointwise(op: Op) -> bool:
+@condition
+def _pointwise(op: Op) -> bool:
+    """Filters of one place, f32 or f64, 2**12 elements: channels last or a batch of 1, no strides,
+    32 channels on one side."""
     (lhs, rhs), a = (v.type for v in op.operands), op.attrs
     if not (_is_plain(op) and _keeps_order(op) and lhs.dtype in FLOATS and lhs.size >= 4096
             and a["feature_groups"] == 1 and not _moves(a) and max(a["strides"]) == 1
@@ -233,7 +244,7 @@ def _is_pointwise(op: Op) -> bool:
 
 
 # Filters of one place: the plain rule copies the input first.
-@form(ops.conv_general_dilated, when=_is_pointwise)
+@form(ops.conv_general_dilated, when=_pointwise, row="kernels.convolution: conv 1×1")
 def pointwise(b: Builder, op: Op, x: Value, k: Value) -> Value:
     """A product of the matrix of features with that of the filter."""
     a, result, n = op.attrs, _sizes(op).result, x.type.ndim
@@ -253,7 +264,9 @@ def pointwise(b: Builder, op: Op, x: Value, k: Value) -> Value:
 
 # --- groups -------------------------------------------------------------------------------
 
-def _is_in_groups(op: Op) -> bool:
+@condition
+def _in_groups(op: Op) -> bool:
+    """2 to 8 groups of 8 channels or more, f32, 2**23 products."""
     if not (_is_plain(op) and _keeps_order(op) and op.operands[0].type.dtype is dtypes.f32):
         return False
     s = _sizes(op)
@@ -262,7 +275,7 @@ def _is_in_groups(op: Op) -> bool:
 
 
 # 2 to 8 groups of 8 channels or more: the plain rule's groups take their time together.
-@form(ops.conv_general_dilated, when=_is_in_groups)
+@form(ops.conv_general_dilated, when=_in_groups, row="kernels.convolution: conv 3×3 in 4 groups")
 def one_by_one(b: Builder, op: Op, x: Value, k: Value) -> Value:
     """A convolution for each group."""
     a = op.attrs
@@ -276,8 +289,10 @@ def one_by_one(b: Builder, op: Op, x: Value, k: Value) -> Value:
 
 # --- gradients of filters of one channel a group ------------------------------------------
 
-def _is_gradient(op: Op) -> bool:
-    """Each feature of the one operand meets the same of the other, in few places."""
+@condition
+def _gradient(op: Op) -> bool:
+    """Each of 8 or more features of the one operand meets the same of the other, f32, in up to 9
+    places over 1,024 of the input or 25 over 256, 2**15 elements."""
     (lhs, rhs), a = (v.type for v in op.operands), op.attrs
     groups = a["batch_groups"]
     if not (_is_plain(op) and lhs.dtype is dtypes.f32 and groups >= 8
@@ -291,7 +306,8 @@ def _is_gradient(op: Op) -> bool:
 
 # Up to 9 places of a filter, each the sum over at most 1,024 of the input, or 25 over 256: the
 # plain rule goes through them one by one.
-@form(ops.conv_general_dilated, when=_is_gradient)
+@form(ops.conv_general_dilated, when=_gradient,
+      row="kernels.convolution: gradient by kernel, depthwise 3×3")
 def summed(b: Builder, op: Op, x: Value, ct: Value) -> Value:
     """Sum, for each place of the result, the products of the input it meets and `ct`."""
     a, result = op.attrs, _sizes(op).result
@@ -337,13 +353,16 @@ def _is_long(op: Op) -> bool:
             and s.result.size * s.products >= LEAST * (32 if len(s.kernel) == 1 else 16))
 
 
-def _is_line(op: Op) -> bool:
+@condition
+def _line(op: Op) -> bool:
+    """A filter of one channel and 33 to 256 places along one axis, f32, stride 1, 2**20
+    products."""
     n = math.prod(_spatial(op.operands[1].type, op.attrs["rhs_spec"]))
     return op.operands[1].type.ndim == 3 and ROW < n <= ROW * CHUNKS and _is_long(op)
 
 
 # More places than are added up fast in one pass: the plain rule gathers them for each element.
-@form(ops.conv_general_dilated, when=_is_line)
+@form(ops.conv_general_dilated, when=_line)
 def in_chunks(b: Builder, op: Op, x: Value, k: Value) -> Value:
     """The sum of what parts of the filter give."""
     a, axis, n = op.attrs, op.attrs["rhs_spec"][2], math.prod(k.type.shape)
@@ -359,14 +378,17 @@ def in_chunks(b: Builder, op: Op, x: Value, k: Value) -> Value:
     return total
 
 
-def _is_large(op: Op) -> bool:
+@condition
+def _large(op: Op) -> bool:
+    """A filter of one channel, f32, stride 1: of more than 256 places along one axis, on up to
+    2**18 elements with 2**20 products, or of more than 48 along two, with 2**19."""
     kernel = _spatial(op.operands[1].type, op.attrs["rhs_spec"])
     return (len(kernel) == 1 and kernel[0] > ROW * CHUNKS and op.operands[0].type.size <= 2 ** 18
             or len(kernel) == 2 and min(kernel) > 1 and math.prod(kernel) > 48) and _is_long(op)
 
 
 # More places than that.
-@form(ops.conv_general_dilated, when=_is_large)
+@form(ops.conv_general_dilated, when=_large, row="kernels.convolution: one channel, 31×31")
 def in_rows(b: Builder, op: Op, x: Value, k: Value) -> Value:
     """The input shifted by rows of the filter times these rows, which is then shifted along the row
     and added up. A filter of one axis is cut in rows, and what is left over is added as it is."""

@@ -5,20 +5,21 @@ from __future__ import annotations
 
 import math
 
-from lowering import compat
 from xfront_ir import dtypes, ops
 from xfront_ir.builder import Builder
 from xfront_ir.core import Op, Value
 from xfront_ir.literal import Literal
 from xfront_ir.opdef import OpDef
 
+from .conditions import condition
 from .pieces import at
 from .places import Place
 from .registry import form, in_loops, in_programs
 
 
-def _could_be_of_rows(op: Op) -> bool:
-    """f32 or f64 by a matrix, 256 rows of the result or more, 2^20 products."""
+@condition
+def _many_rows(op: Op) -> bool:
+    """f32 or f64 by a matrix, 256 rows of the result or more, 2**20 products."""
     (lhs, rhs), a = (v.type for v in op.operands), op.attrs
     left, _ = a["contract"]
     if not (lhs.dtype is rhs.dtype and lhs.dtype in (dtypes.f32, dtypes.f64) and rhs.ndim == 2
@@ -28,8 +29,8 @@ def _could_be_of_rows(op: Op) -> bool:
     return lhs.size >= 256 * terms > 0 and lhs.size * (rhs.size // terms) >= 2 ** 20
 
 
-def chosen_rows(place: Place, op: Op) -> list[Value] | None:
-    """The integers i, where the left operand is made as `one_hot(i)`, here."""
+def one_hot(place: Place, op: Op) -> list[Value] | None:
+    """The left operand is made as `one_hot(i)`, of integers i that stand here."""
     converted = _made_by(place, op.operands[0], ops.convert)
     compared = converted and _made_by(converted[0], converted[1].operands[0], ops.eq)
     if not compared:
@@ -64,7 +65,8 @@ def _made_by(place: Place, value: Value, definition: OpDef) -> tuple[Place, Op] 
 
 
 # one_hot(i) @ matrix: nearly all products are by zero.
-@form(ops.dot_general, when=_could_be_of_rows, reads=chosen_rows)
+@form(ops.dot_general, when=_many_rows, reads=one_hot,
+      row="kernels.order: rows by one_hot(i) @ table")
 def rows(b: Builder, op: Op, x: Value, y: Value, i: Value) -> Value:
     """The rows i of the matrix, zeros for those outside; NaN where zero meets NaN or infinity:
     in columns with one that is not of row i."""
@@ -88,8 +90,10 @@ def rows(b: Builder, op: Op, x: Value, y: Value, i: Value) -> Value:
     return b.emit(ops.select, none_else, made, b.full(made.type, math.nan))
 
 
-def _is_tiny(op: Op) -> bool:
-    """Two matrices a batch, the batch first, with 2 to 4 elements along each axis."""
+@condition
+def _tiny_in_batch(op: Op) -> bool:
+    """f32 or f64, two matrices a batch, the batch first, with 2 to 4 elements along each axis,
+    2**13 products."""
     (lhs, rhs), a = (v.type for v in op.operands), op.attrs
     (left, right), (of_lhs, of_rhs) = a["contract"], a["batch"]
     n = len(of_lhs)
@@ -102,7 +106,7 @@ def _is_tiny(op: Op) -> bool:
 
 
 # Matrices of 2 to 4 rows and columns: the plain rule starts a product of matrices for each.
-@form(ops.dot_general, when=_is_tiny)
+@form(ops.dot_general, when=_tiny_in_batch, row="kernels.linear: batched product, 3×3")
 def dot_general(b: Builder, op: Op, x: Value, y: Value) -> Value:
     """Columns times rows, added up."""
     a, total = op.attrs, None
@@ -122,8 +126,9 @@ def dot_general(b: Builder, op: Op, x: Value, y: Value) -> Value:
     return b.emit(ops.fence, total)
 
 
-def _is_by_rows(op: Op) -> bool:
-    """`x.T @ y` of two matrices with long sides."""
+@condition
+def _by_rows(op: Op) -> bool:
+    """`x.T @ y` of two f32 matrices with 256 rows and 512 columns or more."""
     (lhs, rhs), a = (v.type for v in op.operands), op.attrs
     return (a["contract"] == ((0,), (0,)) and lhs.ndim == rhs.ndim == 2
             and lhs.dtype is rhs.dtype is dtypes.f32 and a.get("preferred") in (None, dtypes.f32)
@@ -132,15 +137,15 @@ def _is_by_rows(op: Op) -> bool:
 
 # Gradients of weights: the library that reads the left matrix by columns is slower than a copy,
 # which of smaller matrices, beside the rest of a network, takes longer than it saves.
-@form(ops.dot_general, when=_is_by_rows)
+@form(ops.dot_general, when=_by_rows)
 def product_by_rows(b: Builder, op: Op, x: Value, y: Value) -> Value:
     """The product of the transposed matrix, written out before."""
     turned = b.emit(ops.fence, b.emit(ops.transpose, x, permutation=(1, 0)))
     return b.emit(ops.dot_general, turned, y, **{**op.attrs, "contract": ((1,), (0,))})
 
 
-def _is_small(op: Op, most: int = 2048, terms: int = 8) -> bool:
-    """Up to 2048 products, of 2 to 8 in a sum."""
+def _is_small(op: Op, most: int, terms: int) -> bool:
+    """Up to so many products, of 2 to so many in a sum."""
     (lhs, rhs), a = (v.type for v in op.operands), op.attrs
     left = a["contract"][0]
     return (lhs.dtype is rhs.dtype and lhs.dtype in (dtypes.f32, dtypes.f64)
@@ -149,8 +154,14 @@ def _is_small(op: Op, most: int = 2048, terms: int = 8) -> bool:
             and 0 < op.results[0].type.size * lhs.shape[left[0]] <= most)
 
 
+@condition
+def _small(op: Op) -> bool:
+    """f32 or f64, up to 2,048 products, of 2 to 8 in a sum."""
+    return _is_small(op, most=2048, terms=8)
+
+
 # Small matrices in loops: the plain rule leaves the kernel that is the loop for each product.
-@form(ops.dot_general, when=_is_small, only=in_loops)
+@form(ops.dot_general, when=_small, only=in_loops)
 def small_product(b: Builder, op: Op, x: Value, y: Value) -> Value:
     """The sum over the products of elements: batch, rows, columns, and the sum's axis last."""
     (left,), (right,) = op.attrs["contract"]
@@ -171,19 +182,22 @@ def small_product(b: Builder, op: Op, x: Value, y: Value) -> Value:
     return b.emit(ops.reduce_sum, products, axes=(n,))
 
 
-def _is_tiny_product(op: Op) -> bool:
+@condition
+def _tiny_product(op: Op) -> bool:
+    """Two f32 or f64 matrices, up to 64 products, of 2 to 4 in a sum."""
     return _is_small(op, most=64, terms=4) and all(v.type.ndim == 2 for v in op.operands)
 
 
 # Elsewhere, up to 4x4 matrices: starting a product costs more than computing it.
-@form(ops.dot_general, when=_is_tiny_product, only=in_programs)
+@form(ops.dot_general, when=_tiny_product, only=in_programs)
 def tiny_product(b: Builder, op: Op, x: Value, y: Value) -> Value:
     """As in loops, computed once however many read it."""
     return b.emit(ops.fence, small_product(b, op, x, y))
 
 
-def _is_complex(op: Op) -> bool:
-    """Complex numbers: 2^23 products, 32 or more rows, columns and terms in a sum."""
+@condition
+def _complex(op: Op) -> bool:
+    """Complex numbers: 2**23 products, 32 or more rows, columns and terms in a sum, no batch."""
     (lhs, rhs), a = (v.type for v in op.operands), op.attrs
     if not (lhs.dtype is rhs.dtype and lhs.dtype.is_complex and not a["batch"][0]
             and a.get("preferred") in (None, lhs.dtype) and type(a.get("precision")) is not str):
@@ -194,7 +208,7 @@ def _is_complex(op: Op) -> bool:
 
 
 # Complex matrices: the library for real ones is faster at four times the work.
-@form(ops.dot_general, when=_is_complex)
+@form(ops.dot_general, when=_complex, row="kernels.linear: product, complex64")
 def complex_product(b: Builder, op: Op, x: Value, y: Value) -> Value:
     """One product of the real parts beside the imaginary ones has the four that are needed. As
     the plain rule multiplies by 1 + 0i, one infinite part makes NaN of both."""
@@ -217,12 +231,13 @@ def complex_product(b: Builder, op: Op, x: Value, y: Value) -> Value:
     return b.emit(ops.complex, b.emit(ops.sub, real, nothing[0]), b.emit(ops.add, imag, nothing[1]))
 
 
-def _is_short(op: Op) -> bool:
-    """Matrices of bf16 on jaxlib 0.10: 8 rows, 32 terms, 64 columns, 2^20 products."""
+@condition
+def _bf16_matrices(op: Op) -> bool:
+    """Matrices of bf16 with 8 rows, 32 terms, 64 columns or more, 2**20 products."""
     (lhs, rhs), a = (v.type for v in op.operands), op.attrs
     (left, _), (batch, _) = a["contract"], a["batch"]
-    if not (compat.VERSION < (0, 11) and lhs.dtype is rhs.dtype is dtypes.bf16
-            and len(left) == 1 and a.get("preferred") in (None, dtypes.bf16)
+    if not (lhs.dtype is rhs.dtype is dtypes.bf16 and len(left) == 1
+            and a.get("preferred") in (None, dtypes.bf16)
             and type(a.get("precision")) is not str):
         return False
     terms, together = lhs.shape[left[0]], math.prod([lhs.shape[d] for d in batch])
@@ -232,7 +247,7 @@ def _is_short(op: Op) -> bool:
 
 
 # bf16 before 0.11: the plain rule converts the matrices to f32 and multiplies those.
-@form(ops.dot_general, when=_is_short)
+@form(ops.dot_general, when=_bf16_matrices, before=(0, 11), row="kernels.linear: product, bfloat16")
 def short_product(b: Builder, op: Op, x: Value, y: Value) -> Value:
     """Sums of products of bf16 in f32, rounded once; rows times columns, which are written out."""
     (left,), (right,) = op.attrs["contract"]

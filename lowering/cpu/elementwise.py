@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import math
 
-from lowering import compat
 from xfront_ir import dtypes, ops
 from xfront_ir.builder import Builder
 from xfront_ir.core import Op, Value
 
 from . import trigonometric  # noqa: F401  (it registers forms of this family)
+from .conditions import f32, of, size
 from .formulas import Term, polynomial, where
 from .pieces import branch
 from .places import Place
@@ -27,11 +27,6 @@ VECTOR_LEAST = 2 ** 16
 """Where the plain rule has vectors too: the form gains where it keeps two cores busy."""
 
 
-def _is_large(op: Op, least: int = LEAST) -> bool:
-    x = op.operands[0].type
-    return x.dtype is dtypes.f32 and x.size >= least
-
-
 # --- roots --------------------------------------------------------------------------------
 
 _THIRD_OF_ONE = 709921077
@@ -39,7 +34,7 @@ _THIRD_OF_ONE = 709921077
 
 
 # A function of the C library, one by one.
-@form(ops.cbrt, when=_is_large)
+@form(ops.cbrt, when=f32 & size(LEAST), row="kernels.elementwise: cbrt")
 def cbrt(b: Builder, op: Op, x: Value) -> Value:
     """Newton's method from a third of the exponent; below 1 ulp."""
     t = Term(b, x)
@@ -53,7 +48,7 @@ def cbrt(b: Builder, op: Op, x: Value) -> Value:
 
 
 # jaxlib 0.11 and later have a vector rsqrt of their own.
-@form(ops.rsqrt, when=lambda op: _is_large(op, VECTOR_LEAST) and compat.VERSION < (0, 11))
+@form(ops.rsqrt, when=f32 & size(VECTOR_LEAST), before=(0, 11), row="kernels.elementwise: rsqrt")
 def rsqrt(b: Builder, op: Op, x: Value) -> Value:
     """sqrt(1 / x), of large x by parts, as 1 / x would be denormal."""
     t = Term(b, x)
@@ -75,7 +70,7 @@ _EXP = (0.5000000100986695, 0.16666512890590668, 0.04166618725537824, 0.00836959
 
 
 # The plain rule is off by 24 ulp at most, this by 2.
-@form(ops.sinh, when=lambda op: _is_large(op, VECTOR_LEAST))
+@form(ops.sinh, when=f32 & size(VECTOR_LEAST), row="kernels.elementwise: sinh")
 def sinh(b: Builder, op: Op, x: Value) -> Value:
     """A polynomial below 1, (e^a - e^-a) / 2 above."""
     t = Term(b, x)
@@ -93,7 +88,7 @@ def sinh(b: Builder, op: Op, x: Value) -> Value:
 # --- logarithms ---------------------------------------------------------------------------
 
 # The plain rule is off by 2.5 ulp at most, this by 1.7.
-@form(ops.log1p, when=lambda op: _is_large(op, LOGARITHM_LEAST))
+@form(ops.log1p, when=f32 & size(LOGARITHM_LEAST), row="kernels.elementwise: log1p")
 def log1p(b: Builder, op: Op, x: Value) -> Value:
     """log(u) and what u = 1 + x has lost, over u. Its maximum with zero keeps XLA from taking
     u - 1 for x."""
@@ -110,19 +105,15 @@ def log1p(b: Builder, op: Op, x: Value) -> Value:
 _EXPONENTS = {dtypes.f32: (1.5, 2.5, 3.5, -1.5, -2.5), dtypes.f64: (1.5, 2.5)}
 
 
-def _is_large_power(op: Op) -> bool:
-    x = op.operands[0].type
-    return x.dtype in _EXPONENTS and x.size >= POWER_LEAST
-
-
-def _half_power(place: Place, op: Op) -> float | None:
-    """The exponent, where it is one of those."""
+def half_power(place: Place, op: Op) -> float | None:
+    """The program states the exponent: 1.5, 2.5, in f32 also 3.5, -1.5, -2.5."""
     stated = place.constant(op.operands[1])
     return stated if stated in _EXPONENTS[op.operands[0].type.dtype] else None
 
 
 # Exponents k + 1/2 that the program states: XLA takes exp(y log(x)) with a long logarithm.
-@form(ops.pow, when=_is_large_power, known=_half_power)
+@form(ops.pow, when=of(*_EXPONENTS) & size(POWER_LEAST), known=half_power,
+      row="kernels.elementwise: x ** 1.5")
 def pow_(b: Builder, op: Op, x: Value, y: Value) -> Value:
     """Products of x and its root, of long ones in f64; at most 2 ulp."""
     t, exponent = Term(b, x), op.attrs["known"]
@@ -148,12 +139,8 @@ def _ratio(top: Term, bottom: Term) -> Term:
     return wide / bottom.to(dtypes.f64).op(ops.max, wide * _ABOVE_ANY_RATIO)
 
 
-def _is_float_remainder(op: Op) -> bool:
-    return _is_large(op, REMAINDER_LEAST)
-
-
 # A function of the C library, one by one.
-@form(ops.rem, when=_is_float_remainder)
+@form(ops.rem, when=f32 & size(REMAINDER_LEAST), row="kernels.elementwise: x % y")
 def rem(b: Builder, op: Op, x: Value, y: Value) -> Value:
     """The quotient in f64 has all digits where it is below 2^28 and y above 2^-100, and so the
     remainder is exact; the plain rule where that fails for any element."""
@@ -177,24 +164,25 @@ def _remainder(b: Builder, x: Value, y: Value) -> Value:
     return where(along < by, t, rest.to(dtypes.f32).with_sign_of(t)).value
 
 
-def _divides_integers(op: Op) -> bool:
-    x = op.operands[0].type
-    return x.dtype in (dtypes.i32, dtypes.u32) and x.size >= LEAST and compat.VERSION < (0, 11)
+_INTEGERS = of(dtypes.i32, dtypes.u32) & size(LEAST)
 
 
-def _by_computed(place: Place, op: Op) -> bool:
+def by_computed(place: Place, op: Op) -> bool:
+    """The program computes the divisor."""
     return place.constant(op.operands[1]) is None
 
 
 # 32-bit integers by numbers that the program computes: division instructions, one by one, before
 # jaxlib 0.11.
-@form(ops.div, when=_divides_integers, only=_by_computed)
+@form(ops.div, when=_INTEGERS, only=by_computed, before=(0, 11),
+      row="kernels.elementwise: x // y, int32")
 def div(b: Builder, op: Op, x: Value, y: Value) -> Value:
     """The quotient in f64, whose digits tell two such quotients apart."""
     return _quotient(Term(b, x), Term(b, y)).value
 
 
-@form(ops.rem, when=_divides_integers, only=_by_computed)
+@form(ops.rem, when=_INTEGERS, only=by_computed, before=(0, 11),
+      row="kernels.elementwise: x % y, int32")
 def integer_rem(b: Builder, op: Op, x: Value, y: Value) -> Value:
     """What the quotient leaves; by zero: x."""
     t, by = Term(b, x), Term(b, y)

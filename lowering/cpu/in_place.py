@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from lowering import compat
 from xfront_ir import ops
 from xfront_ir.builder import Builder
 from xfront_ir.core import Function, Op, Value
 from xfront_ir.passes.dead_code import is_effectful
 
+from .conditions import condition
 from .registry import form
 
 _UPDATES = {ops.dynamic_update_slice: 1, ops.scatter: 2, ops.scatter_add: 2, ops.scatter_mul: 2,
@@ -37,15 +37,23 @@ def _of_while(op: Op) -> Function | None:
     return reading_first(op.attrs["body"], n, len(op.results))
 
 
+@condition
+def _reads_late(op: Op) -> bool:
+    """Turns update arrays and read elements of them that do not alone decide the update, or update
+    several; no effects."""
+    return (_of_scan if op.definition is ops.scan else _of_while)(op) is not None
+
+
 # What a turn reads of arrays that it writes does not alone decide what it writes; jaxlib 0.12.
-@form(ops.scan, when=lambda op: compat.VERSION >= (0, 12) and _of_scan(op) is not None)
+@form(ops.scan, when=_reads_late, since=(0, 12),
+      row="kernels.reduction: loop of two arrays that read each other")
 def scan(b: Builder, op: Op, *operands: Value) -> tuple[Value, ...]:
     """The same loop, whose turns read before they write: no array is copied."""
     return b.emit(ops.scan, *operands, **{**op.attrs, "body": _of_scan(op)})
 
 
 # The same of loops without a known end.
-@form(ops.while_, when=lambda op: compat.VERSION >= (0, 12) and _of_while(op) is not None)
+@form(ops.while_, when=_reads_late, since=(0, 12))
 def while_(b: Builder, op: Op, *operands: Value) -> tuple[Value, ...]:
     """The same loop, whose turns read before they write: no array is copied."""
     return b.emit(ops.while_, *operands, **{**op.attrs, "body": _of_while(op)})

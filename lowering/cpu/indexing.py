@@ -6,10 +6,14 @@ from xfront_ir import dtypes, ops
 from xfront_ir.builder import Builder
 from xfront_ir.core import Op, Value
 
+from .conditions import condition
 from .registry import form
 
 
-def _is_stack(op: Op) -> bool:
+@condition
+def _stack(op: Op) -> bool:
+    """2 or 3 columns of f32 or i32 on the last axis of arrays with three axes or more, 2**14
+    elements each."""
     x, last = op.operands[0].type, op.operands[0].type.ndim - 1
     return (2 <= len(op.operands) <= 3 and op.attrs["dimension"] == last >= 3
             and x.dtype in (dtypes.f32, dtypes.i32)
@@ -17,7 +21,7 @@ def _is_stack(op: Op) -> bool:
 
 
 # 2 or 3 columns of arrays with three axes or more: the plain rule writes one element at a time.
-@form(ops.concatenate, when=_is_stack)
+@form(ops.concatenate, when=_stack, row="kernels.elementwise: stack of two on the last axis")
 def concatenate(b: Builder, op: Op, *xs: Value) -> Value:
     """Each element chooses its column; all are at hand, so what makes them is fenced off."""
     last = xs[0].type.ndim - 1

@@ -6,8 +6,9 @@ import inspect
 from typing import NamedTuple
 
 from xfront_ir.core import Op
+from xfront_ir.ops import REGISTRY
 
-from .registry import FORMS, Form
+from .registry import FORMS, Form, forms_of
 
 
 class TakenForm(NamedTuple):
@@ -21,26 +22,52 @@ class TakenForm(NamedTuple):
     """Module and name of the form: `reduce.argmax`."""
     does: str
     """What the form computes."""
+    when: str
+    """The condition under which it is taken: `real & axis(32) & size(2**15)`."""
     why: str
-    """When it is taken, and what is slow about the plain rule."""
+    """What that is in words, and what is slow about the plain rule."""
 
     def __str__(self) -> str:
-        return f"{self.op} at {self.location}: {self.form} ({self.does} {self.why})"
+        said = f"{self.form} where {self.when} ({self.does} {self.why})"
+        return f"{self.op} at {self.location}: {said}"
 
 
 def described(op: Op, form: Form) -> TakenForm:
-    """The form in words: its docstring, and what is written above it or above another form under
-    the same condition; else the name of the condition."""
+    """The form in words: its docstring, its condition, and what is written above it or above
+    another of its file under the same condition; else what the condition says."""
     operands, results = (", ".join(str(v.type) for v in values)
                          for values in (op.operands, op.results))
     return TakenForm(f"{op.definition.name}({operands}) -> {results}", str(op.loc or "?"),
-                     form.name, " ".join((form.write.__doc__ or "").split()), _why(form))
+                     form.name, " ".join((form.write.__doc__ or "").split()), form.condition,
+                     _why(form))
 
 
 def _why(form: Form) -> str:
-    same = [other for rows in FORMS.values() for other in rows if other.when is form.when]
+    module = form.write.__module__
+    same = [other for rows in FORMS.values() for other in rows
+            if other.write.__module__ == module and other.condition == form.condition]
     for found in (form, *same):
         comment = inspect.getcomments(inspect.unwrap(found.write))
         if comment:
             return " ".join(line.strip("# ") for line in comment.splitlines())
-    return f"Where it {form.when.__name__.strip('_').replace('_', ' ')}."
+    return " ".join(says for _, says in form.when.named)
+
+
+# --- the table of the documentation -------------------------------------------------------
+
+def table() -> str:
+    """All forms with their conditions, and what the names in these mean, as Markdown."""
+    for definition in REGISTRY.values():
+        forms_of(definition)
+    forms = [form for definition in sorted(FORMS, key=lambda d: d.name)
+             for form in FORMS[definition]]
+    meanings = {name: says for form in forms for name, says in form.when.named}
+    meanings |= {ask.__name__: " ".join((ask.__doc__ or "").split())
+                 for form in forms for ask in form.asks}
+    lines = ["| op | form | condition | benchmark |", "|---|---|---|---|"]
+    lines += [f"| {form.definition.name} | `{form.name}` | `{form.condition}` | {form.row} |"
+              for form in forms]
+    lines += ["", "`of`, `size`, `below` and `axis` are about the first operand: its dtype, so "
+              "many elements or more, fewer, so many or more along the op's axis. Names mean:", ""]
+    lines += [f"- `{name}`: {says}" for name, says in sorted(meanings.items())]
+    return "\n".join(lines)

@@ -15,12 +15,13 @@ from xfront_ir.core import Op, Value
 from xfront_ir.ops.convert import fence
 from xfront_ir.types import tensor
 
+from .conditions import Condition, number
 from .formulas import Term, sum_of, where
 from .pieces import branch
 from .registry import form
 
 
-def _is_tiny(order: int, least: Callable[[int], int], tall: bool = False) -> Callable[[Op], bool]:
+def _is_tiny(order: int, least: Callable[[int], int], tall: bool = False) -> Condition:
     """Real square matrices of 2 to `order` rows, m, in batches of `least(m)`; with `tall` also
     those of 2 columns or more that get no others."""
     def holds(op: Op) -> bool:
@@ -31,7 +32,12 @@ def _is_tiny(order: int, least: Callable[[int], int], tall: bool = False) -> Cal
             return False
         return x.size >= m * n * least(m)
 
-    return holds
+    counts = ", ".join(f"{n}: {number(least(n))}" for n in range(2, order + 1))
+    meaning = "f32 or f64, so many rows and columns in batches of so many or more"
+    if tall:
+        return Condition(holds, f"tiny_or_tall({counts})", ((
+            "tiny_or_tall", f"{meaning}; also 2 or more columns, where none are added."),))
+    return Condition(holds, f"tiny({counts})", (("tiny", f"{meaning}."),))
 
 
 def _entries(b: Builder, x: Value) -> list[list[Value]]:
@@ -77,7 +83,8 @@ def _less(b: Builder, x: Value, y: Value, z: Value) -> Value:
 
 
 # Up to 4 rows, batches of 1024, 2048 or 4096: it takes 0.1 to 0.2 s more to compile.
-@form(ops.cholesky, when=_is_tiny(4, least=lambda n: 2 ** (n + 8)))
+@form(ops.cholesky, when=_is_tiny(4, least=lambda n: 2 ** (n + 8)),
+      row="kernels.linear: cholesky, 3×3")
 def cholesky(b: Builder, op: Op, x: Value) -> Value:
     """Column by column; all NaN where a pivot is not positive, NaNs spread as they do."""
     a, n = _entries(b, x), x.type.shape[-1]
@@ -98,7 +105,8 @@ def cholesky(b: Builder, op: Op, x: Value) -> Value:
 
 
 # Up to 4 rows, batches of 1000.
-@form(ops.triangular_solve, when=_is_tiny(4, least=lambda n: 1000))
+@form(ops.triangular_solve, when=_is_tiny(4, least=lambda n: 1000),
+      row="kernels.linear: triangular solve, 3×3")
 def triangular_solve(b: Builder, op: Op, a: Value, rhs: Value) -> Value:
     """One row of the solution after the other; from the right, one column."""
     n, left = a.type.shape[-1], op.attrs["left_side"]
@@ -124,7 +132,8 @@ def triangular_solve(b: Builder, op: Op, a: Value, rhs: Value) -> Value:
 
 
 # 2 rows in batches of 1000, 3 in batches of 2000: it takes 0.1 and 0.3 s more to compile.
-@form(ops.lu, when=_is_tiny(3, least=lambda n: 1000 * (n - 1)))
+@form(ops.lu, when=_is_tiny(3, least=lambda n: 1000 * (n - 1)),
+      row="kernels.linear: determinant, 3×3")
 def lu(b: Builder, op: Op, x: Value) -> list[Value]:
     """Rows exchanged by comparison, the first of equals first; a pivot of zero divides nothing."""
     n, lead = x.type.shape[-1], x.type.shape[:-2]
@@ -157,7 +166,8 @@ def _vector(b: Builder, entries: Sequence[Value]) -> Value:
 
 
 # 2 rows in batches of 6000, 3 in 4000, 4 in 3000: it takes 0.4 s more to compile.
-@form(ops.qr, when=_is_tiny(4, least=lambda m: 12_000 // m, tall=True))
+@form(ops.qr, when=_is_tiny(4, least=lambda m: 12_000 // m, tall=True),
+      row="kernels.linear: qr, 4×4")
 def qr(b: Builder, op: Op, x: Value) -> list[Value]:
     """Householder's reflections, with LAPACK's signs; the plain rule where an entry is not finite,
     for LAPACK passes over zeros that would meet it."""

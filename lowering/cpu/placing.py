@@ -150,7 +150,7 @@ class _Placing:
                                                    op.results, op.loc)
         if op not in own:
             for found in forms_of(definition):
-                if found.when(op) and (found.only is None or found.only(place, op)):
+                if found.is_on and found.when(op) and (found.only is None or found.only(place, op)):
                     made = self.formed(op, found, place)
                     if made is not None:
                         return made

@@ -13,20 +13,17 @@ from xfront_ir.ops.convert import convert
 from xfront_ir.types import TensorType
 
 from . import running  # noqa: F401  (forms of the same family)
+from .conditions import Condition, axis, condition, number, of, over_axes, real, size
 from .pieces import at
-from .registry import Condition, form, near_memory
+from .registry import form, near_memory
 from .sort import float_order
 
-
-def _is_long(op: Op) -> bool:
-    x = op.operands[0].type
-    return (not x.dtype.is_complex and x.shape[op.attrs["axis"]] >= 32
-            and x.size >= 2 ** 15)
+_LONG = real & axis(32) & size(2 ** 15)
 
 
 # Axes of 32 or more, 2**15 elements: the plain rule reduces pairs, one element at a time on one
 # core, but of fewer elements sooner than two reductions are compiled.
-@form(ops.argmax, when=_is_long)
+@form(ops.argmax, when=_LONG, row="kernels.order: argmax")
 def argmax(b: Builder, op: Op, x: Value) -> Value:
     """The least position of the elements that equal the greatest."""
     if not x.type.dtype.is_float:
@@ -37,7 +34,7 @@ def argmax(b: Builder, op: Op, x: Value) -> Value:
     return _first(b, op, float_order(b, again), greatest)
 
 
-@form(ops.argmin, when=_is_long)
+@form(ops.argmin, when=_LONG, row="kernels.order: argmin of columns")
 def argmin(b: Builder, op: Op, x: Value) -> Value:
     """The same for the least; that of floats is the greatest of their negatives, as NaN wins."""
     if x.type.dtype.is_float:
@@ -99,7 +96,9 @@ def _neutral(definition: OpDef, element: TensorType) -> int:
     return (dtypes.least if definition is ops.reduce_max else dtypes.greatest)(element.dtype)
 
 
-def _is_of_integers(op: Op) -> bool:
+@condition
+def _side_by_side(op: Op) -> bool:
+    """Integers of 32 bits or more, over the last axes, 64 of them or more, 2**10 in all."""
     x, axes = op.operands[0].type, op.attrs["axes"]
     return (x.dtype.is_integer and x.dtype.bits >= 32 and x.size >= 2 ** 10 and bool(axes)
             and _are_last(x, axes) and math.prod(x.shape[axes[0]:]) >= 64)
@@ -107,36 +106,34 @@ def _is_of_integers(op: Op) -> bool:
 
 # 64 integers of 32 bits or more, next to each other: XLA reduces them in several steps, each a
 # kernel. It has a library for shorter ones.
-@form(ops.reduce_sum, when=_is_of_integers, only=near_memory)
+@form(ops.reduce_sum, when=_side_by_side, only=near_memory)
 def sum_of_integers(b: Builder, op: Op, x: Value) -> Value:
     """In one kernel; so are the greatest and the least."""
     return _whole(b, op.definition, x, op.attrs["axes"])
 
 
-@form(ops.reduce_max, when=_is_of_integers, only=near_memory)
+@form(ops.reduce_max, when=_side_by_side, only=near_memory)
 def greatest_integer(b: Builder, op: Op, x: Value) -> Value:
     return _whole(b, op.definition, x, op.attrs["axes"])
 
 
-@form(ops.reduce_min, when=_is_of_integers, only=near_memory)
+@form(ops.reduce_min, when=_side_by_side, only=near_memory)
 def least_integer(b: Builder, op: Op, x: Value) -> Value:
     return _whole(b, op.definition, x, op.attrs["axes"])
 
 
-def _is_large_bool(op: Op) -> bool:
-    x = op.operands[0].type
-    return x.dtype is dtypes.bool_ and x.size >= 2 ** 17 and bool(op.attrs["axes"])
+_BOOLS = of(dtypes.bool_) & size(2 ** 17) & over_axes
 
 
 # Bools of 2**17 elements or more: XLA reduces bytes with vectors, single bits one by one.
-@form(ops.reduce_or, when=_is_large_bool)
+@form(ops.reduce_or, when=_BOOLS, row="kernels.reduction: any")
 def reduce_or(b: Builder, op: Op, x: Value) -> Value:
     """The greatest of 0 and 1."""
     made = b.emit(ops.reduce_max, b.emit(convert, x, dtype=dtypes.u8), axes=op.attrs["axes"])
     return b.emit(convert, made, dtype=dtypes.bool_)
 
 
-@form(ops.reduce_and, when=_is_large_bool)
+@form(ops.reduce_and, when=_BOOLS, row="kernels.reduction: all of rows")
 def reduce_and(b: Builder, op: Op, x: Value) -> Value:
     """Not any that is not."""
     return b.emit(ops.not_, reduce_or(b, op, b.emit(ops.not_, x)))
@@ -153,7 +150,9 @@ def _is_short(longest: int, least: int) -> Condition:
             return compat.VERSION < (0, 11) and x.size >= 2 ** 18
         return before * after >= least if after <= 8 else x.size >= 2 ** 20
 
-    return holds
+    return Condition(holds, f"short({longest}, {number(least)})", ((
+        "short(m, n)", "f32 or f64, one axis of 2 to m: n times and more where at most 8 elements "
+        "lie behind each, else 2**20 elements; the first axis 2**18, before jaxlib 0.11."),))
 
 
 # 2 to 8 floats along one axis, 2**14 times and more where what they add up to is apart in memory:
@@ -161,7 +160,8 @@ def _is_short(longest: int, least: int) -> Condition:
 # 0.11. Each part repeats what x is made of in the code, so more of them, or of what is long, would
 # pay for it in compiling and in kernels without vectors. As the plain rule's, their sum is not
 # computed again by who reads it.
-@form(ops.reduce_sum, when=_is_short(8, 2 ** 14), only=near_memory)
+@form(ops.reduce_sum, when=_is_short(8, 2 ** 14), only=near_memory,
+      row="kernels.reduction: sum of rows of 3")
 def reduce_sum(b: Builder, op: Op, x: Value) -> Value:
     """One after the other; the sum of negative zeros is zero."""
     total = _folded(b, op, x, ops.add)
@@ -170,7 +170,8 @@ def reduce_sum(b: Builder, op: Op, x: Value) -> Value:
 
 
 # 2 to 4 floats along one axis, 2**15 times: they gain less.
-@form(ops.reduce_max, when=_is_short(4, 2 ** 15), only=near_memory)
+@form(ops.reduce_max, when=_is_short(4, 2 ** 15), only=near_memory,
+      row="kernels.reduction: max of rows of 4")
 def reduce_max(b: Builder, op: Op, x: Value) -> Value:
     return b.emit(ops.fence, _folded(b, op, x, ops.max))
 

@@ -1,13 +1,15 @@
 """Forms: what the CPU gets for an op in place of its plain rule, and under which condition.
 
     # arrays that the plain rule reduces one element at a time
-    @form(ops.argmax, when=lambda op: op.operands[0].type.shape[op.attrs["axis"]] >= 32)
+    @form(ops.argmax, when=real & axis(32) & size(2 ** 15))
     def argmax(b, op, x):
         ...
 
-A form writes the op as other ops of the IR; of several, the first whose condition holds is taken.
-They live in this folder under the file names of the rules, and a file is imported when the first op
-of its family is met. `placing.py` puts them into programs.
+A form is data but for what it writes: the op, a condition that prints (`conditions.py`), what it
+asks of the place, the versions of jaxlib that it is for. It writes the op as other ops of the IR;
+of several, the first whose condition holds is taken. They live in this folder under the file names
+of the rules, and a file is imported when the first op of its family is met. `placing.py` puts them
+into programs.
 """
 
 from __future__ import annotations
@@ -17,15 +19,16 @@ from functools import lru_cache
 from importlib import import_module
 from typing import Any, NamedTuple
 
-from lowering import context
+from lowering import compat, context
 from xfront_ir.builder import Builder
 from xfront_ir.core import Function, Op, Value, bodies_of
 from xfront_ir.opdef import OpDef
 from xfront_ir.types import TensorType
 
+from .conditions import Condition
 from .places import Place
 
-Condition = Callable[[Op], bool]
+Version = tuple[int, int]
 Write = Callable[..., Any]
 Only = Callable[[Place, Op], bool]
 Known = Callable[[Place, Op], Any]
@@ -40,6 +43,29 @@ class Form(NamedTuple):
     only: Only | None
     known: Known | None
     reads: Reads | None
+    since: Version | None
+    before: Version | None
+    row: str
+
+    @property
+    def is_on(self) -> bool:
+        """Whether it is for this version of jaxlib."""
+        version = compat.VERSION
+        return (self.before is None or version < self.before) and (
+            self.since is None or version >= self.since)
+
+    @property
+    def asks(self) -> tuple[Callable[..., Any], ...]:
+        """What it asks of the place."""
+        return tuple([ask for ask in (self.only, self.known, self.reads) if ask is not None])
+
+    @property
+    def condition(self) -> str:
+        """When it is taken: `small & in_loops`."""
+        texts = [str(self.when), *[ask.__name__ for ask in self.asks]]
+        versions = [f"jaxlib({sign} {v[0]}.{v[1]})"
+                    for sign, v in ((">=", self.since), ("<", self.before)) if v is not None]
+        return " & ".join([*texts, *versions])
 
     @property
     def name(self) -> str:
@@ -63,7 +89,8 @@ _loaded: set[str] = set()
 
 
 def form(definition: OpDef, when: Condition, only: Only | None = None, known: Known | None = None,
-         reads: Reads | None = None) -> Callable[[Write], Write]:
+         reads: Reads | None = None, since: Version | None = None, before: Version | None = None,
+         row: str = "") -> Callable[[Write], Write]:
     """Decorator: `fn(b, op, *operands) -> value(s)` for `definition` where `when(op)` holds.
 
     What a form writes of its own op stays as it is, and what `ops.fence` gives is computed once.
@@ -71,10 +98,12 @@ def form(definition: OpDef, when: Condition, only: Only | None = None, known: Kn
     `in_programs`, which leaves out what is compiled operation by operation, or `near_memory`);
     `known` what the form must know of the operands, which it finds under that name in `op.attrs`;
     `reads` values that it reads beyond the operands. Where the last two find None, the form is not
-    taken.
+    taken. `since` and `before` are versions of jaxlib, `row` is the row of the benchmarks that
+    measures the form.
     """
     def register(fn: Write) -> Write:
-        FORMS.setdefault(definition, []).append(Form(definition, when, fn, only, known, reads))
+        FORMS.setdefault(definition, []).append(
+            Form(definition, when, fn, only, known, reads, since, before, row))
         return fn
 
     return register
@@ -98,17 +127,17 @@ def forms_of(definition: OpDef) -> Sequence[Form]:
 # --- places -------------------------------------------------------------------------------
 
 def in_loops(place: Place, op: Op) -> bool:
-    """Whether the op belongs to the body of a loop."""
+    """In the body of a loop."""
     return place.in_loop
 
 
 def in_programs(place: Place, op: Op) -> bool:
-    """Whether it belongs to a program, where it may be merged with what reads it."""
+    """In a program, where the op may be merged with what reads it."""
     return place.has_fences
 
 
 def near_memory(place: Place, op: Op) -> bool:
-    """Whether few operations compute the operands: a form may repeat them in the code."""
+    """Fewer than 8 operations compute each operand: a form may repeat them in the code."""
     return all(place.work(v, 8) < 8 for v in op.operands)
 
 

@@ -18,6 +18,7 @@ from xfront_ir.dtypes import DType, greatest, least
 from xfront_ir.ops.convert import convert
 from xfront_ir.types import I32, tensor
 
+from .conditions import axis, below, condition, floats, real, size
 from .registry import form
 
 STEP = 8
@@ -27,7 +28,7 @@ _WIDER = {dtypes.f16: dtypes.f32, dtypes.bf16: dtypes.f32, dtypes.f32: dtypes.f6
           dtypes.c64: dtypes.c128}
 
 
-def _is_long(op: Op, shorter: int = 512) -> bool:
+def _is_long(op: Op, shorter: int) -> bool:
     """Many rows are shared by the cores, where their windows are short."""
     x, axis = op.operands[0].type, op.attrs["axis"]
     if not x.size or x.size >= 2 ** 31:
@@ -38,42 +39,46 @@ def _is_long(op: Op, shorter: int = 512) -> bool:
     return n > 16 and (x.size == n or x.size < 2 ** 17 or n > shorter)
 
 
-def _is_long_real(op: Op) -> bool:
-    """Extrema that carry NaNs along take longer, those of bytes are fast."""
-    dtype = op.operands[0].type.dtype
-    return not dtype.is_complex and dtype.bits > 8 and _is_long(op, shorter=2 ** 31)
+@condition
+def _long(op: Op) -> bool:
+    """More than 16 elements along the last axis, 24 or more along others; where 2**17 and more lie
+    in several rows, these have more than 512."""
+    return _is_long(op, shorter=512)
+
+
+@condition
+def _long_in_few_rows(op: Op) -> bool:
+    """More than 16 elements along the last axis, 24 or more along others; of several rows fewer
+    than 2**17 in all: extrema that carry NaNs along take longer. Not of bytes, which are fast."""
+    return op.operands[0].type.dtype.bits > 8 and _is_long(op, shorter=2 ** 31)
 
 
 # More than 16 elements along the last axis, 24 along others: shorter ones are one window.
-@form(ops.cumsum, when=_is_long)
+@form(ops.cumsum, when=_long, row="kernels.reduction: cumsum")
 def cumsum(b: Builder, op: Op, x: Value) -> Value:
     """Sums of eight are rounded as their dtype; the sum of what came before is wider."""
     return _running(b, op, x, ops.add, 0, _WIDER.get(x.type.dtype, x.type.dtype))
 
 
-@form(ops.cumprod, when=_is_long)
+@form(ops.cumprod, when=_long, row="kernels.reduction: cumprod")
 def cumprod(b: Builder, op: Op, x: Value) -> Value:
     """Not wider: a product that has left the range of its dtype does not come back."""
     return _running(b, op, x, ops.mul, 1, x.type.dtype)
 
 
-@form(ops.cummax, when=_is_long_real)
+@form(ops.cummax, when=real & _long_in_few_rows, row="kernels.reduction: cummax")
 def cummax(b: Builder, op: Op, x: Value) -> Value:
     return _running(b, op, x, ops.max, least(x.type.dtype), x.type.dtype)
 
 
-@form(ops.cummin, when=_is_long_real)
+@form(ops.cummin, when=real & _long_in_few_rows)
 def cummin(b: Builder, op: Op, x: Value) -> Value:
     return _running(b, op, x, ops.min, greatest(x.type.dtype), x.type.dtype)
 
 
-def _is_long_float(op: Op) -> bool:
-    x = op.operands[0].type
-    return x.dtype.is_float and 8 <= x.size < 2 ** 31 and x.shape[op.attrs["axis"]] >= 8
-
-
 # Floats of 8 rows or more: every window of the plain rule takes logarithms.
-@form(ops.cumlogsumexp, when=_is_long_float)
+@form(ops.cumlogsumexp, when=floats & axis(8) & size(8) & below(2 ** 31),
+      row="kernels.reduction: cumlogsumexp")
 def cumlogsumexp(b: Builder, op: Op, x: Value) -> Value:
     """The greatest so far and the sum of the exponentials of what all are below it, in f64."""
     shape, axis, dtype = x.type.shape, op.attrs["axis"], x.type.dtype

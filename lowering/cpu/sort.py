@@ -15,6 +15,7 @@ from xfront_ir.core import Op, Value
 from xfront_ir.ops.convert import convert
 from xfront_ir.ops.sort import sort, take_along
 
+from .conditions import condition
 from .registry import form
 
 LEAST = 32
@@ -28,7 +29,10 @@ _KEYS = (dtypes.bool_, dtypes.i8, dtypes.i16, dtypes.i32, dtypes.u8, dtypes.u16,
          dtypes.f16, dtypes.bf16, dtypes.f32)
 
 
-def _packs(op: Op) -> bool:
+@condition
+def _one_short_key(op: Op) -> bool:
+    """One key of at most 32 bits along an axis of 32 or more, 512 elements in all; of one array, of
+    floats."""
     key, n = op.operands[0].type, op.operands[0].type.shape[op.attrs["dimension"]]
     return (op.attrs["n_keys"] == 1 and key.dtype in _KEYS and LEAST <= n < 2 ** 31
             and key.size >= FEWEST
@@ -37,7 +41,7 @@ def _packs(op: Op) -> bool:
 
 
 # One key of at most 32 bits; a single integer array has the fast sort already.
-@form(sort, when=_packs)
+@form(sort, when=_one_short_key, row="kernels.order: sort")
 def packed(b: Builder, op: Op, *operands: Value) -> list[Value]:
     """Sort (key, position) pairs as integers, then move each operand by the positions."""
     key, dimension = operands[0], op.attrs["dimension"]

@@ -14,6 +14,7 @@ from xfront_ir import dtypes, ops
 from xfront_ir.builder import Builder
 from xfront_ir.core import Op, Value
 
+from .conditions import f32, size
 from .formulas import Term, polynomial, where
 from .registry import form
 from .trigonometric import sine_of_turns
@@ -48,11 +49,6 @@ _ROOT_OF_HALF = 0x3FE6A09E667F3BCD
 """Bits of sqrt(1/2) in f64."""
 
 
-def _is_large(op: Op, least: int = LEAST) -> bool:
-    x = op.operands[0].type
-    return x.dtype is dtypes.f32 and x.size >= least
-
-
 def _reduced(t: Term) -> tuple[Term, Term, Term, tuple[Term, Term, Term], Term]:
     """The argument in f64, whether it is negative, z: it or what it is reflected to, whether z is
     below 1, 2 and 3, and the number from 1 to 2 which is then a step away, or none."""
@@ -65,7 +61,7 @@ def _reduced(t: Term) -> tuple[Term, Term, Term, tuple[Term, Term, Term], Term]:
 
 
 # A sine of the C library for each element.
-@form(ops.lgamma, when=_is_large)
+@form(ops.lgamma, when=f32 & size(LEAST), row="kernels.elementwise: lgamma")
 def lgamma(b: Builder, op: Op, x: Value) -> Value:
     """At most 1 ulp, next to the zeros of negative numbers 1e-9."""
     t = Term(b, x)
@@ -84,7 +80,7 @@ def lgamma(b: Builder, op: Op, x: Value) -> Value:
 
 
 # A tangent of the C library for each element.
-@form(ops.digamma, when=lambda op: _is_large(op, SLOPE_LEAST))
+@form(ops.digamma, when=f32 & size(SLOPE_LEAST), row="kernels.elementwise: digamma")
 def digamma(b: Builder, op: Op, x: Value) -> Value:
     """At most 1 ulp, next to the zeros of negative numbers 3e-10."""
     t = Term(b, x)

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import math
 
-from lowering import compat
 from xfront_ir import dtypes, ops
 from xfront_ir.builder import Builder
 from xfront_ir.core import Op, Value
 
+from .conditions import f32, size
 from .formulas import Term, polynomial, where
 from .registry import form
 
@@ -50,11 +50,6 @@ def _parts() -> list[float]:
         made.append(math.ldexp((_TURNS >> (320 - last)) & ((1 << count) - 1), -last))
         before = last
     return made
-
-
-def _is_large(op: Op) -> bool:
-    x = op.operands[0].type
-    return x.dtype is dtypes.f32 and x.size >= LEAST
 
 
 def _turns(x: Term, each: float = 1.0, before: float = 0.0) -> tuple[Term, Term]:
@@ -101,20 +96,20 @@ def _unless_small(x: Term, made: Term) -> Value:
 
 
 # Functions that the C library computes one by one.
-@form(ops.sin, when=_is_large)
+@form(ops.sin, when=f32 & size(LEAST), row="kernels.elementwise: sin")
 def sin(b: Builder, op: Op, x: Value) -> Value:
     """cos(x - pi / 2)"""
     t = Term(b, x)
     return _unless_small(t, sine_of_turns(_to_quarter(*_turns(t, before=0.25))))
 
 
-@form(ops.cos, when=_is_large)
+@form(ops.cos, when=f32 & size(LEAST), row="kernels.elementwise: cos")
 def cos(b: Builder, op: Op, x: Value) -> Value:
     """The sine of what is missing to a quarter turn."""
     return sine_of_turns(_to_quarter(*_turns(Term(b, x)))).to(dtypes.f32).value
 
 
-@form(ops.tan, when=_is_large)
+@form(ops.tan, when=f32 & size(LEAST), row="kernels.elementwise: tan")
 def tan(b: Builder, op: Op, x: Value) -> Value:
     """Sine over cosine of the angle modulo half a turn."""
     t = Term(b, x)
@@ -125,11 +120,6 @@ def tan(b: Builder, op: Op, x: Value) -> Value:
 
 # --- inverse functions --------------------------------------------------------------------
 
-def _is_simple_large(op: Op) -> bool:
-    x = op.operands[0].type
-    return x.dtype is dtypes.f32 and x.size >= SIMPLE_LEAST
-
-
 def _arcsine(a: Term) -> tuple[Term, Term, Term]:
     """Whether a > 1/2; then asin(a) where it is not, asin(sqrt((1 - a) / 2)) where it is, as the
     sum of two terms."""
@@ -139,7 +129,8 @@ def _arcsine(a: Term) -> tuple[Term, Term, Term]:
     return far, root, root * (square * polynomial(square, _ARCSINE))
 
 
-@form(ops.asin, when=_is_simple_large)
+# Functions that the C library computes one by one, cheaper than angles.
+@form(ops.asin, when=f32 & size(SIMPLE_LEAST), row="kernels.elementwise: asin")
 def asin(b: Builder, op: Op, x: Value) -> Value:
     """asin(a) = pi / 2 - 2 asin(sqrt((1 - a) / 2))"""
     t = Term(b, x)
@@ -148,7 +139,7 @@ def asin(b: Builder, op: Op, x: Value) -> Value:
     return where(far, outer, root + rest).with_sign_of(t).value
 
 
-@form(ops.acos, when=_is_simple_large)
+@form(ops.acos, when=f32 & size(SIMPLE_LEAST), row="kernels.elementwise: acos")
 def acos(b: Builder, op: Op, x: Value) -> Value:
     """acos(a) = 2 asin(sqrt((1 - a) / 2)); that of -a is pi less that."""
     t = Term(b, x)
@@ -168,7 +159,7 @@ def _arctangent(low: Term, high: Term) -> Term:
 
 
 # jaxlib 0.11 and later have a vector atan of their own.
-@form(ops.atan, when=lambda op: _is_simple_large(op) and compat.VERSION < (0, 11))
+@form(ops.atan, when=f32 & size(SIMPLE_LEAST), before=(0, 11), row="kernels.elementwise: atan")
 def atan(b: Builder, op: Op, x: Value) -> Value:
     """atan(a) = pi / 2 - atan(1 / a)"""
     t = Term(b, x)
@@ -178,7 +169,7 @@ def atan(b: Builder, op: Op, x: Value) -> Value:
     return where(far, (_HALF_PI - made) + _HALF_PI_REST, made).with_sign_of(t).value
 
 
-@form(ops.atan2, when=_is_simple_large)
+@form(ops.atan2, when=f32 & size(SIMPLE_LEAST), row="kernels.elementwise: atan2")
 def atan2(b: Builder, op: Op, y: Value, x: Value) -> Value:
     """The angle in the first eighth of the circle, turned to where (x, y) lies."""
     over, along = Term(b, y), Term(b, x)

@@ -11,6 +11,7 @@ from xfront_ir.builder import Builder
 from xfront_ir.core import Op, Value
 from xfront_ir.ops.window import patches
 
+from .conditions import condition
 from .registry import form
 
 Ints = tuple[int, ...]
@@ -18,8 +19,10 @@ Ints = tuple[int, ...]
 FLOATS = (dtypes.f16, dtypes.bf16, dtypes.f32, dtypes.f64)
 
 
-def _has_few_places(op: Op) -> bool:
-    """With padding, the plain rule goes through windows of two elements in another order."""
+@condition
+def _few_places(op: Op) -> bool:
+    """Floats, windows of 2 to 16 elements, 2**11 in all; with padding no axis of 2, along which the
+    plain rule goes in another order."""
     x, window, padding = op.operands[1].type, op.attrs["window"], op.attrs["padding"]
     plain = not any(low or high for low, high in padding)
     ordered = 2 not in window and all(low >= 0 and high >= 0 for low, high in padding)
@@ -28,7 +31,8 @@ def _has_few_places(op: Op) -> bool:
 
 
 # Windows of up to 16 elements: the plain rule goes through the windows one by one.
-@form(ops.select_and_scatter_add, when=_has_few_places)
+@form(ops.select_and_scatter_add, when=_few_places,
+      row="kernels.convolution: gradient of max-pool 2×2, strides 2")
 def select_and_scatter_add(b: Builder, op: Op, source: Value, x: Value) -> Value:
     """Which place of its window wins, for all windows at once; then each element looks at the
     windows that hold it. Along an axis, element `stride * q + r` (padding counted) has place

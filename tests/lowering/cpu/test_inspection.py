@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import importlib
+from pathlib import Path
+
 import pytest
 
 import xfront as jax
 import xfront.numpy as jnp
+from lowering import compat
 from lowering.cpu import registry
+from lowering.cpu.conditions import axis, condition, real, size
+from lowering.cpu.inspection import described, table
+from xfront_ir import dtypes, ops
+from xfront_ir.core import Op, Value
+from xfront_ir.ops import REGISTRY
+from xfront_ir.types import tensor
 
 
 def positions(x):
@@ -52,12 +62,50 @@ def test_bodies_of_loops_are_looked_into() -> None:
 
 
 def test_every_form_says_why() -> None:
-    from lowering.cpu.inspection import described
-    from xfront_ir.core import Op
-    from xfront_ir.ops import REGISTRY
-
     for definition in REGISTRY.values():
         registry.forms_of(definition)
     found = [form for forms in registry.FORMS.values() for form in forms]
     said = [described(Op(form.definition, (), {}, ()), form) for form in found]
     assert said and not [form.form for form in said if not form.why]
+
+
+def test_the_table_of_the_documentation_is_theirs(update_golden: bool) -> None:
+    path = Path(__file__).parents[3] / "docs" / "cpu.md"
+    before, rest = path.read_text().split("<!-- forms -->\n")
+    shown, after = rest.split("<!-- /forms -->")
+    if update_golden:
+        path.write_text(f"{before}<!-- forms -->\n{table()}\n<!-- /forms -->{after}")
+    else:
+        assert shown == f"{table()}\n", "pytest --update-golden writes the table anew"
+
+
+def test_the_benchmarks_have_the_rows_that_measure_them() -> None:
+    from benchmarks import harness
+
+    for group in harness.KERNELS:
+        importlib.import_module(f"benchmarks.{group}")
+    known = {f"{row.group}: {row.name}" for row in harness.ROWS.values()}
+    named = {form.row for forms in registry.FORMS.values() for form in forms if form.row}
+    assert named and named <= known
+
+
+def test_conditions_print_and_hold() -> None:
+    asked = real & axis(32) & size(2 ** 15)
+    assert str(asked) == "real & axis(32) & size(2**15)" and str(size(1000)) == "size(1000)"
+    for shape, dtype, holds in (((32, 1024), dtypes.f32, True), ((31, 2000), dtypes.f32, False),
+                                ((32, 1023), dtypes.f32, False), ((32, 1024), dtypes.c64, False)):
+        op = Op(ops.cumsum, (Value(tensor(shape, dtype)),), {"axis": 0, "reverse": False}, ())
+        assert asked(op) == holds
+    with pytest.raises(TypeError, match="silent needs a docstring"):
+        @condition
+        def silent(op: Op) -> bool:
+            return True
+
+
+def test_versions_of_jaxlib_are_part_of_a_form(monkeypatch: pytest.MonkeyPatch) -> None:
+    (form,) = registry.forms_of(ops.atan)
+    for version, on in (((0, 10, 2), True), ((0, 11, 0), False), ((0, 12, 0), False)):
+        monkeypatch.setattr(compat, "VERSION", version)
+        assert form.is_on == on
+    (form,) = registry.forms_of(ops.while_)
+    assert form.is_on and form.condition == "reads_late & jaxlib(>= 0.12)"

@@ -1,0 +1,80 @@
+"""Conditions of forms, as data: predicates on an op that print as they are written.
+
+    >>> str(real & axis(32) & size(2 ** 15))
+    'real & axis(32) & size(2**15)'
+
+All are about the first operand, unless they say otherwise. What is no combination of them is a
+function of the op with a docstring that says it: `@condition`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from xfront_ir import dtypes
+from xfront_ir.core import Op
+from xfront_ir.dtypes import DType
+
+
+class Condition:
+    """A predicate on an op; `says` is what it means where its text is a name alone."""
+
+    __slots__ = ("named", "test", "text")
+
+    def __init__(self, test: Callable[[Op], bool], text: str,
+                 named: tuple[tuple[str, str], ...] = ()) -> None:
+        self.test, self.text, self.named = test, text, named
+
+    def __call__(self, op: Op) -> bool:
+        return self.test(op)
+
+    def __and__(self, other: Condition) -> Condition:
+        one, two = self.test, other.test
+        return Condition(lambda op: one(op) and two(op), f"{self.text} & {other.text}",
+                         self.named + other.named)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def condition(test: Callable[[Op], bool]) -> Condition:
+    """Decorator: a predicate by its name, which its docstring explains."""
+    name = test.__name__.lstrip("_")
+    says = " ".join((test.__doc__ or "").split())
+    if not says:
+        raise TypeError(f"condition: {name} needs a docstring, which is what people are told")
+    return Condition(test, name, ((name, says),))
+
+
+def number(n: int) -> str:
+    """A size as people write it: `2**15`."""
+    return f"2**{n.bit_length() - 1}" if n >= 256 and n & (n - 1) == 0 else str(n)
+
+
+def size(least: int) -> Condition:
+    """So many elements or more."""
+    return Condition(lambda op: op.operands[0].type.size >= least, f"size({number(least)})")
+
+
+def below(most: int) -> Condition:
+    """Fewer elements than that."""
+    return Condition(lambda op: op.operands[0].type.size < most, f"below({number(most)})")
+
+
+def axis(least: int) -> Condition:
+    """So many elements or more along the op's axis."""
+    return Condition(lambda op: op.operands[0].type.shape[op.attrs["axis"]] >= least,
+                     f"axis({number(least)})")
+
+
+def of(*wanted: DType) -> Condition:
+    """Elements of one of these dtypes."""
+    return Condition(lambda op: op.operands[0].type.dtype in wanted,
+                     f"of({', '.join(dtype.name for dtype in wanted)})")
+
+
+real = Condition(lambda op: not op.operands[0].type.dtype.is_complex, "real")
+floats = Condition(lambda op: op.operands[0].type.dtype.is_float, "floats")
+over_axes = Condition(lambda op: bool(op.attrs["axes"]), "over_axes")
+"""Some axes are reduced."""
+f32 = of(dtypes.f32)
