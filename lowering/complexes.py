@@ -14,9 +14,8 @@ Signs of zeros and values at infinities are those of C99, Annex G.
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from lowering.context import RuleContext
 from lowering.rules.compare import compare
@@ -84,7 +83,7 @@ def _parts(f: _Floats, t: Any, u: Any) -> Parts:
     sine, cosine = f.op("sine", t), f.op("cosine", t)
     zero, one, half = f.number(0.0), f.number(1.0), f.number(0.5)
     size = f.op("abs", u)
-    large = f.is_("GT", size, f.number(float(np.log(np.finfo(f.type.dtype.numpy).max)) - 1))
+    large = f.is_("GT", size, f.number(math.log(dtypes.greatest_finite(f.type.dtype)) - 1))
     half_size = f.op("select", large, f.times(size, half), size)
     grown, less = f.op("exponential", half_size), f.op("exponential_minus_one", half_size)
     factor = f.op("select", large, grown, one)
@@ -129,7 +128,7 @@ def less_one(ctx: RuleContext, x: Any, type: TensorType) -> Any:
     u, t = f.op("real", x), f.op("imag", x)
     zero, half = f.number(0.0), f.number(0.5)
     sine, cosine, middle = f.op("sine", t), f.op("cosine", t), f.op("sine", f.times(t, half))
-    large = f.is_("GT", u, f.number(float(np.log(np.finfo(f.type.dtype.numpy).max)) - 1))
+    large = f.is_("GT", u, f.number(math.log(dtypes.greatest_finite(f.type.dtype)) - 1))
     grown = f.op("exponential", f.op("select", large, f.times(u, half), u))
     versine = f.times(f.number(2.0), f.times(middle, middle))
     real = f.op("subtract", f.times(f.op("exponential_minus_one", u), cosine), versine)

@@ -73,7 +73,7 @@ def each_program(number: int, request: pytest.FixtureRequest, per: Callable[[lis
 def test_parameters_in_place_of_literals_change_nothing_else(
         number: int, request: pytest.FixtureRequest) -> None:
     met: Counter[bool] = Counter()
-    own = ("custom_", "fill_value")              # numbers in rules and attributes are no literals
+    own = ("custom_batching", "fill_value")      # numbers in attributes are no literals
 
     def per(sets: list[Captured]) -> None:
         examined = list(map(checks.Examined, sets))

@@ -24,7 +24,7 @@ from ..arrays.operands import operand as tracer
 from ..tracing.programs import bind
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer
-from ..transforms.custom import with_constants
+from ..transforms.closing import with_constants
 from ..transforms.flat import as_operand, kind_of
 from ..tree_util import tree_flatten, tree_unflatten
 from .contractions import padtype_to_pads

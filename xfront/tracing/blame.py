@@ -11,14 +11,15 @@ from typing import Any
 
 import numpy as np
 from xfront_ir import ops
-from xfront_ir.analysis import op_counts
 from xfront_ir.core import Function, Op
 from xfront_ir.opdef import Pending
+from xfront_ir.passes.pipeline import simplify
 
 from ..arrays import binding
 from ..arrays.keys import KeyArray
 from ..arrays.placement import Placement, placement
 from ..config import debug_infs, debug_nans
+from .host import slots_in
 
 
 class Blamed(Exception):
@@ -48,7 +49,7 @@ def explain(name: str, function: Function, operands: Sequence[Any], located: boo
 
     `located`: whether the Function was traced from the code that is running now.
     """
-    if op_counts(function)["callback"] or any(
+    if slots_in(simplify(function)) or any(
             [x.is_deleted() for x in operands if isinstance(x, binding.Array)]):
         return                                     # not to be run twice
     try:

@@ -310,9 +310,7 @@ def bind(body: Body, operands: Sequence[Any], *, name: str) -> list[Any]:
         finally:
             state.current = None
     results = emit(ops.call, *operands, body=body, name=name)
-    function = body.function if type(body) is Pending else body
     weaks = weak_returns_of(body)
-    del function
     if weaks:
         for t, w in zip(results, weaks, strict=True):
             t.weak = w

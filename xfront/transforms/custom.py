@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, ParamSpec, TypeVar
 
@@ -18,76 +19,43 @@ import numpy as np
 from xfront_ir import ops
 from xfront_ir.builder import Builder
 from xfront_ir.core import Function
-from xfront_ir.fingerprint import fingerprint, identity
-from xfront_ir.literal import Literal, literal
+from xfront_ir.fingerprint import fingerprint, identity, skeleton
 from xfront_ir.opdef import Request
+from xfront_ir.passes.literals import abstract
 from xfront_ir.types import TensorType
 
-from ..arrays.keys import key_base
+from ..arrays.dispatch import deepest
 from ..dtypes import float0
 from ..errors import UnexpectedTracerError
 from ..tracebacks import front_door
 from ..tracing import concrete
 from ..tracing.programs import bind, to_array
-from ..tracing.trace import emit, state
+from ..tracing.trace import Trace, emit, state
 from ..tracing.tracer import Tracer
 from ..tree_util import Partial, keystr, tree_flatten, tree_flatten_with_path, tree_unflatten
+from .closing import closes_over_tracer, closes_over_value, constant_value, told_apart
 from .flat import Flat, as_operand, kind_of, name_of, trace_call
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
-# --- what a rule closes over --------------------------------------------------------------------
+# --- rules --------------------------------------------------------------------------------------
 
-def closes_over_tracer(fun: Any, depth: int = 3) -> bool:
-    """Whether a rule's closure cells, partial arguments or bound self hold a live tracer."""
-    if depth == 0 or fun is None:
-        return False
-    held: list[Any] = []
-    if isinstance(fun, functools.partial):
-        held += [*fun.args, *fun.keywords.values(), fun.func]
-    held += [getattr(fun, "__self__", None), getattr(fun, "__wrapped__", None)]
-    for cell in getattr(fun, "__closure__", None) or ():
-        try:
-            held.append(cell.cell_contents)
-        except ValueError:                       # an empty cell: defined later
-            continue
-    for x in held:
-        if type(x) is Tracer:
-            return True
-        if callable(x) and closes_over_tracer(x, depth - 1):
-            return True
-        if isinstance(x, (list, tuple, dict)) and any(
-                type(leaf) is Tracer for leaf in tree_flatten(x)[0]):
-            return True
-    return False
+class _Open(threading.local):
+    """What this thread is doing with rules.
 
-
-def with_constants(flat: Flat, n_own: int, rule: str) -> Function:
-    """The Function with its captured arrays as literals, so that it is closed.
-
-    Raises: UnexpectedTracerError where it captured a tracer.
+    `asked`: owners of those being told apart or recorded; in themselves their names stand for them.
+    `recorded`: those that are traced while their op is recorded, by identity of the custom function
+    and of its nondiff arguments, and by types; a call in them with these holds the same rule.
     """
-    if not flat.captures:
-        return flat.function
-    for x in flat.captures:
-        if type(x) is Tracer:
-            raise UnexpectedTracerError(
-                f"{rule} met a tracer of type {x.value.type} that its function was not given; "
-                "pass the value to the function as an argument")
-    b = Builder(flat.function.name)
-    own = [b.param(v.type) for v in flat.function.params[:n_own]]
-    constants = [constant_value(b, v, x)
-                 for v, x in zip(flat.function.params[n_own:], flat.captures, strict=True)]
-    return b.close(b.inline(flat.function, (*own, *constants)), flat.function.weak_returns)
+
+    def __init__(self) -> None:
+        self.asked: list[int] = []
+        self.recorded: dict[tuple, Rule] = {}
 
 
-_BEING_TOLD_APART: list[int] = []
-_RECORDING: dict[tuple[int, ...], Rule] = {}
-"""Rules that are being traced because they close over tracers, by identity of the custom function
-and its nondiff arguments; called again inside them with these, it holds the same rule, over what
-that captured."""
+_OPEN = _Open()
 
 
 class Rule:
@@ -107,9 +75,13 @@ class Rule:
         self.name, self.n_own, self.roles, self.probe = name, n_own, roles, probe
         self.captures: list[Any] = []
         self.saved: list[int] = []               # captures that bwd reads: residuals behind fwd's
+        self.home: Trace | None = None           # from which its numbers and arrays are captured
+        self.values: dict[tuple[str, int], Tracer] = {}      # these, by role and place
         self.memo: dict[Request, Function] = {}
         self.place = (state.axes, state.scope)
         self.recording = True                    # until its op has been recorded
+        self.holds_others = False                # rules of its function that are not traced yet
+        self.refusal: Exception | None = None    # what it raised while its op was recorded
         self.whole: Function | None = None       # jvp by all operands, of a rule with captures
         self.known: list[Any] | None = None      # own operands, where Python may ask for values
 
@@ -120,6 +92,8 @@ class Rule:
 
     def function(self, request: Request) -> Function:
         """The Function for a request; traced once, where the op was recorded."""
+        if self.refusal is not None:
+            raise self.refusal
         found = self.memo.get(request)
         if found is None and self.whole is not None and request.role == "jvp":
             found = self.memo[request] = restricted(self.whole, request.details[0],
@@ -140,31 +114,43 @@ class Rule:
 
         A rule that calls its own function holds itself again; there its name stands for it.
         """
-        if self.owner in _BEING_TOLD_APART:
+        if self.owner in _OPEN.asked:
             return f"again {self.name} {self.probe}".encode()
         if self.print is None:
-            _BEING_TOLD_APART.append(self.owner)
+            _OPEN.asked.append(self.owner)
             try:
                 self.print = self.told_apart.encode() + fingerprint(self.function(self.probe))
-            except Exception:
-                if not self.told_apart:
-                    raise
-                self.print = self.told_apart.encode()   # a rule that refuses some derivatives
+            except Exception:                    # it refuses: whoever asks for it will be told
+                self.print = (self.told_apart or identity(self)).encode()
             finally:
-                _BEING_TOLD_APART.pop()
+                _OPEN.asked.pop()
         return self.print
 
-    def close(self, live: bool, called: tuple[int, ...]) -> None:
-        """Trace now what could not be traced later: rules that close over live tracers."""
-        if not live:
-            self.recording = False
-            return
-        _RECORDING[called] = self
+    def close(self, live: bool, called: tuple) -> None:
+        """Trace now a rule that closes over live tracers, or whose values have a home."""
+        if live or self.home is not None:
+            _OPEN.recorded[called] = self
+            _OPEN.asked.append(self.owner)
+            try:
+                self._find(live)
+            finally:
+                _OPEN.asked.pop()
+                del _OPEN.recorded[called]
+        self.recording = False
+
+    def _find(self, live: bool) -> None:
+        probe = self.probe
         try:
             self.find_captures()
-        finally:
-            del _RECORDING[called]
-            self.recording = False
+        except Exception as error:               # it refuses: whoever asks for it will be told
+            self.memo.clear()
+            self.probe, self.captures, self.saved, self.values = probe, [], [], {}
+            if self.home is not None:
+                self.home = None
+                if live:
+                    self._find(live)
+            else:
+                self.refusal = error             # its tracers will have ended
 
     def find_captures(self) -> None:
         """Trace the rule to see what it captures, then once more with that among its operands."""
@@ -177,30 +163,12 @@ class Rule:
             types = (*self.probe.details[0], *[x.value.type for x in self.captures])
             self.probe = Request(self.probe.role, types,
                                  (*flags, *[False] * len(self.captures)), *rest)
+        n = len(self.captures)
         again = self.function(self.probe)
+        if len(self.captures) != n or self.home is not None and self.holds_others:
+            raise UnexpectedTracerError(f"the rule of {self.name} captures other values each time; "
+                                        "pass them to the function as arguments")
         self.whole = again if self.probe.role == "jvp" else None
-
-
-def told_apart(custom: Any, static: Sequence[Any]) -> str:
-    """Text that differs where the Python of two rules may: for rules that can do more than the
-    Function for one request shows."""
-    held: list[Any] = [custom, *static]
-    for f in custom.python:
-        held.append(f)
-        for cell in getattr(f, "__closure__", None) or ():
-            try:
-                held.append(cell.cell_contents)
-            except ValueError:                   # an empty cell: defined later
-                continue
-    return ";".join(map(_told_apart, held))
-
-
-def _told_apart(x: Any) -> str:
-    if type(x) in (list, tuple, dict):
-        inside = [*x, *x.values()] if type(x) is dict else x
-        return f"({','.join(map(_told_apart, inside))})"
-    plain = x is None or type(x) in (int, float, complex, bool, str, bytes)
-    return repr(x) if plain else identity(x)
 
 
 def restricted(whole: Function, types: tuple, perturbed: tuple, n_own: int) -> Function:
@@ -325,13 +293,20 @@ def call_custom(definition: Any, custom: Any, args: tuple, kwargs: dict) -> Any:
         return call([to_array(as_operand(x)) for x in leaves])    # nobody asks for its rule
     known = leaves if all(map(concrete.may_be_known, leaves)) else None
     flat = trace_call(call, kinds, name=name, kind=definition.name, staging=False, inputs=known)
-    called = (id(custom), *map(id, static))
-    outer = _RECORDING.get(called)
-    if outer is not None and outer.types == flat.function.param_types:
+    called = (id(custom), *map(id, static), flat.function.param_types)
+    outer = _OPEN.recorded.get(called)
+    if outer is not None:
         return finish_custom(definition, flat, leaves, outer, name)
     rule = custom.deferred(name, static, tree, kinds, flat)
     rule.known = known
-    rule.close(any(map(closes_over_tracer, (*custom.python, *static))), called)
+    python = (*custom.python, *static)
+    around = [r for r in _OPEN.recorded.values() if r.owner == rule.owner]
+    for other in around:
+        other.holds_others = True
+    if not (around or rule.told_apart or definition is ops.custom_vmap) and any(
+            map(closes_over_value, python)):
+        rule.home = deepest((*leaves, *flat.captures), state.current)
+    rule.close(any(map(closes_over_tracer, python)), called)
     return finish_custom(definition, flat, leaves, rule, name)
 
 
@@ -439,10 +414,31 @@ def joined_captures(captures: Sequence[Any], rule: Rule, label: str) -> dict[Any
     return known
 
 
+def with_values(traced: Flat, rule: Rule, label: str) -> tuple[Function, list[Any]]:
+    """The Function of a role and what it captured; where the rule has a home, as tracers of that:
+    its numbers too, which are literals there like those of the program, and its arrays."""
+    function, captures = traced.function, list(traced.captures)
+    home, known = rule.home, rule.values
+    if home is None:
+        return function, captures
+    arrays = [i for i, x in enumerate(captures) if type(x) is not Tracer]
+    for n, i in enumerate(arrays):
+        if (label, ~n) not in known:
+            known[label, ~n] = home.lift(captures[i])
+        captures[i] = known[label, ~n]
+    literals = skeleton(function)[1]
+    places = [i for i, x in enumerate(literals) if x.dtype.is_inexact]
+    for i in places:
+        if (label, i) not in known:
+            known[label, i] = home.literal(literals[i], literals[i].type.shape)
+        captures.append(known[label, i])
+    return abstract(function, places), captures
+
+
 def order_params(traced: Flat, rule: Rule, n_own: int, capture_types: Sequence[TensorType],
                  n_body: int, label: str) -> Function:
     """The rule's Function with parameters own, captures, rest."""
-    function, captures = traced.function, traced.captures
+    function, captures = with_values(traced, rule, label)
     known = joined_captures(captures, rule, label)
     b = Builder(function.name)
     own = [b.param(v.type) for v in function.params[:n_own]]
@@ -474,7 +470,7 @@ def with_saved(function: Function, n_body: int, rule: Rule) -> Function:
 
 def back_params(traced: Flat, rule: Rule, n_residuals: int, label: str) -> Function:
     """A backward rule's Function with parameters residuals, saved captures, cotangents."""
-    function, captures = traced.function, traced.captures
+    function, captures = with_values(traced, rule, label)
     known = joined_captures(captures, rule, label)
     for x in captures:
         if type(x) is Tracer and known[x.value] not in rule.saved:
@@ -488,15 +484,6 @@ def back_params(traced: Flat, rule: Rule, n_residuals: int, label: str) -> Funct
     held = [place[x.value] if type(x) is Tracer else constant_value(b, v, x)
             for v, x in zip(function.params[n_given:], captures, strict=True)]
     return b.close(b.inline(function, (*own, *cts, *held)), function.weak_returns)
-
-
-def constant_value(b: Builder, v: Any, x: Any) -> Any:
-    """A captured array as a literal inside a rule's Function."""
-    array = np.asarray(key_base(x))
-    made = b.emit(literal, value=Literal(array), shape=array.shape)
-    if not v.type.dtype.is_key:
-        return made
-    return b.emit(ops.random_wrap, made, impl=v.type.dtype.name[4:-1])
 
 
 def zero_tangent(t: TensorType) -> Any:
@@ -697,13 +684,11 @@ def check_bwd_result(name: str, made: Any, tree: Any, kinds: list) -> list:
         raise TypeError(f"Custom VJP bwd rule for function {name} must produce a tuple with one "
                         f"cotangent for each of the {n_args} differentiable arguments, got {got}.")
     flat: list[Any] = []
-    for i, (child, ct) in enumerate(zip(tree.children(), made, strict=True)):
+    for child, ct in zip(tree.children(), made, strict=True):
         if ct is None:
             flat += [None] * child.num_leaves
-            continue
-        leaves = child.flatten_up_to(ct) if child.num_leaves else []
-        del i
-        flat += leaves
+        elif child.num_leaves:
+            flat += child.flatten_up_to(ct)
     out = []
     for k, (ct, (t, _)) in enumerate(zip(flat, kinds, strict=True)):
         if not t.is_inexact:
@@ -730,9 +715,6 @@ def custom_gradient(fun: Callable[..., Any]) -> Callable[..., Any]:
 
     def forward(*args: Any) -> Any:
         value, rule = fun(*args)
-        from .autodiff import vjp  # a sibling that needs this file's classes for its examples
-
-        del vjp
         closed, captured = closure_convert_rule(rule, value)
         return value, Partial(closed, captured, args)
 
@@ -786,5 +768,4 @@ def closure_convert(fun: Callable[..., Any], *example_args: Any) -> tuple[Callab
     return closed, list(flat.captures)
 
 
-__all__ = ["Rule", "closes_over_tracer", "closure_convert", "custom_gradient", "custom_jvp",
-           "custom_vjp"]
+__all__ = ["Rule", "closure_convert", "custom_gradient", "custom_jvp", "custom_vjp"]

@@ -15,7 +15,8 @@ from xfront_ir.types import TensorType
 from ..tracebacks import front_door
 from ..tracing.trace import state
 from ..tree_util import tree_flatten, tree_map, tree_unflatten
-from .custom import Rule, call_custom, order_params, told_apart
+from .closing import told_apart
+from .custom import Rule, call_custom, order_params
 from .flat import Flat, kind_of, name_of, trace_call
 
 P = ParamSpec("P")

@@ -55,6 +55,18 @@ def by_rule(f: Callable[..., Any]) -> Callable[[float], Callable[..., Any]]:
     return at
 
 
+def ruled(forward: bool) -> Callable[[float], Callable[..., Any]]:
+    """Functions that differ by their rules, which call them."""
+    def at(c: float) -> Callable[..., Any]:
+        f: Any = jax.custom_jvp(jnp.sin) if forward else jax.custom_vjp(jnp.sin)
+        if forward:
+            f.defjvp(lambda p, t: (f(p[0]), jnp.cos(p[0]) * c * t[0] - 0.25 * t[0]))
+        else:
+            f.defvjp(lambda v: (f(v), v * c - 0.25), lambda s, ct: (s * ct * c + 0.125,))
+        return lambda v: jax.grad(lambda x: jnp.sum(f(x) * x))(v)
+    return at
+
+
 def solved(c: float) -> Callable[..., Any]:
     def f(v: Any) -> Any:
         matvec = lambda y: y * (v * v + c)
@@ -78,6 +90,7 @@ HOLDERS: dict[str, Callable[[float], Callable[..., Any]]] = {
     "while": lambda c: lambda v: lax.while_loop(lambda s: jnp.sum(s) < 9.0 * c, lambda s: s + c, v),
     "checkpoint": lambda c: jax.checkpoint(lambda v: jnp.sin(v * c)),
     "custom_jvp": by_rule(pushed), "custom_vjp": by_rule(pulled), "custom_vmap": by_rule(batched),
+    "a rule of custom_jvp": ruled(True), "a rule of custom_vjp": ruled(False),
     "custom_linear_solve": solved, "linear_call": linear,
     "while_tangent": lambda c: lambda v: jax.linearize(lambda v: lax.while_loop(
         lambda s: jnp.sum(s) < 9.0, lambda s: s * s + c, v), v)[1](v),

@@ -1,5 +1,6 @@
 """Custom rules: over tracers of several levels, holding a jit or a scan, told apart by rule."""
 
+import concurrent.futures
 import functools
 
 import numpy as np
@@ -280,3 +281,86 @@ def test_an_untransformed_call_runs_its_function_alone():
 
     f.defvjp(lambda x: ran.append("fwd"), lambda s, ct: ran.append("bwd"))
     assert float(f(1.0)) == 2.0 and ran == ["f"]
+
+
+def refusing(forward, number):
+    """A function whose rule, which reads a number, says that there is no derivative."""
+    def refuse(*args):
+        raise NotImplementedError(f"no derivative at {number}")
+
+    f = jax.custom_jvp(jnp.sin) if forward else jax.custom_vjp(jnp.sin)
+    if forward:
+        f.defjvp(refuse)
+    else:
+        f.defvjp(lambda x: (jnp.sin(x), x), refuse)
+    return f
+
+
+@pytest.mark.parametrize("forward", [True, False])
+@pytest.mark.parametrize("number", [0.5, 1])     # an integer is no operand of the rule
+def test_a_rule_that_refuses_is_asked_for_derivatives_alone(forward, number):
+    f, x = refusing(forward, number), jnp.linspace(0.0, 1.0, 3)
+    for got in (f(x), jax.jit(f)(x), jax.vmap(f)(x), lax.map(f, x)):
+        np.testing.assert_allclose(got, np.sin(x), rtol=1e-6)
+    assert jax.eval_shape(f, x).shape == (3,)
+    for ask in (jax.grad(lambda x: f(x).sum()), jax.jit(jax.grad(lambda x: f(x).sum()))):
+        with pytest.raises(NotImplementedError, match=f"no derivative at {number}"):
+            ask(x)
+
+
+def test_a_rule_that_refuses_over_a_tracer():
+    def f(x, c):
+        g = jax.custom_jvp(lambda v: v * c)
+
+        @g.defjvp
+        def rule(primals, tangents):
+            raise NotImplementedError(f"no derivative of {c * 2}")
+
+        return g(x)
+
+    assert jax.jit(f)(2.0, 3.0) == 6.0
+    with pytest.raises(NotImplementedError, match="no derivative"):
+        jax.jit(jax.grad(f))(2.0, 3.0)
+
+
+def test_rules_that_call_each_other_by_other_types():
+    """Traced while their op is recorded, each of two types finds itself again."""
+    scale = 0.5
+    f = jax.custom_jvp(lambda x: jnp.sin(x).sum())
+
+    @f.defjvp
+    def rule(primals, tangents):
+        (x,), (t,) = primals, tangents
+        other = f(x.reshape(()) if x.ndim else x[None])
+        return f(x), (jnp.cos(x) * t).sum() * scale + 0.0 * other
+
+    assert jax.jit(jax.grad(f))(1.0) == np.float32(np.cos(np.float32(1.0)) * 0.5)
+    assert jax.grad(f)(jnp.ones(1)).shape == (1,)
+
+
+@functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
+def power(n, x):
+    return x ** n
+
+
+power.defjvp(lambda n, p, t: (power(n, p[0]), n * power(n - 1.0, p[0]) * t[0]))
+
+
+def test_a_rule_that_calls_its_function_with_another_number():
+    """What it holds is traced when it is asked for: no number of the first call is left in it."""
+    second = jax.grad(jax.grad(power, 1), 1)
+    for n in (3.5, 2.5, 4.5, 1.5):
+        np.testing.assert_allclose(second(n, 2.0), n * (n - 1) * 2.0 ** (n - 2), rtol=1e-6)
+        np.testing.assert_allclose(jax.jit(second, static_argnums=0)(n, 2.0),
+                                   n * (n - 1) * 2.0 ** (n - 2), rtol=1e-6)
+
+
+def test_rules_of_one_function_in_several_threads():
+    def second(rate):
+        f = tripled()
+        f.defjvp(lambda p, t: (f(*p), rate * p[0] * t[0]))
+        return float(jax.grad(jax.grad(f))(1.5))
+
+    rates = [0.1 * i for i in range(8)]
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        np.testing.assert_allclose([*pool.map(second, rates)], rates, atol=1e-6)

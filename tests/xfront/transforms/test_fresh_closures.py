@@ -3,6 +3,7 @@ their skeleton is known, whatever Python numbers they hold."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -51,6 +52,63 @@ def scale_rule() -> Callable[[Any], Any]:
     return f
 
 
+def pushed(c: float) -> Callable[[Any], Any]:
+    """A function whose forward rule alone has the number, and calls the function."""
+    f = jax.custom_jvp(jnp.sin)
+    f.defjvp(lambda p, t: (f(p[0]), jnp.cos(p[0]) * (t[0] * c + 0.375 * t[0])))
+    return f
+
+
+def pulled(c: float) -> Callable[[Any], Any]:
+    """A function with the number in both halves of its backward rule, by way of another."""
+    def scaled(x: Any) -> Any:
+        return jnp.cos(x) * c
+
+    f = jax.custom_vjp(jnp.sin)
+    f.defvjp(lambda x: (f(x), scaled(x)), lambda s, g: (s * g * (c + 1.0),))
+    return f
+
+
+def arrayed(c: float) -> Callable[[Any], Any]:
+    """A function that makes an array of the number, as its rule does, which calls it."""
+    f = jax.custom_jvp(lambda x: jnp.sin(x) * jnp.float32(c))
+    f.defjvp(lambda p, t: (f(p[0]), jnp.cos(p[0]) * t[0] * jnp.float32(c)))
+    return f
+
+
+@jax.custom_vjp
+def ruled(x: Any) -> Any:
+    """A function whose rule reads a global number."""
+    return jnp.sin(x)
+
+
+ruled.defvjp(lambda x: (ruled(x), x), lambda x, g: (jnp.cos(x) * g * SCALE,))
+SCALE = 0.5
+
+
+def with_scale(c: float) -> Callable[[Any], Any]:
+    """`ruled` with that number."""
+    global SCALE
+    SCALE = c
+    return ruled
+
+
+@functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
+def clipped(c: Any, x: Any) -> Any:
+    """A function whose rules are given the number."""
+    return jnp.sin(x)
+
+
+clipped.defvjp(lambda c, x: (jnp.sin(x), x), lambda c, x, g: (jnp.clip(jnp.cos(x) * g, -c, c),))
+
+
+def nested(c: float) -> Callable[[Any], Any]:
+    """A rule that differentiates a function with a rule."""
+    f = jax.custom_jvp(lambda x: x * 2.0)
+    f.defjvp(lambda p, t: jax.jvp(pulled(c), p, t))
+    return f
+
+
 def scanned(c: float) -> Callable[[Any], Any]:
     return lambda x: lax.scan(lambda s, v: (jnp.sin(s) * c + v, s), 0.0, x)[0]
 
@@ -94,6 +152,28 @@ CALLS: dict[str, Callable[[float], Any]] = {
         lambda v: scanned(c)(jnp.stack([v, v])))(x))))(X),
     "grad of a custom_jvp": lambda c: jax.grad(lambda x: jnp.sum(clamp_rule(2.0)(x) * c))(X),
     "grad of a custom_vjp": lambda c: jax.grad(lambda x: jnp.sum(scale_rule()(x) * c))(X),
+    "grad of a rule over it": lambda c: jax.grad(lambda x: jnp.sum(pushed(c)(x)))(X),
+    "jvp of a rule over it": lambda c: jax.jvp(pushed(c), (X,), (X,)),
+    "hessian of a rule over it": lambda c: jax.hessian(lambda x: jnp.sum(pushed(c)(x)))(X),
+    "grad of a backward rule over it": lambda c: jax.grad(lambda x: jnp.sum(pulled(c)(x)))(X),
+    "vjp of a backward rule over it": lambda c: jax.vjp(pulled(c), X)[1](X),
+    "hessian of a backward rule over it": lambda c: jax.hessian(
+        lambda x: jnp.sum(pulled(c)(x)))(X),
+    "vmap(grad) of rules over it": lambda c: jax.vmap(jax.grad(
+        lambda x: pushed(c)(pulled(c)(x))))(X),
+    "grad of a rule over an array": lambda c: jax.grad(
+        lambda x: jnp.sum(pulled(jnp.float32(c))(x)))(X),
+    "jit(grad) of a rule that makes an array": lambda c: jax.jit(jax.grad(
+        lambda x: jnp.sum(arrayed(c)(x))))(X),
+    "grad of a rule over a global": lambda c: jax.grad(lambda x: jnp.sum(with_scale(c)(x)))(X),
+    "jit(grad) of a rule that is given it": lambda c: jax.jit(jax.grad(
+        lambda x: jnp.sum(clipped(c, x))))(X),
+    "jit of a rule that nobody asks": lambda c: jax.jit(pushed(c))(X),
+    "grad of a rule in a rule": lambda c: jax.grad(lambda x: jnp.sum(nested(c)(x)))(X),
+    "jit(grad) of rules over it in a scan": lambda c: jax.jit(jax.grad(lambda x: lax.scan(
+        lambda s, v: (pushed(c)(s) + pulled(c)(v), None), 0.0, x)[0]))(X),
+    "grad of a rule in a cond": lambda c: jax.grad(lambda x: lax.cond(
+        x > 0.5, pulled(c), pushed(c), x))(0.75),
     "jit(grad) of a custom_vjp in a scan": lambda c: jax.jit(jax.grad(lambda x: lax.scan(
         lambda s, v: (scale_rule()(s) * c + v, None), 0.0, x)[0]))(X),
 }

@@ -1,0 +1,133 @@
+"""What the functions of a custom rule close over: live tracers, and values that may change."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from types import CodeType
+from typing import Any
+
+import numpy as np
+from xfront_ir import ops
+from xfront_ir.builder import Builder
+from xfront_ir.core import Function
+from xfront_ir.fingerprint import identity
+from xfront_ir.literal import Literal, literal
+
+from ..arrays.binding import Array
+from ..arrays.keys import key_base
+from ..errors import UnexpectedTracerError
+from ..tracing.tracer import Tracer
+from ..tree_util import tree_flatten
+from .flat import Flat
+
+
+def closes_over_tracer(fun: Any) -> bool:
+    """Whether a rule's closure cells, partial arguments or bound self hold a live tracer."""
+    return _closes_over(fun, _held, lambda x: type(x) is Tracer)
+
+
+def closes_over_value(fun: Any) -> bool:
+    """Whether they, or the globals that its code names, hold a float or complex number or an array,
+    or it is one: values that may change from call to call."""
+    return is_value(fun) or _closes_over(fun, _held_and_named, is_value)
+
+
+def is_value(x: Any) -> bool:
+    """Whether this is a float or complex number of Python's or NumPy's, or an array."""
+    return isinstance(x, (float, complex, np.inexact, np.ndarray, Array))
+
+
+def _closes_over(fun: Any, held: Callable[[Any], list], wanted: Callable[[Any], bool],
+                 depth: int = 3) -> bool:
+    if depth == 0 or fun is None:
+        return False
+    for x in held(fun):
+        if wanted(x):
+            return True
+        if callable(x) and _closes_over(x, held, wanted, depth - 1):
+            return True
+        if isinstance(x, (list, tuple, dict)) and any(map(wanted, tree_flatten(x)[0])):
+            return True
+    return False
+
+
+def _held(fun: Any) -> list[Any]:
+    found: list[Any] = []
+    if isinstance(fun, functools.partial):
+        found += [*fun.args, *fun.keywords.values(), fun.func]
+    found += [getattr(fun, "__self__", None), getattr(fun, "__wrapped__", None)]
+    for cell in getattr(fun, "__closure__", None) or ():
+        try:
+            found.append(cell.cell_contents)
+        except ValueError:                       # an empty cell: defined later
+            continue
+    return found
+
+
+def _held_and_named(fun: Any) -> list[Any]:
+    """Of what is named globally, values alone: all else would be half the library."""
+    code, known = getattr(fun, "__code__", None), getattr(fun, "__globals__", {})
+    named = [] if code is None else map(known.get, _names(code))
+    return [*_held(fun), *filter(is_value, named)]
+
+
+def _names(code: CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for inner in code.co_consts:
+        if isinstance(inner, CodeType):
+            yield from _names(inner)
+
+
+def told_apart(custom: Any, static: Sequence[Any]) -> str:
+    """Text that differs where the Python of two rules may: for rules that can do more than the
+    Function for one request shows."""
+    held: list[Any] = [custom, *static]
+    for f in custom.python:
+        held.append(f)
+        for cell in getattr(f, "__closure__", None) or ():
+            try:
+                held.append(cell.cell_contents)
+            except ValueError:                   # an empty cell: defined later
+                continue
+    return ";".join(map(_told_apart, held))
+
+
+def _told_apart(x: Any) -> str:
+    if type(x) in (list, tuple, dict):
+        inside = [*x, *x.values()] if type(x) is dict else x
+        return f"({','.join(map(_told_apart, inside))})"
+    plain = x is None or type(x) in (int, float, complex, bool, str, bytes)
+    return repr(x) if plain else identity(x)
+
+
+def with_constants(flat: Flat, n_own: int, rule: str) -> Function:
+    """The Function with its captured arrays as literals, so that it is closed.
+
+    Raises: UnexpectedTracerError where it captured a tracer.
+    """
+    if not flat.captures:
+        return flat.function
+    for x in flat.captures:
+        if type(x) is Tracer:
+            raise UnexpectedTracerError(
+                f"{rule} met a tracer of type {x.value.type} that its function was not given; "
+                "pass the value to the function as an argument")
+    b = Builder(flat.function.name)
+    own = [b.param(v.type) for v in flat.function.params[:n_own]]
+    constants = [constant_value(b, v, x)
+                 for v, x in zip(flat.function.params[n_own:], flat.captures, strict=True)]
+    return b.close(b.inline(flat.function, (*own, *constants)), flat.function.weak_returns)
+
+
+def constant_value(b: Builder, v: Any, x: Any) -> Any:
+    """A captured array as a literal inside a rule's Function."""
+    array = np.asarray(key_base(x))
+    made = b.emit(literal, value=Literal(array), shape=array.shape)
+    if not v.type.dtype.is_key:
+        return made
+    return b.emit(ops.random_wrap, made, impl=v.type.dtype.name[4:-1])
+
+
+__all__ = ["closes_over_tracer", "closes_over_value", "constant_value", "told_apart",
+           "with_constants"]
