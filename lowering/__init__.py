@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .module import Built
     from .partitioning import Partition
 
-__all__ = ["Lowered", "compile_function", "deserialize", "find", "forms_of", "lower"]
+__all__ = ["Lowered", "compile_function", "deserialize", "forms_of", "lower"]
 
 _LIVE: weakref.WeakValueDictionary[str, Executable] = weakref.WeakValueDictionary()
 
