@@ -139,7 +139,6 @@ def compile_function(function: Function, *, name: str | None = None,
     Raises: MissingRule, ValueError, and JaxRuntimeError with XLA's message.
     """
     from . import disk_cache, dump
-    from .clients import kind_of
     from .compile import all_options
     from .cpu.extras import extras
     from .partitioning import Partition
@@ -151,18 +150,13 @@ def compile_function(function: Function, *, name: str | None = None,
     name = name or function.name
     chosen = extras(effort, platform, len(places))
     overrides = all_options(effort, function, platform, options, chosen)
-    key = live_key = None
+    key = None
     if fingerprint is not None and not callbacks:
-        ids = tuple(d.id for d in places)
         key = disk_cache.key(fingerprint, (
-            name, tuple(donated), overrides, chosen, kind_of(first), len(places),
-            ids if len(places) > 1 else (), partition))
-        live_key = f"{key}{ids}{id(first.client)}"
-        found = _LIVE.get(live_key)
-        if found is None and not dump.is_on():
-            found = _from_disk(key, places, overrides, partition)
+            name, tuple(donated), overrides, chosen, *_where(places), partition))
+        found = find(key, overrides, places, partition)
         if found is not None:
-            return _LIVE.setdefault(live_key, found)
+            return found
     lowered = lower(function, name=name, donated=donated, platform=platform,
                     partition=partition, extras=chosen)
     if dump.is_on():
@@ -170,12 +164,42 @@ def compile_function(function: Function, *, name: str | None = None,
     start = time.perf_counter()
     made = _compile(lowered._built, name, places, overrides, partition, callbacks)
     seconds = time.perf_counter() - start
-    if key is not None and live_key is not None and not made.has_callbacks:
+    if key is not None and not made.has_callbacks:
+        made.key = key
         if disk_cache.is_enabled():
             header = {"name": name, "requirements": list(made.requirements)}
             disk_cache.store(key, header, made.serialize(), seconds)
-        made = _LIVE.setdefault(live_key, made)
+        made = _LIVE.setdefault(_live_key(key, places), made)
     return made
+
+
+def find(key: str, overrides: Any, devices: Sequence[Any], partition: Partition | None = None
+         ) -> Executable | None:
+    """The program that was compiled under `key` with these XLA options, if it is alive or on disk.
+    """
+    from . import dump
+    from .partitioning import Partition
+
+    live_key = _live_key(key, devices)
+    found = _LIVE.get(live_key)
+    if found is None and not dump.is_on():
+        found = _from_disk(key, devices, overrides, partition or Partition())
+        if found is not None:
+            found.key = key
+            found = _LIVE.setdefault(live_key, found)
+    return found
+
+
+def _where(devices: Sequence[Any]) -> tuple[Any, ...]:
+    """What a key has of devices."""
+    from .clients import kind_of
+
+    return (kind_of(devices[0]), len(devices),
+            tuple(d.id for d in devices) if len(devices) > 1 else ())
+
+
+def _live_key(key: str, devices: Sequence[Any]) -> str:
+    return f"{key}{tuple(d.id for d in devices)}{id(devices[0].client)}"
 
 
 def deserialize(blob: bytes, *, name: str = "main", devices: Sequence[Any] | None = None,

@@ -70,6 +70,11 @@ def choose(name: str, value: Any) -> bool:
 _CHOSEN: dict[str, Options] = {}
 
 
+def all_of_process() -> Options:
+    """The options that `choose` set, under those of each program."""
+    return normalize_options(_OF_THE_PROCESS)
+
+
 def normalize_options(options: Mapping[str, Any] | Sequence[tuple[str, Any]]) -> Options:
     """Compile options in one order, so that they can be part of a key."""
     pairs = options.items() if isinstance(options, Mapping) else options

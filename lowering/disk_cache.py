@@ -17,7 +17,7 @@ import stat
 import threading
 import time
 from _blake2 import blake2b  # hashlib has it too, and loads OpenSSL
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 MAGIC = b"xfront3\n"
@@ -121,20 +121,24 @@ def cpu_text() -> str:
 def source_text() -> str:
     """Names, sizes and times of the files that decide what a fingerprint compiles to."""
     here = os.path.dirname(os.path.abspath(__file__))
-    roots = (here, os.path.join(os.path.dirname(here), "xfront_ir"))
+    ir = os.path.join(os.path.dirname(here), "xfront_ir")
+    return files_text([os.path.join(root, sub) for root in (here, ir)
+                       for sub in ("", "rules", "cpu", "ops", "passes")])
+
+
+def files_text(folders: Iterable[str]) -> str:
+    """Names, sizes and times of the Python files in folders."""
     rows: list[str] = []
-    try:
-        for root in roots:
-            for folder in (root, *(os.path.join(root, sub) for sub in ("rules", "cpu", "ops"))):
-                if not os.path.isdir(folder):
-                    continue
-                for entry in os.scandir(folder):
+    for folder in folders:
+        try:
+            with os.scandir(folder) as entries:
+                for entry in entries:
                     if entry.name.endswith(".py"):
                         info = entry.stat()
                         rows.append(f"{folder}/{entry.name} {info.st_size} {info.st_mtime_ns}")
-    except OSError:
-        pass                       # not files (a zip archive): the path stands for its content
-    return "\n".join(sorted(rows)) or here
+        except OSError:
+            rows.append(folder)    # no files (a zip archive): the path stands for its content
+    return "\n".join(sorted(rows))
 
 
 # --- entries ------------------------------------------------------------------------------

@@ -26,11 +26,12 @@ Callbacks = Mapping[int, Callable[..., Any]] | Sequence[Callable[..., Any]]
 class Executable:
     """A compiled program without host calls.
 
-    `loaded` is jaxlib's LoadedExecutable, which the C++ dispatcher runs by itself.
+    `loaded` is jaxlib's LoadedExecutable, which the C++ dispatcher runs by itself; `key` is what
+    `lowering.find` finds the program by, None where it is in no cache.
     """
 
-    __slots__ = ("__weakref__", "_execute", "devices", "loaded", "name", "overrides", "partition",
-                 "requirements")
+    __slots__ = ("__weakref__", "_execute", "devices", "key", "loaded", "name", "overrides",
+                 "partition", "requirements")
 
     has_callbacks = False
     has_ordered_effects = False
@@ -40,6 +41,7 @@ class Executable:
         self.loaded, self.name, self.devices = loaded, name, tuple(devices)
         self.overrides, self.partition = overrides, partition
         self.requirements = tuple(requirements)
+        self.key: str | None = None
         self._execute = loaded.execute_sharded
 
     def execute(self, buffers: list[Any], handlers: Sequence[Any]) -> list[Any]:

@@ -69,6 +69,20 @@ def same_structure(f: Function, g: Function) -> bool:
     return f is g or _summary(f).fingerprint == _summary(g).fingerprint
 
 
+def is_known_by_python(fn: Function) -> bool:
+    """Whether the hash of `fn` stands for Python: custom rules and host functions."""
+    return bool(_summary(fn).held) or any([
+        op.attrs.get(key) is not None and kind.text in ("python", "slot")
+        for f in functions(fn, _bodies) for op in f.ops if op.definition.holds_python
+        for key, kind in op.definition.attrs.items()])
+
+
+def is_small(fn: Function, ops: int) -> bool:
+    """Whether `fn` has fewer ops than so many, with those of bodies and of what transformations
+    start from; none is carried out for it."""
+    return sum([len(f.ops) for f in functions(fn, _bodies)]) < ops
+
+
 class _Summary:
     """What is known of one Function.
 

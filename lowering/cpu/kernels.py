@@ -291,11 +291,14 @@ class Region:
         """The places of a value with several readers or of an expensive one; whether it ends a
         kernel."""
         read, type_ = self.readers[i], op.results[0].type
-        sets = read if isinstance(read, list) else [read or IN_MEMORY]
-        found: Places = frozenset().union(*[p for p in sets if p is not IN_MEMORY])
-        written = IN_MEMORY in sets
-        if len(sets) > 1:
+        found: Places
+        if isinstance(read, list):
+            found = frozenset().union(*[p for p in read if p is not IN_MEMORY])
+            written = IN_MEMORY in read
             self.is_edge[i] = 1
+        else:
+            written = read is None or read is IN_MEMORY
+            found = read if read is not None and not written else frozenset()
         expensive = kind.expensive and not (kind.formed and type_.size >= FORMED_SIZE)
         ends = not found or (expensive and (
             written or len(found) > 1
@@ -317,6 +320,7 @@ class Region:
                barriers: int) -> None:
         """Enters an op that reads its operands at other indices: at places of their own."""
         type_ = op.results[0].type
+        count, width, repeats = self.count, self.width, self._repeats
         read = op.operands if len(op.operands) == len(operands) else op.operands[:1] * len(operands)
         for v, j in zip(read, operands, strict=True):
             ratio = v.type.size / max(type_.size, 1)
@@ -325,8 +329,11 @@ class Region:
                     ratio = 1.0
             elif not kind.expensive:
                 ratio = min(ratio, 1.0)
-            self._read(j, frozenset([
-                self._new(self.count[p] * ratio, self.width[p],
-                          kind.broadcasts or self._repeats[p]) for p in found]), before, barriers)
+            made = range(len(count), len(count) + len(found))
+            for p in found:                  # self._new, in place
+                count.append(count[p] * ratio)
+                width.append(width[p])
+                repeats.append(kind.broadcasts or repeats[p])
+            self._read(j, frozenset(made), before, barriers)
             if ratio > 1 or (kind.free and self.is_edge[i]):
                 self.is_edge[j] = 1

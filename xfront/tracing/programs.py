@@ -34,7 +34,7 @@ from ..arrays import binding
 from ..arrays.keys import KeyArray, key_array
 from ..arrays.placement import Placement, placement
 from ..config import debug_infs, debug_nans, enable_checks, no_execution
-from . import watching
+from . import notes, watching
 from .capacity import capacity
 from .collector import uncollected
 from .host import drop_with, host_functions, slots_in
@@ -58,12 +58,14 @@ class Compiled:
     `place` is where it runs.
     """
 
-    __slots__ = ("executable", "handlers", "host_free", "keys", "kept", "out_avals", "out_types",
-                 "place", "taken")
+    __slots__ = ("executable", "handlers", "host_free", "keys", "kept", "noted", "out_avals",
+                 "out_types", "place", "taken")
 
     def __init__(self, executable: Any, kept: Sequence[bool],
-                 out_types: Sequence[tuple[TensorType, bool]], place: Placement) -> None:
+                 out_types: Sequence[tuple[TensorType, bool]], place: Placement,
+                 noted: bool = False) -> None:
         self.executable, self.kept, self.place = executable, tuple(kept), place
+        self.noted = noted                       # found by a note: no Python is part of it
         self.taken = [i for i, k in enumerate(kept) if k]
         self.out_types = tuple(out_types)
         self.keys = [i for i, (t, _) in enumerate(out_types) if t.dtype.is_key]
@@ -169,6 +171,10 @@ def compile_body(body: Body, *, name: str, place: Placement, effort: str = "eage
 
     `n_explicit` parameters are arguments; the later ones (what was captured) go to the front.
     """
+    note = notes.name_of(body, place, effort, (name, donated, options, keep_unused, n_explicit))
+    if note is not None and (noted := notes.read(note, place)) is not None:
+        capacity.made(clear)
+        return Compiled(*noted, place, noted=True)
     function = simplify(forced(body))
     if n_explicit is not None:
         function = captures_first(function, n_explicit)
@@ -188,6 +194,8 @@ def compile_body(body: Body, *, name: str, place: Placement, effort: str = "eage
         callbacks=host_functions(pruned))
     watching.compiled(name, pruned, perf_counter() - start)
     capacity.made(clear)
+    if note is not None:
+        notes.write(note, executable, kept, out_types)
     return Compiled(executable, kept, out_types, place)
 
 
@@ -262,7 +270,9 @@ def find(body: Body, key: Any, place: Placement, compile_: Callable[[Body], Any]
     compiled = compile_(chosen)
     _ENTRIES[full_key] = entry                   # compiling may have emptied the table
     variant = Variant(literals, abstracted, compiled)
-    slots = slots_in(function) | slots_in(simplify(forced(chosen)))  # type: ignore[arg-type]
+    known = type(compiled) is Compiled and compiled.noted   # to look would carry transforms out
+    slots = set() if known else (
+        slots_in(function) | slots_in(simplify(forced(chosen))))  # type: ignore[arg-type]
     if slots:
         drop_with(slots, _ENTRIES.pop, full_key, None)
         if type(compiled) is Units:              # it holds ops, and so the host functions

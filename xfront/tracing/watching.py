@@ -164,9 +164,14 @@ def _kind(kind: tuple[Any, bool]) -> str:
 
 # --- programs -------------------------------------------------------------------------------
 
+def is_heard() -> bool:
+    """Whether anyone is told of compilations."""
+    return log_compiles.value or _is_heard()
+
+
 def compiled(name: str, function: Function, seconds: float) -> None:
     """Log a compilation."""
-    if not (log_compiles.value or _is_heard()):
+    if not is_heard():
         return
     from .. import logs  # seldom asked for
 

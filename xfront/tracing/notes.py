@@ -1,0 +1,80 @@
+"""Notes beside the programs on disk, by which a program is found before it is simplified.
+
+The cache on disk knows programs by what simplifying leaves of them. A second process would
+differentiate and simplify a program only to ask for it there, in a third of the time that loading
+it takes. So a note stands under the fingerprint of the program as it was traced: the key of the
+entry, the XLA options, and what the simplified program says of parameters and results.
+
+There is none for programs that Python is part of (custom rules, host functions), for those on
+several devices, and where the options ask to look at programs.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import lowering
+from xfront_ir import dtypes
+from xfront_ir.core import Function
+from xfront_ir.fingerprint import fingerprint, is_known_by_python, is_small
+from xfront_ir.types import TensorType, tensor
+
+from ..arrays.placement import Placement
+from ..config import enable_checks
+from . import watching
+
+LEAST = 64
+"""Programs of fewer operations are simplified in the time in which a note is read."""
+
+_HERE = os.path.dirname(os.path.abspath(__file__))
+_SOURCES = (_HERE, os.path.join(os.path.dirname(_HERE), "transforms"))
+"""With the sources that every key depends on, those that say what a traced program becomes."""
+
+OutTypes = Sequence[tuple[TensorType, bool]]
+
+
+def name_of(body: Any, place: Placement, effort: str, request: tuple) -> str | None:
+    """The name of the note on a traced program, of which `compile_body` is asked `request`; None
+    where it gets none."""
+    from lowering import compile as xla  # with the first program, not with the library
+    from lowering import disk_cache, dump
+    from lowering.clients import kind_of
+    from lowering.cpu.extras import extras
+
+    if (type(body) is not Function or "simple" in body.memo or len(place.devices) != 1
+            or not disk_cache.is_enabled() or dump.is_on() or enable_checks.value
+            or watching.is_heard() or is_small(body, LEAST) or is_known_by_python(body)):
+        return None
+    device = place.devices[0]
+    return disk_cache.key(fingerprint(body), (
+        "note", effort, request, extras(effort, device.platform, 1), kind_of(device),
+        xla.all_of_process(), disk_cache.files_text(_SOURCES)))
+
+
+def read(name: str, place: Placement) -> tuple[Any, list[bool], OutTypes] | None:
+    """The executable of a program, which parameters it takes, types and weakness of its results;
+    None where there is no note, or its program is gone."""
+    from lowering import disk_cache  # as in `name_of`
+
+    entry = disk_cache.load(name)
+    if entry is None:
+        return None
+    note, _ = entry
+    executable = lowering.find(note["key"], note["options"], place.devices)
+    if executable is None:
+        return None
+    return executable, note["kept"], [(tensor(shape, dtypes.named(dtype)), weak)
+                                      for dtype, shape, weak in note["results"]]
+
+
+def write(name: str, executable: Any, kept: Sequence[bool], out_types: OutTypes) -> None:
+    """Note what `read` gives; nothing where the program is in no cache."""
+    from lowering import disk_cache  # as in `name_of`
+
+    if executable.key is not None:
+        disk_cache.store(name, {
+            "key": executable.key, "options": executable.overrides, "kept": list(kept),
+            "results": [(t.dtype.name, t.shape, weak) for t, weak in out_types]},
+            b"", float("inf"))
