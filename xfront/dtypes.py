@@ -284,19 +284,19 @@ def explicit_x64_dtypes() -> str:
 _KINDS = {"b": bool, "i": int, "u": int, "f": float, "c": complex}
 
 
-def issubdtype(a: Any, b: Any) -> bool:
-    """Whether dtype `a` is of the kind or dtype `b`, those of ml_dtypes and keys included.
+def issubdtype(arg1: Any, arg2: Any) -> bool:
+    """Whether dtype `arg1` is of the kind or dtype `arg2`, those of ml_dtypes and keys included.
 
     Args:
-      a: anything that stands for a dtype, or a kind (`np.floating`).
-      b: a kind (`np.integer`, `extended`, `prng_key`) or a dtype.
+      arg1: anything that stands for a dtype, or a kind (`np.floating`).
+      arg2: a kind (`np.integer`, `extended`, `prng_key`) or a dtype.
     Source: `numpy.issubdtype`.
 
     >>> issubdtype("bfloat16", np.floating), issubdtype("int4", np.unsignedinteger)
     (True, False)
     """
     try:
-        kind_a, kind_b = _type_of(a), _type_of(b)
+        kind_a, kind_b = _type_of(arg1), _type_of(arg2)
         if kind_a is kind_b:
             return True
         if issubclass(kind_b, extended) or issubclass(kind_a, extended):

@@ -17,7 +17,8 @@ WITHOUT = _names("numpy", """
     array_repr array_str bincount bitwise_and bitwise_count bitwise_invert bitwise_left_shift
     bitwise_not bitwise_or bitwise_right_shift bitwise_xor broadcast_shapes can_cast count_nonzero
     diag_indices diag_indices_from digitize einsum_path empty empty_like equal eye flatnonzero
-    from_dlpack frombuffer fromfile fromiter fromstring full_like gcd get_printoptions greater
+    from_dlpack frombuffer fromfile fromiter fromstring frompyfunc full_like gcd get_printoptions
+    greater
     greater_equal histogram histogram2d histogram_bin_edges histogramdd identity indices invert
     isclose iscomplex iscomplexobj isdtype isfinite isin isinf isnan isneginf isposinf isreal
     isrealobj isscalar issubdtype iterable lcm left_shift less less_equal lexsort logical_and
@@ -60,7 +61,7 @@ MOVES = _names("numpy", """
 ELSEWHERE = _names("numpy", """
     apply_along_axis apply_over_axes einsum fromfunction kaiser matvec piecewise poly polyfit roots
     tensordot vander vecmat vectorize
-""") | _names("nn", "dot_product_attention") | _names("lax", """
+""") | _names("nn", "dot_product_attention scaled_matmul") | _names("lax", """
     associative_scan batch_matmul composite cond conv conv_general_dilated
     conv_general_dilated_local conv_general_dilated_patches conv_transpose conv_with_general_padding
     custom_linear_solve custom_root dot dot_general fft fori_loop map platform_dependent pmax pmean

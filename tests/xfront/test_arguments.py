@@ -162,6 +162,7 @@ FLAGS = {                                          # what is asked for its truth
 READ_SOMETIMES = {                                 # the docstrings say when
     "einsum optimize", "polyval unroll", "nonzero fill_value", "where fill_value",
     "argwhere fill_value", "flatnonzero fill_value", "compress fill_value", "extract fill_value",
+    "frompyfunc identity",
     "approx_min_k reduction_input_size_override", "tree_reduce_associative identity",
     "platform_dependent default", "jit static_argnames", "vmap axis_name",
     "checkpoint static_argnames", "keystr separator", "gather fill_value", "create_token _",

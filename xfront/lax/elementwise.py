@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 from xfront_ir import dtypes, ops
 
 from ..arrays import binding
-from ..arrays.dispatch import eager
+from ..arrays.dispatch import by_name, eager
 from ..arrays.operands import array_like, broadcast_to, convert, operand
 from ..tracebacks import shorten
 from ..tracing.trace import WEAK_KINDS, emit, emit_alike
@@ -181,7 +181,8 @@ min = binary_of("min", ops.min, "The smaller; complex numbers are compared by re
                                 "NaN wins.")
 atan2 = binary_of("atan2", ops.atan2, "The angle of the point (y, x), for floats and complex "
                                       "numbers.")
-nextafter = binary_of("nextafter", ops.nextafter, "The next float after x1 towards x2.")
+nextafter = by_name(binary_of("nextafter", ops.nextafter, "The next float after x1 towards x2."),
+                    "x1", "x2")
 mulhi = binary_of("mulhi", ops.mulhi, "The upper half of the product of integers.")
 
 neg = _unary("neg", ops.neg, "-x, for numbers.")

@@ -11,7 +11,7 @@ from typing import Any
 
 from xfront_ir import ops
 
-from ..arrays.dispatch import eager
+from ..arrays.dispatch import by_name, eager
 from ..tracing.trace import emit
 from .elementwise import binary_of, floating
 from .strict import alike
@@ -36,12 +36,16 @@ bessel_i0e = _float("bessel_i0e", ops.bessel_i0e,
 bessel_i1e = _float("bessel_i1e", ops.bessel_i1e,
                     "Modified Bessel function of order 1, times exp(-|x|).")
 
-polygamma = binary_of("polygamma", ops.polygamma, "Derivative of order m of digamma at x.")
-zeta = binary_of("zeta", ops.zeta, "Hurwitz zeta function: the sum over k >= 0 of (q + k)^-x.")
-igamma = binary_of("igamma", ops.igamma, "Lower incomplete gamma function of a at x, regularised.")
-igammac = binary_of("igammac", ops.igammac,
-                    "Upper incomplete gamma function of a at x, regularised.")
-igamma_grad_a = binary_of("igamma_grad_a", ops.igamma_grad_a, "Derivative of igamma in a.")
+polygamma = by_name(binary_of("polygamma", ops.polygamma,
+                              "Derivative of order m of digamma at x."), "m", "x")
+zeta = by_name(binary_of("zeta", ops.zeta,
+                         "Hurwitz zeta function: the sum over k >= 0 of (q + k)^-x."), "x", "q")
+igamma = by_name(binary_of("igamma", ops.igamma,
+                           "Lower incomplete gamma function of a at x, regularised."), "a", "x")
+igammac = by_name(binary_of("igammac", ops.igammac,
+                            "Upper incomplete gamma function of a at x, regularised."), "a", "x")
+igamma_grad_a = by_name(binary_of("igamma_grad_a", ops.igamma_grad_a,
+                                  "Derivative of igamma in a."), "a", "x")
 random_gamma_grad = binary_of(
     "random_gamma_grad", ops.random_gamma_grad,
     "Derivative in a of a sample x of the gamma distribution of shape a, at equal probability.")

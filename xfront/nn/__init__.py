@@ -30,9 +30,10 @@ from .functions import (
     tanh,
 )
 from .normalizers import log_softmax, logmeanexp, logsumexp, one_hot, softmax, standardize
+from .scaled import scaled_matmul
 
 __all__ = ["celu", "dot_product_attention", "elu", "gelu", "glu", "hard_sigmoid", "hard_silu",
            "hard_swish", "hard_tanh", "identity", "initializers", "leaky_relu", "log1mexp",
            "log_sigmoid", "log_softmax", "logmeanexp", "logsumexp", "mish", "one_hot", "relu",
-           "relu6", "selu", "sigmoid", "silu", "soft_sign", "softmax", "softplus", "sparse_plus",
-           "sparse_sigmoid", "squareplus", "standardize", "swish", "tanh"]
+           "relu6", "scaled_matmul", "selu", "sigmoid", "silu", "soft_sign", "softmax", "softplus",
+           "sparse_plus", "sparse_sigmoid", "squareplus", "standardize", "swish", "tanh"]

@@ -13,15 +13,13 @@ __array_api_version__ = "2024.12"
 
 _FAMILIES = {
     "arithmetic":
-        "abs=absolute absolute add cbrt divide divmod fabs float_power floor_divide fmod gcd hypot "
-        "lcm mod multiply negative positive pow power reciprocal remainder sign sqrt square "
-        "subtract true_divide",
+        "abs=absolute absolute cbrt divide divmod fabs float_power floor_divide fmod gcd hypot "
+        "lcm mod positive pow power reciprocal remainder sign sqrt square true_divide",
     "array_namespace": "__array_namespace_info__=ArrayNamespaceInfo",
     "bits":
-        "bitwise_and bitwise_count bitwise_invert bitwise_left_shift bitwise_not bitwise_or "
-        "bitwise_right_shift bitwise_xor copysign frexp invert ldexp left_shift nextafter "
-        "right_shift signbit spacing",
-    "choosing": "clip fmax fmin heaviside maximum minimum nan_to_num where",
+        "bitwise_count bitwise_invert bitwise_left_shift bitwise_not bitwise_right_shift copysign "
+        "frexp invert ldexp left_shift nextafter right_shift signbit spacing",
+    "choosing": "clip fmax fmin heaviside nan_to_num where",
     "complexes": "angle conj conjugate imag real",
     "contractions":
         "convolve correlate cross dot inner kron matmul matvec outer tensordot vdot vecdot vecmat",
@@ -37,20 +35,19 @@ _FAMILIES = {
     "index_tricks": "c_ r_",
     "logic":
         "allclose array_equal array_equiv equal greater greater_equal isclose iscomplex isfinite "
-        "isinf isnan isneginf isposinf isreal less less_equal logical_and logical_not logical_or "
-        "logical_xor not_equal",
+        "isinf isnan isneginf isposinf isreal less less_equal logical_not not_equal",
     "manipulation":
         "array_split atleast_1d atleast_2d atleast_3d block broadcast_arrays broadcast_shapes "
-        "broadcast_to column_stack concat concatenate dsplit dstack expand_dims flip fliplr flipud "
-        "hsplit hstack matrix_transpose moveaxis permute_dims ravel repeat reshape roll rollaxis "
-        "rot90 split squeeze stack swapaxes tile transpose unstack vsplit vstack",
+        "broadcast_to column_stack concat concatenate dsplit dstack expand_dims flip fliplr "
+        "flipud hsplit hstack matrix_transpose moveaxis permute_dims ravel repeat reshape roll "
+        "rollaxis rot90 split squeeze stack swapaxes tile transpose unstack vsplit vstack",
     "packing": "packbits unpackbits",
     "padding": "pad",
     "polynomials":
         "poly polyadd polyder polydiv polyfit polyint polymul polysub polyval roots vander",
     "ranges":
-        "arange eye fromfunction geomspace identity indices linspace logspace meshgrid mgrid ogrid "
-        "tri",
+        "arange eye fromfunction geomspace identity indices linspace logspace meshgrid mgrid "
+        "ogrid tri",
     "reductions":
         "all amax amin any argmax argmin count_nonzero max min nanargmax nanargmin nanmax nanmin "
         "nanprod nansum prod ptp sum",
@@ -70,8 +67,11 @@ _FAMILIES = {
         "nanvar percentile quantile std var",
     "transcendental":
         "acos acosh arccos arccosh arcsin arcsinh arctan arctan2 arctanh asin asinh atan atan2 "
-        "atanh cos cosh deg2rad degrees exp exp2 expm1 i0 log log10 log1p log2 logaddexp "
-        "logaddexp2 rad2deg radians sin sinc sinh tan tanh",
+        "atanh cos cosh deg2rad degrees exp exp2 expm1 i0 log log10 log1p log2 rad2deg radians "
+        "sin sinc sinh tan tanh",
+    "ufunc_objects":
+        "add bitwise_and bitwise_or bitwise_xor frompyfunc logaddexp logaddexp2 logical_and "
+        "logical_or logical_xor maximum minimum multiply negative subtract ufunc",
     "windows": "bartlett blackman hamming hanning kaiser",
 }
 
@@ -106,6 +106,7 @@ if TYPE_CHECKING:
     from .sorting import *
     from .statistics import *
     from .transcendental import *
+    from .ufunc_objects import *
     from .windows import *
 else:
     __all__, __getattr__, __dir__ = on_demand(__name__, _FAMILIES, ("fft", "linalg"),

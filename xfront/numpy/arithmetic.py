@@ -10,7 +10,7 @@ from typing import Any
 
 from xfront_ir import ops
 
-from ..arrays.dispatch import eager
+from ..arrays.dispatch import by_name, eager
 from ..arrays.operands import (
     convert,
     default_int,
@@ -338,12 +338,15 @@ def _integers(name: str, x: Any, y: Any) -> list[Tracer]:
 
 
 @binary()
-def gcd(x: Any, y: Any) -> Any:
+def _gcd_of(x: Any, y: Any) -> Any:
     """Greatest common divisor, not negative; of zeros, 0. Raises: ValueError for non-integers.
 
     Source: `numpy.gcd`.
     """
     return _gcd(*_integers("gcd", x, y))
+
+
+gcd = by_name(_gcd_of, "x1", "x2")
 
 
 def _gcd(x: Tracer, y: Tracer) -> Tracer:
@@ -363,7 +366,7 @@ def _gcd(x: Tracer, y: Tracer) -> Tracer:
 
 
 @binary()
-def lcm(x: Any, y: Any) -> Any:
+def _lcm_of(x: Any, y: Any) -> Any:
     """Least common multiple, not negative; with zero, 0. Raises: ValueError for non-integers.
 
     Source: `numpy.lcm`.
@@ -376,8 +379,10 @@ def lcm(x: Any, y: Any) -> Any:
     return emit(ops.mul, x, emit(ops.div, y, safe))
 
 
+lcm = by_name(_lcm_of, "x1", "x2")
+
 __all__ = [
-    "absolute", "add", "cbrt", "divide", "divmod", "fabs", "float_power", "floor_divide", "fmod",
-    "gcd", "hypot", "lcm", "mod", "multiply", "negative", "positive", "pow", "power", "reciprocal",
-    "remainder", "sign", "sqrt", "square", "subtract", "true_divide",
+    "absolute", "cbrt", "divide", "divmod", "fabs", "float_power", "floor_divide", "fmod", "gcd",
+    "hypot", "lcm", "mod", "positive", "pow", "power", "reciprocal", "remainder", "sign", "sqrt",
+    "square", "true_divide",
 ]  # fmt: skip

@@ -228,7 +228,7 @@ def _two_to(n: Tracer, dtype: DType) -> Tracer:
 
 
 __all__ = [
-    "bitwise_and", "bitwise_count", "bitwise_invert", "bitwise_left_shift", "bitwise_not",
-    "bitwise_or", "bitwise_right_shift", "bitwise_xor", "copysign", "frexp", "invert", "ldexp",
-    "left_shift", "nextafter", "right_shift", "signbit", "spacing",
+    "bitwise_count", "bitwise_invert", "bitwise_left_shift", "bitwise_not", "bitwise_right_shift",
+    "copysign", "frexp", "invert", "ldexp", "left_shift", "nextafter", "right_shift", "signbit",
+    "spacing",
 ]  # fmt: skip

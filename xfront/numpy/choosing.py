@@ -188,5 +188,5 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None,
 
 
 __all__ = [
-    "clip", "fmax", "fmin", "heaviside", "maximum", "minimum", "nan_to_num", "where",
+    "clip", "fmax", "fmin", "heaviside", "nan_to_num", "where",
 ]  # fmt: skip

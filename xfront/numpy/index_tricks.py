@@ -76,7 +76,8 @@ def _directive(text: str, axis: int, ndim: int, start: int) -> tuple[int, int, i
     if not 0 < len(given) <= 3:
         raise ValueError(f"could not understand directive {text!r}: write 'axis', 'axis,ndim' or "
                          "'axis,ndim,start' in integers")
-    return tuple([*given, *(axis, ndim, start)[len(given):]])
+    axis, ndim, start = *given, *(axis, ndim, start)[len(given):]
+    return axis, ndim, start
 
 
 r_ = _Joined(0, 1, -1, """What stands in the brackets, joined along the first axis.

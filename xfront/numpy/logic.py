@@ -303,5 +303,5 @@ def _all_equal(a1: Any, a2: Any, equal_nan: bool) -> Any:
 __all__ = [
     "allclose", "array_equal", "array_equiv", "equal", "greater", "greater_equal", "isclose",
     "iscomplex", "isfinite", "isinf", "isnan", "isneginf", "isposinf", "isreal", "less",
-    "less_equal", "logical_and", "logical_not", "logical_or", "logical_xor", "not_equal",
+    "less_equal", "logical_not", "not_equal",
 ]  # fmt: skip

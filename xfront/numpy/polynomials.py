@@ -299,11 +299,12 @@ def _polyfit(x: Any, y: Any, w: Any, n: int, rcond: float, cov: str | None) -> A
         return (c, residuals, rank, s), None
     spread = inv(exact_matmul(matrix_transpose(left), left))
     spread = divide(spread, outer(scale, scale))
-    factor = 1 if cov == "unscaled" else divide(residuals, x.size - n)
-    if y.ndim == 1:
-        spread = multiply(spread, factor if cov == "unscaled" else shaped(factor, ()))
+    if cov == "unscaled":
+        spread = spread if y.ndim == 1 else shaped(spread, (n, n, 1))
     else:
-        spread = multiply(shaped(spread, (n, n, 1)), factor)
+        factor = divide(residuals, x.size - n)
+        spread = (multiply(spread, shaped(factor, ())) if y.ndim == 1 else
+                  multiply(shaped(spread, (n, n, 1)), factor))
     return (c, residuals, rank, s), spread
 
 

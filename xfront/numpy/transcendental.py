@@ -229,6 +229,6 @@ def float_operand(name: str, x: Any) -> Tracer:
 __all__ = [
     "acos", "acosh", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh",
     "asin", "asinh", "atan", "atan2", "atanh", "cos", "cosh", "deg2rad", "degrees", "exp", "exp2",
-    "expm1", "i0", "log", "log10", "log1p", "log2", "logaddexp", "logaddexp2", "rad2deg", "radians",
-    "sin", "sinc", "sinh", "tan", "tanh",
+    "expm1", "i0", "log", "log10", "log1p", "log2", "rad2deg", "radians", "sin", "sinc", "sinh",
+    "tan", "tanh",
 ]  # fmt: skip

@@ -165,3 +165,22 @@ def test_plain_initializers():
     assert np.abs(np.asarray(init.truncated_normal(1.0)(key, (500,)))).max() <= 2.0
     with pytest.raises(ValueError):
         init.glorot_normal()(key, (3,))
+
+
+def test_scaled_matmul() -> None:
+    rng = np.random.default_rng(0)
+    x = jnp.asarray(rng.normal(size=(2, 3, 8)), jnp.float8_e4m3fn)
+    y = jnp.asarray(rng.normal(size=(2, 5, 8)), jnp.float8_e4m3fn)
+    of_x = jnp.asarray(2.0 ** rng.integers(-3, 4, (2, 3, 2)), jnp.float8_e8m0fnu)
+    of_y = jnp.asarray(2.0 ** rng.integers(-3, 4, (2, 5, 2)), jnp.float8_e8m0fnu)
+    wide = [np.asarray(v, np.float32) for v in (x, y, of_x, of_y)]
+    wanted = np.einsum("bmk,bnk->bmn", wide[0] * np.repeat(wide[2], 4, 2),
+                       wide[1] * np.repeat(wide[3], 4, 2))
+    made = xfront.jit(nn.scaled_matmul)(x, y, of_x, of_y)
+    np.testing.assert_allclose(made, wanted, rtol=1e-5)
+    narrow = nn.scaled_matmul(x, y, of_x, of_y, jnp.bfloat16)
+    assert narrow.dtype == jnp.bfloat16
+    with pytest.raises(ValueError, match="blocks divides k"):
+        nn.scaled_matmul(x, y, of_x[..., :1], of_y)
+    with pytest.raises(ValueError, match="three axes"):
+        nn.scaled_matmul(x[0], y, of_x, of_y)

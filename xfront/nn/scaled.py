@@ -1,0 +1,60 @@
+"""Products of matrices in narrow dtypes whose blocks have scales."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from xfront_ir import dtypes, ops
+from xfront_ir.dtypes import from_numpy
+
+from ..arrays.dispatch import eager
+from ..arrays.operands import convert, operand
+from ..dtypes import requested_dtype
+from ..lax.precision import precision_attr
+from ..tracing.trace import emit
+from ..tracing.tracer import Tracer
+
+
+@eager(static=("preferred_element_type",))
+def scaled_matmul(lhs: Any, rhs: Any, lhs_scales: Any, rhs_scales: Any,
+                  preferred_element_type: Any = np.float32) -> Any:
+    """Products of rows of `lhs` and rows of `rhs`, each block of which is multiplied by its scale.
+
+    Computed in float32 on every device.
+
+    Args:
+      lhs: [batch, m, k]; rhs: [batch, n, k].
+      lhs_scales: [batch, m, blocks], one scale for each k / blocks elements in a row;
+        rhs_scales: [batch, n, blocks].
+      preferred_element_type: dtype of the result.
+    Returns: array [batch, m, n].
+    Raises: ValueError where shapes do not fit.
+    Source: Open Compute Project, Microscaling Formats (MX) Specification, version 1.0.
+    """
+    x, y, of_x, of_y = [operand("scaled_matmul", v) for v in (lhs, rhs, lhs_scales, rhs_scales)]
+    shapes = f"lhs {x.shape}, rhs {y.shape}, scales {of_x.shape} and {of_y.shape}"
+    if {v.ndim for v in (x, y, of_x, of_y)} != {3}:
+        raise ValueError(f"scaled_matmul: all arrays have three axes, got {shapes}")
+    if (x.shape[::2] != y.shape[::2] or of_x.shape[:2] != x.shape[:2]
+            or of_y.shape[:2] != y.shape[:2] or of_x.shape[2] != of_y.shape[2]
+            or not of_x.shape[2] or x.shape[2] % of_x.shape[2]):
+        raise ValueError(f"scaled_matmul: the shapes do not fit: {shapes}. lhs is [batch, m, k], "
+                         "rhs [batch, n, k], the scales [batch, m, blocks] and [batch, n, blocks], "
+                         "where blocks divides k")
+    made = emit(ops.dot_general, _scaled(x, of_x), _scaled(y, of_y), contract=((2,), (2,)),
+                batch=((0,), (0,)), precision=precision_attr("highest"), preferred=None)
+    return convert(made, from_numpy(requested_dtype("scaled_matmul", preferred_element_type)))
+
+
+def _scaled(x: Tracer, scales: Tracer) -> Tracer:
+    """Rows in float32, their blocks multiplied by their scales."""
+    *rows, k = x.shape
+    blocks = scales.shape[2]
+    shape = (*rows, blocks, k // blocks)
+    wide = emit(ops.broadcast_in_dim, convert(scales, dtypes.f32), shape=shape, dims=(0, 1, 2))
+    parts = emit(ops.reshape, convert(x, dtypes.f32), shape=shape)
+    return emit(ops.reshape, emit(ops.mul, parts, wide), shape=x.shape)
+
+
+__all__ = ["scaled_matmul"]
