@@ -13,19 +13,29 @@ from ...nn.normalizers import logsumexp
 from ...on_demand import on_demand
 
 _FAMILIES = {
-    "bessel": "i0 i0e i1 i1e",
+    "bessel": "bessel_jn i0 i0e i1 i1e",
+    "counting": "bernoulli comb",
     "entropies": "boxcox boxcox1p entr kl_div rel_entr xlog1py xlogy",
+    "faddeeva": "erfcx wofz",
     "gammas":
         "beta betainc betaln digamma factorial gamma gammainc gammaincc gammaln gammasgn loggamma "
         "multigammaln poch polygamma zeta",
+    "harmonics": "sph_harm_y",
+    "hypergeometric": "hyp1f1 hyp2f1",
+    "integrals": "dawsn exp1 expi expn fresnel owens_t sici spence",
     "shares": "log_softmax softmax",
     "normal": "erf erfc erfinv expit log_ndtr logit ndtr ndtri",
 }
 
 if TYPE_CHECKING:
     from .bessel import *
+    from .counting import *
     from .entropies import *
+    from .faddeeva import *
     from .gammas import *
+    from .harmonics import *
+    from .hypergeometric import *
+    from .integrals import *
     from .normal import *
     from .shares import *
 else:

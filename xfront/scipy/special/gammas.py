@@ -13,12 +13,12 @@ from xfront_ir import ops
 
 from ...arrays.dispatch import eager
 from ...lax.strict import static_int
-from ...nn.parts import add, choose, compare, div, mul, sub
+from ...nn.parts import add, choose, compare, div, inexact, mul, sub
+from ...numpy import conj, exp, expm1, imag, log, rint, where
 from ...tracing.trace import emit
 from .parts import one, real, several, together
 
 gammaln = one("gammaln", ops.lgamma, "log |gamma(x)|.")
-loggamma = one("loggamma", ops.lgamma, "log |gamma(x)|.")
 digamma = one("digamma", ops.digamma, "Derivative of gammaln.")
 gammainc = several("gammainc", ops.igamma, "Lower incomplete gamma function, regularised.")
 gammaincc = several("gammaincc", ops.igammac, "Upper incomplete gamma function, regularised.")
@@ -47,9 +47,53 @@ def gammasgn_of(x: Any) -> Any:
 
 
 @eager
+def loggamma(x: Any) -> Any:
+    """The logarithm of the gamma function; of complex numbers the one that is analytic but on the
+    negative real axis. NaN for negative numbers that are real: `gammaln` has log |gamma(x)|."""
+    x = inexact("loggamma", x)
+    if x.value.type.dtype.is_complex:
+        return _log_gamma(x)
+    return choose(compare(ops.lt, x, 0), math.nan, emit(ops.lgamma, x))
+
+
+_SHIFT = 8
+_STIRLING_TERMS = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156,
+                   -3617 / 122400, 43867 / 244188, -174611 / 125400)
+
+
+def _log_gamma(z: Any) -> Any:
+    """By Stirling's series of z + 8; in the left half plane reflected.
+
+    Sources: NIST DLMF 5.5.1, 5.5.3 and 5.11.1; D. E. G. Hare, Computing the principal branch of
+    log-gamma, J. Algorithms 25 (1997).
+    """
+    lower = imag(z) < 0
+    u = where(lower, conj(z), z)
+    left = emit(ops.real, u) < 0.5
+    v = where(left, 1 - u, u)
+    w = v + _SHIFT
+    inverse = 1 / w
+    square, series = inverse * inverse, inverse * 0
+    for c in reversed(_STIRLING_TERMS):
+        series = series * square + c
+    made = (w - 0.5) * log(w) - w + 0.5 * math.log(2 * math.pi) + series * inverse
+    for k in range(_SHIFT):
+        made = made - log(v + k)
+    off = u - rint(emit(ops.real, u))            # sin(pi u) by its distance from a zero
+    sine = log(-expm1(where(left, off, 0.5) * (2j * math.pi)))
+    reflected = u * (1j * math.pi) + (math.log(2 * math.pi) - 0.5j * math.pi) - sine - made
+    made = where(left, reflected, made)
+    return where(lower, conj(made), made)
+
+
+@eager
 def gamma(x: Any) -> Any:
-    """Gamma function."""
-    x = real("gamma", x)
+    """Gamma function; NaN at negative integers, infinite at 0."""
+    x = inexact("gamma", x)
+    if x.value.type.dtype.is_complex:
+        pole = (imag(x) == 0) & (emit(ops.real, x) <= 0) & (rint(emit(ops.real, x)) == emit(
+            ops.real, x))
+        return where(pole, math.nan, exp(_log_gamma(where(pole, 0.5, x))))
     return mul(gammasgn_of(x), emit(ops.exp, emit(ops.lgamma, x)))
 
 

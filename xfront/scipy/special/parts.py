@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from numpy.polynomial.chebyshev import cheb2poly
+
+import numpy as np
+from xfront_ir import dtypes
+
 from ...arrays.dispatch import eager
-from ...arrays.operands import broadcast_shapes, broadcast_to, promote_inexact
+from ...arrays.operands import broadcast_shapes, broadcast_to, convert, promote_inexact
 from ...nn.parts import inexact
 from ...tracing.trace import emit
+from ...tracing.tracer import Tracer
+from ...transforms.custom import custom_jvp
 
 
 def one(name: str, definition: Any, doc: str) -> Callable[[Any], Any]:
@@ -31,6 +38,7 @@ def several(name: str, definition: Any, doc: str, count: int = 2) -> Callable[..
 
 
 def public(body: Callable[..., Any], name: str, doc: str) -> Any:
+    """A body as the public function of this name."""
     body.__name__ = body.__qualname__ = name
     body.__code__ = body.__code__.replace(co_name=name)      # what frames show
     body.__doc__ = doc
@@ -38,6 +46,7 @@ def public(body: Callable[..., Any], name: str, doc: str) -> Any:
 
 
 def real(name: str, x: Any) -> Any:
+    """The float of a real argument. Raises: ValueError for a complex one."""
     x = inexact(name, x)
     if x.value.type.dtype.is_complex:
         raise ValueError(f"{name} takes real numbers, got {x.value.type}")
@@ -49,3 +58,48 @@ def together(name: str, *xs: Any) -> list[Any]:
     made = promote_inexact(name, *xs)
     shape = broadcast_shapes(name, [x.shape for x in made])
     return [broadcast_to(x, shape) for x in made]
+
+
+def wide(name: str, *xs: Any) -> tuple[list[Tracer], Callable[[Any], Any]]:
+    """Real arguments of one shape and one float dtype of 32 bits at least, and what makes a result
+    of such a dtype one of theirs. Raises: ValueError for complex numbers."""
+    made = together(name, *xs)
+    dtype, weak = made[0].value.type.dtype, made[0].weak
+    if dtype.is_complex:
+        raise ValueError(f"{name} takes real numbers, got {made[0].value.type}")
+    computed = dtypes.f32 if dtype.bits < 32 else dtype
+    return [convert(x, computed, weak) for x in made], lambda y: convert(y, dtype, weak)
+
+
+def with_slopes(body: Callable[..., Any], *slopes: Callable[..., Any] | None) -> Any:
+    """A function of tracers with derivatives of its own.
+
+    Args:
+      body: gives one array of the shape of its arguments.
+      slopes: for each argument the partial derivative, of the result and the arguments; None where
+        the function is constant in it.
+    """
+    function = custom_jvp(body)
+
+    def rule(primals: Any, tangents: Any) -> Any:
+        made = function(*primals)
+        moved = made * 0
+        for slope, tangent in zip(slopes, tangents, strict=True):
+            if slope is not None:
+                moved = moved + slope(made, *primals) * tangent
+        return made, moved
+
+    function.defjvp(rule)
+    return function
+
+
+def chebyshev(x: Any, low: float, high: float, coefficients: Sequence[float]) -> Any:
+    """The series of these coefficients at x in [low, high], without terms below the precision of x.
+    As their terms fall fast, their powers may be summed by Horner's rule."""
+    t = (x - 0.5 * (low + high)) * (2 / (high - low))
+    least = 0.02 * float(np.finfo(x.dtype).eps) * abs(coefficients[0])
+    powers = cheb2poly([c for c in coefficients if abs(c) > least])
+    made = t * 0 + float(powers[-1])
+    for c in powers[-2::-1]:
+        made = made * t + float(c)
+    return made

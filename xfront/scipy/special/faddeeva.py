@@ -1,0 +1,113 @@
+"""The Faddeeva function, and the complement of erf that is scaled by it.
+
+Sources: NIST DLMF 7.2.3, 7.5 and 7.12; J. A. C. Weideman, Computation of the complex error
+function, SIAM J. Numer. Anal. 31 (1994).
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any
+
+import numpy as np
+from xfront_ir import dtypes, ops
+
+from ...arrays.dispatch import eager
+from ...arrays.operands import convert
+from ...lax.elementwise import complex as joined
+from ...nn.parts import inexact
+from ...numpy import imag, real, rint, where
+from ...tracing.trace import emit
+from . import coefficients as known
+from .parts import chebyshev, wide, with_slopes
+
+_ROOT_PI = math.sqrt(math.pi)
+
+
+def _scaled_complement(x: Any) -> Any:
+    below = x < 0
+    size = where(below, -x, x)
+    far = size > 1e15                            # where t is 1, and the square leaves the range
+    z = where(far, 1.0, size)
+    made = chebyshev((z - 3.75) / (z + 3.75), -1, 1, known.ERFCX) / (1 + 2 * z)
+    made = where(far, (1 / _ROOT_PI) / where(far, size, 1.0), made)
+    return where(below, 2 * _exp_of_square(where(below, x, 0.0)) - made, made)
+
+
+def _exp_of_square(x: Any) -> Any:
+    """exp(x^2), of which the first part of x^2 is exact."""
+    high = where(abs(x) < 64, rint(x * 16) / 16, 64.0)
+    made = emit(ops.exp, high * high)
+    rest = emit(ops.expm1, (x - high) * (x + high))
+    return where(made == math.inf, made, made + made * rest)
+
+
+def _slope_of_complement(y: Any, x: Any) -> Any:
+    """2 x y - 2 / sqrt(pi); of large x by its asymptotic series, as nothing is left of it."""
+    far = x > 8
+    inverse = 1 / where(far, x, 8.0) ** 2
+    series: Any = 1.0
+    for k in range(13, 1, -1):
+        series = 1 - (k - 0.5) * inverse * series
+    return where(far, (-1 / _ROOT_PI) * inverse * series, 2 * where(far, 0.0, x) * y
+                  - 2 / _ROOT_PI)
+
+
+_erfcx = with_slopes(_scaled_complement, _slope_of_complement)
+
+
+@eager
+def erfcx(x: Any) -> Any:
+    """exp(x^2) erfc(x), in range for large x; of complex numbers too."""
+    z = inexact("erfcx", x)
+    if z.value.type.dtype.is_complex:
+        return _faddeeva(z * 1j)
+    (z,), back = wide("erfcx", z)
+    return back(_erfcx(z))
+
+
+# --- complex numbers ------------------------------------------------------------------------
+
+@functools.cache
+def _weideman(count: int) -> tuple[float, np.ndarray]:
+    """The length L and the coefficients of Weideman's expansion, the highest power first."""
+    length = math.sqrt(count / math.sqrt(2))
+    k = np.arange(-2 * count + 1, 2 * count)
+    t = length * np.tan(k * np.pi / (4 * count))
+    f = np.concatenate([[0.0], np.exp(-t * t) * (length ** 2 + t * t)])
+    a = np.real(np.fft.fft(np.fft.fftshift(f))) / (4 * count)
+    return length, a[count:0:-1]
+
+
+def _upper(z: Any) -> Any:
+    """w(z) of z in the upper half plane."""
+    length, powers = _weideman(20 if z.dtype == np.complex64 else 64)
+    turned = z * 1j
+    bottom = 1 / (length - turned)
+    unit = (length + turned) * bottom
+    made = unit * 0 + float(powers[0])
+    for c in powers[1:]:
+        made = made * unit + float(c)
+    return 2 * made * bottom * bottom + (1 / _ROOT_PI) * bottom
+
+
+def _faddeeva(z: Any) -> Any:
+    below = imag(z) < 0
+    made = _upper(where(below, -z, z))
+    on_line = imag(z) == 0                       # where the real part is lost beside the other
+    made = where(on_line, joined(emit(ops.exp, -real(z) ** 2), imag(made)), made)
+    return where(below, 2 * emit(ops.exp, -where(below, z, 0) ** 2) - made, made)
+
+
+@eager
+def wofz(z: Any) -> Any:
+    """The Faddeeva function exp(-z^2) erfc(-i z); complex, of real numbers too."""
+    z = inexact("wofz", z)
+    dtype = z.value.type.dtype
+    if not dtype.is_complex:
+        z = convert(z, dtypes.c128 if dtype.bits == 64 else dtypes.c64, z.weak)
+    return _faddeeva(z)
+
+
+__all__ = ["erfcx", "wofz"]
