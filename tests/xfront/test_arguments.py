@@ -68,6 +68,8 @@ OF_A_PROTOCOL = {
     "arrays/binding.py _shard_shape", "arrays/binding.py _accept", "arrays/binding.py _shard_arg",
     "arrays/methods.py _deepcopy", "arrays/methods.py _array_namespace", "arrays/methods.py _flat",
     "arrays/methods.py get", "config.py _any", "lax/gathering.py _emit_scatter",
+    "example_libraries/stax.py init_fun", "example_libraries/stax.py apply_fun",
+    "example_libraries/stax.py _shaped", "example_libraries/stax.py _flat_shape",
     "nn/initializers.py zeros", "nn/initializers.py ones", "nn/initializers.py init",
     "scipy/linalg.py _columns", "transforms/custom_vmap.py batch_rule",
     "transforms/custom_vmap.py rule", "transforms/requests.py weak_returns",

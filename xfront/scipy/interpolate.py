@@ -44,7 +44,8 @@ class RegularGridInterpolator:
                 raise ValueError(f"{name}: points of axis {axis} must be a vector of 2 or more, as "
                                  f"many as values has there, got shapes {p.shape} and "
                                  f"{self.values.shape}")
-            if not isinstance(p, Tracer) and not np.greater(np.asarray(p)[1:], np.asarray(p)[:-1]).all():
+            if not isinstance(p, Tracer) and not np.greater(
+                    np.asarray(p)[1:], np.asarray(p)[:-1]).all():
                 raise ValueError(f"{name}: the points of axis {axis} must be strictly ascending")
         if not jnp.issubdtype(self.values.dtype, jnp.inexact):
             self.values = self.values.astype(float)
