@@ -78,6 +78,7 @@ if TYPE_CHECKING:
         custom_batching,
         custom_derivatives,
         debug,
+        example_libraries,
         experimental,
         extend,
         flatten_util,
@@ -128,9 +129,9 @@ _FAMILIES = {
 }
 
 _SUBMODULES = (
-    "ad_checkpoint", "core", "custom_batching", "custom_derivatives", "debug", "experimental",
-    "extend", "flatten_util", "image", "lax", "nn", "ops", "random", "scipy", "stages", "test_util",
-    "tree",
+    "ad_checkpoint", "core", "custom_batching", "custom_derivatives", "debug",
+    "example_libraries", "experimental", "extend", "flatten_util", "image", "lax", "nn", "ops",
+    "random", "scipy", "stages", "test_util", "tree",
 )
 
 _names, __getattr__, __dir__ = _on_demand(__name__, _FAMILIES, _SUBMODULES)

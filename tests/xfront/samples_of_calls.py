@@ -77,6 +77,8 @@ CALLS: dict[str, tuple[Any, tuple, dict[str, Any]]] = {
     "numpy.ravel_multi_index": (None, ((I, I), (3, 3)), {}),
     "linalg.eigh_tridiagonal": (None, (V, V[1:]), {}),
     "linalg.hadamard": (None, (4,), {}),
+    "ndimage.map_coordinates": (None, (V, (V,), 1), {}),
+    "optimize.minimize": (None, (lambda x: (x * x).sum(), V), {"method": "BFGS"}),
     "image.resize": (None, (M, (2, 2), "linear"), {}),
     "image.scale_and_translate": (None, (M, (2, 3), (0,), V[:1], V[:1], "linear"), {}),
     "numpy.vectorize": (None, (lambda x, y: x,), {}),

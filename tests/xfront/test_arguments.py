@@ -53,6 +53,7 @@ PERMISSIONS: dict[str, tuple[str, ...]] = {
     "scipy/linalg.py qr": ("overwrite_a", "lwork", "check_finite"),
     "scipy/linalg.py svd": ("overwrite_a", "check_finite"),
     "scipy/linalg.py eigh": ("overwrite_a", "overwrite_b", "turbo", "check_finite"),
+    "scipy/cluster/vq.py vq": ("check_finite",),
     "scipy/matrix_functions.py rsf2csf": ("check_finite",),
     "scipy/matrix_functions.py hessenberg": ("overwrite_a", "check_finite"),
     "scipy/matrix_functions.py eigh_tridiagonal": ("key", "tol"),
@@ -67,6 +68,8 @@ OF_A_PROTOCOL = {
     "arrays/binding.py _shard_shape", "arrays/binding.py _accept", "arrays/binding.py _shard_arg",
     "arrays/methods.py _deepcopy", "arrays/methods.py _array_namespace", "arrays/methods.py _flat",
     "arrays/methods.py get", "config.py _any", "lax/gathering.py _emit_scatter",
+    "example_libraries/stax.py init_fun", "example_libraries/stax.py apply_fun",
+    "example_libraries/stax.py _shaped", "example_libraries/stax.py _flat_shape",
     "nn/initializers.py zeros", "nn/initializers.py ones", "nn/initializers.py init",
     "scipy/linalg.py _columns", "transforms/custom_vmap.py batch_rule",
     "transforms/custom_vmap.py rule", "transforms/requests.py weak_returns",
@@ -152,7 +155,8 @@ class Nonsense:
 SPACES = ("", ".numpy", ".numpy.linalg", ".numpy.fft", ".lax", ".lax.linalg", ".nn",
           ".nn.initializers", ".random", ".scipy.special", ".scipy.linalg", ".tree_util", ".tree",
           ".debug", ".experimental", ".custom_batching", ".ad_checkpoint", ".dtypes",
-          ".flatten_util", ".image", ".ops", ".scipy.sparse.linalg")
+          ".flatten_util", ".image", ".ops", ".scipy.sparse.linalg", ".scipy.fft",
+          ".scipy.ndimage", ".scipy.integrate", ".scipy.cluster.vq", ".scipy.optimize")
 
 FLAGS = {                                          # what is asked for its truth, as NumPy does
     "device_put may_alias", "argmax keepdims", "argmin keepdims", "nanargmax keepdims",

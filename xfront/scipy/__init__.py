@@ -7,10 +7,27 @@ from typing import TYPE_CHECKING
 from ..on_demand import on_demand
 
 if TYPE_CHECKING:
-    from . import linalg, sparse, special, stats
+    from . import (
+        cluster,
+        fft,
+        integrate,
+        interpolate,
+        linalg,
+        ndimage,
+        optimize,
+        sparse,
+        special,
+        stats,
+    )
 else:
     _SUBMODULES = (
+        "cluster",
+        "fft",
+        "integrate",
+        "interpolate",
         "linalg",
+        "ndimage",
+        "optimize",
         "sparse",
         "special",
         "stats",

@@ -1,0 +1,5 @@
+"""Small libraries to start from: optimisers, and layers of neural networks."""
+
+from . import optimizers, stax
+
+__all__ = ["optimizers", "stax"]

@@ -1,0 +1,5 @@
+"""Clusters of points."""
+
+from . import vq
+
+__all__ = ["vq"]

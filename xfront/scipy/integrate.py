@@ -1,0 +1,5 @@
+"""Integrals of samples."""
+
+from ..numpy.differences import trapezoid
+
+__all__ = ["trapezoid"]
