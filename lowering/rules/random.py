@@ -87,7 +87,7 @@ def _rng_uniform(ctx: RuleContext, op: Op, low: Any, high: Any) -> Any:
 
 # --- ops on keys, as Functions of their words ---------------------------------------------
 
-def _of_words(definition: Any) -> Callable[..., Any]:
+def of_words(definition: Any) -> Callable[..., Any]:
     """Decorator: lower `definition` to the ops that `write(b, attrs, result type, *operands)`
     builds, remembered by types and attributes."""
     def register(write: Callable[..., Value]) -> Callable[..., Value]:
@@ -107,7 +107,7 @@ def _of_words(definition: Any) -> Callable[..., Any]:
     return register
 
 
-def _words(b: Builder, key: Value) -> list[Value]:
+def words_of(b: Builder, key: Value) -> list[Value]:
     """The words of keys, each of the keys' shape."""
     words, shape = b.emit(ops.random_unwrap, key), key.type.shape
     n, zeros, ones = key.type.dtype.physical[0], (0,) * len(shape), (1,) * (len(shape) + 1)
@@ -135,7 +135,7 @@ def _seeded(b: Builder, seed: Value) -> Words:
     return upper, lower
 
 
-@_of_words(ops.random_seed)
+@of_words(ops.random_seed)
 def _seed(b: Builder, attrs: Any, result: TensorType, seed: Value) -> Value:
     return _key_of(b, [*_seeded(b, seed)] * (result.dtype.physical[0] // 2), attrs["impl"])
 
@@ -162,7 +162,7 @@ def _enciphered(b: Builder, k1: Value, k2: Value, shape: tuple[int, ...]) -> Wor
     return b.emit(ops.threefry2x32, k1, k2, x1, x2)
 
 
-@_of_words(ops.random_split)
+@of_words(ops.random_split)
 def _split(b: Builder, attrs: Any, result: TensorType, key: Value) -> Value:
     impl, shape = implementation(key.type), attrs["shape"]
     if impl == "urbg":
@@ -172,13 +172,13 @@ def _split(b: Builder, attrs: Any, result: TensorType, key: Value) -> Value:
                       strides=(*(1 for _ in key.type.shape), 10, 1))
         return b.emit(ops.random_wrap, b.emit(ops.reshape, kept, shape=(*result.shape, 4)),
                       impl=impl)
-    words = _words(b, key)
+    words = words_of(b, key)
     made = [w for i in range(0, len(words), 2)
             for w in _enciphered(b, words[i], words[i + 1], shape)]
     return _key_of(b, made, impl)
 
 
-@_of_words(ops.random_fold_in)
+@of_words(ops.random_fold_in)
 def _fold_in(b: Builder, attrs: Any, result: TensorType, key: Value, data: Value) -> Value:
     impl, zero = implementation(key.type), b.zeros(data.type)
     if impl == "urbg":
@@ -190,18 +190,18 @@ def _fold_in(b: Builder, attrs: Any, result: TensorType, key: Value, data: Value
         words = b.emit(ops.random_unwrap, key)
         mixed = b.emit(ops.xor, words, b.emit(ops.reshape, one, shape=words.type.shape))
         return b.emit(ops.random_wrap, mixed, impl=impl)
-    words = _words(b, key)
+    words = words_of(b, key)
     return _key_of(b, [w for i in range(0, len(words), 2)
                        for w in b.emit(ops.threefry2x32, words[i], words[i + 1], zero, data)],
                    impl)
 
 
-@_of_words(ops.random_bits)
+@of_words(ops.random_bits)
 def _bits(b: Builder, attrs: Any, result: TensorType, key: Value) -> Value:
     width = attrs["bit_width"]
     if key.type.dtype is not KEY_DTYPES["fry"]:
         return _generated(b, _first(b, key), result.shape, width)
-    k1, k2 = _words(b, key)
+    k1, k2 = words_of(b, key)
     upper, lower = _enciphered(b, k1, k2, attrs["shape"])
     if width == 64:
         upper, lower = (b.emit(convert, x, dtype=dtypes.u64) for x in (upper, lower))

@@ -1,5 +1,7 @@
-"""For libraries that build on xfront: its primitives by name."""
+"""For libraries that build on xfront: its primitives by name, and generators of random bits."""
 
+from ..on_demand import on_demand as _on_demand
 from . import core
 
-__all__ = ["core"]
+_NAMES, __getattr__, __dir__ = _on_demand(__name__, {}, ("random",))
+__all__ = ["core", "random"]

@@ -1,6 +1,9 @@
 """Random numbers from explicit keys; streams are those of the threefry generator by default."""
 
+from typing import Any as _Any
+
 from .bits import bernoulli, bits, rademacher, randint, uniform
+from .counts import binomial, geometric, multinomial, poisson
 from .distributions import (
     cauchy,
     double_sided_maxwell,
@@ -18,6 +21,17 @@ from .distributions import (
     wald,
     weibull_min,
 )
+from .gammas import (
+    ball,
+    beta,
+    chisquare,
+    dirichlet,
+    f,
+    gamma,
+    generalized_normal,
+    loggamma,
+    t,
+)
 from .keys import (
     PRNGKey,
     clone,
@@ -30,11 +44,24 @@ from .keys import (
     wrap_key_data,
 )
 from .permuting import categorical, choice, permutation
+from .vectors import multivariate_normal, orthogonal
+
+
+def __getattr__(name: str) -> _Any:
+    """The primitive `random_gamma_p`, made when first asked for."""
+    if name != "random_gamma_p":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from ..primitives import named
+
+    return named(name)
+
 
 __all__ = [
-    "PRNGKey", "bernoulli", "bits", "categorical", "cauchy", "choice", "clone",
-    "double_sided_maxwell", "exponential", "fold_in", "gumbel", "key", "key_data", "key_dtype",
-    "key_impl", "laplace", "logistic", "lognormal", "maxwell", "normal", "pareto", "permutation",
-    "rademacher", "randint", "rayleigh", "split", "triangular", "truncated_normal", "uniform",
-    "wald", "weibull_min", "wrap_key_data",
+    "PRNGKey", "ball", "bernoulli", "beta", "binomial", "bits", "categorical", "cauchy",
+    "chisquare", "choice", "clone", "dirichlet", "double_sided_maxwell", "exponential", "f",
+    "fold_in", "gamma", "generalized_normal", "geometric", "gumbel", "key", "key_data", "key_dtype",
+    "key_impl", "laplace", "loggamma", "logistic", "lognormal", "maxwell", "multinomial",
+    "multivariate_normal", "normal", "orthogonal", "pareto", "permutation", "poisson", "rademacher",
+    "randint", "random_gamma_p", "rayleigh", "split", "t", "triangular", "truncated_normal",
+    "uniform", "wald", "weibull_min", "wrap_key_data",
 ]

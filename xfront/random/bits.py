@@ -35,6 +35,8 @@ def bits(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = No
     """Uniform random bits as unsigned integers (uint32 by default) of the given shape."""
     at_home("bits", out_sharding)
     width = chosen_dtype("bits", dtype, np.uint32, "uint").bits
+    if width < 8:
+        raise ValueError(f"bits: there are words of 8, 16, 32 and 64 bits, not of {width}")
     return draw(typed_key("bits", key), width, shape_of(shape))
 
 
@@ -71,6 +73,9 @@ def uniform_in(key: Tracer, shape: tuple[int, ...], dtype: DType, low: Any, high
                 return unit
             # no float in [0, 1) times what is not negative, plus low, rounds to less than low
             in_order = low <= high
+
+    shapes = [x.shape for x in (low, high) if type(x) is Tracer]
+    size_of("uniform", shape, *shapes)
 
     def bound(x: Any) -> Tracer:
         return broadcast_to(x if type(x) is Tracer else constant(x, dtype), shape)
@@ -212,6 +217,9 @@ def _clipped(x: Any, made: DType, info: Any, size: tuple[int, ...]) -> Tracer:
     if isinstance(x, int) and not isinstance(x, bool):
         return constant(min(max(x, int(info.min)), int(info.max)), made, size)
     t = operand("randint", x)
+    size_of("randint", size, t.shape)
+    if t.value.type.dtype is dtypes.bool_:
+        t = convert(t, made)
     if not t.value.type.dtype.is_integer:
         raise TypeError(f"randint: minval and maxval must be integers, got {t.dtype}")
     own = np.iinfo(t.dtype)

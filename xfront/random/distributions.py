@@ -73,16 +73,16 @@ def truncated_normal(key: Any, lower: Any, upper: Any, shape: Any = None, dtype:
 @eager(static=("shape", "dtype"))
 def lognormal(key: Any, sigma: Any = 1.0, shape: Any = None, dtype: Any = None, *,
               out_sharding: Any = None) -> Any:
-    """Floats whose logarithm is normal with mean 0 and deviation `sigma`.
+    """Floats (or complex numbers) whose logarithm is normal with mean 0 and deviation `sigma`.
 
     Args:
       key: one key. sigma: floats. shape: of the result, to which sigma broadcasts; its own if None.
-      dtype: a float dtype; the default float if None.
+      dtype: a float or complex dtype; the default float if None.
     Raises: ValueError for another dtype, and where the shapes do not fit.
     """
     at_home("lognormal", out_sharding)
-    made = chosen_dtype("lognormal", dtype, float, "float")
-    size, (deviation,) = parameters("lognormal", shape, made, sigma)
+    made = normal_dtype("lognormal", dtype)
+    size, (deviation,) = parameters("lognormal", shape, dtypes.real_of(made), sigma)
     drawn = normal_in(typed_key("lognormal", key), size, made)
     return emit(ops.exp, drawn * deviation)
 

@@ -80,7 +80,7 @@ def generator_of(key: Tracer) -> Generator:
 
 # --- what a key is good for -----------------------------------------------------------------
 
-def seeded(tag: str, seed: Tracer) -> Tracer:
+def key_from(tag: str, seed: Tracer) -> Tracer:
     """A key from an integer."""
     own = generator(tag)
     if own.seed is None:

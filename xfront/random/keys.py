@@ -19,7 +19,7 @@ from ..dtypes import key_dtype as named_dtype
 from ..tracebacks import front_door
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer
-from .generators import Generator, folded, generator, seeded, split_key
+from .generators import Generator, folded, generator, key_from, split_key
 
 
 def _tag(impl: Any) -> str:
@@ -34,8 +34,9 @@ def _tag(impl: Any) -> str:
 
 
 @eager(static=("tag",))
-def _seeded(seed: Any, tag: str) -> Any:
-    return seeded(tag, operand("key", seed))
+def seeded(seed: Any, tag: str) -> Any:
+    """A typed key from an integer, or keys from some where the generator is built in."""
+    return key_from(tag, operand("key", seed))
 
 
 def _seed(seed: Any) -> Any:
@@ -87,7 +88,7 @@ def seeded_with(seed: Any, impl: Any) -> Any:
     if offset:
         with np.errstate(over="ignore"):             # it wraps, in the dtype of the seed
             seed = seed + _seed(offset).astype(seed.dtype)
-    return _seeded(seed, _tag(impl))
+    return seeded(seed, _tag(impl))
 
 
 def _either(name: str, impl: Any, dtype: Any) -> Any:

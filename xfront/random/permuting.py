@@ -55,6 +55,8 @@ def _permuted(key: Any, x: Any, axis: int, independent: bool) -> Any:
             raise TypeError("x must be an integer or at least 1-dimensional")
         index_of(given, "permutation: the number of elements")
     axis = normalize_axis("permutation", axis, given.ndim)
+    if not given.size:
+        return given
     moves = given.value.type.dtype.is_key                # keys are no operands of a sort
     if not moves and (independent or given.ndim == 1):
         return shuffled(one, given, axis)
@@ -122,6 +124,8 @@ def _chosen(key: Any, a: Any, p: Any, n: Any, shape: tuple[int, ...], replace: b
         places = _weighed(one, p, n, n_draws, replace, mode)
     if whole is None:
         return convert(emit(ops.reshape, places, shape=shape), default_int())
+    if not whole.shape[axis]:
+        return _reshaped(whole, axis, shape)
     return _reshaped(take(whole, places, axis=axis), axis, shape)
 
 

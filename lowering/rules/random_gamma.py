@@ -1,0 +1,164 @@
+"""Lowering of `random_gamma`: Marsaglia and Tsang's rejection for all elements at once, in a loop
+that goes on until the last has its sample.
+
+An element's random numbers come from its own key in the order in which it alone would take them, so
+that its sample depends on no other. A turn draws one normal number for each; where 1 + c x is not
+positive another one follows from the same chain of keys, and where the pair (x, u) is rejected the
+next pair comes from new keys.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lowering.cpu.formulas import Term, where
+from xfront_ir import dtypes, ops
+from xfront_ir.builder import Builder
+from xfront_ir.core import Value
+from xfront_ir.dtypes import DType
+from xfront_ir.ops.convert import convert
+from xfront_ir.types import TensorType, tensor
+
+from .random import of_words, words_of
+
+Key = tuple[Value, Value]
+_MANTISSA = {dtypes.f16: (10, 16), dtypes.bf16: (7, 16), dtypes.f32: (23, 32), dtypes.f64: (52, 64)}
+
+
+def _next(b: Builder, *wanted: tuple[Key, int]) -> list[Key]:
+    """For each (keys, i), the i-th of the keys that each key splits into. They are enciphered
+    together and written to memory: several copies of the cipher in a kernel take long to compile.
+    """
+    shape = wanted[0][0][0].type.shape
+    rows = (len(wanted), *shape)
+
+    def stacked(word: int) -> Value:
+        parts = [b.emit(ops.reshape, key[word], shape=(1, *shape)) for key, _ in wanted]
+        return parts[0] if len(parts) == 1 else b.emit(ops.concatenate, *parts, dimension=0)
+
+    counts = b.emit(ops.broadcast_in_dim, b.literal(np.array([i for _, i in wanted], np.uint32)),
+                    shape=rows, dims=(0,))
+    made = [b.emit(ops.fence, v) for v in b.emit(
+        ops.threefry2x32, stacked(0), stacked(1), b.zeros(counts.type), counts)]
+    ones, zeros = (1,) * len(rows), (0,) * len(shape)
+
+    def row(v: Value, i: int) -> Value:
+        part = b.emit(ops.slice, v, starts=(i, *zeros), limits=(i + 1, *shape), strides=ones)
+        return b.emit(ops.reshape, part, shape=shape)
+
+    return [(row(made[0], i), row(made[1], i)) for i in range(len(wanted))]
+
+
+def _unit(b: Builder, bits: Key, dtype: DType) -> Term:
+    """A float in [0, 1) from a key's first words of bits, as `random.uniform` makes it."""
+    mantissa, width = _MANTISSA[dtype]
+    drawn = 8 if mantissa < 8 else width
+    upper, lower = bits
+    shape = upper.type.shape
+    if width == 64:
+        upper, lower = (b.emit(convert, x, dtype=dtypes.u64) for x in (upper, lower))
+        raw = b.emit(ops.or_, b.emit(ops.shift_left, upper, b.full(upper.type, 32)), lower)
+    else:
+        raw = b.emit(ops.xor, upper, lower)
+        if drawn < 32:
+            raw = b.emit(ops.and_, raw, b.full(raw.type, 2 ** drawn - 1))
+    unsigned = tensor(shape, dtypes.named(f"u{width}"))
+    raw = b.emit(ops.shift_right_logical, raw, b.full(raw.type, drawn - mantissa))
+    if raw.type is not unsigned:
+        raw = b.emit(convert, raw, dtype=unsigned.dtype)
+    one = int(np.asarray(1, dtype.numpy).view(unsigned.dtype.numpy))
+    made = b.emit(ops.or_, raw, b.full(unsigned, one))
+    return Term(b, b.emit(ops.bitcast, made, dtype=dtype)) - 1.0
+
+
+def _normal(b: Builder, bits: Key, dtype: DType) -> Term:
+    """A standard normal number from such bits, as `random.normal` makes it."""
+    one = np.asarray(1, dtype.numpy)
+    low = float(np.nextafter(-one, np.zeros_like(one), dtype=dtype.numpy))
+    drawn = _unit(b, bits, dtype) * (1.0 - low) + low
+    return drawn.op(ops.erf_inv) * math.sqrt(2)
+
+
+class _Turn(NamedTuple):
+    """What an element carries: its key, those of x and u, v^3 of its sample, whether it has one."""
+
+    key: Key
+    of_x: Key
+    of_u: Key
+    cube: Value
+    done: Value
+
+    def flat(self) -> list[Value]:
+        """Its values in order."""
+        return [*self.key, *self.of_x, *self.of_u, self.cube, self.done]
+
+    @classmethod
+    def of(cls, v: Any) -> _Turn:
+        """From values in order."""
+        return cls((v[0], v[1]), (v[2], v[3]), (v[4], v[5]), v[6], v[7])
+
+
+def _attempt(b: Builder, d: Value, c: Value, turn: _Turn) -> _Turn:
+    """One more attempt of those elements that have no sample yet."""
+    dtype = d.type.dtype
+    again, now, of_bits, key, of_x, of_u = _next(
+        b, (turn.of_x, 0), (turn.of_x, 1), (turn.of_u, 0), *[(turn.key, i) for i in range(3)])
+    x = _normal(b, _next(b, (now, 0))[0], dtype)
+    u = _unit(b, of_bits, dtype)
+    v = x * Term(b, c) + 1.0
+    square, cube = x * x, v * v * v
+    positive = v > 0.0
+    squeezed = u < 1.0 - square * square * 0.0331
+    within = u.op(ops.log) < square * 0.5 + Term(b, d) * (1.0 - cube + cube.op(ops.log))
+    accepted = positive & (squeezed | within)
+    done = Term(b, turn.done)
+    kept = where(done, Term(b, turn.cube), cube)
+
+    def choose(new: Key, old: Key) -> Key:
+        first, second = (b.emit(ops.select, positive.value, n, o)
+                         for n, o in zip(new, old, strict=True))
+        return first, second
+
+    return _Turn(choose(key, turn.key), choose(of_x, again), choose(of_u, turn.of_u), kept.value,
+                 (done | accepted).value)
+
+
+def _loop(b: Builder, d: Value, c: Value, first: _Turn) -> Value:
+    """v^3 of every element's sample."""
+    def is_left(b: Builder, done: Value) -> Value:
+        axes = tuple(range(done.type.ndim))
+        return b.emit(ops.not_, b.emit(ops.reduce_and, done, axes=axes))
+
+    types = [v.type for v in first.flat()]
+    test, body = Builder("left"), Builder("attempt")
+    left = test.close([is_left(test, [test.param(t) for t in types][-1])])
+    inner = [body.param(t) for t in (d.type, c.type, *types)]
+    turn = body.close(_attempt(body, inner[0], inner[1], _Turn.of(inner[2:])).flat())
+    return b.emit(ops.while_, d, c, *first.flat(), cond=left, body=turn, n_cond_consts=0,
+                  n_body_consts=2)[6]
+
+
+@of_words(ops.random_gamma)
+def _random_gamma(b: Builder, attrs: Any, result: TensorType, keys: Value, a: Value) -> Value:
+    given = Term(b, a)
+    legal = (given >= 0.0) & (given < math.inf)
+    shape = where(legal, given, 1.0)
+    small = shape < 1.0
+    d = where(small, shape + 1.0, shape) - 1 / 3
+    c = (1 / 3) / d.sqrt()
+    k1, k2 = words_of(b, keys)
+    key, boost = _next(b, ((k1, k2), 0), ((k1, k2), 1))
+    *start, of_boost = _next(b, (key, 0), (key, 1), (key, 2), (boost, 0))
+    first = _Turn(*start, b.zeros(result), b.zeros(tensor(result.shape, dtypes.bool_)))
+    cube = Term(b, _loop(b, d.value, c.value, first))
+    rest = 1.0 - _unit(b, of_boost, result.dtype)
+    if attrs["log_space"]:
+        made = cube.op(ops.log) + d.op(ops.log)
+        made = where(small, made + rest.op(ops.log) / shape, made)
+    else:
+        made = d * cube
+        made = where(small, made * rest.op(ops.pow, 1.0 / shape), made)
+    return where(legal, made, where(given.equals(math.inf), given, math.nan)).value

@@ -1,0 +1,315 @@
+"""Samplers of counts: poisson, binomial, multinomial, geometric."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from xfront_ir import dtypes, ops
+from xfront_ir.dtypes import DType
+
+from ..arrays.arguments import at_home
+from ..arrays.dispatch import eager
+from ..arrays.operands import broadcast_to, convert, operand, promote_inexact, shape_of
+from ..dtypes import TypePromotionError
+from ..tracing.trace import emit
+from ..tracing.tracer import Tracer
+from .bits import uniform_in
+from .keys import typed_key
+from .parameters import chosen_dtype, constant, new_keys, size_of, tiny
+
+
+def _log(x: Any) -> Any:
+    return emit(ops.log, x)
+
+
+def _uniform(key: Tracer, like: Tracer) -> Tracer:
+    return uniform_in(key, like.shape, like.value.type.dtype, 0, 1)
+
+
+def _while(test: Any, body: Any, *carry: Any) -> Any:
+    """The carry at the end of a loop through which nothing is differentiated."""
+    from ..lax import while_loop
+
+    return while_loop(lambda c: test(*c), lambda c: body(*c), carry)
+
+
+def _any(mask: Tracer) -> Tracer:
+    return emit(ops.reduce_or, mask, axes=tuple(range(mask.ndim)))
+
+
+def _within(x: Tracer, wanted: DType) -> Tracer:
+    """Floats as integers of a dtype, held to its range."""
+    info = np.iinfo(wanted.numpy)
+    top = np.nextafter(np.asarray(info.max, x.dtype), np.asarray(0, x.dtype), dtype=x.dtype)
+    beyond = x > float(top)
+    made = convert(emit(ops.select, beyond, x * 0, x), wanted)
+    return emit(ops.select, beyond, constant(info.max, wanted, x.shape), made)
+
+
+# --- poisson --------------------------------------------------------------------------------------
+
+def _poisson_few(key: Tracer, rate: Tracer) -> Tracer:
+    """Knuth's method: how many uniform numbers have a product above exp(-rate)."""
+    def body(count: Any, key: Any, log: Any) -> Any:
+        key, sub = new_keys(key)
+        counted = emit(ops.select, log > -rate, count + 1, count)
+        return counted, key, log + _log(_uniform(sub, rate))
+
+    zeros = constant(0, rate.value.type.dtype, rate.shape)
+    return _while(lambda count, key, log: _any(log > -rate), body, zeros, key, zeros)[0] - 1
+
+
+def _poisson_many(key: Tracer, rate: Tracer) -> Tracer:
+    """Hormann's transformed rejection with squeeze (PTRS), for rates of at least 10."""
+    log_rate = _log(rate)
+    b = 0.931 + 2.53 * emit(ops.sqrt, rate)
+    a = -0.059 + 0.02483 * b
+    inverse_alpha = 1.1239 + 1.1328 / (b - 3.4)
+    squeeze = 0.9277 - 3.6224 / (b - 2)
+
+    def body(found: Any, done: Any, key: Any) -> Any:
+        key, first, second = new_keys(key, 3)
+        u, v = _uniform(first, rate) - 0.5, _uniform(second, rate)
+        us = 0.5 - emit(ops.abs, u)
+        k = emit(ops.floor, (2 * a / us + b) * u + rate + 0.43)
+        accepted = (us >= 0.07) & (v <= squeeze)
+        refused = (k < 0) | ((us < 0.013) & (v > us))
+        left = _log(v * inverse_alpha / (a / (us * us) + b))
+        right = k * log_rate - rate - emit(ops.lgamma, k + 1)
+        accepted = accepted | (~refused & (left <= right))
+        return emit(ops.select, accepted, k, found), done | accepted, key
+
+    none = constant(False, dtypes.bool_, rate.shape)
+    return _while(lambda found, done, key: _any(~done), body, -emit(ops.sub, rate, rate) - 1, none,
+                  key)[0]
+
+
+@eager(static=("shape", "dtype"))
+def poisson(key: Any, lam: Any, shape: Any = None, dtype: Any = None, *,
+            out_sharding: Any = None) -> Any:
+    """Integers of the Poisson distribution.
+
+    Args:
+      key: one key. lam: the rate, floats; for 0 the result is 0, for negative ones and NaN -1.
+      shape: of the result, to which the rate broadcasts; its own if None.
+      dtype: an integer dtype, whose greatest number stands for all beyond; the default one if None.
+    Raises: ValueError for another dtype, and where the shapes do not fit.
+    Source: Knuth, The Art of Computer Programming, 3.4.1, for rates below 10; Hormann, The
+      transformed rejection method for generating Poisson random variables (1993) above.
+    """
+    at_home("poisson", out_sharding)
+    wanted = chosen_dtype("poisson", dtype, int, "int")
+    x = operand("poisson", lam)
+    if x.value.type.dtype.is_key or x.value.type.dtype.is_complex:
+        raise TypePromotionError("In arguments to poisson, cannot safely cast argument of type "
+                                 f"{x.value.type.dtype.name} to f32")
+    size = size_of("poisson", shape, x.shape)
+    rate = _steady(broadcast_to(convert(x, dtypes.f32), size))
+    one = typed_key("poisson", key)
+    few, legal = rate < 10, rate >= 0
+    zero, many = constant(0, dtypes.f32, size), constant(_BIG_RATE, dtypes.f32, size)
+    low = _poisson_few(one, emit(ops.select, few & legal, rate, zero))
+    top = constant(2.0 ** 64, dtypes.f32, size)
+    high = _poisson_many(one, emit(ops.select, few | ~legal, many, emit(ops.min, rate, top)))
+    made = _within(emit(ops.select, few, low, high), wanted)
+    made = emit(ops.select, emit(ops.eq, rate, zero), constant(0, wanted, size), made)
+    return emit(ops.select, legal, made, convert(constant(-1, dtypes.i32, size), wanted))
+
+
+_BIG_RATE = 1e5
+"""What stands for a rate that is no business of the method."""
+
+
+def _steady(x: Tracer) -> Tracer:
+    from ..lax import stop_gradient  # counts do not move with their parameters
+
+    return stop_gradient(x)
+
+
+# --- binomial -------------------------------------------------------------------------------------
+
+def _binomial_few(key: Tracer, n: Tracer, p: Tracer) -> Tracer:
+    """How many gaps between successes fit into n trials, for small n p.
+
+    Source: Devroye, Non-Uniform Random Variate Generation, X.4.3.
+    """
+    log_failure = emit(ops.log1p, -p)
+
+    def body(count: Any, trials: Any, key: Any) -> Any:
+        sub, key = new_keys(key)
+        gap = emit(ops.ceil, _log(_uniform(sub, n)) / log_failure)
+        more = trials <= n
+        return (emit(ops.select, more, count + 1, count),
+                emit(ops.select, more, trials + gap, trials), key)
+
+    zeros = constant(0, n.value.type.dtype, n.shape)
+    return _while(lambda count, trials, key: _any(trials <= n), body, zeros, zeros, key)[0] - 1
+
+
+def _stirling(k: Tracer) -> Tracer:
+    """log(k!) less Stirling's formula."""
+    table = [0.0810614667953272, 0.0413406959554092, 0.0276779256849983, 0.02079067210376509,
+             0.0166446911898211, 0.0138761288230707, 0.0118967099458917, 0.0104112652619720,
+             0.00925546218271273, 0.00833056343336287]
+    square = (k + 1) * (k + 1)
+    made = (1 / 12 - (1 / 360 - 1 / 1260 / square) / square) / (k + 1)
+    for i, value in enumerate(table):
+        own = constant(i, k.value.type.dtype, k.shape)
+        made = emit(ops.select, emit(ops.eq, k, own), own * 0 + value, made)
+    return made
+
+
+def _binomial_many(key: Tracer, n: Tracer, p: Tracer) -> Tracer:
+    """Hormann's transformed rejection with squeeze (BTRS), for n p of at least 10."""
+    deviation = emit(ops.sqrt, n * p * (1 - p))
+    b = 1.15 + 2.53 * deviation
+    a = -0.0873 + 0.0248 * b + 0.01 * p
+    c = n * p + 0.5
+    squeeze = 0.92 - 4.2 / b
+    odds = p / (1 - p)
+    alpha = (2.83 + 5.1 / b) * deviation
+    m = emit(ops.floor, (n + 1) * p)
+
+    def body(found: Any, done: Any, key: Any) -> Any:
+        key, first, second = new_keys(key, 3)
+        u, v = _uniform(first, n) - 0.5, _uniform(second, n)
+        us = 0.5 - emit(ops.abs, u)
+        k = emit(ops.floor, (2 * a / us + b) * u + c)
+        accepted = (us >= 0.07) & (v <= squeeze)
+        refused = (k < 0) | (k > n)
+        left = _log(v * alpha / (a / (us * us) + b))
+        right = ((m + 0.5) * _log((m + 1) / (odds * (n - m + 1)))
+                 + (n + 1) * _log((n - m + 1) / (n - k + 1))
+                 + (k + 0.5) * _log(odds * (n - k + 1) / (k + 1))
+                 + _stirling(m) + _stirling(n - m) - _stirling(k) - _stirling(n - k))
+        accepted = accepted | (~refused & (left <= right))
+        return emit(ops.select, accepted, k, found), done | accepted, key
+
+    none = constant(False, dtypes.bool_, n.shape)
+    return _while(lambda found, done, key: _any(~done), body, constant(-1, n.value.type.dtype,
+                                                                        n.shape), none, key)[0]
+
+
+def _binomial(key: Tracer, n: Tracer, p: Tracer) -> Tracer:
+    """Counts as floats; NaN where the parameters are none of a binomial distribution."""
+    flipped = p >= 0.5
+    q = emit(ops.select, flipped, 1 - p, p)
+    legal = (n >= 0) & (n < np.inf) & (p >= 0) & (p <= 1)
+    few = n * q <= 10
+    zeros = n * 0
+    low = _binomial_few(key, emit(ops.select, legal & few, n, zeros),
+                        emit(ops.select, legal & few, q, zeros + 0.5))
+    high = _binomial_many(key, emit(ops.select, legal & ~few, n, zeros + _BIG_N),
+                          emit(ops.select, legal & ~few, q, zeros + 0.5))
+    made = emit(ops.select, few, low, high)
+    none = (n <= 0) | (q <= 0)
+    made = emit(ops.select, none, constant(0, n.value.type.dtype, n.shape), made)
+    made = emit(ops.select, flipped, n - made, made)
+    return emit(ops.select, legal, made, constant(np.nan, n.value.type.dtype, n.shape))
+
+
+_BIG_N = 1e4
+
+
+@eager(static=("shape", "dtype"))
+def binomial(key: Any, n: Any, p: Any, shape: Any = None, dtype: Any = None) -> Any:
+    """Counts of successes among n trials of probability p, as floats.
+
+    Args:
+      key: one key. n: numbers of trials, whole numbers of any dtype. p: floats in [0, 1].
+      shape: of the result, to which both broadcast.
+      dtype: a float dtype; the default float if None.
+    Returns: floats; NaN where n is negative or p is outside [0, 1].
+    Raises: ValueError for another dtype, and where the shapes do not fit.
+    Source: Hormann, The generation of binomial random variates (1993) where n min(p, 1-p) is above
+      10; Devroye (1986), X.4.3 below.
+    """
+    made = chosen_dtype("binomial", dtype, float, "float")
+    n, p = (operand("binomial", x) for x in (n, p))
+    for x in (n, p):
+        if x.value.type.dtype.is_key or x.value.type.dtype.is_complex:
+            raise TypePromotionError("In arguments to binomial, cannot safely cast argument of "
+                                     f"type {x.value.type.dtype.name} to {made.name}")
+    size = size_of("binomial", shape, n.shape, p.shape)
+    wide = made if made.bits >= 32 else dtypes.f32
+    n, p = (_steady(broadcast_to(convert(x, wide), size)) for x in (n, p))
+    return convert(_binomial(typed_key("binomial", key), n, p), made)
+
+
+@eager(static=("shape", "dtype", "unroll"))
+def multinomial(key: Any, n: Any, p: Any, *, shape: Any = None, dtype: Any = None,
+                unroll: int | bool = 1) -> Any:
+    """How often each category came in n draws: vectors of counts with sum n.
+
+    Args:
+      key: one key. n: numbers of draws. p: floats of shape (..., categories), probabilities or
+        weights.
+      shape: of the result, to which p, and n along all axes but the last, broadcast.
+      dtype: of the result; the default float if None.
+      unroll: as of `lax.scan`, over the categories.
+    Raises: ValueError where p is 0-d or the shapes do not fit.
+    Source: each category is binomial given those before it.
+    """
+    from ..dtypes import requested_dtype
+    from ..lax import scan
+    from ..numpy import cumsum, flip, moveaxis
+
+    weights = promote_inexact("multinomial", p)[0]
+    if not weights.ndim:
+        raise ValueError("multinomial: p must have an axis of categories, got a 0-d array")
+    trials = operand("multinomial", n)
+    categories = weights.shape[-1]
+    whole = shape_of(shape) if shape is not None else (
+        *size_of("multinomial", None, weights.shape[:-1], trials.shape), categories)
+    whole = size_of("multinomial", whole, weights.shape)
+    size = size_of("multinomial", whole[:-1], trials.shape)
+    wanted = dtypes.from_numpy(requested_dtype("multinomial", float if dtype is None else dtype))
+    made = weights.value.type.dtype
+    made = made if made.bits >= 32 else dtypes.f32
+    weights = moveaxis(_steady(broadcast_to(convert(weights, made), whole)), -1, 0)
+    trials = _steady(broadcast_to(convert(trials, made), size))
+    if not categories:
+        return broadcast_to(constant(0, wanted), whole)
+    left = flip(cumsum(flip(weights, 0), 0), 0)
+    from .generators import split_key
+
+    keys = split_key(typed_key("multinomial", key), (categories,))
+
+    def draw(trials: Any, given: Any) -> Any:
+        key, weight, left = given
+        share = emit(ops.min, weight / left, constant(1, made, size))
+        legal = left > 0
+        count = _binomial(key, trials, emit(ops.select, legal, share, left * 0))
+        return trials - count, count
+
+    counts = scan(draw, trials, (keys, weights, left), unroll=unroll)[1]
+    return convert(moveaxis(counts, 0, -1), wanted)
+
+
+# --- geometric ------------------------------------------------------------------------------------
+
+@eager(static=("shape", "dtype"))
+def geometric(key: Any, p: Any, shape: Any = None, dtype: Any = None, *,
+              out_sharding: Any = None) -> Any:
+    """Integers from 1 on: the trial of the first success, of probability p.
+
+    Args:
+      key: one key. p: floats in (0, 1]. shape: of the result, to which p broadcasts.
+      dtype: an integer dtype, whose greatest number stands for all beyond; the default one if None.
+    Raises: ValueError for another dtype, and where the shapes do not fit.
+    Source: floor(log(u) / log(1 - p)) + 1, u uniform in (0, 1).
+    """
+    at_home("geometric", out_sharding)
+    wanted = chosen_dtype("geometric", dtype, int, "int")
+    x = promote_inexact("geometric", p)[0]
+    if not x.value.type.dtype.is_float:
+        raise ValueError(f"geometric: p must be real, got {x.value.type.dtype.name}")
+    size = size_of("geometric", shape, x.shape)
+    made = x.value.type.dtype
+    u = uniform_in(typed_key("geometric", key), size, made, tiny(made), 1)
+    p = _steady(broadcast_to(x, size))
+    return _within(emit(ops.floor, _log(u) / emit(ops.log1p, -p)) + 1, wanted)
+
+
+__all__ = ["binomial", "geometric", "multinomial", "poisson"]

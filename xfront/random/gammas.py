@@ -1,0 +1,223 @@
+"""Samplers of the gamma distribution and of what is made of it: beta, Dirichlet, chi-squared, F, t.
+
+A sample of the gamma distribution has a derivative in its shape parameter, that of the quantile of
+its probability (implicit reparameterisation); those made of it have theirs through it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xfront_ir import ops
+from xfront_ir.dtypes import DType
+
+from ..arrays.arguments import at_home
+from ..arrays.dispatch import eager
+from ..arrays.operands import broadcast_to, convert, index_of, operand, shape_of
+from ..dtypes import TypePromotionError
+from ..tracing.trace import emit
+from ..tracing.tracer import Tracer
+from .bits import rademacher
+from .distributions import exponential_in, normal_in
+from .generators import threefry_key
+from .keys import typed_key
+from .parameters import chosen_dtype, in_dtype, new_keys, parameters, size_of
+
+
+def gamma_in(key: Tracer, a: Tracer, log_space: bool) -> Tracer:
+    """Samples of the shapes of an array, or their logarithms, each from a key of its own."""
+    keys = emit(ops.random_split, threefry_key(key), shape=a.shape)
+    return emit(ops.random_gamma, keys, a, log_space=log_space)
+
+
+def _shapes(name: str, a: Any, shape: Any, dtype: DType) -> Tracer:
+    """The shape parameter, which is converted to the dtype whatever its own, in `shape`."""
+    x = operand(name, a)
+    own = x.value.type.dtype
+    if own.is_key or own.is_complex:
+        raise TypePromotionError(f"In arguments to {name}, cannot safely cast argument of type "
+                                 f"{own.name} to {dtype.name}")
+    x = convert(x, dtype)
+    return broadcast_to(x, size_of(name, shape, x.shape))
+
+
+@eager(static=("shape", "dtype"))
+def gamma(key: Any, a: Any, shape: Any = None, dtype: Any = None, *,
+          out_sharding: Any = None) -> Any:
+    """Floats of the gamma distribution of shape `a` and scale 1.
+
+    Args:
+      key: one key. a: positive floats (0 gives 0, negative ones NaN).
+      shape: of the result, to which `a` broadcasts; its own if None.
+      dtype: a float dtype; the default float if None.
+    Raises: ValueError for another dtype, and where the shapes do not fit.
+    Source: Marsaglia and Tsang (2000). The stream is JAX's for threefry keys; keys of other
+      generators give a threefry key first.
+
+    Small `a` (below 0.1) give samples too small for their dtype: draw their logarithms, `loggamma`.
+    """
+    at_home("gamma", out_sharding)
+    made = chosen_dtype("gamma", dtype, float, "float")
+    return gamma_in(typed_key("gamma", key), _shapes("gamma", a, shape, made), False)
+
+
+@eager(static=("shape", "dtype"))
+def loggamma(key: Any, a: Any, shape: Any = None, dtype: Any = None, *,
+             out_sharding: Any = None) -> Any:
+    """Logarithms of samples of the gamma distribution of shape `a`; arguments as of `gamma`."""
+    at_home("loggamma", out_sharding)
+    made = chosen_dtype("loggamma", dtype, float, "float")
+    return gamma_in(typed_key("loggamma", key), _shapes("loggamma", a, shape, made), True)
+
+
+@eager(static=("shape", "dtype"))
+def beta(key: Any, a: Any, b: Any, shape: Any = None, dtype: Any = None, *,
+         out_sharding: Any = None) -> Any:
+    """Floats in [0, 1] of the beta distribution: x / (x + y), where x and y are gamma samples.
+
+    Args:
+      key: one key. a, b: positive floats. shape: of the result, to which they broadcast.
+      dtype: a float dtype; the default float if None.
+    Raises: ValueError for another dtype, and where the shapes do not fit.
+    """
+    at_home("beta", out_sharding)
+    made = chosen_dtype("beta", dtype, float, "float")
+    _, both = parameters("beta", shape, made, a, b)
+    x, y = (gamma_in(k, p, True)
+            for k, p in zip(new_keys(typed_key("beta", key)), both, strict=True))
+    from ..lax import stop_gradient  # what is taken off both has no effect
+
+    most = stop_gradient(emit(ops.max, x, y))
+    x, y = emit(ops.exp, x - most), emit(ops.exp, y - most)
+    return x / (x + y)
+
+
+@eager(static=("shape", "dtype"))
+def dirichlet(key: Any, alpha: Any, shape: Any = None, dtype: Any = None, *,
+              out_sharding: Any = None) -> Any:
+    """Vectors of positive floats with sum 1, of the Dirichlet distribution.
+
+    Args:
+      key: one key. alpha: positive floats of shape (..., n).
+      shape: of the result without its last axis, to which alpha's first axes broadcast.
+      dtype: a float dtype; the default float if None.
+    Raises: ValueError for another dtype, where alpha is 0-d, and where the shapes do not fit.
+    """
+    at_home("dirichlet", out_sharding)
+    made = chosen_dtype("dirichlet", dtype, float, "float")
+    x = operand("dirichlet", alpha)
+    if not x.ndim:
+        raise ValueError("dirichlet requires alpha.ndim >= 1, got alpha.ndim == 0")
+    size = size_of("dirichlet", shape, x.shape[:-1])
+    from ..nn import softmax
+
+    logs = gamma_in(typed_key("dirichlet", key),
+                    _shapes("dirichlet", x, (*size, x.shape[-1]), made), True)
+    return softmax(logs, axis=-1)
+
+
+def _chi_squared(key: Tracer, df: Tracer) -> Tracer:
+    return emit(ops.exp, gamma_in(key, df / 2, True)) * 2
+
+
+@eager(static=("shape", "dtype"))
+def chisquare(key: Any, df: Any, shape: Any = None, dtype: Any = None, *,
+              out_sharding: Any = None) -> Any:
+    """Floats of the chi-squared distribution of `df` degrees of freedom.
+
+    Args:
+      key: one key. df: positive floats. shape: of the result, to which they broadcast.
+      dtype: a float dtype; the default float if None.
+    """
+    at_home("chisquare", out_sharding)
+    made = chosen_dtype("chisquare", dtype, float, "float")
+    _, (degrees,) = parameters("chisquare", shape, made, df)
+    return _chi_squared(typed_key("chisquare", key), degrees)
+
+
+@eager(static=("shape", "dtype"))
+def f(key: Any, dfnum: Any, dfden: Any, shape: Any = None, dtype: Any = None, *,
+      out_sharding: Any = None) -> Any:
+    """Floats of the F distribution: the ratio of two chi-squared samples over their degrees.
+
+    Args:
+      key: one key. dfnum, dfden: positive floats. shape: of the result, to which they broadcast.
+      dtype: a float dtype; the default float if None.
+    """
+    at_home("f", out_sharding)
+    made = chosen_dtype("f", dtype, float, "float")
+    _, (above, below) = parameters("f", shape, made, dfnum, dfden)
+    of_below, of_above = new_keys(typed_key("f", key))
+    return (_chi_squared(of_above, above) / above) / (_chi_squared(of_below, below) / below)
+
+
+@eager(static=("shape", "dtype"))
+def t(key: Any, df: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
+    """Floats of Student's t distribution of `df` degrees of freedom.
+
+    Args:
+      key: one key. df: positive floats. shape: of the result, to which they broadcast.
+      dtype: a float dtype; the default float if None.
+    """
+    at_home("t", out_sharding)
+    made = chosen_dtype("t", dtype, float, "float")
+    size, (degrees,) = parameters("t", shape, made, df)
+    of_normal, of_gamma = new_keys(typed_key("t", key))
+    half = degrees / 2
+    drawn = normal_in(of_normal, size, made)
+    return drawn * emit(ops.sqrt, half / gamma_in(of_gamma, half, False))
+
+
+def _generalized_normal(key: Tracer, p: Tracer) -> Tracer:
+    of_gamma, of_sign = new_keys(key)
+    one = 1 / p
+    size = emit(ops.pow, gamma_in(of_gamma, one, False), one)
+    return rademacher(of_sign, p.shape, p.dtype) * size
+
+
+@eager(static=("shape", "dtype"))
+def generalized_normal(key: Any, p: Any, shape: Any = (), dtype: Any = None, *,
+                       out_sharding: Any = None) -> Any:
+    """Floats with density proportional to exp(-|x|^p).
+
+    Args:
+      key: one key. p: positive floats. shape: of the result, to which they broadcast.
+      dtype: a float dtype; the default float if None.
+    Raises: ValueError for another dtype, and where the shapes do not fit.
+    """
+    at_home("generalized_normal", out_sharding)
+    made = chosen_dtype("generalized_normal", dtype, float, "float")
+    _, (power,) = parameters("generalized_normal", shape_of(shape), made, p)
+    return _generalized_normal(typed_key("generalized_normal", key), power)
+
+
+@eager(static=("d", "shape", "dtype"))
+def ball(key: Any, d: int, p: Any = 2, shape: Any = (), dtype: Any = None, *,
+         out_sharding: Any = None) -> Any:
+    """Vectors uniform in the unit ball of the p-norm.
+
+    Args:
+      key: one key. d: number of dimensions. p: positive floats.
+      shape: of the result without its last axis, which has size d; () means the shape of p.
+      dtype: a float dtype; the default float if None.
+    Source: Barthe, Guedon, Mendelson and Naor, Annals of Probability 33 (2005).
+    """
+    at_home("ball", out_sharding)
+    n = index_of(d, "ball: d")
+    if n < 0:
+        raise TypeError(f"ball: d must not be negative, got {n}")
+    made = chosen_dtype("ball", dtype, float, "float")
+    power = in_dtype("ball", p, made)
+    size = size_of("ball", shape_of(shape) or None, power.shape)
+    power = broadcast_to(power, size)
+    of_normal, of_radius = new_keys(typed_key("ball", key))
+    whole = emit(ops.broadcast_in_dim, power, shape=(*size, n), dims=tuple(range(len(size))))
+    drawn = _generalized_normal(of_normal, whole)
+    powers = emit(ops.pow, emit(ops.abs, drawn), whole)
+    total = emit(ops.reduce_sum, powers, axes=(len(size),))
+    radius = emit(ops.pow, total + exponential_in(of_radius, size, made), 1 / power)
+    return drawn / radius[..., None]
+
+
+__all__ = ["ball", "beta", "chisquare", "dirichlet", "f", "gamma", "generalized_normal", "loggamma",
+           "t"]
