@@ -234,13 +234,13 @@ def _turned(parts: Any) -> Any:
 def _acos(f: _Floats, x: Any, a: Any, b: Any) -> tuple[Any, Any]:
     real, imag = _parts_of(f, "chlo.acos", a, f.op("abs", b))
     still = f.both("and", f.is_zero(a), f.is_nan(b))
-    return f.where(still, f.number(np.pi / 2), real), f.signed(imag, b)
+    return f.where(still, f.number(math.pi / 2), real), f.signed(imag, b)
 
 
 def _acosh(f: _Floats, x: Any, a: Any, b: Any) -> tuple[Any, Any]:
     real, imag = _parts_of(f, "chlo.acosh", a, f.op("abs", b))
     still = f.both("and", f.is_zero(a), f.is_nan(b))
-    return real, f.signed(f.where(still, f.number(np.pi / 2), imag), b)
+    return real, f.signed(f.where(still, f.number(math.pi / 2), imag), b)
 
 
 _ANNEXED = {
