@@ -17,8 +17,6 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from lowering.context import RuleContext
 from lowering.rules.compare import compare
 from xfront_ir import dtypes

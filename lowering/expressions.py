@@ -114,6 +114,10 @@ class Expr:
         """1 over the square root."""
         return self.op("stablehlo.rsqrt")
 
+    def erfc(self) -> Expr:
+        """1 - erf"""
+        return self.op("chlo.erfc")
+
     def lgamma(self) -> Expr:
         """log |gamma|"""
         return self.op("chlo.lgamma")

@@ -1,7 +1,8 @@
 """Lowering of special functions: CHLO where it has them, else series and continued fractions.
 
 Floats narrower than f32 are computed in f32. Sources: Abramowitz and Stegun 6.5.29 (series of the
-incomplete gamma function), 6.5.31 (its continued fraction), 26.5.8 (that of the beta function).
+incomplete gamma function), 6.5.31 (its continued fraction), 26.5.8 (that of the beta function);
+DLMF 8.12 (the incomplete gamma function where a is large and x near it).
 """
 
 from __future__ import annotations
@@ -94,9 +95,57 @@ def _bessel_i0e(x: Expr) -> Expr:
 _STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)
 
 
+_TEMME = ((-1 / 3, 1 / 12, -2 / 135, 1 / 864, 1 / 2835, -139 / 777600, 1 / 25515,
+           -571 / 261273600),
+          (-1 / 540, -1 / 288, 1 / 378, -77 / 77760, 1 / 4860, -1 / 2488320, -1 / 55253))
+"""Taylor coefficients of the first two functions of 8.12.9, c0 and c1."""
+
+
+def _is_large(a: Expr, x: Expr) -> Expr:
+    """Where 8.12.3 and 8.12.4 are used: series and fraction lose digits, then do not end."""
+    least, wide = (1e5, 0.03) if a.type.dtype is dtypes.f64 else (200.0, 0.3)
+    return (a > least) & (a < float("inf")) & (abs(x - a) < wide * a)
+
+
+class _Temme:
+    """The expansion for large a and x near it, by eta of 8.12.1."""
+
+    def __init__(self, a: Expr, x: Expr) -> None:
+        large = _is_large(a, x)
+        self.a, self.x = where(large, a, 1e6), where(large, x, 1e6)
+        self.off = (self.x - self.a) / self.a
+        half = _polynomial(self.off, [(-1) ** k / k for k in range(2, 17)])    # over off squared
+        self.root = half.like(1.0) / (2.0 * half).rsqrt()                      # eta over off
+        self.eta = self.off * self.root
+        self.c0, self.c1 = (_polynomial(self.eta, c) for c in _TEMME)
+        self.c = self.c0 + self.c1 / self.a
+        self.bell = (-0.5 * self.a * self.eta * self.eta).exp() * (2 * np.pi * self.a).rsqrt()
+
+    def tail(self, sign: float) -> Expr:
+        """Q for sign 1, P for -1."""
+        z = self.eta * (2.0 / self.a).rsqrt()
+        return 0.5 * (sign * z).erfc() + sign * self.bell * self.c
+
+    def slope(self, over_density: bool) -> Expr:
+        """The derivative of P in a, where asked divided by the density."""
+        a, c0, c1 = self.a, *([k * c for k, c in enumerate(cs)][1:] for cs in _TEMME)
+        turned = (_polynomial(self.eta, c0) + _polynomial(self.eta, c1) / a) / self.root
+        made = (-1.0 / self.root + 0.5 * self.eta - self.off.log1p() * self.c
+                + (0.5 * self.c + turned + self.c1 / a) / a)
+        gamma = 1.0 + (1 / 12 + (1 / 288) / a) / a                             # by Stirling
+        return made * gamma * self.x / a if over_density else made * self.bell
+
+
+def _polynomial(x: Expr, coefficients: Sequence[float]) -> Expr:
+    made = x.like(coefficients[-1])
+    for c in reversed(coefficients[:-1]):
+        made = made * x + c
+    return made
+
+
 def _gamma_parts(a: Expr, x: Expr, slopes: bool) -> tuple[Expr, Expr, list[Expr], list[Expr]]:
     """Whether the fraction serves, log of the front, and (value, slope in a) of both forms."""
-    inside = (x > 0.0) & (a > 0.0) & (x < float("inf")) & (a < float("inf"))
+    inside = (x > 0.0) & (a > 0.0) & (x < float("inf")) & (a < float("inf")) & ~_is_large(a, x)
     a, x = where(inside, a, 1.0), where(inside, x, 1.0)
     far = x >= a + 1.0
     series = _gamma_series(where(far, 1.0, a), where(far, 1.0, x), slopes)
@@ -190,6 +239,7 @@ def _at_edges(a: Expr, x: Expr, inside: Expr, none: float, all: float) -> Expr:
 def _igamma(a: Expr, x: Expr) -> Expr:
     far, front, (series,), (fraction,) = _gamma_parts(a, x, False)
     inside = where(far, 1.0 - fraction * front.exp(), series * front.exp() / a)
+    inside = where(_is_large(a, x), _Temme(a, x).tail(-1.0), inside)
     return _at_edges(a, x, inside, 0.0, 1.0)
 
 
@@ -197,6 +247,7 @@ def _igamma(a: Expr, x: Expr) -> Expr:
 def _igammac(a: Expr, x: Expr) -> Expr:
     far, front, (series,), (fraction,) = _gamma_parts(a, x, False)
     inside = where(far, fraction * front.exp(), 1.0 - series * front.exp() / a)
+    inside = where(_is_large(a, x), _Temme(a, x).tail(1.0), inside)
     return _at_edges(a, x, inside, 1.0, 0.0)
 
 
@@ -215,7 +266,8 @@ def _gamma_slope(a: Expr, x: Expr, over_density: bool) -> Expr:
     far, front, (series, d_series), (fraction, d_fraction) = _gamma_parts(a, x, True)
     scale = x if over_density else front.exp()
     near = (d_series + series * (x.log() - (a + 1.0).digamma())) / a
-    return where(far, -(d_fraction + fraction * (x.log() - a.digamma())), near) * scale
+    made = where(far, -(d_fraction + fraction * (x.log() - a.digamma())), near) * scale
+    return where(_is_large(a, x), _Temme(a, x).slope(over_density), made)
 
 
 # --- incomplete beta ----------------------------------------------------------------------

@@ -33,6 +33,28 @@ def test_two_arguments(name):
                                atol=1e-6)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_incomplete_gamma_of_large_numbers(dtype):
+    """Values within four deviations of the mean, where SciPy's are good, on both sides of where the
+    expansion begins; slopes against differences, which are so in double precision alone."""
+    least = 200.0 if dtype is np.float32 else 1e5
+    a = np.repeat(np.array([least * 0.999, least * 1.001, 1e6, 1e8, 1e10], dtype), 9)
+    x = (a + np.tile(np.linspace(-4, 4, 9), 5) * np.sqrt(a)).astype(dtype)
+    wide = a.astype(float), x.astype(float)
+    with xfront.enable_x64(dtype is np.float64):
+        made = xfront.jit(lambda a, x: (special.gammainc(a, x), special.gammaincc(a, x)))(a, x)
+        slope = xfront.jit(xfront.vmap(xfront.grad(special.gammainc)))(a, x)
+    rtol = 5e-6 if dtype is np.float32 else 1e-13
+    for got, reference in zip(made, (sp.gammainc, sp.gammaincc), strict=True):
+        np.testing.assert_allclose(got, reference(*wide), rtol=rtol)
+    if dtype is np.float64:
+        h = np.sqrt(a) / 200
+        once, twice = ((sp.gammainc(a + k * h, x) - sp.gammainc(a - k * h, x)) / (2 * k * h)
+                       for k in (1, 2))
+        near = abs(x - a) <= 3.5 * np.sqrt(a)
+        np.testing.assert_allclose(slope[near], ((4 * once - twice) / 3)[near], rtol=1e-7)
+
+
 def test_edges():
     np.testing.assert_array_equal(special.ndtri(np.array([0, 1, 2], np.float32)),
                                   [-np.inf, np.inf, np.nan])
