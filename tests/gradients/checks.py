@@ -41,8 +41,9 @@ class Evaluated:
         self.batched = xfront.vmap(f)
         with enable_x64(True):
             closed = xfront.make_ir(self.batched)(*points)
+            is_special = _is_special(closed.ir)
         self.ir, self.captured = closed.ir, [np.asarray(c) for c in closed.consts]
-        self.compiled = xfront.jit(self.batched) if _is_special(self.ir) else None
+        self.compiled = xfront.jit(self.batched) if is_special else None
 
     def __call__(self, *points: np.ndarray) -> list[np.ndarray]:
         if self.compiled is None:

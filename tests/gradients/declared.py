@@ -27,7 +27,7 @@ WITHOUT = _names("numpy", """
     bartlett blackman hamming hanning load packbits unpackbits
     save savez searchsorted set_printoptions shape signbit size spacing tri tril_indices
     tril_indices_from triu_indices triu_indices_from unravel_index zeros zeros_like
-""") | _names("nn", "one_hot") | _names("lax", """
+""") | _names("nn", "one_hot") | _names("special", "bernoulli") | _names("lax", """
     DotDimensionNumbers after_all approx_max_k approx_min_k argmax argmin axis_index axis_size
     bitwise_and bitwise_not bitwise_or bitwise_xor broadcast_shapes broadcasted_iota clz
     conv_dimension_numbers conv_general_permutations conv_general_shape_tuple conv_shape_tuple
@@ -61,7 +61,9 @@ MOVES = _names("numpy", """
 ELSEWHERE = _names("numpy", """
     apply_along_axis apply_over_axes einsum fromfunction kaiser matvec piecewise poly polyfit roots
     tensordot vander vecmat vectorize
-""") | _names("nn", "dot_product_attention scaled_matmul") | _names("lax", """
+""") | _names("nn", "dot_product_attention scaled_matmul") | _names("special", """
+    bessel_jn comb hyp1f1 hyp2f1 owens_t sph_harm_y wofz
+""") | _names("lax", """
     associative_scan batch_matmul composite cond conv conv_general_dilated
     conv_general_dilated_local conv_general_dilated_patches conv_transpose conv_with_general_padding
     custom_linear_solve custom_root dot dot_general fft fori_loop map platform_dependent pmax pmean

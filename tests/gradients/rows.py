@@ -110,8 +110,8 @@ UNARY = {
     "nn": "celu elu gelu hard_sigmoid hard_silu hard_tanh leaky_relu log1mexp log_sigmoid mish "
           "identity relu relu6 selu sigmoid silu soft_sign softplus sparse_plus sparse_sigmoid "
           "squareplus tanh",
-    "special": "digamma entr erf erfc erfinv expit factorial gamma gammaln gammasgn i0 i0e i1 i1e "
-               "log_ndtr loggamma logit ndtr ndtri",
+    "special": "dawsn digamma entr erf erfc erfcx erfinv exp1 expi expit factorial gamma gammaln "
+               "gammasgn i0 i0e i1 i1e log_ndtr loggamma logit ndtr ndtri spence",
     "lax": "abs acos acosh asin asinh atan atanh bessel_i0e bessel_i1e cbrt ceil cos cosh digamma "
            "erf erf_inv erfc exp exp2 expm1 floor lgamma log log1p logistic neg reciprocal round "
            "rsqrt sign sin sinh sqrt square tan tanh",
@@ -185,6 +185,10 @@ def all_rows() -> list[Row]:
         add(f"numpy.power[{n}]", lambda x, n=n: jnp.power(x, n), one)
     add("lax.cumsum[reverse]", lambda x: lax.cumsum(x, reverse=True), VECTORS)
     add("special.polygamma", lambda x: special.polygamma(1, x), one)
+    add("special.expn", lambda x: special.expn(3, x), one)
+    small = (one[0][np.abs(one[0]) < 1e4],)      # of whose angle a step beyond is a turn
+    add("special.fresnel", special.fresnel, small)
+    add("special.sici", special.sici, small)
     add("lax.polygamma", lambda x: lax.polygamma(jnp.ones_like(x), x), one)
     add("special.zeta", lambda x: special.zeta(2.5, x), one)
     add("lax.zeta", lambda x: lax.zeta(jnp.full_like(x, 2.5), x), one)

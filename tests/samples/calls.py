@@ -15,6 +15,7 @@ import xfront.numpy as jnp
 import xfront.scipy.linalg as slinalg
 import xfront.scipy.special as special
 from xfront import lax, nn
+from xfront.scipy import stats
 
 from . import numpy_rows, other_rows
 from .operands import OPERANDS
@@ -24,6 +25,9 @@ TABLES = {
     "lax": other_rows.LAX, "lax.linalg": other_rows.LAX_LINALG, "nn": other_rows.NN,
     "nn.initializers": other_rows.INITIALIZERS, "random": other_rows.RANDOM,
     "scipy.special": other_rows.SPECIAL, "scipy.linalg": other_rows.SCIPY_LINALG,
+    "scipy.stats": other_rows.STATS,
+    **{f"scipy.stats.{name}": numpy_rows.rows(f"stats.{name}", " ".join(
+        getattr(stats, name).__all__), given) for name, given in other_rows.DISTRIBUTIONS.items()},
 }  # fmt: skip
 """Rows by the package whose functions they call."""
 
@@ -38,7 +42,7 @@ WITHOUT = {
 """Public functions that have no row, and why."""
 
 NAMES = {"jax": jax, "jnp": jnp, "lax": lax, "nn": nn, "special": special, "slinalg": slinalg,
-         "np": np}
+         "stats": stats, "np": np}
 
 
 class Call(NamedTuple):

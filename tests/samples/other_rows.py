@@ -217,16 +217,33 @@ RANDOM: Rows = {
 }
 
 SPECIAL: Rows = {
-    **rows("special", "digamma entr erf erfc erfinv expit factorial gamma gammaln gammasgn i0 i0e "
-           "i1 i1e log_ndtr log_softmax loggamma logit logsumexp ndtr ndtri softmax", "m"),
-    **rows("special", "beta betaln boxcox boxcox1p gammainc gammaincc kl_div poch rel_entr xlog1py "
-           "xlogy", "m, n"),
+    **rows("special", "dawsn digamma entr erf erfc erfcx erfinv exp1 expi expit factorial fresnel "
+           "gamma gammaln gammasgn i0 i0e i1 i1e log_ndtr log_softmax loggamma logit logsumexp "
+           "ndtr ndtri sici softmax spence wofz", "m"),
+    **rows("special", "beta betaln boxcox boxcox1p comb gammainc gammaincc kl_div owens_t poch "
+           "rel_entr xlog1py xlogy", "m, n"),
+    "bernoulli": "special.bernoulli(4)", "bessel_jn": "special.bessel_jn(m, v=2, n_iter=8)",
+    "expn": ("special.expn(2, m)", "special.expn(2.0, m)"),
+    "gamma": ("special.gamma(m)", "special.gamma(c)"),
+    "hyp1f1": "special.hyp1f1(m, n, m)", "hyp2f1": "special.hyp2f1(m, n, 1.0 + m, 0.5)",
+    "sph_harm_y": "special.sph_harm_y(j, 1, m, n, n_max=3)",
     "betainc": ("special.betainc(m, n, m)", "special.betainc(2, 3.0, m)"),
     "multigammaln": "special.multigammaln(2.0 + m, 2)", "zeta": "special.zeta(1.5 + m, n)",
     "polygamma": ("special.polygamma(1, m)", "special.polygamma(2.0, m)"),
     "xlogy": ("special.xlogy(m, n)", "special.xlogy(2, m)"),
     "logsumexp": ("special.logsumexp(m)", "special.logsumexp(m, b=n, return_sign=True)"),
 }
+
+STATS: Rows = {
+    "mode": ("stats.mode(m)", "stats.mode(j, axis=None)"),
+    "rankdata": ("stats.rankdata(m)", "stats.rankdata(j, 'dense', axis=1)"),
+    "sem": ("stats.sem(m)", "stats.sem(m, axis=None, nan_policy='omit')"),
+}
+DISTRIBUTIONS = {
+    "bernoulli": "m, n", "binom": "m, 3, n", "cauchy": "m, n, n",
+    "gamma": "m, n", "norm": "m, n, n", "poisson": "m, n", "t": "m, n", "uniform": "m, n, n",
+}
+"""Of each kind of distribution one or two, whose functions are made alike, with their operands."""
 
 SCIPY_LINALG: Rows = {
     "block_diag": "slinalg.block_diag(m, n)",

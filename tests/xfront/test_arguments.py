@@ -153,7 +153,8 @@ class Nonsense:
 
 
 SPACES = ("", ".numpy", ".numpy.linalg", ".numpy.fft", ".lax", ".lax.linalg", ".nn",
-          ".nn.initializers", ".random", ".scipy.special", ".scipy.linalg", ".tree_util", ".tree",
+          ".nn.initializers", ".random", ".scipy.special", ".scipy.stats",
+          ".scipy.linalg", ".tree_util", ".tree",
           ".debug", ".experimental", ".custom_batching", ".ad_checkpoint", ".dtypes",
           ".flatten_util", ".image", ".ops", ".scipy.sparse.linalg", ".scipy.fft",
           ".scipy.ndimage", ".scipy.integrate", ".scipy.cluster.vq", ".scipy.optimize")

@@ -53,7 +53,8 @@ def loggamma(x: Any) -> Any:
     x = inexact("loggamma", x)
     if x.value.type.dtype.is_complex:
         return _log_gamma(x)
-    return choose(compare(ops.lt, x, 0), math.nan, emit(ops.lgamma, x))
+    below = compare(ops.lt, x, 0)
+    return choose(below, math.nan, emit(ops.lgamma, choose(below, 1.0, x)))
 
 
 _SHIFT = 8

@@ -127,7 +127,8 @@ def exp1(x: Any) -> Any:
     Raises: ValueError for complex numbers.
     """
     (x,), back = wide("exp1", x)
-    return back(where(x < 0, math.nan, -_expi(-abs(x))))
+    below = x < 0
+    return back(where(below, math.nan, -_expi(-where(below, 1.0, x))))
 
 
 def _general(n: Any, x: Any) -> Any:
@@ -220,7 +221,7 @@ def _both(x: Any) -> Any:
     return where(endless, math.pi / 2, si), where(endless, 0.0, ci)
 
 
-def _slope_of_sine(y: Any, x: Any) -> Any:
+def _slope_of_sine(_: Any, x: Any) -> Any:
     zero = x == 0
     return where(zero, 1.0, emit(ops.sin, x) / where(zero, 1.0, x))
 
@@ -307,7 +308,7 @@ def _dilogarithm(x: Any) -> Any:
     return where(x >= 0, where(x == math.inf, -math.inf, made), math.nan)
 
 
-def _slope_of_dilogarithm(y: Any, x: Any) -> Any:
+def _slope_of_dilogarithm(_: Any, x: Any) -> Any:
     one = x == 1
     return where(one, -1.0, emit(ops.log, x) / where(one, 1.0, 1 - x))
 
@@ -363,12 +364,12 @@ def _owen(h: Any, a: Any) -> Any:
     return where(nan, math.nan, where(a < 0, -made, made))
 
 
-def _slope_in_h(y: Any, h: Any, a: Any) -> Any:
+def _slope_in_h(_: Any, h: Any, a: Any) -> Any:
     return (-0.5 / math.sqrt(2 * math.pi)) * emit(ops.exp, -0.5 * h * h) * emit(
         ops.erf, a * h * math.sqrt(0.5))
 
 
-def _slope_in_a(y: Any, h: Any, a: Any) -> Any:
+def _slope_in_a(_: Any, h: Any, a: Any) -> Any:
     inner = 1 + a * a
     return (0.5 / math.pi) * emit(ops.exp, -0.5 * h * h * inner) / inner
 
