@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         optimize,
         signal,
         sparse,
+        spatial,
         special,
         stats,
     )
@@ -31,6 +32,7 @@ else:
         "optimize",
         "signal",
         "sparse",
+        "spatial",
         "special",
         "stats",
     )
