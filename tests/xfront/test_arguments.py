@@ -54,6 +54,7 @@ PERMISSIONS: dict[str, tuple[str, ...]] = {
     "scipy/linalg.py svd": ("overwrite_a", "check_finite"),
     "scipy/linalg.py eigh": ("overwrite_a", "overwrite_b", "turbo", "check_finite"),
     "scipy/cluster/vq.py vq": ("check_finite",),
+    "scipy/signal/spectra.py detrend": ("overwrite_data",),
     "scipy/matrix_functions.py rsf2csf": ("check_finite",),
     "scipy/matrix_functions.py hessenberg": ("overwrite_a", "check_finite"),
     "scipy/matrix_functions.py eigh_tridiagonal": ("key", "tol"),
@@ -157,7 +158,8 @@ SPACES = ("", ".numpy", ".numpy.linalg", ".numpy.fft", ".lax", ".lax.linalg", ".
           ".scipy.linalg", ".tree_util", ".tree",
           ".debug", ".experimental", ".custom_batching", ".ad_checkpoint", ".dtypes",
           ".flatten_util", ".image", ".ops", ".scipy.sparse.linalg", ".scipy.fft",
-          ".scipy.ndimage", ".scipy.integrate", ".scipy.cluster.vq", ".scipy.optimize")
+          ".scipy.ndimage", ".scipy.integrate", ".scipy.cluster.vq", ".scipy.optimize",
+          ".scipy.signal")
 
 FLAGS = {                                          # what is asked for its truth, as NumPy does
     "device_put may_alias", "argmax keepdims", "argmin keepdims", "nanargmax keepdims",

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
         linalg,
         ndimage,
         optimize,
+        signal,
         sparse,
+        spatial,
         special,
         stats,
     )
@@ -28,7 +30,9 @@ else:
         "linalg",
         "ndimage",
         "optimize",
+        "signal",
         "sparse",
+        "spatial",
         "special",
         "stats",
     )

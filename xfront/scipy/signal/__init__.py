@@ -1,0 +1,7 @@
+"""Signals: convolutions, trends, spectra."""
+
+from .convolutions import convolve, convolve2d, correlate, correlate2d, fftconvolve
+from .spectra import csd, detrend, istft, stft, welch
+
+__all__ = ["convolve", "convolve2d", "correlate", "correlate2d", "csd", "detrend", "fftconvolve",
+           "istft", "stft", "welch"]
