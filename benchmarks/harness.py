@@ -129,12 +129,12 @@ def per_call(f: Callable[[], Any], budget: float = 0.3, batches: int = 8) -> flo
     return best
 
 
-def once(f: Callable[[], Any]) -> float:
-    """Seconds of one call, with what earlier ones left behind collected first."""
+def once(f: Callable[[], Any], clock: Callable[[], float] = time.perf_counter) -> float:
+    """Seconds of one call by a clock, with what earlier ones left behind collected first."""
     gc.collect()
-    start = time.perf_counter()
+    start = clock()
     block(f())
-    return time.perf_counter() - start
+    return clock() - start
 
 
 def best_of(make: Callable[[int], Callable[[], Any]], times: int = 3) -> float:
@@ -156,17 +156,21 @@ def stages(jax: Any, f: Callable[..., Any], args: tuple[Any, ...]) -> dict[str, 
 
 def lowering_what_runs(jax: Any, traced: Any) -> Callable[[], Any]:
     """A call that lowers a traced function to what is compiled. JAX's `lower` gives that; xfront's
-    gives plain StableHLO, to which forms and fences for the CPU are added before compiling."""
+    gives plain StableHLO, to which forms and fences for the CPU are added before compiling, with
+    the collector paused."""
     if jax.__name__ != "xfront":
         return traced.lower
     import lowering
     from lowering.clients import default_client
     from lowering.cpu.extras import extras
+    from xfront.tracing.collector import uncollected
     from xfront_ir.passes.pipeline import simplify
 
     platform = default_client().platform
     chosen = extras("jit", platform, 1)
-    return lambda: lowering.lower(simplify(traced.ir), platform=platform, extras=chosen)
+    return uncollected(
+        lambda: lowering.lower(simplify(traced.ir), platform=platform, extras=chosen)
+    )
 
 
 def compiling(
