@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from xfront_ir import ops
+from xfront_ir import dtypes, ops
 from xfront_ir.core import Op, Value
 from xfront_ir.ops.convert import convert
 from xfront_ir.ops.sort import sort
@@ -51,7 +51,7 @@ def emitted(op: Op) -> tuple[int, tuple[Value, ...]]:
     if definition.has_bodies:
         return _of_bodies(op)
     if definition in _MANY or (definition in _MANY_IF_COMPLEX
-                               and op.results[0].type.dtype.is_complex):
+                               and op.operands[0].type.dtype.is_complex):
         return MANY, ()
     counted = _COUNTS.get(definition, (1, 1))
     count, times = counted if isinstance(counted, tuple) else counted(op)
@@ -72,8 +72,9 @@ def _of_convert(op: Op) -> Count:
     source, target = op.operands[0].type.dtype, op.results[0].type.dtype
     if target.kind == "bool":
         return 2, 1
-    return (2 if source.is_complex and not target.is_complex and target.bits * 2 != source.bits
-            else 1), 1
+    if source.is_complex and not target.is_complex:
+        return 1 + (dtypes.real_of(source) is not target), 1
+    return 1, 1
 
 
 def _of_power(op: Op) -> Count:
@@ -114,7 +115,10 @@ _WITH_COMBINER = frozenset((ops.reduce, ops.reduce_window))
 _MANY = frozenset((
     ops.threefry2x32, ops.bessel_i0e, ops.betainc, ops.igamma, ops.igammac, ops.igamma_grad_a,
     ops.random_gamma_grad, ops.cholesky))
-_MANY_IF_COMPLEX = frozenset((ops.sin, ops.cos, ops.sinh, ops.cosh, ops.expm1, ops.max, ops.min))
+_MANY_IF_COMPLEX = frozenset((
+    ops.abs, ops.acos, ops.acosh, ops.asin, ops.asinh, ops.atan, ops.atanh, ops.cos, ops.cosh,
+    ops.exp, ops.expm1, ops.log, ops.log1p, ops.max, ops.min, ops.sin, ops.sinh, ops.sqrt, ops.tan,
+    ops.tanh))
 
 _COUNTS: dict[object, Count | Callable[[Op], Count]] = {
     **dict.fromkeys(_REDUCTIONS, (2, 1)),
