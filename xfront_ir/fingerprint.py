@@ -77,10 +77,10 @@ def same_structure(f: Function, g: Function) -> bool:
 
 def is_known_by_python(fn: Function) -> bool:
     """Whether the hash of `fn` stands for Python: custom rules and host functions."""
-    return bool(_summary(fn).held) or any([
+    return any([
         op.attrs.get(key) is not None and kind.text in ("python", "slot")
         for f in functions(fn, _bodies) for op in f.ops if op.definition.holds_python
-        for key, kind in op.definition.attrs.items()])
+        for key, kind in op.definition.attrs.items()]) or bool(_summary(fn).held)
 
 
 def is_small(fn: Function, ops: int) -> bool:
