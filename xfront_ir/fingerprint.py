@@ -5,6 +5,10 @@ bodies, types and weakness of parameters and returns. Names of values and of Fun
 are left out. `skeleton` leaves the values of literals out too and gives them beside the hash.
 Both are the same in every process, unless an attribute holds Python without a `fingerprint`.
 
+A program without derivatives does not depend on the custom rules of what it calls. Its skeleton may
+be asked for without them, so that no rule is traced for it; those below a transformation that
+differentiates count all the same.
+
 One walk gives both: each op adds a token (the hash of its name and attributes, memoised) and the
 numbers of its operands. Result types need no place: they follow from the parameters' types.
 """
@@ -25,13 +29,13 @@ from .analysis import functions
 from .core import Function, Op, Value
 from .dtypes import DType
 from .literal import Literal, literal
-from .opdef import OpDef, Pending, Request
+from .opdef import DERIVATIVE, OpDef, Pending, Request
 from .types import TensorType
 
 SIZE = 16
 """Bytes of a fingerprint; two programs meet by accident with probability 2^-128."""
 
-_MEMO = "fingerprint"
+_MEMO, _FORWARD = "fingerprint", "forward fingerprint"
 _MAX_TOKENS = 4096                    # an op's table of tokens is emptied when it gets longer
 
 
@@ -40,17 +44,19 @@ def fingerprint(fn: Function) -> bytes:
     return _summary(fn).fingerprint
 
 
-def skeleton(fn: Function) -> tuple[bytes, tuple[Literal, ...]]:
+def skeleton(fn: Function, forward: bool = False) -> tuple[bytes, tuple[Literal, ...]]:
     """The hash of `fn` without the values of its literals, and the literals.
+
+    With `forward` it is of what `fn` computes itself: rules for its derivatives do not count.
 
     Their dtypes and shapes are part of the hash. They stand in the order of the ops, those of a
     body at the place of its op, once for each op that holds it. What cannot become a parameter is
     none of them and stays in the hash: literals that are attributes of other ops, and those of
     bodies whose op has no `thread` rule.
     """
-    found = fn.memo.get(_MEMO)
+    found = fn.memo.get(_FORWARD if forward else _MEMO)
     if found is None or found.held:
-        found = _summary(fn)
+        found = _summary(fn, forward)
     literals = found.literals
     if literals is None:
         literals = _literals(found)
@@ -61,7 +67,7 @@ def holders(fn: Function) -> list[tuple[Op, int]]:
     """Where the literals of `skeleton` stand: in the same order, ops of `fn` and how many of them
     each holds. An op with bodies is there once for each body, in the order of its schema."""
     return [(op, 1 if type(item) is Literal else len(_literals(item)))
-            for op, item in _summary(fn).items]
+            for op, item in _summary(fn, True).items]
 
 
 def same_structure(f: Function, g: Function) -> bool:
@@ -71,10 +77,10 @@ def same_structure(f: Function, g: Function) -> bool:
 
 def is_known_by_python(fn: Function) -> bool:
     """Whether the hash of `fn` stands for Python: custom rules and host functions."""
-    return bool(_summary(fn).held) or any([
+    return any([
         op.attrs.get(key) is not None and kind.text in ("python", "slot")
         for f in functions(fn, _bodies) for op in f.ops if op.definition.holds_python
-        for key, kind in op.definition.attrs.items()])
+        for key, kind in op.definition.attrs.items()]) or bool(_summary(fn).held)
 
 
 def is_small(fn: Function, ops: int) -> bool:
@@ -89,14 +95,16 @@ class _Summary:
     `items` are its literals and the summaries of its bodies, in order, each after the op that holds
     it; `literals` is made from them when it is asked for. `held` is the Python whose own
     fingerprint went in, with that fingerprint: a rule that has been traced since makes the summary
-    stale.
+    stale. `rules` says whether the forward one leaves rules out.
     """
 
-    __slots__ = ("_fingerprint", "_whole", "held", "items", "literals", "skeleton")
+    __slots__ = ("_fingerprint", "_whole", "held", "items", "literals", "rules", "skeleton")
 
     def __init__(self, whole: Any, skeleton: bytes, items: list[tuple[Op, Any]],
-                 held: dict[int, tuple[Any, bytes]], literals: tuple[Literal, ...] | None) -> None:
+                 held: dict[int, tuple[Any, bytes]], literals: tuple[Literal, ...] | None,
+                 rules: bool) -> None:
         self.skeleton, self.items, self.held, self.literals = skeleton, items, held, literals
+        self.rules = rules
         self._whole: Any = whole
         self._fingerprint = skeleton if whole is None else b""
 
@@ -114,8 +122,8 @@ class _Summary:
         return self._fingerprint
 
 
-def _known(fn: Function) -> _Summary | None:
-    found = fn.memo.get(_MEMO)
+def _known(fn: Function, forward: bool) -> _Summary | None:
+    found = fn.memo.get(_FORWARD if forward else _MEMO)
     if found is not None and found.held:
         for held, was in found.held.values():
             if held.fingerprint() != was:
@@ -123,12 +131,30 @@ def _known(fn: Function) -> _Summary | None:
     return found
 
 
-def _summary(fn: Function) -> _Summary:
-    found = _known(fn) or _walk(fn)
+def _summary(fn: Function, forward: bool = False) -> _Summary:
+    found = _known(fn, forward) or _walk(fn, forward)
     while found is None:                             # a body is not known: all of them first
-        for f in functions(fn, _bodies):
-            found = _known(f) or _walk(f)
+        for f in functions(fn, _forward_bodies if forward else _bodies):
+            found = _known(f, forward) or _walk(f, forward)
     return found
+
+
+def _differentiates(body: Pending) -> bool:
+    return body.request.role != "vectorize"
+
+
+def _forward_bodies(fn: Function) -> Iterator[Function]:
+    """Those of `_bodies` that are not differentiated."""
+    for op in fn.ops:
+        for key in op.definition.body_attrs:
+            held = op.attrs.get(key)
+            if type(held) is tuple:
+                yield from held
+            elif type(held) is not Pending:
+                if held is not None:
+                    yield held
+            elif not _differentiates(held):
+                yield held.function
 
 
 def _bodies(fn: Function) -> Iterator[Function]:
@@ -179,8 +205,9 @@ def _reserve(count: int) -> None:
             _NUMBERS.extend([struct.pack("<I", i) for i in more])
 
 
-def _walk(fn: Function) -> _Summary | None:
+def _walk(fn: Function, forward: bool = False) -> _Summary | None:
     """The summary of `fn`, or None where that of a body is not known yet."""
+    rules = False
     n = len(fn.params)
     most = n + sum([len(op.results) for op in fn.ops])
     if most > len(_NUMBERS):
@@ -210,10 +237,12 @@ def _walk(fn: Function) -> _Summary | None:
                 name, shape, _ = value.key
                 key = (name, shape, attrs["shape"])
                 token = plan.tokens.get(key) or plan.enter(key, f"literal|{key!r}")
-            elif not plan.collect(op, items, inner, held):
-                return None
             else:
+                left_out = plan.collect(op, items, inner, held, forward)
+                if left_out is None:
+                    return None
                 token = inner.pop()
+                rules = rules or left_out
             if plan.variadic:
                 token += struct.pack("<I", len(operands))
         add(token)
@@ -243,8 +272,10 @@ def _walk(fn: Function) -> _Summary | None:
                 held.update(part.held)
     else:
         literals = tuple([x for _, x in items])
-    made = fn.memo[_MEMO] = _Summary(whole if items or inner else None, bare.digest(), items, held,
-                                     literals)
+    made = _Summary(whole if items or inner else None, bare.digest(), items, held, literals, rules)
+    fn.memo[_FORWARD if forward else _MEMO] = made
+    if not rules:                                    # they are one
+        fn.memo[_MEMO if forward else _FORWARD] = made
     return made
 
 
@@ -280,11 +311,12 @@ _DIRECT = frozenset(("int", "ints", "bool", "bools", "str", "tree", "dtype", "ty
 class _Plan:
     """How the attributes of an op enter the hash."""
 
-    __slots__ = ("definition", "direct", "tokens", "variadic")
+    __slots__ = ("definition", "derivative", "direct", "tokens", "variadic")
 
     def __init__(self, definition: OpDef) -> None:
         self.definition = definition
         self.direct = all(kind.text in _DIRECT for kind in definition.attrs.values())
+        self.derivative = DERIVATIVE in definition.attrs.values()
         self.variadic = definition.n_operands is None
         self.tokens: dict[Any, bytes] = {}
 
@@ -302,13 +334,17 @@ class _Plan:
         return self.enter(key, self.definition.name + "".join(text))
 
     def collect(self, op: Op, items: list[tuple[Op, Any]], inner: list[Any],
-                held: dict[int, tuple[Any, bytes]]) -> bool:
-        """Spread the attributes over the lists of `_walk`, the token as the last of `inner`;
-        False where the summary of a body is not known yet."""
+                held: dict[int, tuple[Any, bytes]], forward: bool) -> bool | None:
+        """Spread the attributes over the lists of `_walk`, the token as the last of `inner`.
+
+        Returns: whether rules are left out of it with `forward`; None where the summary of a body
+          is not known yet.
+        """
+        rules = self.derivative
         text = [self.definition.name]
         for key, kind in self.definition.attrs.items():
             value = op.attrs.get(key)
-            if value is None:
+            if value is None or (forward and kind is DERIVATIVE):
                 continue
             text.append(f"|{key}=")
             if kind.text in _DIRECT:
@@ -320,14 +356,19 @@ class _Plan:
             elif kind.text in ("function", "functions", "body"):
                 bodies = value if type(value) is tuple else (value,)
                 text.append(str(len(bodies)))
+                alone = self.definition.thread is None
                 for body in bodies:
+                    whole = alone
                     if type(body) is Pending:
                         text.append(f"pending {_content(body.request, held)}")
+                        whole = alone or _differentiates(body)
                         body = body.function
-                    summary = _known(body)
+                    # what counts whole is found here: below it nothing is forward
+                    summary = _summary(body) if forward and whole else _known(body, forward)
                     if summary is None:
-                        return False
-                    if self.definition.thread is None:
+                        return None
+                    rules = rules or (summary.rules and not whole)
+                    if alone:
                         text.append(summary.fingerprint.hex())
                         held.update(summary.held)
                         continue
@@ -336,7 +377,7 @@ class _Plan:
             else:
                 text.append(_content(value, held))
         inner.append(_hash("".join(text)))
-        return True
+        return rules
 
 
 def _plan(definition: OpDef) -> _Plan:

@@ -123,6 +123,7 @@ BODY = AttrKind("body", lambda x: _is_function(x) or isinstance(x, Pending))
 FUNCTIONS = AttrKind("functions", lambda x: type(x) is tuple and all(map(_is_function, x)))
 LITERAL = AttrKind("literal", lambda x: hasattr(x, "key") and hasattr(x, "array"))
 PYTHON = AttrKind("python", lambda x: True)           # Deferred and other Python: py"name#n"
+DERIVATIVE = AttrKind("python", lambda x: True)       # a Deferred that derivatives alone ask
 
 
 def enum(*choices: str) -> AttrKind:

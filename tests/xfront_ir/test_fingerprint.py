@@ -135,6 +135,102 @@ def test_the_skeleton_leaves_values_out() -> None:
     assert [float(x.array) for x in skeleton(made)[1]] == [7.0, 2.0, 2.0, 2.0, 8.0]
 
 
+class Asked(Rule):
+    """A rule that counts how often it is asked what it is."""
+
+    asked = 0
+
+    def fingerprint(self) -> bytes:
+        Asked.asked += 1
+        return super().fingerprint()
+
+
+def never(fn: Function, request: Request) -> Function:
+    raise AssertionError("a hash carries nothing out")
+
+
+def _called(fn: Function) -> Function:
+    b = Builder()
+    return b.close(b.emit(ops.call, b.param(V3), body=fn, name="f"))
+
+
+def _repeated(fn: Function) -> Function:
+    b, inner = Builder(), Builder()
+    i, x = inner.param(tensor((), i32)), inner.param(V3)
+    body = inner.close([i, *inner.emit(ops.call, x, body=fn, name="f")])
+    first = b.literal(0, i32)
+    test = Builder()
+    j, _ = test.param(tensor((), i32)), test.param(V3)
+    cond = test.close([test.emit(ops.lt, j, test.literal(3, i32))])
+    return b.close(b.emit(ops.while_, first, b.param(V3), cond=cond, body=body, n_cond_consts=0,
+                          n_body_consts=0)[1:])
+
+
+def _pending(fn: Function, *request: object) -> Function:
+    body = Pending(fn, Request(*request), never, (V3,), (V3,))    # type: ignore[arg-type]
+    b = Builder()
+    return b.close(b.emit(ops.call, b.param(V3), body=body, name="f"))
+
+
+WRAPS = {"call": _called, "while": _repeated, "rule": lambda fn: _ruled(fn, Rule("outer")),
+         "batch": lambda fn: _pending(fn, "vectorize", (0,)),
+         "grad": lambda fn: _pending(fn, "grad", (True,)),
+         "jvp": lambda fn: _pending(fn, "jvp", (True,))}
+
+
+def _ruled(fn: Function, rule: Rule) -> Function:
+    b = Builder()
+    return b.close(b.emit(ops.custom_jvp, b.param(V3), body=fn, rule=rule, name="f"))
+
+
+def ruled_and_wrapped(wraps: tuple[str, ...]) -> list[Function]:
+    """The same program twice, with different rules inside."""
+    made = []
+    for content in (b"a", b"b"):
+        fn = _ruled(samples.chain(), Asked("rule", content))
+        for wrap in wraps:
+            fn = WRAPS[wrap](fn)
+        made.append(fn)
+    return made
+
+
+@pytest.mark.parametrize("first", [False, True])
+@pytest.mark.parametrize("depth", range(4))
+def test_rules_count_where_something_is_differentiated(depth, first) -> None:
+    """`forward`, that is; without it they always count, whatever was asked first."""
+    for wraps in itertools.product(WRAPS, repeat=depth):
+        matters = bool({"grad", "jvp"}.intersection(wraps))
+        fns = ruled_and_wrapped(wraps)
+        Asked.asked = 0
+        for forward in (first, not first):
+            one, other = (skeleton(fn, forward) for fn in fns)
+            assert one[1] == other[1], wraps
+            assert (one[0] != other[0]) == (matters or not forward), wraps
+            if first and forward:
+                assert (Asked.asked > 0) == matters, wraps
+        assert fingerprint(fns[0]) != fingerprint(fns[1]), wraps
+        both = {skeleton(fns[0], forward)[0] for forward in (False, True)}
+        assert len(both) == 1 + fns[0].memo["forward fingerprint"].rules, wraps
+
+
+def test_a_rule_in_a_body_that_takes_nothing_from_outside_counts() -> None:
+    """Such a body stands in the hash as a whole."""
+    def reduced(content: bytes) -> Function:
+        inner, b = Builder(), Builder()
+        x, y = inner.param(F32), inner.param(F32)
+        plain = Builder()
+        double = plain.close([plain.emit(ops.sin, plain.param(F32))])
+        (z,) = inner.emit(ops.custom_jvp, x, body=double, rule=Rule("r", content), name="f")
+        body = inner.close([inner.emit(ops.add, z, y)])
+        return b.close(b.emit(ops.reduce, b.param(V3), b.literal(0.0, f32), body=body, axes=(0,)))
+
+    for forward in (True, False, True):
+        assert skeleton(reduced(b"a"), forward)[0] != skeleton(reduced(b"b"), forward)[0]
+    fn, gn = reduced(b"a"), reduced(b"b")
+    assert skeleton(fn, True)[0] != skeleton(gn, True)[0]
+    assert skeleton(fn)[0] != skeleton(gn)[0]
+
+
 def test_pending_bodies_count_by_function_and_request() -> None:
     """Floats of a request by their bits; carrying it out changes nothing."""
     def held(request: Request, scale: float = 2.0) -> Function:

@@ -40,7 +40,7 @@ class AbstractArray:
             return _AVALS[shape, dtype, weak_type]  # type: ignore[index]
         except (KeyError, TypeError):
             pass
-        shape = tuple(shape)
+        shape = tuple([int(d) for d in shape])    # True and np.int64(1) are found as 1
         kept = dtype if type(dtype).__name__ == "KeyDType" else np.dtype(dtype)
         key = (shape, kept, bool(weak_type))
         self = _AVALS.get(key)

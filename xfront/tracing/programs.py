@@ -243,8 +243,9 @@ def find(body: Body, key: Any, place: Placement, compile_: Callable[[Body], Any]
       compile_: makes the program of a body, whose Function may have further parameters.
     """
     function = body.function if type(body) is Pending else body
-    shape, literals = skeleton(function)  # type: ignore[arg-type]
     request = (body.request.role, body.request.details) if type(body) is Pending else None
+    forward = request is None or request[0] == "vectorize"
+    shape, literals = skeleton(function, forward)  # type: ignore[arg-type]
     full_key = (shape, request, key, place)
     entry = _ENTRIES.get(full_key)
     if entry is None:

@@ -26,6 +26,7 @@ from ..errors import IRTypeError
 from ..opdef import (
     BOOL,
     BOOLS,
+    DERIVATIVE,
     FUNCTION,
     INT,
     LINEAR,
@@ -254,7 +255,7 @@ def _jvp_custom_jvp(b: Any, attrs: Any, operands: Any, tangents: Any) -> Any:
     return made[:n], _by_captures(b, attrs, operands, tangents, dots)
 
 
-custom_jvp = define("custom_jvp", attrs={"body": FUNCTION, "rule": PYTHON, "name": STR},
+custom_jvp = define("custom_jvp", attrs={"body": FUNCTION, "rule": DERIVATIVE, "name": STR},
                     infer=infer_body("custom_jvp"), single=False, own_primal=True,
                     jvp=_jvp_custom_jvp, split=_split_custom, batch=_batch_custom,
                     strong=strong_body("body"), thread=thread_custom, family=__name__)
@@ -278,7 +279,7 @@ def _jvp_custom_vjp(b: Any, attrs: Any, operands: Any, tangents: Any) -> Any:
     return results, _by_captures(b, attrs, operands, tangents, _tangents_of(results, dots))
 
 
-custom_vjp = define("custom_vjp", attrs={"body": FUNCTION, "rule": PYTHON, "name": STR},
+custom_vjp = define("custom_vjp", attrs={"body": FUNCTION, "rule": DERIVATIVE, "name": STR},
                     infer=infer_body("custom_vjp"), single=False, own_primal=True,
                     jvp=_jvp_custom_vjp, split=_split_custom, batch=_batch_custom,
                     strong=strong_body("body"), thread=thread_custom, family=__name__)

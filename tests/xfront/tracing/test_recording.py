@@ -60,6 +60,7 @@ def quick_functions():
     for module in (lax, jnp):
         for name in dir(module):
             function = getattr(module, name)
+            function = getattr(function, "func", function)      # of a universal function's object
             if not inspect.isfunction(function) or not function.__code__.co_name == "public":
                 continue
             held = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
@@ -74,7 +75,7 @@ QUICK = list(quick_functions())
 
 def test_quick_functions_are_found() -> None:
     names = {name for _, name, _, _ in QUICK}
-    assert {"sin", "neg", "add", "negative", "multiply", "nextafter"} <= names
+    assert {"sin", "neg", "add", "negative", "multiply"} <= names
 
 
 @pytest.mark.parametrize(("module", "name", "function", "definition"), QUICK,
@@ -179,11 +180,12 @@ KINDS_OF_ARRAYS = [np.bool_, np.int8, np.uint16, np.int32, np.float16, np.float3
 @pytest.mark.parametrize("weak", [False, True])
 def test_the_type_that_an_array_remembers_is_its_own(weak) -> None:
     """Of types that differ in one thing, asked for in different words."""
-    shapes: list[Any] = [(), (2,), (2, 1), (1, 2), (0,), [2], (np.int64(2),), (True,)]
+    shapes: list[Any] = [(True,), (np.int64(7),), (), (2,), (2, 1), (1, 2), (0,), [2]]
     for shape in shapes:
         for dtype in KINDS_OF_ARRAYS:
             aval = xfront.core.ShapedArray(shape, dtype, weak)
             assert aval.ir is tensor(tuple(map(int, shape)), dtypes.from_numpy(dtype))
+            assert all(type(d) is int for d in aval.shape)
     assert xfront.core.ShapedArray((2,), xfront.dtypes.float0).ir is None
 
 

@@ -364,3 +364,82 @@ def test_rules_of_one_function_in_several_threads():
     rates = [0.1 * i for i in range(8)]
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
         np.testing.assert_allclose([*pool.map(second, rates)], rates, atol=1e-6)
+
+
+def counted(refuses=False):
+    """A custom_jvp and a custom_vjp of sin, with how often their parts have run."""
+    jvps, vjps = {"body": 0, "rule": 0}, {"body": 0, "rule": 0}
+
+    def body(runs):
+        def run(x):
+            runs["body"] += 1
+            return jnp.sin(x)
+        return run
+
+    def met(runs):
+        runs["rule"] += 1
+        if refuses:
+            raise ValueError("there is no derivative")
+
+    f, g = jax.custom_jvp(body(jvps)), jax.custom_vjp(body(vjps))
+    f.defjvp(lambda p, t: (met(jvps), (jnp.sin(p[0]), jnp.cos(p[0]) * t[0]))[1])
+    g.defvjp(lambda x: (met(vjps), (jnp.sin(x), x))[1], lambda x, ct: (jnp.cos(x) * ct,))
+    return (f, jvps), (g, vjps)
+
+
+X = np.ones(3, "f")
+FORWARD = {
+    "jit": lambda f: jax.jit(f)(X), "vmap": lambda f: jax.vmap(f)(X),
+    "jit of vmap": lambda f: jax.jit(jax.vmap(f))(X),
+    "scan": lambda f: lax.scan(lambda c, y: (f(c), y), X, jnp.ones(4))[0],
+    "cond": lambda f: lax.cond(jnp.sum(X) > 0, f, f, X),
+    "jit in jit": lambda f: jax.jit(lambda x: jax.jit(f)(x) * 2.0)(X),
+    "call": lambda f: f(X), "lower": lambda f: jax.jit(f).lower(X).compile()(X)}
+DERIVED = {
+    "grad": lambda f: jax.grad(lambda x: f(x).sum())(X), "vjp": lambda f: jax.vjp(f, X)[1](X),
+    "jit of grad": lambda f: jax.jit(jax.grad(lambda x: f(x).sum()))(X),
+    "grad of jit": lambda f: jax.grad(lambda x: jax.jit(f)(x).sum())(X),
+    "vmap of grad": lambda f: jax.vmap(jax.grad(f))(X),
+    "grad of scan": lambda f: jax.grad(
+        lambda x: lax.scan(lambda c, y: (f(c), y), x, jnp.ones(4))[0].sum())(X)}
+
+
+@pytest.mark.parametrize("use", FORWARD)
+def test_without_derivatives_a_rule_does_not_run(use):
+    """Nor does it matter that it refuses."""
+    for f, runs in (*counted(), *counted(refuses=True)):
+        FORWARD[use](f)
+        assert runs["rule"] == 0 and runs["body"] in (1, 2), runs   # cond: two branches
+
+
+@pytest.mark.parametrize("use", DERIVED)
+def test_with_derivatives_a_rule_runs_once(use):
+    for f, runs in counted():
+        DERIVED[use](f)
+        assert runs == {"body": 1, "rule": 1}
+    for f, _ in counted(refuses=True):
+        with pytest.raises(ValueError, match="there is no derivative"):
+            DERIVED[use](f)
+
+
+def test_a_rule_that_refuses_does_not_matter_where_nothing_flows_through_it():
+    for f, _ in counted(refuses=True):
+        found = jax.grad(lambda x, f=f: (x * f(lax.stop_gradient(x))).sum())(X)
+        np.testing.assert_allclose(found, np.sin(X), rtol=1e-6)
+
+
+def test_functions_that_share_a_program_keep_their_own_derivatives():
+    """The program of the value is one; in whatever order they are asked for."""
+    def make(c):
+        f = jax.custom_jvp(lambda x: x * 2.0)
+        f.defjvp(lambda p, t: (p[0] * 2.0, t[0] * c))
+        return jax.jit(f)
+
+    fs = [make(float(c)) for c in range(1, 4)]
+    for f in fs:
+        assert f(1.5) == 3.0
+    assert [float(jax.grad(f)(1.5)) for f in fs] == [1.0, 2.0, 3.0]
+    assert [float(jax.jit(jax.grad(f))(1.5)) for f in reversed(fs)] == [3.0, 2.0, 1.0]
+    for f in [make(4.0), make(5.0)]:
+        rate = float(jax.grad(f)(1.5))
+        assert f(1.5) == 3.0 and rate == float(jax.jvp(f, (1.5,), (1.0,))[1])
