@@ -170,7 +170,7 @@ def t(key: Any, df: Any, shape: Any = None, dtype: Any = None, *, out_sharding: 
 
 def _generalized_normal(key: Tracer, p: Tracer) -> Tracer:
     of_gamma, of_sign = new_keys(key)
-    one = 1 / p
+    one = emit(ops.div, p * 0 + 1, p)
     size = emit(ops.pow, gamma_in(of_gamma, one, False), one)
     return rademacher(of_sign, p.shape, p.dtype) * size
 

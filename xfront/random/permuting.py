@@ -25,7 +25,7 @@ from ..tracebacks import front_door
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer
 from .bits import randint, uniform_in
-from .distributions import gumbel_noise
+from .distributions import check_mode, gumbel_noise
 from .generators import draw
 from .keys import typed_key
 from .parameters import new_keys, size_of
@@ -100,6 +100,7 @@ def _chosen(key: Any, a: Any, p: Any, n: Any, shape: tuple[int, ...], replace: b
     from ..numpy import take
 
     one, n_draws = typed_key("choice", key), math.prod(shape)
+    check_mode("choice", mode)
     whole = None if n is not None else operand("choice", a)
     if whole is not None:
         if not whole.ndim:
@@ -107,6 +108,7 @@ def _chosen(key: Any, a: Any, p: Any, n: Any, shape: tuple[int, ...], replace: b
         else:
             axis = normalize_axis("choice", axis, whole.ndim)
             n = whole.shape[axis]
+    n = int(n)
     if n < 1 and n_draws:
         raise ValueError(f"choice: a must be greater than 0 unless no samples are taken, got {n}")
     if not replace and n_draws > n:
