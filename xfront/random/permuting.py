@@ -101,14 +101,15 @@ def _chosen(key: Any, a: Any, p: Any, n: Any, shape: tuple[int, ...], replace: b
 
     one, n_draws = typed_key("choice", key), math.prod(shape)
     check_mode("choice", mode)
-    whole = None if n is not None else operand("choice", a)
-    if whole is not None:
+    whole = None
+    if n is None:
+        whole = operand("choice", a)
         if not whole.ndim:
             n, whole = index_of(whole, "choice: the number of elements"), None
         else:
             axis = normalize_axis("choice", axis, whole.ndim)
             n = whole.shape[axis]
-    n = int(n)
+    assert n is not None
     if n < 1 and n_draws:
         raise ValueError(f"choice: a must be greater than 0 unless no samples are taken, got {n}")
     if not replace and n_draws > n:

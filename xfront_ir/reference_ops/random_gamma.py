@@ -46,7 +46,7 @@ def _sample(key: Any, a: float, log_space: bool, mantissa: int, width: int) -> f
     rest = 1 - _unit(of_boost, mantissa, width)
     if a >= 1:
         return math.log(d) + math.log(cube) if log_space else d * cube
-    boost = math.log(rest) / a if a else -math.inf if rest < 1 else math.nan
+    boost = math.log(rest) / a if a else -math.inf
     return math.log(d) + math.log(cube) + boost if log_space else d * cube * math.exp(boost)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -42,7 +43,7 @@ def test_stream(case: str) -> None:
 
 # --- laws -----------------------------------------------------------------------------------------
 
-CONTINUOUS = {
+CONTINUOUS: dict[str, Any] = {
     "gamma(0.3)": (lambda k, n: random.gamma(k, 0.3, n), scipy.stats.gamma(0.3)),
     "gamma(1)": (lambda k, n: random.gamma(k, 1.0, n), scipy.stats.gamma(1)),
     "gamma(7)": (lambda k, n: random.gamma(k, 7.0, n), scipy.stats.gamma(7)),
@@ -70,7 +71,7 @@ CONTINUOUS = {
     "ball": (lambda k, n: jnp.sqrt((random.ball(k, 3, shape=n) ** 2).sum(-1)) ** 3,
              scipy.stats.uniform()),
 }
-DISCRETE = {
+DISCRETE: dict[str, Any] = {
     "poisson(3)": (lambda k, n: random.poisson(k, 3.0, n), scipy.stats.poisson(3)),
     "poisson(40)": (lambda k, n: random.poisson(k, 40.0, n), scipy.stats.poisson(40)),
     "poisson(10)": (lambda k, n: random.poisson(k, 10.0, n), scipy.stats.poisson(10)),
