@@ -325,6 +325,10 @@ random_seed_offset = _option(
     "jax_random_seed_offset", 0, "Added to every seed that `random.key` and `PRNGKey` are given.",
     key=True,
 )  # fmt: skip
+high_dynamic_range_gumbel = _option(
+    "jax_high_dynamic_range_gumbel", False, "Which `mode` of `random.gumbel`, `categorical` and "
+    "`choice` None stands for: `high` instead of `low`.", key=True,
+)  # fmt: skip
 while_checkpoints = _option(
     "jax_while_checkpoints", 64, "Of how many turns reverse mode of a while loop keeps the carry.",
     _positive, key=True,

@@ -48,7 +48,6 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "jax_error_checking_behavior_oob": ("ignore", "give indexing a mode, such as mode='fill'"),
     "jax_experimental_unsafe_xla_runtime_errors": (False, "checkify is not here"),
     "jax_force_dcn_cross_host_transfers": (False, ONE_PROCESS),
-    "jax_high_dynamic_range_gumbel": (False, "draw with dtype float64 for a wider range"),
     "jax_hlo_source_file_canonicalization_regex": (None, "locations hold paths as Python has them"),
     "jax_log_checkpoint_residuals": (False, "ad_checkpoint.print_saved_residuals shows them"),
     "jax_mock_gpu_topology": ("", "programs run on devices that are there"),

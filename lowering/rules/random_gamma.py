@@ -151,8 +151,9 @@ def _random_gamma(b: Builder, attrs: Any, result: TensorType, keys: Value, a: Va
     c = (1 / 3) / d.sqrt()
     k1, k2 = words_of(b, keys)
     key, boost = _next(b, ((k1, k2), 0), ((k1, k2), 1))
-    *start, of_boost = _next(b, (key, 0), (key, 1), (key, 2), (boost, 0))
-    first = _Turn(*start, b.zeros(result), b.zeros(tensor(result.shape, dtypes.bool_)))
+    key, of_x, of_u, of_boost = _next(b, (key, 0), (key, 1), (key, 2), (boost, 0))
+    none = b.zeros(tensor(result.shape, dtypes.bool_))
+    first = _Turn(key, of_x, of_u, b.zeros(result), none)
     cube = Term(b, _loop(b, d.value, c.value, first))
     rest = 1.0 - _unit(b, of_boost, result.dtype)
     if attrs["log_space"]:
@@ -161,4 +162,5 @@ def _random_gamma(b: Builder, attrs: Any, result: TensorType, keys: Value, a: Va
     else:
         made = d * cube
         made = where(small, made * rest.op(ops.pow, 1.0 / shape), made)
+    made = where(given.equals(0.0), -math.inf if attrs["log_space"] else 0.0, made)
     return where(legal, made, where(given.equals(math.inf), given, math.nan)).value

@@ -116,6 +116,10 @@ CALLS: dict[str, tuple[Any, tuple, dict[str, Any]]] = {
     "lax.pswapaxes": (mapped(lax.pswapaxes, 0), (), {}),
     "nn.dot_product_attention": (None, (np.ones((1, 3, 1, 2), np.float32),) * 3, {}),
     "nn.glu": (None, (np.ones(4, np.float32),), {}),
+    "random.multinomial": (None, (KEY, 10, np.ones(3, np.float32)), {}),
+    "random.multivariate_normal": (
+        None, (KEY, np.ones(2, np.float32), np.eye(2, dtype=np.float32)), {}),
+    "random.triangular": (None, (KEY, 0.0, 1.0, 2.0), {}),
     "random.wrap_key_data": (None, (np.zeros(2, np.uint32),), {}),
     "linalg.lu_solve": (None, ((M, I), V), {}),
     "tree_util.tree_map_with_path": (None, (lambda path, x: x, V), {}),

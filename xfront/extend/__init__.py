@@ -1,7 +1,12 @@
 """For libraries that build on xfront: its primitives by name, and generators of random bits."""
 
+from typing import TYPE_CHECKING
+
 from ..on_demand import on_demand as _on_demand
 from . import core
+
+if TYPE_CHECKING:
+    from . import random
 
 _NAMES, __getattr__, __dir__ = _on_demand(__name__, {}, ("random",))
 __all__ = ["core", "random"]

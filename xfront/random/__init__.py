@@ -1,5 +1,6 @@
 """Random numbers from explicit keys; streams are those of the threefry generator by default."""
 
+from typing import TYPE_CHECKING
 from typing import Any as _Any
 
 from .bits import bernoulli, bits, rademacher, randint, uniform
@@ -45,6 +46,9 @@ from .keys import (
 )
 from .permuting import categorical, choice, permutation
 from .vectors import multivariate_normal, orthogonal
+
+if TYPE_CHECKING:
+    random_gamma_p: _Any
 
 
 def __getattr__(name: str) -> _Any:

@@ -41,7 +41,9 @@ def _any(mask: Tracer) -> Tracer:
 def _within(x: Tracer, wanted: DType) -> Tracer:
     """Floats as integers of a dtype, held to its range."""
     info = np.iinfo(wanted.numpy)
-    top = np.nextafter(np.asarray(info.max, x.dtype), np.asarray(0, x.dtype), dtype=x.dtype)
+    with np.errstate(over="ignore"):                       # narrow floats end before the integers
+        end = np.asarray(info.max, x.dtype)
+    top = np.nextafter(end, np.zeros_like(end), dtype=x.dtype)
     beyond = x > float(top)
     made = convert(emit(ops.select, beyond, x * 0, x), wanted)
     return emit(ops.select, beyond, constant(info.max, wanted, x.shape), made)

@@ -12,6 +12,7 @@ from xfront_ir.dtypes import DType, from_numpy
 from ..arrays.arguments import at_home
 from ..arrays.dispatch import eager
 from ..arrays.operands import broadcast_shapes, broadcast_to, shape_of
+from ..config import high_dynamic_range_gumbel
 from ..dtypes import finfo, requested_dtype
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer
@@ -145,12 +146,17 @@ def wald(key: Any, mean: Any, shape: Any = None, dtype: Any = None, *,
 
 # --- inverses of cumulative distributions ---------------------------------------------------------
 
+def check_mode(name: str, mode: Any) -> None:
+    """Raises: ValueError for an unknown mode of `gumbel`."""
+    if mode not in (None, "low", "high"):
+        raise ValueError(f"{name}: mode must be 'low' or 'high', got {mode!r}")
+
+
 def gumbel_noise(name: str, key: Tracer, shape: tuple[int, ...], dtype: DType,
                  mode: Any = None) -> Tracer:
     """Standard Gumbel floats. Raises: ValueError for an unknown mode."""
-    if mode not in (None, "low", "high"):
-        raise ValueError(f"{name}: mode must be 'low' or 'high', got {mode!r}")
-    if mode == "high":
+    check_mode(name, mode)
+    if mode == "high" or mode is None and high_dynamic_range_gumbel.value:
         drawn = uniform_in(key, (2, *shape), dtype, tiny(dtype), 1)
         fine = drawn[1] * 2.0 ** -MANTISSA[dtype][0]
         drawn = fine - emit(ops.log1p, emit(ops.neg, drawn[0]))
@@ -166,8 +172,9 @@ def gumbel(key: Any, shape: Any = (), dtype: Any = None, mode: str | None = None
 
     Args:
       key: one key. shape: of the result. dtype: a float dtype; the default float if None.
-      mode: None or "low": from one uniform number each, which for float32 gives at most 16.6;
-        "high": from one with twice the bits, which knows rarer maxima.
+      mode: "low": from one uniform number each, which for float32 gives at most 16.6; "high": from
+        two, which knows rarer maxima; None: "low", unless the option
+        `jax_high_dynamic_range_gumbel` is on.
     Raises: ValueError for another mode or dtype.
     """
     at_home("gumbel", out_sharding)
@@ -262,7 +269,7 @@ def weibull_min(key: Any, scale: Any, concentration: Any, shape: Any = (), dtype
     scale, power = (in_dtype("weibull_min", x, made) for x in (scale, concentration))
     size = broadcast_shapes("weibull_min", [shape_of(shape), scale.shape, power.shape])
     drawn = exponential_in(typed_key("weibull_min", key), size, made)
-    return emit(ops.pow, drawn, broadcast_to(1 / power, size)) * broadcast_to(scale, size)
+    return emit(ops.pow, drawn, 1 / broadcast_to(power, size)) * broadcast_to(scale, size)
 
 
 @eager(static=("shape", "dtype"))

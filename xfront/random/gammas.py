@@ -21,7 +21,7 @@ from .bits import rademacher
 from .distributions import exponential_in, normal_in
 from .generators import threefry_key
 from .keys import typed_key
-from .parameters import chosen_dtype, in_dtype, new_keys, parameters, size_of
+from .parameters import chosen_dtype, constant, in_dtype, new_keys, parameters, size_of
 
 
 def gamma_in(key: Tracer, a: Tracer, log_space: bool) -> Tracer:
@@ -170,7 +170,7 @@ def t(key: Any, df: Any, shape: Any = None, dtype: Any = None, *, out_sharding: 
 
 def _generalized_normal(key: Tracer, p: Tracer) -> Tracer:
     of_gamma, of_sign = new_keys(key)
-    one = 1 / p
+    one = emit(ops.div, constant(1, p.value.type.dtype, p.shape), p)
     size = emit(ops.pow, gamma_in(of_gamma, one, False), one)
     return rademacher(of_sign, p.shape, p.dtype) * size
 

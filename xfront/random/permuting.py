@@ -25,7 +25,7 @@ from ..tracebacks import front_door
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer
 from .bits import randint, uniform_in
-from .distributions import gumbel_noise
+from .distributions import check_mode, gumbel_noise
 from .generators import draw
 from .keys import typed_key
 from .parameters import new_keys, size_of
@@ -100,13 +100,16 @@ def _chosen(key: Any, a: Any, p: Any, n: Any, shape: tuple[int, ...], replace: b
     from ..numpy import take
 
     one, n_draws = typed_key("choice", key), math.prod(shape)
-    whole = None if n is not None else operand("choice", a)
-    if whole is not None:
+    check_mode("choice", mode)
+    whole = None
+    if n is None:
+        whole = operand("choice", a)
         if not whole.ndim:
             n, whole = index_of(whole, "choice: the number of elements"), None
         else:
             axis = normalize_axis("choice", axis, whole.ndim)
             n = whole.shape[axis]
+    assert n is not None
     if n < 1 and n_draws:
         raise ValueError(f"choice: a must be greater than 0 unless no samples are taken, got {n}")
     if not replace and n_draws > n:

@@ -15,7 +15,7 @@ _MANTISSA = {"float16": (10, 16), "bfloat16": (7, 8), "float32": (23, 32), "floa
 
 
 def _next(key: Any, i: int) -> Any:
-    return threefry(*key, np.uint32(0), np.uint32(i))
+    return threefry(key[0], key[1], np.uint32(0), np.uint32(i))
 
 
 def _unit(key: Any, mantissa: int, width: int) -> float:
@@ -30,7 +30,7 @@ def _sample(key: Any, a: float, log_space: bool, mantissa: int, width: int) -> f
     key, of_boost = _next(key, 0), _next(key, 1)
     d = (a if a >= 1 else a + 1) - 1 / 3
     c = 1 / 3 / math.sqrt(d)
-    low = -1 + 2.0 ** -(mantissa + 1)
+    low, x, v = -1 + 2.0 ** -(mantissa + 1), 0.0, 0.0
     while True:
         key, of_x, of_u = (_next(key, i) for i in range(3))
         v = 0.0
@@ -46,7 +46,7 @@ def _sample(key: Any, a: float, log_space: bool, mantissa: int, width: int) -> f
     rest = 1 - _unit(of_boost, mantissa, width)
     if a >= 1:
         return math.log(d) + math.log(cube) if log_space else d * cube
-    boost = math.log(rest) / a if a else -math.inf if rest < 1 else math.nan
+    boost = math.log(rest) / a if a else -math.inf
     return math.log(d) + math.log(cube) + boost if log_space else d * cube * math.exp(boost)
 
 
