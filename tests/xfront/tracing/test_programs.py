@@ -23,6 +23,7 @@ def compiles(monkeypatch):
         return real(function, **options)
 
     monkeypatch.setattr(programs.lowering, "compile_function", counted)
+    monkeypatch.setattr(programs, "_NEW_IN_A_ROW", {})    # by names: other tests' lambdas
     return made
 
 
