@@ -199,6 +199,25 @@ NUMPY: Rows = {
     "zeros_like": "jnp.zeros_like(m, int)", "ones_like": "jnp.ones_like(x)",
     "squeeze": "jnp.squeeze(m[None])", "trace": ("jnp.trace(m)", "jnp.trace(t, axis1=1, axis2=2)"),
     "cumsum": ("jnp.cumsum(m, axis=1)", "jnp.cumsum(d)"), "unstack": "jnp.unstack(m)",
+    **rows("jnp", "bartlett blackman hamming hanning", "4"),
+    "kaiser": ("jnp.kaiser(4, 2.0)", "jnp.kaiser(4, q)", "jnp.kaiser(4, i[0])"),
+    "frompyfunc": ("jnp.frompyfunc(lambda u, v: u * v, 2, 1)(m, n)",
+                   "jnp.frompyfunc(lambda u, v: u + v, 2, 1, identity=0).reduce(m)",
+                   "jnp.frompyfunc(jnp.maximum, 2, 1).accumulate(x)"),
+    "packbits": ("jnp.packbits(d)", "jnp.packbits(j, axis=0, bitorder='little')"),
+    "place": ("jnp.place(m, d, x, inplace=False)", "jnp.place(x, b, 0.5, inplace=False)",
+              "jnp.place(j, d, i, inplace=False)"),
+    "poly": ("jnp.poly(x)", "jnp.poly(m)", "jnp.poly(i)", "jnp.poly(c)"),
+    "polyfit": ("jnp.polyfit(p, p * p, 2)", "jnp.polyfit(p, p, 1, w=p, cov=True)",
+                "jnp.polyfit(x, m, 1, full=True)", "jnp.polyfit(x, m, 1, cov='unscaled')",
+                "jnp.polyfit(p, p, 1, w=p, cov='unscaled')", "jnp.polyfit(j[:, 0], i, 1)"),
+    "roots": ("jnp.roots(x, strip_zeros=False)", "jnp.roots(i, strip_zeros=False)",
+              "jnp.roots(c, strip_zeros=False)"),
+    "unpackbits": ("jnp.unpackbits(j.astype('uint8'))",
+                   "jnp.unpackbits(j.astype('uint8'), axis=1, count=9, bitorder='little')"),
+    "unwrap": ("jnp.unwrap(m)", "jnp.unwrap(m, discont=0.2, axis=0, period=0.5)",
+               "jnp.unwrap(j, period=4)"),
+    "vander": ("jnp.vander(x)", "jnp.vander(i, 4, increasing=True)", "jnp.vander(c, 2)"),
 }
 
 INDEXING: Rows = {
@@ -231,6 +250,7 @@ CONCRETE: Rows = {
     "getitem": ("m[b]", "m[d]", "m[b, i[b]]"), "at.set": "m.at[d].set(0.0)",
     "histogram": "jnp.histogram(m)", "histogram2d": "jnp.histogram2d(x, y)",
     "histogramdd": "jnp.histogramdd(m, 3)", "trapezoid": "jnp.trapezoid(m, x)",
+    "roots": ("jnp.roots(x)", "jnp.roots(i)", "jnp.roots(c)"),
 }
 """Calls that need to know their operands."""
 

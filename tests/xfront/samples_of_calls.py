@@ -77,6 +77,7 @@ CALLS: dict[str, tuple[Any, tuple, dict[str, Any]]] = {
     "numpy.ravel_multi_index": (None, ((I, I), (3, 3)), {}),
     "linalg.eigh_tridiagonal": (None, (V, V[1:]), {}),
     "linalg.hadamard": (None, (4,), {}),
+    "special.sph_harm_y": (None, (2, 1, V, V), {}),
     "ndimage.map_coordinates": (None, (V, (V,), 1), {}),
     "optimize.minimize": (None, (lambda x: (x * x).sum(), V), {"method": "BFGS"}),
     "image.resize": (None, (M, (2, 2), "linear"), {}),

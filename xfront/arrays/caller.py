@@ -19,7 +19,8 @@ _ROOM = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _PUBLIC = tuple([os.path.join(_ROOM, room, "") for room in
                  ("lax", "nn", "numpy", "random", "scipy")])
 _OTHERS = tuple([os.path.join(_ROOM, *path) for path in (
-    ("lax", "associative.py"), ("lax", "control_flow.py"), ("numpy", "ufuncs.py"))])
+    ("lax", "associative.py"), ("lax", "control_flow.py"), ("numpy", "functional.py"),
+    ("numpy", "ufuncs.py"))])
 """Files there that call what they are given."""
 
 _HANDS_ON = {
@@ -28,8 +29,8 @@ _HANDS_ON = {
     "corrcoef": ("cov",), "diff": ("concatenate",), "digitize": ("searchsorted",),
     "elu": ("multiply",), "fill_diagonal": ("set",), "hstack": ("concatenate",),
     "leaky_relu": ("multiply",), "logspace": ("linspace",), "logsumexp": ("multiply",),
-    "multi_dot": ("einsum",), "multiply": ("mul",), "polymul": ("convolve",), "put": ("set",),
-    "put_along_axis": ("set",), "standardize": ("multiply", "subtract"),
+    "multi_dot": ("einsum",), "multiply": ("mul",), "place": ("set",), "polymul": ("convolve",),
+    "put": ("set",), "put_along_axis": ("set",), "standardize": ("multiply", "subtract"),
     "toeplitz": ("concatenate",), "union1d": ("concatenate",), "vdot": ("dot",),
     "vstack": ("concatenate",),
 }  # fmt: skip

@@ -338,18 +338,18 @@ def _integers(name: str, x: Any, y: Any) -> list[Tracer]:
 
 
 @binary()
-def _gcd_of(x: Any, y: Any) -> Any:
+def _gcd(x: Any, y: Any) -> Any:
     """Greatest common divisor, not negative; of zeros, 0. Raises: ValueError for non-integers.
 
     Source: `numpy.gcd`.
     """
-    return _gcd(*_integers("gcd", x, y))
+    return _divisor(*_integers("gcd", x, y))
 
 
-gcd = by_name(_gcd_of, "x1", "x2")
+gcd = by_name(_gcd, "x1", "x2")
 
 
-def _gcd(x: Tracer, y: Tracer) -> Tracer:
+def _divisor(x: Tracer, y: Tracer) -> Tracer:
     from ..lax.control_flow import while_loop  # late: lax stands beside numpy
 
     def more(carry: Any) -> Any:
@@ -366,20 +366,20 @@ def _gcd(x: Tracer, y: Tracer) -> Tracer:
 
 
 @binary()
-def _lcm_of(x: Any, y: Any) -> Any:
+def _lcm(x: Any, y: Any) -> Any:
     """Least common multiple, not negative; with zero, 0. Raises: ValueError for non-integers.
 
     Source: `numpy.lcm`.
     """
     x, y = _integers("lcm", x, y)
     x, y = absolute(x), absolute(y)
-    divisor = _gcd(x, y)
+    divisor = _divisor(x, y)
     nothing = emit(ops.eq, divisor, like(divisor, 0))
     safe = select(nothing, like(divisor, 1), divisor)
     return emit(ops.mul, x, emit(ops.div, y, safe))
 
 
-lcm = by_name(_lcm_of, "x1", "x2")
+lcm = by_name(_lcm, "x1", "x2")
 
 __all__ = [
     "absolute", "cbrt", "divide", "divmod", "fabs", "float_power", "floor_divide", "fmod", "gcd",

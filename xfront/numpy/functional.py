@@ -148,6 +148,18 @@ def _with_axes(x: Any, mapped: Sequence[bool], missing: tuple[int, ...], outer: 
     return broadcast_to(expand_dims(x, missing), (*outer, *core))
 
 
+def of_scalars(func: Callable[..., Any], nargs: int, name: str) -> Callable[..., Any]:
+    """A function of scalars on arrays, with as many arguments as it has."""
+    vectorized = vectorize(func)
+
+    def call(*args: Any) -> Any:
+        if len(args) != nargs:
+            raise TypeError(f"{name} takes {nargs} arguments, got {len(args)}")
+        return vectorized(*args)
+
+    return call
+
+
 # --- along axes ---------------------------------------------------------------------------
 
 def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any,

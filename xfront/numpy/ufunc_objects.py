@@ -20,7 +20,7 @@ from ..tracing.tracer import Tracer
 from . import arithmetic, bits, choosing, logic, reductions, running, transcendental
 from .choosing import where as choose
 from .creation import asarray, full
-from .functional import vectorize
+from .functional import of_scalars
 from .manipulation import broadcast_to, concatenate, moveaxis
 from .updates import At
 
@@ -56,7 +56,7 @@ class ufunc(functools.partial):
         name = str(name or getattr(func, "__name__", "ufunc"))
         nin, nout = index_of(nin, "nin"), index_of(nout, "nout")
         nargs = nin if nargs is None else index_of(nargs, "nargs")
-        self = super().__new__(cls, call or _mapped(func, nargs, name))
+        self = super().__new__(cls, call or of_scalars(func, nargs, name))
         functools.update_wrapper(self, func)
         self.__dict__.update(
             __name__=name, __qualname__=name, nin=nin, nout=nout, nargs=nargs, identity=identity,
@@ -269,18 +269,6 @@ class ufunc(functools.partial):
 
         return fori_loop(1, lengths.max() if longest is None else longest, step,
                          x[i].astype(wanted))
-
-
-def _mapped(func: Callable[..., Any], nargs: int, name: str) -> Callable[..., Any]:
-    """A function of scalars on arrays, with as many arguments as it has."""
-    vectorized = vectorize(func)
-
-    def call(*args: Any) -> Any:
-        if len(args) != nargs:
-            raise TypeError(f"{name} takes {nargs} arguments, got {len(args)}")
-        return vectorized(*args)
-
-    return call
 
 
 def frompyfunc(func: Callable[..., Any], /, nin: int, nout: int, *, identity: Any = None) -> ufunc:

@@ -248,6 +248,7 @@ def _update(how: str, doc: str) -> Callable[..., Any]:
                      bool(indices_are_sorted), bool(unique_indices), bool(wrap_negative_indices))
 
     method.__name__, method.__qualname__, method.__doc__ = how, f"AtIndex.{how}", doc
+    method.__code__ = method.__code__.replace(co_name=how)   # frames tell what the user called
     return front_door(method)
 
 

@@ -351,9 +351,10 @@ def _of_matrix(x: Any, func: Callable[[Any], Any]) -> Any:
                  - values[j] * t[:, j], jnp.diag(values))
     eps = float(jnp.finfo(x.dtype).eps)
     gaps = jnp.abs(diagonal[:, None] - diagonal)
-    gaps = jnp.where(np.tri(n, k=-1, dtype=bool) & (gaps > 0), gaps, np.inf)
-    least = jnp.min(gaps, initial=np.inf)
-    least = jnp.where(jnp.isinf(least), 1, least)
+    none = float(jnp.finfo(x.dtype).max)     # funm is many programs, of finite results
+    gaps = jnp.where(np.tri(n, k=-1, dtype=bool) & (gaps > 0), gaps, none)
+    least = jnp.min(gaps, initial=none)
+    least = jnp.where(least == none, 1, least)
     norm = jnp.max(jnp.sum(jnp.abs(jnp.triu(t, 1)), 0), initial=0)
     error = jnp.minimum(1, jnp.maximum(eps, eps / least * norm))
     error = jnp.where(jnp.isfinite(f).all(), error, np.inf).astype(jnp.finfo(x.dtype).dtype)
