@@ -216,6 +216,32 @@ RANDOM: Rows = {
     "split": f"jax.random.split({_KEY})",
     "truncated_normal": (f"jax.random.truncated_normal({_KEY}, -1.0, 1.0, (3,))",
                          f"jax.random.truncated_normal({_KEY}, x, 2.0, (2, 3))"),
+    **{name: f"jax.random.{name}({_KEY}, (3,))" for name in (
+        "cauchy laplace logistic maxwell rademacher").split()},
+    **{name: (f"jax.random.{name}({_KEY}, 0.5 + x)", f"jax.random.{name}({_KEY}, 0.5 + x, (2, 3))")
+       for name in ("chisquare dirichlet gamma geometric loggamma lognormal pareto poisson "
+                    "rayleigh t wald").split()},
+    **{name: (f"jax.random.{name}({_KEY}, 0.5 + x, 1.0 + y)",
+              f"jax.random.{name}({_KEY}, 0.5 + x, 1.0 + m)",
+              f"jax.random.{name}({_KEY}, 0.5 + x, 2.0, (2, 3))") for name in ("beta", "f")},
+    "ball": (f"jax.random.ball({_KEY}, 2)", f"jax.random.ball({_KEY}, 2, 1.0 + x, (2, 3))"),
+    "binomial": (f"jax.random.binomial({_KEY}, 9, x)",
+                 f"jax.random.binomial({_KEY}, i, x, (2, 3))"),
+    "multinomial": (f"jax.random.multinomial({_KEY}, 9, x)",
+                    f"jax.random.multinomial({_KEY}, 9, x, shape=(2, 3))"),
+    "choice": (f"jax.random.choice({_KEY}, 5, (3,))", f"jax.random.choice({_KEY}, m, (2, 3), p=x)",
+               f"jax.random.choice({_KEY}, m, (2,), False, x, axis=1)"),
+    "double_sided_maxwell": (f"jax.random.double_sided_maxwell({_KEY}, x, y)",
+                             f"jax.random.double_sided_maxwell({_KEY}, x, y, (2, 3))"),
+    "weibull_min": (f"jax.random.weibull_min({_KEY}, 1.0, 2.0, (3,))",
+                    f"jax.random.weibull_min({_KEY}, 0.5 + x, 0.5 + y)"),
+    "generalized_normal": (f"jax.random.generalized_normal({_KEY}, 1.5, (3,))",
+                           f"jax.random.generalized_normal({_KEY}, 0.5 + x, (2, 3))"),
+    "triangular": (f"jax.random.triangular({_KEY}, 0.0, x, 1.0)",
+                   f"jax.random.triangular({_KEY}, x, 1.0 + y, 3.0, (2, 3))"),
+    "multivariate_normal": (f"jax.random.multivariate_normal({_KEY}, x, s)",
+                            f"jax.random.multivariate_normal({_KEY}, x, s, (2,), method='eigh')"),
+    "orthogonal": f"jax.random.orthogonal({_KEY}, 3)", "key_dtype": "jax.random.key_dtype('rbg')",
     "wrap_key_data": "jax.random.wrap_key_data(jnp.zeros(2, 'uint32'))",
 }
 

@@ -199,7 +199,7 @@ def _binomial(key: Tracer, n: Tracer, p: Tracer) -> Tracer:
     q = emit(ops.select, flipped, 1 - p, p)
     legal = (n >= 0) & (n < np.inf) & (p >= 0) & (p <= 1)
     few = n * q <= 10
-    zeros = n * 0
+    zeros = constant(0, n.value.type.dtype, n.shape)       # also where n is infinite or NaN
     low = _binomial_few(key, emit(ops.select, legal & few, n, zeros),
                         emit(ops.select, legal & few, q, zeros + 0.5))
     high = _binomial_many(key, emit(ops.select, legal & ~few, n, zeros + _BIG_N),

@@ -37,8 +37,8 @@ def normal_dtype(name: str, dtype: Any) -> DType:
     """A float or complex dtype. Raises: ValueError for another kind."""
     found = from_numpy(requested_dtype(name, float if dtype is None else dtype))
     if not found.is_inexact:
-        raise ValueError(f"dtype argument to `{name}` must be a float or complex dtype, got "
-                         f"{found.numpy.name}")
+        raise ValueError(f"dtype argument to `{name}` must be a float dtype or a complex dtype, "
+                         f"got {found.numpy.name}")
     return found
 
 

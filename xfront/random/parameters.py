@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,13 +10,14 @@ from xfront_ir import ops
 from xfront_ir.dtypes import DType, from_numpy
 
 from ..arrays.operands import broadcast_shapes, broadcast_to, convert, operand, shape_of
+from ..config import numpy_rank_promotion
 from ..dtypes import TypePromotionError, finfo, requested_dtype
 from ..tracing.trace import emit, state
 from ..tracing.tracer import Tracer
 from .generators import split_key
 
-_KINDS = {"float": "a float", "complex": "a complex", "int": "an int",
-          "uint": "an unsigned int"}
+_KINDS = {"float": "a float", "complex": "a complex", "int": "an integer",
+          "uint": "an unsigned integer"}
 
 
 def chosen_dtype(name: str, dtype: Any, default: Any, kind: str) -> DType:
@@ -33,18 +35,29 @@ def constant(value: Any, dtype: DType, shape: tuple[int, ...] = ()) -> Tracer:
     return state.current.literal(np.asarray(value, dtype.numpy), shape)  # type: ignore[union-attr]
 
 
+_OF_ONE_RANK = ("truncated_normal",)
+"""Samplers whose parameters `numpy_rank_promotion` holds to one rank where no shape is given."""
+
+
+def _broadcast(name: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    """As `broadcast_shapes`, of shapes of any rank."""
+    if numpy_rank_promotion.value == "allow":
+        return broadcast_shapes(name, shapes)
+    rank = max(map(len, shapes))
+    return broadcast_shapes(name, [(1,) * (rank - len(s)) + s for s in shapes])
+
+
 def size_of(name: str, shape: Any, *shapes: tuple[int, ...]) -> tuple[int, ...]:
     """The shape of the result: what the parameters broadcast to, or `shape`, to which they must.
+
+    A shape that is asked for by name is no promotion that `numpy_rank_promotion` would refuse.
 
     Raises: ValueError where they do not.
     """
     if shape is None:
-        return broadcast_shapes(name, shapes)
+        return broadcast_shapes(name, shapes) if name in _OF_ONE_RANK else _broadcast(name, shapes)
     size = shape_of(shape)
-    # scalars fit anything, and what has the rank of the result is compared without the option that
-    # refuses other ranks
-    wide = [s for s in shapes if s and s != size]
-    if wide and broadcast_shapes(name, [size, *wide]) != size:
+    if any([s and s != size for s in shapes]) and _broadcast(name, [size, *shapes]) != size:
         listed = ", ".join(map(str, shapes))
         raise ValueError(f"{name} parameter shapes must be broadcast-compatible with shape "
                          "argument, and the result of broadcasting the shapes must equal the shape "

@@ -56,7 +56,7 @@ def multivariate_normal(key: Any, mean: Any, cov: Any, shape: Any = None, dtype:
         root = convert(_root(convert(sigma, dtypes.f32), method), made)
     else:
         root = _root(sigma, method)
-    return mu + einsum("...ij,...j->...i", root, drawn)
+    return mu + einsum("...ij,...j->...i", root, drawn, precision="highest")
 
 
 def _root(sigma: Any, method: str) -> Any:

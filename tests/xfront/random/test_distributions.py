@@ -139,13 +139,14 @@ def test_gamma_moves_with_its_quantile() -> None:
         logs, log_slopes = xfront.jvp(lambda a: random.loggamma(key, a, dtype="float64"), (a,),
                                       (np.ones_like(a),))
     values, slopes, log_slopes = (np.asarray(v) for v in (values, slopes, log_slopes))
+    # of logarithms: for a small `a` the quantile is about chance ** (1 / a), far from a line
     chance, h = scipy.stats.gamma.cdf(values, a), 1e-5 * a
-    differences = (scipy.stats.gamma.ppf(chance, a + h) - scipy.stats.gamma.ppf(chance, a - h)) / (
-        2 * h)
+    up, down = (np.log(scipy.stats.gamma.ppf(chance, x)) for x in (a + h, a - h))
+    differences = (up - down) / (2 * h)
     known = (chance > 1e-12) & (chance < 1 - 1e-9)
     assert known.sum() >= 5
-    np.testing.assert_allclose(slopes[known], differences[known], rtol=1e-5)
-    np.testing.assert_allclose(log_slopes[known], differences[known] / values[known], rtol=1e-5)
+    np.testing.assert_allclose(slopes[known], (differences * values)[known], rtol=1e-5)
+    np.testing.assert_allclose(log_slopes[known], differences[known], rtol=1e-5)
     np.testing.assert_allclose(np.exp(np.asarray(logs)), values, rtol=1e-12)
 
 
@@ -175,6 +176,12 @@ def test_counts_do_not_move() -> None:
     draw = lambda p: random.binomial(random.key(0), 40, p, (3,)).sum() + jnp.float32(
         random.poisson(random.key(1), 20 * p, (3,)).sum())
     assert xfront.grad(draw)(0.4) == 0
+
+
+def test_counts_of_no_distribution_come_to_an_end() -> None:
+    n = np.array([np.inf, np.nan, -1, 5], "f")
+    drawn = np.asarray(random.binomial(random.key(0), n, np.array([0.5, 0.5, 0.5, 1], "f")))
+    np.testing.assert_array_equal(drawn, [np.nan, np.nan, np.nan, 5])
 
 
 # --- arguments ------------------------------------------------------------------------------------
