@@ -10,8 +10,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from .. import dtypes
 from ..errors import MissingRule
 from ..opdef import NONE
+from .bits import and_
 from .compare import eq, lt
 from .elementwise import (
     add,
@@ -25,6 +27,7 @@ from .elementwise import (
     select,
     sign,
     sin,
+    sqrt,
     square,
     sub,
 )
@@ -134,7 +137,28 @@ def _times_log(b: Any, factor: Any, log: Any) -> Any:
 def _gamma_density(b: Any, a: Any, x: Any) -> Any:
     """exp(-x) x^(a-1) / gamma(a)"""
     power = _times_log(b, _less_one(b, a), b.emit(log, x))
-    return b.emit(exp, b.emit(sub, b.emit(sub, power, x), b.emit(lgamma, a)))
+    plain = b.emit(exp, b.emit(sub, b.emit(sub, power, x), b.emit(lgamma, a)))
+    least, wide = (1e5, 0.03) if a.type.dtype is dtypes.f64 else (200, 0.3)
+    apart = b.emit(sub, x, a)
+    size = b.emit(mul, apart, b.emit(sign, apart))
+    near = b.emit(lt, lit(b, a, least), a)
+    near = b.emit(and_, near, b.emit(lt, size, _times(b, a, wide)))
+    return b.emit(select, near, _density_of_large(b, a, x, near), plain)
+
+
+def _density_of_large(b: Any, a: Any, x: Any, near: Any) -> Any:
+    """The same where a is large and x near it, and the terms of the exponent cancel: by Stirling,
+    sqrt(a / 2 pi) / x exp(-a (u - log(1 + u)) - 1 / 12 a), u = (x - a) / a."""
+    a = b.emit(select, near, a, lit(b, a, 1000))
+    x = b.emit(select, near, x, a)
+    off = b.emit(div, b.emit(sub, x, a), a)
+    half = lit(b, a, 1 / 16)                             # of (u - log(1 + u)) / u^2
+    for k in range(15, 1, -1):
+        half = b.emit(add, b.emit(mul, half, off), lit(b, a, (-1) ** k / k))
+    exponent = b.emit(mul, b.emit(mul, a, b.emit(square, off)), half)
+    exponent = b.emit(add, exponent, b.emit(div, lit(b, a, 1 / 12), a))
+    scale = b.emit(div, b.emit(sqrt, _times(b, a, 1 / (2 * math.pi))), x)
+    return b.emit(mul, b.emit(exp, b.emit(neg, exponent)), scale)
 
 
 def _beta_density(b: Any, y: Any, p: Any, q: Any, x: Any) -> Any:
