@@ -13,8 +13,6 @@ from pathlib import Path
 from typing import Any
 
 RECORDED = Path(__file__).parent / "recorded" / "public_names.json"
-TO_COME = Path(__file__).parent / "recorded" / "names_to_come.txt"
-"""What is missing from `random` and `scipy` and may still come: it must not become more."""
 
 _ONE_BIT = "jaxlib has no arrays of it on any platform here; the library of reference makes bools"
 _SIX_BITS = "XLA compiles nothing of this dtype for CPUs"

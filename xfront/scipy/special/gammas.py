@@ -16,13 +16,48 @@ from ...lax.strict import static_int
 from ...nn.parts import add, choose, compare, div, inexact, mul, sub
 from ...numpy import conj, exp, expm1, imag, log, rint, where
 from ...tracing.trace import emit
-from .parts import one, real, several, together
+from .parts import one, real, together
 
 gammaln = one("gammaln", ops.lgamma, "log |gamma(x)|.")
 digamma = one("digamma", ops.digamma, "Derivative of gammaln.")
-gammainc = several("gammainc", ops.igamma, "Lower incomplete gamma function, regularised.")
-gammaincc = several("gammaincc", ops.igammac, "Upper incomplete gamma function, regularised.")
-betainc = several("betainc", ops.betainc, "Incomplete beta function, regularised.", 3)
+
+
+@eager
+def gammainc(a: Any, x: Any) -> Any:
+    """Lower incomplete gamma function, regularised: the integral of exp(-t) t^(a-1) from 0 to x,
+    over gamma(a).
+
+    Args:
+      a, x: real numbers that are not negative; they broadcast.
+    Returns: floats in [0, 1].
+    Source: DLMF 8.2.4, 8.12.
+    """
+    return emit(ops.igamma, *together("gammainc", a, x))
+
+
+@eager
+def gammaincc(a: Any, x: Any) -> Any:
+    """Upper incomplete gamma function, regularised: 1 - `gammainc(a, x)`, exact where it is small.
+
+    Args:
+      a, x: real numbers that are not negative; they broadcast.
+    Returns: floats in [0, 1].
+    Source: DLMF 8.2.4, 8.12.
+    """
+    return emit(ops.igammac, *together("gammaincc", a, x))
+
+
+@eager
+def betainc(a: Any, b: Any, x: Any) -> Any:
+    """Incomplete beta function, regularised: the integral of t^(a-1) (1-t)^(b-1) from 0 to x, over
+    beta(a, b). It has a derivative in x alone.
+
+    Args:
+      a, b: positive real numbers. x: real numbers in [0, 1]; the three broadcast.
+    Returns: floats in [0, 1].
+    Source: DLMF 8.17.2.
+    """
+    return emit(ops.betainc, *together("betainc", a, b, x))
 
 
 @eager

@@ -26,17 +26,6 @@ def one(name: str, definition: Any, doc: str) -> Callable[[Any], Any]:
     return public(body, name, doc)
 
 
-def several(name: str, definition: Any, doc: str, count: int = 2) -> Callable[..., Any]:
-    """A function of two or three arguments that is one op."""
-    def two(x: Any, y: Any) -> Any:
-        return emit(definition, *together(name, x, y))
-
-    def three(a: Any, b: Any, x: Any) -> Any:
-        return emit(definition, *together(name, a, b, x))
-
-    return public(two if count == 2 else three, name, doc)
-
-
 def public(body: Callable[..., Any], name: str, doc: str) -> Any:
     """A body as the public function of this name."""
     body.__name__ = body.__qualname__ = name
