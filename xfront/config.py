@@ -24,9 +24,11 @@ from .arrays.binding import (
     make_state,
     set_garbage_guard,
     set_transfer_guard,
+    trace_context,
     x64_state,
 )
 from .option_table import IDLE, REFUSED
+from .tracebacks import filter_as, shorten
 
 _ABSENT: Any = object()
 Parse = Callable[[str, Any], Any]
@@ -77,8 +79,6 @@ class Option:
         try:
             return Override(self, self._parse(self.name, new_val))
         except ValueError as error:
-            from .tracebacks import shorten  # late: it reads an option
-
             shorten(error)
             raise
 
@@ -376,6 +376,7 @@ traceback_filtering = _option(
     "`quiet_remove_frames` elsewhere.",
     _one_of("off", "tracebackhide", "remove_frames", "quiet_remove_frames", "auto"),
 )  # fmt: skip
+filter_as(traceback_filtering.get)
 _keep_freed_memory = _option(
     "jax_keep_freed_memory", False, "Keep memory that large arrays free with the process, on Linux "
     "with glibc: docs/cpu.md. To be set before the first use of a CPU device.",
@@ -575,8 +576,6 @@ class ConfigNamespace:
                 return
             option(name).set(value)
         except BaseException as error:
-            from .tracebacks import shorten  # late: it reads an option
-
             shorten(error)
             raise
 
@@ -649,6 +648,4 @@ def transfer_guard(new_val: str) -> Iterator[None]:
 
 def trace_key() -> tuple:
     """What tracing reads of the configuration, for the keys of caches kept in Python."""
-    from .arrays.binding import trace_context
-
     return trace_context()

@@ -24,8 +24,6 @@ from typing import Any, TypeVar
 import numpy
 from xfront_ir.locations import is_library, register_library
 
-from . import config
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 _ABOVE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -94,6 +92,14 @@ def warn(message: str, category: type[Warning]) -> None:
     warnings.warn(message, category, stacklevel=level)
 
 
+_asked: list[Callable[[], str]] = [lambda: "auto"]
+
+
+def filter_as(how: Callable[[], str]) -> None:
+    """Have `how()` asked, at each shortening, for the value of the option."""
+    _asked[0] = how
+
+
 class UnfilteredStackTrace(Exception):
     """The cause of a shortened exception under `remove_frames`: it has the whole traceback."""
 
@@ -108,7 +114,7 @@ def shorten(error: BaseException) -> None:
     To be called in an `except` clause of a front door that ends with a bare `raise`, which adds no
     frame of its own.
     """
-    how = config.traceback_filtering.value
+    how = _asked[0]()
     if how == "auto":
         how = "tracebackhide" if _in_ipython() else "quiet_remove_frames"
     if how == "off":
@@ -230,5 +236,5 @@ def _in_ipython() -> bool:
             and ipython.get_ipython() is not None)
 
 
-__all__ = ["UnfilteredStackTrace", "front_door", "front_door_of", "is_front_door", "shorten",
-           "warn"]
+__all__ = ["UnfilteredStackTrace", "filter_as", "front_door", "front_door_of", "is_front_door",
+           "shorten", "warn"]

@@ -65,10 +65,11 @@ PERMISSIONS: dict[str, tuple[str, ...]] = {
 
 OF_A_PROTOCOL = {
     "arrays/beside.py create_module", "arrays/beside.py exec_module", "arrays/beside.py find_spec",
-    "arrays/binding.py _replicate", "arrays/binding.py _is_equivalent",
-    "arrays/binding.py _shard_shape", "arrays/binding.py _accept", "arrays/binding.py _shard_arg",
-    "arrays/methods.py _deepcopy", "arrays/methods.py _array_namespace", "arrays/methods.py _flat",
-    "arrays/methods.py get", "config.py _any", "lax/gathering.py _emit_scatter",
+    "arrays/binding/single_device.py _replicate", "arrays/binding/single_device.py _is_equivalent",
+    "arrays/binding/single_device.py _shard_shape", "arrays/binding/default_client.py _accept",
+    "arrays/binding/pjit.py _shard_arg", "arrays/methods.py _deepcopy",
+    "arrays/methods.py _array_namespace", "arrays/methods.py _flat", "arrays/methods.py get",
+    "config.py _any", "lax/gathering.py _emit_scatter",
     "example_libraries/stax.py init_fun", "example_libraries/stax.py apply_fun",
     "example_libraries/stax.py _shaped", "example_libraries/stax.py _flat_shape",
     "nn/initializers.py zeros", "nn/initializers.py ones", "nn/initializers.py init",

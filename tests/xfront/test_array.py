@@ -515,7 +515,8 @@ import sys, xfront.arrays.methods, xfront.config, xfront.dtypes, xfront.tree
 from xfront.arrays import binding, rows
 from lowering import clients
 heavy = ("jaxlib.mlir", "scipy", "jaxlib.lapack", "opt_einsum", "jax")
-print([name for name in heavy if name in sys.modules], binding._client, clients.is_initialized())
+print([name for name in heavy if name in sys.modules],
+      binding.default_client._client, clients.is_initialized())
 """
     done = run(script)
     assert done.stdout.strip() == "[] [] False", done.stdout + done.stderr

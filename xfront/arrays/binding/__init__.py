@@ -1,0 +1,79 @@
+"""Where xfront meets jaxlib: the one folder of this package that touches it.
+
+Holds the process-wide states that jaxlib's C++ wants, the guard against the real jax, placement on
+one device, arrays to and from NumPy, compiled front doors (`make_pjit`) and the hooks that put
+methods on jaxlib's classes. What differs between jaxlib versions is asked by feature, here. Clients
+are made by `lowering.clients`, on first use.
+"""
+
+from ..abstract import AbstractArray
+from .buffers import (
+    WEAK_SCALARS,
+    canonical_dtype,
+    copy_array,
+    deleted_error,
+    device_arrays,
+    host_array,
+    put,
+    put_copy,
+    put_explicitly,
+    put_sharded,
+    result_handler,
+    rewrap,
+    scalar_dtype,
+    sharding_of,
+    to_numpy,
+)
+from .classes import (
+    Array,
+    ArrayImpl,
+    Config,
+    Device,
+    DeviceList,
+    JaxRuntimeError,
+    NamedSharding,
+    PjitFunction,
+    Sharding,
+    SingleDeviceSharding,
+    install,
+    install_on,
+    jaxlib_version,
+    pytree,
+    trace_context,
+)
+from .default_client import (
+    client,
+    default_device,
+    default_sharding,
+    prime,
+    set_check_pspec,
+)
+from .dlpack import (
+    from_dlpack,
+    to_dlpack,
+)
+from .pjit import (
+    FastPath,
+    clear_pjit_caches,
+    dispatch_registry,
+    fastpath,
+    make_pjit,
+    make_registry,
+    pjit_cache,
+    weakly_referenced,
+)
+from .single_device import (
+    single_device_sharding,
+)
+from .states import (
+    TRACE_STATES,
+    asked_for,
+    default_device_state,
+    disable_jit_state,
+    guards,
+    make_state,
+    post_hook_state,
+    set_garbage_guard,
+    set_transfer_guard,
+    x64_state,
+)

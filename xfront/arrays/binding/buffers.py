@@ -1,0 +1,246 @@
+"""Arrays to and from NumPy and between devices."""
+# hot: benchmarks/eager.py
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import ml_dtypes
+
+import numpy as np
+
+from ..abstract import AbstractArray
+from ..beside import without_jax
+from .classes import ArrayImpl, Device, Sharding, SingleDeviceSharding, cpp
+from .default_client import client, default_sharding
+from .single_device import single_device_sharding
+from .states import asked_for, guarded, guards, x64_state
+
+_READS_ALL = hasattr(ArrayImpl, "_to_np_array_did_copy")  # reads every dtype and assembles shards
+_ZERO_COPY = cpp.HostBufferSemantics.ZERO_COPY
+
+_64_TO_32 = {
+    np.dtype(wide): np.dtype(narrow)
+    for wide, narrow in (
+        ("int64", "int32"),
+        ("uint64", "uint32"),
+        ("float64", "float32"),
+        ("complex128", "complex64"),
+    )
+}
+
+WEAK_SCALARS = {bool: "bool", int: "int32", float: "float32", complex: "complex64"}
+_SCALAR_DTYPES = {
+    False: {kind: np.dtype(name) for kind, name in WEAK_SCALARS.items()},
+    True: {bool: np.dtype(bool), int: np.dtype("int64"), float: np.dtype("float64"),
+           complex: np.dtype("complex128")},
+}  # fmt: skip
+_C_NAMES = {  # C's names of a width have dtype objects of their own, and long double is not held
+    np.dtype(char).num: np.dtype(name)
+    for char, name in zip("qQgG", ("int64", "uint64", "float64", "complex128"), strict=True)
+}
+_EXTENDED = frozenset(
+    np.dtype(value)
+    for name, value in vars(ml_dtypes).items()
+    if isinstance(value, type) and issubclass(value, np.generic) and name not in ("finfo", "iinfo")
+)
+
+
+def canonical_dtype(dtype: np.dtype) -> np.dtype:
+    """The dtype that arrays get: 64-bit ones become 32-bit unless 64-bit mode is on."""
+    return dtype if x64_state.value else _64_TO_32.get(dtype, dtype)
+
+
+def scalar_dtype(kind: type) -> np.dtype:
+    """The dtype of a Python scalar of the class `bool`, `int`, `float` or `complex`."""
+    return _SCALAR_DTYPES[x64_state.value][kind]
+
+
+def host_array(x: Any) -> np.ndarray:
+    """A NumPy array of a dtype and byte order that devices hold, from a NumPy array, a scalar or
+    a nested list. TypeError for text, objects and dates; OverflowError for a Python integer that
+    does not fit."""
+    kind = type(x)
+    if kind in WEAK_SCALARS:
+        return np.asarray(x, dtype=_SCALAR_DTYPES[x64_state.value][kind])
+    x = np.asarray(x)
+    dtype: Any = x.dtype
+    if not (dtype.kind in "biufc" or dtype in _EXTENDED):
+        raise TypeError(f"{dtype} is no dtype of arrays; bool, integer, float or complex ones are")
+    if not dtype.isnative:
+        dtype = dtype.newbyteorder("=")
+    dtype = _C_NAMES.get(dtype.num, dtype)
+    return x.astype(canonical_dtype(dtype), copy=False)
+
+
+def put(x: Any, device: Any = None, weak: bool = False, copy: bool = True,
+        committed: bool = True) -> ArrayImpl:
+    """An array from a NumPy array, scalar, nested list or array.
+
+    Args:
+      x: the value; 64-bit types become 32-bit unless 64-bit mode is on, any byte order will do.
+      device: a device or a sharding; None for the default device, uncommitted.
+      weak: make it weakly typed.
+      copy: False lets the array alias NumPy memory that nobody writes to again.
+      committed: whether operations must run where `device` says.
+    Raises: RuntimeError for a deleted array; TypeError for dtypes that devices do not hold;
+      OverflowError for a Python integer that does not fit its dtype.
+    """
+    if isinstance(x, ArrayImpl):
+        if device is None:
+            return x
+        return put_sharded(x, sharding_of(device), x.aval.weak_type, committed)
+    x = host_array(x)
+    if device is None:
+        sharding, committed = default_sharding(), False
+    else:
+        client()
+        sharding = sharding_of(device)
+        if type(sharding) is not SingleDeviceSharding:
+            return put_sharded(x, sharding, weak, committed)
+    aval = AbstractArray(x.shape, x.dtype, weak)
+    return cpp.batched_device_put(
+        aval, sharding, [x], [sharding._device], committed, copy, _ZERO_COPY, True
+    )
+
+
+def put_explicitly(x: Any, device: Any, weak: bool = False) -> ArrayImpl:
+    """As `put`, for a user who asked for the transfer: guards see it as an explicit one."""
+    if not guarded:
+        return put(x, device, weak)
+    with asked_for("explicit_device_put"):
+        return put(x, device, weak)
+
+
+def put_copy(aval: AbstractArray, sharding: Any, value: np.ndarray, committed: bool) -> ArrayImpl:
+    """A copy of a NumPy array of that type on one device."""
+    return cpp.batched_device_put(
+        aval, sharding, [value], [sharding._device], committed, True, _ZERO_COPY, True
+    )
+
+
+def sharding_of(device: Any) -> Any:
+    """The sharding of an array, or the one that a device or sharding stands for; ValueError for
+    anything else."""
+    if isinstance(device, Sharding):
+        return device
+    if isinstance(device, ArrayImpl):
+        return device._sharding
+    if isinstance(device, Device):
+        return single_device_sharding(device)
+    raise ValueError("a device or a sharding is wanted, such as xfront.devices()[0] or x.sharding, "
+                     f"got {device!r}")
+
+
+def put_sharded(x: Any, sharding: Any, weak: bool = False, committed: bool = True) -> ArrayImpl:
+    """An array placed as a sharding says, from a NumPy array or an array anywhere."""
+    if isinstance(x, ArrayImpl):
+        if x._sharding == sharding:
+            return x if x._committed == committed else rewrap(x, committed=committed)
+        if len(x._sharding.device_set) == 1 == len(sharding.device_set):
+            return _move(x, sharding, committed)
+        x = to_numpy(x)
+    x = np.asarray(x)
+    places = sharding.addressable_devices_indices_map(x.shape)
+    shards = [np.ascontiguousarray(x[index]).reshape(x[index].shape) for index in places.values()]
+    aval = AbstractArray(x.shape, x.dtype, weak)
+    return cpp.batched_device_put(
+        aval, sharding, shards, list(places), committed, True, _ZERO_COPY, True
+    )
+
+
+def _move(x: ArrayImpl, sharding: Any, committed: bool, copy: bool = False) -> ArrayImpl:
+    if x.is_deleted():  # C++ ends the process in jaxlib 0.10
+        raise deleted_error(x)
+    modes = cpp.ArrayCopySemantics
+    mode = modes.ALWAYS_COPY if copy else modes.REUSE_INPUT
+    devices = sharding._internal_device_list
+    [moved] = cpp.batched_copy_array_to_devices_with_sharding([x], [devices], [sharding], [mode])
+    return result_handler(x.aval, sharding, committed)(moved)
+
+
+def copy_array(x: ArrayImpl) -> ArrayImpl:
+    """The same value in memory of its own, beside the original."""
+    if not guarded:
+        return _move(x, x._sharding, x._committed, copy=True)
+    with asked_for("device_to_device", guards.TransferGuardLevel.ALLOW):  # it stays on its device
+        return _move(x, x._sharding, x._committed, copy=True)
+
+
+def deleted_error(x: ArrayImpl) -> RuntimeError:
+    """What using a deleted or donated array raises."""
+    return RuntimeError(
+        f"Array has been deleted, or donated to a computation; it was {x.aval.str_short()}"
+    )
+
+
+def to_numpy(x: ArrayImpl) -> np.ndarray:
+    """The value on the host as a read-only NumPy array; waits for it. On CPU without a copy,
+    elsewhere the copy is kept with the array. RuntimeError where it was deleted or lies partly
+    on devices of other processes."""
+    kept = x._npy_value
+    if kept is not None:
+        return kept
+    try:
+        return np.asarray(memoryview(x))
+    except (BufferError, RuntimeError, ValueError, NotImplementedError):
+        pass
+    if x.is_deleted():
+        raise deleted_error(x)
+    x.block_until_ready()  # the error of a failed computation comes from here
+    sharding = x._sharding
+    if not sharding.is_fully_addressable and not sharding.is_fully_replicated:
+        raise RuntimeError(
+            f"an array of type {x.aval.str_short()} lies partly on devices of other processes, so "
+            "its value cannot be read here; read `addressable_shards`, or gather it first"
+        )
+    if _READS_ALL:
+        value, copied = x._to_np_array_did_copy()
+    elif len(sharding.device_set) == 1 or sharding.is_fully_replicated:
+        with without_jax:
+            one = x if len(sharding.device_set) == 1 else x._fully_replicated_shard()
+            value, copied = one._single_device_array_to_np_array_did_copy()
+    else:
+        value, copied = np.empty(x.aval.shape, x.aval.dtype), True
+        places = sharding.addressable_devices_indices_map(x.aval.shape)
+        for (_, index), shard in zip(places.items(), device_arrays(x), strict=True):
+            value[index] = to_numpy(shard)
+    value = value.reshape(x.aval.shape)
+    value.flags.writeable = False
+    if copied:
+        x._npy_value = value
+    return value
+
+
+def device_arrays(x: ArrayImpl) -> list[ArrayImpl]:
+    """The parts of an array, one array for each device of this process."""
+    if len(x._sharding.device_set) == 1:
+        return [x]
+    with without_jax:
+        return list(x._arrays)
+
+
+_HANDLERS: dict[tuple, Callable[[Any], ArrayImpl]] = {}
+
+
+def result_handler(
+    aval: AbstractArray, sharding: Any, committed: bool = False
+) -> Callable[[Any], ArrayImpl]:
+    """A C++ function that makes an array of this type and placement of one array, or assembles a
+    list of one-device arrays. The type is believed, not checked."""
+    key = (aval, sharding, committed)
+    found = _HANDLERS.get(key)
+    if found is None:
+        extra = () if _READS_ALL else (True,)  # 0.10: skip checks that are written in Python
+        if len(_HANDLERS) > 20_000:
+            _HANDLERS.clear()
+        made = cpp.array_result_handler(aval, sharding, committed, *extra)
+        found = _HANDLERS.setdefault(key, made)
+    return found
+
+
+def rewrap(x: ArrayImpl, weak: bool | None = None, committed: bool | None = None) -> ArrayImpl:
+    """The same buffer as an array of another weakness or commitment; None keeps either."""
+    aval = x.aval if weak is None else x.aval.update(weak_type=weak)
+    return result_handler(aval, x._sharding, x._committed if committed is None else committed)(x)

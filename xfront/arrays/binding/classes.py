@@ -1,0 +1,59 @@
+"""jaxlib's classes under the names that xfront uses, and the guard against the real jax."""
+
+from __future__ import annotations
+
+import gc
+import os
+from collections.abc import Callable, Mapping
+from typing import Any
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")  # read once, by the first jaxlib extension
+
+import jaxlib._jax as cpp
+
+from ..beside import install_finder, refuse_beside_jax
+
+refuse_beside_jax(cpp.ArrayImpl)
+install_finder()
+
+Array = cpp.Array
+ArrayImpl = cpp.ArrayImpl
+Config = cpp.config.Config
+Device = cpp.Device
+DeviceList = cpp.DeviceList
+JaxRuntimeError = cpp.JaxRuntimeError
+NamedSharding = cpp.NamedSharding
+PjitFunction = cpp.PjitFunction
+Sharding = cpp.Sharding
+SingleDeviceSharding = cpp.SingleDeviceSharding
+pytree = cpp.pytree
+trace_context: Callable[[], tuple] = cpp.config.trace_context
+
+
+def jaxlib_version() -> str:
+    """The version of the jaxlib in use."""
+    import jaxlib.version
+
+    return jaxlib.version.__version__
+
+
+def _let_go(*_: object) -> None:
+    """What C++ lets go of without the interpreter's lock waits until it is told to give it back."""
+    cpp.collect_garbage()
+
+
+gc.callbacks.append(_let_go)
+
+
+def install_on(cls: type, surface: Mapping[str, Any]) -> None:
+    """Attach attributes to one of jaxlib's classes."""
+    for name, value in surface.items():
+        setattr(cls, name, value)
+
+
+def install(surface: Mapping[str, Any]) -> None:
+    """Attach methods and properties to the array class; later ones replace earlier ones."""
+    install_on(ArrayImpl, surface)
+
+
+Array.__module__ = "xfront"

@@ -1,0 +1,115 @@
+"""The client of the default platform, jaxlib primed for it, and where new arrays go."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..abstract import AbstractArray
+from .classes import Device, DeviceList, NamedSharding, SingleDeviceSharding, cpp
+from .single_device import single_device_sharding
+from .states import default_device_state
+
+_primed: set[int] = set()
+_prime_lock = threading.Lock()
+_JAX_NAMES = (
+    "jax",
+    "jax._src",
+    "jax.core",
+    "jax._src.named_sharding",
+    "jax._src.literals",
+    "jax._src.sharding_impls",
+)
+
+
+def prime(client: Any) -> None:
+    """Fill the slots of C++ that it would fill by importing jax: once per process, before any
+    array is read back. The stand-in modules are visible only while this runs."""
+    with _prime_lock:
+        if _primed:
+            return
+        before = {name: sys.modules[name] for name in _JAX_NAMES if name in sys.modules}
+        stubs = {name: types.ModuleType(name) for name in _JAX_NAMES}
+        stubs["jax.core"].ShapedArray = AbstractArray  # type: ignore[attr-defined]
+        stubs["jax._src.named_sharding"].check_pspec = (  # type: ignore[attr-defined]
+            lambda mesh, spec: _check_pspec[0](mesh, spec)
+        )
+        stubs["jax._src.literals"].TypedNdArray = type("NoArray", (), {})  # type: ignore[attr-defined]
+        stubs["jax._src.sharding_impls"].make_single_device_sharding = (  # type: ignore[attr-defined]
+            lambda device, memory_kind=None: single_device_sharding(device, memory_kind)
+        )
+        sys.modules.update(stubs)
+        try:
+            device = client.local_devices()[0]
+            placed = single_device_sharding(device)
+            one = np.zeros((), np.float32)
+            kind = AbstractArray((), one.dtype)
+            zero_copy = cpp.HostBufferSemantics.ZERO_COPY
+            array = cpp.batched_device_put(
+                kind, placed, [one], [device], False, False, zero_copy, True
+            )
+            array._fully_replicated_shard()
+            mesh = types.SimpleNamespace(size=1, _internal_device_list=DeviceList((device,)))
+            NamedSharding(mesh, ())
+            if hasattr(cpp, "shard_args"):
+                reuse = [cpp.ArrayCopySemantics.REUSE_INPUT]
+                cpp.shard_args([placed], [None], reuse, [one], None)
+        finally:
+            for name in _JAX_NAMES:
+                del sys.modules[name]
+            sys.modules.update(before)
+        _primed.add(id(client))
+
+
+def _accept(mesh: Any, spec: Any) -> None:
+    """Check of partition specs until `set_check_pspec` gives a stricter one."""
+
+
+_check_pspec: list[Callable[[Any, Any], None]] = [_accept]
+
+
+def set_check_pspec(check: Callable[[Any, Any], None]) -> None:
+    """Have `check(mesh, spec)` called whenever a `NamedSharding` is made; it raises to refuse."""
+    _check_pspec[0] = check
+
+
+_client: list[Any] = []
+
+
+def client() -> Any:
+    """The client of the default platform; made, and jaxlib primed, at the first call."""
+    if not _client:
+        from lowering import clients  # late: `import xfront` makes no client
+
+        made = clients.default_client()
+        prime(made)
+        _client.append(made)
+    return _client[0]
+
+
+_DEFAULT: list[SingleDeviceSharding] = []
+
+
+def default_sharding() -> SingleDeviceSharding:
+    """Where new arrays go: the option `default_device`, else the client's first device."""
+    chosen = default_device_state.value
+    if chosen is None:
+        if not _DEFAULT:
+            _DEFAULT.append(single_device_sharding(client().local_devices()[0]))
+        return _DEFAULT[0]
+    client()
+    if isinstance(chosen, str):
+        from lowering import clients  # late: see `client`
+
+        chosen = clients.client(chosen).local_devices()[0]
+    return single_device_sharding(chosen)
+
+
+def default_device() -> Device:
+    """The device where new arrays go."""
+    return default_sharding()._device

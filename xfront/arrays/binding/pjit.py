@@ -1,0 +1,147 @@
+"""Functions whose known signatures run in C++, and what C++ needs to know of them."""
+# hot: benchmarks/eager.py
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+from ...tracebacks import shorten
+from ..abstract import AbstractArray
+from .buffers import WEAK_SCALARS, host_array, put_sharded
+from .classes import ArrayImpl, cpp, pytree
+
+
+class FastPath(NamedTuple):
+    """What C++ needs to run a call without Python: see `fastpath`."""
+
+    xla_executable: Any
+    out_pytree_def: Any
+    in_shardings: Sequence[Any]
+    out_shardings: Sequence[Any]
+    out_avals: Sequence[AbstractArray]
+    out_committed: Sequence[bool]
+    kept_var_bitvec: Iterable[bool]
+    in_device_local_layouts: Sequence[Any]
+    const_args: Sequence[ArrayImpl]
+
+
+def fastpath(
+    executable: Any,
+    out_tree: Any,
+    in_shardings: Sequence[Any],
+    out_shardings: Sequence[Any],
+    out_avals: Sequence[AbstractArray],
+    out_committed: Sequence[bool],
+    kept: Sequence[bool],
+    const_args: Sequence[ArrayImpl] = (),
+    in_layouts: Sequence[Any] | None = None,
+) -> FastPath:
+    """The record that lets later calls of a signature stay in C++.
+
+    Args:
+      executable: the loaded executable; its arguments are `const_args`, then the kept arguments.
+      out_tree: structure of the result, from the dispatch registry.
+      in_shardings, in_layouts: of kept arguments only; a layout of None is the default one.
+      out_shardings, out_avals, out_committed: one entry per flat output.
+      kept: for `const_args` and every flat argument, whether the executable takes it.
+      const_args: arrays passed in front of the arguments at every call.
+    """
+    layouts = [None] * len(in_shardings) if in_layouts is None else list(in_layouts)
+    return FastPath(
+        executable, out_tree, list(in_shardings), list(out_shardings), list(out_avals),
+        list(out_committed), list(kept), layouts, list(const_args),
+    )  # fmt: skip
+
+
+def make_registry() -> Any:
+    """A new registry of tree nodes that knows None, tuple, named tuple, list and dict."""
+    return pytree.PyTreeRegistry(
+        enable_none=True, enable_tuple=True, enable_namedtuple=True, enable_list=True,
+        enable_dict=True,
+    )  # fmt: skip
+
+
+# The trees of the C++ dispatcher: the users' registry and, as nodes, what only we take apart.
+dispatch_registry = make_registry()
+dispatch_registry.__name__, dispatch_registry.__module__ = "dispatch_registry", __name__
+
+pjit_cache = cpp.PjitFunctionCache(8192)
+
+
+def _shard_arg(x: Any, sharding: Any, layout: Any) -> ArrayImpl:
+    if isinstance(x, ArrayImpl):
+        return put_sharded(x, sharding, x.aval.weak_type)
+    return put_sharded(host_array(x), sharding, type(x) in WEAK_SCALARS)
+
+
+def make_pjit(
+    name: str,
+    fun: Callable[..., Any],
+    cache_miss: Callable[..., tuple],
+    static_argnums: Sequence[int] = (),
+    static_argnames: Sequence[str] = (),
+    donate_argnums: Sequence[int] = (),
+    donate_argnames: Sequence[str] = (),
+    global_cache_key: Any = (),
+    shard_arg: Callable[[Any, Any, Any], ArrayImpl] = _shard_arg,
+) -> Any:
+    """A function whose known signatures run in C++; new ones go to `cache_miss`.
+
+    Args:
+      name: for profiles and its repr.
+      fun: the Python function: its lifetime bounds the cached entries', and it runs where jit is
+        disabled.
+      cache_miss: called with the caller's arguments; gives (result, FastPath or None, whether to
+        forget this entry). If it raises, the function's entries are dropped, so that no signature
+        is left on the slow path.
+      static_argnums, static_argnames: arguments compared by `==` and hash.
+      donate_argnums, donate_argnames, global_cache_key: part of the key, with `cache_miss`'s
+        kind of front door in `global_cache_key`: two functions of one `fun` whose keys agree
+        share their entries.
+    """
+    made: Any = None
+
+    def guarded(*args: Any, **kwargs: Any) -> tuple:
+        try:
+            return cache_miss(*args, **kwargs)
+        except BaseException as error:
+            function = made() if made is not None else None
+            if function is not None:
+                function._clear_cache()
+            shorten(error)
+            raise
+
+    key = (
+        global_cache_key,
+        tuple(static_argnums),
+        tuple(static_argnames),
+        tuple(donate_argnums),
+        tuple(donate_argnames),
+    )
+    function = cpp.pjit(
+        name, weakly_referenced(fun), guarded, list(static_argnums), list(static_argnames), key,
+        dispatch_registry, shard_arg, pjit_cache,
+    )  # fmt: skip
+    made = weakref.ref(function)
+    return function
+
+
+def clear_pjit_caches() -> None:
+    """Forget the compiled signatures of every front door of the process."""
+    cpp.PjitFunctionCache.clear_all()
+
+
+def weakly_referenced(fun: Callable[..., Any]) -> Callable[..., Any]:
+    """`fun` itself, or a function that calls it where it cannot be referenced weakly (a ufunc,
+    a callable with slots): C++ needs that."""
+    try:
+        weakref.ref(fun)
+        return fun
+    except TypeError:
+
+        def wrapper(*args: Any, **kwargs: Any) -> Any:
+            return fun(*args, **kwargs)
+
+        return wrapper
