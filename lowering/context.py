@@ -27,7 +27,10 @@ from xfront_ir.errors import MissingRule
 from xfront_ir.literal import Literal, literal
 from xfront_ir.locations import Location
 from xfront_ir.opdef import OpDef
+from xfront_ir.sharding import Sharding
 from xfront_ir.types import TensorType
+
+from .partitioning import sharding_text
 
 Rule = Callable[..., Any]
 Region = Callable[..., Any]
@@ -441,6 +444,17 @@ class RuleContext:
                  "mhlo.frontend_attributes": self.attr('{inlineable = "false"}')}
         return self._create("func.call", [self.type(type_)], [value], attrs, None, 0, self.loc,
                             self.ip).result
+
+    def sharding(self, sharding: Sharding, type_: TensorType) -> Any:
+        """The attribute `#sdy.sharding` of a value of `type_`; its mesh is declared in the module.
+        """
+        symbol = self.module.mesh(sharding.mesh)
+        return self.attr(f"#sdy.sharding{sharding_text(symbol, sharding.spec, type_)}")
+
+    @property
+    def num_partitions(self) -> int:
+        """How many devices share the values of the program."""
+        return 1 if self.module is None else self.module.partition.num_partitions
 
     def require(self, what: str) -> None:
         """The program may be loaded only where `what` is set up; `compat.REQUIREMENTS` has how."""

@@ -22,13 +22,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from xfront_ir.core import Function, Op, bodies_of
+from xfront_ir.errors import IRValueError
 from xfront_ir.fingerprint import fingerprint
 from xfront_ir.ops.control import call
+from xfront_ir.sharding import MeshAxes
 from xfront_ir.types import TensorType
 
 from .context import MARK, RuleContext, mlir_context
 from .cpu.extras import NOTHING, Extras
-from .partitioning import Partition
+from .partitioning import MESH, Partition, mesh_text
 
 MAX_PRIVATE_DEPTH = 32
 """A longer chain of private functions crashes XLA's CPU compiler; the callers above are inlined."""
@@ -92,6 +94,8 @@ class _Module:
         self.taken = {"main"}
         self.queue: list[Function] = []
         self.fences: dict[TensorType, str] = {}
+        self.meshes: dict[MeshAxes, str] = {}
+        self.partition = Partition()
         self.first: dict[Function, Function] = {}
         self._analyse(function)
         self.has_fences = extras != NOTHING       # elsewhere a fence is a barrier
@@ -111,13 +115,9 @@ class _Module:
         top["sym_name"] = ctx.string(name)
         top["mhlo.num_partitions"] = ctx.i32(partition.num_partitions)
         top["mhlo.num_replicas"] = ctx.i32(partition.num_replicas)
-        at_end = ir.InsertionPoint(module.body)
-        for mesh, axes in partition.meshes:
-            ir.Operation.create("sdy.mesh", attributes={
-                "sym_name": ctx.string(mesh), "mesh": ctx.attr(f"#sdy.mesh{axes}")},
-                loc=self.mlir.unknown, ip=at_end)
+        self.partition, at_end = partition, ir.InsertionPoint(module.body)
         self._function(at_end, "main", self.function, _param_attrs(
-            ctx, self.function, donated, partition), _result_attrs(ctx, partition))
+            ctx, self.function, donated, partition), _result_attrs(ctx, self.function, partition))
         done = 0
         while done < len(self.queue):
             body = self.queue[done]
@@ -126,6 +126,10 @@ class _Module:
             done += 1
         for type, symbol in self.fences.items():
             self._identity(at_end, symbol, type)
+        for mesh, symbol in self.meshes.items():
+            ir.Operation.create("sdy.mesh", attributes={
+                "sym_name": ctx.string(symbol), "mesh": ctx.attr(f"#sdy.mesh{mesh_text(mesh)}")},
+                loc=self.mlir.unknown, ip=ir.InsertionPoint.at_block_begin(module.body))
         self.built.module = module
         return self.built
 
@@ -182,6 +186,18 @@ class _Module:
             found = self.fences[type] = self._free("fence")
         return found
 
+    def mesh(self, mesh: MeshAxes) -> str:
+        """The symbol of a mesh, in the module from the first question on. The types of its axes are
+        nothing to the compiler, and its devices are those of the program."""
+        plain = MeshAxes(mesh.names, mesh.sizes)
+        found = self.meshes.get(plain)
+        if found is None:
+            if plain.size != self.partition.num_partitions:
+                raise IRValueError(f"a program for {self.partition.num_partitions} devices holds "
+                                   f"the mesh {mesh} of {plain.size}")
+            found = self.meshes[plain] = self._free(MESH)
+        return found
+
     def held(self, body: Function) -> Function | None:
         """The private function that a body is a call of; None where it is emitted in place."""
         first = self.first.get(body)
@@ -224,9 +240,9 @@ def _param_attrs(ctx: RuleContext, function: Function, donated: Sequence[int],
     if not donated and not any(partition.params):
         return None
     dicts: list[dict[str, Any]] = [{} for _ in function.params]
-    for i, text in enumerate(partition.params):
-        if text is not None:
-            dicts[i]["sdy.sharding"] = ctx.attr(f"#sdy.sharding{text}")
+    for i, sharding in enumerate(partition.params):
+        if sharding is not None:
+            dicts[i]["sdy.sharding"] = ctx.sharding(sharding, function.params[i].type)
     free: dict[TensorType, list[int]] = {}
     if partition.num_partitions == 1:             # with several, the compiler pairs them itself
         for i, v in reversed(list(enumerate(function.returns))):
@@ -240,12 +256,12 @@ def _param_attrs(ctx: RuleContext, function: Function, donated: Sequence[int],
     return ctx.array([ctx.ir.DictAttr.get(d) for d in dicts])
 
 
-def _result_attrs(ctx: RuleContext, partition: Partition) -> Any:
+def _result_attrs(ctx: RuleContext, function: Function, partition: Partition) -> Any:
     if not any(partition.results):
         return None
     return ctx.array([ctx.ir.DictAttr.get(
-        {} if text is None else {"sdy.sharding": ctx.attr(f"#sdy.sharding{text}")})
-        for text in partition.results])
+        {} if sharding is None else {"sdy.sharding": ctx.sharding(sharding, v.type)})
+        for sharding, v in zip(partition.results, function.returns, strict=True)])
 
 
 # --- which bodies are private functions ---------------------------------------------------

@@ -1,19 +1,52 @@
-"""How a program spreads over devices."""
+"""How a program spreads over devices, and Shardy's text for meshes and shardings."""
 
 from __future__ import annotations
 
+import json
 from typing import NamedTuple
+
+from xfront_ir.sharding import MeshAxes, Sharding, Spec
+from xfront_ir.types import TensorType
+
+MESH = "mesh"
+"""The symbol of a module's first mesh."""
 
 
 class Partition(NamedTuple):
-    """How a program spreads over devices. Hashable text, so that it can be part of a cache's key.
+    """How a program spreads over devices. Its text is stable, so that it can be part of a key.
 
-    `meshes` maps names to axes, e.g. `("mesh", '<["x"=4, "y"=2]>')`. `params` and `results` are
-    Shardy attributes, e.g. `<@mesh, [{"x"}, {}]>`, or None where the compiler chooses.
+    `params` and `results` have a sharding for each parameter and result of the program, or None
+    where the compiler chooses; where they are empty it chooses all.
     """
 
     num_replicas: int = 1
     num_partitions: int = 1
-    meshes: tuple[tuple[str, str], ...] = ()
-    params: tuple[str | None, ...] = ()
-    results: tuple[str | None, ...] = ()
+    params: tuple[Sharding | None, ...] = ()
+    results: tuple[Sharding | None, ...] = ()
+
+
+def mesh_text(mesh: MeshAxes) -> str:
+    """`<["x"=4, "y"=2]>`: what follows `#sdy.mesh`."""
+    axes = ", ".join([f"{_quoted(n)}={s}" for n, s in zip(mesh.names, mesh.sizes, strict=True)])
+    return f"<[{axes}]>"
+
+
+def sharding_text(symbol: str, spec: Spec, type: TensorType) -> str:
+    """`<@mesh, [{"x"}, {}]>`: what follows `#sdy.sharding`, for a value of `type`.
+
+    The words of keys have dimensions of their own, which are whole on every device.
+    """
+    dims = []
+    for i, axes in enumerate(spec.dims):
+        names = [*map(_quoted, axes), *["?"] * (i in spec.open)]
+        dims.append("{" + ", ".join(names) + "}")
+    dims += ["{}"] * len(type.dtype.physical)
+    unreduced = f", unreduced={{{', '.join(map(_quoted, spec.unreduced))}}}" * bool(spec.unreduced)
+    return f"<@{symbol}, [{', '.join(dims)}]{unreduced}>"
+
+
+def _quoted(name: str) -> str:
+    return json.dumps(name)
+
+
+__all__ = ["MESH", "Partition", "mesh_text", "sharding_text"]

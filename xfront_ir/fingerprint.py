@@ -30,6 +30,7 @@ from .core import Function, Op, Value
 from .dtypes import DType
 from .literal import Literal, literal
 from .opdef import DERIVATIVE, OpDef, Pending, Request
+from .sharding import MeshAxes, Sharding, Spec
 from .types import TensorType
 
 SIZE = 16
@@ -304,7 +305,7 @@ def _flags(weak: tuple[bool, ...]) -> str:
 # --- tokens -------------------------------------------------------------------------------
 
 _DIRECT = frozenset(("int", "ints", "bool", "bools", "str", "tree", "dtype", "type", "types",
-                     "word"))
+                     "word", "mesh", "spec", "specs", "sharding"))
 """Kinds whose legal values are equal only if they mean the same, so that they can be keys."""
 
 
@@ -394,7 +395,8 @@ def _hash(text: str) -> bytes:
 def _content(value: Any, held: dict[int, tuple[Any, bytes]]) -> str:
     """Text that two values share only if they mean the same; floats by their bits."""
     kind = type(value)
-    if value is None or kind in (int, bool, str, bytes, DType, TensorType):
+    if value is None or kind in (int, bool, str, bytes, DType, TensorType, MeshAxes, Spec,
+                                 Sharding):
         return f"{kind.__name__} {value!r}"
     if kind is float:
         return f"float {struct.pack('<d', value).hex()}"

@@ -26,6 +26,7 @@ from typing import Any, Protocol
 from .core import Function
 from .dtypes import DType
 from .errors import IRTypeError, IRValueError, MissingRule
+from .sharding import MeshAxes, Sharding, Spec
 from .types import TensorType
 
 
@@ -118,6 +119,10 @@ TREE = AttrKind("tree", _is_tree)                     # nested tuples of ints an
 DTYPE = AttrKind("dtype", _is_dtype)
 TYPE = AttrKind("type", lambda x: isinstance(x, TensorType))
 TYPES = AttrKind("types", lambda x: type(x) is tuple and all(isinstance(t, TensorType) for t in x))
+MESH = AttrKind("mesh", lambda x: type(x) is MeshAxes)            # the texts: see sharding.py
+SPEC = AttrKind("spec", lambda x: type(x) is Spec)
+SPECS = AttrKind("specs", lambda x: type(x) is tuple and all(type(s) is Spec for s in x))
+SHARDING = AttrKind("sharding", lambda x: type(x) is Sharding)
 FUNCTION = AttrKind("function", _is_function)
 BODY = AttrKind("body", lambda x: _is_function(x) or isinstance(x, Pending))
 FUNCTIONS = AttrKind("functions", lambda x: type(x) is tuple and all(map(_is_function, x)))

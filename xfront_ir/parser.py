@@ -22,6 +22,7 @@ from .errors import IRError, MissingRule, ParseError
 from .literal import Literal
 from .opdef import AttrKind, OpDef, Request, infer_types
 from .ops import REGISTRY  # from here, so that it is full before text is read
+from .sharding import MeshAxes, Sharding, Spec
 from .types import TensorType, tensor
 
 MAX_TEXT = 1 << 26            # characters
@@ -464,6 +465,57 @@ class _Parser:
             found.append(self.tree(depth + 1))
         return tuple(found)
 
+    # --- shardings ------------------------------------------------------------------------
+
+    def made(self, at: int, make: Callable[..., Any], *parts: Any) -> Any:
+        """What `make` makes of the parts, its refusal turned into this parser's error."""
+        try:
+            return make(*parts)
+        except IRError as error:
+            self.fail(str(error), at)
+
+    def mesh(self) -> MeshAxes:
+        """`["x" = 4, "y" = 2 explicit] on "cpu" [0, ...]`, an abstract one without devices."""
+        at = self.pos
+        axes = self.listed(_Parser.mesh_axis)
+        place = (self.string(), self.listed(_Parser.integer)) if self.took("on") else ("", ())
+        return self.made(at, MeshAxes, *[[a[i] for a in axes] for i in range(3)], *place)
+
+    def mesh_axis(self) -> tuple[str, int, str]:
+        """`"x" = 4`, with a word where it is not auto."""
+        name = self.string()
+        self.take("=")
+        size = self.integer()
+        return name, size, self.next("word") if self.kind == "word" else "auto"
+
+    def axis_set(self) -> tuple[list[str], bool]:
+        """`{"x", "y", open}`: axes, and whether the word stands at their end."""
+        names: list[str] = []
+        is_open = False
+        self.take("{")
+        while not self.took("}"):
+            if names or is_open:
+                self.take(",")
+            if self.took("open"):
+                is_open = True
+            else:
+                names.append(self.string())
+        return names, is_open
+
+    def spec(self) -> Spec:
+        """`[{"x"}, {}, {open}]`, with axes of sums after it."""
+        at = self.pos
+        dims = self.listed(_Parser.axis_set)
+        sums = [self.axis_set()[0] if self.took(word) else [] for word in ("unreduced", "reduced")]
+        return self.made(at, Spec, [d for d, _ in dims], [i for i, d in enumerate(dims) if d[1]],
+                         *sums)
+
+    def sharding(self) -> Sharding:
+        """A mesh, a spec and, where given, a kind of memory."""
+        at = self.pos
+        parts = self.mesh(), self.spec(), self.string() if self.kind == "string" else None
+        return self.made(at, Sharding, *parts)
+
     def dtype(self) -> DType:
         """The name of an element type."""
         found = BY_NAME.get(self.token)
@@ -596,4 +648,5 @@ _READERS: dict[str, Callable[[_Parser], Any]] = {
     "bool": _Parser.boolean, "bools": lambda p: p.listed(_Parser.boolean),
     "float": _Parser.float, "str": _Parser.string, "tree": _Parser.tree, "word": _Parser.word,
     "dtype": _Parser.dtype, "type": _Parser.type, "types": lambda p: p.listed(_Parser.type),
-    "literal": _Parser.literal}
+    "literal": _Parser.literal, "mesh": _Parser.mesh, "spec": _Parser.spec,
+    "specs": lambda p: p.listed(_Parser.spec), "sharding": _Parser.sharding}

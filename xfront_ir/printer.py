@@ -268,7 +268,7 @@ _WRITERS: dict[str, Callable[[Any], str]] = {
     "bools": _list(_bool), "float": print_float,
     "str": json.dumps, "tree": _tree, "dtype": str, "type": str, "types": _list(str),
     "word": lambda w: w if WORD.match(w) else json.dumps(w), "literal": print_literal,
-    "functions": lambda fs: "[]"}
+    "mesh": str, "spec": str, "specs": _list(str), "sharding": str, "functions": lambda fs: "[]"}
 
 
 def _element(x: np.ndarray, dtype: DType) -> str:

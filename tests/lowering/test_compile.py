@@ -149,12 +149,14 @@ from lowering import devices
 from lowering.partitioning import Partition
 from xfront_ir import dtypes, ops
 from xfront_ir.builder import Builder
+from xfront_ir.sharding import MeshAxes, Sharding, Spec
 from xfront_ir.types import tensor
 b = Builder('f')
 x = b.param(tensor((8,), dtypes.f32))
 fn = b.close([b.emit(ops.reduce_sum, x, axes=(0,))])
-p = Partition(num_partitions=4, meshes=(('mesh', '<["x"=4]>'),), params=('<@mesh, [{"x"}]>',),
-              results=('<@mesh, []>',))
+mesh = MeshAxes(['x'], [4])
+p = Partition(num_partitions=4, params=(Sharding(mesh, Spec([['x']])),),
+              results=(Sharding(mesh, Spec([])),))
 for _ in range(2):
     exe = lowering.compile_function(fn, fingerprint=b'sum', partition=p)
     assert len(exe.devices) == 4 and 'all-reduce' in exe.hlo_text()

@@ -16,9 +16,10 @@ from lowering.partitioning import Partition
 from tests.work import calls
 from xfront_ir import dtypes, ops
 from xfront_ir.dtypes import BY_NAME
-from xfront_ir.errors import MissingRule
+from xfront_ir.errors import IRValueError, MissingRule
 from xfront_ir.locations import Location
 from xfront_ir.opdef import REGISTRY, define
+from xfront_ir.sharding import MeshAxes, Sharding, Spec
 from xfront_ir.types import tensor
 
 V = tensor((3,), dtypes.f32)
@@ -169,11 +170,26 @@ def test_donation_pairs_parameters_with_results_of_their_type(func, execute, arr
 
 def test_partition_puts_meshes_and_shardings_into_the_module(func) -> None:
     fn = func([tensor((8, 8), dtypes.f32)], lambda b, x: [b.emit(ops.sin, x)])
-    partition = Partition(num_partitions=4, meshes=(("mesh", '<["x"=4]>'),),
-                          params=('<@mesh, [{"x"}, {}]>',), results=('<@mesh, [{}, {}]>',))
+    mesh = MeshAxes(["x"], [4], ["explicit"], "cpu", range(4))
+    partition = Partition(num_partitions=4, params=(Sharding(mesh, Spec([["x"], []])),),
+                          results=(Sharding(mesh.abstract, Spec([[], []], open=[1])),))
     text = lowering.lower(fn, partition=partition).as_text()
+    assert text.count("sdy.mesh ") == 1 and "[{}, {?}]" in text
     assert 'sdy.mesh @mesh = <["x"=4]>' in text and "mhlo.num_partitions = 4" in text
     assert '{sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}' in text
+
+
+def test_a_constraint_is_that_of_shardy_and_nothing_where_there_is_one_device(func) -> None:
+    def constrained(size: int):
+        sharding = Sharding(MeshAxes(["x"], [size]), Spec([["x"], []], open=[1]))
+        return func([tensor((8, 8), dtypes.f32)],
+                    lambda b, x: [b.emit(ops.sharding_constraint, x, sharding=sharding)])
+
+    text = lowering.lower(constrained(4), partition=Partition(num_partitions=4)).as_text()
+    assert 'sdy.sharding_constraint %arg0 <@mesh, [{"x"}, {?}]>' in text
+    assert "sdy" not in lowering.lower(constrained(1)).as_text()
+    with pytest.raises(IRValueError, match="for 1 devices holds the mesh"):
+        lowering.lower(constrained(4))
 
 
 def test_an_op_without_lowering_names_op_and_file(func) -> None:

@@ -1,0 +1,18 @@
+"""Lowering of what says where values lie: Shardy's constraints."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lowering.context import RuleContext, rule
+from xfront_ir import ops
+from xfront_ir.core import Op
+
+
+@rule(ops.sharding_constraint)
+def _sharding_constraint(ctx: RuleContext, op: Op, x: Any) -> Any:
+    sharding = op.attrs["sharding"]
+    if sharding.mesh.size == 1 == ctx.num_partitions:      # nothing to divide
+        return x
+    found = ctx.sharding(sharding, op.results[0].type)
+    return ctx.create("sdy.sharding_constraint", [x], op.results, sharding=found)

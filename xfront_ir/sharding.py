@@ -1,0 +1,235 @@
+"""Shardings as data: axes of a mesh of devices, and which of them divide each dimension of a value.
+
+Attributes of ops hold them; they have a text that parses:
+
+    mesh        ["x" = 4, "y" = 2 explicit]
+                ["x" = 4] on "cpu" [0, 1, 2, 3]      with its devices; without, it is abstract
+    spec        [{"x"}, {}, {"y", open}]     first dimension over x, second whole, third over y
+                                             and whatever else suits; ` unreduced {"x"}` may follow
+    sharding    ["x" = 4] [{"x"}, {}] "pinned_host"       mesh, spec and, where given, a memory
+
+Axes are auto where no word follows their size. A dimension over several axes is divided by the
+first of them first. What programs do with these is said where the ops that hold them are defined.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable
+from typing import Any
+
+from .errors import IRValueError
+from .types import Shape
+
+AXIS_TYPES = ("auto", "explicit", "manual")
+
+
+class _Data:
+    """Equality, hash and repr by what `_key` says; nothing changes after construction."""
+
+    __slots__ = ("_hash", "_text")
+
+    def _keep(self, text: str) -> None:
+        self._text, self._hash = text, hash((type(self), text))
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (type(other) is type(self) and other._text == self._text)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __repr__(self) -> str:
+        return self._text
+
+    def __copy__(self) -> Any:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Any:
+        return self
+
+
+class MeshAxes(_Data):
+    """Names, sizes and types (`auto`, `explicit` or `manual`) of the axes of a mesh, in order.
+
+    `platform` and `devices` (ids there, the last axis running fastest) say where it is; where they
+    are empty the mesh is abstract, and the program's devices are its.
+    """
+
+    __slots__ = ("devices", "names", "platform", "sizes", "types")
+
+    names: tuple[str, ...]
+    sizes: tuple[int, ...]
+    types: tuple[str, ...]
+    platform: str
+    devices: tuple[int, ...]
+
+    def __init__(self, names: Iterable[str], sizes: Iterable[int], types: Iterable[str] = (),
+                 platform: str = "", devices: Iterable[int] = ()) -> None:
+        """Raises: IRValueError for names given twice, sizes below 1, types of another kind, and
+        devices that are not as many as the sizes say."""
+        self.platform, self.devices = platform, tuple(devices)
+        self.names, self.sizes = tuple(names), tuple(sizes)
+        self.types = tuple(types) or ("auto",) * len(self.names)
+        if not len(self.names) == len(self.sizes) == len(self.types):
+            raise IRValueError(f"a mesh has a size and a type for each axis, got {self.names}, "
+                               f"{self.sizes}, {self.types}")
+        if len({*self.names}) != len(self.names):
+            raise IRValueError(f"axes of a mesh have different names, got {self.names}")
+        if any(type(n) is not str for n in self.names):
+            raise IRValueError(f"names of mesh axes are strings, got {self.names}")
+        if any(type(s) is not int or s < 1 for s in self.sizes):
+            raise IRValueError(f"sizes of mesh axes are positive, got {self.sizes}")
+        if bad := [t for t in self.types if t not in AXIS_TYPES]:
+            raise IRValueError(f"an axis is one of {', '.join(AXIS_TYPES)}, got {bad[0]!r}")
+        if self.devices and len({*self.devices}) != self.size:
+            raise IRValueError(f"a mesh of sizes {self.sizes} has {self.size} different devices, "
+                               f"got {self.devices}")
+        if bool(self.devices) != bool(platform):
+            raise IRValueError("devices are those of a platform")
+        where = f" on {json.dumps(platform)} {[*self.devices]}" if self.devices else ""
+        self._keep("[" + ", ".join([
+            f"{json.dumps(n)} = {s}{'' if t == 'auto' else f' {t}'}"
+            for n, s, t in zip(self.names, self.sizes, self.types, strict=True)]) + "]" + where)
+
+    def __reduce__(self) -> tuple:
+        return MeshAxes, (self.names, self.sizes, self.types, self.platform, self.devices)
+
+    @property
+    def abstract(self) -> MeshAxes:
+        """The mesh without its devices."""
+        return MeshAxes(self.names, self.sizes, self.types) if self.devices else self
+
+    @property
+    def size(self) -> int:
+        """How many devices."""
+        return math.prod(self.sizes)
+
+    def size_of(self, axes: Iterable[str]) -> int:
+        """The product of the sizes of some axes. Raises: IRValueError where one is none of them."""
+        found = 1
+        for name in axes:
+            if name not in self.names:
+                raise IRValueError(f"the mesh {self} has no axis {name!r}")
+            found *= self.sizes[self.names.index(name)]
+        return found
+
+    def type_of(self, name: str) -> str:
+        """Whether an axis is `auto`, `explicit` or `manual`."""
+        return self.types[self.names.index(name)]
+
+    def of_type(self, type: str) -> tuple[str, ...]:
+        """The axes of that type, in order."""
+        return tuple([n for n, t in zip(self.names, self.types, strict=True) if t == type])
+
+    def with_types(self, types: dict[str, str]) -> MeshAxes:
+        """The same mesh with other types of some axes."""
+        return MeshAxes(self.names, self.sizes, [
+            types.get(n, t) for n, t in zip(self.names, self.types, strict=True)],
+            self.platform, self.devices)
+
+
+class Spec(_Data):
+    """Which axes divide each dimension of a value.
+
+    `dims` has one tuple of axes a dimension; `open` are the dimensions that the compiler may divide
+    further; over axes in `unreduced` the devices hold terms of a sum; those in `reduced` are whole
+    there, and their cotangents are terms of a sum.
+    """
+
+    __slots__ = ("dims", "open", "reduced", "unreduced")
+
+    dims: tuple[tuple[str, ...], ...]
+    open: tuple[int, ...]
+    unreduced: tuple[str, ...]
+    reduced: tuple[str, ...]
+
+    def __init__(self, dims: Iterable[Iterable[str]], open: Iterable[int] = (),
+                 unreduced: Iterable[str] = (), reduced: Iterable[str] = ()) -> None:
+        """Raises: IRValueError where an axis occurs twice, or a dimension does not exist."""
+        self.dims = tuple([tuple(d) for d in dims])
+        self.open = tuple(sorted({*open}))
+        self.unreduced, self.reduced = tuple(sorted({*unreduced})), tuple(sorted({*reduced}))
+        used = [*self.axes, *self.unreduced, *self.reduced]
+        if len({*used}) != len(used):
+            raise IRValueError(f"an axis divides one dimension once, got {self.dims}")
+        if self.open and not 0 <= self.open[0] <= self.open[-1] < len(self.dims):
+            raise IRValueError(f"open dimensions {self.open} of {len(self.dims)}")
+        written = []
+        for i, d in enumerate(self.dims):
+            names = [json.dumps(n) for n in d] + ["open"] * (i in self.open)
+            written.append("{" + ", ".join(names) + "}")
+        text = f"[{', '.join(written)}]"
+        for word, names in (("unreduced", self.unreduced), ("reduced", self.reduced)):
+            if names:
+                text += f" {word} {{{', '.join(map(json.dumps, names))}}}"
+        self._keep(text)
+
+    def __reduce__(self) -> tuple:
+        return Spec, (self.dims, self.open, self.unreduced, self.reduced)
+
+    @property
+    def ndim(self) -> int:
+        """Dimensions of the value."""
+        return len(self.dims)
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """The axes that divide dimensions, in the order of the dimensions."""
+        return tuple([name for d in self.dims for name in d])
+
+    @property
+    def is_replicated(self) -> bool:
+        """Whether every device holds the whole value."""
+        return not self.axes and not self.unreduced
+
+    def insert(self, position: int, axes: Iterable[str] = (), *, open: bool = False) -> Spec:
+        """With one more dimension, at `position`."""
+        dims = [*self.dims[:position], tuple(axes), *self.dims[position:]]
+        opened = [i + (i >= position) for i in self.open] + [position] * open
+        return Spec(dims, opened, self.unreduced, self.reduced)
+
+    def local_shape(self, mesh: MeshAxes, shape: Shape) -> Shape:
+        """The shape of a device's part. Raises: IRValueError where a dimension does not divide."""
+        self.check(mesh, shape)
+        return tuple([n // mesh.size_of(d) for n, d in zip(shape, self.dims, strict=True)])
+
+    def global_shape(self, mesh: MeshAxes, shape: Shape) -> Shape:
+        """The shape of the whole whose parts have `shape`."""
+        return tuple([n * mesh.size_of(d) for n, d in zip(shape, self.dims, strict=True)])
+
+    def check(self, mesh: MeshAxes, shape: Shape) -> None:
+        """Raises: IRValueError where it is no spec of a value of that shape on that mesh."""
+        if len(shape) != len(self.dims):
+            raise IRValueError(f"the spec {self} has {len(self.dims)} dimensions, a value of shape "
+                               f"{list(shape)} has {len(shape)}")
+        mesh.size_of((*self.unreduced, *self.reduced))
+        for i, (n, d) in enumerate(zip(shape, self.dims, strict=True)):
+            parts = mesh.size_of(d)
+            if n % parts:
+                raise IRValueError(f"dimension {i} of shape {list(shape)} has size {n}, which does "
+                                   f"not divide into the {parts} parts of {self} on {mesh}")
+
+
+class Sharding(_Data):
+    """A mesh, a spec on it and, where it is not the devices' own, a kind of memory."""
+
+    __slots__ = ("memory_kind", "mesh", "spec")
+
+    def __init__(self, mesh: MeshAxes, spec: Spec, memory_kind: str | None = None) -> None:
+        """Raises: IRValueError where the spec has axes that the mesh has not."""
+        self.mesh, self.spec, self.memory_kind = mesh, spec, memory_kind
+        mesh.size_of((*spec.axes, *spec.unreduced, *spec.reduced))
+        memory = "" if memory_kind is None else f" {json.dumps(memory_kind)}"
+        self._keep(f"{mesh} {spec}{memory}")
+
+    def __reduce__(self) -> tuple:
+        return Sharding, (self.mesh, self.spec, self.memory_kind)
+
+
+def replicated(ndim: int) -> Spec:
+    """The spec of a value that every device holds whole."""
+    return Spec(((),) * ndim)
+
+
+__all__ = ["AXIS_TYPES", "MeshAxes", "Sharding", "Spec", "replicated"]
