@@ -88,6 +88,7 @@ if TYPE_CHECKING:
         ops,
         random,
         scipy,
+        sharding,
         stages,
         test_util,
         tree,
@@ -95,6 +96,10 @@ if TYPE_CHECKING:
     from .callbacks import pure_callback
     from .fencing import fence
     from .naming import named_call, named_scope
+    from .sharding.context import set_mesh
+    from .sharding.mesh import make_mesh
+    from .sharding.named import NamedSharding
+    from .sharding.partition_spec import P
     from .stages import ShapeDtypeStruct, eval_shape, make_ir, make_jaxpr, typeof
     from .tracing.concrete import ensure_compile_time_eval
     from .transforms.autodiff import (
@@ -118,6 +123,10 @@ _FAMILIES = {
     "callbacks": "pure_callback",
     "fencing": "fence",
     "naming": "named_call named_scope",
+    "sharding.context": "set_mesh",
+    "sharding.mesh": "make_mesh",
+    "sharding.named": "NamedSharding",
+    "sharding.partition_spec": "P",
     "stages": "ShapeDtypeStruct eval_shape make_ir make_jaxpr typeof",
     "tracing.concrete": "ensure_compile_time_eval",
     "transforms.autodiff": "fwd_and_bwd grad jvp linear_transpose linearize value_and_grad vjp",
@@ -131,7 +140,7 @@ _FAMILIES = {
 _SUBMODULES = (
     "ad_checkpoint", "core", "custom_batching", "custom_derivatives", "debug",
     "example_libraries", "experimental", "extend", "flatten_util", "image", "lax", "nn", "ops",
-    "random", "scipy", "stages", "test_util", "tree",
+    "random", "scipy", "sharding", "stages", "test_util", "tree",
 )
 
 _names, __getattr__, __dir__ = _on_demand(__name__, _FAMILIES, _SUBMODULES)

@@ -30,14 +30,17 @@ from .classes import (
     Config,
     Device,
     DeviceList,
+    GSPMDSharding,
     JaxRuntimeError,
     NamedSharding,
     PjitFunction,
     Sharding,
     SingleDeviceSharding,
+    hlo,
     install,
     install_on,
     jaxlib_version,
+    op_sharding_type,
     pytree,
     trace_context,
 )
@@ -46,6 +49,7 @@ from .default_client import (
     default_device,
     default_sharding,
     prime,
+    prime_specs,
     set_check_pspec,
 )
 from .dlpack import (
@@ -72,6 +76,7 @@ from .states import (
     disable_jit_state,
     guards,
     make_state,
+    mesh_state,
     post_hook_state,
     set_garbage_guard,
     set_transfer_guard,

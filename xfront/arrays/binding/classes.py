@@ -21,6 +21,7 @@ ArrayImpl = cpp.ArrayImpl
 Config = cpp.config.Config
 Device = cpp.Device
 DeviceList = cpp.DeviceList
+GSPMDSharding = cpp.GSPMDSharding
 JaxRuntimeError = cpp.JaxRuntimeError
 NamedSharding = cpp.NamedSharding
 PjitFunction = cpp.PjitFunction
@@ -43,6 +44,18 @@ def _let_go(*_: object) -> None:
 
 
 gc.callbacks.append(_let_go)
+
+
+def hlo() -> Any:
+    """jaxlib's module of XLA's shardings."""
+    import jaxlib._hlo as found  # only programs of several devices need it
+
+    return found
+
+
+def op_sharding_type() -> Any:
+    """The kinds of XLA's shardings."""
+    return hlo().OpSharding.Type
 
 
 def install_on(cls: type, surface: Mapping[str, Any]) -> None:

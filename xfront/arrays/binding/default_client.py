@@ -55,7 +55,11 @@ def prime(client: Any) -> None:
             )
             array._fully_replicated_shard()
             mesh = types.SimpleNamespace(size=1, _internal_device_list=DeviceList((device,)))
-            NamedSharding(mesh, ())
+            check, _check_pspec[0] = _check_pspec[0], _accept
+            try:
+                NamedSharding(mesh, ())
+            finally:
+                _check_pspec[0] = check
             if hasattr(cpp, "shard_args"):
                 reuse = [cpp.ArrayCopySemantics.REUSE_INPUT]
                 cpp.shard_args([placed], [None], reuse, [one], None)
@@ -64,6 +68,26 @@ def prime(client: Any) -> None:
                 del sys.modules[name]
             sys.modules.update(before)
         _primed.add(id(client))
+
+
+def prime_specs() -> None:
+    """Fill the slot of C++ for the check of partition specs, which shardings of abstract meshes
+    need before there is a client."""
+    with _prime_lock:
+        names = ("jax", "jax._src", "jax._src.named_sharding")
+        before = {name: sys.modules[name] for name in names if name in sys.modules}
+        stubs = {name: types.ModuleType(name) for name in names}
+        stubs["jax._src.named_sharding"].check_pspec = (  # type: ignore[attr-defined]
+            lambda mesh, spec: None if mesh is nothing else _check_pspec[0](mesh, spec)
+        )
+        nothing = types.SimpleNamespace(size=1, _internal_device_list=None)
+        sys.modules.update(stubs)
+        try:
+            NamedSharding(nothing, ())
+        finally:
+            for name in names:
+                del sys.modules[name]
+            sys.modules.update(before)
 
 
 def _accept(mesh: Any, spec: Any) -> None:

@@ -1,0 +1,27 @@
+"""Arrays on many devices: meshes, specs, shardings, and the mesh in context (docs/sharding.md)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..on_demand import on_demand as _on_demand
+
+if TYPE_CHECKING:
+    from .context import get_abstract_mesh, get_mesh, set_mesh, use_abstract_mesh
+    from .mesh import AbstractDevice, AbstractMesh, AxisType, Mesh
+    from .named import (
+        NamedSharding,
+        Sharding,
+        SingleDeviceSharding,
+        make_single_device_sharding,
+    )
+    from .partition_spec import PartitionSpec
+
+_FAMILIES = {
+    "context": "get_abstract_mesh get_mesh set_mesh use_abstract_mesh",
+    "mesh": "AbstractDevice AbstractMesh AxisType Mesh",
+    "named": "NamedSharding Sharding SingleDeviceSharding make_single_device_sharding",
+    "partition_spec": "PartitionSpec",
+}
+
+_names, __getattr__, __dir__ = _on_demand(__name__, _FAMILIES)

@@ -1,0 +1,157 @@
+"""The mesh in context: `set_mesh`, `use_abstract_mesh`, and what asks for it.
+
+The state is None or a pair: the mesh with devices (or None) and the abstract one; it is part of the
+key of every trace and compiled function. `with mesh:` sets the mesh that specs without one are of,
+and nothing else.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..arrays import binding
+from ..tracebacks import front_door
+from ..tracing.trace import state as tracing
+from .mesh import AbstractMesh, Mesh
+from .named import NamedSharding
+from .partition_spec import PartitionSpec
+
+_EMPTY_ABSTRACT = AbstractMesh((), ())
+
+
+class _Swapped:
+    """Sets the state while it is entered."""
+
+    __slots__ = ("before", "value")
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __enter__(self) -> None:
+        self.before = binding.mesh_state.swap_local(self.value)
+
+    def __exit__(self, *exc: object) -> None:
+        binding.mesh_state.swap_local(self.before)
+
+
+def entered(mesh: Mesh) -> _Swapped:
+    """What `with mesh:` does: specs without a mesh are of this one."""
+    return _Swapped((None, None, mesh))
+
+
+class set_mesh:
+    """Make a mesh the one in context, from here on or for the length of a `with`.
+
+    Specs without a mesh are of it; programs without committed arguments run on its devices, with
+    results committed there.
+
+    Raises: TypeError for what is no Mesh; ValueError where something is being traced.
+    """
+
+    __slots__ = ("_before",)
+
+    def __init__(self, mesh: Mesh) -> None:
+        if not isinstance(mesh, Mesh):
+            raise TypeError(f"set_mesh: a Mesh is wanted, got {mesh!r} of type "
+                            f"{type(mesh).__name__}; an AbstractMesh is set by use_abstract_mesh")
+        if tracing.current is not None:
+            raise ValueError("`set_mesh` can only be used outside of `jit`; use use_abstract_mesh "
+                             "in a function that is traced")
+        value = None if mesh.empty else (mesh, mesh.abstract_mesh, mesh)
+        self._before = binding.mesh_state.swap_local(value)
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, *exc: object) -> None:
+        binding.mesh_state.swap_local(self._before)
+
+
+class use_abstract_mesh:
+    """Make an abstract mesh the one in context, for the length of a `with`; also while tracing.
+
+    Raises: TypeError for what is no AbstractMesh.
+    """
+
+    __slots__ = ("_swapped",)
+
+    def __init__(self, mesh: AbstractMesh) -> None:
+        if not isinstance(mesh, AbstractMesh):
+            raise TypeError(f"use_abstract_mesh: an AbstractMesh is wanted, got {mesh!r} of type "
+                            f"{type(mesh).__name__}")
+        before = binding.mesh_state.value
+        concrete = before[0] if before else None
+        self._swapped = _Swapped((concrete, mesh, concrete))
+
+    def __enter__(self) -> None:
+        self._swapped.__enter__()
+
+    def __exit__(self, *exc: object) -> None:
+        self._swapped.__exit__(*exc)
+
+
+@front_door
+def get_mesh() -> Mesh:
+    """The mesh that `set_mesh` set; an empty one where none is.
+
+    Raises: ValueError where something is being traced.
+    """
+    if tracing.current is not None:
+        raise ValueError("get_mesh() can only be used outside of `jit`; use get_abstract_mesh() in "
+                         "a function that is traced")
+    found = context_mesh()
+    return empty_mesh() if found is None else found
+
+
+@front_door
+def get_abstract_mesh() -> AbstractMesh:
+    """The abstract mesh in context; an empty one where none is."""
+    found = binding.mesh_state.value
+    return _EMPTY_ABSTRACT if found is None or found[1] is None else found[1]
+
+
+def empty_mesh() -> Mesh:
+    """The mesh without axes."""
+    import numpy as np
+
+    return Mesh(np.empty((), object), ())
+
+
+def context_mesh() -> Mesh | None:
+    """The mesh whose devices programs without committed arguments run on; None: one device."""
+    found = binding.mesh_state.value
+    return None if found is None else found[0]
+
+
+def spec_mesh() -> Any:
+    """The mesh that specs without one are of, abstract where it has no devices here; or None."""
+    found = binding.mesh_state.value
+    if found is None:
+        return None
+    if found[1] is not None and found[0] is not None and found[1] != found[0].abstract_mesh:
+        return found[1]
+    return found[2] or found[1]
+
+
+def as_sharding(function: str, x: Any, what: str = "shardings") -> Any:
+    """A sharding, or that of a spec on the mesh in context.
+
+    Raises: RuntimeError for a spec without a mesh in context; TypeError for anything else.
+    """
+    if isinstance(x, binding.Sharding):
+        return x
+    if isinstance(x, PartitionSpec):
+        mesh = spec_mesh()
+        if mesh is None:
+            raise RuntimeError(
+                f"{function} requires a non-empty mesh in context if you are passing "
+                f"`PartitionSpec`s to {what}. You can define a context mesh via "
+                "`xfront.set_mesh(mesh)`. Alternatively, provide `Sharding`s to "
+                f"{what} and then the mesh context manager is not required.")
+        return NamedSharding(mesh, x)
+    raise TypeError(f"{function}: {what} must be Shardings, PartitionSpecs or None, got {x!r} of "
+                    f"type {type(x).__name__}")
+
+
+__all__ = ["as_sharding", "context_mesh", "entered", "get_abstract_mesh", "get_mesh", "set_mesh",
+           "spec_mesh", "use_abstract_mesh"]

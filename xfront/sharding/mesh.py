@@ -1,0 +1,407 @@
+"""Meshes: devices in an array whose axes have names, sizes and types; and abstract ones."""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from xfront_ir.sharding import MeshAxes
+
+from ..arrays import binding
+from ..tracebacks import front_door
+
+
+class AxisType(enum.Enum):
+    """Who decides how values are divided over a mesh axis.
+
+    Auto: the compiler. Explicit: the program, by the shardings of its arguments; here the compiler
+    decides what they leave open (docs/sharding.md). Manual: the body of a `shard_map`, which
+    computes with parts.
+    """
+
+    Auto = enum.auto()
+    Explicit = enum.auto()
+    Manual = enum.auto()
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+class AbstractDevice:
+    """What an abstract mesh says of its devices."""
+
+    __slots__ = ("device_kind", "num_cores", "platform")
+
+    def __init__(self, device_kind: str, num_cores: int | None = None,
+                 platform: str | None = None) -> None:
+        self.device_kind, self.num_cores, self.platform = device_kind, num_cores, platform
+
+    def _key(self) -> tuple:
+        return self.device_kind, self.num_cores, self.platform
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, AbstractDevice) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def __repr__(self) -> str:
+        return (f"AbstractDevice({self._text()})")
+
+    def _text(self) -> str:
+        return (f"device_kind={self.device_kind}, num_cores={self.num_cores}, "
+                f"platform={self.platform}")
+
+
+class _Axes:
+    """What meshes with and without devices share: names, sizes and types of axes."""
+
+    __slots__ = ()
+
+    axis_names: tuple[str, ...]
+    axis_sizes: tuple[int, ...]
+    axis_types: tuple[AxisType, ...]
+    axes: MeshAxes
+
+    @property
+    def shape(self) -> OrderedDict[str, int]:
+        """Sizes by name, in order."""
+        return OrderedDict(self.shape_tuple)
+
+    @property
+    def shape_tuple(self) -> tuple[tuple[str, int], ...]:
+        """Names with sizes."""
+        return tuple(zip(self.axis_names, self.axis_sizes, strict=True))
+
+    @property
+    def size(self) -> int:
+        """How many devices; 0 for the empty mesh."""
+        return math.prod(self.axis_sizes) if self.axis_names else 0
+
+    @property
+    def empty(self) -> bool:
+        """Whether there are no axes."""
+        return not self.axis_names
+
+    def _of_type(self, kind: AxisType) -> tuple[str, ...]:
+        return tuple([n for n, t in zip(self.axis_names, self.axis_types, strict=True)
+                      if t is kind])
+
+    @property
+    def auto_axes(self) -> tuple[str, ...]:
+        """Names of the auto axes."""
+        return self._of_type(AxisType.Auto)
+
+    @property
+    def explicit_axes(self) -> tuple[str, ...]:
+        """Names of the explicit axes."""
+        return self._of_type(AxisType.Explicit)
+
+    @property
+    def manual_axes(self) -> tuple[str, ...]:
+        """Names of the manual axes."""
+        return self._of_type(AxisType.Manual)
+
+    @property
+    def are_all_axes_auto(self) -> bool:
+        """Whether every axis is auto."""
+        return not self.empty and len(self.auto_axes) == len(self.axis_names)
+
+    @property
+    def are_all_axes_explicit(self) -> bool:
+        """Whether every axis is explicit."""
+        return not self.empty and len(self.explicit_axes) == len(self.axis_names)
+
+    @property
+    def are_all_axes_manual(self) -> bool:
+        """Whether every axis is manual."""
+        return not self.empty and len(self.manual_axes) == len(self.axis_names)
+
+    def _text(self) -> str:
+        if not self.axis_names:
+            return "(), axis_types=()"
+        sizes = ", ".join([f"{n!r}: {s}" for n, s in self.shape_tuple])
+        return f"{sizes}, axis_types={self.axis_types}"
+
+
+def _named(names: Any) -> tuple[str, ...]:
+    names = (names,) if isinstance(names, str) else tuple(names)
+    for name in names:
+        if type(name) is not str:
+            raise TypeError(f"names of mesh axes are strings, got {name!r} of type "
+                            f"{type(name).__name__}")
+    return names
+
+
+def _typed(types: Any, n: int) -> tuple[AxisType, ...]:
+    if types is None:
+        return (AxisType.Auto,) * n
+    types = (types,) if isinstance(types, AxisType) else tuple(types)
+    if any(not isinstance(t, AxisType) for t in types):
+        raise TypeError(f"axis_types are AxisType.Auto, Explicit or Manual, got {types}")
+    if len(types) != n:
+        raise ValueError(f"a mesh has one type for each axis; got {len(types)} axis_types for {n} "
+                         "axes")
+    return types
+
+
+def _distinct(names: tuple[str, ...]) -> None:
+    if len({*names}) != len(names):
+        raise ValueError(f"axes of a mesh have different names, got {names}")
+
+
+class Mesh(_Axes):
+    """Devices in an array whose axes have names.
+
+    Args:
+      devices: an array (or nested lists) of devices; its shape is that of the mesh.
+      axis_names: a name for each of its dimensions.
+      axis_types: an `AxisType` for each; None: Auto.
+    Raises: ValueError where names, types and dimensions are not as many, where a name or device
+      occurs twice, or where devices are of several platforms.
+
+    Two meshes of the same devices, names and types are one object. `with mesh:` makes it the mesh
+    of specs that `jit` and `with_sharding_constraint` are given without one; `set_mesh` does more.
+    """
+
+    __slots__ = ("__weakref__", "_abstract", "_entered", "_internal_device_list", "axes",
+                 "axis_names", "axis_sizes", "axis_types", "devices")
+
+    devices: np.ndarray
+
+    def __new__(cls, devices: Any, axis_names: Any, axis_types: Any = None) -> Mesh:
+        """The mesh of these devices; see the class."""
+        array = np.array(devices, dtype=object) if not isinstance(devices, np.ndarray) else devices
+        names = _named(axis_names)
+        if array.ndim != len(names):
+            raise ValueError(
+                "Mesh requires the ndim of its first argument (`devices`) to equal the length of "
+                f"its second argument (`axis_names`), but got devices.ndim == {array.ndim} and "
+                f"len(axis_names) == {len(names)}.")
+        _distinct(names)
+        types = _typed(axis_types, len(names))
+        flat = tuple(array.flat)
+        key = (flat, array.shape, names, types)
+        found = _MESHES.get(key)
+        if found is not None:
+            return found
+        if bad := [d for d in flat if not isinstance(d, binding.Device)]:
+            raise TypeError(f"Mesh: devices are those that xfront.devices() gives, got {bad[0]!r}")
+        if len({*flat}) != len(flat):
+            raise ValueError(f"Mesh: each device occurs once, got ids {[d.id for d in flat]}")
+        if len({d.platform for d in flat}) > 1:
+            raise ValueError("Mesh: devices are of one platform, got "
+                             f"{sorted({d.platform for d in flat})}")
+        self = super().__new__(cls)
+        self.devices = array.copy()
+        self.devices.flags.writeable = False
+        self.axis_names, self.axis_types = names, types
+        self.axis_sizes = array.shape
+        self.axes = MeshAxes(names, map(int, array.shape), [t.name.lower() for t in types],
+                             flat[0].platform if flat else "", [d.id for d in flat]
+                             ) if names else MeshAxes((), ())
+        self._internal_device_list = binding.DeviceList(flat) if names else None
+        self._abstract: AbstractMesh | None = None
+        self._entered: list[Any] = []
+        return _MESHES.setdefault(key, self)
+
+    def __init__(self, devices: Any, axis_names: Any, axis_types: Any = None) -> None:
+        """See the class."""
+
+    def __reduce__(self) -> tuple:
+        return Mesh, (self.devices, self.axis_names, self.axis_types)
+
+    def __copy__(self) -> Mesh:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Mesh:
+        return self
+
+    def __repr__(self) -> str:
+        types = f", axis_types={self.axis_types}" if self.axis_names else ""
+        return f"Mesh(axis_sizes={self.axis_sizes}, axis_names={self.axis_names}{types})"
+
+    def __str__(self) -> str:
+        return f"Mesh({self._text()})"
+
+    def __enter__(self) -> Mesh:
+        from .context import entered  # it stands on this file
+
+        self._entered.append(entered(self))
+        self._entered[-1].__enter__()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._entered.pop().__exit__(*exc)
+
+    @property
+    def abstract_mesh(self) -> AbstractMesh:
+        """The mesh without its devices."""
+        if self._abstract is None:
+            kind = None
+            if self.axis_names:
+                first = self.devices.flat[0]
+                kind = AbstractDevice(first.device_kind, getattr(first, "num_cores", None),
+                                      first.platform)
+            self._abstract = AbstractMesh(self.axis_sizes, self.axis_names, self.axis_types,
+                                          abstract_device=kind)
+        return self._abstract
+
+    @property
+    def device_ids(self) -> np.ndarray:
+        """The ids of the devices, in the shape of the mesh."""
+        return np.array([d.id for d in self.devices.flat], np.int64).reshape(self.axis_sizes)
+
+    @property
+    def local_devices(self) -> list[Any]:
+        """Devices of this process."""
+        return [d for d in self.devices.flat if d.process_index == d.client.process_index()]
+
+    @property
+    def is_multi_process(self) -> bool:
+        """Whether some devices belong to other processes."""
+        return len(self.local_devices) != self.devices.size
+
+    @property
+    def local_mesh(self) -> Mesh:
+        """The part of the mesh on devices of this process.
+
+        Raises: ValueError where they are no rectangle of it.
+        """
+        if not self.is_multi_process:
+            return self
+        places = np.argwhere(np.vectorize(
+            lambda d: d.process_index == d.client.process_index())(self.devices))
+        box = tuple([slice(a, b + 1) for a, b in zip(places.min(0), places.max(0), strict=True)])
+        part = self.devices[box]
+        if part.size != len(places):
+            raise ValueError("Mesh.local_mesh: the devices of this process are no rectangle of the "
+                             "mesh")
+        return Mesh(part, self.axis_names, self.axis_types)
+
+    def update(self, devices: Any = None, axis_names: Any = None, axis_types: Any = None) -> Mesh:
+        """A mesh with some parts changed."""
+        return Mesh(self.devices if devices is None else devices,
+                    self.axis_names if axis_names is None else axis_names,
+                    self.axis_types if axis_types is None else axis_types)
+
+
+_MESHES: dict[Any, Mesh] = {}
+
+
+def mesh_of(axes: MeshAxes) -> Mesh | None:
+    """The mesh of this process whose axes and devices these are, whatever the types of the axes;
+    None for an abstract one."""
+    if not axes.devices:
+        return None
+    for mesh in _MESHES.values():
+        if mesh.axes == axes:
+            return mesh
+    from lowering import clients  # where an abstract one does not ask for it
+
+    by_id = {d.id: d for d in clients.client(axes.platform).devices()}
+    return Mesh(np.array([by_id[i] for i in axes.devices], object).reshape(axes.sizes), axes.names,
+                [AxisType[t.capitalize()] for t in axes.types])
+
+
+class AbstractMesh(_Axes):
+    """Names, sizes and types of the axes of a mesh, without devices.
+
+    Args:
+      axis_sizes, axis_names: one for each axis.
+      axis_types: an `AxisType` for each; None: Auto.
+      abstract_device: what is known of the devices.
+    Raises: ValueError where they are not as many, or a name occurs twice.
+    """
+
+    __slots__ = ("_hash", "abstract_device", "axes", "axis_names", "axis_sizes", "axis_types")
+
+    _internal_device_list = None
+
+    def __init__(self, axis_sizes: Sequence[int], axis_names: Any, axis_types: Any = None, *,
+                 abstract_device: AbstractDevice | None = None) -> None:
+        self.axis_names = _named(axis_names)
+        self.axis_sizes = tuple([int(s) for s in axis_sizes])
+        if len(self.axis_sizes) != len(self.axis_names):
+            raise ValueError(f"AbstractMesh: {len(self.axis_sizes)} axis_sizes for "
+                             f"{len(self.axis_names)} axis_names")
+        _distinct(self.axis_names)
+        self.axis_types = _typed(axis_types, len(self.axis_names))
+        self.abstract_device = abstract_device
+        self.axes = MeshAxes(self.axis_names, self.axis_sizes,
+                             [t.name.lower() for t in self.axis_types])
+        self._hash = hash((self.axes, abstract_device))
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (
+            isinstance(other, AbstractMesh) and self.axes == other.axes
+            and self.abstract_device == other.abstract_device)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __reduce__(self) -> tuple:
+        return _abstract, (self.axis_sizes, self.axis_names, self.axis_types, self.abstract_device)
+
+    def __repr__(self) -> str:
+        device = f", {self.abstract_device._text()}" if self.abstract_device is not None else ""
+        return f"AbstractMesh({self._text()}{device})"
+
+    @property
+    def abstract_mesh(self) -> AbstractMesh:
+        """The mesh itself."""
+        return self
+
+    @property
+    def devices(self) -> Any:
+        """None. Raises: ValueError."""
+        raise ValueError("AbstractMesh has no devices; use a Mesh")
+
+    def update(self, **changes: Any) -> AbstractMesh:
+        """A mesh with some of the arguments of the class changed."""
+        return AbstractMesh(**{"axis_sizes": self.axis_sizes, "axis_names": self.axis_names,
+                               "axis_types": self.axis_types,
+                               "abstract_device": self.abstract_device, **changes})
+
+    def update_axis_types(self, types: dict[str, AxisType]) -> AbstractMesh:
+        """A mesh with other types of the axes that are named."""
+        return self.update(axis_types=[types.get(n, t) for n, t in zip(
+            self.axis_names, self.axis_types, strict=True)])
+
+
+def _abstract(sizes: tuple, names: tuple, types: tuple, device: Any) -> AbstractMesh:
+    return AbstractMesh(sizes, names, types, abstract_device=device)
+
+
+@front_door
+def make_mesh(axis_shapes: Sequence[int], axis_names: Sequence[str],
+              axis_types: Sequence[AxisType] | None = None, *,
+              devices: Sequence[Any] | None = None) -> Mesh:
+    """A mesh of the devices there are, in their order.
+
+    Args:
+      axis_shapes, axis_names: sizes and names of the axes.
+      axis_types: their types; None: Explicit.
+      devices: which ones; None: those of the default platform, in all processes.
+    Raises: ValueError where there are fewer than the sizes ask for, or names are not as many.
+    """
+    from lowering import devices as known  # makes a client
+
+    shape = tuple([int(n) for n in axis_shapes])
+    wanted = math.prod(shape)
+    found = list(known.devices()) if devices is None else list(np.asarray(devices, object).flat)
+    if len(found) < wanted:
+        raise ValueError(f"Number of devices {len(found)} must be >= the product of mesh_shape "
+                         f"{shape}")
+    names = _named(axis_names)
+    types: Iterable[AxisType] | None = axis_types
+    if types is None:
+        types = (AxisType.Explicit,) * len(names)
+    return Mesh(np.array(found[:wanted], object).reshape(shape), names, types)
+
+
+__all__ = ["AbstractDevice", "AbstractMesh", "AxisType", "Mesh", "make_mesh", "mesh_of"]

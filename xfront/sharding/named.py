@@ -1,0 +1,357 @@
+"""Shardings of arrays: `NamedSharding`, a mesh and a spec, and what the compiler gives where none
+says it. Both are classes of C++; what users see of them is attached here.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from xfront_ir import sharding as data
+from xfront_ir.errors import IRValueError
+
+from ..arrays import binding
+from .errors import DuplicateSpecError, IndivisibleError
+from .mesh import AbstractMesh, Mesh, mesh_of
+from .partition_spec import PartitionSpec, axes_of, ir_spec, public_spec
+
+Sharding = binding.Sharding
+NamedSharding = binding.NamedSharding
+SingleDeviceSharding = binding.SingleDeviceSharding
+GSPMDSharding = binding.GSPMDSharding
+
+
+def _check(mesh: Any, spec: Any) -> None:
+    """Refuse a spec that is none of that mesh, when the sharding is made."""
+    if not isinstance(mesh, (Mesh, AbstractMesh)):
+        raise TypeError(f"NamedSharding: mesh must be a Mesh or an AbstractMesh, got {mesh!r} of "
+                        f"type {type(mesh).__name__}")
+    if not isinstance(spec, PartitionSpec):
+        raise TypeError(f"NamedSharding: spec must be a PartitionSpec, got {spec!r} of type "
+                        f"{type(spec).__name__}; write P({spec!r})")
+    seen: set[str] = set()
+    names = [n for e in spec for n in axes_of(e)]
+    for name in (*names, *sorted(spec.unreduced), *sorted(spec.reduced)):
+        if name not in mesh.axis_names:
+            raise ValueError(f"Resource axis: {name} of {spec} is not found in mesh: "
+                             f"{mesh.axis_names}.")
+        if name in seen:
+            raise DuplicateSpecError(
+                "A single NamedSharding spec specification can map every mesh axis to at most one "
+                f"positional dimension, but {spec} has duplicate entries for `{name}`")
+        seen.add(name)
+    for word, axes in (("unreduced", spec.unreduced), ("reduced", spec.reduced)):
+        if strays := axes - {*mesh.explicit_axes}:
+            raise ValueError(f"{word.capitalize()} axes can only refer to mesh axes that is of "
+                             f"type `Explicit`. Got {word} axes: {sorted(strays)} and mesh: {mesh}")
+
+
+binding.set_check_pspec(_check)
+binding.prime_specs()
+
+
+# --- what every sharding of several devices has ----------------------------------------------
+
+def _devices(s: Any) -> Any:
+    found = s._internal_device_list
+    if found is None:
+        raise ValueError(f"{s} has an abstract mesh, and so no devices")
+    return found
+
+
+def _is_equivalent(s: Any, other: Any, ndim: int) -> bool:
+    """Whether both place an array of `ndim` dimensions alike."""
+    if s is other or s == other:
+        return True
+    if s.memory_kind != other.memory_kind or s.num_devices != other.num_devices:
+        return False
+    if s._internal_device_list != binding.DeviceList(tuple(other._device_assignment)):
+        return False
+    a, b = s._to_xla_hlo_sharding(ndim), other._to_xla_hlo_sharding(ndim)
+    return a == b or _plain(a, ndim) == _plain(b, ndim)
+
+
+def _plain(hlo: Any, ndim: int) -> Any:
+    """What tells apart two shardings of XLA that say differently who has what."""
+    if hlo.is_replicated():
+        return ((1,) * ndim, None)
+    tiles, parts = _tiles(hlo, ndim)
+    if all(n == 1 for n in tiles):
+        return ((1,) * ndim, None)
+    order = np.sort(parts.reshape(*tiles, -1), axis=-1)
+    return tiles, order.tobytes()
+
+
+def _tiles(hlo: Any, ndim: int) -> tuple[tuple[int, ...], np.ndarray]:
+    """How often each dimension is divided, and the devices in the order of the tiles."""
+    dims = tuple(hlo.tile_assignment_dimensions())
+    devices = np.array(hlo.tile_assignment_devices(), np.int64)
+    return (*dims[:ndim], *[1] * (ndim - len(dims))), devices
+
+
+def _addressable(s: Any) -> set[Any]:
+    return set(_devices(s).addressable_device_list)
+
+
+@functools.lru_cache(maxsize=4096)
+def _indices(s: Any, shape: tuple[int, ...]) -> dict[Any, tuple[slice, ...]]:
+    part = s.shard_shape(shape)
+    devices = s._device_assignment
+    hlo = s._to_xla_hlo_sharding(len(shape))
+    if hlo.is_replicated() or not shape:
+        return dict.fromkeys(devices, (slice(None),) * len(shape))
+    tiles, order = _tiles(hlo, len(shape))
+    places = np.empty(len(devices), np.int64)
+    places[order] = np.arange(len(order)) // (len(order) // int(np.prod(tiles)))
+    found = {}
+    for device, place in zip(devices, places, strict=True):
+        at = np.unravel_index(int(place), tiles)
+        found[device] = tuple([
+            slice(None) if n == 1 else slice(int(i) * size, (int(i) + 1) * size)
+            for i, n, size in zip(at, tiles, part, strict=True)])
+    return found
+
+
+def _indices_map(s: Any, shape: Sequence[int]) -> dict[Any, tuple[slice, ...]]:
+    """Device to the indices of the global array that it holds."""
+    return dict(_indices(s, tuple(shape)))
+
+
+def _addressable_map(s: Any, shape: Sequence[int]) -> dict[Any, tuple[slice, ...]]:
+    """The same for the devices of this process."""
+    found = _indices(s, tuple(shape))
+    if _devices(s).is_fully_addressable:
+        return dict(found)
+    here = _addressable(s)
+    return {d: i for d, i in found.items() if d in here}
+
+
+def _compatible(s: Any, shape: Sequence[int]) -> None:
+    """Raises: ValueError where an array of that shape cannot be placed so."""
+    s.shard_shape(tuple(shape))
+
+
+_SHARED: dict[str, Any] = {
+    "__module__": "xfront.sharding",
+    "_device_assignment": property(lambda s: tuple(_devices(s))),
+    "memory_kind": property(lambda s: s._memory_kind, doc="Which memory of the devices."),
+    "device_set": property(lambda s: set(_devices(s)), doc="The devices, as a set."),
+    "num_devices": property(lambda s: len(_devices(s)), doc="How many devices."),
+    "addressable_devices": property(_addressable, doc="Those that this process drives."),
+    "has_addressable_devices": property(lambda s: bool(_addressable(s))),
+    "is_fully_addressable": property(lambda s: _devices(s).is_fully_addressable,
+                                     doc="Whether this process drives all devices."),
+    "devices_indices_map": _indices_map,
+    "addressable_devices_indices_map": _addressable_map,
+    "is_equivalent_to": _is_equivalent,
+    "check_compatible_aval": _compatible,
+}
+
+
+# --- a mesh and a spec ------------------------------------------------------------------------
+
+@functools.lru_cache(maxsize=4096)
+def ir_sharding(s: Any, ndim: int) -> data.Sharding:
+    """A sharding as the IR has it, of arrays of `ndim` dimensions.
+
+    Raises: ValueError where it is none of such arrays, or has no mesh.
+    """
+    if type(s) is not NamedSharding:
+        raise ValueError(f"a NamedSharding is wanted here, which names axes of a mesh; got {s}")
+    try:
+        return data.Sharding(s.mesh.axes, ir_spec(s.spec, ndim))
+    except (ValueError, IRValueError) as e:
+        raise ValueError(f"Sharding {s}: {e}") from None
+
+
+def public_sharding(sharding: data.Sharding) -> Any:
+    """The NamedSharding of one of the IR whose mesh has devices."""
+    return NamedSharding(mesh_of(sharding.mesh), public_spec(sharding.spec))
+
+
+@functools.lru_cache(maxsize=4096)
+def _hlo(s: Any, ndim: int) -> Any:
+    """XLA's sharding of arrays of `ndim` dimensions."""
+    HloSharding = binding.hlo().HloSharding
+    mesh = s.mesh
+    entries = [axes_of(e) for e in s.spec][:ndim]
+    entries += [()] * (ndim - len(entries))
+    size = dict(zip(mesh.axis_names, mesh.axis_sizes, strict=True))
+    used = [n for e in entries for n in e]
+    if mesh.size == 1 or all(size[n] == 1 for n in used):
+        return HloSharding.replicate()
+    order = [mesh.axis_names.index(n) for n in used]
+    rest = [i for i in range(len(mesh.axis_names)) if i not in order]
+    tiles = [int(np.prod([size[n] for n in e], dtype=np.int64)) for e in entries]
+    left = int(np.prod([mesh.axis_sizes[i] for i in rest], dtype=np.int64))
+    kinds = []
+    if left > 1:
+        tiles.append(left)
+        kinds = [binding.op_sharding_type().REPLICATED]
+    return HloSharding.iota_tile(tuple(tiles), reshape_dims=tuple(mesh.axis_sizes),
+                                 transpose_perm=(*order, *rest), subgroup_types=kinds)
+
+
+def _shard_shape(s: Any, shape: Sequence[int]) -> tuple[int, ...]:
+    """Shape of a device's part of an array of the given shape.
+
+    Raises: ValueError where the spec has more entries; IndivisibleError where a dimension does not
+      divide.
+    """
+    shape, spec = tuple(shape), s.spec
+    if len(spec) > len(shape):
+        raise ValueError(
+            f"Sharding {s} is only valid for values of rank at least {len(spec)}, but was applied "
+            f"to a value of rank {len(shape)}"
+            + ". For scalars the PartitionSpec should be P()" * (not shape))
+    sizes = s.mesh.shape
+    parts = [int(np.prod([sizes[n] for n in axes_of(e)], dtype=np.int64)) for e in spec]
+    for i, (n, count) in enumerate(zip(shape, parts, strict=False)):
+        if n % count:
+            raise IndivisibleError(
+                f"Sharding {s} implies that array axis {i} is partitioned {count} times, but the "
+                f"dimension size is {n} (full shape: {shape}, per-dimension tiling factors: "
+                f"{parts} should evenly divide the shape)")
+    return (*[n // c for n, c in zip(shape, parts, strict=False)], *shape[len(parts):])
+
+
+def _text(s: Any) -> str:
+    memory = f", memory_kind={s.memory_kind}" if s.memory_kind is not None else ""
+    return f"NamedSharding(mesh={s.mesh}, spec={s.spec}{memory})"
+
+
+def _update(s: Any, **changes: Any) -> Any:
+    """A copy with another `mesh`, `spec` or `memory_kind`."""
+    return NamedSharding(changes.pop("mesh", s.mesh), changes.pop("spec", s.spec),
+                         memory_kind=changes.pop("memory_kind", s._memory_kind), **changes)
+
+
+def _rebuilt(mesh: Any, spec: PartitionSpec, memory_kind: str | None) -> Any:
+    return NamedSharding(mesh, spec, memory_kind=memory_kind)
+
+
+def _replicated_axes(s: Any) -> frozenset[str]:
+    used = {n for e in s.spec for n in axes_of(e)} | s.spec.unreduced
+    return frozenset(s.mesh.axis_names) - used
+
+
+binding.install_on(NamedSharding, {
+    **_SHARED,
+    "__repr__": _text,
+    "__str__": _text,
+    "__reduce__": lambda s: (_rebuilt, (s.mesh, s.spec, s._memory_kind)),
+    "__copy__": lambda s: s,
+    "__deepcopy__": lambda s, memo: s,
+    "_to_xla_hlo_sharding": _hlo,
+    "num_devices": property(lambda s: s.mesh.size, doc="How many devices."),
+    "is_fully_replicated": property(
+        lambda s: not s.spec.unreduced and all(
+            s.mesh.shape[n] == 1 for e in s.spec for n in axes_of(e)),
+        doc="Whether every device holds the whole array."),
+    "replicated_axes": property(_replicated_axes, doc="Axes that divide nothing."),
+    "shard_shape": _shard_shape,
+    "with_memory_kind": lambda s, kind: _update(s, memory_kind=kind),
+    "update": _update,
+})
+
+
+# --- what the compiler chose, where no spec says it -------------------------------------------
+
+def _parts(s: Any, ndim: int) -> tuple[int, ...]:
+    hlo = s._hlo_sharding
+    return (1,) * ndim if hlo.is_replicated() else _tiles(hlo, ndim)[0]
+
+
+def _gspmd_shard_shape(s: Any, shape: Sequence[int]) -> tuple[int, ...]:
+    """Shape of a device's part of an array of the given shape. Raises: IndivisibleError."""
+    parts = _parts(s, len(tuple(shape)))
+    if any(n % c for n, c in zip(shape, parts, strict=True)):
+        raise IndivisibleError(f"{s} divides an array of shape {tuple(shape)} into {parts} parts")
+    return tuple([n // c for n, c in zip(shape, parts, strict=True)])
+
+
+binding.install_on(GSPMDSharding, {
+    **_SHARED,
+    "__repr__": lambda s: f"GSPMDSharding({s._hlo_sharding})",
+    "__eq__": lambda a, b: a is b or (
+        type(b) is GSPMDSharding and a._hlo_sharding == b._hlo_sharding
+        and a._internal_device_list == b._internal_device_list
+        and a._memory_kind == b._memory_kind),
+    "__hash__": lambda s: hash((str(s._hlo_sharding), s._internal_device_list)),
+    "_to_xla_hlo_sharding": lambda s, ndim: s._hlo_sharding,
+    "is_fully_replicated": property(lambda s: s._hlo_sharding.is_replicated()),
+    "shard_shape": _gspmd_shard_shape,
+    "with_memory_kind": lambda s, kind: GSPMDSharding(s._internal_device_list, s._hlo_sharding,
+                                                      kind),
+})
+
+
+_FOUND: dict[Any, Any] = {}
+
+
+def compiled_sharding(mesh: Mesh, proto: Any, ndim: int) -> Any:
+    """The sharding on `mesh` that a program gives a result, from XLA's: a NamedSharding where axes
+    of the mesh say it, else a GSPMDSharding."""
+    hlo = binding.hlo().HloSharding.from_proto(proto)
+    key = (mesh, str(hlo), ndim)
+    found = _FOUND.get(key)
+    if found is None:
+        if len(_FOUND) > 4096:
+            _FOUND.clear()
+        found = _FOUND[key] = _on_mesh(mesh, hlo, ndim)
+    return found
+
+
+def _on_mesh(mesh: Mesh, hlo: Any, ndim: int) -> Any:
+    if hlo.is_replicated():
+        return NamedSharding(mesh, PartitionSpec())
+    if not hlo.is_manual() and not hlo.is_maximal():
+        tiles, order = _tiles(hlo, ndim)
+        spec = _spec_of(mesh, tiles, order)
+        if spec is not None:
+            made = NamedSharding(mesh, spec)
+            if _plain(made._to_xla_hlo_sharding(ndim), ndim) == _plain(hlo, ndim):
+                return made
+    return GSPMDSharding(mesh._internal_device_list, hlo)
+
+
+def _spec_of(mesh: Mesh, tiles: tuple[int, ...], order: np.ndarray) -> PartitionSpec | None:
+    """The spec whose axes lead from tile to tile, each along one dimension; None where some
+    step leads along several."""
+    copies = len(order) // int(np.prod(tiles))
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order)) // copies       # of each device, its tile
+    by_mesh = place.reshape(mesh.axis_sizes)
+    steps: list[list[tuple[int, str]]] = [[] for _ in tiles]
+    for k, (name, size) in enumerate(mesh.shape_tuple):
+        if size == 1:
+            continue
+        first = np.array(np.unravel_index(int(by_mesh.flat[0]), tiles))
+        second = np.array(np.unravel_index(int(np.take(by_mesh, 1, k).flat[0]), tiles))
+        moved = np.flatnonzero(second != first)
+        if len(moved) > 1:
+            return None
+        if len(moved):
+            steps[moved[0]].append((int(abs(second - first)[moved[0]]), name))
+    entries: list[Any] = [tuple([n for _, n in sorted(s, key=lambda x: -x[0])]) for s in steps]
+    while entries and not entries[-1]:
+        entries.pop()
+    return PartitionSpec(*entries)
+
+
+@functools.lru_cache(maxsize=4096)
+def replicated(mesh: Mesh) -> Any:
+    """The sharding with which every device of a mesh holds the whole array."""
+    return NamedSharding(mesh, PartitionSpec())
+
+
+def make_single_device_sharding(device: Any, memory_kind: str | None = None) -> Any:
+    """The sharding of arrays on one device, in one of its memories."""
+    return binding.single_device_sharding(device, memory_kind)
+
+
+__all__ = ["GSPMDSharding", "NamedSharding", "Sharding", "SingleDeviceSharding",
+           "compiled_sharding", "ir_sharding", "make_single_device_sharding", "public_sharding",
+           "replicated"]

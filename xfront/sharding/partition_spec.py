@@ -1,0 +1,145 @@
+"""PartitionSpec: which mesh axes divide each dimension of an array."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from xfront_ir.sharding import Spec
+
+
+class _Unconstrained:
+    """In a spec: the compiler may divide this dimension as it likes."""
+
+    _one: _Unconstrained | None = None
+
+    def __new__(cls) -> _Unconstrained:
+        cls._one = cls._one or super().__new__(cls)
+        return cls._one
+
+    def __repr__(self) -> str:
+        return "UNCONSTRAINED"
+
+    def __reduce__(self) -> str | tuple:
+        return _Unconstrained, ()
+
+
+class PartitionSpec:
+    """A spec: for each dimension None (not divided), the name of a mesh axis, a tuple of names
+    (divided by the first of them first), or `PartitionSpec.UNCONSTRAINED`.
+
+    Dimensions behind the last that is named are not divided. Over axes in `unreduced` devices hold
+    terms of a sum, those in `reduced` are whole; both need explicit axes.
+    """
+
+    __slots__ = ("_hash", "partitions", "reduced", "unreduced")
+
+    UNCONSTRAINED = _Unconstrained()
+
+    partitions: tuple[Any, ...]
+
+    def __init__(self, *partitions: Any, unreduced: Iterable[str] = (),
+                 reduced: Iterable[str] = ()) -> None:
+        self.partitions = tuple([_plain(p) for p in partitions])
+        self.unreduced, self.reduced = frozenset(unreduced), frozenset(reduced)
+        if both := self.unreduced & self.reduced:
+            raise ValueError(f"PartitionSpec: axes {sorted(both)} are in unreduced and in reduced")
+        self._hash = hash((self.partitions, self.unreduced, self.reduced))
+
+    def __repr__(self) -> str:
+        parts = [repr(p) for p in self.partitions]
+        for word, names in (("unreduced", self.unreduced), ("reduced", self.reduced)):
+            if names:
+                parts.append(f"{word}={{{', '.join(map(repr, sorted(names)))}}}")
+        only = len(self.partitions) == 1 == len(parts)
+        return f"P({', '.join(parts)}{',' if only else ''})"
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (
+            type(other) is PartitionSpec and self._hash == other._hash
+            and (self.partitions, self.unreduced, self.reduced) == (
+                other.partitions, other.unreduced, other.reduced))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __reduce__(self) -> tuple:
+        return _rebuilt, (self.partitions, self.unreduced, self.reduced)
+
+    def __len__(self) -> int:
+        return len(self.partitions)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.partitions[index]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.partitions)
+
+    def __add__(self, other: Any) -> PartitionSpec:
+        if isinstance(other, PartitionSpec):
+            return PartitionSpec(*self, *other, unreduced=self.unreduced | other.unreduced,
+                                 reduced=self.reduced | other.reduced)
+        return PartitionSpec(*self, *other, unreduced=self.unreduced, reduced=self.reduced)
+
+    def __radd__(self, other: Any) -> PartitionSpec:
+        return PartitionSpec(*other, *self, unreduced=self.unreduced, reduced=self.reduced)
+
+    def count(self, value: Any) -> int:
+        """How many dimensions have that entry."""
+        return self.partitions.count(_plain(value))
+
+    def index(self, value: Any) -> int:
+        """The first dimension with that entry. Raises: ValueError where none has."""
+        return self.partitions.index(_plain(value))
+
+    def update(self, **changes: Any) -> PartitionSpec:
+        """A copy with other `partitions`, `unreduced` or `reduced`."""
+        return PartitionSpec(*changes.pop("partitions", self.partitions), **{
+            "unreduced": self.unreduced, "reduced": self.reduced, **changes})
+
+
+def _plain(entry: Any) -> Any:
+    """An entry as it compares: a tuple of one name is that name, of none None."""
+    if isinstance(entry, (tuple, list)):
+        entry = tuple(entry)
+        return entry[0] if len(entry) == 1 else entry or None
+    return entry
+
+
+def _rebuilt(partitions: tuple, unreduced: frozenset, reduced: frozenset) -> PartitionSpec:
+    return PartitionSpec(*partitions, unreduced=unreduced, reduced=reduced)
+
+
+def axes_of(entry: Any) -> tuple[str, ...]:
+    """The axes of one entry."""
+    if entry is None or entry is PartitionSpec.UNCONSTRAINED:
+        return ()
+    return entry if type(entry) is tuple else (entry,)
+
+
+def ir_spec(spec: PartitionSpec, ndim: int) -> Spec:
+    """The spec of an array of `ndim` dimensions as the IR has it.
+
+    Raises: ValueError where it has more entries than that.
+    """
+    if len(spec) > ndim:
+        raise ValueError(f"the spec {spec} is only valid for values of rank at least {len(spec)}, "
+                         f"but was applied to a value of rank {ndim}"
+                         + ". For scalars the PartitionSpec should be P()" * (ndim == 0))
+    entries = (*spec.partitions, *[None] * (ndim - len(spec)))
+    opened = [i for i, e in enumerate(entries) if e is PartitionSpec.UNCONSTRAINED]
+    return Spec([axes_of(e) for e in entries], opened, spec.unreduced, spec.reduced)
+
+
+def public_spec(spec: Spec) -> PartitionSpec:
+    """The spec of the IR as users write it, without entries that say nothing at its end."""
+    entries = [PartitionSpec.UNCONSTRAINED if i in spec.open and not d else _plain(d)
+               for i, d in enumerate(spec.dims)]
+    while entries and entries[-1] is None:
+        entries.pop()
+    return PartitionSpec(*entries, unreduced=spec.unreduced, reduced=spec.reduced)
+
+
+P = PartitionSpec
+
+__all__ = ["P", "PartitionSpec", "axes_of", "ir_spec", "public_spec"]
