@@ -34,12 +34,12 @@ FLOORS = {
 }
 # Of the ops, only the families with bodies, or with rules made of several ops, see the passes, and
 # through one door.
-BODY_FAMILIES = ("collective", "control", "custom", "custom_vmap", "families", "fold", "lanes",
-                 "linear_call", "while_loop")
+BODY_FAMILIES = ("collective", "control", "custom", "custom_vmap", "families", "lanes",
+                 "linear_call", "reduce_by_body", "while_loop")
 DOOR = "xfront_ir.passes.bodies"
 
 # Families whose ops are resolved by passes and so have nothing to lower.
-NOT_LOWERED = ("families", "lanes")
+NOT_LOWERED = ("families", "lanes", "words")
 
 JAXLIB_ROOMS = ("lowering/", "xfront/arrays/binding/")
 

@@ -211,7 +211,7 @@ def as_dtype(x: Any) -> Any:
     if isinstance(x, str) and x in SCALAR_TYPES:
         return SCALAR_TYPES[x].dtype
     if isinstance(x, str) and x.startswith("key<"):
-        return key_dtype(x[4:-1])
+        return key_dtype(x.removeprefix("key<").removesuffix(">"))
     try:
         return np.dtype(x)
     except TypeError as error:

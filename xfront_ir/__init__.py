@@ -46,3 +46,11 @@ def __getattr__(name: str) -> Any:
     found = getattr(importlib.import_module(f".{_LATE[name]}", __name__), name)
     globals()[name] = found
     return found
+
+
+def _text(fn: Function) -> str:
+    """The text of a Function; the printer stands above what it prints."""
+    return __getattr__("print_function")(fn)
+
+
+Function.__str__ = _text

@@ -1,4 +1,4 @@
-"""Facts about a Function, each from one walk: uses, liveness, effects, counts, axis names.
+"""Facts about a Function, each from one walk: liveness, effects, counts, axis names.
 
 Nothing is stored on values or ops. What is asked often about bodies is kept in the Function's
 `memo` and dies with it.
@@ -58,36 +58,6 @@ def _standing(op: Op) -> Iterator[Function]:
             yield from held
 
 
-def uses(fn: Function) -> dict[Value, list[tuple[Op | None, int]]]:
-    """Where each value is read: (op, operand number), or (None, return number)."""
-    table: dict[Value, list[tuple[Op | None, int]]] = {v: [] for v in fn.params}
-    for op in fn.ops:
-        for i, v in enumerate(op.operands):
-            table.setdefault(v, []).append((op, i))
-        for v in op.results:
-            table.setdefault(v, [])
-    for i, v in enumerate(fn.returns):
-        table.setdefault(v, []).append((None, i))
-    return table
-
-
-def use_counts(fn: Function) -> dict[Value, int]:
-    """How often each value is read, by ops and by the return; values never read are absent."""
-    counts: dict[Value, int] = {}
-    get = counts.get
-    for op in fn.ops:
-        for v in op.operands:
-            counts[v] = get(v, 0) + 1
-    for v in fn.returns:
-        counts[v] = get(v, 0) + 1
-    return counts
-
-
-def producers(fn: Function) -> dict[Value, Op]:
-    """The op that made each value; parameters are absent."""
-    return {v: op for op in fn.ops for v in op.results}
-
-
 def last_uses(fn: Function) -> dict[Value, int]:
     """Number of the op that reads each value last: `len(fn.ops)` for what is returned, the
     number of its own op for a result that nobody reads, -1 for a parameter that nobody reads."""
@@ -100,25 +70,6 @@ def last_uses(fn: Function) -> dict[Value, int]:
     for v in fn.returns:
         last[v] = len(fn.ops)
     return last
-
-
-def dying(fn: Function) -> list[list[Value]]:
-    """For each op, the values that nothing reads after it (parameters included)."""
-    table: list[list[Value]] = [[] for _ in fn.ops]
-    for v, i in last_uses(fn).items():
-        if 0 <= i < len(table):
-            table[i].append(v)
-    return table
-
-
-def free_values(fn: Function) -> set[Value]:
-    """Values that `fn` reads and does not define; empty for a legal Function."""
-    defined = set(fn.params)
-    free: set[Value] = set()
-    for op in fn.ops:
-        free.update([v for v in op.operands if v not in defined])
-        defined.update(op.results)
-    return free.union([v for v in fn.returns if v not in defined])
 
 
 def has_effects(fn: Function) -> bool:

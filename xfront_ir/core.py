@@ -73,11 +73,6 @@ class Function:
         outs = ", ".join(str(v.type) for v in self.returns)
         return f"<func @{self.name}({ins}) -> ({outs}), {len(self.ops)} ops>"
 
-    def __str__(self) -> str:
-        from .printer import print_function  # the printer stands above the core
-
-        return print_function(self)
-
     @property
     def param_types(self) -> tuple[TensorType, ...]:
         """Types of the parameters."""

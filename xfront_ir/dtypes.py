@@ -53,6 +53,11 @@ class DType:
         self.is_key = kind == "key"
         self.is_numeric = self.is_inexact or self.is_integer
 
+    @property
+    def implementation(self) -> str:
+        """The random implementation of a key type: what stands in `key<...>`."""
+        return self.name.removeprefix("key<").removesuffix(">")
+
     def __repr__(self) -> str:
         return self.name
 

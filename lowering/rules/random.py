@@ -14,7 +14,7 @@ from xfront_ir import dtypes, ops
 from xfront_ir.builder import Builder
 from xfront_ir.core import Function, Op, Value
 from xfront_ir.ops.convert import convert
-from xfront_ir.ops.random import KEY_DTYPES, implementation
+from xfront_ir.ops.random import KEY_DTYPES
 from xfront_ir.types import TensorType, tensor
 
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
@@ -164,7 +164,7 @@ def _enciphered(b: Builder, k1: Value, k2: Value, shape: tuple[int, ...]) -> Wor
 
 @of_words(ops.random_split)
 def _split(b: Builder, attrs: Any, result: TensorType, key: Value) -> Value:
-    impl, shape = implementation(key.type), attrs["shape"]
+    impl, shape = key.type.dtype.implementation, attrs["shape"]
     if impl == "urbg":
         rows = (*key.type.shape, 10 * prod(shape), 4)
         bits = _generated(b, _first(b, key), rows, 32)
@@ -180,7 +180,7 @@ def _split(b: Builder, attrs: Any, result: TensorType, key: Value) -> Value:
 
 @of_words(ops.random_fold_in)
 def _fold_in(b: Builder, attrs: Any, result: TensorType, key: Value, data: Value) -> Value:
-    impl, zero = implementation(key.type), b.zeros(data.type)
+    impl, zero = key.type.dtype.implementation, b.zeros(data.type)
     if impl == "urbg":
         state = _first(b, _key_of(b, [zero, data, zero, data], impl))
         rows = (*data.type.shape, 10, 4)

@@ -13,7 +13,7 @@ from xfront_ir.core import Function
 from xfront_ir.dtypes import DType
 from xfront_ir.types import tensor
 
-from .fold import affine, product
+from .reduce_by_body import affine, product
 from .row import FLOATS, NARROW, NUMERIC, REAL, Bad, Draw, Fixed, Row, Sample
 
 

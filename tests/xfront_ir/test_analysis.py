@@ -9,8 +9,6 @@ from tests.xfront_ir.samples import F32, V3
 from xfront_ir import Builder, Function, Value, cost, cost_by_location, dtypes, ops, tensor
 from xfront_ir.analysis import (
     axis_names,
-    dying,
-    free_values,
     functions,
     has_effects,
     last_uses,
@@ -18,9 +16,6 @@ from xfront_ir.analysis import (
     op_count,
     op_counts,
     op_has_effects,
-    producers,
-    use_counts,
-    uses,
 )
 from xfront_ir.cost import size_in_bytes
 from xfront_ir.locations import capture
@@ -32,17 +27,6 @@ def call(body: object) -> Function:
     return b.close(b.emit(ops.call, b.param(V3), body=body, name="g"))
 
 
-def test_uses_and_producers() -> None:
-    """Ops and operand numbers; the return is None."""
-    fn = samples.chain()
-    (x,), (sin, lit, mul) = fn.params, fn.ops
-    table = uses(fn)
-    assert table[x] == [(sin, 0)] and table[lit.results[0]] == [(mul, 1)]
-    assert table[mul.results[0]] == [(None, 0)]
-    assert use_counts(fn) == {x: 1, sin.results[0]: 1, lit.results[0]: 1, mul.results[0]: 1}
-    assert producers(fn)[mul.results[0]] is mul and x not in producers(fn)
-
-
 def test_liveness() -> None:
     """The last reader; returned values live to the end."""
     b = Builder()
@@ -52,7 +36,6 @@ def test_liveness() -> None:
     dead = b.emit(ops.neg, y)
     fn = b.close([z])
     assert last_uses(fn) == {x: 1, unread: -1, y: 2, z: 3, dead: 2}
-    assert [set(vs) for vs in dying(fn)] == [set(), {x}, {y, dead}]
 
 
 def test_functions_come_once_and_bodies_first() -> None:
@@ -62,15 +45,6 @@ def test_functions_come_once_and_bodies_first() -> None:
     assert [f.name for f in found] == ["chain", "middle", "shared"]
     assert op_count(fn) == 3 + 3 * 3 + 1
     assert op_counts(fn) == {"call": 4, "sin": 1, "literal": 1, "mul": 1}
-
-
-def test_free_values() -> None:
-    """None in a legal Function."""
-    fn = samples.chain()
-    assert free_values(fn) == set()
-    outside = Value(F32)
-    assert free_values(fn.replace(ops=fn.ops[1:])) == {fn.ops[0].results[0]}
-    assert free_values(fn.replace(returns=(outside,))) == {outside}
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 from xfront_ir import Builder, dtypes, opdef, ops, tensor
 from xfront_ir.errors import IRTypeError
 from xfront_ir.opdef import FLOAT, define
-from xfront_ir.passes.common import common
+from xfront_ir.passes.common_subexpressions import common_subexpressions
 
 V = tensor((3,), dtypes.f32)
 
@@ -32,7 +32,7 @@ def test_ops_with_floats_keep_the_sign_of_zero(monkeypatch: pytest.MonkeyPatch) 
     for by in (0.0, -0.0, 0.0):
         b.emit(scaled, x, by=by)
     assert [str(op.attrs["by"]) for op in b.ops] == ["0.0", "-0.0", "0.0"]
-    assert len(common(b.close([v for op in b.ops for v in op.results])).ops) == 2
+    assert len(common_subexpressions(b.close([v for op in b.ops for v in op.results])).ops) == 2
 
 
 @pytest.mark.parametrize("value", [0, 1, -1, True, 0.0, -0.0, 0.5, float("nan"), float("inf"),

@@ -19,7 +19,7 @@ from . import binding
 
 def key_dtype(ir: DType) -> KeyDType:
     """The public dtype of a key type of the IR."""
-    return dtypes.key_dtype(ir.name[4:-1])
+    return dtypes.key_dtype(ir.implementation)
 
 
 class KeyArray(binding.Array):  # type: ignore[misc]

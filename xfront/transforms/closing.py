@@ -126,7 +126,7 @@ def constant_value(b: Builder, v: Any, x: Any) -> Any:
     made = b.emit(literal, value=Literal(array), shape=array.shape)
     if not v.type.dtype.is_key:
         return made
-    return b.emit(ops.random_wrap, made, impl=v.type.dtype.name[4:-1])
+    return b.emit(ops.random_wrap, made, impl=v.type.dtype.implementation)
 
 
 __all__ = ["closes_over_tracer", "closes_over_value", "constant_value", "told_apart",

@@ -52,8 +52,9 @@ from ..passes.bodies import (
     unzip,
     vectorize,
 )
-from ..types import TensorType, tensor
+from ..types import TensorType
 from .families import last_at, move_batch, thread_last, with_bodies
+from .words import zeros_of
 
 Types = tuple[TensorType, ...]
 
@@ -80,24 +81,6 @@ def _known(marks: Sequence[Any]) -> tuple[Flags, list[Value]]:
     """From `known` of a transpose rule: which operands are linear, and the values of the others."""
     linear = tuple([k is LINEAR for k in marks])
     return linear, [k for k in marks if k is not LINEAR]
-
-
-def _zeros(b: Any, type: TensorType) -> Value:
-    """Zeros of any type, for values that nobody looks at; keys among them."""
-    if not type.dtype.is_key:
-        return b.zeros(type)
-    return _wrapped(b, b.zeros(tensor((*type.shape, *type.dtype.physical), dtypes.u32)), type)
-
-
-def _words(b: Any, v: Value) -> Value:
-    """The words of keys, which arithmetic can move; other values as they are."""
-    return b.emit(lookup("random_unwrap"), v) if v.type.dtype.is_key else v
-
-
-def _wrapped(b: Any, v: Value, type: TensorType) -> Value:
-    """The inverse of `_words`."""
-    implementation = type.dtype.name[4:-1]       # key<fry>
-    return b.emit(lookup("random_wrap"), v, impl=implementation) if type.dtype.is_key else v
 
 
 # --- call ---------------------------------------------------------------------------------
@@ -246,7 +229,7 @@ def _fill_slots(forward: Function, n_known: int, mine: tuple, slots: Types) -> F
         saved = dict(zip(mine, forward.returns[n_known:], strict=True))
         return Function(forward.name, forward.params, b.ops, (
             *forward.returns[:n_known],
-            *[saved[i] if i in saved else _zeros(b, t) for i, t in enumerate(slots)]))
+            *[saved[i] if i in saved else zeros_of(b, t) for i, t in enumerate(slots)]))
 
     return remembered(forward, ("fill_slots", mine, slots), make)
 
@@ -284,7 +267,7 @@ def _batch_cond(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any
     if of_index is not None:
         from .lanes import choose_by_lane  # start-up: few programs have a predicate a lane
 
-        return choose_by_lane(b, branches, index, values, places, axis)
+        return choose_by_lane(b, cond, branches, index, values, places, axis)
     natural = [vectorize(branch, places, axis)[1] for branch in branches]
     out = tuple([next((p for p in column if p is not None), None)
                  for column in zip(*natural, strict=True)])

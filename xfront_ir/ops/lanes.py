@@ -23,11 +23,11 @@ from typing import Any
 from .. import dtypes
 from ..builder import Builder
 from ..core import Function, Value
-from ..opdef import lookup
+from ..opdef import OpDef, lookup
 from ..passes.bodies import remembered, settle, vectorize, vectorize_into
 from ..types import I32, tensor
-from .control import _words, _wrapped, _zeros, cond
 from .families import move_batch
+from .words import words_of, wrapped, zeros_of
 
 LIGHT = frozenset([f"xfront_ir/{name}.py" for name in (
     "literal", "ops/bits", "ops/compare", "ops/convert", "ops/elementwise", "ops/reduce",
@@ -43,13 +43,14 @@ LIGHT_ELEMENTS = 1 << 14
 Places = Sequence[int | None]
 
 
-def choose_by_lane(b: Any, branches: Sequence[Function], index: Value, values: Sequence[Value],
-                   places: Places, axis: Any) -> tuple[list[Value], tuple[int, ...]]:
-    """The batching of a cond whose index has an axis; the axis of its results is in front."""
+def choose_by_lane(b: Any, cond: OpDef, branches: Sequence[Function], index: Value,
+                   values: Sequence[Value], places: Places, axis: Any
+                   ) -> tuple[list[Value], tuple[int, ...]]:
+    """The batching of a `cond` whose index has an axis; the axis of its results is in front."""
     if all([is_light(branch, values, places, axis[1]) for branch in branches]):
         results = _all_computed(b, branches, index, values, places, axis)
     else:
-        results = _each_where_taken(b, branches, index, values, places, axis)
+        results = _each_where_taken(b, cond, branches, index, values, places, axis)
     return results, (0,) * len(results)
 
 
@@ -121,8 +122,8 @@ def _lanes_of(b: Any, index: Value, n: int) -> tuple[list[Value], list[bool]]:
 
 # --- branches that run where a lane takes them -------------------------------------------------
 
-def _each_where_taken(b: Any, branches: Sequence[Function], index: Value, values: Sequence[Value],
-                      places: Places, axis: Any) -> list[Value]:
+def _each_where_taken(b: Any, cond: OpDef, branches: Sequence[Function], index: Value,
+                      values: Sequence[Value], places: Places, axis: Any) -> list[Value]:
     size = axis[1]
     results: list[Value] = []
     for branch, mask in zip(branches, _masks(b, index, len(branches)), strict=True):
@@ -166,7 +167,7 @@ def choose(b: Any, mask: Value, new: Value, old: Value, wide: dict[Any, Value] |
     """
     if new is old:
         return new
-    yes, no = (_words(b, new), _words(b, old)) if new.type.dtype.is_key else (new, old)
+    yes, no = (words_of(b, new), words_of(b, old)) if new.type.dtype.is_key else (new, old)
     shape = yes.type.shape
     if len(shape) > 1:
         wide = {} if wide is None else wide
@@ -175,7 +176,7 @@ def choose(b: Any, mask: Value, new: Value, old: Value, wide: dict[Any, Value] |
             found = wide[mask, shape] = b.emit(lookup("broadcast_in_dim"), mask, shape=shape,
                                                dims=(0,))
         mask = found
-    return _wrapped(b, b.emit(lookup("select"), mask, yes, no), new.type)
+    return wrapped(b, b.emit(lookup("select"), mask, yes, no), new.type)
 
 
 def feed(b: Any, mask: Value, first: Value, value: Value, place: int | None, size: int) -> Value:
@@ -183,12 +184,12 @@ def feed(b: Any, mask: Value, first: Value, value: Value, place: int | None, siz
     if place is None:
         return value
     value = move_batch(b, value, place, 0, size)
-    words = _words(b, value)
+    words = words_of(b, value)
     shape = words.type.shape
     starts = [first, *[b.full(I32, 0) for _ in shape[1:]]]
     one = b.emit(lookup("dynamic_slice"), words, *starts, sizes=(1, *shape[1:]))
     same = b.emit(lookup("broadcast_in_dim"), one, shape=shape, dims=tuple(range(len(shape))))
-    return _wrapped(b, choose(b, mask, words, same), value.type)
+    return wrapped(b, choose(b, mask, words, same), value.type)
 
 
 def _lane_branches(branch: Function, places: Places, axis: Any) -> tuple[Function, Function]:
@@ -213,6 +214,6 @@ def _lane_branches(branch: Function, places: Places, axis: Any) -> tuple[Functio
         fed = [feed(b, mask, first, v, p, size) for v, p in zip(values, places, strict=True)]
         taken = b.close(b.inline(body, fed))
         b = opened()
-        return taken, b.close([_zeros(b, v.type) for v in body.returns])
+        return taken, b.close([zeros_of(b, v.type) for v in body.returns])
 
     return remembered(branch, ("lane_branches", tuple(places), axis), make)

@@ -44,11 +44,6 @@ threefry2x32 = define("threefry2x32", operands=4, infer=_infer_threefry, jvp=ZER
 
 # --- keys and their words -----------------------------------------------------------------
 
-def implementation(type: TensorType) -> str:
-    """The random implementation of a key type: the name in `key<...>`."""
-    return type.dtype.name[4:-1]
-
-
 def _check_key(name: str, type: TensorType) -> None:
     if not type.dtype.is_key:
         raise IRTypeError(f"{name}: takes keys, got {type}")

@@ -51,11 +51,10 @@ from .control import (
     _grow,
     _settle,
     _spread,
-    _words,
-    _wrapped,
     thread_consts,
 )
 from .families import last_at, move_batch, with_bodies
+from .words import words_of, wrapped
 
 CHECKPOINTS = 64
 """Reverse mode keeps the carries of at most so many turns."""
@@ -587,7 +586,7 @@ class _Checkpoints:
     def start(self, b: Any, inits: Sequence[Value]) -> list[Value]:
         """The stack that holds the carries of turn 0."""
         top, turns, *rows = [b.zeros(t) for t in self.types]
-        return [top, turns, *[_write(b, r, top, _words(b, v))
+        return [top, turns, *[_write(b, r, top, words_of(b, v))
                               for r, v in zip(rows, inits, strict=True)]]
 
     def pop(self, b: Any, consts: Sequence[Value], t: Value, kept: Sequence[Value]
@@ -608,7 +607,7 @@ class _Checkpoints:
             reached = _turns(b, count, self.ahead, given, self._top(b, rows, top))
             top = b.emit(lookup("add"), top, one)
             turns = _write(b, turns, top, b.emit(lookup("add"), here, count))
-            return [top, turns, *[_write(b, r, top, _words(b, v))
+            return [top, turns, *[_write(b, r, top, words_of(b, v))
                                   for r, v in zip(rows, reached, strict=True)]]
 
         found = _trace("behind", (I32, *self.types), test)
@@ -619,7 +618,7 @@ class _Checkpoints:
         return [b.emit(lookup("sub"), top, b.full(I32, 1)), *rest], at
 
     def _top(self, b: Any, rows: Sequence[Value], top: Value) -> list[Value]:
-        return [_wrapped(b, _read(b, r, top), t) for r, t in zip(rows, self.state, strict=True)]
+        return [wrapped(b, _read(b, r, top), t) for r, t in zip(rows, self.state, strict=True)]
 
 
 def _slots(state: Types, budget: Budget = None) -> int:

@@ -26,8 +26,8 @@ from .compare import eq, ge, le
 from .conv import dilated
 from .elementwise import add, mul, select
 from .families import is_float, is_numeric, is_real, move_batch
-from .fold import combine, vectorize, with_tangents
 from .indexing import or_zeros, pad, slice
+from .reduce_by_body import combine, vectorize, with_tangents
 from .shape import broadcast_in_dim
 
 Ints = tuple[int, ...]

@@ -7,7 +7,7 @@
     }
 
 Ops with effects stay, and so do ops whose bodies have some. Bodies themselves are cleaned by
-`pipeline.simplify`; results of loops and branches that nobody reads are dropped by `forward`.
+`pipeline.simplify`; results of loops and branches that nobody reads are dropped by `bypass`.
 """
 
 from __future__ import annotations

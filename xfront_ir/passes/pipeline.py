@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 
 from ..core import Function
-from .common import common
+from .bypass import bypass
+from .common_subexpressions import common_subexpressions
 from .dead_code import dead_code
-from .fold import fold
-from .forward import forward
+from .fold_constants import fold_constants
 from .hoist import hoist
 from .if_conversion import if_conversion
 from .inline import expand, inline, inline_calls, settle
@@ -18,18 +18,19 @@ from .inside import everywhere
 Pass = Callable[[Function], Function]
 
 PASSES: Mapping[str, Pass] = {
-    "common": common, "dead_code": dead_code, "expand": expand, "fold": fold, "forward": forward,
-    "hoist": hoist, "if_conversion": if_conversion, "inline": inline, "inline_calls": inline_calls}
+    "bypass": bypass, "common_subexpressions": common_subexpressions, "dead_code": dead_code,
+    "expand": expand, "fold_constants": fold_constants, "hoist": hoist,
+    "if_conversion": if_conversion, "inline": inline, "inline_calls": inline_calls}
 """The passes that take a Function and nothing else."""
 
-CLEAN: tuple[str, ...] = ("expand", "inline", "fold", "inline", "if_conversion", "forward",
-                          "hoist", "forward", "common", "dead_code")
+CLEAN: tuple[str, ...] = ("expand", "inline", "fold_constants", "inline", "if_conversion", "bypass",
+                          "hoist", "bypass", "common_subexpressions", "dead_code")
 """What every program goes through; bodies first, then the Function that holds them. A branch whose
 index folding made known is a call, hence inline twice; what hoist moves out leaves constants that
-nobody reads, hence forward twice."""
+nobody reads, hence bypass twice."""
 
 
-WITHOUT_BODIES: tuple[str, ...] = ("fold", "common", "dead_code")
+WITHOUT_BODIES: tuple[str, ...] = ("fold_constants", "common_subexpressions", "dead_code")
 """Those of them that change a Function whose ops have no bodies."""
 
 

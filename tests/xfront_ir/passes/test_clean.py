@@ -9,10 +9,10 @@ from xfront_ir import dtypes, ops
 from xfront_ir.builder import Builder, refuse_foreign
 from xfront_ir.fingerprint import skeleton
 from xfront_ir.opdef import Pending, Request
-from xfront_ir.passes.common import common
+from xfront_ir.passes.bypass import bypass
+from xfront_ir.passes.common_subexpressions import common_subexpressions
 from xfront_ir.passes.dead_code import dead_code
-from xfront_ir.passes.fold import fold
-from xfront_ir.passes.forward import forward
+from xfront_ir.passes.fold_constants import fold_constants
 from xfront_ir.passes.hoist import hoist
 from xfront_ir.passes.inline import expand, inline, inline_calls, settle
 from xfront_ir.passes.jvp import jvp
@@ -59,7 +59,7 @@ def test_dead_code_and_common(ir):
         return b.emit(ops.mul, y, z)
     fn = ir.trace(f, ir.f64(3))
     assert names(applied(ir, dead_code, fn)) == ["sin", "sin", "mul"]
-    assert names(applied(ir, common, fn)) == ["cos", "sin", "mul"]
+    assert names(applied(ir, common_subexpressions, fn)) == ["cos", "sin", "mul"]
 
 
 def test_common_tells_attributes_and_literals_apart(ir):
@@ -69,7 +69,7 @@ def test_common_tells_attributes_and_literals_apart(ir):
                    b.emit(ops.reduce_sum, x, axes=(1,)))
         return [y, z]
     fn = ir.trace(f, ir.f64(3, 3))
-    assert common(fn) is fn
+    assert common_subexpressions(fn) is fn
 
 
 def test_fold_computes_exact_ops_of_literals(ir):
@@ -79,7 +79,7 @@ def test_fold_computes_exact_ops_of_literals(ir):
         wide = b.emit(ops.broadcast_in_dim, b.literal(1.0, dtypes.f64), shape=(3,), dims=())
         return b.emit(ops.mul, b.emit(ops.mul, x, one), b.emit(ops.div, wide, one))
     fn = ir.trace(f, ir.f64(3))
-    made = dead_code(applied(ir, fold, fn))
+    made = dead_code(applied(ir, fold_constants, fn))
     assert made.ops == () and made.returns == made.params
 
 
@@ -88,7 +88,7 @@ def test_fold_computes_exact_ops_of_literals(ir):
     ("mul", 1.0, True), ("mul", 0.0, False), ("div", 1.0, True), ("mul", -1.0, False)])
 def test_identities_are_those_of_ieee(ir, op, value, gone):
     fn = ir.trace(lambda b, x: b.emit(ops.REGISTRY[op], x, b.full(x.type, value)), ir.f64(6))
-    made = dead_code(fold(fn))
+    made = dead_code(fold_constants(fn))
     assert (made.ops == ()) is gone
     x = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 3.0])
     for a, c in zip(evaluate(fn, x), evaluate(made, x), strict=True):
@@ -101,7 +101,7 @@ def test_fold_leaves_what_devices_compute_otherwise(ir):
         n = b.full(ir.i32(), 0)
         return [b.emit(ops.sin, b.full(x.type, 2.0)), b.emit(ops.div, b.full(ir.i32(), 1), n)]
     fn = ir.trace(f, ir.f64())
-    assert fold(fn) is fn
+    assert fold_constants(fn) is fn
 
 
 def test_fold_removes_what_moves_nothing(ir):
@@ -109,7 +109,7 @@ def test_fold_removes_what_moves_nothing(ir):
         y = b.emit(ops.transpose, x, permutation=(1, 0))
         z = b.emit(ops.neg, b.emit(ops.neg, b.emit(ops.transpose, y, permutation=(1, 0))))
         return b.emit(ops.reshape, z, shape=(2, 3))
-    assert dead_code(applied(ir, fold, ir.trace(f, ir.f64(2, 3)))).ops == ()
+    assert dead_code(applied(ir, fold_constants, ir.trace(f, ir.f64(2, 3)))).ops == ()
 
 
 def test_a_cond_of_a_known_index_is_its_branch(ir):
@@ -167,7 +167,7 @@ def test_forward_drops_and_forwards_through_scan(ir):
         c, d, _, ys, ws, _ = scan_of(b, inner, [w, u], [c, d, e], [xs, zs], 4)
         return [c, d, ys, ws]
     fn = ir.trace(f, *[ir.f64()] * 5, ir.f64(4), ir.f64(4))
-    made = applied(ir, forward, fn)
+    made = applied(ir, bypass, fn)
     (op,) = [op for op in made.ops if op.definition is ops.scan]
     assert (op.attrs["n_consts"], op.attrs["n_carry"], len(op.operands)) == (1, 1, 2)
     assert len(op.results) == 1
@@ -189,7 +189,7 @@ def test_forward_through_while(ir):
                             body=turn, n_cond_consts=1, n_body_consts=1)
         return [n, x, y]
     fn = ir.trace(f, *[ir.f64()] * 4)
-    made = applied(ir, forward, fn)
+    made = applied(ir, bypass, fn)
     (op,) = [op for op in made.ops if op.definition is WHILE]
     assert (op.attrs["n_cond_consts"], op.attrs["n_body_consts"], len(op.results)) == (1, 1, 2)
     assert made.returns[2] is made.params[2]
@@ -203,7 +203,7 @@ def test_forward_through_cond_and_call(ir):
         p, q, _ = b.emit(ops.cond, i, x, y, z, branches=branches)
         return [p, q]
     fn = ir.trace(f, ir.i32(), *[ir.f64()] * 3)
-    made = applied(ir, forward, fn)
+    made = applied(ir, bypass, fn)
     assert len(made.ops[0].operands) == 2 and len(made.ops[0].results) == 1
     assert made.returns[0] is made.params[1]
     body = ir.trace(lambda b, x, y: [y, b.emit(ops.sin, x), b.emit(ops.sin, y)], *[ir.f64()] * 2)
@@ -211,7 +211,7 @@ def test_forward_through_cond_and_call(ir):
     def g(b, x, y):
         p, q, _ = b.emit(ops.call, x, y, body=body, name="g")
         return [p, q]
-    made = applied(ir, forward, ir.trace(g, ir.f64(), ir.f64()))
+    made = applied(ir, bypass, ir.trace(g, ir.f64(), ir.f64()))
     assert len(made.ops[0].operands) == 1 and len(made.ops[0].results) == 1
 
 

@@ -1,4 +1,4 @@
-"""NumPy row of `ops/fold.py`."""
+"""NumPy row of `ops/reduce_by_body.py`."""
 
 from __future__ import annotations
 

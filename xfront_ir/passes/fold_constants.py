@@ -1,4 +1,4 @@
-"""Fold: compute ops of known values, and leave out those that change nothing.
+"""Fold constants: compute ops of known values, and leave out those that change nothing.
 
     %0: f32[3] = literal 2.0                   %0: f32[3] = mul(%x, %x)
     %1: f32[3] = literal 0.5                   return %0
@@ -41,7 +41,7 @@ SAME_TYPE = frozenset(("broadcast_in_dim", "reshape", "convert"))
 """Ops that are the identity where the result type is the operand type."""
 
 
-def fold(fn: Function) -> Function:
+def fold_constants(fn: Function) -> Function:
     """The Function with ops of literals computed and identities left out."""
     known: dict[Value, Op] = {}                  # the ops of literals and what identities look at
     env: dict[Value, Value] = {}

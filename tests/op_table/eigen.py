@@ -1,4 +1,4 @@
-"""Rows of `ops/spectral.py`.
+"""Rows of `ops/eigen.py`.
 
 Vectors of complex matrices are fixed up to a phase; their derivatives are compared through products
 which no phase changes.

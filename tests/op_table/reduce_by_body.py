@@ -1,4 +1,4 @@
-"""Row of `ops/fold.py`."""
+"""Row of `ops/reduce_by_body.py`."""
 
 from __future__ import annotations
 

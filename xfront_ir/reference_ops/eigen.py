@@ -1,4 +1,4 @@
-"""NumPy rows of `ops/spectral.py`; NumPy calls the same LAPACK drivers, which fix the signs."""
+"""NumPy rows of `ops/eigen.py`; NumPy calls the same LAPACK drivers, which fix the signs."""
 
 from __future__ import annotations
 

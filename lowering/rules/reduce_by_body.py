@@ -6,7 +6,7 @@ from typing import Any
 
 from lowering.context import RuleContext, rule
 from xfront_ir.core import Op
-from xfront_ir.ops.fold import reduce
+from xfront_ir.ops.reduce_by_body import reduce
 
 
 @rule(reduce)

@@ -1,4 +1,4 @@
-"""Forward: values that merely pass through an op with bodies go around it, and what nobody reads
+"""Bypass: values that merely pass through an op with bodies go around it, and what nobody reads
 of it is not carried.
 
     %0, %1 = scan(%w, %c, %d, %xs) {           %0 = scan(%w, %d, %c, %xs) {
@@ -23,7 +23,7 @@ from .dead_code import dead_code, has_effects
 Changed = tuple[Op | None, dict[Value, Value], list[Op]]
 
 
-def forward(fn: Function) -> Function:
+def bypass(fn: Function) -> Function:
     """The Function with its ops with bodies carrying only what they change and others read."""
     if not any([op.definition.name in _RULES for op in fn.ops]):
         return fn

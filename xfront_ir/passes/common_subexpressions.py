@@ -17,7 +17,7 @@ from ..core import Function, Op, Value
 from .dead_code import has_effects
 
 
-def common(fn: Function) -> Function:
+def common_subexpressions(fn: Function) -> Function:
     """The Function with each op that repeats an earlier one left out."""
     seen: dict[Any, tuple[Value, ...]] = {}
     env: dict[Value, Value] = {}
