@@ -48,9 +48,9 @@ def __getattr__(name: str) -> Any:
     return found
 
 
-def _text(fn: Function) -> str:
+def _text(self: Function) -> str:
     """The text of a Function; the printer stands above what it prints."""
-    return __getattr__("print_function")(fn)
+    return __getattr__("print_function")(self)
 
 
 Function.__str__ = _text

@@ -12,7 +12,7 @@ from typing import Any
 
 from xfront_ir import dtypes as ir_dtypes
 from xfront_ir import ops
-from xfront_ir.ops.random import KEY_DTYPES, implementation
+from xfront_ir.ops.random import KEY_DTYPES
 
 from ..arrays.operands import convert, operand
 from ..dtypes import KEY_DTYPES as PUBLIC
@@ -75,7 +75,7 @@ def generator(tag: str) -> Generator:
 
 def generator_of(key: Tracer) -> Generator:
     """The generator that a key is of."""
-    return generator(implementation(key.value.type))
+    return generator(key.value.type.dtype.implementation)
 
 
 # --- what a key is good for -----------------------------------------------------------------
