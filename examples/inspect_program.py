@@ -60,7 +60,7 @@ def main(full: bool = False) -> None:
     lines = None if full else 20
     args = arguments()
 
-    show("IR: what tracing the step gives", str(jax.make_jaxpr(train_step)(*args)), lines)
+    show("IR: what tracing the step gives", str(jax.make_ir(train_step)(*args)), lines)
 
     lowered = jax.jit(train_step).lower(*args)
     show("StableHLO: what the lowering gives to XLA", lowered.as_text(), lines)

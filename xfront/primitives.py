@@ -24,23 +24,111 @@ from .arrays.keys import key_dtype
 class Primitive:
     """An op as programs outside see it: compared by identity.
 
-    Fields: `name`; `multiple_results`, whether it gives a tuple; `definition`, the op, or None
+    `Primitive("name")` is one's own: its rules are given by `def_impl`, `def_abstract_eval` and the
+    tables of `interpreters` (docs/programs.md), and `bind` runs or records it.
+
+    Fields: `name`; `multiple_results`, whether it gives a list; `definition`, the op, or None
     where others are recorded in its place.
     """
 
-    __slots__ = ("definition", "multiple_results", "name")
+    multiple_results = False
+    call_primitive = map_primitive = ref_primitive = False
+    definition: OpDef | None = None
+    is_own = True                                # a user's, not one of the IR's ops
 
-    def __init__(self, name: str, definition: OpDef | None, multiple_results: bool) -> None:
-        self.name, self.definition = name, definition
-        self.multiple_results = multiple_results
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._impl: Callable[..., Any] | None = None
+        self._abstract_eval: Callable[..., Any] | None = None
+
+    @staticmethod
+    def of_op(name: str, definition: OpDef | None, multiple_results: bool) -> Primitive:
+        """The primitive of an op of the IR; or of a name behind which others are recorded."""
+        made = Primitive(name)
+        made.definition, made.multiple_results, made.is_own = definition, multiple_results, False
+        return made
 
     def __repr__(self) -> str:
         return self.name
 
     def __reduce__(self) -> tuple:
+        if self.is_own:
+            raise TypeError(f"primitive {self.name!r} cannot be pickled: its rules belong to the "
+                            "process that defined it")
         if self.definition is not None:
             return primitive_of, (self.definition,)
         return named, (next(key for key, made in _MADE_APART.items() if made is self),)
+
+    # --- running and recording -----------------------------------------------------------
+
+    def bind(self, *args: Any, **params: Any) -> Any:
+        """Record the operation, or run it where nothing is traced.
+
+        Args:
+          args: arrays, traced ones, numbers.
+          params: under JAX's names, as `eqn.params` has them.
+        Returns: an array; a list where `multiple_results` is set.
+        Raises: TypeError where operands or params do not fit; NotImplementedError where nothing is
+          recorded under this name, or a rule is missing.
+        """
+        if self.is_own:
+            from .jaxpr.own import bind_own
+
+            return bind_own(self, args, params)
+        from .jaxpr.binding import bind_op
+
+        return bind_op(self, args, params)
+
+    def get_bind_params(self, params: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+        """No functions, and the params: `bind(*functions, *args, **params)` takes both."""
+        return [], dict(params)
+
+    def impl(self, *args: Any, **params: Any) -> Any:
+        """Run it on arrays. Raises: NotImplementedError where no implementation was given."""
+        if not self.is_own:
+            return self.bind(*args, **params)
+        if self._impl is None:
+            from .jaxpr.own import apply_primitive
+
+            return apply_primitive(self, *args, **params)
+        return self._impl(*args, **params)
+
+    def abstract_eval(self, *avals: Any, **params: Any) -> Any:
+        """Types of the results and effects, from types of the operands."""
+        if self._abstract_eval is None:
+            raise NotImplementedError(f"Abstract evaluation for '{self.name}' not implemented")
+        return self._abstract_eval(*avals, **params)
+
+    # --- rules ---------------------------------------------------------------------------
+
+    def _refuse_rule(self, what: str) -> None:
+        if not self.is_own:
+            raise NotImplementedError(f"{what}: {self.name} is an op of the IR, whose rules are "
+                                      "fixed; make a Primitive of your own, or a custom_jvp")
+
+    def def_impl(self, impl: Callable[..., Any]) -> Callable[..., Any]:
+        """Set what runs it on arrays: `impl(*args, **params)`."""
+        self._refuse_rule("def_impl")
+        self._impl = impl
+        return impl
+
+    def def_abstract_eval(self, rule: Callable[..., Any]) -> Callable[..., Any]:
+        """Set the type rule: `rule(*avals, **params)` gives a ShapedArray, or a list of them."""
+        self._refuse_rule("def_abstract_eval")
+        self._abstract_eval = lambda *avals, **params: (rule(*avals, **params), frozenset())
+        return rule
+
+    def def_effectful_abstract_eval(self, rule: Callable[..., Any]) -> Callable[..., Any]:
+        """As `def_abstract_eval`, for a rule that gives (types, effects)."""
+        self._refuse_rule("def_effectful_abstract_eval")
+        self._abstract_eval = rule
+        return rule
+
+    def def_custom_bind(self, bind: Callable[..., Any]) -> Callable[..., Any]:
+        """Set what `bind` does."""
+        self._refuse_rule("def_custom_bind")
+        self.bind = bind  # type: ignore[method-assign]
+        return bind
 
 
 # --- names --------------------------------------------------------------------------------
@@ -89,7 +177,8 @@ _APART = {                               # name with _p: (its name, multiple_res
     "unstack_p": ("unstack", True),                         # slice, reshape
 }
 _MADE: dict[OpDef, Primitive] = {}
-_MADE_APART = {key: Primitive(name, None, multiple) for key, (name, multiple) in _APART.items()}
+_MADE_APART = {key: Primitive.of_op(name, None, multiple)
+               for key, (name, multiple) in _APART.items()}
 
 
 def named(name: str, module: str = "xfront.lax") -> Primitive:
@@ -106,6 +195,11 @@ def named(name: str, module: str = "xfront.lax") -> Primitive:
                          "is ever recorded")
 
 
+def belongs(definition: OpDef, primitive: Primitive) -> None:
+    """Make `primitive` the one of an op."""
+    _MADE[definition] = primitive
+
+
 def primitive_of(definition: OpDef) -> Primitive:
     """The one primitive of an op; `select` is recorded for two-way `select_n` and shares its."""
     found = _MADE.get(definition)
@@ -113,8 +207,8 @@ def primitive_of(definition: OpDef) -> Primitive:
         if definition.name == "select":
             found = primitive_of(lookup("select_n"))
         else:
-            found = Primitive(_OF_OP.get(definition.name, definition.name), definition,
-                              not definition.single)
+            found = Primitive.of_op(_OF_OP.get(definition.name, definition.name), definition,
+                                    not definition.single)
         found = _MADE.setdefault(definition, found)
     return found
 

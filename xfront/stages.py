@@ -23,6 +23,7 @@ from .arrays.placement import Promised, commitment, placement_of
 from .tracebacks import front_door, front_door_of
 from .tracing.collector import uncollected
 from .tracing.programs import captures_first, compile_body, prune
+from .tracing.trace import state
 from .tracing.tracer import Tracer
 from .transforms.donation import refuse_consumed
 from .transforms.flat import Flat, as_operand, kind_of, name_of, trace_call
@@ -110,7 +111,7 @@ def shape_struct(ir_type: Any, weak: bool) -> ShapeDtypeStruct:
 
 
 class ClosedProgram:
-    """What `make_jaxpr` gives: the IR of a traced function; prints as its text.
+    """What `make_ir` gives: the IR of a traced function; prints as its text.
 
     `ir` is the Function; its last parameters are `consts`, the arrays that were captured.
     """
@@ -158,33 +159,63 @@ def typeof(x: Any) -> Any:
 
 
 def make_jaxpr(fun: Callable[..., Any], static_argnums: int | Sequence[int] = (),
-               axis_env: Any = None, return_shape: bool = False) -> Callable[..., Any]:
-    """A function that traces `fun` on its arguments and gives the program as IR.
+               axis_env: Sequence[tuple[Any, int]] | None = None, return_shape: bool = False,
+               abstracted_axes: Any = None) -> Callable[..., Any]:
+    """A function that traces `fun` on its arguments and gives the program as data.
 
     Args:
       static_argnums: arguments that are no arrays.
-      axis_env: None; what binds axis names is `vmap(axis_name=...)` inside `fun`.
+      axis_env: (name, size) of axes that are bound in `fun`, outermost first.
       return_shape: also give the result's shapes.
-    Returns: a function giving a `ClosedProgram` (with `return_shape`, and the result's shapes). It
-      prints as IR text; `.ir` is the Function.
+      abstracted_axes: None; shapes are known while tracing.
+    Returns: a function giving a `ClosedJaxpr` (with `return_shape`, and the result's shapes), a
+      view of the IR under JAX's names (docs/programs.md); `.ir` is the Function.
+    Raises: NotImplementedError for abstracted_axes.
 
     >>> print(xfront.make_jaxpr(jnp.sin)(1.0))
+    { lambda ; a:f32[]. let
+        b:f32[] = sin a
+      in (b,) }
     """
-    only("make_jaxpr", None, "bind axis names with vmap(axis_name=...) inside the function",
-         axis_env=axis_env)
+    only("make_jaxpr", None, "shapes are known while tracing", abstracted_axes=abstracted_axes)
+
+    def close(flat: Flat) -> Any:
+        from .jaxpr.views import ClosedJaxpr  # what most programs do without
+
+        return ClosedJaxpr.of(flat.function, flat.captures, flat.out_tree)
+
+    return _tracing(fun, "make_jaxpr", static_argnums, tuple(axis_env or ()), return_shape, close)
+
+
+def make_ir(fun: Callable[..., Any], static_argnums: int | Sequence[int] = (),
+            return_shape: bool = False) -> Callable[..., Any]:
+    """As `make_jaxpr`, giving a `ClosedProgram`, which prints as IR text; `.ir` is the Function.
+
+    >>> print(xfront.make_ir(jnp.sin)(1.0))
+    """
+    return _tracing(fun, "make_ir", static_argnums, (), return_shape, lambda flat: ClosedProgram(
+        flat.function, flat.captures, flat.out_tree))
+
+
+def _tracing(fun: Callable[..., Any], kind: str, static_argnums: int | Sequence[int],
+             axis_env: tuple[tuple[Any, int], ...], return_shape: bool,
+             close: Callable[[Flat], Any]) -> Callable[..., Any]:
+    """The function that traces `fun` and gives what `close` makes of it."""
     chosen = {static_argnums} if isinstance(static_argnums, int) else {*static_argnums}
 
     @front_door_of(fun)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         statics = {i % len(args) for i in chosen if -len(args) <= i < len(args)}
-        flat, _ = trace_for(fun, args, kwargs, statics, "make_jaxpr")
-        closed = ClosedProgram(flat.function, flat.captures, flat.out_tree)
+        outer = state.axes
+        state.axes = (*outer, *axis_env)
+        try:
+            flat, _ = trace_for(fun, args, kwargs, statics, kind)
+        finally:
+            state.axes = outer
+        closed = close(flat)
         return (closed, shapes_of(flat)) if return_shape else closed
 
     return wrapped
-
-
-make_ir = make_jaxpr
 
 
 def trace_for(fun: Callable[..., Any], args: tuple, kwargs: dict, statics: set[int], kind: str
@@ -252,9 +283,11 @@ class Traced:
         return self._flat.function
 
     @property
-    def jaxpr(self) -> ClosedProgram:
-        """The program, printing as IR text."""
-        return ClosedProgram(self._flat.function, self._flat.captures, self._flat.out_tree)
+    def jaxpr(self) -> Any:
+        """The program as data: a `ClosedJaxpr`."""
+        from .jaxpr.views import ClosedJaxpr  # what most programs do without
+
+        return ClosedJaxpr.of(self._flat.function, self._flat.captures, self._flat.out_tree)
 
     @property
     def out_info(self) -> Any:

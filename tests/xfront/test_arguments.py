@@ -284,7 +284,7 @@ REFUSED: list[tuple[str, type[Exception], Callable[[], Any]]] = [
     ("sum_match", NotImplementedError, lambda: jax.vmap(jnp.sin, sum_match=True)),
     ("concrete", NotImplementedError, lambda: jax.checkpoint(jnp.sin, concrete=True)),
     ("concrete", NotImplementedError, lambda: jax.checkpoint(concrete=True)(jnp.sin)),
-    ("axis_env", NotImplementedError, lambda: jax.make_jaxpr(jnp.sin, axis_env=[("i", 2)])),
+    ("abstracted_axes", NotImplementedError, lambda: jax.make_jaxpr(jnp.sin, abstracted_axes=1)),
     ("lowering_platforms", NotImplementedError, lambda: jax.jit(jnp.sin).trace(X).lower(
         lowering_platforms=("rocm",))),
     ("dialect", ValueError, lambda: jax.jit(jnp.sin).lower(X).compiler_ir("zz")),

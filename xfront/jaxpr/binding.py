@@ -1,0 +1,104 @@
+"""`bind` of the primitives of the IR's ops: operands and params in, one op recorded or run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from xfront_ir import ops
+from xfront_ir.opdef import OpDef
+from xfront_ir.ops.families import batch_elementwise
+
+from ..arrays import binding
+from ..primitives import Primitive
+from ..tracing import programs
+from ..tracing.trace import emit, state
+from ..tracing.tracer import Tracer
+from ..transforms.flat import as_operand, kind_of
+from .parameters import attributes
+
+
+def bind_op(primitive: Primitive, args: Sequence[Any], params: Mapping[str, Any]) -> Any:
+    """Record or run the op of a primitive. See `Primitive.bind`."""
+    definition = primitive.definition
+    if definition is None:
+        return _bind_apart(primitive, args, params)
+    operands = [as_operand(x) for x in args]
+    kinds = [kind_of(primitive.name, x) for x in operands]
+    attrs = attributes(primitive, params, operands)
+    if definition.name == "select_n" and len(args) == 3 and str(kinds[0][0].dtype) == "bool":
+        return emit(ops.select, *_alike([operands[0], operands[2], operands[1]]))
+    if definition.batch is batch_elementwise and len(args) > 1:
+        operands = _alike(operands)
+    if definition is ops.call:
+        return programs.bind(attrs["body"], operands, name=attrs["name"])
+    if definition.has_bodies and state.current is None and Tracer not in map(type, operands):
+        types = [kind_of(primitive.name, x)[0] for x in operands]
+        return programs.bind(programs.single_op(definition, types, attrs),
+                             [programs.to_array(x) for x in operands], name=definition.name)
+    results = _emit(definition, operands, attrs)
+    return list(results) if primitive.multiple_results else results
+
+
+def _emit(definition: OpDef, operands: Sequence[Any], attrs: dict[str, Any]) -> Any:
+    return emit(definition, *operands, **attrs)
+
+
+def _alike(operands: Sequence[Any]) -> list[Any]:
+    """Operands of an elementwise op: Python numbers in the dtype of the others, scalars in every
+    element of the others' shape."""
+    shapes = [np.shape(x) for x in operands]
+    whole = next((s for s in shapes if s), ())
+    typed = next((x.dtype for x in operands if hasattr(x, "dtype")), None)
+    made = []
+    for x, shape in zip(operands, shapes, strict=True):
+        if typed is not None and type(x) in (int, float, complex):
+            x = np.asarray(x, typed)
+        if whole and not shape:
+            x = _filled(x, whole)
+        made.append(x)
+    return made
+
+
+def _filled(x: Any, shape: tuple[int, ...]) -> Any:
+    if state.stack and not isinstance(x, binding.Array):
+        home = state.current or state.stack[-1]
+        return home.literal(binding.host_array(x), shape)
+    return emit(ops.broadcast_in_dim, x, shape=shape, dims=())
+
+
+def _bind_apart(primitive: Primitive, args: Sequence[Any], params: Mapping[str, Any]) -> Any:
+    """What is recorded in place of a name that is no op."""
+    from ..transforms.flat import name_of
+    from .evaluating import jaxpr_as_fun
+    from .views import ClosedJaxpr, Jaxpr
+
+    if primitive.name == "add_any":
+        from ..lax.elementwise import add
+
+        return add(*args)
+    if primitive.name == "squeeze":
+        from ..lax.shape import squeeze
+
+        return squeeze(args[0], params["dimensions"])
+    if primitive.name == "scatter-sub":
+        from .. import lax
+
+        x, indices, updates = args
+        return lax.scatter_add_p.bind(x, indices, lax.neg(updates), **params)
+    if primitive.name in ("call", "closed_call"):
+        body = params.get("call_jaxpr", params.get("jaxpr"))
+        if body is None and args and callable(args[0]):
+            return list(args[0](*args[1:]))      # call_p takes the function itself
+        if isinstance(body, Jaxpr):
+            body = ClosedJaxpr(body, [])
+        if isinstance(body, ClosedJaxpr):
+            from ..transforms.jit import jit
+
+            fun = jaxpr_as_fun(body)
+            fun.__name__ = str(params.get("name", name_of(fun)))
+            return jit(fun)(*args)
+    raise NotImplementedError(f"nothing is recorded under {primitive.name!r}, so it cannot be "
+                              "bound: call the function of lax instead; docs/names.md says what is "
+                              "recorded in its place")

@@ -1,0 +1,195 @@
+"""Attributes of ops as params of eqns, and back.
+
+`viewed_parameters(op)` has views in place of bodies; `attributes(primitive, operands, params)` is
+the inverse, for `bind`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from xfront_ir.core import Function, Op
+from xfront_ir.dtypes import DType, from_numpy
+from xfront_ir.literal import Literal as IRLiteral
+from xfront_ir.opdef import AttrKind, OpDef, Pending
+
+from ..arrays import binding
+from ..primitives import _PARAMETERS, Primitive, parameters
+from ..tracing.trace import state
+from .views import ClosedJaxpr, Jaxpr
+
+# --- to params --------------------------------------------------------------------------------
+
+
+def viewed_parameters(op: Op) -> dict[str, Any]:
+    """The attributes of an op under JAX's names, with views in place of bodies."""
+    name = op.definition.name
+    found = {key: _viewed(value, name == "checkpoint" and key == "jaxpr")
+             for key, value in parameters(op).items()}
+    if name == "call":
+        n, m = len(op.operands), len(op.results)
+        found.update(donated_invars=(False,) * n, keep_unused=False, inline=False,
+                     in_shardings=(None,) * n, out_shardings=(None,) * m,
+                     in_layouts=(None,) * n, out_layouts=(None,) * m, compiler_options_kvs=())
+    return found
+
+
+def _viewed(value: Any, open: bool) -> Any:
+    if isinstance(value, Pending):
+        value = value.force()
+    if isinstance(value, Function):
+        return Jaxpr.of(value, open=True) if open else ClosedJaxpr.of(value)
+    if type(value) is tuple and value and isinstance(value[0], Function):
+        return tuple([ClosedJaxpr.of(f) for f in value])
+    return value
+
+
+# --- to attributes ------------------------------------------------------------------------------
+
+def attributes(primitive: Primitive, params: Mapping[str, Any], operands: Sequence[Any]
+               ) -> dict[str, Any]:
+    """The attributes of the op behind a primitive, from params under JAX's names.
+
+    A param that the op has not is accepted where it asks for nothing: None, False, or a tuple of
+    such. Raises: TypeError where one is missing, unknown or of another kind.
+    """
+    definition = primitive.definition
+    assert definition is not None
+    given = dict(params)
+    regrouped = _REGROUPED.get(definition.name)
+    if regrouped is not None:
+        given = regrouped(given)
+    back = {v: k for k, v in _PARAMETERS.get(definition.name, {}).items()}
+    attrs: dict[str, Any] = {}
+    for key, value in given.items():
+        name = back.get(key, key)
+        if name in definition.attrs:
+            attrs[name] = _attribute(definition, name, definition.attrs[name], value)
+        elif not _asks_nothing(value):
+            raise TypeError(f"{primitive.name}.bind: param {key!r} must be None or left out, got "
+                            f"{value!r}; it takes {', '.join(_names(definition)) or 'none'}")
+    if "sizes" in definition.attrs and "sizes" not in attrs:     # of named axes
+        attrs["sizes"] = _sizes(attrs["axes"])
+    missing = [k for k, kind in definition.attrs.items() if k not in attrs and not kind.optional]
+    if missing:
+        names = dict(zip(definition.attrs, _names(definition), strict=True))
+        raise TypeError(f"{primitive.name}.bind: missing params: "
+                        f"{', '.join(names[k] for k in missing)}")
+    return attrs
+
+
+def _names(definition: OpDef) -> list[str]:
+    renamed = _PARAMETERS.get(definition.name, {})
+    return [renamed.get(k, k) for k in definition.attrs]
+
+
+def _asks_nothing(value: Any) -> bool:
+    return value is None or value is False or (
+        type(value) in (tuple, list) and all(map(_asks_nothing, value)))
+
+
+def _sizes(axes: Any) -> tuple[int, ...]:
+    bound = dict(state.axes)
+    for name in axes:
+        if type(name) is str and name not in bound:
+            raise NameError(f"unbound axis name: {name}")
+    return tuple([bound[name] for name in axes if name in bound])
+
+
+def _attribute(definition: OpDef, name: str, kind: AttrKind, value: Any) -> Any:
+    if value is None and kind.optional:
+        return None
+    text = kind.text
+    if text == "ints":
+        return tuple([int(i) for i in value])
+    if text == "bools":
+        return tuple([bool(i) for i in value])
+    if text == "int":
+        return int(value)
+    if text == "tree":
+        return _tree(value)
+    if text == "dtype":
+        return value if isinstance(value, DType) else from_numpy(
+            binding.canonical_dtype(np.dtype(value)))
+    if text in ("function", "body"):
+        return as_function(value)
+    if text == "functions":
+        return tuple([as_function(f) for f in value])
+    if text == "literal" and not isinstance(value, IRLiteral):
+        return IRLiteral(np.asarray(value))
+    if text == "word" and not isinstance(value, str):
+        return getattr(value, "name", str(value)).lower()
+    return value
+
+
+def _tree(value: Any) -> Any:
+    if type(value) in (tuple, list):
+        return tuple([_tree(x) for x in value])
+    return value if isinstance(value, str) else int(value)
+
+
+def as_function(value: Any) -> Function:
+    """The Function of a body given as a view, a program made of parts, or a Function.
+
+    Raises: TypeError for anything else; NotImplementedError where constants of it are no literals.
+    """
+    if isinstance(value, Function):
+        return value
+    if isinstance(value, (Jaxpr, ClosedJaxpr)):
+        jaxpr = value if isinstance(value, Jaxpr) else value.jaxpr
+        if jaxpr.function is not None and not jaxpr.n_consts and (
+                isinstance(value, Jaxpr) or value.has_own_consts):
+            return jaxpr.function
+        from .evaluating import traced
+
+        return traced(value)
+    raise TypeError(f"a body is a ClosedJaxpr, a Jaxpr or a Function of the IR, got {value!r} of "
+                    f"type {type(value).__name__}")
+
+
+def _dot_general(params: dict[str, Any]) -> dict[str, Any]:
+    contract, batch = params.pop("dimension_numbers")
+    preferred = params.pop("preferred_element_type", None)
+    return {**params, "contract": contract, "batch": batch, "preferred": preferred}
+
+
+def _conv(params: dict[str, Any]) -> dict[str, Any]:
+    numbers = params.pop("dimension_numbers")
+    renamed = {"window_strides": "strides", "feature_group_count": "feature_groups",
+               "batch_group_count": "batch_groups", "preferred_element_type": "preferred"}
+    return {"lhs_spec": numbers[0], "rhs_spec": numbers[1], "out_spec": numbers[2],
+            **{renamed.get(k, k): v for k, v in params.items()}}
+
+
+def _indexed(params: dict[str, Any]) -> dict[str, Any]:
+    numbers = params.pop("dimension_numbers")
+    mode = getattr(params["mode"], "name", str(params["mode"])).lower()
+    return {**numbers._asdict(), **params, "mode": "fill" if mode == "fill_or_drop" else mode}
+
+
+def _pad(params: dict[str, Any]) -> dict[str, Any]:
+    config = tuple(params.pop("padding_config"))
+    low, high, interior = zip(*config, strict=True) if config else ((), (), ())
+    return {**params, "low": low, "high": high, "interior": interior}
+
+
+def _extremum(params: dict[str, Any]) -> dict[str, Any]:
+    axes = tuple(params.pop("axes"))
+    if len(axes) != 1:
+        raise TypeError(f"argmax and argmin take one axis, got axes={axes}")
+    return {**params, "axis": axes[0]}
+
+
+def _reduce(params: dict[str, Any]) -> dict[str, Any]:
+    params.pop("computation", None)              # the Python function that jaxpr was traced from
+    return params
+
+
+_REGROUPED: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+    "argmax": _extremum, "argmin": _extremum, "conv_general_dilated": _conv,
+    "dot_general": _dot_general, "gather": _indexed, "pad": _pad, "reduce": _reduce,
+    "scatter": _indexed, "scatter_add": _indexed, "scatter_max": _indexed,
+    "scatter_min": _indexed, "scatter_mul": _indexed,
+}

@@ -1,0 +1,122 @@
+"""Programs as text, in the manner of JAX's.
+
+    { lambda ; a:f32[3]. let
+        b:f32[3] = sin a
+        c:f32[3] = mul b 2.0:f32[]
+      in (c,) }
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import count, product
+from string import ascii_lowercase
+from typing import Any
+
+import numpy as np
+
+from .views import ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, Var
+
+WIDTH = 80
+
+
+class _Names:
+    """Names of the Vars of one program and those inside it."""
+
+    def __init__(self) -> None:
+        self.free = _letters()
+        self.known: dict[Var, str] = {}
+
+    def of(self, atom: Any) -> str:
+        if isinstance(atom, Literal):
+            return _literal(atom)
+        if isinstance(atom, DropVar):
+            return "_"
+        found = self.known.get(atom)
+        if found is None:
+            found = self.known[atom] = next(self.free)
+        return found
+
+    def typed(self, atom: Any) -> str:
+        return f"{self.of(atom)}:{atom.aval.str_short(short_dtypes=True)}"
+
+
+def _letters() -> Iterator[str]:
+    for n in count(1):
+        for letters in product(ascii_lowercase, repeat=n):
+            yield "".join(letters)
+
+
+def _literal(atom: Literal) -> str:
+    value = atom.val
+    short = atom.aval.str_short(short_dtypes=True)
+    return f"{value}:{short}" if np.ndim(value) == 0 else f"[...]:{short}"
+
+
+def print_jaxpr(jaxpr: Jaxpr) -> str:
+    """The text of a program."""
+    return _jaxpr(jaxpr, _Names(), "")
+
+
+def print_eqn(eqn: JaxprEqn) -> str:
+    """The text of one eqn; its Vars are named from `a` on."""
+    return "\n".join(_eqn(eqn, _Names(), ""))
+
+
+def _jaxpr(jaxpr: Jaxpr, names: _Names, indent: str) -> str:
+    consts = " ".join(map(names.typed, jaxpr.constvars))
+    params = " ".join(map(names.typed, jaxpr.invars))
+    head = f"{{ lambda {consts}; {params}. let"
+    lines = [line for eqn in jaxpr.eqns for line in _eqn(eqn, names, indent + "    ")]
+    outs = ", ".join(map(names.of, jaxpr.outvars)) + ("," if len(jaxpr.outvars) == 1 else "")
+    short = f"{head} {' '.join([line.strip() for line in lines])} in ({outs}) }}"
+    if len(lines) <= 1 and len(indent) + len(short) <= WIDTH and indent:
+        return " ".join(short.split())
+    return "\n".join([head, *lines, f"{indent}  in ({outs}) }}"])
+
+
+def _eqn(eqn: JaxprEqn, names: _Names, indent: str) -> list[str]:
+    read = " ".join(map(names.of, eqn.invars))
+    made = " ".join(map(names.typed, eqn.outvars))       # before the names inside it
+    params = _params(eqn, names, indent + "  ")
+    start = f"{indent}{made} = {eqn.primitive.name}" if made else f"{indent}{eqn.primitive.name}"
+    end = f" {read}" if read else ""
+    if not params:
+        return [start + end]
+    one = f"{start}[{' '.join(params)}]{end}"
+    if len(one) <= WIDTH and "\n" not in one and not any("{ lambda" in p for p in params):
+        return [one]
+    inner = [f"{indent}  {p}" for p in params]
+    return [f"{start}[", *"\n".join(inner).split("\n"), f"{indent}]{end}"]
+
+
+_PLAIN = (None, False)
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether a parameter of jit says that nothing was asked for."""
+    return all(map(_is_plain, value)) if type(value) is tuple else value in _PLAIN
+
+
+def _params(eqn: JaxprEqn, names: _Names, indent: str) -> list[str]:
+    params = eqn.params
+    if eqn.primitive.name == "jit":              # what says nothing where it is as usual
+        params = {k: v for k, v in params.items() if k in ("name", "jaxpr") or not _is_plain(v)}
+    elif eqn.primitive.name == "broadcast_in_dim" and not params.get("broadcast_dimensions", 1):
+        params = {} if not eqn.invars[0].aval.shape else params
+    keys = sorted(params, key=lambda k: (k != "name" or eqn.primitive.name != "jit", k))
+    return [f"{k}={_value(params[k], names, indent)}" for k in keys]
+
+
+def _value(value: Any, names: _Names, indent: str) -> str:
+    if isinstance(value, (Jaxpr, ClosedJaxpr)):
+        jaxpr = value if isinstance(value, Jaxpr) else value.jaxpr
+        return _jaxpr(jaxpr, names, indent)
+    if type(value) in (tuple, list) and any(isinstance(x, (Jaxpr, ClosedJaxpr)) for x in value):
+        inner = "\n".join([f"{indent}  {_value(x, names, indent + '  ')}" for x in value])
+        return f"(\n{inner}\n{indent})"
+    if isinstance(value, np.dtype):
+        return value.name
+    if callable(value) and hasattr(value, "__name__"):
+        return value.__name__
+    return str(value)

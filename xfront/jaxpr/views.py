@@ -1,0 +1,451 @@
+"""Jaxpr, ClosedJaxpr, JaxprEqn, Var and Literal: a Function of the IR as JAX's programs look.
+
+Nothing is converted: an eqn is an op, a Var is a value, and what a view shows is made when it is
+looked at. Two things look different than in the IR. A literal is no eqn: scalars stand where they
+are read, arrays are `constvars`. One that fills an array stands as its scalar where an elementwise
+op reads it, and is a `broadcast_in_dim` elsewhere.
+Views are read only; `Jaxpr(...)` and `new_jaxpr_eqn` make others of parts, and these run and print,
+too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from xfront_ir.analysis import op_has_effects
+from xfront_ir.core import Function, Op, Value
+from xfront_ir.literal import literal
+from xfront_ir.opdef import lookup
+from xfront_ir.ops.families import batch_elementwise
+
+from ..arrays.abstract import AbstractArray
+from ..primitives import Primitive, aval_of, primitive_of
+
+no_effects: frozenset[Any] = frozenset()
+
+
+class OpEffect:
+    """What an op does besides giving values; compared by the name of the primitive."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"{self.name}Effect"
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is OpEffect and other.name == self.name
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+
+class Var:
+    """A value of a program: `aval` is its type. Compared by identity."""
+
+    __slots__ = ("aval",)
+
+    def __init__(self, aval: Any) -> None:
+        self.aval = aval
+
+    def __repr__(self) -> str:
+        return f"Var(id={id(self)}):{self.aval.str_short()}"
+
+
+class DropVar(Var):
+    """A result that nothing reads."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "_"
+
+
+class Literal:
+    """A known value where it is read: `val`, a NumPy scalar or array, and its type `aval`."""
+
+    __slots__ = ("aval", "val")
+
+    def __init__(self, val: Any, aval: Any = None) -> None:
+        if aval is None:
+            aval = AbstractArray(np.shape(val), np.asarray(val).dtype)
+        self.val, self.aval = val, aval
+
+    def __repr__(self) -> str:
+        return f"{self.val}:{self.aval.str_short(short_dtypes=True)}"
+
+
+class SourceInfo(NamedTuple):
+    """Where an eqn comes from: `location` of the IR, and the scopes around it."""
+
+    location: Any
+
+    @property
+    def name_stack(self) -> str:
+        """Names of scopes and transformations, outermost first, with slashes between."""
+        return "/".join(self.location.scope) if self.location is not None else ""
+
+    @property
+    def traceback(self) -> None:
+        """None: a location is kept, no traceback."""
+
+    def __str__(self) -> str:
+        return "?" if self.location is None else str(self.location)
+
+
+class DebugInfo(NamedTuple):
+    """What a program was traced for."""
+
+    traced_for: str
+    func_src_info: str
+    arg_names: tuple[str, ...] | None = None
+    result_paths: tuple[str, ...] | None = None
+
+    @property
+    def func_name(self) -> str:
+        """Name of the function alone."""
+        return self.func_src_info.split(" ")[0]
+
+
+class JaxprEqn:
+    """`outvars = primitive[params] invars`.
+
+    Fields: `invars` (Vars and Literals), `outvars`, `primitive`, `params` under JAX's names, with
+    views in place of bodies, `effects`, `source_info`.
+    """
+
+    __slots__ = ("_params", "effects", "invars", "op", "outvars", "primitive", "source_info")
+
+    ctx = None
+
+    def __init__(self, invars: Sequence[Any], outvars: Sequence[Var], primitive: Primitive,
+                 params: Mapping[str, Any] | None, effects: Iterable[Any] = no_effects,
+                 source_info: SourceInfo | None = None, op: Op | None = None) -> None:
+        self.invars, self.outvars, self.primitive = list(invars), list(outvars), primitive
+        self._params, self.effects, self.op = params, frozenset(effects), op
+        self.source_info = source_info or SourceInfo(None if op is None else op.loc)
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """Parameters under JAX's names; `bind` of the primitive takes them."""
+        if self._params is None:
+            from .parameters import viewed_parameters
+
+            assert self.op is not None
+            self._params = viewed_parameters(self.op)
+        return dict(self._params)
+
+    def replace(self, **changes: Any) -> JaxprEqn:
+        """An eqn with some parts changed."""
+        parts: dict[str, Any] = dict(
+            invars=self.invars, outvars=self.outvars, primitive=self.primitive, params=self.params,
+            effects=self.effects, source_info=self.source_info)
+        return JaxprEqn(**{**parts, **_known("JaxprEqn", parts, changes)})
+
+    def __repr__(self) -> str:
+        from .printing import print_eqn
+
+        return print_eqn(self)
+
+
+def _known(kind: str, parts: Mapping[str, Any], changes: Mapping[str, Any]) -> Mapping[str, Any]:
+    for key in changes:
+        if key not in parts:
+            raise TypeError(f"{kind}.replace: no part is called {key!r}; there are "
+                            f"{', '.join(parts)}")
+    return changes
+
+
+def new_jaxpr_eqn(invars: Sequence[Any], outvars: Sequence[Var], primitive: Primitive,
+                  params: Mapping[str, Any], effects: Iterable[Any] = no_effects,
+                  source_info: SourceInfo | None = None, ctx: None = None) -> JaxprEqn:
+    """An eqn made of parts; `ctx` is None, for what it says is part of the params here."""
+    if ctx is not None:
+        raise NotImplementedError("new_jaxpr_eqn: ctx must be None")
+    return JaxprEqn(invars, outvars, primitive, dict(params), effects, source_info)
+
+
+class Jaxpr:
+    """A program: `constvars` and `invars` are read, `eqns` run in order, `outvars` are given back.
+
+    A view of `function` where it has one; else made of parts.
+    """
+
+    __slots__ = ("_debug_info", "_parts", "function", "n_consts", "open")
+
+    def __init__(self, constvars: Sequence[Var], invars: Sequence[Var], outvars: Sequence[Any],
+                 eqns: Sequence[JaxprEqn], effects: Iterable[Any] = no_effects,
+                 debug_info: DebugInfo | None = None, is_high: bool = False) -> None:
+        if is_high:
+            raise NotImplementedError("Jaxpr: is_high must be False")
+        self.function: Function | None = None
+        self.n_consts, self.open = 0, False
+        self._debug_info = debug_info
+        self._parts: _Parts | None = _Parts(list(constvars), list(invars), list(outvars),
+                                            list(eqns), [], frozenset(effects))
+
+    @staticmethod
+    def of(function: Function, n_consts: int = 0, *, open: bool = False) -> Jaxpr:
+        """The view of a Function whose last `n_consts` parameters are constants.
+
+        open: arrays among its literals stand where they are read, so that it needs no constants.
+        """
+        made = object.__new__(Jaxpr)
+        made.function, made.n_consts, made.open = function, n_consts, open
+        made._parts, made._debug_info = None, None
+        return made
+
+    def _all(self) -> _Parts:
+        if self._parts is None:
+            assert self.function is not None
+            self._parts = _view(self.function, self.n_consts, self.open)
+        return self._parts
+
+    @property
+    def constvars(self) -> list[Var]:
+        """Vars of the constants."""
+        return self._all().constvars
+
+    @property
+    def invars(self) -> list[Var]:
+        """Vars of the arguments."""
+        return self._all().invars
+
+    @property
+    def outvars(self) -> list[Any]:
+        """Vars and Literals of the results."""
+        return self._all().outvars
+
+    @property
+    def eqns(self) -> list[JaxprEqn]:
+        """The operations in order."""
+        return self._all().eqns
+
+    @property
+    def array_consts(self) -> list[np.ndarray]:
+        """Values of the constvars behind those that are parameters of the Function."""
+        return self._all().arrays
+
+    @property
+    def effects(self) -> frozenset[Any]:
+        """Of all eqns."""
+        return self._all().effects
+
+    @property
+    def in_avals(self) -> list[Any]:
+        """Types of the arguments."""
+        return [v.aval for v in self.invars]
+
+    @property
+    def out_avals(self) -> list[Any]:
+        """Types of the results."""
+        return [v.aval for v in self.outvars]
+
+    @property
+    def debug_info(self) -> DebugInfo:
+        """What the program was traced for."""
+        if self._debug_info is not None:
+            return self._debug_info
+        f = self.function
+        return DebugInfo("jit", f.name if f else "<unknown>", f.param_names if f else None)
+
+    def replace(self, **changes: Any) -> Jaxpr:
+        """A Jaxpr with some parts changed."""
+        parts: dict[str, Any] = dict(
+            constvars=self.constvars, invars=self.invars, outvars=self.outvars, eqns=self.eqns,
+            effects=self.effects, debug_info=self.debug_info)
+        return Jaxpr(**{**parts, **_known("Jaxpr", parts, changes)})
+
+    def __repr__(self) -> str:
+        from .printing import print_jaxpr
+
+        return print_jaxpr(self)
+
+    def pretty_print(self, **options: Any) -> str:
+        """The program as text; takes no options."""
+        if options:
+            raise NotImplementedError(f"pretty_print: {', '.join(options)} is not supported; "
+                                      "print the jaxpr, or make_ir(f)(x) for the IR's own text")
+        return repr(self)
+
+
+class ClosedJaxpr:
+    """A Jaxpr with the values of its constants: `jaxpr`, `consts`.
+
+    Of a traced program: `ir` is the Function, `out_tree` the structure of its result.
+    """
+
+    __slots__ = ("_consts", "has_own_consts", "jaxpr", "out_tree")
+
+    def __init__(self, jaxpr: Jaxpr, consts: Sequence[Any], out_tree: Any = None) -> None:
+        if len(consts) != len(jaxpr.constvars):
+            raise ValueError(f"ClosedJaxpr: {len(jaxpr.constvars)} constvars and {len(consts)} "
+                             "constants")
+        self.jaxpr, self._consts, self.out_tree = jaxpr, list(consts), out_tree
+        self.has_own_consts = False              # nobody gave it others than its Function's
+
+    @staticmethod
+    def of(function: Function, consts: Sequence[Any] = (), out_tree: Any = None) -> ClosedJaxpr:
+        """The view of a Function whose last parameters stand for `consts`."""
+        made = object.__new__(ClosedJaxpr)
+        made.jaxpr, made.out_tree = Jaxpr.of(function, len(consts)), out_tree
+        made._consts = _Lazy(consts, made.jaxpr)  # type: ignore[assignment]
+        made.has_own_consts = True
+        return made
+
+    @property
+    def consts(self) -> list[Any]:
+        """Values of the constvars."""
+        if type(self._consts) is _Lazy:
+            self._consts = self._consts.all()
+        return self._consts
+
+    @property
+    def ir(self) -> Function:
+        """The Function; its last parameters are the constants that were captured.
+
+        Raises: AttributeError where the program was made of parts."""
+        if self.jaxpr.function is None:
+            raise AttributeError("this ClosedJaxpr was made of parts: it has no Function; "
+                                 "make_ir(jaxpr_as_fun(closed)) traces one")
+        return self.jaxpr.function
+
+    in_avals = property(lambda self: self.jaxpr.in_avals)
+    out_avals = property(lambda self: self.jaxpr.out_avals)
+    eqns = property(lambda self: self.jaxpr.eqns)
+    effects = property(lambda self: self.jaxpr.effects)
+    literals = property(lambda self: self.consts)
+
+    def replace(self, **changes: Any) -> ClosedJaxpr:
+        """A ClosedJaxpr with another `jaxpr` or other `consts`."""
+        parts: dict[str, Any] = dict(jaxpr=self.jaxpr, consts=self.consts)
+        return ClosedJaxpr(**{**parts, **_known("ClosedJaxpr", parts, changes)},
+                           out_tree=self.out_tree)
+
+    def map_jaxpr(self, change: Any) -> ClosedJaxpr:
+        """The same constants with `change(jaxpr)`."""
+        return self.replace(jaxpr=change(self.jaxpr))
+
+    def __repr__(self) -> str:
+        return repr(self.jaxpr)
+
+
+class _Lazy:
+    """Constants that were captured, and a view that may have more."""
+
+    __slots__ = ("captured", "jaxpr")
+
+    def __init__(self, captured: Sequence[Any], jaxpr: Jaxpr) -> None:
+        self.captured, self.jaxpr = captured, jaxpr
+
+    def all(self) -> list[Any]:
+        return [*self.captured, *self.jaxpr.array_consts]
+
+
+# --- from a Function to a view ------------------------------------------------------------------
+
+class _Parts(NamedTuple):
+    constvars: list[Var]
+    invars: list[Var]
+    outvars: list[Any]
+    eqns: list[JaxprEqn]
+    arrays: list[np.ndarray]
+    effects: frozenset[Any]
+
+
+def is_elementwise(op: Op) -> bool:
+    """Whether a scalar may stand for an operand whose elements are all the same."""
+    return op.definition.batch is batch_elementwise and len(op.operands) > 1
+
+
+def _view(function: Function, n_consts: int, open: bool) -> _Parts:
+    n = len(function.params) - n_consts
+    weak = function.weak_params or (False,) * len(function.params)
+    atoms: dict[Value, Any] = {
+        v: Var(_aval(v, w)) for v, w in zip(function.params, weak, strict=True)}
+    scalars: dict[Value, Literal] = {}           # of literals that fill arrays
+    constvars = [atoms[v] for v in function.params[n:]]
+    arrays: list[np.ndarray] = []
+    read = _reads(function)
+    weak_out = dict(zip(function.returns, function.weak_returns, strict=False))
+    eqns: list[JaxprEqn] = []
+    for op in function.ops:
+        if op.definition is literal:
+            (v,) = op.results
+            value = op.attrs["value"].array
+            if value.shape == op.attrs["shape"] and (value.ndim == 0 or open):
+                atoms[v] = Literal(value[()] if value.ndim == 0 else value, aval_of(v.type))
+            elif value.ndim:
+                atoms[v] = Var(aval_of(v.type))
+                constvars.append(atoms[v])
+                arrays.append(value)
+            else:
+                scalars[v] = Literal(value[()], aval_of(v.type.with_shape(())))
+                if v in read.plainly:
+                    atoms[v] = Var(aval_of(v.type))
+                    eqns.append(_filling(op, scalars[v], atoms[v]))
+            continue
+        eqns.append(_eqn(op, atoms, scalars, read.at_all, weak_out))
+    outvars = [atoms[v] for v in function.returns]
+    effects = frozenset([e for eqn in eqns for e in eqn.effects])
+    return _Parts(constvars, [atoms[v] for v in function.params[:n]], outvars, eqns, arrays,
+                  effects)
+
+
+class _Reads(NamedTuple):
+    at_all: set[Value]
+    plainly: set[Value]                          # where a scalar cannot stand for an array
+
+
+def _reads(function: Function) -> _Reads:
+    plainly = set(function.returns)
+    scalars = {op.results[0] for op in function.ops
+               if op.definition is literal and not op.attrs["value"].array.ndim}
+    at_all = set(function.returns)
+    for op in function.ops:
+        at_all.update(op.operands)
+        if not is_elementwise(op) or scalars.issuperset(op.operands):
+            plainly.update(op.operands)
+    return _Reads(at_all, plainly)
+
+
+def _aval(v: Value, weak: bool) -> Any:
+    found = aval_of(v.type)
+    return found.update(weak_type=True) if weak and not v.type.dtype.is_key else found
+
+
+def _filling(op: Op, scalar: Literal, out: Var) -> JaxprEqn:
+    broadcast = primitive_of(lookup("broadcast_in_dim"))
+    params = {"shape": op.attrs["shape"], "broadcast_dimensions": ()}
+    return JaxprEqn([scalar], [out], broadcast, params, source_info=SourceInfo(op.loc))
+
+
+def _eqn(op: Op, atoms: dict[Value, Any], scalars: dict[Value, Literal], read: set[Value],
+         weak: Mapping[Value, bool]) -> JaxprEqn:
+    operands: Sequence[Value] = op.operands
+    if op.definition.name == "select":           # it is shown as a select_n
+        operands = (operands[0], operands[2], operands[1])
+    filled = is_elementwise(op) and any([v not in scalars for v in operands])
+    invars = [scalars[v] if filled and v in scalars else atoms[v] for v in operands]
+    outvars = []
+    for v in op.results:
+        made = (Var if v in read else DropVar)(_aval(v, weak.get(v, False)))
+        atoms[v] = made
+        outvars.append(made)
+    primitive = primitive_of(op.definition)
+    effects = (OpEffect(primitive.name),) if op_has_effects(op) else ()
+    return JaxprEqn(invars, outvars, primitive, None, effects, op=op)
+
+
+def each_jaxpr(params: Mapping[str, Any]) -> Iterator[Jaxpr]:
+    """The Jaxprs among the values of params, those in lists and tuples too."""
+    for value in params.values():
+        for x in value if type(value) in (tuple, list) else (value,):
+            if isinstance(x, Jaxpr):
+                yield x
+            elif isinstance(x, ClosedJaxpr):
+                yield x.jaxpr
