@@ -83,6 +83,7 @@ if TYPE_CHECKING:
         extend,
         flatten_util,
         image,
+        interpreters,
         lax,
         nn,
         ops,
@@ -139,8 +140,8 @@ _FAMILIES = {
 
 _SUBMODULES = (
     "ad_checkpoint", "core", "custom_batching", "custom_derivatives", "debug",
-    "example_libraries", "experimental", "extend", "flatten_util", "image", "lax", "nn", "ops",
-    "random", "scipy", "sharding", "stages", "test_util", "tree",
+    "example_libraries", "experimental", "extend", "flatten_util", "image", "interpreters", "lax",
+    "nn", "ops", "random", "scipy", "sharding", "stages", "test_util", "tree",
 )
 
 _names, __getattr__, __dir__ = _on_demand(__name__, _FAMILIES, _SUBMODULES)

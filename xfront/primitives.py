@@ -40,6 +40,11 @@ class Primitive:
         self.name = name
         self._impl: Callable[..., Any] | None = None
         self._abstract_eval: Callable[..., Any] | None = None
+        self.revision = 0                        # how often a rule of it was given
+
+    def changed(self) -> None:
+        """A rule was given: programs of what it was before are not those of what it is now."""
+        self.revision += 1
 
     @staticmethod
     def of_op(name: str, definition: OpDef | None, multiple_results: bool) -> Primitive:
@@ -109,18 +114,21 @@ class Primitive:
     def def_impl(self, impl: Callable[..., Any]) -> Callable[..., Any]:
         """Set what runs it on arrays: `impl(*args, **params)`."""
         self._refuse_rule("def_impl")
+        self.changed()
         self._impl = impl
         return impl
 
     def def_abstract_eval(self, rule: Callable[..., Any]) -> Callable[..., Any]:
         """Set the type rule: `rule(*avals, **params)` gives a ShapedArray, or a list of them."""
         self._refuse_rule("def_abstract_eval")
+        self.changed()
         self._abstract_eval = lambda *avals, **params: (rule(*avals, **params), frozenset())
         return rule
 
     def def_effectful_abstract_eval(self, rule: Callable[..., Any]) -> Callable[..., Any]:
         """As `def_abstract_eval`, for a rule that gives (types, effects)."""
         self._refuse_rule("def_effectful_abstract_eval")
+        self.changed()
         self._abstract_eval = rule
         return rule
 
@@ -226,6 +234,9 @@ Attrs = Mapping[str, Any]
 
 def parameters(op: Op) -> dict[str, Any]:
     """The attributes of an op under JAX's names; dtypes are NumPy's."""
+    own = _MADE.get(op.definition)
+    if own is not None and own.is_own:
+        return dict(op.attrs["call"].params)
     attrs = {key: value.numpy if isinstance(value, DType) and not value.is_key else value
              for key, value in op.attrs.items()}
     name = op.definition.name

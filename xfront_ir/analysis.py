@@ -107,6 +107,13 @@ def op_axis_names(op: Op) -> frozenset[str]:
     return names.union(*map(axis_names, bodies_of(op)))
 
 
+def belongs_to_process(fn: Function) -> bool:
+    """Whether an op of `fn` or of its bodies is one that a program defined, which no other process
+    knows by its name."""
+    return derived(fn, "of_process", lambda f: any(
+        [op.definition.written is not None for op in f.ops]), any)
+
+
 def op_count(fn: Function) -> int:
     """Number of ops with every body counted at each place where it stands."""
     return derived(fn, "op_count", lambda f: len(f.ops), sum)

@@ -14,6 +14,7 @@ tangent, transpose and batching. Rules have these shapes (`b` is a builder):
                                                            in its list of `extra`
     strong(op, linear) -> (definition, attrs, flags)       its form with strong zeros; which results
                                                            depend on the linear operands
+    written(op) -> Function, or None                       what the op is written as before lowering
 
 A rule that is absent is an error that names the op, the rule and the file where it would go.
 """
@@ -238,7 +239,7 @@ class OpDef:
     __slots__ = ("alike", "attrs", "batch", "body_attrs", "cost", "effects", "family", "has_bodies",
                  "has_floats", "has_numbers", "holds_python", "infer", "jvp", "memo",
                  "mentions_axis", "n_operands", "name", "own_primal", "single", "split", "strong",
-                 "thread", "transpose")
+                 "thread", "transpose", "written")
 
     name: str
     alike: dict[TensorType, TensorType]     # what `of_alike` gave, by the type of the operands
@@ -300,7 +301,8 @@ def define(name: str, *, infer: Infer, attrs: Mapping[str, AttrKind] | None = No
            jvp: Any = None, transpose: Any = None, batch: Any = None, split: Any = None,
            strong: Any = None, thread: Any = None, effects: Any = None, cost: Any = None,
            operands: int | None = None, single: bool = True, own_primal: bool = False,
-           mentions_axis: Any = None, family: str | None = None) -> OpDef:
+           mentions_axis: Any = None, family: str | None = None, written: Any = None,
+           apart: bool = False) -> OpDef:
     """Define an op and enter it in the registry.
 
     Args:
@@ -319,14 +321,17 @@ def define(name: str, *, infer: Infer, attrs: Mapping[str, AttrKind] | None = No
       own_primal: whether `jvp` emits the primal itself (ops with bodies, custom rules).
       mentions_axis: function of the attributes giving the named axes the op reads (collectives).
       family: module where the op is defined, where that is not the module of `infer`.
+      written: as in this file's first lines; None: the op has a lowering.
+      apart: not in the registry: the op belongs to this process, its text is not parsed, and others
+        may have its name.
     Raises: IRValueError where the name is taken.
     """
-    if name in REGISTRY:
+    if name in REGISTRY and not apart:
         raise IRValueError(f"op {name!r} is defined twice")
     made = OpDef()
     made.name, made.infer, made.attrs = name, infer, dict(attrs or {})
     made.jvp, made.transpose, made.batch, made.split = jvp, transpose, batch, split
-    made.strong, made.thread = strong, thread
+    made.strong, made.thread, made.written = strong, thread, written
     made.effects, made.cost, made.n_operands = effects, cost, operands
     made.single, made.own_primal, made.mentions_axis = single, own_primal, mentions_axis
     made.body_attrs = tuple(key for key, kind in made.attrs.items()
@@ -340,7 +345,8 @@ def define(name: str, *, infer: Infer, attrs: Mapping[str, AttrKind] | None = No
     module = family or getattr(infer, "__module__", "?")
     made.family = module.replace(".", "/") + ".py"
     made.memo, made.alike = {}, {}
-    REGISTRY[name] = made
+    if not apart:
+        REGISTRY[name] = made
     return made
 
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from xfront_ir import ops
-from xfront_ir.opdef import OpDef
 from xfront_ir.ops.families import batch_elementwise
 
 from ..arrays import binding
@@ -26,7 +25,7 @@ def bind_op(primitive: Primitive, args: Sequence[Any], params: Mapping[str, Any]
         return _bind_apart(primitive, args, params)
     operands = [as_operand(x) for x in args]
     kinds = [kind_of(primitive.name, x) for x in operands]
-    attrs = attributes(primitive, params, operands)
+    attrs = attributes(primitive, params)
     if definition.name == "select_n" and len(args) == 3 and str(kinds[0][0].dtype) == "bool":
         return emit(ops.select, *_alike([operands[0], operands[2], operands[1]]))
     if definition.batch is batch_elementwise and len(args) > 1:
@@ -37,12 +36,8 @@ def bind_op(primitive: Primitive, args: Sequence[Any], params: Mapping[str, Any]
         types = [kind_of(primitive.name, x)[0] for x in operands]
         return programs.bind(programs.single_op(definition, types, attrs),
                              [programs.to_array(x) for x in operands], name=definition.name)
-    results = _emit(definition, operands, attrs)
+    results = emit(definition, *operands, **attrs)
     return list(results) if primitive.multiple_results else results
-
-
-def _emit(definition: OpDef, operands: Sequence[Any], attrs: dict[str, Any]) -> Any:
-    return emit(definition, *operands, **attrs)
 
 
 def _alike(operands: Sequence[Any]) -> list[Any]:
@@ -90,7 +85,8 @@ def _bind_apart(primitive: Primitive, args: Sequence[Any], params: Mapping[str, 
     if primitive.name in ("call", "closed_call"):
         body = params.get("call_jaxpr", params.get("jaxpr"))
         if body is None and args and callable(args[0]):
-            return list(args[0](*args[1:]))      # call_p takes the function itself
+            call: Any = args[0]                  # call_p takes the function itself
+            return list(call(*args[1:]))
         if isinstance(body, Jaxpr):
             body = ClosedJaxpr(body, [])
         if isinstance(body, ClosedJaxpr):

@@ -84,7 +84,7 @@ def traced(program: Jaxpr | ClosedJaxpr) -> Function:
 
     made = trace_function(run, [t for t, _ in kinds], [w for _, w in kinds],
                           name=jaxpr.debug_info.func_name, kind="eval_jaxpr", staging=True)
-    return with_constants(made, len(kinds), "jaxpr")
+    return with_constants(made, len(kinds), "jaxpr")  # type: ignore[arg-type]
 
 
 def jaxprs_in_params(params: Mapping[str, Any]) -> Iterator[Jaxpr]:

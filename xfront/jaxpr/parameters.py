@@ -6,7 +6,7 @@ the inverse, for `bind`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -48,8 +48,7 @@ def _viewed(value: Any, open: bool) -> Any:
 
 # --- to attributes ------------------------------------------------------------------------------
 
-def attributes(primitive: Primitive, params: Mapping[str, Any], operands: Sequence[Any]
-               ) -> dict[str, Any]:
+def attributes(primitive: Primitive, params: Mapping[str, Any]) -> dict[str, Any]:
     """The attributes of the op behind a primitive, from params under JAX's names.
 
     A param that the op has not is accepted where it asks for nothing: None, False, or a tuple of
@@ -66,7 +65,7 @@ def attributes(primitive: Primitive, params: Mapping[str, Any], operands: Sequen
     for key, value in given.items():
         name = back.get(key, key)
         if name in definition.attrs:
-            attrs[name] = _attribute(definition, name, definition.attrs[name], value)
+            attrs[name] = _attribute(definition.attrs[name], value)
         elif not _asks_nothing(value):
             raise TypeError(f"{primitive.name}.bind: param {key!r} must be None or left out, got "
                             f"{value!r}; it takes {', '.join(_names(definition)) or 'none'}")
@@ -98,9 +97,13 @@ def _sizes(axes: Any) -> tuple[int, ...]:
     return tuple([bound[name] for name in axes if name in bound])
 
 
-def _attribute(definition: OpDef, name: str, kind: AttrKind, value: Any) -> Any:
+def _attribute(kind: AttrKind, value: Any) -> Any:
     if value is None and kind.optional:
-        return None
+        return value
+    return _fitted(kind, value)
+
+
+def _fitted(kind: AttrKind, value: Any) -> Any:
     text = kind.text
     if text == "ints":
         return tuple([int(i) for i in value])

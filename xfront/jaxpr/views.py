@@ -10,7 +10,7 @@ too.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -77,6 +77,16 @@ class Literal:
 
     def __repr__(self) -> str:
         return f"{self.val}:{self.aval.str_short(short_dtypes=True)}"
+
+
+Atom = Var | Literal
+
+
+def gensym(suffix: str = "") -> Callable[[Any], Var]:
+    """A function that makes a new Var of a type; names are given where a program is printed."""
+    if suffix:
+        raise NotImplementedError("gensym: suffix must be empty: Vars have no names of their own")
+    return Var
 
 
 class SourceInfo(NamedTuple):

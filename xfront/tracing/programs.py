@@ -20,7 +20,7 @@ from typing import Any
 import lowering
 import numpy as np
 from xfront_ir import ops
-from xfront_ir.analysis import axis_names
+from xfront_ir.analysis import axis_names, belongs_to_process
 from xfront_ir.builder import Builder
 from xfront_ir.core import Function, Op, Value
 from xfront_ir.fingerprint import fingerprint, skeleton
@@ -188,8 +188,9 @@ def compile_body(body: Body, *, name: str, place: Placement, effort: str = "eage
     if enable_checks.value:
         watching.verified(pruned)
     start = perf_counter()
+    print_ = None if belongs_to_process(pruned) else fingerprint(pruned)
     executable = lowering.compile_function(
-        pruned, name=name, fingerprint=fingerprint(pruned), donated=tuple(places.values()),
+        pruned, name=name, fingerprint=print_, donated=tuple(places.values()),
         options=options, effort=effort, devices=place.devices,
         callbacks=host_functions(pruned))
     watching.compiled(name, pruned, perf_counter() - start)

@@ -14,6 +14,7 @@ from .hoist import hoist
 from .if_conversion import if_conversion
 from .inline import expand, inline, inline_calls, settle
 from .inside import everywhere
+from .written_out import written_out
 
 Pass = Callable[[Function], Function]
 
@@ -68,6 +69,6 @@ def simplify(fn: Function) -> Function:
     """
     found = fn.memo.get("simple")
     if found is None:
-        found = fn.memo["simple"] = _clean(settle(fn))
+        found = fn.memo["simple"] = _clean(written_out(settle(fn)))
         found.memo["simple"] = found
     return found

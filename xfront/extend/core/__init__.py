@@ -1,6 +1,26 @@
-"""The parts of programs that libraries look at."""
+"""Programs as data and their parts, primitives, and what libraries ask of traces and types."""
 
+from __future__ import annotations
+
+from typing import Any
+
+from ... import core as _core
 from ...primitives import Primitive
 from . import primitives
+
+
+def __getattr__(name: str) -> Any:
+    """The names of `xfront.core`."""
+    if name.startswith("__"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        return getattr(_core, name)
+    except AttributeError as error:
+        raise AttributeError(str(error).replace(_core.__name__, __name__)) from None
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *dir(_core)})
+
 
 __all__ = ["Primitive", "primitives"]

@@ -1,0 +1,117 @@
+"""Lowerings that programs write for their own ops, in MLIR's Python bindings.
+
+`written_in_mlir(definition, write)`: `write(place, op, values)` gives the MLIR values of the op's
+results, with ops made at the insertion point that is current then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from xfront_ir.core import Op
+from xfront_ir.opdef import OpDef
+from xfront_ir.types import TensorType
+
+from .context import RuleContext, element_text, mlir_context, rule
+
+
+class Place(NamedTuple):
+    """Where an op is being lowered."""
+
+    platform: str
+    location: Any
+    type_of: Callable[[TensorType], Any]
+
+
+def written_in_mlir(definition: OpDef, write: Callable[[Place, Op, Sequence[Any]], Any]) -> None:
+    """Enter the lowering of an op."""
+    @rule(definition)
+    def lower(ctx: RuleContext, op: Op, *operands: Any) -> list[Any]:
+        with ctx.ip, ctx.loc:
+            made = _values(write(Place(ctx.platform, ctx.loc, ctx.type), op, operands))
+        wanted = [ctx.type(v) for v in op.results]
+        given = [v.type for v in made]
+        if given != wanted:
+            raise TypeError(f"the lowering of {definition.name} gives values of types "
+                            f"{[str(t) for t in given]}, its results are of types "
+                            f"{[str(t) for t in wanted]}")
+        return made
+
+
+def _values(made: Any) -> list[Any]:
+    """The MLIR values in what a lowering gave: values, ops, and lists of these."""
+    if isinstance(made, (list, tuple)):
+        return [v for x in made for v in _values(x)]
+    results = getattr(made, "results", None)
+    return [made] if results is None else list(results)
+
+
+def bindings(name: str) -> Any:
+    """A module of MLIR's bindings: `ir`, `dialects.stablehlo`, ..."""
+    return import_module(f"jaxlib.mlir.{name}")
+
+
+def element_type(dtype: Any) -> Any:
+    """The MLIR type of an element. In a lowering, whose context is current."""
+    return bindings("ir").Type.parse(element_text(dtype))
+
+
+def tensor_type(shape: Sequence[int], dtype: Any) -> Any:
+    """The MLIR type of an array. In a lowering, whose context is current."""
+    return bindings("ir").RankedTensorType.get(tuple(shape), element_type(dtype))
+
+
+def constant(array: np.ndarray, dtype: Any) -> Any:
+    """The MLIR value of an array. In a lowering, whose context is current."""
+    ir = bindings("ir")
+    kept = np.ascontiguousarray(array)
+    if kept.dtype == bool:
+        kept = np.packbits(kept, bitorder="little")
+    attr = ir.DenseElementsAttr.get(kept, type=element_type(dtype), shape=array.shape)
+    return bindings("dialects.stablehlo").constant(attr)
+
+
+def attribute(value: Any) -> Any:
+    """The MLIR attribute of a Python value. In a lowering, whose context is current.
+
+    Raises: TypeError where it has none.
+    """
+    ir = bindings("ir")
+    if isinstance(value, (bool, np.bool_)):
+        return ir.BoolAttr.get(bool(value))
+    if isinstance(value, (int, np.integer)):
+        return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), int(value))
+    if isinstance(value, (float, np.floating)):
+        return ir.FloatAttr.get(ir.F64Type.get(), float(value))
+    if isinstance(value, str):
+        return ir.StringAttr.get(value)
+    if isinstance(value, dict):
+        return ir.DictAttr.get({k: attribute(v) for k, v in value.items()})
+    if isinstance(value, (list, tuple)):
+        return ir.ArrayAttr.get([attribute(v) for v in value])
+    raise TypeError(f"{value!r} of type {type(value).__name__} is no attribute of MLIR")
+
+
+def integer_attribute(value: int, bits: int) -> Any:
+    """The MLIR attribute of an integer of so many bits."""
+    ir = bindings("ir")
+    return ir.IntegerAttr.get(ir.IntegerType.get_signless(bits), value)
+
+
+def integers(values: Sequence[int]) -> Any:
+    """The dense MLIR elements attribute of 64-bit integers."""
+    return bindings("ir").DenseIntElementsAttr.get(np.asarray(values, np.int64))
+
+
+def integer_array(values: Sequence[int]) -> Any:
+    """The dense MLIR array attribute of 64-bit integers."""
+    return bindings("ir").DenseI64ArrayAttr.get([int(v) for v in values])
+
+
+def context() -> Any:
+    """The MLIR context of lowerings, with its dialects loaded."""
+    return mlir_context().context

@@ -1,0 +1,12 @@
+"""Rules of one's own primitives, and what libraries ask of JAX's interpreters by name."""
+
+from typing import TYPE_CHECKING
+
+from ..on_demand import on_demand as _on_demand
+
+if TYPE_CHECKING:
+    from . import ad, batching, mlir, partial_eval, pxla, xla
+
+_NAMES, __getattr__, __dir__ = _on_demand(
+    __name__, {}, ("ad", "batching", "mlir", "partial_eval", "pxla", "xla"))
+__all__ = ["ad", "batching", "mlir", "partial_eval", "pxla", "xla"]

@@ -1,0 +1,202 @@
+"""Lowerings of one's own primitives: as what a function does, or written in MLIR.
+
+    register_lowering(p, lower_fun(lambda x: jnp.sin(x) * 2, multiple_results=False))
+    register_lowering(p, rule)        rule(ctx, *values, **params) -> values
+
+The first kind is part of the program like any other ops: it is differentiated where no rule says
+otherwise, simplified, and kept on disk. Programs with the second kind are compiled in each process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from lowering import own as mlir_own
+from xfront_ir.core import Op
+from xfront_ir.dtypes import from_numpy
+from xfront_ir.types import TensorType
+
+from ..jaxpr.classes import absent
+from ..jaxpr.own import LOWERINGS, LoweredFun, definition_of
+from ..primitives import Primitive, aval_of
+
+
+def lower_fun(fun: Callable[..., Any], multiple_results: bool = True) -> Any:
+    """A lowering: the operation is what `fun(*operands, **params)` does.
+
+    multiple_results: whether `fun` gives a list of results, or the one result.
+    """
+    return LoweredFun(fun, multiple_results)
+
+
+def register_lowering(prim: Primitive, rule: Callable[..., Any], platform: str | None = None,
+                      inline: bool = True, cacheable: bool = True) -> Callable[..., Any]:
+    """Enter how a primitive is lowered on a platform, or on all others.
+
+    Args:
+      rule: what `lower_fun` gave, or `rule(ctx, *values, **params)`, which makes MLIR ops where
+        `ctx` stands and gives their values; `ctx` is a `LoweringRuleContext`.
+      platform: `cpu`, `cuda`, `rocm`, `tpu`, or None.
+      inline: True: what it gives stands where the operation stood.
+      cacheable: a permission to lower equal operations once, of which nothing depends.
+    Returns: `rule`.
+    Raises: NotImplementedError for an op of the IR, and for inline=False.
+    """
+    if not prim.is_own:
+        raise NotImplementedError(f"register_lowering: {prim} is an op of the IR, whose lowering "
+                                  "is fixed; make a Primitive of your own")
+    if not inline:
+        raise NotImplementedError("register_lowering: inline must be True")
+    LOWERINGS.setdefault(prim, {})[platform] = rule
+    prim.changed()
+    if not isinstance(rule, LoweredFun):
+        mlir_own.written_in_mlir(definition_of(prim), _write)
+    return rule
+
+
+class ModuleContext(NamedTuple):
+    """What a lowering may know of the module."""
+
+    platforms: tuple[str, ...]
+
+    @property
+    def context(self) -> Any:
+        """The MLIR context."""
+        return mlir_own.bindings("ir").Context.current
+
+
+class LoweringRuleContext(NamedTuple):
+    """What a lowering is given: the primitive, types of operands and results, the module."""
+
+    module_context: ModuleContext
+    primitive: Primitive
+    avals_in: Sequence[Any]
+    avals_out: Sequence[Any]
+    location: Any = None
+
+    def replace(self, **changes: Any) -> LoweringRuleContext:
+        """The same with some fields changed."""
+        return self._replace(**changes)
+
+    def is_forward_compat(self) -> bool:
+        """False: programs are compiled by the jaxlib that is there."""
+        return False
+
+
+def _write(place: mlir_own.Place, op: Op, values: Sequence[Any]) -> Any:
+    call = op.attrs["call"]
+    known = LOWERINGS[call.primitive]
+    rule = known.get(place.platform, known.get(None))
+    if rule is None or isinstance(rule, LoweredFun):
+        raise NotImplementedError(f"MLIR translation rule for primitive '{call.name}' not found "
+                                  f"for platform {place.platform}")
+    ctx = LoweringRuleContext(
+        ModuleContext((place.platform,)), call.primitive,
+        [aval_of(v.type) for v in op.operands], [aval_of(v.type) for v in op.results],
+        place.location)
+    return rule(ctx, *values, **call.params)
+
+
+# --- values, types and attributes of MLIR ---------------------------------------------------------
+
+def dtype_to_ir_type(dtype: Any) -> Any:
+    """The MLIR type of an element, in a lowering."""
+    return mlir_own.element_type(from_numpy(np.dtype(dtype)))
+
+
+def aval_to_ir_type(aval: Any) -> Any:
+    """The MLIR type of an array, in a lowering."""
+    kind: TensorType = aval.ir
+    return mlir_own.tensor_type((*kind.shape, *kind.dtype.physical), kind.dtype)
+
+
+def aval_to_ir_types(aval: Any) -> tuple[Any, ...]:
+    """The MLIR types of a type: one."""
+    return (aval_to_ir_type(aval),)
+
+
+def ir_constant(val: Any) -> Any:
+    """The MLIR value of an array or number, in a lowering."""
+    from ..arrays import binding
+
+    array = binding.host_array(val)
+    return mlir_own.constant(array, from_numpy(array.dtype))
+
+
+def ir_constants(val: Any) -> list[Any]:
+    """The MLIR values of an array or number: one."""
+    return [ir_constant(val)]
+
+
+def ir_attribute(val: Any) -> Any:
+    """The MLIR attribute of a number, text, or dict or list of such, in a lowering."""
+    return mlir_own.attribute(val)
+
+
+def i32_attr(i: int) -> Any:
+    """The MLIR attribute of an integer of 32 bits."""
+    return mlir_own.integer_attribute(i, 32)
+
+
+def i64_attr(i: int) -> Any:
+    """The MLIR attribute of an integer of 64 bits."""
+    return mlir_own.integer_attribute(i, 64)
+
+
+def dense_int_elements(xs: Sequence[int]) -> Any:
+    """The MLIR elements attribute of integers."""
+    return mlir_own.integers(xs)
+
+
+def dense_int_array(xs: Sequence[int]) -> Any:
+    """The MLIR array attribute of integers."""
+    return mlir_own.integer_array(xs)
+
+
+def make_ir_context() -> Any:
+    """An MLIR context with the dialects of programs loaded."""
+    return mlir_own.context()
+
+
+def module_to_string(module: Any, enable_debug_info: bool | None = None) -> str:
+    """A module as text, with locations where that is asked for."""
+    return module.operation.get_asm(enable_debug_info=bool(enable_debug_info))
+
+
+def module_to_bytecode(module: Any) -> bytes:
+    """A module as bytes."""
+    import io
+
+    out = io.BytesIO()
+    module.operation.write_bytecode(file=out)
+    return out.getvalue()
+
+
+_ABSENT = absent(__name__, {
+    "core_call_lowering": "ops with bodies are lowered by the passes; write lower_fun",
+    "jaxpr_subcomp": "write lower_fun(jaxpr_as_fun(closed))",
+    "lower_jaxpr_to_fun": "write lower_fun(jaxpr_as_fun(closed))",
+    "lower_jaxpr_to_module": "write jax.jit(f).lower(x).compiler_ir()",
+    "emit_python_callback": "write lower_fun of a function that calls jax.pure_callback",
+    "merge_mlir_modules": "write jax.jit(f).lower(x).compiler_ir()",
+    "register_constant_handler": "arrays are the only constants",
+})
+
+
+def __getattr__(name: str) -> Any:
+    """MLIR's bindings, imported when first asked for: `ir`, and `hlo`, the dialect of StableHLO."""
+    if name == "ir":
+        return mlir_own.bindings("ir")
+    if name == "hlo":
+        return mlir_own.bindings("dialects.stablehlo")
+    return _ABSENT(name)
+
+
+__all__ = [
+    "LoweringRuleContext", "ModuleContext", "aval_to_ir_type", "aval_to_ir_types",
+    "dense_int_array", "dense_int_elements", "dtype_to_ir_type", "i32_attr", "i64_attr",
+    "ir_attribute", "ir_constant", "ir_constants", "lower_fun", "make_ir_context",
+    "module_to_bytecode", "module_to_string", "register_lowering",
+]

@@ -1,0 +1,153 @@
+"""Tracing of wrapped functions, for libraries that write transformations of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..jaxpr.classes import DynamicJaxprTracer, absent
+from ..jaxpr.views import ClosedJaxpr, Jaxpr, JaxprEqn, Literal
+from ..stages import struct_kind
+from ..tracing.trace import trace_function
+from ..transforms.flat import name_of
+
+
+class PartialVal(tuple):
+    """(type, None) of an unknown value, or (None, value) of a known one."""
+
+    __slots__ = ()
+
+    def __new__(cls, pair: Sequence[Any]) -> PartialVal:
+        """From a pair."""
+        return tuple.__new__(cls, pair)
+
+    @classmethod
+    def known(cls, const: Any) -> PartialVal:
+        """Of a value."""
+        return cls((None, const))
+
+    @classmethod
+    def unknown(cls, aval: Any) -> PartialVal:
+        """Of a type."""
+        return cls((aval, None))
+
+    def is_known(self) -> bool:
+        """Whether the value is known."""
+        return self[0] is None
+
+    def get_known(self) -> Any:
+        """The value; None of an unknown one."""
+        return self[1] if self.is_known() else None
+
+    def get_aval(self) -> Any:
+        """The type."""
+        from ..stages import typeof
+
+        return typeof(self[1]) if self.is_known() else self[0]
+
+
+def trace_to_jaxpr_dynamic(fun: Any, in_avals: Sequence[Any], *, keep_inputs: Any = None,
+                           lower: bool = False, auto_dce: bool = False) -> tuple[
+                               Jaxpr, list[Any], list[Any]]:
+    """Trace a wrapped function of flat arguments on types.
+
+    Args:
+      fun: a `linear_util.WrappedFun` that gives a list of arrays.
+      in_avals: types of the arguments.
+      keep_inputs, lower, auto_dce: None and False.
+    Returns: (jaxpr, types of the results, constants: values of `jaxpr.constvars`).
+    """
+    for name, value in (("keep_inputs", keep_inputs), ("lower", lower), ("auto_dce", auto_dce)):
+        if value:
+            raise NotImplementedError(f"trace_to_jaxpr_dynamic: {name} must be {value and None}")
+    kinds = [struct_kind("trace_to_jaxpr_dynamic", a) for a in in_avals]
+    call = getattr(fun, "call_wrapped", fun)
+    made = trace_function(lambda tracers: list(call(*tracers)), [t for t, _ in kinds],
+                          [w for _, w in kinds], name=name_of(fun), kind="jit", staging=True)
+    closed = ClosedJaxpr.of(made.function, made.captures)
+    return closed.jaxpr, closed.out_avals, closed.consts
+
+
+def trace_to_jaxpr_nounits(fun: Any, pvals: Sequence[PartialVal],
+                           instantiate: bool | Sequence[bool] = False) -> tuple[
+                               Jaxpr, list[PartialVal], list[Any]]:
+    """Trace a wrapped function; known arguments are given as they are, all results are unknown.
+
+    Args:
+      fun: a `linear_util.WrappedFun` that gives a list of arrays.
+      pvals: one for each argument.
+      instantiate: True: results that are known all the same are results of the jaxpr.
+    Returns: (jaxpr, a PartialVal for each result, constants). The jaxpr takes the unknown
+      arguments.
+    Raises: NotImplementedError for instantiate=False.
+    """
+    wanted = [instantiate] if isinstance(instantiate, bool) else instantiate
+    if not all(wanted):
+        raise NotImplementedError("trace_to_jaxpr_nounits: instantiate must be True")
+    unknown = [i for i, p in enumerate(pvals) if not p.is_known()]
+    call = getattr(fun, "call_wrapped", fun)
+
+    def run(*xs: Any) -> Any:
+        given = [p.get_known() for p in pvals]
+        for i, x in zip(unknown, xs, strict=True):
+            given[i] = x
+        return call(*given)
+
+    jaxpr, avals, consts = trace_to_jaxpr_dynamic(run, [pvals[i][0] for i in unknown])
+    return jaxpr, [PartialVal.unknown(a) for a in avals], consts
+
+
+def convert_constvars_jaxpr(jaxpr: Jaxpr) -> Jaxpr:
+    """The program with its constants as first arguments."""
+    return jaxpr.replace(constvars=[], invars=[*jaxpr.constvars, *jaxpr.invars])
+
+
+def close_jaxpr(jaxpr: Jaxpr) -> ClosedJaxpr:
+    """A program without constants, closed."""
+    return ClosedJaxpr(jaxpr, [])
+
+
+def dce_jaxpr(jaxpr: Jaxpr, used_outputs: bool | Sequence[bool],
+              instantiate: bool | Sequence[bool] = False) -> tuple[Jaxpr, list[bool]]:
+    """The program without the eqns that its used results do not need.
+
+    Args:
+      used_outputs: which results are wanted.
+      instantiate: which arguments stay though nothing reads them.
+    Returns: (the program with the used results and the read arguments, which these are).
+    """
+    n, m = len(jaxpr.outvars), len(jaxpr.invars)
+    used = [used_outputs] * n if isinstance(used_outputs, bool) else list(used_outputs)
+    kept = [instantiate] * m if isinstance(instantiate, bool) else list(instantiate)
+    outvars = [v for v, u in zip(jaxpr.outvars, used, strict=True) if u]
+    live = {v for v in outvars if not isinstance(v, Literal)}
+    eqns: list[JaxprEqn] = []
+    for eqn in reversed(jaxpr.eqns):
+        if eqn.effects or not live.isdisjoint(eqn.outvars):
+            eqns.append(eqn)
+            live.update([v for v in eqn.invars if not isinstance(v, Literal)])
+    read = [k or v in live for v, k in zip(jaxpr.invars, kept, strict=True)]
+    invars = [v for v, r in zip(jaxpr.invars, read, strict=True) if r]
+    return jaxpr.replace(invars=invars, outvars=outvars, eqns=eqns[::-1],
+                         debug_info=None), read
+
+
+def abstract_eval_fun(fun: Any, *avals: Any, **params: Any) -> list[Any]:
+    """Types of the results of a function that gives a list, from types."""
+    def run(*xs: Any) -> Any:
+        return fun(*xs, **params)
+
+    return trace_to_jaxpr_dynamic(run, avals)[1]
+
+
+__getattr__ = absent(__name__, {
+    "JaxprTracer": "an argument is traced or concrete; ask with isinstance(x, jax.core.Tracer)",
+    "dce_rules": "what an eqn needs of its bodies is found by the passes",
+    "partial_eval_jaxpr_custom_rules": "checkpoint divides programs by passes over the IR",
+    "custom_partial_eval_rules": "linearize divides programs by passes over the IR",
+})
+
+__all__ = [
+    "DynamicJaxprTracer", "Jaxpr", "PartialVal", "abstract_eval_fun", "close_jaxpr",
+    "convert_constvars_jaxpr", "dce_jaxpr", "trace_to_jaxpr_dynamic", "trace_to_jaxpr_nounits",
+]

@@ -1,0 +1,13 @@
+"""Nothing of JAX's module of this name is offered; what it was used for has other names."""
+
+from __future__ import annotations
+
+from ..jaxpr.classes import absent
+
+__getattr__ = absent(__name__, {
+    "xla_pmap_p": "pmap is recorded as jit of a shard_map",
+    "Mesh": "write jax.sharding.Mesh",
+    "create_compile_options": "give compiler_options to jax.jit",
+    "thread_resources": "write jax.sharding.get_mesh()",
+})
+__all__: list[str] = []

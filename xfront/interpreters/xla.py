@@ -1,0 +1,30 @@
+"""Names of JAX's that libraries use to run primitives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..jaxpr.classes import absent
+from ..jaxpr.own import apply_primitive as _apply
+from ..primitives import Primitive
+
+canonicalize_dtype_handlers: dict[type, Any] = {}
+"""By type of an argument; read by nothing here: arguments are arrays, numbers and what has
+`__jax_array__`."""
+
+pytype_aval_mappings: dict[type, Any] = {}
+"""As `canonicalize_dtype_handlers`."""
+
+
+def apply_primitive(prim: Primitive, *args: Any, **params: Any) -> Any:
+    """Run a primitive on arrays, compiled, by its lowering: `p.def_impl(partial(apply_primitive,
+    p))`. Raises: NotImplementedError where it has none."""
+    return _apply(prim, *args, **params)
+
+
+__getattr__ = absent(__name__, {
+    "xla_call_p": "jit is recorded as jax.extend.core.primitives.jit_p",
+    "Backend": "write jax.extend.backend.get_backend()",
+})
+
+__all__ = ["apply_primitive", "canonicalize_dtype_handlers", "pytype_aval_mappings"]

@@ -1,0 +1,220 @@
+"""What libraries ask of the traces that are open, and of types."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from xfront_ir.dtypes import from_numpy
+
+from ..arrays.abstract import AbstractArray
+from ..arrays.operands import is_array_like
+from ..config import staging
+from ..dtypes import float0
+from ..errors import ConcretizationTypeError
+from ..stages import typeof
+from ..tracing.trace import Trace, concretely, state
+from ..tracing.tracer import Tracer
+from .views import OpEffect
+
+Effect = OpEffect
+Effects = frozenset
+ParamDict = dict[str, Any]
+Value = Any
+array_types = frozenset((np.ndarray, np.generic))
+
+
+class _TypesOfArrays(type):
+    def __instancecheck__(cls, x: Any) -> bool:
+        return isinstance(x, AbstractArray) or cls in type(x).__mro__
+
+    def __subclasscheck__(cls, other: type) -> bool:
+        return issubclass(other, AbstractArray) or cls in other.__mro__
+
+
+class AbstractValue(metaclass=_TypesOfArrays):
+    """The class of types of values; `ShapedArray`, that of arrays, is the one that there is."""
+
+
+# --- traces -------------------------------------------------------------------------------------
+
+class OpaqueTraceState:
+    """Where a thread stands among its traces: equal where it stands at the same place."""
+
+    __slots__ = ("_axes", "_current", "_stack")
+
+    def __init__(self) -> None:
+        self._stack, self._current, self._axes = tuple(state.stack), state.current, state.axes
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is OpaqueTraceState and (
+            (self._stack, self._current, self._axes)
+            == (other._stack, other._current, other._axes))
+
+    def __hash__(self) -> int:
+        return hash((self._stack, self._axes))
+
+
+def get_opaque_trace_state(convention: Any = None) -> OpaqueTraceState:
+    """A mark of the traces that are open, to be compared with a later one.
+
+    convention: a name of what it is used for, which says nothing here: None or text.
+    """
+    if convention is not None and not isinstance(convention, str):
+        raise TypeError(f"get_opaque_trace_state: convention is text or None, got {convention!r}")
+    return OpaqueTraceState()
+
+
+def trace_state_clean() -> bool:
+    """Whether nothing is being traced in this thread."""
+    return not state.stack
+
+
+def find_top_trace(xs: Sequence[Any]) -> Trace | None:
+    """The trace in which an operation on these values would be recorded; None: it would run."""
+    found = state.current
+    for x in xs:
+        if type(x) is Tracer and (found is None or x.home.level > found.level):
+            found = x.home
+    return found
+
+
+@contextmanager
+def take_current_trace() -> Iterator[Trace | None]:
+    """A context with the trace that records operations on no traced value; inside, they run."""
+    current = state.current
+    with concretely():
+        yield current
+
+
+@contextmanager
+def set_current_trace(trace: Trace | None, check_leaks: bool = False) -> Iterator[None]:
+    """A context in which operations on no traced value are recorded in `trace`; None: they run."""
+    if check_leaks:
+        raise NotImplementedError("set_current_trace: check_leaks must be False; the option "
+                                  "jax_check_tracer_leaks looks for leaks everywhere")
+    if trace is None:
+        with concretely():
+            yield
+        return
+    before, bit = state.current, staging.value
+    state.current = trace
+    staging.set_local(trace.staging)
+    try:
+        yield
+    finally:
+        state.current = before
+        staging.set_local(bit)
+
+
+@contextmanager
+def eval_context() -> Iterator[None]:
+    """A context in which operations on no traced value run now."""
+    with concretely():
+        yield
+
+
+def unsafe_get_axis_names_DO_NOT_USE() -> list[Any]:
+    """Names of the axes that are bound."""
+    return [name for name, _ in state.axes if type(name) is not tuple]
+
+
+def nonempty_axis_env_DO_NOT_USE() -> bool:
+    """Whether an axis is bound."""
+    return bool(state.axes)
+
+
+def unsafe_am_i_under_a_jit_DO_NOT_USE() -> bool:
+    """Whether a staging trace is open."""
+    return any(trace.staging for trace in state.stack)
+
+
+def unsafe_am_i_under_a_vmap_DO_NOT_USE() -> bool:
+    """Whether a vmap is open."""
+    return any(trace.axis is not None for trace in state.stack)
+
+
+def axis_frame(name: Any) -> int:
+    """Size of the axis of that name. Raises: NameError where none is bound."""
+    for known, size in reversed(state.axes):
+        if known == name:
+            return size
+    raise NameError(f"unbound axis name: {name}")
+
+
+# --- types --------------------------------------------------------------------------------------
+
+def get_aval(x: Any) -> Any:
+    """The type of an array, a traced one or a number. Raises: TypeError."""
+    return typeof(x)
+
+
+get_type = get_aval
+
+
+def raise_to_shaped(aval: Any, weak_type: bool | None = None) -> Any:
+    """The type itself, or with another weakness."""
+    return aval if weak_type is None else aval.update(weak_type=weak_type)
+
+
+def full_lower(x: Any) -> Any:
+    """The value itself."""
+    return x
+
+
+def valid_jaxtype(x: Any) -> bool:
+    """Whether it is an array, a traced one or a number."""
+    if not is_array_like(x):
+        return False
+    try:
+        typeof(x)
+    except TypeError:
+        return False
+    return True
+
+
+def concrete_or_error(force: Callable[[Any], Any] | None, val: Any, context: str = "") -> Any:
+    """`force(val)` of a value that is not traced. Raises: ConcretizationTypeError."""
+    if type(val) is Tracer:
+        raise ConcretizationTypeError(f"{context or 'a value'} must be known while tracing, got a "
+                                      f"traced array of type {val.value.type}")
+    return val if force is None else force(val)
+
+
+def mapped_aval(size: int, axis: int | None, aval: Any) -> Any:
+    """The type of one element of a batch along `axis`."""
+    if axis is None:
+        return aval
+    if aval.shape[axis] != size:
+        raise ValueError(f"mapped_aval: axis {axis} of {aval} is not of size {size}")
+    return aval.update(shape=tuple(np.delete(aval.shape, axis).tolist()))
+
+
+def unmapped_aval(size: int, axis: int | None, aval: Any, explicit_mesh_axis: None = None) -> Any:
+    """The type of a batch of values of this type along a new `axis`."""
+    if explicit_mesh_axis is not None:
+        raise NotImplementedError("unmapped_aval: explicit_mesh_axis must be None")
+    if axis is None:
+        return aval
+    shape = list(aval.shape)
+    shape.insert(axis, size)
+    return aval.update(shape=tuple(shape))
+
+
+def max_dim(d1: int, d2: int) -> int:
+    """The larger of two sizes."""
+    return max(d1, d2)
+
+
+def min_dim(d1: int, d2: int) -> int:
+    """The smaller of two sizes."""
+    return min(d1, d2)
+
+
+def primal_dtype_to_tangent_dtype(primal_dtype: Any) -> np.dtype:
+    """The dtype of tangents: that of inexact values, float0 of others."""
+    dtype = np.dtype(primal_dtype)
+    return dtype if from_numpy(dtype).is_inexact else float0
+

@@ -1,0 +1,479 @@
+"""Primitives of one's own: ops made at run time, whose rules are Python functions.
+
+The op of such a primitive holds a `Call`: the primitive, its params, and what its rules gave when
+a pass asked for them. A rule is traced on the types that it is asked for, and the Function that it
+gives is put in place; so one table of rules serves jit, derivatives, batching and control flow in
+any nesting. Before it is lowered the op is written as what `lower_fun` gave, so a program on disk
+knows it by content alone.
+"""
+
+from __future__ import annotations
+
+import itertools
+import struct
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from xfront_ir.core import Function, Op
+from xfront_ir.fingerprint import fingerprint, identity
+from xfront_ir.opdef import LINEAR, PYTHON, OpDef, define
+from xfront_ir.types import TensorType
+
+from ..arrays import binding
+from ..arrays.dispatch import deepest
+from ..dtypes import float0
+from ..primitives import Primitive, aval_of, belongs
+from ..stages import struct_kind
+from ..tracing import programs
+from ..tracing.trace import emit, state, trace_function
+from ..tracing.tracer import Tracer
+from ..transforms.closing import with_constants
+from ..transforms.flat import as_operand, kind_of
+
+# --- the tables of rules ------------------------------------------------------------------------
+
+class Rules(dict[Primitive, Any]):
+    """Rules by primitive. Those of the IR's ops are fixed, and stand in no table: `known` makes a
+    function that does what such an op's rule does."""
+
+    def __init__(self, what: str, known: Callable[[Primitive], Any] | None = None) -> None:
+        super().__init__()
+        self.what, self._known = what, known
+
+    def __setitem__(self, primitive: Primitive, rule: Any) -> None:
+        if not isinstance(primitive, Primitive):
+            raise TypeError(f"{self.what}: a Primitive is a key, got {primitive!r}")
+        if not primitive.is_own:
+            raise NotImplementedError(f"{self.what}: {primitive} is an op of the IR, whose rules "
+                                      "are fixed; make a Primitive of your own, or a custom_jvp")
+        super().__setitem__(primitive, rule)
+        primitive.changed()
+
+    def __missing__(self, primitive: Primitive) -> Any:
+        if self._known is None or getattr(primitive, "is_own", True) or (
+                primitive.definition is None):
+            raise KeyError(primitive)
+        return self._known(primitive)
+
+    def __contains__(self, primitive: object) -> bool:
+        return super().__contains__(primitive) or (
+            self._known is not None and isinstance(primitive, Primitive)
+            and not primitive.is_own and primitive.definition is not None)
+
+    def get(self, primitive: Primitive, default: Any = None) -> Any:
+        """The rule, or `default`."""
+        return self[primitive] if primitive in self else default
+
+
+class Zero:
+    """A (co)tangent that is zero everywhere, without elements; `aval` is its type."""
+
+    __slots__ = ("aval",)
+
+    def __init__(self, aval: Any) -> None:
+        self.aval = aval
+
+    @staticmethod
+    def from_primal_value(value: Any) -> Zero:
+        """The zero tangent of an array."""
+        return Zero(value.aval if isinstance(value, binding.Array) else aval_of(
+            kind_of("Zero", value)[0]))
+
+    def instantiate(self) -> Any:
+        """An array of zeros."""
+        from ..numpy import zeros  # numpy stands above this file
+
+        return zeros(self.aval.shape, self.aval.dtype)
+
+    def __repr__(self) -> str:
+        return f"Zero({self.aval.str_short()})"
+
+
+class UndefinedPrimal:
+    """Stands for the operands in which an op is transposed; `aval` is their type."""
+
+    __slots__ = ("aval",)
+
+    def __init__(self, aval: Any) -> None:
+        self.aval = aval
+
+    def __repr__(self) -> str:
+        return f"UndefinedPrimal({self.aval.str_short()})"
+
+
+class AxisData(NamedTuple):
+    """The axis that a batching rule is asked for."""
+
+    name: Any
+    size: int
+    spmd_name: Any = None
+    explicit_mesh_axis: Any = None
+
+
+class LoweredFun:
+    """What `mlir.lower_fun(fun)` gives: the operation is written as what `fun` does."""
+
+    def __init__(self, fun: Callable[..., Any], multiple_results: bool) -> None:
+        self.fun, self.multiple_results = fun, multiple_results
+
+    def __call__(self, ctx: Any, *args: Any, **params: Any) -> Any:
+        raise NotImplementedError("what lower_fun gives is registered with register_lowering; it "
+                                  "is not called on values of MLIR")
+
+
+JVPS = Rules("ad.primitive_jvps")
+TRANSPOSES = Rules("ad.primitive_transposes")
+BATCHERS = Rules("batching.primitive_batchers")
+FANCY_BATCHERS = Rules("batching.fancy_primitive_batchers")
+AXIS_BATCHERS = Rules("batching.axis_primitive_batchers")
+LOWERINGS: dict[Primitive, dict[str | None, Any]] = {}
+"""By primitive, then by platform; None: all others."""
+
+
+# --- one use of a primitive ---------------------------------------------------------------------
+
+Types = tuple[TensorType, ...]
+
+
+class Call:
+    """A primitive with its params, as an op holds it."""
+
+    def __init__(self, primitive: Primitive, params: Mapping[str, Any]) -> None:
+        self.primitive, self.params = primitive, dict(params)
+        self.name = primitive.name
+        self.place = (state.axes, state.scope)
+        self.effects: frozenset[Any] = frozenset()
+        self.memo: dict[Any, Any] = {}
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def fingerprint(self) -> bytes:
+        """What tells it apart in this process."""
+        return (f"{identity(self.primitive)} {self.primitive.revision} "
+                f"{_told_apart(self.params)}").encode()
+
+    def out_avals(self, avals: Sequence[Any]) -> list[Any]:
+        """Types of the results, as the primitive's rule gives them."""
+        made, effects = self.primitive.abstract_eval(*avals, **self.params)
+        self.effects = frozenset(effects)
+        return list(made) if self.primitive.multiple_results else [made]
+
+    def types(self, types: Types) -> Types:
+        """As `out_avals`, for types of the IR."""
+        found = self.memo.get(types)
+        if found is None:
+            found = self.memo[types] = tuple(
+                [struct_kind(self.name, a)[0] for a in self.out_avals(list(map(aval_of, types)))])
+        return found
+
+    def asked(self, key: Any, make: Callable[[], Any]) -> Any:
+        """`make()`, once for a key."""
+        found = self.memo.get(key)
+        if found is None:
+            found = self.memo[key] = make()
+        return found
+
+    def rule(self, table: Mapping[Primitive, Any], what: str) -> Any:
+        """The primitive's rule in a table. Raises: NotImplementedError."""
+        if self.primitive not in table:
+            raise NotImplementedError(f"{what} rule for '{self.name}' not implemented")
+        return table[self.primitive]
+
+    def traced(self, run: Callable[[list[Tracer]], Sequence[Any]], types: Sequence[TensorType],
+               what: str) -> Function:
+        """The closed Function of a rule, traced under the axes and scopes of its op's place."""
+        outer = state.axes, state.scope, state.current
+        (state.axes, state.scope), state.current = self.place, None
+        label = f"the {what} rule of primitive {self.name}"
+        try:
+            made = trace_function(run, types, [False] * len(types), name=self.name, kind=label,
+                                  staging=True)
+        finally:
+            state.axes, state.scope, state.current = outer
+        return with_constants(made, len(types), label)  # type: ignore[arg-type]
+
+    def results(self, made: Any) -> list[Any]:
+        """What a rule gives for the results, as a list."""
+        return list(made) if self.primitive.multiple_results else [made]
+
+    # --- rules ---------------------------------------------------------------------------
+
+    def jvp(self, types: Types, active: tuple[bool, ...]) -> tuple[Function, tuple[bool, ...]]:
+        """Operands and active tangents to results and the tangents that are not zero."""
+        rule, n, flags = self.rule(JVPS, "Differentiation"), len(types), []
+
+        def run(tracers: list[Tracer]) -> list[Any]:
+            given = iter(tracers[n:])
+            tangents = [next(given) if a else Zero(aval_of(t))
+                        for t, a in zip(types, active, strict=True)]
+            primals_out, tangents_out = rule(tracers[:n], tangents, **self.params)
+            outs, dots = self.results(primals_out), self.results(tangents_out)
+            flags[:] = [not _is_zero(d) for d in dots]
+            return [*outs, *_fitting(self.name, "tangent", [
+                d for d, f in zip(dots, flags, strict=True) if f], [
+                x for x, f in zip(outs, flags, strict=True) if f])]
+
+        def make() -> Any:
+            dots = [t for t, a in zip(types, active, strict=True) if a]
+            return self.traced(run, (*types, *dots), "jvp"), tuple(flags)
+
+        return self.asked(("jvp", types, active), make)
+
+    def transpose(self, types: Types, linear: tuple[bool, ...], out_types: Types,
+                  active: tuple[bool, ...]) -> tuple[Function, tuple[bool, ...]]:
+        """Known operands and active cotangents to those of the linear operands, and which of these
+        are not zero."""
+        rule, flags = self.rule(TRANSPOSES, "Transpose"), []
+        known = [t for t, is_linear in zip(types, linear, strict=True) if not is_linear]
+        cts = [t for t, a in zip(out_types, active, strict=True) if a]
+
+        def run(tracers: list[Tracer]) -> list[Any]:
+            values, given = iter(tracers[:len(known)]), iter(tracers[len(known):])
+            args = [UndefinedPrimal(aval_of(t)) if is_linear else next(values)
+                    for t, is_linear in zip(types, linear, strict=True)]
+            seeds = [next(given) if a else Zero(aval_of(t))
+                     for t, a in zip(out_types, active, strict=True)]
+            made = rule(seeds if self.primitive.multiple_results else seeds[0], *args,
+                        **self.params)
+            mine = [x for x, is_linear in zip(made, linear, strict=True) if is_linear]
+            flags[:] = [not _is_zero(x) for x in mine]
+            wanted = [a for a, is_linear in zip(args, linear, strict=True) if is_linear]
+            return _fitting(self.name, "cotangent",
+                            [x for x, f in zip(mine, flags, strict=True) if f],
+                            [w.aval for w, f in zip(wanted, flags, strict=True) if f])
+
+        def make() -> Any:
+            return self.traced(run, (*known, *cts), "transpose"), tuple(flags)
+
+        return self.asked(("transpose", types, linear, active), make)
+
+    def batch(self, types: Types, positions: tuple[int | None, ...], axis: Any
+              ) -> tuple[Function, tuple[int | None, ...]]:
+        """Batched operands to batched results, and where their batches are."""
+        dims: list[int | None] = []
+
+        def run(tracers: list[Tracer]) -> list[Any]:
+            made, places = self._batched(tracers, positions, axis)
+            outs = self.results(made)
+            dims[:] = self.results(places)
+            if len(dims) != len(outs):
+                dims[:] = list(places) if isinstance(places, (tuple, list)) else [
+                    places] * len(outs)
+            return outs
+
+        def make() -> Any:
+            return self.traced(run, types, "batching"), tuple(dims)
+
+        return self.asked(("batch", types, positions, axis), make)
+
+    def _batched(self, args: list[Any], dims: Sequence[int | None], axis: Any) -> Any:
+        data = AxisData(*axis)
+        for table in (FANCY_BATCHERS, AXIS_BATCHERS):
+            if self.primitive in table:
+                return table[self.primitive](data, args, dims, **self.params)
+        return self.rule(BATCHERS, "Batching")(args, dims, **self.params)
+
+    def written(self, types: Types) -> Function | None:
+        """What the operation is written as; None where its lowering writes MLIR.
+
+        Raises: NotImplementedError where nothing says how it is computed.
+        """
+        rule = lowering_of(self.primitive)
+        if rule is not None and not isinstance(rule, LoweredFun):
+            return None
+        return self.asked(("written", types, id(rule)), lambda: self._written(rule, types))
+
+    def _written(self, rule: LoweredFun | None, types: Types) -> Function:
+        if rule is None and self.primitive._impl is None:
+            raise NotImplementedError(f"MLIR translation rule for primitive '{self.name}' not "
+                                      f"found for platform {platform()}")
+        made = self._of_python(rule, types)
+        wanted = self.types(types)
+        if made.return_types != wanted:
+            raise TypeError(f"primitive {self.name}: its lowering gives {made.return_types}, its "
+                            f"abstract evaluation says {wanted}")
+        return made
+
+    def _of_python(self, rule: LoweredFun | None, types: Types) -> Function:
+        if rule is not None:
+            def run(tracers: list[Tracer]) -> list[Any]:
+                made = rule.fun(*tracers, **self.params)
+                return list(made) if rule.multiple_results else [made]
+
+            return self.traced(run, types, "lowering")
+        impl = self.primitive._impl
+        assert impl is not None
+        try:                                     # an implementation of arrays is one of tracers
+            return self.traced(
+                lambda tracers: self.results(impl(*tracers, **self.params)), types, "lowering")
+        except TypeError:                        # it wants elements
+            return self.traced(lambda tracers: self._on_host(impl, types, tracers), types,
+                               "lowering")
+
+    def _on_host(self, impl: Callable[..., Any], types: Types, tracers: list[Tracer]) -> list[Any]:
+        from ..callbacks import pure_callback
+        from ..stages import shape_struct
+
+        structs = [shape_struct(t, False) for t in self.types(types)]
+
+        def call(*arrays: Any) -> list[Any]:
+            return [np.asarray(x) for x in self.results(impl(*arrays, **self.params))]
+
+        return list(pure_callback(call, structs, *tracers))
+
+
+def _is_zero(x: Any) -> bool:
+    """Whether a (co)tangent is none: a Zero, None, or of the dtype that says so."""
+    return x is None or type(x) is Zero or getattr(x, "dtype", None) == float0 or (
+        type(x).__name__ == "SymbolicZero")
+
+
+def _fitting(name: str, what: str, found: Sequence[Any], wanted: Sequence[Any]) -> list[Any]:
+    """The (co)tangents, in the dtype of what they belong to. Raises: TypeError for other shapes."""
+    from ..lax import convert_element_type
+
+    made = []
+    for x, w in zip(found, wanted, strict=True):
+        if np.shape(x) != tuple(w.shape):
+            raise TypeError(f"primitive {name}: its rule gives a {what} of shape {np.shape(x)} "
+                            f"for a value of shape {tuple(w.shape)}")
+        made.append(x if getattr(x, "dtype", None) == w.dtype else convert_element_type(x, w.dtype))
+    return made
+
+
+# --- what tells params apart --------------------------------------------------------------------
+
+_TOKENS: dict[Any, int] = {}
+_COUNT = itertools.count()
+MOST_TOKENS = 4096
+
+
+def _told_apart(x: Any) -> str:
+    """Text that two params share only where they are equal, or the same object."""
+    kind = type(x)
+    if x is None or kind in (int, bool, str, bytes, type):
+        return f"{kind.__name__} {x!r}" if kind is not type else identity(x)
+    if kind is float:
+        return f"float {struct.pack('<d', x).hex()}"
+    if isinstance(x, Mapping):
+        inside = [f"{_told_apart(k)}:{_told_apart(v)}" for k, v in x.items()]
+        return f"{kind.__name__}{{{','.join(inside)}}}"
+    if isinstance(x, (tuple, list)):
+        return f"{kind.__qualname__}({','.join(map(_told_apart, x))})"
+    if isinstance(x, (np.ndarray, np.generic)):
+        array = np.asarray(x)
+        if array.dtype != object:
+            return f"array {array.dtype} {array.shape} {array.tobytes().hex()}"
+    from .views import ClosedJaxpr
+
+    if isinstance(x, ClosedJaxpr) and x.jaxpr.function is not None and x.has_own_consts:
+        return f"jaxpr {fingerprint(x.ir).hex()} {_told_apart(x.consts)}"
+    if isinstance(x, Primitive) or kind.__hash__ is object.__hash__ or callable(x):
+        return identity(x)
+    try:
+        token = _TOKENS.get((kind, x))
+    except TypeError:                            # it is not hashable
+        return identity(x)
+    if token is None:
+        if len(_TOKENS) >= MOST_TOKENS:
+            _TOKENS.clear()
+        token = _TOKENS.setdefault((kind, x), next(_COUNT))
+    return f"{kind.__qualname__} {token}"
+
+
+# --- the op -----------------------------------------------------------------------------------
+
+def _types(values: Sequence[Any]) -> Types:
+    return tuple([v.type for v in values])
+
+
+def _infer(types: Types, attrs: Any) -> Types:
+    return attrs["call"].types(types)
+
+
+def _jvp(b: Any, attrs: Any, operands: Any, tangents: Any) -> Any:
+    active = tuple([t is not None for t in tangents])
+    made, flags = attrs["call"].jvp(_types(operands), active)
+    returned = b.inline(made, (*operands, *[t for t in tangents if t is not None]))
+    n = len(flags)
+    given = iter(returned[n:])
+    return returned[:n], [next(given) if f else None for f in flags]
+
+
+def _transpose(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
+    linear = tuple([k is LINEAR for k in known])
+    active = tuple([ct is not None for ct in cotangents])
+    made, flags = op.attrs["call"].transpose(
+        _types(op.operands), linear, _types(op.results), active)
+    given = iter(b.inline(made, (*[k for k in known if k is not LINEAR],
+                                 *[ct for ct in cotangents if ct is not None])))
+    which = iter(flags)
+    return [(next(given) if next(which) else None) if is_linear else None for is_linear in linear]
+
+
+def _batch(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:
+    made, dims = op.attrs["call"].batch(_types(operands), tuple(positions), axis)
+    return b.inline(made, operands), dims
+
+
+def definition_of(primitive: Primitive) -> OpDef:
+    """The op of a primitive of one's own, made when it is first recorded."""
+    if primitive.definition is None:
+        primitive.definition = define(
+            f"own.{primitive.name}", attrs={"call": PYTHON}, infer=_infer, single=False,
+            own_primal=True, jvp=_jvp, transpose=_transpose, batch=_batch, apart=True,
+            effects=lambda attrs: bool(attrs["call"].effects), family=__name__,
+            written=lambda op: op.attrs["call"].written(_types(op.operands)))
+        belongs(primitive.definition, primitive)
+    return primitive.definition
+
+
+def bind_own(primitive: Primitive, args: Sequence[Any], params: Mapping[str, Any]) -> Any:
+    """Record the op of a primitive, or run it where nothing is traced. See `Primitive.bind`."""
+    operands = [as_operand(x) for x in args]
+    if deepest(operands, state.current) is None:
+        return primitive.impl(*args, **params)
+    call = Call(primitive, params)
+    kinds = [kind_of(primitive.name, x) for x in operands]
+    avals = [aval_of(t).update(weak_type=True) if w else aval_of(t) for t, w in kinds]
+    out_avals = call.out_avals(avals)
+    call.memo[tuple([t for t, _ in kinds])] = tuple(
+        [struct_kind(primitive.name, a)[0] for a in out_avals])
+    results = emit(definition_of(primitive), *operands, call=call)
+    for x, aval in zip(results, out_avals, strict=True):
+        x.weak = bool(getattr(aval, "weak_type", False))
+    return results if primitive.multiple_results else results[0]
+
+
+def apply_primitive(primitive: Primitive, *args: Any, **params: Any) -> Any:
+    """Run a primitive on arrays, compiled, by its lowering.
+
+    Raises: NotImplementedError where it has none.
+    """
+    if not primitive.is_own:
+        return primitive.bind(*args, **params)
+    if deepest(args, state.current) is not None:
+        return bind_own(primitive, args, params)
+    if primitive not in LOWERINGS:
+        raise NotImplementedError(f"Evaluation rule for '{primitive.name}' not implemented")
+    kinds = [kind_of(primitive.name, x) for x in map(as_operand, args)]
+    function = programs.single_op(definition_of(primitive), [t for t, _ in kinds],
+                                  {"call": Call(primitive, params)})
+    results = programs.bind(function, [programs.to_array(as_operand(x)) for x in args],
+                            name=primitive.name)
+    return results if primitive.multiple_results else results[0]
+
+
+# --- lowering -----------------------------------------------------------------------------------
+
+def platform() -> str:
+    """Where programs run."""
+    return binding.default_device().client.platform
+
+
+def lowering_of(primitive: Primitive) -> Any:
+    """The lowering that was registered for where programs run, or for all; None without one."""
+    known = LOWERINGS.get(primitive, {})
+    return known.get(platform(), known.get(None))

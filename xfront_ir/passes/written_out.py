@@ -1,0 +1,38 @@
+"""Ops that are written as others before they are lowered: those that programs defined themselves.
+
+    func @f(%x: f32[3]) -> (f32[3]) {            func @f(%x: f32[3]) -> (f32[3]) {
+      %0: f32[3] = own.double(%x) {call = ...}     %0: f32[3] = add(%x, %x)
+      return %0                                    return %0
+    }                                            }
+
+What such an op is written as may hold others of them, and transformations to be carried out.
+"""
+
+from __future__ import annotations
+
+from ..builder import Builder
+from ..core import Function, Op, Value
+from .inline import settle
+from .inside import everywhere
+
+
+def _write(fn: Function) -> Function:
+    if not any([op.definition.written is not None for op in fn.ops]):
+        return fn
+    names: dict[Value, Value] = {}
+    ops: list[Op] = []
+    for op in fn.ops:
+        operands = tuple([names.get(v, v) for v in op.operands])
+        made = None if op.definition.written is None else op.definition.written(op)
+        if made is None:
+            ops.append(Op(op.definition, operands, op.attrs, op.results, op.loc))
+            continue
+        b = Builder(fn.name)
+        b.loc = op.loc
+        returned = b.inline(written_out(settle(made)), operands)
+        ops.extend(b.ops)
+        names.update(zip(op.results, returned, strict=True))
+    return fn.replace(ops=ops, returns=[names.get(v, v) for v in fn.returns])
+
+
+written_out = everywhere(_write, "written_out")
