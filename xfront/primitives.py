@@ -175,7 +175,6 @@ _APART = {                               # name with _p: (its name, multiple_res
     "remat_opt_p": ("remat_opt", True),                     # custom_vjp
     "scatter_sub_p": ("scatter-sub", False),                # neg, scatter_add
     "select_and_scatter_p": ("select_and_scatter", False),  # select_and_scatter_add
-    "sharding_constraint_p": ("sharding_constraint", False),    # not recorded
     "split_p": ("split", True),                             # slice
     "squeeze_p": ("squeeze", False),                        # reshape
     "stack_p": ("stack", False),                            # reshape, concatenate

@@ -30,6 +30,7 @@ ROOT = Path(xfront.__file__).parent
 # --- every parameter is read ----------------------------------------------------------------
 
 PERMISSIONS: dict[str, tuple[str, ...]] = {
+    "interpreters/mlir.py register_lowering": ("cacheable",),
     "lax/control_flow.py scan": ("_split_transpose",),
     "lax/linalg.py eigh": ("sort_eigenvalues",),
     "lax/reductions.py approx_max_k": ("reduction_input_size_override",),

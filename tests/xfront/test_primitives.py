@@ -63,7 +63,7 @@ def test_primitives_that_are_never_recorded():
     """They can stand in a table of rules, and no two are one."""
     names = """add_jaxvals_p after_all_p approx_top_k_p call_p cholesky_update_p closed_call_p
         create_token_p custom_lin_p device_put_p empty2_p ragged_all_to_all_p remat_opt_p
-        scatter_sub_p select_and_scatter_p sharding_constraint_p split_p squeeze_p stack_p stage_p
+        scatter_sub_p select_and_scatter_p split_p squeeze_p stack_p stage_p
         symmetric_product_p tile_p unstack_p""".split()
     found = {name: getattr(lax, name) for name in names}
     assert len(set(found.values())) == len(names)

@@ -40,7 +40,7 @@ def register_lowering(prim: Primitive, rule: Callable[..., Any], platform: str |
         `ctx` stands and gives their values; `ctx` is a `LoweringRuleContext`.
       platform: `cpu`, `cuda`, `rocm`, `tpu`, or None.
       inline: True: what it gives stands where the operation stood.
-      cacheable: a permission to lower equal operations once, of which nothing depends.
+      cacheable: a permission to lower equal operations once, on which nothing depends.
     Returns: `rule`.
     Raises: NotImplementedError for an op of the IR, and for inline=False.
     """
