@@ -19,8 +19,8 @@ from .arrays import binding
 from .arrays.arguments import at_home, only
 from .tracebacks import front_door
 from .tracing import concrete
+from .tracing.compiled import to_array
 from .tracing.host import slot_of
-from .tracing.programs import to_array
 from .tracing.trace import emit, state
 from .tracing.tracer import Tracer
 from .transforms.flat import kind_of

@@ -12,7 +12,6 @@ import contextlib
 import enum
 import functools
 import os
-import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -489,11 +488,20 @@ def _configure_cache(**choice: Any) -> None:
     disk_cache.choose(**choice)
 
 
+_FORGET: list[Callable[[], None]] = []
+
+
+def when_compiled_otherwise(forget: Callable[[], None]) -> None:
+    """Have `forget()` called where options change how programs are compiled."""
+    _FORGET.append(forget)
+
+
 def _configure_compiler(name: str, value: Any) -> None:
     from lowering import compile  # late: options are read without it
 
-    if compile.choose(name, value) and (programs := sys.modules.get("xfront.tracing.programs")):
-        programs.clear()  # they were compiled otherwise
+    if compile.choose(name, value):
+        for forget in _FORGET:
+            forget()
 
 
 def _configure_dump(**choice: Any) -> None:

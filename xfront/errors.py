@@ -15,9 +15,8 @@ def _described(what: Any, sentence: str) -> str:
     """A message: the one given, or `sentence` about the tracer given."""
     if isinstance(what, str):
         return what
-    from .tracing.concrete import described  # late: it stands on this file
-
-    return f"{sentence}: {described(what) if hasattr(what, 'home') else repr(what)}"
+    described = getattr(type(what), "_described", repr)
+    return f"{sentence}: {described(what)}"
 
 
 class JAXTypeError(TypeError):

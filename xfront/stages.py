@@ -22,7 +22,7 @@ from .arrays.keys import key_dtype
 from .arrays.placement import Promised, commitment, placement_of
 from .tracebacks import front_door, front_door_of
 from .tracing.collector import uncollected
-from .tracing.programs import captures_first, compile_body, prune
+from .tracing.compiled import captures_first, compile_body, prune
 from .tracing.trace import state
 from .tracing.tracer import Tracer
 from .transforms.donation import refuse_consumed

@@ -5,19 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from .tree_util import (
-    default_registry,
-    flatten_one_level_with_keys,
-    keystr,
-    tree_unflatten,
-)
+from .tree_registry import default_registry, flatten_one_level_with_keys, keystr
 
 LEAF = type("leaf", (), {})()
 
 
 def skeleton(structure: Any) -> Any:
     """A tree of this structure, all its leaves the same."""
-    return tree_unflatten(structure, [LEAF] * structure.num_leaves)
+    return structure.unflatten([LEAF] * structure.num_leaves)
 
 
 def first_difference(

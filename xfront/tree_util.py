@@ -14,23 +14,25 @@ import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
-from .arrays.binding import dispatch_registry, make_registry, pytree
+from .arrays.binding import dispatch_registry, pytree
 from .tracebacks import front_door, shorten
+from .tree_errors import first_difference
+from .tree_registry import (
+    DictKey,
+    FlattenedIndexKey,
+    GetAttrKey,
+    SequenceKey,
+    default_registry,
+    flatten_one_level_with_keys,
+    keystr,
+)
 
 PyTreeDef = pytree.PyTreeDef
-SequenceKey = pytree.SequenceKey
-DictKey = pytree.DictKey
-GetAttrKey = pytree.GetAttrKey
-FlattenedIndexKey = pytree.FlattenedIndexKey
 KeyEntry = TypeVar("KeyEntry")
 KeyPath = tuple[KeyEntry, ...]
 IsLeaf = Callable[[Any], bool] | None
 _Class = TypeVar("_Class", bound=type)
 _ABSENT: Any = object()
-
-default_registry = make_registry()
-# structures are pickled with a reference to their registry, found by these names
-default_registry.__name__, default_registry.__module__ = "default_registry", __name__
 
 _flatten = default_registry.flatten
 _nodes: set[Any] = {tuple, list, dict, type(None)}
@@ -284,8 +286,6 @@ def _alongside(
         try:
             found.append(structure.flatten_up_to(other))
         except ValueError:
-            from .tree_errors import first_difference  # late: only failures need it
-
             text = first_difference(tree, other, is_leaf)
             raise ValueError(
                 f"{name}: the trees differ: {text} (`tree` is the first argument, the other "
@@ -451,18 +451,6 @@ def flatten_one_level(tree: Any) -> tuple[Iterable[Any], Any]:
 tree_flatten_one_level = flatten_one_level
 
 
-def flatten_one_level_with_keys(tree: Any) -> tuple[Iterable[tuple[Any, Any]], Any]:
-    """The children of a node with their keys, and its aux data; ValueError for a leaf."""
-    found = default_registry.flatten_one_level_with_keys(tree)
-    if found is None:
-        raise ValueError(f"an object of {type(tree)} is a leaf, it cannot be flattened one level")
-    fields = getattr(tree, "_fields", ()) if isinstance(tree, tuple) else ()
-    if fields and found[1] is type(tree):
-        # jaxlib 0.10 gives every child the first field's name
-        return [(GetAttrKey(name), child) for name, child in zip(fields, tree)], found[1]
-    return found
-
-
 # ---- paths
 
 
@@ -509,29 +497,6 @@ def tree_map_with_path(
     paths, leaves = [path for path, _ in pairs], [leaf for _, leaf in pairs]
     others = _alongside("tree_map_with_path", tree, structure, rest, None) if rest else []
     return structure.unflatten(map(f, paths, leaves, *others))
-
-
-def keystr(keys: Sequence[Any], *, simple: bool = False, separator: str = "") -> str:
-    """A path as text.
-
-    Args:
-      keys: a path from one of the functions `..._with_path`.
-      simple: leave brackets, dots and quotes out.
-      separator: put between keys; most useful with `simple`.
-
-    >>> path = tree_leaves_with_path({"w": [0]})[0][0]
-    >>> keystr(path), keystr(path, simple=True, separator="/")
-    ("['w'][0]", 'w/0')
-    """
-    return separator.join(map(_simple_key if simple else str, keys))
-
-
-def _simple_key(key: Any) -> str:
-    if isinstance(key, SequenceKey):
-        return str(key.idx)
-    if isinstance(key, DictKey | FlattenedIndexKey):
-        return str(key.key)
-    return str(key.name) if isinstance(key, GetAttrKey) else str(key)
 
 
 # ---- what is registered from the start
@@ -606,3 +571,17 @@ register_pytree_node(
         (d.default_factory, tuple(key for key, _ in _sorted_items(d))),
     ),
 )
+
+
+__all__ = [
+    "DictKey", "FlattenedIndexKey", "GetAttrKey", "KeyEntry", "KeyPath", "Partial", "PyTreeDef",
+    "SequenceKey", "all_leaves", "broadcast_prefix", "build_tree", "default_registry",
+    "flatten_one_level", "flatten_one_level_with_keys", "is_tree_node", "keystr",
+    "register_dataclass", "register_pytree_node", "register_pytree_node_class",
+    "register_pytree_with_keys", "register_pytree_with_keys_class", "register_static",
+    "tree_all", "tree_broadcast", "tree_flatten", "tree_flatten_one_level",
+    "tree_flatten_with_path", "tree_leaves", "tree_leaves_with_path", "tree_map",
+    "tree_map_with_path", "tree_reduce", "tree_reduce_associative", "tree_structure",
+    "tree_transpose", "tree_unflatten", "treedef_children", "treedef_is_leaf",
+    "treedef_is_strict_leaf", "treedef_tuple",
+]  # fmt: skip

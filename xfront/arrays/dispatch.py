@@ -26,6 +26,7 @@ from ..tracebacks import shorten
 from ..tracing import programs, watching
 from ..tracing.trace import Trace, leak_error, state, trace_function, type_of
 from ..tracing.tracer import Tracer
+from ..tracing.watched_runs import run as watched_run
 from ..tree_util import keystr, tree_flatten, tree_flatten_with_path, tree_unflatten
 from . import binding
 from .keys import KeyArray
@@ -217,7 +218,7 @@ class Program:
         """The flat results, with what options ask to be looked at."""
         function = self.function
         n = len(function.params) - len(leaves)   # constants behind those are literals
-        return watching.run(function.name, function, [*leaves, *self.constants[:n]], self.located,
+        return watched_run(function.name, function, [*leaves, *self.constants[:n]], self.located,
                             lambda: self.compiled.run([*self.constants, *leaves], committed))
 
     def fast(self, result: Any, leaves: Sequence[Any], committed: bool) -> Any:

@@ -31,6 +31,7 @@ from ..arrays.operands import (
 from ..arrays.placement import commitment
 from ..dtypes import (
     KeyDType,
+    arrays_by,
     bfloat16,
     canonicalize_dtype,
     dtype_and_weakness,
@@ -494,6 +495,8 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
                          "dtypes are off")
     return asarray(binding.to_numpy(made).astype(narrow), device=device)
 
+
+arrays_by(asarray)
 
 __all__ = [
     "array", "asarray", "astype", "copy", "empty", "empty_like", "from_dlpack", "frombuffer",

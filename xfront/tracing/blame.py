@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 from xfront_ir import ops
 from xfront_ir.core import Function, Op
 from xfront_ir.opdef import Pending
 from xfront_ir.passes.pipeline import simplify
 
 from ..arrays import binding
-from ..arrays.keys import KeyArray
 from ..arrays.placement import Placement, placement
 from ..config import debug_infs, debug_nans
+from .compiled import filled, to_array, unit_of
 from .host import slots_in
+from .watching import bad
 
 
 class Blamed(Exception):
@@ -28,20 +28,6 @@ class Blamed(Exception):
     def __init__(self, op: Op, what: str) -> None:
         super().__init__(what)
         self.op, self.what = op, what
-
-
-def bad(x: Any) -> str | None:
-    """`nan` or `inf` where an array has one and the option asks for it."""
-    if isinstance(x, KeyArray):
-        return None
-    array = np.asarray(x)
-    if array.dtype.kind not in "fcV":
-        return None
-    if array.dtype.kind == "V":
-        array = array.astype(np.float32)
-    if debug_nans.value and np.isnan(array).any():
-        return "nan"
-    return "inf" if debug_infs.value and np.isinf(array).any() else None
 
 
 def explain(name: str, function: Function, operands: Sequence[Any], located: bool) -> None:
@@ -67,8 +53,6 @@ def explain(name: str, function: Function, operands: Sequence[Any], located: boo
 
 def evaluate(function: Function, operands: Sequence[Any], place: Placement) -> list[Any]:
     """The results of a Function, op by op. Raises: Blamed."""
-    from .programs import filled, to_array
-
     env = dict(zip(function.params, map(to_array, operands), strict=True))
     for op in function.ops:
         if op.definition is ops.literal:
@@ -83,8 +67,6 @@ def evaluate(function: Function, operands: Sequence[Any], place: Placement) -> l
 
 
 def _run(op: Op, operands: list[Any], place: Placement) -> list[Any]:
-    from .programs import unit_of
-
     if op.definition is ops.cond:
         branches = op.attrs["branches"]
         index = min(max(int(operands[0]), 0), len(branches) - 1)
@@ -113,8 +95,6 @@ def _while(op: Op, operands: list[Any], place: Placement) -> list[Any]:
 
 
 def _scan(op: Op, operands: list[Any], place: Placement) -> list[Any]:
-    from .programs import unit_of
-
     a = op.attrs
     consts, rest = operands[:a["n_consts"]], operands[a["n_consts"]:]
     carry, xs = rest[:a["n_carry"]], rest[a["n_carry"]:]
@@ -125,4 +105,4 @@ def _scan(op: Op, operands: list[Any], place: Placement) -> list[Any]:
         return unit_of(op, place).run(operands)
 
 
-__all__ = ["bad", "explain"]
+__all__ = ["explain"]

@@ -25,8 +25,9 @@ from ..errors import (
     TracerIntegerConversionError,
 )
 from ..tracebacks import front_door
+from .programs import bind
 from .trace import Trace, concretely, leak_error, state
-from .tracer import Tracer
+from .tracer import Tracer, install
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -161,8 +162,6 @@ def may_be_known(x: Any) -> bool:
 def evaluate(trace: Trace, value: Value) -> Any:
     """An array, or a tracer of an outer trace, of one value of a trace; None where that needs an
     input that is not known."""
-    from .programs import bind  # programs stands above the traces
-
     function, places = slice_for(trace, value)
     sources = [*trace.inputs, *trace.sources]  # type: ignore[misc]
     operands = [_settled(sources[i]) for i in places]
@@ -239,3 +238,52 @@ def known(x: Tracer) -> np.ndarray | None:
     if found is None:
         found = trace.evaluated[x.value] = evaluate(trace, x.value)
     return known(found) if type(found) is Tracer else np.asarray(found)
+
+
+# --- what tracers answer ----------------------------------------------------------------------
+
+class Answers:
+    """Members of Tracer: what Python asks of a value."""
+
+    _described = described
+
+    def __format__(self: Tracer, spec: str) -> str:
+        return format(repr(self) if not spec else number(self, "A format specification"), spec)
+
+    @front_door
+    def __bool__(self: Tracer) -> bool:
+        return truth(self)
+
+    @front_door
+    def __int__(self: Tracer) -> int:
+        return integer(self, "int()")
+
+    @front_door
+    def __index__(self: Tracer) -> int:
+        return index(self)
+
+    @front_door
+    def __float__(self: Tracer) -> float:
+        return float(number(self, "float()"))
+
+    @front_door
+    def __complex__(self: Tracer) -> complex:
+        return complex(number(self, "complex()"))
+
+    @front_door
+    def item(self: Tracer, *args: int) -> Any:
+        """The element as a Python number, where it may be known."""
+        return number(self, ".item()").item(*args)
+
+    @front_door
+    def tolist(self: Tracer) -> Any:
+        """The elements as nested lists, where they may be known."""
+        return number(self, ".tolist()").tolist()
+
+    @front_door
+    def __array__(self: Tracer, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        return np.asarray(number(self, "numpy.asarray()"), dtype=dtype)
+
+
+install({name: member for name, member in vars(Answers).items()
+         if callable(member) and name not in ("__dict__", "__weakref__")})

@@ -1,20 +1,18 @@
 """The Tracer: what a traced function computes with in place of arrays.
 
-It holds its trace and its IR value. Operators and methods are those of Array, attached from the
-public functions by `arrays/methods.py`. What Python may ask of a value (`bool`, `int`, ...) is
-answered by `tracing/concrete.py`.
+It holds its trace and its IR value. What stands above attaches the rest: operators and methods are
+those of Array, from the public functions (`arrays/operators.py`); what Python may ask of a value
+(`bool`, `int`, ...) is answered by `tracing/concrete.py`.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn
 
-import numpy as np
 from xfront_ir.core import Value
 
 from ..arrays import binding
 from ..arrays.keys import key_dtype
-from ..tracebacks import front_door
 
 if TYPE_CHECKING:
     from .trace import Trace
@@ -96,14 +94,6 @@ class Tracer(binding.Array):  # type: ignore[misc]
 
     __str__ = __repr__
 
-    def __format__(self, spec: str) -> str:
-        return format(repr(self), spec) if not spec else self._formatted(spec)
-
-    def _formatted(self, spec: str) -> str:
-        from . import concrete
-
-        return format(concrete.number(self, "A format specification"), spec)
-
     __hash__ = None  # type: ignore[assignment]
 
     def __copy__(self) -> Tracer:
@@ -122,58 +112,6 @@ class Tracer(binding.Array):  # type: ignore[misc]
     def is_deleted(self) -> bool:
         """A traced array cannot be deleted."""
         return False
-
-    # --- questions that need a value --------------------------------------------------------
-
-    @front_door
-    def __bool__(self) -> bool:
-        from . import concrete
-
-        return concrete.truth(self)
-
-    @front_door
-    def __int__(self) -> int:
-        from . import concrete
-
-        return concrete.integer(self, "int()")
-
-    @front_door
-    def __index__(self) -> int:
-        from . import concrete
-
-        return concrete.index(self)
-
-    @front_door
-    def __float__(self) -> float:
-        from . import concrete
-
-        return float(concrete.number(self, "float()"))
-
-    @front_door
-    def __complex__(self) -> complex:
-        from . import concrete
-
-        return complex(concrete.number(self, "complex()"))
-
-    @front_door
-    def item(self, *args: int) -> Any:
-        """The element as a Python number, where it may be known."""
-        from . import concrete
-
-        return concrete.number(self, ".item()").item(*args)
-
-    @front_door
-    def tolist(self) -> Any:
-        """The elements as nested lists, where they may be known."""
-        from . import concrete
-
-        return concrete.number(self, ".tolist()").tolist()
-
-    @front_door
-    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
-        from . import concrete
-
-        return np.asarray(concrete.number(self, "numpy.asarray()"), dtype=dtype)
 
     def __iter__(self) -> Any:
         if not self.value.type.shape:

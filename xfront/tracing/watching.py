@@ -5,13 +5,15 @@ from __future__ import annotations
 import gc
 import sys
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from xfront_ir.core import Function
 from xfront_ir.locations import capture as capture_location
 
 from ..arrays import binding
+from ..arrays.keys import KeyArray
 from ..config import (
     check_tracer_leaks,
     debug_infs,
@@ -190,28 +192,18 @@ def is_on() -> bool:
 _nans, _infs, _key_reuse = debug_nans.state, debug_infs.state, debug_key_reuse.state
 
 
-def run(name: str, function: Function, operands: Sequence[Any], located: bool,
-        run_: Callable[[], list[Any]]) -> list[Any]:
-    """The results of a program, with its keys followed and NaN blamed on an operation.
+def bad(x: Any) -> str | None:
+    """`nan` or `inf` where an array has one and the option asks for it."""
+    if isinstance(x, KeyArray):
+        return None
+    array = np.asarray(x)
+    if array.dtype.kind not in "fcV":
+        return None
+    if array.dtype.kind == "V":
+        array = array.astype(np.float32)
+    if debug_nans.value and np.isnan(array).any():
+        return "nan"
+    return "inf" if debug_infs.value and np.isinf(array).any() else None
 
-    Raises: KeyReuseError, FloatingPointError.
-    """
-    uses = None
-    if debug_key_reuse.value:
-        from . import key_reuse  # seldom asked for
-
-        uses = key_reuse.before(name, function, operands)
-    try:
-        results = run_()
-    except FloatingPointError:
-        from . import blame  # seldom asked for
-
-        blame.explain(name, function, operands, located)
-        raise
-    if uses is not None:
-        key_reuse.after(uses, operands, results)
-    return results
-
-
-__all__ = ["compiled", "explain_miss", "is_on", "refuse_leaks", "refuse_tracing", "run", "traced",
+__all__ = ["bad", "compiled", "explain_miss", "is_on", "refuse_leaks", "refuse_tracing", "traced",
            "verified"]

@@ -29,7 +29,8 @@ from ..dtypes import float0
 from ..errors import UnexpectedTracerError
 from ..tracebacks import front_door
 from ..tracing import concrete
-from ..tracing.programs import bind, to_array
+from ..tracing.compiled import to_array
+from ..tracing.programs import bind
 from ..tracing.trace import Trace, emit, state
 from ..tracing.tracer import Tracer
 from ..tree_util import Partial, keystr, tree_flatten, tree_flatten_with_path, tree_unflatten

@@ -15,7 +15,7 @@ from ..arrays import binding
 from ..arrays.dispatch import abstract
 from ..arrays.keys import KeyArray
 from ..arrays.operands import is_array_like
-from ..tracing.programs import prune
+from ..tracing.compiled import prune
 from ..tracing.trace import Traced, trace_function, type_of
 from ..tracing.tracer import Tracer
 from ..tree_util import keystr, tree_flatten, tree_flatten_with_path

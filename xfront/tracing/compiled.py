@@ -1,0 +1,262 @@
+"""One compiled program: what feeds it and wraps its results, and programs of a single op.
+
+Tables of programs are emptied by `clear`, which all that keep some are named to in `TABLES`.
+"""
+
+# hot: benchmarks/call.py
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from time import perf_counter
+from typing import Any
+
+import lowering
+import numpy as np
+from xfront_ir import ops
+from xfront_ir.analysis import belongs_to_process
+from xfront_ir.builder import Builder
+from xfront_ir.core import Function, Op
+from xfront_ir.fingerprint import fingerprint
+from xfront_ir.literal import Literal
+from xfront_ir.opdef import OpDef, Pending
+from xfront_ir.passes.pipeline import simplify
+from xfront_ir.types import TensorType
+
+from ..arrays import binding
+from ..arrays.keys import KeyArray, key_array
+from ..arrays.placement import Placement
+from ..config import (
+    debug_infs,
+    debug_nans,
+    enable_checks,
+    no_execution,
+    when_compiled_otherwise,
+)
+from . import notes, watching
+from .capacity import capacity
+from .collector import uncollected
+from .host import host_functions, slots_in
+from .trace import type_of
+
+Body = Function | Pending
+
+
+class Compiled:
+    """An executable with what is needed to feed it and to wrap its results.
+
+    `kept[i]` says whether the executable takes argument i; `out_types` are IR types and weakness;
+    `place` is where it runs.
+    """
+
+    __slots__ = ("executable", "handlers", "host_free", "keys", "kept", "noted", "out_avals",
+                 "out_types", "place", "taken")
+
+    def __init__(self, executable: Any, kept: Sequence[bool],
+                 out_types: Sequence[tuple[TensorType, bool]], place: Placement,
+                 noted: bool = False) -> None:
+        self.executable, self.kept, self.place = executable, tuple(kept), place
+        self.noted = noted                       # found by a note: no Python is part of it
+        self.taken = [i for i, k in enumerate(kept) if k]
+        self.out_types = tuple(out_types)
+        self.keys = [i for i, (t, _) in enumerate(out_types) if t.dtype.is_key]
+        self.host_free = not executable.has_callbacks
+        self.out_avals = [binding.AbstractArray((*t.shape, *t.dtype.physical), t.dtype.numpy, w)
+                          for t, w in out_types]
+        self.handlers = [[binding.result_handler(a, place.sharding, committed)
+                          for a in self.out_avals] for committed in (False, True)]
+
+    @property
+    def fast(self) -> bool:
+        """Whether C++ may run it alone: nothing calls the host, nothing is to be looked at."""
+        return self.host_free and not watching.is_on()
+
+    def run(self, args: Sequence[Any], committed: bool = False, watched: bool = True) -> list[Any]:
+        """Run on arrays, wherever they lie, and values of the host; key arrays in and out.
+
+        `committed`: whether the results must stay where they are; `watched`: whether they are
+        anyone's, for the options that look at their numbers.
+        """
+        if _no_execution.value:
+            raise RuntimeError(f"tried to execute {self.executable.name}, but the no_execution "
+                               "config option is set")
+        place = self.place
+        home = place.sharding
+        buffers = [args[i] for i in self.taken]
+        try:
+            for i, x in enumerate(buffers):
+                if type(x) is not binding.ArrayImpl or x._sharding is not home:
+                    buffers[i] = place.bring(x)
+                elif x.is_deleted():             # the runtime would write of it to stderr, too
+                    self.refuse_deleted(buffers)
+            results = self.executable.execute(buffers, self.handlers[committed])
+        except (RuntimeError, ValueError):
+            self.refuse_deleted(buffers)
+            raise
+        if watched and (_nans.value or _infs.value):
+            check_numbers(results)
+        for i in self.keys:
+            results[i] = key_array(self.out_types[i][0].dtype, results[i])
+        return results
+
+    def refuse_deleted(self, buffers: Sequence[Any]) -> None:
+        """Raise the RuntimeError that says which arrays were deleted; none where all are there."""
+        gone = [f"number {i}, of type {type_of(x)[0]}" for i, x in enumerate(buffers)
+                if isinstance(x, binding.Array) and x.is_deleted()]
+        if gone:
+            raise RuntimeError(
+                f"Array has been deleted: {self.executable.name} reads {len(gone)} of "
+                f"{len(buffers)} arrays that are no longer there ({'; '.join(gone)}). An argument "
+                "that donate_argnums or donate_argnames names gives its memory to the results of "
+                "the call: use those, or do not donate it.") from None
+
+
+_nans, _infs, _no_execution = debug_nans.state, debug_infs.state, no_execution.state
+
+
+def check_numbers(results: Sequence[Any]) -> None:
+    """Raise where the options say so: FloatingPointError for NaN or infinity among results."""
+    for x in results:
+        if (what := watching.bad(x)) is not None:
+            raise FloatingPointError(f"invalid value ({what}) encountered in a result of type "
+                                     f"{x.dtype.name}{list(x.shape)}; the option "
+                                     f"jax_debug_{what}s asks for this error")
+
+
+def to_array(x: Any) -> Any:
+    """An array (or key array) of whatever a front door was given."""
+    if type(x) is binding.ArrayImpl or type(x) is KeyArray:
+        return x
+    return binding.put(x, weak=type(x) in (int, float, complex), copy=True)
+
+
+def prune(function: Function) -> tuple[Function, list[bool]]:
+    """The Function without the parameters that nothing reads, and which ones were kept."""
+    read = set(function.returns)
+    for op in function.ops:
+        read.update(op.operands)
+    kept = [v in read for v in function.params]
+    if all(kept):
+        return function, kept
+    return function.replace(params=[v for v, k in zip(function.params, kept, strict=True) if k],
+                            param_names=(), weak_params=()), kept
+
+
+def captures_first(function: Function, n_explicit: int) -> Function:
+    """The Function with its parameters after the first `n_explicit` moved to the front."""
+    if n_explicit == len(function.params):
+        return function
+
+    def moved(items: tuple) -> tuple:
+        return items and (*items[n_explicit:], *items[:n_explicit])
+
+    return function.replace(params=moved(function.params), param_names=moved(function.param_names),
+                            weak_params=moved(function.weak_params))
+
+
+def forced(body: Body) -> Function:
+    """The Function of a body, its pending transformation carried out."""
+    return body.force() if type(body) is Pending else body  # type: ignore[return-value]
+
+
+@uncollected
+def compile_body(body: Body, *, name: str, place: Placement, effort: str = "eager",
+                 donated: Sequence[int] = (), options: Any = (), keep_unused: bool = False,
+                 n_explicit: int | None = None) -> Compiled:
+    """Simplify, lower and compile (or load) a body for `place`.
+
+    `n_explicit` parameters are arguments; the later ones (what was captured) go to the front.
+    """
+    note = notes.name_of(body, place, effort, (name, donated, options, keep_unused, n_explicit))
+    if note is not None and (noted := notes.read(note, place)) is not None:
+        capacity.made(clear)
+        return Compiled(*noted, place, noted=True)
+    function = simplify(forced(body))
+    if n_explicit is not None:
+        function = captures_first(function, n_explicit)
+    weaks = function.weak_returns or (False,) * len(function.returns)
+    out_types = [(v.type, w) for v, w in zip(function.returns, weaks, strict=True)]
+    if keep_unused:
+        pruned, kept = function, [True] * len(function.params)
+    else:
+        pruned, kept = prune(function)
+    places = {i: sum(kept[:i]) for i in donated if kept[i]}
+    if enable_checks.value:
+        watching.verified(pruned)
+    start = perf_counter()
+    print_ = None if belongs_to_process(pruned) else fingerprint(pruned)
+    executable = lowering.compile_function(
+        pruned, name=name, fingerprint=print_, donated=tuple(places.values()),
+        options=options, effort=effort, devices=place.devices,
+        callbacks=host_functions(pruned))
+    watching.compiled(name, pruned, perf_counter() - start)
+    capacity.made(clear)
+    if note is not None:
+        notes.write(note, executable, kept, out_types)
+    return Compiled(executable, kept, out_types, place)
+
+
+# --- programs of one op -------------------------------------------------------------------
+
+_FILLED: dict[tuple[Literal, tuple[int, ...], Placement], Any] = {}
+
+
+def filled(op: Op, place: Placement) -> Any:
+    """The array of a literal op, put there without a program; recent ones are kept."""
+    key = (op.attrs["value"], op.attrs["shape"], place)
+    found = _FILLED.get(key)
+    if found is None:
+        if len(_FILLED) > 1024:
+            _FILLED.clear()
+        value, shape, _ = key
+        found = _FILLED[key] = place.bring(np.broadcast_to(value.array, shape))
+    return found
+
+
+_UNITS: dict[Any, Compiled] = {}
+
+
+def unit_of(op: Op, place: Placement) -> Compiled:
+    """The executable of one op at a place, memoised on its definition, types, attributes and
+    bodies."""
+    types = tuple([v.type for v in op.operands])
+    if op.definition.has_bodies or op.definition is ops.callback:
+        function = single_op(op.definition, types, op.attrs)
+        if slots_in(function):                   # the table would keep the host function
+            return compile_body(function, name=op.definition.name, place=place)
+        key: Any = (place, fingerprint(function))
+    else:
+        key = (place, op.definition, types, *op.attrs.items())
+    found = _UNITS.get(key)
+    if found is None:
+        function = single_op(op.definition, types, op.attrs)
+        found = _UNITS.setdefault(
+            key, compile_body(function, name=op.definition.name, place=place))
+    return found
+
+
+def single_op(definition: OpDef, types: Sequence[TensorType], attrs: dict[str, Any],
+              weaks: Sequence[bool] = ()) -> Function:
+    """The Function that is one op."""
+    b = Builder(definition.name)
+    made = b.emit(definition, *[b.param(t) for t in types], **attrs)
+    returns = (made,) if definition.single else made
+    return b.close(returns, weaks)
+
+
+# --- forgetting ---------------------------------------------------------------------------
+
+TABLES: list[Callable[[], None]] = []
+"""What empties the tables of programs that other files have."""
+
+
+def clear() -> None:
+    """Forget every program of this process, and every trace (those on disk stay)."""
+    binding.clear_pjit_caches()
+    _UNITS.clear()
+    _FILLED.clear()
+    for empty in TABLES:
+        empty()
+
+
+when_compiled_otherwise(clear)
