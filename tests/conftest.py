@@ -75,7 +75,7 @@ def rng() -> np.random.Generator:
 @pytest.fixture(autouse=True)
 def _room_for_programs() -> None:
     """Programs are forgotten between tests: some count those that are made."""
-    programs = sys.modules.get("xfront.tracing.programs")
+    programs = sys.modules.get("xfront.tracing.compiled")
     if programs is None:
         return
     capacity = programs.capacity

@@ -12,7 +12,7 @@ import pytest
 import xfront
 import xfront.numpy as jnp
 from xfront.tracing import capacity as capacities
-from xfront.tracing import programs
+from xfront.tracing import compiled, programs
 from xfront.tracing.capacity import Capacity
 
 needs_maps = pytest.mark.skipif(not os.path.exists(capacities.MAPS),
@@ -22,7 +22,7 @@ needs_maps = pytest.mark.skipif(not os.path.exists(capacities.MAPS),
 @pytest.fixture
 def capacity(monkeypatch):
     made = Capacity()
-    monkeypatch.setattr(programs, "capacity", made)
+    monkeypatch.setattr(compiled, "capacity", made)
     return made
 
 

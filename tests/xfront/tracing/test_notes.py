@@ -13,7 +13,7 @@ import xfront as jax
 import xfront.numpy as jnp
 from lowering import compile as xla
 from lowering import disk_cache
-from xfront.tracing import notes, programs
+from xfront.tracing import compiled, notes, programs
 
 X = np.linspace(-1.0, 1.0, 5, dtype=np.float32)
 
@@ -33,14 +33,15 @@ def folder(tmp_path, monkeypatch):
 def simplified(monkeypatch):
     """The names of the programs that are simplified, once each."""
     made = []
-    real = programs.simplify
+    real = compiled.simplify
 
     def counted(function):
         if "simple" not in function.memo:
             made.append(function.name)
         return real(function)
 
-    monkeypatch.setattr(programs, "simplify", counted)
+    for room in (compiled, programs):
+        monkeypatch.setattr(room, "simplify", counted)
     return made
 
 

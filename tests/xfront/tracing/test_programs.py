@@ -9,20 +9,20 @@ import pytest
 import xfront as jax
 import xfront.numpy as jnp
 from xfront import lax
-from xfront.tracing import programs
+from xfront.tracing import compiled, programs
 
 
 @pytest.fixture
 def compiles(monkeypatch):
     """A list that grows by the name of each program that is compiled or loaded."""
     made = []
-    real = programs.lowering.compile_function
+    real = compiled.lowering.compile_function
 
     def counted(function, **options):
         made.append(options["name"])
         return real(function, **options)
 
-    monkeypatch.setattr(programs.lowering, "compile_function", counted)
+    monkeypatch.setattr(compiled.lowering, "compile_function", counted)
     monkeypatch.setattr(programs, "_NEW_IN_A_ROW", {})    # by names: other tests' lambdas
     return made
 
