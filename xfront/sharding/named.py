@@ -48,8 +48,8 @@ def _check(mesh: Any, spec: Any) -> None:
                              f"type `Explicit`. Got {word} axes: {sorted(strays)} and mesh: {mesh}")
 
 
-binding.set_check_pspec(_check)
 binding.prime_specs()
+binding.set_check_pspec(_check)
 
 
 # --- what every sharding of several devices has ----------------------------------------------

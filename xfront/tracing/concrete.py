@@ -247,41 +247,41 @@ class Answers:
 
     _described = described
 
-    def __format__(self: Tracer, spec: str) -> str:
+    def __format__(self: Any, spec: str) -> str:
         return format(repr(self) if not spec else number(self, "A format specification"), spec)
 
     @front_door
-    def __bool__(self: Tracer) -> bool:
+    def __bool__(self: Any) -> bool:
         return truth(self)
 
     @front_door
-    def __int__(self: Tracer) -> int:
+    def __int__(self: Any) -> int:
         return integer(self, "int()")
 
     @front_door
-    def __index__(self: Tracer) -> int:
+    def __index__(self: Any) -> int:
         return index(self)
 
     @front_door
-    def __float__(self: Tracer) -> float:
+    def __float__(self: Any) -> float:
         return float(number(self, "float()"))
 
     @front_door
-    def __complex__(self: Tracer) -> complex:
+    def __complex__(self: Any) -> complex:
         return complex(number(self, "complex()"))
 
     @front_door
-    def item(self: Tracer, *args: int) -> Any:
+    def item(self: Any, *args: int) -> Any:
         """The element as a Python number, where it may be known."""
         return number(self, ".item()").item(*args)
 
     @front_door
-    def tolist(self: Tracer) -> Any:
+    def tolist(self: Any) -> Any:
         """The elements as nested lists, where they may be known."""
         return number(self, ".tolist()").tolist()
 
     @front_door
-    def __array__(self: Tracer, dtype: Any = None, copy: Any = None) -> np.ndarray:
+    def __array__(self: Any, dtype: Any = None, copy: Any = None) -> np.ndarray:
         return np.asarray(number(self, "numpy.asarray()"), dtype=dtype)
 
 
