@@ -63,9 +63,14 @@ def _apply(A: Map, x: Any) -> Any:
 # --- arguments ----------------------------------------------------------------------------
 
 def _operator(name: str, A: Any) -> Map:
-    """x -> A x, of a function or a matrix."""
+    """x -> A x, of a function, a matrix or a sparse matrix."""
     if callable(A):
         return A
+    if hasattr(A, "todense"):                    # a sparse array has its own product
+        if len(A.shape) != 2 or A.shape[0] != A.shape[1]:
+            raise ValueError(f"{name}: linear operator must be a square matrix, but has shape: "
+                             f"{A.shape}")
+        return lambda x: A @ x
     if not is_array_like(A):
         raise TypeError(f"{name}: linear operator must be either a function or ndarray: {A!r}")
     matrix = jnp.asarray(A)
@@ -77,7 +82,7 @@ def _operator(name: str, A: Any) -> Map:
 
 def _vectors(name: str, A: Any, b: Any, x0: Any) -> tuple[Any, Any]:
     """The right side and the start, of inexact dtypes and one structure."""
-    matrix = () if callable(A) else (A,)
+    matrix = () if callable(A) else (A.data if hasattr(A, "todense") else A,)
 
     def inexact(x: Any) -> Any:
         x = array_like(name, x)

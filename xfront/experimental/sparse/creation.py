@@ -1,0 +1,100 @@
+"""Sparse arrays of nothing, of a diagonal, of random elements; and dense ones of any."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ... import numpy as jnp
+from ... import random
+from ...arrays.operands import index_of
+from ...transforms.vmap import vmap
+from ...tree_util import tree_map
+from .coordinates import BCOO, JAXSparse
+from .rows import BCSR
+
+_FORMATS = ("bcoo", "bcsr")
+
+
+def _formatted(name: str, made: BCOO, sparse_format: str) -> Any:
+    if sparse_format not in _FORMATS:
+        raise ValueError(f"{name}: sparse_format must be one of {_FORMATS}, got {sparse_format!r}")
+    return made if sparse_format == "bcoo" else BCSR.from_bcoo(made)
+
+
+def empty(shape: Sequence[int], dtype: Any = None, index_dtype: Any = np.int32,
+          sparse_format: str = "bcoo", *, n_batch: int = 0, n_dense: int = 0,
+          nse: int = 0) -> Any:
+    """A sparse array of zeros.
+
+    Args:
+      index_dtype: of the coordinates; sparse_format: "bcoo" or "bcsr".
+      n_batch, n_dense, nse: of the result; its elements are padding.
+    """
+    shape = tuple([index_of(d, "shape") for d in shape])
+    batch, dense = shape[:n_batch], shape[len(shape) - n_dense:]
+    sparse = shape[n_batch:len(shape) - n_dense]
+    data = jnp.zeros((*batch, nse, *dense), dtype or float)
+    indices = jnp.broadcast_to(jnp.asarray(np.asarray(sparse, np.int64).astype(index_dtype)),
+                               (*batch, nse, len(sparse)))
+    made = BCOO((data, indices), shape=shape, indices_sorted=True, unique_indices=True)
+    return _formatted("empty", made, sparse_format)
+
+
+def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None, index_dtype: Any = np.int32,
+        sparse_format: str = "bcoo") -> Any:
+    """A sparse matrix [N, M] with ones on diagonal `k`; sparse_format: "bcoo" or "bcsr"."""
+    rows = index_of(N, "N")
+    columns = rows if M is None else index_of(M, "M")
+    k = index_of(k, "k")
+    at = np.arange(max(0, -k), max(max(0, -k), min(rows, columns - k)))
+    indices = jnp.asarray(np.stack([at, at + k], axis=1), index_dtype)
+    made = BCOO((jnp.ones(len(at), dtype or float), indices), shape=(rows, columns),
+                indices_sorted=True, unique_indices=True)
+    return _formatted("eye", made, sparse_format)
+
+
+def random_bcoo(key: Any, shape: Sequence[int], *, dtype: Any = float, indices_dtype: Any = None,
+                nse: float = 0.2, n_batch: int = 0, n_dense: int = 0, unique_indices: bool = True,
+                sorted_indices: bool = False, generator: Callable[..., Any] = random.uniform,
+                **kwds: Any) -> BCOO:
+    """A sparse array of random elements at random coordinates.
+
+    Args:
+      nse: how many elements; below 1, their share of the places.
+      unique_indices, sorted_indices: whether coordinates are distinct, and in their order.
+      generator: called with a key, `shape`, `dtype` and `kwds` for the elements.
+    Raises: ValueError where there are fewer places than elements.
+    """
+    shape = tuple([index_of(d, "shape") for d in shape])
+    end = len(shape) - n_dense
+    batch, sparse, dense = shape[:n_batch], shape[n_batch:end], shape[end:]
+    places = math.prod(sparse)
+    count = math.ceil(nse * places) if 0 < nse < 1 else int(nse)
+    if count < 0 or (unique_indices and count > places):
+        raise ValueError(f"random_bcoo: {count} distinct places are not to be had in {sparse}")
+    for_data, for_places = random.split(key)
+
+    def flat(key: Any) -> Any:
+        made = random.choice(key, places, (count,), replace=not unique_indices)
+        return jnp.sort(made) if sorted_indices else made
+
+    keys = random.split(for_places, (math.prod(batch),))
+    at = jnp.stack(jnp.unravel_index(vmap(flat)(keys), sparse), axis=-1) if sparse else (
+        jnp.zeros((math.prod(batch), count, 0), np.int32))
+    indices = at.reshape(*batch, count, len(sparse)).astype(indices_dtype or np.int32)
+    data = generator(for_data, shape=(*batch, count, *dense), dtype=jnp.result_type(dtype), **kwds)
+    return BCOO((data, indices), shape=shape, indices_sorted=sorted_indices,
+                unique_indices=unique_indices)
+
+
+def todense(arr: Any) -> Any:
+    """A tree with its sparse arrays made dense."""
+    return tree_map(lambda x: x.todense() if isinstance(x, JAXSparse) else jnp.asarray(x), arr,
+                    is_leaf=lambda x: isinstance(x, JAXSparse))
+
+
+__all__ = ["empty", "eye", "random_bcoo", "todense"]

@@ -1,0 +1,148 @@
+"""Derivatives by the elements of sparse arguments; their coordinates stay."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ... import numpy as jnp
+from ...transforms import autodiff, jacobians
+from ...tree_util import tree_flatten, tree_map, tree_unflatten
+from .coordinates import BCOO, JAXSparse
+from .rows import BCSR
+
+
+def _is_sparse(x: Any) -> bool:
+    return isinstance(x, JAXSparse)
+
+
+def _of_elements(transform: Callable[..., Any], fun: Callable[..., Any],
+                 argnums: int | Sequence[int], args: tuple, kwargs: dict, has_aux: bool) -> Any:
+    """`transform(fun)` with the elements of sparse arguments in their place: what it gives, and the
+    leaves that were differentiated, as users see them."""
+    places = [argnums] if isinstance(argnums, int) else list(argnums)
+    places = [i % len(args) if -len(args) <= i < len(args) else i for i in places]
+    held = {i: tree_flatten(args[i], is_leaf=_is_sparse) for i in set(places) if i < len(args)}
+
+    def call(*given: Any, **named: Any) -> Any:
+        filled = list(given)
+        for i, (leaves, tree) in held.items():
+            elements = tree_flatten(given[i])[0]
+            filled[i] = tree_unflatten(tree, [_with_data(x, d) for x, d in
+                                              zip(leaves, elements, strict=True)])
+        return fun(*filled, **named)
+
+    elements = list(args)
+    for i, (leaves, _) in held.items():
+        elements[i] = [x.data if _is_sparse(x) else x for x in leaves]
+    made = transform(call, argnums=argnums, has_aux=has_aux)(*elements, **kwargs)
+    return made, held, places
+
+
+def _with_data(x: Any, data: Any) -> Any:
+    if isinstance(x, BCOO):
+        return x.with_data(data)
+    if isinstance(x, BCSR):
+        return BCSR((data, x.indices, x.indptr), shape=x.shape, indices_sorted=x.indices_sorted,
+                    unique_indices=x.unique_indices)
+    return data
+
+
+def value_and_grad(fun: Callable[..., Any], argnums: int | Sequence[int] = 0,
+                   has_aux: bool = False, **kwargs: Any) -> Callable[..., tuple[Any, Any]]:
+    """As `xfront.value_and_grad`; the gradient by a sparse argument has its coordinates.
+
+    Args: as there.
+    """
+    def transform(call: Any, **options: Any) -> Any:
+        return autodiff.value_and_grad(call, **options, **kwargs)
+
+    def wrapped(*args: Any, **named: Any) -> tuple[Any, Any]:
+        (value, grads), held, places = _of_elements(transform, fun, argnums, args, named, has_aux)
+        grads = [grads] if isinstance(argnums, int) else list(grads)
+        made = []
+        for i, found in zip(places, grads, strict=True):
+            leaves, tree = held[i]
+            made.append(tree_unflatten(tree, [_with_data(x, g) for x, g in
+                                              zip(leaves, found, strict=True)]))
+        return value, (made[0] if isinstance(argnums, int) else tuple(made))
+
+    return wrapped
+
+
+def grad(fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False,
+         **kwargs: Any) -> Callable[..., Any]:
+    """As `xfront.grad`; the gradient by a sparse argument is sparse, with its coordinates."""
+    both = value_and_grad(fun, argnums, has_aux, **kwargs)
+
+    def wrapped(*args: Any, **named: Any) -> Any:
+        value, gradient = both(*args, **named)
+        return (gradient, value[1]) if has_aux else gradient
+
+    return wrapped
+
+
+def _jacobian(transform: Callable[..., Any], fun: Callable[..., Any],
+              argnums: int | Sequence[int], has_aux: bool) -> Callable[..., Any]:
+    def wrapped(*args: Any, **named: Any) -> Any:
+        made, held, places = _of_elements(transform, fun, argnums, args, named, has_aux)
+        jacobian, aux = made if has_aux else (made, None)
+
+        def of_place(i: int, found: Any) -> Any:
+            leaves, tree = held[i]
+            return tree_unflatten(tree, [_sparse_jacobian(x, d) for x, d in
+                                         zip(leaves, found, strict=True)])
+
+        def of_output(found: Any) -> Any:
+            if isinstance(argnums, int):
+                return of_place(places[0], found)
+            return tuple([of_place(i, f) for i, f in zip(places, found, strict=True)])
+
+        counts = [len(held[i][0]) for i in places]
+
+        def is_output(x: Any) -> bool:
+            parts = [x] if isinstance(argnums, int) else x
+            return (type(x) is (list if isinstance(argnums, int) else tuple)
+                    and len(parts) == len(counts)
+                    and all(type(p) is list and len(p) == n and not any(
+                        isinstance(d, (list, tuple, dict)) for d in p)
+                        for p, n in zip(parts, counts, strict=True)))
+
+        result = tree_map(of_output, jacobian, is_leaf=is_output)
+        return (result, aux) if has_aux else result
+
+    return wrapped
+
+
+def _sparse_jacobian(x: Any, found: Any) -> Any:
+    """[*out, *data] by the elements of x, as a sparse array [*out, *shape]."""
+    if not _is_sparse(x):
+        return found
+    out = found.shape[:found.ndim - x.data.ndim]
+
+    def widened(array: Any) -> Any:
+        return jnp.broadcast_to(array, (*out, *array.shape))
+
+    if isinstance(x, BCSR):
+        return BCSR((found, widened(x.indices), widened(x.indptr)), shape=(*out, *x.shape),
+                    indices_sorted=x.indices_sorted, unique_indices=x.unique_indices)
+    return BCOO((found, widened(x.indices)), shape=(*out, *x.shape),
+                indices_sorted=x.indices_sorted, unique_indices=x.unique_indices)
+
+
+def jacfwd(fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False,
+           **kwargs: Any) -> Callable[..., Any]:
+    """As `xfront.jacfwd`; the Jacobian by a sparse argument is sparse: the axes of the result are
+    batch axes in front of its own."""
+    return _jacobian(lambda call, **o: jacobians.jacfwd(call, **o, **kwargs), fun, argnums, has_aux)
+
+
+def jacrev(fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False,
+           **kwargs: Any) -> Callable[..., Any]:
+    """As `xfront.jacrev`; see `jacfwd`."""
+    return _jacobian(lambda call, **o: jacobians.jacrev(call, **o, **kwargs), fun, argnums, has_aux)
+
+
+jacobian = jacrev
+
+__all__ = ["grad", "jacfwd", "jacobian", "jacrev", "value_and_grad"]

@@ -1,0 +1,229 @@
+"""Products of sparse arrays with dense and sparse ones, and dense ones at chosen places."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ... import numpy as jnp
+from ...arrays.arguments import at_home
+from ...lax.contractions import dot_general
+from ...transforms.jit import jit
+from .coordinates import (
+    BCOO,
+    bcoo_sum_duplicates,
+    bcoo_update_layout,
+    chosen,
+    gathered,
+    inside,
+    over_batches,
+    padded,
+    scattered,
+    whole,
+)
+
+Numbers = tuple[tuple[tuple[int, ...], tuple[int, ...]], tuple[tuple[int, ...], tuple[int, ...]]]
+
+
+def matmul(lhs: Any, rhs: Any) -> Any:
+    """lhs @ rhs, of which one is sparse, as `numpy.matmul` pairs axes.
+
+    Raises: ValueError for scalars and where sizes differ.
+    """
+    lhs, rhs = [x if isinstance(x, BCOO) else jnp.asarray(x) for x in (lhs, rhs)]
+    if lhs.ndim == 0 or rhs.ndim == 0:
+        raise ValueError("matmul: operands must have one axis at least")
+    dtype = jnp.promote_types(lhs.dtype, rhs.dtype)
+    lhs, rhs = lhs.astype(dtype), rhs.astype(dtype)
+    row = rhs.ndim - 2 if rhs.ndim > 1 else 0
+    if lhs.shape[-1] != rhs.shape[row]:
+        raise ValueError(f"matmul: contracted sizes differ: {lhs.shape} and {rhs.shape}")
+    if lhs.ndim <= 2 and rhs.ndim <= 2:
+        return bcoo_dot_general(lhs, rhs, dimension_numbers=(((lhs.ndim - 1,), (row,)), ((), ())))
+    if lhs.ndim < 3 and isinstance(lhs, BCOO):               # one matrix for each of rhs's
+        made = bcoo_dot_general(lhs, rhs, dimension_numbers=(((lhs.ndim - 1,), (row,)), ((), ())))
+        return jnp.moveaxis(made, 0, -2) if lhs.ndim == 2 else made
+    if rhs.ndim < 3:
+        return bcoo_dot_general(lhs, rhs, dimension_numbers=(((lhs.ndim - 1,), (row,)), ((), ())))
+    shared = min(lhs.ndim, rhs.ndim) - 2
+    a, b = lhs.shape[-2 - shared:-2], rhs.shape[-2 - shared:-2]
+    if lhs.ndim != rhs.ndim or a != b:
+        raise NotImplementedError(f"matmul: batch axes of {lhs.shape} and {rhs.shape} differ; "
+                                  "write bcoo_broadcast_in_dim or jnp.broadcast_to first")
+    batch = tuple(range(shared))
+    return bcoo_dot_general(lhs, rhs, dimension_numbers=(((lhs.ndim - 1,), (row,)),
+                                                         (batch, batch)))
+
+
+def bcoo_dot_general(lhs: Any, rhs: Any, *, dimension_numbers: Any, precision: Any = None,
+                     preferred_element_type: Any = None, out_sharding: Any = None) -> Any:
+    """`lax.dot_general` of arrays of which one or both are BCOO.
+
+    Args:
+      dimension_numbers: `((lhs_contract, rhs_contract), (lhs_batch, rhs_batch))`.
+      precision, preferred_element_type: as for `lax.dot_general`; out_sharding: None.
+    Returns: a dense array where one operand is dense; else a BCOO with at most as many elements as
+      there are pairs, or places in the result.
+    Raises: TypeError where sizes or dtypes do not fit; NotImplementedError where batch axes of two
+      sparse operands are not leading batch axes of both.
+    """
+    at_home("bcoo_dot_general", out_sharding)
+    (lc, rc), (lb, rb) = dimension_numbers
+    numbers = ((tuple(lc), tuple(rc)), (tuple(lb), tuple(rb)))
+    _check(lhs, rhs, numbers)
+    kind = None if preferred_element_type is None else np.dtype(preferred_element_type).name
+    if isinstance(lhs, BCOO) and isinstance(rhs, BCOO):
+        made = _both_sparse(lhs, rhs, numbers, kind)
+        own = made._layout()
+        most = math.prod(own.parts(made.shape)[1])
+        return bcoo_sum_duplicates(made, nse=most) if most < made.nse else made
+    if isinstance(lhs, BCOO):
+        return _sparse_dense(lhs, jnp.asarray(rhs), numbers, precision, kind)
+    if isinstance(rhs, BCOO):
+        return _dense_sparse(jnp.asarray(lhs), rhs, numbers, precision, kind)
+    return dot_general(lhs, rhs, numbers, precision, preferred_element_type)
+
+
+def _check(lhs: Any, rhs: Any, numbers: Numbers) -> None:
+    for left, right in numbers:
+        for axes, x in ((left, lhs), (right, rhs)):
+            if not all(0 <= a < x.ndim for a in axes):
+                raise TypeError(f"bcoo_dot_general: axes {axes} are not all axes of {x.shape}")
+        if [lhs.shape[a] for a in left] != [rhs.shape[a] for a in right]:
+            raise TypeError(f"bcoo_dot_general: sizes of axes {left} of {lhs.shape} and {right} of "
+                            f"{rhs.shape} differ")
+    for axes, other in zip(*numbers, strict=True):
+        if len({*axes, *other}) != len(axes) + len(other):
+            raise TypeError("bcoo_dot_general: an axis is named twice")
+    if lhs.dtype != rhs.dtype:
+        raise TypeError(f"bcoo_dot_general: dtypes differ: {lhs.dtype} and {rhs.dtype}")
+
+
+def _free(ndim: int, *taken: Sequence[int]) -> list[int]:
+    return [a for a in range(ndim) if not any(a in axes for axes in taken)]
+
+
+@functools.partial(jit, static_argnums=(2, 3, 4))
+def _sparse_dense(lhs: BCOO, rhs: Any, numbers: Numbers, precision: Any, kind: str | None) -> Any:
+    (lc, rc), (lb, rb) = numbers
+    n = 0                                        # leading batch axes of both, which are mapped over
+    while n < min(len(lb), lhs.n_batch) and lb[n] == n:
+        n += 1
+    rhs = jnp.moveaxis(rhs, rb[:n], tuple(range(n)))
+    places = [*rb[:n], *_free(rhs.ndim, rb[:n])]
+    moved = {a: i - n for i, a in enumerate(places)}
+    lhs = bcoo_update_layout(lhs, n_batch=n)
+    _, n_sparse, _ = lhs._layout()
+    shape = lhs.shape[n:]
+    left_c, left_b = [a - n for a in lc], [a - n for a in lb[n:]]
+    right_c, right_b = [moved[a] for a in rc], [moved[a] for a in rb[n:]]
+
+    def one(data: Any, indices: Any, rhs: Any) -> Any:
+        return _one_sparse_dense(data, indices, shape, rhs, (left_c, right_c), (left_b, right_b),
+                                 n_sparse, precision, kind)
+
+    return over_batches(n, one)(*whole(lhs), rhs)
+
+
+def _one_sparse_dense(data: Any, indices: Any, shape: tuple[int, ...], rhs: Any,
+                      contract: tuple, batch: tuple, n_sparse: int, precision: Any,
+                      kind: str | None) -> Any:
+    """Rows of rhs at the coordinates, times the elements, added up where they belong."""
+    if any(a >= n_sparse for a in batch[0]):
+        raise NotImplementedError("bcoo_dot_general: a batch axis that is a dense axis of the "
+                                  "sparse operand; write update_layout first")
+    sparse_c = [(a, b) for a, b in zip(*contract, strict=True) if a < n_sparse]
+    dense_c = [(a, b) for a, b in zip(*contract, strict=True) if a >= n_sparse]
+    columns = [*batch[0], *[a for a, _ in sparse_c]]
+    rows_first = [*batch[1], *[b for _, b in sparse_c]]
+    free = _free(rhs.ndim, batch[1], contract[1])
+    rows = rhs.transpose(*rows_first, *[b for _, b in dense_c], *free)
+    keep = inside(indices, shape[:n_sparse])
+    rows = gathered(padded(keep, indices, shape[:n_sparse])[:, np.asarray(columns, int)], rows,
+                    len(columns))
+    axes = tuple([a - n_sparse + 1 for a, _ in dense_c])
+    products = dot_general(chosen(keep, data), rows,
+                           ((axes, tuple(range(1, 1 + len(axes)))), ((0,), (0,))), precision, kind)
+    left = [a for a in range(n_sparse) if a not in columns]
+    places = np.asarray([*batch[0], *left], int)
+    at = padded(keep, indices, shape[:n_sparse])[:, places]
+    return scattered(at, products, tuple([shape[a] for a in places]))
+
+
+def _dense_sparse(lhs: Any, rhs: BCOO, numbers: Numbers, precision: Any, kind: str | None) -> Any:
+    (lc, rc), (lb, rb) = numbers
+    swapped = _sparse_dense(rhs, lhs, ((rc, lc), (rb, lb)), precision, kind)
+    n, right = len(lb), rhs.ndim - len(rb) - len(rc)         # [batch, free of rhs, free of lhs]
+    order = (*range(n), *range(n + right, swapped.ndim), *range(n, n + right))
+    return swapped.transpose(order)
+
+
+@functools.partial(jit, static_argnums=(2, 3))
+def _both_sparse(lhs: BCOO, rhs: BCOO, numbers: Numbers, kind: str | None) -> BCOO:
+    (lc, rc), (lb, rb) = numbers
+    n = len(lb)
+    if lb != tuple(range(n)) or rb != tuple(range(n)) or n > min(lhs.n_batch, rhs.n_batch):
+        raise NotImplementedError("bcoo_dot_general: batch axes of two sparse arrays must be the "
+                                  "leading batch axes of both; write update_layout and "
+                                  "bcoo_transpose first")
+    lhs, rhs = [bcoo_update_layout(x, n_batch=n, n_dense=0) for x in (lhs, rhs)]
+    left, right = _free(lhs.ndim - n, [a - n for a in lc]), _free(rhs.ndim - n, [a - n for a in rc])
+    sizes = [x.shape[n:] for x in (lhs, rhs)]
+    out = tuple([sizes[0][a] for a in left] + [sizes[1][a] for a in right])
+
+    def one(a: Any, at_a: Any, b: Any, at_b: Any) -> tuple[Any, Any]:
+        keys = [at[:, np.asarray([i - n for i in axes], int)] for at, axes in ((at_a, lc),
+                                                                            (at_b, rc))]
+        pairs = jnp.all(keys[0][:, None] == keys[1][None], axis=-1)
+        pairs &= inside(at_a, sizes[0])[:, None] & inside(at_b, sizes[1])[None]
+        wide = [x if kind is None else x.astype(kind) for x in (a, b)]
+        data = chosen(pairs, wide[0][:, None] * wide[1][None])
+        at = jnp.concatenate([
+            jnp.broadcast_to(at_a[:, None, np.asarray(left, int)], (*pairs.shape, len(left))),
+            jnp.broadcast_to(at_b[None, :, np.asarray(right, int)], (*pairs.shape, len(right)))],
+            axis=-1)
+        return data.reshape(-1), padded(pairs, at, out).reshape(-1, len(out))
+
+    data, indices = over_batches(n, one)(*whole(lhs), *whole(rhs))
+    return BCOO((data, indices), shape=(*lhs.shape[:n], *out))
+
+
+def bcoo_dot_general_sampled(A: Any, B: Any, indices: Any, *, dimension_numbers: Any) -> Any:
+    """Elements of `lax.dot_general(A, B, dimension_numbers)` at coordinates, and no others.
+
+    Args:
+      indices: integers [*batch, nse, n_sparse]: of the leading axes of the result behind the batch.
+    Returns: [*batch, nse, *dense].
+    """
+    (lc, rc), (lb, rb) = dimension_numbers
+    numbers = ((tuple(lc), tuple(rc)), (tuple(lb), tuple(rb)))
+    A, B, indices = jnp.asarray(A), jnp.asarray(B), jnp.asarray(indices)
+    _check(A, B, numbers)
+    return _sampled(A, B, indices, numbers)
+
+
+@functools.partial(jit, static_argnums=3)
+def _sampled(A: Any, B: Any, indices: Any, numbers: Numbers) -> Any:
+    (lc, rc), (lb, rb) = numbers
+    n_batch, n_sparse = indices.ndim - 2, indices.shape[-1]
+    left, right = _free(A.ndim, lc, lb), _free(B.ndim, rc, rb)
+    if n_batch == 0 and n_sparse == len(lb) + len(left) + len(right):
+        n, m = len(lb), len(left)
+        columns = [indices[:, i] for i in range(n_sparse)]
+        of_a = gathered(jnp.stack(columns[:n + m], -1), A.transpose(*lb, *left, *lc), n + m)
+        of_b = gathered(jnp.stack([*columns[:n], *columns[n + m:]], -1),
+                        B.transpose(*rb, *right, *rc), n + len(right))
+        axes = tuple(range(1, of_a.ndim))
+        return dot_general(of_a, of_b, ((axes, axes), ((0,), (0,))))
+    dense = dot_general(A, B, numbers)
+    one = functools.partial(gathered, n_sparse=n_sparse)
+    batch = dense.shape[:n_batch]
+    return over_batches(n_batch, one)(
+        jnp.broadcast_to(indices, batch + indices.shape[n_batch:]), dense)
+
+
+__all__ = ["bcoo_dot_general", "bcoo_dot_general_sampled"]

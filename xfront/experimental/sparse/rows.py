@@ -1,0 +1,209 @@
+"""BCSR: elements by rows, with their columns and where each row begins."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ... import numpy as jnp
+from ...arrays.operands import index_of
+from ...transforms.jit import jit
+from ...tree_util import register_pytree_node_class
+from .coordinates import (
+    BCOO,
+    JAXSparse,
+    Layout,
+    _mapped_shape,
+    _sum_duplicates,
+    bcoo_extract,
+    bcoo_fromdense,
+    bcoo_sort_indices,
+    over_batches,
+    padded,
+    whole,
+)
+from .moving import bcoo_broadcast_in_dim, bcoo_concatenate
+from .products import bcoo_dot_general
+
+
+@register_pytree_node_class
+class BCSR(JAXSparse):
+    """A sparse array by rows: two sparse axes between the batch and dense ones.
+
+    Args:
+      args: `(data, indices, indptr)`: [*batch, nse, *dense], columns [*batch, nse], and where rows
+        begin and the last one ends, [*batch, rows + 1].
+      shape: of the dense array.
+      indices_sorted, unique_indices: what is promised of the columns of each row.
+    """
+
+    def __init__(self, args: tuple[Any, Any, Any], *, shape: Sequence[int],
+                 indices_sorted: bool = False, unique_indices: bool = False) -> None:
+        self.data, self.indices, self.indptr = map(jnp.asarray, args)
+        self.shape = tuple([index_of(d, "shape") for d in shape])
+        self.indices_sorted, self.unique_indices = bool(indices_sorted), bool(unique_indices)
+        n = self.n_batch
+        rows = self.shape[n:n + 1]
+        fits = (n >= 0 and sum(self._layout()) == self.ndim
+                and self.indptr.shape[n:] == tuple([d + 1 for d in rows])
+                and self.data.shape[n:n + 1] == self.indices.shape[n:]
+                and self.data.shape[n + 1:] == self.shape[n + 2:])
+        for array in (self.data, self.indices, self.indptr):
+            fits = fits and all(a in (1, b) for a, b in zip(array.shape[:n], self.shape,
+                                                            strict=False))
+        if not fits:
+            raise ValueError(f"BCSR: data {self.data.shape}, indices {self.indices.shape} and "
+                             f"indptr {self.indptr.shape} do not fit the shape {self.shape}")
+
+    n_batch = property(lambda self: self.indices.ndim - 1, doc="How many leading axes are batches.")
+    n_sparse = 2
+    n_dense = property(lambda self: self.data.ndim - 1 - self.n_batch,
+                       doc="How many trailing axes are dense.")
+    nse = property(lambda self: self.indices.shape[-1],  # type: ignore[assignment]
+                   doc="How many elements are stored, in each batch element.")
+
+    def _layout(self) -> Layout:
+        return Layout(self.n_batch, 2, self.n_dense)
+
+    def _bcoo(self) -> BCOO:
+        return self.to_bcoo()
+
+    def _as_self(self, made: Any) -> Any:
+        return BCSR.from_bcoo(made) if isinstance(made, BCOO) and made.n_sparse == 2 else made
+
+    @classmethod
+    def fromdense(cls, mat: Any, *, nse: int | None = None, index_dtype: Any = np.int32,
+                  n_dense: int = 0, n_batch: int = 0) -> BCSR:
+        """Of a dense array; see `bcsr_fromdense`."""
+        return bcsr_fromdense(mat, nse=nse, n_batch=n_batch, n_dense=n_dense,
+                              index_dtype=index_dtype)
+
+    @classmethod
+    def from_bcoo(cls, arr: BCOO) -> BCSR:
+        """Of coordinates, sorted where they are not. Raises: ValueError without two sparse axes."""
+        if arr.n_sparse != 2:
+            raise ValueError(f"BCSR.from_bcoo: two axes must be sparse, got {arr!r} with "
+                             f"{arr.n_sparse}")
+        if not arr.indices_sorted:
+            arr = bcoo_sort_indices(arr)
+        return cls(_by_rows(arr), shape=arr.shape, indices_sorted=True,
+                   unique_indices=arr.unique_indices)
+
+    @classmethod
+    def from_scipy_sparse(cls, mat: Any, *, index_dtype: Any = None, n_dense: int = 0,
+                          n_batch: int = 0) -> BCSR:
+        """Of a sparse matrix of SciPy. Raises: NotImplementedError for batch and dense axes."""
+        if n_dense or n_batch:
+            raise NotImplementedError("BCSR.from_scipy_sparse: matrices of SciPy have neither "
+                                      "batch nor dense axes")
+        made, dtype = mat.tocsr(), index_dtype or np.int32
+        return cls((jnp.asarray(made.data), jnp.asarray(made.indices, dtype),
+                    jnp.asarray(made.indptr, dtype)), shape=made.shape)
+
+    def to_bcoo(self) -> BCOO:
+        """The same elements by coordinates."""
+        return BCOO(_by_coordinates(self), shape=self.shape, indices_sorted=self.indices_sorted,
+                    unique_indices=self.unique_indices)
+
+    def sum_duplicates(self, nse: int | None = None, remove_zeros: bool = True) -> BCSR:
+        """With each place once; see `bcoo_sum_duplicates`."""
+        return BCSR.from_bcoo(_sum_duplicates(self.to_bcoo(), nse, remove_zeros))
+
+    def tree_flatten(self) -> tuple[tuple, tuple]:
+        """The arrays, and what is static."""
+        return ((self.data, self.indices, self.indptr),
+                (self.shape, self.indices_sorted, self.unique_indices))
+
+    @classmethod
+    def tree_unflatten(cls, aux: tuple, children: Sequence[Any]) -> BCSR:
+        """The array again. Inside of a map over a batch axis its shape is without that axis."""
+        made = object.__new__(cls)
+        made.data, made.indices, made.indptr = children
+        made.shape, made.indices_sorted, made.unique_indices = aux
+        if all(hasattr(x, "shape") for x in children):
+            made.shape = _mapped_shape(made.shape, made.data.shape, made.n_batch,
+                                       made.n_batch + 2 + made.n_dense)
+        return made
+
+
+@jit
+def _by_rows(mat: BCOO) -> tuple[Any, Any, Any]:
+    data, indices = whole(mat)
+    rows = mat.shape[mat.n_batch]
+
+    def ends(row: Any) -> Any:
+        return jnp.searchsorted(row, jnp.arange(rows + 1, dtype=row.dtype)).astype(row.dtype)
+
+    return data, indices[..., 1], over_batches(mat.n_batch, ends)(indices[..., 0])
+
+
+@jit
+def _by_coordinates(mat: BCSR) -> tuple[Any, Any]:
+    n = mat.n_batch
+    batch, sizes = mat.shape[:n], mat.shape[n:n + 2]
+    columns, ends = [jnp.broadcast_to(x, batch + x.shape[n:]) for x in (mat.indices, mat.indptr)]
+
+    def one(columns: Any, ends: Any) -> Any:
+        at = jnp.arange(len(columns), dtype=ends.dtype)
+        row = jnp.searchsorted(ends, at, side="right").astype(columns.dtype) - 1
+        indices = jnp.stack([row, columns], axis=-1)
+        return padded(at < ends[-1], indices, sizes)
+
+    return mat.data, over_batches(n, one)(columns, ends)
+
+
+def bcsr_fromdense(mat: Any, *, nse: int | None = None, n_batch: int = 0, n_dense: int = 0,
+                   index_dtype: Any = np.int32) -> BCSR:
+    """The sparse array of a dense one; see `bcoo_fromdense`.
+
+    Raises: ValueError where not two axes are sparse.
+    """
+    return BCSR.from_bcoo(bcoo_fromdense(mat, nse=nse, n_batch=n_batch, n_dense=n_dense,
+                                         index_dtype=index_dtype))
+
+
+def bcsr_todense(mat: BCSR) -> Any:
+    """The dense array: elements at one place are added up."""
+    return mat.todense()
+
+
+def bcsr_extract(indices: Any, indptr: Any, mat: Any) -> Any:
+    """The elements of a dense array at the places of a BCSR: its data."""
+    mat = jnp.asarray(mat)
+    n = jnp.ndim(indices) - 1
+    shape = (*np.shape(indices), *mat.shape[n + 2:])
+    at = BCSR((jnp.zeros(shape, mat.dtype), indices, indptr), shape=mat.shape,
+              unique_indices=True).to_bcoo()
+    return bcoo_extract(at, mat).data
+
+
+def bcsr_sum_duplicates(mat: BCSR, nse: int | None = None) -> BCSR:
+    """The same array with each place once; see `bcoo_sum_duplicates`."""
+    return mat.sum_duplicates(nse, remove_zeros=False)
+
+
+def bcsr_broadcast_in_dim(mat: BCSR, *, shape: Sequence[int], broadcast_dimensions: Sequence[int],
+                          sharding: Any = None) -> BCSR:
+    """See `bcoo_broadcast_in_dim`."""
+    return BCSR.from_bcoo(bcoo_broadcast_in_dim(
+        mat.to_bcoo(), shape=shape, broadcast_dimensions=broadcast_dimensions, sharding=sharding))
+
+
+def bcsr_concatenate(operands: Sequence[BCSR], *, dimension: int) -> BCSR:
+    """See `bcoo_concatenate`."""
+    return BCSR.from_bcoo(bcoo_concatenate([x.to_bcoo() for x in operands], dimension=dimension))
+
+
+def bcsr_dot_general(lhs: Any, rhs: Any, *, dimension_numbers: Any, precision: Any = None,
+                     preferred_element_type: Any = None, out_sharding: Any = None) -> Any:
+    """`lax.dot_general` of a BCSR array with a dense or sparse one; see `bcoo_dot_general`."""
+    lhs, rhs = [x.to_bcoo() if isinstance(x, BCSR) else x for x in (lhs, rhs)]
+    return bcoo_dot_general(lhs, rhs, dimension_numbers=dimension_numbers, precision=precision,
+                            preferred_element_type=preferred_element_type,
+                            out_sharding=out_sharding)
+
+
+__all__ = ["BCSR", "bcsr_broadcast_in_dim", "bcsr_concatenate", "bcsr_dot_general", "bcsr_extract",
+           "bcsr_fromdense", "bcsr_sum_duplicates", "bcsr_todense"]
