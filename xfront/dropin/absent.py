@@ -1,0 +1,110 @@
+"""What is said of a name that is not here: whether JAX has it, and the nearest one."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable
+from importlib import resources
+
+
+class PublicModule:
+    """The public names of one of JAX's modules, and whether they are offered here.
+
+    Fields: `names`; `scope`, which is "in", "as used by libraries" or "out".
+    """
+
+    __slots__ = ("names", "scope")
+
+    def __init__(self, names: frozenset[str], scope: str) -> None:
+        self.names, self.scope = names, scope
+
+
+_SCOPES = {"~": "as used by libraries", "!": "out"}
+
+
+@functools.cache
+def public_modules() -> dict[str, PublicModule]:
+    """JAX's public modules, by name (`jax.numpy`)."""
+    found, lines = {}, []
+    for line in resources.files(__package__).joinpath("public_names.txt").read_text().splitlines():
+        if line.startswith("  "):
+            lines[-1] += line[1:]
+        elif not line.startswith("#"):
+            lines.append(line)
+    for line in lines:
+        module, _, names = line.partition(": ")
+        scope = _SCOPES.get(module[0], "in")
+        found[module.lstrip("~!")] = PublicModule(frozenset(names.split()), scope)
+    return found
+
+
+def is_public_module(name: str) -> bool:
+    """Whether JAX has a public module of that name (`jax.experimental`), or of one below it."""
+    return any(m == name or m.startswith(name + ".") for m in public_modules())
+
+
+def nearest(name: str, among: Iterable[str]) -> str | None:
+    """The name most like `name`; None where none is like it."""
+    import difflib  # only when something is absent
+
+    found = difflib.get_close_matches(name, list(among), 1, 0.7)
+    return found[0] if found else None
+
+
+def sentence(module: str, name: str, here: Iterable[str]) -> str:
+    """Why `module` has no `name`.
+
+    Args:
+      module: by JAX's name or by ours (`jax.lax`, `xfront.lax`).
+      here: the names that it has.
+    """
+    whole = f"{module}.{name}"
+    jax_module = "jax" + module.removeprefix("xfront").removeprefix("jax")
+    known = public_modules().get(jax_module)
+    if known is not None and name in known.names or is_public_module(f"{jax_module}.{name}"):
+        out = (known or PublicModule(frozenset(), "")).scope == "out"
+        return f"{whole} is {'outside what xfront offers' if out else 'not in xfront yet'}"
+    if name in REMOVED.get(jax_module, {}):
+        return f"JAX has removed {whole}; write {REMOVED[jax_module][name]}"
+    like = nearest(name, (n for n in here if not n.startswith("_")))
+    if like is None and known is not None:
+        like = nearest(name, known.names)
+    said = f"module {module!r} has no attribute {name!r}"
+    return f"{said}; did you mean {like!r}?" if like else said
+
+
+_TREE = "all flatten leaves map reduce structure transpose unflatten"
+REMOVED = {
+    "jax": {
+        **{f"tree_{name}": f"jax.tree.{name}" for name in _TREE.split()},
+        "abstract_arrays": "jax.core",
+        "device_put_replicated": "jax.device_put with a sharding",
+        "device_put_sharded": "jax.device_put with a sharding",
+        "linear_util": "jax.extend.linear_util",
+        "xla_computation": "jax.jit(f).lower(...).compiler_ir()",
+        "KeyArray": "jax.Array",
+    },
+    "jax.numpy": {
+        "DeviceArray": "jax.Array", "alltrue": "jnp.all", "cumproduct": "jnp.cumprod",
+        "fix": "jnp.trunc", "in1d": "jnp.isin", "msort": "jnp.sort(x, axis=0)",
+        "product": "jnp.prod", "row_stack": "jnp.vstack", "sometrue": "jnp.any",
+        "trapz": "jnp.trapezoid",
+    },
+    "jax.random": {"KeyArray": "jax.Array", "PRNGKeyArray": "jax.Array"},
+}
+"""Names that older programs use and that JAX itself has no longer, with what to write."""
+
+
+class AbsentAttribute(AttributeError):
+    """A module has no such name; the message is made when it is read, since code asks
+    with `hasattr`."""
+
+    def __init__(self, module: str, absent: str, here: Iterable[str]) -> None:
+        super().__init__(f"module {module!r} has no attribute {absent!r}")
+        self.module, self.absent, self.here = module, absent, here
+
+    def __str__(self) -> str:
+        return sentence(self.module, self.absent, self.here)
+
+    def __reduce__(self) -> tuple:
+        return AbsentAttribute, (self.module, self.absent, list(self.here))

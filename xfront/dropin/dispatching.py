@@ -1,0 +1,8 @@
+"""Waiting for what was started."""
+
+from ..devices import effects_barrier
+
+
+def wait_for_tokens() -> None:
+    """Wait for the effects that were started: `xfront.effects_barrier`."""
+    effects_barrier()

@@ -1,0 +1,143 @@
+"""The finder of `jax` and its modules, and the module `jax` itself.
+
+`jax.numpy` *is* `xfront.numpy`: no module is loaded twice, so functions, classes and registries
+are the same under both names. The module `jax` is xfront with a version of its own: what is asked
+of it, or set on it, is asked of xfront. Private modules (`jax._src.core`) are views: see
+`private.py`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.abc
+import importlib.machinery
+import os
+import sys
+from collections.abc import Sequence
+from types import ModuleType
+from typing import Any
+
+import xfront
+
+from ..arrays import beside
+from . import private
+from .absent import sentence
+
+API_LEVEL = "0.10.2"
+"""The version of JAX whose public API this is: `jax.__version__`."""
+
+
+class _Jax(ModuleType):
+    """The module `jax`: xfront, but for a few names of its own."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name in private.OF_JAX_ALONE:
+            return importlib.import_module(f"jax.{name}")
+        return getattr(xfront, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        own = name.startswith("__") or name in private.OF_JAX_ALONE
+        (super().__setattr__ if own else xfront.__setattr__)(name, value)
+
+    def __delattr__(self, name: str) -> None:
+        (super().__delattr__ if name in vars(self) else xfront.__delattr__)(name)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*dir(xfront), *vars(self)})
+
+
+def _make_jax() -> ModuleType:
+    made = _Jax("jax", xfront.__doc__)
+    for name, value in (
+        (beside.MARKER, True), ("__version__", API_LEVEL), ("__path__", []),
+        ("__version_info__", tuple(int(part) for part in API_LEVEL.split("."))),
+        ("__file__", xfront.__file__), ("__all__", xfront.__all__),
+    ):
+        ModuleType.__setattr__(made, name, value)
+    return made
+
+
+class _Loader(importlib.abc.Loader):
+    """Hands out a module that is there already, with the facts about its own import as they are."""
+
+    def __init__(self, module: ModuleType) -> None:
+        self.module, self.spec = module, module.__spec__
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
+        return self.module
+
+    def exec_module(self, module: ModuleType) -> None:
+        if self.spec is not None:
+            module.__spec__ = self.spec
+
+
+class _Finder(importlib.abc.MetaPathFinder):
+    """Finds `jax` and everything under it; what is not there is told plainly."""
+
+    def find_spec(self, fullname: str, path: Sequence[str] | None = None,
+                  target: ModuleType | None = None) -> importlib.machinery.ModuleSpec | None:
+        if fullname != "jax" and not fullname.startswith("jax."):
+            return None
+        if beside.without_jax.quick:
+            raise ModuleNotFoundError(fullname, name=fullname)
+        module = _make_jax() if fullname == "jax" else module_of(fullname)
+        if module is None:
+            parent, _, name = fullname.rpartition(".")
+            around = sys.modules.get(parent)
+            if around is not None and name in vars(around):
+                return None                      # `from jax.x import name` finds the attribute
+            # no `name=`: Python hides errors that carry the name which a from-import asks for
+            raise ModuleNotFoundError(sentence(parent, name, dir(around) if around else ()))
+        made = importlib.machinery.ModuleSpec(
+            fullname, _Loader(module), origin=getattr(module, "__file__", None),
+            is_package=hasattr(module, "__path__"))
+        return made
+
+
+def module_of(name: str) -> ModuleType | None:
+    """What stands for one of JAX's modules here; None where nothing does."""
+    found = private.view(name)
+    if found is not None:
+        return found
+    own = "xfront" + name.removeprefix("jax")
+    if own.partition(".")[2].startswith(private.OWN_ROOMS):
+        return None                              # a room of ours that JAX has no module for
+    try:
+        return importlib.import_module(own)
+    except ModuleNotFoundError as error:
+        if error.name is None or not own.startswith(error.name):
+            raise
+        return None
+
+
+def install_as_jax() -> None:
+    """Have `import jax`, and imports from its modules, find xfront from now on in this process.
+
+    Call it before anything imports jax. Calling it again does nothing. A `jax` package that is
+    installed too is not looked at any more.
+
+    Raises: ImportError where the real jax, or part of it, is loaded already.
+
+    >>> xfront.install_as_jax()
+    >>> import jax.numpy
+    >>> jax.numpy is xfront.numpy
+    True
+    """
+    if any(isinstance(finder, _Finder) for finder in sys.meta_path):
+        return
+    for name in ("jax", "jax.numpy", "jax._src"):
+        loaded = sys.modules.get(name)
+        if loaded is not None and not beside.is_own_module(loaded):
+            raise ImportError(
+                f"install_as_jax: {name} is imported already, from "
+                f"{getattr(loaded, '__file__', 'elsewhere')}. Call it at the start of the program, "
+                "before anything imports jax, or run the program by `python -m xfront`.",
+                name="jax")
+    beside.install_finder()
+    sys.meta_path.insert(0, _Finder())
+    private.import_what_jaxlib_asks_for()
+
+
+def path_for_children() -> str:
+    """A folder for PYTHONPATH with which every Python started finds xfront as `jax`."""
+    return os.path.join(os.path.dirname(os.path.abspath(__file__)), "path")

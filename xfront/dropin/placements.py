@@ -1,0 +1,17 @@
+"""What jaxlib's C++ asks JAX's private modules for: a placement on one device, a check of specs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..arrays import binding
+
+
+def make_single_device_sharding(device: Any, memory_kind: str | None = None) -> Any:
+    """The placement on one device: `binding.single_device_sharding`."""
+    return binding.single_device_sharding(device, memory_kind)
+
+
+def check_pspec(mesh: Any, spec: Any) -> None:
+    """Refuse a partition spec that the mesh has no axes for, as `NamedSharding` does."""
+    binding.check_pspec(mesh, spec)

@@ -1,0 +1,151 @@
+"""Modules that JAX does not document and that libraries import all the same, and what they mean here.
+
+`jax._src.core` is a view: a name is looked up in the public modules here that hold what it means,
+one after the other. Nothing is kept in a view, so that identity holds.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from types import ModuleType
+from typing import Any
+
+from ..arrays import beside, binding
+from .absent import AbsentAttribute
+
+OF_JAX_ALONE = ("_src", "lib", "version")
+"""Modules of `jax` that xfront has none of its own for."""
+
+_CORE = "core extend.core interpreters.partial_eval"
+_LAX = "lax extend.core.primitives"
+_MEANING = {
+    "lib": "dropin.versions",
+    "lib.xla_bridge": "dropin.versions extend.backend devices",
+    "lib.xla_client": "dropin.jaxlib_names",
+    "lib.xla_extension": "dropin.jaxlib_names",
+    "version": "dropin.versions",
+    "_src": "",
+    "_src.abstract_arrays": "core",
+    "_src.ad_checkpoint": "ad_checkpoint extend.core.primitives",
+    "_src.ad_util": "interpreters.ad extend.core.primitives dropin.primitives_elsewhere",
+    "_src.api": ".",
+    "_src.api_util": "api_util",
+    "_src.array": "dropin.jaxlib_names .",
+    "_src.basearray": ".",
+    "_src.callback": "callbacks experimental extend.core.primitives",
+    "_src.checkify": "experimental.checkify",
+    "_src.config": "config",
+    "_src.core": _CORE,
+    "_src.custom_batching": "custom_batching",
+    "_src.custom_derivatives": "custom_derivatives",
+    "_src.debugging": "debug",
+    "_src.deprecations": "dropin.deprecations",
+    "_src.dispatch": "dropin.dispatching",
+    "_src.distributed": "dropin.processes distributed",
+    "_src.dlpack": "dlpack",
+    "_src.dtypes": "dtypes",
+    "_src.earray": "experimental dropin.jaxlib_names",
+    "_src.effects": "debug",
+    "_src.errors": "errors",
+    "_src.flatten_util": "flatten_util",
+    "_src.image": "image",
+    "_src.interpreters": "",
+    "_src.interpreters.ad": "interpreters.ad",
+    "_src.interpreters.batching": "interpreters.batching",
+    "_src.interpreters.mlir": "interpreters.mlir",
+    "_src.interpreters.partial_eval": "interpreters.partial_eval",
+    "_src.interpreters.pxla": "interpreters.pxla dropin.dispatching",
+    "_src.interpreters.xla": "interpreters.xla",
+    "_src.lax": _LAX,
+    "_src.lax.control_flow": _LAX,
+    "_src.lax.convolution": _LAX,
+    "_src.lax.lax": _LAX,
+    "_src.lax.linalg": "lax.linalg extend.core.primitives",
+    "_src.lax.parallel": _LAX,
+    "_src.lax.slicing": _LAX,
+    "_src.lib": "dropin.versions",
+    "_src.lib.xla_client": "dropin.jaxlib_names",
+    "_src.linear_util": "extend.linear_util",
+    "_src.literals": "dropin.literals",
+    "_src.mesh": "sharding",
+    "_src.monitoring": "monitoring",
+    "_src.named_sharding": "dropin.placements sharding",
+    "_src.nn": "nn",
+    "_src.nn.functions": "nn",
+    "_src.nn.initializers": "nn.initializers",
+    "_src.numpy": "numpy",
+    "_src.numpy.lax_numpy": "numpy",
+    "_src.numpy.util": "numpy.util",
+    "_src.op_shardings": "sharding",
+    "_src.partition_spec": "sharding",
+    "_src.path": "",
+    "_src.pjit": ". extend.core.primitives",
+    "_src.prng": "random extend.random extend.core.primitives",
+    "_src.random": "random extend.core.primitives",
+    "_src.scipy": "scipy",
+    "_src.scipy.special": "scipy.special",
+    "_src.sharding": "sharding",
+    "_src.sharding_impls": "dropin.placements sharding",
+    "_src.source_info_util": "extend.source_info_util",
+    "_src.stages": "stages",
+    "_src.state": "ref",
+    "_src.state.discharge": "ref",
+    "_src.state.types": "ref",
+    "_src.test_util": "test_util",
+    "_src.traceback_util": "tracebacks",
+    "_src.tree_util": "tree_util",
+    "_src.typing": "typing .",
+    "_src.util": "dropin.sequences",
+    "_src.xla_bridge": "dropin.versions extend.backend devices",
+}
+"""Modules of xfront (`.` is xfront itself) in which the names of a private module are looked up."""
+
+
+class View(ModuleType):
+    """A private module: names are found in the modules that stand for it."""
+
+    def __init__(self, name: str, places: str) -> None:
+        super().__init__(name, f"What {name} means in xfront.")
+        self.__dict__.update({beside.MARKER: True, "__path__": [], "_places": tuple(places.split())})
+
+    def _modules(self) -> list[ModuleType]:
+        found = []
+        for place in self.__dict__["_places"]:
+            try:
+                found.append(importlib.import_module("xfront" if place == "." else f"xfront.{place}"))
+            except ModuleNotFoundError as error:
+                if not str(error.name).startswith("xfront"):
+                    raise
+        return found
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        for module in self._modules():
+            try:
+                return getattr(module, name)
+            except AttributeError:
+                pass
+        below = f"{self.__name__}.{name}".removeprefix("jax.")
+        if below in _MEANING:
+            return importlib.import_module(f"jax.{below}")
+        raise AbsentAttribute(self.__name__, name, dir(self))
+
+    def __dir__(self) -> list[str]:
+        below = f"{self.__name__}.".removeprefix("jax.")
+        return sorted({*(n for module in self._modules() for n in dir(module)),
+                       *(n.removeprefix(below) for n in _MEANING if n.startswith(below))})
+
+
+_VIEWS: dict[str, View] = {}
+
+
+def view(name: str) -> View | None:
+    """The view that stands for a private module of JAX (`jax._src.core`), or None."""
+    places = _MEANING.get(name.removeprefix("jax."))
+    if places is None:
+        return None
+    if name not in _VIEWS:
+        _VIEWS[name] = View(name, places)
+    return _VIEWS[name]
