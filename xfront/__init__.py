@@ -74,10 +74,12 @@ with _collector_paused():
 if TYPE_CHECKING:
     from . import (
         ad_checkpoint,
+        api_util,
         core,
         custom_batching,
         custom_derivatives,
         debug,
+        dlpack,
         example_libraries,
         experimental,
         extend,
@@ -85,6 +87,7 @@ if TYPE_CHECKING:
         image,
         interpreters,
         lax,
+        monitoring,
         nn,
         ops,
         random,
@@ -93,8 +96,10 @@ if TYPE_CHECKING:
         stages,
         test_util,
         tree,
+        typing,
     )
     from .callbacks import pure_callback
+    from .dropin.finder import install_as_jax
     from .fencing import fence
     from .naming import named_call, named_scope
     from .sharding.context import set_mesh
@@ -122,6 +127,7 @@ __version__ = "0.1.0"
 
 _FAMILIES = {
     "callbacks": "pure_callback",
+    "dropin.finder": "install_as_jax",
     "fencing": "fence",
     "naming": "named_call named_scope",
     "sharding.context": "set_mesh",
@@ -139,9 +145,10 @@ _FAMILIES = {
 }
 
 _SUBMODULES = (
-    "ad_checkpoint", "core", "custom_batching", "custom_derivatives", "debug",
-    "example_libraries", "experimental", "extend", "flatten_util", "image", "interpreters", "lax",
-    "nn", "ops", "random", "scipy", "sharding", "stages", "test_util", "tree",
+    "ad_checkpoint", "api_util", "core", "custom_batching", "custom_derivatives", "debug",
+    "dlpack", "example_libraries", "experimental", "extend", "flatten_util", "image",
+    "interpreters", "lax", "monitoring", "nn", "ops", "random", "scipy", "sharding", "stages",
+    "test_util", "tree", "typing",
 )
 
 _names, __getattr__, __dir__ = _on_demand(__name__, _FAMILIES, _SUBMODULES)

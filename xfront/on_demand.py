@@ -9,7 +9,7 @@ other name. What a name brings in is kept in the package, so that it is asked fo
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from types import FunctionType
 from typing import Any
@@ -50,7 +50,7 @@ def on_demand(
         elif otherwise is not None:
             return otherwise(name)
         else:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+            raise AbsentAttribute(package, name, __dir__)
         setattr(sys.modules[package], name, value)
         return value
 
@@ -58,6 +58,23 @@ def on_demand(
         return sorted({*vars(sys.modules[package]), *public_names})
 
     return public_names, __getattr__, __dir__
+
+
+class AbsentAttribute(AttributeError):
+    """A module has no such name. The message, which says whether JAX has one and which is the
+    nearest, is made when it is read: code asks with `hasattr`."""
+
+    def __init__(self, module: str, absent: str, here: Callable[[], Iterable[str]]) -> None:
+        super().__init__(f"module {module!r} has no attribute {absent!r}")
+        self.module, self.absent, self.here = module, absent, here
+
+    def __str__(self) -> str:
+        from .absent import sentence  # late: few programs ask for what is not there
+
+        return sentence(self.module, self.absent, self.here())
+
+    def __reduce__(self) -> tuple:
+        return AttributeError, (str(self),)
 
 
 def _as_shown(function: Any, package: str, name: str) -> Any:

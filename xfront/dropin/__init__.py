@@ -5,10 +5,7 @@
     PYTHONPATH=$(python -m xfront --path) pytest    the same for a command and its children
 
 `finder.py` resolves `jax` and its modules to the modules here, `private.py` says what the names
-under `jax._src` that libraries import mean here, `absent.py` what is said of names that are not
-here. None of it is loaded by `import xfront`.
+under `jax._src` that libraries import mean here; the small files are what some of those mean.
+`xfront/absent.py` has what is said of names that are not here. None of it is loaded by
+`import xfront`.
 """
-
-from .finder import API_LEVEL, install_as_jax
-
-__all__ = ["API_LEVEL", "install_as_jax"]

@@ -19,9 +19,9 @@ from typing import Any
 
 import xfront
 
+from ..absent import AbsentModule, is_public_module, sentence
 from ..arrays import beside
-from . import private
-from .absent import sentence
+from . import private, stand_ins
 
 API_LEVEL = "0.10.2"
 """The version of JAX whose public API this is: `jax.__version__`."""
@@ -33,10 +33,13 @@ class _Jax(ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name in private.OF_JAX_ALONE:
             return importlib.import_module(f"jax.{name}")
+        if f"jax.{name}" in stand_ins.MODULES and not hasattr(xfront, name):
+            return importlib.import_module(f"jax.{name}")
         return getattr(xfront, name)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        own = name.startswith("__") or name in private.OF_JAX_ALONE
+        own = (name.startswith("__") or name in private.OF_JAX_ALONE
+               or isinstance(value, stand_ins.StandIn))
         (super().__setattr__ if own else xfront.__setattr__)(name, value)
 
     def __delattr__(self, name: str) -> None:
@@ -51,7 +54,8 @@ def _make_jax() -> ModuleType:
     for name, value in (
         (beside.MARKER, True), ("__version__", API_LEVEL), ("__path__", []),
         ("__version_info__", tuple(int(part) for part in API_LEVEL.split("."))),
-        ("__file__", xfront.__file__), ("__all__", xfront.__all__),
+        ("__file__", xfront.__file__),
+        ("__all__", [n for n in dir(xfront) if not n.startswith("_")]),
     ):
         ModuleType.__setattr__(made, name, value)
     return made
@@ -86,12 +90,32 @@ class _Finder(importlib.abc.MetaPathFinder):
             around = sys.modules.get(parent)
             if around is not None and name in vars(around):
                 return None                      # `from jax.x import name` finds the attribute
-            # no `name=`: Python hides errors that carry the name which a from-import asks for
-            raise ModuleNotFoundError(sentence(parent, name, dir(around) if around else ()))
+            raise _not_found(fullname)
         made = importlib.machinery.ModuleSpec(
             fullname, _Loader(module), origin=getattr(module, "__file__", None),
             is_package=hasattr(module, "__path__"))
         return made
+
+
+class _LastFinder(importlib.abc.MetaPathFinder):
+    """Answers for modules of xfront that no other finder found: `from jax.numpy import name` asks
+    for `xfront.numpy.name`, since that is the module's own name."""
+
+    def find_spec(self, fullname: str, path: Sequence[str] | None = None,
+                  target: ModuleType | None = None) -> importlib.machinery.ModuleSpec | None:
+        if not fullname.startswith("xfront."):
+            return None
+        found = stand_ins.stand_in("jax" + fullname.removeprefix("xfront"))
+        if found is None:
+            raise _not_found(fullname)
+        return importlib.machinery.ModuleSpec(fullname, _Loader(found), is_package=True)
+
+
+def _not_found(name: str) -> AbsentModule:
+    parent, _, last = name.rpartition(".")
+    around = sys.modules.get(parent)
+    # no `name=`: Python hides errors that carry the name which a from-import asks for
+    return AbsentModule(sentence(parent, last, dir(around) if around else ()))
 
 
 def module_of(name: str) -> ModuleType | None:
@@ -99,15 +123,15 @@ def module_of(name: str) -> ModuleType | None:
     found = private.view(name)
     if found is not None:
         return found
+    if not is_public_module(name):
+        return None                              # we have modules that JAX has none for
     own = "xfront" + name.removeprefix("jax")
-    if own.partition(".")[2].startswith(private.OWN_ROOMS):
-        return None                              # a room of ours that JAX has no module for
     try:
         return importlib.import_module(own)
     except ModuleNotFoundError as error:
-        if error.name is None or not own.startswith(error.name):
+        if error.name is not None and not own.startswith(error.name):
             raise
-        return None
+        return stand_ins.stand_in(name)
 
 
 def install_as_jax() -> None:
@@ -135,7 +159,7 @@ def install_as_jax() -> None:
                 name="jax")
     beside.install_finder()
     sys.meta_path.insert(0, _Finder())
-    private.import_what_jaxlib_asks_for()
+    sys.meta_path.append(_LastFinder())
 
 
 def path_for_children() -> str:

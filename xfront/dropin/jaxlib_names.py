@@ -2,6 +2,5 @@
 
 from ..arrays.binding import ArrayImpl, Device, DeviceList, PjitFunction
 from ..arrays.binding import JaxRuntimeError as XlaRuntimeError
-from ..arrays.binding import Traceback
 
-__all__ = ["ArrayImpl", "Device", "DeviceList", "PjitFunction", "Traceback", "XlaRuntimeError"]
+__all__ = ["ArrayImpl", "Device", "DeviceList", "PjitFunction", "XlaRuntimeError"]

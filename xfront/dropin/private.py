@@ -1,4 +1,4 @@
-"""Modules that JAX does not document and that libraries import all the same, and what they mean here.
+"""Modules that JAX does not document and libraries import all the same, and what they mean here.
 
 `jax._src.core` is a view: a name is looked up in the public modules here that hold what it means,
 one after the other. Nothing is kept in a view, so that identity holds.
@@ -7,12 +7,12 @@ one after the other. Nothing is kept in a view, so that identity holds.
 from __future__ import annotations
 
 import importlib
-import sys
 from types import ModuleType
 from typing import Any
 
-from ..arrays import beside, binding
-from .absent import AbsentAttribute
+from ..absent import AbsentModule
+from ..arrays import beside
+from ..on_demand import AbsentAttribute
 
 OF_JAX_ALONE = ("_src", "lib", "version")
 """Modules of `jax` that xfront has none of its own for."""
@@ -35,6 +35,7 @@ _MEANING = {
     "_src.basearray": ".",
     "_src.callback": "callbacks experimental extend.core.primitives",
     "_src.checkify": "experimental.checkify",
+    "_src.compiler": "",
     "_src.config": "config",
     "_src.core": _CORE,
     "_src.custom_batching": "custom_batching",
@@ -93,7 +94,7 @@ _MEANING = {
     "_src.state.discharge": "ref",
     "_src.state.types": "ref",
     "_src.test_util": "test_util",
-    "_src.traceback_util": "tracebacks",
+    "_src.traceback_util": "extend.source_info_util dropin.boundaries",
     "_src.tree_util": "tree_util",
     "_src.typing": "typing .",
     "_src.util": "dropin.sequences",
@@ -107,20 +108,22 @@ class View(ModuleType):
 
     def __init__(self, name: str, places: str) -> None:
         super().__init__(name, f"What {name} means in xfront.")
-        self.__dict__.update({beside.MARKER: True, "__path__": [], "_places": tuple(places.split())})
+        self.__dict__.update(
+            {beside.MARKER: True, "__path__": [], "_places": tuple(places.split())})
 
     def _modules(self) -> list[ModuleType]:
         found = []
         for place in self.__dict__["_places"]:
             try:
-                found.append(importlib.import_module("xfront" if place == "." else f"xfront.{place}"))
+                name = "xfront" if place == "." else f"xfront.{place}"
+                found.append(importlib.import_module(name))
             except ModuleNotFoundError as error:
-                if not str(error.name).startswith("xfront"):
+                if type(error) is not AbsentModule and not str(error.name).startswith("xfront"):
                     raise
         return found
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
+        if name.startswith("__") and not name.startswith("__version"):
             raise AttributeError(name)
         for module in self._modules():
             try:
@@ -130,7 +133,7 @@ class View(ModuleType):
         below = f"{self.__name__}.{name}".removeprefix("jax.")
         if below in _MEANING:
             return importlib.import_module(f"jax.{below}")
-        raise AbsentAttribute(self.__name__, name, dir(self))
+        raise AbsentAttribute(self.__name__, name, self.__dir__)
 
     def __dir__(self) -> list[str]:
         below = f"{self.__name__}.".removeprefix("jax.")

@@ -6,7 +6,8 @@ from ..on_demand import on_demand as _on_demand
 from . import core
 
 if TYPE_CHECKING:
-    from . import random
+    from . import linear_util, random, source_info_util
 
-_NAMES, __getattr__, __dir__ = _on_demand(__name__, {}, ("random",))
-__all__ = ["core", "random"]
+_NAMES, __getattr__, __dir__ = _on_demand(
+    __name__, {}, ("linear_util", "random", "source_info_util"))
+__all__ = ["core", "linear_util", "random", "source_info_util"]

@@ -45,6 +45,7 @@ from .classes import (
     trace_context,
 )
 from .default_client import (
+    check_pspec,
     client,
     default_device,
     default_sharding,

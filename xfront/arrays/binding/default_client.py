@@ -36,9 +36,7 @@ def prime(client: Any) -> None:
         before = {name: sys.modules[name] for name in _JAX_NAMES if name in sys.modules}
         stubs = {name: types.ModuleType(name) for name in _JAX_NAMES}
         stubs["jax.core"].ShapedArray = AbstractArray  # type: ignore[attr-defined]
-        stubs["jax._src.named_sharding"].check_pspec = (  # type: ignore[attr-defined]
-            lambda mesh, spec: _check_pspec[0](mesh, spec)
-        )
+        stubs["jax._src.named_sharding"].check_pspec = check_pspec  # type: ignore[attr-defined]
         stubs["jax._src.literals"].TypedNdArray = type("NoArray", (), {})  # type: ignore[attr-defined]
         stubs["jax._src.sharding_impls"].make_single_device_sharding = (  # type: ignore[attr-defined]
             lambda device, memory_kind=None: single_device_sharding(device, memory_kind)
@@ -95,6 +93,11 @@ def _accept(mesh: Any, spec: Any) -> None:
 
 
 _check_pspec: list[Callable[[Any, Any], None]] = [_accept]
+
+
+def check_pspec(mesh: Any, spec: Any) -> None:
+    """What C++ calls whenever a `NamedSharding` is made; it raises to refuse."""
+    _check_pspec[0](mesh, spec)
 
 
 def set_check_pspec(check: Callable[[Any, Any], None]) -> None:

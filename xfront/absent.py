@@ -26,7 +26,7 @@ _SCOPES = {"~": "as used by libraries", "!": "out"}
 def public_modules() -> dict[str, PublicModule]:
     """JAX's public modules, by name (`jax.numpy`)."""
     found, lines = {}, []
-    for line in resources.files(__package__).joinpath("public_names.txt").read_text().splitlines():
+    for line in resources.files("xfront").joinpath("public_names.txt").read_text().splitlines():
         if line.startswith("  "):
             lines[-1] += line[1:]
         elif not line.startswith("#"):
@@ -61,8 +61,10 @@ def sentence(module: str, name: str, here: Iterable[str]) -> str:
     whole = f"{module}.{name}"
     jax_module = "jax" + module.removeprefix("xfront").removeprefix("jax")
     known = public_modules().get(jax_module)
-    if known is not None and name in known.names or is_public_module(f"{jax_module}.{name}"):
-        out = (known or PublicModule(frozenset(), "")).scope == "out"
+    below = [m for key, m in public_modules().items()
+             if (key + ".").startswith(f"{jax_module}.{name}.")]
+    if below or known is not None and name in known.names:
+        out = all(m.scope == "out" for m in below or [known] if m)
         return f"{whole} is {'outside what xfront offers' if out else 'not in xfront yet'}"
     if name in REMOVED.get(jax_module, {}):
         return f"JAX has removed {whole}; write {REMOVED[jax_module][name]}"
@@ -95,16 +97,5 @@ REMOVED = {
 """Names that older programs use and that JAX itself has no longer, with what to write."""
 
 
-class AbsentAttribute(AttributeError):
-    """A module has no such name; the message is made when it is read, since code asks
-    with `hasattr`."""
-
-    def __init__(self, module: str, absent: str, here: Iterable[str]) -> None:
-        super().__init__(f"module {module!r} has no attribute {absent!r}")
-        self.module, self.absent, self.here = module, absent, here
-
-    def __str__(self) -> str:
-        return sentence(self.module, self.absent, self.here)
-
-    def __reduce__(self) -> tuple:
-        return AbsentAttribute, (self.module, self.absent, list(self.here))
+class AbsentModule(ModuleNotFoundError):
+    """JAX has such a module, or a program asks for one, and it is not here."""

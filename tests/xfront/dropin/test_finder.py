@@ -1,0 +1,149 @@
+"""`import jax` finds xfront: identity of modules, names under `jax._src`, what absent names say."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+import xfront
+from tests.xfront.dropin.running import output, python
+
+_IDENTITY = """
+import importlib.util, sys
+import jax, jax.numpy as jnp, xfront
+from jax import Array, grad, jit, lax, random, tree_util
+import jax.scipy.stats.norm, jax.extend.core.primitives, jax.nn.initializers
+from jax.example_libraries import stax
+
+assert jnp is xfront.numpy and lax is xfront.lax and jit is xfront.jit and Array is xfront.Array
+assert jax.scipy.stats.norm is importlib.import_module("xfront.scipy.stats.norm")
+assert jax.__version__ == "0.10.2" and jax.__version_info__ == (0, 10, 2)
+assert xfront.numpy.__spec__.name == "xfront.numpy" and jnp.__name__ == "xfront.numpy"
+twice = [m for n, m in sys.modules.items() if n.startswith("jax.") and "_src" not in n
+         and sys.modules.get("xfront" + n[3:], m) is not m]
+assert not twice, twice
+assert "grad" in dir(jax) and "numpy" in dir(jax)
+jax.hello = 3                                # what is set on jax is set on xfront
+assert xfront.hello == 3
+del jax.hello
+assert not hasattr(xfront, "hello")
+assert not hasattr(jax, "no_such_name")
+importlib.import_module("jax")
+assert importlib.util.find_spec("jax.nn") is not None
+"""
+
+_PRIVATE = """
+from jax._src import core, dtypes, traceback_util, tree_util
+import jax._src.literals, jax._src.sharding_impls, jax._src.named_sharding, jax._src.dispatch
+import jax.core, jax.lib, jax.numpy as jnp, jax.version
+import xfront
+
+assert core.ShapedArray is jax.core.ShapedArray is xfront.core.ShapedArray
+assert dtypes.canonicalize_dtype is xfront.dtypes.canonicalize_dtype
+assert tree_util.flatten_one_level is xfront.tree_util.flatten_one_level
+assert isinstance(jnp.ones(2), jax._src.array.ArrayImpl)
+made = jax._src.sharding_impls.make_single_device_sharding(jax.devices()[0])
+assert made == jnp.ones(2).sharding
+assert not isinstance(jnp.ones(2), jax._src.literals.TypedNdArray)
+assert jax.lib.__version__ == jax.version.__version__ == "0.10.2"
+assert jax._src.distributed.global_state.process_id == 0
+jax._src.dispatch.wait_for_tokens()
+assert not hasattr(jax._src.core, "no_such_name")
+"""
+
+_SAID = """
+import jax
+
+for code, said in CASES:
+    try:
+        exec(code)
+    except (AttributeError, ImportError) as error:
+        assert said in str(error), (code, str(error))
+    else:
+        raise AssertionError(code)
+"""
+
+_CASES = [
+    ("jax.tree_map", "JAX has removed xfront.tree_map; write jax.tree.map"),
+    ("from jax import tree_map", "JAX has removed jax.tree_map; write jax.tree.map"),
+    ("import jax.numpy; jax.numpy.sinn", "did you mean 'sin'?"),
+    ("from jax.numpy import alltrue", "write jnp.all"),
+    ("from jax.nn import rellu", "did you mean 'relu'?"),
+    ("import jax.experimental.pallas", "jax.experimental.pallas is outside what xfront offers"),
+    ("import jax.no_such_thing", "module 'jax' has no attribute 'no_such_thing'"),
+    ("import jax.arrays", "module 'jax' has no attribute 'arrays'"),
+    ("from jax._src import no_such_thing", "has no attribute 'no_such_thing'"),
+]
+
+
+def test_modules_of_jax_are_those_of_xfront() -> None:
+    output("-m", "xfront", "-c", _IDENTITY)
+
+
+def test_private_names_that_libraries_import_have_a_meaning() -> None:
+    output("-m", "xfront", "-c", _PRIVATE)
+
+
+def test_a_name_that_is_absent_says_so() -> None:
+    output("-m", "xfront", "-c", f"CASES = {_CASES!r}\n{_SAID}")
+
+
+def test_xfront_itself_says_what_is_not_here_yet() -> None:
+    with pytest.raises(AttributeError, match="did you mean 'value_and_grad'"):
+        _ = xfront.value_and_gradd  # type: ignore[attr-defined]
+    with pytest.raises(AttributeError, match=r"write jax\.tree\.leaves"):
+        _ = xfront.tree_leaves  # type: ignore[attr-defined]
+
+
+_FOR_EACH_WAY = """
+import sys
+import jax.numpy as jnp
+if __name__ == "__main__":
+    import subprocess
+    print(float(jnp.sum(jnp.arange(4.0))), sys.argv[1:], __name__)
+    child = "import jax.numpy, sys; print('xfront' in jax.numpy.__file__)"
+    print(subprocess.run([sys.executable, "-c", child], capture_output=True, text=True).stdout)
+"""
+
+
+@pytest.mark.parametrize("way", ["file", "module", "code"])
+def test_a_program_runs_and_so_do_its_children(way: str, tmp_path: Path) -> None:
+    file = tmp_path / "plain_program.py"
+    file.write_text(_FOR_EACH_WAY)
+    given = {"file": [str(file)], "module": ["-m", "plain_program"], "code": ["-c", _FOR_EACH_WAY]}
+    said = output("-m", "xfront", *given[way], "--flag", "value", path=str(tmp_path))
+    assert said.split("\n")[:2] == ["6.0 ['--flag', 'value'] __main__", "True"]
+
+
+def test_the_folder_for_pythonpath() -> None:
+    folder = output("-m", "xfront", "--path").strip()
+    said = output("-c", "import jax.numpy as jnp, jax, xfront\n"
+                        "print(jnp is xfront.numpy, jax.__version__)", path=folder)
+    assert said == "True 0.10.2\n"
+
+
+def test_another_jax_that_is_installed_is_not_looked_at(tmp_path: Path) -> None:
+    (tmp_path / "jax").mkdir()
+    (tmp_path / "jax" / "__init__.py").write_text("")
+    folder = str(tmp_path)
+    output("-c", "import xfront\nxfront.install_as_jax(); xfront.install_as_jax()\nimport jax\n"
+                 "assert jax.jit is xfront.jit", path=folder)
+    refused = python("-c", "import jax\nimport xfront", path=folder)
+    assert "jax is loaded here already" in refused.stderr
+
+
+def test_arguments_that_make_no_sense_are_refused() -> None:
+    for arguments, said in ((["--no-such"], "no option --no-such"),
+                            (["-m"], "-m needs the name of a module"),
+                            (["no_such_file.py"], "no_such_file.py: No such file")):
+        refused = python("-m", "xfront", *arguments)
+        assert refused.returncode == 1 and said in refused.stderr
+
+
+def test_nothing_of_it_is_loaded_by_the_import() -> None:
+    said = output("-c", "import sys, xfront\n"
+                        "print([m for m in sys.modules if 'dropin' in m or 'absent' in m])")
+    assert said == "[]\n"
+    assert sys.modules.get("jax") is None

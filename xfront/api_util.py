@@ -1,0 +1,117 @@
+"""What libraries that transform functions themselves take from JAX: arguments in flat form."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .core import ShapedArray
+from .dropin.sequences import safe_map
+from .extend.linear_util import Store, WrappedFun, transformation2, transformation_with_aux2
+from .stages import typeof
+from .tree_util import (
+    PyTreeDef,
+    broadcast_prefix,
+    tree_flatten,
+    tree_unflatten,
+)
+
+
+def flatten_axes(name: str, treedef: PyTreeDef, axis_tree: Any) -> list[Any]:
+    """One entry of `axis_tree`, a prefix of the structure, for each leaf of a structure.
+
+    Args:
+      name: what the entries are, for errors.
+      treedef: the structure.
+      axis_tree: entries (None is one); each stands for all leaves below its place.
+    Raises: ValueError where it is no prefix.
+    """
+    whole = treedef.unflatten([object()] * treedef.num_leaves)
+    try:
+        return broadcast_prefix(axis_tree, whole, is_leaf=lambda x: x is None)
+    except ValueError as error:
+        raise ValueError(f"{name} must be a prefix of the arguments' structure {treedef}: {error}"
+                         ) from None
+
+
+def shaped_abstractify(x: Any) -> ShapedArray:
+    """The type of an array or number: shape, dtype and weakness."""
+    return typeof(x)
+
+
+def rebase_donate_argnums(donate_argnums: Sequence[int], static_argnums: Sequence[int]
+                          ) -> tuple[int, ...]:
+    """The positions of donated arguments among those that are not static.
+
+    Raises: ValueError where an argument is both.
+    """
+    static = sorted(set(static_argnums))
+    both = set(static) & set(donate_argnums)
+    if both:
+        raise ValueError(f"static_argnums and donate_argnums share {sorted(both)}")
+    return tuple(sorted(n - sum(s < n for s in static) for n in donate_argnums))
+
+
+@transformation_with_aux2
+def flatten_fun(f: Callable[..., Any], store: Store, in_tree: PyTreeDef, *flat: Any) -> list[Any]:
+    """A function of leaves, from one of arguments and keyword arguments.
+
+    Args:
+      f: a `linear_util.WrappedFun`.
+      in_tree: the structure of `(args, kwargs)`.
+    Returns: (a WrappedFun from the leaves to the leaves of the result, a function that gives the
+      result's structure after the call).
+    """
+    args, kwargs = tree_unflatten(in_tree, flat)
+    leaves, tree = tree_flatten(f(*args, **kwargs))
+    store.store(tree)
+    return leaves
+
+
+@transformation_with_aux2
+def flatten_fun_nokwargs(f: Callable[..., Any], store: Store, in_tree: PyTreeDef, *flat: Any
+                         ) -> list[Any]:
+    """As `flatten_fun`, with the structure of `args` alone."""
+    leaves, tree = tree_flatten(f(*tree_unflatten(in_tree, flat)))
+    store.store(tree)
+    return leaves
+
+
+def argnums_partial(f: WrappedFun, dyn_argnums: int | Sequence[int], args: Sequence[Any],
+                    require_static_args_hashable: bool = True) -> tuple[WrappedFun, tuple]:
+    """A function of the arguments at `dyn_argnums` alone, and those arguments.
+
+    Raises: ValueError where another argument cannot be hashed and must be.
+    """
+    wanted = (dyn_argnums,) if isinstance(dyn_argnums, int) else tuple(dyn_argnums)
+    places = tuple(sorted(n % len(args) for n in wanted))
+    fixed = []
+    for i, x in enumerate(args):
+        if i in places:
+            continue
+        if require_static_args_hashable:
+            try:
+                hash(x)
+            except TypeError:
+                raise ValueError(f"the argument {x!r} at position {i} is static, and cannot be "
+                                 "hashed") from None
+        fixed.append((i, x))
+    return _with_fixed(f, places, _Fixed(fixed)), tuple(args[i] for i in places)
+
+
+class _Fixed:
+    """Arguments of known positions; compared by identity where they cannot be hashed."""
+
+    def __init__(self, held: list[tuple[int, Any]]) -> None:
+        self.held = held
+
+
+@transformation2
+def _with_fixed(f: Callable[..., Any], places: tuple[int, ...], fixed: _Fixed, *args: Any,
+                **kwargs: Any) -> Any:
+    whole = dict(fixed.held) | dict(zip(places, args, strict=True))
+    return f(*[whole[i] for i in range(len(whole))], **kwargs)
+
+
+__all__ = ["argnums_partial", "flatten_axes", "flatten_fun", "flatten_fun_nokwargs",
+           "rebase_donate_argnums", "safe_map", "shaped_abstractify"]

@@ -1,0 +1,25 @@
+"""Arrays shared with other libraries by the DLPack protocol."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .numpy.creation import from_dlpack
+
+_SHARED = frozenset("bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 "
+                    "float32 float64 complex64 complex128".split())
+
+
+def is_supported_dtype(dtype: Any) -> bool:
+    """Whether arrays of a dtype can be shared.
+
+    >>> from xfront import dlpack
+    >>> dlpack.is_supported_dtype(jnp.float32), dlpack.is_supported_dtype(jnp.int4)
+    (True, False)
+    """
+    return np.dtype(dtype).name in _SHARED
+
+
+__all__ = ["from_dlpack", "is_supported_dtype"]

@@ -1,0 +1,85 @@
+"""Modules of JAX that are not here yet and that libraries import for what they may never use.
+
+Their names can be imported. No value is an instance of such a class, so `isinstance` gives False,
+and whatever else is done with a name raises NotImplementedError, which says that it is not here.
+"""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any, NoReturn
+
+from ..absent import public_modules
+from ..arrays import beside
+from ..on_demand import AbsentAttribute
+
+MODULES = (
+    "jax.experimental.checkify",
+    "jax.experimental.layout",
+    "jax.experimental.mesh_utils",
+    "jax.experimental.multihost_utils",
+    "jax.experimental.sparse",
+    "jax.sharding",
+)
+"""Those that have stand-ins; the import of any other module that is not here fails."""
+
+
+def _refuse(name: str) -> NoReturn:
+    raise NotImplementedError(f"{name} is not in xfront yet")
+
+
+class _Absent(type):
+    """The class of absent classes."""
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> NoReturn:
+        _refuse(f"{cls.__module__}.{cls.__name__}")
+
+    def __getattr__(cls, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        _refuse(f"{cls.__module__}.{cls.__name__}.{name}")
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return False
+
+
+def _class_of(module: str, name: str) -> type:
+    return _Absent(name, (), {"__module__": module, "__doc__": "Not in xfront yet.",
+                              "__slots__": ()})
+
+
+def _function_of(module: str, name: str) -> Any:
+    def absent(*args: Any, **kwargs: Any) -> NoReturn:
+        _refuse(f"{module}.{name}")
+
+    absent.__name__ = absent.__qualname__ = name
+    absent.__module__ = module
+    return absent
+
+
+class StandIn(ModuleType):
+    """A module whose public names can be imported and not used."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, f"{name} is not in xfront yet: its names cannot be used.")
+        self.__dict__.update({beside.MARKER: True, "__path__": []})
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in public_modules()[self.__name__].names:
+            raise AbsentAttribute(self.__name__, name, self.__dir__)
+        made = (_class_of if name[:1].isupper() else _function_of)(self.__name__, name)
+        self.__dict__[name] = made
+        return made
+
+    def __dir__(self) -> list[str]:
+        return sorted(public_modules()[self.__name__].names)
+
+
+def stand_in(name: str) -> StandIn | None:
+    """The stand-in for one of JAX's modules, or None."""
+    if name not in MODULES:
+        return None
+    return _MADE.setdefault(name, StandIn(name))
+
+
+_MADE: dict[str, StandIn] = {}
