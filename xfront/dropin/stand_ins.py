@@ -31,7 +31,7 @@ def _refuse(name: str) -> NoReturn:
 class _Absent(type):
     """The class of absent classes."""
 
-    def __call__(cls, *args: Any, **kwargs: Any) -> NoReturn:
+    def __call__(cls, *_: Any, **__: Any) -> NoReturn:
         _refuse(f"{cls.__module__}.{cls.__name__}")
 
     def __getattr__(cls, name: str) -> Any:
@@ -49,7 +49,7 @@ def _class_of(module: str, name: str) -> type:
 
 
 def _function_of(module: str, name: str) -> Any:
-    def absent(*args: Any, **kwargs: Any) -> NoReturn:
+    def absent(*_: Any, **__: Any) -> NoReturn:
         _refuse(f"{module}.{name}")
 
     absent.__name__ = absent.__qualname__ = name
