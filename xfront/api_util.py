@@ -7,12 +7,16 @@ from typing import Any
 
 from .core import ShapedArray
 from .dropin.sequences import safe_map
+from .extend.core import DebugInfo
 from .extend.linear_util import Store, WrappedFun, transformation2, transformation_with_aux2
 from .stages import typeof
+from .transforms.flat import placed, positional_names
 from .tree_util import (
     PyTreeDef,
     broadcast_prefix,
+    keystr,
     tree_flatten,
+    tree_flatten_with_path,
     tree_unflatten,
 )
 
@@ -113,5 +117,26 @@ def _with_fixed(f: Callable[..., Any], places: tuple[int, ...], fixed: _Fixed, *
     return f(*[whole[i] for i in range(len(whole))], **kwargs)
 
 
-__all__ = ["argnums_partial", "flatten_axes", "flatten_fun", "flatten_fun_nokwargs",
+def debug_info(traced_for: str, fun: Callable[..., Any], args: Sequence[Any],
+               kwargs: dict[str, Any], *, static_argnums: Sequence[int] = (),
+               static_argnames: Sequence[str] = (), result_paths_thunk: Any = None,
+               sourceinfo: str | None = None, signature: Any = None) -> DebugInfo:
+    """Names for messages: of a function, of its arguments and of where it stands.
+
+    Args:
+      traced_for: the transformation.
+      args, kwargs: trees that stand for the arguments.
+      static_argnums, static_argnames: arguments that have no leaves.
+      result_paths_thunk, sourceinfo, signature: known already, and not looked up.
+    """
+    names = list(signature.parameters) if signature is not None else positional_names(fun)
+    named = [(names[i] if i < len(names) else f"args[{i}]", x) for i, x in enumerate(args)
+             if i not in static_argnums]
+    named += [(k, x) for k, x in kwargs.items() if k not in static_argnames]
+    paths = tuple(name + keystr(path) for name, x in named
+                  for path, _ in tree_flatten_with_path(x)[0])
+    return DebugInfo(traced_for, sourceinfo or placed(fun), paths, result_paths_thunk)
+
+
+__all__ = ["argnums_partial", "debug_info", "flatten_axes", "flatten_fun", "flatten_fun_nokwargs",
            "rebase_donate_argnums", "safe_map", "shaped_abstractify"]
