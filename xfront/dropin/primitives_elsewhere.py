@@ -2,4 +2,4 @@
 
 from ..primitives import Primitive
 
-stop_gradient_p = Primitive("stop_gradient", None, False)
+stop_gradient_p = Primitive("stop_gradient")
