@@ -102,6 +102,11 @@ if TYPE_CHECKING:
     from .dropin.finder import install_as_jax
     from .fencing import fence
     from .naming import named_call, named_scope
+    from .sharding.assembly import (
+        make_array_from_callback,
+        make_array_from_process_local_data,
+        make_array_from_single_device_arrays,
+    )
     from .sharding.context import set_mesh
     from .sharding.mesh import make_mesh
     from .sharding.named import NamedSharding
@@ -130,6 +135,8 @@ _FAMILIES = {
     "dropin.finder": "install_as_jax",
     "fencing": "fence",
     "naming": "named_call named_scope",
+    "sharding.assembly": "make_array_from_callback make_array_from_process_local_data "
+                         "make_array_from_single_device_arrays",
     "sharding.context": "set_mesh",
     "sharding.mesh": "make_mesh",
     "sharding.named": "NamedSharding",

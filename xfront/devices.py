@@ -55,8 +55,9 @@ def device_put(x: Any, device: Any = None, *, src: Any = None, donate: bool = Fa
 
     Args:
       x: tree of arrays and numbers.
-      device: a device, a sharding, None (the default device, uncommitted), or a tree prefix of x.
-        In a program an array stays where it is: programs run on one device as a whole.
+      device: a device, a sharding, a PartitionSpec on the mesh in context, None (the default
+        device, uncommitted), or a tree prefix of x. Inside a program a sharding on several devices
+        is a constraint (`lax.with_sharding_constraint`), and one device says nothing.
       src: None; where the arrays come from is known from them.
       donate: a permission to reuse the memory of `x`, which is not made use of.
       may_alias: False asks for memory of its own where an array would be handed through; None and
@@ -89,10 +90,20 @@ def _own(made: Any, given: Any) -> Any:
 
 
 def _put(x: Any, device: Any) -> Any:
+    if type(device).__name__ == "PartitionSpec":
+        from .sharding.context import as_sharding  # with the first spec
+
+        device = as_sharding("device_put", device, "device")
     if type(x) is Tracer:
-        if device is not None:
-            binding.sharding_of(device)            # it refuses what is no place
-        return x
+        if device is None:
+            return x
+        place = binding.sharding_of(device)        # it refuses what is no place
+        if type(place) is binding.SingleDeviceSharding:
+            return x
+        from .sharding.constraint import constraint  # with the first sharding on several devices
+
+        place.shard_shape(x.shape)
+        return constraint(x, place)
     if type(x) is KeyArray:
         return KeyArray(x._ir, _put(x._base, device))
     if isinstance(x, binding.ArrayImpl) and device is None:

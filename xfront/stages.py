@@ -19,13 +19,13 @@ from .arrays import binding
 from .arrays.arguments import only
 from .arrays.dispatch import Program
 from .arrays.keys import key_dtype
-from .arrays.placement import Promised, commitment, placement_of
+from .arrays.placement import Placement, Promised, commitment, placement_of
 from .tracebacks import front_door, front_door_of
 from .tracing.collector import uncollected
 from .tracing.compiled import captures_first, compile_body, prune
 from .tracing.trace import state
 from .tracing.tracer import Tracer
-from .transforms.donation import refuse_consumed
+from .transforms.donation import forget_donated, refuse_consumed
 from .transforms.flat import Flat, as_operand, kind_of, name_of, trace_call
 from .tree_util import tree_flatten, tree_map, tree_unflatten
 
@@ -380,8 +380,14 @@ class Lowered:
         shift = len(flat.captures)
         donated = [sum(kept[:i + shift]) for i, d in enumerate(traced._donated)
                    if d and kept[i + shift]]
+        partition = None
+        if type(self._place) is not Placement:
+            ins = self._place.params(self._whole, n)
+            partition = self._place.partition(
+                function, [s for s, k in zip(ins, kept, strict=True) if k])
         self._lowered = lowering.lower(function, name=traced.fun_name, donated=donated,
-                                       platform=self._place.devices[0].platform)
+                                       platform=self._place.devices[0].platform,
+                                       partition=partition)
         self.in_tree, self.out_tree = traced.in_tree, traced.out_tree
         self.out_info = traced.out_info
 
@@ -490,7 +496,10 @@ class CompiledFunction:
           RuntimeError: where an argument was deleted or donated before.
         """
         try:
-            return self._called(*args, **kwargs)
+            made = self._called(*args, **kwargs)
+            if len(self._place.devices) > 1 and any(self._traced._donated):
+                forget_donated((args, kwargs))
+            return made
         except (RuntimeError, ValueError):
             self._refuse_consumed(args, kwargs)
             raise
@@ -516,21 +525,28 @@ class CompiledFunction:
 
     def _refuse_elsewhere(self, leaves: list) -> None:
         """Raise the ValueError that names the arguments which are committed to another device."""
-        required = self._place.sharding
+        required = self._program.compiled.shardings_of_arguments(len(leaves))
         elsewhere = [(i, there) for i, x in enumerate(leaves) if self._reads(i)
                      and (there := commitment(x)) is not None
-                     and placement_of(there) is not self._place]
+                     and not self._is_here(there, required[i], len(x.shape))]
         if elsewhere:
             names = self._names((), len(leaves))
             listed = "\n".join([
                 f"Argument {names[i]} with shape {leaves[i].aval.str_short()}:\n"
-                f"  Passed sharding: {there}\n  Required sharding: {required}"
+                f"  Passed sharding: {there}\n  Required sharding: {required[i]}"
                 for i, there in elsewhere])
             raise ValueError(
                 "Computation was compiled for input shardings that disagree with the shardings of "
                 f"arguments passed to it. Here are the {len(elsewhere)} mismatches:\n{listed}\n"
                 f"Move {'it' if len(elsewhere) == 1 else 'them'} with device_put, or call the "
                 "function that was lowered, which is compiled for each device it meets.")
+
+    def _is_here(self, there: Any, required: Any, ndim: int) -> bool:
+        """Whether an argument that lies there is where the program wants it, in whatever memory."""
+        if type(self._place) is Placement:
+            return (type(there) is binding.SingleDeviceSharding
+                    and placement_of(there) is self._place)
+        return required.is_equivalent_to(there, ndim)
 
     def _reads(self, i: int) -> bool:
         """Whether the program takes the leaf."""
@@ -543,14 +559,14 @@ class CompiledFunction:
         Static arguments are left out.
         """
         info = args_info(self._traced)
-        places = iter([self._place.sharding if self._reads(i) else None
-                       for i in range(len(self._kinds))])
+        required = self._program.compiled.shardings_of_arguments(len(self._kinds))
+        places = iter([s if self._reads(i) else None for i, s in enumerate(required)])
         return tree_map(lambda _: next(places), info)
 
     @property
     def output_shardings(self) -> Any:
         """The result's tree of where results are."""
-        return tree_map(lambda _: self._place.sharding, self.out_info)
+        return tree_unflatten(self.out_tree, self._program.compiled.out_shardings)
 
     def _names(self, args: tuple, n: int) -> list[str]:
         return self._traced._jitted.param_names(args, self.in_tree, n)

@@ -12,6 +12,7 @@ from typing import Any
 
 from .core import Function, Op, Value, bodies_of
 from .opdef import Pending
+from .sharding import MeshAxes, Sharding
 
 
 def functions(fn: Function, bodies: Callable[[Function], Iterator[Function]] = Function.bodies
@@ -112,6 +113,17 @@ def belongs_to_process(fn: Function) -> bool:
     knows by its name."""
     return derived(fn, "of_process", lambda f: any(
         [op.definition.written is not None for op in f.ops]), any)
+
+
+def meshes(fn: Function) -> frozenset[MeshAxes]:
+    """The meshes with devices that the ops of `fn` and of its bodies name."""
+    return derived(fn, "meshes", _own_meshes, _union, standing_bodies)
+
+
+def _own_meshes(fn: Function) -> frozenset[MeshAxes]:
+    named = [value.mesh if type(value) is Sharding else value
+             for op in fn.ops if op.definition.holds_mesh for value in op.attrs.values()]
+    return frozenset([mesh for mesh in named if type(mesh) is MeshAxes and mesh.devices])
 
 
 def op_count(fn: Function) -> int:

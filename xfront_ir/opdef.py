@@ -237,7 +237,7 @@ class OpDef:
     """Everything that is true of an op. Frozen by `define`."""
 
     __slots__ = ("alike", "attrs", "batch", "body_attrs", "cost", "effects", "family", "has_bodies",
-                 "has_floats", "has_numbers", "holds_python", "infer", "jvp", "memo",
+                 "has_floats", "has_numbers", "holds_mesh", "holds_python", "infer", "jvp", "memo",
                  "mentions_axis", "n_operands", "name", "own_primal", "single", "split", "strong",
                  "thread", "transpose", "written")
 
@@ -248,6 +248,7 @@ class OpDef:
     n_operands: int | None
     single: bool
     has_bodies: bool
+    holds_mesh: bool                   # an attribute names a mesh, which may have devices
     holds_python: bool                 # bodies, or what lives as long as its ops: kept in no memo
     has_numbers: bool                  # among its attributes, where 2 and 2.0 are not the same
     has_floats: bool                   # among them, where 0.0 and -0.0 are not the same
@@ -339,6 +340,7 @@ def define(name: str, *, infer: Infer, attrs: Mapping[str, AttrKind] | None = No
     made.has_bodies = bool(made.body_attrs)
     made.holds_python = made.has_bodies or any(kind.text in ("python", "slot")
                                                for kind in made.attrs.values())
+    made.holds_mesh = any(kind.text in ("mesh", "sharding") for kind in made.attrs.values())
     made.has_numbers = any(kind.text in ("int", "float", "bool", "tree", "python")
                            for kind in made.attrs.values())
     made.has_floats = any(kind.text in ("float", "python") for kind in made.attrs.values())

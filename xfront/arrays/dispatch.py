@@ -199,10 +199,8 @@ class Program:
 
     def __init__(self, compiled: Any, constants: Sequence[Any], out_tree: Any, function: Function,
                  located: bool = False) -> None:
-        bring = compiled.place.bring
         self.compiled, self.out_tree = compiled, out_tree
-        self.constants = [bring(c) if k else c
-                          for c, k in zip(constants, compiled.kept, strict=False)]
+        self.constants = compiled.placed(constants)
         self.function, self.located = function, located
 
     def call(self, leaves: Sequence[Any], committed: bool) -> tuple[Any, Any]:
@@ -230,14 +228,12 @@ class Program:
         out_leaves, out_tree = binding.dispatch_registry.flatten(result)
         if any([not isinstance(x, ArrayImpl) for x in out_leaves]):
             return None                          # float0 arrays, which C++ does not make
-        n, home = len(self.constants), compiled.place.sharding
+        n = len(self.constants)
         kept_constants = [c for c, k in zip(self.constants, compiled.kept, strict=False) if k]
         kept = [True] * len(kept_constants) + list(compiled.kept[n:])
-        shardings = [home] * sum(kept)
-        n_out = len(compiled.out_avals)
         return binding.fastpath(
-            compiled.executable.loaded, out_tree, shardings,
-            [home] * n_out, compiled.out_avals, [committed] * n_out, kept, kept_constants)
+            compiled.executable.loaded, out_tree, compiled.in_shardings, compiled.out_shardings,
+            compiled.out_avals, [committed] * len(compiled.out_avals), kept, kept_constants)
 
 
 _NO_KEYWORDS: dict[str, Any] = {}

@@ -104,7 +104,9 @@ def default_placement() -> Placement:
 
 def placement(args: Sequence[Any], function: str,
               names: Callable[[], Sequence[str]] | None = None,
-              read: Callable[[], Sequence[bool]] | None = None) -> tuple[Placement, bool]:
+              read: Callable[[], Sequence[bool]] | None = None, *,
+              told: tuple[Sequence[Any], Sequence[Any]] | None = None,
+              named: Any = ()) -> tuple[Any, bool]:
     """Where a program of these arguments runs, and whether its results are committed there.
 
     Args:
@@ -112,16 +114,28 @@ def placement(args: Sequence[Any], function: str,
       function: what users call the program, for errors.
       names: gives what they call the arguments.
       read: says which of them the program reads; others have no say. None for all.
+      told: the shardings that `jit` was told, of arguments and of results.
+      named: meshes that the program names.
+    Returns: the placement, a `Spread` where it has several devices, and whether results are
+      committed there.
     Raises: ValueError where two are committed to different devices.
     """
     first: Any = None
     at = -1
+    if told or named or binding.mesh_state.value is not None:
+        found = _on_several(args, function, names, read, told, named)
+        if found is not None:
+            return found, True
     for i, x in enumerate(args):
         if type(x) is ArrayImpl and not x._committed:
             continue                             # most arrays
         sharding = commitment(x)
         if sharding is None or not (read is None or read()[i]):
             continue
+        if type(sharding) is not binding.SingleDeviceSharding:
+            from ..sharding.spread import spread  # with the first array on several devices
+
+            return spread(args, function, names, read), True
         if first is None:
             first, at = sharding, i
         elif sharding is not first and placement_of(sharding) is not placement_of(first):
@@ -129,6 +143,31 @@ def placement(args: Sequence[Any], function: str,
     if first is None:
         return default_placement(), False
     return placement_of(first), True
+
+
+def _on_several(args: Sequence[Any], function: str, names: Any, read: Any, told: Any, named: Any
+                ) -> Any:
+    """The placement that shardings, meshes of the program or the mesh in context ask for; None
+    where they ask for none, or arguments are committed to one device in spite of the context."""
+    from ..sharding.context import context_mesh
+    from ..sharding.spread import spread
+
+    ins, outs = told or ((), ())
+    if named or any([s is not None for s in (*ins, *outs)]):
+        return spread(args, function, names, read, told=ins, outs=outs, named=tuple(named))
+    if context_mesh() is None or any([
+            commitment(x) is not None and (read is None or read()[i])
+            for i, x in enumerate(args)]):
+        return None
+    return spread(args, function, names, read)
+
+
+def captured_on_several(captures: Sequence[Any]) -> Sequence[Any]:
+    """What a function captured, where an array on several devices is among it; else nothing: the
+    program of a function on one device is where its arguments are."""
+    return captures if any([
+        (sharding := commitment(x)) is not None
+        and type(sharding) is not binding.SingleDeviceSharding for x in captures]) else ()
 
 
 def commitment(x: Any) -> Any:
@@ -158,4 +197,5 @@ def refuse(args: Sequence[Any], function: str, names: Callable[[], Sequence[str]
         "committed to where they lie: move one to the other with device_put(x, y.sharding)")
 
 
-__all__ = ["Placement", "Promised", "commitment", "default_placement", "placement", "placement_of"]
+__all__ = ["Placement", "Promised", "captured_on_several", "commitment", "default_placement",
+           "placement", "placement_of"]

@@ -149,8 +149,8 @@ def as_sharding(function: str, x: Any, what: str = "shardings") -> Any:
                 "`xfront.set_mesh(mesh)`. Alternatively, provide `Sharding`s to "
                 f"{what} and then the mesh context manager is not required.")
         return NamedSharding(mesh, x)
-    raise TypeError(f"{function}: {what} must be Shardings, PartitionSpecs or None, got {x!r} of "
-                    f"type {type(x).__name__}")
+    raise TypeError(f"{function}: {what} must be PartitionSpecs or Shardings, such as that of "
+                    f"an array, x.sharding, got {x!r} of type {type(x).__name__}")
 
 
 __all__ = ["as_sharding", "context_mesh", "entered", "get_abstract_mesh", "get_mesh", "set_mesh",

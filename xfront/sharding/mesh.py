@@ -184,7 +184,7 @@ class Mesh(_Axes):
                 f"len(axis_names) == {len(names)}.")
         _distinct(names)
         types = _typed(axis_types, len(names))
-        flat = tuple(array.flat)
+        flat = tuple(array.flat) if names else ()
         key = (flat, array.shape, names, types)
         found = _MESHES.get(key)
         if found is not None:
@@ -207,13 +207,14 @@ class Mesh(_Axes):
         self._internal_device_list = binding.DeviceList(flat) if names else None
         self._abstract: AbstractMesh | None = None
         self._entered: list[Any] = []
+        _BY_AXES.setdefault(self.axes, self)
         return _MESHES.setdefault(key, self)
 
     def __init__(self, devices: Any, axis_names: Any, axis_types: Any = None) -> None:
         """See the class."""
 
     def __reduce__(self) -> tuple:
-        return Mesh, (self.devices, self.axis_names, self.axis_types)
+        return _found, (self.axes.platform, self.device_ids, self.axis_names, self.axis_types)
 
     def __copy__(self) -> Mesh:
         return self
@@ -291,21 +292,34 @@ class Mesh(_Axes):
 
 
 _MESHES: dict[Any, Mesh] = {}
+_BY_AXES: dict[MeshAxes, Mesh] = {}
+
+
+def _found(platform: str, ids: np.ndarray, names: tuple[str, ...], types: tuple[AxisType, ...]
+           ) -> Mesh:
+    """The mesh of the devices of those ids. Raises: ValueError where there is none of an id."""
+    if not names:
+        return Mesh(np.empty((), object), ())
+    from lowering import clients  # with the first mesh that is read back
+
+    by_id = {d.id: d for d in clients.client(platform).devices()}
+    if lost := sorted({*ids.flat} - {*by_id}):
+        raise ValueError(f"a mesh of the devices {ids.tolist()} of {platform}, of which {lost} are "
+                         "not here")
+    devices = np.array([by_id[i] for i in ids.flat], object).reshape(ids.shape)
+    return Mesh(devices, names, types)
 
 
 def mesh_of(axes: MeshAxes) -> Mesh | None:
-    """The mesh of this process whose axes and devices these are, whatever the types of the axes;
-    None for an abstract one."""
+    """The mesh of this process whose axes and devices these are, None for an abstract
+    one."""
     if not axes.devices:
         return None
-    for mesh in _MESHES.values():
-        if mesh.axes == axes:
-            return mesh
-    from lowering import clients  # where an abstract one does not ask for it
-
-    by_id = {d.id: d for d in clients.client(axes.platform).devices()}
-    return Mesh(np.array([by_id[i] for i in axes.devices], object).reshape(axes.sizes), axes.names,
-                [AxisType[t.capitalize()] for t in axes.types])
+    mesh = _BY_AXES.get(axes)
+    if mesh is not None:
+        return mesh
+    return _found(axes.platform, np.array(axes.devices).reshape(axes.sizes), axes.names,
+                  tuple([AxisType[t.capitalize()] for t in axes.types]))
 
 
 class AbstractMesh(_Axes):

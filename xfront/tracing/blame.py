@@ -38,8 +38,12 @@ def explain(name: str, function: Function, operands: Sequence[Any], located: boo
     if slots_in(simplify(function)) or any(
             [x.is_deleted() for x in operands if isinstance(x, binding.Array)]):
         return                                     # not to be run twice
+    place = placement(operands, name)[0]
+    if type(place) is not Placement:             # op by op on one device
+        operands = [place.gathered(x) for x in operands]
+        place = placement(operands, name)[0]
     try:
-        evaluate(function, operands, placement(operands, name)[0])
+        evaluate(function, operands, place)
     except Blamed as found:
         op, what = found.op, found.what
         types = ", ".join([str(v.type) for v in op.operands])

@@ -63,8 +63,42 @@ class Compiled:
         self.host_free = not executable.has_callbacks
         self.out_avals = [binding.AbstractArray((*t.shape, *t.dtype.physical), t.dtype.numpy, w)
                           for t, w in out_types]
-        self.handlers = [[binding.result_handler(a, place.sharding, committed)
+        self.wrap()
+
+    def wrap(self) -> None:
+        """Make what turns results into arrays."""
+        home = self.place.sharding
+        self.handlers = [[binding.result_handler(a, home, committed)
                           for a in self.out_avals] for committed in (False, True)]
+
+    @property
+    def in_shardings(self) -> list[Any]:
+        """Where each argument that is taken must be."""
+        return [self.place.sharding] * len(self.taken)
+
+    @property
+    def out_shardings(self) -> list[Any]:
+        """Where each result is."""
+        return [self.place.sharding] * len(self.out_avals)
+
+    def shardings_of_arguments(self, n: int) -> list[Any]:
+        """Where each of the last n arguments must be, taken or not."""
+        return [self.place.sharding] * n
+
+    def placed(self, values: Sequence[Any]) -> list[Any]:
+        """The first arguments where the program takes them. Raises: as `Placement.bring`."""
+        bring = self.place.bring
+        return [bring(x) if k else x for x, k in zip(values, self.kept, strict=False)]
+
+    def brought(self, buffers: list[Any]) -> None:
+        """Put the arguments that are taken where the program takes them, in place."""
+        place = self.place
+        home = place.sharding
+        for i, x in enumerate(buffers):
+            if type(x) is not binding.ArrayImpl or x._sharding is not home:
+                buffers[i] = place.bring(x)
+            elif x.is_deleted():                 # the runtime would write of it to stderr, too
+                self.refuse_deleted(buffers)
 
     @property
     def fast(self) -> bool:
@@ -80,15 +114,9 @@ class Compiled:
         if _no_execution.value:
             raise RuntimeError(f"tried to execute {self.executable.name}, but the no_execution "
                                "config option is set")
-        place = self.place
-        home = place.sharding
         buffers = [args[i] for i in self.taken]
         try:
-            for i, x in enumerate(buffers):
-                if type(x) is not binding.ArrayImpl or x._sharding is not home:
-                    buffers[i] = place.bring(x)
-                elif x.is_deleted():             # the runtime would write of it to stderr, too
-                    self.refuse_deleted(buffers)
+            self.brought(buffers)
             results = self.executable.execute(buffers, self.handlers[committed])
         except (RuntimeError, ValueError):
             self.refuse_deleted(buffers)
@@ -109,6 +137,56 @@ class Compiled:
                 f"{len(buffers)} arrays that are no longer there ({'; '.join(gone)}). An argument "
                 "that donate_argnums or donate_argnames names gives its memory to the results of "
                 "the call: use those, or do not donate it.") from None
+
+
+class SpreadProgram(Compiled):
+    """A program on several devices: each argument and each result has its own sharding."""
+
+    __slots__ = ("ins", "outs")
+
+    place: Any
+
+    def __init__(self, executable: Any, kept: Sequence[bool],
+                 out_types: Sequence[tuple[TensorType, bool]], place: Any, ins: Sequence[Any]
+                 ) -> None:
+        self.ins = [s or place.sharding for s in ins]         # of all arguments
+        self.outs = place.results(executable, out_types)
+        super().__init__(executable, kept, out_types, place)
+
+    def wrap(self) -> None:
+        """As `Compiled.wrap`; results are committed."""
+        made = [binding.result_handler(a, s, True)
+                for a, s in zip(self.out_avals, self.outs, strict=True)]
+        self.handlers = [made, made]
+
+    @property
+    def in_shardings(self) -> list[Any]:
+        """Where each argument that is taken must be."""
+        return [self.ins[i] for i in self.taken]
+
+    @property
+    def out_shardings(self) -> list[Any]:
+        """Where each result is."""
+        return self.outs
+
+    def shardings_of_arguments(self, n: int) -> list[Any]:
+        """As `Compiled.shardings_of_arguments`."""
+        return self.ins[len(self.ins) - n:]
+
+    def placed(self, values: Sequence[Any]) -> list[Any]:
+        """As `Compiled.placed`."""
+        bring = self.place.bring
+        return [bring(x, s) if k else x
+                for x, s, k in zip(values, self.ins, self.kept, strict=False)]
+
+    def brought(self, buffers: list[Any]) -> None:
+        """As `Compiled.brought`."""
+        for k, i in enumerate(self.taken):
+            x, wanted = buffers[k], self.ins[i]
+            if type(x) is not binding.ArrayImpl or x._sharding is not wanted:
+                buffers[k] = self.place.bring(x, wanted)
+            elif x.is_deleted():
+                self.refuse_deleted(buffers)
 
 
 _nans, _infs, _no_execution = debug_nans.state, debug_infs.state, no_execution.state
@@ -185,12 +263,19 @@ def compile_body(body: Body, *, name: str, place: Placement, effort: str = "eage
         watching.verified(pruned)
     start = perf_counter()
     print_ = None if belongs_to_process(pruned) else fingerprint(pruned)
+    ins, partition = None, None
+    if type(place) is not Placement:
+        spread: Any = place
+        ins = spread.params(function, n_explicit)
+        partition = spread.partition(pruned, [s for s, k in zip(ins, kept, strict=True) if k])
     executable = lowering.compile_function(
         pruned, name=name, fingerprint=print_, donated=tuple(places.values()),
         options=options, effort=effort, devices=place.devices,
-        callbacks=host_functions(pruned))
+        callbacks=host_functions(pruned), partition=partition)
     watching.compiled(name, pruned, perf_counter() - start)
     capacity.made(clear)
+    if ins is not None:
+        return SpreadProgram(executable, kept, out_types, place, ins)
     if note is not None:
         notes.write(note, executable, kept, out_types)
     return Compiled(executable, kept, out_types, place)

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from xfront_ir import ops
-from xfront_ir.analysis import axis_names
+from xfront_ir.analysis import axis_names, meshes
 from xfront_ir.core import Function, Op, Value
 from xfront_ir.fingerprint import fingerprint, skeleton
 from xfront_ir.literal import Literal
@@ -216,7 +216,7 @@ def call_program(body: Body, args: Sequence[Any], *, name: str) -> list[Any]:
         count = _NEW_IN_A_ROW[name] = _NEW_IN_A_ROW.get(name, 0) + 1
         return compile_eager(chosen, name, place, once=count > NEW_BEFORE_UNITS)
 
-    place, committed = placement(args, name)
+    place, committed = placement(args, name, named=meshes(unpended(body)))
     compiled, extra, variant = find(body, "eager", place, compile_new)
     if not new:
         _NEW_IN_A_ROW[name] = 0
@@ -235,6 +235,8 @@ def compile_eager(body: Body, name: str, place: Placement, once: bool) -> Any:
     `once`: by units, for now, since it may never be met again.
     """
     function = simplify(forced(body))
+    if type(place) is not Placement:             # between its ops, values lie as the compiler says
+        return compile_body(function, name=name, place=place)
     if expanded_size(function, UNIT_OPS) > UNIT_OPS or repeats_large_call(function):
         return Units(function, function, place, once=False)
     if once:
@@ -341,7 +343,9 @@ def run_op(definition: OpDef, operands: Sequence[Any], attrs: dict[str, Any]) ->
     """Run one op now, on arrays."""
     arrays = [to_array(x) for x in operands]
     types, weaks = zip(*map(type_of, arrays), strict=True) if arrays else ((), ())
-    place, committed = placement(arrays, definition.name)
+    function = single_op(definition, types, attrs) if definition.holds_mesh else None
+    place, committed = placement(arrays, definition.name,
+                                 named=() if function is None else meshes(function))
     try:
         key = (place, definition, types, weaks, tuple(attrs.items()))
         found = _OPS.get(key)

@@ -13,7 +13,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ..arrays.binding import ArrayImpl
+from ..arrays.keys import KeyArray
 from ..tracebacks import shorten
+from ..tree_util import tree_leaves
 
 
 class ConsumedError(RuntimeError, ValueError):
@@ -21,12 +23,16 @@ class ConsumedError(RuntimeError, ValueError):
     RuntimeError elsewhere."""
 
 
-def donating(compiled: Any, refuse: Callable[[tuple, dict], None]) -> Callable[..., Any]:
-    """`compiled`, a jitted function, with `refuse(args, kwargs)` to name what is gone."""
+def donating(compiled: Any, refuse: Callable[[tuple, dict], None],
+             after: Callable[[tuple, dict], None]) -> Callable[..., Any]:
+    """`compiled`, a jitted function, with `refuse(args, kwargs)` to name what is gone and
+    `after(args, kwargs)` to follow each call."""
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
             try:
-                return compiled(*args, **kwargs)
+                made = compiled(*args, **kwargs)
+                after(args, kwargs)
+                return made
             except ValueError:
                 refuse(args, kwargs)
                 raise
@@ -37,6 +43,16 @@ def donating(compiled: Any, refuse: Callable[[tuple, dict], None]) -> Callable[.
     call._clear_cache = lambda: compiled._clear_cache()  # type: ignore[attr-defined]
     call._cache_size = lambda: compiled._cache_size()  # type: ignore[attr-defined]
     return call
+
+
+def forget_donated(arguments: Any) -> None:
+    """Delete the arrays of a tree that were donated from several devices: C++ ends the process
+    where it meets one again, unless Python has deleted it."""
+    for x in tree_leaves(arguments):
+        if type(x) is KeyArray:
+            x = x._base
+        if type(x) is ArrayImpl and x.is_deleted():
+            x.delete()
 
 
 def refuse_consumed(function: str, leaves: Iterable[Any], names: Sequence[str]) -> None:

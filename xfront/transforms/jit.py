@@ -18,11 +18,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec, TypeVar
 
 from lowering import warm_up
-from xfront_ir.analysis import axis_names
+from xfront_ir.analysis import axis_names, meshes
 
 from ..arrays import binding
 from ..arrays.dispatch import Program, deepest
-from ..arrays.placement import Placement, placement
+from ..arrays.placement import Placement, captured_on_several, placement
 from ..config import explain_cache_misses, trace_key
 from ..tracebacks import front_door
 from ..tracing import programs
@@ -58,7 +58,9 @@ def jit(fun: Callable[P, R] | None = None, /, *, in_shardings: Any = None,
         deleted by the call. Given as the static ones are.
       keep_unused: whether arguments that the function does not read stay arguments of the program.
       in_shardings, out_shardings: placements of the positional arguments and of the result, each
-        None or of one device, or a tree prefix of such. Arguments are moved, results committed.
+        a Sharding, a PartitionSpec on the mesh in context or None, or a tree prefix of such.
+        Arguments are moved (those committed to another sharding of several devices are refused),
+        results committed. Where a result has None, the compiler chooses.
       device, backend: a device, or the platform whose first device is meant: arguments are moved
         there, and results are committed there.
       inline: whether calls under tracing are recorded in place.
@@ -207,11 +209,12 @@ programs.TABLES.append(_forget_traces)
 class Jitted:
     """The Python side of one jitted function."""
 
-    __slots__ = ("fun", "given", "name", "options", "traces")
+    __slots__ = ("fun", "given", "name", "on_several", "options", "traces")
 
     def __init__(self, fun: Callable[..., Any], **given: Any) -> None:
         self.fun, self.name, self.given = fun, name_of(fun), given
         self.options = Options(fun, given)
+        self.on_several = False                  # whether some call ran on several devices
         try:
             self.traces = _TRACES.setdefault(fun, {})
         except TypeError:
@@ -232,7 +235,7 @@ class Jitted:
         if options.donate_argnums or options.donate_argnames:
             from .donation import donating  # most functions donate nothing
 
-            compiled = donating(compiled, self.refuse_consumed)
+            compiled = donating(compiled, self.refuse_consumed, self.forget_donated)
             forget = compiled._clear_cache
         functools.update_wrapper(compiled, self.fun)
         from ..stages import attach  # the stages stand on this file
@@ -338,6 +341,15 @@ class Jitted:
         _, leaves, tree = self.divide(args, kwargs)
         refuse_consumed(self.name, leaves, self.param_names(args, tree, len(leaves)))
 
+    def forget_donated(self, args: tuple, kwargs: dict) -> None:
+        """After each call: see `donation.forget_donated`."""
+        if self.on_several:
+            from .donation import forget_donated  # few functions run on several devices
+
+            options = self.options
+            forget_donated(([args[i] for i in options.donate_argnums if -len(args) <= i < len(args)
+                             ], [kwargs[k] for k in options.donate_argnames if k in kwargs]))
+
     def donated(self, tree: Any, n: int) -> list[bool]:
         """For each leaf, whether its argument is donated."""
         if not self.options.donate_argnums and not self.options.donate_argnames:
@@ -364,13 +376,22 @@ class Jitted:
         if (state.current is not None or captured_tracer
                 or deepest(leaves, None) is not None
                 or (state.axes and axis_names(flat.function))):
+            ins: Sequence[Any] = ()
+            outs: Sequence[Any] = ()
             if self.options.told is not None:
-                self.options.told.refuse_elsewhere(*self.placed(flat, args, kwargs))
+                ins, outs = self.options.told.constraints(*self.placed(flat, args, kwargs))
             operands = [*map(as_operand, leaves), *flat.captures]
+            if any([s is not None for s in (*ins, *outs)]):
+                from ..sharding.constraint import constrained  # with the first sharding
+
+                operands = constrained(operands, ins)
+                results = constrained(bind(flat.function, operands, name=self.name), outs)
+                return tree_unflatten(flat.out_tree, results), None, True
             results = bind(flat.function, operands, name=self.name)
             return tree_unflatten(flat.out_tree, results), None, True
         operands = [as_operand(x) for x in leaves]
         place, committed = self.placement(flat, operands, lambda: self.divide(args, kwargs)[2])
+        self.on_several = self.on_several or len(place.devices) > 1
         program = self.program(flat, donated, place)
         try:
             called = program.call(operands, committed)
@@ -390,14 +411,18 @@ class Jitted:
         Raises: ValueError where arguments that it reads are committed to different devices.
         """
         def names() -> list[str]:
-            return self.param_names((), tree(), len(operands))
+            structure = tree()
+            return self.param_names((), structure, structure.num_leaves)
 
         read = None if self.options.keep_unused else flat.read
+        named = meshes(flat.function)
+        operands = [*operands, *captured_on_several(flat.captures)]
         if self.options.told is None:
-            return placement(operands, self.name, names, read)
-        given, named = tree_unflatten(tree(), list(operands))
+            return placement(operands, self.name, names, read, named=named)
+        structure = tree()
+        given, by_name = tree_unflatten(structure, operands[:structure.num_leaves])
         return self.options.told.placement(
-            self.name, operands, *self.placed(flat, given, named), names, read)
+            self.name, operands, *self.placed(flat, given, by_name), names, read, named)
 
     def placed(self, flat: Flat, given: Sequence[Any], named: dict) -> tuple[tuple, dict, Any]:
         """What shardings are trees of: positional arguments without static ones, named ones, and

@@ -1,9 +1,11 @@
 """What `jit` is told of devices. It counts as commitments of arguments and of results do; where a
-jitted function is called in a trace, the program is another's, and only the default device will do.
+jitted function is called in a trace, the program is another's: shardings on several devices become
+constraints there, and of single devices only the default one will do.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -30,9 +32,18 @@ def check_given(device: Any, backend: Any, in_shardings: Any, out_shardings: Any
         raise TypeError(f"jit: backend must be the name of a platform or None, got {backend!r}")
     for name, shardings in (("in_shardings", in_shardings), ("out_shardings", out_shardings)):
         for x in tree_flatten(shardings)[0]:
-            if not isinstance(x, binding.Sharding):
-                raise TypeError(f"jit: {name} must be a Sharding, None or a tree of them, got "
-                                f"{x!r} of type {type(x).__name__}")
+            if not isinstance(x, binding.Sharding) and not _is_spec(x):
+                raise TypeError(f"jit: {name} must be a Sharding, a PartitionSpec, None or a tree "
+                                f"of them, got {x!r} of type {type(x).__name__}")
+
+
+def _is_spec(x: Any) -> bool:
+    spec = sys.modules.get("xfront.sharding.partition_spec")      # else there is none
+    return spec is not None and isinstance(x, spec.PartitionSpec)
+
+
+def _is_several(x: Any) -> bool:
+    return x is not None and type(x) is not binding.SingleDeviceSharding
 
 
 class Told:
@@ -76,7 +87,7 @@ class Told:
 
     def placement(self, function: str, operands: Sequence[Any], args: tuple, kwargs: dict,
                   result: Any, names: Callable[[], Sequence[str]],
-                  read: Callable[[], Sequence[bool]] | None) -> tuple[Placement, bool]:
+                  read: Callable[[], Sequence[bool]] | None, named: Any) -> tuple[Any, bool]:
         """Where a program of these flat operands runs, and whether its results are committed.
 
         Raises: ValueError where two devices are told, or one is told and another committed to.
@@ -84,44 +95,59 @@ class Told:
         whole = self.whole()
         if whole is not None:
             return whole, True
-        given = self.arguments(args, kwargs)
+        given, results = self.arguments(args, kwargs), self.results(result)
+        if named or any(map(_is_several, (*given, *results))):
+            return placement(operands, function, names, read, told=(given, results), named=named)
         given += [None] * (len(operands) - len(given))
         promised = [x if s is None else Promised(None, s)
                     for x, s in zip(operands, given, strict=True)]
         outputs = [Promised(None, s, f"a result of {function}, by out_shardings,")
-                   for s in self.results(result) if s is not None]
+                   for s in results if s is not None]
         return placement(
             [*promised, *outputs], function, names,
             None if read is None else lambda: [*read(), *[True] * len(outputs)])
 
-    def refuse_elsewhere(self, args: tuple, kwargs: dict, result: Any) -> None:
-        """Refuse any place but the default device. Raises: NotImplementedError."""
+    def constraints(self, args: tuple, kwargs: dict, result: Any) -> tuple[list[Any], list[Any]]:
+        """For each argument and each result of a call in a trace, the sharding on several devices
+        that it is constrained to, or None.
+
+        Raises: NotImplementedError for any single place but the default device.
+        """
         home = placement_of(binding.default_sharding())
-        told = [self.whole(), *_places(self.arguments(args, kwargs)),
-                *_places(self.results(result))]
-        for place in told:
+        given, results = self.arguments(args, kwargs), self.results(result)
+        for place in [self.whole(), *_places([*given, *results])]:
             if place is not None and place is not home:
                 raise NotImplementedError(
                     f"jit: a function that is placed on {place.devices[0]} is called while "
                     "another is traced, whose program runs on one device as a whole; place the "
                     "outermost one, or its arguments with xfront.device_put")
+        return ([s if _is_several(s) else None for s in given],
+                [s if _is_several(s) else None for s in results])
 
 
 def _places(shardings: Iterable[Any]) -> list[Placement]:
-    return [placement_of(s) for s in shardings if s is not None]
+    return [placement_of(s) for s in shardings if s is not None and not _is_several(s)]
 
 
 def _spread(name: str, shardings: Any, tree: Any) -> list[Any]:
     n = len(tree_flatten(tree)[0])
-    if shardings is None or isinstance(shardings, binding.Sharding):
+    if shardings is None or isinstance(shardings, binding.Sharding) or _is_spec(shardings):
         found = [shardings] * n
     else:
         try:
             found = broadcast_prefix(shardings, tree, is_leaf=lambda s: s is None)
         except ValueError as e:
             raise ValueError(f"jit: {name} must be a tree prefix of what it places: {e}") from None
+    if any(map(_is_spec, found)):
+        from ..sharding.context import as_sharding  # with the first spec
+
+        found = [s if s is None else as_sharding("jit", s, name) for s in found]
     for s in found:
-        if s is not None and s.memory_kind != placement_of(s).sharding.memory_kind:
+        if s is None:
+            continue
+        if _is_several(s) and s._internal_device_list is None:
+            raise ValueError(f"jit: {name} has {s}, whose mesh is abstract: it has no devices")
+        if s.memory_kind not in (None, s._device_assignment[0].default_memory().kind):
             raise NotImplementedError(f"jit: {name} has {s}: arguments and results of programs are "
                                       "in the device's own memory only")
     return found

@@ -17,6 +17,7 @@ from .buffers import (
     put,
     put_copy,
     put_explicitly,
+    put_parts,
     put_sharded,
     result_handler,
     rewrap,

@@ -136,17 +136,31 @@ def sharding_of(device: Any) -> Any:
 def put_sharded(x: Any, sharding: Any, weak: bool = False, committed: bool = True) -> ArrayImpl:
     """An array placed as a sharding says, from a NumPy array or an array anywhere."""
     if isinstance(x, ArrayImpl):
-        if x._sharding == sharding:
+        if x._sharding == sharding and not x.is_deleted():
             return x if x._committed == committed else rewrap(x, committed=committed)
-        if len(x._sharding.device_set) == 1 == len(sharding.device_set):
+        if x._sharding.num_devices == 1 == sharding.num_devices:
             return _move(x, sharding, committed)
         x = to_numpy(x)
     x = np.asarray(x)
     places = sharding.addressable_devices_indices_map(x.shape)
-    shards = [np.ascontiguousarray(x[index]).reshape(x[index].shape) for index in places.values()]
-    aval = AbstractArray(x.shape, x.dtype, weak)
+    met: set[tuple] = set()
+    shards = {}
+    for device, index in places.items():
+        part = np.ascontiguousarray(x[index]).reshape(x[index].shape)
+        key = tuple([(i.start, i.stop) for i in index])
+        shards[device] = part.copy() if key in met else part  # C++ fails on memory given twice
+        met.add(key)
+    return put_parts(x.shape, sharding, shards, weak, committed)
+
+
+def put_parts(shape: tuple[int, ...], sharding: Any, parts: dict[Any, np.ndarray],
+              weak: bool = False, committed: bool = True) -> ArrayImpl:
+    """An array of that shape of a copy of the part for each device of this process, no two of the
+    same memory."""
+    given = list(parts.values())
+    aval = AbstractArray(shape, given[0].dtype, weak)
     return cpp.batched_device_put(
-        aval, sharding, shards, list(places), committed, True, _ZERO_COPY, True
+        aval, sharding, given, list(parts), committed, True, _ZERO_COPY, True
     )
 
 

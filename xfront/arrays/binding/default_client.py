@@ -52,12 +52,7 @@ def prime(client: Any) -> None:
                 kind, placed, [one], [device], False, False, zero_copy, True
             )
             array._fully_replicated_shard()
-            mesh = types.SimpleNamespace(size=1, _internal_device_list=DeviceList((device,)))
-            check, _check_pspec[0] = _check_pspec[0], _accept
-            try:
-                NamedSharding(mesh, ())
-            finally:
-                _check_pspec[0] = check
+            _fill_spec_slot(DeviceList((device,)))
             if hasattr(cpp, "shard_args"):
                 reuse = [cpp.ArrayCopySemantics.REUSE_INPUT]
                 cpp.shard_args([placed], [None], reuse, [one], None)
@@ -76,16 +71,23 @@ def prime_specs() -> None:
         before = {name: sys.modules[name] for name in names if name in sys.modules}
         stubs = {name: types.ModuleType(name) for name in names}
         stubs["jax._src.named_sharding"].check_pspec = (  # type: ignore[attr-defined]
-            lambda mesh, spec: None if mesh is nothing else _check_pspec[0](mesh, spec)
+            lambda mesh, spec: _check_pspec[0](mesh, spec)
         )
-        nothing = types.SimpleNamespace(size=1, _internal_device_list=None)
         sys.modules.update(stubs)
         try:
-            NamedSharding(nothing, ())
+            _fill_spec_slot(None)
         finally:
             for name in names:
                 del sys.modules[name]
             sys.modules.update(before)
+
+
+def _fill_spec_slot(devices: Any) -> None:
+    check, _check_pspec[0] = _check_pspec[0], _accept
+    try:
+        NamedSharding(types.SimpleNamespace(size=1, _internal_device_list=devices), ())
+    finally:
+        _check_pspec[0] = check
 
 
 def _accept(mesh: Any, spec: Any) -> None:

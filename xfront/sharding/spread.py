@@ -1,0 +1,213 @@
+"""Placement on several devices: what a program of sharded arrays is compiled for.
+
+It is found from committed arguments, from what `jit` was told, from the meshes that the program
+names, and from the mesh in context. All of these name the same devices in the same order; the
+program is compiled with the shardings of its committed arguments, and the compiler chooses those of
+results that nobody was told of. Other arguments are whole on every device.
+"""
+
+# hot: benchmarks/sharding.py
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from xfront_ir import sharding as data
+from xfront_ir.core import Function
+from xfront_ir.types import TensorType
+
+from ..arrays import binding
+from ..arrays.binding import ArrayImpl
+from ..arrays.keys import KeyArray
+from .context import context_mesh
+from .mesh import Mesh, mesh_of
+from .named import NamedSharding, compiled_sharding, ir_sharding, replicated
+
+
+class Spread:
+    """Where a program on several devices runs. There is one object for each place: it compares by
+    identity.
+
+    `ins` are the shardings of arguments and `outs` those of results; None: whole everywhere for
+    the one, the compiler's choice for the other. Later arguments and results have None.
+    """
+
+    __slots__ = ("devices", "ins", "mesh", "outs", "sharding")
+
+    def __init__(self, mesh: Mesh, ins: tuple[Any, ...], outs: tuple[Any, ...]) -> None:
+        self.mesh, self.ins, self.outs = mesh, ins, outs
+        self.devices = tuple(mesh.devices.flat)
+        self.sharding = replicated(mesh)
+
+    def __repr__(self) -> str:
+        return f"Spread({self.mesh}, {self.ins}, {self.outs})"
+
+    def bring(self, x: Any, sharding: Any = None) -> ArrayImpl:
+        """The array (of a key array, its words) as the sharding says, or whole on every device."""
+        if type(x) is KeyArray:
+            x = x._base
+        wanted = sharding or self.sharding
+        if type(x) is ArrayImpl and x._sharding is wanted:
+            return x
+        return binding.put(x, wanted)
+
+    def gathered(self, x: Any) -> Any:
+        """The value on the default device, uncommitted."""
+        if type(x) is KeyArray:
+            return KeyArray(x._ir, self.gathered(x._base))
+        return binding.put(binding.to_numpy(x), weak=x.aval.weak_type) if type(
+            x) is ArrayImpl else x
+
+    def is_reached(self, _: Any) -> bool:
+        """C++ brings every argument here, by way of Python where it must."""
+        return True
+
+    def params(self, function: Function, n_explicit: int | None) -> list[Any]:
+        """The sharding or None of each parameter of a Function whose parameters after the first
+        `n_explicit` stand in front."""
+        n = len(function.params)
+        padded = [*self.ins, *[None] * (n - len(self.ins))]
+        return padded if n_explicit is None else [*padded[n_explicit:], *padded[:n_explicit]]
+
+    def partition(self, function: Function, ins: Sequence[Any]) -> Any:
+        """How a Function spreads over the devices, as the lowering takes it."""
+        from lowering.partitioning import Partition  # with the first program, not with the library
+
+        count = len(self.devices)
+        if count == 1:
+            return Partition()
+        outs = [None if s is None else self._checked(s, v.type)
+                for s, v in zip([*self.outs, *[None] * len(function.returns)], function.returns,
+                                strict=False)]
+        return Partition(1, count, tuple([self._param(s, v.type) for s, v in
+                                          zip(ins, function.params, strict=True)]), tuple(outs))
+
+    def _param(self, sharding: Any, type: TensorType) -> data.Sharding:
+        if sharding is None:
+            return data.Sharding(self.mesh.axes, data.replicated(type.ndim))
+        return self._checked(sharding, type)
+
+    def _checked(self, sharding: Any, type: TensorType) -> data.Sharding:
+        sharding.shard_shape(type.shape)          # its errors are what users know
+        return ir_sharding(sharding, type.ndim)
+
+    def results(self, executable: Any, out_types: Sequence[tuple[TensorType, bool]]) -> list[Any]:
+        """The shardings of the results of a program that was compiled."""
+        told = [*self.outs, *[None] * (len(out_types) - len(self.outs))]
+        if len(self.devices) == 1:
+            return [s or self.sharding for s in told]
+        chosen = executable.loaded.get_output_shardings() if None in told else told
+        return [s if s is not None else
+                compiled_sharding(self.mesh, c, t.ndim + len(t.dtype.physical))
+                for s, c, (t, _) in zip(told, chosen or (), out_types, strict=True)]
+
+
+_SPREADS: dict[Any, Spread] = {}
+
+
+def spread_over(mesh: Mesh, ins: Sequence[Any], outs: Sequence[Any]) -> Spread:
+    """The placement of those arguments and results."""
+    while ins and ins[-1] is None:
+        ins = ins[:-1]
+    key = (mesh, tuple(ins), tuple(outs))
+    found = _SPREADS.get(key)
+    if found is None:
+        if len(_SPREADS) > 8192:
+            _SPREADS.clear()
+        found = _SPREADS.setdefault(key, Spread(*key))
+    return found
+
+
+class Claim:
+    """What says on which devices a program runs; `what` gives its name, for errors."""
+
+    __slots__ = ("sharding", "what")
+
+    def __init__(self, what: Callable[[], str], sharding: Any) -> None:
+        self.what, self.sharding = what, sharding
+
+    def __str__(self) -> str:
+        devices = self.sharding._device_assignment
+        return (f"{self.what()} and with device ids {[d.id for d in devices]} on platform "
+                f"{devices[0].platform.upper()}")
+
+
+def spread(args: Sequence[Any], function: str, names: Callable[[], Sequence[str]] | None,
+           read: Callable[[], Sequence[bool]] | None, *, told: Sequence[Any] = (),
+           outs: Sequence[Any] = (), named: Sequence[data.MeshAxes] = ()) -> Spread:
+    """The placement of a program on several devices.
+
+    Args:
+      args: flat arguments of any kind; those that `read` says are not read have no say.
+      told: for each of the first of them, the sharding that `jit` was told, or None.
+      outs: for each result, as `told`.
+      named: meshes that the program names.
+    Raises: ValueError where two of these are of different devices, or an argument is committed to
+      another sharding than was told.
+    """
+    from ..arrays.placement import commitment  # it asks this file, when it meets several devices
+
+    def name(i: int) -> str:
+        known = names() if names is not None else ()
+        x = args[i]
+        aval = getattr(x, "aval", None)
+        shape = f" with shape {aval.str_short()}" if aval is not None else ""
+        return (f"argument {known[i] if i < len(known) and known[i] else f'number {i}'} of "
+                f"{function.strip('_')}{shape}")
+
+    asked = [*told, *[None] * (len(args) - len(told))]
+    ins: list[Any] = []
+    claims: list[Claim] = []
+    for i, (x, wanted) in enumerate(zip(args, asked, strict=True)):
+        there = commitment(x)
+        if there is not None and read is not None and not read()[i]:
+            there = None
+        if wanted is not None:
+            if there is not None and type(there) is NamedSharding and not there.is_equivalent_to(
+                    wanted, len(x.aval.shape)):
+                raise ValueError(
+                    "Sharding passed to jit does not match the sharding on the respective arg. Got "
+                    f"jit sharding: {wanted},\narg sharding: {there} for {name(i)}: place it with "
+                    "device_put first")
+            there = wanted
+        ins.append(there if type(there) is NamedSharding else None)
+        if there is not None:
+            claims.append(Claim(partial(name, i), there))
+    claims += [Claim(lambda: f"a result of {function}, by out_shardings", s)
+               for s in outs if s is not None]
+    claims += [Claim(lambda: f"a sharding inside {function}", replicated(_concrete(axes)))
+               for axes in named]
+    return _agreed(claims, ins, outs)
+
+
+def _concrete(axes: data.MeshAxes) -> Mesh:
+    mesh = mesh_of(axes)
+    assert mesh is not None                       # `named` has meshes with devices alone
+    return mesh
+
+
+def _agreed(claims: Sequence[Claim], ins: Sequence[Any], outs: Sequence[Any]) -> Spread:
+    mesh: Mesh | None = None
+    for claim in claims:
+        if claim.sharding._internal_device_list != claims[0].sharding._internal_device_list:
+            raise ValueError(
+                f"Received incompatible devices for jitted computation. Got {claims[0]} and "
+                f"{claim}. Both are committed to where they lie: move one to the other with "
+                "device_put")
+        if mesh is None and type(claim.sharding) is NamedSharding:
+            mesh = claim.sharding.mesh
+    if mesh is None:
+        mesh = context_mesh() if not claims else _line(claims[0].sharding)
+    assert mesh is not None
+    return spread_over(mesh, ins, outs)
+
+
+def _line(sharding: Any) -> Mesh:
+    """A mesh of the devices of a sharding that has none."""
+    return Mesh(np.array(sharding._device_assignment, object), ("devices",))
+
+
+__all__ = ["Spread", "spread", "spread_over"]
