@@ -15,6 +15,7 @@ I = np.array([1, 2, 0], np.int32)
 B = np.array([True, False, True])
 S = np.float32(0.5)
 KEY = jax.random.key(0)
+HERE = KEY.sharding
 
 
 def twice(x: Any) -> Any:
@@ -123,6 +124,10 @@ CALLS: dict[str, tuple[Any, tuple, dict[str, Any]]] = {
     "random.triangular": (None, (KEY, 0.0, 1.0, 2.0), {}),
     "random.wrap_key_data": (None, (np.zeros(2, np.uint32),), {}),
     "linalg.lu_solve": (None, ((M, I), V), {}),
+    "xfront.make_mesh": (None, ((1,), ("i",)), {}),
+    "xfront.make_array_from_callback": (None, ((3,), HERE, lambda i: np.ones(3)[i]), {}),
+    "xfront.make_array_from_process_local_data": (None, (HERE, np.ones(3)), {}),
+    "xfront.make_array_from_single_device_arrays": (None, ((3,), HERE, [jax.numpy.ones(3)]), {}),
     "tree_util.tree_map_with_path": (None, (lambda path, x: x, V), {}),
     **{f"xfront.{name}": (after(getattr(jax, name), S), (twice,), {}) for name in (
         "checkpoint", "grad", "hessian", "jacfwd", "jacobian", "jit", "named_call",
