@@ -148,7 +148,7 @@ _FAMILIES = {
     "transforms.custom": "closure_convert custom_gradient custom_jvp custom_vjp",
     "transforms.from_ir": "from_ir",
     "transforms.jacobians": "hessian jacfwd jacobian jacrev",
-    "transforms.vmap": "vmap",
+    "transforms.chunks": "vmap",
 }
 
 _SUBMODULES = (

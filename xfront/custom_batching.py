@@ -1,5 +1,35 @@
 """Functions with their own rule for batches."""
 
-from .transforms.custom_vmap import custom_vmap, sequential_vmap
+from collections.abc import Callable
+from typing import Any
+
+from .lax.control_flow import map as one_by_one
+from .transforms.custom_vmap import custom_vmap
+from .tree_util import tree_flatten, tree_map, tree_unflatten
+
+
+def sequential_vmap(f: Callable[..., Any]) -> custom_vmap:
+    """A function whose batches are computed one example after the other, in a loop.
+
+    Under nested `vmap`s each is a loop. For functions that do not batch (a callback that takes one
+    example) or are too large in memory for a batch.
+    """
+    made = custom_vmap(f)
+
+    @made.def_vmap
+    def rule(axis_size: int, in_batched: list, *args: Any) -> tuple[Any, Any]:
+        leaves, tree = tree_flatten(args)
+        flags = tree_flatten(in_batched)[0]
+
+        def one(batched: list) -> Any:
+            given = iter(batched)
+            return made(*tree_unflatten(tree, [next(given) if f else x
+                                               for x, f in zip(leaves, flags, strict=True)]))
+
+        out = one_by_one(one, [x for x, f in zip(leaves, flags, strict=True) if f])
+        return out, tree_map(lambda _: True, out)
+
+    return made
+
 
 __all__ = ["custom_vmap", "sequential_vmap"]

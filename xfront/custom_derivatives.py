@@ -1,24 +1,38 @@
 """Functions with their own derivative rules, and what such rules are written with."""
 
-from typing import Any as _Any
+from typing import Any
 
+import numpy as np
+
+from .dtypes import float0
+from .lax.linear_call import linear_call
+from .numpy.creation import zeros_like
 from .transforms.custom import closure_convert, custom_gradient, custom_jvp, custom_vjp
-from .transforms.linear_call import linear_call
+from .transforms.flat import kind_of
 from .transforms.symbolic import (
     CustomVJPPrimal,
     SymbolicZero,
     custom_vjp_primal_tree_values,
-    zero_from_primal,
 )
 
 
-def __getattr__(name: str) -> _Any:
+def __getattr__(name: str) -> Any:
     """Primitives, found when first asked for: `custom_jvp_call_p`."""
     if name in ("custom_jvp_call_p", "custom_vjp_call_p", "remat_opt_p"):
         from .primitives import named
 
         return named(name, __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def zero_from_primal(val: Any, symbolic_zeros: bool = False) -> Any:
+    """The zero tangent of `val`: an array, or a SymbolicZero with `symbolic_zeros`."""
+    if symbolic_zeros:
+        return SymbolicZero.from_primal_value(val)
+    t, _ = kind_of("zero_from_primal", val)
+    if not t.is_inexact:
+        return np.zeros(t.shape, float0)
+    return zeros_like(val)
 
 
 __all__ = ["CustomVJPPrimal", "SymbolicZero", "closure_convert", "custom_gradient", "custom_jvp",

@@ -10,7 +10,7 @@ from xfront_ir.dtypes import DType
 from . import numpy as jnp
 from .arrays.arguments import at_home
 from .arrays.operands import array_like, index_of, ir_dtype
-from .numpy.updates import At, _mode
+from .numpy.indexed_updates import At, _mode
 from .tracebacks import front_door
 
 _REDUCTIONS: dict[str, Any] = {"add": jnp.sum, "multiply": jnp.prod, "max": jnp.max, "min": jnp.min}

@@ -19,6 +19,12 @@ from xfront_ir.types import TensorType
 
 from .arrays.binding import AbstractArray
 from .arrays.keys import key_dtype
+from .dimension_numbers import (
+    ConvDimensionNumbers,
+    GatherDimensionNumbers,
+    GatherScatterMode,
+    ScatterDimensionNumbers,
+)
 
 
 class Primitive:
@@ -302,8 +308,6 @@ def _dot_general(attrs: Attrs) -> dict[str, Any]:
 
 
 def _conv(attrs: Attrs) -> dict[str, Any]:
-    from .lax.contractions import ConvDimensionNumbers  # lax asks this file for its names
-
     specs = ("lhs_spec", "rhs_spec", "out_spec")
     renamed = {"strides": "window_strides", "feature_groups": "feature_group_count",
                "batch_groups": "batch_group_count", "preferred": "preferred_element_type"}
@@ -312,20 +316,14 @@ def _conv(attrs: Attrs) -> dict[str, Any]:
 
 
 def _gather(attrs: Attrs) -> dict[str, Any]:
-    from .lax.gathering import GatherDimensionNumbers
-
     return _numbers(GatherDimensionNumbers, attrs)
 
 
 def _scatter(attrs: Attrs) -> dict[str, Any]:
-    from .lax.gathering import ScatterDimensionNumbers
-
     return _numbers(ScatterDimensionNumbers, attrs)
 
 
 def _numbers(made: Any, attrs: Attrs) -> dict[str, Any]:
-    from .lax.gathering import GatherScatterMode
-
     mode = {"clip": GatherScatterMode.CLIP, "fill": GatherScatterMode.FILL_OR_DROP,
             "drop": GatherScatterMode.FILL_OR_DROP}
     return {"dimension_numbers": made(**{f: attrs[f] for f in made._fields}),

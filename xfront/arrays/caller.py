@@ -19,7 +19,7 @@ _ROOM = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _PUBLIC = tuple([os.path.join(_ROOM, room, "") for room in
                  ("lax", "nn", "numpy", "random", "scipy")])
 _OTHERS = tuple([os.path.join(_ROOM, *path) for path in (
-    ("lax", "associative.py"), ("lax", "control_flow.py"), ("numpy", "functional.py"),
+    ("lax", "associative.py"), ("lax", "control_flow.py"), ("numpy", "applying.py"),
     ("numpy", "ufuncs.py"))])
 """Files there that call what they are given."""
 

@@ -16,8 +16,8 @@ from .. import numpy as jnp
 from ..config import debug_key_reuse
 from ..numpy import arithmetic, bits, complexes, logic
 from ..numpy.creation import astype
+from ..numpy.indexed_updates import At
 from ..numpy.indexing import getitem
-from ..numpy.updates import At
 from ..tracebacks import shorten
 from ..tracing import tracer
 from ..tracing.tracer import Tracer

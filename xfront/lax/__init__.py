@@ -8,6 +8,7 @@ from typing import Any as _Any
 from ..on_demand import on_demand as _on_demand
 
 _FAMILIES = {
+    "at_indices": "index_take scatter_apply",
     "associative": "associative_scan",
     "collectives":
         "all_gather all_to_all axis_index axis_size pbroadcast pcast pmax pmean pmin ppermute "
@@ -27,11 +28,11 @@ _FAMILIES = {
         "min mul mulhi ne neg nextafter population_count pow real reciprocal rem round rsqrt "
         "select select_n shift_left shift_right_arithmetic shift_right_logical sign sin sinh sqrt "
         "square sub tan tanh",
-    "spectral": "FftType fft",
+    "fourier": "FftType fft",
     "exchange": "precv psend ragged_all_to_all",
     "gathering":
-        "GatherDimensionNumbers GatherScatterMode ScatterDimensionNumbers gather index_take "
-        "scatter scatter_add scatter_apply scatter_max scatter_min scatter_mul scatter_sub",
+        "GatherDimensionNumbers GatherScatterMode ScatterDimensionNumbers gather scatter "
+        "scatter_add scatter_max scatter_min scatter_mul scatter_sub",
     "generator": "RandomAlgorithm rng_bit_generator rng_uniform",
     "implicit": "custom_linear_solve custom_root",
     "indexing":
@@ -58,6 +59,7 @@ _FAMILIES = {
 if TYPE_CHECKING:
     from . import linalg
     from .associative import *
+    from .at_indices import *
     from .collectives import *
     from .composites import *
     from .constraints import *
@@ -65,6 +67,7 @@ if TYPE_CHECKING:
     from .control_flow import *
     from .elementwise import *
     from .exchange import *
+    from .fourier import *
     from .gathering import *
     from .generator import *
     from .implicit import *
@@ -74,7 +77,6 @@ if TYPE_CHECKING:
     from .reductions import *
     from .shape import *
     from .special import *
-    from .spectral import *
 
     def __getattr__(name: str) -> _Any: ...        # primitives
 

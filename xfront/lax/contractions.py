@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from xfront_ir import ops
@@ -18,6 +18,7 @@ from ..arrays.arguments import at_home
 from ..arrays.dispatch import eager
 from ..arrays.operands import convert, promoted_dtype
 from ..arrays.operands import operand as tracer
+from ..dimension_numbers import ConvDimensionNumbers
 from ..tracing.trace import emit
 from .precision import conv_precision, precision_attr
 from .shape import convert_element_type, tile, transpose
@@ -106,15 +107,6 @@ def batch_matmul(lhs: Any, rhs: Any, precision: Any = None) -> Any:
 
 
 # --- dimension numbers and padding of convolutions ------------------------------------------
-
-class ConvDimensionNumbers(NamedTuple):
-    """Axes of input (batch, feature, *spatial), filter (output feature, input feature, *spatial)
-    and result (batch, feature, *spatial)."""
-
-    lhs_spec: Sequence[int]
-    rhs_spec: Sequence[int]
-    out_spec: Sequence[int]
-
 
 ConvGeneralDilatedDimensionNumbers = tuple[str, str, str] | ConvDimensionNumbers | None
 

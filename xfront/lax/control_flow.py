@@ -446,8 +446,8 @@ def _scan_length(xs: Any, leaves: list, length: Any) -> int:
 
 
 def _scan_in_python(f: Callable[..., Any], init: Any, xs: Any, n: int, reverse: bool) -> Any:
-    from ..numpy import stack  # only where jit is disabled
     from ..tree_util import tree_map
+    from .shape import stack  # only where jit is disabled
 
     carry, ys = init, []
     for i in reversed(range(n)) if reverse else range(n):
@@ -465,21 +465,23 @@ def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> A
     """
     if batch_size is None:
         return scan(lambda _, x: ((), f(x)), (), xs)[1]
-    from ..numpy import concatenate, reshape  # only for batches
-    from ..transforms.vmap import vmap
+    from ..transforms.vmap import vmap  # only for batches
     from ..tree_util import tree_map
+    from .shape import concatenate, reshape
 
     n = kind_of("map", tree_leaves(xs)[0])[0].shape[0]
     whole = n // batch_size * batch_size
     batched = vmap(f)
     parts = []
     if whole:
-        blocks = tree_map(lambda x: reshape(x[:whole], (-1, batch_size, *x.shape[1:])), xs)
+        n_blocks = whole // batch_size
+        blocks = tree_map(
+            lambda x: reshape(x[:whole], (n_blocks, batch_size, *x.shape[1:])), xs)
         done = scan(lambda _, x: ((), batched(x)), (), blocks)[1]
         parts.append(tree_map(lambda y: reshape(y, (whole, *y.shape[2:])), done))
     if whole < n or not parts:
         parts.append(batched(tree_map(lambda x: x[whole:], xs)))
-    return parts[0] if len(parts) == 1 else tree_map(lambda *y: concatenate(y), *parts)
+    return parts[0] if len(parts) == 1 else tree_map(lambda *y: concatenate(y, 0), *parts)
 
 
 __all__ = [

@@ -5,9 +5,8 @@ Source: StableHLO spec, `gather` and `scatter`; index vectors stand in the last 
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from xfront_ir import ops
@@ -15,66 +14,14 @@ from xfront_ir.literal import Literal
 
 from ..arrays.dispatch import eager
 from ..arrays.operands import operand as tracer
+from ..dimension_numbers import (
+    GatherDimensionNumbers,
+    GatherScatterMode,
+    ScatterDimensionNumbers,
+)
 from ..tracing.trace import emit
-from .shape import full
 from .strict import ints, same_dtype, sizes, weakly
 
-
-class GatherDimensionNumbers(NamedTuple):
-    """Which axes a gather's indices, slices and result have in common.
-
-    Fields:
-      offset_dims: axes of the result along which a slice lies, ascending.
-      collapsed_slice_dims: axes of the operand of slice size 1 that the result lacks, ascending.
-      start_index_map: for each element of an index vector its axis of the operand.
-      operand_batching_dims, start_indices_batching_dims: axes of operand and indices in step.
-    """
-
-    offset_dims: tuple[int, ...]
-    collapsed_slice_dims: tuple[int, ...]
-    start_index_map: tuple[int, ...]
-    operand_batching_dims: tuple[int, ...] = ()
-    start_indices_batching_dims: tuple[int, ...] = ()
-
-
-class ScatterDimensionNumbers(NamedTuple):
-    """As `GatherDimensionNumbers`, for updates in the place of the result."""
-
-    update_window_dims: Sequence[int]
-    inserted_window_dims: Sequence[int]
-    scatter_dims_to_operand_dims: Sequence[int]
-    operand_batching_dims: Sequence[int] = ()
-    scatter_indices_batching_dims: Sequence[int] = ()
-
-
-class GatherScatterMode(enum.Enum):
-    """What happens to a slice that does not lie inside the operand.
-
-    CLIP moves it until it does; FILL_OR_DROP gives a fill value, or leaves an update out;
-    PROMISE_IN_BOUNDS promises that there is none. ONE_HOT is FILL_OR_DROP.
-    """
-
-    CLIP = enum.auto()
-    FILL_OR_DROP = enum.auto()
-    PROMISE_IN_BOUNDS = enum.auto()
-    ONE_HOT = enum.auto()
-
-    @staticmethod
-    def from_any(s: Any) -> GatherScatterMode:
-        """The mode of a mode, its name, or None, which is FILL_OR_DROP. Raises: ValueError."""
-        if isinstance(s, GatherScatterMode):
-            return s
-        found = _MODES.get(s)
-        if found is None:
-            raise ValueError(f"{s!r} is no mode of gather and scatter; write one of "
-                             f"{', '.join(map(repr, _MODES))}")
-        return found
-
-
-_MODES = {None: GatherScatterMode.FILL_OR_DROP, "fill": GatherScatterMode.FILL_OR_DROP,
-          "drop": GatherScatterMode.FILL_OR_DROP, "clip": GatherScatterMode.CLIP,
-          "promise_in_bounds": GatherScatterMode.PROMISE_IN_BOUNDS,
-          "one_hot": GatherScatterMode.ONE_HOT}
 _WORDS = {GatherScatterMode.CLIP: "clip", GatherScatterMode.FILL_OR_DROP: "fill",
           GatherScatterMode.PROMISE_IN_BOUNDS: "promise_in_bounds",
           GatherScatterMode.ONE_HOT: "fill"}
@@ -188,63 +135,7 @@ def scatter_sub(operand: Any, scatter_indices: Any, updates: Any,
                          unique_indices, mode)
 
 
-def scatter_apply(operand: Any, scatter_indices: Any, func: Callable[[Any], Any],
-                  dimension_numbers: ScatterDimensionNumbers, *, update_shape: Sequence[int] = (),
-                  indices_are_sorted: bool = False, unique_indices: bool = False,
-                  mode: Any = None) -> Any:
-    """The operand with `func` applied to the elements of slices.
-
-    Args:
-      func: from one element to another of its dtype. It is applied to an element as often as
-        slices hold it.
-      update_shape: shape that updates would have.
-      The others as `scatter`.
-    """
-    from ..numpy.creation import asarray  # numpy is written in this package
-    from ..numpy.updates import apply_at
-
-    x = asarray(operand)
-    touched = scatter_add(full(x.shape, 0, np.int32), scatter_indices,
-                          full(update_shape, 1, np.int32), dimension_numbers,
-                          indices_are_sorted=indices_are_sorted, unique_indices=unique_indices,
-                          mode=mode)
-    return apply_at(func, x, touched, unique_indices)
-
-
-def index_take(src: Any, idxs: Sequence[Any], axes: Sequence[int]) -> Any:
-    """The slices of `src` at several places of some of its axes.
-
-    Args:
-      idxs: one vector of indices an axis, of one length; they are taken modulo the axis's size.
-      axes: the axes indexed, which the result lacks; places become its first axis.
-    Raises: TypeError where the indices are no integer vectors of one length.
-    """
-    return _index_take(src, tuple(idxs), axes=tuple(int(a) for a in axes))
-
-
-@eager(static=("axes",))
-def _index_take(src: Any, idxs: Any, axes: tuple[int, ...]) -> Any:
-    from .. import numpy as jnp  # numpy is written in this package
-
-    x = tracer("index_take", src)
-    columns = [jnp.asarray(i) for i in idxs]
-    if len(columns) != len(axes) or any(
-            c.ndim != 1 or c.shape != columns[0].shape or not jnp.issubdtype(c.dtype, jnp.integer)
-            for c in columns):
-        raise TypeError(f"index_take: takes {len(axes)} integer vectors of one length, got shapes "
-                        f"{[c.shape for c in columns]}")
-    axes = tuple([a % x.ndim for a in axes])
-    places = jnp.stack([jnp.mod(c, x.shape[a]).astype(np.int32)
-                        for c, a in zip(columns, axes, strict=True)], axis=1)
-    one_each = tuple([1 if d in axes else n for d, n in enumerate(x.shape)])
-    order = sorted(range(len(axes)), key=lambda k: axes[k])
-    numbers = GatherDimensionNumbers(tuple(range(1, x.ndim - len(axes) + 1)),
-                                     tuple([axes[k] for k in order]), axes)
-    return gather(x, places, numbers, one_each, mode=GatherScatterMode.PROMISE_IN_BOUNDS)
-
-
 __all__ = [
     "GatherDimensionNumbers", "GatherScatterMode", "ScatterDimensionNumbers", "gather",
-    "index_take", "scatter", "scatter_add", "scatter_apply", "scatter_max", "scatter_min",
-    "scatter_mul", "scatter_sub",
+    "scatter", "scatter_add", "scatter_max", "scatter_min", "scatter_mul", "scatter_sub",
 ]  # fmt: skip

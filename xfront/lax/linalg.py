@@ -1,338 +1,44 @@
-"""Factorisations of matrices in the last two axes; all axes before are batches.
-
-Elements are f32, f64, c64 or c128. Where an algorithm fails the result is NaN. On CPU these are
-LAPACK's kernels. Derivatives are those of `xfront_ir/ops/linalg.py` and `spectral.py`.
-"""
+"""Linear algebra of matrices in the last two axes: factorisations, and what is made of them."""
 
 from __future__ import annotations
 
-import enum
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from xfront_ir import dtypes, ops
-
-from ..arrays.arguments import only
-from ..arrays.dispatch import eager
-from ..arrays.operands import index_of, operand
-from ..tracing.trace import emit
-from ..tracing.tracer import Tracer
-from .strict import same_dtype
+from .factorizations import (
+    EighImplementation,
+    EigImplementation,
+    SvdAlgorithm,
+    cholesky,
+    eig,
+    eigh,
+    hessenberg,
+    householder_product,
+    lu,
+    lu_pivots_to_permutation,
+    ormqr,
+    qr,
+    schur,
+    svd,
+    triangular_solve,
+    tridiagonal,
+    tridiagonal_solve,
+)
 
 if TYPE_CHECKING:
-    from .updates import cholesky_update, qdwh, symmetric_product
-
-_SUPPORTED = (dtypes.f32, dtypes.f64, dtypes.c64, dtypes.c128)
-
-
-def matrices(name: str, x: Any, square: bool = False) -> Tracer:
-    """The tracer of an array of matrices.
-
-    Raises: ValueError for other shapes, NotImplementedError for other dtypes.
-    """
-    x = operand(name, x)
-    if x.ndim < 2 or (square and x.shape[-1] != x.shape[-2]):
-        wanted = "[..., n, n]" if square else "[..., m, n]"
-        raise ValueError(f"Argument to {name} must have shape {wanted}, got {x.shape}.")
-    if x.value.type.dtype not in _SUPPORTED:
-        raise NotImplementedError(f"{name}: takes f32, f64, c64 or c128, got {x.value.type}; "
-                                  "convert it first")
-    return x
-
-
-def transposed(x: Tracer) -> Tracer:
-    """Rows and columns exchanged."""
-    n = x.ndim
-    return emit(ops.transpose, x, permutation=(*range(n - 2), n - 1, n - 2))
-
-
-def adjoint(x: Tracer) -> Tracer:
-    """The conjugate transpose."""
-    made = transposed(x)
-    return emit(ops.conj, made) if made.value.type.dtype.is_complex else made
-
-
-def symmetrized(x: Tracer) -> Tracer:
-    """(x + x^H) / 2."""
-    half = x.home.literal(np.asarray(0.5, x.value.type.dtype.numpy), x.shape)
-    return emit(ops.mul, emit(ops.add, x, adjoint(x)), half)
-
-
-class EigImplementation(enum.Enum):
-    """What `eig` may be computed by; this library has LAPACK, on CPU."""
-
-    CUSOLVER = "cusolver"
-    MAGMA = "magma"
-    LAPACK = "lapack"
-
-
-class EighImplementation(enum.Enum):
-    """What `eigh` may be computed by; this library has QR (LAPACK's), on CPU."""
-
-    QR = "qr"
-    JACOBI = "jacobi"
-    QDWH = "qdwh"
-
-
-class SvdAlgorithm(enum.Enum):
-    """What `svd` may be computed by; this library has LAPACK's divide and conquer, on CPU."""
-
-    DEFAULT = "default"
-    QR = "QR"
-    JACOBI = "Jacobi"
-    POLAR = "polar"
-    DIVIDE_AND_CONQUER = "divide_and_conquer"
-
-
-def _chosen(name: str, asked: Any, *there: enum.Enum | None) -> None:
-    """Refuse what is not among the ways that there are. Raises: NotImplementedError."""
-    if asked is not None and asked not in there:
-        listed = ", ".join(str(one) for one in there)
-        raise NotImplementedError(f"{name}: {asked} is not available; {listed} is")
-
-
-@eager(static=("symmetrize_input",))
-def cholesky(x: Any, *, symmetrize_input: bool = True) -> Any:
-    """The lower triangular L with L L^H = x; NaN where x is not positive definite.
-
-    Args:
-      symmetrize_input: factor (x + x^H) / 2; else x's lower triangle is read.
-    """
-    x = matrices("cholesky", x, square=True)
-    return emit(ops.cholesky, symmetrized(x) if symmetrize_input else x)
-
-
-@eager(static=("lower", "symmetrize_input", "sort_eigenvalues", "subset_by_index",
-               "implementation"))
-def eigh(x: Any, *, lower: bool = True, symmetrize_input: bool = True,
-         sort_eigenvalues: bool = True, subset_by_index: tuple[int, int] | None = None,
-         implementation: Any = None) -> Any:
-    """Vectors (columns) and values, ascending, of Hermitian matrices.
-
-    Args:
-      lower: which triangle is read, where `symmetrize_input` is not set.
-      sort_eigenvalues: False permits any order; they are ascending all the same.
-      subset_by_index: (first, end) of the values wanted.
-    Raises: NotImplementedError for an implementation that is not QR.
-    """
-    _chosen("eigh", implementation, EighImplementation.QR)
-    x = matrices("eigh", x, square=True)
-    vectors, values = emit(ops.eigh, symmetrized(x) if symmetrize_input else x, lower=lower)
-    if subset_by_index is not None:
-        vectors, values = (_part(v, subset_by_index) for v in (vectors, values))
-    return vectors, values
-
-
-def _part(x: Tracer, bounds: tuple[int, int]) -> Tracer:
-    """Elements first to end (left out) of the last axis."""
-    first, end = bounds
-    if not 0 <= first <= end <= x.shape[-1]:
-        raise ValueError(f"subset_by_index {bounds} must lie in [0, {x.shape[-1]}]")
-    starts = (*[0] * (x.ndim - 1), first)
-    return emit(ops.slice, x, starts=starts, limits=(*x.shape[:-1], end), strides=(1,) * x.ndim)
-
-
-def _no_magma(name: str, use_magma: bool | None) -> None:
-    if use_magma is not None:
-        only(name, False, "the library MAGMA is not used", use_magma=bool(use_magma))
-
-
-@eager(static=("compute_left_eigenvectors", "compute_right_eigenvectors", "enable_eigvec_derivs",
-               "implementation", "use_magma"))
-def eig(x: Any, *, compute_left_eigenvectors: bool = True,
-        compute_right_eigenvectors: bool = True, enable_eigvec_derivs: bool = False,
-        implementation: Any = None, use_magma: bool | None = None) -> Any:
-    """Complex eigenvalues and, as asked, left and right vectors (columns of norm 1), in a list.
-
-    The greatest element of a vector is real. Values have a derivative, vectors with
-    `enable_eigvec_derivs`: it is right where no two eigenvalues are equal and no two elements tie
-    for the greatest of a vector. Raises: NotImplementedError for an implementation that is not
-    LAPACK.
-    """
-    _chosen("eig", implementation, EigImplementation.LAPACK)
-    _no_magma("eig", use_magma)
-    x = matrices("eig", x, square=True)
-    return list(emit(ops.eig, x, left=bool(compute_left_eigenvectors),
-                     right=bool(compute_right_eigenvectors),
-                     vector_derivatives=bool(enable_eigvec_derivs)))
-
-
-@eager
-def lu(x: Any) -> Any:
-    """Factors, pivots and permutation, in a list: x's rows in the order of the permutation are L U.
-
-    L is below the diagonal of the factors (its own is ones), U above; row i was exchanged with
-    row pivots[i].
-    """
-    return list(emit(ops.lu, matrices("lu", x)))
-
-
-@eager(static=("permutation_size",))
-def lu_pivots_to_permutation(pivots: Any, permutation_size: int) -> Any:
-    """The order of `permutation_size` rows after the exchanges that `pivots` (i32) tells."""
-    return emit(ops.lu_pivots_to_permutation, operand("lu_pivots_to_permutation", pivots),
-                size=index_of(permutation_size))
-
-
-@eager(static=("pivoting", "full_matrices", "use_magma"))
-def qr(x: Any, *, pivoting: bool = False, full_matrices: bool = True,
-       use_magma: bool | None = None) -> Any:
-    """Q with orthonormal columns and upper triangular R, Q R = x.
-
-    Args:
-      full_matrices: Q is square; else it has as many columns as the smaller side of x.
-      use_magma: None or False.
-    Raises: NotImplementedError for `pivoting` and for MAGMA.
-    """
-    _no_magma("qr", use_magma)
-    if pivoting:
-        raise NotImplementedError("qr: pivoting is not available")
-    return emit(ops.qr, matrices("qr", x), full_matrices=bool(full_matrices))
-
-
-@eager
-def householder_product(a: Any, taus: Any) -> Any:
-    """The first columns of the product of reflections I - taus[i] v v^H, v below the diagonal of
-    column i of `a`."""
-    a, taus = same_dtype("householder_product", a, taus)
-    return emit(ops.householder_product, matrices("householder_product", a), taus)
-
-
-@eager(static=("left", "transpose"))
-def ormqr(a: Any, taus: Any, c: Any, *, left: bool = True, transpose: bool = False) -> Any:
-    """Q c, or c Q, for the Q of reflections as `geqrf` gives them, without making Q.
-
-    Args:
-      a, taus: Householder vectors below the diagonal of `a`, and their factors.
-      left: Q c; else c Q.
-      transpose: Q^H in the place of Q.
-    Raises: ValueError where shapes do not fit.
-    Source: LAPACK, ormqr and unmqr.
-    """
-    a, taus, c = same_dtype("ormqr", a, taus, c)
-    a, c = matrices("ormqr", a), matrices("ormqr", c)
-    side = "rows" if left else "columns"
-    if c.shape[-2 if left else -1] != a.shape[-2]:
-        raise ValueError(f"ormqr with left={left} expects c to have as many {side} as a has rows, "
-                         f"got {a.shape} and {c.shape}")
-    return emit(ops.ormqr, a, taus, c, left=bool(left), transpose=bool(transpose))
-
-
-# --- similar matrices of simpler form -----------------------------------------------------
-
-@eager(static=("compute_schur_vectors", "sort_eig_vals", "select_callable"))
-def schur(x: Any, *, compute_schur_vectors: bool = True, sort_eig_vals: bool = False,
-          select_callable: Callable[..., Any] | None = None) -> Any:
-    """T and unitary Q with x = Q T Q^H, in a list; T alone without `compute_schur_vectors`.
-
-    T is upper triangular; of a real x it has blocks of two rows on the diagonal, one for each pair
-    of complex eigenvalues. There is no derivative.
-    Raises: NotImplementedError for `sort_eig_vals`.
-    """
-    if sort_eig_vals or select_callable is not None:
-        raise NotImplementedError("schur: eigenvalues are not sorted; scipy.linalg.schur does")
-    return list(emit(ops.schur, matrices("schur", x, square=True),
-                     vectors=bool(compute_schur_vectors)))
-
-
-@eager
-def hessenberg(a: Any) -> Any:
-    """The Hessenberg form Q^H a Q, zero below its subdiagonal, and the taus of Q, in a list.
-
-    In the place of these zeros are Q's Householder vectors (LAPACK, gehrd). No derivative.
-    """
-    return list(emit(ops.hessenberg, matrices("hessenberg", a, square=True)))
-
-
-@eager(static=("lower",))
-def tridiagonal(a: Any, *, lower: bool = True) -> Any:
-    """The tridiagonal form Q^H a Q of Hermitian matrices, of which one triangle is read.
-
-    Returns: a list of the matrix (Q's Householder vectors in the place of zeros), the diagonal and
-      the elements beside it (both real), and the taus of Q (LAPACK, sytrd, hetrd). No derivative.
-    """
-    return list(emit(ops.tridiagonal, matrices("tridiagonal", a, square=True), lower=bool(lower)))
-
-
-@eager(static=("full_matrices", "compute_uv", "subset_by_index", "algorithm"))
-def svd(x: Any, *, full_matrices: bool = True, compute_uv: bool = True,
-        subset_by_index: tuple[int, int] | None = None, algorithm: Any = None) -> Any:
-    """U, singular values (descending) and V^H, x = U diag(s) V^H; s alone without `compute_uv`.
-
-    Args:
-      full_matrices: U and V are square.
-      subset_by_index: (first, end) of the values wanted; without `full_matrices`.
-    Raises: NotImplementedError for the algorithms JACOBI and POLAR.
-    """
-    _chosen("svd", algorithm, SvdAlgorithm.DEFAULT, SvdAlgorithm.QR,
-            SvdAlgorithm.DIVIDE_AND_CONQUER)
-    x = matrices("svd", x)
-    if not compute_uv:
-        s = emit(ops.svd, x, full_matrices=False, compute_uv=False)[0]
-        return s if subset_by_index is None else _part(s, subset_by_index)
-    s, u, vh = emit(ops.svd, x, full_matrices=bool(full_matrices), compute_uv=True)
-    if subset_by_index is not None:
-        if full_matrices and subset_by_index != (0, min(x.shape[-2:])):
-            raise ValueError("full_matrices and subset_by_index cannot both be set")
-        u, s = _part(u, subset_by_index), _part(s, subset_by_index)
-        vh = transposed(_part(transposed(vh), subset_by_index))
-    return u, s, vh
-
-
-@eager(static=("left_side", "lower", "transpose_a", "conjugate_a", "unit_diagonal"))
-def triangular_solve(a: Any, b: Any, *, left_side: bool = False, lower: bool = False,
-                     transpose_a: bool = False, conjugate_a: bool = False,
-                     unit_diagonal: bool = False) -> Any:
-    """X with X op(a) = b, or op(a) X = b where `left_side`; of `a` one triangle is read.
-
-    Args:
-      b: matrices, or with one axis less than `a` a vector.
-      transpose_a, conjugate_a: what op does to `a`.
-      unit_diagonal: take a's diagonal for ones.
-    Raises: TypeError where shapes or dtypes do not fit.
-    """
-    a, b = same_dtype("triangular_solve", a, b)
-    matrices("triangular_solve", a, square=True)
-    vector = b.ndim == a.ndim - 1
-    if vector:
-        shape = (*b.shape, 1) if left_side else (*b.shape[:-1], 1, b.shape[-1])
-        b = emit(ops.reshape, b, shape=shape)
-    conjugated = conjugate_a and a.value.type.dtype.is_complex
-    made = emit(ops.triangular_solve, a, b, left_side=bool(left_side), lower=bool(lower),
-                transpose_a=bool(transpose_a), conjugate_a=bool(conjugated),
-                unit_diagonal=bool(unit_diagonal))
-    if not vector:
-        return made
-    return emit(ops.reshape, made, shape=(*made.shape[:-2], a.shape[-1]))
-
-
-@eager(static=("perturb_singular",))
-def tridiagonal_solve(dl: Any, d: Any, du: Any, b: Any, *, perturb_singular: bool = False) -> Any:
-    """X with T X = b for T with `dl` below, `d` on and `du` above its diagonal.
-
-    Row i has dl[i], d[i], du[i]; the first of `dl` and the last of `du` are not read.
-
-    Args:
-      perturb_singular: move pivots that are nearly 0 by about eps times the greatest, so that
-        singular T have finite solutions (inverse iteration wants them). Without it these are NaN.
-    """
-    return emit(ops.tridiagonal_solve, *same_dtype("tridiagonal_solve", dl, d, du, b),
-                perturb_singular=bool(perturb_singular))
+    from .matrix_functions import cholesky_update, qdwh, symmetric_product
 
 
 def __getattr__(name: str) -> Any:
     """What is made of other operations, and primitives, found when first asked for."""
     if name in ("cholesky_update", "qdwh", "symmetric_product"):
-        from . import updates
+        from . import matrix_functions
 
-        return getattr(updates, name)
+        return getattr(matrix_functions, name)
     if name.endswith("_p"):
         from ..primitives import named
 
         return named(name, __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
 
 __all__ = ["EigImplementation", "EighImplementation", "SvdAlgorithm", "cholesky",
            "cholesky_update", "eig", "eigh", "hessenberg", "householder_product", "lu",

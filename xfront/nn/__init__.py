@@ -1,5 +1,6 @@
 """Functions of neural networks, and initializers of their parameters."""
 
+from ..numpy.normalizers import log_softmax, logmeanexp, logsumexp, one_hot, softmax, standardize
 from . import initializers
 from .attention import dot_product_attention
 from .functions import (
@@ -29,7 +30,6 @@ from .functions import (
     swish,
     tanh,
 )
-from .normalizers import log_softmax, logmeanexp, logsumexp, one_hot, softmax, standardize
 from .scaled import scaled_matmul
 
 __all__ = ["celu", "dot_product_attention", "elu", "gelu", "glu", "hard_sigmoid", "hard_silu",

@@ -11,8 +11,8 @@ from xfront_ir import dtypes, ops
 from ..arrays.dispatch import eager
 from ..arrays.operands import convert, operand
 from ..lax.precision import precision_attr
+from ..numpy.shorthand import add, choose, compare, div, greatest, mul, stopped, sub, total
 from ..tracing.trace import emit
-from .parts import add, choose, compare, div, greatest, mul, stopped, sub, total
 
 _LEAST = -0.7 * float(np.finfo(np.float32).max)     # masked, yet a row of nothing else has no NaN
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..on_demand import on_demand
-from . import questions, scalar_types
-from .questions import *
+from . import metadata, scalar_types
+from .metadata import *
 from .scalar_types import *
 
 __array_api_version__ = "2024.12"
@@ -19,7 +19,7 @@ _FAMILIES = {
     "bits":
         "bitwise_count bitwise_invert bitwise_left_shift bitwise_not bitwise_right_shift copysign "
         "frexp invert ldexp left_shift nextafter right_shift signbit spacing",
-    "choosing": "clip fmax fmin heaviside nan_to_num where",
+    "extremes": "clip fmax fmin heaviside nan_to_num",
     "complexes": "angle conj conjugate imag real",
     "contractions":
         "convolve correlate cross dot inner kron matmul matvec outer tensordot vdot vecdot vecmat",
@@ -31,7 +31,7 @@ _FAMILIES = {
     "differences": "diff ediff1d gradient interp trapezoid unwrap",
     "editing": "append delete insert resize trim_zeros",
     "einstein": "einsum einsum_path",
-    "functional": "apply_along_axis apply_over_axes piecewise vectorize",
+    "applying": "apply_along_axis apply_over_axes piecewise vectorize",
     "index_tricks": "c_ r_",
     "logic":
         "allclose array_equal array_equiv equal greater greater_equal isclose iscomplex isfinite "
@@ -39,7 +39,7 @@ _FAMILIES = {
     "manipulation":
         "array_split atleast_1d atleast_2d atleast_3d block broadcast_arrays broadcast_shapes "
         "broadcast_to column_stack concat concatenate dsplit dstack expand_dims flip fliplr "
-        "flipud hsplit hstack matrix_transpose moveaxis permute_dims ravel repeat reshape roll "
+        "flipud hsplit hstack matrix_transpose moveaxis permute_dims ravel reshape "
         "rollaxis rot90 split squeeze stack swapaxes tile transpose unstack vsplit vstack",
     "packing": "packbits unpackbits",
     "padding": "pad",
@@ -51,13 +51,14 @@ _FAMILIES = {
     "reductions":
         "all amax amin any argmax argmin count_nonzero max min nanargmax nanargmin nanmax nanmin "
         "nanprod nansum prod ptp sum",
+    "repeating": "repeat roll",
     "rounding": "around ceil fix floor modf rint round trunc",
     "running": "cumprod cumsum cumulative_prod cumulative_sum nancumprod nancumsum",
-    "searching":
+    "positions":
         "argwhere choose compress diag_indices diag_indices_from extract flatnonzero ix_ "
         "mask_indices nonzero place put put_along_axis ravel_multi_index select take "
         "take_along_axis tril_indices tril_indices_from triu_indices triu_indices_from "
-        "unravel_index",
+        "unravel_index where",
     "sets":
         "intersect1d isin setdiff1d setxor1d union1d unique unique_all unique_counts "
         "unique_inverse unique_values",
@@ -77,11 +78,11 @@ _FAMILIES = {
 
 if TYPE_CHECKING:
     from . import fft, linalg
+    from .applying import *
     from .arithmetic import *
     from .arithmetic import absolute as abs
     from .array_namespace import ArrayNamespaceInfo as __array_namespace_info__
     from .bits import *
-    from .choosing import *
     from .complexes import *
     from .contractions import *
     from .counting import *
@@ -90,18 +91,19 @@ if TYPE_CHECKING:
     from .differences import *
     from .editing import *
     from .einstein import *
-    from .functional import *
+    from .extremes import *
     from .index_tricks import *
     from .logic import *
     from .manipulation import *
     from .packing import *
     from .padding import *
     from .polynomials import *
+    from .positions import *
     from .ranges import *
     from .reductions import *
+    from .repeating import *
     from .rounding import *
     from .running import *
-    from .searching import *
     from .sets import *
     from .sorting import *
     from .statistics import *
@@ -111,4 +113,4 @@ if TYPE_CHECKING:
 else:
     __all__, __getattr__, __dir__ = on_demand(__name__, _FAMILIES, ("fft", "linalg"),
                                               quick="asarray broadcast_shapes")
-    __all__ += [*questions.__all__, *scalar_types.__all__]
+    __all__ += [*metadata.__all__, *scalar_types.__all__]

@@ -29,7 +29,7 @@ from .arithmetic import multiply, subtract
 from .complexes import conj
 from .manipulation import cut, joined, moveaxis, ravel
 from .pairs import How, dot_general, factors, paired
-from .reductions import shaped
+from .ufuncs import shaped
 
 STATIC = ("precision", "preferred_element_type", "out_sharding")
 

@@ -23,15 +23,15 @@ from ..arrays.operands import (
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer
 from .arithmetic import divide
+from .indexed_updates import AtIndex
 from .manipulation import cut
+from .positions import known_values, take
 from .ranges import linspace
 from .reductions import max as greatest
 from .reductions import min as least
-from .reductions import shaped, sum
-from .searching import _known, take
+from .reductions import sum
 from .sorting import searchsorted
-from .ufuncs import arithmetic, like, select
-from .updates import AtIndex
+from .ufuncs import arithmetic, like, select, shaped
 
 # --- bincount -----------------------------------------------------------------------------
 
@@ -71,7 +71,7 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
     if len(x.shape) != 1:
         raise ValueError(f"bincount: only 1-dimensional input is supported, got shape {x.shape}")
     if length is None:
-        known = _known("bincount", x, "give `length`, the size of its result, while tracing")
+        known = known_values("bincount", x, "give `length`, the size of its result, while tracing")
         length = max(index_of(minlength, "minlength"),
                      int(known.max(initial=-1)) + 1)
     return _bincount(x, weights, int(length))

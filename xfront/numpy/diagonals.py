@@ -12,8 +12,8 @@ from ..arrays.operands import array_like, convert, index_of, normalize_axis, ope
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer
 from .manipulation import broadcast_to, moveaxis
-from .reductions import shaped, sum
-from .ufuncs import like, select
+from .reductions import sum
+from .ufuncs import like, select, shaped
 
 
 def rows_and_columns(shape: tuple[int, ...]) -> tuple[Tracer, Tracer]:
@@ -147,7 +147,7 @@ def trace(a: Any, offset: int | Any = 0, axis1: int = 0, axis2: int = 1, dtype: 
 
 @eager
 def _fill_diagonal(a: Any, val: Any) -> Any:
-    from .searching import put  # late: it stands beside
+    from .positions import put  # late: it stands beside
 
     x = operand("fill_diagonal", a)
     value = operand("fill_diagonal", val)

@@ -21,14 +21,14 @@ from ..arrays.operands import (
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer
 from .arithmetic import absolute, add, divide, multiply, remainder, subtract
-from .choosing import where
+from .extremes import choice
 from .logic import less
 from .manipulation import concatenate, cut, joined, moveaxis, ravel
-from .reductions import shaped, sum
+from .positions import take
+from .reductions import sum
 from .running import cumsum
-from .searching import take
 from .sorting import searchsorted
-from .ufuncs import arithmetic, like, refuse, select
+from .ufuncs import arithmetic, like, refuse, select, shaped
 
 # --- differences --------------------------------------------------------------------------
 
@@ -230,13 +230,13 @@ def _interp(x: Any, xp: Any, fp: Any, left: Any, right: Any, period: Any, extend
             inside = select(emit(ops.gt, x, _element(xp, n - 1, x.shape)), x0, inside)
     share = divide(subtract(inside, x0), select(flat, like(width, 1), width))
     made = add(f0, multiply(share, subtract(f1, f0)))
-    made = where(flat, f0, made)
+    made = choice(flat, f0, made)
     if period is None:
         if not extend_left:
-            made = where(emit(ops.lt, x, _element(xp, 0, x.shape)),
+            made = choice(emit(ops.lt, x, _element(xp, 0, x.shape)),
                          _element(values, 0, ()) if left is None else left, made)
         if not extend_right:
-            made = where(emit(ops.gt, x, _element(xp, n - 1, x.shape)),
+            made = choice(emit(ops.gt, x, _element(xp, n - 1, x.shape)),
                          _element(values, n - 1, ()) if right is None else right, made)
     return made
 

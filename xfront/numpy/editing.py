@@ -24,9 +24,8 @@ from .creation import asarray
 from .indexing import getitem
 from .manipulation import concatenate, cut, dims_of, joined, moveaxis, ravel
 from .padding import picked
-from .reductions import shaped
-from .searching import _known, take
-from .ufuncs import like, select
+from .positions import known_values, take
+from .ufuncs import like, select, shaped
 
 
 @eager(static=("axis",))
@@ -100,8 +99,8 @@ def delete(arr: Any, obj: Any, axis: int | None = None, *,
         obj = array_like("delete", obj)
         if assume_unique_indices and getattr(obj, "ndim", 0) and obj.dtype.kind != "b":
             return _delete_unique(arr, obj, at)
-        gone = _known("delete", obj, "give assume_unique_indices=True for an array of different "
-                                     "positions")
+        gone = known_values("delete", obj, "give assume_unique_indices=True for an array of "
+                                           "different positions")
         if not gone.ndim and gone.dtype.kind != "b":
             gone = np.asarray(normalize_axis("delete", index_of(gone), size))
         elif gone.dtype.kind == "b":
@@ -164,8 +163,8 @@ def _insert_one(arr: Any, values: Any, at: int, axis: int) -> Any:
 
 @eager(static=("axis",))
 def _insert(arr: Any, obj: Any, values: Any, axis: int) -> Any:
+    from .indexed_updates import AtIndex
     from .running import cumsum  # late: only here
-    from .updates import AtIndex
 
     x, places = operand("insert", arr), operand("insert", obj)
     v = _values(x, values, axis, not places.ndim)
@@ -219,7 +218,7 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
     Source: `numpy.trim_zeros`.
     """
     filt = array_like("trim_zeros", filt)
-    values = _known("trim_zeros", filt, "the size of its result depends on the values")
+    values = known_values("trim_zeros", filt, "the size of its result depends on the values")
     axes = range(values.ndim) if axis is None else (
         [normalize_axis("trim_zeros", i, values.ndim)
          for i in (axis if isinstance(axis, (tuple, list)) else (axis,))])

@@ -23,22 +23,23 @@ from ..arrays.operands import (
     operand,
     promote_inexact,
 )
-from ..lax import linalg as lax
+from ..lax import factorizations as lax
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer
 from ..transforms.custom import custom_jvp
 from .arithmetic import absolute, add, divide, multiply, sign, square, subtract
-from .choosing import where
 from .complexes import conj
 from .contractions import exact_matmul
 from .creation import astype, zeros_like
 from .diagonals import diagonal
+from .extremes import choice
 from .logic import equal, greater, greater_equal, logical_and
 from .manipulation import expand_dims, matrix_transpose, moveaxis, ravel, reshape
-from .reductions import prod, shaped, sum
-from .searching import take_along_axis
+from .positions import take_along_axis
+from .reductions import prod, sum
 from .sorting import argsort
 from .transcendental import log
+from .ufuncs import shaped
 
 
 class SVDResult(NamedTuple):
@@ -77,7 +78,7 @@ class SlogdetResult(NamedTuple):
     logabsdet: Any
 
 
-def _matrices(name: str, a: Any, square: bool = False) -> Tracer:
+def matrices(name: str, a: Any, square: bool = False) -> Tracer:
     (x,) = promote_inexact(name, a)
     return lax.matrices(name, x, square)
 
@@ -100,7 +101,7 @@ def cholesky(a: Any, *, upper: bool = False, symmetrize_input: bool = True) -> A
     Raises: ValueError where the matrices are not square.
     Source: `numpy.linalg.cholesky`.
     """
-    x = _matrices("cholesky", a, square=True)
+    x = matrices("cholesky", a, square=True)
     if upper and not symmetrize_input:
         x = lax.adjoint(x)
     made = lax.cholesky(x, symmetrize_input=symmetrize_input)
@@ -117,7 +118,7 @@ def qr(a: Any, mode: str = "reduced") -> Any:
     Raises: ValueError for other modes.
     Source: `numpy.linalg.qr`.
     """
-    x = _matrices("qr", a)
+    x = matrices("qr", a)
     if mode == "raw":
         vectors, taus = emit(ops.geqrf, x)
         return QRResult(lax.transposed(vectors), taus)
@@ -139,7 +140,7 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
       subset_by_index: (first, end) of the values wanted.
     Source: `numpy.linalg.svd`.
     """
-    x = _matrices("svd", a, square=hermitian)
+    x = matrices("svd", a, square=hermitian)
     if not hermitian:
         made = lax.svd(x, full_matrices=full_matrices, compute_uv=compute_uv,
                        subset_by_index=subset_by_index)
@@ -157,7 +158,7 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
 @eager
 def svdvals(x: Any, /) -> Any:
     """Singular values, descending. Source: `numpy.linalg.svdvals`."""
-    return lax.svd(_matrices("svdvals", x), compute_uv=False)
+    return lax.svd(matrices("svdvals", x), compute_uv=False)
 
 
 def _lower(uplo: Any) -> bool:
@@ -175,7 +176,7 @@ def eigh(a: Any, UPLO: str | None = None, symmetrize_input: bool = True) -> Any:
       symmetrize_input: take (a + a^H) / 2.
     Source: `numpy.linalg.eigh`.
     """
-    vectors, values = lax.eigh(_matrices("eigh", a, square=True), lower=_lower(UPLO),
+    vectors, values = lax.eigh(matrices("eigh", a, square=True), lower=_lower(UPLO),
                                symmetrize_input=symmetrize_input)
     return EighResult(values, vectors)
 
@@ -194,14 +195,14 @@ def eig(a: Any) -> Any:
 
     Source: `numpy.linalg.eig`.
     """
-    x = _matrices("eig", a, square=True)
+    x = matrices("eig", a, square=True)
     return EigResult(*lax.eig(x, compute_left_eigenvectors=False))
 
 
 @eager
 def eigvals(a: Any) -> Any:
     """Complex eigenvalues, in no order. Source: `numpy.linalg.eigvals`."""
-    return lax.eig(_matrices("eigvals", a, square=True), compute_left_eigenvectors=False,
+    return lax.eig(matrices("eigvals", a, square=True), compute_left_eigenvectors=False,
                    compute_right_eigenvectors=False)[0]
 
 
@@ -261,7 +262,7 @@ def inv(a: Any) -> Any:
     Raises: ValueError where they are not square.
     Source: `numpy.linalg.inv`.
     """
-    x = _matrices("inv", a, square=True)
+    x = matrices("inv", a, square=True)
     return solve(x, _identity(x))
 
 
@@ -304,7 +305,7 @@ def _lstsq(a: Any, b: Any, rcond: float | None) -> Any:
     if s.shape[0]:
         kept = logical_and(kept, greater_equal(s, multiply(broadcast_to(_first(s), s.shape),
                                                            limit)))
-    inverse = where(kept, divide(1.0, where(kept, s, 1.0)), 0.0)
+    inverse = choice(kept, divide(1.0, choice(kept, s, 1.0)), 0.0)
     inner = multiply(expand_dims(inverse, -1), exact_matmul(lax.adjoint(u), columns))
     x = exact_matmul(lax.adjoint(vh), inner)
     residuals = sum(square(absolute(subtract(columns, exact_matmul(a, x)))), 0)
@@ -326,7 +327,7 @@ def pinv(a: Any, rtol: Any = None, hermitian: bool = False, *, rcond: Any = None
       hermitian: the matrices are Hermitian.
     Source: `numpy.linalg.pinv`.
     """
-    x = _matrices("pinv", a)
+    x = matrices("pinv", a)
     if not x.value.type.size:
         return x.home.literal(np.zeros((), x.value.type.dtype.numpy),
                               (*x.shape[:-2], x.shape[-1], x.shape[-2]))
@@ -341,7 +342,7 @@ def _pinv(x: Any, limit: Any, hermitian: bool) -> Any:
     u, s, vh = svd(x, False, True, hermitian)
     cutoff = multiply(expand_dims(astype(limit, s.dtype), -1), s[..., :1])
     kept = greater(s, cutoff)
-    inverse = where(kept, divide(1.0, where(kept, s, 1.0)), 0.0)
+    inverse = choice(kept, divide(1.0, choice(kept, s, 1.0)), 0.0)
     return exact_matmul(_adjoint(vh), multiply(expand_dims(inverse, -1), _adjoint(u)))
 
 
@@ -390,25 +391,6 @@ def matrix_rank(M: Any, rtol: Any = None, *, hermitian: bool = False, tol: Any =
     return sum(emit(ops.gt, s, broadcast_to(limit, s.shape)), -1)
 
 
-@eager(static=("p",))
-def cond(x: Any, p: Any = None) -> Any:
-    """Condition numbers: the norm of order p (None: 2) times that of the inverse.
-
-    Source: `numpy.linalg.cond`.
-    """
-    from .linalg import norm  # late: linalg takes its names from here
-
-    x = _matrices("cond", x)
-    if p in (None, 2, -2):
-        s = svdvals(x)
-        k = s.shape[-1]
-        ends = [emit(ops.slice, s, starts=(*[0] * (s.ndim - 1), i),
-                     limits=(*s.shape[:-1], i + 1), strides=(1,) * s.ndim) for i in (0, k - 1)]
-        made = divide(*(ends[::-1] if p == -2 else ends))
-        return shaped(made, made.shape[:-1])
-    return multiply(norm(x, p, (-2, -1)), norm(inv(x), p, (-2, -1)))
-
-
 # --- determinants -------------------------------------------------------------------------
 
 def _element(x: Tracer, i: int, j: int) -> Tracer:
@@ -437,7 +419,7 @@ def _factored(x: Tracer) -> tuple[Tracer, Tracer]:
     own = x.home.lift(np.arange(x.shape[-1], dtype=np.int32))
     moved = emit(ops.ne, pivots, broadcast_to(own, pivots.shape))
     dtype = factors.value.type.dtype
-    parity = where(moved, np.asarray(-1, dtype.numpy), np.asarray(1, dtype.numpy))
+    parity = choice(moved, np.asarray(-1, dtype.numpy), np.asarray(1, dtype.numpy))
     return diagonal(factors, 0, -2, -1), prod(parity, -1)
 
 
@@ -447,7 +429,7 @@ def det(a: Any) -> Any:
 
     Source: `numpy.linalg.det`.
     """
-    x = _matrices("det", a, square=True)
+    x = matrices("det", a, square=True)
     n = x.shape[-1]
     if 1 <= n <= 3:
         return _small(x, tuple(range(n)), tuple(range(n)))
@@ -467,7 +449,7 @@ def slogdet(a: Any, *, method: str | None = None) -> Any:
     """
     if method not in (None, "lu", "qr"):
         raise ValueError(f"slogdet: method must be None, 'lu' or 'qr', got {method!r}")
-    x = _matrices("slogdet", a, square=True)
+    x = matrices("slogdet", a, square=True)
     if method == "qr":
         if x.value.type.dtype.is_complex:
             raise NotImplementedError("slogdet: method='qr' takes real matrices, got "
@@ -482,7 +464,7 @@ def _slogdet_qr(x: Any) -> Any:
     """By Householder reflections, each of which turns the sign of the determinant."""
     factors, scales = emit(ops.geqrf, x)
     values = diagonal(factors, axis1=-2, axis2=-1)
-    turns = where(equal(scales, 0), 1.0, -1.0)
+    turns = choice(equal(scales, 0), 1.0, -1.0)
     return (multiply(prod(turns, -1), prod(sign(values), -1)), sum(log(absolute(values)), -1))
 
 
@@ -521,6 +503,6 @@ def tensorsolve(a: Any, b: Any, axes: tuple[int, ...] | None = None) -> Any:
     return reshape(solve(reshape(a, (b.value.type.size, math.prod(wanted))), ravel(b)), wanted)
 
 
-__all__ = ["cholesky", "cond", "det", "eig", "eigh", "eigvals", "eigvalsh", "inv", "lstsq",
+__all__ = ["cholesky", "det", "eig", "eigh", "eigvals", "eigvalsh", "inv", "lstsq",
            "matrix_rank", "pinv", "qr", "slogdet", "solve", "svd", "svdvals", "tensorinv",
            "tensorsolve"]

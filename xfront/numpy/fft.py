@@ -29,7 +29,8 @@ from ..tracing.trace import emit
 from ..tracing.tracer import Tracer
 from .complexes import conj
 from .creation import _placed
-from .manipulation import moveaxis, roll
+from .manipulation import moveaxis
+from .repeating import roll
 
 Sizes = Sequence[int] | None
 
@@ -46,7 +47,7 @@ def _sized(x: Tracer, axis: int, size: int) -> Tracer:
 
 
 def _transform(name: str, kind: str, a: Any, sizes: Any, axes: Any, norm: Any) -> Any:
-    from ..lax.spectral import transform  # late: lax stands beside numpy
+    from ..lax.fourier import transform  # late: lax stands beside numpy
 
     full = f"xfront.numpy.fft.{name}"
     (x,) = promote_inexact(full, a)

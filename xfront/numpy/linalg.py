@@ -25,12 +25,11 @@ from ..arrays.operands import (
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer
 from . import contractions, diagonals, manipulation, reductions
-from .arithmetic import absolute, power, root
+from .arithmetic import absolute, divide, multiply, power, root
 from .contractions import exact_matmul, matmul
 from .einstein import einsum
 from .factors import (
     cholesky,
-    cond,
     det,
     eig,
     eigh,
@@ -38,6 +37,7 @@ from .factors import (
     eigvalsh,
     inv,
     lstsq,
+    matrices,
     matrix_rank,
     pinv,
     qr,
@@ -49,8 +49,8 @@ from .factors import (
     tensorsolve,
 )
 from .manipulation import matrix_transpose, ravel
-from .reductions import shaped, sum
-from .ufuncs import like, select
+from .reductions import sum
+from .ufuncs import like, select, shaped
 
 # --- norms --------------------------------------------------------------------------------
 
@@ -272,6 +272,23 @@ def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2, precision: Any = None,
 
 
 vecdot = contractions.vecdot
+
+
+@eager(static=("p",))
+def cond(x: Any, p: Any = None) -> Any:
+    """Condition numbers: the norm of order p (None: 2) times that of the inverse.
+
+    Source: `numpy.linalg.cond`.
+    """
+    x = matrices("cond", x)
+    if p in (None, 2, -2):
+        s = svdvals(x)
+        k = s.shape[-1]
+        ends = [emit(ops.slice, s, starts=(*[0] * (s.ndim - 1), i),
+                     limits=(*s.shape[:-1], i + 1), strides=(1,) * s.ndim) for i in (0, k - 1)]
+        made = divide(*(ends[::-1] if p == -2 else ends))
+        return shaped(made, made.shape[:-1])
+    return multiply(norm(x, p, (-2, -1)), norm(inv(x), p, (-2, -1)))
 
 
 __all__ = ["cholesky", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh",

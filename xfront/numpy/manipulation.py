@@ -1,7 +1,7 @@
-"""Shapes and axes, joining, splitting and repeating: elements move, none is computed.
+"""Shapes and axes, joining, splitting and reversing: elements move, none is computed.
 
 Weak types are kept. Padding and edits (append, delete, ...) are in `editing.py`, diagonals and
-triangles in `diagonals.py`.
+triangles in `diagonals.py`, `repeat` and `roll` in `repeating.py`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from xfront_ir import dtypes, ops
+from xfront_ir import ops
 from xfront_ir.dtypes import from_numpy
 
 from ..arrays import operands
@@ -32,7 +32,7 @@ from ..arrays.operands import (
 from ..dtypes import requested_dtype
 from ..tracing.trace import emit, state
 from ..tracing.tracer import Tracer
-from .reductions import shaped
+from .ufuncs import shaped
 
 # --- shape --------------------------------------------------------------------------------
 
@@ -585,79 +585,7 @@ def tile(A: Any, reps: Any) -> Any:
     return shaped(x, tuple([n * size for n, size in zip(counts, shape, strict=True)]))
 
 
-@eager(static=("repeats", "axis"))
-def _repeat_evenly(a: Any, repeats: int, axis: int) -> Any:
-    x = operand("repeat", a)
-    shape, n = x.shape, len(x.shape)
-    dims = tuple([i + (i > axis) for i in range(n)])
-    x = emit(ops.broadcast_in_dim, x, dims=dims,
-             shape=(*shape[:axis + 1], repeats, *shape[axis + 1:]))
-    return shaped(x, (*shape[:axis], shape[axis] * repeats, *shape[axis + 1:]))
-
-
-@eager(static=("axis", "length"))
-def _repeat_each(a: Any, repeats: Any, axis: int, length: int) -> Any:
-    """Element i `repeats[i]` times, cut or filled with the last to `length` in all."""
-    from .running import cumsum  # late: only here and below
-    from .searching import take
-
-    x, counts = operand("repeat", a), operand("repeat", repeats)
-    size = x.shape[axis]
-    counts = operands.broadcast_to(shaped(counts, (counts.size,)), (size,))
-    target = x.home
-    marks = target.literal(np.int32(0), (length,))
-    if size > 1 and length:
-        starts = cut(cumsum(convert(counts, dtypes.i32)), 0, 0, size - 1)
-        ones = target.literal(np.int32(1), (size - 1,))
-        marks = cumsum(emit(
-            ops.scatter_add, marks, shaped(starts, (size - 1, 1)), ones, update_window_dims=(),
-            inserted_window_dims=(0,), operand_batching_dims=(), scatter_indices_batching_dims=(),
-            scatter_dims_to_operand_dims=(0,), mode="fill", indices_are_sorted=True,
-            unique_indices=False))
-    return take(x, marks, axis, mode="clip")
-
-
-def repeat(a: Any, repeats: Any, axis: int | None = None, *,
-           total_repeat_length: int | None = None, out_sharding: Any = None) -> Any:
-    """Each element, or slice along an axis, repeated in place.
-
-    Args:
-      repeats: a number, or one for each element; known unless `total_repeat_length` is given.
-      axis: None repeats the elements of the flattened array.
-      total_repeat_length: the result's size along the axis: longer results are cut, shorter ones
-        filled with the last element.
-    Raises: TypeError for lists and negative numbers; ValueError for axes out of range and numbers
-      that do not fit; ConcretizationTypeError for traced numbers without a length.
-    Source: `numpy.repeat`.
-    """
-    at_home("repeat", out_sharding)
-    a, repeats = array_like("repeat", a), array_like("repeat", repeats)
-    shape = getattr(a, "shape", ())
-    if axis is None:
-        a, shape, at = ravel(a), (math.prod(shape),), 0
-    elif not shape:
-        normalize_axis("repeat", axis, 1)
-        a, shape, at = ravel(a), (1,), 0
-    else:
-        at = normalize_axis("repeat", axis, len(shape))
-    if total_repeat_length is not None:
-        return _repeat_each(a, repeats, at, index_of(total_repeat_length, "total_repeat_length"))
-    from .searching import _known, take  # late: it stands on this file
-
-    counts = _known("repeat", repeats, "give total_repeat_length, the size of the result")
-    if counts.dtype.kind not in "iub":
-        raise TypeError(f"repeat: repeats must be integers, got {counts.dtype}")
-    if (counts < 0).any():
-        raise TypeError(f"repeat: repeats must not be negative, got {counts}")
-    if counts.size == 1:
-        return _repeat_evenly(a, int(counts.reshape(())), at)
-    if counts.shape != (shape[at],):
-        raise ValueError(f"repeat: repeats must be one number or one for each of the {shape[at]} "
-                         f"elements along the axis, got shape {counts.shape}")
-    return take(a, np.repeat(np.arange(shape[at], dtype=np.int32), counts), at, mode="clip")
-
-
-# --- reversing and rolling ----------------------------------------------------------------
+# --- reversing ----------------------------------------------------------------
 
 @eager(static=("axis",))
 def flip(m: Any, axis: Any = None) -> Any:
@@ -704,86 +632,10 @@ def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
     return flip(swapaxes(x, i, j), j)
 
 
-def roll(a: Any, shift: Any, axis: Any = None) -> Any:
-    """Elements shifted along axes; those that leave at the end come in at the beginning.
-
-    Args:
-      shift: ints, or integer arrays, one for each axis or one for all.
-      axis: one or several; None shifts the flattened array.
-    Raises: ValueError for axes out of range, and numbers that do not match.
-    Source: `numpy.roll`.
-    """
-    if type(shift) is int or isinstance(shift, (tuple, list)) and all(
-            type(s) is int for s in shift):
-        return _roll_by(a, shift, axis)
-    return _roll(a, shift, axis)
-
-
-def _turns(shape: tuple[int, ...], shift: Any, n_shifts: int | None, axis: Any) -> list[Any]:
-    axes = [normalize_axis("roll", i, len(shape))
-            for i in (axis if isinstance(axis, (tuple, list)) else (axis,))]
-    shifts = list(shift) if n_shifts is not None else [shift]
-    if len(shifts) != len(axes):
-        if len(shifts) != 1 and len(axes) != 1:
-            raise ValueError(f"roll: shift and axis do not match: {len(shifts)} shifts and "
-                             f"{len(axes)} axes")
-        n = max(len(shifts), len(axes))
-        shifts, axes = (v * n if len(v) == 1 else v for v in (shifts, axes))
-    return list(zip(axes, shifts, strict=True))
-
-
-@eager(static=("shift", "axis"))
-def _roll_by(a: Any, shift: Any, axis: Any) -> Any:
-    x = operand("roll", a)
-    shape = x.shape
-    if axis is None:
-        x, axis = shaped(x, (x.size,)), 0
-        if isinstance(shift, (tuple, list)):
-            shift = sum(shift)
-    for at, n in _turns(x.shape, shift, len(shift) if isinstance(shift, (tuple, list)) else None,
-                        axis):
-        size = x.shape[at]
-        turn = n % size if size else 0
-        if turn:
-            x = joined([cut(x, at, size - turn, size), cut(x, at, 0, size - turn)], at)
-    return shaped(x, shape)
-
-
-@eager(static=("axis",))
-def _roll(a: Any, shift: Any, axis: Any) -> Any:
-    from .arithmetic import remainder  # late: only here
-
-    x = operand("roll", a)
-    shape = x.shape
-    if isinstance(shift, (tuple, list)):
-        shifts: Any = [operand("roll", s) for s in shift]
-    else:
-        given = operand("roll", shift)
-        shifts = list(unstack(given)) if given.ndim else given
-    if axis is None:
-        x, axis = shaped(x, (x.size,)), 0
-        if isinstance(shifts, list):
-            axis = (0,) * len(shifts)
-    for at, by in _turns(x.shape, shifts, len(shifts) if isinstance(shifts, list) else None, axis):
-        size = x.shape[at]
-        if not size:
-            continue
-        start = remainder(emit(ops.neg, _as_index(by)), size)
-        zero = start.home.literal(np.int32(0), ())
-        starts = [start if i == at else zero for i in range(x.ndim)]
-        turned = emit(ops.dynamic_slice, joined([x, x], at), *starts, sizes=x.shape)
-        turned.weak, x = x.weak, turned
-    return shaped(x, shape)
-
-
-def _as_index(x: Tracer) -> Tracer:
-    return convert(x, dtypes.i32)
-
-
 __all__ = [
     "array_split", "atleast_1d", "atleast_2d", "atleast_3d", "block", "broadcast_arrays",
     "broadcast_shapes", "broadcast_to", "column_stack", "concat", "concatenate", "dsplit", "dstack",
     "expand_dims", "flip", "fliplr", "flipud", "hsplit", "hstack", "matrix_transpose", "moveaxis",
-    "permute_dims", "ravel", "repeat", "reshape", "roll", "rollaxis", "rot90", "split", "squeeze",
+    "permute_dims", "ravel", "reshape", "rollaxis", "rot90", "split", "squeeze",
     "stack", "swapaxes", "tile", "transpose", "unstack", "vsplit", "vstack",
 ]  # fmt: skip

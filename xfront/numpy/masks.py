@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import NonConcreteBooleanIndexError
 from ..tracing.concrete import may_be_known
 from ..tracing.tracer import Tracer
-from .choosing import where
+from .extremes import choice
 
 
 class Mask(NamedTuple):
@@ -90,7 +90,7 @@ def masked(x: Any, mask: Mask, values: Any, how: str, write: Any) -> Any:
         values = values.reshape(own) if math.prod(own) else values
     flags = mask.value.reshape((1,) * mask.axis + mask.value.shape + (1,) * behind)
     if how in _NEUTRAL:
-        values = where(flags, values, _NEUTRAL[how])
+        values = choice(flags, values, _NEUTRAL[how])
     made = write(x, Ellipsis, values)
     assert made.shape == shape
-    return where(flags, made, x)
+    return choice(flags, made, x)

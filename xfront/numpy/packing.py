@@ -13,7 +13,7 @@ from ..tracing.trace import emit
 from ..tracing.tracer import Tracer
 from .logic import truth
 from .manipulation import cut, joined, moveaxis
-from .reductions import shaped
+from .ufuncs import shaped
 
 
 def _shifts(x: Tracer, bitorder: str) -> Tracer:

@@ -45,7 +45,7 @@ def pad(array: Any, pad_width: Any, mode: str | Callable[..., Any] = "constant",
     array = array_like("pad", array)
     widths = _pairs(pad_width, len(getattr(array, "shape", ())))
     if callable(mode):
-        from .functional import apply_along_axis  # late: only here
+        from .applying import apply_along_axis  # late: only here
 
         made = _pad(array, None, widths, "constant", None)
         for axis, pair in enumerate(widths):

@@ -19,7 +19,8 @@ from ..tracing.trace import emit
 from ..tracing.tracer import Tracer
 from .diagonals import _diagonal
 from .manipulation import moveaxis, permuted
-from .reductions import shaped, wide
+from .reductions import wide
+from .ufuncs import shaped
 
 Labels = tuple[Hashable, ...]
 

@@ -24,9 +24,9 @@ from .arithmetic import absolute, add, divide, multiply, negative, sqrt, square,
 from .contractions import convolve, exact_matmul, outer
 from .editing import trim_zeros
 from .manipulation import atleast_1d, concatenate, cut, flip, joined, matrix_transpose
-from .reductions import shaped, sum
+from .reductions import sum
 from .running import cumprod
-from .ufuncs import arithmetic, like, select
+from .ufuncs import arithmetic, like, select, shaped
 
 FEW = 16
 """Up to so many coefficients, evaluation is written out."""
@@ -153,7 +153,7 @@ def _roots(p: Any) -> Any:
 def _roots_among_zeros(p: Any) -> Any:
     """As `_roots` where leading coefficients may be 0: as many of the roots are then NaN."""
     from .factors import eigvals  # late: only here
-    from .searching import take
+    from .positions import take
 
     (p,) = promote_inexact("roots", p)
     n = p.size - 1
@@ -195,9 +195,9 @@ def roots(p: Any, *, strip_zeros: bool = True) -> Any:
         raise ValueError(f"roots: the coefficients must be 1-d, got shape {p.shape}")
     if not strip_zeros:
         return _roots_among_zeros(p)
-    from .searching import _known  # late: only here
+    from .positions import known_values  # late: only here
 
-    found = np.flatnonzero(_known("roots", p, "write strip_zeros=False while tracing"))
+    found = np.flatnonzero(known_values("roots", p, "write strip_zeros=False while tracing"))
     if not found.size:
         return _roots(p[:0])
     first, last, n = int(found[0]), int(found[-1]), p.size

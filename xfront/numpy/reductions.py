@@ -30,9 +30,9 @@ from ..dtypes import requested_dtype
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer
 from .arithmetic import add, multiply, subtract
-from .choosing import maximum, minimum
+from .extremes import maximum, minimum
 from .logic import truth
-from .ufuncs import like, refuse, select
+from .ufuncs import like, refuse, select, shaped
 
 STATIC = ("axis", "dtype", "out", "keepdims", "promote_integers")
 
@@ -44,11 +44,6 @@ def refuse_out(name: str, out: Any) -> None:
     if out is not None:
         raise NotImplementedError(f"The 'out' argument to {name} is not supported: arrays are "
                                   "immutable, so take the result that is returned")
-
-
-def shaped(x: Tracer, shape: tuple[int, ...]) -> Tracer:
-    """`x` in another shape of as many elements."""
-    return x if x.value.type.shape == shape else emit(ops.reshape, x, shape=shape)
 
 
 def axes_of(name: str, axis: Any, ndim: int) -> tuple[int, ...]:

@@ -22,8 +22,8 @@ from ..arrays.operands import (
 from ..dtypes import requested_dtype
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer
-from .reductions import refuse_out, shaped, total_dtype, without_nan
-from .ufuncs import refuse
+from .reductions import refuse_out, total_dtype, without_nan
+from .ufuncs import refuse, shaped
 
 STATIC = ("axis", "dtype", "out")
 

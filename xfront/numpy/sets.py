@@ -26,13 +26,13 @@ from ..tracing.concrete import known_at_once
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer
 from .creation import asarray
+from .indexed_updates import AtIndex
 from .manipulation import concatenate, cut, joined, moveaxis, ravel
-from .reductions import any, shaped, sum
+from .positions import known_values, take
+from .reductions import any, sum
 from .running import cumsum
-from .searching import _known, take
 from .sorting import places, searchsorted
-from .ufuncs import like, select
-from .updates import AtIndex
+from .ufuncs import like, select, shaped
 
 HINT = "give `size`, the size of its result, while tracing"
 
@@ -189,8 +189,8 @@ def _size(name: str, size: int | None, total: Any, *of: Any) -> int:
         return int(size)
     for x in of:
         if type(x) is Tracer:
-            _known(name, x, HINT)
-    return int(_known(name, total, HINT))
+            known_values(name, x, HINT)
+    return int(known_values(name, total, HINT))
 
 
 def _none(ar: Any, shape: tuple[int, ...], axis: int | None, size: int, fill_value: Any) -> tuple:

@@ -27,9 +27,8 @@ from ..tracing.tracer import Tracer
 from .complexes import imag, real
 from .manipulation import cut as cut_axis
 from .manipulation import flip, joined, unstack
-from .reductions import shaped
-from .searching import take
-from .ufuncs import like, select
+from .positions import take
+from .ufuncs import like, select, shaped
 
 # --- sort ---------------------------------------------------------------------------------
 

@@ -369,7 +369,7 @@ def _ordered(x: Tracer, q: Tracer, method: str, skip_nan: bool) -> Tracer:
 
 def _along_last(x: Tracer, index: Tracer, n_extra: int) -> Tracer:
     """x[..., index] for each row of x; `index` has `n_extra` axes in front of x's."""
-    from .searching import take_along_axis  # late: it stands beside
+    from .positions import take_along_axis  # late: it stands beside
 
     if not n_extra:
         return shaped(take_along_axis(x, shaped(index, (*index.shape, 1)), -1,

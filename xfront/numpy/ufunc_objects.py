@@ -17,12 +17,12 @@ import numpy as np
 from ..arrays.operands import index_of, normalize_axis
 from ..dtypes import requested_dtype
 from ..tracing.tracer import Tracer
-from . import arithmetic, bits, choosing, logic, reductions, running, transcendental
-from .choosing import where as choose
+from . import arithmetic, bits, extremes, logic, reductions, running, transcendental
+from .applying import of_scalars
 from .creation import asarray, full
-from .functional import of_scalars
+from .extremes import choice as choose
+from .indexed_updates import At
 from .manipulation import broadcast_to, concatenate, moveaxis
-from .updates import At
 
 
 class ufunc(functools.partial):
@@ -319,7 +319,7 @@ def _odd(x: Any, axis: Any = None, keepdims: bool = False, where: Any = None) ->
 
 def _log_sum(function: Callable[..., Any], rate: float) -> Callable[..., Any]:
     def reduce(x: Any, axis: Any, dtype: Any, keepdims: bool, initial: Any, where: Any) -> Any:
-        from ..nn.normalizers import logsumexp  # late: nn stands on numpy
+        from .normalizers import logsumexp  # late: nn stands on numpy
 
         x = x if dtype is None else x.astype(requested_dtype("reduce", dtype))
         made = logsumexp(x if rate == 1 else x * rate, axis=axis, keepdims=keepdims, where=where)
@@ -364,9 +364,9 @@ subtract = _made(arithmetic.subtract, at=_put("subtract"))
 multiply = _made(arithmetic.multiply, identity=1, reduce=reductions.prod,
                  accumulate=running.cumprod, at=_put("multiply"))
 negative = _made(arithmetic.negative, 1)
-maximum = _made(choosing.maximum, reduce=_extreme(reductions.max), accumulate=_running("cummax"),
+maximum = _made(extremes.maximum, reduce=_extreme(reductions.max), accumulate=_running("cummax"),
                 at=_put("max"))
-minimum = _made(choosing.minimum, reduce=_extreme(reductions.min), accumulate=_running("cummin"),
+minimum = _made(extremes.minimum, reduce=_extreme(reductions.min), accumulate=_running("cummin"),
                 at=_put("min"))
 bitwise_and = _made(bits.bitwise_and, identity=-1, reduce=_any_order(bits.bitwise_and, -1))
 bitwise_or = _made(bits.bitwise_or, identity=0, reduce=_any_order(bits.bitwise_or, 0))

@@ -196,6 +196,11 @@ def select(which: Tracer, x: Tracer, y: Tracer) -> Tracer:
     return Tracer(made.home, made.value, x.weak and y.weak)
 
 
+def shaped(x: Tracer, shape: tuple[int, ...]) -> Tracer:
+    """`x` in another shape of as many elements."""
+    return x if x.value.type.shape == shape else emit(ops.reshape, x, shape=shape)
+
+
 __all__ = ["ANY", "FLOAT", "INEXACT", "LOGICAL", "NUMERIC", "REAL", "Binary", "Unary", "arithmetic",
            "array_like", "binary", "inexact", "like", "number", "refuse", "scalar", "select",
            "traced", "unary"]

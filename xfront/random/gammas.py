@@ -15,6 +15,7 @@ from ..arrays.arguments import at_home
 from ..arrays.dispatch import eager
 from ..arrays.operands import broadcast_to, convert, index_of, operand, shape_of
 from ..dtypes import TypePromotionError
+from ..numpy.normalizers import softmax
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer
 from .bits import rademacher
@@ -109,8 +110,6 @@ def dirichlet(key: Any, alpha: Any, shape: Any = None, dtype: Any = None, *,
     if not x.ndim:
         raise ValueError("dirichlet requires alpha.ndim >= 1, got alpha.ndim == 0")
     size = size_of("dirichlet", shape, x.shape[:-1])
-    from ..nn import softmax
-
     logs = gamma_in(typed_key("dirichlet", key),
                     _shapes("dirichlet", x, (*size, x.shape[-1]), made), True)
     return softmax(logs, axis=-1)

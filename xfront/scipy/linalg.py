@@ -21,14 +21,15 @@ from .. import numpy as jnp
 from ..arrays.arguments import only
 from ..arrays.dispatch import eager
 from ..arrays.operands import broadcast_to, check_ranks, operand, promote, promote_inexact
-from ..lax import linalg as lax
+from ..lax import factorizations as lax
 from ..numpy.contractions import exact_matmul
 from ..numpy.factors import lu_solved, one_batch
+from ..tracebacks import front_door
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer
+from ..transforms.autodiff import jvp
 from .matrix_functions import (
     eigh_tridiagonal,
-    expm_frechet,
     funm,
     hessenberg,
     permuted,
@@ -388,6 +389,41 @@ def _pade(x: Tracer, degree: int) -> tuple[Tracer, Tracer]:
         if j + 1 <= degree:
             odd = jnp.add(odd, jnp.multiply(power, c[j + 1]))
     return exact_matmul(x, odd), even
+
+
+@front_door
+def expm_frechet(A: Any, E: Any, *, method: str | None = None, compute_expm: bool = True) -> Any:
+    """(expm(A), its derivative at A in the direction of E); the derivative alone without
+    `compute_expm`.
+
+    Args:
+      method: "SPS" (None), the derivative of scaling, Padé approximants and squaring;
+        "blockEnlarge", a corner of the exponential of [[A, E], [0, A]].
+    Raises: ValueError for other methods and shapes.
+    Source: Al-Mohy and Higham 2009; `scipy.linalg.expm_frechet`.
+    """
+    if method not in (None, "SPS", "blockEnlarge"):
+        raise ValueError(f"expm_frechet: method must be 'SPS' or 'blockEnlarge', got {method!r}")
+    return _expm_frechet(A, E, method == "blockEnlarge", bool(compute_expm))
+
+
+@eager(static=("enlarge", "compute_expm"))
+def _expm_frechet(A: Any, E: Any, enlarge: bool, compute_expm: bool) -> Any:
+    a, e = promote_inexact("expm_frechet", A, E)
+    for x, name in ((a, "A"), (e, "E")):
+        if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
+            raise ValueError(f"expm_frechet: expected {name} to be a (batched) square matrix, got "
+                             f"{name}.shape={x.shape}")
+    if a.shape != e.shape:
+        raise ValueError(f"expm_frechet: A and E must have one shape, got {a.shape} and {e.shape}")
+    if not enlarge:
+        made, moved = jvp(expm, (a,), (e,))
+    else:
+        n = a.shape[-1]
+        both = expm(jnp.concatenate([jnp.concatenate([a, e], -1),
+                                     jnp.concatenate([jnp.zeros_like(a), a], -1)], -2))
+        made, moved = both[..., :n, :n], both[..., :n, n:]
+    return (made, moved) if compute_expm else moved
 
 
 # --- special matrices ---------------------------------------------------------------------

@@ -16,13 +16,12 @@ from .. import numpy as jnp
 from ..arrays.arguments import only
 from ..arrays.dispatch import eager
 from ..arrays.operands import array_like, index_of, promote_inexact
-from ..lax import linalg as lax
+from ..lax import factorizations as lax
 from ..lax.control_flow import fori_loop
 from ..lax.implicit import custom_linear_solve
 from ..lax.shape import stop_gradient
 from ..numpy.contractions import exact_matmul
 from ..tracebacks import front_door
-from ..transforms.autodiff import jvp
 from ..transforms.custom import custom_jvp
 from ..transforms.vmap import vmap
 
@@ -361,43 +360,6 @@ def _of_matrix(x: Any, func: Callable[[Any], Any]) -> Any:
     return exact_matmul(exact_matmul(z, f), _adjoint(z)), error
 
 
-@front_door
-def expm_frechet(A: Any, E: Any, *, method: str | None = None, compute_expm: bool = True) -> Any:
-    """(expm(A), its derivative at A in the direction of E); the derivative alone without
-    `compute_expm`.
-
-    Args:
-      method: "SPS" (None), the derivative of scaling, Padé approximants and squaring;
-        "blockEnlarge", a corner of the exponential of [[A, E], [0, A]].
-    Raises: ValueError for other methods and shapes.
-    Source: Al-Mohy and Higham 2009; `scipy.linalg.expm_frechet`.
-    """
-    if method not in (None, "SPS", "blockEnlarge"):
-        raise ValueError(f"expm_frechet: method must be 'SPS' or 'blockEnlarge', got {method!r}")
-    return _expm_frechet(A, E, method == "blockEnlarge", bool(compute_expm))
-
-
-@eager(static=("enlarge", "compute_expm"))
-def _expm_frechet(A: Any, E: Any, enlarge: bool, compute_expm: bool) -> Any:
-    from .linalg import expm  # late: it takes names from here
-
-    a, e = promote_inexact("expm_frechet", A, E)
-    for x, name in ((a, "A"), (e, "E")):
-        if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
-            raise ValueError(f"expm_frechet: expected {name} to be a (batched) square matrix, got "
-                             f"{name}.shape={x.shape}")
-    if a.shape != e.shape:
-        raise ValueError(f"expm_frechet: A and E must have one shape, got {a.shape} and {e.shape}")
-    if not enlarge:
-        made, moved = jvp(expm, (a,), (e,))
-    else:
-        n = a.shape[-1]
-        both = expm(jnp.concatenate([jnp.concatenate([a, e], -1),
-                                     jnp.concatenate([jnp.zeros_like(a), a], -1)], -2))
-        made, moved = both[..., :n, :n], both[..., :n, n:]
-    return (made, moved) if compute_expm else moved
-
-
 # --- polar forms, products with Q -------------------------------------------------------------
 
 @eager(static=("side", "method", "eps", "max_iterations"))
@@ -497,5 +459,5 @@ def pivots(x: Any) -> Any:
     return _each(one, stop_gradient(x))
 
 
-__all__ = ["eigh_tridiagonal", "expm_frechet", "funm", "hessenberg", "polar", "qr_multiply",
+__all__ = ["eigh_tridiagonal", "funm", "hessenberg", "polar", "qr_multiply",
            "rsf2csf", "schur", "solve_sylvester", "sqrtm"]

@@ -315,9 +315,7 @@ def typed(x: Any, t: Any) -> Any:
     if type(x) is Tracer or isinstance(x, binding.ArrayImpl):
         if kind_of("jvp", x)[0].dtype is t.dtype:
             return x
-        from ..numpy import astype  # the public conversion; imported when a weak value comes
-
-        return astype(x, t.dtype.numpy)
+        return x.astype(t.dtype.numpy)
     return np.asarray(x, t.dtype.numpy)          # in a trace it becomes a literal
 
 

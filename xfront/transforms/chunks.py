@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..lax import scan, slice_in_dim
-from ..numpy import concatenate, moveaxis, reshape
 from ..tree_util import tree_flatten, tree_unflatten
+from .vmap import chunks_by, vmap
 
 
 def in_chunks(mapped: Callable[[list[Any]], tuple[Any, list[int | None]]], leaves: Sequence[Any],
@@ -20,6 +19,10 @@ def in_chunks(mapped: Callable[[list[Any]], tuple[Any, list[int | None]]], leave
       leaves, axes: the arguments, and where each has its batch axis.
       size: of the batch; larger than `chunk`.
     """
+    from ..lax.control_flow import scan  # most batches are mapped at once
+    from ..lax.shape import slice_in_dim
+    from ..numpy.manipulation import concatenate
+
     turns, whole = size // chunk, size // chunk * chunk
     places: list[int | None] = []
     tree: Any = None
@@ -46,6 +49,9 @@ def in_chunks(mapped: Callable[[list[Any]], tuple[Any, list[int | None]]], leave
 
 def _divided(x: Any, axis: int, turns: int, chunk: int) -> Any:
     """Whole chunks of `x`, one behind the other in front."""
+    from ..lax.shape import slice_in_dim
+    from ..numpy.manipulation import moveaxis, reshape
+
     x = slice_in_dim(x, 0, turns * chunk, axis=axis)
     shape = x.shape
     return moveaxis(reshape(x, (*shape[:axis], turns, chunk, *shape[axis + 1:])), axis, 0)
@@ -53,9 +59,13 @@ def _divided(x: Any, axis: int, turns: int, chunk: int) -> Any:
 
 def _joined(y: Any, axis: int) -> Any:
     """Chunks stacked in front, as one batch at `axis`."""
+    from ..numpy.manipulation import moveaxis, reshape
+
     y = moveaxis(y, 0, axis)
     shape = y.shape
     return reshape(y, (*shape[:axis], shape[axis] * shape[axis + 1], *shape[axis + 2:]))
 
 
-__all__ = ["in_chunks"]
+chunks_by(in_chunks)
+
+__all__ = ["in_chunks", "vmap"]

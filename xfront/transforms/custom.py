@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import operator
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, ParamSpec, TypeVar
@@ -220,11 +221,9 @@ class custom_jvp(Generic[P, R]):
     def defjvps(self, *jvps: Callable[..., Any] | None) -> None:
         """Set a rule for each argument: `rule(tangent, value, *primals) -> tangent`, or None."""
         def rule(primals: Any, tangents: Any) -> Any:
-            from ..numpy import add  # the public sum; the rule runs long after import
-
             value: Any = self(*primals)  # type: ignore[call-arg]  any arguments
             parts = [f(t, value, *primals) for f, t in zip(jvps, tangents, strict=True) if f]
-            return value, functools.reduce(add, parts) if parts else 0.0 * value
+            return value, functools.reduce(operator.add, parts) if parts else 0.0 * value
 
         self.defjvp(rule)
 

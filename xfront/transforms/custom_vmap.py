@@ -1,4 +1,4 @@
-"""Functions with their own rule for batches: custom_vmap, sequential_vmap."""
+"""Functions with their own rule for batches: custom_vmap."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from xfront_ir.types import TensorType
 
 from ..tracebacks import front_door
 from ..tracing.trace import state
-from ..tree_util import tree_flatten, tree_map, tree_unflatten
+from ..tree_util import tree_flatten, tree_unflatten
 from .closing import told_apart
 from .custom import Rule, call_custom, order_params
 from .flat import Flat, kind_of, name_of, trace_call
@@ -164,30 +164,4 @@ def _checked(rule: str, made: Any, flat: Flat, size: int) -> list:
     return leaves
 
 
-def sequential_vmap(f: Callable[..., Any]) -> custom_vmap:
-    """A function whose batches are computed one example after the other, in a loop.
-
-    Under nested `vmap`s each is a loop. For functions that do not batch (a callback that takes one
-    example) or are too large in memory for a batch.
-    """
-    made = custom_vmap(f)
-
-    @made.def_vmap
-    def rule(axis_size: int, in_batched: list, *args: Any) -> tuple[Any, Any]:
-        from ..lax import map as one_by_one  # lax stands on the transformations
-
-        leaves, tree = tree_flatten(args)
-        flags = tree_flatten(in_batched)[0]
-
-        def one(batched: list) -> Any:
-            given = iter(batched)
-            return made(*tree_unflatten(tree, [next(given) if f else x
-                                               for x, f in zip(leaves, flags, strict=True)]))
-
-        out = one_by_one(one, [x for x, f in zip(leaves, flags, strict=True) if f])
-        return out, tree_map(lambda _: True, out)
-
-    return made
-
-
-__all__ = ["batch_rule", "custom_vmap", "sequential_vmap"]
+__all__ = ["batch_rule", "custom_vmap"]

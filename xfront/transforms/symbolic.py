@@ -5,8 +5,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ..arrays.binding import AbstractArray
 from ..dtypes import float0
 from ..tree_util import tree_map
@@ -46,18 +44,6 @@ def zero_aval(t: Any, weak: bool = False) -> Any:
     return AbstractArray(t.shape, t.dtype.numpy if t.is_inexact else float0, weak)
 
 
-def zero_from_primal(val: Any, symbolic_zeros: bool = False) -> Any:
-    """The zero tangent of `val`: an array, or a SymbolicZero with `symbolic_zeros`."""
-    if symbolic_zeros:
-        return SymbolicZero.from_primal_value(val)
-    t, _ = kind_of("zero_from_primal", val)
-    if not t.is_inexact:
-        return np.zeros(t.shape, float0)
-    from ..numpy import zeros_like  # the numpy room stands on this package
-
-    return zeros_like(val)
-
-
 class CustomVJPPrimal:
     """A leaf of the arguments of a fwd rule: its `value`, and whether it is `perturbed`, that is
     differentiated."""
@@ -84,5 +70,4 @@ def custom_vjp_primal_tree_values(tree: Any) -> Any:
     return tree_map(value, tree)
 
 
-__all__ = ["CustomVJPPrimal", "SymbolicZero", "custom_vjp_primal_tree_values", "zero_aval",
-           "zero_from_primal"]
+__all__ = ["CustomVJPPrimal", "SymbolicZero", "custom_vjp_primal_tree_values", "zero_aval"]

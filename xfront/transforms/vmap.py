@@ -170,10 +170,16 @@ def _check_chunk(name: str, chunk: Any, axis_name: Any) -> None:
                          "other: a collective would see the examples of one chunk")
 
 
+_in_chunks: list[Callable[..., Any]] = []
+
+
+def chunks_by(in_chunks: Callable[..., Any]) -> None:
+    """Have batches mapped in chunks by this function, a scan, which stands above."""
+    _in_chunks[:] = [in_chunks]
+
+
 def _by_chunks(fun: Callable[..., Any], tree: Any, leaves: list, axes: Sequence[int | None],
                out_axes: Any, size: int, chunk: int) -> Any:
-    from .chunks import in_chunks  # stands on lax, which stands on this package
-
     @functools.wraps(fun)
     def flat(*leaves: Any) -> Any:
         args, kwargs = tree_unflatten(tree, leaves)
@@ -189,7 +195,7 @@ def _by_chunks(fun: Callable[..., Any], tree: Any, leaves: list, axes: Sequence[
 
     positive = [a if a is None else a % kind_of("vmap", x)[0].ndim
                 for a, x in zip(axes, leaves, strict=True)]
-    return in_chunks(part, leaves, positive, size, int(chunk))
+    return _in_chunks[0](part, leaves, positive, size, int(chunk))
 
 
 def _out_axes(name: str, axes: Any, flat: Flat) -> tuple[int | None, ...]:

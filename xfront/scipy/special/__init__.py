@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...nn.normalizers import logsumexp
+from ...numpy.normalizers import logsumexp
 from ...on_demand import on_demand
 
 _FAMILIES = {

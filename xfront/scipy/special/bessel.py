@@ -10,8 +10,8 @@ from xfront_ir import ops
 
 from ...arrays.dispatch import eager
 from ...lax.strict import static_int
-from ...nn.parts import mul
 from ...numpy import concatenate, stack
+from ...numpy.shorthand import mul
 from ...tracing.trace import emit
 from ...transforms.custom import custom_jvp
 from .parts import one, public, real, wide

@@ -16,8 +16,8 @@ from xfront_ir import ops
 from ...arrays.dispatch import eager
 from ...arrays.operands import default_float
 from ...lax.strict import static_int
-from ...nn.parts import add, choose, compare, mul, stopped, sub
 from ...numpy import array, rint
+from ...numpy.shorthand import add, choose, compare, mul, stopped, sub
 from ...tracing.trace import emit
 from .gammas import betaln_of
 from .parts import wide

@@ -16,8 +16,8 @@ from xfront_ir import dtypes, ops
 from ...arrays.dispatch import eager
 from ...arrays.operands import convert
 from ...lax.elementwise import complex as joined
-from ...nn.parts import inexact
 from ...numpy import imag, real, rint, where
+from ...numpy.shorthand import inexact
 from ...tracing.trace import emit
 from . import coefficients as known
 from .parts import chebyshev, wide, with_slopes

@@ -13,8 +13,8 @@ from xfront_ir import ops
 
 from ...arrays.dispatch import eager
 from ...lax.strict import static_int
-from ...nn.parts import add, choose, compare, div, inexact, mul, sub
 from ...numpy import conj, exp, expm1, imag, log, rint, where
+from ...numpy.shorthand import add, choose, compare, div, inexact, mul, sub
 from ...tracing.trace import emit
 from .parts import one, real, together
 

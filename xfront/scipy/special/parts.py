@@ -12,7 +12,7 @@ from xfront_ir import dtypes
 
 from ...arrays.dispatch import eager
 from ...arrays.operands import broadcast_shapes, broadcast_to, convert, promote_inexact
-from ...nn.parts import inexact
+from ...numpy.shorthand import inexact
 from ...tracing.trace import emit
 from ...tracing.tracer import Tracer
 from ...transforms.custom import custom_jvp

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...arrays.dispatch import eager
-from ...nn import normalizers
+from ...numpy import normalizers
 
 
 @eager(static=("axis",))

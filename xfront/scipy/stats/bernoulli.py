@@ -10,7 +10,7 @@ from typing import Any
 
 from xfront_ir import ops
 
-from ...nn.parts import add, choose, compare, sub
+from ...numpy.shorthand import add, choose, compare, sub
 from ...tracing.trace import emit
 from ..special.entropies import xlog1py_of, xlogy_of
 from .families import Family, negative, probability

@@ -9,7 +9,7 @@ from typing import Any
 
 from xfront_ir import ops
 
-from ...nn.parts import add, compare, sub
+from ...numpy.shorthand import add, compare, sub
 from ...tracing.trace import emit
 from ..special.gammas import betaln_of
 from .binom import log_choices

@@ -9,7 +9,7 @@ from typing import Any
 
 from xfront_ir import ops
 
-from ...nn.parts import add, compare, sub
+from ...numpy.shorthand import add, compare, sub
 from ...tracing.trace import emit
 from ..special.entropies import xlog1py_of, xlogy_of
 from ..special.gammas import betaln_of

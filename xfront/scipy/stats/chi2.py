@@ -11,7 +11,7 @@ from typing import Any
 
 from xfront_ir import ops
 
-from ...nn.parts import mul, sub
+from ...numpy.shorthand import mul, sub
 from ...tracing.trace import emit
 from ..special.entropies import xlogy_of
 from .families import Family, positive

@@ -14,7 +14,7 @@ from xfront_ir import dtypes, ops
 
 from ...arrays.dispatch import eager
 from ...arrays.operands import convert, promote_inexact
-from ...nn.parts import choose, compare, sub
+from ...numpy.shorthand import choose, compare, sub
 from ...tracing.trace import emit
 from ..special.entropies import xlogy_of
 

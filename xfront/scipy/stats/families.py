@@ -20,7 +20,7 @@ from xfront_ir import dtypes, ops
 
 from ...arrays.dispatch import eager
 from ...arrays.operands import broadcast_shapes, broadcast_to, convert, promote_inexact
-from ...nn.parts import add, choose, compare, div, mul, sub
+from ...numpy.shorthand import add, choose, compare, div, mul, sub
 from ...tracing.trace import emit
 from ...tracing.tracer import Tracer
 

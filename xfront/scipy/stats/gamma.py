@@ -10,7 +10,7 @@ from typing import Any
 
 from xfront_ir import ops
 
-from ...nn.parts import sub
+from ...numpy.shorthand import sub
 from ...tracing.trace import emit
 from ..special.entropies import xlogy_of
 from .families import Family, positive

@@ -9,7 +9,7 @@ from typing import Any
 
 from xfront_ir import ops
 
-from ...nn.parts import add, sub
+from ...numpy.shorthand import add, sub
 from ...tracing.trace import emit
 from ..special.entropies import xlog1py_of
 from .families import Family, negative, probability

@@ -9,7 +9,7 @@ from typing import Any
 
 from xfront_ir import ops
 
-from ...nn.parts import sub
+from ...numpy.shorthand import sub
 from ...tracing.trace import emit
 from .families import Family, log1mexp, negative
 

@@ -12,8 +12,8 @@ from typing import Any
 
 from ... import numpy as jnp
 from ...arrays.operands import array_like
-from ...lax.linalg import cholesky, triangular_solve
-from ...nn.normalizers import logsumexp
+from ...lax.factorizations import cholesky, triangular_solve
+from ...numpy.normalizers import logsumexp
 from ...random import categorical, normal, split
 from ...tree_util import register_pytree_node_class
 from ..special.normal import ndtr

@@ -9,7 +9,7 @@ from typing import Any
 
 from xfront_ir import ops
 
-from ...nn.parts import add, mul, sub
+from ...numpy.shorthand import add, mul, sub
 from ...tracing.trace import emit
 from .families import Family, negative
 

@@ -12,7 +12,7 @@ from xfront_ir import ops
 
 from ...arrays.dispatch import eager
 from ...arrays.operands import broadcast_shapes, broadcast_to, convert, operand
-from ...nn.parts import add, choose, compare, sub
+from ...numpy.shorthand import add, choose, compare, sub
 from ...tracing.trace import emit
 from ..special.entropies import xlogy_of
 from .families import wide

@@ -13,7 +13,7 @@ from xfront_ir import dtypes, ops
 from ...arrays.dispatch import eager
 from ...arrays.operands import broadcast_shapes, broadcast_to, convert, promote_inexact
 from ...lax import linalg
-from ...nn.parts import add, mul, sub
+from ...numpy.shorthand import add, mul, sub
 from ...tracing.trace import emit
 from .norm import logpdf as _logpdf_of_numbers
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from xfront_ir import ops
 
-from ...nn.parts import add, choose, compare, div, mul, sub
+from ...numpy.shorthand import add, choose, compare, div, mul, sub
 from ...tracing.trace import emit
 from ..special.entropies import xlogy_of
 from .families import Family, negative

@@ -11,7 +11,7 @@ from typing import Any
 
 from xfront_ir import ops
 
-from ...nn.parts import add, choose, compare, div, mul, sub
+from ...numpy.shorthand import add, choose, compare, div, mul, sub
 from ...tracing.trace import emit
 from ..special.gammas import lgamma_drop
 from ..special.normal import log_density_of

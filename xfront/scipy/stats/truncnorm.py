@@ -10,7 +10,7 @@ from typing import Any
 
 from xfront_ir import ops
 
-from ...nn.parts import add, choose, compare, sub
+from ...numpy.shorthand import add, choose, compare, sub
 from ...tracing.trace import emit
 from ..special.normal import log_density_of, log_ndtr_of, ndtr_of
 from .families import Family, log1mexp, negative

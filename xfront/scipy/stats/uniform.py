@@ -5,7 +5,7 @@ Source: `scipy.stats.uniform`.
 
 from __future__ import annotations
 
-from ...nn.parts import sub
+from ...numpy.shorthand import sub
 from .families import Family
 
 _uniform = Family("uniform", low=0.0, high=1.0, inside=0.5)

@@ -10,7 +10,7 @@ from typing import Any
 
 from xfront_ir import ops
 
-from ...nn.parts import add, compare, div, mul, sub
+from ...numpy.shorthand import add, compare, div, mul, sub
 from ...tracing.trace import emit
 from .families import Family
 

@@ -204,11 +204,11 @@ def _elementwise(func: Callable[[Any], Any], x: Any) -> Any:
 def apply_at(func: Callable[[Any], Any], x: Any, times: Any, once: bool) -> Any:
     """A function applied to each element of `x` as often as `times` says; `once`: at most once."""
     from .arithmetic import add  # late: they stand beside
-    from .choosing import where
+    from .extremes import choice
     from .logic import greater
 
     if once:
-        return where(greater(times, 0), _elementwise(func, x), x)
+        return choice(greater(times, 0), _elementwise(func, x), x)
     from ..lax.control_flow import while_loop  # late: lax stands beside numpy
 
     def more(carry: Any) -> Any:
@@ -216,7 +216,7 @@ def apply_at(func: Callable[[Any], Any], x: Any, times: Any, once: bool) -> Any:
 
     def step(carry: Any) -> Any:
         done, now = carry
-        return add(done, 1), where(greater(times, done), _elementwise(func, now), now)
+        return add(done, 1), choice(greater(times, done), _elementwise(func, now), now)
 
     return while_loop(more, step, (np.int32(0), x))[1]
 

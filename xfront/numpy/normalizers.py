@@ -16,7 +16,7 @@ from ..arrays.dispatch import eager
 from ..arrays.operands import convert, default_float, operand, promote_inexact, strong, together
 from ..lax.strict import axis_in, dtype_of, static_int
 from ..tracing.trace import emit, state
-from .parts import (
+from .shorthand import (
     add,
     along,
     axes_of,

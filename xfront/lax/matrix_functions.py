@@ -9,7 +9,7 @@ import numpy as np
 from .. import numpy as jnp
 from ..arrays.dispatch import eager
 from ..arrays.operands import operand
-from . import linalg
+from . import factorizations as linalg
 from .control_flow import cond, scan, while_loop
 from .strict import same_dtype
 

@@ -9,8 +9,8 @@ from typing import Any
 from ..arrays.operands import array_like, check_ranks, is_array_like, normalize_axis
 from ..tracebacks import front_door_of
 from ..transforms.vmap import vmap
-from .choosing import where
 from .creation import asarray
+from .extremes import choice
 from .manipulation import broadcast_shapes, broadcast_to, expand_dims, reshape
 
 # --- vectorize ----------------------------------------------------------------------------
@@ -228,7 +228,7 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
 
     made = value(given[-1])
     for condition, function in zip(conditions[::-1], given[-2::-1], strict=True):
-        made = where(asarray(condition), value(function), made)
+        made = choice(asarray(condition), value(function), made)
     return made
 
 

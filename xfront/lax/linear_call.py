@@ -7,10 +7,10 @@ from typing import Any
 
 from xfront_ir import ops
 
-from ..lax.control_flow import join_captures, record
+from ..transforms.autodiff import typed
+from ..transforms.flat import as_operand, kind_of, name_of, trace_call
 from ..tree_util import tree_flatten, tree_unflatten
-from .autodiff import typed
-from .flat import as_operand, kind_of, name_of, trace_call
+from .control_flow import join_captures, record
 
 
 def linear_call(fun: Callable[[Any, Any], Any], fun_transpose: Callable[[Any, Any], Any],

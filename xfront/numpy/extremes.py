@@ -1,4 +1,4 @@
-"""Choosing between values elementwise: where, maximum, clip and their kin."""
+"""The greater and the lesser of values, clipping, and the choice by a condition."""
 
 from __future__ import annotations
 
@@ -31,24 +31,8 @@ ORDERED = REAL | {"bool"}
 
 # --- where --------------------------------------------------------------------------------
 
-def where(condition: Any, x: Any = None, y: Any = None, /, *, size: int | None = None,
-          fill_value: Any = None) -> Any:
-    """`x` where `condition` is nonzero, `y` elsewhere; all broadcast, `x` and `y` promoted.
-
-    With one argument: `nonzero(condition)`.
-
-    Args:
-      size, fill_value: of the form with one argument; see `nonzero`.
-    Raises: TypeError for lists, ValueError where one of `x` and `y` is missing.
-    Source: `numpy.where`.
-    """
-    if x is None and y is None:
-        from .searching import nonzero  # late: it stands on this file
-
-        array_like("where", condition)
-        return nonzero(condition, size=size, fill_value=fill_value)
-    if size is not None or fill_value is not None:
-        raise ValueError("where: size and fill_value go with the form of one argument")
+def choice(condition: Any, x: Any, y: Any) -> Any:
+    """`where` of three arguments."""
     if (type(condition) is Tracer or type(x) is Tracer or type(y) is Tracer
             or state.current is not None):
         return traced(_where, condition, x, y)
@@ -188,5 +172,5 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None,
 
 
 __all__ = [
-    "clip", "fmax", "fmin", "heaviside", "nan_to_num", "where",
+    "clip", "fmax", "fmin", "heaviside", "nan_to_num",
 ]  # fmt: skip

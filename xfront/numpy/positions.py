@@ -34,13 +34,13 @@ from ..dtypes import requested_dtype
 from ..errors import ConcretizationTypeError
 from ..tracing.trace import emit, state
 from ..tracing.tracer import Tracer
-from .choosing import where
 from .creation import asarray
+from .extremes import choice
+from .indexed_updates import AtIndex
 from .indexing import getitem, position, read
 from .logic import truth
 from .ufuncs import like
 from .ufuncs import select as choose_one
-from .updates import AtIndex
 
 # --- take ---------------------------------------------------------------------------------
 
@@ -194,7 +194,7 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None, inplac
 @eager(static=("axis", "mode"))
 def _put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None, mode: str | None) -> Any:
     shape = operand("put_along_axis", arr).shape
-    from .updates import fitted  # late: it stands beside
+    from .indexed_updates import fitted  # late: it stands beside
 
     x, i, at = _aligned("put_along_axis", arr, indices, axis)
     y = broadcast_to(fitted(x, array_like("put_along_axis", values), "set"), i.shape)
@@ -253,7 +253,7 @@ def place(arr: Any, mask: Any, vals: Any, *, inplace: bool = True) -> Any:
 
 @eager
 def _place(arr: Any, mask: Any, vals: Any) -> Any:
-    from .updates import fitted  # late: it stands beside
+    from .indexed_updates import fitted  # late: it stands beside
 
     x, y = operand("place", arr), operand("place", vals)
     y = fitted(x, emit(ops.reshape, y, shape=(y.size,)), "set")
@@ -282,8 +282,8 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
     if not len(condlist):
         raise ValueError("select: at least one condition is needed")
     *choices, made = promote("select", *choicelist, default)
-    for condition, choice in reversed(list(zip(condlist, choices, strict=True))):
-        made = where(condition, choice, made)
+    for condition, chosen in reversed(list(zip(condlist, choices, strict=True))):
+        made = choice(condition, chosen, made)
     return made
 
 
@@ -303,7 +303,7 @@ def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Any:
         raise ValueError(f"choose: `a` must be an integer array, got {dtype}")
     n = len(choices)
     if mode == "raise":
-        known = _known("choose", a, "use mode='wrap' or mode='clip' while tracing")
+        known = known_values("choose", a, "use mode='wrap' or mode='clip' while tracing")
         if ((known < 0) | (known >= n)).any():
             raise ValueError("choose: invalid entry in choice array")
     elif mode not in ("wrap", "clip"):
@@ -311,7 +311,7 @@ def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Any:
     return _choose(a, [asarray(c) for c in choices], mode)
 
 
-def _known(name: str, x: Any, hint: str) -> np.ndarray:
+def known_values(name: str, x: Any, hint: str) -> np.ndarray:
     """The values of an array. Raises: ConcretizationTypeError where they are not known."""
     if type(x) is Tracer and x.home.inputs is None:
         raise ConcretizationTypeError(x, f"{name} reads the values here: {hint}.")
@@ -347,7 +347,7 @@ def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple
         raise ValueError("nonzero of an array without axes is not defined; use "
                          "jnp.atleast_1d(x).nonzero()")
     if size is None:
-        found = np.nonzero(_known("nonzero", a, "give `size` while tracing"))
+        found = np.nonzero(known_values("nonzero", a, "give `size` while tracing"))
         place = commitment(a)
         return tuple(asarray(i.astype(default_int().numpy), device=place) for i in found)
     fills: Any = fill_value
@@ -531,7 +531,8 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: str = "raise", order: s
     parts = [array_like("ravel_multi_index", i) for i in multi_index]
     if mode == "raise":
         for part, n in zip(parts, dims, strict=True):
-            known = _known("ravel_multi_index", part, "use mode='wrap' or 'clip' while tracing")
+            known = known_values("ravel_multi_index", part,
+                                 "use mode='wrap' or 'clip' while tracing")
             if ((known < 0) | (known >= n)).any():
                 raise ValueError("ravel_multi_index: invalid entry in coordinates array")
     return _ravel_multi_index(parts, dims, mode, order, wanted)
@@ -637,9 +638,28 @@ def mask_indices(n: int, mask_func: Callable[[Any, int], Any], k: int = 0, *,
     return nonzero(mask_func(ones((n, n), dtype=np.int32), k), size=size)
 
 
+def where(condition: Any, x: Any = None, y: Any = None, /, *, size: int | None = None,
+          fill_value: Any = None) -> Any:
+    """`x` where `condition` is nonzero, `y` elsewhere; all broadcast, `x` and `y` promoted.
+
+    With one argument: `nonzero(condition)`.
+
+    Args:
+      size, fill_value: of the form with one argument; see `nonzero`.
+    Raises: TypeError for lists, ValueError where one of `x` and `y` is missing.
+    Source: `numpy.where`.
+    """
+    if x is None and y is None:
+        array_like("where", condition)
+        return nonzero(condition, size=size, fill_value=fill_value)
+    if size is not None or fill_value is not None:
+        raise ValueError("where: size and fill_value go with the form of one argument")
+    return choice(condition, x, y)
+
+
 __all__ = [
     "argwhere", "choose", "compress", "diag_indices", "diag_indices_from", "extract", "flatnonzero",
     "ix_", "mask_indices", "nonzero", "place", "put", "put_along_axis", "ravel_multi_index",
     "select", "take", "take_along_axis", "tril_indices", "tril_indices_from", "triu_indices",
-    "triu_indices_from", "unravel_index",
+    "triu_indices_from", "unravel_index", "where",
 ]  # fmt: skip

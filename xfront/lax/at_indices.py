@@ -1,0 +1,74 @@
+"""Gathers and scatters written in numpy: `index_take`, `scatter_apply`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import numpy as jnp
+from ..arrays.dispatch import eager
+from ..arrays.operands import operand as tracer
+from ..dimension_numbers import (
+    GatherDimensionNumbers,
+    GatherScatterMode,
+    ScatterDimensionNumbers,
+)
+from ..numpy.creation import asarray
+from ..numpy.indexed_updates import apply_at
+from .gathering import gather, scatter_add
+from .shape import full
+
+
+def scatter_apply(operand: Any, scatter_indices: Any, func: Callable[[Any], Any],
+                  dimension_numbers: ScatterDimensionNumbers, *, update_shape: Sequence[int] = (),
+                  indices_are_sorted: bool = False, unique_indices: bool = False,
+                  mode: Any = None) -> Any:
+    """The operand with `func` applied to the elements of slices.
+
+    Args:
+      func: from one element to another of its dtype. It is applied to an element as often as
+        slices hold it.
+      update_shape: shape that updates would have.
+      The others as `scatter`.
+    """
+    x = asarray(operand)
+    touched = scatter_add(full(x.shape, 0, np.int32), scatter_indices,
+                          full(update_shape, 1, np.int32), dimension_numbers,
+                          indices_are_sorted=indices_are_sorted, unique_indices=unique_indices,
+                          mode=mode)
+    return apply_at(func, x, touched, unique_indices)
+
+
+def index_take(src: Any, idxs: Sequence[Any], axes: Sequence[int]) -> Any:
+    """The slices of `src` at several places of some of its axes.
+
+    Args:
+      idxs: one vector of indices an axis, of one length; they are taken modulo the axis's size.
+      axes: the axes indexed, which the result lacks; places become its first axis.
+    Raises: TypeError where the indices are no integer vectors of one length.
+    """
+    return _index_take(src, tuple(idxs), axes=tuple(int(a) for a in axes))
+
+
+@eager(static=("axes",))
+def _index_take(src: Any, idxs: Any, axes: tuple[int, ...]) -> Any:
+    x = tracer("index_take", src)
+    columns = [jnp.asarray(i) for i in idxs]
+    if len(columns) != len(axes) or any(
+            c.ndim != 1 or c.shape != columns[0].shape or not jnp.issubdtype(c.dtype, jnp.integer)
+            for c in columns):
+        raise TypeError(f"index_take: takes {len(axes)} integer vectors of one length, got shapes "
+                        f"{[c.shape for c in columns]}")
+    axes = tuple([a % x.ndim for a in axes])
+    places = jnp.stack([jnp.mod(c, x.shape[a]).astype(np.int32)
+                        for c, a in zip(columns, axes, strict=True)], axis=1)
+    one_each = tuple([1 if d in axes else n for d, n in enumerate(x.shape)])
+    order = sorted(range(len(axes)), key=lambda k: axes[k])
+    numbers = GatherDimensionNumbers(tuple(range(1, x.ndim - len(axes) + 1)),
+                                     tuple([axes[k] for k in order]), axes)
+    return gather(x, places, numbers, one_each, mode=GatherScatterMode.PROMISE_IN_BOUNDS)
+
+
+__all__ = ["index_take", "scatter_apply"]
