@@ -19,6 +19,7 @@ from ..arrays.operands import array_like, index_of, promote_inexact
 from ..lax import factorizations as lax
 from ..lax.control_flow import fori_loop
 from ..lax.implicit import custom_linear_solve
+from ..lax.matrix_functions import qdwh
 from ..lax.shape import stop_gradient
 from ..numpy.contractions import exact_matmul
 from ..tracebacks import front_door
@@ -391,7 +392,7 @@ def polar(a: Any, side: str = "right", *, method: str = "qdwh", eps: float | Non
                                   f"of shape {(m, n)}; write method='svd'")
 
     def parts(x: Any) -> Any:
-        u, h, _, _ = lax.qdwh(x, eps=eps, max_iterations=max_iterations)
+        u, h, _, _ = qdwh(x, eps=eps, max_iterations=max_iterations)
         return u, h
 
     if side == "right":
