@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+import xfront_ir.ops
+
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("xfront_ir", "lowering", "xfront")
 MAX_LINES = 800
@@ -27,6 +29,7 @@ FLOORS = {
     "dtypes": 1,
     "types": 2,
     "core": 3,
+    "regions": 4,
     "opdef": 4,
     "builder": 5,
     "ops": 6,
@@ -97,6 +100,47 @@ def test_imports_between_packages_go_down() -> None:
 def _floor(module: str) -> int | None:
     parts = module.split(".")
     return FLOORS.get(parts[1]) if len(parts) > 1 else None
+
+
+def _sizes_of_groups() -> set[str]:
+    """The attributes that say how large a group of operands is."""
+    return {
+        size
+        for definition in xfront_ir.ops.REGISTRY.values()
+        if definition.regions is not None
+        for size in definition.regions.operands.values()
+        if isinstance(size, str)
+    }
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_sizes_of_groups_of_operands_are_read_in_one_module(package: str) -> None:
+    """Ops declare the groups of their operands; what these sizes are, and so where a group begins,
+    xfront_ir/regions.py alone knows."""
+    sizes, wrong = _sizes_of_groups(), []
+    assert {"n_consts", "n_carry", "n_linear"} <= sizes
+    for path in sources(package):
+        for node in ast.walk(ast.parse(path.read_bytes())):
+            if isinstance(node, ast.Subscript):
+                name = node.slice.value if isinstance(node.slice, ast.Constant) else None
+            elif isinstance(node, ast.keyword):
+                name = node.arg if node.arg and node.arg.startswith("n_") else None
+            else:
+                continue
+            if name in sizes:
+                wrong.append(f"{place(path, node.lineno)}: {name}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_names_of_one_file_stay_in_it() -> None:
+    """A name with an underscore in front is of its file."""
+    wrong = [
+        f"{place(path, line)}: imports {name}"
+        for path in sources("xfront_ir", "lowering")
+        for line, name in imports(path)
+        if name.startswith(PACKAGES) and name.rpartition(".")[2].startswith("_")
+    ]
+    assert not wrong, "\n".join(wrong)
 
 
 def test_imports_inside_the_ir_go_down() -> None:

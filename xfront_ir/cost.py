@@ -53,15 +53,13 @@ def op_cost(op: Op) -> Cost:
     if not op.definition.has_bodies or op.definition.cost is not None:
         return Cost(*_own(op))
     bodies = tuple(bodies_of(op))
-    found = [cost(body) for body in bodies]
-    alternatives = any(type(op.attrs[key]) is tuple for key in op.definition.body_attrs)
-    trips = op.attrs.get("length", 1)
-    if any(v.type.shape for v in op.operands) and not any(
-            v.type.shape for body in bodies for v in body.params) and "length" not in op.attrs:
-        size = max([v.type.size for v in op.operands])       # a body that combines two elements
+    found, regions = [cost(body) for body in bodies], op.definition.regions
+    if not regions.takes_from_outside:                       # a body that combines two elements
+        size = max([v.type.size for v in op.operands])
         return Cost(size * max([c.flops for c in found]), _bytes(op.operands) + _bytes(op.results))
-    unknown = not alternatives and len(bodies) > 1           # a condition and a body
-    total = max if alternatives else sum
+    turns = regions.turns(op.attrs)
+    trips, unknown = (1, True) if turns is None else (turns, False)
+    total = max if regions.is_choice else sum
     own = [max(0, c.peak - _bytes(body.params) - _bytes(body.returns))
            for c, body in zip(found, bodies, strict=True)]
     return Cost(trips * total([c.flops for c in found] or [0]),

@@ -53,7 +53,7 @@ def skeleton(fn: Function, forward: bool = False) -> tuple[bytes, tuple[Literal,
     Their dtypes and shapes are part of the hash. They stand in the order of the ops, those of a
     body at the place of its op, once for each op that holds it. What cannot become a parameter is
     none of them and stays in the hash: literals that are attributes of other ops, and those of
-    bodies whose op has no `thread` rule.
+    bodies that take nothing from outside.
     """
     found = fn.memo.get(_FORWARD if forward else _MEMO)
     if found is None or found.held:
@@ -357,7 +357,7 @@ class _Plan:
             elif kind.text in ("function", "functions", "body"):
                 bodies = value if type(value) is tuple else (value,)
                 text.append(str(len(bodies)))
-                alone = self.definition.thread is None
+                alone = not self.definition.regions.takes_from_outside
                 for body in bodies:
                     whole = alone
                     if type(body) is Pending:

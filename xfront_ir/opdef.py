@@ -9,9 +9,6 @@ tangent, transpose and batching. Rules have these shapes (`b` is a builder):
     transpose(b, op, cotangents, known) -> tuple           known[i]: a value, or LINEAR
     batch(b, op, operands, positions, axis) -> (results, positions)      axis = (name, size)
     split(b, attrs, operands, linear) -> results           ops with bodies, under linearize
-    thread(op, bodies, extra) -> (operands, attrs)         ops with bodies: each of `bodies` has got
-                                                           trailing parameters for the outer values
-                                                           in its list of `extra`
     strong(op, linear) -> (definition, attrs, flags)       its form with strong zeros; which results
                                                            depend on the linear operands
     written(op) -> Function, or None                       what the op is written as before lowering
@@ -27,6 +24,7 @@ from typing import Any, Protocol
 from .core import Function
 from .dtypes import DType
 from .errors import IRTypeError, IRValueError, MissingRule
+from .regions import Regions
 from .sharding import MeshAxes, Sharding, Spec
 from .types import TensorType
 
@@ -238,8 +236,8 @@ class OpDef:
 
     __slots__ = ("alike", "attrs", "batch", "body_attrs", "cost", "effects", "family", "has_bodies",
                  "has_floats", "has_numbers", "holds_mesh", "holds_python", "infer", "jvp", "memo",
-                 "mentions_axis", "n_operands", "name", "own_primal", "single", "split", "strong",
-                 "thread", "transpose", "written")
+                 "mentions_axis", "n_operands", "name", "own_primal", "regions", "single", "split",
+                 "strong", "transpose", "written")
 
     name: str
     alike: dict[TensorType, TensorType]     # what `of_alike` gave, by the type of the operands
@@ -253,6 +251,7 @@ class OpDef:
     has_numbers: bool                  # among its attributes, where 2 and 2.0 are not the same
     has_floats: bool                   # among them, where 0.0 and -0.0 are not the same
     body_attrs: tuple[str, ...]
+    regions: Any                       # Regions, of ops with bodies or with groups of operands
 
     def __repr__(self) -> str:
         return self.name
@@ -300,10 +299,10 @@ def lookup(name: str) -> OpDef:
 
 def define(name: str, *, infer: Infer, attrs: Mapping[str, AttrKind] | None = None,
            jvp: Any = None, transpose: Any = None, batch: Any = None, split: Any = None,
-           strong: Any = None, thread: Any = None, effects: Any = None, cost: Any = None,
-           operands: int | None = None, single: bool = True, own_primal: bool = False,
-           mentions_axis: Any = None, family: str | None = None, written: Any = None,
-           apart: bool = False) -> OpDef:
+           strong: Any = None, regions: Regions | None = None, effects: Any = None,
+           cost: Any = None, operands: int | None = None, single: bool = True,
+           own_primal: bool = False, mentions_axis: Any = None, family: str | None = None,
+           written: Any = None, apart: bool = False) -> OpDef:
     """Define an op and enter it in the registry.
 
     Args:
@@ -312,8 +311,7 @@ def define(name: str, *, infer: Infer, attrs: Mapping[str, AttrKind] | None = No
       attrs: schema, name to kind, in the order in which they print.
       jvp: tangent rule, `ZERO`, `LINEAR_OP` or `NONE`.
       strong: as in this file's first lines; None: the op is its own form with strong zeros.
-      thread: as there; None for an op with bodies: its bodies take nothing from outside, so a
-        literal in them is part of the program.
+      regions: of an op with bodies, the groups of its operands and which parameters they feed.
       transpose, batch, split: rules as in this file's first lines; `NONE` declares absence.
       effects: None, True, or a function of the attributes.
       cost: function of an op giving (flops, bytes), or None for the default from sizes.
@@ -325,19 +323,21 @@ def define(name: str, *, infer: Infer, attrs: Mapping[str, AttrKind] | None = No
       written: as in this file's first lines; None: the op has a lowering.
       apart: not in the registry: the op belongs to this process, its text is not parsed, and others
         may have its name.
-    Raises: IRValueError where the name is taken.
+    Raises: IRValueError where the name is taken, or regions are missing.
     """
     if name in REGISTRY and not apart:
         raise IRValueError(f"op {name!r} is defined twice")
     made = OpDef()
     made.name, made.infer, made.attrs = name, infer, dict(attrs or {})
     made.jvp, made.transpose, made.batch, made.split = jvp, transpose, batch, split
-    made.strong, made.thread, made.written = strong, thread, written
+    made.strong, made.regions, made.written = strong, regions, written
     made.effects, made.cost, made.n_operands = effects, cost, operands
     made.single, made.own_primal, made.mentions_axis = single, own_primal, mentions_axis
     made.body_attrs = tuple(key for key, kind in made.attrs.items()
                             if kind.text in ("function", "functions", "body"))
     made.has_bodies = bool(made.body_attrs)
+    if set(made.body_attrs) != set(regions.bodies if regions is not None else ()):
+        raise IRValueError(f"op {name!r} does not declare the regions of {made.body_attrs}")
     made.holds_python = made.has_bodies or any(kind.text in ("python", "slot")
                                                for kind in made.attrs.values())
     made.holds_mesh = any(kind.text in ("mesh", "sharding") for kind in made.attrs.values())

@@ -33,7 +33,7 @@ from collections.abc import Callable
 from itertools import pairwise
 
 from lowering.cpu.facts import NO_FACTS, Facts
-from lowering.cpu.kernels import IN_MEMORY, Kind, Places, Region, Row
+from lowering.cpu.kernels import IN_MEMORY, Handed, Kind, Places, Region, Row
 from xfront_ir import ops
 from xfront_ir.core import Function, Op, Value, bodies_of
 from xfront_ir.opdef import Pending
@@ -75,32 +75,33 @@ def fence_pass(fn: Function, facts: Facts = NO_FACTS) -> Function:
     Readers stay as they are: the fence has the value that they read, the op in front a new one.
     """
     chosen: set[Value] = set()
-    queue: list[tuple[Function, int, int, int]] = [(fn, 1, 0, 0)]
+    queue: list[tuple[Function, int, Handed]] = [(fn, 1, ())]
     seen = {fn}
     while queue:
         region = Region(*queue.pop(), facts.first)
         for kind, op, _, _ in region.rows:
             if not kind.merged and op.definition.has_bodies:
-                for body, times, n_consts, n_carry in _bodies(op):
+                for body, times, handed in _bodies(op):
                     body = facts.first(body)
                     if body not in seen:
                         seen.add(body)
-                        queue.append((body, times, n_consts, n_carry))
+                        queue.append((body, times, handed))
         _choose(region, chosen)
     return _written(fn, chosen, facts, {}) if chosen else fn
 
 
-def _bodies(op: Op) -> list[tuple[Function, int, int, int]]:
+def _bodies(op: Op) -> list[tuple[Function, int, Handed]]:
     """The bodies of an op that are computations of their own: how often each is emitted in a row,
-    its constants and what it carries."""
-    name, attrs = op.definition.name, op.attrs
-    if name == "scan":
-        length, unroll = attrs["length"], max(1, attrs["unroll"])
-        times = min(length if length // unroll <= 1 else unroll, _LONGEST_UNROLLED)
-        return [(attrs["body"], times, attrs["n_consts"], attrs["n_carry"])]
-    if name in ("cond", "while"):
-        return [(body, 1, 0, 0) for body in bodies_of(op)]
-    return []
+    and what one time hands on to the next."""
+    regions, attrs = op.definition.regions, op.attrs
+    if not regions.is_choice and not (regions.is_loop and regions.free):
+        return []
+    length = regions.turns(attrs)
+    if length is None or not regions.is_loop:
+        return [(body, 1, ()) for body in bodies_of(op)]
+    unroll = max(1, attrs["unroll"])
+    times = min(length if length // unroll <= 1 else unroll, _LONGEST_UNROLLED)
+    return [(one.function, times, tuple(regions.handed(op, one))) for one in regions.held(op)]
 
 
 def _choose(region: Region, chosen: set[Value]) -> None:

@@ -10,7 +10,7 @@ so that the loop copies all of it every turn.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from xfront_ir import ops
 from xfront_ir.builder import Builder
@@ -24,24 +24,17 @@ _UPDATES = {ops.dynamic_update_slice: 1, ops.scatter: 2, ops.scatter_add: 2, ops
             ops.scatter_min: 2, ops.scatter_max: 2}
 """Which operand is written."""
 
+Carries = Sequence[tuple[Value, Value]]
+"""Those of a turn: before and after."""
+
 _READS = (ops.dynamic_slice, ops.gather, ops.slice)
-
-
-def _of_scan(op: Op) -> Function | None:
-    n, m = op.attrs["n_consts"], op.attrs["n_carry"]
-    return reading_first(op.attrs["body"], n, m)
-
-
-def _of_while(op: Op) -> Function | None:
-    n = op.attrs["n_body_consts"]
-    return reading_first(op.attrs["body"], n, len(op.results))
 
 
 @condition
 def _reads_late(op: Op) -> bool:
     """Turns update arrays and read elements of them that do not alone decide the update, or update
     several; no effects."""
-    return (_of_scan if op.definition is ops.scan else _of_while)(op) is not None
+    return reading_first(op) is not None
 
 
 # What a turn reads of arrays that it writes does not alone decide what it writes; jaxlib 0.12.
@@ -49,31 +42,33 @@ def _reads_late(op: Op) -> bool:
       row="kernels.reduction: loop of two arrays that read each other")
 def scan(b: Builder, op: Op, *operands: Value) -> tuple[Value, ...]:
     """The same loop, whose turns read before they write: no array is copied."""
-    return b.emit(ops.scan, *operands, **{**op.attrs, "body": _of_scan(op)})
+    return b.emit(ops.scan, *operands, **{**op.attrs, "body": reading_first(op)})
 
 
 # The same of loops without a known end.
 @form(ops.while_, when=_reads_late, since=(0, 12))
 def while_(b: Builder, op: Op, *operands: Value) -> tuple[Value, ...]:
     """The same loop, whose turns read before they write: no array is copied."""
-    return b.emit(ops.while_, *operands, **{**op.attrs, "body": _of_while(op)})
+    return b.emit(ops.while_, *operands, **{**op.attrs, "body": reading_first(op)})
 
 
-def reading_first(body: Function, first: int, carries: int) -> Function | None:
+def reading_first(loop: Op) -> Function | None:
     """The body of a loop with a barrier between what it reads of the carries that it updates, and
-    the updates; None where there is nothing to be gained.
-
-    `carries` of its parameters are carried, from the number `first` on.
-    """
+    the updates; None where there is nothing to be gained."""
+    regions = loop.definition.regions
+    turn = next(one for one in regions.held(loop) if "carry" in one.body.gives)
+    body = turn.function
     known = body.memo.get("reading_first")
     if known is None:
-        known = body.memo["reading_first"] = (_reordered(body, first, carries),)
+        carries = [*zip(regions.params(loop, turn)["carry"], regions.returns(loop, turn)["carry"],
+                        strict=True)]
+        known = body.memo["reading_first"] = (_reordered(body, carries),)
     return known[0]
 
 
-def _reordered(body: Function, first: int, carries: int) -> Function | None:
+def _reordered(body: Function, carries: Carries) -> Function | None:
     made_by = {v: op for op in body.ops for v in op.results}
-    arrays, updates = _updated(body, first, carries, made_by)
+    arrays, updates = _updated(carries, made_by)
     if not updates or is_effectful(body):
         return None
     too_late = _depending(body, {v for op in updates for v in op.results})
@@ -91,11 +86,10 @@ def _reordered(body: Function, first: int, carries: int) -> Function | None:
     return _with_barrier(body, early, waiting, free, written)
 
 
-def _updated(body: Function, first: int, carries: int, made_by: dict[Value, Op]
-             ) -> tuple[set[Value], list[Op]]:
+def _updated(carries: Carries, made_by: dict[Value, Op]) -> tuple[set[Value], list[Op]]:
     """The carries that a turn returns updated, and the updates."""
     arrays, updates = set(), []
-    for carry, value in zip(body.params[first:first + carries], body.returns, strict=False):
+    for carry, value in carries:
         chain = []
         while value in made_by and made_by[value].definition in _UPDATES:
             chain.append(made_by[value])

@@ -87,6 +87,8 @@ _BY_CONSTANT = Kind(ops.mul)
 
 Row = tuple[Kind, Op, list[int], int]
 """An op, the numbers of its operands without constants, the number of its first result."""
+Handed = tuple[tuple[int, int], ...]
+"""Parameters, and the returns that each is the next time."""
 Places = frozenset[int]
 IN_MEMORY: Places = frozenset((-1,))
 """Of a reader that merges nothing: the value must be written."""
@@ -116,7 +118,7 @@ class Region:
       width[p]      how many places p stands for
     """
 
-    def __init__(self, function: Function, times: int, n_consts: int, n_carry: int,
+    def __init__(self, function: Function, times: int, handed: Handed,
                  first: Callable[[Function], Function]) -> None:
         self.rows: list[Row] = []
         self.size, self._first = len(function.params), first
@@ -129,7 +131,8 @@ class Region:
         for _ in range(times):           # an unrolled loop hands its carry on
             at = len(self.rows)
             self.returned = self._inline(function, given)
-            given[n_consts:n_consts + n_carry] = self.returned[:n_carry]
+            for param, result in handed:
+                given[param] = self.returned[result]
             if len(self.rows) == at:
                 break
 

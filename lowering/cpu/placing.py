@@ -18,7 +18,7 @@ they are written out, with what is known there; private functions once, by thems
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from operator import is_
 from typing import Any, NamedTuple
 
@@ -26,6 +26,7 @@ from lowering.context import EXPANDED, INLINED, MARK, body_of
 from xfront_ir import ops
 from xfront_ir.core import Function, Op, Value, bodies_of
 from xfront_ir.opdef import OpDef
+from xfront_ir.regions import with_bodies
 
 from .facts import NO_FACTS, Facts
 from .places import Outside, Place, Source
@@ -79,7 +80,7 @@ def taken(fn: Function) -> Iterator[tuple[Op, Form]]:
 def _is_quiet(definition: OpDef) -> bool:
     """Whether an op is always left alone; remembered."""
     if (forms_of(definition) or definition in INLINED or definition in EXPANDED
-            or definition in _REGIONS or definition is ops.fence):
+            or _has_regions(definition) or definition is ops.fence):
         return False
     _quiet.add(definition)
     return True
@@ -159,8 +160,7 @@ class _Placing:
         expansion = EXPANDED.get(definition)
         if expansion is not None:
             return self.expanded(op, expansion(op), place)
-        regions = _REGIONS.get(definition)
-        return op if regions is None else regions(self, op, place, own)
+        return self.regions(op, place, own) if _has_regions(definition) else op
 
     def formed(self, op: Op, found: Form, place: Place) -> Op | None:
         """The call of what a form writes; None where the place does not give what it must know."""
@@ -226,41 +226,35 @@ class _Placing:
             return self.alone(body)
         return self.function(place.inside(body, given, in_loop=in_loop), own)
 
-    def cond(self, op: Op, place: Place, own: frozenset[Op]) -> Op:
-        """Branches read what is around them."""
-        held: tuple[Function, ...] = op.attrs["branches"]
-        made = tuple([self.body(branch, place, {p: Outside(place, v) for p, v in zip(
-            branch.params, op.operands[1:], strict=True)}, own, False) for branch in held])
-        return op if all(map(is_, made, held)) else _with(op, {"branches": made})
+    def regions(self, op: Op, place: Place, own: frozenset[Op]) -> Op:
+        """Branches read what is around them, turns of loops constants, carries and rows; where
+        there is one round of turns, it is written out without a loop. A test is written out where
+        the loop stands, whoever else has it."""
+        regions = op.definition.regions
+        is_loop, reverse = regions.is_loop, op.attrs.get("reverse", False)
+        if (turns := regions.turns(op.attrs)) is not None:
+            is_loop = is_loop and turns // max(1, op.attrs.get("unroll", 1)) > 1
+        held, operands = regions.held(op), regions.groups(op)
+        made = []
+        for one in held:
+            given: dict[Value, Source] = {}
+            for name, params in regions.params(op, one).items():
+                if name == "xs":
+                    given |= {v: _row(v, is_loop, reverse) for v in params}
+                elif name != "carry":
+                    given |= {p: Outside(place, v, is_loop)
+                              for p, v in zip(params, operands[name], strict=True)}
+            if one.body.gives:
+                made.append(self.body(one.function, place, given, own, is_loop))
+            else:
+                made.append(self.function(place.inside(one.function, given, in_loop=True), own))
+        if all(one.function is body for one, body in zip(held, made, strict=True)):
+            return op
+        return Op(op.definition, op.operands, with_bodies(op, made), op.results, op.loc)
 
-    def scan(self, op: Op, place: Place, own: frozenset[Op]) -> Op:
-        """Turns read constants, carries and rows; where there is one round of them, it is written
-        out without a loop."""
-        attrs = op.attrs
-        n, m, body = attrs["n_consts"], attrs["n_consts"] + attrs["n_carry"], attrs["body"]
-        is_loop = attrs["length"] // max(1, attrs["unroll"]) > 1
-        given: dict[Value, Source] = {p: Outside(place, v, is_loop) for p, v in zip(
-            body.params[:n], op.operands, strict=False)}
-        for v in body.params[m:]:
-            given[v] = _row(v, is_loop, attrs["reverse"])
-        made = self.body(body, place, given, own, is_loop)
-        return op if made is body else _with(op, {"body": made})
 
-    def loop(self, op: Op, place: Place, own: frozenset[Op]) -> Op:
-        """The test is written out where the loop stands, whoever else has it."""
-        n = op.attrs["n_cond_consts"]
-        m = n + op.attrs["n_body_consts"]
-        test, body = op.attrs["cond"], op.attrs["body"]
-
-        def literals(function: Function, operands: tuple[Value, ...]) -> dict[Value, Source]:
-            return {p: Outside(place, v, True) for p, v in zip(
-                function.params, operands, strict=False)}
-
-        made = (self.function(place.inside(test, literals(test, op.operands[:n]), in_loop=True),
-                              own),
-                self.body(body, place, literals(body, op.operands[n:m]), own, True))
-        return op if all(map(is_, made, (test, body))) else _with(
-            op, {"cond": made[0], "body": made[1]})
+def _has_regions(definition: OpDef) -> bool:
+    return definition.regions is not None and definition.regions.takes_from_outside
 
 
 def _row(v: Value, is_loop: bool, reverse: bool) -> int:
@@ -268,10 +262,6 @@ def _row(v: Value, is_loop: bool, reverse: bool) -> int:
     if not is_loop:
         return 2
     return 2 + v.type.ndim + len(v.type.dtype.physical) + 2 * reverse
-
-
-_REGIONS: dict[OpDef, Callable[[_Placing, Op, Place, frozenset[Op]], Op]] = {
-    ops.cond: _Placing.cond, ops.scan: _Placing.scan, ops.while_: _Placing.loop}
 
 
 def _with(op: Op, attrs: dict[str, Any]) -> Op:

@@ -7,6 +7,7 @@ operand of the loop. Ordered effects take a token through branches and turns.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy as np
 from lowering.context import RuleContext, inlined, rule
 from xfront_ir import dtypes, ops
 from xfront_ir.core import Function, Op
+from xfront_ir.regions import cut
 from xfront_ir.types import I32, TensorType, scalar
 
 inlined(ops.call, "body")
@@ -34,7 +36,7 @@ class Outside:
         return [next(rest) if c is None else ctx.constant_again(c) for c in self.constants]
 
 
-def _token(ctx: RuleContext) -> Any:
+def open_token(ctx: RuleContext) -> Any:
     """The token that the next ordered effect waits for."""
     if ctx.token is None:
         ctx.token = ctx.create("stablehlo.create_token", [], [ctx.token_type])
@@ -50,7 +52,7 @@ def _cond(ctx: RuleContext, op: Op, index: Any, *operands: Any) -> Any:
         return ctx.body(branches[0], operands)
     outside = Outside(ctx, operands)
     ordered = any(map(ctx.is_ordered, branches))
-    token = _token(ctx) if ordered else None
+    token = open_token(ctx) if ordered else None
 
     def region(branch: Function) -> Callable[..., Any]:
         def fill(ctx: RuleContext) -> Any:
@@ -80,12 +82,12 @@ def _as_list(made: Any) -> list[Any]:
     return made if isinstance(made, list) else [made]
 
 
-def _loop(ctx: RuleContext, inits: Sequence[Any], types: Sequence[Any],
+def loop(ctx: RuleContext, inits: Sequence[Any], types: Sequence[Any],
           test: Callable[..., Any], turn: Callable[..., list[Any]], ordered: bool) -> list[Any]:
     """A `while` whose regions are `test(*values) -> bool` and `turn(*values) -> values`."""
     inits, types = list(inits), list(types)
     if ordered:
-        inits.append(_token(ctx))
+        inits.append(open_token(ctx))
         types.append(ctx.token_type)
 
     def cond_region(ctx: RuleContext, *values: Any) -> Any:
@@ -108,18 +110,16 @@ def _loop(ctx: RuleContext, inits: Sequence[Any], types: Sequence[Any],
 
 @rule(ops.scan)
 def _scan(ctx: RuleContext, op: Op, *operands: Any) -> Any:
-    attrs = op.attrs
-    n, m, length = attrs["n_consts"], attrs["n_consts"] + attrs["n_carry"], attrs["length"]
-    scan = _Scan(op, [v.type for v in op.operands[m:]])
-    consts, carry, xs = operands[:n], list(operands[n:m]), operands[m:]
+    attrs, length, regions = op.attrs, op.attrs["length"], op.definition.regions
+    consts, carry, xs = regions.split(attrs, operands)
+    scan = _Scan(op)
     unroll = max(1, attrs["unroll"])
     turns = length // unroll
     if turns <= 1:
         return scan.unrolled(ctx, consts, carry, xs)
     ys = [ctx.constant(0, t) for t in scan.y_types]
     outside = Outside(ctx, consts)
-    i, j, k = len(outside.passed), len(outside.passed) + len(carry), \
-        len(outside.passed) + len(carry) + len(xs)
+    sizes = len(outside.passed), len(carry), len(xs)
     counter = scalar(dtypes.i32 if length < 2 ** 31 else dtypes.i64)
 
     def test(ctx: RuleContext, at: Any, *values: Any) -> Any:
@@ -129,18 +129,18 @@ def _scan(ctx: RuleContext, op: Op, *operands: Any) -> Any:
                           compare_type=ctx.attr("#stablehlo<comparison_type SIGNED>"))
 
     def turn(ctx: RuleContext, at: Any, *values: Any) -> list[Any]:
-        inner = outside.inside(ctx, values[:i])
-        carry, ys = list(values[i:j]), list(values[k:])
+        given, carry, xs, ys = cut(values, *sizes)
+        inner = outside.inside(ctx, given)
         for u in range(unroll):
             place = scan.place(ctx, at, u, counter)
-            carry, ys = scan.step(ctx, inner, carry, values[j:k], ys, place, counter)
+            carry, ys = scan.step(ctx, inner, carry, xs, ys, place, counter)
         after = ctx.create("stablehlo.add", [at, ctx.constant(unroll, counter)], [counter])
-        return [after, *values[:i], *carry, *values[j:k], *ys]
+        return [after, *given, *carry, *xs, *ys]
 
     inits = [ctx.constant(0, counter), *outside.passed, *carry, *xs, *ys]
     types = [counter, *[v.type for v in inits[1:]]]
-    made = _loop(ctx, inits, types, test, turn, ctx.is_ordered(attrs["body"]))[1:]
-    carry, ys = made[i:j], made[k:]
+    _, *made = loop(ctx, inits, types, test, turn, ctx.is_ordered(attrs["body"]))
+    _, carry, _, ys = cut(made, *sizes)
     for time in range(turns * unroll, length):
         place = ctx.constant(length - 1 - time if attrs["reverse"] else time, counter)
         carry, ys = scan.step(ctx, consts, carry, xs, ys, place, counter)
@@ -150,13 +150,14 @@ def _scan(ctx: RuleContext, op: Op, *operands: Any) -> Any:
 class _Scan:
     """What is the same in every turn of one scan."""
 
-    __slots__ = ("body", "length", "n_carry", "reverse", "x_types", "y_types")
+    __slots__ = ("body", "length", "reverse", "split_returns", "x_types", "y_types")
 
-    def __init__(self, op: Op, x_types: list[TensorType]) -> None:
-        attrs = op.attrs
+    def __init__(self, op: Op) -> None:
+        attrs, regions = op.attrs, op.definition.regions
         self.body, self.length, self.reverse = attrs["body"], attrs["length"], attrs["reverse"]
-        self.n_carry, self.x_types = attrs["n_carry"], x_types
-        self.y_types = [v.type for v in op.results[self.n_carry:]]
+        self.x_types = [v.type for v in regions.groups(op)["xs"]]
+        self.y_types = [v.type for v in regions.results_by_group(op)["ys"]]
+        self.split_returns = partial(regions.split_returns, "body", attrs)
 
     def place(self, ctx: RuleContext, at: Any, u: int, counter: TensorType) -> Any:
         """Where the turn `u` after `at` reads and writes."""
@@ -172,10 +173,10 @@ class _Scan:
         """One turn: carries and stacks after it."""
         zero = ctx.constant(0, counter) if xs or ys else None
         slices = [_slice(ctx, x, t, place, zero) for x, t in zip(xs, self.x_types, strict=True)]
-        made = ctx.body(self.body, [*consts, *carry, *slices])
+        after, rows = self.split_returns(ctx.body(self.body, [*consts, *carry, *slices]))
         written = [_write(ctx, stack, y, t, place, zero) for stack, y, t in
-                   zip(ys, made[self.n_carry:], self.y_types, strict=True)]
-        return made[:self.n_carry], written
+                   zip(ys, rows, self.y_types, strict=True)]
+        return after, written
 
     def unrolled(self, ctx: RuleContext, consts: Sequence[Any], carry: list[Any],
                  xs: Sequence[Any]) -> list[Any]:
@@ -184,9 +185,8 @@ class _Scan:
         for time in range(self.length):
             at = self.length - 1 - time if self.reverse else time
             slices = [_static_slice(ctx, x, t, at) for x, t in zip(xs, self.x_types, strict=True)]
-            made = ctx.body(self.body, [*consts, *carry, *slices])
-            carry = made[:self.n_carry]
-            for row, y, t in zip(rows, made[self.n_carry:], self.y_types, strict=True):
+            carry, made = self.split_returns(ctx.body(self.body, [*consts, *carry, *slices]))
+            for row, y, t in zip(rows, made, self.y_types, strict=True):
                 row.append(ctx.create("stablehlo.reshape", [y], [t.with_shape((1, *t.shape[1:]))]))
         ys = [_stack(ctx, row[::-1] if self.reverse else row, t)
               for row, t in zip(rows, self.y_types, strict=True)]

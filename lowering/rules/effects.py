@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lowering.context import RuleContext, rule
-from lowering.rules.control import _token
+from lowering.rules.control import open_token
 from xfront_ir import ops
 from xfront_ir.core import Op
 from xfront_ir.types import TensorType
@@ -40,7 +40,7 @@ def _callback(ctx: RuleContext, op: Op, *operands: Any) -> Any:
     ordered, types = attrs["ordered"], tuple([v.type for v in op.results])
     given, wanted = list(operands), list(types)
     if ordered:
-        given.insert(0, _token(ctx))
+        given.insert(0, open_token(ctx))
         wanted.insert(0, ctx.token_type)
     index = ctx.add_callback(CallbackSpec(int(attrs["slot"]), types, ordered))
     made = ctx.create(

@@ -5,32 +5,35 @@ from __future__ import annotations
 from typing import Any
 
 from lowering.context import RuleContext, expanded, rule
-from lowering.rules.control import Outside, _loop
+from lowering.rules.control import Outside, loop
 from xfront_ir import ops
 from xfront_ir.core import Function, Op
 from xfront_ir.ops.while_loop import tangent_loop
 from xfront_ir.passes.pipeline import simplify
+from xfront_ir.regions import cut
 
 
 @rule(ops.while_)
 def _while(ctx: RuleContext, op: Op, *operands: Any) -> Any:
-    n = op.attrs["n_cond_consts"]
-    m = n + op.attrs["n_body_consts"]
+    cond_consts, body_consts, carry = op.definition.regions.split(op.attrs, operands)
     test, body = op.attrs["cond"], op.attrs["body"]
-    of_cond, of_body = Outside(ctx, operands[:n]), Outside(ctx, operands[n:m])
-    consts = [*of_cond.passed, *of_body.passed]
-    i, j = len(of_cond.passed), len(consts)
+    of_cond, of_body = Outside(ctx, cond_consts), Outside(ctx, body_consts)
+    sizes = len(of_cond.passed), len(of_body.passed)
 
     def run_test(ctx: RuleContext, *values: Any) -> Any:
-        return ctx.inline(test, [*of_cond.inside(ctx, values[:i]), *values[j:]])
+        for_cond, _, carry = cut(values, *sizes)
+        return ctx.inline(test, [*of_cond.inside(ctx, for_cond), *carry])
 
     def run_turn(ctx: RuleContext, *values: Any) -> list[Any]:
-        made = ctx.body(body, [*of_body.inside(ctx, values[i:j]), *values[j:]])
-        return [*values[:j], *made]
+        for_cond, for_body, carry = cut(values, *sizes)
+        made = ctx.body(body, [*of_body.inside(ctx, for_body), *carry])
+        return [*for_cond, *for_body, *made]
 
-    types = [*[v.type for v in consts], *[v.type for v in op.results]]
-    made = _loop(ctx, [*consts, *operands[m:]], types, run_test, run_turn, ctx.is_ordered(body))
-    return made[j:]
+    inits = [*of_cond.passed, *of_body.passed, *carry]
+    types = [*[v.type for v in of_cond.passed], *[v.type for v in of_body.passed],
+             *[v.type for v in op.results]]
+    made = loop(ctx, inits, types, run_test, run_turn, ctx.is_ordered(body))
+    return cut(made, sum(sizes))[1]
 
 
 @expanded(ops.while_tangent)

@@ -252,12 +252,17 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
         listed = ", ".join([str(t) for t in returned]) or "nothing"
         raise TypeError(f"cond_fun must return a boolean scalar, but {placed(cond_fun)} returned "
                         f"{listed}; write `x < 3`, for instance.")
-    operands = [*test.captures, *body.captures, *[as_operand(x) for x in leaves]]
-    results = record(ops.while_, operands, [w for _, w in kinds],
-                     cond=captures_in_front(test),
-                     body=captures_in_front(body),
-                     n_cond_consts=len(test.captures), n_body_consts=len(body.captures), **budget)
+    groups = test.captures, body.captures, [as_operand(x) for x in leaves]
+    results = _record_groups(ops.while_, groups, [w for _, w in kinds],
+                             cond=captures_in_front(test), body=captures_in_front(body), **budget)
     return tree_unflatten(tree.children()[0], results)
+
+
+def _record_groups(definition: Any, groups: Sequence[Sequence[Any]], weaks: Sequence[bool],
+                   **attrs: Any) -> Any:
+    """As `record`, of an op whose operands stand in groups."""
+    operands = [v for group in groups for v in group]
+    return record(definition, operands, weaks, **definition.regions.sizes(groups), **attrs)
 
 
 def _budget(checkpoints: int | None) -> dict[str, Any]:
@@ -407,10 +412,10 @@ def scan(f: Callable[[Any, Any], Any], init: Any, xs: Any = None, length: int | 
     if steps < 1:
         raise ValueError(f"scan: unroll must not be negative, got {unroll}")
     weaks = [*[w for _, w in kinds], *body.function.weak_returns[n_carry:n_out]]
-    operands = [*body.captures, *[as_operand(x) for x in [*init_leaves, *xs_leaves]]]
-    results = record(ops.scan, operands, weaks, body=captures_in_front(body),
-                     n_consts=len(body.captures), n_carry=n_carry, length=n, reverse=bool(reverse),
-                     unroll=steps)
+    groups = (body.captures, [as_operand(x) for x in init_leaves],
+              [as_operand(x) for x in xs_leaves])
+    results = _record_groups(ops.scan, groups, weaks, body=captures_in_front(body), length=n,
+                             reverse=bool(reverse), unroll=steps)
     _, ys_tree = body.out_tree.children()
     return (tree_unflatten(init_tree, results[:n_carry]),
             tree_unflatten(ys_tree, results[n_carry:]))

@@ -71,10 +71,11 @@ def evaluate(function: Function, operands: Sequence[Any], place: Placement) -> l
 
 
 def _run(op: Op, operands: list[Any], place: Placement) -> list[Any]:
+    regions = op.definition.regions
     if op.definition is ops.cond:
+        (index,), given = regions.split(op.attrs, operands)
         branches = op.attrs["branches"]
-        index = min(max(int(operands[0]), 0), len(branches) - 1)
-        return evaluate(branches[index], operands[1:], place)
+        return evaluate(branches[min(max(int(index), 0), len(branches) - 1)], given, place)
     if op.definition is ops.scan:
         return _scan(op, operands, place)
     if op.definition is ops.while_:
@@ -90,21 +91,18 @@ def _run(op: Op, operands: list[Any], place: Placement) -> list[Any]:
 
 
 def _while(op: Op, operands: list[Any], place: Placement) -> list[Any]:
-    n_test, n_body = op.attrs["n_cond_consts"], op.attrs["n_body_consts"]
-    test, body = operands[:n_test], operands[n_test:n_test + n_body]
-    carry = operands[n_test + n_body:]
+    test, body, carry = op.definition.regions.split(op.attrs, operands)
     while bool(evaluate(op.attrs["cond"], [*test, *carry], place)[0]):
         carry = evaluate(op.attrs["body"], [*body, *carry], place)
     return carry
 
 
 def _scan(op: Op, operands: list[Any], place: Placement) -> list[Any]:
-    a = op.attrs
-    consts, rest = operands[:a["n_consts"]], operands[a["n_consts"]:]
-    carry, xs = rest[:a["n_carry"]], rest[a["n_carry"]:]
+    a, regions = op.attrs, op.definition.regions
+    consts, carry, xs = regions.split(a, operands)
     for i in reversed(range(a["length"])) if a["reverse"] else range(a["length"]):
         given = [*consts, *carry, *[x[i] for x in xs]]
-        carry = evaluate(a["body"], given, place)[:a["n_carry"]]
+        carry, _ = regions.split_returns("body", a, evaluate(a["body"], given, place))
     with debug_nans(False), debug_infs(False):     # no turn is to blame: the results as they were
         return unit_of(op, place).run(operands)
 

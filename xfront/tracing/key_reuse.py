@@ -91,12 +91,11 @@ def _analysed(function: Function) -> Uses:
 
 def _by_bodies(op: Op) -> list[tuple[Value, Any, int | None]]:
     """(operand, mask of what is consumed of it, number of the result that it is)."""
-    if op.definition is ops.scan:
-        return _by_scan(op)
-    if op.definition is ops.while_:
-        return _by_while(op)
-    if op.definition is ops.cond:
+    regions = op.definition.regions
+    if regions is not None and regions.is_choice:
         return _by_cond(op)
+    if regions is not None and regions.is_loop and regions.free:
+        return _by_loop(op)
     body = op.attrs.get("body")
     body = body.force() if type(body) is Pending else body
     if body is None or len(body.params) != len(op.operands):
@@ -112,44 +111,28 @@ def _by_bodies(op: Op) -> list[tuple[Value, Any, int | None]]:
 def _by_cond(op: Op) -> list[tuple[Value, Any, int | None]]:
     many = [uses_of(branch) for branch in bodies_of(op)]
     found: list[tuple[Value, Any, int | None]] = []
-    for i, v in enumerate(op.operands[1:]):
+    for i, v in enumerate(op.definition.regions.groups(op)["operands"]):
         parts = [u.consumed[i] for u in many if u.consumed[i] is not None]
         if parts:
             found.append((v, np.logical_or.reduce(parts), None))
     return found
 
 
-def _by_scan(op: Op) -> list[tuple[Value, Any, int | None]]:
-    uses, a = uses_of(op.attrs["body"]), op.attrs
+def _by_loop(op: Op) -> list[tuple[Value, Any, int | None]]:
+    regions = op.definition.regions
+    turns, operands = regions.turns(op.attrs), regions.groups(op)
     found: list[tuple[Value, Any, int | None]] = []
-    for i, (v, part) in enumerate(zip(op.operands, uses.consumed, strict=True)):
-        if part is None or not a["length"]:
-            continue
-        carried = i - a["n_consts"]
-        if i < a["n_consts"] or carried < a["n_carry"] and uses.origins[carried] == i:
-            if a["length"] > 1:
+    for one in regions.held(op) if turns != 0 else ():
+        uses, params = uses_of(one.function), regions.params(op, one)
+        given = [(name, v) for name in params for v in operands[name]]
+        same = {param for param, result in regions.handed(op, one)
+                if uses.origins[result] == param}
+        for i, ((name, v), part) in enumerate(zip(given, uses.consumed, strict=True)):
+            if part is None or (name == "carry" and not one.body.gives):
+                continue
+            if turns != 1 and (i in same or name not in ("carry", "xs")):
                 _refuse_repeated(op, v)
-        if i < a["n_consts"] + a["n_carry"]:
-            found.append((v, part, None))
-        else:
-            found.append((v, np.broadcast_to(part, v.type.shape), None))
-    return found
-
-
-def _by_while(op: Op) -> list[tuple[Value, Any, int | None]]:
-    n_test, n_body = op.attrs["n_cond_consts"], op.attrs["n_body_consts"]
-    uses = uses_of(op.attrs["body"])
-    test = uses_of(op.attrs["cond"])
-    own = op.operands[n_test:]
-    for i, v in enumerate(op.operands[:n_test]):
-        if test.consumed[i] is not None:
-            _refuse_repeated(op, v)
-    found: list[tuple[Value, Any, int | None]] = []
-    for i, (v, part) in enumerate(zip(own, uses.consumed, strict=True)):
-        if part is not None:
-            if i < n_body or uses.origins[i - n_body] == i:
-                _refuse_repeated(op, v)
-            found.append((v, part, None))
+            found.append((v, np.broadcast_to(part, v.type.shape) if name == "xs" else part, None))
     return found
 
 

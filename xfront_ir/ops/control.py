@@ -52,18 +52,20 @@ from ..passes.bodies import (
     unzip,
     vectorize,
 )
+from ..regions import ALL, REST, Body, Regions, cut
 from ..types import TensorType
-from .families import last_at, move_batch, thread_last, with_bodies
+from .families import move_batch
 from .words import zeros_of
 
 Types = tuple[TensorType, ...]
 
 
-def _active(tangents: Sequence[Value | None]) -> Flags:
+def has_tangent(tangents: Sequence[Value | None]) -> Flags:
     return tuple([t is not None for t in tangents])
 
 
-def _check(name: str, what: str, wanted: Sequence[TensorType], got: Sequence[TensorType]) -> None:
+def check_types(name: str, what: str, wanted: Sequence[TensorType], got: Sequence[TensorType]
+                ) -> None:
     if len(wanted) != len(got):
         raise IRTypeError(f"{name}: {what}: {len(wanted)} wanted, {len(got)} given")
     for i, (w, g) in enumerate(zip(wanted, got, strict=True)):
@@ -71,7 +73,7 @@ def _check(name: str, what: str, wanted: Sequence[TensorType], got: Sequence[Ten
             raise IRTypeError(f"{name}: {what} {i} is {w}, got {g}")
 
 
-def _spread(values: Sequence[Value], flags: Sequence[bool]) -> list[Value | None]:
+def spread(values: Sequence[Value], flags: Sequence[bool]) -> list[Value | None]:
     """The values at the places whose flag is set, None at the others."""
     given = iter(values)
     return [next(given) if f else None for f in flags]
@@ -88,17 +90,17 @@ def _known(marks: Sequence[Any]) -> tuple[Flags, list[Value]]:
 def _infer_call(types: Types, attrs: Any) -> Types:
     body = attrs["body"]
     params = body.param_types
-    _check("call", f"operand of @{attrs['name']}", params, types)
+    check_types("call", f"operand of @{attrs['name']}", params, types)
     return body.return_types
 
 
 def _jvp_call(b: Any, attrs: Any, operands: Any, tangents: Any) -> Any:
     body = body_of(attrs["body"])
-    moved, active_out = jvp(body, _active(tangents))
+    moved, active_out = jvp(body, has_tangent(tangents))
     made = b.emit(call, *operands, *[t for t in tangents if t is not None], body=moved,
                   name=attrs["name"])
     n = len(body.returns)
-    return made[:n], _spread(made[n:], active_out)
+    return made[:n], spread(made[n:], active_out)
 
 
 def _split_call(b: Any, attrs: Any, operands: Any, linear: Flags) -> Any:
@@ -116,10 +118,10 @@ def _split_call(b: Any, attrs: Any, operands: Any, linear: Flags) -> Any:
 
 def _transpose_call(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
     linear, values = _known(known)
-    back, active_in = transpose_to(body_of(op.attrs["body"]), linear, _active(cotangents))
+    back, active_in = transpose_to(body_of(op.attrs["body"]), linear, has_tangent(cotangents))
     made = b.emit(call, *values, *[ct for ct in cotangents if ct is not None], body=back,
                   name=op.attrs["name"])
-    return join(linear, _spread(made, active_in), [None] * len(values))
+    return join(linear, spread(made, active_in), [None] * len(values))
 
 
 def _batch_call(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:
@@ -129,22 +131,28 @@ def _batch_call(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any
 
 call = define("call", attrs={"body": BODY, "name": STR}, infer=_infer_call, single=False,
               own_primal=True, jvp=_jvp_call, split=_split_call, transpose=_transpose_call,
-              batch=_batch_call, strong=strong_body("body"), thread=thread_last)
+              batch=_batch_call, strong=strong_body("body"), regions=Regions(
+                  {"operands": REST}, {"results": REST}, {"body": ALL}, value="body", is_call=True,
+                  free=True))
 
 
 # --- cond ---------------------------------------------------------------------------------
 
+COND = Regions({"index": 1, "operands": REST}, {"results": REST}, {"branches": ALL},
+               is_choice=True, free=True)
+
+
 def _infer_cond(types: Types, attrs: Any) -> Types:
-    branches = attrs["branches"]
-    if not types or types[0].shape or types[0].dtype not in (dtypes.bool_, dtypes.i32):
-        raise IRTypeError(f"cond: the index must be a scalar bool or i32, got {types[:1]}")
-    if types[0].dtype is dtypes.bool_ and len(branches) != 2:
+    branches, (index, operands) = attrs["branches"], COND.split(attrs, types)
+    if not index or index[0].shape or index[0].dtype not in (dtypes.bool_, dtypes.i32):
+        raise IRTypeError(f"cond: the index must be a scalar bool or i32, got {tuple(index)}")
+    if index[0].dtype is dtypes.bool_ and len(branches) != 2:
         raise IRTypeError(f"cond: a bool chooses between two branches, got {len(branches)}")
     if not branches:
         raise IRTypeError("cond: takes at least one branch")
     for i, branch in enumerate(branches):
-        _check("cond", f"parameter of branch {i}", types[1:], branch.param_types)
-        _check("cond", f"result of branch {i}", branches[0].return_types, branch.return_types)
+        check_types("cond", f"parameter of branch {i}", operands, branch.param_types)
+        check_types("cond", f"result of branch {i}", branches[0].return_types, branch.return_types)
     return branches[0].return_types
 
 
@@ -153,26 +161,29 @@ def _any_of(flags: Sequence[Flags]) -> Flags:
 
 
 def _jvp_cond(b: Any, attrs: Any, operands: Any, tangents: Any) -> Any:
-    active, branches = _active(tangents[1:]), attrs["branches"]
+    (index,), values = COND.split(attrs, operands)
+    active, branches = has_tangent(COND.split(attrs, tangents)[1]), attrs["branches"]
     moving = [t for t in tangents if t is not None]
     if isinstance(b, SplitBuilder) and b.tangents.isdisjoint(operands):
         parts, out = _alike(lambda branch, out: linearize(branch, active, out=out), branches)
-        results, made = _divided(b, operands[0], parts, operands[1:], moving)
-        return results, _spread(made, out)
+        results, made = _divided(b, index, parts, values, moving)
+        return results, spread(made, out)
     out = _any_of([jvp(branch, active)[1] for branch in branches])
     made = b.emit(cond, *operands, *moving,
                   branches=tuple([jvp_to(branch, active, out) for branch in branches]))
     n = len(out)
-    return made[:n], _spread(made[n:], out)
+    return made[:n], spread(made[n:], out)
 
 
 def _split_cond(b: Any, attrs: Any, operands: Any, linear: Flags) -> Any:
-    if linear[0]:
+    (index,), values = COND.split(attrs, operands)
+    (of_index,), of_values = COND.split(attrs, linear)
+    if of_index:
         raise IRTypeError("cond: the index cannot be linear")
-    flags = linear[1:]
+    flags = tuple(of_values)
     parts, out = _alike(lambda branch, out: divide(branch, flags, out), attrs["branches"])
-    tangents, known = unzip(operands[1:], flags)
-    returned, made = _divided(b, operands[0], parts, known, tangents)
+    tangents, known = unzip(values, flags)
+    returned, made = _divided(b, index, parts, known, tangents)
     return join(out, made, returned)
 
 
@@ -252,18 +263,19 @@ def _read_slots(part: Any, n_linear: int, shared: tuple, read: tuple, types: Typ
 
 
 def _transpose_cond(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
-    (index, *others), branches = known, op.attrs["branches"]
+    ((index,), others), branches = COND.split(op.attrs, known), op.attrs["branches"]
     linear, values = _known(others)
-    active_ct = _active(cotangents)
+    active_ct = has_tangent(cotangents)
     active_in = _any_of([transpose_to(branch, linear, active_ct)[1] for branch in branches])
     made = b.emit(cond, index, *values, *[ct for ct in cotangents if ct is not None],
                   branches=tuple([transpose_to(branch, linear, active_ct, active_in)[0]
                                   for branch in branches]))
-    return None, *join(linear, _spread(made, active_in), [None] * len(values))
+    return None, *join(linear, spread(made, active_in), [None] * len(values))
 
 
 def _batch_cond(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:
-    (index, *values), (of_index, *places), branches = operands, positions, op.attrs["branches"]
+    (index,), values = COND.split(op.attrs, operands)
+    ((of_index,), places), branches = COND.split(op.attrs, positions), op.attrs["branches"]
     if of_index is not None:
         from .lanes import choose_by_lane  # start-up: few programs have a predicate a lane
 
@@ -276,20 +288,21 @@ def _batch_cond(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any
 
 
 def _strong_cond(op: Op, linear: Flags) -> Any:
-    made = [strong(branch, linear[1:]) for branch in op.attrs["branches"]]
-    flags = (linear[0],) * len(op.results)
+    of_index, of_values = COND.split(op.attrs, linear)
+    made = [strong(branch, tuple(of_values)) for branch in op.attrs["branches"]]
+    flags = (*of_index,) * len(op.results)
     out = _any_of([flags, *[f for _, f in made]])
     return op.definition, {**op.attrs, "branches": tuple([branch for branch, _ in made])}, out
 
 
 cond = define("cond", attrs={"branches": FUNCTIONS}, infer=_infer_cond, single=False,
               own_primal=True, jvp=_jvp_cond, split=_split_cond, transpose=_transpose_cond,
-              batch=_batch_cond, strong=_strong_cond, thread=thread_last)
+              batch=_batch_cond, strong=_strong_cond, regions=COND)
 
 
 # --- loops: what is common -----------------------------------------------------------------
 
-def _grow(carry: Flags, step: Any) -> Flags:
+def grown_flags(carry: Flags, step: Any) -> Flags:
     """The least flags of carries, at least `carry`, that `step` maps to no more."""
     while True:
         grown = tuple([a or c for a, c in zip(carry, step(carry), strict=True)])
@@ -298,173 +311,169 @@ def _grow(carry: Flags, step: Any) -> Flags:
         carry = grown
 
 
-def _grouped(fn: Function, key: Any, params: Sequence[Value], returns: Sequence[Value]) -> Function:
+def regrouped(fn: Function, key: Any, params: Sequence[Value], returns: Sequence[Value]
+              ) -> Function:
     """`fn` with its parameters and returns in another order."""
     return remembered(fn, key, lambda: Function(fn.name, params, fn.ops, returns))
 
 
 # --- scan ---------------------------------------------------------------------------------
 
-def _groups(attrs: Any, values: Sequence[Any]) -> tuple[list, list, list]:
-    n, m = attrs["n_consts"], attrs["n_consts"] + attrs["n_carry"]
-    return list(values[:n]), list(values[n:m]), list(values[m:])
+SCAN = Regions({"consts": "n_consts", "carry": "n_carry", "xs": REST},
+               {"carry": "n_carry", "ys": REST},
+               {"body": Body(("consts", "carry", "xs"), ("carry", "ys"), "consts")},
+               is_loop=True, turns=lambda attrs: attrs["length"], free=True)
 
 
 def _infer_scan(types: Types, attrs: Any) -> Types:
     body, length = attrs["body"], attrs["length"]
-    consts, carry, xs = _groups(attrs, types)
+    consts, carry, xs = SCAN.split(attrs, types)
     if length < 0:
         raise IRTypeError(f"scan: the length must not be negative, got {length}")
     for t in xs:
         if not t.shape or t.shape[0] != length:
             raise IRTypeError(f"scan: scanned operands have length {length} in front, got {t}")
     slices = [t.with_shape(t.shape[1:]) for t in xs]
-    _check("scan", "operand", body.param_types, (*consts, *carry, *slices))
-    n = len(carry)
-    _check("scan", "carry", carry, body.return_types[:n])
-    return (*carry, *[t.with_shape((length, *t.shape)) for t in body.return_types[n:]])
+    check_types("scan", "operand", body.param_types, (*consts, *carry, *slices))
+    after, rows = SCAN.split_returns("body", attrs, body.return_types)
+    check_types("scan", "carry", carry, after)
+    return (*carry, *[t.with_shape((length, *t.shape)) for t in rows])
+
+
+def _settled_carry(attrs: Any, active: Sequence[bool], out_of: Callable[[Flags], Flags]
+                   ) -> tuple[Flags, Flags]:
+    """Flags of the operands and of the results of a scan whose carries stay as they are: the least
+    that `out_of`, from flags of the body's parameters to those of its returns, maps to such."""
+    of_consts, of_carry, of_xs = SCAN.split(attrs, active)
+
+    def step(carry: Flags) -> Sequence[bool]:
+        return SCAN.split_returns("body", attrs, out_of((*of_consts, *carry, *of_xs)))[0]
+
+    of_carry = grown_flags(tuple(of_carry), step)
+    flags = (*of_consts, *of_carry, *of_xs)
+    return flags, (*of_carry, *SCAN.split_returns("body", attrs, out_of(flags))[1])
 
 
 def _jvp_scan(b: Any, attrs: Any, operands: Any, tangents: Any) -> Any:
-    body, n_carry = attrs["body"], attrs["n_carry"]
-    of_consts, of_carry, of_xs = map(_active, _groups(attrs, tangents))
-
-    def step(carry: Flags) -> Flags:
-        return jvp(body, (*of_consts, *carry, *of_xs))[1][:n_carry]
-
-    of_carry = _grow(of_carry, step)
-    active = (*of_consts, *of_carry, *of_xs)
-    out = (*of_carry, *jvp(body, active)[1][n_carry:])
+    body = attrs["body"]
+    active, out = _settled_carry(attrs, has_tangent(tangents), lambda flags: jvp(body, flags)[1])
     moved = jvp_to(body, active, out)
-    n_params, n_returns = len(body.params), len(body.returns)
-    primal, dots = moved.params[:n_params], _spread(moved.params[n_params:], active)
-    results, dots_out = moved.returns[:n_returns], _spread(moved.returns[n_returns:], out)
-    pairs = list(zip(_groups(attrs, primal), _groups(attrs, dots), strict=True))
-    params = [v for group, dot in pairs for v in (*group, *[t for t in dot if t is not None])]
-    returns = [*results[:n_carry], *select(dots_out[:n_carry], of_carry),
-               *results[n_carry:], *select(dots_out[n_carry:], out[n_carry:])]
-    consts, carry, xs = _groups(attrs, operands)
-    t_consts, t_carry, t_xs = _groups(attrs, tangents)
+    primal, dots = cut(moved.params, len(body.params))
+    results, dots_out = cut(moved.returns, len(body.returns))
+    params = _in_pairs(SCAN.split(attrs, primal), SCAN.split(attrs, spread(dots, active)))
+    returns = _in_pairs(SCAN.split_results(attrs, results),
+                        SCAN.split_results(attrs, spread(dots_out, out)))
+    _, carry, _ = values = SCAN.split(attrs, operands)
+    t_consts, t_carry, t_xs = SCAN.split(attrs, tangents)
     t_carry = [b.zeros(v.type) if t is None and a else t
-               for v, t, a in zip(carry, t_carry, of_carry, strict=True)]
-    made = b.emit(scan, *[v for group in (consts, t_consts, carry, t_carry, xs, t_xs)
-                          for v in group if v is not None],
-                  **{**attrs, "body": _grouped(moved, ("scan", n_carry), params, returns),
-                     "n_consts": len(consts) + sum(of_consts), "n_carry": n_carry + sum(of_carry)})
-    k, ys = n_carry + sum(of_carry), n_returns - n_carry
-    return ([*made[:n_carry], *made[k:k + ys]],
-            _spread([*made[n_carry:k], *made[k + ys:]], out))
+               for v, t, a in zip(carry, t_carry, SCAN.split(attrs, active)[1], strict=True)]
+    inner = regrouped(moved, ("scan", *map(len, values)), [v for group in params for v in group],
+                     [v for group in returns for v in group])
+    made = SCAN.emit(b.emit, scan, _in_pairs(values, (t_consts, t_carry, t_xs)),
+                     **{**attrs, "body": inner})
+    flags = SCAN.split_results(attrs, out)
+    parts = cut(made, *[n for group in flags for n in (len(group), sum(group))])
+    return [*parts[0], *parts[2]], spread([*parts[1], *parts[3]], out)
+
+
+def _in_pairs(groups: Sequence[Sequence[Any]], tangents: Sequence[Sequence[Any]]) -> list[list]:
+    """Each group with its tangents behind, where they are not None."""
+    return [[*group, *[t for t in dots if t is not None]]
+            for group, dots in zip(groups, tangents, strict=True)]
 
 
 def _split_scan(b: Any, attrs: Any, operands: Any, linear: Flags) -> Any:
     """The known part runs first and stacks what the linear one reads of each turn; what is the
     same in every turn is computed once, outside, and what was scanned is scanned again."""
-    body, n_carry = attrs["body"], attrs["n_carry"]
-    of_consts, of_carry, of_xs = map(tuple, _groups(attrs, linear))
-
-    def step(carry: Flags) -> Flags:
-        return divide(body, (*of_consts, *carry, *of_xs)).active_out[:n_carry]
-
-    of_carry = _grow(of_carry, step)
-    flags = (*of_consts, *of_carry, *of_xs)
-    out = (*of_carry, *divide(body, flags).active_out[n_carry:])
+    body = attrs["body"]
+    flags, out = _settled_carry(attrs, linear, lambda flags: divide(body, flags).active_out)
     parts = divide(body, flags, out)
     forward = parts.forward
-    groups = _groups(attrs, operands)
-    l_consts, consts = unzip(groups[0], of_consts)
-    l_carry, carry = unzip(groups[1], of_carry)
-    l_xs, xs = unzip(groups[2], of_xs)
-    n_c, n_k, n_known = len(consts), len(carry), parts.n_out
+    (l_consts, consts), (l_carry, carry), (l_xs, xs) = [
+        unzip(values, of) for values, of in
+        zip(SCAN.split(attrs, operands), SCAN.split(attrs, flags), strict=True)]
+    f_consts, _, f_xs = cut(forward.params, len(consts), len(carry))
+    known, _ = cut(forward.returns, parts.n_out)
 
-    same = invariants(forward, [i < n_c for i in range(len(forward.params))])
+    same = invariants(forward, [v in set(f_consts) for v in forward.params])
     source = parts.pick(forward.params, forward.returns)
     hoisted = [v for v in dict.fromkeys(source) if v in same]
-    outer = dict(zip(hoisted, b.inline(slice_of(forward, hoisted, forward.params[:n_c]), consts),
+    outer = dict(zip(hoisted, b.inline(slice_of(forward, hoisted, f_consts), consts),
                      strict=True)) if hoisted else {}
-    scanned = dict(zip(forward.params[n_c + n_k:], xs, strict=True))
-    stacked = {v: n_k + i for i, v in enumerate(forward.returns[n_k:n_known])}
+    scanned = dict(zip(f_xs, xs, strict=True))
+    of_carry, of_rows = cut(known, len(carry))
+    stacked = {v: i + len(of_carry) for i, v in enumerate(of_rows)}
     saved = [v for v in dict.fromkeys(source)
              if v not in outer and v not in scanned and v not in stacked]
     returned: tuple[Value, ...] = ()
-    if n_known or saved or is_effectful(forward):
-        ahead = forward.replace(returns=(*forward.returns[:n_known], *saved))
-        returned = b.emit_forward(scan, *consts, *carry, *xs, **{
-            **attrs, "body": ahead, "n_consts": n_c, "n_carry": n_k})
+    if known or saved or is_effectful(forward):
+        ahead = forward.replace(returns=(*known, *saved))
+        returned = SCAN.emit(b.emit_forward, scan, (consts, carry, xs), **{**attrs, "body": ahead})
     if not any(out):
         return returned
-    stacked.update({v: n_known + i for i, v in enumerate(saved)})
+    stacked.update({v: i + len(known) for i, v in enumerate(saved)})
 
-    side, n_linear = parts.linear, sum(flags)
-    params = side.params[:n_linear]
-    constant = [v in outer for v in source]
-    res_consts, res_xs = unzip(side.params[n_linear:], constant)
-    i, j = len(l_consts), len(l_consts) + len(l_carry)
-    grouped = Function(side.name, (*params[:i], *res_consts, *params[i:j], *params[j:], *res_xs),
-                       side.ops, side.returns)
-    made = b.emit_linear(
-        scan, *l_consts, *[outer[v] for v in source if v in outer], *l_carry, *l_xs,
-        *[scanned[v] if v in scanned else returned[stacked[v]] for v in source if v not in outer],
-        **{**attrs, "body": grouped, "n_consts": i + len(res_consts), "n_carry": len(l_carry)})
-    return join(out, made, returned[:n_known])
+    side = parts.linear
+    s_consts, s_carry, s_xs, residuals = cut(side.params, len(l_consts), len(l_carry), len(l_xs))
+    res_consts, res_xs = unzip(residuals, [v in outer for v in source])
+    grouped = Function(side.name, (*s_consts, *res_consts, *s_carry, *s_xs, *res_xs), side.ops,
+                       side.returns)
+    rows = [scanned[v] if v in scanned else returned[stacked[v]] for v in source if v not in outer]
+    made = SCAN.emit(
+        b.emit_linear, scan, ([*l_consts, *[outer[v] for v in source if v in outer]], l_carry,
+                              [*l_xs, *rows]), **{**attrs, "body": grouped})
+    return join(out, made, returned[:len(known)])
 
 
 def _transpose_scan(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
     """Turns in the other order; cotangents of constants add up in the carry."""
-    attrs, body, n_carry = op.attrs, op.attrs["body"], op.attrs["n_carry"]
-    marks = _groups(attrs, known)
+    attrs, body = op.attrs, op.attrs["body"]
+    marks = SCAN.split(attrs, known)
     of_consts, of_init, of_xs = (tuple([m is LINEAR for m in group]) for group in marks)
-    of_carry = (True,) * n_carry
-    for t in body.param_types[len(of_consts):len(of_consts) + n_carry]:
+    types, carry_types, _ = SCAN.split(attrs, body.param_types)
+    for t in carry_types:
         if not t.is_inexact:
             raise IRTypeError(f"scan: a linear scan cannot carry {t}; divide it first")
-    linear = (*of_consts, *of_carry, *of_xs)
-    ct_carry, ct_ys = list(cotangents[:n_carry]), list(cotangents[n_carry:])
-    of_ys = _active(ct_ys)
-    n_c = sum(of_consts)
+    linear = (*of_consts, *[True] * len(carry_types), *of_xs)
+    (ct_carry, ct_ys), n = SCAN.split_results(attrs, cotangents), len(carry_types)
+    of_ys = has_tangent(ct_ys)
 
-    def step(carry: Flags) -> Flags:
-        return transpose_to(body, linear, (*carry, *of_ys))[1][n_c:n_c + n_carry]
+    def received(carry: Flags) -> list[list[bool]]:
+        """Of the linear constants, the carries and the linear slices: which get a cotangent."""
+        return cut(transpose_to(body, linear, (*carry, *of_ys))[1], sum(of_consts), n)
 
-    carried = _grow(_active(ct_carry), step)
-    back, active_in = transpose_to(body, linear, (*carried, *of_ys))
-    summed, into_xs = active_in[:n_c], active_in[n_c + n_carry:]
+    carried = grown_flags(has_tangent(ct_carry), lambda carry: received(carry)[1])
+    summed, _, into_xs = received(carried)
     back, _ = transpose_to(body, linear, (*carried, *of_ys), (*summed, *carried, *into_xs))
+    consts, known_xs = ([m for m in group if m is not LINEAR] for group in (marks[0], marks[2]))
 
     def make() -> Function:                      # known consts, carry, sums, cts of ys, known xs
-        k_consts, k_xs = len(of_consts) - n_c, len(of_xs) - sum(of_xs)
-        params = back.params
-        consts, known_xs = params[:k_consts], params[k_consts:k_consts + k_xs]
-        cts = params[k_consts + k_xs:]
-        n = sum(carried)
+        p_consts, p_xs, p_carry, p_ys = cut(back.params, len(consts), len(known_xs), sum(carried))
         inner = Builder(back.name)
-        inner.ops, made = list(back.ops), back.returns
-        k = sum(summed)
-        totals = [Value(v.type) for v in made[:k]]
+        inner.ops = list(back.ops)
+        of_sums, of_carry, of_rows = cut(back.returns, sum(summed), sum(carried))
+        totals = [Value(v.type) for v in of_sums]
         added = [inner.emit(lookup("add"), total, ct)
-                 for total, ct in zip(totals, made[:k], strict=True)]
-        return Function(back.name, (*consts, *cts[:n], *totals, *cts[n:], *known_xs), inner.ops,
-                        (*made[k:k + n], *added, *made[k + n:]))
+                 for total, ct in zip(totals, of_sums, strict=True)]
+        return Function(back.name, (*p_consts, *p_carry, *totals, *p_ys, *p_xs), inner.ops,
+                        (*of_carry, *added, *of_rows))
 
-    turned = remembered(back, ("scan", n_c, tuple(map(len, marks)), carried, summed), make)
-    consts = [m for m in marks[0] if m is not LINEAR]
-    known_xs = [m for m in marks[2] if m is not LINEAR]
-    starts = [b.zeros(v.type) if ct is None else ct
-              for v, ct, c in zip(op.results, ct_carry, carried, strict=False) if c]
-    const_types = [v.type for v in select(op.operands[:len(of_consts)], of_consts)]
-    sums = [b.zeros(t) for t, s in zip(const_types, summed, strict=True) if s]
-    made = b.emit(scan, *consts, *starts, *sums, *[ct for ct in ct_ys if ct is not None],
-                  *known_xs, **{**attrs, "body": turned, "n_consts": len(consts),
-                                "n_carry": len(starts) + len(sums),
-                                "reverse": not attrs["reverse"]})
-    n, k = len(starts), len(sums)
-    per_const = join(of_consts, _spread(made[n:n + k], summed), [None] * len(consts))
+    key = ("scan", sum(of_consts), tuple(map(len, marks)), carried, tuple(summed))
+    turned = remembered(back, key, make)
+    starts = [b.zeros(t) if ct is None else ct
+              for t, ct, c in zip(carry_types, ct_carry, carried, strict=True) if c]
+    sums = [b.zeros(t) for t in select(select(types, of_consts), summed)]
+    made = SCAN.emit(b.emit, scan, (consts, [*starts, *sums],
+                                    [*[ct for ct in ct_ys if ct is not None], *known_xs]),
+                     **{**attrs, "body": turned, "reverse": not attrs["reverse"]})
+    of_starts, of_sums, of_rows = cut(made, len(starts), len(sums))
     per_init = [ct if lin else None
-                for ct, lin in zip(_spread(made[:n], carried), of_init, strict=True)]
-    return (*per_const, *per_init,
-            *join(of_xs, _spread(made[n + k:], into_xs), [None] * len(known_xs)))
+                for ct, lin in zip(spread(of_starts, carried), of_init, strict=True)]
+    return (*join(of_consts, spread(of_sums, summed), [None] * len(consts)), *per_init,
+            *join(of_xs, spread(of_rows, into_xs), [None] * len(known_xs)))
 
 
-def _settle(body: Function, before: tuple, places: list, after: tuple, axis: Any
+def settled_places(body: Function, before: tuple, places: list, after: tuple, axis: Any
             ) -> tuple[int | None, ...]:
     """Positions of the carries that a vectorised body maps to batched ones exactly there."""
     while True:
@@ -476,39 +485,29 @@ def _settle(body: Function, before: tuple, places: list, after: tuple, axis: Any
 
 
 def _batch_scan(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:
-    attrs, body, n_carry, size = op.attrs, op.attrs["body"], op.attrs["n_carry"], axis[1]
-    consts, carry, xs = _groups(attrs, operands)
-    of_consts, of_carry, of_xs = _groups(attrs, positions)
+    attrs, body, size = op.attrs, op.attrs["body"], axis[1]
+    consts, carry, xs = SCAN.split(attrs, operands)
+    of_consts, of_carry, of_xs = SCAN.split(attrs, positions)
     xs = [v if p != 0 else move_batch(b, v, 0, 1, size)     # the scanned axis stays in front
           for v, p in zip(xs, of_xs, strict=True)]
     slices = tuple([None if p is None else max(p - 1, 0) for p in of_xs])
-    settled = _settle(body, tuple(of_consts), list(of_carry), slices, axis)
+    settled = settled_places(body, tuple(of_consts), of_carry, slices, axis)
     carry = [v if q is None else move_batch(b, v, p, q, size)
              for v, p, q in zip(carry, of_carry, settled, strict=True)]
-    n_ys = len(body.returns) - n_carry
-    moved, out = vectorize(body, (*of_consts, *settled, *slices), axis,
-                           (*settled, *(None,) * n_ys))
-    made = b.emit(scan, *consts, *carry, *xs, **{**attrs, "body": moved})
-    return made, (*settled, *[None if p is None else p + 1 for p in out[n_carry:]])
+    _, free = cut((None,) * len(body.returns), len(carry))
+    moved, out = vectorize(body, (*of_consts, *settled, *slices), axis, (*settled, *free))
+    made = SCAN.emit(b.emit, scan, (consts, carry, xs), **{**attrs, "body": moved})
+    _, of_ys = SCAN.split_returns("body", attrs, out)
+    return made, (*settled, *[None if p is None else p + 1 for p in of_ys])
 
 
 def _strong_scan(op: Op, linear: Flags) -> Any:
-    attrs, body, n_carry = op.attrs, op.attrs["body"], op.attrs["n_carry"]
-    consts, carry, xs = map(tuple, _groups(attrs, linear))
-    carry = _grow(carry, lambda flags: strong(body, (*consts, *flags, *xs))[1][:n_carry])
-    made, out = strong(body, (*consts, *carry, *xs))
-    return op.definition, {**attrs, "body": made}, (*carry, *out[n_carry:])
-
-
-def thread_consts(op: Op, bodies: Sequence[Function], extra: Sequence[Sequence[Value]]) -> Any:
-    """`thread` of a loop with one body: further constants, behind its own."""
-    (body,), (values,), n = bodies, extra, op.attrs["n_consts"]
-    return (*op.operands[:n], *values, *op.operands[n:]), {
-        **with_bodies(op, [last_at(body, len(values), n)]), "n_consts": n + len(values)}
+    body = op.attrs["body"]
+    flags, out = _settled_carry(op.attrs, linear, lambda flags: strong(body, flags)[1])
+    return op.definition, {**op.attrs, "body": strong(body, flags)[0]}, out
 
 
 scan = define("scan", attrs={"body": FUNCTION, "n_consts": INT, "n_carry": INT, "length": INT,
                              "reverse": BOOL, "unroll": INT},
               infer=_infer_scan, single=False, own_primal=True, jvp=_jvp_scan, split=_split_scan,
-              transpose=_transpose_scan, batch=_batch_scan, strong=_strong_scan,
-              thread=thread_consts)
+              transpose=_transpose_scan, batch=_batch_scan, strong=_strong_scan, regions=SCAN)

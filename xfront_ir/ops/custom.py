@@ -52,8 +52,8 @@ from ..passes.bodies import (
     unzip,
     vectorize,
 )
+from ..regions import ALL, REST, Regions, cut
 from ..types import TensorType
-from .families import thread_last
 
 Types = tuple[TensorType, ...]
 Positions = Sequence[int | None]
@@ -234,11 +234,14 @@ class WidenedRule:
         return f"widened {self.n_operands} {self.extra}".encode() + rule_fingerprint(self.rule)
 
 
-def thread_custom(op: Op, bodies: Sequence[Function], extra: Sequence[Sequence[Value]]) -> Any:
-    """`thread` of ops with a rule."""
-    operands, attrs = thread_last(op, bodies, extra)
-    rule = WidenedRule(attrs["rule"], len(op.operands), _types(extra[0]))
-    return operands, {**attrs, "rule": rule}
+def _widened(op: Op, attrs: Any, extra: Types) -> dict[str, Any]:
+    """The attributes of an op with a rule that has got further operands."""
+    return {**attrs, "rule": WidenedRule(attrs["rule"], len(op.operands), extra)}
+
+
+RULED = Regions({"operands": REST}, {"results": REST}, {"body": ALL}, value="body",
+                widened=_widened)
+"""Of ops with a body and a rule, which both take the operands."""
 
 
 # --- custom_jvp ---------------------------------------------------------------------------
@@ -258,7 +261,7 @@ def _jvp_custom_jvp(b: Any, attrs: Any, operands: Any, tangents: Any) -> Any:
 custom_jvp = define("custom_jvp", attrs={"body": FUNCTION, "rule": DERIVATIVE, "name": STR},
                     infer=infer_body("custom_jvp"), single=False, own_primal=True,
                     jvp=_jvp_custom_jvp, split=_split_custom, batch=_batch_custom,
-                    strong=strong_body("body"), thread=thread_custom, family=__name__)
+                    strong=strong_body("body"), regions=RULED, family=__name__)
 
 
 # --- custom_vjp ---------------------------------------------------------------------------
@@ -274,20 +277,24 @@ def _jvp_custom_vjp(b: Any, attrs: Any, operands: Any, tangents: Any) -> Any:
     made = b.inline(forward, operands)
     results, residuals = made[:n], made[n:]
     flags = _own_inexact(rule, _types(operands), perturbed)
-    dots = b.emit(custom_vjp_tangent, *residuals, *select(tangents, perturbed), rule=rule,
-                  n_residuals=len(residuals), types=_types(results), perturbed=flags)
+    dots = TANGENT.emit(b.emit, custom_vjp_tangent, (residuals, select(tangents, perturbed)),
+                        rule=rule, types=_types(results), perturbed=flags)
     return results, _by_captures(b, attrs, operands, tangents, _tangents_of(results, dots))
 
 
 custom_vjp = define("custom_vjp", attrs={"body": FUNCTION, "rule": DERIVATIVE, "name": STR},
                     infer=infer_body("custom_vjp"), single=False, own_primal=True,
                     jvp=_jvp_custom_vjp, split=_split_custom, batch=_batch_custom,
-                    strong=strong_body("body"), thread=thread_custom, family=__name__)
+                    strong=strong_body("body"), regions=RULED, family=__name__)
+
+
+TANGENT = Regions({"residuals": "n_residuals", "tangents": REST}, {"results": REST}, {})
 
 
 def _infer_tangent(types: Types, attrs: Any) -> Types:
-    if len(types) != attrs["n_residuals"] + sum(attrs["perturbed"]):
-        raise IRTypeError(f"custom_vjp_tangent: takes {attrs['n_residuals']} residuals and "
+    n_residuals, n_tangents = map(len, TANGENT.split(attrs, types))
+    if not TANGENT.fits(attrs, types) or n_tangents != sum(attrs["perturbed"]):
+        raise IRTypeError(f"custom_vjp_tangent: takes {n_residuals} residuals and "
                           f"{sum(attrs['perturbed'])} tangents, got {len(types)} operands")
     return tuple([t for t in attrs["types"] if t.is_inexact])
 
@@ -298,7 +305,8 @@ def _backward(types: Types, attrs: Any, live: Flags | None = None) -> Function:
     told = []
     if _is_symbolic(rule):
         told = [attrs["perturbed"], tuple([t.is_inexact for t in outs]) if live is None else live]
-    return rule.function(Request("bwd", types[:attrs["n_residuals"]], outs, *told))
+    residuals, _ = TANGENT.split(attrs, types)
+    return rule.function(Request("bwd", tuple(residuals), outs, *told))
 
 
 def tangent_function(types: Types, attrs: Any) -> Function:
@@ -307,17 +315,18 @@ def tangent_function(types: Types, attrs: Any) -> Function:
     A backward rule is linear in the cotangents, so the transpose of it is the tangent map.
     Raises: MissingRule where the rule holds something that cannot be transposed.
     """
-    n, backward = attrs["n_residuals"], _backward(types, attrs)
+    residuals, tangents = TANGENT.split(attrs, types)
+    backward = _backward(types, attrs)
 
     def make() -> Function:
-        cts = backward.params[n:]
-        linear = (*(False,) * n, *[v.type.is_inexact for v in cts])
+        saved, cts = cut(backward.params, len(residuals))
+        linear = (*[False] * len(saved), *[v.type.is_inexact for v in cts])
         integers = [v.type for v in cts if not v.type.is_inexact]
         moved, active = linear_transpose(backward, linear, attrs["perturbed"])
         b = Builder(backward.name)
-        b.params = [Value(t) for t in types]
+        saved, dots = ([b.param(t) for t in group] for group in (residuals, tangents))
         zeros = [b.zeros(t) for t in integers]
-        given = iter(b.inline(moved, (*b.params[:n], *zeros, *b.params[n:])))
+        given = iter(b.inline(moved, (*saved, *zeros, *dots)))
         return b.close([next(given) if a else b.zeros(t)
                         for a, t in zip(active, _infer_tangent(types, attrs), strict=True)])
 
@@ -325,11 +334,11 @@ def tangent_function(types: Types, attrs: Any) -> Function:
 
 
 def _jvp_tangent(b: Any, op: Op, tangents: Any) -> Any:
-    n = op.attrs["n_residuals"]
-    if all(t is None for t in tangents[:n]):
-        dots = [b.zeros(v.type) if t is None else t
-                for v, t in zip(op.operands[n:], tangents[n:], strict=True)]
-        return b.emit(custom_vjp_tangent, *op.operands[:n], *dots, **op.attrs)
+    residuals, linear = TANGENT.split(op.attrs, op.operands)
+    of_residuals, moved = TANGENT.split(op.attrs, tangents)
+    if all(t is None for t in of_residuals):
+        dots = [b.zeros(v.type) if t is None else t for v, t in zip(linear, moved, strict=True)]
+        return b.emit(custom_vjp_tangent, *residuals, *dots, **op.attrs)
     active = tuple([t is not None for t in tangents])
     moved, active_out = jvp(tangent_function(_types(op.operands), op.attrs), active)
     made = iter(b.inline(moved, (*op.operands, *select(tangents, active)))[len(op.results):])
@@ -337,24 +346,24 @@ def _jvp_tangent(b: Any, op: Op, tangents: Any) -> Any:
 
 
 def _transpose_tangent(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
-    attrs, n = op.attrs, op.attrs["n_residuals"]
+    attrs, (residuals, _) = op.attrs, TANGENT.split(op.attrs, known)
     given = iter(cotangents)
     found = [next(given) if t.is_inexact else None for t in attrs["types"]]
     cts = [b.zeros(t) if ct is None else ct for t, ct in zip(attrs["types"], found, strict=True)]
     live = tuple([ct is not None for ct in found])
-    made = b.inline(_backward(_types(op.operands), attrs, live), (*known[:n], *cts))
+    made = b.inline(_backward(_types(op.operands), attrs, live), (*residuals, *cts))
     if len(made) != len(attrs["perturbed"]):
         name = getattr(attrs["rule"], "name", "")
         raise IRTypeError(f"custom_vjp {name}: the backward rule gives {len(made)} cotangents, "
                           f"{len(attrs['perturbed'])} operands take one")
-    return (*[None] * n, *select(made, attrs["perturbed"]))
+    return (*[None] * len(residuals), *select(made, attrs["perturbed"]))
 
 
 def _batch_tangent(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:
-    attrs, n = op.attrs, op.attrs["n_residuals"]
-    inputs = join(attrs["perturbed"], positions[n:],
+    attrs, (of_residuals, of_tangents) = op.attrs, TANGENT.split(op.attrs, positions)
+    inputs = join(attrs["perturbed"], of_tangents,
                   [None] * (len(attrs["perturbed"]) - sum(attrs["perturbed"])))
-    rule = BatchedRule(attrs["rule"], (), inputs, len(attrs["types"]), axis, positions[:n])
+    rule = BatchedRule(attrs["rule"], (), inputs, len(attrs["types"]), axis, of_residuals)
     types = tuple([t.with_shape((axis[1], *t.shape)) for t in attrs["types"]])
     made = b.emit(custom_vjp_tangent, *operands, **{**attrs, "rule": rule, "types": types})
     return made, (0,) * len(made)
@@ -397,7 +406,7 @@ custom_vjp_tangent = define(
     "custom_vjp_tangent", attrs={"rule": PYTHON, "n_residuals": INT, "types": TYPES,
                                  "perturbed": BOOLS},
     infer=_infer_tangent, single=False, jvp=_jvp_tangent, transpose=_transpose_tangent,
-    batch=_batch_tangent, strong=_strong_tangent)
+    batch=_batch_tangent, strong=_strong_tangent, regions=TANGENT)
 
 
 # --- checkpoint ---------------------------------------------------------------------------
@@ -455,7 +464,9 @@ checkpoint = define("checkpoint", attrs={"body": FUNCTION, "policy": optional(PY
                                          "prevent_cse": BOOL},
                     infer=infer_body("checkpoint"), single=False, own_primal=True,
                     jvp=_jvp_checkpoint, split=_split_checkpoint, transpose=_transpose_checkpoint,
-                    batch=_batch_checkpoint, strong=strong_body("body"), thread=thread_last,
+                    batch=_batch_checkpoint, strong=strong_body("body"), regions=Regions(
+                        {"operands": REST}, {"results": REST}, {"body": ALL}, value="body",
+                        free=True),
                     family=__name__)
 
 

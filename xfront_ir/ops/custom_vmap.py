@@ -34,7 +34,7 @@ from ..passes.bodies import (
     vectorize,
 )
 from ..types import TensorType
-from .custom import infer_body, thread_custom
+from .custom import RULED, infer_body
 from .families import move_batch
 
 Types = tuple[TensorType, ...]
@@ -252,7 +252,7 @@ custom_vmap = define("custom_vmap", attrs={"body": FUNCTION, "rule": PYTHON, "na
                      infer=infer_body("custom_vmap"), single=False, own_primal=True,
                      jvp=_jvp_custom_vmap, split=_split_custom_vmap,
                      transpose=_transpose_custom_vmap, batch=_batch_custom_vmap,
-                     strong=_strong_custom_vmap, thread=thread_custom,
+                     strong=_strong_custom_vmap, regions=RULED,
                      family=__name__)
 
 

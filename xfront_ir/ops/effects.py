@@ -89,8 +89,9 @@ def _batch_by_example(b: Any, op: Op, operands: Any, positions: Any, size: int, 
     consts = [v for v, p in zip(operands, positions, strict=True) if p is None]
     xs = [move_batch(b, v, p, 0, size) for v, p in zip(operands, positions, strict=True)
           if p is not None]
-    made = b.emit(lookup("scan"), *consts, *xs, body=body, n_consts=len(consts), n_carry=0,
-                  length=size, reverse=False, unroll=unroll)
+    scan = lookup("scan")
+    made = scan.regions.emit(b.emit, scan, (consts, (), xs), body=body, length=size, reverse=False,
+                             unroll=unroll)
     return made, (0,) * len(made)
 
 

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..core import Function, Op, Value
+from ..core import Op, Value
 from ..errors import IRTypeError
 from ..opdef import LINEAR, ZERO, OpDef, define, lookup
 from ..types import TensorType
@@ -49,47 +49,6 @@ def batch_elementwise(b: Any, op: Op, operands: Sequence[Value], positions: Sequ
                     for v, p in zip(operands, positions, strict=True)]
     results = b.emit(op.definition, *operands, **op.attrs)
     return ((results,), (to,)) if op.definition.single else (results, (to,) * len(op.results))
-
-
-# --- bodies that take more ------------------------------------------------------------------
-
-def thread_last(op: Op, bodies: Sequence[Any], extra: Sequence[Sequence[Value]]) -> Any:
-    """`thread` of ops whose bodies all take the same last operands."""
-    every = [v for values in extra for v in values]
-    if len(bodies) > 1:
-        bodies = [with_others(body, values, every)
-                  for body, values in zip(bodies, extra, strict=True)]
-    return (*op.operands, *every), with_bodies(op, bodies)
-
-
-def with_others(body: Function, own: Sequence[Value], every: Sequence[Value]) -> Function:
-    """A body whose last parameters stand for the outer values `own`, with parameters for all of
-    `every` in their place."""
-    n = len(body.params) - len(own)
-    mine = dict(zip(own, body.params[n:], strict=True))
-    params = (*body.params[:n], *[mine[v] if v in mine else Value(v.type) for v in every])
-    return body.replace(params=params, param_names=(), weak_params=())
-
-
-def last_at(body: Function, n: int, at: int) -> Function:
-    """`body` with its last n parameters at place `at`."""
-    if not n:
-        return body
-    rest, last = body.params[:-n], body.params[-n:]
-    return body.replace(params=(*rest[:at], *last, *rest[at:]), param_names=(), weak_params=())
-
-
-def with_bodies(op: Op, bodies: Sequence[Any]) -> dict[str, Any]:
-    """The attributes of an op that holds `bodies` in place of its own, in the order of its
-    schema."""
-    given, attrs = iter(bodies), dict(op.attrs)
-    for key in op.definition.body_attrs:
-        held = attrs.get(key)
-        if type(held) is tuple:
-            attrs[key] = tuple([next(given) for _ in held])
-        elif held is not None:
-            attrs[key] = next(given)
-    return attrs
 
 
 # --- axes -------------------------------------------------------------------------------------

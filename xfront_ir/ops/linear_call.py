@@ -19,15 +19,17 @@ from ..core import Function, Op, Value
 from ..errors import IRTypeError, MissingRule
 from ..opdef import FUNCTION, INT, LINEAR, define, optional
 from ..passes.bodies import Flags, jvp_to, linear_transpose, remembered, strong, vectorize
+from ..regions import REST, Body, Regions, cut
 from ..types import TensorType
 from .elementwise import sub
-from .families import move_batch, sum_tangents, thread_last
+from .families import move_batch, sum_tangents
 
 Types = tuple[TensorType, ...]
 
 
-def _check_types(name: str, what: str, wanted: Types, got: Types) -> None:
-    if wanted != got:
+def _check_types(name: str, what: str, wanted: Sequence[TensorType], got: Sequence[TensorType]
+                 ) -> None:
+    if list(wanted) != list(got):
         raise IRTypeError(f"{name}: {what} are {list(got)}, must be {list(wanted)}")
 
 
@@ -50,95 +52,114 @@ def _batched(body: Function, n: int, places: Sequence[int | None], axis: Any, ou
 
 # --- linear_call --------------------------------------------------------------------------------
 
+MAP = Regions({"linear": "n_linear", "constants": REST}, {"results": REST},
+              {"body": Body(("linear", "constants"), ("results",), "constants"),
+               "transposed": Body(("results", "constants"), ("linear",), "constants")},
+              value="body")
+
+
 def _infer_linear_call(types: Types, attrs: Any) -> Types:
-    body, transposed, n = attrs["body"], attrs["transposed"], attrs["n_linear"]
+    body, transposed = attrs["body"], attrs["transposed"]
+    linear, constants = MAP.split(attrs, types)
     results = body.return_types
     _check_types("linear_call", "parameters of the body", types, body.param_types)
-    _check_types("linear_call", "parameters of the transpose", (*results, *types[n:]),
+    _check_types("linear_call", "parameters of the transpose", (*results, *constants),
                  transposed.param_types)
-    _check_types("linear_call", "results of the transpose", types[:n], transposed.return_types)
+    _check_types("linear_call", "results of the transpose", linear, transposed.return_types)
     return results
 
 
 def _jvp_linear_call(b: Any, op: Op, tangents: Any) -> Any:
     """The map of the tangents; and by its constants the derivative of its body."""
-    n, body = op.attrs["n_linear"], op.attrs["body"]
+    linear, constants = MAP.split(op.attrs, op.operands)
+    moved, dots = MAP.split(op.attrs, tangents)
     totals: list[Value | None] = [None] * len(op.results)
-    if any(t is not None for t in tangents[:n]):
-        moved = _whole(b, op.operands[:n], tangents[:n])
-        totals = list(b.emit(linear_call, *moved, *op.operands[n:], **op.attrs))
-    by_constants = (*[False] * n, *[t is not None for t in tangents[n:]])
+    if any(t is not None for t in moved):
+        totals = list(b.emit(linear_call, *_whole(b, linear, moved), *constants, **op.attrs))
+    by_constants = (*[False] * len(linear), *[t is not None for t in dots])
     if any(by_constants):
         out = tuple([v.type.is_inexact for v in op.results])
-        pushed = jvp_to(body, by_constants, out)
-        dots = [t for t in tangents[n:] if t is not None]
-        made = iter(b.inline(pushed, (*op.operands, *dots))[len(op.results):])
-        totals = [sum_tangents(b, t, next(made)) if o else t
+        pushed = jvp_to(op.attrs["body"], by_constants, out)
+        made = b.inline(pushed, (*op.operands, *[t for t in dots if t is not None]))
+        more = iter(cut(made, len(op.results))[1])
+        totals = [sum_tangents(b, t, next(more)) if o else t
                   for t, o in zip(totals, out, strict=True)]
     return totals
 
 
 def _transpose_linear_call(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
-    n, attrs = op.attrs["n_linear"], op.attrs
-    constants = known[n:]
+    attrs, (_, constants) = op.attrs, MAP.split(op.attrs, known)
     if LINEAR in constants:
         raise MissingRule("linear_call is linear in its linear operands only")
-    made = b.emit(linear_call, *_whole(b, op.results, cotangents), *constants,
-                  body=attrs["transposed"], transposed=attrs["body"], n_linear=len(op.results))
+    made = MAP.emit(b.emit, linear_call, (_whole(b, op.results, cotangents), constants),
+                    body=attrs["transposed"], transposed=attrs["body"])
     return (*made, *[None] * len(constants))
 
 
 def _batch_linear_call(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:
-    n, attrs, places = op.attrs["n_linear"], op.attrs, positions[op.attrs["n_linear"]:]
-    n_out = len(op.results)
-    made = b.emit(linear_call, *_in_front(b, operands[:n], positions[:n], axis[1]), *operands[n:],
-                  body=_batched(attrs["body"], n, places, axis, n_out),
-                  transposed=_batched(attrs["transposed"], n_out, places, axis, n), n_linear=n)
+    attrs, n_out = op.attrs, len(op.results)
+    linear, constants = MAP.split(attrs, operands)
+    of_linear, places = MAP.split(attrs, positions)
+    n = len(linear)
+    made = MAP.emit(b.emit, linear_call, (_in_front(b, linear, of_linear, axis[1]), constants),
+                    body=_batched(attrs["body"], n, places, axis, n_out),
+                    transposed=_batched(attrs["transposed"], n_out, places, axis, n))
     return made, (0,) * n_out
 
 
 def _strong_linear_call(op: Op, linear: Flags) -> Any:
-    n, attrs = op.attrs["n_linear"], op.attrs
-    constants = (False,) * (len(linear) - n)
-    body, _ = strong(attrs["body"], (*(True,) * n, *constants))
-    transposed, _ = strong(attrs["transposed"], (*(True,) * len(op.results), *constants))
-    return op.definition, {**attrs, "body": body, "transposed": transposed}, (
-        True,) * len(op.results)
+    attrs, of_results = op.attrs, (True,) * len(op.results)
+    of_linear, of_constants = ((flag,) * len(group) for flag, group in
+                               zip((True, False), MAP.split(attrs, linear), strict=True))
+    body, _ = strong(attrs["body"], (*of_linear, *of_constants))
+    transposed, _ = strong(attrs["transposed"], (*of_results, *of_constants))
+    return op.definition, {**attrs, "body": body, "transposed": transposed}, of_results
 
 
 linear_call = define("linear_call", attrs={"body": FUNCTION, "transposed": FUNCTION,
                                            "n_linear": INT},
                      infer=_infer_linear_call, single=False, jvp=_jvp_linear_call,
                      transpose=_transpose_linear_call, batch=_batch_linear_call,
-                     strong=_strong_linear_call, thread=thread_last)
+                     strong=_strong_linear_call, regions=MAP)
 
 
 # --- custom_linear_solve ------------------------------------------------------------------------
 
+SYSTEM = Regions({"b": "n", "constants": REST}, {"solution": "n", "more": REST},
+                 {"matvec": Body(("b", "constants"), ("b",), "constants"),
+                  "solve": Body(("b", "constants"), ("solution", "more"), "constants"),
+                  "transpose_solve": Body(("b", "constants"), ("solution",), "constants")},
+                 value="solve")
+
+
 def _infer_solve(types: Types, attrs: Any) -> Types:
-    name, n, back = "custom_linear_solve", attrs["n"], attrs.get("transpose_solve")
+    name, back = "custom_linear_solve", attrs.get("transpose_solve")
     for key in ("matvec", "solve", "transpose_solve"):
         if attrs.get(key) is not None:
             _check_types(name, f"parameters of {key}", types, attrs[key].param_types)
-    _check_types(name, "results of matvec", types[:n], attrs["matvec"].return_types)
-    _check_types(name, "solutions", types[:n], attrs["solve"].return_types[:n])
+    rhs, _ = SYSTEM.split(attrs, types)
+    solution, _ = SYSTEM.split_results(attrs, attrs["solve"].return_types)
+    _check_types(name, "results of matvec", rhs, attrs["matvec"].return_types)
+    _check_types(name, "solutions", rhs, solution)
     if back is not None:
-        _check_types(name, "solutions of the transpose", types[:n], back.return_types)
+        _check_types(name, "solutions of the transpose", rhs, back.return_types)
     return attrs["solve"].return_types
 
 
 def _jvp_solve(b: Any, op: Op, tangents: Any) -> Any:
-    n, attrs = op.attrs["n"], op.attrs
-    rhs = _whole(b, op.operands[:n], tangents[:n])
-    by_constants = (*[False] * n, *[t is not None for t in tangents[n:]])
+    attrs = op.attrs
+    rhs, constants = SYSTEM.split(attrs, op.operands)
+    moved, dots = SYSTEM.split(attrs, tangents)
+    solution, more = SYSTEM.split_results(attrs, op.results)
+    rhs, n = _whole(b, rhs, moved), len(rhs)
+    by_constants = (*[False] * n, *[t is not None for t in dots])
     if any(by_constants):
         pushed = jvp_to(attrs["matvec"], by_constants, (True,) * n)
-        moved = b.inline(pushed, (*op.results[:n], *op.operands[n:],
-                                  *[t for t in tangents[n:] if t is not None]))[n:]
-        rhs = [b.emit(sub, d, m) for d, m in zip(rhs, moved, strict=True)]
-    dots = b.emit(custom_linear_solve, *rhs, *op.operands[n:],
+        made = b.inline(pushed, (*solution, *constants, *[t for t in dots if t is not None]))
+        rhs = [b.emit(sub, d, m) for d, m in zip(rhs, cut(made, n)[1], strict=True)]
+    made = b.emit(custom_linear_solve, *rhs, *constants,
                   **{**attrs, "solve": _solution(attrs["solve"], n)})
-    return (*dots, *[None] * (len(op.results) - n))
+    return (*made, *[None] * len(more))
 
 
 def _solution(solve: Function, n: int) -> Function:
@@ -148,43 +169,47 @@ def _solution(solve: Function, n: int) -> Function:
 
 
 def _transpose_solve(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
-    n, attrs, constants = op.attrs["n"], op.attrs, known[op.attrs["n"]:]
+    attrs, (rhs, constants) = op.attrs, SYSTEM.split(op.attrs, known)
+    n = len(rhs)
     if attrs.get("transpose_solve") is None:
         raise MissingRule("custom_linear_solve was not given a transpose_solve (nor that it is "
                           "symmetric), which reverse mode needs")
     if LINEAR in constants:
         raise MissingRule("the solution of a linear system is linear in b only")
-    made = b.emit(custom_linear_solve, *_whole(b, op.results, cotangents)[:n], *constants,
-                  matvec=transposed_matvec(attrs["matvec"], n), solve=attrs["transpose_solve"],
-                  transpose_solve=_solution(attrs["solve"], n), n=n)
+    cts, _ = SYSTEM.split_results(attrs, _whole(b, op.results, cotangents))
+    made = SYSTEM.emit(b.emit, custom_linear_solve, (cts, constants),
+                       matvec=transposed_matvec(attrs["matvec"], n), solve=attrs["transpose_solve"],
+                       transpose_solve=_solution(attrs["solve"], n))
     return (*made, *[None] * len(constants))
 
 
 def transposed_matvec(matvec: Function, n: int) -> Function:
     """(y, constants) -> A^T y, of a Function (x, constants) -> A x."""
     def make() -> Function:
-        linear = tuple([i < n for i in range(len(matvec.params))])
+        x, constants = cut(matvec.params, n)
+        linear = (*[True] * n, *[False] * len(constants))
         back, active = linear_transpose(matvec, linear, (True,) * n)
         b = Builder(f"{matvec.name}_transpose")
-        y = [b.param(v.type) for v in matvec.returns]
-        constants = [b.param(v.type) for v in matvec.params[n:]]
-        made = iter(b.inline(back, (*constants, *y)))
+        y, given = ([b.param(v.type) for v in group] for group in (matvec.returns, constants))
+        made = iter(b.inline(back, (*given, *y)))
         return b.close([next(made) if a else b.zeros(v.type)
-                        for v, a in zip(matvec.params, active, strict=False)])
+                        for v, a in zip(x, active, strict=True)])
 
     return remembered(matvec, ("transposed_matvec", n), make)
 
 
 def _batch_solve(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:
-    n, attrs, places = op.attrs["n"], dict(op.attrs), positions[op.attrs["n"]:]
+    attrs = dict(op.attrs)
+    rhs, constants = SYSTEM.split(attrs, operands)
+    of_rhs, places = SYSTEM.split(attrs, positions)
+    _, more = SYSTEM.split_results(attrs, op.results)
+    n = len(rhs)
     for key in ("matvec", "transpose_solve"):
         if attrs.get(key) is not None:
             attrs[key] = _batched(attrs[key], n, places, axis, n)
-    n_rest = len(op.results) - n
     attrs["solve"], out = vectorize(attrs["solve"], (*(0,) * n, *places), axis,
-                                    (*(0,) * n, *(None,) * n_rest))
-    made = b.emit(custom_linear_solve, *_in_front(b, operands[:n], positions[:n], axis[1]),
-                  *operands[n:], **attrs)
+                                    (*(0,) * n, *(None,) * len(more)))
+    made = b.emit(custom_linear_solve, *_in_front(b, rhs, of_rhs, axis[1]), *constants, **attrs)
     return made, out
 
 
@@ -192,7 +217,7 @@ custom_linear_solve = define(
     "custom_linear_solve", attrs={"matvec": FUNCTION, "solve": FUNCTION,
                                   "transpose_solve": optional(FUNCTION), "n": INT},
     infer=_infer_solve, single=False, jvp=_jvp_solve, transpose=_transpose_solve,
-    batch=_batch_solve, thread=thread_last)
+    batch=_batch_solve, regions=SYSTEM)
 
 
 __all__ = ["custom_linear_solve", "linear_call", "transposed_matvec"]

@@ -13,15 +13,19 @@ from ..core import Function, Op, Value
 from ..errors import IRTypeError
 from ..opdef import AXES, FUNCTION, define
 from ..passes.bodies import jvp_to, vectorize
+from ..regions import COMBINER, REST, Regions, cut
 from ..types import scalar
 from .families import move_batch, moved_axes
 from .reduce import leading, tree_reduce
 from .shape import broadcast_in_dim, reshape
 
+COMBINED = Regions({"operands": REST, "inits": REST}, {"results": REST}, {"body": COMBINER})
+"""Of reductions by a body."""
+
 
 def _infer(types: Any, attrs: Any) -> Any:
-    n, axes, body = len(types) // 2, attrs["axes"], attrs["body"]
-    operands, inits = types[:n], types[n:]
+    axes, body = attrs["axes"], attrs["body"]
+    operands, inits = COMBINED.split(attrs, types)
     if not types or len(types) % 2:
         raise IRTypeError(f"reduce: takes operands and as many initial values, got {len(types)}")
     first = operands[0]
@@ -30,7 +34,7 @@ def _infer(types: Any, attrs: Any) -> Any:
     if len(set(axes)) != len(axes) or not all(0 <= a < first.ndim for a in axes):
         raise IRTypeError(f"reduce: axes must be distinct and in [0, {first.ndim}), got {axes}")
     elements = tuple(scalar(x.dtype) for x in operands)
-    if inits != elements:
+    if tuple(inits) != elements:
         raise IRTypeError(f"reduce: initial values must be {list(elements)}, got {list(inits)}")
     if body.param_types != elements * 2 or body.return_types != elements:
         raise IRTypeError(f"reduce: the body must take {list(elements)} twice and return them, "
@@ -60,17 +64,19 @@ def _fold(b: Any, body: Function, operands: Sequence[Value], starts: Sequence[Va
 
 
 def _jvp(b: Any, op: Op, tangents: Any) -> Any:
-    n, axes = len(op.results), op.attrs["axes"]
+    axes, (of_operands, of_inits) = op.attrs["axes"], COMBINED.split(op.attrs, tangents)
+    values, inits = COMBINED.split(op.attrs, op.operands)
     pairs, places = with_tangents(op.attrs["body"])
 
     def given(values: Sequence[Value], ts: Sequence[Value | None]) -> list[Value]:
         return [*values, *[ts[i] or b.zeros(values[i].type) for i in places]]
 
-    operands = given(op.operands[:n], tangents[:n])
+    operands = given(values, of_operands)
     starts = [b.emit(broadcast_in_dim, v, shape=op.results[0].type.shape, dims=())
-              for v in given(op.operands[n:], tangents[n:])]
-    moved = dict(zip(places, _fold(b, pairs, operands, starts, axes)[n:], strict=True))
-    return tuple(moved.get(i) for i in range(n))
+              for v in given(inits, of_inits)]
+    _, dots = cut(_fold(b, pairs, operands, starts, axes), len(values))
+    moved = dict(zip(places, dots, strict=True))
+    return tuple(moved.get(i) for i in range(len(values)))
 
 
 def with_tangents(body: Function) -> tuple[Function, list[int]]:
@@ -81,29 +87,28 @@ def with_tangents(body: Function) -> tuple[Function, list[int]]:
     n = len(body.returns)
     active = tuple(v.type.is_inexact for v in body.returns)
     moved = jvp_to(body, active * 2, active)
-    lefts, rights, dots = moved.params[:n], moved.params[n:2 * n], moved.params[2 * n:]
-    k = sum(active)
-    pairs = moved.replace(params=(*lefts, *dots[:k], *rights, *dots[k:]), param_names=(),
+    lefts, rights, l_dots, r_dots = cut(moved.params, n, n, sum(active))
+    pairs = moved.replace(params=(*lefts, *l_dots, *rights, *r_dots), param_names=(),
                           weak_params=(), weak_returns=())
     return pairs, [i for i, a in enumerate(active) if a]
 
 
 def _batch(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:
     n, (_, size) = len(op.results), axis
-    at = next((p for p in positions[:n] if p is not None), 0)
-    moved = [move_batch(b, v, p, at, size)
-             for v, p in zip(operands[:n], positions[:n], strict=True)]
+    values, inits = COMBINED.split(op.attrs, operands)
+    of_values, of_inits = COMBINED.split(op.attrs, positions)
+    at = next((p for p in of_values if p is not None), 0)
+    moved = [move_batch(b, v, p, at, size) for v, p in zip(values, of_values, strict=True)]
     axes, place = moved_axes(op.attrs["axes"], at)
-    inits = operands[n:]
-    if all(p is None for p in positions[n:]):
+    if all(p is None for p in of_inits):
         return b.emit(reduce, *moved, *inits, body=op.attrs["body"], axes=axes), (place,) * n
     shape = list(op.results[0].type.shape)
     shape.insert(place, size)
     starts = [b.emit(broadcast_in_dim, v, shape=tuple(shape), dims=() if p is None else (place,))
-              for v, p in zip(inits, positions[n:], strict=True)]
+              for v, p in zip(inits, of_inits, strict=True)]
     return _fold(b, op.attrs["body"], moved, starts, axes), (place,) * n
 
 
 reduce = define("reduce", attrs={"body": FUNCTION, "axes": AXES}, infer=_infer, single=False,
-                jvp=_jvp, batch=_batch)
+                jvp=_jvp, batch=_batch, regions=COMBINED)
 """`reduce(*operands, *inits) {body, axes}`: body(lefts, rights) -> combined, all scalars."""

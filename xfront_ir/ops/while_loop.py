@@ -42,18 +42,18 @@ from ..passes.bodies import (
     strong,
     vectorize,
 )
+from ..regions import REST, Body, Regions, cut
 from ..types import I32, TensorType, tensor
 from .control import (
     Types,
-    _active,
-    _check,
-    _grouped,
-    _grow,
-    _settle,
-    _spread,
-    thread_consts,
+    check_types,
+    grown_flags,
+    has_tangent,
+    regrouped,
+    settled_places,
+    spread,
 )
-from .families import last_at, move_batch, with_bodies
+from .families import move_batch
 from .words import words_of, wrapped
 
 CHECKPOINTS = 64
@@ -65,6 +65,7 @@ CHECKPOINT_BYTES = 2 ** 26
 FEWEST = 8
 
 Budget = tuple[int, int] | None
+Places = tuple[int | None, ...]
 
 
 def _kept(attrs: Any) -> dict[str, Any]:
@@ -82,19 +83,21 @@ def _check_budget(name: str, attrs: Any) -> None:
 
 # --- while --------------------------------------------------------------------------------
 
-def _parts(attrs: Any, values: Sequence[Any]) -> tuple[list, list, list]:
-    n, m = attrs["n_cond_consts"], attrs["n_cond_consts"] + attrs["n_body_consts"]
-    return list(values[:n]), list(values[n:m]), list(values[m:])
+WHILE = Regions({"cond_consts": "n_cond_consts", "body_consts": "n_body_consts", "carry": REST},
+                {"carry": REST},
+                {"cond": Body(("cond_consts", "carry"), (), "cond_consts"),
+                 "body": Body(("body_consts", "carry"), ("carry",), "body_consts")},
+                is_loop=True, turns=lambda attrs: None, may_not_end=True, free=True)
 
 
 def _infer_while(types: Types, attrs: Any) -> Types:
-    cond_consts, body_consts, carry = _parts(attrs, types)
+    cond_consts, body_consts, carry = WHILE.split(attrs, types)
     test, body = attrs["cond"], attrs["body"]
-    _check("while", "parameter of the condition", (*cond_consts, *carry), test.param_types)
+    check_types("while", "parameter of the condition", (*cond_consts, *carry), test.param_types)
     if len(test.returns) != 1 or test.return_types[0] is not tensor((), dtypes.bool_):
         raise IRTypeError(f"while: the condition returns one bool, got {test.return_types}")
-    _check("while", "parameter of the body", (*body_consts, *carry), body.param_types)
-    _check("while", "carry", carry, body.return_types)
+    check_types("while", "parameter of the body", (*body_consts, *carry), body.param_types)
+    check_types("while", "carry", carry, body.return_types)
     _check_budget("while", attrs)
     return tuple(carry)
 
@@ -109,23 +112,23 @@ def _ignoring(fn: Function, extra: Types) -> Function:
 
 def _jvp_while(b: Any, attrs: Any, operands: Any, tangents: Any) -> Any:
     body = attrs["body"]
-    cond_consts, body_consts, carry = _parts(attrs, operands)
-    _, t_consts, t_carry = _parts(attrs, tangents)
-    of_consts, of_carry = _active(t_consts), _active(t_carry)
-    of_carry = _grow(of_carry, lambda flags: jvp(body, (*of_consts, *flags))[1])
+    cond_consts, body_consts, carry = WHILE.split(attrs, operands)
+    _, t_consts, t_carry = WHILE.split(attrs, tangents)
+    of_consts, of_carry = has_tangent(t_consts), has_tangent(t_carry)
+    of_carry = grown_flags(of_carry, lambda flags: jvp(body, (*of_consts, *flags))[1])
     moved = jvp_to(body, (*of_consts, *of_carry), of_carry)
     t_carry = [b.zeros(v.type) if t is None and a else t
                for v, t, a in zip(carry, t_carry, of_carry, strict=True)]
-    n_c, n, k = len(body_consts), len(body.params), sum(of_consts)
-    params = (*moved.params[:n_c], *moved.params[n:n + k], *moved.params[n_c:n],
-              *moved.params[n + k:])
-    extra = tuple([t.type for t in t_carry if t is not None])
-    made = b.emit(while_, *[v for group in (cond_consts, body_consts, t_consts, carry, t_carry)
-                            for v in group if v is not None],
-                  cond=_ignoring(attrs["cond"], extra),
-                  body=_grouped(moved, ("while", n_c), params, moved.returns),
-                  n_cond_consts=len(cond_consts), n_body_consts=n_c + k, **_kept(attrs))
-    return made[:len(carry)], _spread(made[len(carry):], of_carry)
+    p_consts, p_carry, d_consts, d_carry = cut(moved.params, len(body_consts), len(carry),
+                                               sum(of_consts))
+    dots, carried = ([t for t in group if t is not None] for group in (t_consts, t_carry))
+    made = WHILE.emit(
+        b.emit, while_, (cond_consts, [*body_consts, *dots], [*carry, *carried]),
+        cond=_ignoring(attrs["cond"], _types(carried)),
+        body=regrouped(moved, ("while", len(body_consts)),
+                      (*p_consts, *d_consts, *p_carry, *d_carry), moved.returns), **_kept(attrs))
+    results, moving = cut(made, len(carry))
+    return results, spread(moving, of_carry)
 
 
 class _Divided(NamedTuple):
@@ -147,38 +150,39 @@ class _Divided(NamedTuple):
 
 
 def _divided(attrs: Any, linear: Flags) -> _Divided:
-    test, body, n_cond = attrs["cond"], attrs["body"], attrs["n_cond_consts"]
-    return remembered(body, ("divided", test, n_cond, linear), lambda: _divide_loop(attrs, linear))
+    test, body, sizes = attrs["cond"], attrs["body"], map(len, WHILE.split(attrs, linear))
+    return remembered(body, ("divided", test, *sizes, linear), lambda: _divide_loop(attrs, linear))
 
 
 def _divide_loop(attrs: Any, linear: Flags) -> _Divided:
     test, body = attrs["cond"], attrs["body"]
-    of_cond, of_consts, of_carry = map(tuple, _parts(attrs, linear))
-    of_carry = _grow(of_carry, lambda flags: divide(body, (*of_consts, *flags)).active_out)
-    n_cond, n_consts = len(of_cond), len(of_consts)
+    of_cond, of_consts, of_carry = map(tuple, WHILE.split(attrs, linear))
+    of_carry = grown_flags(of_carry, lambda flags: divide(body, (*of_consts, *flags)).active_out)
     known = [not f for f in of_carry]
+    t_consts, t_carry = WHILE.split_params("cond", attrs, test.params)
 
     tested = {v for op in test.ops for v in op.operands}.union(test.returns)
     depends = (*of_cond, *of_carry)
     if not tested.isdisjoint(select(test.params, depends)):
         raise MissingRule("it holds a loop whose number of turns depends on what it should be "
                           "linear in")
-    known_test = Function(test.name, (*test.params[:n_cond], *select(test.params[n_cond:], known),
-                                      Value(I32)), test.ops, test.returns)
+    known_test = Function(test.name, (*t_consts, *select(t_carry, known), Value(I32)), test.ops,
+                          test.returns)
     parts = divide(body, (*of_consts, *of_carry), of_carry)
-    forward, n_known = parts.forward, sum(known)
-    b = Builder(body.name)
-    b.params = [*[Value(v.type) for v in forward.params], Value(I32)]
-    made = b.inline(forward, b.params[:-1])[:n_known]
-    counted = b.emit(lookup("add"), b.params[-1], b.full(I32, 1))
-    ahead = dead_code(b.close([*made, counted]))
+    forward = parts.forward
+    consts, carry = cut(forward.params, len(of_consts) - sum(of_consts))
+    after, _ = cut(forward.returns, len(carry))
 
-    n_given = n_consts - sum(of_consts)
-    consts, carry = forward.params[:n_given], forward.params[n_given:]
+    def counting(b: Any, given: list[Value], count: list[Value]) -> list[Value]:
+        made, _ = cut(b.inline(forward, given), len(carry))
+        return [*made, b.emit(lookup("add"), *count, b.full(I32, 1))]
+
+    ahead = dead_code(_trace(body.name, (_types(forward.params), (I32,)), counting))
+
     sources = parts.pick(forward.params, forward.returns)
-    read_carry = (False,) * n_known
+    read_carry = (False,) * len(carry)
     while True:                                  # known carries that the linear ones depend on
-        wanted = [*select(forward.returns[:n_known], read_carry), *sources]
+        wanted = [*select(after, read_carry), *sources]
         part = slice_of(forward, wanted, forward.params)
         used = {v for op in part.ops for v in op.operands}.union(wanted)
         grown = tuple([r or v in used for v, r in zip(carry, read_carry, strict=True)])
@@ -186,18 +190,16 @@ def _divide_loop(attrs: Any, linear: Flags) -> _Divided:
             break
         read_carry = grown
     read_consts = tuple([v in used for v in consts])
-    given = [*select(consts, read_consts), *select(carry, read_carry)]
-    first = slice_of(forward, wanted, given)
-    n, k, n_l = sum(read_consts), sum(read_carry), sum(of_consts)
+    r_consts, r_carry = select(consts, read_consts), select(carry, read_carry)
+    first = slice_of(forward, wanted, [*r_consts, *r_carry])
+    l_consts, l_carry, _ = cut(parts.linear.params, sum(of_consts), sum(of_carry))
 
-    def turn(b: Any, *values: Value) -> list[Value]:
-        l_consts, linear = values[n:n + n_l], values[n + n_l + k:]
-        made = b.inline(first, (*values[:n], *values[n + n_l:n + n_l + k]))
-        return [*made[:k], *b.inline(parts.linear, (*l_consts, *linear, *made[k:]))]
+    def turn(b: Any, *groups: list[Value]) -> list[Value]:
+        consts, l_consts, carry, linear = groups
+        made, residuals = cut(b.inline(first, (*consts, *carry)), len(carry))
+        return [*made, *b.inline(parts.linear, (*l_consts, *linear, *residuals))]
 
-    linear_types = _types(parts.linear.params)
-    side = _trace(body.name, (*_types(given[:n]), *linear_types[:n_l], *_types(given[n:]),
-                              *linear_types[n_l:n_l + sum(of_carry)]), turn)
+    side = _trace(body.name, tuple(map(_types, (r_consts, l_consts, r_carry, l_carry))), turn)
     return _Divided(known_test, ahead, side, of_consts, of_carry, read_consts, read_carry)
 
 
@@ -205,23 +207,22 @@ def _run_ahead(emit: Callable[..., Any], b: Any, attrs: Any, parts: _Divided, op
                ) -> tuple[list[Value], list[Value], list[Value], Value]:
     """Emit the loop of the known carries. Returns what they end as, the constants and the carries
     that the linear side starts from, and the number of turns."""
-    cond_consts, body_consts, carry = _parts(attrs, operands)
+    cond_consts, body_consts, carry = WHILE.split(attrs, operands)
     consts = select(body_consts, [not f for f in parts.of_consts])
     inits = select(carry, [not f for f in parts.of_carry])
-    *known, count = emit(
-        while_, *cond_consts, *consts, *inits, b.full(I32, 0), cond=parts.test, body=parts.ahead,
-        n_cond_consts=len(cond_consts), n_body_consts=len(consts), **_kept(attrs))
+    *known, count = WHILE.emit(emit, while_, (cond_consts, consts, [*inits, b.full(I32, 0)]),
+                               cond=parts.test, body=parts.ahead, **_kept(attrs))
     return known, select(consts, parts.read_consts), select(inits, parts.read_carry), count
 
 
 def _split_while(b: Any, attrs: Any, operands: Any, linear: Flags) -> Any:
     parts = _divided(attrs, tuple(linear))
     known, consts, inits, count = _run_ahead(b.emit_forward, b, attrs, parts, operands)
-    _, body_consts, carry = _parts(attrs, operands)
+    _, body_consts, carry = WHILE.split(attrs, operands)
     l_consts = select(body_consts, parts.of_consts)
-    made = b.emit_linear(while_tangent, *consts, *l_consts, *inits, *select(carry, parts.of_carry),
-                         count, body=parts.side, n_consts=len(consts),
-                         n_linear_consts=len(l_consts), n_carry=len(inits), **_kept(attrs))
+    made = TANGENT.emit(b.emit_linear, while_tangent, (
+        consts, l_consts, inits, select(carry, parts.of_carry), [count]), body=parts.side,
+        **_kept(attrs))
     return join(parts.of_carry, made, known)
 
 
@@ -231,23 +232,23 @@ def _transpose_while(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
     _, consts, inits, count = _run_ahead(b.emit, b, attrs, parts, known)
     back = _transpose_turns(b, parts.side, consts, inits, count, sum(parts.of_consts),
                             select(cotangents, parts.of_carry), attrs.get("budget"))
-    n_cond, n_known = attrs["n_cond_consts"], len(parts.of_consts) - sum(parts.of_consts)
-    n = sum(parts.of_consts)
-    return (*[None] * n_cond, *join(parts.of_consts, back[:n], [None] * n_known),
-            *join(parts.of_carry, back[n:], [None] * (len(parts.of_carry) - len(back[n:]))))
+    cond_consts, _, _ = WHILE.split(attrs, known)
+    of_consts, of_carry = cut(back, sum(parts.of_consts))
+    return (*[None] * len(cond_consts), *spread(of_consts, parts.of_consts),
+            *spread(of_carry, parts.of_carry))
 
 
 def _batch_while(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:
     attrs, size = op.attrs, axis[1]
     test, body = attrs["cond"], attrs["body"]
-    cond_consts, body_consts, carry = _parts(attrs, operands)
-    of_cond, of_consts, of_carry = map(tuple, _parts(attrs, positions))
-    settled = _settle(body, of_consts, list(of_carry), (), axis)
+    cond_consts, body_consts, carry = WHILE.split(attrs, operands)
+    of_cond, of_consts, of_carry = map(tuple, WHILE.split(attrs, positions))
+    settled = settled_places(body, of_consts, list(of_carry), (), axis)
     moved, (of_test,) = vectorize(test, (*of_cond, *settled), axis)
     if of_test is None:
         carry = [v if q is None else move_batch(b, v, p, q, size)
                  for v, p, q in zip(carry, of_carry, settled, strict=True)]
-        made = b.emit(while_, *cond_consts, *body_consts, *carry, **{
+        made = WHILE.emit(b.emit, while_, (cond_consts, body_consts, carry), **{
             **attrs, "cond": moved,
             "body": vectorize(body, (*of_consts, *settled), axis, settled)[0]})
         return made, settled
@@ -255,24 +256,21 @@ def _batch_while(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> An
     front = (0,) * len(carry)                    # lanes that are done keep their values
     lanes, _ = vectorize(test, (*of_cond, *front), axis, (0,))
     carry = [move_batch(b, v, p, 0, size) for v, p in zip(carry, of_carry, strict=True)]
-    made = b.emit(while_, *cond_consts, *cond_consts, *body_consts, *carry,
-                  cond=_some_lane(lanes, size), body=_running(body, lanes, of_consts, len(of_cond),
-                                                              axis),
-                  n_cond_consts=len(cond_consts),
-                  n_body_consts=len(cond_consts) + len(body_consts), **_kept(attrs))
+    made = WHILE.emit(b.emit, while_, (cond_consts, [*cond_consts, *body_consts], carry),
+                      cond=_some_lane(lanes, size),
+                      body=_running(body, lanes, of_consts, len(of_cond), axis), **_kept(attrs))
     return made, front
 
 
 def _some_lane(lanes: Function, size: int) -> Function:
-    def make() -> Function:
-        from . import lanes as parting  # start-up: few programs have lanes that part ways
+    from . import lanes as parting  # start-up: few programs have lanes that part ways
 
-        b = Builder(lanes.name)
-        b.params = [Value(v.type) for v in lanes.params]
-        (mask,) = b.inline(lanes, b.params)
-        return b.close([parting.first_lane(b, mask, size)[1]])
+    def test(b: Any, given: list[Value]) -> list[Value]:
+        (mask,) = b.inline(lanes, given)
+        return [parting.first_lane(b, mask, size)[1]]
 
-    return remembered(lanes, ("some_lane", size), make)
+    return remembered(lanes, ("some_lane", size),
+                      lambda: _trace(lanes.name, (lanes.param_types,), test))
 
 
 def _running(body: Function, lanes: Function, of_consts: tuple, n_cond: int, axis: Any
@@ -282,81 +280,82 @@ def _running(body: Function, lanes: Function, of_consts: tuple, n_cond: int, axi
     def make() -> Function:
         from . import lanes as parting  # start-up: few programs have lanes that part ways
 
-        n_consts, n_carry, size = len(of_consts), len(body.returns), axis[1]
+        size, front = axis[1], (0,) * len(body.returns)
         feeding = loops(body) or any([v.type.is_inexact for v in body.params])
         places = tuple([None if p is None else 0 for p in of_consts]) if feeding else of_consts
-        turn, _ = vectorize(body, (*places, *(0,) * n_carry), axis, (0,) * n_carry)
-        b = Builder(body.name)
-        for v in lanes.params[:n_cond]:
-            b.param(v.type)
-        for v, p in zip(body.params, of_consts, strict=False):
-            shape = v.type.shape
-            b.param(v.type if p is None else v.type.with_shape((*shape[:p], size, *shape[p:])))
-        for v in body.returns:
-            b.param(v.type.with_shape((size, *v.type.shape)))
-        cond_consts, consts = b.params[:n_cond], b.params[n_cond:n_cond + n_consts]
-        carry = b.params[n_cond + n_consts:]
-        (mask,) = b.inline(lanes, [*cond_consts, *carry])
-        fed = [*consts, *carry]
-        if feeding:
-            first, _ = parting.first_lane(b, mask, size)
-            fed = [parting.feed(b, mask, first, v, p, size)
-                   for v, p in zip(fed, (*of_consts, *(0,) * n_carry), strict=True)]
-        new = b.inline(turn, fed)
-        return b.close([parting.choose(b, mask, v, old) for v, old in zip(new, carry, strict=True)])
+        turn, _ = vectorize(body, (*places, *front), axis, front)
+        given, _ = cut(body.param_types, len(of_consts))
+
+        def run(b: Any, *groups: list[Value]) -> list[Value]:
+            cond_consts, consts, carry = groups
+            (mask,) = b.inline(lanes, [*cond_consts, *carry])
+            fed = [*consts, *carry]
+            if feeding:
+                first, _ = parting.first_lane(b, mask, size)
+                fed = [parting.feed(b, mask, first, v, p, size)
+                       for v, p in zip(fed, (*of_consts, *front), strict=True)]
+            return [parting.choose(b, mask, v, old)
+                    for v, old in zip(b.inline(turn, fed), carry, strict=True)]
+
+        return _trace(body.name, (
+            cut(lanes.param_types, n_cond)[0],
+            [_batched(t, p, size) for t, p in zip(given, of_consts, strict=True)],
+            [_batched(t, 0, size) for t in body.return_types]), run)
 
     return remembered(body, ("running", lanes, of_consts, axis), make)
 
 
+def _batched(type: TensorType, position: int | None, size: int) -> TensorType:
+    """The type with a batch axis at `position`."""
+    if position is None:
+        return type
+    before, after = cut(type.shape, position)
+    return type.with_shape((*before, size, *after))
+
+
 def _strong_while(op: Op, linear: Flags) -> Any:
     attrs, body = op.attrs, op.attrs["body"]
-    _, consts, carry = map(tuple, _parts(attrs, linear))
-    carry = _grow(carry, lambda flags: strong(body, (*consts, *flags))[1])
+    _, consts, carry = map(tuple, WHILE.split(attrs, linear))
+    carry = grown_flags(carry, lambda flags: strong(body, (*consts, *flags))[1])
     made, _ = strong(body, (*consts, *carry))
     return op.definition, {**attrs, "body": made}, carry
-
-
-def _thread_while(op: Op, bodies: Sequence[Function], extra: Sequence[Sequence[Value]]) -> Any:
-    """Further constants of the test and of the body, each behind its own."""
-    n, m, operands = op.attrs["n_cond_consts"], op.attrs["n_body_consts"], op.operands
-    (test, body), (for_test, for_body) = bodies, extra
-    moved = last_at(test, len(for_test), n), last_at(body, len(for_body), m)
-    return (*operands[:n], *for_test, *operands[n:n + m], *for_body, *operands[n + m:]), {
-        **with_bodies(op, moved), "n_cond_consts": n + len(for_test),
-        "n_body_consts": m + len(for_body)}
 
 
 while_ = define("while", attrs={"cond": FUNCTION, "body": FUNCTION, "n_cond_consts": INT,
                                 "n_body_consts": INT, "budget": optional(INTS)},
                 infer=_infer_while, single=False, own_primal=True, jvp=_jvp_while,
                 split=_split_while, transpose=_transpose_while, batch=_batch_while,
-                strong=_strong_while, thread=_thread_while)
+                strong=_strong_while, regions=WHILE)
 
 
 # --- while_tangent --------------------------------------------------------------------------
 
-def _tangent_parts(attrs: Any, values: Sequence[Any]) -> tuple[list, list, list, list, Any]:
-    n, m = attrs["n_consts"], attrs["n_linear_consts"]
-    k = n + m + attrs["n_carry"]
-    return (list(values[:n]), list(values[n:n + m]), list(values[n + m:k]), list(values[k:-1]),
-            values[-1])
+TANGENT = Regions({"consts": "n_consts", "linear_consts": "n_linear_consts", "carry": "n_carry",
+                   "linear": REST, "count": 1}, {"linear": REST},
+                  {"body": Body(("consts", "linear_consts", "carry", "linear"),
+                                ("carry", "linear"), "consts")},
+                  is_loop=True, turns=lambda attrs: None)
+"""Not free: its operands are those of the loop that it is the derivative of."""
 
 
 def _infer_tangent(types: Types, attrs: Any) -> Types:
     body = attrs["body"]
     if not types or types[-1] is not I32:
         raise IRTypeError(f"while_tangent: the number of turns is i32[], got {types[-1:]}")
-    *_, carry, linear, _ = _tangent_parts(attrs, types)
-    _check("while_tangent", "parameter of the body", types[:-1], body.param_types)
-    _check("while_tangent", "carry", (*carry, *linear), body.return_types)
+    *given, _ = TANGENT.split(attrs, types)
+    _, _, carry, linear = given
+    check_types("while_tangent", "parameter of the body", [t for group in given for t in group],
+           body.param_types)
+    check_types("while_tangent", "carry", (*carry, *linear), body.return_types)
     _check_budget("while_tangent", attrs)
     return tuple(linear)
 
 
-def _trace(name: str, types: Sequence[TensorType], make: Callable[..., Sequence[Value]]
-           ) -> Function:
+def _trace(name: str, groups: Sequence[Sequence[TensorType]],
+           make: Callable[..., Sequence[Value]]) -> Function:
+    """The Function that `make(b, *groups)` returns the results of."""
     b = Builder(name)
-    return b.close(make(b, *[b.param(t) for t in types]))
+    return b.close(make(b, *[[b.param(t) for t in types] for types in groups]))
 
 
 def _types(values: Sequence[Value]) -> Types:
@@ -364,125 +363,131 @@ def _types(values: Sequence[Value]) -> Types:
 
 
 def _turns(b: Any, count: Value, body: Function, consts: Sequence[Value], carry: Sequence[Value],
-           **kept: Any) -> tuple[Value, ...]:
+           **kept: Any) -> list[Value]:
     """`carry` after `count` turns of `body(consts, carry)`."""
-    types, n = _types(carry), len(consts)
+    types = _types(carry)
 
     def make() -> tuple[Function, Function]:
-        def turn(b: Any, *values: Value) -> list[Value]:
-            after = b.emit(lookup("add"), values[n], b.full(I32, 1))
-            return [after, *b.inline(body, (*values[:n], *values[n + 1:]))]
+        def turn(b: Any, consts: list[Value], at: list[Value], carry: list[Value]) -> list[Value]:
+            after = b.emit(lookup("add"), *at, b.full(I32, 1))
+            return [after, *b.inline(body, (*consts, *carry))]
 
-        test = _trace("turns", (I32, I32, *types),
-                      lambda b, count, i, *_: [b.emit(lookup("lt"), i, count)])
-        return test, _trace(body.name, (*_types(consts), I32, *types), turn)
+        test = _trace("turns", ((I32,), (I32,), types),
+                      lambda b, count, at, carry: [b.emit(lookup("lt"), *at, *count)])
+        return test, _trace(body.name, (_types(consts), (I32,), types), turn)
 
-    test, turn = remembered(body, ("turns", n), make)
-    return b.emit(while_, count, *consts, b.full(I32, 0), *carry, cond=test, body=turn,
-                  n_cond_consts=1, n_body_consts=n, **kept)[1:]
+    test, turn = remembered(body, ("turns", len(consts)), make)
+    _, *made = WHILE.emit(b.emit, while_, ([count], consts, [b.full(I32, 0), *carry]), cond=test,
+                          body=turn, **kept)
+    return made
 
 
 def tangent_loop(types: Types, attrs: Any) -> Function:
     """What a while_tangent of such operands computes, as a Function of them: the loop that runs
     the carries and the tangents together."""
-    body, n, k = attrs["body"], attrs["n_consts"] + attrs["n_linear_consts"], attrs["n_carry"]
-    kept = _kept(attrs)
-    return remembered(body, ("tangent_loop", n, *kept.values()), lambda: _trace(
-        body.name, types, lambda b, *values: _turns(
-            b, values[-1], body, values[:n], values[n:-1], **kept)[k:]))
+    body, kept, groups = attrs["body"], _kept(attrs), TANGENT.split(attrs, types)
+
+    def run(b: Any, *groups: list[Value]) -> list[Value]:
+        consts, l_consts, carry, linear, (count,) = groups
+        made = _turns(b, count, body, [*consts, *l_consts], [*carry, *linear], **kept)
+        return cut(made, len(carry))[1]
+
+    return remembered(body, ("tangent_loop", *map(len, groups), *kept.values()),
+                      lambda: _trace(body.name, groups, run))
 
 
 def _jvp_tangent(b: Any, attrs: Any, operands: Any, tangents: Any) -> Any:
-    consts, l_consts, carry, linear, count = _tangent_parts(attrs, operands)
-    of_consts, d_consts, of_carry, d_linear, _ = _tangent_parts(attrs, tangents)
+    consts, l_consts, carry, linear, count = TANGENT.split(attrs, operands)
+    of_consts, d_consts, of_carry, d_linear, _ = TANGENT.split(attrs, tangents)
     if all(t is None for t in (*of_consts, *of_carry)):
-        dots = [b.zeros(v.type) if t is None else t
-                for v, t in zip((*l_consts, *linear), (*d_consts, *d_linear), strict=True)]
-        n = len(l_consts)
+        dots = [[b.zeros(v.type) if t is None else t for v, t in zip(values, group, strict=True)]
+                for values, group in ((l_consts, d_consts), (linear, d_linear))]
         return (b.emit(while_tangent, *operands, **attrs),
-                b.emit(while_tangent, *consts, *dots[:n], *carry, *dots[n:], count, **attrs))
-    moved, out = jvp(tangent_loop(_types(operands), attrs), _active(tangents))
+                TANGENT.emit(b.emit, while_tangent, (consts, dots[0], carry, dots[1], count),
+                             **attrs))
+    moved, out = jvp(tangent_loop(_types(operands), attrs), has_tangent(tangents))
     made = b.inline(moved, (*operands, *[t for t in tangents if t is not None]))
-    n = len(out)
-    return made[:n], _spread(made[n:], out)
+    results, d_results = cut(made, len(out))
+    return results, spread(d_results, out)
 
 
 def _transpose_tangent(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
-    consts, l_consts, carry, linear, count = _tangent_parts(op.attrs, known)
-    n = len(l_consts)
-    back = _transpose_turns(b, op.attrs["body"], consts, carry, count, n, cotangents,
+    consts, l_consts, carry, linear, (count,) = TANGENT.split(op.attrs, known)
+    back = _transpose_turns(b, op.attrs["body"], consts, carry, count, len(l_consts), cotangents,
                             op.attrs.get("budget"))
     wanted = [ct if k is LINEAR else None
               for k, ct in zip((*l_consts, *linear), back, strict=True)]
-    return (*[None] * len(consts), *wanted[:n], *[None] * len(carry), *wanted[n:], None)
+    of_consts, of_linear = cut(wanted, len(l_consts))
+    return (*[None] * len(consts), *of_consts, *[None] * len(carry), *of_linear, None)
 
 
 def _batch_tangent(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:
     """Lanes that have had their turns keep their tangents; they run on the carries of the first
     that has not, where its coefficients are finite."""
     attrs, size, body = op.attrs, axis[1], op.attrs["body"]
-    consts, l_consts, carry, linear, count = _tangent_parts(attrs, operands)
-    *places, of_count = positions
-    n = len(consts) + len(l_consts)
-    before, of_carry = tuple(places[:n]), list(places[n:])
+    consts, l_consts, carry, linear, (count,) = TANGENT.split(attrs, operands)
+    p_consts, p_l_consts, p_carry, p_linear, (of_count,) = TANGENT.split(attrs, positions)
+    before, of_carry = (*p_consts, *p_l_consts), [*p_carry, *p_linear]
     values = [*carry, *linear]
     if of_count is None:
-        settled = _settle(body, before, of_carry, (), axis)
+        settled = settled_places(body, before, of_carry, (), axis)
         values = [v if q is None else move_batch(b, v, p, q, size)
                   for v, p, q in zip(values, of_carry, settled, strict=True)]
         moved, _ = vectorize(body, (*before, *settled), axis, settled)
-        k = len(carry)
-        return b.emit(while_tangent, *consts, *l_consts, *values, count,
-                      **{**attrs, "body": moved}), settled[k:]
+        made = TANGENT.emit(b.emit, while_tangent, (
+            consts, l_consts, *cut(values, len(carry)), [count]), **{**attrs, "body": moved})
+        return made, cut(settled, len(carry))[1]
 
     values = [move_batch(b, v, p, 0, size) for v, p in zip(values, of_carry, strict=True)]
+    carry, linear = cut(values, len(carry))
     limit = b.emit(lookup("reduce_max"), count, axes=(0,))
-    made = b.emit(while_tangent, count, *consts, *l_consts, b.full(I32, 0), *values, limit,
-                  body=_some_turns(body, attrs, before, axis), n_consts=1 + len(consts),
-                  n_linear_consts=len(l_consts), n_carry=1 + len(carry), **_kept(attrs))
+    made = TANGENT.emit(b.emit, while_tangent, (
+        [count, *consts], l_consts, [b.full(I32, 0), *carry], linear, [limit]),
+        body=_some_turns(body, attrs, tuple(p_consts), tuple(p_l_consts), axis), **_kept(attrs))
     return made, (0,) * len(linear)
 
 
-def _some_turns(body: Function, attrs: Any, before: tuple, axis: Any) -> Function:
+def _some_turns(body: Function, attrs: Any, of_consts: Places, of_linear: Places, axis: Any
+                ) -> Function:
     """A turn of the lanes whose count (the first constant) is above the turn (first carry)."""
-    size, n_consts, n_carry = axis[1], attrs["n_consts"], attrs["n_carry"]
+    size, types = axis[1], TANGENT.split_params("body", attrs, body.param_types)
+    of_state = [(0,) * len(group) for group in types[2:]]
 
     def make() -> Function:
         from . import lanes as parting  # start-up: few programs have lanes that part ways
 
-        front = tuple([p if p is None or i >= n_consts else 0 for i, p in enumerate(before)])
-        n_all = len(body.returns)
-        turn, _ = vectorize(body, (*front, *(0,) * n_all), axis, (0,) * n_all)
+        at_front, settled = [None if p is None else 0 for p in of_consts], (0,) * len(body.returns)
+        turn, _ = vectorize(body, (*at_front, *of_linear, *settled), axis, settled)
         lanes = tensor((size,), dtypes.i32)
-        n = len(before)
-        outside = [t if p is None else t.with_shape((*t.shape[:p], size, *t.shape[p:]))
-                   for t, p in zip(body.param_types[:n], before, strict=True)]
-        carried = [t.with_shape((size, *t.shape)) for t in body.return_types]
 
-        def run(b: Any, counts: Value, *values: Value) -> list[Value]:
-            outer, i, old = values[:n], values[n], values[n + 1:]
+        def run(b: Any, *groups: list[Value]) -> list[Value]:
+            counts, consts, l_consts, (i,), carry, linear = groups
             at = b.emit(lookup("broadcast_in_dim"), i, shape=(size,), dims=())
-            mask = b.emit(lookup("lt"), at, counts)
+            mask = b.emit(lookup("lt"), at, *counts)
             first, _ = parting.first_lane(b, mask, size)
             fed = [parting.feed(b, mask, first, v, p, size)
-                   for v, p in zip(outer[:n_consts], before, strict=False)]
-            state = [parting.feed(b, mask, first, v, 0, size) for v in old[:n_carry]]
-            new = b.inline(turn, (*fed, *outer[n_consts:], *state, *old[n_carry:]))
+                   for v, p in zip(consts, of_consts, strict=True)]
+            state = [parting.feed(b, mask, first, v, 0, size) for v in carry]
+            new = b.inline(turn, (*fed, *l_consts, *state, *linear))
             return [b.emit(lookup("add"), i, b.full(I32, 1)),
-                    *[parting.choose(b, mask, v, o) for v, o in zip(new, old, strict=True)]]
+                    *[parting.choose(b, mask, v, o)
+                      for v, o in zip(new, (*carry, *linear), strict=True)]]
 
-        return _trace(body.name, (lanes, *outside, I32, *carried), run)
+        consts, l_consts, carry, linear = (
+            [_batched(t, p, size) for t, p in zip(group, places, strict=True)]
+            for group, places in zip(types, (of_consts, of_linear, *of_state), strict=True))
+        return _trace(body.name, ((lanes,), consts, l_consts, (I32,), carry, linear), run)
 
-    return remembered(body, ("some_turns", n_consts, n_carry, before, axis), make)
+    key = ("some_turns", *map(len, types), of_consts, of_linear, axis)
+    return remembered(body, key, make)
 
 
 def _strong_tangent(op: Op, linear: Flags) -> Any:
-    attrs = op.attrs
-    n, m, k = attrs["n_consts"], attrs["n_linear_consts"], attrs["n_carry"]
-    n_linear = len(linear) - 1 - n - m - k
-    flags = (*(False,) * n, *(True,) * m, *(False,) * k, *(True,) * n_linear)
-    made, _ = strong(attrs["body"], flags)
-    return op.definition, {**attrs, "body": made}, (True,) * n_linear
+    consts, l_consts, carry, rest, _ = TANGENT.split(op.attrs, linear)
+    flags = (*[False] * len(consts), *[True] * len(l_consts), *[False] * len(carry),
+             *[True] * len(rest))
+    made, _ = strong(op.attrs["body"], flags)
+    return op.definition, {**op.attrs, "body": made}, (True,) * len(rest)
 
 
 while_tangent = define("while_tangent", attrs={"body": FUNCTION, "n_consts": INT,
@@ -490,77 +495,81 @@ while_tangent = define("while_tangent", attrs={"body": FUNCTION, "n_consts": INT
                                                "budget": optional(INTS)},
                        infer=_infer_tangent, single=False, own_primal=True, jvp=_jvp_tangent,
                        transpose=_transpose_tangent, batch=_batch_tangent,
-                       strong=_strong_tangent, thread=thread_consts)
+                       strong=_strong_tangent, regions=TANGENT)
 
 
 # --- its transpose ------------------------------------------------------------------------------
+
+class _Sizes(NamedTuple):
+    """Of a body of turns: how many constants, linear constants and carries it takes."""
+
+    consts: int
+    linear_consts: int
+    carry: int
+
 
 def _transpose_turns(b: Any, body: Function, consts: Sequence[Value], carry: Sequence[Value],
                      count: Value, n_linear_consts: int, cotangents: Sequence[Value | None],
                      budget: Budget) -> list[Value | None]:
     """Cotangents of the linear constants and of the linear carries of `count` turns."""
-    n_c, n_k, n_l = len(consts), len(carry), n_linear_consts
-    linear = (*(False,) * n_c, *(True,) * n_l, *(False,) * n_k, *(True,) * len(cotangents))
-
-    def active_in(carried: Flags) -> Flags:
-        return linear_transpose(body, linear, (*(False,) * n_k, *carried))[1]
-
-    carried = _grow(_active(cotangents), lambda flags: active_in(flags)[n_l:])
-    summed = active_in(carried)[:n_l]
-    back = remembered(body, ("reversal", n_c, n_k, n_l, carried, budget),
-                      lambda: _reversal(body, linear, n_c, n_k, n_l, carried, budget))
-    types = body.return_types[n_k:]
+    sizes = _Sizes(len(consts), n_linear_consts, len(carry))
+    carried = grown_flags(has_tangent(cotangents), lambda flags: _received(body, sizes, flags)[2])
+    back = remembered(body, ("reversal", sizes, carried, budget),
+                      lambda: _reversal(body, sizes, carried, budget))
+    _, types = cut(body.return_types, sizes.carry)
     cts = [b.zeros(t) if ct is None else ct
            for t, ct, a in zip(types, cotangents, carried, strict=True) if a]
-    made = b.inline(back, (*consts, *carry, count, *cts))
-    k = sum(carried)
-    return [*_spread(made[k:], summed), *_spread(made[:k], carried)]
+    made, sums = cut(b.inline(back, (*consts, *carry, count, *cts)), sum(carried))
+    return [*spread(sums, _received(body, sizes, carried)[1]), *spread(made, carried)]
 
 
-def _reversal(body: Function, linear: Flags, n_c: int, n_k: int, n_l: int, carried: Flags,
-              budget: Budget) -> Function:
+def _received(body: Function, sizes: _Sizes, carried: Flags) -> tuple[Function, list, list]:
+    """The transpose of a turn, with cotangents of the linear carries in `carried`: which linear
+    constants, and which linear carries, get one."""
+    linear = (*[False] * sizes.consts, *[True] * sizes.linear_consts, *[False] * sizes.carry,
+              *[True] * len(carried))
+    back, active = linear_transpose(body, linear, (*[False] * sizes.carry, *carried))
+    of_consts, of_carry = cut(active, sizes.linear_consts)
+    return back, of_consts, of_carry
+
+
+def _reversal(body: Function, sizes: _Sizes, carried: Flags, budget: Budget) -> Function:
     """The loop over the turns, last first: of constants, carries at the start, the number of
     turns and cotangents; it returns cotangents, then those of the linear constants."""
-    back, active = linear_transpose(body, linear, (*(False,) * n_k, *carried))
-    summed, passed = active[:n_l], active[n_l:]
-    consts, linear_types = body.param_types[:n_c], body.param_types[n_c:n_c + n_l]
-    state, types = body.return_types[:n_k], body.return_types[n_k:]
+    back, summed, passed = _received(body, sizes, carried)
+    consts, linear_types, state, _ = cut(body.param_types, sizes.consts, sizes.linear_consts,
+                                         sizes.carry)
+    _, types = cut(body.return_types, sizes.carry)
     ct_types, sum_types = select(types, carried), select(linear_types, summed)
-    k = len(ct_types)
-    stack = _Checkpoints(body, linear, n_c, n_k, budget) if state else None
+    stack = _Checkpoints(body, sizes, budget) if state else None
     held = stack.types if stack is not None else ()
-    h = len(held)
 
-    def turn(b: Any, *values: Value) -> list[Value]:
-        given, (t, *rest) = values[:n_c], values[n_c:]
-        kept, cts, sums = rest[:h], rest[h:h + k], rest[h + k:]
+    def turn(b: Any, *groups: list[Value]) -> list[Value]:
+        given, (t,), kept, cts, sums = groups
         at: list[Value] = []
         if stack is not None:
             kept, at = stack.pop(b, given, t, kept)
-        made = b.inline(back, (*given, *at, *cts))
-        n = sum(summed)
-        moved = _spread(made[n:], passed)
+        of_sums, moved = cut(b.inline(back, (*given, *at, *cts)), sum(summed))
         after = [b.zeros(t) if ct is None else ct
-                 for t, ct, a in zip(types, moved, carried, strict=True) if a]
-        totals = [b.emit(lookup("add"), s, ct) for s, ct in zip(sums, made[:n], strict=True)]
+                 for t, ct, a in zip(types, spread(moved, passed), carried, strict=True) if a]
+        totals = [b.emit(lookup("add"), s, ct) for s, ct in zip(sums, of_sums, strict=True)]
         return [b.emit(lookup("sub"), t, b.full(I32, 1)), *kept, *after, *totals]
 
-    carry_types = (I32, *held, *ct_types, *sum_types)
+    carry_types = ((I32,), held, ct_types, sum_types)
     test = _trace("left", carry_types,
-                  lambda b, t, *_: [b.emit(lookup("ge"), t, b.full(I32, 0))])
-    step = _trace(back.name, (*consts, *carry_types), turn)
+                  lambda b, left, *_: [b.emit(lookup("ge"), *left, b.full(I32, 0))])
+    step = _trace(back.name, (consts, *carry_types), turn)
 
-    def run(b: Any, *values: Value) -> Sequence[Value]:
-        given, inits, count, cts = (values[:n_c], values[n_c:n_c + n_k], values[n_c + n_k],
-                                    values[n_c + n_k + 1:])
+    def run(b: Any, *groups: list[Value]) -> Sequence[Value]:
+        given, inits, (count,), cts = groups
         last = b.emit(lookup("sub"), count, b.full(I32, 1))
-        kept = stack.start(b, inits) if stack is not None else ()
-        made = b.emit(while_, *given, last, *kept, *cts, *map(b.zeros, sum_types), cond=test,
-                      body=step, n_cond_consts=0, n_body_consts=n_c,
-                      **_kept({"budget": budget}))
-        return made[1 + h:]
+        kept = stack.start(b, inits) if stack is not None else []
+        carry = ([last], kept, cts, [*map(b.zeros, sum_types)])
+        made = WHILE.emit(b.emit, while_, ((), given, [v for group in carry for v in group]),
+                          cond=test, body=step, **_kept({"budget": budget}))
+        return cut(made, 1 + len(kept))[1]
 
-    return _trace(f"{body.name}_reverse", (*consts, *state, I32, *ct_types), run)
+    return _trace(f"{body.name}_reverse", (consts, state, (I32,), ct_types), run)
 
 
 class _Checkpoints:
@@ -572,11 +581,13 @@ class _Checkpoints:
 
     __slots__ = ("ahead", "consts", "n_slots", "state", "types")
 
-    def __init__(self, body: Function, linear: Flags, n_c: int, n_k: int, budget: Budget) -> None:
-        out = (*(False,) * n_k, *(True,) * (len(body.returns) - n_k))
-        forward = divide(body, linear, out).forward
-        self.ahead = dead_code(forward.replace(returns=forward.returns[:n_k]))
-        self.consts, self.state = body.param_types[:n_c], body.return_types[:n_k]
+    def __init__(self, body: Function, sizes: _Sizes, budget: Budget) -> None:
+        state, linear = cut(body.return_types, sizes.carry)
+        of_state, of_linear = (False,) * len(state), (True,) * len(linear)
+        forward = divide(body, (*[False] * sizes.consts, *[True] * sizes.linear_consts, *of_state,
+                                *of_linear), (*of_state, *of_linear)).forward
+        self.ahead = dead_code(forward.replace(returns=cut(forward.returns, len(state))[0]))
+        self.consts, self.state = cut(body.param_types, sizes.consts)[0], tuple(state)
         self.n_slots = n = _slots(self.state, budget)
         rows = [tensor((*t.shape, *t.dtype.physical), dtypes.u32) if t.dtype.is_key else t
                 for t in self.state]
@@ -592,13 +603,12 @@ class _Checkpoints:
     def pop(self, b: Any, consts: Sequence[Value], t: Value, kept: Sequence[Value]
             ) -> tuple[list[Value], list[Value]]:
         """The stack without what it held for turn t or after, and the carries before turn t."""
-        n = len(self.consts)
+        def test(b: Any, t: list[Value], top: list[Value], turns: list[Value], *_: Any
+                 ) -> list[Value]:
+            return [b.emit(lookup("lt"), _read(b, *turns, *top), *t)]
 
-        def test(b: Any, t: Value, top: Value, turns: Value, *_: Value) -> list[Value]:
-            return [b.emit(lookup("lt"), _read(b, turns, top), t)]
-
-        def advance(b: Any, *values: Value) -> list[Value]:
-            given, (t, top, turns, *rows) = values[:n], values[n:]
+        def advance(b: Any, *groups: list[Value]) -> list[Value]:
+            given, (t,), (top,), (turns,), rows = groups
             here = _read(b, turns, top)
             one = b.full(I32, 1)
             left = b.emit(lookup("add"), b.emit(lookup("sub"), t, here), one)
@@ -610,12 +620,14 @@ class _Checkpoints:
             return [top, turns, *[_write(b, r, top, words_of(b, v))
                                   for r, v in zip(rows, reached, strict=True)]]
 
-        found = _trace("behind", (I32, *self.types), test)
-        step = _trace("advance", (*self.consts, I32, *self.types), advance)
-        top, *rest = b.emit(while_, t, *consts, t, *kept, cond=found, body=step, n_cond_consts=1,
-                            n_body_consts=n + 1)
-        at = self._top(b, rest[1:], top)
-        return [b.emit(lookup("sub"), top, b.full(I32, 1)), *rest], at
+        of_top, of_turns, *of_rows = self.types
+        stack = ((I32,), (of_top,), (of_turns,), of_rows)
+        found = _trace("behind", stack, test)
+        step = _trace("advance", (self.consts, *stack), advance)
+        top, turns, *rows = WHILE.emit(b.emit, while_, ([t], [*consts, t], kept), cond=found,
+                                       body=step)
+        at = self._top(b, rows, top)
+        return [b.emit(lookup("sub"), top, b.full(I32, 1)), turns, *rows], at
 
     def _top(self, b: Any, rows: Sequence[Value], top: Value) -> list[Value]:
         return [wrapped(b, _read(b, r, top), t) for r, t in zip(rows, self.state, strict=True)]
@@ -656,17 +668,18 @@ def _stride(b: Any, left: Value, free: Value) -> Value:
     """
     f32 = tensor((), dtypes.f32)
 
-    def more(b: Any, s: Value, r: Value, reach: Value, before: Value) -> list[Value]:
+    def more(b: Any, consts: list[Value], carry: list[Value]) -> list[Value]:
+        (s,), (r, reach, _) = consts, carry
         r = b.emit(lookup("add"), r, b.full(f32, 1))
         grown = b.emit(lookup("div"), b.emit(lookup("mul"), reach, b.emit(lookup("add"), s, r)), r)
         return [r, grown, reach]
 
     target, s = [b.emit(lookup("convert"), v, dtype=dtypes.f32) for v in (left, free)]
     one, last = b.full(f32, 1), b.emit(lookup("sub"), left, b.full(I32, 1))
-    test = _trace("short", (f32, f32, f32, f32), lambda b, target, r, reach, before: [
-        b.emit(lookup("lt"), reach, target)])
-    _, _, before = b.emit(while_, target, s, b.full(f32, 0), one, one, cond=test,
-                          body=_trace("reach", (f32, f32, f32, f32), more), n_cond_consts=1,
-                          n_body_consts=1)
+    carry = (f32, f32, f32)
+    test = _trace("short", ((f32,), carry), lambda b, target, carry: [
+        b.emit(lookup("lt"), carry[1], *target)])
+    _, _, before = WHILE.emit(b.emit, while_, ([target], [s], [b.full(f32, 0), one, one]),
+                              cond=test, body=_trace("reach", ((f32,), carry), more))
     far = b.emit(lookup("min"), b.emit(lookup("convert"), before, dtype=dtypes.i32), last)
     return b.emit(lookup("select"), b.emit(lookup("le"), free, b.full(I32, 1)), last, far)

@@ -21,13 +21,14 @@ from ..builder import Builder
 from ..core import Function, Op, Value
 from ..errors import IRTypeError
 from ..opdef import AXES, FUNCTION, LINEAR_OP, SHAPE, TREE, OpDef, define, enum
+from ..regions import cut
 from ..types import TensorType, scalar
 from .compare import eq, ge, le
 from .conv import dilated
 from .elementwise import add, mul, select
 from .families import is_float, is_numeric, is_real, move_batch
 from .indexing import or_zeros, pad, slice
-from .reduce_by_body import combine, vectorize, with_tangents
+from .reduce_by_body import COMBINED, combine, vectorize, with_tangents
 from .shape import broadcast_in_dim
 
 Ints = tuple[int, ...]
@@ -239,13 +240,13 @@ select_and_scatter_add = define(
 # --- by a body ----------------------------------------------------------------------------
 
 def _infer_by_body(types: Any, attrs: Any) -> Any:
-    n, body = len(types) // 2, attrs["body"]
-    operands, inits = types[:n], types[n:]
+    body, (operands, inits) = attrs["body"], COMBINED.split(attrs, types)
     if not types or len(types) % 2 or any(x.shape != operands[0].shape for x in operands):
         raise IRTypeError(f"reduce_window: takes operands of one shape and as many initial values, "
                           f"got {', '.join(map(str, types))}")
     elements = tuple(scalar(x.dtype) for x in operands)
-    if inits != elements or body.param_types != elements * 2 or body.return_types != elements:
+    wanted = elements, elements * 2, elements
+    if (tuple(inits), body.param_types, body.return_types) != wanted:
         raise IRTypeError(f"reduce_window: initial values must be {list(elements)}, got "
                           f"{list(inits)}, and the body must take them twice and return them, got "
                           f"{body.param_types} -> {body.return_types}")
@@ -264,34 +265,34 @@ def _by_places(b: Any, body: Function, operands: Any, inits: Any, shape: Ints, a
 
 
 def _jvp_by_body(b: Any, op: Op, tangents: Any) -> Any:
-    n, body, operands = len(op.results), op.attrs["body"], op.operands
-    pairs, places = with_tangents(body)
-
-    def given(at: int) -> list[Value]:
-        return [*operands[at:at + n], *[or_zeros(b, tangents[at + i], operands[at + i].type)
-                                        for i in places]]
-
-    made = _by_places(b, pairs, given(0), given(n), op.results[0].type.shape, op.attrs)
-    moved = dict(zip(places, made[n:]))
+    n, (pairs, places) = len(op.results), with_tangents(op.attrs["body"])
+    operands, inits = ([*values, *[or_zeros(b, dots[i], values[i].type) for i in places]]
+                       for values, dots in zip(COMBINED.split(op.attrs, op.operands),
+                                               COMBINED.split(op.attrs, tangents)))
+    made = _by_places(b, pairs, operands, inits, op.results[0].type.shape, op.attrs)
+    moved = dict(zip(places, cut(made, n)[1]))
     return tuple(moved.get(i) for i in range(n))
 
 
 def _batch_by_body(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:
-    n = len(op.results)
-    if all(p is None for p in positions[n:]):
-        to = next(p for p in positions if p is not None)
-        moved = [move_batch(b, v, p, to, axis[1]) for v, p in zip(operands[:n], positions[:n])]
+    n, (values, inits) = len(op.results), COMBINED.split(op.attrs, operands)
+    of_values, of_inits = COMBINED.split(op.attrs, positions)
+    if all(p is None for p in of_inits):
+        to = next(p for p in of_values if p is not None)
+        moved = [move_batch(b, v, p, to, axis[1]) for v, p in zip(values, of_values)]
         attrs = {**_batched({name: op.attrs[name] for name in ATTRS}, to),
                  "body": op.attrs["body"]}
-        return b.emit(reduce_window, *moved, *operands[n:], **attrs), (to,) * n
+        return b.emit(reduce_window, *moved, *inits, **attrs), (to,) * n
     alone = Builder("windows")
     params = [alone.param(v.type) for v in op.operands]
-    fn = alone.close(_by_places(alone, op.attrs["body"], params[:n], params[n:],
+    p_values, p_inits = COMBINED.split(op.attrs, params)
+    fn = alone.close(_by_places(alone, op.attrs["body"], p_values, p_inits,
                                 op.results[0].type.shape, op.attrs))
     many, places = vectorize(fn, positions, axis)
     return b.inline(many, operands), places
 
 
 reduce_window = define("reduce_window", infer=_infer_by_body, jvp=_jvp_by_body, single=False,
-                       batch=_batch_by_body, attrs={"body": FUNCTION, **ATTRS})
+                       batch=_batch_by_body, attrs={"body": FUNCTION, **ATTRS},
+                       regions=COMBINED)
 """`reduce_window(*operands, *inits) {body, ...}`: body(lefts, rights) -> combined, all scalars."""

@@ -13,6 +13,7 @@ from ..builder import Builder
 from ..core import Function, Op, Value, bodies_of
 from ..fingerprint import identity
 from ..opdef import Pending
+from ..regions import select
 from .dead_code import dead_code, is_effectful
 from .inline import settle
 from .jvp import Flags, jvp
@@ -51,11 +52,6 @@ def rule_fingerprint(rule: Any) -> bytes:
 
 
 # --- small helpers on flags ---------------------------------------------------------------
-
-def select(values: Sequence[Any], flags: Sequence[bool]) -> list[Any]:
-    """The values whose flag is set."""
-    return [v for v, f in zip(values, flags, strict=True) if f]
-
 
 def unzip(values: Sequence[Any], flags: Sequence[bool]) -> tuple[list[Any], list[Any]]:
     """The values whose flag is set, and the others."""
@@ -171,7 +167,7 @@ def loops(fn: Function) -> bool:
     """Whether a Function contains a loop whose number of turns depends on values."""
     def contains(op: Op) -> bool:
         definition = op.definition
-        return definition.has_bodies and (definition.name == "while"
+        return definition.has_bodies and (definition.regions.may_not_end
                                           or any(map(loops, bodies_of(op))))
 
     return remembered(fn, "loops", lambda: (any(map(contains, fn.ops)),))[0]

@@ -13,25 +13,32 @@ are operands, carries that every turn leaves as they are, operands and results t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from ..core import Function, Op, Value
 from ..opdef import lookup
+from ..regions import Held, Regions, fix, keep, returning, select, unchanged
 from .dead_code import dead_code, has_effects
 
-Changed = tuple[Op | None, dict[Value, Value], list[Op]]
+Changed = tuple[Op, dict[Value, Value], list[Op]]
+Flags = dict[str, list[bool]]
+Found = tuple[Flags, dict[Value, Value], list[Op]]
 
 
 def bypass(fn: Function) -> Function:
     """The Function with its ops with bodies carrying only what they change and others read."""
-    if not any([op.definition.name in _RULES for op in fn.ops]):
+    if not any(map(_is_free, fn.ops)):
         return fn
     while True:
         once = _forward(fn)
         if once is fn:
             return fn
         fn = once
+
+
+def _is_free(op: Op) -> bool:
+    regions = op.definition.regions
+    return regions is not None and regions.free
 
 
 def _forward(fn: Function) -> Function:
@@ -43,15 +50,14 @@ def _forward(fn: Function) -> Function:
         if env and not env.keys().isdisjoint(op.operands):
             op = Op(op.definition, tuple([env.get(v, v) for v in op.operands]), op.attrs,
                     op.results, op.loc)
-        rule = _RULES.get(op.definition.name)
-        found = rule(op, read) if rule is not None else None
+        found = _around(op, read) if _is_free(op) else None
         if found is None:
             ops.append(op)
             continue
         changed = True
         made, moved, before = found
         ops.extend(before)
-        if made is not None:
+        if made.results or has_effects(made):
             ops.append(made)
         env.update(moved)
     if not changed:
@@ -59,26 +65,54 @@ def _forward(fn: Function) -> Function:
     return fn.replace(ops=ops, returns=[env.get(v, v) for v in fn.returns])
 
 
-def _keep(values: Sequence[Any], flags: Sequence[bool]) -> tuple:
-    return tuple([v for v, f in zip(values, flags, strict=True) if f])
+def _around(op: Op, read: set[Value]) -> Changed | None:
+    """The op without what passes through it or nobody reads, what stands for its other results, and
+    the ops that make these; None where it stays."""
+    regions: Regions = op.definition.regions
+    held = regions.held(op)
+    if not all([isinstance(one.function, Function) for one in held]):
+        return None                                      # a transformation not yet carried out
+    if regions.is_loop and any(fixed := unchanged(op)):
+        init, results = regions.groups(op)["carry"], regions.results_by_group(op)["carry"]
+        moved = dict(zip(select(results, fixed), select(init, fixed), strict=True))
+        return fix(op, fixed), moved, []
+    stay, moved, before = (_of_turns if regions.is_loop else _of_bodies)(op, held, read)
+    if regions.is_loop:
+        stay["carry"] = _needed(op, held, stay, read)
+    functions = [_clean(returning(op, one, stay)) for one in held]
+    used = _used(op, held, functions)
+    if regions.is_loop:
+        used["carry"] = stay["carry"]
+    if all(map(all, stay.values())) and all(map(all, used.values())):
+        return None
+    return keep(op, used, stay, functions), moved, before
 
 
-def _read_in(*bodies: Function) -> list[set[Value]]:
-    return [{v for op in body.ops for v in op.operands}.union(body.returns) for body in bodies]
+def _clean(body: Function) -> Function:
+    found = body.memo.get("without dead code")
+    if found is None:                            # one Function for all ops that hold it
+        found = body.memo["without dead code"] = dead_code(body)
+    return found
 
 
-def _around(op: Op, bodies: Sequence[Function], operands: Sequence[Value], read: set[Value]
-            ) -> tuple[list[bool], dict[Value, Value]]:
-    """Which results stay, and what stands for the others: operands that every body returns, and
-    results that every body returns twice."""
+def _read_in(body: Function) -> set[Value]:
+    return {v for op in body.ops for v in op.operands}.union(body.returns)
+
+
+def _of_bodies(op: Op, held: Sequence[Held], read: set[Value]) -> Found:
+    """Where bodies give the op's results: these are operands that every body returns, and results
+    that every body returns twice."""
+    regions: Regions = op.definition.regions
     stay, moved = [], {}
-    places = [{v: i for i, v in reversed(list(enumerate(body.params)))} for body in bodies]
+    places = [dict(reversed([*zip(one.function.params, _fed(op, one), strict=True)]))
+              for one in held]
     seen: dict[tuple, Value] = {}
     for j, result in enumerate(op.results):
-        through = {p.get(body.returns[j]) for p, body in zip(places, bodies, strict=True)}
-        first = seen.setdefault(tuple([body.returns[j] for body in bodies]), result)
-        if len(through) == 1 and (i := next(iter(through))) is not None:
-            moved[result] = operands[i]
+        returned = tuple([one.function.returns[j] for one in held])
+        through = {at.get(v) for at, v in zip(places, returned, strict=True)}
+        first = seen.setdefault(returned, result)
+        if len(through) == 1 and (operand := next(iter(through))) is not None:
+            moved[result] = operand
             stay.append(False)
         elif first is not result and result in read:
             moved[result] = first
@@ -87,182 +121,75 @@ def _around(op: Op, bodies: Sequence[Function], operands: Sequence[Value], read:
             stay.append(result in read)
     for j, result in enumerate(op.results):      # a result that stands for another one is read
         stay[j] = stay[j] or (result in moved.values() and result not in moved)
-    return stay, moved
+    return dict(zip(regions.results, regions.split_results(op.attrs, stay), strict=True)), moved, []
 
 
-def _branches(op: Op, bodies: tuple[Function, ...], operands: tuple[Value, ...], read: set[Value]
-              ) -> tuple[tuple[Function, ...], tuple[Value, ...], tuple[Value, ...], dict] | None:
-    """Bodies that all take the same operands and give the op's results: call, cond, checkpoint."""
-    stay, moved = _around(op, bodies, operands, read)
-    if not all(stay):
-        bodies = tuple([_returning(body, tuple(stay)) for body in bodies])
-    inner = _read_in(*bodies)
-    used = [any(body.params[i] in seen for body, seen in zip(bodies, inner, strict=True))
-            for i in range(len(operands))]
-    if all(stay) and all(used):
-        return None
-    bodies = tuple([_taking(body, tuple(used)) for body in bodies])
-    return bodies, _keep(operands, used), _keep(op.results, stay), moved
+def _fed(op: Op, one: Held) -> list[Value]:
+    """The operands that the parameters of a body stand for."""
+    groups = op.definition.regions.groups(op)
+    return [v for name in one.body.takes for v in groups[name]]
 
 
-def _returning(body: Function, stay: tuple[bool, ...]) -> Function:
-    """`body` with some returns, one Function for all ops that hold it."""
-    found = body.memo.get(("returning", stay))
-    if found is None:
-        found = body.memo["returning", stay] = dead_code(
-            body.replace(returns=_keep(body.returns, stay), weak_returns=()))
-    return found
-
-
-def _taking(body: Function, used: tuple[bool, ...]) -> Function:
-    """`body` with some parameters, one Function for all ops that hold it."""
-    if all(used):
-        return body
-    found = body.memo.get(("taking", used))
-    if found is None:
-        found = body.memo["taking", used] = body.replace(
-            params=_keep(body.params, used), param_names=(), weak_params=())
-    return found
-
-
-def _call(op: Op, read: set[Value]) -> Changed | None:
-    body = op.attrs["body"]
-    if not isinstance(body, Function):
-        return None
-    found = _branches(op, (body,), op.operands, read)
-    if found is None:
-        return None
-    (body,), operands, results, moved = found
-    made = Op(op.definition, operands, {**op.attrs, "body": body}, results, op.loc)
-    return (made if results or has_effects(made) else None), moved, []
-
-
-def _cond(op: Op, read: set[Value]) -> Changed | None:
-    found = _branches(op, op.attrs["branches"], op.operands[1:], read)
-    if found is None:
-        return None
-    branches, operands, results, moved = found
-    made = Op(op.definition, (op.operands[0], *operands), {"branches": branches}, results, op.loc)
-    return (made if results or has_effects(made) else None), moved, []
-
-
-# --- loops --------------------------------------------------------------------------------
-
-def _needed(body: Function, carry: Sequence[Value], start: set[int], always: Callable[[Op], bool]
-            ) -> set[int]:
-    """Carries that the carries in `start`, other returns and effects depend on."""
-    place = {v: i for i, v in enumerate(carry)}
-    n = len(carry)
-    needed = set(start)
-    while True:
-        live = {body.returns[i] for i in needed}.union(body.returns[n:])
-        for op in reversed(body.ops):
-            if not live.isdisjoint(op.results) or always(op):
-                live.update(op.operands)
-        grown = needed | {i for v, i in place.items() if v in live}
-        if grown == needed:
-            return needed
-        needed = grown
-
-
-def _scan(op: Op, read: set[Value]) -> Changed | None:
-    attrs, body = op.attrs, op.attrs["body"]
-    n, k = attrs["n_consts"], attrs["n_carry"]
-    consts, carry, xs = body.params[:n], body.params[n:n + k], body.params[n + k:]
+def _of_turns(op: Op, held: Sequence[Held], read: set[Value]) -> Found:
+    """Where bodies are turns of a loop: stacked results are scanned operands, or constants."""
+    regions: Regions = op.definition.regions
     moved: dict[Value, Value] = {}
     before: list[Op] = []
-    for i, v in enumerate(carry):                # what no turn changes is a constant
-        if body.returns[i] is v:
-            fixed = [body.returns[j] is c for j, c in enumerate(carry)]
-            same, rest = _keep(carry, fixed), _keep(carry, [not f for f in fixed])
-            free = [not f for f in fixed]
-            inner = body.replace(params=(*consts, *same, *rest, *xs), param_names=(),
-                                 weak_params=(), weak_returns=(),
-                                 returns=(*_keep(body.returns[:k], free), *body.returns[k:]))
-            init = op.operands[n:n + k]
-            moved.update(zip(_keep(op.results[:k], fixed), _keep(init, fixed), strict=True))
-            made = Op(op.definition, (*op.operands[:n], *_keep(init, fixed), *_keep(init, free),
-                                      *op.operands[n + k:]),
-                      {**attrs, "body": inner, "n_consts": n + sum(fixed),
-                       "n_carry": k - sum(fixed)},
-                      (*_keep(op.results[:k], free), *op.results[k:]), op.loc)
-            return (made if made.results or has_effects(made) else None), moved, before
-    # stacked results that are scanned operands, or constants
-    scanned = dict(zip(xs, op.operands[n + k:], strict=True))
-    constant = dict(zip(consts, op.operands[:n], strict=True))
-    stay = [True] * k
-    for v, result in zip(body.returns[k:], op.results[k:], strict=True):
-        if v in scanned:
-            moved[result] = scanned[v]
-        elif v in constant and result in read:
-            before.append(Op(lookup("broadcast_in_dim"), (constant[v],), {
-                "shape": result.type.shape, "dims": tuple(range(1, result.type.ndim))},
-                (whole := Value(result.type),), op.loc))
-            moved[result] = whole
-        stay.append(result in read and result not in moved)
-    if not all(stay):
-        body = body.replace(returns=_keep(body.returns, stay), weak_returns=())
-    needed = _needed(body, carry, {i for i in range(k) if op.results[i] in read}, has_effects)
-    keep_carry = [i in needed for i in range(k)]
-    if not all(keep_carry):
-        body = body.replace(returns=(*_keep(body.returns[:k], keep_carry), *body.returns[k:]),
-                            weak_returns=())
-    clean = dead_code(body)
-    (inside,) = _read_in(clean)
-    used = [v in inside for v in consts] + keep_carry + [v in inside for v in xs]
-    if all(stay) and all(used):
-        return None
-    stay[:k] = keep_carry
-    made = Op(op.definition, _keep(op.operands, used),
-              {**attrs, "body": clean.replace(params=_keep(clean.params, used), param_names=(),
-                                              weak_params=()),
-               "n_consts": sum(used[:n]), "n_carry": sum(keep_carry)},
-              _keep(op.results, stay), op.loc)
-    return (made if made.results or has_effects(made) else None), moved, before
+    results = regions.results_by_group(op)
+    stay = {name: [True] * len(values) for name, values in results.items()}
+    for one in held:
+        if "ys" not in one.body.gives:
+            continue
+        groups, params = regions.groups(op), regions.params(op, one)
+        rows = dict(zip(params["xs"], groups["xs"], strict=True))
+        same = dict(zip(params[one.body.grows], groups[one.body.grows], strict=True))
+        for v, result in zip(regions.returns(op, one)["ys"], results["ys"], strict=True):
+            if v in rows:
+                moved[result] = rows[v]
+            elif v in same and result in read:
+                before.append(Op(lookup("broadcast_in_dim"), (same[v],), {
+                    "shape": result.type.shape, "dims": tuple(range(1, result.type.ndim))},
+                    (whole := Value(result.type),), op.loc))
+                moved[result] = whole
+        stay["ys"] = [result in read and result not in moved for result in results["ys"]]
+    return stay, moved, before
 
 
-def _while(op: Op, read: set[Value]) -> Changed | None:
-    attrs, test, body = op.attrs, op.attrs["cond"], op.attrs["body"]
-    n, m = attrs["n_cond_consts"], attrs["n_body_consts"]
-    for_test, for_body, init = op.operands[:n], op.operands[n:n + m], op.operands[n + m:]
-    carry, carried = body.params[m:], test.params[n:]
-    fixed = [r is v for r, v in zip(body.returns, carry, strict=True)]
-    free = [not f for f in fixed]
-    if any(fixed):                               # what no turn changes is a constant of both
-        moved = dict(zip(_keep(op.results, fixed), _keep(init, fixed), strict=True))
-        same = _keep(init, fixed)
-        made = Op(op.definition, (*for_test, *same, *for_body, *same, *_keep(init, free)), {
-            "cond": test.replace(params=(*test.params[:n], *_keep(carried, fixed),
-                                         *_keep(carried, free)), param_names=(), weak_params=()),
-            "body": body.replace(params=(*body.params[:m], *_keep(carry, fixed),
-                                         *_keep(carry, free)),
-                                 returns=_keep(body.returns, free), param_names=(), weak_params=(),
-                                 weak_returns=()),
-            "n_cond_consts": n + sum(fixed), "n_body_consts": m + sum(fixed)},
-            _keep(op.results, free), op.loc)
-        return made, moved, []
-    (tested,) = _read_in(test)
-    start = {i for i, (v, r) in enumerate(zip(carried, op.results, strict=True))
-             if v in tested or r in read}
-    needed = _needed(body, carry, start, has_effects)
-    keep = [i in needed for i in range(len(carry))]
-    if not all(keep):
-        body = dead_code(body.replace(returns=_keep(body.returns, keep), weak_returns=()))
-    (inside,) = _read_in(body)
-    in_test = [v in tested for v in test.params[:n]]
-    in_body = [v in inside for v in body.params[:m]]
-    if all(keep) and all(in_test) and all(in_body):
-        return None
-    made = Op(op.definition, (*_keep(for_test, in_test), *_keep(for_body, in_body),
-                              *_keep(init, keep)), {
-        "cond": test.replace(params=_keep(test.params, in_test + keep), param_names=(),
-                             weak_params=()),
-        "body": body.replace(params=_keep(body.params, in_body + keep), param_names=(),
-                             weak_params=()),
-        "n_cond_consts": sum(in_test), "n_body_consts": sum(in_body)},
-        _keep(op.results, keep), op.loc)
-    return made, {}, []
+def _needed(op: Op, held: Sequence[Held], stay: Flags, read: set[Value]) -> list[bool]:
+    """Carries that others read, or a test, other results in `stay`, effects and these depend on."""
+    regions: Regions = op.definition.regions
+    needed = [v in read for v in regions.results_by_group(op)["carry"]]
+    for one in held:
+        if not one.body.gives:
+            tested = _read_in(one.function)
+            needed = [n or v in tested
+                      for n, v in zip(needed, regions.params(op, one)["carry"], strict=True)]
+    for one in held:
+        if not one.body.gives:
+            continue
+        returned, carry = regions.returns(op, one), regions.params(op, one)["carry"]
+        others = [v for name, values in returned.items() if name != "carry"
+                  for v in select(values, stay[name])]
+        while True:
+            live = {*select(returned["carry"], needed), *others}
+            for inner in reversed(one.function.ops):
+                if not live.isdisjoint(inner.results) or has_effects(inner):
+                    live.update(inner.operands)
+            grown = [n or v in live for n, v in zip(needed, carry, strict=True)]
+            if grown == needed:
+                break
+            needed = grown
+    return needed
 
 
-_RULES: dict[str, Callable[[Op, set[Value]], Changed | None]] = {
-    "call": _call, "checkpoint": _call, "cond": _cond, "scan": _scan, "while": _while}
+def _used(op: Op, held: Sequence[Held], functions: Sequence[Function]) -> Flags:
+    """Which operands some body reads, by group; those that no body takes are for the op."""
+    regions: Regions = op.definition.regions
+    groups = regions.groups(op)
+    used = {name: [not any(name in one.body.takes for one in held)] * len(values)
+            for name, values in groups.items()}
+    for one, function in zip(held, functions, strict=True):
+        inside = _read_in(function)
+        for name, params in regions.params(op, one).items():
+            used[name] = [u or v in inside for u, v in zip(used[name], params, strict=True)]
+    return used

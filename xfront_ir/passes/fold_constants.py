@@ -73,12 +73,13 @@ def fold_constants(fn: Function) -> Function:
                 continue
             if name in _LOOKED_AT:
                 known[op.results[0]] = op
-        elif name == "cond" and operands[0] in known:
-            chosen = _uniform(known, operands[0])
+        elif definition.regions is not None and definition.regions.is_choice:
+            (index,), given = definition.regions.split(op.attrs, operands)
+            chosen = _uniform(known, index)
             if chosen is not None:
-                branches = op.attrs["branches"]
-                body = branches[min(max(int(chosen), 0), len(branches) - 1)]
-                op = Op(lookup("call"), operands[1:], {"body": body, "name": body.name},
+                branches = definition.regions.held(op)
+                body = branches[min(max(int(chosen), 0), len(branches) - 1)].function
+                op = Op(lookup("call"), tuple(given), {"body": body, "name": body.name},
                         op.results, op.loc)
                 changed = True
         append(op)

@@ -13,9 +13,10 @@ Ops with bodies stay too: in a loop of no turns they would run in vain, and may 
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 from ..core import Function, Op, Value
+from ..regions import add
 from .bodies import slice_of
 from .linearize import is_cheap
 
@@ -24,22 +25,33 @@ def hoist(fn: Function) -> Function:
     """The Function with loop-invariant ops moved in front of its scans and whiles."""
     ops: list[Op] = []
     for op in fn.ops:
-        name = op.definition.name
-        if name == "scan":
-            op = _from_scan(op, ops)
-        elif name == "while":
-            op = _from_while(op, ops)
+        regions = op.definition.regions
+        if regions is not None and regions.is_loop and regions.free:
+            op = _hoisted(op, ops)
         ops.append(op)
     if len(ops) == len(fn.ops) and all(a is c for a, c in zip(ops, fn.ops, strict=True)):
         return fn
     return fn.replace(ops=ops)
 
 
-def _moved_out(body: Function, n_consts: int, operands: tuple[Value, ...], ops: list[Op]
-               ) -> tuple[Function, list[Value]] | None:
-    """Append to `ops` what `body` computes from its first parameters; the rest of it, with new
-    constants after these, and the operands for them. None where nothing moves."""
-    consts = body.params[:n_consts]
+def _hoisted(op: Op, ops: list[Op]) -> Op:
+    """Append to `ops` what the turns of a loop compute from constants; the loop that reads it."""
+    regions = op.definition.regions
+    turns = regions.turns(op.attrs)
+    if turns is not None and turns <= 1:
+        return op
+    held, groups = regions.held(op), regions.groups(op)
+    functions, extra = [one.function for one in held], [[] for _ in held]
+    for i, one in reversed([*enumerate(held)]):
+        constants = regions.params(op, one)[one.body.grows]
+        functions[i], extra[i] = _moved_out(one.function, constants, groups[one.body.grows], ops)
+    return add(op, functions, extra) if any(extra) else op
+
+
+def _moved_out(body: Function, consts: Sequence[Value], operands: Sequence[Value], ops: list[Op]
+               ) -> tuple[Function, list[Value]]:
+    """Append to `ops` what `body` computes from its constants; the rest of it, with trailing
+    parameters for what it reads of that, and the operands for them."""
     outside = set(consts)
     moved: list[Value] = []
     stay = []
@@ -57,43 +69,13 @@ def _moved_out(body: Function, n_consts: int, operands: tuple[Value, ...], ops: 
     read = {v for op in stay for v in op.operands}.union(body.returns)
     fresh = [v for v in moved if v in read]
     if not fresh:
-        return None
-    env = dict(zip(consts, operands, strict=False))
+        return body, []
+    env = dict(zip(consts, operands, strict=True))
     for op in slice_of(body, fresh, consts).ops:
         results = tuple([Value(v.type) for v in op.results])
         ops.append(Op(op.definition, tuple([env[v] for v in op.operands]), op.attrs, results,
                       op.loc))
         env.update(zip(op.results, results, strict=True))
-    inner = Function(body.name, (*consts, *fresh, *body.params[n_consts:]), stay, body.returns,
+    inner = Function(body.name, (*body.params, *fresh), stay, body.returns,
                      weak_returns=body.weak_returns)
     return inner, [env[v] for v in fresh]
-
-
-def _rebuilt(op: Op, operands: tuple[Value, ...], **attrs: Any) -> Op:
-    return Op(op.definition, operands, {**op.attrs, **attrs}, op.results, op.loc)
-
-
-def _from_scan(op: Op, ops: list[Op]) -> Op:
-    n = op.attrs["n_consts"]
-    found = _moved_out(op.attrs["body"], n, op.operands[:n], ops) if op.attrs["length"] > 1 \
-        else None
-    if found is None:
-        return op
-    body, fresh = found
-    return _rebuilt(op, (*op.operands[:n], *fresh, *op.operands[n:]), body=body,
-                    n_consts=n + len(fresh))
-
-
-def _from_while(op: Op, ops: list[Op]) -> Op:
-    n, m = op.attrs["n_cond_consts"], op.attrs["n_body_consts"]
-    found = _moved_out(op.attrs["body"], m, op.operands[n:n + m], ops)
-    if found is not None:
-        body, fresh = found
-        op = _rebuilt(op, (*op.operands[:n + m], *fresh, *op.operands[n + m:]), body=body,
-                      n_body_consts=m + len(fresh))
-    found = _moved_out(op.attrs["cond"], n, op.operands[:n], ops)
-    if found is not None:
-        test, fresh = found
-        op = _rebuilt(op, (*op.operands[:n], *fresh, *op.operands[n:]), cond=test,
-                      n_cond_consts=n + len(fresh))
-    return op

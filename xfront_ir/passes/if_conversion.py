@@ -11,6 +11,8 @@ taken before, so what the branch not taken computes meets no cotangent.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ..builder import Builder
 from ..core import Function, Op, Value
 from ..opdef import lookup
@@ -34,7 +36,7 @@ MOST_WORK = 1 << 14
 
 def if_conversion(fn: Function) -> Function:
     """The Function with conds of light branches computed whole."""
-    if not any([op.definition.name == "cond" for op in fn.ops]):
+    if not any(map(_is_choice, fn.ops)):
         return fn
     b = Builder(fn.name)
     env: dict[Value, Value] = {}
@@ -43,9 +45,9 @@ def if_conversion(fn: Function) -> Function:
         if env and not env.keys().isdisjoint(op.operands):
             op = Op(op.definition, tuple([env.get(v, v) for v in op.operands]), op.attrs,
                     op.results, op.loc)
-        if op.definition.name == "cond" and _is_light(op.attrs["branches"]):
+        if _is_choice(op) and _is_light(branches := _branches(op)):
             changed = True
-            _convert(b, op, env)
+            _convert(b, op, branches, env)
         else:
             b.ops.append(op)
     if not changed:
@@ -53,10 +55,19 @@ def if_conversion(fn: Function) -> Function:
     return fn.replace(ops=b.ops, returns=[env.get(v, v) for v in fn.returns])
 
 
-def _convert(b: Builder, op: Op, env: dict[Value, Value]) -> None:
-    index, *operands = op.operands
+def _is_choice(op: Op) -> bool:
+    regions = op.definition.regions
+    return regions is not None and regions.is_choice
+
+
+def _branches(op: Op) -> list[Function]:
+    return [one.function for one in op.definition.regions.held(op)]
+
+
+def _convert(b: Builder, op: Op, branches: Sequence[Function], env: dict[Value, Value]) -> None:
+    (index,), operands = op.definition.regions.split(op.attrs, op.operands)
     b.loc = op.loc
-    made = [b.inline(branch, operands) for branch in op.attrs["branches"]]
+    made = [b.inline(branch, operands) for branch in branches]
     select_n = lookup("select_n")
     for result, *cases in zip(op.results, *made, strict=True):
         if all([v is cases[0] for v in cases]):
@@ -65,7 +76,7 @@ def _convert(b: Builder, op: Op, env: dict[Value, Value]) -> None:
             b.ops.append(Op(select_n, (index, *cases), {}, (result,), op.loc))
 
 
-def _is_light(branches: tuple[Function, ...]) -> bool:
+def _is_light(branches: Sequence[Function]) -> bool:
     return sum([_work(branch) for branch in branches]) <= MOST_WORK
 
 

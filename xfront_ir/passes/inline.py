@@ -26,7 +26,7 @@ def inline_calls(fn: Function) -> Function:
     found = fn.memo.get("inline_calls")
     if found is None:
         found = fn.memo["inline_calls"] = _inline(
-            fn, lambda op: _body(op) if op.definition.name == "call" else None)
+            fn, lambda op: _body(op) if is_call(op) else None)
     return found
 
 
@@ -37,7 +37,7 @@ def settle(fn: Function) -> Function:
     What a pass starts with: transformations and calls nest as deep as users write them, and a pass
     must not recurse as deep.
     """
-    if not any([op.definition.name == "call" for op in fn.ops]):
+    if not any(map(is_call, fn.ops)):
         return fn
     stack = [fn]
     while stack:
@@ -45,11 +45,11 @@ def settle(fn: Function) -> Function:
         if "settled" in f.memo:
             stack.pop()
             continue
-        inner = [_inside(op.attrs["body"]) for op in f.ops if op.definition.name == "call"]
+        inner = [_inside(_held(op)) for op in f.ops if is_call(op)]
         if needed := [g for g in inner if g is not None and "settled" not in g.memo]:
             stack.extend(needed)
             continue
-        ops = [_settled(op) if op.definition.name == "call" else op for op in f.ops]
+        ops = [_settled(op) if is_call(op) else op for op in f.ops]
         made = f.memo["settled"] = inline(f.replace(ops=ops)) if inner else f
         made.memo["settled"] = made
         stack.pop()
@@ -64,12 +64,13 @@ def _inside(held: Function | Pending) -> Function | None:
 
 
 def _settled(op: Op) -> Op:
-    held = op.attrs["body"]
+    held = _held(op)
     if isinstance(held, Pending):
         made = held.force() if held.is_forced else held.force(held.function.memo["settled"])
     else:
         made = held.memo["settled"]
-    return Op(op.definition, op.operands, {**op.attrs, "body": made}, op.results, op.loc)
+    attrs = {**op.attrs, op.definition.regions.value: made}
+    return Op(op.definition, op.operands, attrs, op.results, op.loc)
 
 
 def inline(fn: Function, small: int = SMALL) -> Function:
@@ -81,7 +82,7 @@ def inline(fn: Function, small: int = SMALL) -> Function:
     pending = [fn]
     while pending:
         for op in pending.pop().ops:
-            if op.definition.name == "call":
+            if is_call(op):
                 body = _body(op)
                 uses[body] += 1
                 if uses[body] == 1:
@@ -90,7 +91,7 @@ def inline(fn: Function, small: int = SMALL) -> Function:
         return fn
 
     def wanted(op: Op) -> Function | None:
-        if op.definition.name != "call":
+        if not is_call(op):
             return None
         body = _body(op)
         return body if uses[body] == 1 or len(body.ops) <= small else None
@@ -104,16 +105,24 @@ def expand(fn: Function) -> Function:
 
 
 def _expansion(op: Op) -> Function | None:
-    body = _EXPANDED.get(op.definition.name)
-    return None if body is None else op.attrs[body]
+    regions = op.definition.regions
+    if regions is None or regions.is_call or not regions.value:
+        return None
+    return op.attrs[regions.value]
 
 
-_EXPANDED = {"custom_jvp": "body", "custom_vjp": "body", "custom_vmap": "body",
-             "checkpoint": "body", "linear_call": "body", "custom_linear_solve": "solve"}
+def is_call(op: Op) -> bool:
+    """Whether the ops of an op's body may stand in its place at any time."""
+    regions = op.definition.regions
+    return regions is not None and regions.is_call
+
+
+def _held(op: Op) -> Function | Pending:
+    return op.attrs[op.definition.regions.value]
 
 
 def _body(op: Op) -> Function:
-    held = op.attrs["body"]
+    held = _held(op)
     return held.force() if isinstance(held, Pending) else held
 
 

@@ -23,6 +23,7 @@ from ..core import Function, Op, Value
 from ..fingerprint import holders
 from ..literal import literal
 from ..opdef import Pending, lookup
+from ..regions import add
 
 Indices = tuple[int, ...]
 Body = Function | Pending
@@ -86,23 +87,13 @@ def _broadcast(op: Op, value: Value) -> Op:
 def _threaded(op: Op, parts: Sequence[Indices], fresh: list[Value]) -> Op:
     """An op whose bodies take literals of theirs as operands, the outer values of which join
     `fresh`."""
-    bodies, extra = [], []
-    for body, indices in zip(_held(op), parts, strict=True):
-        made, types = _extended(body, indices)
-        bodies.append(made)
+    functions, extra = [], []
+    for one, indices in zip(op.definition.regions.held(op), parts, strict=True):
+        made, types = _extended(one.function, indices)
+        functions.append(made)
         extra.append([Value(t) for t in types])
         fresh.extend(extra[-1])
-    operands, attrs = op.definition.rule("thread")(op, bodies, extra)
-    return Op(op.definition, tuple(operands), attrs, op.results, op.loc)
-
-
-def _held(op: Op) -> list[Body]:
-    """The bodies of an op in the order of its schema, pending ones as they are."""
-    found: list[Body] = []
-    for name in op.definition.body_attrs:
-        held = op.attrs.get(name)
-        found.extend(held if isinstance(held, tuple) else () if held is None else (held,))
-    return found
+    return add(op, functions, extra)
 
 
 def _extended(body: Body, indices: Indices) -> tuple[Any, list[Any]]:

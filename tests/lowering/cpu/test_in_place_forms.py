@@ -153,8 +153,7 @@ def loop_of(turn) -> Op:
 
 
 def reordered(turn) -> Function | None:
-    op = loop_of(turn)
-    return reading_first(op.attrs["body"], op.attrs["n_consts"], op.attrs["n_carry"])
+    return reading_first(loop_of(turn))
 
 
 @pytest.mark.parametrize("turn", TURNS, ids=lambda f: f.__name__)

@@ -145,7 +145,7 @@ def test_every_op_that_holds_literals_is_here():
 def test_parameters_in_place_of_literals(name):
     one, other = (jax.make_ir(program(name, c))(V).ir for c in (2.75, 0.6875))  # nowhere else
     (shape, mine), (its, theirs) = skeleton(one), skeleton(other)
-    threaded = all(ops.REGISTRY[op].thread for op in op_counts(one)
+    threaded = all(ops.REGISTRY[op].regions.takes_from_outside for op in op_counts(one)
                    if ops.REGISTRY[op].has_bodies)
     assert (shape == its) == (threaded and name != "gather")
     for fn, values in ((one, mine), (other, theirs) if shape == its else (one, mine)):

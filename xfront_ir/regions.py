@@ -1,0 +1,337 @@
+"""Ops with bodies: groups of operands, and the parameters of bodies that each group feeds.
+
+An op declares its groups once, and passes work on any op with a few operations on them:
+
+    scan(*consts, *carry, *xs) {body, n_consts, n_carry, ...}
+        body(consts, carry, xs) -> (carry, ys)
+
+    Regions({"consts": "n_consts", "carry": "n_carry", "xs": REST},
+            {"carry": "n_carry", "ys": REST},
+            {"body": Body(("consts", "carry", "xs"), ("carry", "ys"), grows="consts")}, ...)
+
+Three names mean the same in every op: `carry` goes from one turn of a loop to the next, of `xs` a
+turn sees one row, of `ys` it makes one. What else a body of a loop takes is the same in every turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from .core import Function, Op, Value
+
+Flags = Sequence[bool]
+Size = int | str | None
+REST = None
+"""The size of a group that has what the others leave, or an equal share of it."""
+
+
+def cut(values: Sequence[Any], *sizes: int) -> list[list[Any]]:
+    """The values in parts of these sizes, and what is left."""
+    parts, at = [], 0
+    for size in sizes:
+        parts.append(list(values[at:at + size]))
+        at += size
+    return [*parts, list(values[at:])]
+
+
+def select(values: Sequence[Any], flags: Flags) -> list[Any]:
+    """The values whose flag is set."""
+    return [v for v, f in zip(values, flags, strict=True) if f]
+
+
+class Body(NamedTuple):
+    """What a body, or each of several branches, takes and gives.
+
+    takes: the groups of operands that its parameters stand for, in order.
+    gives: the groups of results that it returns, in order; none: the op alone reads what it gives.
+    grows: the group that further values from outside join; "": it takes nothing from outside.
+    """
+
+    takes: tuple[str, ...] = ()
+    gives: tuple[str, ...] = ()
+    grows: str = ""
+
+
+ALL = Body(("operands",), ("results",), "operands")
+"""Takes the operands, gives the results."""
+
+COMBINER = Body()
+"""Takes elements of operands, two of each, and gives one."""
+
+
+class Regions:
+    """What an op declares of its bodies.
+
+    operands, results: the groups in order, with their sizes: a number, an attribute, or REST.
+    bodies: of each attribute that holds bodies, what they take and give.
+    value: the attribute whose body's ops may stand for the op once no derivative is taken.
+    is_call: whether they may at any time.
+    is_choice: whether one of several branches runs.
+    turns: of a loop, the number of its turns from the attributes; None: it depends on values.
+    may_not_end: whether it is a loop that its own test ends.
+    free: whether operands and results that its bodies do not need may be left out.
+    widened: of an op with a custom rule, its attributes where it has got operands of such types.
+    """
+
+    __slots__ = ("bodies", "free", "is_call", "is_choice", "is_loop", "may_not_end", "operands",
+                 "results", "turns", "value", "widened")
+
+    def __init__(self, operands: Mapping[str, Size], results: Mapping[str, Size],
+                 bodies: Mapping[str, Body], *, value: str = "", is_call: bool = False,
+                 is_choice: bool = False, is_loop: bool = False, may_not_end: bool = False,
+                 turns: Callable[[Mapping[str, Any]], int | None] = lambda attrs: 1,
+                 free: bool = False, widened: Callable[[Op, Any, Any], Any] | None = None) -> None:
+        self.operands, self.results, self.bodies = operands, results, bodies
+        self.value, self.is_call, self.is_choice, self.is_loop = value, is_call, is_choice, is_loop
+        self.turns, self.may_not_end, self.free, self.widened = turns, may_not_end, free, widened
+
+    @property
+    def takes_from_outside(self) -> bool:
+        """Whether bodies take values from outside; else a literal in them is part of the op."""
+        return any(body.grows for body in self.bodies.values())
+
+    # --- groups ---------------------------------------------------------------------------
+
+    def split(self, attrs: Mapping[str, Any], values: Sequence[Any]) -> list[list[Any]]:
+        """What stands for the operands (types, flags, ...), by group."""
+        return _grouped(self.operands.values(), attrs, values)
+
+    def split_results(self, attrs: Mapping[str, Any], values: Sequence[Any]) -> list[list[Any]]:
+        """What stands for the results, by group."""
+        return _grouped(self.results.values(), attrs, values)
+
+    def split_params(self, name: str, attrs: Mapping[str, Any], values: Sequence[Any]
+                     ) -> list[list[Any]]:
+        """What stands for the parameters of the body `name`, by group."""
+        sizes = {**self.results, **self.operands}
+        return _grouped([sizes[g] for g in self.bodies[name].takes], attrs, values)
+
+    def split_returns(self, name: str, attrs: Mapping[str, Any], values: Sequence[Any]
+                      ) -> list[list[Any]]:
+        """What stands for the returns of the body `name`, by group."""
+        sizes = {**self.operands, **self.results}
+        return _grouped([sizes[g] for g in self.bodies[name].gives], attrs, values)
+
+    def fits(self, attrs: Mapping[str, Any], values: Sequence[Any]) -> bool:
+        """Whether there are as many operands as the sizes of their groups say."""
+        return sum(map(len, groups := self.split(attrs, values))) == len(values) and all(
+            attrs[name] == n for name, n in self.sizes(groups).items())
+
+    def sizes(self, groups: Sequence[Sequence[Any]]) -> dict[str, int]:
+        """The attributes that say how large groups of operands are."""
+        return {size: len(group) for size, group in zip(self.operands.values(), groups, strict=True)
+                if type(size) is str}
+
+    def emit(self, emit: Callable[..., Any], definition: Any, groups: Sequence[Sequence[Value]],
+             **attrs: Any) -> Any:
+        """`emit` of the op with these groups of operands; their sizes join the attributes."""
+        return emit(definition, *[v for group in groups for v in group],
+                    **{**attrs, **self.sizes(groups)})
+
+    # --- bodies ---------------------------------------------------------------------------
+
+    def held(self, op: Op) -> list[Held]:
+        """The bodies of an op in the order of its schema, pending ones as they are."""
+        found = []
+        for name in op.definition.body_attrs:
+            value = op.attrs.get(name)
+            bodies = value if type(value) is tuple else () if value is None else (value,)
+            found += [Held(name, self.bodies[name], body) for body in bodies]
+        return found
+
+    def groups(self, op: Op) -> dict[str, list[Value]]:
+        """The operands of an op by the name of their group."""
+        return dict(zip(self.operands, self.split(op.attrs, op.operands), strict=True))
+
+    def results_by_group(self, op: Op) -> dict[str, list[Value]]:
+        """The results of an op by the name of their group."""
+        return dict(zip(self.results, self.split_results(op.attrs, op.results), strict=True))
+
+    def params(self, op: Op, held: Held) -> dict[str, list[Value]]:
+        """The parameters of a body by the name of their group."""
+        groups = {**self.results_by_group(op), **self.groups(op)}
+        *made, _ = cut(held.function.params, *[len(groups[name]) for name in held.body.takes])
+        return dict(zip(held.body.takes, made, strict=True))
+
+    def returns(self, op: Op, held: Held) -> dict[str, list[Value]]:
+        """The returns of a body by the name of their group; none where the op alone reads them."""
+        groups = {**self.groups(op), **self.results_by_group(op)}
+        *made, _ = cut(held.function.returns, *[len(groups[name]) for name in held.body.gives])
+        return dict(zip(held.body.gives, made, strict=True))
+
+
+    def handed(self, op: Op, held: Held) -> list[tuple[int, int]]:
+        """Of a body that is the turn of a loop, the places of the carry's parameters, and of the
+        returns that each is in the next turn."""
+        if "carry" not in held.body.gives:
+            return []
+        params, returns = self.params(op, held), self.returns(op, held)
+        return [*zip(_places(params)["carry"], _places(returns)["carry"], strict=True)]
+
+
+def _places(groups: Mapping[str, Sequence[Any]]) -> dict[str, list[int]]:
+    sizes = [len(group) for group in groups.values()]
+    *parts, _ = cut(range(sum(sizes)), *sizes)
+    return dict(zip(groups, parts, strict=True))
+
+
+class Held(NamedTuple):
+    """A body of an op: the attribute that holds it, what it takes and gives, the Function."""
+
+    name: str
+    body: Body
+    function: Any
+
+
+def _grouped(sizes: Any, attrs: Mapping[str, Any], values: Sequence[Any]) -> list[list[Any]]:
+    known = [attrs[size] if type(size) is str else size for size in sizes]
+    rest = len(values) - sum([size for size in known if size is not None])
+    share = rest // max(known.count(REST), 1)
+    *parts, _ = cut(values, *[share if size is REST else size for size in known])
+    return parts
+
+
+# --- ops with other operands ----------------------------------------------------------------
+
+def rebuilt(op: Op, groups: Sequence[Sequence[Value]], functions: Sequence[Any],
+            results: Sequence[Value] | None = None) -> Op:
+    """The op with these groups of operands and these bodies in the order of its schema."""
+    attrs = {**with_bodies(op, functions), **op.definition.regions.sizes(groups)}
+    return Op(op.definition, tuple([v for group in groups for v in group]), attrs,
+              op.results if results is None else tuple(results), op.loc)
+
+
+def with_bodies(op: Op, functions: Sequence[Any]) -> dict[str, Any]:
+    """The attributes of an op with these bodies in the order of its schema."""
+    given, attrs = iter(functions), dict(op.attrs)
+    for name in op.definition.body_attrs:
+        value = attrs.get(name)
+        if type(value) is tuple:
+            attrs[name] = tuple([next(given) for _ in value])
+        elif value is not None:
+            attrs[name] = next(given)
+    return attrs
+
+
+def add(op: Op, functions: Sequence[Any], extra: Sequence[Sequence[Value]]) -> Op:
+    """The op whose bodies take further values from outside.
+
+    Args:
+      op: an op with bodies.
+      functions: its bodies, with trailing parameters for further values.
+      extra: for each body, these values.
+    """
+    regions = op.definition.regions
+    held, groups = regions.held(op), regions.groups(op)
+    joining: dict[str, list[Value]] = {}
+    for one, values in zip(held, extra, strict=True):
+        joining.setdefault(one.body.grows, []).extend(values)
+    made = []
+    for one, function, values in zip(held, functions, extra, strict=True):
+        body, every = one.body, joining[one.body.grows]
+        if len(every) > len(values):
+            function = _with_others(function, values, every)
+        if body.grows != body.takes[-1]:
+            before = sum([len(groups[g]) for g in body.takes[:body.takes.index(body.grows) + 1]])
+            function = _last_at(function, len(every), before)
+        made.append(function)
+    for name, values in joining.items():
+        groups[name] = [*groups[name], *values]
+    found = rebuilt(op, list(groups.values()), made)
+    if regions.widened is not None:
+        found.attrs.update(regions.widened(op, found.attrs, tuple(
+            [v.type for values in extra for v in values])))
+    return found
+
+
+def _with_others(body: Function, own: Sequence[Value], every: Sequence[Value]) -> Function:
+    """A body whose last parameters stand for the outer values `own`, with parameters for all of
+    `every` in their place."""
+    params, last = cut(body.params, len(body.params) - len(own))
+    mine = dict(zip(own, last, strict=True))
+    return body.replace(params=(*params, *[mine[v] if v in mine else Value(v.type) for v in every]),
+                        param_names=(), weak_params=())
+
+
+def _last_at(body: Function, n: int, at: int) -> Function:
+    """`body` with its last n parameters at place `at`."""
+    if not n:
+        return body
+    before, rest, last = cut(body.params, at, len(body.params) - n - at)
+    return body.replace(params=(*before, *last, *rest), param_names=(), weak_params=())
+
+
+def returning(op: Op, one: Held, stay: Mapping[str, Flags]) -> Function:
+    """A body of an op with those of its returns that are results in `stay`, by group."""
+    flags = [f for name in one.body.gives for f in stay[name]]
+    return _narrowed(one.function, None, flags if one.body.gives else None)
+
+
+def keep(op: Op, used: Mapping[str, Flags], stay: Mapping[str, Flags], functions: Sequence[Function]
+         ) -> Op:
+    """The op with some operands and results.
+
+    Args:
+      op: an op whose regions are `free`.
+      used, stay: which operands and which results, by group.
+      functions: its bodies, which give these results already.
+    """
+    regions = op.definition.regions
+    made = [_narrowed(function, [f for name in one.body.takes for f in used[name]], None)
+            for one, function in zip(regions.held(op), functions, strict=True)]
+    groups = [select(values, used[name]) for name, values in regions.groups(op).items()]
+    return rebuilt(op, groups, made, select(op.results, [f for fs in stay.values() for f in fs]))
+
+
+def _narrowed(body: Function, params: Flags | None, returns: Flags | None) -> Function:
+    """`body` with some parameters and returns (None: all): one Function for all ops that have it.
+    """
+    if all(params or ()) and all(returns or ()):
+        return body
+    key = ("narrowed", params and tuple(params), returns and tuple(returns))
+    found = body.memo.get(key)
+    if found is None:
+        changes: dict[str, Any] = {}
+        if params is not None:
+            changes = {"params": select(body.params, params), "param_names": (), "weak_params": ()}
+        if returns is not None:
+            changes |= {"returns": select(body.returns, returns), "weak_returns": ()}
+        found = body.memo[key] = body.replace(**changes)
+    return found
+
+
+def unchanged(op: Op) -> list[bool]:
+    """Which carries of a loop every turn leaves as they are."""
+    regions = op.definition.regions
+    for one in regions.held(op):
+        if "carry" in one.body.gives:
+            carry = regions.params(op, one)["carry"]
+            return [v is r for v, r in zip(carry, regions.returns(op, one)["carry"], strict=True)]
+    return []
+
+
+def fix(op: Op, fixed: Flags) -> Op:
+    """The loop with the carries in `fixed` as values from outside, which every turn finds as they
+    are."""
+    regions = op.definition.regions
+    free, groups = [not f for f in fixed], regions.groups(op)
+    same = select(groups["carry"], fixed)
+    made = []
+    for one in regions.held(op):
+        params = regions.params(op, one)
+        params[one.body.grows] += select(params["carry"], fixed)
+        params["carry"] = select(params["carry"], free)
+        groups[one.body.grows] = [*groups[one.body.grows], *same]
+        returns: Sequence[Value] = one.function.returns
+        if one.body.gives:
+            given = regions.returns(op, one)
+            given["carry"] = select(given["carry"], free)
+            returns = [v for values in given.values() for v in values]
+        made.append(one.function.replace(
+            params=[v for values in params.values() for v in values], returns=returns,
+            param_names=(), weak_params=(), weak_returns=()))
+    groups["carry"] = select(groups["carry"], free)
+    results = regions.results_by_group(op)
+    results["carry"] = select(results["carry"], free)
+    return rebuilt(op, list(groups.values()), made, [v for vs in results.values() for v in vs])
