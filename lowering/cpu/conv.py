@@ -17,6 +17,7 @@ from xfront_ir.builder import Builder
 from xfront_ir.core import Op, Value
 from xfront_ir.dtypes import DType
 from xfront_ir.ops.conv import dilated
+from xfront_ir.ops.while_loop import WHILE
 from xfront_ir.types import I32, TensorType
 
 from .conditions import condition
@@ -434,5 +435,5 @@ def _stacked(b: Builder, x: Value, rows: int, step: int, size: int) -> Value:
     stack = turn.emit(ops.dynamic_update_slice, stack, turn.emit(
         ops.reshape, part, shape=(1, *sizes)), place, *zeros, zeros[0])
     body = turn.close([turn.emit(ops.add, place, turn.full(I32, 1)), stack])
-    return b.emit(ops.while_, x, b.full(I32, 0), b.zeros(types[1]), cond=more, body=body,
-                  n_cond_consts=0, n_body_consts=1)[1]
+    return WHILE.emit(b.emit, ops.while_, ((), (x,), (b.full(I32, 0), b.zeros(types[1]))),
+                      cond=more, body=body)[1]

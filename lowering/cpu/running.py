@@ -16,6 +16,7 @@ from xfront_ir.builder import Builder
 from xfront_ir.core import Op, Value
 from xfront_ir.dtypes import DType, greatest, least
 from xfront_ir.ops.convert import convert
+from xfront_ir.ops.while_loop import WHILE
 from xfront_ir.types import I32, tensor
 
 from .conditions import axis, below, condition, floats, real, size
@@ -215,8 +216,8 @@ def _loop(b: Builder, turns: int, inits: Sequence[Value], x: Value,
     inner = Builder("turn")
     const, *carries = [inner.param(t) for t in (x.type, *types)]
     body = inner.close(turn(inner, *carries[:-1], const, carries[-1]))
-    return b.emit(ops.while_, x, *inits, b.zeros(x.type), cond=more, body=body, n_cond_consts=0,
-                  n_body_consts=1)[-1]
+    return WHILE.emit(b.emit, ops.while_, ((), (x,), (*inits, b.zeros(x.type))), cond=more,
+                      body=body)[-1]
 
 
 def _as(b: Builder, x: Value, dtype: DType) -> Value:

@@ -20,6 +20,7 @@ from xfront_ir.builder import Builder
 from xfront_ir.core import Value
 from xfront_ir.dtypes import DType
 from xfront_ir.ops.convert import convert
+from xfront_ir.ops.while_loop import WHILE
 from xfront_ir.types import TensorType, tensor
 
 from .random import of_words, words_of
@@ -137,8 +138,7 @@ def _loop(b: Builder, d: Value, c: Value, first: _Turn) -> Value:
     left = test.close([is_left(test, [test.param(t) for t in types][-1])])
     inner = [body.param(t) for t in (d.type, c.type, *types)]
     turn = body.close(_attempt(body, inner[0], inner[1], _Turn.of(inner[2:])).flat())
-    return b.emit(ops.while_, d, c, *first.flat(), cond=left, body=turn, n_cond_consts=0,
-                  n_body_consts=2)[6]
+    return WHILE.emit(b.emit, ops.while_, ((), (d, c), first.flat()), cond=left, body=turn)[6]
 
 
 @of_words(ops.random_gamma)

@@ -95,6 +95,13 @@ def record(definition: Any, operands: Sequence[Any], weaks: Sequence[bool], **at
     return results
 
 
+def record_groups(definition: Any, groups: Sequence[Sequence[Any]], weaks: Sequence[bool],
+                  **attrs: Any) -> list:
+    """As `record`, of an op whose operands stand in groups."""
+    operands = [v for group in groups for v in group]
+    return record(definition, operands, weaks, **definition.regions.sizes(groups), **attrs)
+
+
 def to_type(x: Any, dtype: Any) -> Any:
     """`x` in another dtype, as an operand."""
     if kind_of("convert", x)[0].dtype is dtype:
@@ -253,16 +260,9 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
         raise TypeError(f"cond_fun must return a boolean scalar, but {placed(cond_fun)} returned "
                         f"{listed}; write `x < 3`, for instance.")
     groups = test.captures, body.captures, [as_operand(x) for x in leaves]
-    results = _record_groups(ops.while_, groups, [w for _, w in kinds],
-                             cond=captures_in_front(test), body=captures_in_front(body), **budget)
+    results = record_groups(ops.while_, groups, [w for _, w in kinds],
+                            cond=captures_in_front(test), body=captures_in_front(body), **budget)
     return tree_unflatten(tree.children()[0], results)
-
-
-def _record_groups(definition: Any, groups: Sequence[Sequence[Any]], weaks: Sequence[bool],
-                   **attrs: Any) -> Any:
-    """As `record`, of an op whose operands stand in groups."""
-    operands = [v for group in groups for v in group]
-    return record(definition, operands, weaks, **definition.regions.sizes(groups), **attrs)
 
 
 def _budget(checkpoints: int | None) -> dict[str, Any]:
@@ -414,8 +414,8 @@ def scan(f: Callable[[Any, Any], Any], init: Any, xs: Any = None, length: int | 
     weaks = [*[w for _, w in kinds], *body.function.weak_returns[n_carry:n_out]]
     groups = (body.captures, [as_operand(x) for x in init_leaves],
               [as_operand(x) for x in xs_leaves])
-    results = _record_groups(ops.scan, groups, weaks, body=captures_in_front(body), length=n,
-                             reverse=bool(reverse), unroll=steps)
+    results = record_groups(ops.scan, groups, weaks, body=captures_in_front(body), length=n,
+                            reverse=bool(reverse), unroll=steps)
     _, ys_tree = body.out_tree.children()
     return (tree_unflatten(init_tree, results[:n_carry]),
             tree_unflatten(ys_tree, results[n_carry:]))

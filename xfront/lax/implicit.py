@@ -16,7 +16,7 @@ from ..transforms.autodiff import jvp
 from ..transforms.custom import closure_convert, custom_jvp
 from ..transforms.flat import Flat, as_operand, kind_of, trace_call
 from ..tree_util import tree_flatten, tree_map, tree_structure, tree_unflatten
-from .control_flow import join_captures, record
+from .control_flow import join_captures, record_groups
 from .elementwise import neg
 from .shape import full_like
 
@@ -146,9 +146,9 @@ def custom_linear_solve(matvec: Callable[[Any], Any], b: Any,
         bodies.append(traced("transpose_solve", lambda ct: solution(
             "transpose_solve", solver(vecmat, ct))[0]))
     captures, made = join_captures(bodies, [n] * len(bodies))
-    results = record(ops.custom_linear_solve, [*map(as_operand, leaves), *captures],
-                     solved.function.weak_returns, matvec=made[0], solve=made[1],
-                     transpose_solve=made[2] if len(made) == 3 else None, n=n)
+    results = record_groups(ops.custom_linear_solve, ([*map(as_operand, leaves)], captures),
+                            solved.function.weak_returns, matvec=made[0], solve=made[1],
+                            transpose_solve=made[2] if len(made) == 3 else None)
     x, aux = tree_unflatten(solved.out_tree, results)
     x = tree_unflatten(tree, x)
     return (x, aux) if has_aux else x

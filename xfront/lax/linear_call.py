@@ -10,7 +10,7 @@ from xfront_ir import ops
 from ..transforms.autodiff import typed
 from ..transforms.flat import as_operand, kind_of, name_of, trace_call
 from ..tree_util import tree_flatten, tree_unflatten
-from .control_flow import join_captures, record
+from .control_flow import join_captures, record_groups
 
 
 def linear_call(fun: Callable[[Any, Any], Any], fun_transpose: Callable[[Any, Any], Any],
@@ -63,9 +63,8 @@ def linear_call(fun: Callable[[Any, Any], Any], fun_transpose: Callable[[Any, An
     back = trace_call(pulled, [*zip(out, weak, strict=True), *of_residuals],
                       name=name_of(fun_transpose), kind="linear_call", staging=True)
     captures, (body, transposed) = join_captures([forward, back], [n + k, len(out) + k])
-    results = record(ops.linear_call, [*map(as_operand, linear), *map(as_operand, residuals),
-                                       *captures], weak, body=body, transposed=transposed,
-                     n_linear=n)
+    groups = [*map(as_operand, linear)], [*map(as_operand, residuals), *captures]
+    results = record_groups(ops.linear_call, groups, weak, body=body, transposed=transposed)
     return tree_unflatten(forward.out_tree, results)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..core import Function
 from ..opdef import Pending
+from ..ops.control import SCAN
 from ..reference import Steps, physical_shape, reference
 from ..types import TensorType
 
@@ -32,14 +33,13 @@ def _cond(attrs: Attrs, types: Types, index: np.ndarray, *operands: np.ndarray) 
 
 @reference("scan")
 def _scan(attrs: Attrs, types: Types, *operands: np.ndarray) -> Steps:
-    n_consts, n_carry, length = attrs["n_consts"], attrs["n_carry"], attrs["length"]
-    consts, carry = operands[:n_consts], list(operands[n_consts:n_consts + n_carry])
-    xs = operands[n_consts + n_carry:]
-    stacked = [np.zeros(physical_shape(t), t.dtype.numpy) for t in types[n_carry:]]
-    steps = range(length)
+    consts, carry, xs = SCAN.split(attrs, operands)
+    _, rows = SCAN.split_results(attrs, types)
+    stacked = [np.zeros(physical_shape(t), t.dtype.numpy) for t in rows]
+    steps = range(attrs["length"])
     for i in reversed(steps) if attrs["reverse"] else steps:
         made = yield attrs["body"], [*consts, *carry, *[x[i] for x in xs]]
-        carry = made[:n_carry]
-        for ys, y in zip(stacked, made[n_carry:], strict=True):
+        carry, row = SCAN.split_returns("body", attrs, made)
+        for ys, y in zip(stacked, row, strict=True):
             ys[i] = y
     return (*carry, *stacked)

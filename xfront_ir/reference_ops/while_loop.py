@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..ops.while_loop import TANGENT, WHILE
 from ..reference import Steps, reference
 from ..types import TensorType
 
@@ -16,9 +17,7 @@ Types = tuple[TensorType, ...]
 
 @reference("while")
 def _while(attrs: Attrs, types: Types, *operands: np.ndarray) -> Steps:
-    n_cond, n_body = attrs["n_cond_consts"], attrs["n_body_consts"]
-    cond_consts, body_consts = operands[:n_cond], operands[n_cond:n_cond + n_body]
-    carry = list(operands[n_cond + n_body:])
+    cond_consts, body_consts, carry = WHILE.split(attrs, operands)
     while bool((yield attrs["cond"], [*cond_consts, *carry])[0]):
         carry = yield attrs["body"], [*body_consts, *carry]
     return tuple(carry)
@@ -26,8 +25,8 @@ def _while(attrs: Attrs, types: Types, *operands: np.ndarray) -> Steps:
 
 @reference("while_tangent")
 def _while_tangent(attrs: Attrs, types: Types, *operands: np.ndarray) -> Steps:
-    n, k = attrs["n_consts"] + attrs["n_linear_consts"], attrs["n_carry"]
-    consts, carry = operands[:n], list(operands[n:-1])
-    for _ in range(int(operands[-1])):
-        carry = yield attrs["body"], [*consts, *carry]
-    return tuple(carry[k:])
+    consts, l_consts, carry, linear, (count,) = TANGENT.split(attrs, operands)
+    for _ in range(int(count)):
+        made = yield attrs["body"], [*consts, *l_consts, *carry, *linear]
+        carry, linear = TANGENT.split_returns("body", attrs, made)
+    return tuple(linear)
