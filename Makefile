@@ -7,6 +7,7 @@
 #   make generated  more random programs than in `make test`, others every day; PROGRAMS=2000
 #   make bench    xfront's own times; AGAINST=PYTHON:jax compares them with another library's
 #   make docs     the documentation as a site
+#   make lines    how many lines of code the engine has
 #
 # PYTHON selects the interpreter, VENV where its environment goes, WORKERS the test processes.
 
@@ -23,7 +24,7 @@ RUN     := $(VENV)/.run-$(VERSION)
 DEV     := $(VENV)/.dev-$(VERSION)
 DOCS    := $(VENV)/.docs-$(VERSION)
 
-.PHONY: demo test plain generated check lint bench docs clean
+.PHONY: demo test plain generated check lint bench docs lines clean
 .DELETE_ON_ERROR:
 
 demo: $(RUN)
@@ -52,6 +53,9 @@ bench: $(RUN)
 
 docs: $(DOCS)
 	$(BIN)/mkdocs build --strict
+
+lines:
+	@$(PYTHON) -m tests.lines
 
 clean:
 	rm -rf $(VENV) build dist site *.egg-info

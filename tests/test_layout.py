@@ -35,6 +35,47 @@ FLOORS = {
     "ops": 6,
     "passes": 6,
 }
+# Floors of xfront, from the lowest: a file imports files of its own floor or of lower ones, at its
+# top and in functions alike. A name stands for a file or a folder; the longest that fits counts.
+# Methods and operators of Array, what Python asks of tracers and what runs single ops are attached
+# from above.
+FLOORS_OF_XFRONT = (
+    # jaxlib, tracebacks, and what needs nothing else
+    ("absent", "arrays", "arrays.abstract", "arrays.beside", "arrays.binding", "arrays.caller",
+     "arrays.promotion", "flags", "logs", "on_demand", "option_table", "tracebacks"),
+    # options, dtypes, trees, errors
+    ("config", "dimension_numbers", "dtypes", "errors", "tree_errors", "tree_registry",
+     "tree_util"),
+    # arrays as values
+    ("arrays.arguments", "arrays.commitment", "arrays.keys"),
+    # tracing: traces, programs, front doors of eager functions, where they run
+    ("arrays.dispatch", "arrays.operands", "arrays.placement", "arrays.rows", "devices", "naming",
+     "sharding", "tracing"),
+    ("flatten_util", "primitives", "stages", "transforms"),
+    ("lax",),
+    # numpy, and what of lax and of the transformations is written in it
+    ("lax.at_indices", "lax.exchange", "lax.linalg", "lax.matrix_functions", "lax.ragged", "numpy",
+     "transforms.chunks", "transforms.jacobians"),
+    ("arrays.methods", "arrays.operators"),
+    ("image", "nn", "random", "scipy"),
+    ("",),                                       # all else
+)
+LOOKS_UP = {
+    ("xfront.primitives", "xfront.jaxpr"), ("xfront.primitives", "xfront.jaxpr.binding"),
+    ("xfront.primitives", "xfront.jaxpr.own"), ("xfront.stages", "xfront.jaxpr"),
+    ("xfront.stages", "xfront.jaxpr.views"),
+}
+"""Imports of what stands above that are still there: to be taken out, none to be added."""
+
+CIRCLES = (
+    {*[f"xfront.jaxpr.{name}" for name in (
+        "binding", "evaluating", "own", "parameters", "printing", "views")],
+     "xfront.lax", "xfront.primitives", "xfront.stages", "xfront.transforms.jit"},
+    {f"xfront.experimental.sparse.{name}" for name in (
+        "arithmetic", "coordinates", "moving", "products")},
+)
+"""Files that still import one another: to be taken apart, none to be added."""
+
 # Of the ops, only the families with bodies, or with rules made of several ops, see the passes, and
 # through one door.
 BODY_FAMILIES = ("collective", "control", "custom", "custom_vmap", "families", "lanes",
@@ -140,6 +181,91 @@ def test_names_of_one_file_stay_in_it() -> None:
         for line, name in imports(path)
         if name.startswith(PACKAGES) and name.rpartition(".")[2].startswith("_")
     ]
+    assert not wrong, "\n".join(wrong)
+
+
+def _files() -> dict[str, Path]:
+    """The modules of the three packages by their names."""
+    found = {}
+    for path in sources(*PACKAGES):
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+def _imported_files() -> dict[str, dict[str, int]]:
+    """For each module the modules of the three packages that it imports, wherever in it, with the
+    packages that are loaded on the way, and the line of each."""
+    files = _files()
+    found: dict[str, dict[str, int]] = {name: {} for name in files}
+    for name, path in files.items():
+        for line, target in imports(path):
+            while target and target not in files:
+                target = target.rpartition(".")[0]
+            while target and not f"{name}.".startswith(f"{target}."):
+                found[name].setdefault(target, line)
+                target = target.rpartition(".")[0]
+    return found
+
+
+def _floor_in_xfront(module: str) -> int:
+    own = module.removeprefix("xfront").lstrip(".")
+    fitting = [(len(name), floor) for floor, names in enumerate(FLOORS_OF_XFRONT) for name in names
+               if not name or own == name or own.startswith(f"{name}.")]
+    return max(fitting)[1]
+
+
+def test_imports_inside_xfront_go_down() -> None:
+    """No file of xfront imports one of a floor above its own, in a function neither."""
+    files, wrong, known = _files(), set(), set()
+    for name, targets in _imported_files().items():
+        for target, line in targets.items():
+            if name.split(".")[0] == target.split(".")[0] == "xfront" and (
+                    _floor_in_xfront(target) > _floor_in_xfront(name)):
+                if (name, target) in LOOKS_UP:
+                    known.add((name, target))
+                else:
+                    wrong.add(
+                        f"{place(files[name], line)}: imports {target}, which stands above it")
+    wrong |= {f"{name} imports {target} no more: take it out of LOOKS_UP"
+              for name, target in LOOKS_UP - known}
+    assert not wrong, "\n".join(sorted(wrong))
+
+
+def _circles(graph: dict[str, dict[str, int]]) -> list[list[str]]:
+    """The sets of files that import one another, however far round (Tarjan, 1972)."""
+    number: dict[str, int] = {}
+    low: dict[str, int] = {}
+    stack: list[str] = []
+    found = []
+
+    def visit(name: str) -> None:
+        number[name] = low[name] = len(number)
+        stack.append(name)
+        for target in graph[name]:
+            if target not in number:
+                visit(target)
+            if target in stack:
+                low[name] = min(low[name], low[target])
+        if low[name] == number[name]:
+            at = stack.index(name)
+            circle = stack[at:]
+            del stack[at:]
+            if len(circle) > 1:
+                found.append(sorted(circle))
+
+    for name in graph:
+        if name not in number:
+            visit(name)
+    return found
+
+
+def test_no_files_import_one_another() -> None:
+    """Imports of the three packages have no circle, those in functions included."""
+    found = _circles(_imported_files())
+    wrong = [" <-> ".join(circle) for circle in found if set(circle) not in CIRCLES]
+    wrong += [f"no circle any more, to be taken out of CIRCLES: {sorted(circle)}"
+              for circle in CIRCLES if sorted(circle) not in found]
     assert not wrong, "\n".join(wrong)
 
 

@@ -16,6 +16,7 @@ from typing import Any
 
 from . import binding
 from .binding import ArrayImpl
+from .commitment import Promised, commitment
 from .keys import KeyArray
 
 
@@ -57,16 +58,6 @@ class Placement:
         return (type(sharding) is binding.SingleDeviceSharding
                 and sharding._device.client is device.client
                 and sharding._memory_kind in (None, sharding._device.default_memory().kind))
-
-
-class Promised:
-    """In place of an argument that will be committed: of a program that is compiled before, or that
-    is told where to run. `what` is told in errors, where it is no argument."""
-
-    __slots__ = ("aval", "sharding", "what")
-
-    def __init__(self, aval: Any, sharding: Any, what: str = "") -> None:
-        self.aval, self.sharding, self.what = aval, sharding, what
 
 
 _PLACEMENTS: dict[Any, Placement] = {}
@@ -168,16 +159,6 @@ def captured_on_several(captures: Sequence[Any]) -> Sequence[Any]:
     return captures if any([
         (sharding := commitment(x)) is not None
         and type(sharding) is not binding.SingleDeviceSharding for x in captures]) else ()
-
-
-def commitment(x: Any) -> Any:
-    """The sharding to which an argument is committed, or None."""
-    kind = type(x)
-    if kind is KeyArray:
-        x = x._base
-    elif kind is not ArrayImpl:
-        return x.sharding if kind is Promised else None
-    return x._sharding if x._committed else None
 
 
 def refuse(args: Sequence[Any], function: str, names: Callable[[], Sequence[str]] | None, *places:

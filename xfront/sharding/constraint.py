@@ -1,4 +1,4 @@
-"""`with_sharding_constraint`: how values of a program lie on a mesh, said inside it."""
+"""Constraints: how values of a program lie on a mesh, said inside it."""
 
 from __future__ import annotations
 
@@ -8,49 +8,11 @@ from typing import Any
 from xfront_ir import ops
 from xfront_ir.sharding import Sharding, Spec
 
-from ..arrays import binding
 from ..arrays.keys import KeyArray
 from ..arrays.operands import is_array_like
-from ..devices import device_put
-from ..tracebacks import front_door
 from ..tracing.programs import to_array
 from ..tracing.trace import emit, type_of
-from ..tracing.tracer import Tracer
-from ..tree_util import broadcast_prefix, tree_flatten, tree_unflatten
-from .context import as_sharding
 from .named import ir_sharding
-
-
-@front_door
-def with_sharding_constraint(x: Any, shardings: Any) -> Any:
-    """The tree `x`, its arrays placed as `shardings` say, wherever in a program that is.
-
-    Args:
-      x: tree of arrays.
-      shardings: a Sharding, a PartitionSpec on the mesh in context, or a tree prefix of such. One
-        of a single device says nothing inside a program, and places arrays outside.
-    Returns: the same values. A dimension that does not divide by its axes stays whole; under vmap
-      the compiler divides the dimension of the batch as it likes.
-    Raises: TypeError for what is no sharding; ValueError where a spec has more entries than an
-      array dimensions; RuntimeError for a spec where no mesh is in context; NotImplementedError for
-      memories other than the devices' own.
-
-    >>> jit(lambda x: with_sharding_constraint(x @ x, P("data", None)))(x)
-    """
-    leaves, tree = tree_flatten(x)
-    told = broadcast_prefix(shardings, x, is_leaf=lambda s: s is None)
-    if None in told:
-        raise ValueError("with_sharding_constraint: None is no sharding; give one, such as that of "
-                         "an array, x.sharding, or P() on the mesh in context")
-    asked = [as_sharding("with_sharding_constraint", s) for s in told]
-    return tree_unflatten(tree, [
-        x if type(x) is Tracer and _is_single(s) else constraint(x, s) if type(x) is Tracer
-        else device_put(x, s) if _is_single(s) else constraint(checked(x), s)
-        for x, s in zip(leaves, asked, strict=True)])
-
-
-def _is_single(sharding: Any) -> bool:
-    return type(sharding) is binding.SingleDeviceSharding
 
 
 def checked(x: Any) -> Any:
@@ -88,4 +50,4 @@ def divisible(sharding: Sharding, shape: tuple[int, ...]) -> Sharding:
                     sharding.memory_kind)
 
 
-__all__ = ["constrained", "constraint", "with_sharding_constraint"]
+__all__ = ["checked", "constrained", "constraint"]

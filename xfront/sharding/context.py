@@ -12,31 +12,12 @@ from typing import Any
 from ..arrays import binding
 from ..tracebacks import front_door
 from ..tracing.trace import state as tracing
+from .entered import Entered
 from .mesh import AbstractMesh, Mesh
 from .named import NamedSharding
 from .partition_spec import PartitionSpec
 
 _EMPTY_ABSTRACT = AbstractMesh((), ())
-
-
-class _Swapped:
-    """Sets the state while it is entered."""
-
-    __slots__ = ("before", "value")
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-    def __enter__(self) -> None:
-        self.before = binding.mesh_state.swap_local(self.value)
-
-    def __exit__(self, *exc: object) -> None:
-        binding.mesh_state.swap_local(self.before)
-
-
-def entered(mesh: Mesh) -> _Swapped:
-    """What `with mesh:` does: specs without a mesh are of this one."""
-    return _Swapped((None, None, mesh))
 
 
 class set_mesh:
@@ -81,7 +62,7 @@ class use_abstract_mesh:
                             f"{type(mesh).__name__}")
         before = binding.mesh_state.value
         concrete = before[0] if before else None
-        self._swapped = _Swapped((concrete, mesh, concrete))
+        self._swapped = Entered((concrete, mesh, concrete))
 
     def __enter__(self) -> None:
         self._swapped.__enter__()
@@ -153,5 +134,5 @@ def as_sharding(function: str, x: Any, what: str = "shardings") -> Any:
                     f"an array, x.sharding, got {x!r} of type {type(x).__name__}")
 
 
-__all__ = ["as_sharding", "context_mesh", "entered", "get_abstract_mesh", "get_mesh", "set_mesh",
+__all__ = ["as_sharding", "context_mesh", "get_abstract_mesh", "get_mesh", "set_mesh",
            "spec_mesh", "use_abstract_mesh"]

@@ -13,6 +13,7 @@ from xfront_ir.sharding import MeshAxes
 
 from ..arrays import binding
 from ..tracebacks import front_door
+from .entered import Entered
 
 
 class AxisType(enum.Enum):
@@ -230,9 +231,7 @@ class Mesh(_Axes):
         return f"Mesh({self._text()})"
 
     def __enter__(self) -> Mesh:
-        from .context import entered  # it stands on this file
-
-        self._entered.append(entered(self))
+        self._entered.append(Entered((None, None, self)))   # specs without a mesh are of this one
         self._entered[-1].__enter__()
         return self
 

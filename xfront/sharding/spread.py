@@ -21,6 +21,7 @@ from xfront_ir.types import TensorType
 
 from ..arrays import binding
 from ..arrays.binding import ArrayImpl
+from ..arrays.commitment import commitment
 from ..arrays.keys import KeyArray
 from .context import context_mesh
 from .mesh import Mesh, mesh_of
@@ -148,8 +149,6 @@ def spread(args: Sequence[Any], function: str, names: Callable[[], Sequence[str]
     Raises: ValueError where two of these are of different devices, or an argument is committed to
       another sharding than was told.
     """
-    from ..arrays.placement import commitment  # it asks this file, when it meets several devices
-
     def name(i: int) -> str:
         known = names() if names is not None else ()
         x = args[i]

@@ -1,0 +1,22 @@
+"""What a mesh in context is to this thread, for as long as it is entered."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..arrays import binding
+
+
+class Entered:
+    """Sets the state while it is entered."""
+
+    __slots__ = ("before", "value")
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __enter__(self) -> None:
+        self.before = binding.mesh_state.swap_local(self.value)
+
+    def __exit__(self, *exc: object) -> None:
+        binding.mesh_state.swap_local(self.before)
