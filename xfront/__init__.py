@@ -91,6 +91,7 @@ if TYPE_CHECKING:
         nn,
         ops,
         random,
+        ref,
         scipy,
         sharding,
         stages,
@@ -102,6 +103,7 @@ if TYPE_CHECKING:
     from .dropin.finder import install_as_jax
     from .fencing import fence
     from .naming import named_call, named_scope
+    from .ref import Ref, freeze, new_ref
     from .sharding.assembly import (
         make_array_from_callback,
         make_array_from_process_local_data,
@@ -135,6 +137,7 @@ _FAMILIES = {
     "dropin.finder": "install_as_jax",
     "fencing": "fence",
     "naming": "named_call named_scope",
+    "ref": "Ref freeze new_ref",
     "sharding.assembly": "make_array_from_callback make_array_from_process_local_data "
                          "make_array_from_single_device_arrays",
     "sharding.context": "set_mesh",
@@ -154,8 +157,8 @@ _FAMILIES = {
 _SUBMODULES = (
     "ad_checkpoint", "api_util", "core", "custom_batching", "custom_derivatives", "debug",
     "dlpack", "example_libraries", "experimental", "extend", "flatten_util", "image",
-    "interpreters", "lax", "monitoring", "nn", "ops", "random", "scipy", "sharding", "stages",
-    "test_util", "tree", "typing",
+    "interpreters", "lax", "monitoring", "nn", "ops", "random", "ref", "scipy", "sharding",
+    "stages", "test_util", "tree", "typing",
 )
 
 _names, __getattr__, __dir__ = _on_demand(__name__, _FAMILIES, _SUBMODULES)

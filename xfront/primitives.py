@@ -227,7 +227,11 @@ def primitive_of(definition: OpDef) -> Primitive:
 
 
 def aval_of(type: TensorType) -> AbstractArray:
-    """Shape and dtype of a value, as arrays have them."""
+    """Shape and dtype of a value, as arrays have them; those of references have their own type."""
+    if type.dtype.is_ref:
+        from .arrays.refs import AbstractRef, content_type
+
+        return AbstractRef(aval_of(content_type(type)))
     dtype = key_dtype(type.dtype) if type.dtype.is_key else type.dtype.numpy
     return AbstractArray(type.shape, dtype)
 

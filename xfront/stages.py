@@ -20,6 +20,7 @@ from .arrays.arguments import only
 from .arrays.dispatch import Program
 from .arrays.keys import key_dtype
 from .arrays.placement import Placement, Promised, commitment, placement_of
+from .arrays.refs import Ref
 from .tracebacks import front_door, front_door_of
 from .tracing.collector import uncollected
 from .tracing.compiled import captures_first, compile_body, prune
@@ -240,7 +241,7 @@ def struct_kind(name: str, x: Any) -> tuple[Any, bool]:
     from xfront_ir import dtypes
     from xfront_ir.types import tensor
 
-    if not isinstance(x, binding.Array) and hasattr(x, "shape") and hasattr(x, "dtype") \
+    if not isinstance(x, (binding.Array, Ref)) and hasattr(x, "shape") and hasattr(x, "dtype") \
             and not hasattr(x, "__array__"):
         ir = x.dtype.ir if hasattr(x.dtype, "ir") else dtypes.from_numpy(
             binding.canonical_dtype(_np_dtype(x.dtype)))

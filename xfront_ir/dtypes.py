@@ -2,7 +2,8 @@
 
 A `DType` says how an element is named in IR text, which NumPy dtype holds it, and what kind of
 number it is. Key types (`key<fry>`) are element types without a NumPy dtype: a key is one element
-of the IR and `physical` words of `u32` in memory.
+of the IR and `physical` words of `u32` in memory. `ref<f32>` is the element type of a reference to
+an array of `f32`, whose content changes; no op but those on references takes it.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from .errors import IRTypeError
 
 
 class DType:
-    """An element type. Kinds: bool, int, uint, float, complex, key."""
+    """An element type. Kinds: bool, int, uint, float, complex, key, ref."""
 
     __slots__ = (
         "bits",
@@ -28,6 +29,7 @@ class DType:
         "is_integer",
         "is_key",
         "is_numeric",
+        "is_ref",
         "is_unsigned",
         "kind",
         "name",
@@ -51,6 +53,7 @@ class DType:
         self.is_unsigned = kind == "uint"
         self.is_integer = kind in ("int", "uint")
         self.is_key = kind == "key"
+        self.is_ref = kind == "ref"
         self.is_numeric = self.is_inexact or self.is_integer
 
     @property
@@ -123,15 +126,37 @@ key_rbg = key_dtype("rbg", (4,))
 key_urbg = key_dtype("urbg", (4,))
 
 
-def named(name: str) -> DType:
-    """The element type that IR text calls `name`.
+_REFS: dict[str, DType] = {}
 
-    Raises: IRTypeError where there is none.
-    """
-    try:
-        return BY_NAME[name]
-    except KeyError:
-        raise IRTypeError(f"no element type is called {name!r}") from None
+
+def ref_dtype(of: DType) -> DType:
+    """The element type of references to arrays of `of`."""
+    found = _REFS.get(of.name)
+    if found is None:
+        made = DType(f"ref<{of.name}>", of.numpy, "ref", of.bits, of.physical)
+        found = _REFS.setdefault(of.name, made)
+    return found
+
+
+def referred(dtype: DType) -> DType:
+    """What references of this element type refer to: `f32` of `ref<f32>`."""
+    return named(dtype.name.removeprefix("ref<").removesuffix(">"))
+
+
+def find(name: str) -> DType | None:
+    """The element type that IR text calls `name`; None where there is none."""
+    if name.startswith("ref<"):
+        of = BY_NAME.get(name[4:-1])
+        return None if of is None else ref_dtype(of)
+    return BY_NAME.get(name)
+
+
+def named(name: str) -> DType:
+    """As `find`. Raises: IRTypeError where there is none."""
+    found = find(name)
+    if found is None:
+        raise IRTypeError(f"no element type is called {name!r}")
+    return found
 
 
 def from_numpy(dtype: Any) -> DType:

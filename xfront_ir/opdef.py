@@ -12,6 +12,9 @@ tangent, transpose and batching. Rules have these shapes (`b` is a builder):
     strong(op, linear) -> (definition, attrs, flags)       its form with strong zeros; which results
                                                            depend on the linear operands
     written(op) -> Function, or None                       what the op is written as before lowering
+    discharge(b, op, operands) -> (results, contents)      ops on references: operands and results
+                                                           are what they refer to; contents: what
+                                                           they refer to now, by operand
 
 A rule that is absent is an error that names the op, the rule and the file where it would go.
 """
@@ -219,6 +222,11 @@ class Pending:
         """Whether the transformation has been carried out."""
         return self._forced is not None
 
+    def discharged(self) -> Any:
+        """The same transformation of the Function with contents in place of references: (body,
+        which parameters' contents are results, the order that brings these behind the results)."""
+        return self._transform.discharged(self.function, self.request)  # type: ignore
+
     def force(self, function: Function | None = None) -> Function:
         """The transformed Function; computed once, from an equal `function` where one is given."""
         if self._forced is None:
@@ -237,7 +245,7 @@ class OpDef:
     __slots__ = ("alike", "attrs", "batch", "body_attrs", "cost", "effects", "family", "has_bodies",
                  "has_floats", "has_numbers", "holds_mesh", "holds_python", "infer", "jvp", "memo",
                  "mentions_axis", "n_operands", "name", "own_primal", "regions", "single", "split",
-                 "strong", "transpose", "written")
+                 "strong", "transpose", "written", "discharge")
 
     name: str
     alike: dict[TensorType, TensorType]     # what `of_alike` gave, by the type of the operands
@@ -302,7 +310,7 @@ def define(name: str, *, infer: Infer, attrs: Mapping[str, AttrKind] | None = No
            strong: Any = None, regions: Regions | None = None, effects: Any = None,
            cost: Any = None, operands: int | None = None, single: bool = True,
            own_primal: bool = False, mentions_axis: Any = None, family: str | None = None,
-           written: Any = None, apart: bool = False) -> OpDef:
+           written: Any = None, discharge: Any = None, apart: bool = False) -> OpDef:
     """Define an op and enter it in the registry.
 
     Args:
@@ -321,6 +329,7 @@ def define(name: str, *, infer: Infer, attrs: Mapping[str, AttrKind] | None = No
       mentions_axis: function of the attributes giving the named axes the op reads (collectives).
       family: module where the op is defined, where that is not the module of `infer`.
       written: as in this file's first lines; None: the op has a lowering.
+      discharge: as there; None: the op takes no reference.
       apart: not in the registry: the op belongs to this process, its text is not parsed, and others
         may have its name.
     Raises: IRValueError where the name is taken, or regions are missing.
@@ -331,6 +340,7 @@ def define(name: str, *, infer: Infer, attrs: Mapping[str, AttrKind] | None = No
     made.name, made.infer, made.attrs = name, infer, dict(attrs or {})
     made.jvp, made.transpose, made.batch, made.split = jvp, transpose, batch, split
     made.strong, made.regions, made.written = strong, regions, written
+    made.discharge = discharge
     made.effects, made.cost, made.n_operands = effects, cost, operands
     made.single, made.own_primal, made.mentions_axis = single, own_primal, mentions_axis
     made.body_attrs = tuple(key for key, kind in made.attrs.items()

@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from .core import Function, Op, Value
-from .dtypes import BY_NAME, DType, real_of
+from .dtypes import BY_NAME, DType, find, real_of
 from .errors import IRError, MissingRule, ParseError
 from .literal import Literal
 from .opdef import AttrKind, OpDef, Request, infer_types
@@ -37,7 +37,7 @@ _SKIP = re.compile(r"(?:[ \t\r\n]+|//[^\n]*)*")
 _STRING = r'"(?:[^"\\\n]|\\[^\n])*"'
 _TOKEN = re.compile(rf"""
     (?P<value>%(?:[A-Za-z0-9_.]+|{_STRING}))
-  | (?P<word>[A-Za-z_][A-Za-z0-9_]*(?:<[A-Za-z0-9_]+>)?(?!["A-Za-z0-9_]))
+  | (?P<word>[A-Za-z_][A-Za-z0-9_]*(?:<[A-Za-z0-9_]+(?:<[A-Za-z0-9_]+>)?>)?(?!["A-Za-z0-9_]))
   | (?P<number>0x[0-9a-f]+(?![A-Za-z0-9_.])
       | -?(?:inf|nan|[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?)(?![A-Za-z0-9_.]))
   | (?P<symbol>@(?:[A-Za-z_][A-Za-z0-9_.]*|{_STRING}))
@@ -518,7 +518,7 @@ class _Parser:
 
     def dtype(self) -> DType:
         """The name of an element type."""
-        found = BY_NAME.get(self.token)
+        found = find(self.token)
         if found is None:
             self.expected("an element type")
         self.advance()
@@ -562,8 +562,8 @@ class _Parser:
         """`f32[] 2.0`, `f32[2] [1.0, 2.0]` or `f32[100] hex"..."`."""
         at, type = self.pos, self.type()
         dtype = type.dtype
-        if dtype.is_key:
-            self.fail("a key cannot be a literal", at)
+        if dtype.is_key or dtype.is_ref:
+            self.fail(f"a {dtype.kind} cannot be a literal", at)
         n_bytes = type.size * dtype.numpy.itemsize
         if n_bytes > MAX_LITERAL:
             self.fail(f"a literal of more than {MAX_LITERAL} bytes", at)

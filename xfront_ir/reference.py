@@ -154,7 +154,7 @@ def _fitted(x: Any, type: TensorType, what: str) -> np.ndarray:
 
 def physical_shape(type: TensorType) -> tuple[int, ...]:
     """The shape in memory: that of the type, with the words of a key at the end."""
-    return (*type.shape, *type.dtype.physical) if type.dtype.is_key else type.shape
+    return (*type.shape, *type.dtype.physical)
 
 
 @reference("literal")

@@ -23,6 +23,8 @@ def bind_op(primitive: Primitive, args: Sequence[Any], params: Mapping[str, Any]
     definition = primitive.definition
     if definition is None:
         return _bind_apart(primitive, args, params)
+    if definition.name in ON_REFS:
+        return _bind_on_refs(definition.name, args)
     operands = [as_operand(x) for x in args]
     kinds = [kind_of(primitive.name, x) for x in operands]
     attrs = attributes(primitive, params)
@@ -38,6 +40,18 @@ def bind_op(primitive: Primitive, args: Sequence[Any], params: Mapping[str, Any]
                              [programs.to_array(x) for x in operands], name=definition.name)
     results = emit(definition, *operands, **attrs)
     return list(results) if primitive.multiple_results else results
+
+
+ON_REFS = ("addupdate", "freeze", "get", "new_ref", "swap")
+
+
+def _bind_on_refs(name: str, args: Sequence[Any]) -> Any:
+    from .. import ref
+
+    if name in ("new_ref", "freeze"):
+        return getattr(ref, name)(args[0])
+    found = getattr(ref, name)(args[0], ..., *args[1:])
+    return [] if name == "addupdate" else found
 
 
 def _alike(operands: Sequence[Any]) -> list[Any]:

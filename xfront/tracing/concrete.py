@@ -17,6 +17,7 @@ from typing import Any, ParamSpec, TypeVar
 import numpy as np
 from xfront_ir.core import Function, Op, Value
 from xfront_ir.opdef import ZERO
+from xfront_ir.passes.discharge import holds_refs
 
 from ..errors import (
     ConcretizationTypeError,
@@ -163,6 +164,8 @@ def evaluate(trace: Trace, value: Value) -> Any:
     """An array, or a tracer of an outer trace, of one value of a trace; None where that needs an
     input that is not known."""
     function, places = slice_for(trace, value)
+    if trace.has_refs and holds_refs(function):  # what was written before is no part of the slice
+        return None
     sources = [*trace.inputs, *trace.sources]  # type: ignore[misc]
     operands = [_settled(sources[i]) for i in places]
     if any(x is None or type(x) is Tracer and x.home.closed for x in operands):

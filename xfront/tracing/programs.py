@@ -22,12 +22,14 @@ from xfront_ir.core import Function, Op, Value
 from xfront_ir.fingerprint import fingerprint, skeleton
 from xfront_ir.literal import Literal
 from xfront_ir.opdef import OpDef, Pending
+from xfront_ir.passes.discharge import discharge
 from xfront_ir.passes.literals import abstract
 from xfront_ir.passes.pipeline import simplify
 
 from ..arrays import binding
 from ..arrays.keys import KeyArray, key_array
 from ..arrays.placement import Placement, placement
+from ..arrays.refs import Ref
 from ..config import debug_infs, debug_nans
 from . import watching
 from .collector import uncollected
@@ -208,6 +210,8 @@ def call_program(body: Body, args: Sequence[Any], *, name: str) -> list[Any]:
     By units run large programs, and a function whose last programs were all new ones: then one
     that is met again is compiled whole.
     """
+    if Ref in map(type, args):
+        return _on_contents(body, args, name)
     new = False
 
     def compile_new(chosen: Body) -> Any:
@@ -226,6 +230,21 @@ def call_program(body: Body, args: Sequence[Any], *, name: str) -> list[Any]:
         return compiled.run([*args, *extra], committed)
     return watched_run(name, forced(body), args, True,
                         lambda: compiled.run([*args, *extra], committed))
+
+
+def _on_contents(body: Body, args: Sequence[Any], name: str) -> list[Any]:
+    """`call_program` where references are among the arguments: they hold what the body leaves."""
+    if type(body) is Pending:
+        n = len(body.return_types)
+        made, written, order = body.discharged()
+    else:
+        made, written = discharge(body)  # type: ignore[arg-type]
+        n, order = len(body.returns), range(len(made.returns))  # type: ignore[union-attr]
+    found = call_program(made, [x.held if type(x) is Ref else x for x in args], name=name)
+    results = [found[i] for i in order]
+    for i, content in zip(written, results[n:], strict=False):
+        args[i].held = content
+    return results[:n]
 
 
 @uncollected
@@ -341,6 +360,10 @@ _OPS: dict[Any, Compiled] = {}
 
 def run_op(definition: OpDef, operands: Sequence[Any], attrs: dict[str, Any]) -> Any:
     """Run one op now, on arrays."""
+    if Ref in map(type, operands):
+        found = call_program(single_op(definition, [type_of(x)[0] for x in operands], attrs),
+                             operands, name=definition.name)
+        return found[0] if definition.single else found
     arrays = [to_array(x) for x in operands]
     types, weaks = zip(*map(type_of, arrays), strict=True) if arrays else ((), ())
     function = single_op(definition, types, attrs) if definition.holds_mesh else None

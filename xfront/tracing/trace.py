@@ -34,6 +34,7 @@ from xfront_ir.types import TensorType, tensor
 
 from ..arrays import binding
 from ..arrays.keys import KeyArray
+from ..arrays.refs import Ref
 from ..config import check_tracer_leaks, enable_checks, log_compiles, no_tracing
 from ..config import staging as staging_state
 from ..errors import UnexpectedTracerError
@@ -64,8 +65,8 @@ state = State()
 class Trace:
     """One open trace: a builder, and what it captured from outside."""
 
-    __slots__ = ("axis", "builder", "captured", "closed", "constants", "evaluated", "inputs",
-                 "kind", "known", "level", "made_at", "sources", "staging", "thread")
+    __slots__ = ("axis", "builder", "captured", "closed", "constants", "evaluated", "has_refs",
+                 "inputs", "kind", "known", "level", "made_at", "sources", "staging", "thread")
 
     def __init__(self, name: str, kind: str, *, staging: bool, level: int,
                  axis: tuple[Any, int] | None = None) -> None:
@@ -78,6 +79,7 @@ class Trace:
         self.known = False                        # whether they are, and those of traces around
         self.evaluated: dict[Value, Any] = {}
         self.closed = False
+        self.has_refs = False                     # whether references are among its values
         self.made_at: Any = None
         self.thread = threading.get_ident()
 
@@ -106,6 +108,8 @@ class Trace:
         if found is None:
             ir_type, weak = type_of(source)
             found = Tracer(self, self.builder.param(ir_type, "", weak), weak)
+            if ir_type.dtype.is_ref:
+                self.has_refs = True
             self.captured[key] = found
             self.sources.append(source)
         return found
@@ -160,6 +164,10 @@ class Trace:
             return x if x.home is self else self.capture(x)
         if kind is binding.ArrayImpl or kind is KeyArray:
             return self.capture(x)
+        if kind is Ref:
+            source = x.operand()
+            return source if type(source) is Tracer and source.home is self else (
+                self.capture(source))
         array = binding.host_array(x)
         if dtype is not None:
             array = array.astype(dtype)
@@ -406,6 +414,10 @@ def trace_function(run: Callable[[list[Tracer]], Sequence[Any]], types: Sequence
                 gc.collect(0)
     function = trace.builder.close([t.value for t in outputs], [t.weak for t in outputs])
     del outputs, tracers
+    if trace.has_refs and not any([v.type.dtype.is_ref for v in function.params]):
+        from xfront_ir.passes.discharge import discharge  # few programs have references
+
+        function, _ = discharge(function)
     if _logs.value or _checks.value or _leaks.value:
         watching.traced(trace, function, perf_counter() - start)
     return Traced(function, trace.sources, trace)

@@ -15,6 +15,7 @@ from ..arrays import binding
 from ..arrays.dispatch import abstract
 from ..arrays.keys import KeyArray
 from ..arrays.operands import is_array_like
+from ..arrays.refs import Ref
 from ..tracing.compiled import prune
 from ..tracing.trace import Traced, trace_function, type_of
 from ..tracing.tracer import Tracer
@@ -73,6 +74,9 @@ def kind_of(name: str, x: Any) -> tuple[Any, bool]:
         return kind_of(name, x.__jax_array__())
     if is_array_like(x):
         return abstract(name, x)
+    if kind is Ref:
+        x.refuse_frozen(name)
+        return x.aval.ir, False
     raise TypeError(
         f"{name}: value {x!r} of type {type(x)} is not a valid array type; arguments are arrays, "
         "numbers and trees of them (mark others static, or bind them with functools.partial)")
@@ -82,6 +86,8 @@ def as_operand(x: Any) -> Any:
     """A leaf as `bind` takes it."""
     if type(x) is binding.ArrayImpl or type(x) is Tracer:
         return x
+    if type(x) is Ref:
+        return x.operand()
     return x.__jax_array__() if hasattr(x, "__jax_array__") else x
 
 
@@ -110,9 +116,12 @@ def trace_call(call: Callable[[list[Tracer]], Any], kinds: Sequence[tuple[Any, b
     Raises: TypeError where a returned leaf is no array.
     """
     out_tree: Any = None
+    has_refs = any([t.dtype.is_ref for t, _ in kinds])
 
     def run(tracers: list[Tracer]) -> list[Any]:
         nonlocal out_tree
+        if has_refs:
+            tracers = [Ref(x) if x.value.type.dtype.is_ref else x for x in tracers]  # type: ignore
         result = call(tracers)
         flat, out_tree = tree_flatten(result)
         for x in flat:
@@ -132,6 +141,10 @@ def trace_call(call: Callable[[list[Tracer]], Any], kinds: Sequence[tuple[Any, b
 def refuse_output(name: str, result: Any) -> None:
     """Raise the TypeError that says which returned leaf is no array."""
     for path, x in tree_flatten_with_path(result)[0]:
+        if type(x) is Ref:
+            raise ValueError(f"function {name} returned a mutable array reference of type {x.aval} "
+                             f"at result{keystr(path)}, but mutable array references cannot be "
+                             "returned; return ref[...]")
         if not is_array_like(x):
             raise TypeError(f"{name} returned {x!r} of type {type(x)} at result{keystr(path)}, "
                             "which is not a valid array type; return arrays, numbers or None")

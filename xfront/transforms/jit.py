@@ -33,6 +33,7 @@ from ..tracing.watching import explain_miss
 from ..tree_util import keystr, tree_flatten, tree_flatten_with_path, tree_leaves, tree_unflatten
 from .flat import Flat, as_operand, kind_of, name_of, positional_names, trace_call
 from .float0 import hidden, is_float0
+from .with_refs import call_with_refs, uses_refs
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -372,6 +373,9 @@ class Jitted:
         if state.current is None:
             warm_up.begin(tree_leaves((args, kwargs)))
         flat, leaves, donated = self.trace(args, kwargs)
+        if uses_refs(flat, leaves):
+            names = self.param_names(args, self.divide(args, kwargs)[2], len(leaves))
+            return call_with_refs(self, flat, leaves, donated, names), None, True
         captured_tracer = any(type(x) is Tracer for x in flat.captures)
         if (state.current is not None or captured_tracer
                 or deepest(leaves, None) is not None

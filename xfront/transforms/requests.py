@@ -12,12 +12,14 @@ from typing import Any
 
 from xfront_ir.core import Function, Op
 from xfront_ir.opdef import Pending, Request
+from xfront_ir.passes.discharge import Written, discharge
 from xfront_ir.passes.jvp import jvp
 from xfront_ir.passes.linearize import gradient
 from xfront_ir.passes.vectorize import vectorize
 from xfront_ir.types import TensorType
 
 Flags = tuple[bool, ...]
+Order = tuple[int, ...]
 
 
 def padded(flags: tuple, n: int, fill: Any) -> tuple:
@@ -35,6 +37,25 @@ class Transformation:
     def pending(self, function: Function, request: Request) -> Pending:
         """The body of this request on `function`."""
         return Pending(function, request, self)  # type: ignore[arg-type]
+
+    def discharged(self, function: Function, request: Request) -> tuple[Pending, Written, Order]:
+        """The request on contents in place of references; see `Pending.discharged`."""
+        made, written = discharge(function)
+        self.refuse_written(made, len(function.returns), request)
+        n, k = len(function.returns), len(written)
+        total = len(self.types(made, request)[1])
+        return self.pending(made, request), written, (*range(n), *range(n + k, total),
+                                                      *range(n, n + k))
+
+    def refuse_written(self, function: Function, n: int, request: Request) -> None:
+        """Raise ValueError where what the results after the first n, contents of references, were
+        given is more than a reference from outside can hold."""
+        active = padded(request.details[0], len(function.params), False)
+        if any(jvp(function, active)[1][n:]):
+            raise ValueError(
+                "performing a set/swap operation with a differentiated value on a "
+                "non-differentiated array reference: its derivative would be lost. Write "
+                "stop_gradient(value), or make the reference inside the function")
 
 
 class Grad(Transformation):
@@ -91,6 +112,19 @@ class Jvp(Transformation):
         (active,) = request.details
         return full_jvp(function, padded(active, len(function.params), False), len(active))
 
+    def discharged(self, function: Function, request: Request) -> tuple[Pending, Written, Order]:
+        """As that of all; tangents of contents, which are zero, come last of all."""
+        made, written, _ = super().discharged(function, request)
+        (active,) = request.details
+        n, k = len(function.returns), len(written)
+        # tangents stand between its own parameters and the later ones
+        places = tuple([i if i < len(active) else i + sum(active) for i in written])
+        returns = made.function.returns
+        m = sum([v.type.is_inexact for v in returns[:n]])
+        total = len(made.return_types)
+        return made, places, (*range(n), *range(n + k, n + k + m), *range(n, n + k),
+                              *range(n + k + m, total))
+
     def types(self, function: Function, request: Request) -> Types:
         """Of the parameters and of the results."""
         (active,) = request.details
@@ -128,6 +162,21 @@ def full_jvp(function: Function, active: Flags, n_own: int) -> Function:
 
 class Vectorize(Transformation):
     """details (positions, axis, out): the Function over a batch."""
+
+    def discharged(self, function: Function, request: Request) -> tuple[Pending, Written, Order]:
+        """As that of all: a reference with a batch keeps it where it is."""
+        positions, axis, out = request.details
+        made, written = discharge(function)
+        filled = padded(positions, len(made.params), None)
+        last = [filled[i] for i in written]
+        _, places = vectorize(made, filled, axis)
+        if any([w is None and p is not None
+                for w, p in zip(last, places[len(out):], strict=True)]):
+            raise ValueError(
+                "performing a set/swap operation with a vmapped value on an unbatched array "
+                "reference. Move the reference to be an argument of the vmapped function")
+        wanted = Request(request.role, positions, axis, (*out, *last))
+        return self.pending(made, wanted), written, tuple(range(len(made.returns)))
 
     def __call__(self, function: Function, request: Request) -> Function:
         """Carry the request out."""

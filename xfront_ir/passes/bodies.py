@@ -15,6 +15,7 @@ from ..fingerprint import identity
 from ..opdef import Pending
 from ..regions import select
 from .dead_code import dead_code, is_effectful
+from .discharge import content_type, discharge, discharge_to, refs_of, refuse_twice
 from .inline import settle
 from .jvp import Flags, jvp
 from .linearize import Linearized, divide, linear_transpose, linearize
@@ -24,9 +25,11 @@ from .transpose import transpose
 from .vectorize import Positions, axis_names, vectorize, vectorize_into
 
 __all__ = [
-    "Flags", "Linearized", "Positions", "axis_names", "body_of", "dead_code", "divide",
+    "Flags", "Linearized", "Positions", "axis_names", "body_of", "content_type", "dead_code",
+    "discharge", "discharge_to", "divide",
     "divide_checkpoint", "invariants", "is_effectful", "join", "jvp", "jvp_to",
-    "linear_first", "linear_transpose", "linearize", "loops", "remembered",
+    "linear_first", "linear_transpose", "linearize", "loops", "refs_of",
+    "refuse_twice", "remembered",
     "rule_fingerprint", "select", "settle", "slice_of", "strong", "strong_body", "transpose",
     "transpose_to", "unzip", "vectorize", "vectorize_into",
 ]

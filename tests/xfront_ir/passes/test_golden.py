@@ -20,6 +20,7 @@ import pytest
 
 from xfront_ir.core import Function
 from xfront_ir.parser import parse
+from xfront_ir.passes.discharge import discharge
 from xfront_ir.passes.jvp import jvp
 from xfront_ir.passes.linearize import gradient, linearize
 from xfront_ir.passes.literals import abstract
@@ -49,6 +50,7 @@ NAMED: dict[str, Callable[..., Any]] = {
     "abstract": lambda fn, indices: abstract(fn, indices),
     "simplify": simplify,
     **PASSES,
+    "discharge": lambda fn: discharge(fn)[0],
 }
 
 

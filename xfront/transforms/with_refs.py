@@ -1,0 +1,97 @@
+"""Calls of jitted functions that use references: their contents go in, and come back.
+
+The program is an ordinary one, whose further results are the contents at its end; C++ runs no such
+call alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from xfront_ir.core import Function
+from xfront_ir.passes.discharge import discharge
+
+from ..arrays.placement import placement
+from ..arrays.refs import Ref
+from ..tracing.programs import bind
+from ..tracing.trace import state
+from ..tracing.tracer import Tracer
+from ..tree_util import tree_structure, tree_unflatten
+from .flat import Flat, as_operand
+
+
+def uses_refs(flat: Flat, leaves: Sequence[Any]) -> bool:
+    """Whether a call takes references, or the function closes over some."""
+    return any([type(x) is Ref for x in leaves]) or any([type(x) is Ref for x in flat.captures])
+
+
+def call_with_refs(jitted: Any, flat: Flat, leaves: Sequence[Any], donated: list[bool],
+                   names: Sequence[str]) -> Any:
+    """The result of a call.
+
+    Raises: ValueError where one reference is given twice; NotImplementedError where the function
+      was told where to run.
+    """
+    refuse_aliases(jitted.name, flat, leaves, names)
+    operands = [*map(as_operand, leaves), *map(as_operand, flat.captures)]
+    if state.current is not None or Tracer in map(type, operands):
+        return tree_unflatten(flat.out_tree, bind(flat.function, operands, name=jitted.name))
+    if jitted.options.told is not None:
+        raise NotImplementedError(f"{jitted.name} takes references, and was told where to run: "
+                                  "leave shardings, device and backend out")
+    inner, order, written = _on_contents(flat, len(leaves))
+    values = [operands[i].held if type(operands[i]) is Ref else operands[i] for i in order]
+    place, committed = placement(values, jitted.name)
+    flags = [*donated, *[False] * (len(order) - len(leaves))]
+    flags = [f and type(operands[i]) is not Ref for f, i in zip(flags, order, strict=True)]
+    (result, contents), _ = jitted.program(inner, flags, place).call(values, committed)
+    for i, content in zip(written, contents, strict=True):
+        operands[i].held = content
+    return result
+
+
+def _on_contents(flat: Flat, n: int) -> tuple[Flat, tuple[int, ...], tuple[int, ...]]:
+    """The traced call with contents for references: those that are captured are arguments too.
+
+    Returns: (it, the places of its arguments among all operands, those of written references).
+    """
+    found = flat.function.memo.get("on contents")
+    if found is None:
+        made, written = discharge(flat.function)
+        held = [n + i for i, c in enumerate(flat.captures) if type(c) is Ref]
+        others = [n + i for i, c in enumerate(flat.captures) if type(c) is not Ref]
+        order = (*range(n), *held)
+        params = [made.params[i] for i in (*order, *others)]
+        function = made.replace(params=params, param_names=(), weak_params=())
+        out_tree = tree_structure((tree_unflatten(flat.out_tree, [0] * flat.out_tree.num_leaves),
+                                   [0] * len(written)))
+        inner = _flat(function, [flat.captures[i - n] for i in others], out_tree)
+        found = flat.function.memo["on contents"] = (inner, order, written)
+    return found
+
+
+def _flat(function: Function, captures: list[Any], out_tree: Any) -> Flat:
+    made = object.__new__(Flat)
+    made.function, made.captures, made.out_tree = function, captures, out_tree
+    made.trace, made._read = None, None          # type: ignore[assignment]
+    return made
+
+
+def refuse_aliases(name: str, flat: Flat, leaves: Sequence[Any], names: Sequence[str]) -> None:
+    """Raise ValueError where a reference is given twice, or given and closed over."""
+    seen: dict[int, str] = {}
+    for x, path in zip(leaves, names, strict=True):
+        if type(x) is not Ref:
+            continue
+        key = id(as_operand(x))
+        if key in seen:
+            raise ValueError(
+                f"only one reference to a mutable array may be passed as an argument to a "
+                f"function, but when tracing {name} for jit the mutable array reference of type "
+                f"{x.aval} appeared at both {seen[key]} and {path}.")
+        seen[key] = path
+    for c in flat.captures:
+        if id(c) in seen:
+            raise ValueError(f"when tracing {name} for jit, a mutable array reference was both "
+                             f"closed over and passed as the argument {seen[id(c)]}")

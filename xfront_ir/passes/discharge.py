@@ -1,0 +1,112 @@
+"""Discharge: references become the values that they refer to.
+
+    func @f(%x: f32[3]) -> (f32[3]) {          func @f(%x: f32[3]) -> (f32[3]) {
+      %r: ref<f32>[3] = new_ref(%x)
+      %0: f32[3] = get(%r)                       %1: f32[3] = sin(%x)
+      %1: f32[3] = sin(%0)
+      %2: f32[3] = swap(%r, %1)
+      %3: f32[3] = freeze(%r)                    return %1
+      return %3                                }
+    }
+
+A parameter that is a reference becomes its content at the start; the contents at the end of those
+that were written are returned behind the results. Ops with bodies carry the contents through: how
+is part of their definition. It comes before any derivative is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..builder import Builder
+from ..core import Function, Op, Value
+from ..dtypes import referred
+from ..errors import IRValueError, MissingRule
+from ..types import TensorType, tensor
+
+Written = tuple[int, ...]
+
+
+def content_type(type: TensorType) -> TensorType:
+    """The type of what a reference of this type refers to; other types as they are."""
+    return tensor(type.shape, referred(type.dtype)) if type.dtype.is_ref else type
+
+
+def holds_refs(fn: Function) -> bool:
+    """Whether a parameter or a result of an op is a reference."""
+    return any([v.type.dtype.is_ref for v in fn.params]) or any(
+        [v.type.dtype.is_ref for op in fn.ops for v in op.results])
+
+
+def discharge(fn: Function) -> tuple[Function, Written]:
+    """The Function on contents, and which parameters' contents it returns behind its results.
+
+    Raises: MissingRule where an op takes a reference and cannot; IRValueError where a reference is
+      returned, or one is given twice to an op.
+    """
+    found = fn.memo.get("discharge")
+    if found is None:
+        found = fn.memo["discharge"] = _discharge(fn) if holds_refs(fn) else (fn, ())
+    return found
+
+
+def discharge_to(fn: Function, written: Written) -> Function:
+    """As `discharge`, with the contents of exactly these parameters returned."""
+    made, own = discharge(fn)
+    if own == written:
+        return made
+    key = ("discharge_to", written)
+    found = fn.memo.get(key)
+    if found is None:
+        n = len(fn.returns)
+        last = dict(zip(own, made.returns[n:], strict=True))
+        returns = (*made.returns[:n], *[last.get(i, made.params[i]) for i in written])
+        found = fn.memo[key] = made.replace(returns=returns, weak_returns=())
+    return found
+
+
+def _discharge(fn: Function) -> tuple[Function, Written]:
+    b = Builder(fn.name)
+    env: dict[Value, Value] = {}                 # a reference's is its content
+    b.params = [Value(content_type(v.type)) if v.type.dtype.is_ref else v for v in fn.params]
+    env.update(zip(fn.params, b.params, strict=True))
+    written: set[Value] = set()
+    for op in fn.ops:
+        operands = tuple([env.get(v, v) for v in op.operands])
+        if not any([v.type.dtype.is_ref for v in (*op.operands, *op.results)]):
+            b.ops.append(op if operands == op.operands else
+                         Op(op.definition, operands, op.attrs, op.results, op.loc))
+            continue
+        if op.definition.discharge is None:
+            raise MissingRule(f"{op.definition.name} takes no reference, got one of type "
+                              f"{next(v.type for v in op.operands if v.type.dtype.is_ref)}"
+                              f"{'' if op.loc is None else f' (at {op.loc})'}; read it before")
+        b.loc = op.loc
+        results, contents = op.definition.discharge(b, op, operands)
+        env.update(zip(op.results, results, strict=True))
+        for i, v in contents.items():
+            env[op.operands[i]] = v
+            written.add(op.operands[i])
+    if any([v.type.dtype.is_ref for v in fn.returns]):
+        raise IRValueError(f"@{fn.name} returns a reference; return what it refers to")
+    which = tuple([i for i, v in enumerate(fn.params) if v in written])
+    returns = [*[env.get(v, v) for v in fn.returns], *[env[fn.params[i]] for i in which]]
+    weak = fn.weak_returns and (*fn.weak_returns, *[False] * len(which))
+    return Function(fn.name, b.params, b.ops, returns, param_names=fn.param_names,
+                    weak_params=fn.weak_params, weak_returns=weak), which
+
+
+def refs_of(op: Op) -> tuple[int, ...]:
+    """Places of the references among the operands of an op.
+
+    Raises: IRValueError where one of them is there twice."""
+    places = tuple([i for i, v in enumerate(op.operands) if v.type.dtype.is_ref])
+    refuse_twice([op.operands[i] for i in places], op.definition.name)
+    return places
+
+
+def refuse_twice(refs: Sequence[Value], name: str) -> None:
+    """Raise IRValueError where one reference is there twice."""
+    if len({*refs}) != len(refs):
+        raise IRValueError(f"{name} gets one reference twice: only one reference to a mutable "
+                           "array may be passed")
