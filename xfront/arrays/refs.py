@@ -149,7 +149,7 @@ class Ref:
         """This in the innermost trace that uses it already: a tracer, or itself."""
         from ..tracing.trace import state
 
-        source = self.held if _is_tracer(self.held) else self
+        source: Any = self.held if _is_tracer(self.held) else self
         for trace in state.stack:
             key = id(source) if source is self else source.value
             source = trace.captured.get(key, source)

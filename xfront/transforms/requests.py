@@ -43,9 +43,9 @@ class Transformation:
         made, written = discharge(function)
         self.refuse_written(made, len(function.returns), request)
         n, k = len(function.returns), len(written)
-        total = len(self.types(made, request)[1])
-        return self.pending(made, request), written, (*range(n), *range(n + k, total),
-                                                      *range(n, n + k))
+        moved = self.pending(made, request)
+        total = len(moved.return_types)
+        return moved, written, (*range(n), *range(n + k, total), *range(n, n + k))
 
     def refuse_written(self, function: Function, n: int, request: Request) -> None:
         """Raise ValueError where what the results after the first n, contents of references, were
