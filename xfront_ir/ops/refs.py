@@ -9,9 +9,10 @@ before derivatives are taken, batches are formed or anything is lowered, so they
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from ..core import Op, Value
+from ..core import Function, Op, Value
 from ..dtypes import ref_dtype
 from ..errors import IRTypeError, MissingRule
 from ..opdef import NONE, define, lookup
@@ -23,6 +24,7 @@ from ..passes.bodies import (
     refs_of,
     refuse_twice,
 )
+from ..regions import cut
 from .control import call, cond, scan
 from .custom import checkpoint
 from .while_loop import while_
@@ -115,63 +117,60 @@ def _discharge_cond(b: Any, op: Op, operands: Any) -> Any:
     return results[:n], {i + 1: v for i, v in zip(written, results[n:], strict=True)}
 
 
+def _outside(op: Op, places: Sequence[int], consts: Sequence[int]) -> None:
+    """Refuse references that are not closed over, among the places of those that are written."""
+    if not set(places) <= set(consts):
+        raise MissingRule(f"{op.definition.name}: a reference is neither carried nor scanned; the "
+                          "body reads and writes one that it closes over")
+
+
+def _last_first(body: Function, params: Sequence[Value], n: int) -> Function:
+    """`body` with these parameters, and its last n returns before the others."""
+    kept, last = cut(body.returns, len(body.returns) - n)
+    return body.replace(params=params, returns=(*last, *kept), param_names=(), weak_params=(),
+                        weak_returns=())
+
+
 def _discharge_scan(b: Any, op: Op, operands: Any) -> Any:
     refs_of(op)
-    attrs, n = op.attrs, op.attrs["n_consts"]
-    m = n + attrs["n_carry"]
-    body, written = discharge(attrs["body"])
-    if any(i >= n for i in written):
-        raise MissingRule("scan: a reference is neither carried nor scanned; the body reads and "
-                          "writes one that it closes over")
-    consts = [i for i in range(n) if i not in written]
-    order = [*consts, *written, *range(n, len(body.params))]
-    n_carry, k = attrs["n_carry"], len(written)
-    returns = body.returns
-    last = returns[len(returns) - k:] if k else ()
-    made = body.replace(
-        params=[body.params[i] for i in order], param_names=(), weak_params=(), weak_returns=(),
-        returns=(*last, *returns[:n_carry], *returns[n_carry:len(returns) - k]))
-    results = b.emit(op.definition, *[operands[i] for i in order], **{
-        **attrs, "body": made, "n_consts": len(consts), "n_carry": m - n + k})
-    return results[k:], dict(zip(written, results[:k], strict=True))
+    regions = op.definition.regions
+    consts, carry, xs = regions.split(op.attrs, range(len(operands)))
+    body, written = discharge(op.attrs["body"])
+    _outside(op, written, consts)
+    groups = [[i for i in consts if i not in written], [*written, *carry], xs]
+    made = _last_first(body, [body.params[i] for group in groups for i in group], len(written))
+    results = regions.emit(b.emit, op.definition, [[operands[i] for i in g] for g in groups],
+                           **{**op.attrs, "body": made})
+    contents, results = cut(results, len(written))
+    return results, dict(zip(written, contents, strict=True))
 
 
 def _discharge_while(b: Any, op: Op, operands: Any) -> Any:
-    attrs = op.attrs
-    n, m = attrs["n_cond_consts"], attrs["n_cond_consts"] + attrs["n_body_consts"]
-    for group in (op.operands[:n], op.operands[n:m]):
-        refuse_twice([v for v in group if v.type.dtype.is_ref], "while")
-    cond, asked = discharge(attrs["cond"])
+    regions = op.definition.regions
+    of_cond, of_body, carry = regions.split(op.attrs, range(len(operands)))
+    for places in (of_cond, of_body):            # they may share references with one another
+        refuse_twice([op.operands[i] for i in places if op.operands[i].type.dtype.is_ref], "while")
+    cond_, asked = discharge(op.attrs["cond"])
     if asked:
         raise MissingRule("while: its condition writes to a reference; write in the body")
-    body, written = discharge(attrs["body"])
-    if any(i >= m - n for i in written):
-        raise MissingRule("while: a reference is not carried; the body reads and writes one that "
-                          "it closes over")
-    carried = [n + i for i in written]           # places of the operands that become carries
-    shared = {i: op.operands[i] for i in range(n)
-              if op.operands[i] in [op.operands[c] for c in carried]}
-    of_cond = [i for i in range(n) if i not in shared]
-    of_body = [i for i in range(n, m) if i not in carried]
-    k, n_carry = len(carried), len(op.operands) - m
-    state = [cond.params[n:], body.params[m - n:]]
-    seen = {op.operands[c]: Value(operands[c].type) for c in carried}
-    for i, v in shared.items():                  # what the condition reads of what is written
-        seen[v] = cond.params[i]
-    new_cond = cond.replace(
-        params=(*[cond.params[i] for i in of_cond], *[seen[op.operands[c]] for c in carried],
-                *state[0]), param_names=(), weak_params=())
-    returns = body.returns
-    new_body = body.replace(
-        params=(*[body.params[i - n] for i in of_body], *[body.params[c - n] for c in carried],
-                *state[1]),
-        returns=(*returns[n_carry:], *returns[:n_carry]), param_names=(), weak_params=(),
-        weak_returns=())
-    results = b.emit(op.definition, *[operands[i] for i in (*of_cond, *of_body, *carried)],
-                     *operands[m:], **{
-        **attrs, "cond": new_cond, "body": new_body, "n_cond_consts": len(of_cond),
-        "n_body_consts": len(of_body)})
-    return results[k:], dict(zip(carried, results[:k], strict=True))
+    body, which = discharge(op.attrs["body"])
+    written = [[*of_body, *carry][i] for i in which]
+    _outside(op, written, of_body)
+    in_cond = dict(zip([*of_cond, *carry], cond_.params, strict=True))
+    in_body = dict(zip([*of_body, *carry], body.params, strict=True))
+    shared = {op.operands[i]: i for i in of_cond}
+    known = [shared.get(op.operands[i]) for i in written]
+    seen = [Value(operands[i].type) if k is None else in_cond[k]
+            for i, k in zip(written, known, strict=True)]
+    groups = [[i for i in of_cond if i not in known], [i for i in of_body if i not in written],
+              [*written, *carry]]
+    made = _last_first(body, [in_body[i] for g in groups[1:] for i in g], len(written))
+    test = cond_.replace(params=[*[in_cond[i] for i in groups[0]], *seen,
+                                 *[in_cond[i] for i in carry]], param_names=(), weak_params=())
+    results = regions.emit(b.emit, op.definition, [[operands[i] for i in g] for g in groups],
+                           **{**op.attrs, "cond": test, "body": made})
+    contents, results = cut(results, len(written))
+    return results, dict(zip(written, contents, strict=True))
 
 
 for _op, _rule in ((call, _of_body("body")), (checkpoint, _of_body("body")),
