@@ -452,6 +452,19 @@ class RuleContext:
         return self.attr(f"#sdy.sharding{sharding_text(symbol, sharding.spec, type_)}")
 
     @property
+    def is_shared(self) -> bool:
+        """Whether several devices share the value that is written next: not in a program of one
+        device, and not in a region whose values are each device's own."""
+        if self.num_partitions == 1:
+            return False
+        op = self.ip.block.owner
+        while op is not None and op.name != "func.func":
+            if op.name == "sdy.manual_computation":
+                return False
+            op = op.parent
+        return True
+
+    @property
     def num_partitions(self) -> int:
         """How many devices share the values of the program."""
         return 1 if self.module is None else self.module.partition.num_partitions

@@ -30,7 +30,7 @@ from xfront_ir.types import TensorType
 
 from .context import MARK, RuleContext, mlir_context
 from .cpu.extras import NOTHING, Extras
-from .partitioning import MESH, Partition, mesh_text
+from .partitioning import FIRST_DEVICE, MESH, Partition, mesh_text
 
 MAX_PRIVATE_DEPTH = 32
 """A longer chain of private functions crashes XLA's CPU compiler; the callers above are inlined."""
@@ -192,7 +192,7 @@ class _Module:
         plain = MeshAxes(mesh.names, mesh.sizes)
         found = self.meshes.get(plain)
         if found is None:
-            if plain.size != self.partition.num_partitions:
+            if plain != FIRST_DEVICE and plain.size != self.partition.num_partitions:
                 raise IRValueError(f"a program for {self.partition.num_partitions} devices holds "
                                    f"the mesh {mesh} of {plain.size}")
             found = self.meshes[plain] = self._free(MESH)

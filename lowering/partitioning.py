@@ -10,23 +10,29 @@ from xfront_ir.types import TensorType
 
 MESH = "mesh"
 """The symbol of a module's first mesh."""
+FIRST_DEVICE = MeshAxes((), ())
+"""In place of a mesh: the program's first device alone."""
 
 
 class Partition(NamedTuple):
     """How a program spreads over devices. Its text is stable, so that it can be part of a key.
 
     `params` and `results` have a sharding for each parameter and result of the program, or None
-    where the compiler chooses; where they are empty it chooses all.
+    where the compiler chooses; where they are empty it chooses all. `mesh` is that of values which
+    every device has to have whole, such as what the host gives.
     """
 
     num_replicas: int = 1
     num_partitions: int = 1
     params: tuple[Sharding | None, ...] = ()
     results: tuple[Sharding | None, ...] = ()
+    mesh: MeshAxes | None = None
 
 
 def mesh_text(mesh: MeshAxes) -> str:
     """`<["x"=4, "y"=2]>`: what follows `#sdy.mesh`."""
+    if mesh == FIRST_DEVICE:
+        return "<[], device_ids=[0]>"
     axes = ", ".join([f"{_quoted(n)}={s}" for n, s in zip(mesh.names, mesh.sizes, strict=True)])
     return f"<[{axes}]>"
 
@@ -49,4 +55,4 @@ def _quoted(name: str) -> str:
     return json.dumps(name)
 
 
-__all__ = ["MESH", "Partition", "mesh_text", "sharding_text"]
+__all__ = ["FIRST_DEVICE", "MESH", "Partition", "mesh_text", "sharding_text"]

@@ -111,6 +111,7 @@ if TYPE_CHECKING:
     )
     from .sharding.context import set_mesh
     from .sharding.mesh import make_mesh
+    from .sharding.modes import reshard
     from .sharding.named import NamedSharding
     from .sharding.partition_spec import P
     from .stages import ShapeDtypeStruct, eval_shape, make_ir, make_jaxpr, typeof
@@ -142,6 +143,7 @@ _FAMILIES = {
                          "make_array_from_single_device_arrays",
     "sharding.context": "set_mesh",
     "sharding.mesh": "make_mesh",
+    "sharding.modes": "reshard",
     "sharding.named": "NamedSharding",
     "sharding.partition_spec": "P",
     "stages": "ShapeDtypeStruct eval_shape make_ir make_jaxpr typeof",

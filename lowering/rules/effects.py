@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from lowering.context import RuleContext, rule
+from lowering.partitioning import FIRST_DEVICE
 from lowering.rules.control import open_token
 from xfront_ir import ops
 from xfront_ir.core import Op
+from xfront_ir.sharding import Sharding, replicated
 from xfront_ir.types import TensorType
 
 TARGETS = {"cpu": "xla_ffi_python_cpu_callback", "cuda": "xla_ffi_python_gpu_callback",
@@ -42,17 +44,36 @@ def _callback(ctx: RuleContext, op: Op, *operands: Any) -> Any:
     if ordered:
         given.insert(0, open_token(ctx))
         wanted.insert(0, ctx.token_type)
+    shared = ctx.is_shared
+    if shared and ordered:
+        raise NotImplementedError("ordered host callbacks are not supported in programs on several "
+                                  "devices; leave out ordered=True")
     index = ctx.add_callback(CallbackSpec(int(attrs["slot"]), types, ordered))
     made = ctx.create(
         "stablehlo.custom_call", given, wanted, call_target_name=ctx.string(target),
         api_version=ctx.i32(4), has_side_effect=ctx.bool(attrs["kind"] != "pure"),
         backend_config=ctx.attr(f"{{index = {index} : ui64}}"),
         operand_layouts=ctx.attr(_row_major(tuple([v.type for v in op.operands]), ordered)),
-        result_layouts=ctx.attr(_row_major(types, ordered)))
+        result_layouts=ctx.attr(_row_major(types, ordered)),
+        **(_first_device(ctx, len(types)) if shared else {}))
     made = made if isinstance(made, list) else [made]
     if ordered:
         ctx.token = made.pop(0)
-    return made
+    return [_for_all_devices(ctx, x, t)
+            for x, t in zip(made, types, strict=True)] if shared else made
+
+
+def _first_device(ctx: RuleContext, results: int) -> dict[str, Any]:
+    """The attribute of a call by the first of several devices, which gets whole values."""
+    each = [f"<@{ctx.module.mesh(FIRST_DEVICE)}, []>"] * max(results, 1)
+    return {"sdy.sharding": ctx.attr(f"#sdy.sharding_per_value<[{', '.join(each)}]>")}
+
+
+def _for_all_devices(ctx: RuleContext, x: Any, type: TensorType) -> Any:
+    """A value of the first device, handed to all."""
+    everywhere = Sharding(ctx.module.partition.mesh, replicated(type.ndim))
+    return ctx.create("sdy.sharding_constraint", [x], [type],
+                      sharding=ctx.sharding(everywhere, type))
 
 
 @rule(ops.dce_sink)

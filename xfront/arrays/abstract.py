@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from xfront_ir.dtypes import from_numpy
@@ -84,6 +84,12 @@ class AbstractArray:
         if not self.shape:
             raise TypeError("len() of the type of an unsized object")
         return self.shape[0]
+
+    @property
+    def sharding(self) -> NoReturn:
+        """None. Raises: AttributeError."""
+        raise AttributeError("types of arrays carry no shardings here: ask the array itself, "
+                             "x.sharding, or jit(f).lower(x).compile().output_shardings")
 
     def str_short(self, short_dtypes: bool = False) -> str:
         """The type as text, `float32[3,4]`; with `short_dtypes` as in IR text, `f32[3,4]`."""

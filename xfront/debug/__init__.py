@@ -1,6 +1,8 @@
 """Looking into traced programs: print and call back from within them."""
 
 from ..callbacks import debug_callback as callback
+from .placement import inspect_array_sharding, visualize_array_sharding, visualize_sharding
 from .printing import print
 
-__all__ = ["callback", "print"]
+__all__ = ["callback", "inspect_array_sharding", "print", "visualize_array_sharding",
+           "visualize_sharding"]

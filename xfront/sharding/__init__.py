@@ -9,6 +9,7 @@ from ..on_demand import on_demand as _on_demand
 if TYPE_CHECKING:
     from .context import get_abstract_mesh, get_mesh, set_mesh, use_abstract_mesh
     from .mesh import AbstractDevice, AbstractMesh, AxisType, Mesh
+    from .modes import auto_axes, explicit_axes, reshard
     from .named import (
         NamedSharding,
         Sharding,
@@ -20,8 +21,9 @@ if TYPE_CHECKING:
 _FAMILIES = {
     "context": "get_abstract_mesh get_mesh set_mesh use_abstract_mesh",
     "mesh": "AbstractDevice AbstractMesh AxisType Mesh",
+    "modes": "auto_axes explicit_axes reshard",
     "named": "NamedSharding Sharding SingleDeviceSharding make_single_device_sharding",
     "partition_spec": "PartitionSpec",
 }
 
-_names, __getattr__, __dir__ = _on_demand(__name__, _FAMILIES)
+__all__, __getattr__, __dir__ = _on_demand(__name__, _FAMILIES)

@@ -84,7 +84,8 @@ class Spread:
                 for s, v in zip([*self.outs, *[None] * len(function.returns)], function.returns,
                                 strict=False)]
         return Partition(1, count, tuple([self._param(s, v.type) for s, v in
-                                          zip(ins, function.params, strict=True)]), tuple(outs))
+                                          zip(ins, function.params, strict=True)]), tuple(outs),
+                         self.mesh.axes.abstract)
 
     def _param(self, sharding: Any, type: TensorType) -> data.Sharding:
         if sharding is None:

@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
+import io
 import json
 import pickle
 import random
@@ -325,6 +327,59 @@ def check_numbers_are_looked_at() -> None:
     x = put(grid(8) - 1, "x")
     with xfront.debug_nans(True):
         raises(FloatingPointError, ["nan"], lambda: jnp.log(x))
+
+
+def check_reshard_and_axes_of_other_types() -> None:
+    a = grid(8, 8)
+    expect(xfront.reshard(jnp.asarray(a), on("y")), P("y"), a)
+    expect(xfront.jit(lambda a: xfront.reshard(a * 2, on(None, "x")))(a), P(None, "x"), a * 2)
+    raises(IndivisibleError, ["size is 6"], lambda: xfront.reshard(grid(6), on("x")))
+    raises(RuntimeError, ["mesh in context"], lambda: xfront.reshard(a, P("x")))
+    made = xfront.make_mesh((4, 2), ("x", "y"))
+    x = xfront.device_put(a, NamedSharding(made, P("x")))
+    with set_mesh(made):
+        kinds = []
+
+        def row(x: Any) -> Any:
+            kinds.append(xfront.sharding.get_abstract_mesh().axis_types)
+            return x[3]
+
+        expect(xfront.jit(xfront.sharding.auto_axes(row, out_sharding=P("y")))(x), P("y"), a[3])
+        assert kinds == [(AxisType.Auto,) * 2]
+        twice = xfront.sharding.explicit_axes(lambda x: x * 2, axes="x", in_sharding=P(None, "y"))
+        expect(xfront.jit(twice)(x), P(None, "y"), a * 2)
+        raises(TypeError, ["out_sharding"], lambda: xfront.sharding.auto_axes(row)(x))
+
+
+def check_the_host_is_called_once() -> None:
+    x, seen = put(grid(8, 8), "x", "y"), []
+
+    def f(x: Any) -> Any:
+        xfront.debug.callback(lambda v: seen.append(np.asarray(v).tolist()), x.sum())
+        return xfront.pure_callback(
+            lambda v: np.asarray(v) * 2, xfront.ShapeDtypeStruct((8, 8), np.float32), x)
+
+    for _ in range(2):
+        expect(xfront.jit(f)(x), P(), 2 * grid(8, 8))
+    xfront.effects_barrier()
+    assert seen == [grid(8, 8).sum()] * 2, seen
+    raises(NotImplementedError, ["ordered"], lambda: xfront.jit(
+        lambda x: xfront.debug.print("{}", x, ordered=True))(x))
+
+
+def check_pictures() -> None:
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        xfront.debug.visualize_array_sharding(put(grid(8, 8), "x", "y"))
+        xfront.debug.visualize_array_sharding(put(grid(8), "y"))
+    lines = out.getvalue().splitlines()
+    assert lines[1] == "| CPU 0 | CPU 1 |" and lines[7] == "| CPU 6 | CPU 7 |"
+    assert lines[10] == "| CPU 0,2,4,6 | CPU 1,3,5,7 |", lines
+    met: list[Any] = []
+    xfront.debug.inspect_array_sharding(put(grid(8), "y"), callback=met.append)
+    assert met == [on("y")]
+    raises(NotImplementedError, ["inside a traced function"], lambda: xfront.jit(
+        lambda x: xfront.debug.inspect_array_sharding(x, callback=print))(grid(8)))
 
 
 # --- arrays from parts --------------------------------------------------------------------

@@ -1,0 +1,86 @@
+"""Where an array lies on its devices, shown or handed to a function."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..arrays import binding
+from ..arrays.arguments import only
+from ..arrays.keys import KeyArray
+from ..tracebacks import front_door
+from ..tracing.tracer import Tracer
+
+
+@front_door
+def inspect_array_sharding(value: Any, *, callback: Callable[[Any], None]) -> None:
+    """Call `callback` with the sharding of an array.
+
+    Args:
+      value: an array, or a tree's leaf; inside a traced function there is none yet.
+    Raises: NotImplementedError inside a traced function; TypeError for what is no array.
+    """
+    if isinstance(value, Tracer):
+        raise NotImplementedError(
+            "inspect_array_sharding: inside a traced function it is not supported, because the "
+            "compiler has not chosen yet; return the value and look at its sharding, or read "
+            "jit(f).lower(...).compile().as_text()")
+    if not isinstance(value, binding.Array):
+        raise TypeError(f"inspect_array_sharding: an array is wanted, got {value!r} of type "
+                        f"{type(value).__name__}")
+    callback(value.sharding)
+
+
+@front_door
+def visualize_array_sharding(arr: Any, **kwargs: Any) -> None:
+    """Print which devices hold which part of an array of one or two dimensions.
+
+    Args: as `visualize_sharding`.
+    """
+    if isinstance(arr, Tracer):
+        raise NotImplementedError("visualize_array_sharding: inside a traced function it is not "
+                                  "supported, because the compiler has not chosen yet")
+    if not isinstance(arr, binding.Array):
+        raise TypeError(f"visualize_array_sharding: an array is wanted, got {arr!r} of type "
+                        f"{type(arr).__name__}")
+    placed = arr._base.sharding if type(arr) is KeyArray else arr.sharding
+    visualize_sharding(arr.shape, placed, **kwargs)
+
+
+@front_door
+def visualize_sharding(shape: Sequence[int], sharding: Any, use_color: bool = False,
+                       scale: float | None = None, min_width: int | None = None,
+                       max_width: int | None = None, color_map: Any = None) -> None:
+    """Print which devices hold which part of an array of that shape.
+
+    Args:
+      shape: of one or two dimensions.
+      sharding: how it lies on devices.
+      use_color, scale, min_width, max_width, color_map: False and None; the picture is text.
+    Raises: ValueError for other shapes, and where the sharding does not divide it.
+    """
+    only("visualize_sharding", False, "the picture has no colours", use_color=use_color)
+    only("visualize_sharding", None, "the picture is as wide as its words", scale=scale,
+         min_width=min_width, max_width=max_width, color_map=color_map)
+    shape = tuple(shape)
+    if len(shape) not in (1, 2):
+        raise ValueError(f"visualize_sharding: shapes of one or two dimensions can be shown, got "
+                         f"{shape}")
+    held: dict[tuple[int, ...], list[int]] = {}
+    for device, index in sharding.devices_indices_map(shape).items():
+        corner = tuple([i.start or 0 for i in index])
+        held.setdefault(corner if len(shape) == 2 else (0, *corner), []).append(device.id)
+    name = next(iter(sharding.device_set)).platform.upper()
+    rows = sorted({r for r, _ in held})
+    columns = sorted({c for _, c in held})
+    texts = {at: f"{name} {','.join(map(str, sorted(ids)))}" for at, ids in held.items()}
+    width = max(map(len, texts.values())) + 2
+    line = "+" + "+".join(["-" * width] * len(columns)) + "+"
+    drawn = [line]
+    for r in rows:
+        drawn += ["|" + "|".join([texts[r, c].center(width) for c in columns]) + "|", line]
+    sys.stdout.write("\n".join(drawn) + "\n")
+
+
+__all__ = ["inspect_array_sharding", "visualize_array_sharding", "visualize_sharding"]
