@@ -31,7 +31,7 @@ KERNELS = tuple(
 )
 GROUPS = (
     *("startup", "eager", "call", "trace", "lower", "transforms", "control", "compiled"),
-    *("unrolled", "fences", *KERNELS),
+    *("sharding", "unrolled", "fences", *KERNELS),
 )
 
 Numbers = float | dict[str, float]

@@ -185,3 +185,14 @@ def test_readme_example_prints_what_the_readme_says() -> None:
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == printed.split()
+
+
+def test_many_devices_learn_what_one_does() -> None:
+    """The hidden layer is divided, two sums cross devices at each step, and the numbers agree."""
+    text = run("many_devices.py")
+    assert "| CPU 0,2,4,6 | CPU 1,3,5,7 |" in text
+    assert "exchanges in a step: {'all-reduce': 2}" in text
+    found = re.search(r"at first ([\d.]+), at last ([\d.]+) \(alone ([\d.]+)\); parameters differ "
+                      r"by at most ([\de.-]+)", text)
+    assert found, text
+    assert float(found[2]) < 0.6 * float(found[1]) and float(found[4]) < 1e-5

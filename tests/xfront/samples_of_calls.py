@@ -124,6 +124,7 @@ CALLS: dict[str, tuple[Any, tuple, dict[str, Any]]] = {
     "random.triangular": (None, (KEY, 0.0, 1.0, 2.0), {}),
     "random.wrap_key_data": (None, (np.zeros(2, np.uint32),), {}),
     "linalg.lu_solve": (None, ((M, I), V), {}),
+    "debug.visualize_sharding": (None, ((3,), HERE), {}),
     "xfront.make_mesh": (None, ((1,), ("i",)), {}),
     "xfront.make_array_from_callback": (None, ((3,), HERE, lambda i: np.ones(3)[i]), {}),
     "xfront.make_array_from_process_local_data": (None, (HERE, np.ones(3)), {}),

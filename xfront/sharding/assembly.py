@@ -48,7 +48,7 @@ def make_array_from_callback(shape: Sequence[int], sharding: Any,
             parts[key] = part
             placed[device] = part
         else:
-            placed[device] = parts[key].copy()   # no two devices share memory
+            placed[device] = parts[key]
     return binding.put_parts(whole, sharding, placed)
 
 

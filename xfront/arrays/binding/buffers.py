@@ -143,24 +143,36 @@ def put_sharded(x: Any, sharding: Any, weak: bool = False, committed: bool = Tru
         x = to_numpy(x)
     x = np.asarray(x)
     places = sharding.addressable_devices_indices_map(x.shape)
-    met: set[tuple] = set()
-    shards = {}
-    for device, index in places.items():
-        part = np.ascontiguousarray(x[index]).reshape(x[index].shape)
-        key = tuple([(i.start, i.stop) for i in index])
-        shards[device] = part.copy() if key in met else part  # C++ fails on memory given twice
-        met.add(key)
-    return put_parts(x.shape, sharding, shards, weak, committed)
+    parts = {device: x[index] for device, index in places.items()}
+    if sharding.is_fully_replicated and x.flags.c_contiguous:
+        return _put_given(x.shape, sharding, parts, weak, committed, copy=True)
+    return put_parts(x.shape, sharding, parts, weak, committed)
 
 
 def put_parts(shape: tuple[int, ...], sharding: Any, parts: dict[Any, np.ndarray],
               weak: bool = False, committed: bool = True) -> ArrayImpl:
-    """An array of that shape of a copy of the part for each device of this process, no two of the
-    same memory."""
+    """An array of that shape of copies of the part for each device of this process."""
+    copies = {device: _aligned_copy(part) for device, part in parts.items()}
+    return _put_given(shape, sharding, copies, weak, committed, copy=False)
+
+
+def _aligned_copy(x: np.ndarray) -> np.ndarray:
+    """A copy in memory that the CPU's client takes as it is."""
+    raw = np.empty(x.nbytes + 64, np.uint8)
+    start = -raw.ctypes.data % 64
+    made = raw[start : start + x.nbytes].view(x.dtype).reshape(x.shape)
+    made[...] = x
+    return made
+
+
+def _put_given(shape: tuple[int, ...], sharding: Any, parts: dict[Any, np.ndarray], weak: bool,
+               committed: bool, copy: bool) -> ArrayImpl:
+    """An array of these parts. C++ fails on memory that is given twice, unless the sharding is a
+    fully replicated one."""
     given = list(parts.values())
     aval = AbstractArray(shape, given[0].dtype, weak)
     return cpp.batched_device_put(
-        aval, sharding, given, list(parts), committed, True, _ZERO_COPY, True
+        aval, sharding, given, list(parts), committed, copy, _ZERO_COPY, True
     )
 
 

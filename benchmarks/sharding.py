@@ -1,0 +1,80 @@
+"""Arrays and programs on eight virtual CPU devices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from benchmarks.harness import once, per_call, row, scaled, warm_stages
+
+
+def mesh(jax: Any) -> Any:
+    """A mesh of 4 x 2 devices; the first row of the process makes them."""
+    try:
+        jax.config.update("jax_num_cpu_devices", 8)
+    except RuntimeError:
+        assert len(jax.devices()) == 8, jax.devices()
+    return jax.sharding.Mesh(np.array(jax.devices()).reshape(4, 2), ("x", "y"))
+
+
+def divided(jax: Any, shape: tuple[int, ...], *spec: Any) -> Any:
+    """Ones, lying as the spec says."""
+    return jax.device_put(np.ones(shape, np.float32), named(jax, *spec))
+
+
+def named(jax: Any, *spec: Any) -> Any:
+    """A sharding on the mesh."""
+    return jax.sharding.NamedSharding(mesh(jax), jax.sharding.PartitionSpec(*spec))
+
+
+@row("warm jit call on 8 devices")
+def call(jax: Any, jnp: Any) -> float:
+    """An array over all of them, plus one."""
+    x = divided(jax, (64, 64), "x", "y")
+    f = jax.jit(lambda x: x + 1.0)
+    return per_call(lambda: f(x))
+
+
+@row("warm jit call on 8 devices, with an all-reduce")
+def reduced(jax: Any, jnp: Any) -> float:
+    """The sum over an array that is divided, waited for."""
+    x = divided(jax, (64, 64), "x", "y")
+    f = jax.jit(lambda x: x.sum())
+    return per_call(lambda: f(x).block_until_ready())
+
+
+@row("eager ops on 8 devices")
+def eager(jax: Any, jnp: Any) -> dict[str, float]:
+    """Functions that no jit surrounds."""
+    x = divided(jax, (64, 64), "x", "y")
+    return {"x + x": per_call(lambda: x + x), "sin": per_call(lambda: jnp.sin(x)),
+            "x.T": per_call(lambda: x.T)}
+
+
+@row("device_put over 8 devices")
+def put(jax: Any, jnp: Any) -> dict[str, float]:
+    """A NumPy array of 16 MiB, divided and copied to each."""
+    n = scaled(2048, 256)
+    value = np.ones((n, n), np.float32)
+    return {text: per_call(lambda s=s: jax.device_put(value, s).block_until_ready())
+            for text, s in (("divided", named(jax, "x", "y")), ("rows", named(jax, ("x", "y"))),
+                            ("whole", named(jax)))}
+
+
+@row("step of a network on 8 devices")
+def step(jax: Any, jnp: Any) -> dict[str, float]:
+    """Gradient of two layers, examples over one axis and features over the other."""
+    x = divided(jax, (64, 64), "x")
+    warm_stages(jax, jnp)
+    params = {"a": divided(jax, (64, 128), None, "y"), "b": divided(jax, (128, 64), "y")}
+
+    def loss(params: Any, x: Any) -> Any:
+        return jnp.mean((jnp.tanh(x @ params["a"]) @ params["b"] - x) ** 2)
+
+    slope, done = jax.grad(loss), {}
+    seconds = {"trace + lower": once(
+        lambda: done.update(at=jax.jit(slope).trace(params, x).lower()))}
+    compiled = done["at"].compile()
+    seconds["run"] = per_call(lambda: jax.block_until_ready(compiled(params, x)))
+    return seconds
