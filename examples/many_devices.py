@@ -1,9 +1,9 @@
 """A network learns on eight devices what it learns on one.
 
 Eight virtual CPU devices stand for accelerators, in a mesh of 4 x 2. Examples are divided over its
-first axis (data parallel) and the features inside each layer over its second (tensor parallel): that
-is said once, where arrays are put, and the compiler does the rest. The step is written as for one
-device. Run it: `python examples/many_devices.py`.
+first axis (data parallel) and the features inside each layer over its second (tensor parallel):
+that is said once, where arrays are put, and the compiler does the rest. The step is written as for
+one device. Run it: `python examples/many_devices.py`.
 """
 
 from __future__ import annotations
