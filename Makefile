@@ -5,6 +5,7 @@
 #   make plain    the tests of numpy, lax, nn and random, and the examples, without forms for the CPU
 #   make check    ruff, pyright and the quick tests: what to run before a commit
 #   make generated  more random programs than in `make test`, others every day; PROGRAMS=2000
+#   make sharded  a thousand random programs of parts on eight virtual devices, others every day
 #   make bench    xfront's own times; AGAINST=PYTHON:jax compares them with another library's
 #   make docs     the documentation as a site
 #   make lines    how many lines of code the engine has
@@ -24,7 +25,7 @@ RUN     := $(VENV)/.run-$(VERSION)
 DEV     := $(VENV)/.dev-$(VERSION)
 DOCS    := $(VENV)/.docs-$(VERSION)
 
-.PHONY: demo test plain generated check lint bench docs lines clean
+.PHONY: demo test plain generated sharded check lint bench docs lines clean
 .DELETE_ON_ERROR:
 
 demo: $(RUN)
@@ -35,6 +36,9 @@ test: $(DEV)
 
 generated: $(DEV)
 	XFRONT_GENERATED=$(PROGRAMS) $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal tests/generated
+
+sharded: $(DEV)
+	$(BIN)/python -m tests.xfront.sharding.mapped_programs 1000
 
 # The tests that compile through forms of the CPU, with the plain rule for every operation.
 plain: $(DEV)

@@ -27,7 +27,7 @@ from xfront_ir.errors import MissingRule
 from xfront_ir.literal import Literal, literal
 from xfront_ir.locations import Location
 from xfront_ir.opdef import OpDef
-from xfront_ir.sharding import Sharding
+from xfront_ir.sharding import MeshAxes, Sharding
 from xfront_ir.types import TensorType
 
 from .partitioning import sharding_text
@@ -283,12 +283,14 @@ class RuleContext:
     """State of one lowering: where ops go (`ip`), where they come from (`loc`), memo tables.
 
     `module` gives rules of ops with bodies what concerns the whole module; `platform` is `cpu`,
-    `cuda`, `rocm` or `tpu`. `scope` is the prefix of op names in profiles, e.g. `jit(f)`.
+    `cuda`, `rocm` or `tpu`. `scope` is the prefix of op names in profiles, e.g. `jit(f)`. `mesh` is
+    that of the `shard_map` in whose region ops go, or None; `indices` are those along its axes that
+    regions have been handed.
     """
 
     __slots__ = ("_attrs", "_create", "_lines", "_locations", "_models", "_named", "_places",
-                 "_prefixes", "_types", "ip", "ir", "loc", "mlir", "module", "platform", "scope",
-                 "token")
+                 "_prefixes", "_types", "channels", "indices", "ip", "ir", "loc", "mesh", "mlir",
+                 "module", "platform", "scope", "token")
 
     def __init__(self, mlir: MLIRContext, module: Any = None, platform: str = "cpu",
                  scope: str = "") -> None:
@@ -297,6 +299,9 @@ class RuleContext:
         self.ip: Any = None
         self.loc: Any = mlir.unknown
         self.token: Any = None
+        self.mesh: MeshAxes | None = None
+        self.indices: dict[str, Any] = {}
+        self.channels = 0                        # given to collectives
         self._attrs, self._types, self._create = mlir.attrs, mlir.types, mlir.operation
         self._named = mlir.ir.Location.name
         self._models: dict[Any, Any] = {}
@@ -309,7 +314,7 @@ class RuleContext:
 
     def create(self, name: str, operands: Sequence[Any], result_types: Sequence[Any], /,
                regions: Sequence[Region] = (), region_args: Sequence[Any] = (),
-               **attrs: Any) -> Any:
+               terminator: str = "stablehlo.return", **attrs: Any) -> Any:
         """One MLIR op: its value where it has one result, else the list of its values.
 
         Args:
@@ -317,8 +322,9 @@ class RuleContext:
           operands: MLIR values.
           result_types: IR types (or the IR values that have them, or MLIR types).
           regions: one callable a region, `fn(ctx, *block_args) -> value or values`; what it
-            returns is returned by the region with `stablehlo.return`.
+            returns is returned by the region.
           region_args: types of the block arguments, the same for every region.
+          terminator: the op that returns from regions.
           attrs: MLIR attributes, from the helpers below.
         """
         types = [self.type(t) for t in result_types]
@@ -326,7 +332,7 @@ class RuleContext:
                             self.ip)
         if regions:
             arg_types = [self.type(t) for t in region_args]
-            self._fill(made, regions, arg_types)
+            self._fill(made, regions, arg_types, terminator)
         return made.result if len(types) == 1 else list(made.results)
 
     def copied(self, key: Any, operands: Sequence[Any]) -> Any:
@@ -346,7 +352,8 @@ class RuleContext:
         self._models[self.ip, key] = value.owner
         return value
 
-    def _fill(self, made: Any, regions: Sequence[Region], arg_types: Sequence[Any]) -> None:
+    def _fill(self, made: Any, regions: Sequence[Region], arg_types: Sequence[Any],
+              terminator: str) -> None:
         ip, loc, token = self.ip, self.loc, self.token
         try:
             for region, fill in zip(made.regions, regions, strict=True):
@@ -355,7 +362,7 @@ class RuleContext:
                 self.token = None
                 values = fill(self, *block.arguments)
                 values = values if isinstance(values, (list, tuple)) else [values]
-                self._create("stablehlo.return", [], values, None, None, 0, loc, self.ip)
+                self._create(terminator, [], values, None, None, 0, loc, self.ip)
         finally:
             self.ip, self.loc, self.token = ip, loc, token
 
@@ -468,6 +475,16 @@ class RuleContext:
     def num_partitions(self) -> int:
         """How many devices share the values of the program."""
         return 1 if self.module is None else self.module.partition.num_partitions
+
+    def next_channel(self) -> int:
+        """A number for one more collective."""
+        self.channels += 1
+        return self.channels
+
+    @property
+    def unit(self) -> Any:
+        """The attribute that says something by being there."""
+        return self._memo(("unit",), lambda: self.ir.UnitAttr.get())
 
     def require(self, what: str) -> None:
         """The program may be loaded only where `what` is set up; `compat.REQUIREMENTS` has how."""

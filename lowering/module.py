@@ -21,6 +21,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from xfront_ir.analysis import axis_names
 from xfront_ir.core import Function, Op, bodies_of
 from xfront_ir.errors import IRValueError
 from xfront_ir.fingerprint import fingerprint
@@ -293,8 +294,9 @@ def _analyse(function: Function, first: dict[Function, Function]
 
 
 def _may_be_private(fn: Function) -> bool:
-    """What stands for another op is written out where it stands, and counts as an op."""
-    return MARK not in fn.memo and (len(fn.ops) >= MIN_PRIVATE_OPS or any(
+    """What stands for another op is written out where it stands, and counts as an op. So is what
+    reads axes of a mesh: it is that of the place."""
+    return MARK not in fn.memo and not axis_names(fn) and (len(fn.ops) >= MIN_PRIVATE_OPS or any(
         [op.definition.has_bodies and _stands_for(op) is None for op in fn.ops]))
 
 

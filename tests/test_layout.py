@@ -79,7 +79,8 @@ CIRCLES = (
 # Of the ops, only the families with bodies, or with rules made of several ops, see the passes, and
 # through one door.
 BODY_FAMILIES = ("collective", "control", "custom", "custom_vmap", "families", "lanes",
-                 "linear_call", "reduce_by_body", "refs", "while_loop")
+                 "linear_call", "reduce_by_body", "refs", "shard_map",
+                 "while_loop")
 DOOR = "xfront_ir.passes.bodies"
 
 # Families whose ops are resolved by passes and so have nothing to lower.

@@ -129,6 +129,8 @@ if TYPE_CHECKING:
     from .transforms.custom import closure_convert, custom_gradient, custom_jvp, custom_vjp
     from .transforms.from_ir import from_ir
     from .transforms.jacobians import hessian, jacfwd, jacobian, jacrev
+    from .transforms.pmap import pmap
+    from .transforms.shard_map import shard_map, smap
     from .transforms.vmap import vmap
 
 __version__ = "0.1.0"
@@ -154,6 +156,8 @@ _FAMILIES = {
     "transforms.from_ir": "from_ir",
     "transforms.jacobians": "hessian jacfwd jacobian jacrev",
     "transforms.chunks": "vmap",
+    "transforms.pmap": "pmap",
+    "transforms.shard_map": "shard_map smap",
 }
 
 _SUBMODULES = (

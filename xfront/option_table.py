@@ -17,7 +17,7 @@ NO_EXPORT = "there is no export here"
 NO_JAX2TF = "there is no jax2tf here"
 
 REFUSED: dict[str, tuple[Any, str]] = {
-    "check_vma": (False, "it is shard_map's, which is not here"),
+    "check_vma": (False, "the argument check_vma of shard_map says it"),
     "eager_constant_folding": (False, "passes fold constants when a program is compiled"),
     "jax_accurate_erf_inv": (False, "erf_inv has one form here"),
     "jax_allow_f16_reductions": (True, "give sums a wider dtype with `dtype=float32`"),
@@ -38,7 +38,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
                                "with it on, 64"),
     "jax_disable_bwd_checks": (False, "the backward function gives cotangents of the types of the "
                                "arguments"),
-    "jax_disable_vmap_shmap_error": (False, "it is shard_map's, which is not here"),
+    "jax_disable_vmap_shmap_error": (False, "shard_map has no such error"),
     "jax_disallow_mesh_context_manager": (False, NO_MESHES),
     "jax_distributed_debug": (False, ONE_PROCESS),
     "jax_enable_pgle": (False, "programs are not compiled from profiles"),

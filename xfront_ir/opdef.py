@@ -15,6 +15,8 @@ tangent, transpose and batching. Rules have these shapes (`b` is a builder):
     discharge(b, op, operands) -> (results, contents)      ops on references: operands and results
                                                            are what they refer to; contents: what
                                                            they refer to now, by operand
+    varying(pass, op, operands) -> (results, sets)         over which axes of a mesh they vary: see
+                                                           passes/varying.py
 
 A rule that is absent is an error that names the op, the rule and the file where it would go.
 """
@@ -245,7 +247,7 @@ class OpDef:
     __slots__ = ("alike", "attrs", "batch", "body_attrs", "cost", "effects", "family", "has_bodies",
                  "has_floats", "has_numbers", "holds_mesh", "holds_python", "infer", "jvp", "memo",
                  "mentions_axis", "n_operands", "name", "own_primal", "regions", "single", "split",
-                 "strong", "transpose", "written", "discharge")
+                 "strong", "transpose", "varying", "written", "discharge")
 
     name: str
     alike: dict[TensorType, TensorType]     # what `of_alike` gave, by the type of the operands
@@ -309,8 +311,9 @@ def define(name: str, *, infer: Infer, attrs: Mapping[str, AttrKind] | None = No
            jvp: Any = None, transpose: Any = None, batch: Any = None, split: Any = None,
            strong: Any = None, regions: Regions | None = None, effects: Any = None,
            cost: Any = None, operands: int | None = None, single: bool = True,
-           own_primal: bool = False, mentions_axis: Any = None, family: str | None = None,
-           written: Any = None, discharge: Any = None, apart: bool = False) -> OpDef:
+           own_primal: bool = False, mentions_axis: Any = None, varying: Any = None,
+           family: str | None = None, written: Any = None,
+           discharge: Any = None, apart: bool = False) -> OpDef:
     """Define an op and enter it in the registry.
 
     Args:
@@ -327,6 +330,7 @@ def define(name: str, *, infer: Infer, attrs: Mapping[str, AttrKind] | None = No
       single: whether the op has exactly one result; `emit` then returns it bare.
       own_primal: whether `jvp` emits the primal itself (ops with bodies, custom rules).
       mentions_axis: function of the attributes giving the named axes the op reads (collectives).
+      varying: as in this file's first lines; None: results vary over all that an operand does.
       family: module where the op is defined, where that is not the module of `infer`.
       written: as in this file's first lines; None: the op has a lowering.
       discharge: as there; None: the op takes no reference.
@@ -343,6 +347,7 @@ def define(name: str, *, infer: Infer, attrs: Mapping[str, AttrKind] | None = No
     made.discharge = discharge
     made.effects, made.cost, made.n_operands = effects, cost, operands
     made.single, made.own_primal, made.mentions_axis = single, own_primal, mentions_axis
+    made.varying = varying
     made.body_attrs = tuple(key for key, kind in made.attrs.items()
                             if kind.text in ("function", "functions", "body"))
     made.has_bodies = bool(made.body_attrs)

@@ -1,26 +1,178 @@
-"""Collectives left over after `vectorize`: their axis is bound by nothing in the program.
+"""Collectives over axes of a mesh, inside `shard_map`.
 
-A mapped name is resolved by the pass that maps it, so a collective reaches the lowering only
-where no `vmap` around it binds its name.
+A name that `vmap` maps is resolved by the pass that maps it, so a collective reaches the lowering
+only where no `vmap` around it binds its name: then it is that of a mesh, or of nothing.
+
+Participants are numbered as the mesh numbers its devices, last axis fastest; that is their number
+in the program too. Sources: StableHLO spec, the collective ops.
 """
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any
 
-from xfront_ir import ops
+import numpy as np
+
+from lowering.context import RuleContext, rule
+from xfront_ir import dtypes, ops
 from xfront_ir.core import Op
-
-from ..context import RuleContext, rule
-
-
-def _unbound(ctx: RuleContext, op: Op, *operands: Any) -> NoReturn:
-    where = f" at {op.loc}" if op.loc is not None else ""
-    names = ", ".join(map(repr, op.attrs["axes"]))
-    raise NameError(f"unbound axis name: {names} in {op.definition.name}{where}; call it inside "
-                    "vmap(..., axis_name=...)")
+from xfront_ir.types import I32, TensorType, scalar
 
 
-for _definition in (ops.psum, ops.pmax, ops.pmin, ops.all_gather, ops.psum_scatter,
-                    ops.all_to_all, ops.ppermute, ops.axis_index):
-    rule(_definition)(_unbound)
+def _groups(ctx: RuleContext, op: Op) -> np.ndarray:
+    """Rows of devices that work together, in the order of the op's axes.
+
+    Raises: NameError where the mesh around does not have an axis.
+    """
+    axes, mesh = op.attrs["axes"], ctx.mesh
+    if mesh is None or any([a not in mesh.names for a in axes]):
+        where = f" at {op.loc}" if op.loc is not None else ""
+        raise NameError(f"unbound axis name: {', '.join(map(repr, axes))} in {op.definition.name}"
+                        f"{where}; call it inside vmap(..., axis_name=...) or shard_map")
+    places = [mesh.names.index(a) for a in axes]
+    rest = [i for i in range(len(mesh.names)) if i not in places]
+    numbers = np.arange(mesh.size, dtype=np.int64).reshape(mesh.sizes)
+    rows = numbers.transpose([*rest, *places]).reshape(-1, max(1, int(np.prod(op.attrs["sizes"]))))
+    parts = op.attrs.get("groups")
+    return rows if not parts else np.concatenate([rows[:, list(g)] for g in parts])
+
+
+def _together(ctx: RuleContext, op: Op, groups: np.ndarray) -> dict[str, Any]:
+    """The attributes of an op in which groups of devices take part."""
+    make: Any = ctx.ir.DenseElementsAttr.get
+    return {"replica_groups": make(np.ascontiguousarray(groups)), **_channel(ctx)}
+
+
+def _channel(ctx: RuleContext) -> dict[str, Any]:
+    return {"channel_handle": ctx.attr(
+        f"#stablehlo.channel_handle<handle = {ctx.next_channel()}, type = 1>")}
+
+
+def _combine(name: str, element: TensorType) -> Any:
+    def fill(ctx: RuleContext, a: Any, b: Any) -> Any:
+        return ctx.create(name, [a, b], [element])
+
+    return fill
+
+
+def _combiner(ctx: RuleContext, op: Op, kind: str) -> tuple[Any, list[TensorType]]:
+    element = scalar(op.operands[0].type.dtype)
+    if element.dtype.kind == "bool":
+        kind = {"stablehlo.maximum": "stablehlo.or", "stablehlo.minimum": "stablehlo.and"}[kind]
+    return _combine(kind, element), [element, element]
+
+
+def _all_reduce(kind: str) -> Any:
+    def lower(ctx: RuleContext, op: Op, x: Any) -> Any:
+        groups = _groups(ctx, op)
+        if groups.shape[1] == 1:
+            return x
+        fill, args = _combiner(ctx, op, kind)
+        return ctx.create("stablehlo.all_reduce", [x], op.results, (fill,), args,
+                          **_together(ctx, op, groups), use_global_device_ids=ctx.unit)
+
+    return lower
+
+
+for _definition, _kind in ((ops.psum, "stablehlo.add"), (ops.psum_invariant, "stablehlo.add"),
+                           (ops.pmax, "stablehlo.maximum"), (ops.pmin, "stablehlo.minimum")):
+    rule(_definition)(_all_reduce(_kind))
+
+
+@rule(ops.pcast)
+def _pcast(ctx: RuleContext, op: Op, x: Any) -> Any:
+    _groups(ctx, op)
+    return x
+
+
+def _reshaped(ctx: RuleContext, x: Any, type: TensorType) -> Any:
+    return ctx.create("stablehlo.reshape", [x], [type])
+
+
+def _with_one(t: TensorType, d: int) -> TensorType:
+    return t.with_shape((*t.shape[:d], 1, *t.shape[d:]))
+
+
+@rule(ops.all_gather)
+def _all_gather(ctx: RuleContext, op: Op, x: Any) -> Any:
+    d, groups = op.attrs["dimension"], _groups(ctx, op)
+    if not op.attrs["tiled"]:
+        x = _reshaped(ctx, x, _with_one(op.operands[0].type, d))
+    if groups.shape[1] == 1:
+        return x
+    return ctx.create("stablehlo.all_gather", [x], op.results, all_gather_dim=ctx.i64(d),
+                      **_together(ctx, op, groups), use_global_device_ids=ctx.unit)
+
+
+@rule(ops.psum_scatter)
+def _psum_scatter(ctx: RuleContext, op: Op, x: Any) -> Any:
+    d, groups, result = op.attrs["dimension"], _groups(ctx, op), op.results[0].type
+    whole = result if op.attrs["tiled"] else _with_one(result, d)
+    if groups.shape[1] > 1:
+        fill, args = _combiner(ctx, op, "stablehlo.add")
+        x = ctx.create("stablehlo.reduce_scatter", [x], [whole], (fill,), args,
+                       scatter_dimension=ctx.i64(d), **_together(ctx, op, groups),
+                       use_global_device_ids=ctx.unit)
+    return x if op.attrs["tiled"] else _reshaped(ctx, x, result)
+
+
+@rule(ops.all_to_all)
+def _all_to_all(ctx: RuleContext, op: Op, x: Any) -> Any:
+    """Untiled, the split axis is one element for each participant; it goes to `concat`."""
+    split, concat, groups = op.attrs["split"], op.attrs["concat"], _groups(ctx, op)
+    n, source, result = groups.shape[1], op.operands[0].type, op.results[0].type
+    if not op.attrs["tiled"]:
+        if n > 1:
+            x = _exchange(ctx, op, x, source, groups, split, split)
+        order = [i for i in range(source.ndim) if i != split]
+        order.insert(concat, split)
+        physical = range(source.ndim, source.ndim + len(source.dtype.physical))
+        return ctx.create("stablehlo.transpose", [x], [result],
+                          permutation=ctx.int_array((*order, *physical)))
+    return x if n == 1 else _exchange(ctx, op, x, result, groups, split, concat)
+
+
+def _exchange(ctx: RuleContext, op: Op, x: Any, result: TensorType, groups: np.ndarray, split: int,
+              concat: int) -> Any:
+    return ctx.create("stablehlo.all_to_all", [x], [result], split_dimension=ctx.i64(split),
+                      concat_dimension=ctx.i64(concat), split_count=ctx.i64(groups.shape[1]),
+                      **_together(ctx, op, groups))
+
+
+@rule(ops.ppermute)
+def _ppermute(ctx: RuleContext, op: Op, x: Any) -> Any:
+    if ctx.num_partitions == 1:
+        return x if op.attrs["perm"] else ctx.constant(0, op.results[0].type)
+    pairs = [(row[s], row[d]) for row in _groups(ctx, op) for s, d in op.attrs["perm"]]
+    make: Any = ctx.ir.DenseElementsAttr.get
+    return ctx.create("stablehlo.collective_permute", [x], op.results, source_target_pairs=make(
+        np.array(pairs, np.int64).reshape(len(pairs), 2)), **_channel(ctx))
+
+
+@rule(ops.axis_index)
+def _axis_index(ctx: RuleContext, op: Op) -> Any:
+    _groups(ctx, op)
+    total = ctx.constant(0, I32)
+    for i, (axis, size) in enumerate(zip(op.attrs["axes"], op.attrs["sizes"], strict=True)):
+        own = _index_along(ctx, axis)
+        if i:
+            total = ctx.create("stablehlo.multiply", [total, ctx.constant(size, I32)], [I32])
+            own = ctx.create("stablehlo.add", [total, own], [I32])
+        total = own
+    return total
+
+
+def _index_along(ctx: RuleContext, axis: str) -> Any:
+    """An index that was handed in, or what the device's number in the program says."""
+    mesh, word = ctx.mesh, scalar(dtypes.u32)
+    assert mesh is not None
+    if axis in ctx.indices:
+        return ctx.indices[axis]
+    if mesh.sizes[mesh.names.index(axis)] == 1:
+        return ctx.constant(0, I32)
+    at = mesh.names.index(axis)
+    stride = int(np.prod(mesh.sizes[at + 1:], dtype=np.int64))
+    own = ctx.create("stablehlo.partition_id", [], [word])
+    own = ctx.create("stablehlo.divide", [own, ctx.constant(stride, word)], [word])
+    own = ctx.create("stablehlo.remainder", [own, ctx.constant(mesh.sizes[at], word)], [word])
+    return ctx.create("stablehlo.convert", [own], [I32])

@@ -15,7 +15,7 @@ ALL = {**OVER, "groups": None}
 
 
 def _row(name: str, bad: list[Bad], **options: Any) -> Row:
-    return Row(name, [], FLOATS, bad, lowered=False, **options)
+    return Row(name, [], FLOATS, bad, **options)
 
 
 def _reduction(name: str, **options: Any) -> Row:
@@ -29,6 +29,10 @@ def _reduction(name: str, **options: Any) -> Row:
 
 ROWS = [
     _reduction("psum"),
+    _row("psum_invariant", [
+        Bad([("f32", ())], "distinct", {"axes": ("i", "i"), "sizes": (2, 2)}),
+        Bad([("bool", ())], "takes numbers", OVER)]),
+    _row("pcast", [Bad([("f32", ())], "one size each", {"axes": ("i", "j"), "sizes": (2,)})]),
     _reduction("pmax", differentiable=False),
     _reduction("pmin", differentiable=False),
     _row("all_gather", [

@@ -60,6 +60,15 @@ def after(function: Any, *args: Any) -> Any:
     return call
 
 
+def in_context(mesh: Any, call: Any) -> Any:
+    """A call where the mesh is the one in context."""
+    def inside(*given: Any, **named: Any) -> Any:
+        with jax.sharding.use_abstract_mesh(mesh.abstract_mesh):
+            return call(*given, **named)
+
+    return inside
+
+
 CALLS: dict[str, tuple[Any, tuple, dict[str, Any]]] = {
     **{f"numpy.{name}": (None, args, SIZED) for name, args in (
         ("argwhere", (V,)), ("flatnonzero", (V,)), ("intersect1d", (V, V)),
@@ -136,6 +145,12 @@ CALLS: dict[str, tuple[Any, tuple, dict[str, Any]]] = {
     "xfront.fwd_and_bwd": (lambda *a, **k: jax.fwd_and_bwd(*a, **k)[0](S), (twice,),
                            {"argnums": 0}),
     "xfront.vmap": (after(jax.vmap, V), (twice,), {}),
+    "xfront.pmap": (after(jax.pmap, np.ones((1, 3), np.float32)), (twice,), {}),
+    "xfront.shard_map": (after(jax.shard_map, V), (twice,),
+                         {"mesh": jax.make_mesh((1,), ("i",)), "in_specs": jax.P("i"),
+                          "out_specs": jax.P("i")}),
+    "xfront.smap": (in_context(jax.make_mesh((1,), ("i",)), after(jax.smap, V)), (twice,),
+                    {"in_axes": 0, "out_axes": 0, "axis_name": "i"}),
     "xfront.linear_transpose": (after(jax.linear_transpose, S), (twice, S), {}),
     **{f"initializers.{name}": (after(getattr(jax.nn.initializers, name), KEY, (3, 3)), args, {})
        for name, args in (

@@ -77,6 +77,8 @@ OF_A_PROTOCOL = {
     "nn/initializers.py zeros", "nn/initializers.py ones", "nn/initializers.py init",
     "scipy/linalg.py _columns", "transforms/custom_vmap.py batch_rule",
     "custom_batching.py rule", "transforms/requests.py weak_returns",
+    "transforms/requests.py own_sets", "transforms/requests.py all_sets",
+    "transforms/requests.py binds",
     "transforms/float0.py _children", "transforms/float0.py _shown",
     "tracing/programs.py __init__", "transforms/autodiff.py differentiable",
     "transforms/jit.py param_names",

@@ -12,7 +12,7 @@ _FAMILIES = {
     "associative": "associative_scan",
     "collectives":
         "all_gather all_to_all axis_index axis_size pbroadcast pcast pmax pmean pmin ppermute "
-        "pshuffle psum psum_scatter pswapaxes",
+        "pshuffle psum psum_scatter pswapaxes pvary",
     "contractions":
         "ConvDimensionNumbers ConvGeneralDilatedDimensionNumbers DotDimensionNumbers batch_matmul "
         "conv conv_dimension_numbers conv_general_dilated conv_general_dilated_local "

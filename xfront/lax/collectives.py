@@ -17,6 +17,7 @@ from xfront_ir import dtypes, ops
 from ..arrays.dispatch import eager
 from ..arrays.operands import array_like, binary, convert
 from ..arrays.operands import operand as tracer
+from ..sharding.regions import follows, manual_axes
 from ..tracing.trace import binder_of, emit, state
 from ..tracing.tracer import Tracer
 from ..tree_util import tree_leaves, tree_map
@@ -297,21 +298,46 @@ _CASTS = ("varying", "unreduced", "reduced")
 
 
 def pcast(x: Any, axis_name: AxisName, *, to: str) -> Any:
-    """Say how a value varies over the axes of a `shard_map`; without axes, x itself.
+    """Say how a value varies over axes of a `shard_map`; without axes, x itself.
 
+    A value that is the same on all devices is said to vary over the axes. That changes no number:
+    the cotangent of x is the sum of the cotangents that the devices give. Without `check_vma`
+    nothing follows what is said, and it is x.
+
+    Args:
+      to: "varying".
     Raises: ValueError for an unknown `to`, and where an axis is none of a `shard_map`: axes of vmap
-      have no such types. TypeError where a leaf is no array.
+      have no such types. TypeError where a leaf is no array. NotImplementedError for "unreduced"
+      and "reduced".
     """
     if to not in _CASTS:
         raise ValueError(f"pcast: to={to!r} is none of {', '.join(map(repr, _CASTS))}")
+    names = tuple(axis_name) if isinstance(axis_name, (tuple, list)) else (axis_name,)
     leaves = [array_like("pcast", leaf) for leaf in tree_leaves(x)]
-    if leaves and axis_name != ():
-        raise ValueError(f"pcast: to={to!r} is for code under shard_map, and {axis_name!r} is not "
+    if not leaves or not names:
+        return x
+    own = manual_axes()
+    if strays := [n for n in names if n not in own]:
+        raise ValueError(f"pcast: to={to!r} is for code under shard_map, and {strays[0]!r} is not "
                          "an axis of one")
-    return x
+    if to != "varying":
+        raise NotImplementedError(f"pcast: to={to!r} is not supported, only 'varying' is")
+    if not follows():
+        return x
+    names, sizes = axis_sizes("pcast", names)
+
+    def body(x: Any) -> Any:
+        return emit(ops.pcast, x, axes=names, sizes=sizes)
+
+    return tree_map(lambda leaf: _recorded(names, array_like("pcast", leaf), body), x)
+
+
+def pvary(x: Any, axis_name: AxisName) -> Any:
+    """`pcast(x, axis_name, to="varying")`."""
+    return pcast(x, axis_name, to="varying")
 
 
 __all__ = [
     "all_gather", "all_to_all", "axis_index", "axis_size", "pbroadcast", "pcast", "pmax", "pmean",
-    "pmin", "ppermute", "pshuffle", "psum", "psum_scatter", "pswapaxes",
+    "pmin", "ppermute", "pshuffle", "psum", "psum_scatter", "pswapaxes", "pvary",
 ]  # fmt: skip

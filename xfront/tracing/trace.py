@@ -23,13 +23,14 @@ from typing import Any
 
 import numpy as np
 from xfront_ir import dtypes
+from xfront_ir.analysis import axis_names
 from xfront_ir.builder import Builder
 from xfront_ir.core import NO_ATTRS, Function, Op, Value
 from xfront_ir.dtypes import DType
 from xfront_ir.literal import MAX_LITERAL_BYTES, Literal, literal
 from xfront_ir.locations import LIBRARY_FILES, USER_FILES, Location
 from xfront_ir.locations import capture as capture_location
-from xfront_ir.opdef import OpDef
+from xfront_ir.opdef import OpDef, Pending
 from xfront_ir.types import TensorType, tensor
 
 from ..arrays import binding
@@ -244,6 +245,8 @@ def emit(definition: OpDef, *operands: Any, **attrs: Any) -> Any:
                 target = trace
     if definition.mentions_axis is not None:
         target = binder_of(definition.mentions_axis(attrs), target)
+    elif definition.has_bodies and state.axes:
+        target = binder_of(_names_in(definition, attrs), target)
     if target is None:
         if not operands and state.stack:
             target = state.stack[-1]           # iota in a transforming trace: part of its program
@@ -330,6 +333,16 @@ def _emit_elsewhere(definition: OpDef, x: Tracer, y: Any) -> Tracer:
         assert target is not None                # it is deeper
         y = Tracer(target, target.number(y, x.value.type), x.weak)
     return emit(definition, x, y)
+
+
+def _names_in(definition: OpDef, attrs: dict[str, Any]) -> set[Any]:
+    """The named axes that the bodies of an op read."""
+    found: set[Any] = set()
+    for key in definition.body_attrs:
+        held = attrs.get(key)
+        for body in held if type(held) is tuple else () if held is None else (held,):
+            found |= axis_names(body.function if type(body) is Pending else body)
+    return found
 
 
 def binder_of(names: Collection[Any], target: Trace | None) -> Trace | None:

@@ -21,6 +21,7 @@ from ..arrays import binding
 from ..arrays.arguments import only
 from ..arrays.operands import is_array_like
 from ..dtypes import float0
+from ..sharding.regions import refuse_passes
 from ..tracebacks import front_door, front_door_of
 from ..tracing.programs import bind
 from ..tracing.tracer import Tracer
@@ -325,6 +326,7 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
     Returns: `(value, f_jvp)`, or `(value, f_jvp, aux)`; `f_jvp(*tangents)` gives the tangent of
       the value without computing the value again.
     """
+    refuse_passes("linearize")
     name = name_of(fun)
     leaves, tree = tree_flatten(list(primals))
     kinds = [kind_of("linearize", x) for x in leaves]
@@ -400,6 +402,7 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False,
       may leave a jitted function. `reduce_axes` is empty, as in `value_and_grad`.
     """
     no_axes("vjp", reduce_axes)
+    refuse_passes("vjp")
     name = name_of(fun)
     leaves, tree = tree_flatten(list(primals))
     kinds = [kind_of("vjp", x) for x in leaves]

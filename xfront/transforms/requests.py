@@ -8,6 +8,7 @@ further ones being neither differentiated nor batched.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from xfront_ir.core import Function, Op
@@ -15,6 +16,7 @@ from xfront_ir.opdef import Pending, Request
 from xfront_ir.passes.discharge import Written, discharge
 from xfront_ir.passes.jvp import jvp
 from xfront_ir.passes.linearize import gradient
+from xfront_ir.passes.varying import Names
 from xfront_ir.passes.vectorize import vectorize
 from xfront_ir.types import TensorType
 
@@ -37,6 +39,22 @@ class Transformation:
     def pending(self, function: Function, request: Request) -> Pending:
         """The body of this request on `function`."""
         return Pending(function, request, self)  # type: ignore[arg-type]
+
+    # Over which axes of a mesh parameters and results vary: those of the Function and of what it
+    # is transformed into.
+
+    def own_sets(self, request: Request, sets: Sequence[Names]) -> Sequence[Names]:
+        """Of the Function's parameters, from those of the transformed one's."""
+        return sets
+
+    def all_sets(self, request: Request, function: Function, sets: Sequence[Names],
+                 results: Sequence[Names]) -> tuple[Sequence[Names], Sequence[Names]]:
+        """Of the transformed parameters and results, from those of the Function's."""
+        return sets, results
+
+    def binds(self, request: Request) -> tuple:
+        """The named axes that it binds."""
+        return ()
 
     def discharged(self, function: Function, request: Request) -> tuple[Pending, Written, Order]:
         """The request on contents in place of references; see `Pending.discharged`."""
@@ -82,6 +100,11 @@ class Grad(Transformation):
         weak = padded(function.weak_params, len(function.params), False)
         outs = padded(function.weak_returns, len(function.returns), False)
         return (*outs, *[w for w, a in zip(weak, active, strict=False) if a])
+
+    def all_sets(self, request: Request, function: Function, sets: Sequence[Names],
+                 results: Sequence[Names]) -> tuple[Sequence[Names], Sequence[Names]]:
+        """A gradient varies as its parameter does."""
+        return sets, (*results, *[s for s, a in zip(sets, request.details[0], strict=False) if a])
 
 
 def seeded_gradient(function: Function, active: Flags, seeded: int, strong: bool) -> Function:
@@ -140,6 +163,24 @@ class Jvp(Transformation):
         return (*outs, *[w for v, w in zip(function.returns, outs, strict=True)
                          if v.type.is_inexact])
 
+    def own_sets(self, request: Request, sets: Sequence[Names]) -> Sequence[Names]:
+        """A parameter and its tangent vary over the same axes."""
+        (active,) = request.details
+        n = len(active)
+        given = iter(sets[n:])
+        own = [s | next(given) if a else s for s, a in zip(sets, active, strict=False)]
+        return (*own, *given)
+
+    def all_sets(self, request: Request, function: Function, sets: Sequence[Names],
+                 results: Sequence[Names]) -> tuple[Sequence[Names], Sequence[Names]]:
+        """A tangent varies as its primal does."""
+        (active,) = request.details
+        n = len(active)
+        given = [s for s, a in zip(sets, active, strict=False) if a]
+        return ((*sets[:n], *given, *sets[n:]),
+                (*results, *[s for v, s in zip(function.returns, results, strict=True)
+                             if v.type.is_inexact]))
+
 
 def full_jvp(function: Function, active: Flags, n_own: int) -> Function:
     """The jvp with tangents after the first `n_own` parameters and zeros made explicit."""
@@ -196,6 +237,10 @@ class Vectorize(Transformation):
     def weak_returns(self, function: Function, request: Request) -> Flags:
         """A batch is as weak as one of it."""
         return function.weak_returns
+
+    def binds(self, request: Request) -> tuple:
+        """The named axes that it binds."""
+        return (request.details[1][0],)
 
 
 def batched(type: Any, position: int | None, size: int) -> Any:

@@ -1,6 +1,8 @@
 """Collectives over named axes. `axes` are the names, outermost first, `sizes` their sizes.
 
     psum, pmax, pmin (x) {axes, sizes, groups}
+    psum_invariant (x) {axes, sizes}         psum of x that varies over the axes; the sum does not
+    pcast (x) {axes, sizes}                  x, said to vary over the axes from here on
     all_gather (x) {axes, sizes, groups, dimension, tiled}
     psum_scatter (x) {axes, sizes, groups, dimension, tiled}
     all_to_all (x) {axes, sizes, groups, split, concat, tiled}
@@ -9,6 +11,11 @@
 
 `groups`, where given, divides the participants, and each group works alone. `vectorize` resolves
 the name that it maps, whether or not an operand is batched; what is left names the axes of a mesh.
+
+A sum has two transposes. Where programs say over which axes values vary (`passes/varying.py`), its
+result is one value, and so is the cotangent: it comes to each device by a `pcast`, and the
+cotangent of what was cast is the sum. Elsewhere each device has a cotangent of its own copy of the
+result, and receives the sum of them.
 
 Source: StableHLO spec, the collective ops.
 """
@@ -91,7 +98,7 @@ def _one_by_one(b: Any, op: Op, operands: Any, positions: Any, axis: Any, write:
 def _infer_reduction(name: str) -> Any:
     def infer(types: Any, attrs: Any) -> Any:
         _check_axes(name, attrs)
-        if not (types[0].dtype.is_numeric or name != "psum"):
+        if not (types[0].dtype.is_numeric or not name.startswith("psum")):
             raise IRTypeError(f"{name}: takes numbers, got {types[0]}")
         return types
 
@@ -115,13 +122,56 @@ def _batch_reduction(reducer: str) -> Any:
     return batch
 
 
+def _varying_sum(v: Any, op: Op, operands: Any) -> Any:
+    """A sum over axes that are followed is one value there; by groups each has its own."""
+    (x,), attrs = operands, op.attrs
+    followed = tuple([a for a in attrs["axes"] if a in v.axes])
+    if attrs["groups"] or len(followed) < len(attrs["axes"]):
+        return _varying_exchange(v, op, operands)
+    total = v.b.emit(psum_invariant, v.cast(x, followed), axes=attrs["axes"], sizes=attrs["sizes"])
+    return (total,), (v.of(x).difference(followed),)
+
+
+def _varying_extremum(v: Any, op: Op, operands: Any) -> Any:
+    (x,), attrs = operands, op.attrs
+    axes = () if attrs["groups"] else attrs["axes"]
+    return (v.b.emit(op.definition, x, **attrs),), (v.of(x).difference(axes),)
+
+
+def _varying_exchange(v: Any, op: Op, operands: Any) -> Any:
+    """What each device receives is its own."""
+    x, wanted = operands[0], v.of(operands[0]).union(v.followed(op.attrs["axes"]))
+    return (v.b.emit(op.definition, v.cast(x, wanted), **op.attrs),), (wanted,)
+
+
 psum = define("psum", attrs=_GROUPS, operands=1, infer=_infer_reduction("psum"), jvp=LINEAR_OP,
               transpose=lambda b, op, cts, known: (b.emit(psum, cts[0], **op.attrs),),
-              batch=_batch_reduction("reduce_sum"), mentions_axis=_mentioned)
+              batch=_batch_reduction("reduce_sum"), mentions_axis=_mentioned, varying=_varying_sum)
 pmax = define("pmax", attrs=_GROUPS, operands=1, infer=_infer_reduction("pmax"), jvp=NONE,
-              batch=_batch_reduction("reduce_max"), mentions_axis=_mentioned)
+              batch=_batch_reduction("reduce_max"), mentions_axis=_mentioned,
+              varying=_varying_extremum)
 pmin = define("pmin", attrs=_GROUPS, operands=1, infer=_infer_reduction("pmin"), jvp=NONE,
-              batch=_batch_reduction("reduce_min"), mentions_axis=_mentioned)
+              batch=_batch_reduction("reduce_min"), mentions_axis=_mentioned,
+              varying=_varying_extremum)
+
+
+def _infer_cast(types: Any, attrs: Any) -> Any:
+    _check_axes("pcast", attrs)
+    return types
+
+
+def _batch_cast(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:
+    return (b.emit(pcast, operands[0], **op.attrs),), positions
+
+
+psum_invariant = define(
+    "psum_invariant", attrs=_AXES, operands=1, infer=_infer_reduction("psum_invariant"),
+    jvp=LINEAR_OP, transpose=lambda b, op, cts, known: (b.emit(pcast, cts[0], **op.attrs),),
+    batch=_batch_reduction("reduce_sum"), mentions_axis=_mentioned)
+pcast = define(
+    "pcast", attrs=_AXES, operands=1, infer=_infer_cast, jvp=LINEAR_OP,
+    transpose=lambda b, op, cts, known: (b.emit(psum_invariant, cts[0], **op.attrs),),
+    batch=_batch_cast, mentions_axis=_mentioned, varying=_varying_exchange)
 
 
 # --- all_gather and psum_scatter ------------------------------------------------------------
@@ -209,12 +259,12 @@ all_gather = define(
     "all_gather", attrs={**_GROUPS, "dimension": INT, "tiled": BOOL}, operands=1,
     infer=_infer_all_gather, jvp=LINEAR_OP,
     transpose=lambda b, op, cts, known: (b.emit(psum_scatter, cts[0], **op.attrs),),
-    batch=_batch_all_gather, mentions_axis=_mentioned)
+    batch=_batch_all_gather, mentions_axis=_mentioned, varying=_varying_exchange)
 psum_scatter = define(
     "psum_scatter", attrs={**_GROUPS, "dimension": INT, "tiled": BOOL}, operands=1,
     infer=_infer_psum_scatter, jvp=LINEAR_OP,
     transpose=lambda b, op, cts, known: (b.emit(all_gather, cts[0], **op.attrs),),
-    batch=_batch_psum_scatter, mentions_axis=_mentioned)
+    batch=_batch_psum_scatter, mentions_axis=_mentioned, varying=_varying_exchange)
 
 
 # --- all_to_all ---------------------------------------------------------------------------
@@ -274,7 +324,7 @@ all_to_all = define(
     infer=_infer_all_to_all, jvp=LINEAR_OP,
     transpose=lambda b, op, cts, known: (b.emit(all_to_all, cts[0], **{
         **op.attrs, "split": op.attrs["concat"], "concat": op.attrs["split"]}),),
-    batch=_batch_all_to_all, mentions_axis=_mentioned)
+    batch=_batch_all_to_all, mentions_axis=_mentioned, varying=_varying_exchange)
 
 
 # --- ppermute -----------------------------------------------------------------------------
@@ -317,7 +367,7 @@ ppermute = define(
     "ppermute", attrs={**_AXES, "perm": TREE}, operands=1, infer=_infer_ppermute, jvp=LINEAR_OP,
     transpose=lambda b, op, cts, known: (b.emit(ppermute, cts[0], **{
         **op.attrs, "perm": tuple((d, s) for s, d in op.attrs["perm"])}),),
-    batch=_batch_ppermute, mentions_axis=_mentioned)
+    batch=_batch_ppermute, mentions_axis=_mentioned, varying=_varying_exchange)
 
 
 # --- axis_index ---------------------------------------------------------------------------
@@ -346,4 +396,6 @@ def _batch_axis_index(b: Any, op: Op, operands: Any, positions: Any, axis: Any) 
 
 
 axis_index = define("axis_index", attrs=_AXES, operands=0, infer=_infer_axis_index, jvp=ZERO,
-                    batch=_batch_axis_index, mentions_axis=_mentioned)
+                    batch=_batch_axis_index, mentions_axis=_mentioned,
+                    varying=lambda v, op, operands: (
+                        (v.b.emit(axis_index, **op.attrs),), (v.followed(op.attrs["axes"]),)))

@@ -33,6 +33,7 @@ from ..opdef import (
     lookup,
 )
 from ..passes.bodies import (
+    NOWHERE,
     Flags,
     Linearized,
     body_of,
@@ -42,6 +43,7 @@ from ..passes.bodies import (
     join,
     jvp,
     jvp_to,
+    like_body,
     linearize,
     remembered,
     select,
@@ -129,11 +131,24 @@ def _batch_call(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any
     return b.emit(call, *operands, body=body, name=op.attrs["name"]), out
 
 
+def _varying_call(v: Any, op: Op, operands: Any) -> Any:
+    """A transformation stays one, of the Function with casts: they are what it must see."""
+    body = op.attrs["body"]
+    if isinstance(body, Function):
+        return like_body(v, op, operands)
+    rules, request = body._transform, body.request
+    own = rules.own_sets(request, [v.of(x) for x in operands])
+    made, results = v.body(body.function, own, without=rules.binds(request))
+    wanted, out = rules.all_sets(request, body.function, own, results)
+    operands = [v.cast(x, s) for x, s in zip(operands, wanted, strict=True)]
+    return v.b.emit(call, *operands, body=rules.pending(made, request), name=op.attrs["name"]), out
+
+
 call = define("call", attrs={"body": BODY, "name": STR}, infer=_infer_call, single=False,
               own_primal=True, jvp=_jvp_call, split=_split_call, transpose=_transpose_call,
               batch=_batch_call, strong=strong_body("body"), regions=Regions(
                   {"operands": REST}, {"results": REST}, {"body": ALL}, value="body", is_call=True,
-                  free=True))
+                  free=True), varying=_varying_call)
 
 
 # --- cond ---------------------------------------------------------------------------------
@@ -295,9 +310,18 @@ def _strong_cond(op: Op, linear: Flags) -> Any:
     return op.definition, {**op.attrs, "branches": tuple([branch for branch, _ in made])}, out
 
 
+def _varying_cond(v: Any, op: Op, operands: Any) -> Any:
+    """Results vary over what those of any branch do, and over what the choice does."""
+    branches, sets = op.attrs["branches"], [v.of(x) for x in operands[1:]]
+    each = [v.body(branch, sets)[1] for branch in branches]
+    out = [v.of(operands[0]).union(*found) for found in zip(*each, strict=True)]
+    made = tuple([v.body(branch, sets, out)[0] for branch in branches])
+    return v.b.emit(cond, *operands, branches=made), out
+
+
 cond = define("cond", attrs={"branches": FUNCTIONS}, infer=_infer_cond, single=False,
               own_primal=True, jvp=_jvp_cond, split=_split_cond, transpose=_transpose_cond,
-              batch=_batch_cond, strong=_strong_cond, regions=COND)
+              batch=_batch_cond, strong=_strong_cond, regions=COND, varying=_varying_cond)
 
 
 # --- loops: what is common -----------------------------------------------------------------
@@ -315,6 +339,17 @@ def regrouped(fn: Function, key: Any, params: Sequence[Value], returns: Sequence
               ) -> Function:
     """`fn` with its parameters and returns in another order."""
     return remembered(fn, key, lambda: Function(fn.name, params, fn.ops, returns))
+
+
+def widest(v: Any, body: Function, consts: Sequence[Any], carry: Sequence[Any], xs: Sequence[Any]
+           ) -> list[Any]:
+    """The least sets of a loop's carries that a turn does not enlarge."""
+    while True:
+        found = v.body(body, (*consts, *carry, *xs))[1]
+        grown = [a | c for a, c in zip(carry, found, strict=False)]
+        if grown == carry:
+            return grown
+        carry = grown
 
 
 # --- scan ---------------------------------------------------------------------------------
@@ -507,7 +542,19 @@ def _strong_scan(op: Op, linear: Flags) -> Any:
     return op.definition, {**op.attrs, "body": strong(body, flags)[0]}, out
 
 
+def _varying_scan(v: Any, op: Op, operands: Any) -> Any:
+    attrs = op.attrs
+    consts, carry, xs = SCAN.split(attrs, [v.of(x) for x in operands])
+    carry = widest(v, attrs["body"], consts, carry, xs)
+    body, out = v.body(attrs["body"], (*consts, *carry, *xs),
+                       (*carry, *[NOWHERE] * (len(op.results) - len(carry))))
+    own, inits, rows = SCAN.split(attrs, operands)
+    inits = [v.cast(x, s) for x, s in zip(inits, carry, strict=True)]
+    return SCAN.emit(v.b.emit, scan, (own, inits, rows), **{**attrs, "body": body}), out
+
+
 scan = define("scan", attrs={"body": FUNCTION, "n_consts": INT, "n_carry": INT, "length": INT,
                              "reverse": BOOL, "unroll": INT},
               infer=_infer_scan, single=False, own_primal=True, jvp=_jvp_scan, split=_split_scan,
-              transpose=_transpose_scan, batch=_batch_scan, strong=_strong_scan, regions=SCAN)
+              transpose=_transpose_scan, batch=_batch_scan, strong=_strong_scan, regions=SCAN,
+              varying=_varying_scan)

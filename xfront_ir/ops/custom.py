@@ -40,9 +40,11 @@ from ..opdef import (
 )
 from ..passes.bodies import (
     Flags,
+    Names,
     divide_checkpoint,
     join,
     jvp,
+    like_body,
     linear_transpose,
     remembered,
     rule_fingerprint,
@@ -50,6 +52,7 @@ from ..passes.bodies import (
     strong,
     strong_body,
     unzip,
+    varying,
     vectorize,
 )
 from ..regions import ALL, REST, Regions, cut
@@ -244,6 +247,61 @@ RULED = Regions({"operands": REST}, {"results": REST}, {"body": ALL}, value="bod
 """Of ops with a body and a rule, which both take the operands."""
 
 
+# --- rules on the axes of a mesh -------------------------------------------------------------
+
+class VaryingRule:
+    """A Deferred whose operands vary over axes of a mesh, all over the same: what its rule gives is
+    made to say so. `results` are the axes over which the results vary."""
+
+    __slots__ = ("axes", "memo", "n_own", "name", "operands", "residuals", "results", "rule",
+                 "symbolic_zeros")
+
+    def __init__(self, rule: Any, axes: Any, operands: Names, n_operands: int,
+                 results: Sequence[Names]) -> None:
+        self.rule, self.axes, self.operands, self.results = rule, axes, operands, tuple(results)
+        self.n_own = _n_own(rule, n_operands)
+        self.name = getattr(rule, "name", "rule")
+        self.symbolic_zeros = _is_symbolic(rule)
+        self.residuals: dict[Flags, Sequence[Names]] = {}     # by what is perturbed
+        self.memo: dict[Request, Function] = {}
+
+    def function(self, request: Request) -> Function:
+        """The rule's Function with casts."""
+        found = self.memo.get(request)
+        if found is None:
+            inner = self.rule.function(request)
+            found, sets = varying(inner, self._sets(request, inner), self.axes)
+            if request.role == "fwd":
+                self.residuals[self._perturbed(request)] = sets[len(self.results):]
+            self.memo[request] = found
+        return found
+
+    def _perturbed(self, request: Request) -> Flags:
+        if request.role == "fwd":
+            types, *flags = request.details
+            return _own_inexact(self, types, *flags) if flags else ()
+        return request.details[2] if len(request.details) > 2 else ()
+
+    def _sets(self, request: Request, inner: Function) -> Sequence[Names]:
+        if request.role != "bwd":
+            return (self.operands,) * len(inner.params)
+        return (*self.residuals[self._perturbed(request)], *self.results)
+
+    def fingerprint(self) -> bytes:
+        """What tells the rule apart where programs are told apart."""
+        what = (self.axes, sorted(self.operands), [sorted(s) for s in self.results])
+        return f"varying {what}".encode() + rule_fingerprint(self.rule)
+
+
+def _varying_custom(v: Any, op: Op, operands: Any) -> Any:
+    """Operands vary alike, so that what a rule gives a cotangent of is what it was given."""
+    wanted = v.union(operands)
+    operands = [v.cast(x, wanted) for x in operands]
+    body, results = v.body(op.attrs["body"], [wanted] * len(operands))
+    rule = VaryingRule(op.attrs["rule"], v.all, wanted, len(operands), results)
+    return v.b.emit(op.definition, *operands, **{**op.attrs, "body": body, "rule": rule}), results
+
+
 # --- custom_jvp ---------------------------------------------------------------------------
 
 def _jvp_custom_jvp(b: Any, attrs: Any, operands: Any, tangents: Any) -> Any:
@@ -261,7 +319,8 @@ def _jvp_custom_jvp(b: Any, attrs: Any, operands: Any, tangents: Any) -> Any:
 custom_jvp = define("custom_jvp", attrs={"body": FUNCTION, "rule": DERIVATIVE, "name": STR},
                     infer=infer_body("custom_jvp"), single=False, own_primal=True,
                     jvp=_jvp_custom_jvp, split=_split_custom, batch=_batch_custom,
-                    strong=strong_body("body"), regions=RULED, family=__name__)
+                    strong=strong_body("body"), regions=RULED, varying=_varying_custom,
+                    family=__name__)
 
 
 # --- custom_vjp ---------------------------------------------------------------------------
@@ -285,7 +344,8 @@ def _jvp_custom_vjp(b: Any, attrs: Any, operands: Any, tangents: Any) -> Any:
 custom_vjp = define("custom_vjp", attrs={"body": FUNCTION, "rule": DERIVATIVE, "name": STR},
                     infer=infer_body("custom_vjp"), single=False, own_primal=True,
                     jvp=_jvp_custom_vjp, split=_split_custom, batch=_batch_custom,
-                    strong=strong_body("body"), regions=RULED, family=__name__)
+                    strong=strong_body("body"), regions=RULED, varying=_varying_custom,
+                    family=__name__)
 
 
 TANGENT = Regions({"residuals": "n_residuals", "tangents": REST}, {"results": REST}, {})
@@ -466,7 +526,7 @@ checkpoint = define("checkpoint", attrs={"body": FUNCTION, "policy": optional(PY
                     jvp=_jvp_checkpoint, split=_split_checkpoint, transpose=_transpose_checkpoint,
                     batch=_batch_checkpoint, strong=strong_body("body"), regions=Regions(
                         {"operands": REST}, {"results": REST}, {"body": ALL}, value="body",
-                        free=True),
+                        free=True), varying=like_body,
                     family=__name__)
 
 

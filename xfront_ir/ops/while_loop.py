@@ -52,6 +52,7 @@ from .control import (
     regrouped,
     settled_places,
     spread,
+    widest,
 )
 from .families import move_batch
 from .words import words_of, wrapped
@@ -321,11 +322,29 @@ def _strong_while(op: Op, linear: Flags) -> Any:
     return op.definition, {**attrs, "body": made}, carry
 
 
+def _varying_while(v: Any, op: Op, operands: Any) -> Any:
+    """How many turns there are is what the condition says: carries vary over what it does."""
+    attrs = op.attrs
+    cond_consts, body_consts, carry = WHILE.split(attrs, [v.of(x) for x in operands])
+    while True:
+        carry = widest(v, attrs["body"], body_consts, carry, ())
+        (chosen,) = v.body(attrs["cond"], (*cond_consts, *carry))[1]
+        if all([chosen <= s for s in carry]):
+            break
+        carry = [s | chosen for s in carry]
+    body = v.body(attrs["body"], (*body_consts, *carry), carry)[0]
+    test = v.body(attrs["cond"], (*cond_consts, *carry))[0]
+    *consts, inits = WHILE.split(attrs, operands)
+    inits = [v.cast(x, s) for x, s in zip(inits, carry, strict=True)]
+    return WHILE.emit(v.b.emit, while_, (*consts, inits), **{**attrs, "body": body,
+                                                            "cond": test}), carry
+
+
 while_ = define("while", attrs={"cond": FUNCTION, "body": FUNCTION, "n_cond_consts": INT,
                                 "n_body_consts": INT, "budget": optional(INTS)},
                 infer=_infer_while, single=False, own_primal=True, jvp=_jvp_while,
                 split=_split_while, transpose=_transpose_while, batch=_batch_while,
-                strong=_strong_while, regions=WHILE)
+                strong=_strong_while, regions=WHILE, varying=_varying_while)
 
 
 # --- while_tangent --------------------------------------------------------------------------

@@ -22,16 +22,17 @@ from .linearize import Linearized, divide, linear_transpose, linearize
 from .remat import divide_checkpoint
 from .strong import strong
 from .transpose import transpose
+from .varying import NOWHERE, Names, like_body, varying
 from .vectorize import Positions, axis_names, vectorize, vectorize_into
 
 __all__ = [
-    "Flags", "Linearized", "Positions", "axis_names", "body_of", "content_type", "dead_code",
-    "discharge", "discharge_to", "divide",
+    "NOWHERE", "Flags", "Linearized", "Names", "Positions", "axis_names", "body_of",
+    "content_type", "dead_code", "discharge", "discharge_to", "divide",
     "divide_checkpoint", "invariants", "is_effectful", "join", "jvp", "jvp_to",
-    "linear_first", "linear_transpose", "linearize", "loops", "refs_of",
+    "like_body", "linear_first", "linear_transpose", "linearize", "loops", "refs_of",
     "refuse_twice", "remembered",
     "rule_fingerprint", "select", "settle", "slice_of", "strong", "strong_body", "transpose",
-    "transpose_to", "unzip", "vectorize", "vectorize_into",
+    "transpose_to", "unzip", "varying", "vectorize", "vectorize_into",
 ]
 
 

@@ -27,6 +27,7 @@ from xfront_ir.passes.literals import abstract
 from xfront_ir.passes.pipeline import PASSES, simplify
 from xfront_ir.passes.strong import strong
 from xfront_ir.passes.transpose import transpose
+from xfront_ir.passes.varying import varying
 from xfront_ir.passes.vectorize import vectorize
 from xfront_ir.verifier import verify
 
@@ -46,6 +47,7 @@ NAMED: dict[str, Callable[..., Any]] = {
     "transpose": lambda fn, n_residuals, active_ct: transpose(fn, n_residuals, active_ct)[0],
     "vectorize": lambda fn, positions, axis, out=None: vectorize(fn, positions, axis, out)[0],
     "gradient": gradient,
+    "varying": lambda fn, sets, axes: varying(fn, tuple(map(frozenset, sets)), axes)[0],
     "strong": lambda fn, linear: strong(fn, linear)[0],
     "abstract": lambda fn, indices: abstract(fn, indices),
     "simplify": simplify,

@@ -1,0 +1,249 @@
+"""What `test_shard_map.py` runs in a process with eight CPU devices: each `check_*` is a test."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import xfront
+import xfront.numpy as jnp
+from xfront import lax
+from xfront.sharding import AbstractMesh, NamedSharding, set_mesh
+from xfront.sharding import PartitionSpec as P
+
+from .checks import grid, mesh, on, put, raises, report
+from .mapped_programs import agree
+
+W = np.float32(3)
+X = np.arange(8, dtype=np.float32)
+SLOPES = np.float32(6) * np.sin(X).sum(), 9 * np.cos(X)
+
+
+def mapped(f: Any, in_specs: Any, out_specs: Any, **options: Any) -> Any:
+    return xfront.shard_map(f, mesh=mesh(), in_specs=in_specs, out_specs=out_specs, **options)
+
+
+def loss(check_vma: bool) -> Any:
+    return mapped(lambda w, a: lax.psum((w * jnp.sin(a) * w).sum(), "x"), (P(), P("x")), P(),
+                  check_vma=check_vma)
+
+
+def close(made: Any, expected: Any) -> None:
+    np.testing.assert_allclose(made, expected, rtol=2e-5, atol=1e-5)
+
+
+# --- values ---------------------------------------------------------------------------------
+
+def check_parts_and_results_lie_as_specs_say() -> None:
+    double = mapped(lambda a: 2 * a, P("x"), P("x"))
+    for x in (X, jnp.asarray(X), put(X, "x"), put(X, "y"), put(X)):
+        for f in (double, xfront.jit(double)):
+            made = f(x)
+            close(made, 2 * X)
+            assert made.sharding.is_equivalent_to(on("x"), 1) and made.committed
+    total = mapped(lambda a: lax.psum(a, "x"), P("x"), P())(X)
+    close(total, [12, 16])
+    assert total.sharding.is_equivalent_to(on(), 1)
+    close(mapped(lambda a: a, None, P("x"))(X), np.tile(X, 4))
+    close(mapped(lambda: lax.axis_index(("y", "x"))[None], (), P(("x", "y")))(),
+          [0, 4, 1, 5, 2, 6, 3, 7])
+    c = jnp.asarray(3.0)
+    tree = mapped(lambda t: {"b": t["a"] * c + 1}, ({"a": P("x")},), {"b": P("x")})
+    close(tree({"a": X})["b"], 3 * X + 1)
+
+
+def check_partial_and_nested_regions() -> None:
+    part = mapped(lambda a: lax.psum(a, "x") + lax.axis_index("x"), P("x"), P("x"),
+                  axis_names={"x"})
+    expected = np.repeat(np.arange(4), 2) + np.tile([12, 16], 4)
+    for f in (part, xfront.jit(part)):
+        close(f(X), expected)
+        close(f(put(X, "y")), expected)
+
+    def outer(check_vma: bool) -> Any:
+        def f(a: Any) -> Any:
+            assert xfront.sharding.get_abstract_mesh().manual_axes == ("x",)
+            inner = xfront.shard_map(lambda b: lax.psum(b, ("x", "y")) * lax.axis_index("x"),
+                                     in_specs=P("y"), out_specs=P(), axis_names={"y"},
+                                     check_vma=check_vma)
+            return lax.psum(inner(a), "x")
+        return mapped(f, P("x"), P(), axis_names={"x"}, check_vma=check_vma)
+
+    for check_vma in (True, False):
+        nested = outer(check_vma)
+        close(nested(X), [28 * 6])
+        close(xfront.grad(lambda x, f=nested: f(x)[0])(X), np.full(8, 6))
+
+
+def check_the_mesh_in_context() -> None:
+    f = xfront.shard_map(lambda a: lax.psum(a, "x"), in_specs=P("x"), out_specs=P())
+    raises(ValueError, ["context mesh cannot be empty"], lambda: f(X))
+    with set_mesh(mesh()):
+        close(f(X), [12, 16])
+        close(xfront.smap(lambda a: a + lax.axis_index("y"), in_axes=0, out_axes=0,
+                          axis_name="y")(X), X + np.repeat([0, 1], 4))
+        named = xfront.shard_map(lambda a: a * 2, mesh=mesh().abstract_mesh, in_specs=P("x"),
+                                 out_specs=P("x"))
+        close(named(X), 2 * X)
+
+
+# --- transformations ------------------------------------------------------------------------
+
+def check_gradients_with_and_without_check() -> None:
+    for check_vma in (True, False):
+        f = loss(check_vma)
+        for g in (xfront.grad(f, (0, 1)), xfront.jit(xfront.grad(f, (0, 1)))):
+            for made, expected in zip(g(W, X), SLOPES, strict=True):
+                close(made, expected)
+        value, back = xfront.vjp(f, W, X)
+        close(value, 9 * np.sin(X).sum())
+        close(back(np.float32(1))[1], SLOPES[1])
+        close(xfront.jvp(f, (W, X), (np.float32(1), np.zeros_like(X)))[1], SLOPES[0])
+        close(xfront.hessian(f)(W, X), 2 * np.sin(X).sum())
+        close(xfront.vmap(f, (0, None))(np.arange(3, dtype=np.float32), X),
+              np.arange(3) ** 2 * np.sin(X).sum())
+        close(xfront.grad(xfront.checkpoint(f))(W, X), SLOPES[0])
+        close(xfront.grad(lambda w, f=f: lax.scan(
+            lambda c, x: (c + f(w, x), None), 0.0, jnp.stack([X, X]))[0])(W), 2 * SLOPES[0])
+
+
+def check_gradients_inside() -> None:
+    def inside(w: Any, a: Any) -> Any:
+        return xfront.grad(lambda w: (w * jnp.sin(a) * w).sum())(w)
+
+    close(mapped(inside, (P(), P("x")), P())(W, X), SLOPES[0])      # summed where w was cast
+    own = 6 * np.sin(X).reshape(4, 2).sum(1)
+    close(mapped(lambda w, a: inside(w, a)[None], (P(), P("x")), P("x"), check_vma=False)(W, X),
+          own)
+    cast = mapped(lambda w, a: inside(lax.pcast(w, "x", to="varying"), a)[None], (P(), P("x")),
+                  P("x"))
+    close(cast(W, X), own)
+    tangent = mapped(lambda w, a: xfront.jvp(lambda w: lax.psum((w * a).sum(), "x"), (w,), (w,))[1],
+                     (P(), P("x")), P())
+    close(tangent(W, X), 3 * X.sum())
+
+    @xfront.custom_vjp
+    def product(w: Any, a: Any) -> Any:
+        return w * a
+
+    product.defvjp(lambda w, a: (w * a, (w, a)),
+                   lambda saved, ct: ((ct * saved[1]).sum(), ct * saved[0]))
+    close(mapped(lambda w, a: xfront.grad(lambda w: product(w, a).sum())(w), (P(), P("x")),
+                 P())(W, X), X.sum())
+    for f in (xfront.vjp, xfront.linearize):
+        raises(NotImplementedError, ["check_vma"],
+               lambda f=f: mapped(lambda a: f(jnp.sin, a)[0], P("x"), P("x"))(X))
+    close(mapped(lambda a: xfront.vjp(jnp.sin, a)[1](a)[0], P("x"), P("x"), check_vma=False)(X),
+          X * np.cos(X))
+
+
+def check_casts() -> None:
+    raises(ValueError, ["is not an axis of one"], lambda: mapped(
+        lambda a: lax.pcast(a, "z", to="varying"), P("x"), P("x"))(X))
+    raises(NotImplementedError, ["only 'varying'"], lambda: mapped(
+        lambda a: lax.pcast(a, "x", to="reduced"), P("x"), P("x"))(X))
+    raises(ValueError, ["possibly varying over {x}", "check_vma=False"],
+           lambda: mapped(lambda a: lax.pvary(a, "x"), P(), P())(X))
+    close(mapped(lambda a: lax.pvary(a, "x"), P(), P(), check_vma=False)(X), X)
+
+
+def check_numbers_that_change_from_call_to_call() -> None:
+    for c in (1.0, 2.0, 3.0, 4.0):
+        for check_vma in (True, False):
+            f = mapped(lambda a, c=c: lax.psum(c * jnp.sin(a) + 0.5, "x"), P("x"), P(),
+                       check_vma=check_vma)
+            close(f(X), (c * np.sin(X) + 0.5).reshape(4, 2).sum(0))
+            close(xfront.grad(lambda x, f=f: f(x).sum())(X), c * np.cos(X))
+
+
+def check_random_programs_agree_with_one_device() -> None:
+    for seed in (2, 7, 22):
+        agree(seed)
+
+
+# --- refusals -------------------------------------------------------------------------------
+
+def check_what_does_not_fit_is_refused() -> None:
+    def same(a: Any) -> Any:
+        return a
+
+    raises(ValueError, ["possibly varying over {x}", "check_vma=False"],
+           lambda: mapped(same, P("x"), P())(X))
+    raises(ValueError, ["axis sizes", "(4, 2)", "parameter 'a'", "f32[7]"],
+           lambda: mapped(same, P("x"), P("x"))(np.ones(7, np.float32)))
+    raises(ValueError, ["too long", "rank 1"], lambda: mapped(same, P("x", "y"), P("x"))(X))
+    raises(ValueError, ["out_specs", "rank 0", "x[None]"],
+           lambda: mapped(lambda a: a.sum(), P("x"), P("x"))(X))
+    raises(ValueError, ["marked as manual", "'z'"], lambda: mapped(same, P("z"), P("x")))
+    raises(ValueError, ["marked as manual", "'y'"],
+           lambda: mapped(same, P("y"), P("x"), axis_names={"x"}))
+    raises(TypeError, ["PartitionSpec", "'x'"], lambda: mapped(same, "x", P("x")))
+    raises(TypeError, ["Mesh"], lambda: xfront.shard_map(same, mesh=3, in_specs=P(), out_specs=P()))
+    raises(ValueError, ["in_specs"], lambda: mapped(same, (P("x"), P("x")), P("x"))(X))
+    raises(NotImplementedError, ["in_specs"],
+           lambda: xfront.shard_map(same, mesh=mesh(), out_specs=P("x")))
+    raises(NameError, ["unbound axis name: z"],
+           lambda: mapped(lambda a: lax.psum(a, "z"), P("x"), P("x"))(X))
+    other = xfront.make_mesh((2,), ("q",))
+    raises(ValueError, ["same mesh"], lambda: mapped(lambda a: xfront.shard_map(
+        same, mesh=other, in_specs=P("q"), out_specs=P("q"))(a), P("x"), P("x"))(X))
+    abstract = AbstractMesh((4,), ("x",))
+    f = xfront.shard_map(same, mesh=abstract, in_specs=P("x"), out_specs=P("x"))
+    assert xfront.jit(f).eval_shape(X).shape == (8,)
+
+
+# --- pmap -----------------------------------------------------------------------------------
+
+def check_pmap() -> None:
+    x = grid(4, 3)
+    summed = xfront.pmap(lambda a: lax.psum(a, "i"), axis_name="i")
+    made = summed(x)
+    close(made, np.tile(x.sum(0), (4, 1)))
+    assert isinstance(made.sharding, NamedSharding) and made.sharding.spec == P("i")
+    close(summed(grid(8, 2)), np.tile(grid(8, 2).sum(0), (8, 1)))
+    close(xfront.pmap(lambda a, b: a + b, in_axes=(0, None), out_axes=1)(x, np.float32(3)),
+          (x + 3).T)
+    close(xfront.pmap(lambda a, k: a * k, static_broadcasted_argnums=1)(x, 3), 3 * x)
+    close(xfront.pmap(lambda t, *, b: {"s": t["a"] - b}, in_axes=({"a": 1},))(
+        {"a": x.T}, b=np.arange(4, dtype=np.float32))["s"], x - np.arange(4)[:, None])
+    close(xfront.pmap(lambda a: lax.pmean(a, "i"), axis_name="i", out_axes=None)(x), x.mean(0))
+    close(xfront.pmap(lambda a: xfront.vmap(jnp.sin)(a))(x), np.sin(x))
+    close(xfront.vmap(xfront.pmap(lambda a: lax.psum(a, "i"), axis_name="i"))(grid(2, 4, 3)),
+          np.repeat(grid(2, 4, 3).sum(1, keepdims=True), 4, 1))
+    close(xfront.grad(lambda a: (summed(a) * x).sum())(x), np.tile(x.sum(0), (4, 1)))
+    given = xfront.devices()[2:6]
+    assert xfront.pmap(lambda a: a, devices=given)(x).sharding.device_set == set(given)
+    raises(ValueError, ["inconsistent sizes", "4 and 3"],
+           lambda: xfront.pmap(lambda a, b: a + b)(x, grid(3, 3)))
+    raises(ValueError, ["9 logical devices", "8 XLA devices"],
+           lambda: xfront.pmap(jnp.sin)(grid(9)))
+    raises(ValueError, ["at least one non-None"],
+           lambda: xfront.pmap(jnp.sin, in_axes=None)(x))
+    raises(TypeError, ["in_axes"], lambda: xfront.pmap(jnp.sin, in_axes="x"))
+    raises(NotImplementedError, ["string"], lambda: xfront.pmap(jnp.sin, axis_name=3))
+
+
+# --- what is compiled -----------------------------------------------------------------------
+
+def check_programs_hold_the_collectives_that_were_asked_for() -> None:
+    compiled = xfront.jit(xfront.grad(loss(True))).lower(W, X).compile().as_text()
+    assert compiled.count("all-reduce(") == 1, compiled       # of the slope; the value is not read
+    text = xfront.jit(mapped(lambda a: lax.ppermute(a, "x", [(0, 1)]), P("x"), P("x"))).lower(
+        X).compile().as_text()
+    assert "collective-permute" in text and "all-gather" not in text
+
+
+def check_many_programs_without_waiting_do_not_deadlock() -> None:
+    step = xfront.jit(mapped(lambda a: a + lax.psum(a, "x") / 1e3, P("x"), P("x")))
+    x = put(X, "x")
+    for _ in range(500):
+        x = step(x)
+    assert np.isfinite(np.asarray(x)).all()
+
+
+CHECKS = {name.removeprefix("check_"): f for name, f in list(globals().items())
+          if name.startswith("check_")}
+
+if __name__ == "__main__":
+    report(CHECKS)

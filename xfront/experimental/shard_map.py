@@ -1,0 +1,36 @@
+"""`shard_map` with the arguments that it had here first."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from ..sharding.mesh import AbstractMesh, Mesh
+from ..tracebacks import front_door
+from ..transforms.shard_map import shard_map as _shard_map
+
+
+@front_door
+def shard_map(f: Callable[..., Any], mesh: Any, in_specs: Any, out_specs: Any,
+              check_rep: bool = True, auto: frozenset[str] = frozenset()) -> Any:
+    """`xfront.shard_map`, which see; deprecated.
+
+    Args:
+      check_rep: its `check_vma`.
+      auto: axes of the mesh that stay the compiler's; its `axis_names` are all others.
+    Raises: as it does; TypeError where mesh is none.
+    """
+    warnings.warn("experimental.shard_map is deprecated: use xfront.shard_map, with axis_names and "
+                  "check_vma", DeprecationWarning, stacklevel=3)
+    if not isinstance(mesh, (Mesh, AbstractMesh)):
+        raise TypeError(f"shard_map: mesh must be a Mesh or an AbstractMesh, got {mesh!r}")
+    if strays := {*auto}.difference(mesh.axis_names):
+        raise ValueError(f"shard_map: auto has {sorted(strays)[0]!r}, and the axes of the mesh are "
+                         f"{mesh.axis_names}")
+    names = frozenset(mesh.axis_names).difference(auto) if auto else frozenset()
+    return _shard_map(f, mesh=mesh, in_specs=in_specs, out_specs=out_specs, check_vma=check_rep,
+                      axis_names=names)
+
+
+__all__ = ["shard_map"]

@@ -1,0 +1,220 @@
+"""pmap: a function of one example, run on as many devices as there are examples.
+
+A front door only: it makes a mesh of one axis, a `shard_map` over it without `check_vma`, and a
+`jit` of that, once for each number of devices.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from xfront_ir import ops
+
+from ..sharding.mesh import Mesh
+from ..sharding.partition_spec import PartitionSpec
+from ..tracebacks import front_door
+from ..tracing.trace import emit
+from ..tree_util import tree_flatten, tree_unflatten
+from .flat import kind_of, name_of
+from .jit import jit
+from .shard_map import Mapped
+from .vmap import _axes_of, _check_axes
+
+UNNAMED = "_internal_pmap_axis_name"
+
+
+@front_door
+def pmap(fun: Callable[..., Any], axis_name: Hashable | None = None, *, in_axes: Any = 0,
+         out_axes: Any = 0, static_broadcasted_argnums: int | Iterable[int] = (),
+         devices: Sequence[Any] | None = None, backend: str | None = None,
+         axis_size: int | None = None, donate_argnums: int | Iterable[int] = ()) -> Any:
+    """A function that maps `fun` over an axis of its arguments, each element on its own device.
+
+    Args:
+      fun: a function of one element.
+      axis_name: a name for the axis, a string, for collectives in `fun`.
+      in_axes: which axis of each positional argument is mapped: an int, None (every device has the
+        whole), or a tuple with an entry for each, each a tree prefix of the argument. Keyword
+        arguments are mapped over axis 0.
+      out_axes: where the axis goes in the results, a tree prefix of the result. Under None the
+        result is that of one device.
+      static_broadcasted_argnums: positional arguments that are part of the program by value.
+      devices: on which devices; None: the first of those there are.
+      backend: a platform, whose devices are used.
+      axis_size: how many elements there are; None: as the arguments say.
+      donate_argnums: as for `jit`.
+    Returns: a compiled function; its results have a NamedSharding over the axis.
+    Raises: ValueError where sizes do not agree or exceed the devices; TypeError where an axis or
+      `axis_size` is no int, or `backend` no string; NotImplementedError for an axis name that is no
+      string.
+    """
+    if not callable(fun):
+        raise TypeError(f"pmap: expected a function, got {fun!r}")
+    if axis_name is not None and not isinstance(axis_name, str):
+        raise NotImplementedError(f"pmap: axis_name must be a string, got {axis_name!r}")
+    if backend is not None and not isinstance(backend, str):
+        raise TypeError(f"pmap: backend is the name of a platform or None, got {backend!r}")
+    if axis_size is not None and type(axis_size) is not int:
+        raise TypeError(f"pmap: axis_size is a number of elements or None, got {axis_size!r}")
+    if devices is not None and backend is not None:
+        raise ValueError("pmap: devices say where it runs, and so does backend; give one")
+    in_axes = tuple(in_axes) if isinstance(in_axes, list) else in_axes
+    _check_axes(in_axes, out_axes)
+    return functools.update_wrapper(_Parallel(
+        fun, axis_name or UNNAMED, in_axes, out_axes, _numbers(static_broadcasted_argnums),
+        None if devices is None else tuple(devices), backend, axis_size, _numbers(donate_argnums)),
+        fun)
+
+
+def _numbers(x: int | Iterable[int]) -> tuple[int, ...]:
+    return (x,) if isinstance(x, int) else tuple(x)
+
+
+class _Parallel:
+    """What `pmap` returns."""
+
+    def __init__(self, fun: Callable[..., Any], axis_name: str, in_axes: Any, out_axes: Any,
+                 static: tuple[int, ...], devices: Any, backend: str | None,
+                 axis_size: int | None, donated: tuple[int, ...]) -> None:
+        self.fun, self.axis_name, self.name = fun, axis_name, name_of(fun)
+        self.in_axes, self.out_axes, self.static = in_axes, out_axes, static
+        self.devices, self.backend, self.size, self.donated = devices, backend, axis_size, donated
+        self.compiled: dict[int, Any] = {}
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.of_size(self.count(args, kwargs))(*args, **kwargs)
+
+    def lower(self, *args: Any, **kwargs: Any) -> Any:
+        """As `jit(fun).lower`."""
+        return self.of_size(self.count(args, kwargs)).lower(*args, **kwargs)
+
+    def trace(self, *args: Any, **kwargs: Any) -> Any:
+        """As `jit(fun).trace`."""
+        return self.of_size(self.count(args, kwargs)).trace(*args, **kwargs)
+
+    def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
+        """As `jit(fun).eval_shape`."""
+        return self.of_size(self.count(args, kwargs)).eval_shape(*args, **kwargs)
+
+    def clear_cache(self) -> None:
+        """Forget what was compiled."""
+        self.compiled.clear()
+
+    def axes(self, args: tuple, kwargs: dict) -> tuple[list[Any], list[int | None]]:
+        """The leaves that are mapped or not, without static ones, and the axis of each."""
+        if isinstance(self.in_axes, tuple) and len(self.in_axes) != len(args):
+            raise ValueError(f"pmap of {self.name}: in_axes has {len(self.in_axes)} entries for "
+                             f"{len(args)} positional arguments")
+        statics = {i % len(args) for i in self.static if -len(args) <= i < len(args)}
+        leaves: list[Any] = []
+        axes: list[int | None] = []
+        for i, x in enumerate(args):
+            if i in statics:
+                continue
+            wanted = self.in_axes[i] if isinstance(self.in_axes, tuple) else self.in_axes
+            axes += _axes_of(wanted, x, "in_axes", self.name)
+            leaves += tree_flatten(x)[0]
+        more = tree_flatten(kwargs)[0]
+        return [*leaves, *more], [*axes, *[0] * len(more)]
+
+    def count(self, args: tuple, kwargs: dict) -> int:
+        """How many elements there are. Raises: ValueError where arguments do not agree."""
+        size = self.size
+        for x, a in zip(*self.axes(args, kwargs), strict=True):
+            if a is None:
+                continue
+            t, _ = kind_of(self.name, x)
+            if not -t.ndim <= a < t.ndim:
+                raise ValueError(f"pmap of {self.name}: axis {a} is out of bounds for an argument "
+                                 f"of type {t}")
+            if size is not None and t.shape[a] != size:
+                raise ValueError(f"pmap got inconsistent sizes for array axes to be mapped in "
+                                 f"{self.name}: {size} and {t.shape[a]}, in an argument of type "
+                                 f"{t}")
+            size = t.shape[a]
+        if size is None:
+            raise ValueError(f"pmap of {self.name} must have at least one non-None value in "
+                             "in_axes, or an axis_size")
+        return size
+
+    def of_size(self, n: int) -> Any:
+        """The compiled function for n elements. Raises: ValueError where devices are fewer."""
+        found = self.compiled.get(n)
+        if found is None:
+            there = self.devices
+            if there is None:
+                from ..devices import local_devices  # stands beside this package
+
+                there = local_devices(backend=self.backend)
+            if n > len(there) or (self.devices is not None and n != len(there)):
+                raise ValueError(f"pmap of {self.name}: compiling computation that requires {n} "
+                                 f"logical devices, but {len(there)} XLA devices are available")
+            array = np.empty(n, object)
+            array[:] = there[:n]
+            found = self.compiled[n] = self.made(Mesh(array, (self.axis_name,)))
+        return found
+
+    def made(self, mesh: Mesh) -> Any:
+        """The compiled function on a mesh."""
+        @functools.wraps(self.fun)
+        def whole(*args: Any, **kwargs: Any) -> Any:
+            statics = {i % len(args): args[i % len(args)] for i in self.static
+                       if -len(args) <= i < len(args)}
+            given = [x for i, x in enumerate(args) if i not in statics]
+            tree = tree_flatten((given, kwargs))[1]
+            leaves, axes = self.axes(args, kwargs)
+            places = [None if a is None else a % x.ndim for x, a in zip(leaves, axes, strict=True)]
+            out_tree: Any = None
+
+            def part(*parts: Any) -> list:
+                nonlocal out_tree
+                own = [x if p is None else _without(x, p)
+                       for x, p in zip(parts, places, strict=True)]
+                inner, named = tree_unflatten(tree, own)
+                full = list(inner)
+                for i in sorted(statics):
+                    full.insert(i, statics[i])
+                result = self.fun(*full, **named)
+                made, out_tree = tree_flatten(result)
+                wanted = _axes_of(self.out_axes, result, "out_axes", self.name)
+                rows, specs = [], []
+                for x, a in zip(made, wanted, strict=True):
+                    ndim = kind_of(self.name, x)[0].ndim
+                    if a is not None and not -ndim - 1 <= a <= ndim:
+                        raise ValueError(f"pmap of {self.name}: out_axes has {a} for a result of "
+                                         f"{ndim} axes")
+                    at = a if a is None else a % (ndim + 1)
+                    rows.append(x if at is None else _with(x, at))
+                    specs.append(self.spec(at))
+                mapped.out_specs = specs             # read once the body has been traced
+                return rows
+
+            mapped = Mapped(part, mesh, tuple(map(self.spec, places)), None, frozenset(), False)
+            results = mapped(tuple(leaves))
+            return tree_unflatten(out_tree, results)
+
+        return jit(whole, static_argnums=self.static or None, donate_argnums=self.donated or None)
+
+    def spec(self, place: int | None) -> PartitionSpec:
+        """Of a value with the mapped axis there."""
+        if place is None:
+            return PartitionSpec()
+        return PartitionSpec(*[None] * place, self.axis_name)
+
+
+def _without(x: Any, at: int) -> Any:
+    """A part without its axis of size 1."""
+    shape = x.value.type.shape
+    return emit(ops.reshape, x, shape=(*shape[:at], *shape[at + 1:]))
+
+
+def _with(x: Any, at: int) -> Any:
+    """A result with an axis of size 1."""
+    shape = kind_of("pmap", x)[0].shape
+    return emit(ops.reshape, x, shape=(*shape[:at], 1, *shape[at:]))
+
+
+__all__ = ["pmap"]

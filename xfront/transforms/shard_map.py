@@ -1,0 +1,340 @@
+"""shard_map: a function of parts, run by every device of a mesh on its own.
+
+What it means in programs, its derivatives and batches are those of the op, `xfront_ir/ops/
+shard_map.py`; here are the checks of arguments, and the trace of the body in local shapes.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Set as AbstractSet
+from typing import Any
+
+from xfront_ir import ops
+from xfront_ir.builder import Builder
+from xfront_ir.core import Function
+from xfront_ir.errors import IRValueError
+from xfront_ir.passes.varying import varying
+from xfront_ir.sharding import MeshAxes, Spec, replicated
+
+from ..sharding.context import use_abstract_mesh
+from ..sharding.mesh import AbstractMesh, AxisType, Mesh
+from ..sharding.partition_spec import PartitionSpec, axes_of, ir_spec, public_spec
+from ..sharding.regions import Region, follows, inside, manual_axes, regions
+from ..tracebacks import front_door, front_door_of
+from ..tracing.programs import bind
+from ..tracing.trace import state
+from ..tracing.tracer import Tracer
+from ..tree_util import broadcast_prefix, tree_flatten, tree_leaves, tree_map, tree_unflatten
+from .flat import Flat, as_operand, kind_of, name_of, positional_names, trace_call
+
+
+class _Infer:
+    """Stands for specs that are those of the arguments."""
+
+    def __repr__(self) -> str:
+        return "Infer"
+
+
+Infer: Any = _Infer()
+
+
+@front_door
+def shard_map(f: Callable[..., Any] | None = None, /, *, out_specs: Any, in_specs: Any = Infer,
+              mesh: Any = None, axis_names: AbstractSet[str] = frozenset(), check_vma: bool = True
+              ) -> Any:
+    """A function of arrays that every device of a mesh computes on its own parts of them.
+
+    Args:
+      f: a function of parts; over axes that a spec does not mention each device has all.
+      out_specs: how the results' parts are put together: a PartitionSpec, or a tree prefix of the
+        result; None is `P()`. Over an axis that is not mentioned all devices have the same.
+      in_specs: how the positional arguments are divided, likewise.
+      mesh: a Mesh or AbstractMesh; None: the one in context.
+      axis_names: over which of its axes values are parts; the others are the compiler's. Empty: all
+        that are not those of a `shard_map` around.
+      check_vma: follow over which axes values vary: results that may vary over an axis which their
+        spec does not mention are refused, and derivatives need no sums that were not asked for.
+        Inside, `vjp` and `linearize` are refused then, `grad` and `jvp` are not.
+    Returns: a function of whole arrays; results lie on the mesh as their specs say.
+    Raises: TypeError where a spec or mesh is none; ValueError where specs do not fit the mesh, the
+      arguments or the results, and where there is no mesh; NotImplementedError without `in_specs`.
+    Source: Shardy, `sdy.manual_computation`.
+
+    >>> mesh = xfront.make_mesh((1,), ("i",))
+    >>> total = xfront.shard_map(lambda x: xfront.lax.psum(x, "i"), mesh=mesh,
+    ...                          in_specs=xfront.P("i"), out_specs=xfront.P())
+    >>> total(jnp.arange(3.))
+    Array([0., 1., 2.], dtype=float32)
+    """
+    if f is None:
+        return functools.partial(shard_map, out_specs=out_specs, in_specs=in_specs, mesh=mesh,
+                                 axis_names=axis_names, check_vma=check_vma)
+    if not callable(f):
+        raise TypeError(f"shard_map: expected a function, got {f!r}")
+    if mesh is not None and not isinstance(mesh, (Mesh, AbstractMesh)):
+        raise TypeError(f"shard_map: mesh must be a Mesh or an AbstractMesh, got {mesh!r} of type "
+                        f"{type(mesh).__name__}")
+    if isinstance(axis_names, str):
+        raise TypeError(f"shard_map: axis_names is a set of names, got {axis_names!r}; write "
+                        f"{{{axis_names!r}}}")
+    if in_specs is Infer:
+        raise NotImplementedError("shard_map: in_specs must be given; they are not inferred from "
+                                  "arguments")
+    _check_specs("in_specs", in_specs)
+    _check_specs("out_specs", out_specs)
+    mapped = Mapped(f, mesh, in_specs, out_specs, frozenset(axis_names), bool(check_vma))
+
+    @front_door_of(f)
+    def wrapped(*args: Any) -> Any:
+        return mapped(args)
+
+    return wrapped
+
+
+def _is_spec(x: Any) -> bool:
+    return x is None or isinstance(x, PartitionSpec)
+
+
+def _check_specs(what: str, specs: Any) -> None:
+    for x in tree_leaves(specs, is_leaf=_is_spec):
+        if not _is_spec(x):
+            raise TypeError(f"shard_map {what} argument must be a pytree of "
+                            f"`PartitionSpec` instances, but got {x!r} of type {type(x).__name__}")
+
+
+class Mapped:
+    """What one mapped function was told."""
+
+    def __init__(self, f: Callable[..., Any], mesh: Any, in_specs: Any, out_specs: Any,
+                 axis_names: frozenset[str], check_vma: bool) -> None:
+        self.f, self.mesh, self.name = f, mesh, name_of(f)
+        self.in_specs = tuple(in_specs) if isinstance(in_specs, list) else in_specs
+        self.out_specs, self.axis_names, self.check_vma = out_specs, axis_names, check_vma
+        if mesh is not None:
+            self.check_axes(self.own_axes(mesh))
+
+    def own_axes(self, mesh: Any) -> tuple[str, ...]:
+        """The axes over which values are parts inside."""
+        if strays := self.axis_names.difference(mesh.axis_names):
+            raise ValueError(f"shard_map: axis_names has {sorted(strays)[0]!r}, and the axes of "
+                             f"the mesh are {mesh.axis_names}")
+        around = manual_axes()
+        if again := self.axis_names.intersection(around):
+            raise ValueError(f"shard_map: {sorted(again)[0]!r} is an axis of a shard_map around "
+                             "this one; name others in axis_names")
+        return tuple([a for a in mesh.axis_names
+                      if (a in self.axis_names if self.axis_names else a not in around)])
+
+    def check_axes(self, axes: tuple[str, ...]) -> None:
+        """Refuse specs with other axes. Raises: ValueError."""
+        for what, specs in (("in_specs", self.in_specs), ("out_specs", self.out_specs)):
+            for spec in tree_leaves(specs, is_leaf=_is_spec):
+                if spec is None:
+                    continue
+                if spec.unreduced or spec.reduced or PartitionSpec.UNCONSTRAINED in spec:
+                    raise NotImplementedError(f"shard_map: {what} has {spec}; specs here name axes "
+                                              "or None for each dimension")
+                names = [n for e in spec for n in axes_of(e)]
+                for name in names:
+                    if name not in axes:
+                        raise ValueError(
+                            f"shard_map {what} argument must refer to an axis marked as manual "
+                            f"({frozenset(axes)}), but {spec} refers to {name!r}")
+                    if names.count(name) > 1:
+                        raise ValueError(f"shard_map {what}: {spec} has {name!r} twice; an axis "
+                                         "divides one dimension once")
+
+    def found_mesh(self) -> Any:
+        """The mesh. Raises: ValueError where there is none, or where another is around."""
+        around = regions()
+        mesh = self.mesh
+        if around:
+            outer = around[-1].mesh
+            if mesh is None:
+                return outer
+            ours, its = mesh.axes, outer.axes
+            if (ours.names, ours.sizes) != (its.names, its.sizes) or (
+                    ours.devices and its.devices and ours.devices != its.devices):
+                raise ValueError(f"shard_map: it is given {mesh}, inside one over {outer}; both "
+                                 "must be of the same mesh")
+            return outer
+        if mesh is None or isinstance(mesh, AbstractMesh):
+            from ..sharding.context import spec_mesh
+
+            context = spec_mesh()
+            if mesh is None:
+                mesh = context
+            elif context is not None and context.axes.abstract == mesh.axes:
+                mesh = context
+        if mesh is None or mesh.empty:
+            raise ValueError("The context mesh cannot be empty. Give shard_map a mesh, or use "
+                             "`xfront.set_mesh(mesh)` to enter into a mesh context")
+        return mesh
+
+    def __call__(self, args: tuple) -> Any:
+        mesh = self.found_mesh()
+        axes = self.own_axes(mesh)
+        self.check_axes(axes)
+        leaves, tree = tree_flatten(args)
+        specs = self.spread("in_specs", self.in_specs, args)
+        kinds, ins = [], []
+        for i, (x, spec) in enumerate(zip(leaves, specs, strict=True)):
+            t, weak = kind_of(self.name, x)
+            ins.append(self.fitted("in_specs", spec, t, lambda i=i: self.place(args, i)))
+            try:
+                local = ins[-1].local_shape(mesh.axes, t.shape)
+            except (IRValueError, ValueError):
+                self.refuse_sizes(mesh, t, public_spec(ins[-1]), self.place(args, i))
+            kinds.append((t.with_shape(local), weak))
+
+        def call(tracers: list[Tracer]) -> Any:
+            return self.f(*tree_unflatten(tree, tracers))
+
+        flat = self.traced(call, kinds, mesh, axes)
+        result = tree_unflatten(flat.out_tree, [0] * len(flat.function.returns))
+        outs = [self.fitted("out_specs", spec, v.type, lambda i=i: f"result {i}")
+                for i, (spec, v) in enumerate(zip(self.spread("out_specs", self.out_specs, result),
+                                                  flat.function.returns, strict=True))]
+        operands = [*map(as_operand, leaves), *flat.captures]
+        ins += [replicated(v.type.ndim) for v in flat.function.params[len(ins):]]
+        body = flat.function
+        if self.check_vma and not follows():
+            body = self.checked(body, mesh, axes, ins, outs)
+        program = mapped_program(self.name, body, mesh.axes, axes, ins, outs, self.check_vma)
+        return tree_unflatten(flat.out_tree, bind(program, operands, name=self.name))
+
+    def traced(self, call: Callable[..., Any], kinds: Sequence[Any], mesh: Any,
+               axes: tuple[str, ...]) -> Flat:
+        """The body, traced where its axes are bound and the mesh in context has them manual."""
+        manual = {a: AxisType.Manual for a in (*manual_axes(), *axes)}
+        context = mesh.abstract_mesh.update_axis_types(manual)
+        sizes = dict(mesh.shape_tuple)
+        before = state.axes
+        with inside(Region(mesh, axes, self.check_vma)), use_abstract_mesh(context):
+            state.axes = (*before, *[(a, sizes[a]) for a in axes])
+            try:
+                return trace_call(call, kinds, name=self.name, kind="shard_map", staging=True)
+            finally:
+                state.axes = before
+
+    def checked(self, body: Function, mesh: Any, axes: tuple[str, ...], ins: Sequence[Spec],
+                outs: Sequence[Spec]) -> Function:
+        """The body, saying over which axes its values vary. Raises: ValueError for results that
+        vary over axes which their specs do not mention."""
+        sizes = dict(mesh.shape_tuple)
+        followed = tuple([(a, sizes[a]) for a in axes])
+        made, sets = varying(body, [frozenset(s.axes) for s in ins], followed,
+                             [frozenset(s.axes) for s in outs])
+        for i, (found, spec) in enumerate(zip(sets, outs, strict=True)):
+            more = found.difference(spec.axes)
+            if more:
+                raise ValueError(
+                    f"shard_map applied to the function {self.name!r} was given out_specs which "
+                    "require replication which can't be statically inferred given the mesh:\n\n"
+                    f"The mesh given has shape {mesh.axis_sizes} with corresponding axis names "
+                    f"{mesh.axis_names}.\n\nout_specs for result {i} is {public_spec(spec)} which "
+                    "implies that the corresponding output value is only varying across mesh axes "
+                    f"{_set(spec.axes)} and not {_set(more)}, but it was inferred to be possibly "
+                    f"varying over {_set(found)}\n\nCheck if these output values are meant to be "
+                    "replicated over those mesh axes. If not, consider revising the corresponding "
+                    "out_specs entries. If so, consider disabling the check by passing the "
+                    "check_vma=False argument to `xfront.shard_map`.")
+        return made
+
+    # --- specs ----------------------------------------------------------------------------
+
+    def spread(self, what: str, specs: Any, tree: Any) -> list[PartitionSpec]:
+        """A spec for each leaf. Raises: ValueError where they are no tree prefix."""
+        try:
+            found = broadcast_prefix(specs, tree, is_leaf=_is_spec)
+        except ValueError as e:
+            raise ValueError(f"pytree structure error: shard_map {what} must be a tree prefix of "
+                             f"what they are specs of: {e}") from None
+        return [PartitionSpec() if s is None else s for s in found]
+
+    def fitted(self, what: str, spec: PartitionSpec, t: Any, place: Callable[[], str]) -> Spec:
+        """The spec of a value of type t. Raises: ValueError where it has more entries."""
+        if len(spec) > t.ndim:
+            advice = (" For scalar values, use P(); give a result that differs between devices "
+                      "an axis, x[None]." if what == "out_specs" and not t.ndim else "")
+            raise ValueError(
+                f"shard_map applied to the function {self.name!r} was given an {what} entry which "
+                f"is too long: {spec} has length {len(spec)}, but {place()} has type {t}, which "
+                f"has rank {t.ndim}.{advice}")
+        return ir_spec(spec, t.ndim)
+
+    def place(self, args: tuple, i: int) -> str:
+        """What the user calls a leaf of the arguments."""
+        names, count = positional_names(self.f), 0
+        for k, x in enumerate(args):
+            count += len(tree_leaves(x))
+            if i < count:
+                bound = f", where args[{k}] is bound to {self.name}'s parameter {names[k]!r}," if (
+                    k < len(names)) else ""
+                return f"the passed args[{k}]{bound}"
+        return f"argument {i}"
+
+    def refuse_sizes(self, mesh: Any, t: Any, spec: PartitionSpec, place: str) -> None:
+        """Raise the ValueError of a dimension that does not divide."""
+        raise ValueError(
+            f"shard_map applied to the function {self.name!r} was given argument arrays with axis "
+            "sizes that are not evenly divisible by the corresponding mesh axis sizes:\n\nThe mesh "
+            f"given has shape {mesh.axis_sizes} with corresponding axis names {mesh.axis_names}."
+            f"\n\n{place} has type {t}, and in_specs has {spec} for it. Array arguments' axis "
+            "sizes must be evenly divisible by the product of the mesh axes that divide them.")
+
+
+def _set(names: Any) -> str:
+    return "{" + ", ".join(sorted(names)) + "}"
+
+
+def mapped_program(name: str, body: Function, mesh: MeshAxes, axes: tuple[str, ...],
+                   ins: Sequence[Spec], outs: Sequence[Spec], check_vma: bool) -> Function:
+    """The Function of whole values that is one `shard_map`."""
+    b = Builder(name)
+    weak = body.weak_params or (False,) * len(ins)
+    params = [b.param(v.type.with_shape(s.global_shape(mesh, v.type.shape)), "", w)
+              for v, s, w in zip(body.params, ins, weak, strict=True)]
+    made = b.emit(ops.shard_map, *params, mesh=mesh, axes=axes, in_specs=tuple(ins),
+                  out_specs=tuple(outs), check_vma=check_vma, body=body)
+    return b.close(made, body.weak_returns)
+
+
+@front_door
+def smap(f: Callable[..., Any] | None = None, /, *, in_axes: Any = Infer, out_axes: Any,
+         axis_name: Hashable) -> Any:
+    """`shard_map` over one axis of the mesh in context, with positions instead of specs.
+
+    Args:
+      f: a function of parts.
+      in_axes: which dimension of each positional argument is divided: an int, None for none, or a
+        tree prefix of the arguments.
+      out_axes: likewise for the results.
+      axis_name: the axis of the mesh.
+    Raises: as `shard_map`; TypeError where a position is no int.
+    """
+    if f is None:
+        return functools.partial(smap, in_axes=in_axes, out_axes=out_axes, axis_name=axis_name)
+    if not isinstance(axis_name, str):
+        raise TypeError(f"smap: axis_name is the name of a mesh axis, got {axis_name!r}")
+    if in_axes is Infer:
+        raise NotImplementedError("smap: in_axes must be given; they are not inferred from "
+                                  "arguments")
+    return shard_map(f, in_specs=_specs_of("in_axes", in_axes, axis_name),
+                     out_specs=_specs_of("out_axes", out_axes, axis_name), axis_names={axis_name})
+
+
+def _specs_of(what: str, positions: Any, axis_name: str) -> Any:
+    def spec(p: Any) -> PartitionSpec:
+        if p is None:
+            return PartitionSpec()
+        if isinstance(p, bool) or not hasattr(p, "__index__") or p < 0:
+            raise TypeError(f"smap: {what} are non-negative ints, None or trees of them, got {p!r}")
+        return PartitionSpec(*[None] * int(p), axis_name)
+
+    return tree_map(spec, positions, is_leaf=lambda x: x is None)
+
+
+__all__ = ["Infer", "Mapped", "mapped_program", "shard_map", "smap"]

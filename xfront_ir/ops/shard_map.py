@@ -1,0 +1,261 @@
+"""shard_map: a body that every device of a mesh runs on its own parts of the operands.
+
+    shard_map(*operands) {mesh, axes, in_specs, out_specs, check_vma, body}
+        body(local parts) -> local parts of the results
+
+`axes` are those of the mesh over which the body's values are parts (manual axes): its collectives
+name them, and specs mention no others. Over axes that a spec does not mention each device has a
+copy.
+
+With `check_vma` the body says over which axes its values vary (`passes/varying.py`), and its
+derivatives need nothing else. Without it a cotangent of a result of which n devices have a copy
+comes to each as an nth of it, and the cotangent of an operand of which many have a copy is their
+sum.
+
+What linearize saves inside leaves with a new axis in front, over all manual axes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..builder import Builder
+from ..core import Function, Op, Value
+from ..errors import IRTypeError, IRValueError
+from ..opdef import BODY, BOOL, LINEAR, MESH, NAMES, SPECS, define, lookup
+from ..passes.bodies import (
+    Flags,
+    body_of,
+    divide,
+    is_effectful,
+    join,
+    jvp,
+    remembered,
+    select,
+    strong_body,
+    transpose_to,
+    unzip,
+    vectorize,
+)
+from ..regions import REST, Body, Regions
+from ..sharding import MeshAxes, Spec, replicated
+from ..types import TensorType
+from .shape import reshape
+
+Types = tuple[TensorType, ...]
+Specs = Sequence[Spec]
+
+
+def _check(what: str, specs: Specs, attrs: Any) -> None:
+    for i, spec in enumerate(specs):
+        if bad := [a for a in spec.axes if a not in attrs["axes"]]:
+            raise IRTypeError(f"shard_map: {what}[{i}] {spec} mentions {bad[0]!r}, which is none "
+                              f"of the manual axes {attrs['axes']}")
+        if spec.open or spec.unreduced or spec.reduced:
+            raise IRTypeError(f"shard_map: {what}[{i}] {spec} must say how each dimension is "
+                              "divided and nothing else")
+
+
+def _infer(types: Types, attrs: Any) -> Types:
+    mesh, body = attrs["mesh"], attrs["body"]
+    ins, outs = attrs["in_specs"], attrs["out_specs"]
+    if bad := [a for a in attrs["axes"] if a not in mesh.names]:
+        raise IRTypeError(f"shard_map: {bad[0]!r} is no axis of the mesh {mesh}")
+    if len(ins) != len(types) or len(outs) != len(body.return_types):
+        raise IRTypeError(f"shard_map: takes a spec for each of {len(types)} operands and "
+                          f"{len(body.return_types)} results, got {len(ins)} and {len(outs)}")
+    _check("in_specs", ins, attrs)
+    _check("out_specs", outs, attrs)
+    try:
+        local = tuple([t.with_shape(s.local_shape(mesh, t.shape))
+                       for t, s in zip(types, ins, strict=True)])
+        results = tuple([t.with_shape(s.global_shape(mesh, t.shape))
+                         for t, s in zip(body.return_types, outs, strict=True)])
+    except (IRValueError, ValueError) as e:
+        raise IRTypeError(f"shard_map: {e}") from None
+    if local != body.param_types:
+        raise IRTypeError(f"shard_map: local parts are {list(map(str, local))}, the body takes "
+                          f"{list(map(str, body.param_types))}")
+    return results
+
+
+def _with(attrs: Any, body: Any, ins: Specs, outs: Specs) -> dict[str, Any]:
+    return {**attrs, "body": body, "in_specs": tuple(ins), "out_specs": tuple(outs)}
+
+
+def unmentioned(attrs: Any, spec: Spec) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    """The manual axes over which every device has a copy of such a value, and their sizes."""
+    mesh: MeshAxes = attrs["mesh"]
+    names = tuple([a for a in attrs["axes"] if a not in spec.axes])
+    return names, tuple([mesh.size_of((a,)) for a in names])
+
+
+def _active(values: Sequence[Any]) -> Flags:
+    return tuple([x is not None for x in values])
+
+
+# --- derivatives ----------------------------------------------------------------------------
+
+def _jvp(b: Any, attrs: Any, operands: Any, tangents: Any) -> Any:
+    active = _active(tangents)
+    moved, out = jvp(body_of(attrs["body"]), active)
+    ins, outs = attrs["in_specs"], attrs["out_specs"]
+    made = b.emit(shard_map, *operands, *select(tangents, active),
+                  **_with(attrs, moved, (*ins, *select(ins, active)),
+                          (*outs, *select(outs, out))))
+    n = len(outs)
+    dots = iter(made[n:])
+    return made[:n], [next(dots) if a else None for a in out]
+
+
+def _split(b: Any, attrs: Any, operands: Any, linear: Flags) -> Any:
+    parts = divide(body_of(attrs["body"]), linear)
+    tangents, known = unzip(operands, linear)
+    in_linear, in_known = unzip(attrs["in_specs"], linear)
+    out_linear, out_known = unzip(attrs["out_specs"], parts.active_out)
+    n, manual = parts.n_out, attrs["axes"]
+
+    def is_whole(i: int) -> bool:
+        """Whether a result of the forward side has what every device has of it."""
+        return attrs["check_vma"] or not unmentioned(attrs, out_known[i])[0]
+
+    given = [i for kind, i in parts.residuals if kind == "out" and not is_whole(i)]
+    saved = [*parts.forward.returns[n:], *[parts.forward.returns[i] for i in given]]
+    forward = remembered(parts.forward, ("saving", n, tuple(given)),
+                         lambda: _saving(parts.forward, n, saved))
+    stacked = [replicated(v.type.ndim).insert(0, manual) for v in saved]
+    returned: tuple[Value, ...] = ()
+    if forward.returns or is_effectful(forward):
+        returned = b.emit_forward(shard_map, *known,
+                                  **_with(attrs, forward, in_known, (*out_known, *stacked)))
+    read, specs, flags = [], [], []
+    for kind, i in parts.residuals:
+        if kind == "out" and not is_whole(i):
+            kind, i = "residual", len(saved) - len(given) + given.index(i)
+        flags.append(kind == "residual")
+        read.append(known[i] if kind == "param" else returned[i + (n if flags[-1] else 0)])
+        specs.append(in_known[i] if kind == "param" else stacked[i] if flags[-1] else out_known[i])
+    made: tuple[Value, ...] = ()
+    if parts.linear.returns:
+        body = remembered(parts.linear, ("reading", tuple(flags)),
+                          lambda: _reading(parts.linear, flags))
+        made = b.emit_linear(shard_map, *tangents, *read,
+                             **_with(attrs, body, (*in_linear, *specs), out_linear))
+    return join(parts.active_out, made, returned[:n])
+
+
+def _saving(forward: Function, n: int, saved: Sequence[Value]) -> Function:
+    """The forward side with what is saved behind its first n results, each in a row of its own."""
+    b = Builder(forward.name)
+    b.ops = list(forward.ops)
+    rows = [b.emit(reshape, v, shape=(1, *v.type.shape)) for v in saved]
+    return Function(forward.name, forward.params, b.ops, (*forward.returns[:n], *rows))
+
+
+def _reading(linear: Function, flags: Sequence[bool]) -> Function:
+    """The linear side, whose last parameters come in rows of their own where flagged."""
+    b = Builder(linear.name)
+    n = len(linear.params) - len(flags)
+    operands = [b.param(v.type) for v in linear.params[:n]]
+    for v, in_row in zip(linear.params[n:], flags, strict=True):
+        if in_row:
+            row = b.param(v.type.with_shape((1, *v.type.shape)))
+            operands.append(b.emit(reshape, row, shape=v.type.shape))
+        else:
+            operands.append(b.param(v.type))
+    return b.close(b.inline(linear, operands))
+
+
+def _transpose(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
+    attrs = op.attrs
+    linear = tuple([k is LINEAR for k in known])
+    values = [k for k in known if k is not LINEAR]
+    in_linear, in_known = unzip(attrs["in_specs"], linear)
+    active = _active(cotangents)
+    back, active_in = transpose_to(body_of(attrs["body"]), linear, active)
+    received, given = select(attrs["out_specs"], active), select(in_linear, active_in)
+    if not attrs["check_vma"]:
+        copies = tuple([unmentioned(attrs, s) for s in received])
+        sums = tuple([unmentioned(attrs, s) for s in given])
+        plain = back
+        back = remembered(plain, ("of copies", copies, sums),
+                          lambda: _of_copies(plain, len(values), copies, sums))
+    made = b.emit(shard_map, *values, *[ct for ct in cotangents if ct is not None],
+                  **_with(attrs, back, (*in_known, *received), given))
+    found = iter(made)
+    cts = iter([next(found) if a else None for a in active_in])
+    return tuple([next(cts) if f else None for f in linear])
+
+
+def _of_copies(back: Function, n: int, copies: Sequence[Any], sums: Sequence[Any]) -> Function:
+    """The transpose where devices have copies: of each cotangent behind the first n parameters a
+    device takes its share, and what it gives is summed."""
+    b = Builder(back.name)
+    operands = [b.param(v.type) for v in back.params]
+    for i, (_, sizes) in enumerate(copies, n):
+        count = 1
+        for size in sizes:
+            count *= size
+        if count > 1:
+            ct = operands[i]
+            operands[i] = b.emit(lookup("div"), ct, b.full(ct.type, count))
+    returns = [b.emit(lookup("psum"), v, axes=names, sizes=sizes, groups=None) if names else v
+               for v, (names, sizes) in zip(b.inline(back, operands), sums, strict=True)]
+    return b.close(returns)
+
+
+# --- batches and literals -------------------------------------------------------------------
+
+def _batch(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:
+    """Each device has the whole batch of its parts. A name that the op binds is not that of the
+    batch."""
+    attrs, (name, size) = op.attrs, axis
+    inner: Any = (("outside", name), size) if name in attrs["axes"] else axis
+    body, places = vectorize(body_of(attrs["body"]), positions, inner)
+    ins, outs = ([s if p is None else s.insert(p) for s, p in zip(attrs[what], at, strict=True)]
+                 for what, at in (("in_specs", positions), ("out_specs", places)))
+    return b.emit(shard_map, *operands, **_with(attrs, body, ins, outs)), places
+
+
+def _widened(op: Op, attrs: Any, extra: Types) -> dict[str, Any]:
+    """The attributes of an op that has got further operands, whole on every device."""
+    more = [replicated(t.ndim) for t in extra]
+    return {**attrs, "in_specs": (*attrs["in_specs"], *more)}
+
+
+def _varying(v: Any, op: Op, operands: Any) -> Any:
+    """Inside another one. A part varies over the axes of its spec too, and results over what is
+    around alone."""
+    attrs = op.attrs
+    if not attrs["check_vma"]:
+        raise IRTypeError("shard_map: with check_vma=False it stands in one that has "
+                          "check_vma=True; give both the same")
+    sets = [v.of(x).union(s.axes) for x, s in zip(operands, attrs["in_specs"], strict=True)]
+    out = [frozenset(s.axes) for s in attrs["out_specs"]]
+    own = tuple([(a, attrs["mesh"].size_of((a,))) for a in attrs["axes"]])
+    body, results = v.body(body_of(attrs["body"]), sets, out, also=own)
+    check_results(attrs, results)
+    made = v.b.emit(shard_map, *operands, **{**attrs, "body": body})
+    return made, [s.difference(attrs["axes"]) for s in results]
+
+
+def check_results(attrs: Any, results: Sequence[frozenset[str]]) -> None:
+    """Refuse results that vary over axes which their specs do not mention. Raises: IRTypeError."""
+    for i, (found, spec) in enumerate(zip(results, attrs["out_specs"], strict=True)):
+        more = [a for a in attrs["axes"] if a in found and a not in spec.axes]
+        if more:
+            raise IRTypeError(f"shard_map: result {i} may vary over {more}, and its spec {spec} "
+                              "says that it does not")
+
+
+shard_map = define(
+    "shard_map", attrs={"mesh": MESH, "axes": NAMES, "in_specs": SPECS, "out_specs": SPECS,
+                        "check_vma": BOOL, "body": BODY},
+    infer=_infer, single=False, own_primal=True, jvp=_jvp, split=_split, transpose=_transpose,
+    batch=_batch, strong=strong_body("body"), varying=_varying,
+    regions=Regions({"operands": REST}, {"results": REST},
+                    {"body": Body(("operands",), (), "operands")}, widened=_widened))
+
+
+__all__ = ["check_results", "shard_map", "unmentioned"]

@@ -1,0 +1,154 @@
+"""Varying: over which axes of a mesh each value may differ, said by explicit casts.
+
+    // varying(sets = [{}, {"x"}], axes = [("x", 4)])
+    func @f(%w: f32[], %x: f32[]) -> (f32[]) {    func @f(%w: f32[], %x: f32[]) -> (f32[]) {
+      %0: f32[] = mul(%w, %x)                       %0: f32[] = pcast(%w) {axes = ["x"], ...}
+      %1: f32[] = psum(%0) {axes = ["x"], ...}      %1: f32[] = mul(%0, %x)
+      return %1                                     %2: f32[] = psum_invariant(%1) {...}
+    }                                               return %2
+                                                  }
+
+An op whose operands vary over different axes gets them cast to vary over all of these; so the
+cotangent of a value that is the same on many devices is the sum of what its uses there give. A
+definition's `varying` rule says what an op does to the sets; without one its results vary over what
+any operand does, and its bodies may not read axes that are followed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from ..builder import Builder
+from ..core import Function, Op, Value
+from ..errors import MissingRule
+from ..literal import literal
+from ..opdef import lookup
+from .scopes import Scoped
+from .vectorize import mentions
+
+Names = frozenset[str]
+NOWHERE: Names = frozenset()
+Sets = tuple[Names, ...]
+Axes = tuple[tuple[str, int], ...]
+
+
+def varying(fn: Function, sets: Sequence[Names], axes: Axes, out: Sequence[Names] | None = None
+            ) -> tuple[Function, Sets]:
+    """The Function with casts, and over which axes each result varies.
+
+    Args:
+      fn: any Function.
+      sets: for each parameter, the axes over which it varies.
+      axes: names and sizes of the axes that are followed.
+      out: for each result, axes over which it is to be said to vary; the others are added.
+    Raises: MissingRule where an op's bodies read a followed axis and the op has no rule.
+    """
+    key = ("varying", tuple(sets), axes, None if out is None else tuple(out))
+    found = fn.memo.get(key)
+    if found is None:
+        found = fn.memo[key] = _Varying(fn, axes).run(sets, out)
+    return found
+
+
+class _Varying:
+    """One run over a Function; what rules ask of it."""
+
+    def __init__(self, fn: Function, axes: Axes) -> None:
+        self.fn, self.axes, self.all = fn, dict(axes), axes
+        self.b = Builder(fn.name)
+        self.sets: dict[Value, Names] = {}           # of values that vary at all
+        self.names: dict[Value, Value] = {}          # values that are no longer themselves
+        self.casts: dict[tuple[Value, Names], Value] = {}
+        self.constants: set[Value] = set()           # literals, which have no derivative
+
+    def run(self, sets: Sequence[Names], out: Sequence[Names] | None) -> tuple[Function, Sets]:
+        fn, b = self.fn, self.b
+        self.sets.update({v: s for v, s in zip(fn.params, sets, strict=True) if s})
+        renamed, locs = self.names.get, Scoped("varying")
+        for op in fn.ops:
+            operands = tuple([renamed(v, v) for v in op.operands])
+            b.loc = locs[op.loc]
+            if op.definition.varying is None:
+                self._plain(op, operands)
+                continue
+            results, found = op.definition.varying(self, op, operands)
+            for v, made, s in zip(op.results, results, found, strict=True):
+                self.names[v] = made
+                if s:
+                    self.sets[made] = s
+        returns = [renamed(v, v) for v in fn.returns]
+        if out is not None:
+            returns = [self.cast(v, self.of(v) | s) for v, s in zip(returns, out, strict=True)]
+        same = len(b.ops) == len(fn.ops) and all(a is c for a, c in zip(b.ops, fn.ops, strict=True))
+        made = fn if same and tuple(returns) == fn.returns else fn.replace(
+            ops=tuple(b.ops), returns=tuple(returns))
+        return made, tuple(map(self.of, returns))
+
+    def _plain(self, op: Op, operands: tuple[Value, ...]) -> None:
+        """An op without a rule: operands alike, results as they are."""
+        definition = op.definition
+        if definition.has_bodies or definition.mentions_axis is not None:
+            for name in self.axes:
+                if mentions(op, name):
+                    raise MissingRule(
+                        f"op {definition.name!r} reads {name!r}, an axis of a shard_map, and has "
+                        "no varying rule; call shard_map with check_vma=False, or move the "
+                        "collective out of it")
+        wanted = self.union(operands)
+        if wanted:
+            operands = tuple([self.cast(v, wanted) for v in operands])
+            self.sets.update(dict.fromkeys(op.results, wanted))
+        elif definition is literal:
+            self.constants.add(op.results[0])
+        if operands != op.operands:
+            op = Op(definition, operands, op.attrs, op.results, op.loc)
+        self.b.ops.append(op)
+
+    # --- what rules ask -----------------------------------------------------------------
+
+    def of(self, value: Value) -> Names:
+        """The axes over which a value varies."""
+        return self.sets.get(value, NOWHERE)
+
+    def union(self, values: Sequence[Value]) -> Names:
+        """The axes over which any of the values varies."""
+        get = self.sets.get
+        return NOWHERE.union(*[get(v, NOWHERE) for v in values])
+
+    def followed(self, names: Collection[str]) -> Names:
+        """Those of the names that are axes of the mesh."""
+        return frozenset([a for a in names if a in self.axes])
+
+    def cast(self, value: Value, wanted: Collection[str]) -> Value:
+        """The value, said to vary over the wanted axes too. Only derivatives read what is said, so
+        what has none stays itself."""
+        own = self.of(value)
+        missing = frozenset(wanted) - own
+        if not missing or not value.type.is_inexact or value in self.constants:
+            return value
+        found = self.casts.get((value, missing))
+        if found is None:
+            axes = [(a, n) for a, n in self.all if a in missing]
+            found = self.b.emit(lookup("pcast"), value, axes=tuple([a for a, _ in axes]),
+                                sizes=tuple([n for _, n in axes]))
+            self.casts[value, missing] = found
+            self.sets[found] = own | missing
+        return found
+
+    def body(self, fn: Function, sets: Sequence[Names], out: Sequence[Names] | None = None,
+             without: Collection[Any] = (), also: Axes = ()) -> tuple[Function, Sets]:
+        """The same of a body; `without` the axes that something around it binds anew, and with
+        those `also` that only it has."""
+        axes = tuple([(a, n) for a, n in self.all if a not in without])
+        return varying(fn, sets, (*axes, *also), out)
+
+
+def like_body(v: Any, op: Op, operands: Sequence[Value]) -> Any:
+    """The rule of an op whose body `body` takes its operands and gives its results."""
+    body, sets = v.body(op.attrs["body"], [v.of(x) for x in operands])
+    made = v.b.emit(op.definition, *operands, **{**op.attrs, "body": body})
+    return made, sets
+
+
+__all__ = ["NOWHERE", "Names", "Sets", "like_body", "varying"]

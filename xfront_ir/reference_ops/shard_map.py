@@ -1,0 +1,20 @@
+"""NumPy rows of `ops/shard_map.py`: what one device computes, which is all of a mesh of one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ..errors import MissingRule
+from ..opdef import Pending
+from ..reference import Steps, reference
+
+
+@reference("shard_map")
+def _shard_map(attrs: Mapping[str, Any], types: Any, *operands: np.ndarray) -> Steps:
+    mesh, held = attrs["mesh"], attrs["body"]
+    if mesh.size != 1:
+        raise MissingRule(f"shard_map: NumPy is one device, and the mesh {mesh} has {mesh.size}")
+    return tuple((yield held.force() if isinstance(held, Pending) else held, operands))
