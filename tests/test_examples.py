@@ -196,3 +196,11 @@ def test_many_devices_learn_what_one_does() -> None:
                       r"by at most ([\de.-]+)", text)
     assert found, text
     assert float(found[2]) < 0.6 * float(found[1]) and float(found[4]) < 1e-5
+
+
+def test_three_ways_to_divide_give_the_losses_of_one_device() -> None:
+    """By examples, by hidden units and by layers: the losses fall, and are the same."""
+    rows = [line.split() for line in run("three_ways_to_divide.py").splitlines()]
+    losses = np.array([row[-5:] for row in rows], float)
+    assert losses.shape == (4, 5) and losses[0, -1] < 0.5 * losses[0, 0]
+    np.testing.assert_allclose(losses, np.tile(losses[0], (4, 1)), rtol=1e-4)
