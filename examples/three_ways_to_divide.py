@@ -1,8 +1,8 @@
 """One training step of a small network, written for eight devices in three ways with `shard_map`.
 
 Data-parallel: each device has a part of the examples. Tensor-parallel: each has some hidden units.
-Pipeline: each has one of the layers, and examples move from device to device. All give the losses of
-one device.
+Pipeline: each has one of the layers, and examples move from device to device. All give the losses
+of one device.
 """
 
 from __future__ import annotations
