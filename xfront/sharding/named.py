@@ -150,6 +150,13 @@ _SHARED: dict[str, Any] = {
 }
 
 
+def _refuse_sums(s: Any) -> None:
+    """Refuse to place anything by a spec with axes of sums. Raises: NotImplementedError."""
+    if s.spec.unreduced or s.spec.reduced:
+        raise NotImplementedError(f"{s}: axes that are unreduced or reduced are not supported where "
+                                  "arrays are placed; leave them out")
+
+
 # --- a mesh and a spec ------------------------------------------------------------------------
 
 @functools.lru_cache(maxsize=4096)
@@ -160,6 +167,7 @@ def ir_sharding(s: Any, ndim: int) -> data.Sharding:
     """
     if type(s) is not NamedSharding:
         raise ValueError(f"a NamedSharding is wanted here, which names axes of a mesh; got {s}")
+    _refuse_sums(s)
     try:
         return data.Sharding(s.mesh.axes, ir_spec(s.spec, ndim))
     except (ValueError, IRValueError) as e:
@@ -174,6 +182,7 @@ def public_sharding(sharding: data.Sharding) -> Any:
 @functools.lru_cache(maxsize=4096)
 def _hlo(s: Any, ndim: int) -> Any:
     """XLA's sharding of arrays of `ndim` dimensions."""
+    _refuse_sums(s)
     HloSharding = binding.hlo().HloSharding
     mesh = s.mesh
     entries = [axes_of(e) for e in s.spec][:ndim]
@@ -200,6 +209,7 @@ def _shard_shape(s: Any, shape: Sequence[int]) -> tuple[int, ...]:
     Raises: ValueError where the spec has more entries; IndivisibleError where a dimension does not
       divide.
     """
+    _refuse_sums(s)
     shape, spec = tuple(shape), s.spec
     if len(spec) > len(shape):
         raise ValueError(
