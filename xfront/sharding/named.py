@@ -153,8 +153,8 @@ _SHARED: dict[str, Any] = {
 def _refuse_sums(s: Any) -> None:
     """Refuse to place anything by a spec with axes of sums. Raises: NotImplementedError."""
     if s.spec.unreduced or s.spec.reduced:
-        raise NotImplementedError(f"{s}: axes that are unreduced or reduced are not supported where "
-                                  "arrays are placed; leave them out")
+        raise NotImplementedError(f"{s}: axes that are unreduced or reduced are not supported "
+                                  "where arrays are placed; leave them out")
 
 
 # --- a mesh and a spec ------------------------------------------------------------------------
