@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from xfront_ir.core import Function, bodies_of
+from xfront_ir.traits import BRANCHES, MIXES_BITS
 
 from . import compat
 from .partitioning import Partition
@@ -28,9 +29,7 @@ Options = tuple[tuple[str, Any], ...]
 EFFORTS = ("jit", "eager", "fast")
 TINY_ELEMENTS = 4096
 TINY_OPS = 4
-BRANCHING = frozenset(("pad", "cummax", "cummin"))
 LONGEST_BRANCHING = 256
-_BITS = frozenset(("xfront_ir/ops/bits.py", "xfront_ir/ops/random.py"))
 
 
 _OF_THE_PROCESS: dict[str, Any] = {}
@@ -103,9 +102,9 @@ def gains_vectors(function: Function) -> bool:
             return False
         for op in ops:
             definition = op.definition
-            if definition.family in _BITS:
+            if MIXES_BITS in definition.traits:
                 return False
-            found = found or definition.name in BRANCHING
+            found = found or BRANCHES in definition.traits
             if definition.has_bodies:
                 inside = {body for body in bodies_of(op) if body not in seen}
                 seen |= inside

@@ -127,14 +127,14 @@ def body_of(op: Op) -> Function:
     return held if isinstance(held, Function) else held.force()
 
 
-def load_family(definition: OpDef) -> None:
-    """Import the file with the rules of the op's family, if there is one."""
-    family = definition.family.rpartition("/")[2].removesuffix(".py")
-    if definition.family.startswith("xfront_ir/ops/"):
+def load_family(definition: OpDef, package: str = "lowering.rules") -> None:
+    """Import the file with the rules of the op's family in a package, if there is one."""
+    name = f"{package}.{definition.room}"
+    if definition.room:
         try:
-            import_module(f"lowering.rules.{family}")
+            import_module(name)
         except ModuleNotFoundError as e:
-            if e.name != f"lowering.rules.{family}":
+            if e.name != name:
                 raise
 
 
@@ -147,8 +147,7 @@ def _find_rule(definition: OpDef) -> Rule:
         return _call_body
     found = RULES.get(definition)
     if found is None:
-        family = definition.family.rpartition("/")[2]
-        room = (f"lowering/rules/{family}" if definition.family.startswith("xfront_ir/")
+        room = (f"lowering/rules/{definition.room}.py" if definition.room
                 else f"{definition.family}, with lowering.context.rule")
         raise MissingRule(f"op {definition.name!r} has no lowering; its rule belongs in {room}")
     return found

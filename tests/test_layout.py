@@ -30,6 +30,7 @@ FLOORS = {
     "types": 2,
     "core": 3,
     "regions": 4,
+    "traits": 3,
     "opdef": 4,
     "builder": 5,
     "ops": 6,
@@ -172,6 +173,27 @@ def test_sizes_of_groups_of_operands_are_read_in_one_module(package: str) -> Non
             if name in sizes:
                 wrong.append(f"{place(path, node.lineno)}: {name}")
     assert not wrong, "\n".join(wrong)
+
+
+def test_nothing_decides_by_the_name_of_an_op() -> None:
+    """What is true of an op stands on its definition: no pass, form or cost compares its name or
+    the path of its file."""
+    wrong = [
+        f"{place(path, node.lineno)}: {ast.unparse(node)}"
+        for path in sources(*PACKAGES)
+        for node in ast.walk(ast.parse(path.read_bytes()))
+        if isinstance(node, ast.Compare)
+        and any(_is_of_definition(part) for part in (node.left, *node.comparators))
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def _is_of_definition(node: ast.expr) -> bool:
+    return (
+        isinstance(node, ast.Attribute)
+        and node.attr in ("name", "family")
+        and ast.unparse(node.value).endswith("definition")
+    )
 
 
 def test_names_of_one_file_stay_in_it() -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from xfront_ir import ops
 from xfront_ir.core import Op
 from xfront_ir.dtypes import DType
 from xfront_ir.opdef import REGISTRY, OpDef, lookup
@@ -217,7 +218,7 @@ def primitive_of(definition: OpDef) -> Primitive:
     """The one primitive of an op; `select` is recorded for two-way `select_n` and shares its."""
     found = _MADE.get(definition)
     if found is None:
-        if definition.name == "select":
+        if definition is ops.select:
             found = primitive_of(lookup("select_n"))
         else:
             found = Primitive.of_op(_OF_OP.get(definition.name, definition.name), definition,

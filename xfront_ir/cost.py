@@ -13,11 +13,8 @@ from typing import NamedTuple
 
 from .analysis import functions, last_uses
 from .core import Function, Op, Value, bodies_of
+from .traits import MOVES
 from .types import TensorType
-
-MOVING = ("xfront_ir/ops/shape.py", "xfront_ir/ops/indexing.py", "xfront_ir/ops/gathering.py",
-          "xfront_ir/literal.py")
-"""Families whose ops move elements and compute nothing."""
 
 
 class Cost(NamedTuple):
@@ -104,7 +101,7 @@ def _own(op: Op) -> tuple[int, int]:
         flops, moved = definition.cost(op)
         return int(flops), int(moved)
     sizes = [v.type.size for v in (*op.operands, *op.results)]
-    flops = 0 if definition.family in MOVING else max(sizes, default=0)
+    flops = 0 if MOVES in definition.traits else max(sizes, default=0)
     return flops, _bytes(op.operands) + _bytes(op.results)
 
 

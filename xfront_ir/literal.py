@@ -14,6 +14,7 @@ import numpy as np
 from .dtypes import DType, from_numpy
 from .errors import IRTypeError
 from .opdef import LITERAL, SHAPE, ZERO, define
+from .traits import CHEAP, ELEMENTWISE, LIGHT, MOVES, mark
 from .types import TensorType, tensor
 
 MAX_LITERAL_BYTES = 4096
@@ -74,3 +75,8 @@ def _infer(types: tuple[TensorType, ...], attrs: Any) -> tuple[TensorType, ...]:
 
 literal = define("literal", attrs={"value": LITERAL, "shape": SHAPE}, infer=_infer, operands=0,
                  jvp=ZERO)
+
+
+# --- what passes ask ----------------------------------------------------------------------
+
+mark({ELEMENTWISE, LIGHT, MOVES, CHEAP}, literal)

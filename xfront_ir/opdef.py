@@ -31,6 +31,7 @@ from .dtypes import DType
 from .errors import IRTypeError, IRValueError, MissingRule
 from .regions import Regions
 from .sharding import MeshAxes, Sharding, Spec
+from .traits import Traits
 from .types import TensorType
 
 
@@ -242,12 +243,13 @@ Infer = Callable[[tuple[TensorType, ...], Mapping[str, Any]], tuple[TensorType, 
 
 
 class OpDef:
-    """Everything that is true of an op. Frozen by `define`."""
+    """Everything that is true of an op; complete once the file that defines it is imported."""
 
     __slots__ = ("alike", "attrs", "batch", "body_attrs", "cost", "effects", "family", "has_bodies",
                  "has_floats", "has_numbers", "holds_mesh", "holds_python", "infer", "jvp", "memo",
-                 "mentions_axis", "n_operands", "name", "own_primal", "regions", "single", "split",
-                 "strong", "transpose", "varying", "written", "discharge")
+                 "mentions_axis", "n_operands", "name", "own_primal", "regions", "room", "single",
+                 "split", "strong", "traits", "transpose", "varying", "work", "written",
+                 "discharge")
 
     name: str
     alike: dict[TensorType, TensorType]     # what `of_alike` gave, by the type of the operands
@@ -262,6 +264,9 @@ class OpDef:
     has_floats: bool                   # among them, where 0.0 and -0.0 are not the same
     body_attrs: tuple[str, ...]
     regions: Any                       # Regions, of ops with bodies or with groups of operands
+    room: str                          # the name of its family's files; "" where it has none
+    traits: Traits                     # what passes ask: `mark` in traits.py
+    work: int                          # how many operations an element takes
 
     def __repr__(self) -> str:
         return self.name
@@ -361,7 +366,10 @@ def define(name: str, *, infer: Infer, attrs: Mapping[str, AttrKind] | None = No
     made.has_floats = any(kind.text in ("float", "python") for kind in made.attrs.values())
     module = family or getattr(infer, "__module__", "?")
     made.family = module.replace(".", "/") + ".py"
+    package, _, room = module.rpartition(".")
+    made.room = room if package.endswith("xfront_ir.ops") else ""
     made.memo, made.alike = {}, {}
+    made.traits, made.work = frozenset(), 1
     if not apart:
         REGISTRY[name] = made
     return made

@@ -77,10 +77,9 @@ def has_row(name: str) -> bool:
 def _load_family(name: str) -> None:
     """Import the rows of the op's family; they are no part of what every process needs."""
     definition = REGISTRY.get(name)
-    if definition is None:
+    if definition is None or not definition.room:
         return
-    family = definition.family.rsplit("/", 1)[-1].removesuffix(".py")
-    place = f"{__package__}.reference_ops.{family}"
+    place = f"{__package__}.reference_ops.{definition.room}"
     if importlib.util.find_spec(place) is not None:
         importlib.import_module(place)
 

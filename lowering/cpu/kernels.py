@@ -25,6 +25,7 @@ from xfront_ir import ops
 from xfront_ir.core import Function, Op, Value
 from xfront_ir.literal import literal
 from xfront_ir.opdef import OpDef
+from xfront_ir.traits import MERGED
 
 MANY = 8
 """So many places of a value are told apart; more become one, with the sum of their counts."""
@@ -32,33 +33,22 @@ MANY = 8
 MOST_ROWS = 1_000_000
 """Calls in longer regions are not expanded: their results count as written."""
 
-_MERGED = frozenset(f"xfront_ir/ops/{room}.py" for room in (
-    "bits", "compare", "convert", "elementwise", "gathering", "indexing", "random", "reduce",
-    "shape", "special"))
-_NEVER_MERGED = frozenset((
-    "cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp", "dynamic_update_slice",
-    "fence", "optimization_barrier", "rng_bit_generator", "rng_uniform", "scatter", "scatter_add",
-    "scatter_mul", "scatter_min", "scatter_max",
-    "igamma", "igammac", "igamma_grad_a", "random_gamma_grad", "betainc"))
 _SUMS = frozenset((
-    "reduce_sum", "reduce_prod", "reduce_max", "reduce_min", "reduce_and", "reduce_or",
-    "reduce_xor", "argmax", "argmin"))
+    ops.reduce_sum, ops.reduce_prod, ops.reduce_max, ops.reduce_min, ops.reduce_and, ops.reduce_or,
+    ops.reduce_xor, ops.argmax, ops.argmin))
 _EXPENSIVE = _SUMS | frozenset((
-    "div", "exp", "exp2", "expm1", "log", "log1p", "logistic", "tanh", "sqrt", "rsqrt", "cbrt",
-    "pow", "sin", "cos", "tan", "atan2", "erf", "rem"))
-_WITH_FORMS = frozenset(("log1p", "rsqrt", "cbrt", "sin", "cos", "tan", "atan2", "rem"))
+    ops.div, ops.exp, ops.exp2, ops.expm1, ops.log, ops.log1p, ops.logistic, ops.tanh, ops.sqrt,
+    ops.rsqrt, ops.cbrt, ops.pow, ops.sin, ops.cos, ops.tan, ops.atan2, ops.erf, ops.rem))
+_WITH_FORMS = frozenset((ops.log1p, ops.rsqrt, ops.cbrt, ops.sin, ops.cos, ops.tan, ops.atan2,
+                         ops.rem))
 FORMED_SIZE = 2 ** 13
 """Some of them are cheap operations in a row where arrays are of this size."""
-_MOVES = _SUMS | frozenset(("broadcast_in_dim", "slice", "pad", "concatenate", "dynamic_slice",
-                            "gather", "transpose", "reverse"))
-_FREE = frozenset(("reshape", "broadcast_in_dim", "convert", "bitcast", "copy", "iota",
-                   "stop_gradient", "slice", "pad", "random_wrap", "random_unwrap"))
-_WEIGHTS = {"reshape": 0, "broadcast_in_dim": 0, "convert": 0, "bitcast": 0, "copy": 0,
-            "stop_gradient": 0, "random_wrap": 0, "random_unwrap": 0,
-            "threefry2x32": 110, "random_bits": 110, "random_split": 110, "random_fold_in": 110,
-            "sin": 30, "cos": 30, "tan": 40, "asin": 20, "acos": 20, "atan": 20, "atan2": 30,
-            "cbrt": 20, "sinh": 20, "exp": 6, "log": 8, "log1p": 10, "logistic": 8, "tanh": 10,
-            "div": 4, "erf_inv": 40, "lgamma": 80, "digamma": 80, "polygamma": 200, "zeta": 200}
+_MOVES = _SUMS | frozenset((
+    ops.broadcast_in_dim, ops.slice, ops.pad, ops.concatenate, ops.dynamic_slice, ops.gather,
+    ops.transpose, ops.reverse))
+_FREE = frozenset((
+    ops.reshape, ops.broadcast_in_dim, ops.convert, ops.bitcast, ops.copy, ops.iota,
+    ops.stop_gradient, ops.slice, ops.pad, ops.random_wrap, ops.random_unwrap))
 
 
 class Kind:
@@ -73,11 +63,10 @@ class Kind:
     __slots__ = ("broadcasts", "expensive", "formed", "free", "merged", "moves", "weight")
 
     def __init__(self, definition: OpDef) -> None:
-        name = definition.name
-        self.merged = definition.family in _MERGED and name not in _NEVER_MERGED
-        self.expensive, self.formed = name in _EXPENSIVE, name in _WITH_FORMS
-        self.moves, self.broadcasts = name in _MOVES, name == "broadcast_in_dim"
-        self.free, self.weight = name in _FREE, _WEIGHTS.get(name, 1)
+        self.merged, self.weight = MERGED in definition.traits, definition.work
+        self.expensive, self.formed = definition in _EXPENSIVE, definition in _WITH_FORMS
+        self.moves = definition in _MOVES
+        self.broadcasts, self.free = definition is ops.broadcast_in_dim, definition in _FREE
 
 
 _KINDS: dict[OpDef, Kind] = {}

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from importlib import import_module
 from typing import Any, NamedTuple
 
 from lowering import compat, context
@@ -111,16 +110,10 @@ def form(definition: OpDef, when: Condition, only: Only | None = None, known: Kn
 
 def forms_of(definition: OpDef) -> Sequence[Form]:
     """The forms of an op, in the order in which they are asked."""
-    if definition.family not in _loaded:
-        _loaded.add(definition.family)
+    if definition.room not in _loaded:
+        _loaded.add(definition.room)
         context.load_family(definition)
-        if definition.family.startswith("xfront_ir/ops/"):
-            family = definition.family.rpartition("/")[2].removesuffix(".py")
-            try:
-                import_module(f"lowering.cpu.{family}")
-            except ModuleNotFoundError as e:
-                if e.name != f"lowering.cpu.{family}":
-                    raise
+        context.load_family(definition, "lowering.cpu")
     return FORMS.get(definition, ())
 
 

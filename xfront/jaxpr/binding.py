@@ -28,7 +28,7 @@ def bind_op(primitive: Primitive, args: Sequence[Any], params: Mapping[str, Any]
     operands = [as_operand(x) for x in args]
     kinds = [kind_of(primitive.name, x) for x in operands]
     attrs = attributes(primitive, params)
-    if definition.name == "select_n" and len(args) == 3 and str(kinds[0][0].dtype) == "bool":
+    if definition is ops.select_n and len(args) == 3 and str(kinds[0][0].dtype) == "bool":
         return emit(ops.select, *_alike([operands[0], operands[2], operands[1]]))
     if definition.batch is batch_elementwise and len(args) > 1:
         operands = _alike(operands)

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from xfront_ir import ops
 from xfront_ir.analysis import op_has_effects
 from xfront_ir.core import Function, Op, Value
 from xfront_ir.literal import literal
@@ -437,7 +438,7 @@ def _filling(op: Op, scalar: Literal, out: Var) -> JaxprEqn:
 def _eqn(op: Op, atoms: dict[Value, Any], scalars: dict[Value, Literal], read: set[Value],
          weak: Mapping[Value, bool]) -> JaxprEqn:
     operands: Sequence[Value] = op.operands
-    if op.definition.name == "select":           # it is shown as a select_n
+    if op.definition is ops.select:           # it is shown as a select_n
         operands = (operands[0], operands[2], operands[1])
     filled = is_elementwise(op) and any([v not in scalars for v in operands])
     invars = [scalars[v] if filled and v in scalars else atoms[v] for v in operands]

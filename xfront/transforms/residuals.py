@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from xfront_ir import ops
 from xfront_ir.core import Function, Op, Value
 from xfront_ir.passes.linearize import linearize
 
@@ -82,6 +83,6 @@ def _origin(value: Value, op: Op) -> str:
         value, op = body.returns[place], inner
     loc = op.loc
     where = f" from {loc.file}:{loc.line} ({loc.function})" if loc is not None else ""
-    if op.definition.name == "checkpoint_name":
+    if op.definition is ops.checkpoint_name:
         return f"named {op.attrs['name']!r}{where}"
     return f"output of {primitive_of(op.definition).name}{where}"

@@ -9,6 +9,7 @@ from typing import Any
 
 from ..errors import IRTypeError
 from ..opdef import INT, LINEAR_OP, NONE, define
+from ..traits import CHEAP, ELEMENTWISE, EXACT, LIGHT, MERGED, MIXES_BITS, mark
 from .families import batch_elementwise, elementwise, is_float, is_integer, is_logical
 
 
@@ -50,3 +51,11 @@ reduce_precision = define(
     "reduce_precision", infer=_infer_reduce_precision, operands=1, jvp=LINEAR_OP,
     attrs={"exponent_bits": INT, "mantissa_bits": INT}, batch=batch_elementwise,
     transpose=lambda b, op, cts, known: (b.emit(reduce_precision, cts[0], **op.attrs),))
+
+
+# --- what passes ask ----------------------------------------------------------------------
+
+mark({ELEMENTWISE, LIGHT, MERGED, MIXES_BITS}, and_, or_, xor, not_, shift_left,
+     shift_right_arithmetic, shift_right_logical, popcnt, clz, mulhi, nextafter, reduce_precision)
+mark({CHEAP}, and_, or_, xor, not_, shift_left, shift_right_arithmetic, shift_right_logical)
+mark({EXACT}, and_, or_, xor, not_)

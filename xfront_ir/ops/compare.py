@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import dtypes
+from ..traits import CHEAP, ELEMENTWISE, EXACT, EXACT_COMPLEX, LIGHT, MERGED, mark
 from .families import elementwise, is_any
 
 
@@ -30,3 +31,10 @@ ge = _comparison("ge", _is_ordered, "real or bool")
 eq_to = _comparison("eq_to", _is_ordered, "real or bool")
 le_to = _comparison("le_to", _is_ordered, "real or bool")
 lt_to = _comparison("lt_to", _is_ordered, "real or bool")
+
+
+# --- what passes ask ----------------------------------------------------------------------
+
+mark({ELEMENTWISE, LIGHT, MERGED}, eq, ne, lt, le, gt, ge, eq_to, le_to, lt_to)
+mark({CHEAP, EXACT}, eq, ne, lt, le, gt, ge)
+mark({EXACT_COMPLEX}, eq, ne)

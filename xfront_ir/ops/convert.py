@@ -9,6 +9,7 @@ from typing import Any
 
 from ..errors import IRTypeError
 from ..opdef import DTYPE, LINEAR, LINEAR_OP, ZERO, define
+from ..traits import CHEAP, ELEMENTWISE, EXACT, EXACT_COMPLEX, LIGHT, MERGED, does, mark
 from ..types import tensor
 from .families import batch_elementwise, move_batch
 
@@ -120,3 +121,12 @@ optimization_barrier = define(
     jvp=lambda b, op, tangents: tuple(_barrier(b, tangents)), transpose=_transpose_barrier,
     split=_split_barrier, batch=_batch_barrier)
 """Its operands, all of them computed before any of its results is used."""
+
+
+# --- what passes ask ----------------------------------------------------------------------
+
+mark({ELEMENTWISE, LIGHT}, convert, bitcast, copy, stop_gradient, fence, optimization_barrier)
+mark({MERGED}, convert, bitcast, copy, stop_gradient)
+mark({CHEAP}, convert, bitcast)
+mark({EXACT, EXACT_COMPLEX}, convert)
+does(0, convert, bitcast, copy, stop_gradient)

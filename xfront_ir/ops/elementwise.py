@@ -14,6 +14,7 @@ from typing import Any
 from .. import dtypes
 from ..errors import IRTypeError
 from ..opdef import INT, LINEAR, define, enum
+from ..traits import CHEAP, ELEMENTWISE, EXACT, EXACT_COMPLEX, LIGHT, MERGED, does, mark
 from .bits import and_
 from .compare import eq, ge, gt, lt
 from .convert import convert
@@ -411,3 +412,23 @@ def _whole(b: Any, v: Any, type: Any) -> Any:
 
 clamp = define("clamp", infer=_infer_clamp, operands=3, jvp=_jvp_clamp,
                batch=batch_scalar_operands)
+
+
+# --- what passes ask ----------------------------------------------------------------------
+
+mark({ELEMENTWISE, LIGHT, MERGED}, add, neg, sub, mul, div, rem, abs_, sign, square, pow_,
+     integer_pow, sqrt, rsqrt, cbrt, exp, exp2, expm1, log, log1p, logistic, floor, ceil, round_,
+     is_finite, sin, cos, tan, asin, acos, atan, atan2, sinh, cosh, tanh, asinh, acosh, atanh, real,
+     imag, conj, complex_, max_, min_, select, select_n, clamp)
+mark({CHEAP}, add, neg, sub, mul, abs_, sign, square, floor, is_finite, real, imag, conj, complex_,
+     max_, min_, select, select_n, clamp)
+mark({EXACT}, add, neg, sub, mul, div, abs_, sign, square, sqrt, floor, ceil, is_finite, max_, min_,
+     select)
+mark({EXACT_COMPLEX}, add, neg, sub, select)
+does(4, div)
+does(6, exp)
+does(8, log, logistic)
+does(10, log1p, tanh)
+does(20, cbrt, asin, acos, atan, sinh)
+does(30, sin, cos, atan2)
+does(40, tan)

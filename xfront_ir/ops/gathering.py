@@ -21,6 +21,7 @@ from ..core import Op, Value
 from ..errors import IRTypeError
 from ..literal import Literal
 from ..opdef import AXES, BOOL, LINEAR, LITERAL, SHAPE, OpDef, define, enum, lookup, optional
+from ..traits import MERGED, MOVES, mark
 from ..types import TensorType
 from .families import is_numeric, move_batch
 from .indexing import or_zeros
@@ -380,3 +381,9 @@ def _jvp_scatter_extremum(b: Any, op: Op, tangents: Any) -> Any:
 
 scatter_min = _define_scatter("scatter_min", _jvp_scatter_extremum, None, is_numeric)
 scatter_max = _define_scatter("scatter_max", _jvp_scatter_extremum, None, is_numeric)
+
+
+# --- what passes ask ----------------------------------------------------------------------
+
+mark({MOVES}, gather, scatter_add, scatter, scatter_mul, scatter_min, scatter_max)
+mark({MERGED}, gather)

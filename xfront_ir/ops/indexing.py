@@ -13,6 +13,7 @@ from .. import dtypes
 from ..core import Value
 from ..errors import IRTypeError
 from ..opdef import AXES, INT, INTS, LINEAR, LINEAR_OP, SHAPE, define, lookup
+from ..traits import BRANCHES, CHEAP, MERGED, MOVES, REARRANGES, mark
 from ..types import TensorType
 from .families import move_batch
 from .shape import broadcast_in_dim
@@ -319,3 +320,12 @@ dynamic_update_slice = define("dynamic_update_slice", infer=_infer_dynamic_updat
                               jvp=_jvp_dynamic_update_slice,
                               transpose=_transpose_dynamic_update_slice,
                               batch=_batch_dynamic_update_slice)
+
+
+# --- what passes ask ----------------------------------------------------------------------
+
+mark({MOVES}, slice, pad, concatenate, dynamic_slice, dynamic_update_slice)
+mark({MERGED}, slice, pad, concatenate, dynamic_slice)
+mark({CHEAP}, slice, pad)
+mark({REARRANGES}, slice)
+mark({BRANCHES}, pad)

@@ -25,14 +25,10 @@ from ..builder import Builder
 from ..core import Function, Value
 from ..opdef import OpDef, lookup
 from ..passes.bodies import remembered, settle, vectorize, vectorize_into
+from ..traits import LIGHT
 from ..types import I32, tensor
 from .families import move_batch
 from .words import words_of, wrapped, zeros_of
-
-LIGHT = frozenset([f"xfront_ir/{name}.py" for name in (
-    "literal", "ops/bits", "ops/compare", "ops/convert", "ops/elementwise", "ops/reduce",
-    "ops/shape")])
-"""Families whose ops do little for each element that they read."""
 
 LIGHT_OPS = 32
 """So many light ops cost less than the search for lanes that take a branch, ..."""
@@ -71,7 +67,7 @@ def _work(branch: Function) -> tuple[float, float]:
     count = elements = 0
     for op in branch.ops:
         definition = op.definition
-        if (definition.family not in LIGHT or definition.has_bodies or not definition.single
+        if (LIGHT not in definition.traits or definition.has_bodies or not definition.single
                 or definition.effects is not None):
             return float("inf"), float("inf")
         if op.operands:

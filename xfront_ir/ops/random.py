@@ -15,6 +15,7 @@ from .. import dtypes
 from ..core import Op
 from ..errors import IRTypeError
 from ..opdef import DTYPE, INT, NONE, SHAPE, ZERO, AttrKind, define, enum
+from ..traits import MERGED, MIXES_BITS, does, mark
 from ..types import TensorType, tensor
 from .families import batch_elementwise, move_batch
 from .indexing import concatenate, slice
@@ -186,3 +187,13 @@ rng_uniform = define("rng_uniform", attrs={"shape": SHAPE}, operands=2, infer=_i
                      jvp=NONE, batch=NONE, effects=True)
 """Numbers in [low, high). The generator's state is that of the program, and each use moves it on:
 its effect."""
+
+
+# --- what passes ask ----------------------------------------------------------------------
+
+mark({MIXES_BITS}, threefry2x32, random_wrap, random_unwrap, random_seed, random_fold_in,
+     random_split, random_bits, rng_bit_generator, rng_uniform)
+mark({MERGED}, threefry2x32, random_wrap, random_unwrap, random_seed, random_fold_in, random_split,
+     random_bits)
+does(0, random_wrap, random_unwrap)
+does(110, threefry2x32, random_fold_in, random_split, random_bits)

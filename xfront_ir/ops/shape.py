@@ -11,6 +11,7 @@ from typing import Any
 
 from ..errors import IRTypeError
 from ..opdef import AXES, DTYPE, INT, LINEAR_OP, SHAPE, ZERO, define, lookup
+from ..traits import CHEAP, LIGHT, MERGED, MOVES, REARRANGES, does, mark
 from ..types import tensor
 
 # --- broadcast_in_dim ---------------------------------------------------------------------
@@ -154,3 +155,11 @@ def _infer_iota(types: Any, attrs: Any) -> Any:
 
 iota = define("iota", attrs={"dtype": DTYPE, "shape": SHAPE, "dimension": INT}, operands=0,
               infer=_infer_iota, jvp=ZERO)
+
+
+# --- what passes ask ----------------------------------------------------------------------
+
+mark({LIGHT, MOVES, MERGED}, broadcast_in_dim, reshape, transpose, reverse, iota)
+mark({CHEAP}, broadcast_in_dim, reshape)
+mark({REARRANGES}, broadcast_in_dim, reshape, transpose, reverse)
+does(0, broadcast_in_dim, reshape)

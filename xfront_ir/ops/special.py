@@ -13,6 +13,7 @@ from typing import Any
 from .. import dtypes
 from ..errors import MissingRule
 from ..opdef import NONE
+from ..traits import MERGED, does, mark
 from .bits import and_
 from .compare import eq, lt
 from .elementwise import (
@@ -184,3 +185,11 @@ probability: -igamma_grad_a(a, x) over the density at x."""
 
 betainc = _float("betainc", _no_derivative("betainc", "a"), _no_derivative("betainc", "b"),
                  _coefficient(_beta_density))
+
+
+# --- what passes ask ----------------------------------------------------------------------
+
+mark({MERGED}, erf, erfc, erf_inv, lgamma, digamma, polygamma, zeta, bessel_i0e, bessel_i1e)
+does(40, erf_inv)
+does(80, lgamma, digamma)
+does(200, polygamma, zeta)

@@ -21,24 +21,14 @@ import numpy as np
 
 from ..core import Function, Op, Value
 from ..literal import Literal, literal
-from ..opdef import lookup
+from ..opdef import OpDef
+from ..ops.control import call
+from ..ops.convert import convert, stop_gradient
+from ..ops.elementwise import add, div, mul, neg, select, sub
+from ..ops.shape import broadcast_in_dim, reshape, transpose
 from ..reference import row_of
+from ..traits import EXACT, EXACT_COMPLEX, REARRANGES
 from ..types import scalar
-
-EXACT = frozenset((
-    "add", "sub", "mul", "div", "neg", "abs", "sign", "sqrt", "floor", "ceil", "max", "min",
-    "eq", "ne", "lt", "le", "gt", "ge", "and", "or", "xor", "not", "select", "convert",
-    "is_finite", "square"))
-"""Elementwise ops whose result is one right value: NumPy's and the device's agree."""
-
-COMPLEX_EXACT = frozenset(("add", "sub", "neg", "eq", "ne", "select", "convert"))
-"""Those of them that are exact on complex numbers too."""
-
-MOVING = frozenset(("broadcast_in_dim", "reshape", "transpose", "reverse", "slice"))
-"""Ops of one operand that only place elements: of equal elements they give equal elements."""
-
-SAME_TYPE = frozenset(("broadcast_in_dim", "reshape", "convert"))
-"""Ops that are the identity where the result type is the operand type."""
 
 
 def fold_constants(fn: Function) -> Function:
@@ -49,7 +39,6 @@ def fold_constants(fn: Function) -> Function:
     append, unknown = ops.append, known.keys().isdisjoint
     for op in fn.ops:
         definition, operands = op.definition, op.operands
-        name = definition.name
         if env and not env.keys().isdisjoint(operands):
             operands = tuple([get(v, v) for v in operands])
             op = Op(definition, operands, op.attrs, op.results, op.loc)
@@ -57,21 +46,22 @@ def fold_constants(fn: Function) -> Function:
             known[op.results[0]] = op
             append(op)
             continue
-        rule = _IDENTITIES.get(name)
-        if rule is not None and not (name in _OF_KNOWN and unknown(operands)):
+        rule = _IDENTITIES.get(definition)
+        if rule is not None and not (definition in _OF_KNOWN and unknown(operands)):
             same = rule(op, operands, known)
             if same is not None:
                 env[op.results[0]] = same
                 changed = True
                 continue
-        if name in EXACT or name in MOVING:
+        traits = definition.traits
+        if EXACT in traits or REARRANGES in traits:
             made = _folded(op, known) if operands[0] in known else None
             if made is not None:
                 known[made.results[0]] = made
                 append(made)
                 changed = True
                 continue
-            if name in _LOOKED_AT:
+            if definition in _LOOKED_AT:
                 known[op.results[0]] = op
         elif definition.regions is not None and definition.regions.is_choice:
             (index,), given = definition.regions.split(op.attrs, operands)
@@ -79,7 +69,7 @@ def fold_constants(fn: Function) -> Function:
             if chosen is not None:
                 branches = definition.regions.held(op)
                 body = branches[min(max(int(chosen), 0), len(branches) - 1)].function
-                op = Op(lookup("call"), tuple(given), {"body": body, "name": body.name},
+                op = Op(call, tuple(given), {"body": body, "name": body.name},
                         op.results, op.loc)
                 changed = True
         append(op)
@@ -106,22 +96,22 @@ def _folded(op: Op, known: dict[Value, Op]) -> Op | None:
             return None
         elements.append(np.asarray(found))
     result = op.results[0]
-    name = op.definition.name
-    if name in MOVING:
+    definition = op.definition
+    if REARRANGES in definition.traits:
         made = elements[0]
     else:
         type = scalar(result.type.dtype)
-        if name not in COMPLEX_EXACT and any(x.dtype.kind == "c" for x in elements):
+        if EXACT_COMPLEX not in definition.traits and any(x.dtype.kind == "c" for x in elements):
             return None
-        if name == "div" and not type.is_inexact and not elements[1]:
+        if definition is div and not type.is_inexact and not elements[1]:
             return None                          # the device says what 1 // 0 is
-        if name == "convert" and not type.is_inexact and op.operands[0].type.is_inexact:
+        if definition is convert and not type.is_inexact and op.operands[0].type.is_inexact:
             return None                          # out of range: likewise
         with np.errstate(all="ignore"):
-            made = np.asarray(row_of(name)(op.attrs, (type,), *elements))
+            made = np.asarray(row_of(definition.name)(op.attrs, (type,), *elements))
             if made.dtype != type.dtype.numpy:
                 made = made.astype(type.dtype.numpy)
-            if name == "convert" and type.dtype.bits < 32 and (
+            if definition is convert and type.dtype.bits < 32 and (
                     made.astype(elements[0].dtype) != elements[0]):
                 return None                      # NumPy rounds twice on the way to narrow floats
     return Op(literal, (), {"value": Literal(made), "shape": result.type.shape}, op.results, op.loc)
@@ -200,9 +190,10 @@ def _operand(op: Op, operands: tuple[Value, ...], known: dict[Value, Op]) -> Val
     return operands[0]
 
 
-_IDENTITIES: dict[str, Rule] = {
-    "mul": _mul, "div": _div, "add": _add, "sub": _sub, "neg": _neg, "transpose": _transpose,
-    "select": _select, "stop_gradient": _operand, **{name: _same_type for name in SAME_TYPE}}
-_OF_KNOWN = frozenset(("mul", "div", "add", "sub", "neg"))
+_IDENTITIES: dict[OpDef, Rule] = {
+    mul: _mul, div: _div, add: _add, sub: _sub, neg: _neg, transpose: _transpose, select: _select,
+    stop_gradient: _operand,
+    **{definition: _same_type for definition in (broadcast_in_dim, reshape, convert)}}
+_OF_KNOWN = frozenset((mul, div, add, sub, neg))
 """Those of ops one operand of which must be known."""
-_LOOKED_AT = frozenset(("neg", "transpose"))
+_LOOKED_AT = frozenset((neg, transpose))

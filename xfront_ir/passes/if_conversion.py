@@ -16,16 +16,9 @@ from collections.abc import Sequence
 from ..builder import Builder
 from ..core import Function, Op, Value
 from ..opdef import lookup
+from ..traits import CHEAP, ELEMENTWISE, MOVES
 from .bodies import remembered
 
-ROOMS = frozenset([f"xfront_ir/{name}.py" for name in (
-    "literal", "ops/bits", "ops/compare", "ops/convert", "ops/elementwise")])
-PLACING = frozenset(("broadcast_in_dim", "pad", "reshape", "slice"))
-CHEAP = frozenset((
-    "abs", "add", "and", "bitcast", "broadcast_in_dim", "clamp", "complex", "conj", "convert", "eq",
-    "floor", "ge", "gt", "imag", "is_finite", "le", "literal", "lt", "max", "min", "mul", "ne",
-    "neg", "not", "or", "pad", "real", "reshape", "select", "select_n", "shift_left",
-    "shift_right_arithmetic", "shift_right_logical", "sign", "slice", "square", "sub", "xor"))
 DEAR = 16
 """What any other op costs for an element, in cheap ones."""
 
@@ -91,10 +84,10 @@ def _measured(branch: Function) -> int:
     total = sum([v.type.size for v in branch.returns])
     for op in branch.ops:
         definition = op.definition
-        name = definition.name
-        if (definition.family not in ROOMS and name not in PLACING) or not definition.single \
-                or definition.has_bodies or definition.effects is not None:
+        traits, is_cheap = definition.traits, CHEAP in definition.traits
+        if (ELEMENTWISE not in traits and not (is_cheap and MOVES in traits)) \
+                or not definition.single or definition.has_bodies or definition.effects is not None:
             return MOST_WORK + 1
         if op.operands:
-            total += op.results[0].type.size * (1 if name in CHEAP else DEAR)
+            total += op.results[0].type.size * (1 if is_cheap else DEAR)
     return total
