@@ -23,7 +23,7 @@ def bind_op(primitive: Primitive, args: Sequence[Any], params: Mapping[str, Any]
     definition = primitive.definition
     if definition is None:
         return _bind_apart(primitive, args, params)
-    if definition.name in ON_REFS:
+    if definition in ON_REFS:
         return _bind_on_refs(definition.name, args)
     operands = [as_operand(x) for x in args]
     kinds = [kind_of(primitive.name, x) for x in operands]
@@ -42,7 +42,7 @@ def bind_op(primitive: Primitive, args: Sequence[Any], params: Mapping[str, Any]
     return list(results) if primitive.multiple_results else results
 
 
-ON_REFS = ("addupdate", "freeze", "get", "new_ref", "swap")
+ON_REFS = (ops.addupdate, ops.freeze, ops.get, ops.new_ref, ops.swap)
 
 
 def _bind_on_refs(name: str, args: Sequence[Any]) -> Any:
