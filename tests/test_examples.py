@@ -173,6 +173,27 @@ def blocks(text: str, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
 
 
+@pytest.mark.parametrize("page", ["programs", "refs"])
+def test_code_of_a_page_runs(page: str) -> None:
+    """The blocks of a page, one after another, with the assertions in them."""
+    text = (ROOT / "docs" / f"{page}.md").read_text()
+    names: dict[str, object] = {}
+    for source in blocks(text, "python"):
+        exec(compile(source, page, "exec"), names)
+    if page == "programs":
+        assert str(names["closed"]) == blocks(text, "")[0].strip()
+
+
+def test_own_operations_inverts_and_fits() -> None:
+    """The inverse is found to rounding, the line through the points without the outliers."""
+    text = run("own_operations.py")
+    error = re.search(r"largest error ([\d.e-]+)", text)
+    line = re.search(r"outliers: ([\d.]+) x \+ ([\d.]+)", text)
+    assert error and float(error[1]) < 1e-5
+    assert line and abs(float(line[1]) - 2) < 0.05 and abs(float(line[2]) - 1) < 0.1
+    assert "huber[delta=1.0]" in text
+
+
 def test_readme_example_prints_what_the_readme_says() -> None:
     """The README's twenty lines give the output that stands below them."""
     readme = (ROOT / "README.md").read_text()

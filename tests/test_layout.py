@@ -48,7 +48,7 @@ FLOORS_OF_XFRONT = (
     ("config", "dimension_numbers", "dtypes", "errors", "tree_errors", "tree_registry",
      "tree_util"),
     # arrays as values
-    ("arrays.arguments", "arrays.commitment", "arrays.keys"),
+    ("arrays.arguments", "arrays.commitment", "arrays.keys", "arrays.refs"),
     # tracing: traces, programs, front doors of eager functions, where they run
     ("arrays.dispatch", "arrays.operands", "arrays.placement", "arrays.rows", "devices", "naming",
      "sharding", "tracing"),

@@ -1,15 +1,22 @@
-"""Mutable references to arrays, for programs that update in place; see docs/refs.md."""
+"""Mutable references to arrays, for programs that update in place; see docs/refs.md.
+
+In a trace reads and writes are ops (`xfront_ir/ops/refs.py`). A Ref from outside becomes a
+parameter of the trace that uses it, as an array does; from then on all that this trace does with it
+is recorded there, in order, whoever's values it is about.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from xfront_ir import ops
 
-from .arrays.refs import AbstractRef, Ref
+from .arrays.refs import AbstractRef, Does, Ref, install
+from .numpy import asarray
 from .tracebacks import front_door
 from .tracing.programs import returned, to_array
-from .tracing.trace import emit, state
+from .tracing.trace import emit, state, used_as
 from .tracing.tracer import Tracer
 from .transforms.flat import as_operand, kind_of
 
@@ -67,7 +74,7 @@ def freeze(ref: Ref) -> Any:
     """
     _checked("freeze", ref)
     ref.refuse_frozen("freeze")
-    source = ref.operand()
+    source = used_as(ref)
     traced = type(source) is Tracer or state.current is not None
     found = emit(ops.freeze, source) if traced else ref.held
     ref.is_frozen = True
@@ -100,7 +107,7 @@ def set(ref: Ref, idx: Any, value: Any) -> None:
 @front_door
 def swap(ref: Ref, idx: Any, value: Any) -> Any:
     """Write the elements at an index; what was there before."""
-    return _checked("swap", ref).exchange(_index(idx), value)
+    return exchange(_checked("swap", ref), _index(idx), value, "swap")
 
 
 @front_door
@@ -111,6 +118,105 @@ def addupdate(ref: Ref, idx: Any, x: Any) -> None:
 
 def _index(idx: Any) -> Any:
     return ... if idx is None else idx
+
+
+
+# --- reading and writing ----------------------------------------------------------------------
+
+def whole_of(ref: Ref, name: str) -> Any:
+    """What a reference refers to."""
+    ref.refuse_frozen(name)
+    source = used_as(ref)
+    if source is ref and state.current is None:
+        return ref.held
+    return emit(ops.get, source)
+
+
+def put(ref: Ref, value: Any) -> None:
+    """Let a reference refer to a value of the type of what it refers to."""
+    source = used_as(ref)
+    if source is ref and state.current is None and type(value) is not Tracer:
+        ref.held = value
+    else:
+        emit(ops.swap, source, value)
+
+
+def read(ref: Ref, index: Any) -> Any:
+    """The elements at an index."""
+    whole = whole_of(ref, "get")
+    return whole if _is_whole(index) else whole[checked(index, ref.shape)]
+
+
+def exchange(ref: Ref, index: Any, value: Any, name: str) -> Any:
+    """Write `value` at an index; what was there before."""
+    whole = whole_of(ref, name)
+    if _is_whole(index):
+        put(ref, fitting(name, ref, value, whole.shape))
+        return whole
+    index = checked(index, ref.shape)
+    old = whole[index]
+    put(ref, whole.at[index].set(fitting(name, ref, value, old.shape)))
+    return old
+
+
+def add(ref: Ref, index: Any, value: Any) -> None:
+    """Add to the elements at an index."""
+    whole = whole_of(ref, "addupdate")
+    if _is_whole(index):
+        put(ref, whole + fitting("addupdate", ref, value, whole.shape))
+        return
+    index = checked(index, ref.shape)
+    value = fitting("addupdate", ref, value, whole[index].shape)
+    put(ref, whole.at[index].add(value))
+
+
+install(Does(read, exchange, add))
+
+
+def _is_whole(index: Any) -> bool:
+    return index is Ellipsis or (type(index) is tuple and (not index or index == (Ellipsis,)))
+
+
+def checked(index: Any, shape: tuple[int, ...]) -> Any:
+    """An index of a reference.
+
+    Raises: ValueError for an int outside the shape; TypeError for a boolean mask.
+    """
+    parts = index if type(index) is tuple else (index,)
+    if any(type(i) is bool or str(getattr(i, "dtype", "")) == "bool" for i in parts):
+        raise TypeError("references take no boolean masks as indices; write ref[...] = "
+                        "jnp.where(mask, value, ref[...])")
+    if Ellipsis not in [i for i in parts if i is Ellipsis] and None not in [
+            i for i in parts if i is None]:
+        for i, d in zip(parts, shape, strict=False):
+            if type(i) is int and not -d <= i < d:
+                raise ValueError(f"Out of bound indexer: idx={i}, dim={d}.")
+    return index
+
+
+def fitting(name: str, ref: Ref, value: Any, shape: tuple[int, ...]) -> Any:
+    """What is to be written, as an array of the content's dtype.
+
+    Raises: ValueError where its shape is not that of its place, or its dtype not the content's.
+    """
+    if type(value) is Ref:
+        raise TypeError(f"{name}: a reference cannot be written to a reference; write other[...]")
+    dtype = ref.dtype
+    if type(value) in (bool, int, float, complex):
+        kinds = "biufcV"                         # V: bfloat16 and the narrow floats
+        wanted = {bool: "b", int: kinds[1:], float: "fcV", complex: "c"}[type(value)]
+        if getattr(dtype, "kind", "") in wanted:
+            value = asarray(value, dtype)
+    else:
+        value = asarray(value)
+    given = np.shape(value)
+    if tuple(given) != tuple(shape):
+        raise ValueError(f"Invalid shape for `{name}`. Ref shape: {ref.shape}. Expected shape: "
+                         f"{tuple(shape)}. Value shape: {given}.")
+    found = getattr(value, "dtype", type(value).__name__)
+    if found != dtype:
+        raise ValueError(f"Invalid dtype for `{name}`. Ref dtype: {dtype}. Value dtype: {found}.")
+    return value
 
 
 __all__ = ["AbstractRef", "Ref", "addupdate", "empty_ref", "free_ref", "freeze", "get", "new_ref",

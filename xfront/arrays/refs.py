@@ -1,20 +1,18 @@
-"""Mutable references: `Ref`, what it holds, and reading and writing it.
+"""Mutable references as values: `Ref` and its type. Reading and writing is in `xfront/ref.py`.
 
-Outside traces a Ref holds an array, which a write replaces. In a trace it holds a tracer of
-reference type, and reads and writes are ops (`xfront_ir/ops/refs.py`). A Ref from outside becomes a
-parameter of the trace that uses it, as an array does; from then on all that trace does with it is
-recorded there, in order, whoever's values it is about.
+Outside traces a Ref holds an array, which a write replaces; in a trace, a tracer of reference type.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
-import numpy as np
-from xfront_ir.dtypes import from_numpy, ref_dtype
+from xfront_ir.dtypes import from_numpy, ref_dtype, referred
 from xfront_ir.types import TensorType, tensor
 
 from .abstract import AbstractArray
+from .keys import key_dtype
 
 
 class AbstractRef:
@@ -79,10 +77,11 @@ class Ref:
     @property
     def aval(self) -> AbstractRef:
         """Its type."""
-        if _is_tracer(self.held):
-            from ..primitives import aval_of
-
-            return AbstractRef(aval_of(content_type(self.held.value.type)))
+        if is_traced(self):
+            content = content_type(self.held.value.type)
+            dtype = content.dtype
+            return AbstractRef(AbstractArray(
+                content.shape, key_dtype(dtype) if dtype.is_key else dtype.numpy))
         return AbstractRef(AbstractArray(self.held.shape, self.held.dtype))
 
     shape = property(lambda self: self.aval.shape)
@@ -96,7 +95,7 @@ class Ref:
         return self.shape[0]
 
     def __repr__(self) -> str:
-        if _is_tracer(self.held):
+        if is_traced(self):
             return f"Ref<{self.aval.inner_aval.str_short()}>"
         return repr(self.held).replace("Array(", "Ref(", 1)
 
@@ -118,66 +117,14 @@ class Ref:
     # --- reading and writing -------------------------------------------------------------
 
     def __getitem__(self, index: Any) -> Any:
-        whole = self.read("get")
-        return whole if _is_whole(index) else whole[checked(index, self.shape)]
+        return _does[0].read(self, index)
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        self.exchange(index, value, "set")
+        _does[0].exchange(self, index, value, "set")
 
     def addupdate(self, value: Any, index: Any = ...) -> None:
         """Add to the elements at `index`."""
-        whole = self.read("addupdate")
-        if _is_whole(index):
-            self.write(whole + fitting("addupdate", self, value, whole.shape))
-            return
-        place = whole.at[checked(index, self.shape)]
-        value = fitting("addupdate", self, value, _shape_at(whole, index))
-        self.write(place.add(value))
-
-    def exchange(self, index: Any, value: Any, name: str = "swap") -> Any:
-        """Write `value` at `index`; what was there before."""
-        whole = self.read(name)
-        if _is_whole(index):
-            self.write(fitting(name, self, value, whole.shape))
-            return whole
-        index = checked(index, self.shape)
-        old = whole[index]
-        self.write(whole.at[index].set(fitting(name, self, value, old.shape)))
-        return old
-
-    def operand(self) -> Any:
-        """This in the innermost trace that uses it already: a tracer, or itself."""
-        from ..tracing.trace import state
-
-        source: Any = self.held if _is_tracer(self.held) else self
-        for trace in state.stack:
-            key = id(source) if source is self else source.value
-            source = trace.captured.get(key, source)
-        return source
-
-    def read(self, name: str) -> Any:
-        """The content."""
-        from xfront_ir import ops
-
-        from ..tracing.trace import emit, state
-
-        self.refuse_frozen(name)
-        source = self.operand()
-        if source is self and state.current is None:
-            return self.held
-        return emit(ops.get, source)
-
-    def write(self, value: Any) -> None:
-        """Put a value of the content's type in its place."""
-        from xfront_ir import ops
-
-        from ..tracing.trace import emit, state
-
-        source = self.operand()
-        if source is self and state.current is None and not _is_tracer(value):
-            self.held = value
-        else:
-            emit(ops.swap, source, value)
+        _does[0].add(self, index, value)
 
     def refuse_frozen(self, name: str) -> None:
         """Raise ValueError where `freeze` has ended its use."""
@@ -185,64 +132,27 @@ class Ref:
             raise ValueError(f"{name}: the reference was frozen; use the array that freeze gave")
 
 
-def _is_tracer(x: Any) -> bool:
-    return hasattr(x, "home")
+class Does(NamedTuple):
+    """What the module that makes references does with them."""
+
+    read: Callable[[Ref, Any], Any]
+    exchange: Callable[[Ref, Any, Any, str], Any]
+    add: Callable[[Ref, Any, Any], None]
+
+
+_does: list[Does] = []
+
+
+def install(does: Does) -> None:
+    """Say how references are read and written."""
+    _does[:] = [does]
+
+
+def is_traced(ref: Ref) -> bool:
+    """Whether a reference is a value of a trace."""
+    return hasattr(ref.held, "home")
 
 
 def content_type(type: TensorType) -> TensorType:
     """The type of what a reference of this type refers to."""
-    from xfront_ir.passes.discharge import content_type as of  # passes are not for the start
-
-    return of(type)
-
-
-def _is_whole(index: Any) -> bool:
-    return index is Ellipsis or (type(index) is tuple and (not index or index == (Ellipsis,)))
-
-
-def checked(index: Any, shape: tuple[int, ...]) -> Any:
-    """An index of a reference.
-
-    Raises: ValueError for an int outside the shape; TypeError for a boolean mask.
-    """
-    parts = index if type(index) is tuple else (index,)
-    if any(type(i) is bool or str(getattr(i, "dtype", "")) == "bool" for i in parts):
-        raise TypeError("references take no boolean masks as indices; write ref[...] = "
-                        "jnp.where(mask, value, ref[...])")
-    if Ellipsis not in [i for i in parts if i is Ellipsis] and None not in [
-            i for i in parts if i is None]:
-        for i, d in zip(parts, shape, strict=False):
-            if type(i) is int and not -d <= i < d:
-                raise ValueError(f"Out of bound indexer: idx={i}, dim={d}.")
-    return index
-
-
-def _shape_at(whole: Any, index: Any) -> tuple[int, ...]:
-    return tuple(whole[index].shape)
-
-
-def fitting(name: str, ref: Ref, value: Any, shape: tuple[int, ...]) -> Any:
-    """What is to be written, as an array of the content's dtype.
-
-    Raises: ValueError where its shape is not that of its place, or its dtype not the content's.
-    """
-    from ..numpy import asarray  # numpy stands above this file
-
-    if type(value) is Ref:
-        raise TypeError(f"{name}: a reference cannot be written to a reference; write other[...]")
-    dtype = ref.dtype
-    if type(value) in (bool, int, float, complex):
-        kinds = "biufcV"                         # V: bfloat16 and the narrow floats
-        wanted = {bool: "b", int: kinds[1:], float: "fcV", complex: "c"}[type(value)]
-        if getattr(dtype, "kind", "") in wanted:
-            value = asarray(value, dtype)
-    else:
-        value = asarray(value)
-    given = np.shape(value)
-    if tuple(given) != tuple(shape):
-        raise ValueError(f"Invalid shape for `{name}`. Ref shape: {ref.shape}. Expected shape: "
-                         f"{tuple(shape)}. Value shape: {given}.")
-    found = getattr(value, "dtype", type(value).__name__)
-    if found != dtype:
-        raise ValueError(f"Invalid dtype for `{name}`. Ref dtype: {dtype}. Value dtype: {found}.")
-    return value
+    return type.with_dtype(referred(type.dtype))

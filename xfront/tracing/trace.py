@@ -35,7 +35,7 @@ from xfront_ir.types import TensorType, tensor
 
 from ..arrays import binding
 from ..arrays.keys import KeyArray
-from ..arrays.refs import Ref
+from ..arrays.refs import Ref, is_traced
 from ..config import check_tracer_leaks, enable_checks, log_compiles, no_tracing
 from ..config import staging as staging_state
 from ..errors import UnexpectedTracerError
@@ -166,7 +166,7 @@ class Trace:
         if kind is binding.ArrayImpl or kind is KeyArray:
             return self.capture(x)
         if kind is Ref:
-            source = x.operand()
+            source = used_as(x)
             return source if type(source) is Tracer and source.home is self else (
                 self.capture(source))
         array = binding.host_array(x)
@@ -175,6 +175,15 @@ class Trace:
         if array.nbytes <= MAX_LITERAL_BYTES:
             return self.literal(array, array.shape, kind in WEAK_KINDS)
         return self.capture(binding.put(array, copy=True))
+
+
+def used_as(ref: Ref) -> Any:
+    """A reference in the innermost open trace that uses it already: a tracer, or itself."""
+    source: Any = ref.held if is_traced(ref) else ref
+    for trace in state.stack:
+        key = id(source) if source is ref else source.value
+        source = trace.captured.get(key, source)
+    return source
 
 
 MOST_NUMBERS = 4096

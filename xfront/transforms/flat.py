@@ -17,7 +17,7 @@ from ..arrays.keys import KeyArray
 from ..arrays.operands import is_array_like
 from ..arrays.refs import Ref
 from ..tracing.compiled import prune
-from ..tracing.trace import Traced, trace_function, type_of
+from ..tracing.trace import Traced, trace_function, type_of, used_as
 from ..tracing.tracer import Tracer
 from ..tree_util import keystr, tree_flatten, tree_flatten_with_path
 from .float0 import hidden, is_float0
@@ -87,7 +87,7 @@ def as_operand(x: Any) -> Any:
     if type(x) is binding.ArrayImpl or type(x) is Tracer:
         return x
     if type(x) is Ref:
-        return x.operand()
+        return used_as(x)
     return x.__jax_array__() if hasattr(x, "__jax_array__") else x
 
 

@@ -8,10 +8,12 @@ import pytest
 import xfront as jax
 import xfront.numpy as jnp
 from tests.op_table import all_rows
-from xfront.jaxpr.evaluating import eval_jaxpr
+from xfront import lax
+from xfront.extend import core
+from xfront.jaxpr.evaluating import eval_jaxpr, traced
 from xfront.jaxpr.views import ClosedJaxpr
 from xfront.stages import struct_kind
-from xfront.tracing.trace import trace_function
+from xfront.tracing.trace import state, trace_function
 from xfront_ir import reference
 from xfront_ir.analysis import axis_names
 
@@ -23,13 +25,13 @@ def retraced(closed):
     """The Function of binding the eqns of a view one after another."""
     kinds = [struct_kind("view", aval) for aval in closed.in_avals]
     axes = {(name, 2) for name in axis_names(closed.ir)}
-    outer, jax.tracing.trace.state.axes = jax.tracing.trace.state.axes, tuple(axes)
+    outer, state.axes = state.axes, tuple(axes)
     try:
         made = trace_function(lambda xs: eval_jaxpr(closed.jaxpr, closed.consts, *xs),
                               [t for t, _ in kinds], [w for _, w in kinds], name="again",
                               kind="test", staging=True)
     finally:
-        jax.tracing.trace.state.axes = outer
+        state.axes = outer
     assert not made.captures
     return made.function
 
@@ -50,3 +52,174 @@ def test_every_view_prints_and_evaluates_back(name):
                 one, two = (reference.evaluate(f, *arrays) for f in (function, again))
             for a, b in zip(one, two, strict=True):
                 np.testing.assert_array_equal(a, b)
+
+
+# --- what views say ---------------------------------------------------------------------------
+
+W = jnp.ones((40, 40))
+
+
+def program(x):
+    total, ys = lax.scan(lambda c, y: (c + y, c * 2.0), 0.0, x)
+    return lax.cond(total > 0, lambda a: jax.jit(jnp.sin)(a) + 1.0, lambda a: a * ys, x) @ W[:3]
+
+
+def test_parts_of_a_program():
+    closed = jax.make_jaxpr(program)(X)
+    jaxpr = closed.jaxpr
+    assert isinstance(closed, core.ClosedJaxpr) and isinstance(jaxpr, core.Jaxpr)
+    assert [v.aval.shape for v in jaxpr.constvars] == [(40, 40)] and closed.consts[0] is W
+    assert [a.str_short() for a in (*closed.in_avals, *closed.out_avals)] == [
+        "float32[3]", "float32[40]"]
+    names = [e.primitive.name for e in jaxpr.eqns]
+    assert names[-1] == "dot_general" and "scan" in names and "cond" in names
+    made = {v: e for e in jaxpr.eqns for v in e.outvars}
+    assert made[jaxpr.outvars[0]] is jaxpr.eqns[-1]
+    scan = next(e for e in jaxpr.eqns if e.primitive is lax.scan_p)
+    assert scan.params["length"] == 3 and scan.params["num_carry"] == 1
+    assert [e.primitive for e in scan.params["jaxpr"].eqns] == [lax.add_p, lax.mul_p]
+    branches = next(e for e in jaxpr.eqns if e.primitive is lax.cond_p).params["branches"]
+    inner = branches[1].eqns[0]
+    assert inner.primitive is core.primitives.jit_p and inner.params["name"] == "sin"
+    assert {j for j in core.subjaxprs(jaxpr)} and len([*core.subjaxprs(jaxpr)]) == 3
+    assert len([*core.jaxprs_in_params(scan.params)]) == 1
+    assert "test_views.py" in str(scan.source_info) and not closed.effects
+    core.check_jaxpr(jaxpr)
+
+
+def test_literals_and_unread_results():
+    closed = jax.make_jaxpr(lambda x: (x * 2.0 + jnp.zeros(3), lax.top_k(x, 2)[0], 1.5))(X)
+    mul = closed.eqns[0]
+    assert type(mul.invars[1]) is core.Literal and mul.invars[1].val == 2.0
+    assert mul.invars[1].aval.shape == ()
+    top = next(e for e in closed.eqns if e.primitive is lax.top_k_p)
+    assert type(top.outvars[1]) is core.DropVar and type(closed.jaxpr.outvars[2]) is core.Literal
+    with pytest.raises(TypeError, match="open Jaxpr"):
+        eval_jaxpr(closed, [], X)
+    with pytest.raises(TypeError, match="2 values for 1 invars"):
+        eval_jaxpr(closed.jaxpr, closed.consts, X, X)
+
+
+def test_text():
+    closed = jax.make_jaxpr(lambda x: jax.jit(lambda a: jnp.sin(a) * 2.0)(x) @ jnp.eye(3))(X)
+    lines = str(jax.make_jaxpr(lambda x: jnp.sin(x) * 2.0)(X)).splitlines()
+    assert lines == ["{ lambda ; a:f32[3]. let", "    b:f32[3] = sin a",
+                     "    c:f32[3] = mul b 2.0:f32[]", "  in (c,) }"]
+    assert "c:f32[3] = jit[\n      name=<lambda>\n      jaxpr={ lambda ; " in str(closed)
+
+
+def test_effects_and_axes():
+    closed = jax.make_jaxpr(lambda x: (jax.debug.print("{}", x), lax.psum(x, "i"))[1],
+                            axis_env=[("i", 2)])(X)
+    assert len(closed.effects) == 1 and closed.eqns[-1].params["axes"] == ("i",)
+    with pytest.raises(NameError, match="unbound axis name"):
+        jax.jit(core.jaxpr_as_fun(closed))(X)
+
+
+@pytest.mark.parametrize("f", [
+    program, jax.nn.relu, jnp.cumsum, jnp.fft.fft, lambda x: x[jnp.array([2, 0])],
+    lambda x: lax.while_loop(lambda c: c[0] < 10, lambda c: c * 2, x),
+    jax.grad(lambda x: jax.checkpoint(program)(x).sum()),
+    lambda x: jax.random.normal(jax.random.key(0), (3,)) * x], ids=range(8))
+def test_programs_run_again(f):
+    closed = jax.make_jaxpr(f)(X)
+    wanted = jax.tree.leaves(f(X))
+    for again in (core.jaxpr_as_fun(closed), jax.jit(core.jaxpr_as_fun(closed))):
+        for a, b in zip(again(X), wanted, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-5)
+
+
+def test_programs_of_parts():
+    closed = jax.make_jaxpr(lambda c, y: (c + y, c * 2.0))(0.0, 1.0)
+    swapped = core.ClosedJaxpr(closed.jaxpr.replace(
+        eqns=[e.replace(primitive=lax.sub_p) if e.primitive is lax.add_p else e
+              for e in closed.eqns[::-1]]), [])
+    carry, ys = lax.scan_p.bind(0.0, X, jaxpr=swapped, length=3, num_consts=0, num_carry=1,
+                                reverse=False, unroll=1)
+    assert float(carry) == -3.5 and ys.tolist() == [0, -1, -3]
+    v = core.Var(closed.in_avals[0])
+    w = core.gensym()(closed.in_avals[0])
+    made = core.Jaxpr([], [v], [w], [core.new_jaxpr_eqn([v, core.Literal(np.float32(3))], [w],
+                                                        lax.mul_p, {})])
+    assert eval_jaxpr(made, [], 2.0)[0] == 6 and traced(made).param_types
+    with pytest.raises(core.JaxprTypeError):
+        core.check_jaxpr(made.replace(invars=[]))
+    with pytest.raises(ValueError, match="0 constvars and 1 constants"):
+        core.ClosedJaxpr(made, [X])
+
+
+def test_bind():
+    assert lax.add_p.bind(X, 1.0).tolist() == [1.5, 2, 3]
+    assert lax.reduce_sum_p.bind(X, axes=(0,), out_sharding=None) == 3.5
+    assert lax.convert_element_type_p.bind(X, new_dtype=np.int32, weak_type=False,
+                                           sharding=None).dtype == np.int32
+    assert lax.scatter_sub_p.bind is not None
+    for error, message, call in (
+            (TypeError, "takes axes", lambda: lax.reduce_sum_p.bind(X, axes=(0,), nonsense=3)),
+            (TypeError, "missing params: axes", lambda: lax.reduce_sum_p.bind(X)),
+            (NotImplementedError, "nothing is recorded", lambda: lax.after_all_p.bind())):
+        with pytest.raises(error, match=message):
+            call()
+
+
+def test_interpreter_of_ones_own():
+    """The inverse of a program, by walking its eqns backwards."""
+    inverses = {lax.exp_p: jnp.log, lax.tanh_p: jnp.arctanh}
+
+    def inverse(f):
+        def run(y):
+            closed = jax.make_jaxpr(f)(y)
+            env = dict(zip(closed.jaxpr.outvars, [y], strict=True))
+            for eqn in closed.eqns[::-1]:
+                env[eqn.invars[0]] = inverses[eqn.primitive](env[eqn.outvars[0]])
+            return env[closed.jaxpr.invars[0]]
+        return run
+
+    f = inverse(lambda x: jnp.exp(jnp.tanh(x)))
+    for transform in (lambda f: f, jax.jit, jax.vmap):
+        np.testing.assert_allclose(transform(f)(jnp.exp(jnp.tanh(X))), X, rtol=1e-5)
+    assert "atanh" in str(jax.make_jaxpr(f)(1.5))
+
+
+# --- what libraries ask of traces -------------------------------------------------------------
+
+def test_traces():
+    from xfront.interpreters import ad, batching, partial_eval
+
+    before = core.get_opaque_trace_state(convention="flax")
+    assert core.find_top_trace([X]) is None and jax.core.trace_state_clean()
+    seen = []
+
+    def look(x):
+        seen.append([core.get_opaque_trace_state() == before, isinstance(x, jax.core.Tracer),
+                     isinstance(x, partial_eval.DynamicJaxprTracer), isinstance(x, ad.JVPTracer),
+                     isinstance(x, batching.BatchTracer), core.find_top_trace([x]) is not None])
+        with core.take_current_trace(), core.set_current_trace(None):
+            assert not isinstance(jnp.ones(2) * 2, jax.core.Tracer)
+        return x.sum()
+
+    jax.jit(look)(X), jax.grad(look)(X), jax.vmap(look)(X)
+    assert seen == [[False, True, True, False, False, True],
+                    [False, True, False, True, False, True],
+                    [False, True, False, False, True, True]]
+    assert core.get_opaque_trace_state() == before
+    assert isinstance(X.aval, jax.core.AbstractValue) and core.valid_jaxtype(1.0)
+    assert not core.valid_jaxtype("a")
+    assert core.mapped_aval(3, 0, X.aval).shape == () and core.unmapped_aval(
+        2, 1, X.aval).shape == (3, 2)
+    assert core.concrete_or_error(int, 3.0) == 3
+    with pytest.raises(AttributeError, match="calls of functions are recorded as jit_p"):
+        core.CallPrimitive  # noqa: B018
+
+
+def test_wrapped_functions():
+    from xfront.interpreters import partial_eval as pe
+
+    jaxpr, avals, consts = pe.trace_to_jaxpr_dynamic(lambda x: [x @ W[:3], x], [X.aval])
+    assert [a.shape for a in avals] == [(40,), (3,)] and consts[0] is W
+    one, used = pe.dce_jaxpr(jaxpr, [False, True])
+    assert not one.eqns and used == [True]
+    assert len(pe.convert_constvars_jaxpr(jaxpr).invars) == 2
+    known = [pe.PartialVal.known(2.0), pe.PartialVal.unknown(X.aval)]
+    jaxpr, pvals, consts = pe.trace_to_jaxpr_nounits(lambda a, x: [a * x], known, True)
+    assert eval_jaxpr(jaxpr, consts, X)[0].tolist() == [1, 2, 4] and not pvals[0].is_known()
