@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from xfront_ir import dtypes, ops
@@ -36,7 +37,8 @@ def dot_product_attention(
       local_window_size: how many positions before and after are seen: a number or a pair.
       implementation: None, "xla" or "cudnn"; the result is the same.
       return_residual: whether to give also the logsumexp of the logits, [batch, T, N].
-    Returns: an array like `query`.
+    Returns: an array like `query`. Where there are more than 2^24 logits, blocks of queries are
+      computed one after the other, and again in the backward pass: memory then grows with T + S.
     Raises: ValueError where shapes do not fit or the implementation is not known.
     """
     if implementation not in (None, "xla", "cudnn"):
@@ -53,34 +55,123 @@ def dot_product_attention(
     s, groups = k.shape[1], k.shape[2]
     if groups != heads:
         k, v = [_repeated(x, heads // groups) for x in (k, v)]
-    precision = precision_attr(None)
-    logits = emit(ops.dot_general, q, k, contract=((3,), (3,)), batch=((0, 2), (0, 2)),
-                  precision=precision, preferred=dtypes.f32 if q.value.type.dtype is not dtypes.f64
-                  else None)                                     # [batch, N, T, S]
-    logits = mul(logits, 1 / math.sqrt(features) if scale is None else float(scale))
+    scale = 1 / math.sqrt(features) if scale is None else float(scale)
     if bias is not None:
-        logits = add(logits, convert(operand("bias", bias), logits.value.type.dtype))
-    seen = _seen(mask, t, s, is_causal, local_window_size, query_seq_lengths,
-                 key_value_seq_lengths)
-    for each in seen:
+        bias = operand("bias", bias)
+    if mask is not None:
+        mask = operand("mask", mask)
+        if mask.value.type.dtype is not dtypes.bool_:
+            raise ValueError(f"dot_product_attention: mask must be bool, got {mask.value.type}")
+    limits = _Limits(t, s, is_causal, local_window_size, query_seq_lengths, key_value_seq_lengths)
+    block = block_of(batch * heads, t, s)
+    rows = _whole if block is None else functools.partial(_in_blocks, block)
+    made, residual = rows(q, k, v, bias, mask, scale, limits)
+    if query_seq_lengths is not None:
+        made = choose(_below(query_seq_lengths, (batch, t, 1, 1), 1), made, 0)
+    made = emit(ops.reshape, made, shape=shape) if made.shape != shape else made
+    made = convert(made, operand("query", query).value.type.dtype)
+    return (made, emit(ops.reshape, residual, shape=shape[:-1])) if return_residual else made
+
+
+class _Limits(NamedTuple):
+    """Which positions see which, beside the mask that is given."""
+
+    t: int
+    s: int
+    is_causal: bool
+    window: Any
+    queries: Any
+    keys: Any
+
+
+def _whole(q: Any, k: Any, v: Any, bias: Any, mask: Any, scale: float, limits: _Limits,
+           first: Any = None) -> tuple[Any, Any]:
+    """Attention of all queries at once, those at positions from `first` on.
+
+    Returns: [batch, T, N, H] and the logsumexp of the logits, [batch, T, N].
+    """
+    logits = emit(ops.dot_general, q, k, contract=((3,), (3,)), batch=((0, 2), (0, 2)),
+                  precision=precision_attr(None),
+                  preferred=dtypes.f32 if q.value.type.dtype is not dtypes.f64 else None)
+    logits = mul(logits, scale)                                  # [batch, N, T, S]
+    if bias is not None:
+        logits = add(logits, convert(bias, logits.value.type.dtype))
+    for each in (*([] if mask is None else [mask]), *_seen(limits, q.shape[1], first)):
         logits = choose(each, logits, _LEAST)
     top = stopped(greatest(logits, (3,)))
     weights = emit(ops.exp, sub(logits, top))
     whole = total(weights, (3,))
     probabilities = convert(div(weights, whole), k.value.type.dtype)
     made = emit(ops.dot_general, probabilities, v, contract=((3,), (1,)), batch=((0, 1), (0, 2)),
-                precision=precision, preferred=None)             # [batch, N, T, H]
-    made = emit(ops.transpose, made, permutation=(0, 2, 1, 3))
-    if query_seq_lengths is not None:
-        made = choose(_below(query_seq_lengths, (batch, t, 1, 1), 1), made, 0)
-    made = emit(ops.reshape, made, shape=shape) if made.shape != shape else made
-    made = convert(made, operand("query", query).value.type.dtype)
-    if not return_residual:
-        return made
+                precision=precision_attr(None), preferred=None)  # [batch, N, T, H]
     residual = add(emit(ops.log, whole), top)
-    residual = emit(ops.transpose, emit(ops.reshape, residual, shape=(batch, heads, t)),
-                    permutation=(0, 2, 1))
-    return made, emit(ops.reshape, residual, shape=shape[:-1])
+    residual = emit(ops.reshape, residual, shape=residual.shape[:3])
+    return (emit(ops.transpose, made, permutation=(0, 2, 1, 3)),
+            emit(ops.transpose, residual, permutation=(0, 2, 1)))
+
+
+# --- long sequences -----------------------------------------------------------------------
+
+_AT_ONCE = 2 ** 24                               # logits that are computed together: 64 MiB of them
+_IN_A_BLOCK = 2 ** 22
+_SHORTEST, _LONGEST = 16, 1024
+
+
+def block_of(heads: int, t: int, s: int) -> int | None:
+    """How many queries are taken together, of `heads` heads in all; None: all of them."""
+    if heads * t * s <= _AT_ONCE:
+        return None
+    fitting = max(_IN_A_BLOCK // (heads * s), 1)
+    block = min(max(1 << (fitting.bit_length() - 1), _SHORTEST), _LONGEST)
+    return block if block < t else None
+
+
+def _in_blocks(block: int, q: Any, k: Any, v: Any, bias: Any, mask: Any, scale: float,
+               limits: _Limits) -> tuple[Any, Any]:
+    """As `_whole`, a block of queries after the other: memory grows with the sequences, not with
+    their product. The backward pass computes the logits of a block again."""
+    from ..lax.control_flow import scan  # late: they ask for functions of arrays
+    from ..transforms.checkpoint import checkpoint
+
+    operands, n = (q, bias, mask), -(-limits.t // block)
+    apart = [None if x is None else _apart(x, axis, n, block, limits.t)
+             for x, axis in zip(operands, (1, 2, 2), strict=True)]
+    own = [x for x, given in zip(apart, operands, strict=True) if x is not given]
+
+    @functools.partial(checkpoint, prevent_cse=False)
+    def step(carry: Any, given: tuple) -> tuple[Any, Any]:
+        first, *parts = given
+        left = iter(parts)
+        q, bias, mask = [x if x is same else next(left)
+                         for x, same in zip(apart, operands, strict=True)]
+        return carry, _whole(q, k, v, bias, mask, scale, limits, first)
+
+    starts = mul(_places((n,), 0), block)
+    made, residual = scan(step, (), (starts, *own))[1]
+    return tuple([_together(x, limits.t) for x in (made, residual)])
+
+
+def _apart(x: Any, axis: int, n: int, block: int, t: int) -> Any:
+    """[..., t, ...] as n blocks in front; what is the same for each query stays as it is."""
+    axis -= 4 - x.ndim                           # of a bias or mask with fewer axes
+    if axis < 0 or x.shape[axis] == 1:
+        return x
+    behind = [0] * x.ndim
+    behind[axis] = n * block - t
+    nothing = [0] * x.ndim
+    zero = x.home.literal(np.zeros((), x.value.type.dtype.numpy), ())
+    x = emit(ops.pad, x, zero, low=tuple(nothing), high=tuple(behind),
+             interior=tuple(nothing))
+    x = emit(ops.reshape, x, shape=(*x.shape[:axis], n, block, *x.shape[axis + 1:]))
+    return emit(ops.transpose, x, permutation=(axis, *[a for a in range(x.ndim) if a != axis]))
+
+
+def _together(x: Any, t: int) -> Any:
+    """[n, batch, block, ...] as [batch, t, ...]."""
+    x = emit(ops.transpose, x, permutation=(1, 0, *range(2, x.ndim)))
+    x = emit(ops.reshape, x, shape=(x.shape[0], x.shape[1] * x.shape[2], *x.shape[3:]))
+    return emit(ops.slice, x, starts=(0,) * x.ndim, limits=(x.shape[0], t, *x.shape[2:]),
+                strides=(1,) * x.ndim)
 
 
 def _repeated(x: Any, times: int) -> Any:
@@ -94,37 +185,37 @@ def _places(shape: tuple[int, ...], axis: int) -> Any:
     return emit(ops.iota, dtype=dtypes.i32, shape=shape, dimension=axis)
 
 
-def _below(lengths: Any, shape: tuple[int, ...], axis: int) -> Any:
-    """Whether the position along an axis is below the length of its batch element."""
+def _below(lengths: Any, shape: tuple[int, ...], axis: int, first: Any = None) -> Any:
+    """Whether the position along an axis, from `first` on, is below its batch element's length."""
     own = convert(operand("seq_lengths", lengths), dtypes.i32)
     if own.shape != shape[:1]:
         raise ValueError(f"dot_product_attention: sequence lengths must be one each batch element "
                          f"({shape[0]}), got {own.shape}")
     wide = emit(ops.broadcast_in_dim, own, shape=shape, dims=(0,))
-    return compare(ops.lt, _places(shape, axis), wide)
+    places = _places(shape, axis)
+    return compare(ops.lt, places if first is None else add(places, first), wide)
 
 
-def _seen(mask: Any, t: int, s: int, is_causal: bool, window: Any, queries: Any, keys: Any
-          ) -> list[Any]:
-    """The masks that hold, each of which broadcasts to [batch, N, T, S]."""
+def _seen(limits: _Limits, t: int, first: Any) -> list[Any]:
+    """The masks that hold for `t` queries from position `first` on, each of which broadcasts to
+    [batch, N, t, S]."""
     seen = []
-    if mask is not None:
-        mask = operand("mask", mask)
-        if mask.value.type.dtype is not dtypes.bool_:
-            raise ValueError(f"dot_product_attention: mask must be bool, got {mask.value.type}")
-        seen.append(mask)
-    shape = (1, 1, t, s)
-    if is_causal:
-        seen.append(compare(ops.ge, _places(shape, 2), _places(shape, 3)))
-    if window is not None:
+    shape = (1, 1, t, limits.s)
+    here = _places(shape, 2)
+    if first is not None:
+        here = add(here, first)
+    if limits.is_causal:
+        seen.append(compare(ops.ge, here, _places(shape, 3)))
+    if limits.window is not None:
+        window = limits.window
         before, after = (window, window) if isinstance(window, int) else window
-        distance = emit(ops.sub, _places(shape, 3), _places(shape, 2))
+        distance = emit(ops.sub, _places(shape, 3), here)
         seen.append(compare(ops.ge, distance, -int(before)))
         seen.append(compare(ops.le, distance, int(after)))
-    for lengths, axis in ((queries, 2), (keys, 3)):
-        if lengths is not None:
-            n = operand("seq_lengths", lengths).shape[0]
-            seen.append(_below(lengths, (n, 1, t if axis == 2 else 1, s if axis == 3 else 1), axis))
+    if limits.queries is not None:
+        n = operand("seq_lengths", limits.queries).shape[0]
+        seen.append(_below(limits.queries, (n, 1, t, 1), 2, first))
+    if limits.keys is not None:
+        n = operand("seq_lengths", limits.keys).shape[0]
+        seen.append(_below(limits.keys, (n, 1, 1, limits.s), 3))
     return seen
-
-

@@ -5,6 +5,7 @@ import pytest
 import scipy.special as sp
 
 import xfront
+import xfront as jax
 import xfront.numpy as jnp
 from xfront import nn
 
@@ -144,6 +145,44 @@ def test_attention():
         np.testing.assert_allclose(made, attention(q, k, v, seen), rtol=1e-4, atol=1e-5)
     with pytest.raises(ValueError):
         nn.dot_product_attention(q, k[:, :, :1, :4], v)
+
+
+def test_attention_of_long_sequences_in_blocks(monkeypatch):
+    from xfront.nn import attention as module
+
+    r = np.random.RandomState(0)
+    q, k, v = (r.randn(2, t, n, 4).astype(np.float32) for t, n in ((37, 4), (23, 2), (23, 2)))
+    bias, ways = r.randn(4, 37, 23).astype(np.float32), {
+        "causal": {"is_causal": True}, "window": {"local_window_size": (3, 1)},
+        "lengths": {"query_seq_lengths": np.array([30, 3]),
+                    "key_value_seq_lengths": np.array([4, 23])},
+        "mask": {"mask": r.rand(2, 1, 37, 23) > 0.3}, "rows": {"mask": r.rand(23) > 0.3}}
+
+    def all_ways(q, k, v, bias):
+        def one(q, k, v, bias, **options):
+            made, residual = nn.dot_product_attention(q, k, v, bias, return_residual=True,
+                                                      **options)
+            return (made * np.cos(np.arange(4))).sum(), (made, residual)
+
+        return {name: jax.grad(one, (0, 1, 2, 3), has_aux=True)(q, k, v, bias, **options)
+                for name, options in ways.items()}
+
+    whole = jax.jit(all_ways)(q, k, v, bias)
+    monkeypatch.setattr(module, "_AT_ONCE", 1)
+    monkeypatch.setattr(module, "_IN_A_BLOCK", 1)
+    assert module.block_of(8, 37, 23) == 16
+    in_blocks = jax.jit(lambda *a: all_ways(*a))(q, k, v, bias)
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=2e-6, atol=2e-6), in_blocks,
+                 whole)
+
+
+def test_attention_needs_no_memory_for_all_logits():
+    def loss(q):
+        return nn.dot_product_attention(q, q, q, is_causal=True).sum()
+
+    q = jax.ShapeDtypeStruct((1, 8192, 1, 8), "float32")
+    used = jax.jit(jax.grad(loss)).lower(q).compile().memory_analysis().temp_size_in_bytes
+    assert used < 8192 ** 2 * 4 / 2              # all logits once would be twice as much
 
 
 @pytest.mark.parametrize(("maker", "variance"), [
