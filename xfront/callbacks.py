@@ -13,17 +13,18 @@ from typing import Any
 
 import numpy as np
 from xfront_ir import dtypes, ops
-from xfront_ir.types import tensor
+from xfront_ir.types import TensorType, tensor
 
 from .arrays import binding
 from .arrays.arguments import at_home, only
+from .arrays.keys import KeyArray
 from .tracebacks import front_door
 from .tracing import concrete
 from .tracing.compiled import to_array
 from .tracing.host import slot_of
 from .tracing.trace import emit, state
 from .tracing.tracer import Tracer
-from .transforms.flat import kind_of
+from .transforms.flat import kind_of, placed
 from .tree_util import tree_flatten, tree_unflatten
 
 VMAP_METHODS = (None, "sequential", "sequential_unrolled", "expand_dims", "broadcast_all")
@@ -35,14 +36,15 @@ def pure_callback(callback: Callable[..., Any], result_shape_dtypes: Any, *args:
     """Call a pure host function: it may be dropped where nothing reads its result, or run twice.
 
     Args:
-      callback: takes NumPy arrays in the structure of args and kwargs, returns arrays in that of
-        `result_shape_dtypes`.
+      callback: takes NumPy arrays in the structure of args and kwargs, returns as many arrays as
+        `result_shape_dtypes` has, in their order.
       result_shape_dtypes: tree of objects with shape and dtype.
       sharding: where it runs: None, or the default device's.
       vmap_method: how a batch reaches it: "sequential", "expand_dims" or "broadcast_all".
       vectorized: None; the older spelling of `vmap_method`.
     Returns: tree of arrays.
-    Raises: ValueError for another vmap_method; NotImplementedError for another placement and for
+    Raises: ValueError for another vmap_method, and where `callback` returns other shapes or dtypes,
+      by its name; NotImplementedError for another placement and for
       `vectorized`.
     """
     at_home("pure_callback", sharding, "sharding")
@@ -102,11 +104,8 @@ def _call(kind: str, callback: Callable[..., Any], results: Any, args: tuple, kw
         made = callback(*given, **named)
         if kind == "debug":
             return ()
-        flat, made_tree = tree_flatten(made)
-        if made_tree != out_tree:
-            raise ValueError(f"{kind}_callback: the function returned {made_tree}, but "
-                             f"result_shape_dtypes says {out_tree}")
-        return tuple([canonical(x) for x in flat])
+        batches = vmap_method in ("expand_dims", "broadcast_all")
+        return _checked(f"{kind}_callback", callback, made, out_tree, types, batches)
 
     operands = [leaves[i] for i in traced]
     known = None if kind == "pure" else known_now(operands)
@@ -119,10 +118,36 @@ def _call(kind: str, callback: Callable[..., Any], results: Any, args: tuple, kw
     return tree_unflatten(out_tree, made) if kind != "debug" else None
 
 
+def _checked(name: str, callback: Callable[..., Any], made: Any, tree: Any,
+             types: tuple[TensorType, ...], batches: bool) -> tuple[np.ndarray, ...]:
+    """The arrays that a host function returned, with leading axes where it may meet batches.
+
+    Raises: ValueError where they do not fit.
+    """
+    flat, made_tree = tree_flatten(made)
+    if len(flat) != len(types):
+        raise ValueError(f"{name}: {placed(callback)} returned {made_tree}, but "
+                         f"result_shape_dtypes says {tree}")
+    arrays = tuple([canonical(x) for x in flat])
+    for i, (array, wanted) in enumerate(zip(arrays, types, strict=True)):
+        own = array.shape[max(array.ndim - wanted.ndim, 0):] if batches else array.shape
+        if own != wanted.shape or array.dtype != wanted.dtype.numpy:
+            raise ValueError(f"{name}: {placed(callback)} returned {array.dtype}"
+                             f"{list(array.shape)} as result {i}, but result_shape_dtypes says "
+                             f"{wanted}")
+    return arrays
+
+
 def canonical(x: Any) -> np.ndarray:
     """A result of a host function: 64-bit values as what stands for them."""
     array = np.asarray(x)
     return array.astype(binding.canonical_dtype(array.dtype), copy=False)
+
+
+def key_words(x: Any) -> Any:
+    """The numbers of an array of keys, as traced programs hand them over; other values as they
+    are."""
+    return x._base if type(x) is KeyArray else x
 
 
 def known_now(operands: list[Any]) -> list[np.ndarray] | None:
@@ -134,5 +159,5 @@ def known_now(operands: list[Any]) -> list[np.ndarray] | None:
         value = concrete.known(x) if type(x) is Tracer else x
         if value is None:
             return None
-        known.append(np.asarray(value))
+        known.append(np.asarray(key_words(value)))
     return known

@@ -29,9 +29,13 @@ def _repr(x: ArrayImpl) -> str:
     tail = f"dtype={aval.dtype.name}" + (", weak_type=True)" if aval.weak_type else ")")
     if not (x._sharding.is_fully_addressable or x._sharding.is_fully_replicated):
         return f"Array(shape={aval.shape}, {tail}"
-    value = to_numpy(x)
-    if aval.size == 0:
-        return f"Array([], shape={aval.shape}, {tail}"
+    return text_of(to_numpy(x), tail)
+
+
+def text_of(value: np.ndarray, tail: str) -> str:
+    """`Array([1., 2.], tail`, where tail ends with the parenthesis."""
+    if value.size == 0:
+        return f"Array([], shape={value.shape}, {tail}"
     width = np.get_printoptions()["linewidth"]
     text = np.array2string(value, prefix="Array(", suffix=",", separator=", ", max_line_width=width)
     last = len(text) - text.rfind("\n") - 1  # the prefix of a single line does not count

@@ -6,9 +6,13 @@ import string
 import sys
 from typing import Any
 
+import numpy as np
+
 from ..arrays.arguments import only
+from ..arrays.methods import text_of
 from ..callbacks import debug_callback
 from ..tracebacks import front_door
+from ..tree_util import tree_map
 
 
 class _Formatter(string.Formatter):
@@ -51,10 +55,37 @@ def print(fmt: str, *args: Any, ordered: bool = False, partitioned: bool = False
                               f"positional and {len(kwargs)} keyword arguments given") from None
 
     def show(*values: Any, **named: Any) -> None:
+        values, named = tree_map(_shown, (values, named))
         sys.stdout.write(_FORMATTER.format(fmt, *values, **named) + "\n")
         sys.stdout.flush()
 
     debug_callback(show, *args, ordered=ordered, **kwargs)
+
+
+class _Shown:
+    """A value of a program as it is printed: by itself as NumPy's, inside of a tree as an array."""
+
+    def __init__(self, value: np.ndarray) -> None:
+        self.value = value
+
+    def __str__(self) -> str:
+        return str(self.value)
+
+    def __repr__(self) -> str:
+        return text_of(self.value, f"dtype={self.value.dtype.name})")
+
+    def __format__(self, spec: str) -> str:
+        return format(self.value[()] if self.value.ndim == 0 else self.value, spec)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.value, name)
+
+    def __getitem__(self, index: Any) -> Any:
+        return _shown(self.value[index])
+
+
+def _shown(x: Any) -> Any:
+    return _Shown(np.asarray(x)) if isinstance(x, (np.ndarray, np.generic)) else x
 
 
 class _Anything:

@@ -22,7 +22,7 @@ from ..dimension_numbers import ConvDimensionNumbers
 from ..tracing.trace import emit
 from .precision import conv_precision, precision_attr
 from .shape import convert_element_type, tile, transpose
-from .strict import dtype_of, ints, listed, same_dtype, weakly
+from .strict import dtype_of, ints, same_dtype, weakly
 
 DotDimensionNumbers = tuple[tuple[Sequence[int], Sequence[int]],
                             tuple[Sequence[int], Sequence[int]]]
@@ -231,13 +231,26 @@ def conv_general_dilated(
         held = tuple([_dilated(x.shape[d], by) for d, by in zip(lhs_spec[2:], of_x, strict=True)])
         window = tuple([_dilated(k.shape[d], by) for d, by in zip(rhs_spec[2:], of_k, strict=True)])
         padding = padtype_to_pads(held, window, strides, padding)
-    pads = tuple([ints("padding", p) for p in listed("padding", padding)])
+    else:
+        padding = _pairs(name, padding)
+    pads = tuple([ints("padding", p) for p in padding])
     made = emit(ops.conv_general_dilated, x, k, lhs_spec=lhs_spec, rhs_spec=rhs_spec,
                 out_spec=out_spec, strides=strides, padding=pads, lhs_dilation=of_x,
                 rhs_dilation=of_k, feature_groups=int(feature_group_count),
                 batch_groups=int(batch_group_count), precision=conv_precision(precision),
                 preferred=preferred)
     return weakly(made, x.weak and k.weak and preferred is None)
+
+
+def _pairs(name: str, padding: Any) -> Any:
+    """Padding as pairs. Raises: ValueError for ints, one for all axes or one each."""
+    pairs = isinstance(padding, (tuple, list)) and all(
+        isinstance(p, (tuple, list)) and len(p) == 2 for p in padding)
+    if not pairs:
+        raise ValueError(f"padding argument to {name} should be a string or a sequence of (low, "
+                         f"high) pairs, got {padding!r}; write [(1, 1), (2, 2)] to pad one axis by "
+                         "1 and one by 2 on both sides")
+    return padding
 
 
 def _spread(name: str, value: Any, n: int) -> tuple[int, ...]:
@@ -273,7 +286,7 @@ def conv_transpose(lhs: Any, rhs: Any, strides: Sequence[int], padding: Any,
     Args:
       strides: of the convolution whose transpose this is.
       padding: "SAME" gives an input size times the stride, "VALID" all that the filter reaches; or
-        pairs for the input as it is spread.
+        pairs for the input as it is spread; without strides, also "SAME_LOWER".
       dimension_numbers: three strings; None means channels last with filters ...IO.
       transpose_kernel: whether the filter is one of the forward convolution: it is then flipped and
         its features exchanged.
@@ -295,15 +308,20 @@ def conv_transpose(lhs: Any, rhs: Any, strides: Sequence[int], padding: Any,
     if isinstance(padding, str) and padding in ("SAME", "VALID"):
         pads = [_transposed_pads(k, s, padding) for k, s in zip(reach, strides, strict=True)]
     elif isinstance(padding, str):
-        raise ValueError(f"conv_transpose: padding is 'SAME', 'VALID' or pairs, got {padding!r}")
+        if any(s != 1 for s in strides):
+            raise ValueError("conv_transpose: with strides padding is 'SAME', 'VALID' or pairs, "
+                             f"got {padding!r}")
+        pads = padding
     else:
-        pads = [(int(low), int(high)) for low, high in padding]
+        pads = [tuple(ints("padding", p)) for p in _pairs("conv_transpose", padding)]
         if use_consistent_padding:
             pads = [(k - 1 - low, k - 1 - high)
                     for (low, high), k in zip(pads, reach, strict=True)]
     if transpose_kernel:
         rhs = _flipped(rhs, tuple(numbers.rhs_spec))
-    return conv_general_dilated(lhs, rhs, (1,) * n, tuple(pads), tuple(strides), dilation, numbers,
+    if not isinstance(pads, str):
+        pads = tuple(pads)
+    return conv_general_dilated(lhs, rhs, (1,) * n, pads, tuple(strides), dilation, numbers,
                                 precision=precision,
                                 preferred_element_type=preferred_element_type)
 

@@ -16,14 +16,14 @@ from ..tracebacks import front_door, front_door_of
 from ..tracing.programs import bind
 from ..tracing.trace import emit, state
 from ..tracing.tracer import Tracer
-from ..tree_util import tree_flatten, tree_map, tree_unflatten
+from ..tree_util import broadcast_prefix, tree_flatten, tree_map, tree_unflatten
 from .custom import named_argnums
 from .flat import as_operand, kind_of, name_of, trace_call
 from .policies import asked_policy, checkpoint_policies
 
 
 @front_door
-def checkpoint(fun: Callable[..., Any] | None = None, *, prevent_cse: bool = True,
+def checkpoint(fun: Callable[..., Any] | None = None, *, prevent_cse: Any = True,
                policy: Callable[..., bool] | None = None,
                static_argnums: int | Sequence[int] = (),
                static_argnames: str | Sequence[str] = (), concrete: bool = False) -> Any:
@@ -31,7 +31,9 @@ def checkpoint(fun: Callable[..., Any] | None = None, *, prevent_cse: bool = Tru
 
     Args:
       fun: any function of arrays and trees.
-      prevent_cse: keep the second computation apart from the first by a barrier.
+      prevent_cse: keep the second computation apart from the first by a barrier: a bool, or a
+        tree of them that is a prefix of the tuple of arguments. One barrier stands before all of
+        the arguments; a False beside a True is a permission that is not made use of.
       policy: which intermediate values are saved after all, see `checkpoint_policies`.
       static_argnums, static_argnames: arguments that are no arrays.
       concrete: False; the older way to have Python look at arguments.
@@ -58,6 +60,7 @@ def checkpoint(fun: Callable[..., Any] | None = None, *, prevent_cse: bool = Tru
         chosen = {i % len(args) for i in statics if i < len(args)} if args else set()
         fixed = {k: kwargs.pop(k) for k in by_name if k in kwargs}
         places = [i for i in range(len(args)) if i not in chosen]
+        fenced = _fenced(prevent_cse, tuple([args[i] for i in places]))
         leaves, tree = tree_flatten(([args[i] for i in places], kwargs))
         kinds = [kind_of(name, x) for x in leaves]
 
@@ -74,12 +77,22 @@ def checkpoint(fun: Callable[..., Any] | None = None, *, prevent_cse: bool = Tru
             results = bind(flat.function, operands, name=name)
         else:
             results = emit(ops.checkpoint, *operands, body=flat.function, policy=asked,
-                           prevent_cse=prevent_cse)
+                           prevent_cse=fenced)
             for t, w in zip(results, flat.function.weak_returns, strict=True):
                 t.weak = w
         return tree_unflatten(flat.out_tree, results)
 
     return wrapped
+
+
+def _fenced(prevent_cse: Any, args: tuple) -> bool:
+    """Whether a barrier is asked for. Raises: ValueError where `prevent_cse` is no prefix of the
+    arguments, TypeError where a leaf is no bool."""
+    flags = [prevent_cse] if isinstance(prevent_cse, bool) else broadcast_prefix(prevent_cse, args)
+    if not all(isinstance(flag, bool) for flag in flags):
+        raise TypeError(f"checkpoint: prevent_cse must be a bool or a tree of bools, got "
+                        f"{prevent_cse!r}")
+    return any(flags)
 
 
 remat = checkpoint

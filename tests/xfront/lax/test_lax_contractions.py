@@ -102,3 +102,22 @@ def test_shapes_and_patches():
     patches = lax.conv_general_dilated_patches(X, (2, 2), (1, 1), "VALID")
     assert patches.shape == (2, 12, 5, 6)
     close(patches[:, :, 1, 2], X[:, :, 1:3, 2:4].reshape(2, 12))
+
+
+@pytest.mark.parametrize("padding", [1, (1, 1), [(1, 1), 1], np.int32(1)])
+def test_padding_is_pairs(padding):
+    x, k = np.ones((1, 1, 4, 4), np.float32), np.ones((1, 1, 3, 3), np.float32)
+    with pytest.raises(ValueError, match=r"\(low, high\) pairs"):
+        lax.conv_general_dilated(x, k, (1, 1), padding)
+    with pytest.raises(ValueError, match=r"\(low, high\) pairs"):
+        lax.conv_transpose(x, k, (1, 1), padding, dimension_numbers=("NCHW", "OIHW", "NCHW"))
+
+
+def test_transposed_convolutions_padded_at_the_lower_end():
+    x = np.arange(1.0, 4).reshape(1, 1, 3).astype(np.float32)
+    k = np.arange(1.0, 5).reshape(1, 1, 4).astype(np.float32)
+    numbers = ("NCH", "OIH", "NCH")
+    made = lax.conv_transpose(x, k, (1,), "SAME_LOWER", dimension_numbers=numbers)
+    assert made.tolist() == [[[11.0, 20.0, 14.0]]]
+    with pytest.raises(ValueError, match="with strides"):
+        lax.conv_transpose(x, k, (2,), "SAME_LOWER", dimension_numbers=numbers)

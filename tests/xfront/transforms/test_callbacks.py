@@ -75,3 +75,37 @@ def test_debug_print_under_transformations(capsys):
     jax.grad(f)(3.0)
     jax.effects_barrier()
     assert capsys.readouterr().out == "x = 1.0 1\nx = 2.0 1\nx = 3.0 1\n"
+
+
+def test_results_are_told_by_their_number_and_named_where_they_do_not_fit():
+    spec = jax.ShapeDtypeStruct((3,), jnp.float32)
+    made = jax.jit(lambda x: jax.pure_callback(lambda v: [v, v + 1], {"a": spec, "b": spec}, x))(X)
+    assert made["b"].tolist() == [1, 2, 3]
+    assert jax.pure_callback(lambda v: [v], spec, X).tolist() == [0, 1, 2]
+
+    def odd(v):
+        return v[:2]
+
+    def none(v):
+        return None
+
+    for call in (lambda x: jax.pure_callback(odd, spec, x), lambda x: io_callback(odd, spec, x)):
+        for run in (call, jax.jit(call)):
+            with pytest.raises(ValueError, match=r"odd at .*test_callbacks.py:\d+ returned float32"
+                                                 r"\[2\] as result 0"):
+                np.asarray(run(X))
+    with pytest.raises(ValueError, match="none at .* returned"):
+        jax.pure_callback(none, spec, X)
+
+
+def test_print_shows_values_of_trees_as_arrays(capfd):
+    def show(x, k):
+        jax.debug.print("{} {t} {k} {x[1]:.1f} {t[a].dtype} {x!r}", x, k=k, x=x,
+                        t={"a": x, "b": "c"})
+
+    for run in (show, jax.jit(show)):
+        run(X, jax.random.key(3))
+        jax.effects_barrier()
+        assert capfd.readouterr().out == (
+            "[0. 1. 2.] {'a': Array([0., 1., 2.], dtype=float32), 'b': 'c'} [0 3] 1.0 float32 "
+            "Array([0., 1., 2.], dtype=float32)\n")

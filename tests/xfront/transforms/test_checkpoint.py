@@ -160,3 +160,19 @@ def test_checkpoint_bounds_what_a_chain_keeps():
     assert kept(whole) >= 32 * size and kept(parts) <= 5 * size
     np.testing.assert_allclose(xfront.grad(parts)(jnp.ones(size)),
                                xfront.grad(whole)(jnp.ones(size)), rtol=2e-5)
+
+
+def test_prevent_cse_is_a_tree_of_bools_too():
+    def f(x, tree):
+        return jnp.sin(x) * tree["a"]
+
+    def text(prevent_cse):
+        g = xfront.checkpoint(f, prevent_cse=prevent_cse)
+        return xfront.jit(xfront.grad(g)).lower(1.0, {"a": 2.0}).as_text()
+
+    assert "optimization_barrier" in text((True, {"a": False}))
+    assert "optimization_barrier" not in text((False, {"a": False}))
+    with pytest.raises(ValueError, match="tuple"):
+        text((True,))
+    with pytest.raises(TypeError, match="prevent_cse"):
+        text(("x", True))
