@@ -58,6 +58,8 @@ def test_incomplete_gamma_of_large_numbers(dtype):
 def test_edges():
     np.testing.assert_array_equal(special.ndtri(np.array([0, 1, 2], np.float32)),
                                   [-np.inf, np.inf, np.nan])
+    for f in (special.xlogy, special.xlog1py, special.rel_entr, special.kl_div):
+        assert np.isnan(f(0.0, np.nan)) and f(0.0, 0.0) == 0
     assert special.xlogy(0, 0) == 0 and special.entr(-1.0) == -np.inf
     assert special.rel_entr(0.0, 1.0) == 0 and special.rel_entr(1.0, 0.0) == np.inf
     np.testing.assert_allclose(special.factorial(np.arange(5)), [1, 1, 2, 6, 24], rtol=1e-5)

@@ -16,7 +16,7 @@ from .parts import real, together
 
 @eager
 def xlogy(x: Any, y: Any) -> Any:
-    """x log(y), 0 where x = 0."""
+    """x log(y), 0 where x = 0 and y is a number."""
     return xlogy_of(*together("xlogy", x, y))
 
 
@@ -27,15 +27,15 @@ def xlogy_of(x: Any, y: Any) -> Any:
 
 
 def _finite_log(y: Any) -> Any:
-    """Where 0 log(y) is 0 as it is, so that the derivative in the factor is log(y)."""
+    """Where 0 log(y) is 0 as it is, so that the derivative in the factor is log(y), or NaN."""
     if y.value.type.dtype.is_complex:
         return compare(ops.ne, y, 0)
-    return emit(ops.and_, compare(ops.gt, y, 0), compare(ops.lt, y, np.inf))
+    return emit(ops.not_, emit(ops.or_, compare(ops.le, y, 0), compare(ops.ge, y, np.inf)))
 
 
 @eager
 def xlog1py(x: Any, y: Any) -> Any:
-    """x log(1 + y), 0 where x = 0."""
+    """x log(1 + y), 0 where x = 0 and y is a number."""
     return xlog1py_of(*together("xlog1py", x, y))
 
 
@@ -59,7 +59,7 @@ def entr(x: Any) -> Any:
 
 @eager
 def rel_entr(p: Any, q: Any) -> Any:
-    """p log(p / q); 0 where p = 0 and q >= 0, inf where else one is not positive."""
+    """p log(p / q); 0 where p = 0 <= q, NaN where one is, else inf where one is not positive."""
     return _rel_entr(*together("rel_entr", p, q))
 
 
@@ -69,7 +69,8 @@ def _rel_entr(p: Any, q: Any) -> Any:
     both = emit(zero, compare(ops.gt, p, 0), compare(ops.gt, q, 0))
     safe_p, safe_q = choose(both, p, 1.0), choose(both, q, 1.0)
     made = mul(safe_p, sub(emit(ops.log, safe_p), emit(ops.log, safe_q)))
-    return choose(both, made, choose(empty, 0.0, np.inf))
+    numbers = emit(zero, compare(ops.eq, p, p), compare(ops.eq, q, q))
+    return choose(both, made, choose(empty, 0.0, choose(numbers, np.inf, np.nan)))
 
 
 @eager

@@ -1,0 +1,107 @@
+"""Taylor series through a function: `jet`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import numpy as jnp
+from ..arrays.operands import is_array_like
+from ..tracebacks import front_door
+from ..transforms.autodiff import jvp
+from ..transforms.jit import jit
+from ..tree_util import tree_flatten, tree_unflatten
+
+
+@front_door
+def jet(fun: Callable[..., Any], primals: Sequence[Any], series: Sequence[Sequence[Any]],
+        factorial_scaled: bool = True) -> tuple[Any, Any]:
+    """The Taylor series of `fun(x(t))` at t = 0, of those of its arguments.
+
+    It is that of derivatives by t, one after the other, so control flow and custom rules are in it;
+    each order makes the program about twice as large as the one before.
+
+    Args:
+      fun: of arrays; gives a tree of arrays.
+      primals: an array for each argument of `fun`: x(0).
+      series: for each argument as many terms: the derivatives of x at 0 from the first on.
+      factorial_scaled: whether terms are derivatives; otherwise they are coefficients of powers of
+        t, derivatives over factorials.
+    Returns: `fun(*primals)`, and a tree like it with a list of the terms in place of each leaf.
+      Those of integers and bools are zeros.
+    Raises: ValueError where numbers of terms differ; TypeError for what is no sequence of arrays.
+
+    >>> jet(lambda x: x ** 2, (3.0,), ([1.0, 0.0],))
+    (Array(9., dtype=float32, weak_type=True), [Array(6., dtype=float32, weak_type=True), \
+Array(2., dtype=float32, weak_type=True)])
+    """
+    primals, terms = list(primals), [list(given) for given in series]
+    order = _order(primals, terms)
+    scale = [1 / math.factorial(k + 1) if factorial_scaled else 1.0 for k in range(order)]
+    out_tree: Any = None
+
+    def whole(primals: list[Any], terms: list[list[Any]]) -> tuple[list[Any], list[list[Any]]]:
+        def at(t: Any) -> list[Any]:
+            nonlocal out_tree
+            made = []
+            for x, given in zip(primals, terms, strict=True):
+                rest: Any = 0.0
+                for term, by in zip(given[::-1], scale[::-1], strict=True):
+                    rest = t * (term * by + rest)
+                made.append(x + rest)
+            leaves, out_tree = tree_flatten(fun(*made))
+            return leaves
+
+        def inexact(t: Any) -> list[Any]:
+            return [x for x in map(jnp.asarray, at(t)) if jnp.issubdtype(x.dtype, np.inexact)]
+
+        value = at(0.0) if order else tree_leaves_of(fun, primals)
+        derivatives: Callable[[Any], list[list[Any]]] = lambda t: [inexact(t)]
+        for _ in range(order):
+            derivatives = _one_more(derivatives)
+        found = iter(zip(*derivatives(0.0)[1:], strict=True)) if order else iter(())
+        made = []
+        for x in value:
+            if not order:
+                made.append([])
+            elif jnp.issubdtype(jnp.asarray(x).dtype, np.inexact):
+                made.append([d if factorial_scaled else d * (1 / math.factorial(k + 1))
+                             for k, d in enumerate(next(found))])
+            else:
+                made.append([jnp.zeros(jnp.shape(x))] * order)
+        return value, made
+
+    def tree_leaves_of(fun: Callable[..., Any], primals: list[Any]) -> list[Any]:
+        nonlocal out_tree
+        leaves, out_tree = tree_flatten(fun(*primals))
+        return leaves
+
+    value, made = jit(whole)(primals, terms)
+    return tree_unflatten(out_tree, value), tree_unflatten(out_tree, made)
+
+
+def _one_more(derivatives: Callable[[Any], list[list[Any]]]) -> Callable[[Any], list[list[Any]]]:
+    """The derivatives by t, and one of a higher order behind them."""
+    def more(t: Any) -> list[list[Any]]:
+        values, slopes = jvp(derivatives, (t,), (1.0,))
+        return [*values, slopes[-1]]
+
+    return more
+
+
+def _order(primals: list[Any], terms: list[list[Any]]) -> int:
+    """How many terms there are of each. Raises: TypeError; ValueError."""
+    for i, given in enumerate(zip(primals, terms, strict=False)):
+        if not all(map(is_array_like, (given[0], *given[1]))):
+            raise TypeError(f"jet: primal value and terms at position {i} must be arrays, got "
+                            f"{given[0]!r} and {given[1]!r}; take leaves of trees as arguments")
+    if len(primals) != len(terms) or len({len(given) for given in terms}) > 1:
+        raise ValueError("jet: terms have inconsistent lengths for different arguments: "
+                         f"{[len(given) for given in terms]} for {len(primals)}")
+    return len(terms[0]) if terms else 0
+
+
+__all__ = ["jet"]
