@@ -225,3 +225,30 @@ def test_three_ways_to_divide_give_the_losses_of_one_device() -> None:
     losses = np.array([row[-5:] for row in rows], float)
     assert losses.shape == (4, 5) and losses[0, -1] < 0.5 * losses[0, 0]
     np.testing.assert_allclose(losses, np.tile(losses[0], (4, 1)), rtol=1e-4)
+
+
+def test_gaussian_process_is_fitted_and_drawn(tmp_path: Path) -> None:
+    """The fit is a better one, near the scales of the draw; the picture is an image of the band."""
+    text = run("gaussian_process.py", str(tmp_path / "drawn.svg"))
+    ends = "before|after|height|noise|.drawn|among|in"
+    before, after, length, height, noise, among, gap = map(
+        float, re.findall(rf"\d+\.\d+(?=,? (?:{ends}))", text))
+    assert after < before - 0.5
+    assert 0.5 < length < 1.2 and 0.8 < height < 2.5 and 0.1 < noise < 0.3
+    assert gap > 1.5 * among
+    drawn = (tmp_path / "drawn.svg").read_text()
+    assert drawn.startswith("<svg") and drawn.count("<circle") == 40
+
+
+def test_bayesian_regression_agrees_with_its_approximation() -> None:
+    """The draws have the mean and spread of the Gaussian at the mode, to a fifth of the spread."""
+    text = run("bayesian_regression.py")
+    rows = re.findall(r"^ +\d +(-?\d.\d\d) +(-?\d.\d\d) \+- (\d.\d\d) +(-?\d.\d\d) \+- (\d.\d\d)$",
+                      text, re.MULTILINE)
+    assert len(rows) == 3
+    for true, mode, deviation, mean, spread in (map(float, row) for row in rows):
+        assert abs(mean - mode) < 0.4 * deviation
+        assert abs(spread - deviation) < 0.2 * deviation
+        assert abs(true - mean) < 3 * spread
+    kept = re.search(r"(\d+)% of the proposals kept", text)
+    assert kept and int(kept[1]) > 80

@@ -320,8 +320,16 @@ def round(x: Any, rounding_method: RoundingMethod = RoundingMethod.AWAY_FROM_ZER
 
 # --- complex numbers ------------------------------------------------------------------------
 
-real = _unary("real", ops.real, "Real part of complex numbers; real.")
-imag = _unary("imag", ops.imag, "Imaginary part of complex numbers; real.")
+def _part(name: str, definition: Any, doc: str) -> Callable[[Any], Any]:
+    def body(x: Any) -> Any:
+        x = operand(name, x)
+        return weakly(emit(definition, x), x.weak)
+
+    return _named(body, name, doc)
+
+
+real = _part("real", ops.real, "Real part of complex numbers; real.")
+imag = _part("imag", ops.imag, "Imaginary part of complex numbers; real.")
 
 
 @eager

@@ -84,7 +84,10 @@ def square(x: Any) -> Any:
 def absolute(x: Any) -> Any:
     """Magnitude, real where x is complex. Source: `numpy.absolute`."""
     x = operand("absolute", x)
-    return emit(ops.abs, x) if x.value.type.dtype.kind not in ("bool", "uint") else x
+    if x.value.type.dtype.kind in ("bool", "uint"):
+        return x
+    made = emit(ops.abs, x)
+    return Tracer(made.home, made.value, x.weak)
 
 
 @unary(ops.abs, FLOAT)

@@ -6,10 +6,12 @@ import math
 from typing import Any
 
 from xfront_ir import ops
+from xfront_ir.opdef import OpDef
 
 from ..arrays.dispatch import eager
 from ..arrays.operands import convert, default_float, operand, strong
 from ..tracing.trace import emit
+from ..tracing.tracer import Tracer
 from .ufuncs import like, unary
 
 
@@ -17,14 +19,20 @@ from .ufuncs import like, unary
 def real(val: Any) -> Any:
     """Real part, in the dtype of the parts. Source: `numpy.real`."""
     x = operand("real", val)
-    return emit(ops.real, x) if x.value.type.dtype.is_complex else x
+    return _part(ops.real, x) if x.value.type.dtype.is_complex else x
 
 
 @unary(ops.imag, frozenset(("complex",)))
 def imag(val: Any) -> Any:
     """Imaginary part, in the dtype of the parts; zeros of a real array. Source: `numpy.imag`."""
     x = operand("imag", val)
-    return emit(ops.imag, x) if x.value.type.dtype.is_complex else like(x, 0)
+    return _part(ops.imag, x) if x.value.type.dtype.is_complex else like(x, 0)
+
+
+def _part(definition: OpDef, x: Tracer) -> Tracer:
+    """A part of complex numbers, as weak as they are."""
+    made = emit(definition, x)
+    return Tracer(made.home, made.value, x.weak)
 
 
 @unary(ops.conj, frozenset(("complex",)))
@@ -40,7 +48,8 @@ conj = conjugate
 @eager(static=("deg",))
 def angle(z: Any, deg: bool = False) -> Any:
     """Angle of a complex number in (-pi, pi], in degrees with `deg`. Source: `numpy.angle`."""
-    x = strong(operand("angle", z))
+    own = operand("angle", z)
+    x = strong(own)
     if not x.value.type.dtype.is_inexact:
         x = convert(x, default_float())
     if x.value.type.dtype.is_complex:
@@ -48,7 +57,8 @@ def angle(z: Any, deg: bool = False) -> Any:
     else:                                # no derivative: 0 or pi
         x, y = emit(ops.stop_gradient, x), like(x, 0)
     made = emit(ops.atan2, y, x)
-    return emit(ops.mul, made, like(made, 180 / math.pi)) if deg else made
+    made = emit(ops.mul, made, like(made, 180 / math.pi)) if deg else made
+    return Tracer(made.home, made.value, own.weak and own.value.type.dtype.is_complex)
 
 
 __all__ = [

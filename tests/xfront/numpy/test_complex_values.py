@@ -101,3 +101,10 @@ def test_greater_and_lesser_complex_numbers_that_are_there():
     for x, y in itertools.product(values, values):
         for name in ("fmax", "fmin"):
             np.testing.assert_array_equal(getattr(jnp, name)(x, y), getattr(np, name)(x, y))
+
+
+def test_parts_of_python_numbers_are_weak():
+    for f in (jnp.real, jnp.imag, jnp.abs, jnp.angle):
+        assert f(1j).weak_type and (f(1j) + np.float16(1)).dtype == np.float16
+        assert xfront.jit(f)(1j).weak_type and not f(np.complex64(1j)).weak_type
+    assert not jnp.angle(1.0).weak_type
