@@ -80,7 +80,7 @@ def square(x: Any) -> Any:
     return emit(ops.square, arithmetic(operand("square", x)))
 
 
-@unary(ops.abs, frozenset(("int", "float", "complex")))
+@unary(ops.abs, frozenset(("int", "float")))
 def absolute(x: Any) -> Any:
     """Magnitude, real where x is complex. Source: `numpy.absolute`."""
     x = operand("absolute", x)

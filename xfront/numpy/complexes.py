@@ -15,14 +15,14 @@ from ..tracing.tracer import Tracer
 from .ufuncs import like, unary
 
 
-@unary(ops.real, frozenset(("complex",)))
+@unary()
 def real(val: Any) -> Any:
     """Real part, in the dtype of the parts. Source: `numpy.real`."""
     x = operand("real", val)
     return _part(ops.real, x) if x.value.type.dtype.is_complex else x
 
 
-@unary(ops.imag, frozenset(("complex",)))
+@unary()
 def imag(val: Any) -> Any:
     """Imaginary part, in the dtype of the parts; zeros of a real array. Source: `numpy.imag`."""
     x = operand("imag", val)
