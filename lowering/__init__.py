@@ -192,9 +192,9 @@ def find(key: str, overrides: Any, devices: Sequence[Any], partition: Partition 
 
 def _where(devices: Sequence[Any]) -> tuple[Any, ...]:
     """What a key has of devices."""
-    from .clients import kind_of
+    from .clients import device_kind
 
-    return (kind_of(devices[0]), len(devices),
+    return (device_kind(devices[0]), len(devices),
             tuple(d.id for d in devices) if len(devices) > 1 else ())
 
 

@@ -102,7 +102,7 @@ def default_backend() -> str:
     return "gpu" if name in ("cuda", "rocm") else name
 
 
-def kind_of(device: Any) -> str:
+def device_kind(device: Any) -> str:
     """What kind of device it is; programs compiled for one run on any other of its kind."""
     return f"{device.platform}:{device.device_kind}"
 

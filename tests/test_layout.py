@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import ast
 import importlib
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
+import xfront.core
 import xfront_ir.ops
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -411,4 +414,32 @@ def test_names_on_demand_are_those_of_their_modules(package: str) -> None:
             wrong.append(f"{package}.{family}: {sorted(written ^ exported)}")
     files = {path.stem for path in (ROOT / package.replace(".", "/")).glob("*.py")}
     wrong += [f"{package}.{name}: a module and a function" for name in sorted(names & files)]
+    assert not wrong, "\n".join(wrong)
+
+
+def _names_of_jax() -> dict[str, set[str]]:
+    """The public names of JAX by the module of xfront that has them."""
+    text = (ROOT / "xfront" / "public_names.txt").read_text()
+    found = re.findall(r"^[~!]?jax([.\w]*): ((?:.|\n )*)", text, re.M)
+    return {f"xfront{module}": set(names.split()) for module, names in found}
+
+
+def test_dir_of_public_modules_shows_public_names() -> None:
+    """What a user sees by `dir` is what a module offers: no imports, helpers or rooms."""
+    wrong = []
+    for name, names in _names_of_jax().items():
+        try:
+            module = importlib.import_module(name)
+        except (ImportError, AttributeError):
+            continue                             # a class, or not offered
+        shown = {n for n in dir(module) if not n.startswith("__")}
+        offered = {*getattr(module, "__all__", ()), *vars(module).get("_names", ())}
+        if name == "xfront":                     # options and functions of devices are at hand
+            offered |= {n for n in shown if not isinstance(getattr(module, n), ModuleType)}
+        if name.endswith("core"):                # names for programs as data, found when asked for
+            offered |= {*xfront.core._HOMES, *xfront.core.__all__}
+        wrong += [f"{name} shows {n}" for n in sorted(shown - offered)]
+        wrong += [f"{name} hides {n}" for n in sorted(
+            n for n in names & set(vars(module)) - shown
+            if getattr(getattr(module, n), "__module__", "") == name)]
     assert not wrong, "\n".join(wrong)

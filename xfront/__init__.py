@@ -162,9 +162,9 @@ _FAMILIES = {
 
 _SUBMODULES = (
     "ad_checkpoint", "api_util", "core", "custom_batching", "custom_derivatives", "debug",
-    "dlpack", "example_libraries", "experimental", "extend", "flatten_util", "image",
-    "interpreters", "lax", "monitoring", "nn", "ops", "random", "ref", "scipy", "sharding",
-    "stages", "test_util", "tree", "typing",
+    "dlpack", "dtypes", "errors", "example_libraries", "experimental", "extend", "flatten_util",
+    "image", "interpreters", "lax", "monitoring", "nn", "numpy", "ops", "random", "ref",
+    "scipy", "sharding", "stages", "test_util", "tree", "tree_util", "typing",
 )
 
 _names, __getattr__, __dir__ = _on_demand(__name__, _FAMILIES, _SUBMODULES)

@@ -1,8 +1,10 @@
 """Checkpoints by their module: names for what policies save, and what reverse mode keeps."""
 
+from .on_demand import shown as _shown
 from .transforms.checkpoint import checkpoint, checkpoint_name, checkpoint_policies, remat
 from .transforms.policies import Offloadable, Recompute, Saveable
 from .transforms.residuals import print_saved_residuals, saved_residuals
 
 __all__ = ["Offloadable", "Recompute", "Saveable", "checkpoint", "checkpoint_name",
            "checkpoint_policies", "print_saved_residuals", "remat", "saved_residuals"]
+__dir__ = _shown(globals())

@@ -9,6 +9,7 @@ from .core import ShapedArray
 from .dropin.sequences import safe_map
 from .extend.core import DebugInfo
 from .extend.linear_util import Store, WrappedFun, transformation2, transformation_with_aux2
+from .on_demand import shown as _shown
 from .stages import typeof
 from .transforms.flat import placed, positional_names
 from .tree_util import (
@@ -140,3 +141,4 @@ def debug_info(traced_for: str, fun: Callable[..., Any], args: Sequence[Any],
 
 __all__ = ["argnums_partial", "debug_info", "flatten_axes", "flatten_fun", "flatten_fun_nokwargs",
            "rebase_donate_argnums", "safe_map", "shaped_abstractify"]
+__dir__ = _shown(globals())

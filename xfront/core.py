@@ -81,7 +81,8 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES})
+    dunders = [name for name in globals() if name.startswith("__")]
+    return sorted({*__all__, *dunders, *_HOMES})
 
 
 __all__ = [

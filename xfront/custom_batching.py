@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .lax.control_flow import map as one_by_one
+from .on_demand import shown as _shown
 from .transforms.custom_vmap import custom_vmap
 from .tree_util import tree_flatten, tree_map, tree_unflatten
 
@@ -33,3 +34,4 @@ def sequential_vmap(f: Callable[..., Any]) -> custom_vmap:
 
 
 __all__ = ["custom_vmap", "sequential_vmap"]
+__dir__ = _shown(globals())

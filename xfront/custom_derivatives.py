@@ -7,6 +7,7 @@ import numpy as np
 from .dtypes import float0
 from .lax.linear_call import linear_call
 from .numpy.creation import zeros_like
+from .on_demand import shown as _shown
 from .transforms.custom import closure_convert, custom_gradient, custom_jvp, custom_vjp
 from .transforms.flat import kind_of
 from .transforms.symbolic import (
@@ -37,3 +38,4 @@ def zero_from_primal(val: Any, symbolic_zeros: bool = False) -> Any:
 
 __all__ = ["CustomVJPPrimal", "SymbolicZero", "closure_convert", "custom_gradient", "custom_jvp",
            "custom_vjp", "custom_vjp_primal_tree_values", "linear_call", "zero_from_primal"]
+__dir__ = _shown(globals())

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .numpy.creation import from_dlpack
+from .on_demand import shown as _shown
 
 _SHARED = frozenset("bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 "
                     "float32 float64 complex64 complex128".split())
@@ -23,3 +24,4 @@ def is_supported_dtype(dtype: Any) -> bool:
 
 
 __all__ = ["from_dlpack", "is_supported_dtype"]
+__dir__ = _shown(globals())

@@ -19,6 +19,7 @@ from xfront_ir import dtypes as ir_dtypes
 from .arrays import binding, promotion
 from .arrays.binding import canonical_dtype, scalar_dtype, x64_state
 from .arrays.promotion import TypePromotionError
+from .on_demand import shown as _shown
 from .tracebacks import front_door, shorten, warn
 
 bfloat16 = ml_dtypes.bfloat16
@@ -31,6 +32,7 @@ __all__ = [
     "TypePromotionError", "bfloat16", "canonicalize_dtype", "extended", "finfo", "float0", "iinfo",
     "issubdtype", "itemsize_bits", "prng_key", "result_type", "scalar_type_of",
 ]  # fmt: skip
+__dir__ = _shown(globals())
 
 # ---- scalar type objects
 
@@ -327,7 +329,7 @@ def _type_of(x: Any) -> type:
 _ML_BASES: dict[type, type] = {}
 for _made in SCALAR_TYPES.values():
     if _made.dtype.type.__module__.startswith("ml_dtypes"):
-        _kind = promotion.kind_of(_made.dtype)
+        _kind = promotion.dtype_kind(_made.dtype)
         _ML_BASES[_made.dtype.type] = {
             "f": np.floating, "i": np.signedinteger, "u": np.unsignedinteger,
         }[_kind]  # fmt: skip
@@ -338,7 +340,7 @@ def itemsize_bits(dtype: Any) -> int:
     found = as_dtype(dtype)
     if is_extended(found):
         return 8 * found.itemsize
-    if found.name[-1:].isdigit() and promotion.kind_of(found) in "iu":
+    if found.name[-1:].isdigit() and promotion.dtype_kind(found) in "iu":
         return int(found.name.lstrip("uint"))
     return 4 if found.name == "float4_e2m1fn" else 8 * found.itemsize
 
@@ -350,7 +352,7 @@ def scalar_type_of(x: Any) -> type:
         return type(x)
     dtype = getattr(x, "dtype", None)
     found = as_dtype(x if dtype is None else dtype)
-    kind = None if is_extended(found) else promotion.kind_of(found)
+    kind = None if is_extended(found) else promotion.dtype_kind(found)
     if kind not in _KINDS or found == float0:
         raise TypeError(f"values of dtype {found} are no numbers")
     return _KINDS[kind]

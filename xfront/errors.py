@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from .arrays.binding import JaxRuntimeError
+from .on_demand import shown as _shown
 
 
 def _described(what: Any, sentence: str) -> str:
@@ -145,3 +146,4 @@ __all__ = [
     "TracerIntegerConversionError",
     "UnexpectedTracerError",
 ]
+__dir__ = _shown(globals())

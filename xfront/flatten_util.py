@@ -13,6 +13,7 @@ from xfront_ir.dtypes import from_numpy
 
 from .arrays.dispatch import eager
 from .arrays.operands import array_like, convert, operand, promote, strong
+from .on_demand import shown as _shown
 from .tracebacks import front_door
 from .tracing.trace import emit
 from .tree_util import PyTreeDef, tree_flatten, tree_unflatten
@@ -101,3 +102,4 @@ def _parts(arr: Any, shapes: Any, dtypes: Any) -> Any:
 
 
 __all__ = ["ravel_pytree"]
+__dir__ = _shown(globals())

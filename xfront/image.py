@@ -11,6 +11,7 @@ import numpy as np
 from . import numpy as jnp
 from .arrays.operands import array_like, normalize_axis, shape_of
 from .lax.precision import Precision
+from .on_demand import shown as _shown
 from .tracebacks import front_door
 
 
@@ -235,3 +236,4 @@ def scale_and_translate(image: Any, shape: Sequence[int], spatial_dims: Sequence
 
 
 __all__ = ["ResizeMethod", "resize", "scale_and_translate"]
+__dir__ = _shown(globals())

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from .on_demand import shown as _shown
+
 _EVENTS, _DURATIONS, _SPANS, _SCALARS = "event", "duration", "time span", "scalar"
 _listeners: dict[str, list[Callable[..., None]]] = {
     _EVENTS: [], _DURATIONS: [], _SPANS: [], _SCALARS: []}
@@ -105,3 +107,4 @@ __all__ = [
     "unregister_event_duration_listener", "unregister_event_listener",
     "unregister_event_time_span_listener", "unregister_scalar_listener",
 ]  # fmt: skip
+__dir__ = _shown(globals())

@@ -7,11 +7,12 @@ other name. What a name brings in is kept in the package, so that it is asked fo
 """
 
 from __future__ import annotations
+import __future__
 
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any
 
 from .tracebacks import front_door, is_front_door
@@ -55,9 +56,27 @@ def on_demand(
         return value
 
     def __dir__() -> list[str]:
-        return sorted({*vars(sys.modules[package]), *public_names})
+        here = vars(sys.modules[package])
+        return sorted({*public_names, *[name for name in here if _is_shown(name, here[name])]})
 
     return public_names, __getattr__, __dir__
+
+
+def _is_shown(name: str, value: Any) -> bool:
+    """Whether a package shows a name that it has beside those of its table: no module, and nothing
+    that it needs for itself."""
+    return name.startswith("__") or not (
+        name.startswith("_") or name == "TYPE_CHECKING" or value is on_demand
+        or isinstance(value, ModuleType | __future__._Feature))
+
+
+def shown(module: dict[str, Any]) -> Callable[[], list[str]]:
+    """The `__dir__` of a public module: what its `__all__` lists, and the names of Python's own.
+
+        __dir__ = shown(globals())
+    """
+    return lambda: sorted({*module["__all__"], *[name for name in module
+                                                if name.startswith("__")]})
 
 
 class AbsentAttribute(AttributeError):

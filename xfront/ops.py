@@ -11,6 +11,7 @@ from . import numpy as jnp
 from .arrays.arguments import at_home
 from .arrays.operands import array_like, index_of, ir_dtype
 from .numpy.indexed_updates import At, _mode
+from .on_demand import shown as _shown
 from .tracebacks import front_door
 
 _REDUCTIONS: dict[str, Any] = {"add": jnp.sum, "multiply": jnp.prod, "max": jnp.max, "min": jnp.min}
@@ -141,3 +142,4 @@ def _segment(name: str, how: str, empty: Any, data: Any, segment_ids: Any, num_s
 
 
 __all__ = ["segment_max", "segment_min", "segment_prod", "segment_sum"]
+__dir__ = _shown(globals())

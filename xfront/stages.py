@@ -21,6 +21,7 @@ from .arrays.dispatch import Program
 from .arrays.keys import key_dtype
 from .arrays.placement import Placement, Promised, commitment, placement_of
 from .arrays.refs import Ref
+from .on_demand import shown as _shown
 from .tracebacks import front_door, front_door_of
 from .tracing.collector import uncollected
 from .tracing.compiled import captures_first, compile_body, prune
@@ -632,5 +633,6 @@ def attach(compiled: Any, jitted: Any, forget: Callable[[], None]) -> None:
     compiled.clear_cache = clear
 
 
-__all__ = ["ClosedProgram", "CompiledFunction", "Lowered", "ShapeDtypeStruct", "Traced", "attach",
-           "eval_shape", "make_ir", "make_jaxpr", "typeof"]
+__all__ = ["ArgInfo", "ClosedProgram", "CompiledFunction", "Lowered", "ShapeDtypeStruct",
+           "Traced", "attach", "eval_shape", "make_ir", "make_jaxpr", "typeof"]
+__dir__ = _shown(globals())

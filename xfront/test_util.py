@@ -10,6 +10,7 @@ import numpy as np
 
 from .dtypes import float0
 from .numpy import asarray
+from .on_demand import shown as _shown
 from .transforms.autodiff import jvp, vjp
 from .tree_util import tree_flatten, tree_map, tree_structure
 
@@ -197,3 +198,4 @@ def _compare(got: Any, wanted: Any, atol: float | None, rtol: float | None, what
 
 
 __all__ = ["check_grads", "check_jvp", "check_vjp"]
+__dir__ = _shown(globals())

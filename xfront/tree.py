@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+from .on_demand import shown as _shown
 from .tree_util import tree_all as all
 from .tree_util import tree_broadcast as broadcast
 from .tree_util import tree_flatten as flatten
@@ -24,6 +25,7 @@ __all__ = [
     "map_with_path", "reduce", "reduce_associative", "static", "structure", "transpose",
     "unflatten",
 ]  # fmt: skip
+__dir__ = _shown(globals())
 
 
 def static(**kwargs: Any) -> Any:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 from .arrays.binding import dispatch_registry, pytree
+from .on_demand import shown as _shown
 from .tracebacks import front_door, shorten
 from .tree_errors import first_difference
 from .tree_registry import (
@@ -585,3 +586,4 @@ __all__ = [
     "tree_transpose", "tree_unflatten", "treedef_children", "treedef_is_leaf",
     "treedef_is_strict_leaf", "treedef_tuple",
 ]  # fmt: skip
+__dir__ = _shown(globals())

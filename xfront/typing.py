@@ -10,6 +10,7 @@ from typing import Any, Protocol, Union
 import numpy as _np
 
 from .arrays.binding import Array as _Array
+from .on_demand import shown as _shown
 
 
 class SupportsDType(Protocol):
@@ -26,3 +27,4 @@ DTypeLike = Union[str, type[Any], _np.dtype, SupportsDType]  # noqa: UP007
 """What names a dtype: a string, a class such as `jnp.float32`, a NumPy dtype, what has a dtype."""
 
 __all__ = ["ArrayLike", "DTypeLike"]
+__dir__ = _shown(globals())

@@ -84,7 +84,7 @@ IN_MEMORY: Places = frozenset((-1,))
 NOWHERE = 1 << 60
 
 
-def kind_of(definition: OpDef) -> Kind:
+def kernel_kind(definition: OpDef) -> Kind:
     """The kind of an op, remembered."""
     found = _KINDS.get(definition)
     if found is None:
@@ -143,7 +143,7 @@ class Region:
                     env = dict(zip(body.params, [env[v] for v in op.operands], strict=True))
                     function, todo = body, iter(body.ops)
                     break
-                kind = kinds.get(definition) or kind_of(definition)
+                kind = kinds.get(definition) or kernel_kind(definition)
                 operands, level = [], 0
                 for v in op.operands:
                     i = env[v]

@@ -22,7 +22,7 @@ def _how(ctx: RuleContext, direction: str, kind: str) -> dict[str, Any]:
             "comparison_direction": ctx.attr(f"#stablehlo<comparison_direction {direction}>")}
 
 
-def kind_of(dtype: DType) -> str:
+def comparison_kind(dtype: DType) -> str:
     """The comparison that elements of `dtype` take."""
     if dtype.is_inexact:
         return "FLOAT"
@@ -33,7 +33,7 @@ def _register(definition: OpDef, direction: str, total_order: bool) -> None:
     @one_op(definition)
     def _write(ctx: RuleContext, op: Op) -> Form:
         dtype = op.operands[0].type.dtype
-        kind = "TOTALORDER" if total_order and dtype.is_float else kind_of(dtype)
+        kind = "TOTALORDER" if total_order and dtype.is_float else comparison_kind(dtype)
         return "stablehlo.compare", _how(ctx, direction, kind)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from lowering.context import RuleContext, rule
-from lowering.rules.compare import compare, kind_of
+from lowering.rules.compare import compare, comparison_kind
 from xfront_ir import dtypes, ops
 from xfront_ir.core import Op
 from xfront_ir.ops.convert import convert
@@ -17,7 +17,7 @@ def _convert(ctx: RuleContext, op: Op, x: Any) -> Any:
     if source is target:
         return x
     if target.dtype is dtypes.bool_:
-        return compare(ctx, "NE", x, ctx.constant(0, source), target, kind_of(source.dtype))
+        return compare(ctx, "NE", x, ctx.constant(0, source), target, comparison_kind(source.dtype))
     if source.dtype.is_complex and not target.dtype.is_complex:
         source = source.with_dtype(dtypes.real_of(source.dtype))
         x = ctx.create("stablehlo.real", [x], [source])

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from lowering.context import RuleContext, rule
-from lowering.rules.compare import compare, kind_of
+from lowering.rules.compare import compare, comparison_kind
 from lowering.rules.elementwise import extremum
 from xfront_ir import dtypes, ops
 from xfront_ir.core import Op
@@ -113,14 +113,14 @@ def _register_position(definition: OpDef, direction: str, start: Callable[[DType
         starts = [ctx.constant(start(of.dtype), element), ctx.constant(0, place)]
 
         def pick(ctx: RuleContext, x: Any, i: Any, y: Any, j: Any) -> Any:
-            kind = kind_of(of.dtype)
+            kind = comparison_kind(of.dtype)
             wins = compare(ctx, direction, x, y, BOOL, kind)
             if of.dtype.is_float:
                 wins = ctx.create("stablehlo.or", [wins, compare(ctx, "NE", x, x, BOOL, kind)],
                                   [BOOL])
             tie = ctx.create("stablehlo.and", [
                 compare(ctx, "EQ", x, y, BOOL, kind),
-                compare(ctx, "LT", i, j, BOOL, kind_of(place.dtype))], [BOOL])
+                compare(ctx, "LT", i, j, BOOL, comparison_kind(place.dtype))], [BOOL])
             earlier = ctx.create("stablehlo.or", [wins, tie], [BOOL])
             return [ctx.create("stablehlo.select", [wins, x, y], [element]),
                     ctx.create("stablehlo.select", [earlier, i, j], [place])]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from lowering.context import RuleContext, rule
-from lowering.rules.compare import compare, kind_of
+from lowering.rules.compare import compare, comparison_kind
 from xfront_ir import dtypes, ops
 from xfront_ir.core import Op
 from xfront_ir.ops.sort import sort
@@ -26,7 +26,7 @@ def _sort(ctx: RuleContext, op: Op, *operands: Any) -> Any:
             keys.extend(_ordered(ctx, element, x, y))
         first = None
         for element, x, y in reversed(keys):
-            kind = "TOTALORDER" if element.dtype.is_float else kind_of(element.dtype)
+            kind = "TOTALORDER" if element.dtype.is_float else comparison_kind(element.dtype)
             less = compare(ctx, "LT", x, y, BOOL, kind)
             if first is not None:
                 same = compare(ctx, "EQ", x, y, BOOL, kind)

@@ -99,7 +99,7 @@ def test_devices_of_the_default_platform() -> None:
     assert found and devices.device_count() == len(found)
     assert devices.local_devices(process_index=0) == found
     assert devices.process_index() == 0 and devices.process_count() == 1
-    assert clients.kind_of(found[0]).startswith(found[0].platform)
+    assert clients.device_kind(found[0]).startswith(found[0].platform)
 
 
 def test_unknown_platforms_are_errors() -> None:

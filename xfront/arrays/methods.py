@@ -17,7 +17,7 @@ import numpy as np
 from ..tracebacks import shorten
 from . import binding
 from .binding import ArrayImpl, deleted_error, device_arrays, put, to_numpy
-from .promotion import kind_of
+from .promotion import dtype_kind
 from .rows import rows
 
 # ---- how an array shows
@@ -106,7 +106,7 @@ def _complex(x: ArrayImpl) -> complex:
 
 def _index(x: ArrayImpl) -> int:
     aval = x.aval
-    if aval.ndim or kind_of(aval.dtype) not in "iu":
+    if aval.ndim or dtype_kind(aval.dtype) not in "iu":
         raise TypeError(
             "only integer scalar arrays can be converted to a scalar index; this one is "
             f"{aval.str_short()}"

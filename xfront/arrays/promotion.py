@@ -97,7 +97,7 @@ _ABOVE = {"standard": _above(_STANDARD), "strict": _above(_STRICT)}
 _memo: dict[tuple, tuple[np.dtype, bool]] = {}
 
 
-def kind_of(dtype: np.dtype) -> str:
+def dtype_kind(dtype: np.dtype) -> str:
     """Letter of a dtype's kind: b, i, u, f or c, also for dtypes that NumPy does not know."""
     if dtype.kind != "V":
         return dtype.kind
@@ -107,7 +107,7 @@ def kind_of(dtype: np.dtype) -> str:
 
 def _node(dtype: np.dtype, weak: bool) -> str:
     if weak:
-        return _WEAK_NODES[kind_of(dtype)]
+        return _WEAK_NODES[dtype_kind(dtype)]
     name = dtype.name
     if name not in _STANDARD:
         raise TypePromotionError(f"{name} is no dtype of arrays, so it promotes with nothing")
@@ -151,7 +151,7 @@ def _resolve(
     node = join(types, mode)
     if node.endswith("*"):
         unsigned = mode == "standard" and all(
-            weak and kind_of(dtype) == "u" and dtype == types[0][0] for dtype, weak in types
+            weak and dtype_kind(dtype) == "u" and dtype == types[0][0] for dtype, weak in types
         )
         name = _WEAK_DTYPES[x64][node]
         return np.dtype("u" + name if unsigned else name), True

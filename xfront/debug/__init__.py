@@ -1,8 +1,10 @@
 """Looking into traced programs: print and call back from within them."""
 
 from ..callbacks import debug_callback as callback
+from ..on_demand import shown as _shown
 from .placement import inspect_array_sharding, visualize_array_sharding, visualize_sharding
 from .printing import print
 
 __all__ = ["callback", "inspect_array_sharding", "print", "visualize_array_sharding",
            "visualize_sharding"]
+__dir__ = _shown(globals())

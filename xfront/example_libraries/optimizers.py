@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import numpy as jnp
+from ..on_demand import shown as _shown
 from ..tree_util import (
     register_pytree_node,
     tree_flatten,
@@ -322,3 +323,4 @@ __all__ = ["JoinPoint", "Optimizer", "OptimizerState", "Schedule", "adagrad", "a
            "make_schedule", "momentum", "nesterov", "optimizer", "pack_optimizer_state",
            "piecewise_constant", "polynomial_decay", "rmsprop", "rmsprop_momentum", "sgd", "sm3",
            "unpack_optimizer_state"]
+__dir__ = _shown(globals())

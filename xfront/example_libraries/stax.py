@@ -29,6 +29,7 @@ from ..nn import (
     standardize,
 )
 from ..nn.initializers import glorot_normal, normal, ones, zeros
+from ..on_demand import shown as _shown
 
 Layer = tuple[Callable[..., Any], Callable[..., Any]]
 glorot, randn, logsoftmax = glorot_normal, normal, log_softmax
@@ -299,3 +300,4 @@ __all__ = ["AvgPool", "BatchNorm", "Conv", "Conv1DTranspose", "ConvTranspose", "
            "glorot", "glorot_normal", "leaky_relu", "log_softmax", "logsoftmax", "normal", "ones",
            "parallel", "randn", "relu", "selu", "serial", "shape_dependent", "sigmoid", "softmax",
            "softplus", "standardize", "zeros"]
+__dir__ = _shown(globals())

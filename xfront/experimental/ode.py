@@ -12,6 +12,7 @@ from ..arrays.operands import array_like, is_array_like
 from ..flatten_util import ravel_pytree
 from ..lax.control_flow import scan, while_loop
 from ..lax.shape import stop_gradient
+from ..on_demand import shown as _shown
 from ..tracebacks import front_door
 from ..tracing.tracer import Tracer
 from ..transforms.vmap import vmap
@@ -166,3 +167,4 @@ def _between(at: Any, t0: Any, y0: Any, f0: Any, t1: Any, y1: Any, f1: Any, midd
 
 
 __all__ = ["odeint"]
+__dir__ = _shown(globals())

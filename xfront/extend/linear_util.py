@@ -21,6 +21,8 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+from ..on_demand import shown as _shown
+
 
 class StoreException(Exception):
     """A store was read before something was stored, or stored to twice."""
@@ -241,3 +243,4 @@ __all__ = [
     "transformation", "transformation2", "transformation_with_aux", "transformation_with_aux2",
     "wrap_init",
 ]  # fmt: skip
+__dir__ = _shown(globals())

@@ -10,6 +10,7 @@ from xfront_ir import dtypes, ops
 from ..arrays.dispatch import eager
 from ..arrays.operands import convert, index_of, operand
 from ..numpy import asarray, concatenate, reshape
+from ..on_demand import shown as _shown
 from ..primitives import named
 from ..random.generators import Generator, built_in, define
 from ..random.keys import seeded, seeded_with
@@ -102,3 +103,4 @@ def threefry_2x32(keypair: Any, count: Any) -> Any:
 
 __all__ = ["define_prng_impl", "random_seed", "rbg_prng_impl", "seed_with_impl", "threefry2x32_p",
            "threefry_2x32", "threefry_prng_impl", "unsafe_rbg_prng_impl"]
+__dir__ = _shown(globals())

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from xfront_ir.locations import register_library
 
+from ..on_demand import shown as _shown
+
 
 def register_exclusion(path: str) -> None:
     """Frames of files whose path begins with `path` are the library's: they are left out of
@@ -15,3 +17,4 @@ def register_exclusion(path: str) -> None:
 
 
 __all__ = ["register_exclusion"]
+__dir__ = _shown(globals())

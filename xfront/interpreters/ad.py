@@ -15,6 +15,7 @@ from typing import Any
 from ..jaxpr.classes import JVPTracer, absent
 from ..jaxpr.own import JVPS, TRANSPOSES, UndefinedPrimal, Zero
 from ..lax import add_jaxvals_p
+from ..on_demand import shown as _shown
 from ..primitives import Primitive
 
 primitive_jvps, primitive_transposes = JVPS, TRANSPOSES
@@ -195,3 +196,4 @@ __all__ = [
     "instantiate_zeros", "is_undefined_primal", "primitive_jvps", "primitive_transposes",
     "zeros_like_aval",
 ]
+__dir__ = _shown(globals())

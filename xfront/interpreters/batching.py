@@ -14,6 +14,7 @@ from .. import lax
 from .. import numpy as jnp
 from ..jaxpr.classes import BatchTracer, absent
 from ..jaxpr.own import AXIS_BATCHERS, BATCHERS, FANCY_BATCHERS, AxisData
+from ..on_demand import shown as _shown
 from ..primitives import Primitive
 
 primitive_batchers, axis_primitive_batchers = BATCHERS, AXIS_BATCHERS
@@ -139,3 +140,4 @@ __all__ = [
     "defbroadcasting", "defreducer", "defvectorized", "fancy_primitive_batchers", "is_vmappable",
     "matchaxis", "moveaxis", "not_mapped", "primitive_batchers", "register_vmappable",
 ]
+__dir__ = _shown(globals())

@@ -20,6 +20,7 @@ from xfront_ir.types import TensorType
 
 from ..jaxpr.classes import absent
 from ..jaxpr.own import LOWERINGS, LoweredFun, definition_of
+from ..on_demand import shown as _shown
 from ..primitives import Primitive, aval_of
 
 
@@ -200,3 +201,4 @@ __all__ = [
     "ir_attribute", "ir_constant", "ir_constants", "lower_fun", "make_ir_context",
     "module_to_bytecode", "module_to_string", "register_lowering",
 ]
+__dir__ = _shown(globals())

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..jaxpr.classes import DynamicJaxprTracer, absent
 from ..jaxpr.views import ClosedJaxpr, Jaxpr, JaxprEqn, Literal
+from ..on_demand import shown as _shown
 from ..stages import struct_kind
 from ..tracing.trace import trace_function
 from ..transforms.flat import name_of
@@ -151,3 +152,4 @@ __all__ = [
     "DynamicJaxprTracer", "Jaxpr", "PartialVal", "abstract_eval_fun", "close_jaxpr",
     "convert_constvars_jaxpr", "dce_jaxpr", "trace_to_jaxpr_dynamic", "trace_to_jaxpr_nounits",
 ]
+__dir__ = _shown(globals())

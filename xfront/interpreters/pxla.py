@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..jaxpr.classes import absent
+from ..on_demand import shown as _shown
 
 __getattr__ = absent(__name__, {
     "xla_pmap_p": "pmap is recorded as jit of a shard_map",
@@ -11,3 +12,4 @@ __getattr__ = absent(__name__, {
     "thread_resources": "write jax.sharding.get_mesh()",
 })
 __all__: list[str] = []
+__dir__ = _shown(globals())

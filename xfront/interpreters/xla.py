@@ -6,6 +6,7 @@ from typing import Any
 
 from ..jaxpr.classes import absent
 from ..jaxpr.own import apply_primitive as _apply
+from ..on_demand import shown as _shown
 from ..primitives import Primitive
 
 canonicalize_dtype_handlers: dict[type, Any] = {}
@@ -28,3 +29,4 @@ __getattr__ = absent(__name__, {
 })
 
 __all__ = ["apply_primitive", "canonicalize_dtype_handlers", "pytype_aval_mappings"]
+__dir__ = _shown(globals())

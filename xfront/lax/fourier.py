@@ -27,7 +27,7 @@ class FftType(enum.IntEnum):
     IRFFT = 3
 
 
-def kind_of(fft_type: Any) -> str:
+def transform_kind(fft_type: Any) -> str:
     """The name of a kind, of a FftType or a string. Raises: ValueError."""
     name = (fft_type.name if isinstance(fft_type, FftType) else str(fft_type)).lower()
     if name not in ("fft", "ifft", "rfft", "irfft"):
@@ -80,7 +80,7 @@ def fft(x: Any, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Any:
     Raises: TypeError where sizes do not fit; ValueError for other kinds, and for rfft of complex
       numbers.
     """
-    x, kind = operand("fft", x), kind_of(fft_type)
+    x, kind = operand("fft", x), transform_kind(fft_type)
     if kind == "rfft" and x.value.type.dtype.is_complex:
         raise ValueError(f"only real valued inputs supported for rfft, got {x.value.type}")
     return transform(x, kind, ints("fft_lengths", fft_lengths))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..on_demand import shown as _shown
 from .factorizations import (
     EighImplementation,
     EigImplementation,
@@ -44,3 +45,4 @@ __all__ = ["EigImplementation", "EighImplementation", "SvdAlgorithm", "cholesky"
            "cholesky_update", "eig", "eigh", "hessenberg", "householder_product", "lu",
            "lu_pivots_to_permutation", "ormqr", "qdwh", "qr", "schur", "svd", "symmetric_product",
            "triangular_solve", "tridiagonal", "tridiagonal_solve"]
+__dir__ = _shown(globals())

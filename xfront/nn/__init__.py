@@ -1,6 +1,7 @@
 """Functions of neural networks, and initializers of their parameters."""
 
 from ..numpy.normalizers import log_softmax, logmeanexp, logsumexp, one_hot, softmax, standardize
+from ..on_demand import shown as _shown
 from . import initializers
 from .attention import dot_product_attention
 from .functions import (
@@ -37,3 +38,4 @@ __all__ = ["celu", "dot_product_attention", "elu", "gelu", "glu", "hard_sigmoid"
            "log_sigmoid", "log_softmax", "logmeanexp", "logsumexp", "mish", "one_hot", "relu",
            "relu6", "scaled_matmul", "selu", "sigmoid", "silu", "soft_sign", "softmax", "softplus",
            "sparse_plus", "sparse_sigmoid", "squareplus", "standardize", "swish", "tanh"]
+__dir__ = _shown(globals())

@@ -16,6 +16,7 @@ import numpy as np
 from .. import lax
 from ..arrays.arguments import at_home
 from ..dtypes import canonicalize_dtype
+from ..on_demand import shown as _shown
 from ..tracebacks import front_door
 
 Axes = int | Sequence[int]
@@ -298,3 +299,12 @@ def delta_orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None)
         return lax.pad(block, lax.full((), 0, kind), (*middle, (0, 0, 0), (0, 0, 0)))
 
     return init
+
+
+__all__ = [
+    "Initializer", "constant", "delta_orthogonal", "glorot_normal", "glorot_uniform", "he_normal",
+    "he_uniform", "kaiming_normal", "kaiming_uniform", "lecun_normal", "lecun_uniform", "normal",
+    "ones", "orthogonal", "truncated_normal", "uniform", "variance_scaling", "xavier_normal",
+    "xavier_uniform", "zeros",
+]  # fmt: skip
+__dir__ = _shown(globals())

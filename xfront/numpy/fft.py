@@ -25,6 +25,7 @@ from ..arrays.operands import (
     promote_inexact,
 )
 from ..dtypes import requested_dtype
+from ..on_demand import shown as _shown
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer
 from .complexes import conj
@@ -283,3 +284,4 @@ def ifftshift(x: Any, axes: Any = None) -> Any:
 
 __all__ = ["fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifft2", "ifftn",
            "ifftshift", "ihfft", "irfft", "irfft2", "irfftn", "rfft", "rfft2", "rfftfreq", "rfftn"]
+__dir__ = _shown(globals())

@@ -22,6 +22,7 @@ from ..arrays.operands import (
     operand,
     promote_inexact,
 )
+from ..on_demand import shown as _shown
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer
 from . import contractions, diagonals, manipulation, reductions
@@ -296,3 +297,4 @@ __all__ = ["cholesky", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigva
            "matrix_transpose", "multi_dot", "norm", "outer", "pinv", "qr", "slogdet", "solve",
            "svd", "svdvals", "tensordot", "tensorinv", "tensorsolve", "trace", "vecdot",
            "vector_norm"]
+__dir__ = _shown(globals())

@@ -120,9 +120,9 @@ def isdtype(dtype: Any, kind: Any) -> bool:
     found = as_dtype(dtype)
     for option in kind if isinstance(kind, tuple) else (kind,):
         if isinstance(option, str) and option in _KINDS:
-            from ..arrays.promotion import kind_of
+            from ..arrays.promotion import dtype_kind
 
-            if not is_extended(found) and kind_of(found) in _KINDS[option]:
+            if not is_extended(found) and dtype_kind(found) in _KINDS[option]:
                 return True
             continue
         try:

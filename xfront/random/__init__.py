@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 from typing import Any as _Any
 
+from ..on_demand import shown as _shown
 from .bits import bernoulli, bits, rademacher, randint, uniform
 from .counts import binomial, geometric, multinomial, poisson
 from .distributions import (
@@ -69,3 +70,4 @@ __all__ = [
     "randint", "random_gamma_p", "rayleigh", "split", "t", "triangular", "truncated_normal",
     "uniform", "wald", "weibull_min", "wrap_key_data",
 ]
+__dir__ = _shown(globals())

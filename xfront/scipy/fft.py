@@ -15,6 +15,7 @@ from .. import numpy as jnp
 from ..arrays.dispatch import eager
 from ..arrays.operands import index_of, normalize_axis, promote_inexact
 from ..numpy.fft import _sized
+from ..on_demand import shown as _shown
 
 Sizes = Sequence[int] | None
 _INVERSE = {1: 1, 2: 3, 3: 2, 4: 4}
@@ -125,3 +126,4 @@ def idctn(x: Any, type: int = 2, s: Sizes = None, axes: Sizes = None, norm: str 
 
 
 __all__ = ["dct", "dctn", "idct", "idctn"]
+__dir__ = _shown(globals())

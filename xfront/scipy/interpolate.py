@@ -11,6 +11,7 @@ import numpy as np
 from .. import numpy as jnp
 from ..arrays.arguments import only
 from ..arrays.operands import array_like
+from ..on_demand import shown as _shown
 from ..tracebacks import front_door
 from ..tracing.tracer import Tracer
 
@@ -112,3 +113,4 @@ def _check_method(method: Any) -> None:
 
 
 __all__ = ["RegularGridInterpolator"]
+__dir__ = _shown(globals())

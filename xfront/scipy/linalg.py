@@ -24,6 +24,7 @@ from ..arrays.operands import broadcast_to, check_ranks, operand, promote, promo
 from ..lax import factorizations as lax
 from ..numpy.contractions import exact_matmul
 from ..numpy.factors import lu_solved, one_batch
+from ..on_demand import shown as _shown
 from ..tracebacks import front_door
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer
@@ -471,3 +472,4 @@ __all__ = ["block_diag", "cho_factor", "cho_solve", "cholesky", "circulant", "co
            "hilbert", "inv", "invhilbert", "invpascal", "leslie", "lu", "lu_factor", "lu_solve",
            "pascal", "polar", "qr", "qr_multiply", "rsf2csf", "schur", "solve", "solve_sylvester",
            "solve_triangular", "sqrtm", "svd", "toeplitz"]
+__dir__ = _shown(globals())

@@ -11,6 +11,7 @@ import numpy as np
 from .. import numpy as jnp
 from ..arrays.dispatch import eager
 from ..arrays.operands import array_like, default_float, index_of, operand
+from ..on_demand import shown as _shown
 from ..tracebacks import front_door
 
 
@@ -104,3 +105,4 @@ def _values(image: Any, coordinates: Any, cval: Any, order: int, mode: str) -> A
 
 
 __all__ = ["map_coordinates"]
+__dir__ = _shown(globals())

@@ -14,6 +14,7 @@ import numpy as np
 from .. import numpy as jnp
 from ..arrays.operands import array_like, index_of
 from ..lax.control_flow import cond, while_loop
+from ..on_demand import shown as _shown
 from ..tracebacks import front_door
 from ..transforms.autodiff import value_and_grad
 
@@ -198,3 +199,4 @@ def _line(both: Callable[[Any], Any], x: Any, f0: Any, g0: Any, p: Any, first: A
 
 
 __all__ = ["OptimizeResults", "minimize"]
+__dir__ = _shown(globals())

@@ -40,7 +40,7 @@ def name_of(body: Any, place: Placement, effort: str, request: tuple) -> str | N
     where it gets none."""
     from lowering import compile as xla  # with the first program, not with the library
     from lowering import disk_cache, dump
-    from lowering.clients import kind_of
+    from lowering.clients import device_kind
     from lowering.cpu.extras import extras
 
     if (type(body) is not Function or "simple" in body.memo or len(place.devices) != 1
@@ -49,7 +49,7 @@ def name_of(body: Any, place: Placement, effort: str, request: tuple) -> str | N
         return None
     device = place.devices[0]
     return disk_cache.key(fingerprint(body), (
-        "note", effort, request, extras(effort, device.platform, 1), kind_of(device),
+        "note", effort, request, extras(effort, device.platform, 1), device_kind(device),
         xla.all_of_process(), disk_cache.files_text(_SOURCES)))
 
 

@@ -20,7 +20,8 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *dir(_core)})
+    dunders = [name for name in globals() if name.startswith("__")]
+    return sorted({*__all__, *dunders, *dir(_core)})
 
 
 __all__ = ["Primitive", "primitives"]

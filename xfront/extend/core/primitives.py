@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from ...primitives import Primitive, named
+from ...on_demand import shown as _shown
+from ...primitives import Primitive as _Primitive
+from ...primitives import named as _named
 
 
-def __getattr__(name: str) -> Primitive:
+def __getattr__(name: str) -> _Primitive:
     """The primitive of that name. Raises: AttributeError where no op is behind it."""
     if name.endswith("_p"):
-        return named(name, __name__)
+        return _named(name, __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+__all__: list[str] = []                         # names of ops, found when asked for
+__dir__ = _shown(globals())

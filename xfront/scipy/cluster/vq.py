@@ -7,6 +7,7 @@ from typing import Any
 from ... import numpy as jnp
 from ...arrays.dispatch import eager
 from ...arrays.operands import promote_inexact
+from ...on_demand import shown as _shown
 
 
 @eager(static=("check_finite",))
@@ -34,3 +35,4 @@ def vq(obs: Any, code_book: Any, check_finite: bool = True) -> tuple[Any, Any]:
 
 
 __all__ = ["vq"]
+__dir__ = _shown(globals())

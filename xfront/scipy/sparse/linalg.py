@@ -17,6 +17,7 @@ from ...arrays.operands import array_like, index_of, is_array_like
 from ...flatten_util import ravel_pytree
 from ...lax.control_flow import fori_loop, while_loop
 from ...lax.implicit import custom_linear_solve
+from ...on_demand import shown as _shown
 from ...tracebacks import front_door
 from ...transforms.autodiff import linear_transpose
 from ...tree_util import tree_leaves, tree_map, tree_structure
@@ -373,3 +374,4 @@ def _krylov(product: Map, r: Any, size: int, early: Any) -> Any:
 
 
 __all__ = ["bicgstab", "cg", "gmres"]
+__dir__ = _shown(globals())

@@ -15,6 +15,7 @@ import numpy as np
 from ... import numpy as jnp
 from ... import random
 from ...arrays.operands import array_like
+from ...on_demand import shown as _shown
 from ...tracebacks import front_door
 
 
@@ -330,3 +331,4 @@ class Slerp(namedtuple("Slerp", ["times", "timedelta", "rotations", "rotvecs"]))
 
 
 __all__ = ["Rotation", "Slerp"]
+__dir__ = _shown(globals())

@@ -11,6 +11,7 @@ from typing import Any
 from xfront_ir import ops
 
 from ...numpy.shorthand import add, choose, compare, sub
+from ...on_demand import shown as _shown
 from ...tracing.trace import emit
 from ..special.entropies import xlog1py_of, xlogy_of
 from .families import Family, negative, probability
@@ -33,3 +34,4 @@ cdf = _fixed.chance("cdf", lambda k, p: choose(compare(ops.lt, k, 1), sub(1, p),
 ppf = _fixed.function("ppf", "q", _point_below)
 
 __all__ = ["cdf", "logpmf", "pmf", "ppf"]
+__dir__ = _shown(globals())

@@ -10,6 +10,7 @@ from typing import Any
 from xfront_ir import ops
 
 from ...numpy.shorthand import add, sub
+from ...on_demand import shown as _shown
 from ...tracing.trace import emit
 from ..special.entropies import xlog1py_of, xlogy_of
 from ..special.gammas import betaln_of
@@ -38,3 +39,4 @@ logcdf = _beta.chance("logcdf", lambda z, a, b: emit(ops.log, _below(z, a, b)))
 logsf = _beta.chance("logsf", lambda z, a, b: emit(ops.log, _above(z, a, b)))
 
 __all__ = ["cdf", "logcdf", "logpdf", "logsf", "pdf", "sf"]
+__dir__ = _shown(globals())

@@ -10,6 +10,7 @@ from typing import Any
 from xfront_ir import ops
 
 from ...numpy.shorthand import add, compare, sub
+from ...on_demand import shown as _shown
 from ...tracing.trace import emit
 from ..special.gammas import betaln_of
 from .binom import log_choices
@@ -32,3 +33,4 @@ def _log_mass(k: Any, n: Any, a: Any, b: Any) -> Any:
 logpmf, pmf = _betabinom.densities(_log_mass)
 
 __all__ = ["logpmf", "pmf"]
+__dir__ = _shown(globals())

@@ -10,6 +10,7 @@ from typing import Any
 from xfront_ir import ops
 
 from ...numpy.shorthand import add, compare, sub
+from ...on_demand import shown as _shown
 from ...tracing.trace import emit
 from ..special.entropies import xlog1py_of, xlogy_of
 from ..special.gammas import betaln_of
@@ -37,3 +38,4 @@ def _log_mass(k: Any, n: Any, p: Any) -> Any:
 logpmf, pmf = _binom.densities(_log_mass)
 
 __all__ = ["logpmf", "pmf"]
+__dir__ = _shown(globals())

@@ -12,6 +12,7 @@ from xfront_ir import ops
 
 from ...arrays.operands import filled
 from ...numpy.shorthand import add, choose, compare, div, mul, sub
+from ...on_demand import shown as _shown
 from ...tracing.trace import emit
 from .families import Family, negative
 
@@ -50,3 +51,4 @@ ppf = _cauchy.quantile("ppf", _point_below)
 isf = _cauchy.quantile("isf", lambda q: negative(_point_below(q)))
 
 __all__ = ["cdf", "isf", "logcdf", "logpdf", "logsf", "pdf", "ppf", "sf"]
+__dir__ = _shown(globals())

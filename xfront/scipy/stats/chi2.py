@@ -12,6 +12,7 @@ from typing import Any
 from xfront_ir import ops
 
 from ...numpy.shorthand import mul, sub
+from ...on_demand import shown as _shown
 from ...tracing.trace import emit
 from ..special.entropies import xlogy_of
 from .families import Family, positive
@@ -40,3 +41,4 @@ logcdf = _chi2.chance("logcdf", lambda z, df: emit(ops.log, _below(z, df)))
 logsf = _chi2.chance("logsf", lambda z, df: emit(ops.log, _above(z, df)))
 
 __all__ = ["cdf", "logcdf", "logpdf", "logsf", "pdf", "sf"]
+__dir__ = _shown(globals())

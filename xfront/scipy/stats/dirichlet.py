@@ -15,6 +15,7 @@ from xfront_ir import dtypes, ops
 from ...arrays.dispatch import eager
 from ...arrays.operands import convert, promote_inexact
 from ...numpy.shorthand import choose, compare, sub
+from ...on_demand import shown as _shown
 from ...tracing.trace import emit
 from ..special.entropies import xlogy_of
 
@@ -74,3 +75,4 @@ def _log_density(x: Any, alpha: Any) -> Any:
 
 
 __all__ = ["logpdf", "pdf"]
+__dir__ = _shown(globals())

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from xfront_ir import ops
 
+from ...on_demand import shown as _shown
 from ...tracing.trace import emit
 from .families import Family, log1mexp, negative
 
@@ -20,3 +21,4 @@ logsf = _expon.chance("logsf", negative)
 ppf = _expon.quantile("ppf", lambda q: negative(emit(ops.log1p, negative(q))))
 
 __all__ = ["cdf", "logcdf", "logpdf", "logsf", "pdf", "ppf", "sf"]
+__dir__ = _shown(globals())

@@ -11,6 +11,7 @@ from typing import Any
 from xfront_ir import ops
 
 from ...numpy.shorthand import sub
+from ...on_demand import shown as _shown
 from ...tracing.trace import emit
 from ..special.entropies import xlogy_of
 from .families import Family, positive
@@ -37,3 +38,4 @@ logcdf = _gamma.chance("logcdf", lambda z, a: emit(ops.log, _below(z, a)))
 logsf = _gamma.chance("logsf", lambda z, a: emit(ops.log, _above(z, a)))
 
 __all__ = ["cdf", "logcdf", "logpdf", "logsf", "pdf", "sf"]
+__dir__ = _shown(globals())

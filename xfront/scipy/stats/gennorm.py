@@ -10,6 +10,7 @@ from typing import Any
 from xfront_ir import ops
 
 from ...numpy.shorthand import choose, compare, div, mul, sub
+from ...on_demand import shown as _shown
 from ...tracing.trace import emit
 from .families import Family, positive
 
@@ -37,3 +38,4 @@ logpdf, pdf = _gennorm.densities(_log_density)
 cdf = _gennorm.chance("cdf", _below)
 
 __all__ = ["cdf", "logpdf", "pdf"]
+__dir__ = _shown(globals())

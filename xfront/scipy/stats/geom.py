@@ -10,6 +10,7 @@ from typing import Any
 from xfront_ir import ops
 
 from ...numpy.shorthand import add, sub
+from ...on_demand import shown as _shown
 from ...tracing.trace import emit
 from ..special.entropies import xlog1py_of
 from .families import Family, negative, probability
@@ -24,3 +25,4 @@ def _log_mass(k: Any, p: Any) -> Any:
 logpmf, pmf = _geom.densities(_log_mass)
 
 __all__ = ["logpmf", "pmf"]
+__dir__ = _shown(globals())

@@ -10,6 +10,7 @@ from typing import Any
 from xfront_ir import ops
 
 from ...numpy.shorthand import sub
+from ...on_demand import shown as _shown
 from ...tracing.trace import emit
 from .families import Family, log1mexp, negative
 
@@ -29,3 +30,4 @@ ppf = _gumbel.quantile(
     "ppf", lambda p: emit(ops.log, negative(emit(ops.log1p, negative(p)))), "p")
 
 __all__ = ["cdf", "logcdf", "logpdf", "logsf", "pdf", "ppf", "sf"]
+__dir__ = _shown(globals())

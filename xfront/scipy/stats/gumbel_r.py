@@ -10,6 +10,7 @@ from typing import Any
 from xfront_ir import ops
 
 from ...numpy.shorthand import add
+from ...on_demand import shown as _shown
 from ...tracing.trace import emit
 from .families import Family, log1mexp, negative
 
@@ -28,3 +29,4 @@ logsf = _gumbel.chance("logsf", lambda z: log1mexp(_rate(z)))
 ppf = _gumbel.quantile("ppf", lambda p: negative(emit(ops.log, negative(emit(ops.log, p)))), "p")
 
 __all__ = ["cdf", "logcdf", "logpdf", "logsf", "pdf", "ppf", "sf"]
+__dir__ = _shown(globals())

@@ -11,6 +11,7 @@ from typing import Any
 from xfront_ir import ops
 
 from ...numpy.shorthand import choose, compare, mul, sub
+from ...on_demand import shown as _shown
 from ...tracing.trace import emit
 from .families import Family, negative
 
@@ -26,3 +27,4 @@ logpdf, pdf = _laplace.densities(lambda z: sub(-math.log(2), emit(ops.abs, z)))
 cdf = _laplace.chance("cdf", _below)
 
 __all__ = ["cdf", "logpdf", "pdf"]
+__dir__ = _shown(globals())

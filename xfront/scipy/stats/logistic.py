@@ -10,6 +10,7 @@ from typing import Any
 from xfront_ir import ops
 
 from ...numpy.shorthand import add, mul, sub
+from ...on_demand import shown as _shown
 from ...tracing.trace import emit
 from .families import Family, negative
 
@@ -33,3 +34,4 @@ ppf = _logistic.quantile("ppf", _point_below, first="x")
 isf = _logistic.quantile("isf", lambda q: negative(_point_below(q)), first="x")
 
 __all__ = ["cdf", "isf", "logpdf", "pdf", "ppf", "sf"]
+__dir__ = _shown(globals())

@@ -13,6 +13,7 @@ from xfront_ir import ops
 from ...arrays.dispatch import eager
 from ...arrays.operands import broadcast_shapes, broadcast_to, convert, operand
 from ...numpy.shorthand import add, choose, compare, sub
+from ...on_demand import shown as _shown
 from ...tracing.trace import emit
 from ..special.entropies import xlogy_of
 from .families import wide
@@ -60,3 +61,4 @@ def _log_mass(x: Any, n: Any, p: Any) -> Any:
 
 
 __all__ = ["logpmf", "pmf"]
+__dir__ = _shown(globals())

@@ -14,6 +14,7 @@ from ...arrays.dispatch import eager
 from ...arrays.operands import broadcast_shapes, broadcast_to, convert, promote_inexact
 from ...lax import linalg
 from ...numpy.shorthand import add, mul, sub
+from ...on_demand import shown as _shown
 from ...tracing.trace import emit
 from .norm import logpdf as _logpdf_of_numbers
 
@@ -91,3 +92,4 @@ def _diagonal(x: Any) -> Any:
 
 
 __all__ = ["logpdf", "pdf"]
+__dir__ = _shown(globals())

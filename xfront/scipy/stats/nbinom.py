@@ -10,6 +10,7 @@ from typing import Any
 from xfront_ir import ops
 
 from ...numpy.shorthand import add, compare, mul
+from ...on_demand import shown as _shown
 from ...tracing.trace import emit
 from ..special.entropies import xlog1py_of
 from ..special.gammas import lgamma_drop
@@ -31,3 +32,4 @@ def _log_mass(k: Any, n: Any, p: Any) -> Any:
 logpmf, pmf = _nbinom.densities(_log_mass)
 
 __all__ = ["logpmf", "pmf"]
+__dir__ = _shown(globals())

@@ -5,6 +5,7 @@ Sources: Abramowitz and Stegun 26.2; `scipy.stats.norm`.
 
 from __future__ import annotations
 
+from ...on_demand import shown as _shown
 from ..special.normal import log_density_of, log_ndtr_of, ndtr_of, ndtri_of
 from .families import Family, negative
 
@@ -19,3 +20,4 @@ ppf = _norm.quantile("ppf", ndtri_of)
 isf = _norm.quantile("isf", lambda q: negative(ndtri_of(q)))
 
 __all__ = ["cdf", "isf", "logcdf", "logpdf", "logsf", "pdf", "ppf", "sf"]
+__dir__ = _shown(globals())

@@ -10,6 +10,7 @@ from typing import Any
 from xfront_ir import ops
 
 from ...numpy.shorthand import add, div, mul, sub
+from ...on_demand import shown as _shown
 from ...tracing.trace import emit
 from .families import Family, log1mexp, negative, positive
 
@@ -34,3 +35,4 @@ logsf = _pareto.chance("logsf", lambda z, b: negative(_decay(z, b)))
 ppf = _pareto.quantile("ppf", _point_below)
 
 __all__ = ["cdf", "logcdf", "logpdf", "logsf", "pdf", "ppf", "sf"]
+__dir__ = _shown(globals())

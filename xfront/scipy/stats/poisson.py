@@ -13,6 +13,7 @@ import numpy as np
 from xfront_ir import ops
 
 from ...numpy.shorthand import add, choose, compare, div, mul, sub
+from ...on_demand import shown as _shown
 from ...tracing.trace import emit
 from ..special.entropies import xlogy_of
 from .families import Family, negative
@@ -60,3 +61,4 @@ cdf = _poisson.chance("cdf", _below)
 entropy = Family("poisson", placed="loc").function("entropy", "mu", _entropy)
 
 __all__ = ["cdf", "entropy", "logpmf", "pmf"]
+__dir__ = _shown(globals())

@@ -12,6 +12,7 @@ from typing import Any
 from xfront_ir import ops
 
 from ...numpy.shorthand import add, choose, compare, div, mul, sub
+from ...on_demand import shown as _shown
 from ...tracing.trace import emit
 from ..special.gammas import lgamma_drop
 from ..special.normal import log_density_of
@@ -32,3 +33,4 @@ def _log_density(z: Any, df: Any) -> Any:
 logpdf, pdf = _t.densities(_log_density)
 
 __all__ = ["logpdf", "pdf"]
+__dir__ = _shown(globals())

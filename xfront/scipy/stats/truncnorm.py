@@ -11,6 +11,7 @@ from typing import Any
 from xfront_ir import ops
 
 from ...numpy.shorthand import add, choose, compare, sub
+from ...on_demand import shown as _shown
 from ...tracing.trace import emit
 from ..special.normal import log_density_of, log_ndtr_of, ndtr_of
 from .families import Family, log1mexp, negative
@@ -59,3 +60,4 @@ cdf = _truncnorm.chance("cdf", lambda z, a, b: emit(ops.exp, _log_below(z, a, b)
 sf = _truncnorm.chance("sf", lambda z, a, b: emit(ops.exp, _log_above(z, a, b)))
 
 __all__ = ["cdf", "logcdf", "logpdf", "logsf", "pdf", "sf"]
+__dir__ = _shown(globals())

@@ -6,6 +6,7 @@ Source: `scipy.stats.uniform`.
 from __future__ import annotations
 
 from ...numpy.shorthand import sub
+from ...on_demand import shown as _shown
 from .families import Family
 
 _uniform = Family("uniform", low=0.0, high=1.0, inside=0.5)
@@ -15,3 +16,4 @@ cdf = _uniform.chance("cdf", lambda z: z)
 ppf = _uniform.quantile("ppf", lambda q: q)
 
 __all__ = ["cdf", "logpdf", "pdf", "ppf"]
+__dir__ = _shown(globals())

@@ -11,6 +11,7 @@ from typing import Any
 from xfront_ir import ops
 
 from ...numpy.shorthand import compare, mul, sub
+from ...on_demand import shown as _shown
 from ...tracing.trace import emit
 from .families import Family
 
@@ -27,3 +28,4 @@ def _log_density(x: Any, kappa: Any) -> Any:
 logpdf, pdf = _vonmises.densities(_log_density)
 
 __all__ = ["logpdf", "pdf"]
+__dir__ = _shown(globals())

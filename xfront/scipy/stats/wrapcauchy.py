@@ -11,6 +11,7 @@ from typing import Any
 from xfront_ir import ops
 
 from ...numpy.shorthand import add, compare, div, mul, sub
+from ...on_demand import shown as _shown
 from ...tracing.trace import emit
 from .families import Family
 
@@ -34,3 +35,4 @@ def _log_density(x: Any, c: Any) -> Any:
 logpdf, pdf = _wrapcauchy.densities(_log_density)
 
 __all__ = ["logpdf", "pdf"]
+__dir__ = _shown(globals())
