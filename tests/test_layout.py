@@ -65,8 +65,7 @@ FLOORS_OF_XFRONT = (
     ("",),                                       # all else
 )
 LOOKS_UP = {
-    ("xfront.primitives", "xfront.jaxpr"), ("xfront.primitives", "xfront.jaxpr.binding"),
-    ("xfront.primitives", "xfront.jaxpr.own"), ("xfront.stages", "xfront.jaxpr"),
+    ("xfront.primitives", "xfront.jaxpr.binding"), ("xfront.primitives", "xfront.jaxpr.own"),
     ("xfront.stages", "xfront.jaxpr.views"),
 }
 """Imports of what stands above that are still there: to be taken out, none to be added."""
@@ -228,8 +227,10 @@ def _imported_files() -> dict[str, dict[str, int]]:
         for line, target in imports(path):
             while target and target not in files:
                 target = target.rpartition(".")[0]
+            held = target
             while target and not f"{name}.".startswith(f"{target}."):
-                found[name].setdefault(target, line)
+                if target == held or any(imports(files[target])):
+                    found[name].setdefault(target, line)
                 target = target.rpartition(".")[0]
     return found
 

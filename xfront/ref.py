@@ -14,6 +14,7 @@ from xfront_ir import ops
 
 from .arrays.refs import AbstractRef, Does, Ref, install
 from .numpy import asarray
+from .on_demand import shown as _shown
 from .tracebacks import front_door
 from .tracing.programs import returned, to_array
 from .tracing.trace import emit, state, used_as
@@ -221,3 +222,4 @@ def fitting(name: str, ref: Ref, value: Any, shape: tuple[int, ...]) -> Any:
 
 __all__ = ["AbstractRef", "Ref", "addupdate", "empty_ref", "free_ref", "freeze", "get", "new_ref",
            "set", "swap"]
+__dir__ = _shown(globals())

@@ -47,7 +47,7 @@ from .compiled import (
     unit_of,
 )
 from .host import drop_with, slots_in
-from .trace import State, Tracer, binder_of, emit, ops_run_by, state, type_of
+from .trace import Tracer, binder_of, emit, ops_run_by, state, type_of
 from .watched_runs import run as watched_run
 
 UNIT_OPS = 1000
@@ -396,5 +396,5 @@ def run_op(definition: OpDef, operands: Sequence[Any], attrs: dict[str, Any]) ->
 TABLES += [_ENTRIES.clear, _OPS.clear, _CONSTANTS.clear]
 ops_run_by(run_op)
 
-__all__ = ["Compiled", "State", "bind", "call_program", "clear", "compile_body", "find", "run_op",
+__all__ = ["Compiled", "bind", "call_program", "clear", "compile_body", "find", "run_op",
            "to_array"]
