@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from .binding import ArrayImpl
+import numpy as np
+
+from .binding import ArrayImpl, NamedSharding, SingleDeviceSharding
 from .keys import KeyArray
 
 
@@ -26,3 +28,12 @@ def commitment(x: Any) -> Any:
     elif kind is not ArrayImpl:
         return x.sharding if kind is Promised else None
     return x._sharding if x._committed else None
+
+
+def beside(x: Any, shape: tuple[int, ...]) -> Any:
+    """The sharding of an array of `shape` that is made like `x`, or None: that of `x` where it
+    fits, else, where `x` lies on several devices, whole on each of them."""
+    found = commitment(x)
+    if found is None or type(found) is SingleDeviceSharding or tuple(np.shape(x)) == tuple(shape):
+        return found
+    return found.update(spec=type(found.spec)()) if type(found) is NamedSharding else None

@@ -15,10 +15,10 @@ import numpy as np
 from xfront_ir import ops
 
 from ..arrays.arguments import at_home
+from ..arrays.commitment import beside
 from ..arrays.dispatch import eager
 from ..arrays.operands import array_like, broadcast_to, cast, convert, ir_dtype, is_array_like
 from ..arrays.operands import operand as tracer
-from ..arrays.placement import commitment
 from ..dtypes import as_dtype, is_extended
 from ..tracing.trace import emit, state
 from ..tracing.tracer import Tracer
@@ -380,7 +380,7 @@ def full_like(x: Any, fill_value: Any, dtype: Any = None, shape: Any = None,
     shape = np.shape(x) if shape is None else shape
     wanted = dtype if dtype is not None else found.numpy if not found.is_key else x.dtype
     made = _full_like(shape, fill_value, wanted, weak and dtype is None)
-    place = commitment(x)
+    place = beside(x, made.shape)
     if place is None:
         return made
     from ..devices import device_put  # late: it stands on the arrays

@@ -18,6 +18,7 @@ from xfront_ir import ops
 from xfront_ir.dtypes import from_numpy
 
 from ..arrays import binding
+from ..arrays.commitment import beside
 from ..arrays.dispatch import Front, eager
 from ..arrays.keys import KeyArray
 from ..arrays.operands import (
@@ -28,7 +29,6 @@ from ..arrays.operands import (
     operand,
     warn_of_lost_parts,
 )
-from ..arrays.placement import commitment
 from ..dtypes import (
     KeyDType,
     arrays_by,
@@ -406,28 +406,29 @@ def zeros_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = No
                out_sharding: Any = None) -> Any:
     """Zeros of a's shape and dtype, or of those given. Source: `numpy.zeros_like`."""
     made = _like("zeros_like", a, dtype, shape)
-    return filled(0, *made, place_of("zeros_like", device, out_sharding) or commitment(a))
+    return filled(0, *made, place_of("zeros_like", device, out_sharding) or beside(a, made[0]))
 
 
 def ones_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None,
               out_sharding: Any = None) -> Any:
     """Ones of a's shape and dtype, or of those given. Source: `numpy.ones_like`."""
     made = _like("ones_like", a, dtype, shape)
-    return filled(1, *made, place_of("ones_like", device, out_sharding) or commitment(a))
+    return filled(1, *made, place_of("ones_like", device, out_sharding) or beside(a, made[0]))
 
 
 def empty_like(prototype: Any, dtype: Any = None, shape: Any = None, *, device: Any = None,
                out_sharding: Any = None) -> Any:
     """Zeros of the prototype's shape and dtype. Source: `numpy.empty_like`."""
     made = _like("empty_like", prototype, dtype, shape)
-    return filled(0, *made, place_of("empty_like", device, out_sharding) or commitment(prototype))
+    return filled(0, *made, place_of("empty_like", device, out_sharding)
+                  or beside(prototype, made[0]))
 
 
 def full_like(a: Any, fill_value: Any, dtype: Any = None, shape: Any = None, *,
               device: Any = None, out_sharding: Any = None) -> Any:
     """`fill_value` in a's shape and dtype, or in those given. Source: `numpy.full_like`."""
     shape, dtype, weak = _like("full_like", a, dtype, shape)
-    place = place_of("full_like", device, out_sharding) or commitment(a)
+    place = place_of("full_like", device, out_sharding) or beside(a, shape)
     if is_extended(dtype):
         return _placed(broadcast_keys(fill_value, shape), place)
     if type(fill_value) in SCALARS:

@@ -18,6 +18,7 @@ from xfront_ir.literal import Literal
 from xfront_ir.ops.gathering import default_fill
 
 from ..arrays import binding
+from ..arrays.commitment import beside
 from ..arrays.dispatch import eager
 from ..arrays.operands import (
     array_like,
@@ -29,7 +30,6 @@ from ..arrays.operands import (
     operand,
     promote,
 )
-from ..arrays.placement import commitment
 from ..dtypes import requested_dtype
 from ..errors import ConcretizationTypeError
 from ..tracing.trace import emit, state
@@ -348,8 +348,8 @@ def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple
                          "jnp.atleast_1d(x).nonzero()")
     if size is None:
         found = np.nonzero(known_values("nonzero", a, "give `size` while tracing"))
-        place = commitment(a)
-        return tuple(asarray(i.astype(default_int().numpy), device=place) for i in found)
+        return tuple(asarray(i.astype(default_int().numpy), device=beside(a, i.shape))
+                     for i in found)
     fills: Any = fill_value
     if fills is None:
         fills = 0
