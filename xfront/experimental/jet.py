@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import numpy as jnp
 from ..arrays.operands import is_array_like
+from ..on_demand import shown as _shown
 from ..tracebacks import front_door
 from ..transforms.autodiff import jvp
 from ..transforms.jit import jit
@@ -105,3 +106,4 @@ def _order(primals: list[Any], terms: list[list[Any]]) -> int:
 
 
 __all__ = ["jet"]
+__dir__ = _shown(globals())
