@@ -302,21 +302,26 @@ class Traced:
 
     @front_door
     def lower(self, *, lowering_platforms: Sequence[str] | None = None) -> Lowered:
-        """To StableHLO. `lowering_platforms` is None or the default platform alone; for another,
-        NotImplementedError."""
-        check_platforms(lowering_platforms)
-        return Lowered(self)
+        """To StableHLO for the platform where the program runs.
+
+        Args:
+          lowering_platforms: another platform, as a sequence of one: `tpu`, `cuda`, `rocm`, `cpu`.
+            That program is text: it can be read and is not compiled here.
+        Raises: NotImplementedError for several platforms, and an unknown one; MissingRule where an
+          op has no lowering there, linear algebra off the CPU for the most part.
+        """
+        return Lowered(self, asked_platform(lowering_platforms))
 
 
-def check_platforms(platforms: Sequence[str] | None) -> None:
-    """Refuse to lower for another platform than the default one. Raises: NotImplementedError."""
+def asked_platform(platforms: Sequence[str] | None) -> str | None:
+    """The one platform to lower for; None where the program runs. Raises: NotImplementedError."""
     if platforms is None:
-        return
-    home = binding.default_device().client.platform
-    for name in platforms:
-        if home not in clients.ALIASES.get(name, (name,)):
-            raise NotImplementedError(f"lower: lowering_platforms={tuple(platforms)!r} is not "
-                                      f"supported, only the default platform {home!r} is")
+        return None
+    names = {clients.ALIASES.get(name, ("",))[0] for name in platforms}
+    if len(names) != 1 or "" in names:
+        raise NotImplementedError(f"lower: lowering_platforms={tuple(platforms)!r} is not "
+                                  "supported, only one of cpu, cuda, rocm and tpu at a time is")
+    return names.pop()
 
 
 class ArgInfo:
@@ -367,7 +372,7 @@ class Lowered:
         return tuple([i for i, d in enumerate(self._traced._donated) if d])
 
     @uncollected
-    def __init__(self, traced: Traced) -> None:
+    def __init__(self, traced: Traced, platform: str | None = None) -> None:
         self._traced = traced
         flat = traced._flat
         self._place, self._committed = traced._jitted.placement(
@@ -388,7 +393,7 @@ class Lowered:
             partition = self._place.partition(
                 function, [s for s, k in zip(ins, kept, strict=True) if k])
         self._lowered = lowering.lower(function, name=traced.fun_name, donated=donated,
-                                       platform=self._place.devices[0].platform,
+                                       platform=platform or self._place.devices[0].platform,
                                        partition=partition)
         self.in_tree, self.out_tree = traced.in_tree, traced.out_tree
         self.out_info = traced.out_info
@@ -452,8 +457,13 @@ class Lowered:
     def compile(self, compiler_options: dict[str, Any] | None = None) -> CompiledFunction:
         """To machine code, with XLA options by name over those that `jit` was given.
 
-        Raises: JaxRuntimeError where XLA does not know an option.
+        Raises: JaxRuntimeError where XLA does not know an option; NotImplementedError where it was
+          lowered for another platform than that of its devices.
         """
+        home, wanted = self._place.devices[0].platform, self._lowered.platform
+        if wanted != home:
+            raise NotImplementedError(f"compile: the program was lowered for {wanted}, and its "
+                                      f"devices are of {home}; lower it for that")
         return CompiledFunction(self, compiler_options or {})
 
 

@@ -1,0 +1,52 @@
+"""What lowers for accelerators: every op of the table, or an error that names the platform."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import xfront
+import xfront.numpy as jnp
+from lowering.module import build_module
+from tests.op_table import all_rows
+from xfront_ir.errors import MissingRule
+from xfront_ir.opdef import lookup
+
+LAPACK = {"eig", "eigh", "geqrf", "hessenberg", "householder_product", "lu", "ormqr", "qr", "schur",
+          "svd", "tridiagonal", "tridiagonal_solve"}
+"""Ops that are LAPACK's, which runs on CPU."""
+
+
+def ops_to_lower() -> list[str]:
+    """Those with samples; what a pass takes away before programs are lowered has no rule."""
+    return [name for name, row in all_rows().items()
+            if row.samples and row.lowered and lookup(name).discharge is None]
+
+
+@pytest.mark.parametrize("platform", ["cuda", "tpu"])
+def test_every_op_lowers_or_names_the_platform(platform: str) -> None:
+    refused = set()
+    for name in ops_to_lower():
+        sample, dtype = next(iter(all_rows()[name].cases()))
+        function, _ = sample.made(name, dtype)
+        try:
+            text = str(build_module(function, platform=platform).module)
+        except (MissingRule, NotImplementedError) as e:
+            assert platform in str(e), (name, e)
+            refused.add(name)
+        else:
+            assert "lapack_" not in text and "_cpu_callback" not in text, name
+    assert refused == LAPACK
+
+
+def test_a_program_for_another_platform_is_text() -> None:
+    x = np.ones(3, np.float32)
+    traced = xfront.jit(lambda x: jnp.sin(x) + 1).trace(x)
+    lowered = traced.lower(lowering_platforms=("tpu",))
+    assert "stablehlo.sine" in lowered.as_text()
+    with pytest.raises(NotImplementedError, match="lowered for tpu, and its devices are of cpu"):
+        lowered.compile()
+    assert traced.lower(lowering_platforms=("cpu",)).compile()(x).shape == (3,)
+    decomposed = xfront.jit(jnp.linalg.qr).trace(np.eye(3, dtype=np.float32))
+    with pytest.raises(MissingRule, match="not on cuda"):
+        decomposed.lower(lowering_platforms=("gpu",))
