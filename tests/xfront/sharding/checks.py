@@ -223,6 +223,14 @@ def check_meshes_in_context() -> None:
     raises(TypeError, ["a Mesh is wanted"], lambda: set_mesh(mesh().abstract_mesh))  # type: ignore
 
 
+def check_many_programs_are_started_at_once() -> None:
+    f, x = xfront.jit(lambda x: x / 2 + x.sum()), put(grid(8, 8) / 64, "x", "y")
+    made = x
+    for _ in range(500):
+        made = f(made) * 0 + x
+    expect(made, P("x", "y"), x)
+
+
 def check_donated_arrays_are_gone() -> None:
     f = xfront.jit(lambda a: a * 2, donate_argnums=0)
     for _ in range(2):
