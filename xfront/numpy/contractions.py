@@ -2,7 +2,7 @@
 
 All take `precision` (of the multiplications on accelerators: a `lax.Precision`, its name, a pair
 for the two operands) and `preferred_element_type` (dtype of sums and result). `einsum` is in
-`einsum.py`.
+`einstein.py`.
 """
 
 from __future__ import annotations

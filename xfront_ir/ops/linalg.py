@@ -2,7 +2,7 @@
 
 Matrices stand in the last two axes, all axes before are batches. Elements are f32, f64, c64 or
 c128. Where LAPACK fails (a matrix that is not positive definite) the result is NaN. Eigenvalues
-and singular values are in `spectral.py`. Sources: LAPACK Users' Guide; derivatives: Giles, An
+and singular values are in `eigen.py`. Sources: LAPACK Users' Guide; derivatives: Giles, An
 extended collection of matrix derivative results, 2008.
 """
 
