@@ -23,13 +23,14 @@ from xfront_ir.types import TensorType
 from ..arrays import binding
 from ..arrays.dispatch import deepest
 from ..dtypes import float0
-from ..primitives import Primitive, aval_of, belongs
+from ..primitives import Primitive, aval_of, belongs, primitive_of
 from ..stages import struct_kind
 from ..tracing import programs
 from ..tracing.trace import emit, state, trace_function
 from ..tracing.tracer import Tracer
 from ..transforms.closing import with_constants
 from ..transforms.flat import as_operand, kind_of
+from .parameters import viewed_parameters
 
 # --- the tables of rules ------------------------------------------------------------------------
 
@@ -44,11 +45,15 @@ class Rules(dict[Primitive, Any]):
     def __setitem__(self, primitive: Primitive, rule: Any) -> None:
         if not isinstance(primitive, Primitive):
             raise TypeError(f"{self.what}: a Primitive is a key, got {primitive!r}")
-        if not primitive.is_own:
+        if not primitive.is_own and not self.give(primitive):
             raise NotImplementedError(f"{self.what}: {primitive} is an op of the IR, whose rules "
                                       "are fixed; make a Primitive of your own, or a custom_jvp")
         super().__setitem__(primitive, rule)
         primitive.changed()
+
+    def give(self, primitive: Primitive) -> bool:
+        """Let an op of the IR ask this table for a rule that it has not; whether it does."""
+        return False
 
     def __missing__(self, primitive: Primitive) -> Any:
         if self._known is None or getattr(primitive, "is_own", True) or (
@@ -122,8 +127,20 @@ class LoweredFun:
                                   "is not called on values of MLIR")
 
 
+class Transposes(Rules):
+    """Transposes; an op of the IR that has none may be given one, for `linear_transpose`."""
+
+    def give(self, primitive: Primitive) -> bool:
+        """Let an op of the IR ask this table for its transpose."""
+        definition = primitive.definition
+        if definition is None or definition.transpose not in (None, _transpose_given):
+            return False
+        definition.transpose = _transpose_given
+        return True
+
+
 JVPS = Rules("ad.primitive_jvps")
-TRANSPOSES = Rules("ad.primitive_transposes")
+TRANSPOSES = Transposes("ad.primitive_transposes")
 BATCHERS = Rules("batching.primitive_batchers")
 FANCY_BATCHERS = Rules("batching.fancy_primitive_batchers")
 AXIS_BATCHERS = Rules("batching.axis_primitive_batchers")
@@ -403,10 +420,18 @@ def _jvp(b: Any, attrs: Any, operands: Any, tangents: Any) -> Any:
 
 
 def _transpose(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
+    return _transposed(b, op, op.attrs["call"], cotangents, known)
+
+
+def _transpose_given(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
+    call = Call(primitive_of(op.definition), viewed_parameters(op))
+    return _transposed(b, op, call, cotangents, known)
+
+
+def _transposed(b: Any, op: Op, call: Call, cotangents: Any, known: Any) -> Any:
     linear = tuple([k is LINEAR for k in known])
     active = tuple([ct is not None for ct in cotangents])
-    made, flags = op.attrs["call"].transpose(
-        _types(op.operands), linear, _types(op.results), active)
+    made, flags = call.transpose(_types(op.operands), linear, _types(op.results), active)
     given = iter(b.inline(made, (*[k for k in known if k is not LINEAR],
                                  *[ct for ct in cotangents if ct is not None])))
     which = iter(flags)

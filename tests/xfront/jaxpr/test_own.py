@@ -170,6 +170,23 @@ def test_missing_rules(message, call):
         call()
 
 
+def test_transpose_of_an_op_of_the_ir_that_has_none(monkeypatch):
+    definition = lax.stop_gradient_p.definition
+    monkeypatch.setattr(definition, "transpose", None)
+
+    def both_ways():
+        return jax.linear_transpose(lambda x: lax.stop_gradient(x) * 2.0, X)(X)[0]
+
+    with pytest.raises(NotImplementedError, match="has no transpose rule"):
+        both_ways()
+    ad.primitive_transposes[lax.stop_gradient_p] = lambda ct, x: (ct,)
+    assert both_ways().tolist() == (2 * X).tolist()
+    assert jax.grad(lambda x: lax.stop_gradient(x) * x)(3.0) == 3
+    del ad.primitive_transposes[lax.stop_gradient_p]
+    with pytest.raises(NotImplementedError, match="rules are fixed"):
+        ad.primitive_transposes[lax.mul_p] = lambda ct, x, y: (ct, ct)
+
+
 def test_rules_of_ops_of_the_ir():
     y, dot = ad.primitive_jvps[lax.mul_p]((X, X), (X, ad.Zero.from_primal_value(X)))
     np.testing.assert_allclose(dot, X * X)
