@@ -245,11 +245,11 @@ Infer = Callable[[tuple[TensorType, ...], Mapping[str, Any]], tuple[TensorType, 
 class OpDef:
     """Everything that is true of an op; complete once the file that defines it is imported."""
 
-    __slots__ = ("alike", "attrs", "batch", "body_attrs", "cost", "effects", "family", "has_bodies",
-                 "has_floats", "has_numbers", "holds_mesh", "holds_python", "infer", "jvp", "memo",
-                 "mentions_axis", "n_operands", "name", "own_primal", "regions", "room", "single",
-                 "split", "strong", "traits", "transpose", "varying", "work", "written",
-                 "discharge")
+    __slots__ = ("alike", "attrs", "batch", "body_attrs", "cost", "discharge", "effects", "family",
+                 "has_bodies", "has_floats", "has_numbers", "holds_mesh", "holds_python", "infer",
+                 "is_call", "jvp", "memo", "mentions_axis", "n_operands", "name", "own_primal",
+                 "regions", "room", "single", "split", "strong", "traits", "transpose", "varying",
+                 "work", "written")
 
     name: str
     alike: dict[TensorType, TensorType]     # what `of_alike` gave, by the type of the operands
@@ -263,6 +263,7 @@ class OpDef:
     has_numbers: bool                  # among its attributes, where 2 and 2.0 are not the same
     has_floats: bool                   # among them, where 0.0 and -0.0 are not the same
     body_attrs: tuple[str, ...]
+    is_call: bool                      # its body's ops may stand in its place at any time
     regions: Any                       # Regions, of ops with bodies or with groups of operands
     room: str                          # the name of its family's files; "" where it has none
     traits: Traits                     # what passes ask: `mark` in traits.py
@@ -358,6 +359,7 @@ def define(name: str, *, infer: Infer, attrs: Mapping[str, AttrKind] | None = No
     made.has_bodies = bool(made.body_attrs)
     if set(made.body_attrs) != set(regions.bodies if regions is not None else ()):
         raise IRValueError(f"op {name!r} does not declare the regions of {made.body_attrs}")
+    made.is_call = regions is not None and regions.is_call
     made.holds_python = made.has_bodies or any(kind.text in ("python", "slot")
                                                for kind in made.attrs.values())
     made.holds_mesh = any(kind.text in ("mesh", "sharding") for kind in made.attrs.values())

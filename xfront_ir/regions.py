@@ -74,8 +74,8 @@ class Regions:
     widened: of an op with a custom rule, its attributes where it has got operands of such types.
     """
 
-    __slots__ = ("bodies", "free", "is_call", "is_choice", "is_loop", "may_not_end", "operands",
-                 "results", "turns", "value", "widened")
+    __slots__ = ("_operand_sizes", "_result_sizes", "bodies", "free", "is_call", "is_choice",
+                 "is_loop", "may_not_end", "operands", "results", "turns", "value", "widened")
 
     def __init__(self, operands: Mapping[str, Size], results: Mapping[str, Size],
                  bodies: Mapping[str, Body], *, value: str = "", is_call: bool = False,
@@ -83,6 +83,7 @@ class Regions:
                  turns: Callable[[Mapping[str, Any]], int | None] = lambda attrs: 1,
                  free: bool = False, widened: Callable[[Op, Any, Any], Any] | None = None) -> None:
         self.operands, self.results, self.bodies = operands, results, bodies
+        self._operand_sizes, self._result_sizes = tuple(operands.values()), tuple(results.values())
         self.value, self.is_call, self.is_choice, self.is_loop = value, is_call, is_choice, is_loop
         self.turns, self.may_not_end, self.free, self.widened = turns, may_not_end, free, widened
 
@@ -95,11 +96,11 @@ class Regions:
 
     def split(self, attrs: Mapping[str, Any], values: Sequence[Any]) -> list[list[Any]]:
         """What stands for the operands (types, flags, ...), by group."""
-        return _grouped(self.operands.values(), attrs, values)
+        return _grouped(self._operand_sizes, attrs, values)
 
     def split_results(self, attrs: Mapping[str, Any], values: Sequence[Any]) -> list[list[Any]]:
         """What stands for the results, by group."""
-        return _grouped(self.results.values(), attrs, values)
+        return _grouped(self._result_sizes, attrs, values)
 
     def split_params(self, name: str, attrs: Mapping[str, Any], values: Sequence[Any]
                      ) -> list[list[Any]]:
@@ -184,11 +185,23 @@ class Held(NamedTuple):
     function: Any
 
 
-def _grouped(sizes: Any, attrs: Mapping[str, Any], values: Sequence[Any]) -> list[list[Any]]:
-    known = [attrs[size] if type(size) is str else size for size in sizes]
-    rest = len(values) - sum([size for size in known if size is not None])
-    share = rest // max(known.count(REST), 1)
-    *parts, _ = cut(values, *[share if size is REST else size for size in known])
+def _grouped(sizes: Sequence[Size], attrs: Mapping[str, Any], values: Sequence[Any]
+             ) -> list[list[Any]]:
+    if len(sizes) == 1 and sizes[0] is REST:
+        return [list(values)]
+    known, rest, n_shares = [], len(values), 0
+    for size in sizes:
+        if size is REST:
+            n_shares += 1
+        else:
+            size = attrs[size] if type(size) is str else size
+            rest -= size
+        known.append(size)
+    parts, at = [], 0
+    for size in known:
+        end = at + (rest // n_shares if size is REST else size)
+        parts.append(list(values[at:end]))
+        at = end
     return parts
 
 

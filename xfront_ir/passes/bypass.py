@@ -27,7 +27,7 @@ Found = tuple[Flags, dict[Value, Value], list[Op]]
 
 def bypass(fn: Function) -> Function:
     """The Function with its ops with bodies carrying only what they change and others read."""
-    if not any(map(_is_free, fn.ops)):
+    if not any([op.definition.has_bodies and _is_free(op) for op in fn.ops]):
         return fn
     while True:
         once = _forward(fn)
@@ -50,7 +50,7 @@ def _forward(fn: Function) -> Function:
         if env and not env.keys().isdisjoint(op.operands):
             op = Op(op.definition, tuple([env.get(v, v) for v in op.operands]), op.attrs,
                     op.results, op.loc)
-        found = _around(op, read) if _is_free(op) else None
+        found = _around(op, read) if op.definition.has_bodies and _is_free(op) else None
         if found is None:
             ops.append(op)
             continue
@@ -164,6 +164,8 @@ def _needed(op: Op, held: Sequence[Held], stay: Flags, read: set[Value]) -> list
             tested = _read_in(one.function)
             needed = [n or v in tested
                       for n, v in zip(needed, regions.params(op, one)["carry"], strict=True)]
+    if all(needed):
+        return needed
     for one in held:
         if not one.body.gives:
             continue

@@ -29,7 +29,7 @@ MOST_WORK = 1 << 14
 
 def if_conversion(fn: Function) -> Function:
     """The Function with conds of light branches computed whole."""
-    if not any(map(_is_choice, fn.ops)):
+    if not any([op.definition.has_bodies and _is_choice(op) for op in fn.ops]):
         return fn
     b = Builder(fn.name)
     env: dict[Value, Value] = {}

@@ -26,7 +26,7 @@ def inline_calls(fn: Function) -> Function:
     found = fn.memo.get("inline_calls")
     if found is None:
         found = fn.memo["inline_calls"] = _inline(
-            fn, lambda op: _body(op) if is_call(op) else None)
+            fn, lambda op: _body(op) if op.definition.is_call else None)
     return found
 
 
@@ -37,7 +37,7 @@ def settle(fn: Function) -> Function:
     What a pass starts with: transformations and calls nest as deep as users write them, and a pass
     must not recurse as deep.
     """
-    if not any(map(is_call, fn.ops)):
+    if not any([op.definition.is_call for op in fn.ops]):
         return fn
     stack = [fn]
     while stack:
@@ -45,11 +45,11 @@ def settle(fn: Function) -> Function:
         if "settled" in f.memo:
             stack.pop()
             continue
-        inner = [_inside(_held(op)) for op in f.ops if is_call(op)]
+        inner = [_inside(_held(op)) for op in f.ops if op.definition.is_call]
         if needed := [g for g in inner if g is not None and "settled" not in g.memo]:
             stack.extend(needed)
             continue
-        ops = [_settled(op) if is_call(op) else op for op in f.ops]
+        ops = [_settled(op) if op.definition.is_call else op for op in f.ops]
         made = f.memo["settled"] = inline(f.replace(ops=ops)) if inner else f
         made.memo["settled"] = made
         stack.pop()
@@ -82,7 +82,7 @@ def inline(fn: Function, small: int = SMALL) -> Function:
     pending = [fn]
     while pending:
         for op in pending.pop().ops:
-            if is_call(op):
+            if op.definition.is_call:
                 body = _body(op)
                 uses[body] += 1
                 if uses[body] == 1:
@@ -91,7 +91,7 @@ def inline(fn: Function, small: int = SMALL) -> Function:
         return fn
 
     def wanted(op: Op) -> Function | None:
-        if not is_call(op):
+        if not op.definition.is_call:
             return None
         body = _body(op)
         return body if uses[body] == 1 or len(body.ops) <= small else None
@@ -109,12 +109,6 @@ def _expansion(op: Op) -> Function | None:
     if regions is None or regions.is_call or not regions.value:
         return None
     return op.attrs[regions.value]
-
-
-def is_call(op: Op) -> bool:
-    """Whether the ops of an op's body may stand in its place at any time."""
-    regions = op.definition.regions
-    return regions is not None and regions.is_call
 
 
 def _held(op: Op) -> Function | Pending:
