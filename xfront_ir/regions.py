@@ -189,17 +189,18 @@ def _grouped(sizes: Sequence[Size], attrs: Mapping[str, Any], values: Sequence[A
              ) -> list[list[Any]]:
     if len(sizes) == 1 and sizes[0] is REST:
         return [list(values)]
-    known, rest, n_shares = [], len(values), 0
+    known: list[int | None] = []
+    rest, n_shares = len(values), 0
     for size in sizes:
-        if size is REST:
+        n = attrs[size] if isinstance(size, str) else size
+        known.append(n)
+        if n is None:
             n_shares += 1
         else:
-            size = attrs[size] if type(size) is str else size
-            rest -= size
-        known.append(size)
+            rest -= n
     parts, at = [], 0
-    for size in known:
-        end = at + (rest // n_shares if size is REST else size)
+    for n in known:
+        end = at + (rest // n_shares if n is None else n)
         parts.append(list(values[at:end]))
         at = end
     return parts
