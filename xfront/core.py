@@ -72,6 +72,10 @@ def __getattr__(name: str) -> Any:
             from .primitives import Primitive
 
             return Primitive
+        if name == "pytype_aval_mappings":
+            from .interpreters.xla import pytype_aval_mappings
+
+            return pytype_aval_mappings
         why = f": {_ABSENT[name]}" if name in _ABSENT else ""
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}{why}")
     from importlib import import_module

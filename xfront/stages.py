@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import lowering
 from lowering import clients
@@ -454,7 +454,7 @@ class Lowered:
         return self.compile().cost_analysis()
 
     @front_door
-    def compile(self, compiler_options: dict[str, Any] | None = None) -> CompiledFunction:
+    def compile(self, compiler_options: dict[str, Any] | None = None) -> Compiled:
         """To machine code, with XLA options by name over those that `jit` was given.
 
         Raises: JaxRuntimeError where XLA does not know an option; NotImplementedError where it was
@@ -464,7 +464,7 @@ class Lowered:
         if wanted != home:
             raise NotImplementedError(f"compile: the program was lowered for {wanted}, and its "
                                       f"devices are of {home}; lower it for that")
-        return CompiledFunction(self, compiler_options or {})
+        return Compiled(self, compiler_options or {})
 
 
 def promised(x: Any) -> Any:
@@ -473,7 +473,7 @@ def promised(x: Any) -> Any:
     return as_operand(x) if sharding is None else Promised(x.aval, sharding)
 
 
-class CompiledFunction:
+class Compiled:
     """A jitted function compiled for one signature and device; call it with arguments of that
     signature, which are on that device or uncommitted."""
 
@@ -617,6 +617,27 @@ class CompiledFunction:
         return self._program.compiled.executable.loaded
 
 
+CompilerOptions = dict[str, str | bool]
+"""Options of XLA by name, as `Lowered.compile` takes them."""
+
+
+@runtime_checkable
+class Wrapped(Protocol):
+    """What `jit` makes: a function with stages. `isinstance` asks for these methods."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the function, compiled."""
+        ...
+
+    def trace(self, *args: Any, **kwargs: Any) -> Traced:
+        """The traced function for such arguments."""
+        ...
+
+    def lower(self, *args: Any, **kwargs: Any) -> Lowered:
+        """The lowered function for such arguments."""
+        ...
+
+
 def attach(compiled: Any, jitted: Any, forget: Callable[[], None]) -> None:
     """Give a jitted function its stages: `.trace`, `.lower`, `.eval_shape`, `.clear_cache`.
 
@@ -643,6 +664,7 @@ def attach(compiled: Any, jitted: Any, forget: Callable[[], None]) -> None:
     compiled.clear_cache = clear
 
 
-__all__ = ["ArgInfo", "ClosedProgram", "CompiledFunction", "Lowered", "ShapeDtypeStruct",
-           "Traced", "attach", "eval_shape", "make_ir", "make_jaxpr", "typeof"]
+__all__ = ["ArgInfo", "ClosedProgram", "Compiled", "CompilerOptions", "Lowered",
+           "ShapeDtypeStruct", "Traced", "Wrapped", "attach", "eval_shape", "make_ir",
+           "make_jaxpr", "typeof"]
 __dir__ = _shown(globals())

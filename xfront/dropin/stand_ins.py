@@ -15,11 +15,14 @@ from ..on_demand import AbsentAttribute
 
 MODULES = (
     "jax.experimental.checkify",
+    "jax.experimental.colocated_python",
+    "jax.experimental.colocated_python.func",
+    "jax.experimental.colocated_python.serialization",
     "jax.experimental.layout",
     "jax.experimental.mesh_utils",
     "jax.experimental.multihost_utils",
     "jax.experimental.sparse",
-    "jax.sharding",
+    "jax.extend.ifrt_programs",
 )
 """Those that have stand-ins; the import of any other module that is not here fails."""
 

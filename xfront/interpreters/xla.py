@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ..jaxpr.classes import absent
 from ..jaxpr.own import apply_primitive as _apply
 from ..on_demand import shown as _shown
 from ..primitives import Primitive
+from ..stages import typeof
 
-canonicalize_dtype_handlers: dict[type, Any] = {}
-"""By type of an argument; read by nothing here: arguments are arrays, numbers and what has
-`__jax_array__`."""
+canonicalize_dtype_handlers: dict[type, Any] = {
+    kind: np.asarray for kind in (np.ndarray, bool, int, float, complex)}
+"""By type of an argument; read by nothing here: arguments are arrays (NumPy's subclasses too),
+numbers and what has `__jax_array__`."""
 
-pytype_aval_mappings: dict[type, Any] = {}
+pytype_aval_mappings: dict[type, Any] = {kind: typeof for kind in canonicalize_dtype_handlers}
 """As `canonicalize_dtype_handlers`."""
 
 
