@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, runtime_checkable
 
@@ -261,11 +262,31 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Shapes and dtypes of what `fun` returns, without computing it.
 
     Args:
-      args, kwargs: arrays, or `ShapeDtypeStruct`s in their place.
+      args, kwargs: arrays, or `ShapeDtypeStruct`s in their place, which `fun` may return too.
     Returns: the result's tree with `ShapeDtypeStruct` leaves.
     """
-    flat, _ = trace_for(fun, args, kwargs, set(), "eval_shape")
+    flat, _ = trace_for(_with_arrays(fun), args, kwargs, set(), "eval_shape")
     return shapes_of(flat)
+
+
+def _with_arrays(fun: Callable[..., Any]) -> Callable[..., Any]:
+    """`fun` with an array for each `ShapeDtypeStruct` that it returns."""
+    if not callable(fun):
+        return fun
+
+    @functools.wraps(fun)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return tree_map(_empty_like, fun(*args, **kwargs))
+
+    return call
+
+
+def _empty_like(x: Any) -> Any:
+    if not isinstance(x, ShapeDtypeStruct):
+        return x
+    from .lax.shape import full  # late: lax stands on this
+
+    return full(x.shape, 0, x.dtype)
 
 
 # --- the stages of jit ------------------------------------------------------------------------

@@ -92,7 +92,7 @@ _MEANING = {
     "_src.stages": "stages",
     "_src.state": "ref",
     "_src.state.discharge": "ref",
-    "_src.state.types": "ref",
+    "_src.state.types": "ref core",
     "_src.test_util": "test_util",
     "_src.traceback_util": "extend.source_info_util dropin.boundaries",
     "_src.tree_util": "tree_util",

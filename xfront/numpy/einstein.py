@@ -177,7 +177,11 @@ def einsum(subscripts: Any, /, *operands: Any, out: None = None, optimize: Any =
     (2, 4)
     """
     at_home("einsum", out_sharding)
-    only("einsum", None, "products are xfront.lax.dot_general's", _dot_general=_dot_general)
+    if _dot_general is not None:
+        from ..lax import dot_general  # late: they stand side by side
+
+        only("einsum", dot_general, "products are xfront.lax.dot_general's",
+             _dot_general=_dot_general)
     if out is not None:
         raise NotImplementedError("The 'out' argument to einsum is not supported.")
     if isinstance(subscripts, str):

@@ -106,7 +106,7 @@ def expand_dims(a: Any, axis: Any) -> Any:
     Source: `numpy.expand_dims`.
     """
     x = operand("expand_dims", a)
-    listed = axis if isinstance(axis, (tuple, list)) else (axis,)
+    listed = axis if isinstance(axis, (tuple, list, range)) else (axis,)
     ndim = x.ndim + len(listed)
     axes = [normalize_axis("expand_dims", i, ndim) for i in listed]
     if len(set(axes)) != len(axes):

@@ -92,6 +92,11 @@ class Trace:
         builder.param_names = list(names) if names else [""] * len(params)
         return [Tracer(self, v, w) for v, w in zip(params, weaks, strict=True)]
 
+    @property
+    def main(self) -> Trace:
+        """What tells it apart: itself."""
+        return self
+
     # --- what comes from outside ------------------------------------------------------
 
     def capture(self, source: Any) -> Tracer:

@@ -609,6 +609,7 @@ def vjp_rule(custom: custom_vjp, name: str, static: list, tree: Any, kinds: list
                                 "whose first element has the structure of the function's result "
                                 f"{flat.out_tree}, got {out_tree}.")
             residuals, held["tree"] = tree_flatten(made[1])
+            held["plain"] = {i: x for i, x in enumerate(residuals) if type(x) in (bool, int)}
             return [*outs, *residuals]
 
         traced = trace_call(call, own, name=f"{name}_fwd", kind="custom_vjp fwd rule", staging=True,
@@ -620,19 +621,21 @@ def vjp_rule(custom: custom_vjp, name: str, static: list, tree: Any, kinds: list
         flags = tuple([p for p, t in zip(perturbed, types[:n_own], strict=False) if t.is_inexact])
         saved = None if rule.known is None else [
             concrete.Later(traced.trace, v) for v in traced.function.returns[n_out:]]
-        residual_trees[made.return_types[n_out:], flags] = (held["tree"], weaks, saved)
+        residual_trees[made.return_types[n_out:], flags] = (
+            held["tree"], weaks, saved, held["plain"])
         return made
 
     def backward(residual_types: tuple, ct_types: tuple, perturbed: tuple = (), live: tuple = ()
                  ) -> Function:
         if (residual_types, perturbed) not in residual_trees:
             raise UnexpectedTracerError(f"the bwd rule of {name} was asked for before its fwd rule")
-        residual_tree, weaks, saved = residual_trees[residual_types, perturbed]
+        residual_tree, weaks, saved, plain = residual_trees[residual_types, perturbed]
         n = len(weaks)
         given = [*zip(residual_types[:n], weaks, strict=True), *[(t, False) for t in ct_types]]
 
         def call(tracers: list) -> Any:
-            residuals = tree_unflatten(residual_tree, tracers[:n])
+            residuals = tree_unflatten(
+                residual_tree, [plain.get(i, x) for i, x in enumerate(tracers[:n])])
             cts = [x if t.is_inexact else np.zeros(t.shape, float0)
                    for x, t in zip(tracers[n:], ct_types, strict=True)]
             cts = [x if a else zero(t) for x, t, a in zip(

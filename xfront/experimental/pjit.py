@@ -1,0 +1,5 @@
+"""The older name of `jit`."""
+
+from ..transforms.jit import jit as pjit
+
+__all__ = ["pjit"]
