@@ -15,6 +15,7 @@ from .transforms.symbolic import (
     SymbolicZero,
     custom_vjp_primal_tree_values,
 )
+from .tree_util import tree_map
 
 
 def __getattr__(name: str) -> Any:
@@ -27,9 +28,11 @@ def __getattr__(name: str) -> Any:
 
 
 def zero_from_primal(val: Any, symbolic_zeros: bool = False) -> Any:
-    """The zero tangent of `val`: an array, or a SymbolicZero with `symbolic_zeros`."""
-    if symbolic_zeros:
-        return SymbolicZero.from_primal_value(val)
+    """The zero tangents of a tree's leaves: arrays, or SymbolicZeros with `symbolic_zeros`."""
+    return tree_map(SymbolicZero.from_primal_value if symbolic_zeros else _zero, val)
+
+
+def _zero(val: Any) -> Any:
     t, _ = kind_of("zero_from_primal", val)
     if not t.is_inexact:
         return np.zeros(t.shape, float0)

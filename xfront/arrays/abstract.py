@@ -35,7 +35,10 @@ class AbstractArray:
     ndim: int
     size: int
 
-    def __new__(cls, shape: Sequence[int], dtype: Any, weak_type: bool = False) -> AbstractArray:
+    def __new__(cls, shape: Sequence[int], dtype: Any, weak_type: bool = False, *,
+                sharding: Any = None) -> AbstractArray:
+        if sharding is not None and any(sharding.spec):
+            raise NotImplementedError(f"a type of arrays has no axes of a mesh here: {sharding}")
         try:
             return _AVALS[shape, dtype, weak_type]  # type: ignore[index]
         except (KeyError, TypeError):
@@ -105,6 +108,23 @@ class AbstractArray:
             self.dtype if dtype is None else dtype,
             self.weak_type if weak_type is None else weak_type,
         )
+
+    @property
+    def sharding(self) -> Any:
+        """Over which axes of a mesh arrays of the type are spread: none, as a `NamedSharding`."""
+        from ..sharding import AbstractMesh, NamedSharding, PartitionSpec  # late: few ask
+
+        return NamedSharding(AbstractMesh((), ()), PartitionSpec(*[None] * self.ndim))
+
+    def to_tangent_aval(self) -> AbstractArray:
+        """The type of tangents: `float0` ones for ints and bools."""
+        if self.ir is not None and self.ir.is_inexact:
+            return self
+        from ..dtypes import float0  # late: it stands on this file
+
+        return self.update(dtype=float0, weak_type=False)
+
+    at_least_vspace = to_tangent_aval
 
     def strip_weak_type(self) -> AbstractArray:
         """The same type, strong."""
