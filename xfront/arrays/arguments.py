@@ -25,7 +25,8 @@ def only(function: str, accepted: Any, instead: str, **given: Any) -> None:
 
 
 def at_home(function: str, sharding: Any, argument: str = "out_sharding") -> None:
-    """Refuse a placement of results other than the one they have anyway: the default device.
+    """Refuse a placement of results other than the one they have anyway: the default device, which
+    a sharding over no axes says too.
 
     Raises: TypeError where it is no Sharding; NotImplementedError for one of other devices.
     """
@@ -34,6 +35,9 @@ def at_home(function: str, sharding: Any, argument: str = "out_sharding") -> Non
     if not isinstance(sharding, binding.Sharding):
         raise TypeError(f"{function}: {argument} must be a Sharding or None, got {sharding!r} of "
                         f"type {type(sharding).__name__}")
+    mesh = getattr(sharding, "mesh", None)
+    if mesh is not None and not mesh.axis_names:
+        return                                   # what the type of an array on one device tells
     if sharding != binding.default_sharding():
         raise NotImplementedError(
             f"{function}: {argument}={sharding!r} is not supported, only the default device's is "

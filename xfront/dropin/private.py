@@ -95,7 +95,7 @@ _MEANING = {
     "_src.state.types": "ref core",
     "_src.test_util": "test_util",
     "_src.traceback_util": "extend.source_info_util dropin.boundaries",
-    "_src.tree_util": "tree_util",
+    "_src.tree_util": "tree_util dropin.tree_registry",
     "_src.typing": "typing .",
     "_src.util": "dropin.sequences",
     "_src.xla_bridge": "dropin.versions extend.backend devices",

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..jaxpr.classes import DynamicJaxprTracer, absent
+from ..jaxpr.evaluating import eval_jaxpr
 from ..jaxpr.views import ClosedJaxpr, Jaxpr, JaxprEqn, Literal
 from ..on_demand import shown as _shown
 from ..stages import struct_kind
@@ -72,19 +73,16 @@ def trace_to_jaxpr_dynamic(fun: Any, in_avals: Sequence[Any], *, keep_inputs: An
 def trace_to_jaxpr_nounits(fun: Any, pvals: Sequence[PartialVal],
                            instantiate: bool | Sequence[bool] = False) -> tuple[
                                Jaxpr, list[PartialVal], list[Any]]:
-    """Trace a wrapped function; known arguments are given as they are, all results are unknown.
+    """Trace a wrapped function; known arguments are given as they are. Results that depend on
+    unknown arguments are unknown.
 
     Args:
       fun: a `linear_util.WrappedFun` that gives a list of arrays.
       pvals: one for each argument.
-      instantiate: True: results that are known all the same are results of the jaxpr.
+      instantiate: for all results or each: known ones are unknown all the same.
     Returns: (jaxpr, a PartialVal for each result, constants). The jaxpr takes the unknown
-      arguments.
-    Raises: NotImplementedError for instantiate=False.
+      arguments and gives the unknown results.
     """
-    wanted = [instantiate] if isinstance(instantiate, bool) else instantiate
-    if not all(wanted):
-        raise NotImplementedError("trace_to_jaxpr_nounits: instantiate must be True")
     unknown = [i for i, p in enumerate(pvals) if not p.is_known()]
     call = getattr(fun, "call_wrapped", fun)
 
@@ -95,7 +93,25 @@ def trace_to_jaxpr_nounits(fun: Any, pvals: Sequence[PartialVal],
         return call(*given)
 
     jaxpr, avals, consts = trace_to_jaxpr_dynamic(run, [pvals[i][0] for i in unknown])
-    return jaxpr, [PartialVal.unknown(a) for a in avals], consts
+    n = len(avals)
+    wanted = [instantiate] * n if isinstance(instantiate, bool) else list(instantiate)
+    known = [k and not w for k, w in zip(_independent(jaxpr), wanted, strict=True)]
+    if not any(known):
+        return jaxpr, [PartialVal.unknown(a) for a in avals], consts
+    apart, _ = dce_jaxpr(jaxpr, known)
+    values = iter(eval_jaxpr(apart, consts))
+    rest, _ = dce_jaxpr(jaxpr, [not k for k in known], True)
+    return rest, [PartialVal.known(next(values)) if k else PartialVal.unknown(a)
+                  for k, a in zip(known, avals, strict=True)], consts
+
+
+def _independent(jaxpr: Jaxpr) -> list[bool]:
+    """For each result, whether it depends on no argument and on no effect."""
+    dependent = set(jaxpr.invars)
+    for eqn in jaxpr.eqns:
+        if eqn.effects or any(v in dependent for v in eqn.invars if not isinstance(v, Literal)):
+            dependent.update(eqn.outvars)
+    return [isinstance(v, Literal) or v not in dependent for v in jaxpr.outvars]
 
 
 def convert_constvars_jaxpr(jaxpr: Jaxpr) -> Jaxpr:

@@ -32,8 +32,8 @@ class OpEffect:
 
     __slots__ = ("name",)
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __init__(self, name: str = "") -> None:
+        self.name = name or type(self).__name__
 
     def __repr__(self) -> str:
         return f"{self.name}Effect"

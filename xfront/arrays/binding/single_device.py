@@ -81,6 +81,7 @@ _SINGLE_DEVICE_SURFACE: dict[str, Any] = {
     "__repr__": _sharding_text,
     "__module__": "xfront.sharding",
     "_to_xla_hlo_sharding": _replicate,
+    "_addressable_device_assignment": property(lambda s: tuple(_addressable(s))),
     "_device_assignment": property(lambda s: (s._device,)),
     "memory_kind": property(lambda s: s._memory_kind, doc="Which memory of the device."),
     "device_set": property(lambda s: {s._device}, doc="The devices, as a set."),

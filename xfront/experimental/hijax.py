@@ -1,0 +1,116 @@
+"""Types of a library's own in programs, as far as libraries declare them when they are imported.
+
+Types and primitives can be declared and not used: programs here hold arrays alone, so an operation
+on a value of such a type is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from ..core import AbstractValue, ShapedArray
+from ..interpreters.ad import Zero
+from ..ref import AbstractRef
+
+
+class HiType:
+    """Base of a library's own types; types of arrays are none."""
+
+
+class MutableHiType(HiType):
+    """Base of a library's own types whose values change."""
+
+
+class AvalQDD:
+    """A type and what is known of a value beside it."""
+
+    def __init__(self, aval: Any, qdd: Any) -> None:
+        self.aval, self.qdd = aval, qdd
+
+
+class AvalMutableQDD(AvalQDD):
+    """As `AvalQDD`, of a value that changes."""
+
+
+class HiPrimitive:
+    """Base of operations on a library's own types; they can be declared, and are refused where
+    they are used."""
+
+    multiple_results = False
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def bind(self, *_: Any, **__: Any) -> NoReturn:
+        """Raises: NotImplementedError."""
+        raise NotImplementedError(f"{self.name}: operations on types of a library's own are not "
+                                  "in xfront yet; programs hold arrays")
+
+
+class VJPHiPrimitive(HiPrimitive):
+    """As `HiPrimitive`, with a derivative rule of its own."""
+
+
+class aval_property:
+    """A property of a type that values of the type have."""
+
+    def __init__(self, fget: Callable[[Any], Any]) -> None:
+        self.fget = fget
+
+
+class aval_method:
+    """A method of a type that values of the type have."""
+
+    def __init__(self, fun: Callable[..., Any]) -> None:
+        self.fun = fun
+
+
+_TYPES: dict[type, Callable[[Any], Any]] = {}
+
+
+def register_hitype(cls: type, to_type: Callable[[Any], Any]) -> None:
+    """Declare the type of a class's values: `to_type(value)`. As arguments of transformed
+    functions they are refused, as values of any class that is no array and no tree."""
+    _TYPES[cls] = to_type
+
+
+class _Effects:
+    """Classes of effects that a library says are allowed somewhere. Its own effects are those of
+    operations which are refused, so nothing asks."""
+
+    def __init__(self) -> None:
+        self.types: list[type] = []
+
+    def add_type(self, effect: type) -> None:
+        """Allow a class of effects."""
+        self.types.append(effect)
+
+
+control_flow_allowed_effects = _Effects()
+
+
+def instantiate_zeros(x: Any) -> Any:
+    """The array of zeros of a symbolic zero; anything else as it is."""
+    if type(x) is not Zero:
+        return x
+    from ..numpy import zeros
+
+    return zeros(x.aval.shape, x.aval.dtype)
+
+
+def is_undefined_primal(x: Any) -> bool:
+    """Whether a value is the mark of an operand that is transposed."""
+    from ..interpreters.ad import is_undefined_primal as asked
+
+    return asked(x)
+
+
+__all__ = [
+    "AbstractRef", "AbstractValue", "AvalMutableQDD", "AvalQDD", "HiPrimitive", "HiType",
+    "MutableHiType", "ShapedArray", "VJPHiPrimitive", "Zero", "aval_method", "aval_property",
+    "control_flow_allowed_effects", "instantiate_zeros", "is_undefined_primal", "register_hitype",
+]  # fmt: skip
