@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 import lowering
+import numpy as np
 from lowering import clients
 from xfront_ir.core import Function
 from xfront_ir.passes.pipeline import simplify
@@ -102,8 +103,6 @@ class ShapeDtypeStruct:
 
 
 def _np_dtype(dtype: Any) -> Any:
-    import numpy as np
-
     return np.dtype(dtype)
 
 
@@ -282,11 +281,10 @@ def _with_arrays(fun: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _empty_like(x: Any) -> Any:
-    if not isinstance(x, ShapeDtypeStruct):
+    around = state.current
+    if not isinstance(x, ShapeDtypeStruct) or around is None or hasattr(x.dtype, "ir"):
         return x
-    from .lax.shape import full  # late: lax stands on this
-
-    return full(x.shape, 0, x.dtype)
+    return around.literal(np.zeros((), x.dtype), x.shape, x.weak_type)
 
 
 # --- the stages of jit ------------------------------------------------------------------------

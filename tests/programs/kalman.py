@@ -1,4 +1,4 @@
-"""A Kalman filter follows a moving point, and its noise is learned by gradients of the likelihood."""
+"""A Kalman filter follows a moving point, and learns its noise by gradients of the likelihood."""
 
 import jax
 import jax.numpy as jnp

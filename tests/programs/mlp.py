@@ -47,7 +47,7 @@ def update(params, x, y):
 
 params = init([64, 32, 10], random.key(0))
 first = float(loss(params, images, targets))
-for epoch in range(3):
+for _ in range(3):
     for i in range(0, 256, 64):
         params = update(params, images[i:i + 64], targets[i:i + 64])
 accuracy = jnp.mean(jnp.argmax(batched(params, images), 1) == labels)

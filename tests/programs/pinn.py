@@ -33,5 +33,6 @@ def newton(v, damping):
 start, damping = float(loss(vector)), 1.0
 for _ in range(25):
     vector, damping = newton(vector, damping)
-RESULT = [start, float(jnp.log10(loss(vector)) < -3), float(abs(u(vector, 1.0) - jnp.sin(1.0)) < 0.05)]
+near = abs(u(vector, 1.0) - jnp.sin(1.0)) < 0.05
+RESULT = [start, float(jnp.log10(loss(vector)) < -3), float(near)]
 print(RESULT)

@@ -11,7 +11,8 @@ def init(key):
     a, b, c = random.split(key, 3)
     orthogonal = jax.nn.initializers.orthogonal()
     return {"in": random.normal(a, (1, 3 * HIDDEN)) * 0.5, "bias": jnp.zeros(3 * HIDDEN),
-            "rec": jnp.concatenate([orthogonal(k, (HIDDEN, HIDDEN)) for k in random.split(b, 3)], 1),
+            "rec": jnp.concatenate(
+                [orthogonal(k, (HIDDEN, HIDDEN)) for k in random.split(b, 3)], 1),
             "out": random.normal(c, (HIDDEN,)) * 0.3}
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from importlib import import_module
+from typing import Any
 
 import numpy as np
 from xfront_ir.dtypes import from_numpy
@@ -88,12 +89,6 @@ class AbstractArray:
             raise TypeError("len() of the type of an unsized object")
         return self.shape[0]
 
-    @property
-    def sharding(self) -> NoReturn:
-        """None. Raises: AttributeError."""
-        raise AttributeError("types of arrays carry no shardings here: ask the array itself, "
-                             "x.sharding, or jit(f).lower(x).compile().output_shardings")
-
     def str_short(self, short_dtypes: bool = False) -> str:
         """The type as text, `float32[3,4]`; with `short_dtypes` as in IR text, `f32[3,4]`."""
         name = short_dtype_name(self.dtype) if short_dtypes else self.dtype.name
@@ -112,17 +107,15 @@ class AbstractArray:
     @property
     def sharding(self) -> Any:
         """Over which axes of a mesh arrays of the type are spread: none, as a `NamedSharding`."""
-        from ..sharding import AbstractMesh, NamedSharding, PartitionSpec  # late: few ask
-
-        return NamedSharding(AbstractMesh((), ()), PartitionSpec(*[None] * self.ndim))
+        placing = import_module("xfront.sharding")      # it stands on this file, and few ask
+        return placing.NamedSharding(placing.AbstractMesh((), ()),
+                                     placing.PartitionSpec(*[None] * self.ndim))
 
     def to_tangent_aval(self) -> AbstractArray:
         """The type of tangents: `float0` ones for ints and bools."""
         if self.ir is not None and self.ir.is_inexact:
             return self
-        from ..dtypes import float0  # late: it stands on this file
-
-        return self.update(dtype=float0, weak_type=False)
+        return self.update(dtype=import_module("xfront.dtypes").float0, weak_type=False)
 
     at_least_vspace = to_tangent_aval
 

@@ -147,3 +147,8 @@ def test_nothing_of_it_is_loaded_by_the_import() -> None:
                         "print([m for m in sys.modules if 'dropin' in m or 'absent' in m])")
     assert said == "[]\n"
     assert sys.modules.get("jax") is None
+
+
+def test_the_doctor_tells_what_there_is() -> None:
+    said = output("-m", "xfront.doctor")
+    assert "API of JAX 0.10.2" in said and "jaxlib: " in said and "devices: " in said

@@ -1,0 +1,72 @@
+"""What there is and what to fix: `python -m xfront.doctor`."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+import sys
+from pathlib import Path
+
+from .dropin.finder import API_LEVEL
+
+
+def _installed(package: str) -> str:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return "not installed"
+
+
+def _devices() -> tuple[list[str], list[str]]:
+    """Lines about devices, and what to fix."""
+    import xfront
+
+    try:
+        found = xfront.devices()
+    except Exception as error:                   # whatever it is, this is where it is told
+        return [f"devices: none, {error}"], [
+            "No device can be used: see the error above; XFRONT needs the plugin of the platform."]
+    return [f"platform: {xfront.default_backend()}",
+            f"devices: {', '.join(map(str, found))}"], []
+
+
+def _accelerator(platform_name: str) -> list[str]:
+    seen = list(Path("/dev").glob("nvidia[0-9]*"))
+    if seen and platform_name == "cpu":
+        return ["There are NVIDIA GPUs and no plugin drives them: "
+                "pip install 'xfront[cuda13]' or 'xfront[cuda12]'."]
+    return []
+
+
+def report() -> tuple[list[str], list[str]]:
+    """Lines of facts, and lines of what to fix."""
+    import xfront
+
+    facts = [
+        f"xfront {xfront.__version__}, API of JAX {API_LEVEL}, in {Path(__file__).parent}",
+        f"Python {platform.python_version()} at {sys.executable}, {platform.platform()}",
+        *[f"{p}: {_installed(p)}" for p in ("jaxlib", "numpy", "ml_dtypes", "opt_einsum", "jax")],
+        *[f"plugin {d.metadata['Name']}: {d.version}" for d in importlib.metadata.distributions()
+          if str(d.metadata["Name"]).startswith(("jax-cuda", "jax_cuda", "libtpu"))],
+        *[f"{name}={value}" for name, value in sorted(os.environ.items())
+          if name.startswith(("XFRONT_", "JAX_", "XLA_"))],
+    ]
+    devices, fixes = _devices()
+    fixes += _accelerator(xfront.default_backend() if not fixes else "")
+    if _installed("jax") != "not installed":
+        facts.append("The package jax is installed too; one of both can be used in a process, and "
+                     "`python -m xfront` uses xfront.")
+    return [*facts, *devices], fixes
+
+
+def main() -> int:
+    """Print the report; 1 where something is to be fixed."""
+    facts, fixes = report()
+    print("\n".join(facts))
+    print("\n".join(f"To fix: {line}" for line in fixes) if fixes else "Nothing to fix.")
+    return 1 if fixes else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
