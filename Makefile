@@ -8,6 +8,7 @@
 #   make sharded  a thousand random programs of parts on eight virtual devices, others every day
 #   make bench    xfront's own times; AGAINST=PYTHON:jax compares them with another library's
 #   make docs     the documentation as a site
+#   make ecosystem  libraries that build on JAX, each in a real use
 #   make lines    how many lines of code the engine has
 #
 # PYTHON selects the interpreter, VENV where its environment goes, WORKERS the test processes.
@@ -60,6 +61,16 @@ docs: $(DOCS)
 
 lines:
 	@$(PYTHON) -m tests.lines
+
+# Libraries that build on JAX, in an environment of their own without the jax package.
+ecosystem: PYTHON_OF_LIBRARIES = .venv-ecosystem/bin/python
+ecosystem:
+	@test -e $(PYTHON_OF_LIBRARIES) || $(PYTHON) -m venv .venv-ecosystem
+	$(PYTHON_OF_LIBRARIES) -m pip install --quiet --editable '.[test]' absl-py cloudpickle \
+	  decorator dm-tree etils fastprogress gast humanize msgpack multipledispatch nest_asyncio \
+	  networkx psutil PyYAML rich simplejson tabulate tensorstore toolz tqdm treescope wadler-lindig
+	$(PYTHON_OF_LIBRARIES) -m pip install --quiet --no-deps -r tests/ecosystem/requirements.txt
+	$(PYTHON_OF_LIBRARIES) -W ignore -m xfront -m pytest -W ignore -q tests/ecosystem
 
 clean:
 	rm -rf $(VENV) build dist site *.egg-info

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 import xfront
 import xfront.numpy as jnp
 from xfront import api_util, dlpack, monitoring, stages, tree_util

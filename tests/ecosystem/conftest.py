@@ -1,0 +1,5 @@
+"""These tests run where `import jax` finds xfront and the libraries are: `make ecosystem`."""
+
+import sys
+
+collect_ignore = [] if "jax" in sys.modules else ["test_libraries.py"]
