@@ -13,6 +13,8 @@ from xfront_ir.errors import IRTypeError
 from xfront_ir.types import TensorType, tensor
 
 _AVALS: dict[tuple, AbstractArray] = {}
+_FLOAT0 = np.dtype([("float0", np.void, 0)])
+"""Elements without content."""
 
 
 def _ir_type(shape: tuple[int, ...], dtype: Any) -> TensorType | None:
@@ -105,6 +107,13 @@ class AbstractArray:
             self.dtype if dtype is None else dtype,
             self.weak_type if weak_type is None else weak_type,
         )
+
+    def to_tangent_aval(self) -> AbstractArray:
+        """The type of tangents: the same, or of float0 elements where it has no derivative."""
+        inexact = self.ir is not None and self.ir.is_inexact
+        return self if inexact else AbstractArray(self.shape, _FLOAT0)
+
+    at_least_vspace = to_tangent_aval
 
     def strip_weak_type(self) -> AbstractArray:
         """The same type, strong."""

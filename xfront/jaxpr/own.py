@@ -287,9 +287,11 @@ class Call:
 
     def _batched(self, args: list[Any], dims: Sequence[int | None], axis: Any) -> Any:
         data = AxisData(*axis)
-        for table in (FANCY_BATCHERS, AXIS_BATCHERS):
-            if self.primitive in table:
-                return table[self.primitive](data, args, dims, **self.params)
+        if self.primitive in FANCY_BATCHERS:
+            return FANCY_BATCHERS[self.primitive](data, args, dims, **self.params)
+        if self.primitive in AXIS_BATCHERS:      # the older way of saying the same
+            return AXIS_BATCHERS[self.primitive](data.size, data.name, None, args, dims,
+                                                 **self.params)
         return self.rule(BATCHERS, "Batching")(args, dims, **self.params)
 
     def written(self, types: Types) -> Function | None:
