@@ -14,6 +14,8 @@ from xfront_ir.errors import IRTypeError
 from xfront_ir.types import TensorType, tensor
 
 _AVALS: dict[tuple, AbstractArray] = {}
+_FLOAT0 = np.dtype([("float0", np.void, 0)])
+"""Elements without content."""
 
 
 def _ir_type(shape: tuple[int, ...], dtype: Any) -> TensorType | None:
@@ -112,10 +114,9 @@ class AbstractArray:
                                      placing.PartitionSpec(*[None] * self.ndim))
 
     def to_tangent_aval(self) -> AbstractArray:
-        """The type of tangents: `float0` ones for ints and bools."""
-        if self.ir is not None and self.ir.is_inexact:
-            return self
-        return self.update(dtype=import_module("xfront.dtypes").float0, weak_type=False)
+        """The type of tangents: the same, or of float0 elements where it has no derivative."""
+        inexact = self.ir is not None and self.ir.is_inexact
+        return self if inexact else AbstractArray(self.shape, _FLOAT0)
 
     at_least_vspace = to_tangent_aval
 

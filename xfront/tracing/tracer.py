@@ -88,6 +88,11 @@ class Tracer(binding.Array):  # type: ignore[misc]
         """A traced array is not committed to a device."""
         return False
 
+    @property
+    def _trace(self) -> Trace:
+        """Its trace, as libraries call it."""
+        return self.home
+
     def __len__(self) -> int:
         if not self.value.type.shape:
             raise TypeError("len() of unsized object")

@@ -118,6 +118,10 @@ def test_batching_rules_that_are_told_the_axis():
 
     batching.fancy_primitive_batchers[p] = rule
     np.testing.assert_allclose(jax.vmap(p.bind, axis_name="i")(X), X - X.mean(), atol=1e-7)
+    del batching.fancy_primitive_batchers[p]
+    batching.axis_primitive_batchers[p] = lambda size, name, _, args, dims: (
+        args[0] * size if name == "i" else None, dims[0])
+    assert jax.vmap(lambda x: p.bind(x), axis_name="i")(X).tolist() == (3 * X).tolist()
 
 
 def test_implementation_that_wants_elements_runs_on_the_host():

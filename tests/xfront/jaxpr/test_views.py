@@ -205,6 +205,11 @@ def test_traces():
     assert core.get_opaque_trace_state() == before
     assert isinstance(X.aval, jax.core.AbstractValue) and core.valid_jaxtype(1.0)
     assert not core.valid_jaxtype("a")
+    jax.jvp(lambda x: (seen.append(x._trace.main is core.find_top_trace([x]).main), x)[1],
+            (X,), (X,))
+    assert seen[-1] is True
+    assert X.aval.to_tangent_aval() is X.aval
+    assert jnp.arange(2).aval.to_tangent_aval().dtype == jax.dtypes.float0
     assert core.mapped_aval(3, 0, X.aval).shape == () and core.unmapped_aval(
         2, 1, X.aval).shape == (3, 2)
     assert core.concrete_or_error(int, 3.0) == 3
