@@ -84,11 +84,6 @@ class Trace:
         self.made_at: Any = None
         self.thread = threading.get_ident()
 
-    @property
-    def main(self) -> Trace:
-        """What tells it apart: itself."""
-        return self
-
     def parameters(self, types: Sequence[TensorType], weaks: Sequence[bool], names: Sequence[str]
                    ) -> list[Tracer]:
         """Tracers of the first parameters."""
