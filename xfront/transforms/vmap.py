@@ -52,6 +52,16 @@ def _axes_of(axes: Any, tree: Any, what: str, name: str) -> list[int | None]:
     return [None if a is _NOT_MAPPED else int(a) for a in flat]
 
 
+def _ask_nodes(tree: Any, axes: Sequence[int | None]) -> None:
+    """Ask classes that have a `check_mapped` whether those axes of their leaves may be mapped."""
+    at = 0
+    for node in tree_flatten(tree, is_leaf=lambda x: hasattr(type(x), "check_mapped"))[0]:
+        count = len(tree_flatten(node)[0])
+        if hasattr(type(node), "check_mapped"):
+            node.check_mapped(axes[at:at + count])
+        at += count
+
+
 def _check_axes(in_axes: Any, out_axes: Any) -> None:
     """Refuse trees of axes in which one is no int. Raises: TypeError."""
     for axes, what in ((in_axes, "in_axes"), (out_axes, "out_axes")):
@@ -108,6 +118,8 @@ def vmap(fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0,
         axes = [0] * len(leaves) if in_axes == 0 and type(in_axes) is int else [
             *_axes_of(in_axes, args, "in_axes", name),
             *[0] * (len(leaves) - len(tree_flatten(args)[0]))]
+        if axes.count(0) < len(axes):
+            _ask_nodes(args, axes)
         kinds, positions, size = [], [], axis_size
         for k, (x, a) in enumerate(zip(leaves, axes, strict=True)):
             if a is None:
@@ -201,11 +213,12 @@ def _by_chunks(fun: Callable[..., Any], tree: Any, leaves: list, axes: Sequence[
 def _out_axes(name: str, axes: Any, flat: Flat) -> tuple[int | None, ...]:
     """For each result where the mapped axis goes, counted from the front."""
     returns = flat.function.returns
-    if type(axes) is int:
-        wanted = [axes] * len(returns)
+    if type(axes) is int and axes == 0:
+        wanted = [0] * len(returns)
     else:
         shape = tree_unflatten(flat.out_tree, [0] * len(returns))    # any numbers will do
         wanted = _axes_of(axes, shape, "out_axes", name)
+        _ask_nodes(shape, wanted)
     return tuple([o if o is None or 0 <= o <= v.type.ndim else _out_axis(name, o, v.type)
                   for o, v in zip(wanted, returns, strict=True)])
 

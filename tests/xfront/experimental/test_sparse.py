@@ -248,3 +248,16 @@ def test_sparsify() -> None:
 def test_what_is_refused(kind: type, match: str, call: Callable[[], Any]) -> None:
     with pytest.raises(kind, match=match):
         call()
+
+
+def test_maps_over_other_axes_than_the_first_batch_are_refused() -> None:
+    by_two = sparse.BCOO.fromdense(CUBE, n_batch=2)
+    same(jax.vmap(lambda m: m.todense())(by_two), CUBE)
+    same(jax.vmap(lambda m, x: m.todense() + x, in_axes=(None, 0))(by_two, np.ones(2)),
+         np.stack([CUBE + 1] * 2))
+    for mat, axis in ((by_two, 1), (sparse.BCOO.fromdense(CUBE, n_batch=1), 1), (by_two, -1),
+                      (sparse.BCSR.fromdense(CUBE, n_batch=1), 1)):
+        with pytest.raises(ValueError, match="first batch axis"):
+            jax.vmap(lambda m: m.data.sum(), in_axes=axis)(mat)
+    with pytest.raises(ValueError, match="first batch axis"):
+        jax.vmap(lambda x: sparse.BCOO.fromdense(x, nse=4), out_axes=1)(CUBE)

@@ -289,6 +289,10 @@ class BCOO(JAXSparse):
         """The arrays, and what is static."""
         return (self.data, self.indices), (self.shape, self.indices_sorted, self.unique_indices)
 
+    def check_mapped(self, axes: Sequence[int | None]) -> None:
+        """Whether vmap may map these axes of the arrays. Raises: ValueError."""
+        check_batches("BCOO", axes)
+
     @classmethod
     def tree_unflatten(cls, aux: tuple, children: Sequence[Any]) -> BCOO:
         """The array again. Inside of a map over a batch axis its shape is without that axis."""
@@ -299,6 +303,15 @@ class BCOO(JAXSparse):
             made.shape = _mapped_shape(made.shape, made.data.shape, made.n_batch,
                                        made.n_batch + made.n_sparse + made.n_dense)
         return made
+
+
+def check_batches(kind: str, axes: Sequence[int | None]) -> None:
+    """Refuse maps over other axes of a sparse array's parts than the first batch axis: their shapes
+    do not say which one it was. Raises: ValueError."""
+    if any([a not in (None, 0) for a in axes]):
+        raise ValueError(f"vmap of a {kind} maps its first batch axis, axis 0 of its arrays, or "
+                         f"none, got axes {tuple(axes)}; write the array with n_batch=1 and that "
+                         "axis in front")
 
 
 def _mapped_shape(shape: Shape, of_data: Shape, n_batch: int, ndim: int) -> Shape:

@@ -20,6 +20,7 @@ from .coordinates import (
     bcoo_extract,
     bcoo_fromdense,
     bcoo_sort_indices,
+    check_batches,
     over_batches,
     padded,
     whole,
@@ -115,6 +116,10 @@ class BCSR(JAXSparse):
         """The arrays, and what is static."""
         return ((self.data, self.indices, self.indptr),
                 (self.shape, self.indices_sorted, self.unique_indices))
+
+    def check_mapped(self, axes: Sequence[int | None]) -> None:
+        """Whether vmap may map these axes of the arrays. Raises: ValueError."""
+        check_batches("BCSR", axes)
 
     @classmethod
     def tree_unflatten(cls, aux: tuple, children: Sequence[Any]) -> BCSR:
