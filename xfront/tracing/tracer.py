@@ -31,10 +31,6 @@ class Tracer(binding.Array):  # type: ignore[misc]
     def _is_traced_array(self) -> bool:
         return True
 
-    @property
-    def _trace(self) -> Trace:
-        return self.home
-
     # --- what is known -------------------------------------------------------------------
 
     @property
