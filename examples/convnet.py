@@ -91,7 +91,7 @@ def accuracy(params: Params, digits: Digits) -> Any:
 def main(epochs: int = 32) -> float:
     """Trains, telling how it goes, and gives the accuracy on the held-out scans."""
     begun = time.perf_counter()
-    digits, test = (Digits(*map(jnp.asarray, part)) for part in load())
+    digits, test = (jax.tree.map(jnp.asarray, part) for part in load())
     params = init(jax.random.key(0))
     zeros = jax.tree.map(jnp.zeros_like, params)
     state = Adam(jnp.zeros(()), zeros, zeros)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from lowering import clients
@@ -18,6 +18,8 @@ from .tracebacks import front_door
 from .tracing.trace import state
 from .tracing.tracer import Tracer
 from .tree_util import broadcast_prefix, tree_flatten, tree_map, tree_unflatten
+
+T = TypeVar("T")
 
 default_backend = front_door(_default_backend)
 device_count = front_door(_known.device_count)
@@ -49,8 +51,8 @@ def print_environment_info(return_string: bool = False) -> str | None:
 
 
 @front_door
-def device_put(x: Any, device: Any = None, *, src: Any = None, donate: bool = False,
-               may_alias: bool | None = None) -> Any:
+def device_put(x: T, device: Any = None, *, src: Any = None, donate: bool = False,
+               may_alias: bool | None = None) -> T:
     """The tree `x` with its arrays on a device.
 
     Args:
@@ -131,7 +133,7 @@ def device_get(x: Any) -> Any:
 
 
 @front_door
-def block_until_ready(x: Any) -> Any:
+def block_until_ready(x: T) -> T:
     """Wait until every array in the tree has been computed; the tree itself."""
     for v in tree_flatten(x)[0]:
         wait = getattr(v, "block_until_ready", None)

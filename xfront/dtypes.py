@@ -50,7 +50,7 @@ class ScalarType(type):
 
     dtype: np.dtype
 
-    def __call__(cls, x: Any) -> Any:
+    def __call__(cls, x: Any) -> binding.Array:
         """An array of this dtype from a number, also as text ('inf'), a nested list or an array,
         traced ones included."""
         if isinstance(x, _HOST):
@@ -98,12 +98,18 @@ def _named(name: str) -> ScalarType:
 
 
 bool_ = _scalar_type("bool")
-uint2, uint4, uint8, uint16, uint32, uint64 = (
-    _scalar_type(f"uint{bits}") for bits in (2, 4, 8, 16, 32, 64)
-)
-int2, int4, int8, int16, int32, int64 = (
-    _scalar_type(f"int{bits}") for bits in (2, 4, 8, 16, 32, 64)
-)
+uint2 = _scalar_type("uint2")
+uint4 = _scalar_type("uint4")
+uint8 = _scalar_type("uint8")
+uint16 = _scalar_type("uint16")
+uint32 = _scalar_type("uint32")
+uint64 = _scalar_type("uint64")
+int2 = _scalar_type("int2")
+int4 = _scalar_type("int4")
+int8 = _scalar_type("int8")
+int16 = _scalar_type("int16")
+int32 = _scalar_type("int32")
+int64 = _scalar_type("int64")
 float4_e2m1fn = _scalar_type("float4_e2m1fn")
 float8_e3m4 = _scalar_type("float8_e3m4")
 float8_e4m3 = _scalar_type("float8_e4m3")
@@ -114,8 +120,11 @@ float8_e5m2 = _scalar_type("float8_e5m2")
 float8_e5m2fnuz = _scalar_type("float8_e5m2fnuz")
 float8_e8m0fnu = _scalar_type("float8_e8m0fnu")
 bfloat16 = _scalar_type("bfloat16")
-float16, float32, float64 = (_scalar_type(f"float{bits}") for bits in (16, 32, 64))
-complex64, complex128 = (_scalar_type(f"complex{bits}") for bits in (64, 128))
+float16 = _scalar_type("float16")
+float32 = _scalar_type("float32")
+float64 = _scalar_type("float64")
+complex64 = _scalar_type("complex64")
+complex128 = _scalar_type("complex128")
 int_, uint, float_, complex_ = int64, uint64, float64, complex128
 single, double, csingle, cdouble = float32, float64, complex64, complex128
 

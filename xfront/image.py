@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from . import numpy as jnp
+from .arrays.annotations import ArrayLike, PrecisionLike
 from .arrays.operands import array_like, normalize_axis, shape_of
 from .lax.precision import Precision
 from .on_demand import shown as _shown
@@ -125,8 +126,8 @@ def _precision(name: str, precision: Any) -> Any:
 # --- public ---------------------------------------------------------------------------------
 
 @front_door
-def resize(image: Any, shape: Sequence[int], method: Any, antialias: bool = True,
-           precision: Any = Precision.HIGHEST) -> Any:
+def resize(image: ArrayLike, shape: Sequence[int], method: str | ResizeMethod,
+           antialias: bool = True, precision: PrecisionLike = Precision.HIGHEST) -> Any:
     """An image of another size: the pixels, which are squares of size 1, spread over `shape`.
 
     Args:
@@ -182,9 +183,10 @@ def _areas(n: int, m: int, dtype: Any) -> np.ndarray:
 
 
 @front_door
-def scale_and_translate(image: Any, shape: Sequence[int], spatial_dims: Sequence[int], scale: Any,
-                        translation: Any, method: Any, antialias: bool = True,
-                        precision: Any = Precision.HIGHEST) -> Any:
+def scale_and_translate(image: ArrayLike, shape: Sequence[int], spatial_dims: Sequence[int],
+                        scale: ArrayLike, translation: ArrayLike, method: str | ResizeMethod,
+                        antialias: bool = True, precision: PrecisionLike = Precision.HIGHEST
+                        ) -> Any:
     """An image stretched and moved: value x of an axis comes to `x * scale + translation`.
 
     Coordinates count from the edge of the first pixel, whose middle is at 1/2. What comes from

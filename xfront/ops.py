@@ -8,6 +8,7 @@ import numpy as np
 from xfront_ir.dtypes import DType
 
 from . import numpy as jnp
+from .arrays.annotations import ArrayLike, ModeLike
 from .arrays.arguments import at_home
 from .arrays.operands import array_like, index_of, ir_dtype
 from .numpy.indexed_updates import At, _mode
@@ -18,9 +19,10 @@ _REDUCTIONS: dict[str, Any] = {"add": jnp.sum, "multiply": jnp.prod, "max": jnp.
 
 
 @front_door
-def segment_sum(data: Any, segment_ids: Any, num_segments: int | None = None,
+def segment_sum(data: ArrayLike, segment_ids: ArrayLike, num_segments: int | None = None,
                 indices_are_sorted: bool = False, unique_indices: bool = False,
-                bucket_size: int | None = None, mode: Any = None, out_sharding: Any = None) -> Any:
+                bucket_size: int | None = None, mode: ModeLike = None,
+                out_sharding: Any = None) -> Any:
     """Sums of the rows of `data` with the same segment number; 0 for segments of no row.
 
     Args:
@@ -49,10 +51,10 @@ def segment_sum(data: Any, segment_ids: Any, num_segments: int | None = None,
 
 
 @front_door
-def segment_prod(data: Any, segment_ids: Any, num_segments: int | None = None,
+def segment_prod(data: ArrayLike, segment_ids: ArrayLike, num_segments: int | None = None,
                  indices_are_sorted: bool = False, unique_indices: bool = False,
-                 bucket_size: int | None = None, mode: Any = None, out_sharding: Any = None
-                 ) -> Any:
+                 bucket_size: int | None = None, mode: ModeLike = None,
+                 out_sharding: Any = None) -> Any:
     """Products of the rows of `data` with the same segment number; 1 for segments of no row.
 
     Arguments and errors are those of `segment_sum`.
@@ -62,9 +64,10 @@ def segment_prod(data: Any, segment_ids: Any, num_segments: int | None = None,
 
 
 @front_door
-def segment_max(data: Any, segment_ids: Any, num_segments: int | None = None,
+def segment_max(data: ArrayLike, segment_ids: ArrayLike, num_segments: int | None = None,
                 indices_are_sorted: bool = False, unique_indices: bool = False,
-                bucket_size: int | None = None, mode: Any = None, out_sharding: Any = None) -> Any:
+                bucket_size: int | None = None, mode: ModeLike = None,
+                out_sharding: Any = None) -> Any:
     """The greatest of the rows of `data` with the same segment number; for segments of no row -inf,
     the least integer or False.
 
@@ -77,9 +80,10 @@ def segment_max(data: Any, segment_ids: Any, num_segments: int | None = None,
 
 
 @front_door
-def segment_min(data: Any, segment_ids: Any, num_segments: int | None = None,
+def segment_min(data: ArrayLike, segment_ids: ArrayLike, num_segments: int | None = None,
                 indices_are_sorted: bool = False, unique_indices: bool = False,
-                bucket_size: int | None = None, mode: Any = None, out_sharding: Any = None) -> Any:
+                bucket_size: int | None = None, mode: ModeLike = None,
+                out_sharding: Any = None) -> Any:
     """The least of the rows of `data` with the same segment number; for segments of no row inf, the
     greatest integer or True.
 

@@ -52,7 +52,7 @@ def operand(name: str, x: Any, argument: str = "") -> Tracer:
     return target.lift(array_like(name, x, argument))
 
 
-def array_like(name: str, x: Any, argument: str = "") -> Any:
+def array_like(name: str, x: Any, argument: str = "") -> binding.Array:
     """`x` itself where it is an array; the TypeError that says what to write otherwise."""
     if type(x) is Tracer or type(x) in SCALARS:
         return x

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from typing import Any as _Any
 
+from ..arrays.annotations import PrecisionLike
 from ..on_demand import on_demand as _on_demand
 
 _FAMILIES = {

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import numpy as jnp
+from ..arrays.annotations import Array, ArrayLike
 from ..arrays.dispatch import eager
 from ..arrays.operands import operand as tracer
 from ..dimension_numbers import (
@@ -21,10 +22,10 @@ from .gathering import gather, scatter_add
 from .shape import full
 
 
-def scatter_apply(operand: Any, scatter_indices: Any, func: Callable[[Any], Any],
+def scatter_apply(operand: ArrayLike, scatter_indices: ArrayLike, func: Callable[[Any], Any],
                   dimension_numbers: ScatterDimensionNumbers, *, update_shape: Sequence[int] = (),
                   indices_are_sorted: bool = False, unique_indices: bool = False,
-                  mode: Any = None) -> Any:
+                  mode: str | GatherScatterMode | None = None) -> Array:
     """The operand with `func` applied to the elements of slices.
 
     Args:
@@ -41,7 +42,7 @@ def scatter_apply(operand: Any, scatter_indices: Any, func: Callable[[Any], Any]
     return apply_at(func, x, touched, unique_indices)
 
 
-def index_take(src: Any, idxs: Sequence[Any], axes: Sequence[int]) -> Any:
+def index_take(src: Any, idxs: Sequence[Any], axes: Sequence[int]) -> Array:
     """The slices of `src` at several places of some of its axes.
 
     Args:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from xfront_ir import dtypes, ops
 
+from ..arrays.annotations import Array
 from ..arrays.dispatch import eager
 from ..arrays.operands import array_like, binary, convert
 from ..arrays.operands import operand as tracer
@@ -65,7 +66,7 @@ def axis_size(axis_name: AxisName) -> int:
     return math.prod(axis_sizes("axis_size", axis_name)[1])
 
 
-def axis_index(axis_name: AxisName) -> Any:
+def axis_index(axis_name: AxisName) -> Array:
     """The index along named axes, i32, counted over all of them. Raises: NameError."""
     names, sizes = axis_sizes("axis_index", axis_name)
     return emit(ops.axis_index, axes=names, sizes=sizes)
@@ -199,7 +200,7 @@ def all_gather(x: Any, axis_name: AxisName, *, axis_index_groups: Groups = None,
 
 
 def psum_scatter(x: Any, axis_name: AxisName, *, scatter_dimension: int = 0,
-                 axis_index_groups: Groups = None, tiled: bool = False) -> Any:
+                 axis_index_groups: Groups = None, tiled: bool = False) -> Array:
     """The sum over named axes, of which each participant keeps its part of one dimension.
 
     Args:
@@ -222,7 +223,7 @@ def psum_scatter(x: Any, axis_name: AxisName, *, scatter_dimension: int = 0,
 
 
 def all_to_all(x: Any, axis_name: AxisName, split_axis: int, concat_axis: int, *,
-               axis_index_groups: Groups = None, tiled: bool = False) -> Any:
+               axis_index_groups: Groups = None, tiled: bool = False) -> Array:
     """Each participant gives its i-th slice along `split_axis` to participant i, and has what it
     receives along `concat_axis`.
 
@@ -246,12 +247,12 @@ def all_to_all(x: Any, axis_name: AxisName, split_axis: int, concat_axis: int, *
     return tree_map(lambda leaf: _recorded(names, array_like("all_to_all", leaf), body), x)
 
 
-def pswapaxes(x: Any, axis_name: AxisName, axis: int, *, axis_index_groups: Groups = None) -> Any:
+def pswapaxes(x: Any, axis_name: AxisName, axis: int, *, axis_index_groups: Groups = None) -> Array:
     """A named axis and an axis of x of the same size change places."""
     return all_to_all(x, axis_name, axis, axis, axis_index_groups=axis_index_groups)
 
 
-def ppermute(x: Any, axis_name: AxisName, perm: Sequence[tuple[int, int]]) -> Any:
+def ppermute(x: Any, axis_name: AxisName, perm: Sequence[tuple[int, int]]) -> Array:
     """Each participant receives the value of another; who receives nothing has zeros.
 
     Args:
@@ -266,14 +267,14 @@ def ppermute(x: Any, axis_name: AxisName, perm: Sequence[tuple[int, int]]) -> An
     return tree_map(lambda leaf: _recorded(names, array_like("ppermute", leaf), body), x)
 
 
-def pshuffle(x: Any, axis_name: AxisName, perm: Sequence[int]) -> Any:
+def pshuffle(x: Any, axis_name: AxisName, perm: Sequence[int]) -> Array:
     """Participant i receives the value of participant `perm[i]`. Raises: ValueError."""
     if sorted(perm) != list(range(len(perm))):
         raise ValueError(f"pshuffle: {perm} is no permutation of 0, ..., {len(perm) - 1}")
     return ppermute(x, axis_name, list(zip(perm, range(len(perm)), strict=True)))
 
 
-def pbroadcast(x: Any, axis_name: AxisName, source: int) -> Any:
+def pbroadcast(x: Any, axis_name: AxisName, source: int) -> Array:
     """Every participant receives the value of participant `source`."""
     names, sizes = axis_sizes("pbroadcast", axis_name)
     if not 0 <= source < math.prod(sizes):

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 from xfront_ir import ops
 
+from ..arrays.annotations import Array, ArrayLike, DTypeLike, PrecisionLike
 from ..arrays.arguments import at_home
 from ..arrays.dispatch import eager
-from ..arrays.operands import convert, promoted_dtype
+from ..arrays.operands import array_like, convert, promoted_dtype
 from ..arrays.operands import operand as tracer
 from ..dimension_numbers import ConvDimensionNumbers
 from ..tracing.trace import emit
@@ -53,8 +54,9 @@ def product(x: Any, y: Any, contract: Any, batch: Any, precision: Any, preferred
 
 
 @eager(static=("dimension_numbers", "precision", "preferred_element_type", "out_sharding"))
-def dot_general(lhs: Any, rhs: Any, dimension_numbers: DotDimensionNumbers, precision: Any = None,
-                preferred_element_type: Any = None, *, out_sharding: Any = None) -> Any:
+def dot_general(lhs: ArrayLike, rhs: ArrayLike, dimension_numbers: DotDimensionNumbers,
+                precision: PrecisionLike = None, preferred_element_type: DTypeLike | None = None, *,
+                out_sharding: Any = None) -> Array:
     """Sums of products over pairs of axes.
 
     Args:
@@ -73,8 +75,9 @@ def dot_general(lhs: Any, rhs: Any, dimension_numbers: DotDimensionNumbers, prec
 
 
 @eager(static=("dimension_numbers", "precision", "preferred_element_type", "out_sharding"))
-def dot(lhs: Any, rhs: Any, *, dimension_numbers: DotDimensionNumbers | None = None,
-        precision: Any = None, preferred_element_type: Any = None, out_sharding: Any = None) -> Any:
+def dot(lhs: ArrayLike, rhs: ArrayLike, *, dimension_numbers: DotDimensionNumbers | None = None,
+        precision: PrecisionLike = None, preferred_element_type: DTypeLike | None = None,
+        out_sharding: Any = None) -> Array:
     """The product of two vectors, of matrix and vector, or of two matrices; `dot_general` where
     dimension numbers are given.
 
@@ -94,7 +97,7 @@ def dot(lhs: Any, rhs: Any, *, dimension_numbers: DotDimensionNumbers | None = N
 
 
 @eager(static=("precision",))
-def batch_matmul(lhs: Any, rhs: Any, precision: Any = None) -> Any:
+def batch_matmul(lhs: ArrayLike, rhs: ArrayLike, precision: PrecisionLike = None) -> Array:
     """Products of matrices, the leading axes in step. Raises: ValueError below two axes."""
     x, y = tracer("batch_matmul", lhs), tracer("batch_matmul", rhs)
     if min(x.ndim, y.ndim) < 2:
@@ -162,7 +165,8 @@ def conv_dimension_numbers(lhs_shape: Sequence[int], rhs_shape: Sequence[int],
 
 
 def padtype_to_pads(in_shape: Sequence[int], window_shape: Sequence[int],
-                    window_strides: Sequence[int], padding: Any) -> list[tuple[int, int]]:
+                    window_strides: Sequence[int], padding: str | Sequence[tuple[int, int]]
+                    ) -> list[tuple[int, int]]:
     """Padding by name as a pair for each spatial axis.
 
     "VALID" pads nothing; "SAME" pads so that there is one window each stride, what is odd at the
@@ -186,12 +190,14 @@ def padtype_to_pads(in_shape: Sequence[int], window_shape: Sequence[int],
 @eager(static=("window_strides", "padding", "lhs_dilation", "rhs_dilation", "dimension_numbers",
                "feature_group_count", "batch_group_count", "precision", "preferred_element_type",
                "out_sharding"))
-def conv_general_dilated(
-        lhs: Any, rhs: Any, window_strides: Sequence[int], padding: Any,
-        lhs_dilation: Sequence[int] | None = None, rhs_dilation: Sequence[int] | None = None,
-        dimension_numbers: Any = None, feature_group_count: int = 1, batch_group_count: int = 1,
-        precision: Any = None, preferred_element_type: Any = None, *,
-        out_sharding: Any = None) -> Any:
+def conv_general_dilated(lhs: ArrayLike, rhs: ArrayLike, window_strides: Sequence[int],
+                         padding: str | Sequence[tuple[int, int]],
+                         lhs_dilation: Sequence[int] | None = None,
+                         rhs_dilation: Sequence[int] | None = None, dimension_numbers: Any = None,
+                         feature_group_count: int = 1, batch_group_count: int = 1,
+                         precision: PrecisionLike = None,
+                         preferred_element_type: DTypeLike | None = None, *,
+                         out_sharding: Any = None) -> Array:
     """Convolution (without flipping the filter) with strides, padding, dilations and groups.
 
     Args:
@@ -261,26 +267,29 @@ def _dilated(size: int, by: int) -> int:
     return (size - 1) * by + 1 if size else 0
 
 
-def conv(lhs: Any, rhs: Any, window_strides: Sequence[int], padding: str, precision: Any = None,
-         preferred_element_type: Any = None) -> Any:
+def conv(lhs: ArrayLike, rhs: ArrayLike, window_strides: Sequence[int], padding: str,
+         precision: PrecisionLike = None, preferred_element_type: DTypeLike | None = None) -> Array:
     """`conv_general_dilated` of NC... with OI... and padding by name."""
     return conv_general_dilated(lhs, rhs, window_strides, padding, precision=precision,
                                 preferred_element_type=preferred_element_type)
 
 
-def conv_with_general_padding(lhs: Any, rhs: Any, window_strides: Sequence[int], padding: Any,
+def conv_with_general_padding(lhs: ArrayLike, rhs: ArrayLike, window_strides: Sequence[int],
+                              padding: str | Sequence[tuple[int, int]],
                               lhs_dilation: Sequence[int] | None,
-                              rhs_dilation: Sequence[int] | None, precision: Any = None,
-                              preferred_element_type: Any = None) -> Any:
+                              rhs_dilation: Sequence[int] | None, precision: PrecisionLike = None,
+                              preferred_element_type: DTypeLike | None = None) -> Array:
     """`conv_general_dilated` of NC... with OI...."""
     return conv_general_dilated(lhs, rhs, window_strides, padding, lhs_dilation, rhs_dilation,
                                 precision=precision, preferred_element_type=preferred_element_type)
 
 
-def conv_transpose(lhs: Any, rhs: Any, strides: Sequence[int], padding: Any,
+def conv_transpose(lhs: ArrayLike, rhs: ArrayLike, strides: Sequence[int],
+                   padding: str | Sequence[tuple[int, int]],
                    rhs_dilation: Sequence[int] | None = None, dimension_numbers: Any = None,
-                   transpose_kernel: bool = False, precision: Any = None,
-                   preferred_element_type: Any = None, use_consistent_padding: bool = False) -> Any:
+                   transpose_kernel: bool = False, precision: PrecisionLike = None,
+                   preferred_element_type: DTypeLike | None = None,
+                   use_consistent_padding: bool = False) -> Array:
     """The transpose of a strided convolution: a convolution of an input spread by the strides.
 
     Args:
@@ -350,7 +359,8 @@ def _flipped(rhs: Any, spec: tuple[int, ...]) -> Any:
 # --- shapes ---------------------------------------------------------------------------------
 
 def conv_shape_tuple(lhs_shape: Sequence[int], rhs_shape: Sequence[int], strides: Sequence[int],
-                     pads: Any, batch_group_count: int = 1) -> tuple[int, ...]:
+                     pads: Sequence[tuple[int, int]], batch_group_count: int = 1
+                     ) -> tuple[int, ...]:
     """The shape of a convolution of NC... with OI.... Raises: TypeError."""
     if isinstance(pads, str):
         pads = padtype_to_pads(lhs_shape[2:], rhs_shape[2:], strides, pads)
@@ -364,18 +374,20 @@ def conv_shape_tuple(lhs_shape: Sequence[int], rhs_shape: Sequence[int], strides
 
 
 def conv_general_shape_tuple(lhs_shape: Sequence[int], rhs_shape: Sequence[int],
-                             window_strides: Sequence[int], padding: Any, dimension_numbers: Any
+                             window_strides: Sequence[int],
+                             padding: str | Sequence[tuple[int, int]], dimension_numbers: Any
                              ) -> tuple[int, ...]:
     """The shape of a convolution in any layout."""
     numbers = conv_dimension_numbers(lhs_shape, rhs_shape, dimension_numbers)
     lhs, rhs = ([shape[d] for d in spec] for shape, spec in
                 zip((lhs_shape, rhs_shape), numbers[:2], strict=True))
-    made = conv_shape_tuple(lhs, rhs, window_strides, padding)
+    made = conv_shape_tuple(lhs, rhs, window_strides, padding)  # type: ignore[arg-type]
     return tuple([made[numbers.out_spec.index(d)] for d in range(len(made))])
 
 
 def conv_transpose_shape_tuple(lhs_shape: Sequence[int], rhs_shape: Sequence[int],
-                               window_strides: Sequence[int], padding: Any, dimension_numbers: Any
+                               window_strides: Sequence[int],
+                               padding: str | Sequence[tuple[int, int]], dimension_numbers: Any
                                ) -> tuple[int, ...]:
     """The shape of `conv_transpose`'s result."""
     numbers = conv_dimension_numbers(lhs_shape, rhs_shape, dimension_numbers)
@@ -390,11 +402,13 @@ def conv_transpose_shape_tuple(lhs_shape: Sequence[int], rhs_shape: Sequence[int
 
 # --- patches --------------------------------------------------------------------------------
 
-def conv_general_dilated_patches(
-        lhs: Any, filter_shape: Sequence[int], window_strides: Sequence[int], padding: Any,
-        lhs_dilation: Sequence[int] | None = None, rhs_dilation: Sequence[int] | None = None,
-        dimension_numbers: Any = None, precision: Any = None, preferred_element_type: Any = None
-        ) -> Any:
+def conv_general_dilated_patches(lhs: ArrayLike, filter_shape: Sequence[int],
+                                 window_strides: Sequence[int],
+                                 padding: str | Sequence[tuple[int, int]],
+                                 lhs_dilation: Sequence[int] | None = None,
+                                 rhs_dilation: Sequence[int] | None = None,
+                                 dimension_numbers: Any = None, precision: PrecisionLike = None,
+                                 preferred_element_type: DTypeLike | None = None) -> Array:
     """What a filter of this shape would see at each place, as features.
 
     Returns: the features are (input feature, *filter places) in row-major order.
@@ -403,7 +417,8 @@ def conv_general_dilated_patches(
     numbers = conv_dimension_numbers((0,) * ndim, (0,) * ndim, dimension_numbers)
     features = np.shape(lhs)[numbers.lhs_spec[1]]
     one_each = np.eye(places).reshape(places, 1, *filter_shape)
-    rhs = tile(convert_element_type(one_each, lhs.dtype), (features,) + (1,) * (ndim - 1))
+    dtype = array_like("conv_general_dilated_patches", lhs).dtype
+    rhs = tile(convert_element_type(one_each, dtype), (features,) + (1,) * (ndim - 1))
     order = [0] * ndim
     for k, d in enumerate(numbers.rhs_spec):
         order[d] = k
@@ -413,11 +428,13 @@ def conv_general_dilated_patches(
         preferred_element_type=preferred_element_type)
 
 
-def conv_general_dilated_local(
-        lhs: Any, rhs: Any, window_strides: Sequence[int], padding: Any,
-        filter_shape: Sequence[int], lhs_dilation: Sequence[int] | None = None,
-        rhs_dilation: Sequence[int] | None = None, dimension_numbers: Any = None,
-        precision: Any = None) -> Any:
+def conv_general_dilated_local(lhs: ArrayLike, rhs: ArrayLike, window_strides: Sequence[int],
+                               padding: str | Sequence[tuple[int, int]],
+                               filter_shape: Sequence[int],
+                               lhs_dilation: Sequence[int] | None = None,
+                               rhs_dilation: Sequence[int] | None = None,
+                               dimension_numbers: Any = None, precision: PrecisionLike = None
+                               ) -> Array:
     """A convolution with a filter of its own at each place of the result.
 
     Args:

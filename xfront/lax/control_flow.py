@@ -8,7 +8,7 @@ body traced once more; any other difference is an error that names the leaf.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from xfront_ir import dtypes, ops
@@ -16,6 +16,7 @@ from xfront_ir.builder import Builder
 from xfront_ir.core import Function, Value
 
 from ..arrays import binding
+from ..arrays.annotations import Array, ArrayLike
 from ..arrays.operands import index_of, promoted_dtype
 from ..arrays.placement import commitment
 from ..config import config, while_checkpoint_bytes, while_checkpoints
@@ -33,6 +34,13 @@ from ..tree_util import (
 )
 
 Kinds = list[tuple[Any, bool]]
+
+R = TypeVar("R")
+T = TypeVar("T")
+X = TypeVar("X")
+Y = TypeVar("Y")
+Carry = TypeVar("Carry")
+
 _ABSENT: Any = object()
 
 
@@ -113,8 +121,8 @@ def to_type(x: Any, dtype: Any) -> Any:
 
 # --- cond -------------------------------------------------------------------------------------
 
-def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any,
-         operand: Any = _ABSENT) -> Any:
+def cond(pred: ArrayLike, true_fun: Callable[..., R], false_fun: Callable[..., R], *operands: Any,
+         operand: Any = _ABSENT) -> R:
     """`true_fun(*operands)` where `pred` is true, else `false_fun(*operands)`; one of them runs.
 
     Args:
@@ -153,8 +161,8 @@ def _predicate(pred: Any) -> Any:
     return bool(np.asarray(pred) != 0)
 
 
-def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any,
-           operand: Any = _ABSENT) -> Any:
+def switch(index: int | Array, branches: Sequence[Callable[..., R]], *operands: Any,
+           operand: Any = _ABSENT) -> R:
     """`branches[index](*operands)`, with `index` clamped to the branches; one of them runs.
 
     Args:
@@ -227,8 +235,8 @@ def _agreed(what: str, funs: Sequence[Any], tree: Any, i: int, found: Kinds) -> 
 
 # --- while ------------------------------------------------------------------------------------
 
-def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any, *,
-               checkpoints: int | None = None) -> Any:
+def while_loop(cond_fun: Callable[[T], ArrayLike], body_fun: Callable[[T], T], init_val: T, *,
+               checkpoints: int | None = None) -> T:
     """`body_fun` applied to `init_val` again and again while `cond_fun` is true.
 
     Args:
@@ -322,8 +330,9 @@ def _strong(x: Any, dtype: Any) -> Any:
     return np.asarray(x, dtype.numpy)
 
 
-def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_val: Any, *,
-              unroll: int | bool | None = None, checkpoints: int | None = None) -> Any:
+def fori_loop(lower: int | Array, upper: int | Array, body_fun: Callable[[Array, T], T],
+              init_val: T, *, unroll: int | bool | None = None, checkpoints: int | None = None
+              ) -> T:
     """`init_val` through `body_fun(i, value)` for i from `lower` to `upper` (exclusive).
 
     With bounds known while tracing it is a scan; otherwise a while loop, for which `checkpoints` is
@@ -371,8 +380,9 @@ def _bound(name: str, x: Any) -> tuple[Any, bool]:
 
 # --- scan ---------------------------------------------------------------------------------------
 
-def scan(f: Callable[[Any, Any], Any], init: Any, xs: Any = None, length: int | None = None,
-         reverse: bool = False, unroll: int | bool = 1, _split_transpose: bool = False) -> Any:
+def scan(f: Callable[[Carry, X], tuple[Carry, Y]], init: Carry, xs: X | None = None,
+         length: int | None = None, reverse: bool = False, unroll: int | bool = 1,
+         _split_transpose: bool = False) -> tuple[Carry, Y]:
     """A loop that carries a value over the leading axis of `xs` and stacks what it gives.
 
     Args:
@@ -463,7 +473,7 @@ def _scan_in_python(f: Callable[..., Any], init: Any, xs: Any, n: int, reverse: 
     return carry, (tree_map(lambda *y: stack(y), *ys) if ys else None)
 
 
-def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> Any:
+def map(f: Callable[[X], Y], xs: X, *, batch_size: int | None = None) -> Y:
     """`f` of each element along the leading axis of `xs`, one after the other, results stacked.
 
     With `batch_size` elements go through `vmap(f)` that many at a time.

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 from xfront_ir import dtypes, ops
 
 from ..arrays import binding
+from ..arrays.annotations import Array, ArrayLike, DTypeLike
 from ..arrays.dispatch import by_name, eager
 from ..arrays.operands import array_like, broadcast_to, convert, operand
 from ..tracebacks import shorten
@@ -74,7 +75,7 @@ def floating(name: str, x: Any) -> Any:
     return x
 
 
-def inexact(name: str, x: Any) -> Any:
+def inexact(name: str, x: Any) -> Tracer:
     """The tracer of a float or complex operand."""
     x = operand(name, x)
     if not x.value.type.dtype.is_inexact:
@@ -105,13 +106,13 @@ def _named(body: Any, name: str, doc: str) -> Any:
 # --- makers ---------------------------------------------------------------------------------
 # Met with tracers that need nothing done to them, these record their op at once.
 
-def _unary(name: str, definition: Any, doc: str) -> Callable[[Any], Any]:
-    def body(x: Any) -> Any:
+def _unary(name: str, definition: Any, doc: str) -> Callable[[ArrayLike], Array]:
+    def body(x: ArrayLike) -> Array:
         return emit(definition, operand(name, x))
 
     general = _named(body, name, doc)
 
-    def public(x: Any) -> Any:
+    def public(x: ArrayLike) -> Array:
         try:
             return emit_alike(definition, x) if type(x) is Tracer else general(x)
         except BaseException as error:
@@ -122,7 +123,7 @@ def _unary(name: str, definition: Any, doc: str) -> Callable[[Any], Any]:
 
 
 def _accurate(name: str, definition: Any, doc: str) -> Callable[..., Any]:
-    def body(x: Any, *, accuracy: Accuracy = None) -> Any:
+    def body(x: ArrayLike, *, accuracy: Accuracy = None) -> Array:
         check_accuracy(name, accuracy)
         return emit(definition, inexact(name, x))
 
@@ -130,7 +131,7 @@ def _accurate(name: str, definition: Any, doc: str) -> Callable[..., Any]:
     body.__doc__ = doc
     general = eager(static=("accuracy",))(body)
 
-    def public(x: Any, *, accuracy: Accuracy = None) -> Any:
+    def public(x: ArrayLike, *, accuracy: Accuracy = None) -> Array:
         try:
             if accuracy is None:
                 if type(x) is Tracer and x.value.type.dtype.is_inexact:
@@ -144,14 +145,14 @@ def _accurate(name: str, definition: Any, doc: str) -> Callable[..., Any]:
     return functools.update_wrapper(public, general)
 
 
-def binary_of(name: str, definition: Any, doc: str) -> Callable[[Any, Any], Any]:
+def binary_of(name: str, definition: Any, doc: str) -> Callable[[ArrayLike, ArrayLike], Array]:
     """A function of two operands that are alike."""
-    def body(x: Any, y: Any) -> Any:
+    def body(x: ArrayLike, y: ArrayLike) -> Array:
         return emit(definition, *alike(name, x, y))
 
     general = _named(body, name, doc)
 
-    def public(x: Any, y: Any) -> Any:
+    def public(x: ArrayLike, y: ArrayLike) -> Array:
         try:
             if type(x) is Tracer:
                 if type(y) is Tracer:
@@ -191,7 +192,7 @@ square = _unary("square", ops.square, "x * x, for numbers.")
 
 
 @eager
-def abs(x: Any) -> Any:
+def abs(x: ArrayLike) -> Array:
     """|x| for signed numbers; real for complex ones."""
     x = operand("abs", x)
     return weakly(emit(ops.abs, x), x.weak)
@@ -207,7 +208,7 @@ def _mul_in(x: Any, y: Any, out_dtype: Any) -> Any:
     return emit(ops.mul, convert(x, dtype), convert(y, dtype))
 
 
-def mul(x: Any, y: Any, *, out_dtype: Any = None) -> Any:
+def mul(x: ArrayLike, y: ArrayLike, *, out_dtype: DTypeLike | None = None) -> Array:
     """x * y, for numbers.
 
     Args:
@@ -221,13 +222,13 @@ def mul(x: Any, y: Any, *, out_dtype: Any = None) -> Any:
 
 
 @eager
-def reciprocal(x: Any) -> Any:
+def reciprocal(x: ArrayLike) -> Array:
     """1 / x, for floats and complex numbers."""
     return emit(ops.integer_pow, inexact("reciprocal", x), exponent=-1)
 
 
 @eager(static=("y",))
-def integer_pow(x: Any, y: int) -> Any:
+def integer_pow(x: ArrayLike, y: int) -> Array:
     """x to an integer power known while tracing, for numbers.
 
     Raises: TypeError where y is negative and x an integer.
@@ -241,7 +242,7 @@ def integer_pow(x: Any, y: int) -> Any:
 
 
 @eager
-def pow(x: Any, y: Any) -> Any:
+def pow(x: ArrayLike, y: ArrayLike) -> Array:
     """x to the power y, for x of floats or complex numbers and y of x's dtype or an integer one.
 
     The derivative in x at x = 0 is right for y a Python int or an array.
@@ -280,8 +281,8 @@ tan = _accurate("tan", ops.tan, "Tangent.")
 tanh = _accurate("tanh", ops.tanh, "Hyperbolic tangent.")
 
 
-def _inexact(name: str, definition: Any, doc: str) -> Callable[[Any], Any]:
-    def body(x: Any) -> Any:
+def _inexact(name: str, definition: Any, doc: str) -> Callable[[ArrayLike], Array]:
+    def body(x: ArrayLike) -> Array:
         return emit(definition, inexact(name, x))
 
     return _named(body, name, doc)
@@ -299,8 +300,8 @@ atanh = _inexact("atanh", ops.atanh, "Inverse hyperbolic tangent.")
 
 # --- rounding -------------------------------------------------------------------------------
 
-def _floating(name: str, definition: Any, doc: str) -> Callable[[Any], Any]:
-    def body(x: Any) -> Any:
+def _floating(name: str, definition: Any, doc: str) -> Callable[[ArrayLike], Array]:
+    def body(x: ArrayLike) -> Array:
         return emit(definition, floating(name, x))
 
     return _named(body, name, doc)
@@ -312,7 +313,7 @@ is_finite = _floating("is_finite", ops.is_finite, "Whether x is neither infinite
 
 
 @eager(static=("rounding_method",))
-def round(x: Any, rounding_method: RoundingMethod = RoundingMethod.AWAY_FROM_ZERO) -> Any:
+def round(x: ArrayLike, rounding_method: RoundingMethod = RoundingMethod.AWAY_FROM_ZERO) -> Array:
     """The nearest integer, for floats."""
     method = RoundingMethod(rounding_method).name.lower()
     return emit(ops.round, floating("round", x), method=method)
@@ -333,7 +334,7 @@ imag = _part("imag", ops.imag, "Imaginary part of complex numbers; real.")
 
 
 @eager
-def conj(x: Any) -> Any:
+def conj(x: ArrayLike) -> Array:
     """Complex conjugate; floats become complex numbers."""
     x = inexact("conj", x)
     if x.value.type.dtype.is_float:
@@ -342,7 +343,7 @@ def conj(x: Any) -> Any:
 
 
 @eager
-def complex(x: Any, y: Any) -> Any:
+def complex(x: ArrayLike, y: ArrayLike) -> Array:
     """x + iy, of f32 or f64 parts."""
     x, y = alike("complex", x, y)
     return weakly(emit(ops.complex, x, y), x.weak)
@@ -379,7 +380,7 @@ ge = binary_of("ge", ops.ge, "x >= y, for real numbers and bools; bool.")
 # --- choosing -------------------------------------------------------------------------------
 
 @eager
-def clamp(min: Any, x: Any, max: Any) -> Any:
+def clamp(min: ArrayLike, x: ArrayLike, max: ArrayLike) -> Array:
     """x, but not below `min` nor above `max`, which are scalars or of x's shape.
 
     Raises: TypeError where dtypes differ, or a bound has another shape.
@@ -393,7 +394,7 @@ def clamp(min: Any, x: Any, max: Any) -> Any:
 
 
 @eager
-def select(pred: Any, on_true: Any, on_false: Any) -> Any:
+def select(pred: ArrayLike, on_true: ArrayLike, on_false: ArrayLike) -> Array:
     """`on_true` where `pred` is true, else `on_false`.
 
     Args:
@@ -403,7 +404,7 @@ def select(pred: Any, on_true: Any, on_false: Any) -> Any:
     return _select("select", pred, on_false, on_true)
 
 
-def select_n(which: Any, *cases: Any) -> Any:
+def select_n(which: ArrayLike, *cases: ArrayLike) -> Array:
     """Of several cases, in each place the one that `which` numbers there.
 
     Args:

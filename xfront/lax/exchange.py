@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import numpy as jnp
+from ..arrays.annotations import ArrayLike
 from ..arrays.operands import array_like
 from ..stages import ShapeDtypeStruct
 from ..tree_util import register_pytree_node, tree_flatten, tree_map
@@ -16,9 +17,9 @@ from .collectives import AxisName, Groups, all_gather, axis_index, axis_sizes, p
 from .composites import Token
 
 
-def ragged_all_to_all(operand: Any, output: Any, input_offsets: Any, send_sizes: Any,
-                      output_offsets: Any, recv_sizes: Any, *, axis_name: AxisName,
-                      axis_index_groups: Groups = None) -> Any:
+def ragged_all_to_all(operand: ArrayLike, output: ArrayLike, input_offsets: ArrayLike,
+                      send_sizes: ArrayLike, output_offsets: ArrayLike, recv_sizes: ArrayLike, *,
+                      axis_name: AxisName, axis_index_groups: Groups = None) -> Any:
     """`all_to_all` of slices that differ in length.
 
     Participant i sends `operand[input_offsets[j]:][:send_sizes[j]]` to participant j, who has it in

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from xfront_ir import dtypes, ops
 
+from ..arrays.annotations import Array, ArrayLike
 from ..arrays.arguments import only
 from ..arrays.dispatch import eager
 from ..arrays.operands import index_of, operand
@@ -90,7 +91,7 @@ def _chosen(name: str, asked: Any, *there: enum.Enum | None) -> None:
 
 
 @eager(static=("symmetrize_input",))
-def cholesky(x: Any, *, symmetrize_input: bool = True) -> Any:
+def cholesky(x: ArrayLike, *, symmetrize_input: bool = True) -> Array:
     """The lower triangular L with L L^H = x; NaN where x is not positive definite.
 
     Args:
@@ -102,9 +103,9 @@ def cholesky(x: Any, *, symmetrize_input: bool = True) -> Any:
 
 @eager(static=("lower", "symmetrize_input", "sort_eigenvalues", "subset_by_index",
                "implementation"))
-def eigh(x: Any, *, lower: bool = True, symmetrize_input: bool = True,
+def eigh(x: ArrayLike, *, lower: bool = True, symmetrize_input: bool = True,
          sort_eigenvalues: bool = True, subset_by_index: tuple[int, int] | None = None,
-         implementation: Any = None) -> Any:
+         implementation: Any = None) -> tuple[Array, Array]:
     """Vectors (columns) and values, ascending, of Hermitian matrices.
 
     Args:
@@ -137,7 +138,7 @@ def _no_magma(name: str, use_magma: bool | None) -> None:
 
 @eager(static=("compute_left_eigenvectors", "compute_right_eigenvectors", "enable_eigvec_derivs",
                "implementation", "use_magma"))
-def eig(x: Any, *, compute_left_eigenvectors: bool = True,
+def eig(x: ArrayLike, *, compute_left_eigenvectors: bool = True,
         compute_right_eigenvectors: bool = True, enable_eigvec_derivs: bool = False,
         implementation: Any = None, use_magma: bool | None = None) -> Any:
     """Complex eigenvalues and, as asked, left and right vectors (columns of norm 1), in a list.
@@ -156,7 +157,7 @@ def eig(x: Any, *, compute_left_eigenvectors: bool = True,
 
 
 @eager
-def lu(x: Any) -> Any:
+def lu(x: ArrayLike) -> Any:
     """Factors, pivots and permutation, in a list: x's rows in the order of the permutation are L U.
 
     L is below the diagonal of the factors (its own is ones), U above; row i was exchanged with
@@ -166,14 +167,14 @@ def lu(x: Any) -> Any:
 
 
 @eager(static=("permutation_size",))
-def lu_pivots_to_permutation(pivots: Any, permutation_size: int) -> Any:
+def lu_pivots_to_permutation(pivots: ArrayLike, permutation_size: int) -> Array:
     """The order of `permutation_size` rows after the exchanges that `pivots` (i32) tells."""
     return emit(ops.lu_pivots_to_permutation, operand("lu_pivots_to_permutation", pivots),
                 size=index_of(permutation_size))
 
 
 @eager(static=("pivoting", "full_matrices", "use_magma"))
-def qr(x: Any, *, pivoting: bool = False, full_matrices: bool = True,
+def qr(x: ArrayLike, *, pivoting: bool = False, full_matrices: bool = True,
        use_magma: bool | None = None) -> Any:
     """Q with orthonormal columns and upper triangular R, Q R = x.
 
@@ -189,7 +190,7 @@ def qr(x: Any, *, pivoting: bool = False, full_matrices: bool = True,
 
 
 @eager
-def householder_product(a: Any, taus: Any) -> Any:
+def householder_product(a: ArrayLike, taus: ArrayLike) -> Array:
     """The first columns of the product of reflections I - taus[i] v v^H, v below the diagonal of
     column i of `a`."""
     a, taus = same_dtype("householder_product", a, taus)
@@ -197,7 +198,8 @@ def householder_product(a: Any, taus: Any) -> Any:
 
 
 @eager(static=("left", "transpose"))
-def ormqr(a: Any, taus: Any, c: Any, *, left: bool = True, transpose: bool = False) -> Any:
+def ormqr(a: ArrayLike, taus: ArrayLike, c: ArrayLike, *, left: bool = True, transpose: bool = False
+          ) -> Array:
     """Q c, or c Q, for the Q of reflections as `geqrf` gives them, without making Q.
 
     Args:
@@ -219,7 +221,7 @@ def ormqr(a: Any, taus: Any, c: Any, *, left: bool = True, transpose: bool = Fal
 # --- similar matrices of simpler form -----------------------------------------------------
 
 @eager(static=("compute_schur_vectors", "sort_eig_vals", "select_callable"))
-def schur(x: Any, *, compute_schur_vectors: bool = True, sort_eig_vals: bool = False,
+def schur(x: ArrayLike, *, compute_schur_vectors: bool = True, sort_eig_vals: bool = False,
           select_callable: Callable[..., Any] | None = None) -> Any:
     """T and unitary Q with x = Q T Q^H, in a list; T alone without `compute_schur_vectors`.
 
@@ -234,7 +236,7 @@ def schur(x: Any, *, compute_schur_vectors: bool = True, sort_eig_vals: bool = F
 
 
 @eager
-def hessenberg(a: Any) -> Any:
+def hessenberg(a: ArrayLike) -> Any:
     """The Hessenberg form Q^H a Q, zero below its subdiagonal, and the taus of Q, in a list.
 
     In the place of these zeros are Q's Householder vectors (LAPACK, gehrd). No derivative.
@@ -243,7 +245,7 @@ def hessenberg(a: Any) -> Any:
 
 
 @eager(static=("lower",))
-def tridiagonal(a: Any, *, lower: bool = True) -> Any:
+def tridiagonal(a: ArrayLike, *, lower: bool = True) -> list[Array]:
     """The tridiagonal form Q^H a Q of Hermitian matrices, of which one triangle is read.
 
     Returns: a list of the matrix (Q's Householder vectors in the place of zeros), the diagonal and
@@ -253,7 +255,7 @@ def tridiagonal(a: Any, *, lower: bool = True) -> Any:
 
 
 @eager(static=("full_matrices", "compute_uv", "subset_by_index", "algorithm"))
-def svd(x: Any, *, full_matrices: bool = True, compute_uv: bool = True,
+def svd(x: ArrayLike, *, full_matrices: bool = True, compute_uv: bool = True,
         subset_by_index: tuple[int, int] | None = None, algorithm: Any = None) -> Any:
     """U, singular values (descending) and V^H, x = U diag(s) V^H; s alone without `compute_uv`.
 
@@ -278,9 +280,9 @@ def svd(x: Any, *, full_matrices: bool = True, compute_uv: bool = True,
 
 
 @eager(static=("left_side", "lower", "transpose_a", "conjugate_a", "unit_diagonal"))
-def triangular_solve(a: Any, b: Any, *, left_side: bool = False, lower: bool = False,
+def triangular_solve(a: ArrayLike, b: ArrayLike, *, left_side: bool = False, lower: bool = False,
                      transpose_a: bool = False, conjugate_a: bool = False,
-                     unit_diagonal: bool = False) -> Any:
+                     unit_diagonal: bool = False) -> Array:
     """X with X op(a) = b, or op(a) X = b where `left_side`; of `a` one triangle is read.
 
     Args:
@@ -305,7 +307,8 @@ def triangular_solve(a: Any, b: Any, *, left_side: bool = False, lower: bool = F
 
 
 @eager(static=("perturb_singular",))
-def tridiagonal_solve(dl: Any, d: Any, du: Any, b: Any, *, perturb_singular: bool = False) -> Any:
+def tridiagonal_solve(dl: ArrayLike, d: ArrayLike, du: ArrayLike, b: ArrayLike, *,
+                      perturb_singular: bool = False) -> Array:
     """X with T X = b for T with `dl` below, `d` on and `du` above its diagonal.
 
     Row i has dl[i], d[i], du[i]; the first of `dl` and the last of `du` are not read.

@@ -8,6 +8,7 @@ from typing import Any
 
 from xfront_ir import dtypes, ops
 
+from ..arrays.annotations import Array, ArrayLike
 from ..arrays.dispatch import eager
 from ..arrays.operands import convert, operand
 from ..tracing.trace import emit
@@ -69,7 +70,7 @@ def _earlier(x: Tracer, kind: str, lengths: tuple[int, ...]) -> Tracer:
 
 
 @eager(static=("fft_type", "fft_lengths"))
-def fft(x: Any, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Any:
+def fft(x: ArrayLike, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Array:
     """The transform of the last `len(fft_lengths)` axes.
 
     Args:

@@ -12,6 +12,7 @@ import numpy as np
 from xfront_ir import ops
 from xfront_ir.literal import Literal
 
+from ..arrays.annotations import Array, ArrayLike
 from ..arrays.dispatch import eager
 from ..arrays.operands import operand as tracer
 from ..dimension_numbers import (
@@ -43,9 +44,10 @@ def _indices(name: str, x: Any) -> Any:
 
 @eager(static=("dimension_numbers", "slice_sizes", "unique_indices", "indices_are_sorted", "mode",
                "fill_value"))
-def gather(operand: Any, start_indices: Any, dimension_numbers: GatherDimensionNumbers,
+def gather(operand: ArrayLike, start_indices: ArrayLike, dimension_numbers: GatherDimensionNumbers,
            slice_sizes: Sequence[int], *, unique_indices: bool = False,
-           indices_are_sorted: bool = False, mode: Any = None, fill_value: Any = None) -> Any:
+           indices_are_sorted: bool = False, mode: str | GatherScatterMode | None = None,
+           fill_value: ArrayLike | None = None) -> Array:
     """Slices of the operand at the positions that index vectors name.
 
     Args:
@@ -124,9 +126,9 @@ scatter_max = _scatter("scatter_max", ops.scatter_max, "The greater of slices an
 
 
 @eager(static=("dimension_numbers", "indices_are_sorted", "unique_indices", "mode"))
-def scatter_sub(operand: Any, scatter_indices: Any, updates: Any,
+def scatter_sub(operand: ArrayLike, scatter_indices: ArrayLike, updates: ArrayLike,
                 dimension_numbers: ScatterDimensionNumbers, *, indices_are_sorted: bool = False,
-                unique_indices: bool = False, mode: Any = None) -> Any:
+                unique_indices: bool = False, mode: str | GatherScatterMode | None = None) -> Array:
     """The operand with updates subtracted from slices; arguments as `scatter_add`."""
     x, values = same_dtype("scatter_sub", operand, updates)
     indices = _indices("scatter_sub", scatter_indices)

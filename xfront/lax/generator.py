@@ -10,6 +10,7 @@ from xfront_ir import ops
 from xfront_ir.dtypes import from_numpy
 from xfront_ir.ops.random import UNIFORM_DTYPES
 
+from ..arrays.annotations import Array, ArrayLike, DTypeLike, ShapeLike
 from ..arrays.arguments import at_home
 from ..arrays.dispatch import eager
 from ..arrays.operands import array_like, operand, shape_of
@@ -34,9 +35,9 @@ class RandomAlgorithm(enum.IntEnum):
 _NAMES = {RandomAlgorithm.RNG_DEFAULT: "default", RandomAlgorithm.RNG_PHILOX: "philox"}
 
 
-def rng_bit_generator(key: Any, shape: Any, dtype: Any = np.uint32,
+def rng_bit_generator(key: ArrayLike, shape: ShapeLike, dtype: DTypeLike = np.uint32,
                       algorithm: Any = RandomAlgorithm.RNG_DEFAULT, *, out_sharding: Any = None
-                      ) -> Any:
+                      ) -> tuple[Array, Array]:
     """The next state and an array of random bits.
 
     Args:
@@ -75,7 +76,7 @@ def _bits(key: Any, shape: tuple[int, ...], dtype: str, algorithm: str) -> Any:
                       dtype=from_numpy(np.dtype(dtype)), algorithm=algorithm))
 
 
-def rng_uniform(a: Any, b: Any, shape: Any) -> Any:
+def rng_uniform(a: ArrayLike, b: ArrayLike, shape: ShapeLike) -> Array:
     """Random numbers of a generator whose state is the program's: other ones at each use.
 
     Args:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from xfront_ir import dtypes, ops
 
+from ..arrays.annotations import Array, ArrayLike
 from ..arrays.dispatch import eager
 from ..arrays.operands import convert, ir_dtype, promoted_dtype
 from ..arrays.operands import operand as tracer
@@ -87,8 +88,8 @@ def _start_along(name: str, shape: tuple[int, ...], axis: int, index: Any, negat
 # --- slices ---------------------------------------------------------------------------------
 
 @eager(static=("slice_sizes", "allow_negative_indices"))
-def dynamic_slice(operand: Any, start_indices: Any, slice_sizes: Sequence[int], *,
-                  allow_negative_indices: Flags = True) -> Any:
+def dynamic_slice(operand: ArrayLike, start_indices: Array | Sequence[ArrayLike],
+                  slice_sizes: Sequence[int], *, allow_negative_indices: Flags = True) -> Array:
     """A block of the operand of known size at computed indices.
 
     Args:
@@ -105,8 +106,8 @@ def dynamic_slice(operand: Any, start_indices: Any, slice_sizes: Sequence[int], 
 
 
 @eager(static=("slice_size", "axis", "allow_negative_indices"))
-def dynamic_slice_in_dim(operand: Any, start_index: Any, slice_size: int, axis: int = 0, *,
-                         allow_negative_indices: bool = True) -> Any:
+def dynamic_slice_in_dim(operand: ArrayLike, start_index: ArrayLike, slice_size: int, axis: int = 0,
+                         *, allow_negative_indices: bool = True) -> Array:
     """`slice_size` elements along one axis from a computed index."""
     x = tracer("dynamic_slice_in_dim", operand)
     size = static_int("slice_size", slice_size)
@@ -121,8 +122,8 @@ def _slice_along(name: str, x: Any, index: Any, size: int, axis: int, negative: 
 
 
 @eager(static=("axis", "keepdims", "allow_negative_indices"))
-def dynamic_index_in_dim(operand: Any, index: Any, axis: int = 0, keepdims: bool = True, *,
-                         allow_negative_indices: bool = True) -> Any:
+def dynamic_index_in_dim(operand: ArrayLike, index: ArrayLike, axis: int = 0, keepdims: bool = True,
+                         *, allow_negative_indices: bool = True) -> Array:
     """One element along an axis at a computed index; without `keepdims` the axis is gone."""
     x = tracer("dynamic_index_in_dim", operand)
     one = _slice_along("dynamic_index_in_dim", x, index, 1, axis, allow_negative_indices)
@@ -135,8 +136,9 @@ def dynamic_index_in_dim(operand: Any, index: Any, axis: int = 0, keepdims: bool
 # --- updates --------------------------------------------------------------------------------
 
 @eager(static=("allow_negative_indices",))
-def dynamic_update_slice(operand: Any, update: Any, start_indices: Any, *,
-                         allow_negative_indices: Flags = True) -> Any:
+def dynamic_update_slice(operand: ArrayLike, update: ArrayLike,
+                         start_indices: Array | Sequence[ArrayLike], *,
+                         allow_negative_indices: Flags = True) -> Array:
     """The operand with the block at computed indices replaced by `update`.
 
     Args: as `dynamic_slice`; `update` has the operand's dtype and number of axes.
@@ -159,8 +161,8 @@ def _updated(x: Any, value: Any, starts: list[Any]) -> Any:
 
 
 @eager(static=("axis", "allow_negative_indices"))
-def dynamic_update_slice_in_dim(operand: Any, update: Any, start_index: Any, axis: int, *,
-                                allow_negative_indices: bool = True) -> Any:
+def dynamic_update_slice_in_dim(operand: ArrayLike, update: ArrayLike, start_index: ArrayLike,
+                                axis: int, *, allow_negative_indices: bool = True) -> Array:
     """The operand with what lies from a computed index along one axis replaced by `update`."""
     name = "dynamic_update_slice_in_dim"
     x, value = same_dtype("dynamic_update_slice", operand, update)
@@ -169,8 +171,8 @@ def dynamic_update_slice_in_dim(operand: Any, update: Any, start_index: Any, axi
 
 
 @eager(static=("axis", "allow_negative_indices"))
-def dynamic_update_index_in_dim(operand: Any, update: Any, index: Any, axis: int, *,
-                                allow_negative_indices: bool = True) -> Any:
+def dynamic_update_index_in_dim(operand: ArrayLike, update: ArrayLike, index: ArrayLike, axis: int,
+                                *, allow_negative_indices: bool = True) -> Array:
     """The operand with one element along an axis replaced by `update`, which may lack that axis."""
     name = "dynamic_update_index_in_dim"
     x, value = same_dtype("dynamic_update_slice", operand, update)

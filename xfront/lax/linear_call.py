@@ -7,6 +7,7 @@ from typing import Any
 
 from xfront_ir import ops
 
+from ..arrays.annotations import ArrayLike
 from ..transforms.autodiff import typed
 from ..transforms.flat import as_operand, kind_of, name_of, trace_call
 from ..tree_util import tree_flatten, tree_unflatten
@@ -14,7 +15,7 @@ from .control_flow import join_captures, record_groups
 
 
 def linear_call(fun: Callable[[Any, Any], Any], fun_transpose: Callable[[Any, Any], Any],
-                residual_args: Any, linear_args: Any) -> Any:
+                residual_args: ArrayLike, linear_args: ArrayLike) -> Any:
     """`fun(residual_args, linear_args)`, transposed by `fun_transpose`.
 
     Args:

@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 
 from .. import numpy as jnp
+from ..arrays.annotations import Array, ArrayLike
 from ..arrays.dispatch import eager
 from ..arrays.operands import operand
+from ..tracing.tracer import as_tracer
 from . import factorizations as linalg
 from .control_flow import cond, scan, while_loop
 from .strict import same_dtype
@@ -22,7 +24,7 @@ def _real(name: str, *matrices: Any) -> list[Any]:
 
 
 @eager
-def cholesky_update(r_matrix: Any, w_vector: Any) -> Any:
+def cholesky_update(r_matrix: ArrayLike, w_vector: ArrayLike) -> Array:
     """The upper triangular S with S^T S = R^T R + w w^T, in O(n^2).
 
     Args:
@@ -52,8 +54,8 @@ def cholesky_update(r_matrix: Any, w_vector: Any) -> Any:
 
 
 @eager(static=("symmetrize_output",))
-def symmetric_product(a_matrix: Any, c_matrix: Any, *, alpha: Any = 1.0, beta: Any = 0.0,
-                      symmetrize_output: bool = False) -> Any:
+def symmetric_product(a_matrix: ArrayLike, c_matrix: ArrayLike, *, alpha: ArrayLike = 1.0,
+                      beta: ArrayLike = 0.0, symmetrize_output: bool = False) -> Array:
     """alpha A A^T + beta C.
 
     Args:
@@ -75,8 +77,9 @@ def symmetric_product(a_matrix: Any, c_matrix: Any, *, alpha: Any = 1.0, beta: A
 
 
 @eager(static=("is_hermitian", "max_iterations", "eps", "dynamic_shape"))
-def qdwh(x: Any, *, is_hermitian: bool = False, max_iterations: int | None = None,
-         eps: float | None = None, dynamic_shape: tuple[int, int] | None = None) -> Any:
+def qdwh(x: ArrayLike, *, is_hermitian: bool = False, max_iterations: int | None = None,
+         eps: float | None = None, dynamic_shape: tuple[int, int] | None = None
+         ) -> tuple[Array, Array, Array, Array]:
     """The polar form U H of a matrix, by Halley's iteration with dynamic weights.
 
     Args:
@@ -91,14 +94,14 @@ def qdwh(x: Any, *, is_hermitian: bool = False, max_iterations: int | None = Non
     Source: Nakatsukasa, Bai and Gygi, Optimizing Halley's iteration for computing the matrix polar
       decomposition, SIAM J. Matrix Anal. Appl. 31 (2010).
     """
-    x = linalg.matrices("qdwh", operand("qdwh", x))
+    x = as_tracer(linalg.matrices("qdwh", operand("qdwh", x)))
     if x.ndim != 2 or x.shape[0] < x.shape[1]:
         raise ValueError("qdwh: the input matrix of shape M x N must have M >= N, got "
                          f"{x.shape}; take its adjoint, or vmap over a batch")
     if dynamic_shape is not None:
         rows, columns = dynamic_shape
         inside = (np.arange(x.shape[0])[:, None] < rows) & (np.arange(x.shape[1]) < columns)
-        x = jnp.where(inside, x, 0)
+        x = as_tracer(jnp.where(inside, x, 0))
     real = np.finfo(x.dtype)
     eps = float(real.eps) if eps is None else float(eps)
     most = 10 if max_iterations is None else int(max_iterations)
@@ -120,7 +123,7 @@ def qdwh(x: Any, *, is_hermitian: bool = False, max_iterations: int | None = Non
     start = (first, jnp.asarray(eps, real.dtype), jnp.asarray(0, np.int32), jnp.asarray(False))
     u, _, count, done = while_loop(goes_on, step, start)
     h = jnp.matmul(linalg.adjoint(u), x, precision="highest")
-    return u, linalg.symmetrized(h), count, done
+    return u, linalg.symmetrized(as_tracer(h)), count, done
 
 
 def _weights(low: Any) -> tuple[Any, Any, Any]:

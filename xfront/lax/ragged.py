@@ -8,11 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import numpy as jnp
+from ..arrays.annotations import Array, ArrayLike, DTypeLike, PrecisionLike
 from ..arrays.arguments import at_home
 from ..arrays.dispatch import eager
 from ..arrays.operands import operand
 from ..dtypes import bfloat16
-from ..tracing.tracer import Tracer
+from ..tracing.tracer import Tracer, as_tracer
 from .contractions import DotDimensionNumbers, dot_general
 
 
@@ -34,9 +35,9 @@ class RaggedDotDimensionNumbers(NamedTuple):
 _MATRICES = RaggedDotDimensionNumbers((((1,), (1,)), ((), ())), (0,), (0,))
 
 
-def ragged_dot(lhs: Any, rhs: Any, group_sizes: Any, precision: Any = None,
-               preferred_element_type: Any = None, group_offset: Any = None,
-               out_sharding: Any = None) -> Any:
+def ragged_dot(lhs: ArrayLike, rhs: ArrayLike, group_sizes: ArrayLike,
+               precision: PrecisionLike = None, preferred_element_type: DTypeLike | None = None,
+               group_offset: ArrayLike | None = None, out_sharding: Any = None) -> Array:
     """The rows of lhs, in groups that follow one another, each times the matrix of its group.
 
     Args:
@@ -50,10 +51,11 @@ def ragged_dot(lhs: Any, rhs: Any, group_sizes: Any, precision: Any = None,
                               preferred_element_type, group_offset, out_sharding)
 
 
-def ragged_dot_general(lhs: Any, rhs: Any, group_sizes: Any,
+def ragged_dot_general(lhs: ArrayLike, rhs: ArrayLike, group_sizes: ArrayLike,
                        ragged_dot_dimension_numbers: RaggedDotDimensionNumbers,
-                       precision: Any = None, preferred_element_type: Any = None,
-                       group_offset: Any = None, out_sharding: Any = None) -> Any:
+                       precision: PrecisionLike = None,
+                       preferred_element_type: DTypeLike | None = None,
+                       group_offset: ArrayLike | None = None, out_sharding: Any = None) -> Array:
     """`dot_general` where one axis of lhs is divided into groups that follow one another.
 
     The ragged axis may be free (each group has a matrix of its own in rhs), contracted (each
@@ -129,9 +131,10 @@ def _masked(x: Tracer, sizes: Tracer, ragged: int, batch: tuple[int, ...]) -> An
 
 # --- blocks with scales -------------------------------------------------------------------
 
-def scaled_dot(lhs: Any, rhs: Any, *, lhs_scale: Any = None, rhs_scale: Any = None,
+def scaled_dot(lhs: ArrayLike, rhs: ArrayLike, *, lhs_scale: ArrayLike | None = None,
+               rhs_scale: ArrayLike | None = None,
                dimension_numbers: DotDimensionNumbers | None = None,
-               preferred_element_type: Any = None) -> Any:
+               preferred_element_type: DTypeLike | None = None) -> Any:
     """`dot_general` of operands whose blocks along contracted axes are multiplied by scales first.
 
     Args:
@@ -163,7 +166,7 @@ def _scaled(lhs: Any, rhs: Any, lhs_scale: Any, rhs_scale: Any, numbers: Any, pr
 
 
 def _by_blocks(name: str, x: Tracer, scale: Any, contracted: tuple[int, ...]) -> Any:
-    x = x.astype(bfloat16)
+    x = as_tracer(x.astype(bfloat16))
     if scale is None:
         return x
     scale = operand("scaled_dot", scale)

@@ -17,6 +17,7 @@ import numpy as np
 from xfront_ir import ops
 from xfront_ir.dtypes import DType, from_numpy, greatest, has_infinity, least
 
+from ..arrays.annotations import Array, ArrayLike, DTypeLike
 from ..arrays.arguments import at_home, only
 from ..arrays.dispatch import eager
 from ..arrays.operands import SCALARS
@@ -37,7 +38,7 @@ from .strict import axis_in, dtype_of, ints, listed, static_int, weakly
 
 
 def _reducer(name: str, definition: Any, doc: str) -> Callable[..., Any]:
-    def body(operand: Any, axes: Sequence[int], *, out_sharding: Any = None) -> Any:
+    def body(operand: ArrayLike, axes: Sequence[int], *, out_sharding: Any = None) -> Array:
         at_home(name, out_sharding)
         x = tracer(name, operand)
         kinds = x.value.type.dtype
@@ -297,9 +298,11 @@ def _place(x: Any, place: Any, shape: Any, strides: Any, inner: Any) -> Any:
     return x
 
 
-def reduce_window_shape_tuple(operand_shape: Any, window_dimensions: Any, window_strides: Any,
-                              padding: Any, base_dilation: Any = None,
-                              window_dilation: Any = None) -> tuple[int, ...]:
+def reduce_window_shape_tuple(operand_shape: Sequence[int], window_dimensions: Sequence[int],
+                              window_strides: Sequence[int],
+                              padding: str | Sequence[tuple[int, int]],
+                              base_dilation: Sequence[int] | None = None,
+                              window_dilation: Sequence[int] | None = None) -> tuple[int, ...]:
     """The shape of `reduce_window`'s result."""
     window, strides, pairs, base, inner = window_attrs(
         "reduce_window", tuple(operand_shape), window_dimensions, window_strides, padding,
@@ -315,7 +318,7 @@ def reduce_window_shape_tuple(operand_shape: Any, window_dimensions: Any, window
 # --- places of extrema ----------------------------------------------------------------------
 
 def _arg(name: str, definition: Any, doc: str) -> Callable[..., Any]:
-    def body(operand: Any, axis: int, index_dtype: Any) -> Any:
+    def body(operand: ArrayLike, axis: int, index_dtype: DTypeLike) -> Array:
         x, a = tracer(name, operand), static_int(name, axis)
         if not 0 <= a < x.ndim:
             raise ValueError(f"{name}: axis {a} is out of bounds for {x.value.type}")
@@ -340,7 +343,7 @@ argmin = _arg("argmin", ops.argmin, "Index of the smallest along an axis, the fi
 # --- running reductions ---------------------------------------------------------------------
 
 def _running(name: str, definition: Any, doc: str) -> Callable[..., Any]:
-    def body(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
+    def body(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
         x, a = tracer(name, operand), static_int(name, axis)
         if a < 0:
             raise ValueError(f"{name}: axes of lax are not negative, got {a}")
@@ -392,14 +395,15 @@ def _sort(xs: Any, dimension: int, is_stable: bool, num_keys: int) -> Any:
     return [weakly(y, x.weak) for x, y in zip(xs, made, strict=True)]
 
 
-def sort_key_val(keys: Any, values: Any, dimension: int = -1, is_stable: bool = True) -> tuple:
+def sort_key_val(keys: Array | Sequence[ArrayLike], values: ArrayLike, dimension: int = -1,
+                 is_stable: bool = True) -> tuple:
     """Keys in ascending order along an axis, and values in the order of their keys."""
     made = sort((keys, values), dimension, is_stable, 1)
     return made[0], made[1]
 
 
 @eager(static=("k", "axis"))
-def top_k(operand: Any, k: int, *, axis: int = -1) -> Any:
+def top_k(operand: ArrayLike, k: int, *, axis: int = -1) -> list[Array]:
     """The k greatest along an axis, greatest first, and their indices (i32).
 
     Raises: ValueError where there are not k.
@@ -414,8 +418,9 @@ def top_k(operand: Any, k: int, *, axis: int = -1) -> Any:
     return [weakly(values, x.weak), indices]
 
 
-def approx_max_k(operand: Any, k: int, reduction_dimension: int = -1, recall_target: float = 0.95,
-                 reduction_input_size_override: int = -1, aggregate_to_topk: bool = True) -> Any:
+def approx_max_k(operand: ArrayLike, k: int, reduction_dimension: int = -1,
+                 recall_target: float = 0.95, reduction_input_size_override: int = -1,
+                 aggregate_to_topk: bool = True) -> list[Array]:
     """The k greatest along an axis and their indices; exact, whatever recall is asked for.
 
     Args:
@@ -431,8 +436,9 @@ def approx_max_k(operand: Any, k: int, reduction_dimension: int = -1, recall_tar
     return top_k(operand, k, axis=reduction_dimension)
 
 
-def approx_min_k(operand: Any, k: int, reduction_dimension: int = -1, recall_target: float = 0.95,
-                 reduction_input_size_override: int = -1, aggregate_to_topk: bool = True) -> Any:
+def approx_min_k(operand: ArrayLike, k: int, reduction_dimension: int = -1,
+                 recall_target: float = 0.95, reduction_input_size_override: int = -1,
+                 aggregate_to_topk: bool = True) -> list[Array]:
     """The k smallest along an axis and their indices; arguments and errors as of `approx_max_k`."""
     values, places = approx_max_k(_negated(operand), k, reduction_dimension, recall_target,
                                   reduction_input_size_override, aggregate_to_topk)
@@ -447,7 +453,7 @@ def _negated(x: Any) -> Any:
 # --- precision ------------------------------------------------------------------------------
 
 @eager(static=("exponent_bits", "mantissa_bits"))
-def reduce_precision(operand: Any, exponent_bits: int, mantissa_bits: int) -> Any:
+def reduce_precision(operand: ArrayLike, exponent_bits: int, mantissa_bits: int) -> Array:
     """Floats rounded to what a format of so many bits would hold, in their own dtype."""
     return emit(ops.reduce_precision, floating("reduce_precision", operand),
                 exponent_bits=static_int("exponent_bits", exponent_bits),

@@ -9,11 +9,12 @@ from __future__ import annotations
 import math
 from builtins import slice as slice_
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from xfront_ir import ops
 
+from ..arrays.annotations import Array, ArrayLike, DTypeLike, ShapeLike
 from ..arrays.arguments import at_home
 from ..arrays.commitment import beside
 from ..arrays.dispatch import eager
@@ -25,12 +26,14 @@ from ..tracing.tracer import Tracer
 from ..tree_util import tree_flatten, tree_map, tree_unflatten
 from .strict import axis_in, dtype_of, ints, listed, same_dtype, sizes, static_int, weakly
 
+T = TypeVar("T")
+
 # --- reshape and broadcast ------------------------------------------------------------------
 
 
 @eager(static=("new_sizes", "dimensions", "out_sharding"))
-def reshape(operand: Any, new_sizes: Any, dimensions: Sequence[int] | None = None, *,
-            out_sharding: Any = None) -> Any:
+def reshape(operand: ArrayLike, new_sizes: ShapeLike, dimensions: Sequence[int] | None = None, *,
+            out_sharding: Any = None) -> Array:
     """The same elements, in row-major order, in another shape.
 
     Args:
@@ -54,7 +57,7 @@ def reshape(operand: Any, new_sizes: Any, dimensions: Sequence[int] | None = Non
 
 
 @eager(static=("sizes", "out_sharding"))
-def broadcast(operand: Any, sizes: Sequence[int], *, out_sharding: Any = None) -> Any:
+def broadcast(operand: ArrayLike, sizes: Sequence[int], *, out_sharding: Any = None) -> Array:
     """The operand repeated along new leading axes of these sizes."""
     at_home("broadcast", out_sharding)
     x = tracer("broadcast", operand)
@@ -66,8 +69,8 @@ def broadcast(operand: Any, sizes: Sequence[int], *, out_sharding: Any = None) -
 
 
 @eager(static=("shape", "broadcast_dimensions", "out_sharding"))
-def broadcast_in_dim(operand: Any, shape: Sequence[int], broadcast_dimensions: Sequence[int], *,
-                     out_sharding: Any = None) -> Any:
+def broadcast_in_dim(operand: ArrayLike, shape: Sequence[int], broadcast_dimensions: Sequence[int],
+                     *, out_sharding: Any = None) -> Array:
     """The operand repeated to `shape`, its axis i standing at `broadcast_dimensions[i]`.
 
     Raises: TypeError where a size is neither 1 nor that of its place in `shape`.
@@ -96,7 +99,7 @@ def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
 
 
 @eager(static=("rank",))
-def broadcast_to_rank(x: Any, rank: int) -> Any:
+def broadcast_to_rank(x: ArrayLike, rank: int) -> Array:
     """`x` with leading axes of size 1, so that it has `rank` axes."""
     x = tracer("broadcast_to_rank", x)
     if x.ndim > rank:
@@ -105,7 +108,7 @@ def broadcast_to_rank(x: Any, rank: int) -> Any:
 
 
 @eager
-def broadcast_like(arr: Any, like_arr: Any) -> Any:
+def broadcast_like(arr: ArrayLike, like_arr: ArrayLike) -> Array:
     """`arr` broadcast to the shape of `like_arr`."""
     x, like = tracer("broadcast_like", arr), tracer("broadcast_like", like_arr)
     if broadcast_shapes(x.shape, like.shape) != like.shape:
@@ -114,7 +117,7 @@ def broadcast_like(arr: Any, like_arr: Any) -> Any:
 
 
 @eager(static=("start_dimension", "stop_dimension"))
-def collapse(operand: Any, start_dimension: int, stop_dimension: int | None = None) -> Any:
+def collapse(operand: ArrayLike, start_dimension: int, stop_dimension: int | None = None) -> Array:
     """Axes from `start_dimension` up to `stop_dimension` (exclusive) as one; may be negative."""
     x = tracer("collapse", operand)
     low, high, _ = slice_(start_dimension, stop_dimension).indices(x.ndim)
@@ -126,7 +129,7 @@ def collapse(operand: Any, start_dimension: int, stop_dimension: int | None = No
 
 
 @eager(static=("dimensions",))
-def squeeze(array: Any, dimensions: Sequence[int]) -> Any:
+def squeeze(array: ArrayLike, dimensions: Sequence[int]) -> Array:
     """The array without some axes of size 1, which may be counted from the end.
 
     Raises: ValueError where an axis has another size, or is out of bounds.
@@ -143,7 +146,7 @@ def squeeze(array: Any, dimensions: Sequence[int]) -> Any:
 
 
 @eager(static=("dimensions",))
-def expand_dims(array: Any, dimensions: Sequence[int]) -> Any:
+def expand_dims(array: ArrayLike, dimensions: Sequence[int]) -> Array:
     """The array with new axes of size 1 at these places of the result, negative ones from its end.
 
     Raises: ValueError where a place is out of bounds or named twice.
@@ -161,7 +164,7 @@ def expand_dims(array: Any, dimensions: Sequence[int]) -> Any:
 
 
 @eager(static=("permutation",))
-def transpose(operand: Any, permutation: Any) -> Any:
+def transpose(operand: ArrayLike, permutation: Sequence[int] | np.ndarray) -> Array:
     """The axes in another order: axis i of the result is `permutation[i]` of the operand."""
     x = tracer("transpose", operand)
     order = ints("transpose permutation", permutation)
@@ -171,7 +174,7 @@ def transpose(operand: Any, permutation: Any) -> Any:
 
 
 @eager(static=("dimensions",))
-def rev(operand: Any, dimensions: Sequence[int]) -> Any:
+def rev(operand: ArrayLike, dimensions: Sequence[int]) -> Array:
     """The elements in reverse order along these axes."""
     x = tracer("rev", operand)
     axes = sizes("rev dimensions", listed("rev dimensions", dimensions))
@@ -206,7 +209,7 @@ def along(x: Any, axis: int, start: int, limit: int, stride: int = 1) -> Any:
 
 
 @eager(static=("dimension",))
-def concatenate(operands: Any, dimension: int) -> Any:
+def concatenate(operands: Array | Sequence[ArrayLike], dimension: int) -> Array:
     """Arrays of one dtype, one after another along an existing axis."""
     parts = _parts("concatenate", operands)
     if not parts:
@@ -223,7 +226,7 @@ def concatenate(operands: Any, dimension: int) -> Any:
 
 
 @eager(static=("axis",))
-def stack(operands: Any, axis: int = 0) -> Any:
+def stack(operands: Array | Sequence[ArrayLike], axis: int = 0) -> Array:
     """Arrays of one dtype and shape, side by side along a new axis."""
     parts = _parts("stack", operands)
     if not parts:
@@ -239,14 +242,14 @@ def stack(operands: Any, axis: int = 0) -> Any:
 
 
 @eager(static=("axis",))
-def unstack(x: Any, axis: int = 0) -> tuple[Any, ...]:
+def unstack(x: ArrayLike, axis: int = 0) -> tuple[Array, ...]:
     """The slices of an array along an axis, without it."""
     x = tracer("unstack", x)
     return tuple(_rows(x, axis_in("unstack", axis, x.ndim)))
 
 
 @eager(static=("sizes", "axis"))
-def split(operand: Any, sizes: Sequence[int], axis: int = 0) -> list[Any]:
+def split(operand: ArrayLike, sizes: Sequence[int], axis: int = 0) -> list[Array]:
     """The operand cut along an axis into parts of these sizes. Raises: ValueError."""
     x, at = tracer("split", operand), 0
     counts = ints("split sizes", sizes)
@@ -262,7 +265,7 @@ def split(operand: Any, sizes: Sequence[int], axis: int = 0) -> list[Any]:
 
 
 @eager(static=("reps",))
-def tile(operand: Any, reps: Sequence[int]) -> Any:
+def tile(operand: ArrayLike, reps: Sequence[int]) -> Array:
     """The operand repeated `reps[i]` times along axis i."""
     x, reps = tracer("tile", operand), ints("tile reps", reps)
     if len(reps) != x.ndim:
@@ -273,7 +276,8 @@ def tile(operand: Any, reps: Sequence[int]) -> Any:
 
 
 @eager(static=("padding_config",))
-def pad(operand: Any, padding_value: Any, padding_config: Sequence[tuple[int, int, int]]) -> Any:
+def pad(operand: ArrayLike, padding_value: ArrayLike, padding_config: Sequence[tuple[int, int, int]]
+        ) -> Array:
     """The operand with `padding_value` before, after and between its elements.
 
     Args:
@@ -305,8 +309,8 @@ def pad(operand: Any, padding_value: Any, padding_config: Sequence[tuple[int, in
 # --- slices known while tracing -------------------------------------------------------------
 
 @eager(static=("start_indices", "limit_indices", "strides"))
-def slice(operand: Any, start_indices: Sequence[int], limit_indices: Sequence[int],
-          strides: Sequence[int] | None = None) -> Any:
+def slice(operand: ArrayLike, start_indices: Sequence[int], limit_indices: Sequence[int],
+          strides: Sequence[int] | None = None) -> Array:
     """Elements from `start_indices` to `limit_indices` (exclusive), each stride-th.
 
     Raises: TypeError where they are not one an axis, or lie outside the operand.
@@ -321,8 +325,8 @@ def slice(operand: Any, start_indices: Sequence[int], limit_indices: Sequence[in
 
 
 @eager(static=("start_index", "limit_index", "stride", "axis"))
-def slice_in_dim(operand: Any, start_index: int | None, limit_index: int | None, stride: int = 1,
-                 axis: int = 0) -> Any:
+def slice_in_dim(operand: ArrayLike, start_index: int | None, limit_index: int | None,
+                 stride: int = 1, axis: int = 0) -> Array:
     """A slice along one axis; indices may be negative, or None for the ends."""
     x = tracer("slice_in_dim", operand)
     a, n = axis_in("slice_in_dim", axis, x.ndim), x.shape[axis]
@@ -333,7 +337,7 @@ def slice_in_dim(operand: Any, start_index: int | None, limit_index: int | None,
 
 
 @eager(static=("index", "axis", "keepdims"))
-def index_in_dim(operand: Any, index: int, axis: int = 0, keepdims: bool = True) -> Any:
+def index_in_dim(operand: ArrayLike, index: int, axis: int = 0, keepdims: bool = True) -> Array:
     """One element along an axis; both may be negative.
 
     Raises: IndexError where the index is out of bounds.
@@ -350,7 +354,8 @@ def index_in_dim(operand: Any, index: int, axis: int = 0, keepdims: bool = True)
 # --- new arrays -----------------------------------------------------------------------------
 
 @eager(static=("shape", "dtype", "sharding"))
-def full(shape: Any, fill_value: Any, dtype: Any = None, *, sharding: Any = None) -> Any:
+def full(shape: ShapeLike, fill_value: ArrayLike, dtype: DTypeLike | None = None, *,
+         sharding: Any = None) -> Array:
     """An array filled with a scalar, in its dtype (weak for a Python number) or the one given.
 
     `sharding` is None or the default device's.
@@ -365,8 +370,8 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, sharding: Any = None
     return weakly(broadcast_to(x, sizes("full shape", shape)), weak)
 
 
-def full_like(x: Any, fill_value: Any, dtype: Any = None, shape: Any = None,
-              sharding: Any = None) -> Any:
+def full_like(x: Any, fill_value: ArrayLike, dtype: DTypeLike | None = None,
+              shape: ShapeLike | None = None, sharding: Any = None) -> Array:
     """An array filled with a scalar, in the shape and dtype of `x` where none are given.
 
     Args:
@@ -397,25 +402,25 @@ def _full_like(shape: Any, fill_value: Any, dtype: Any, weak: bool) -> Any:
     return weakly(made, weak)
 
 
-def zeros_like_array(x: Any) -> Any:
+def zeros_like_array(x: ArrayLike) -> Array:
     """Zeros in the shape and dtype of `x`."""
     return full_like(x, 0)
 
 
-def empty(shape: Any, dtype: Any, *, out_sharding: Any = None) -> Any:
+def empty(shape: ShapeLike, dtype: DTypeLike, *, out_sharding: Any = None) -> Array:
     """An array whose elements are not to be read; they are zeros."""
     at_home("empty", out_sharding)
     return full(shape, 0, dtype)
 
 
-def iota(dtype: Any, size: int) -> Any:
+def iota(dtype: DTypeLike, size: int) -> Array:
     """0, 1, ..., size - 1 as numbers of a dtype."""
     return broadcasted_iota(dtype, (size,), 0)
 
 
 @eager(static=("dtype", "shape", "dimension", "out_sharding"))
-def broadcasted_iota(dtype: Any, shape: Sequence[int], dimension: int, *,
-                     out_sharding: Any = None) -> Any:
+def broadcasted_iota(dtype: DTypeLike, shape: Sequence[int], dimension: int, *,
+                     out_sharding: Any = None) -> Array:
     """The index along axis `dimension` in every element of an array of this shape."""
     at_home("broadcasted_iota", out_sharding)
     kind = dtype_of("iota", dtype)
@@ -430,7 +435,7 @@ def broadcasted_iota(dtype: Any, shape: Sequence[int], dimension: int, *,
     return emit(ops.iota, dtype=kind, shape=made, dimension=axis)
 
 
-def shape_as_value(shape: Sequence[int]) -> Any:
+def shape_as_value(shape: Sequence[int]) -> np.ndarray:
     """A shape as an array of integers."""
     return np.array(ints("shape", shape), np.int32)
 
@@ -438,7 +443,7 @@ def shape_as_value(shape: Sequence[int]) -> Any:
 # --- dtypes ---------------------------------------------------------------------------------
 
 @eager(static=("new_dtype",))
-def convert_element_type(operand: Any, new_dtype: Any) -> Any:
+def convert_element_type(operand: ArrayLike, new_dtype: DTypeLike) -> Array:
     """The elements as another dtype: floats become integers towards zero, complex numbers lose
     their imaginary part.
 
@@ -455,7 +460,7 @@ def convert_element_type(operand: Any, new_dtype: Any) -> Any:
 
 
 @eager(static=("new_dtype",))
-def bitcast_convert_type(operand: Any, new_dtype: Any) -> Any:
+def bitcast_convert_type(operand: ArrayLike, new_dtype: DTypeLike) -> Array:
     """The same bits read as another dtype.
 
     A narrower dtype adds a last axis, a wider one takes the last axis away.
@@ -474,7 +479,7 @@ def dtype(x: Any) -> Any:
 
 # --- what programs see and derivatives do not -----------------------------------------------
 
-def stop_gradient(x: Any) -> Any:
+def stop_gradient(x: T) -> T:
     """A tree of arrays as it is, but constant to derivatives.
 
     Raises: TypeError where a leaf is no array.
@@ -489,7 +494,7 @@ def _stopped(x: Any) -> Any:
     return x
 
 
-def optimization_barrier(operand: Any, /) -> Any:
+def optimization_barrier(operand: T, /) -> T:
     """A tree of arrays as it is; no result is used before all of them have been computed."""
     leaves, tree = tree_flatten(operand)
     for x in leaves:

@@ -11,14 +11,15 @@ from typing import Any
 
 from xfront_ir import ops
 
+from ..arrays.annotations import Array, ArrayLike
 from ..arrays.dispatch import by_name, eager
 from ..tracing.trace import emit
 from .elementwise import binary_of, floating
 from .strict import alike
 
 
-def _float(name: str, definition: Any, doc: str) -> Callable[[Any], Any]:
-    def body(x: Any) -> Any:
+def _float(name: str, definition: Any, doc: str) -> Callable[[ArrayLike], Array]:
+    def body(x: ArrayLike) -> Array:
         return emit(definition, floating(name, x))
 
     body.__name__ = body.__qualname__ = name
@@ -52,7 +53,7 @@ random_gamma_grad = binary_of(
 
 
 @eager
-def betainc(a: Any, b: Any, x: Any) -> Any:
+def betainc(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
     """Incomplete beta function of a and b at x in [0, 1], regularised; float operands."""
     return emit(ops.betainc, *alike("betainc", a, b, x))
 

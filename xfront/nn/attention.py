@@ -9,21 +9,26 @@ from typing import Any, NamedTuple
 import numpy as np
 from xfront_ir import dtypes, ops
 
+from ..arrays.annotations import ArrayLike
 from ..arrays.dispatch import eager
 from ..arrays.operands import convert, operand
 from ..lax.precision import precision_attr
 from ..numpy.shorthand import add, choose, compare, div, greatest, mul, stopped, sub, total
 from ..tracing.trace import emit
+from ..tracing.tracer import as_tracer
 
 _LEAST = -0.7 * float(np.finfo(np.float32).max)     # masked, yet a row of nothing else has no NaN
 
 
 @eager(static=("scale", "is_causal", "local_window_size", "implementation", "return_residual"))
-def dot_product_attention(
-        query: Any, key: Any, value: Any, bias: Any = None, mask: Any = None, *,
-        scale: float | None = None, is_causal: bool = False, query_seq_lengths: Any = None,
-        key_value_seq_lengths: Any = None, local_window_size: int | tuple[int, int] | None = None,
-        implementation: str | None = None, return_residual: bool = False) -> Any:
+def dot_product_attention(query: ArrayLike, key: ArrayLike, value: Any,
+                          bias: ArrayLike | None = None, mask: ArrayLike | None = None, *,
+                          scale: float | None = None, is_causal: bool = False,
+                          query_seq_lengths: ArrayLike | None = None,
+                          key_value_seq_lengths: ArrayLike | None = None,
+                          local_window_size: int | tuple[int, int] | None = None,
+                          implementation: str | None = None, return_residual: bool = False
+                          ) -> Any:
     """softmax(scale query key^T + bias) value, for each head.
 
     Args:
@@ -98,7 +103,7 @@ def _whole(q: Any, k: Any, v: Any, bias: Any, mask: Any, scale: float, limits: _
         logits = add(logits, convert(bias, logits.value.type.dtype))
     for each in (*([] if mask is None else [mask]), *_seen(limits, q.shape[1], first)):
         logits = choose(each, logits, _LEAST)
-    top = stopped(greatest(logits, (3,)))
+    top = stopped(greatest(as_tracer(logits), (3,)))
     weights = emit(ops.exp, sub(logits, top))
     whole = total(weights, (3,))
     probabilities = convert(div(weights, whole), k.value.type.dtype)

@@ -11,6 +11,7 @@ from typing import Any
 
 from xfront_ir import ops
 
+from ..arrays.annotations import Array, ArrayLike
 from ..arrays.dispatch import eager
 from ..arrays.operands import binary, normalize_axis, operand, strong
 from ..lax.shape import along
@@ -19,7 +20,7 @@ from ..tracing.trace import emit
 
 
 @eager
-def identity(x: Any) -> Any:
+def identity(x: ArrayLike) -> Array:
     """x itself, as an array."""
     return operand("identity", x)
 
@@ -27,7 +28,7 @@ def identity(x: Any) -> Any:
 # --- rectifiers -----------------------------------------------------------------------------
 
 @eager
-def relu(x: Any) -> Any:
+def relu(x: ArrayLike) -> Array:
     """max(x, 0); derivative 0 at 0. Source: Nair and Hinton (2010)."""
     x = operand("relu", x)
     if x.value.type.dtype.is_complex:      # the greater by real part, then by imaginary part
@@ -41,7 +42,7 @@ def _flat(x: Any) -> Any:
 
 
 @eager
-def relu6(x: Any) -> Any:
+def relu6(x: ArrayLike) -> Array:
     """min(max(x, 0), 6); derivative 0 at 0 and 6. Source: Krizhevsky (2010)."""
     return _relu6(operand("relu6", x))
 
@@ -52,14 +53,14 @@ def _relu6(x: Any) -> Any:
 
 
 @eager
-def leaky_relu(x: Any, negative_slope: Any = 1e-2) -> Any:
+def leaky_relu(x: ArrayLike, negative_slope: ArrayLike = 1e-2) -> Array:
     """x where x >= 0, else negative_slope * x. Source: Maas, Hannun and Ng (2013)."""
     x = operand("leaky_relu", x)
     return choose(compare(ops.ge, x, 0), x, mul(x, negative_slope))
 
 
 @eager
-def elu(x: Any, alpha: Any = 1.0) -> Any:
+def elu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Array:
     """x where x > 0, else alpha (exp(x) - 1). Source: arXiv:1511.07289."""
     return _elu(operand("elu", x), alpha)
 
@@ -71,14 +72,14 @@ def _elu(x: Any, alpha: Any) -> Any:
 
 
 @eager
-def selu(x: Any) -> Any:
+def selu(x: ArrayLike) -> Array:
     """elu scaled so that it keeps mean 0 and variance 1. Source: arXiv:1706.02515."""
     return mul(_elu(operand("selu", x), 1.6732632423543772848170429916717),
                1.0507009873554804934193349852946)
 
 
 @eager
-def celu(x: Any, alpha: Any = 1.0) -> Any:
+def celu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Array:
     """x where x > 0, else alpha (exp(x / alpha) - 1). Source: arXiv:1704.07483."""
     x = operand("celu", x)
     above = compare(ops.gt, x, 0)
@@ -97,26 +98,26 @@ def softplus_of(x: Any) -> Any:
 
 
 @eager
-def softplus(x: Any) -> Any:
+def softplus(x: ArrayLike) -> Array:
     """log(1 + exp(x))."""
     return softplus_of(inexact("softplus", x))
 
 
 @eager
-def log_sigmoid(x: Any) -> Any:
+def log_sigmoid(x: ArrayLike) -> Array:
     """log(sigmoid(x)), exact for large negative x."""
     return emit(ops.neg, softplus_of(emit(ops.neg, inexact("log_sigmoid", x))))
 
 
 @eager
-def squareplus(x: Any, b: Any = 4) -> Any:
+def squareplus(x: ArrayLike, b: ArrayLike = 4) -> Array:
     """(x + sqrt(x^2 + b)) / 2. Source: arXiv:2112.11687."""
     x = inexact("squareplus", x)
     return mul(add(x, emit(ops.sqrt, add(emit(ops.square, x), b))), 0.5)
 
 
 @eager
-def sparse_plus(x: Any) -> Any:
+def sparse_plus(x: ArrayLike) -> Array:
     """0 below -1, x above 1, (x + 1)^2 / 4 between."""
     x = operand("sparse_plus", x)
     middle = div(emit(ops.square, add(x, 1.0)), 4.0)
@@ -124,14 +125,14 @@ def sparse_plus(x: Any) -> Any:
 
 
 @eager
-def mish(x: Any) -> Any:
+def mish(x: ArrayLike) -> Array:
     """x tanh(softplus(x)). Source: arXiv:1908.08681."""
     x = inexact("mish", x)
     return mul(x, emit(ops.tanh, softplus_of(x)))
 
 
 @eager(static=("approximate",))
-def gelu(x: Any, approximate: bool = True) -> Any:
+def gelu(x: ArrayLike, approximate: bool = True) -> Array:
     """x times the probability that a normal variable is below x. Source: arXiv:1606.08415.
 
     Args:
@@ -154,7 +155,7 @@ def _bounded(x: Any) -> Any:
 
 
 @eager
-def silu(x: Any) -> Any:
+def silu(x: ArrayLike) -> Array:
     """x sigmoid(x). Source: arXiv:1702.03118."""
     x = _float_only("silu", x)
     return mul(x, emit(ops.logistic, x))
@@ -171,7 +172,7 @@ def _float_only(name: str, x: Any) -> Any:
 
 
 @eager(static=("axis",))
-def glu(x: Any, axis: int = -1) -> Any:
+def glu(x: ArrayLike, axis: int = -1) -> Array:
     """The first half along an axis times the sigmoid of the second. Source: arXiv:1612.08083.
 
     Raises: ValueError where the axis has an odd size.
@@ -187,39 +188,39 @@ def glu(x: Any, axis: int = -1) -> Any:
 # --- between two values ---------------------------------------------------------------------
 
 @eager
-def sigmoid(x: Any) -> Any:
+def sigmoid(x: ArrayLike) -> Array:
     """1 / (1 + exp(-x)), for floats."""
     return emit(ops.logistic, _float_only("sigmoid", x))
 
 
 @eager
-def tanh(x: Any) -> Any:
+def tanh(x: ArrayLike) -> Array:
     """Hyperbolic tangent."""
     return emit(ops.tanh, inexact("tanh", x))
 
 
 @eager
-def soft_sign(x: Any) -> Any:
+def soft_sign(x: ArrayLike) -> Array:
     """x / (1 + |x|)."""
     x = inexact("soft_sign", x)
     return div(x, add(emit(ops.abs, x), 1))
 
 
 @eager
-def hard_tanh(x: Any) -> Any:
+def hard_tanh(x: ArrayLike) -> Array:
     """x between -1 and 1, and the nearer of these elsewhere."""
     x = operand("hard_tanh", x)
     return choose(compare(ops.gt, x, 1), 1, choose(compare(ops.lt, x, -1), -1, x))
 
 
 @eager
-def hard_sigmoid(x: Any) -> Any:
+def hard_sigmoid(x: ArrayLike) -> Array:
     """relu6(x + 3) / 6."""
     return div(_relu6(add(operand("hard_sigmoid", x), 3.0)), 6.0)
 
 
 @eager
-def hard_silu(x: Any) -> Any:
+def hard_silu(x: ArrayLike) -> Array:
     """x relu6(x + 3) / 6. Source: arXiv:1905.02244."""
     x = operand("hard_silu", x)
     return mul(x, div(_relu6(add(x, 3.0)), 6.0))
@@ -229,7 +230,7 @@ hard_swish = hard_silu
 
 
 @eager
-def sparse_sigmoid(x: Any) -> Any:
+def sparse_sigmoid(x: ArrayLike) -> Array:
     """(x + 1) / 2 between -1 and 1, 0 below, 1 above: the derivative of `sparse_plus`."""
     x = operand("sparse_sigmoid", x)
     above = binary(ops.max, "maximum", add(x, 1.0), 0.0)
@@ -237,7 +238,7 @@ def sparse_sigmoid(x: Any) -> Any:
 
 
 @eager
-def log1mexp(x: Any) -> Any:
+def log1mexp(x: ArrayLike) -> Array:
     """log(1 - exp(-x)) for x > 0, exact for small and large x.
 
     Source: Maechler, "Accurately computing log(1 - exp(-|a|))" (2012).

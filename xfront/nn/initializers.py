@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from .. import lax
+from ..arrays.annotations import Array, ArrayLike, DTypeLike
 from ..arrays.arguments import at_home
 from ..dtypes import canonicalize_dtype
 from ..on_demand import shown as _shown
@@ -36,20 +37,22 @@ def _dtype(dtype: Any) -> Any:
 
 
 @front_door
-def zeros(key: Any, shape: Sequence[int], dtype: Any = None, out_sharding: Any = None) -> Any:
+def zeros(key: ArrayLike, shape: Sequence[int], dtype: DTypeLike | None = None,
+          out_sharding: Any = None) -> Array:
     """Zeros; the key is not used."""
     at_home("zeros", out_sharding)
     return lax.full(tuple(shape), 0, _dtype(dtype))
 
 
 @front_door
-def ones(key: Any, shape: Sequence[int], dtype: Any = None, out_sharding: Any = None) -> Any:
+def ones(key: ArrayLike, shape: Sequence[int], dtype: DTypeLike | None = None,
+         out_sharding: Any = None) -> Array:
     """Ones; the key is not used."""
     at_home("ones", out_sharding)
     return lax.full(tuple(shape), 1, _dtype(dtype))
 
 
-def constant(value: Any, dtype: Any = None) -> Initializer:
+def constant(value: Any, dtype: DTypeLike | None = None) -> Initializer:
     """An initializer that gives `value`, which broadcasts to the shape."""
     default = dtype
 
@@ -63,7 +66,7 @@ def constant(value: Any, dtype: Any = None) -> Initializer:
     return init
 
 
-def uniform(scale: Any = 1e-2, dtype: Any = None) -> Initializer:
+def uniform(scale: ArrayLike = 1e-2, dtype: DTypeLike | None = None) -> Initializer:
     """An initializer with uniform numbers in [0, scale)."""
     default = dtype
 
@@ -79,7 +82,7 @@ def uniform(scale: Any = 1e-2, dtype: Any = None) -> Initializer:
     return init
 
 
-def normal(stddev: Any = 1e-2, dtype: Any = None) -> Initializer:
+def normal(stddev: ArrayLike = 1e-2, dtype: DTypeLike | None = None) -> Initializer:
     """An initializer with normal numbers of this standard deviation."""
     default = dtype
 
@@ -94,7 +97,7 @@ def normal(stddev: Any = 1e-2, dtype: Any = None) -> Initializer:
     return init
 
 
-def truncated_normal(stddev: Any = 1e-2, dtype: Any = None, lower: float = -2.0,
+def truncated_normal(stddev: ArrayLike = 1e-2, dtype: DTypeLike | None = None, lower: float = -2.0,
                      upper: float = 2.0) -> Initializer:
     """An initializer with normal numbers between `lower` and `upper`, times `stddev`."""
     default = dtype
@@ -139,8 +142,9 @@ def _fans(shape: Sequence[int], in_axis: Axes, out_axis: Axes, batch_axis: Axes
     return n_in * field, n_out * field
 
 
-def variance_scaling(scale: Any, mode: str, distribution: str, in_axis: Axes = -2,
-                     out_axis: Axes = -1, batch_axis: Axes = (), dtype: Any = None) -> Initializer:
+def variance_scaling(scale: ArrayLike, mode: str, distribution: str, in_axis: Axes = -2,
+                     out_axis: Axes = -1, batch_axis: Axes = (), dtype: DTypeLike | None = None
+                     ) -> Initializer:
     """An initializer whose variance is `scale` over a number of inputs or outputs.
 
     Args:
@@ -238,7 +242,8 @@ kaiming_uniform, kaiming_normal = he_uniform, he_normal
 
 # --- orthogonal -----------------------------------------------------------------------------
 
-def orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None) -> Initializer:
+def orthogonal(scale: ArrayLike = 1.0, column_axis: int = -1, dtype: DTypeLike | None = None
+               ) -> Initializer:
     """An initializer whose matrices have orthonormal rows or columns, whichever are fewer, times
     `scale`.
 
@@ -276,7 +281,8 @@ def orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None) -> In
     return init
 
 
-def delta_orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None) -> Initializer:
+def delta_orthogonal(scale: ArrayLike = 1.0, column_axis: int = -1, dtype: DTypeLike | None = None
+                     ) -> Initializer:
     """An initializer of filters [*window, inputs, outputs] of 3 to 5 axes: an orthogonal matrix in
     the middle of the window, zeros around. Source: arXiv:1806.05393.
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from xfront_ir import dtypes, ops
 from xfront_ir.dtypes import from_numpy
 
+from ..arrays.annotations import Array, ArrayLike, DTypeLike
 from ..arrays.dispatch import eager
 from ..arrays.operands import convert, operand
 from ..dtypes import requested_dtype
@@ -17,8 +16,8 @@ from ..tracing.tracer import Tracer
 
 
 @eager(static=("preferred_element_type",))
-def scaled_matmul(lhs: Any, rhs: Any, lhs_scales: Any, rhs_scales: Any,
-                  preferred_element_type: Any = np.float32) -> Any:
+def scaled_matmul(lhs: ArrayLike, rhs: ArrayLike, lhs_scales: ArrayLike, rhs_scales: ArrayLike,
+                  preferred_element_type: DTypeLike = np.float32) -> Array:
     """Products of rows of `lhs` and rows of `rhs`, each block of which is multiplied by its scale.
 
     Computed in float32 on every device.

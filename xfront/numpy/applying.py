@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
+from ..arrays.annotations import Array, ArrayLike
 from ..arrays.operands import array_like, check_ranks, is_array_like, normalize_axis
 from ..tracebacks import front_door_of
 from ..transforms.vmap import vmap
@@ -162,8 +163,8 @@ def of_scalars(func: Callable[..., Any], nargs: int, name: str) -> Callable[...,
 
 # --- along axes ---------------------------------------------------------------------------
 
-def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any,
-                     **kwargs: Any) -> Any:
+def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: ArrayLike, *args: Any,
+                     **kwargs: Any) -> Array:
     """`func1d(vector, *args, **kwargs)` of each vector along an axis; its result is in its place.
 
     Raises: ValueError for axes out of range.
@@ -182,7 +183,7 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any
     return call(arr)
 
 
-def apply_over_axes(func: Callable[[Any, int], Any], a: Any, axes: Sequence[int]) -> Any:
+def apply_over_axes(func: Callable[[Any, int], Any], a: ArrayLike, axes: Sequence[int]) -> Array:
     """`func(a, axis)` for each axis in turn; axes that it takes away come back with size 1.
 
     Raises: ValueError where a result has another number of axes.
@@ -201,7 +202,8 @@ def apply_over_axes(func: Callable[[Any, int], Any], a: Any, axes: Sequence[int]
 
 # --- piecewise ----------------------------------------------------------------------------
 
-def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Any:
+def piecewise(x: ArrayLike, condlist: Array | Sequence[ArrayLike], funclist: Sequence[Any],
+              *args: Any, **kw: Any) -> Array:
     """For each element, the result of the function whose condition is true there.
 
     Args:

@@ -10,6 +10,7 @@ from typing import Any
 
 from xfront_ir import ops
 
+from ..arrays.annotations import Array, ArrayLike
 from ..arrays.dispatch import by_name, eager
 from ..arrays.operands import (
     convert,
@@ -19,7 +20,7 @@ from ..arrays.operands import (
     together,
 )
 from ..tracing.trace import emit
-from ..tracing.tracer import Tracer
+from ..tracing.tracer import Tracer, as_tracer
 from .ufuncs import (
     FLOAT,
     INEXACT,
@@ -69,13 +70,13 @@ def negative(x: Any) -> Any:
 
 
 @unary()
-def positive(x: Any) -> Any:
+def positive(x: ArrayLike) -> Array:
     """x itself. Source: `numpy.positive`."""
     return operand("positive", x)
 
 
 @unary(ops.square)
-def square(x: Any) -> Any:
+def square(x: ArrayLike) -> Array:
     """x x, in x's dtype; of bools, 0 or 1 as integers. Source: `numpy.square`."""
     return emit(ops.square, arithmetic(operand("square", x)))
 
@@ -91,7 +92,7 @@ def absolute(x: Any) -> Any:
 
 
 @unary(ops.abs, FLOAT)
-def fabs(x: Any) -> Any:
+def fabs(x: ArrayLike) -> Array:
     """Magnitude as a float. Raises: TypeError for complex x. Source: `numpy.fabs`."""
     x = inexact(operand("fabs", x))
     if x.value.type.dtype.is_complex:
@@ -100,7 +101,7 @@ def fabs(x: Any) -> Any:
 
 
 @unary(ops.sign, frozenset(("int", "float", "complex")))
-def sign(x: Any) -> Any:
+def sign(x: ArrayLike) -> Array:
     """-1, 0 or 1; of complex x, x / |x| or 0. Raises: TypeError for bools. Source: `numpy.sign`."""
     x = operand("sign", x)
     kind = x.value.type.dtype.kind
@@ -114,7 +115,7 @@ def sign(x: Any) -> Any:
 # --- quotients ----------------------------------------------------------------------------
 
 @binary(ops.div, INEXACT)
-def divide(x: Any, y: Any) -> Any:
+def divide(x: ArrayLike, y: ArrayLike) -> Array:
     """x / y, always inexact. Source: `numpy.divide`."""
     x, y = together("divide", x, y)
     return emit(ops.div, inexact(x), inexact(y))
@@ -124,7 +125,7 @@ true_divide = divide
 
 
 @unary()
-def reciprocal(x: Any) -> Any:
+def reciprocal(x: ArrayLike) -> Array:
     """1 / x, inexact: integers become floats, unlike NumPy's. Source: `numpy.reciprocal`."""
     x = inexact(operand("reciprocal", x))
     return emit(ops.div, like(x, 1), x)
@@ -138,7 +139,7 @@ def _numbers(name: str, x: Any, y: Any) -> tuple[Tracer, Tracer]:
 
 
 @binary()
-def floor_divide(x: Any, y: Any) -> Any:
+def floor_divide(x: ArrayLike, y: ArrayLike) -> Array:
     """The greatest integer not above x / y, in the promoted dtype; its derivative is 0.
 
     With infinities it fits `remainder`, as in Python: of an infinity it is NaN, and of a finite
@@ -178,7 +179,7 @@ def _float_divmod(x: Tracer, y: Tracer) -> tuple[Tracer, Tracer]:
 
 
 @binary()
-def remainder(x: Any, y: Any) -> Any:
+def remainder(x: ArrayLike, y: ArrayLike) -> Array:
     """x - y floor(x / y), with y's sign; of integers by zero, 0. Source: `numpy.remainder`."""
     x, y = _numbers("remainder", x, y)
     if x.value.type.dtype.is_integer:
@@ -203,7 +204,7 @@ mod = remainder
 
 
 @binary()
-def fmod(x: Any, y: Any) -> Any:
+def fmod(x: ArrayLike, y: ArrayLike) -> Array:
     """The remainder of truncated division, with x's sign; of integers by zero, 0.
 
     Source: `numpy.fmod`.
@@ -215,7 +216,7 @@ def fmod(x: Any, y: Any) -> Any:
 
 
 @binary()
-def divmod(x: Any, y: Any) -> Any:
+def divmod(x: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
     """(floor_divide(x, y), remainder(x, y)). Source: `numpy.divmod`."""
     x, y = _numbers("divmod", x, y)
     return _floor_divide(x, y), remainder(x, y)
@@ -223,7 +224,7 @@ def divmod(x: Any, y: Any) -> Any:
 
 # --- powers -------------------------------------------------------------------------------
 
-def power(x: Any, y: Any, /) -> Any:
+def power(x: ArrayLike, y: ArrayLike, /) -> Array:
     """x to the power y; a Python int as y is a fixed number of multiplications.
 
     Raises: TypeError for an integer x and a negative Python int y.
@@ -284,14 +285,14 @@ def _repeated(x: Tracer, y: Tracer) -> Tracer:
 
 
 @binary()
-def float_power(x: Any, y: Any) -> Any:
+def float_power(x: ArrayLike, y: ArrayLike) -> Array:
     """x to the power y, as floats or complex numbers. Source: `numpy.float_power`."""
     x, y = together("float_power", x, y)
     return emit(ops.pow, inexact(x), inexact(y))
 
 
 @unary(ops.sqrt, INEXACT)
-def sqrt(x: Any) -> Any:
+def sqrt(x: ArrayLike) -> Array:
     """Square root; NaN for negative reals. Source: `numpy.sqrt`."""
     return emit(ops.sqrt, *promote_inexact("sqrt", x))
 
@@ -303,13 +304,13 @@ def root(x: Tracer) -> Tracer:
 
 
 @unary(ops.cbrt, FLOAT)
-def cbrt(x: Any) -> Any:
+def cbrt(x: ArrayLike) -> Array:
     """Real cube root. Source: `numpy.cbrt`."""
     return emit(ops.cbrt, *promote_inexact("cbrt", x))
 
 
 @binary()
-def hypot(x: Any, y: Any) -> Any:
+def hypot(x: ArrayLike, y: ArrayLike) -> Array:
     """sqrt(x^2 + y^2) without overflow in between; infinite where one is, whatever the other.
 
     Source: `numpy.hypot`.
@@ -319,7 +320,7 @@ def hypot(x: Any, y: Any) -> Any:
     if x.value.type.dtype.is_complex:
         raise ValueError("hypot does not take complex operands, got "
                          f"{x.value.type} and {y.value.type}")
-    x, y = emit(ops.abs, x), emit(ops.abs, y)
+    x, y = as_tracer(emit(ops.abs, x)), as_tracer(emit(ops.abs, y))
     large, small = emit(ops.max, x, y), emit(ops.min, x, y)
     nothing = emit(ops.eq, large, like(x, 0))
     endless = like(x, float("inf"))

@@ -9,9 +9,10 @@ import ml_dtypes
 from xfront_ir import dtypes, ops
 from xfront_ir.dtypes import DType
 
+from ..arrays.annotations import Array, ArrayLike
 from ..arrays.operands import broadcast_to, convert, operand, together
 from ..tracing.trace import emit
-from ..tracing.tracer import Tracer
+from ..tracing.tracer import Tracer, as_tracer
 from .transcendental import float_operand
 from .ufuncs import LOGICAL, arithmetic, binary, inexact, like, refuse, select, unary
 
@@ -46,7 +47,7 @@ def bitwise_xor(x: Any, y: Any) -> Any:
 
 
 @unary(ops.not_, LOGICAL)
-def invert(x: Any) -> Any:
+def invert(x: ArrayLike) -> Array:
     """Every bit flipped. Raises: TypeError for floats. Source: `numpy.invert`."""
     x = operand("invert", x)
     if x.value.type.dtype.kind not in LOGICAL:
@@ -66,13 +67,13 @@ def _shifted(name: str, x: Any, y: Any) -> tuple[Tracer, Tracer]:
 
 
 @binary(ops.shift_left, INTEGER)
-def left_shift(x: Any, y: Any) -> Any:
+def left_shift(x: ArrayLike, y: ArrayLike) -> Array:
     """x 2^y with the bits that leave lost. Source: `numpy.left_shift`."""
     return emit(ops.shift_left, *_shifted("left_shift", x, y))
 
 
 @binary(ops.shift_right_arithmetic, frozenset(("int",)))
-def right_shift(x: Any, y: Any) -> Any:
+def right_shift(x: ArrayLike, y: ArrayLike) -> Array:
     """x / 2^y rounded down; the sign stays. Source: `numpy.right_shift`."""
     x, y = _shifted("right_shift", x, y)
     unsigned = x.value.type.dtype.is_unsigned
@@ -83,7 +84,7 @@ bitwise_left_shift, bitwise_right_shift = left_shift, right_shift
 
 
 @unary()
-def bitwise_count(x: Any) -> Any:
+def bitwise_count(x: ArrayLike) -> Array:
     """Bits set in |x|, as uint8. Source: `numpy.bitwise_count`."""
     x = operand("bitwise_count", x)
     dtype = x.value.type.dtype
@@ -101,7 +102,7 @@ _WORDS = {8: dtypes.u8, 16: dtypes.u16, 32: dtypes.u32, 64: dtypes.u64}
 
 
 @unary()
-def signbit(x: Any) -> Any:
+def signbit(x: ArrayLike) -> Array:
     """Whether an element is negative, -0.0 included. Source: `numpy.signbit`."""
     x = operand("signbit", x)
     return _signbit(x)
@@ -120,7 +121,7 @@ def _signbit(x: Tracer) -> Tracer:
 
 
 @binary()
-def copysign(x1: Any, x2: Any) -> Any:
+def copysign(x1: ArrayLike, x2: ArrayLike) -> Array:
     """The magnitude of x1 with the sign of x2, as a float. Source: `numpy.copysign`."""
     x, y = together("copysign", x1, x2)
     x, y = inexact(x), inexact(y)
@@ -129,7 +130,7 @@ def copysign(x1: Any, x2: Any) -> Any:
 
 
 @binary()
-def nextafter(x: Any, y: Any) -> Any:
+def nextafter(x: ArrayLike, y: ArrayLike) -> Array:
     """The float next to x towards y. Source: `numpy.nextafter`."""
     x, y = together("nextafter", x, y)
     return emit(ops.nextafter, inexact(x), inexact(y))
@@ -140,7 +141,7 @@ def _info(dtype: DType) -> Any:
 
 
 @unary()
-def spacing(x: Any) -> Any:
+def spacing(x: ArrayLike) -> Array:
     """Distance to the next float away from zero, with x's sign. Source: `numpy.spacing`."""
     x = float_operand("spacing", x)
     dtype = x.value.type.dtype
@@ -186,19 +187,19 @@ def _exponent(x: Tracer) -> tuple[Tracer, Tracer, Tracer]:
 
 
 @unary()
-def frexp(x: Any) -> Any:
+def frexp(x: ArrayLike) -> tuple[Array, Array]:
     """(mantissa, exponent) with x = mantissa 2^exponent and 0.5 <= |mantissa| < 1.
 
     The exponent is an integer; of 0, infinities and NaN it is 0 and the mantissa x itself.
     Neither has a derivative. Source: `numpy.frexp`.
     """
-    x = emit(ops.stop_gradient, float_operand("frexp", x))
+    x = as_tracer(emit(ops.stop_gradient, float_operand("frexp", x)))
     mantissa, exponent, plain = _exponent(x)
     return select(plain, x, mantissa), select(plain, like(exponent, 0), exponent)
 
 
 @binary()
-def ldexp(x1: Any, x2: Any) -> Any:
+def ldexp(x1: ArrayLike, x2: ArrayLike) -> Array:
     """x1 2^x2 of integers x2, as a float. Raises: TypeError for other x2. Source: `numpy.ldexp`."""
     x, n = operand("ldexp", x1), operand("ldexp", x2)
     if not n.value.type.dtype.is_integer:

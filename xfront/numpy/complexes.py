@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from xfront_ir import ops
 from xfront_ir.opdef import OpDef
 
+from ..arrays.annotations import Array, ArrayLike
 from ..arrays.dispatch import eager
 from ..arrays.operands import convert, default_float, operand, strong
 from ..tracing.trace import emit
@@ -36,7 +36,7 @@ def _part(definition: OpDef, x: Tracer) -> Tracer:
 
 
 @unary(ops.conj, frozenset(("complex",)))
-def conjugate(x: Any) -> Any:
+def conjugate(x: ArrayLike) -> Array:
     """Complex conjugate. Source: `numpy.conjugate`."""
     x = operand("conjugate", x)
     return emit(ops.conj, x) if x.value.type.dtype.is_complex else x
@@ -46,7 +46,7 @@ conj = conjugate
 
 
 @eager(static=("deg",))
-def angle(z: Any, deg: bool = False) -> Any:
+def angle(z: ArrayLike, deg: bool = False) -> Array:
     """Angle of a complex number in (-pi, pi], in degrees with `deg`. Source: `numpy.angle`."""
     own = operand("angle", z)
     x = strong(own)

@@ -7,11 +7,13 @@ for the two operands) and `preferred_element_type` (dtype of sums and result). `
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from xfront_ir import ops
 
+from ..arrays.annotations import Array, ArrayLike, DTypeLike, PrecisionLike
 from ..arrays.arguments import at_home
 from ..arrays.dispatch import eager
 from ..arrays.operands import (
@@ -24,7 +26,7 @@ from ..arrays.operands import (
     promote_inexact,
 )
 from ..tracing.trace import emit
-from ..tracing.tracer import Tracer
+from ..tracing.tracer import Tracer, as_tracer
 from .arithmetic import multiply, subtract
 from .complexes import conj
 from .manipulation import cut, joined, moveaxis, ravel
@@ -44,8 +46,8 @@ def _sizes_differ(name: str, x: Tracer, i: int, y: Tracer, j: int) -> TypeError:
 
 
 @eager(static=STATIC)
-def dot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None,
-        out_sharding: Any = None) -> Any:
+def dot(a: ArrayLike, b: ArrayLike, *, precision: PrecisionLike = None,
+        preferred_element_type: DTypeLike | None = None, out_sharding: Any = None) -> Array:
     """Sums of products over a's last axis and b's second to last (or only) one.
 
     Args:
@@ -67,8 +69,8 @@ def dot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = 
 
 
 @eager(static=STATIC)
-def matmul(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None,
-           out_sharding: Any = None) -> Any:
+def matmul(a: ArrayLike, b: ArrayLike, *, precision: PrecisionLike = None,
+           preferred_element_type: DTypeLike | None = None, out_sharding: Any = None) -> Array:
     """Products of matrices in the last two axes; leading axes broadcast.
 
     A 1-d `a` is a row, a 1-d `b` a column; their axis is not in the result.
@@ -110,14 +112,16 @@ def _leading(name: str, first: tuple[int, ...], second: tuple[int, ...]) -> tupl
 
 
 @eager(static=("precision", "preferred_element_type"))
-def vdot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
+def vdot(a: ArrayLike, b: ArrayLike, *, precision: PrecisionLike = None,
+         preferred_element_type: DTypeLike | None = None) -> Array:
     """The sum of conj(a) b over the flattened arrays. Source: `numpy.vdot`."""
     return dot(ravel(conj(a)), ravel(b), precision=precision,
                preferred_element_type=preferred_element_type)
 
 
 @eager(static=("precision", "preferred_element_type"))
-def inner(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
+def inner(a: ArrayLike, b: ArrayLike, *, precision: PrecisionLike = None,
+          preferred_element_type: DTypeLike | None = None) -> Array:
     """Sums of products over the last axes; a scalar multiplies.
 
     Raises: TypeError where the sizes differ.
@@ -134,7 +138,7 @@ def inner(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any 
 
 
 @eager(static=("out",))
-def outer(a: Any, b: Any, out: None = None) -> Any:
+def outer(a: ArrayLike, b: ArrayLike, out: None = None) -> Array:
     """The matrix of products of the flattened arrays' elements. Source: `numpy.outer`."""
     if out is not None:
         raise NotImplementedError("The 'out' argument to outer is not supported.")
@@ -143,8 +147,9 @@ def outer(a: Any, b: Any, out: None = None) -> Any:
 
 
 @eager(static=("axes", *STATIC))
-def tensordot(a: Any, b: Any, axes: Any = 2, *, precision: Any = None,
-              preferred_element_type: Any = None, out_sharding: Any = None) -> Any:
+def tensordot(a: ArrayLike, b: ArrayLike, axes: int | Sequence[int] | Sequence[Sequence[int]] = 2,
+              *, precision: PrecisionLike = None, preferred_element_type: DTypeLike | None = None,
+              out_sharding: Any = None) -> Array:
     """Sums of products over pairs of axes.
 
     Args:
@@ -181,8 +186,8 @@ def tensordot(a: Any, b: Any, axes: Any = 2, *, precision: Any = None,
 # --- vectors in matrices ------------------------------------------------------------------
 
 @eager(static=("axis", "precision", "preferred_element_type"))
-def vecdot(x1: Any, x2: Any, /, *, axis: int = -1, precision: Any = None,
-           preferred_element_type: Any = None) -> Any:
+def vecdot(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1, precision: PrecisionLike = None,
+           preferred_element_type: DTypeLike | None = None) -> Array:
     """The sum of conj(x1) x2 along an axis; the other axes broadcast.
 
     Raises: ValueError where the sizes along the axis differ.
@@ -197,7 +202,7 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1, precision: Any = None,
     x, y = moveaxis(conj(x), i, -1), moveaxis(y, j, -1)
     check_ranks("vecdot", x.shape, y.shape, cores=(1, 1))
     lead = _leading("vecdot", x.shape[:-1], y.shape[:-1])
-    return paired(x, (*lead[len(lead) - x.ndim + 1:], "summed"), y,
+    return paired(as_tracer(x), (*lead[len(lead) - x.ndim + 1:], "summed"), as_tracer(y),
                   (*lead[len(lead) - y.ndim + 1:], "summed"), lead, how)[0]
 
 
@@ -208,7 +213,7 @@ def _core(name: str, x: Tracer, n: int) -> None:
 
 
 @eager
-def matvec(x1: Any, x2: Any, /) -> Any:
+def matvec(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """Matrices times vectors: (..., n, m) and (..., m) give (..., n).
 
     Raises: ValueError for too few axes, and where sizes differ.
@@ -228,7 +233,7 @@ def matvec(x1: Any, x2: Any, /) -> Any:
 
 
 @eager
-def vecmat(x1: Any, x2: Any, /) -> Any:
+def vecmat(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """Conjugated vectors times matrices: (..., n) and (..., n, m) give (..., m).
 
     Raises: ValueError for too few axes, and where sizes differ.
@@ -242,26 +247,26 @@ def vecmat(x1: Any, x2: Any, /) -> Any:
                          f"{x.shape[-1]}")
     check_ranks("vecmat", x.shape, y.shape, cores=(1, 2))
     lead = _leading("vecmat", x.shape[:-1], y.shape[:-2])
-    return paired(conj(x), (*lead[len(lead) - x.ndim + 1:], "summed"), y,
+    return paired(as_tracer(conj(x)), (*lead[len(lead) - x.ndim + 1:], "summed"), y,
                   (*lead[len(lead) - y.ndim + 2:], "summed", "columns"), (*lead, "columns"),
                   How("vecmat", None, None))[0]
 
 
 @eager
-def kron(a: Any, b: Any) -> Any:
+def kron(a: ArrayLike, b: ArrayLike) -> Array:
     """Kronecker product: b's elements times each of a's, in blocks. Source: `numpy.kron`."""
     x, y = promote("kron", a, b)
     ndim = max(x.ndim, y.ndim)
     outer_shape, inner_shape = ((1,) * (ndim - v.ndim) + v.shape for v in (x, y))
     x = shaped(x, tuple([d for n in outer_shape for d in (n, 1)]))
     y = shaped(y, tuple([d for n in inner_shape for d in (1, n)]))
-    return shaped(multiply(x, y), tuple([n * m for n, m in zip(outer_shape, inner_shape,
+    return shaped(as_tracer(multiply(x, y)), tuple([n * m for n, m in zip(outer_shape, inner_shape,
                                                                strict=True)]))
 
 
 @eager(static=("axisa", "axisb", "axisc", "axis"))
-def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1,
-          axis: int | None = None) -> Any:
+def cross(a: ArrayLike, b: ArrayLike, axisa: int = -1, axisb: int = -1, axisc: int = -1,
+          axis: int | None = None) -> Array:
     """Cross product of vectors of 2 or 3 elements along an axis; the other axes broadcast.
 
     Args:
@@ -288,10 +293,10 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1,
         zero = v.home.literal(np.zeros((), v.dtype), shape)
         return made if n == 3 else [*made, zero]
 
-    p, q = parts(x), parts(y)
+    p, q = parts(as_tracer(x)), parts(as_tracer(y))
 
     def element(i: int, j: int) -> Tracer:
-        return subtract(multiply(p[i], q[j]), multiply(p[j], q[i]))
+        return as_tracer(subtract(multiply(p[i], q[j]), multiply(p[j], q[i])))
 
     if flat:
         return element(0, 1)
@@ -326,15 +331,16 @@ def _convolved(name: str, a: Any, v: Any, mode: str, precision: Any, preferred: 
     pads = {"full": (n - 1, n - 1), "same": (n // 2, (n - 1) // 2), "valid": (0, 0)}[mode]
     if swapped and flipped:                     # the middle is that of the exchanged correlation
         pads = pads[::-1]
-    made = conv_general_dilated(shaped(x, (1, 1, x.size)), shaped(y, (1, 1, n)), (1,), (pads,),
-                                precision=precision, preferred_element_type=preferred)
-    made = shaped(made, (made.size,))
+    image, filters = shaped(as_tracer(x), (1, 1, x.size)), shaped(as_tracer(y), (1, 1, n))
+    made = conv_general_dilated(image, filters, (1,), (pads,), precision=precision,
+                                preferred_element_type=preferred)
+    made = shaped(as_tracer(made), (made.size,))
     return Tracer(made.home, made.value, False)
 
 
 @eager(static=("mode", "precision", "preferred_element_type"))
-def convolve(a: Any, v: Any, mode: str = "full", *, precision: Any = None,
-             preferred_element_type: Any = None) -> Any:
+def convolve(a: ArrayLike, v: ArrayLike, mode: str = "full", *, precision: PrecisionLike = None,
+             preferred_element_type: DTypeLike | None = None) -> Array:
     """Convolution of two 1-d arrays, as floats.
 
     Args:
@@ -347,8 +353,8 @@ def convolve(a: Any, v: Any, mode: str = "full", *, precision: Any = None,
 
 
 @eager(static=("mode", "precision", "preferred_element_type"))
-def correlate(a: Any, v: Any, mode: str = "valid", *, precision: Any = None,
-              preferred_element_type: Any = None) -> Any:
+def correlate(a: ArrayLike, v: ArrayLike, mode: str = "valid", *, precision: PrecisionLike = None,
+              preferred_element_type: DTypeLike | None = None) -> Array:
     """Cross-correlation of two 1-d arrays, with `v` conjugated; as `convolve`.
 
     Source: `numpy.correlate`.

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from xfront_ir import dtypes, ops
 
+from ..arrays.annotations import Array, ArrayLike
 from ..arrays.arguments import at_home
 from ..arrays.dispatch import eager
 from ..arrays.operands import (
@@ -21,7 +22,7 @@ from ..arrays.operands import (
     promote_inexact,
 )
 from ..tracing.trace import emit
-from ..tracing.tracer import Tracer
+from ..tracing.tracer import Tracer, as_tracer
 from .arithmetic import divide
 from .indexed_updates import AtIndex
 from .manipulation import cut
@@ -50,8 +51,8 @@ def _bincount(x: Any, weights: Any, length: int) -> Any:
     return AtIndex(zeros, x).add(w, mode="drop")
 
 
-def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | None = None,
-             out_sharding: Any = None) -> Any:
+def bincount(x: ArrayLike, weights: ArrayLike | None = None, minlength: int = 0, *,
+             length: int | None = None, out_sharding: Any = None) -> Array:
     """How often each integer from 0 on occurs; negative ones count as 0.
 
     Args:
@@ -94,9 +95,9 @@ def _edges(x: Tracer, bins: Any, bounds: Any) -> Tracer:
     else:
         low, high = (convert(operand("histogram", b), dtype) for b in bounds)
     flat = emit(ops.eq, low, high)
-    half = like(low, 0.5)
-    low = select(flat, emit(ops.sub, low, half), low)
-    high = select(flat, emit(ops.add, high, half), high)
+    half = like(as_tracer(low), 0.5)
+    low = select(flat, emit(ops.sub, low, half), as_tracer(low))
+    high = select(flat, emit(ops.add, high, half), as_tracer(high))
     return linspace(low, high, bins + 1, dtype=x.dtype)
 
 
@@ -116,7 +117,9 @@ def _bin_edges(a: Any, n: int | None, edges: Any, bounds: Any) -> Any:
     return _edges(x, edges if n is None else n, bounds)
 
 
-def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
+def histogram_bin_edges(a: ArrayLike, bins: ArrayLike | Sequence[ArrayLike] = 10,
+                        range: Sequence[Any] | None = None, weights: ArrayLike | None = None
+                        ) -> Array:
     """The edges of the bins of `histogram`: `bins` equal ones over `range`, or `bins` itself.
 
     As in NumPy, `weights` do not move equal edges: they are of the signature alone.
@@ -131,7 +134,7 @@ def _bin_of(x: Tracer, edges: Tracer) -> Tracer:
     n = edges.size
     place = searchsorted(edges, x, "right")
     last = broadcast_to(shaped(cut(edges, 0, n - 1, n), ()), x.shape)
-    return select(emit(ops.eq, x, last), like(place, n - 1), place)
+    return select(emit(ops.eq, x, last), like(as_tracer(place), n - 1), as_tracer(place))
 
 
 MOST_EQUAL = 2 ** 16
@@ -196,12 +199,13 @@ def _histogram(a: Any, n: int | None, edges: Any, bounds: Any, weights: Any, den
     place = _bin_of(x, edges) if n is None else _equal_bin_of(x, edges)
     counts = cut(AtIndex(counts, place).add(w, mode="promise_in_bounds"), 0, 1, size)
     if density:
-        counts = divide(divide(counts, _widths(edges)), sum(counts))
+        counts = as_tracer(divide(divide(counts, _widths(edges)), sum(counts)))
     return Tracer(counts.home, counts.value, False), edges
 
 
-def histogram(a: Any, bins: Any = 10, range: Any = None, weights: Any = None,
-              density: bool | None = None) -> Any:
+def histogram(a: ArrayLike, bins: ArrayLike | Sequence[ArrayLike] = 10,
+              range: Sequence[Any] | None = None, weights: ArrayLike | None = None,
+              density: bool | None = None) -> tuple[Array, Array]:
     """How many values lie in each bin, as floats, and the edges of the bins.
 
     Args:
@@ -250,8 +254,9 @@ def _histogramdd(sample: Any, numbers: Any, edges: Any, bounds: Any, weights: An
     return counts, all_edges
 
 
-def histogramdd(sample: Any, bins: Any = 10, range: Any = None, weights: Any = None,
-                density: bool | None = None) -> Any:
+def histogramdd(sample: ArrayLike | Sequence[ArrayLike], bins: Any = 10,
+                range: Sequence[Any] | None = None, weights: ArrayLike | None = None,
+                density: bool | None = None) -> tuple[Array, list[Array]]:
     """How many points lie in each box of a grid, and the list of edges of each axis.
 
     Args:
@@ -282,8 +287,9 @@ def histogramdd(sample: Any, bins: Any = 10, range: Any = None, weights: Any = N
     return counts, list(edges)
 
 
-def histogram2d(x: Any, y: Any, bins: Any = 10, range: Sequence[Any] | None = None,
-                weights: Any = None, density: bool | None = None) -> Any:
+def histogram2d(x: ArrayLike, y: ArrayLike, bins: Any = 10,
+                range: Sequence[Any] | None = None, weights: ArrayLike | None = None,
+                density: bool | None = None) -> tuple[Array, Array, Array]:
     """How many points lie in each box of a grid, the edges in x and the edges in y.
 
     Args:

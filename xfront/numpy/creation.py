@@ -19,6 +19,7 @@ from xfront_ir.dtypes import from_numpy
 
 from ..arrays import binding
 from ..arrays.commitment import beside
+from ..arrays.annotations import Array, ArrayLike, DTypeLike, ShapeLike
 from ..arrays.dispatch import Front, eager
 from ..arrays.keys import KeyArray
 from ..arrays.operands import (
@@ -50,8 +51,8 @@ HOST_BYTES = 16384
 
 # --- from data ----------------------------------------------------------------------------
 
-def array(object: Any, dtype: Any = None, copy: bool = True, order: str | None = "K",
-          ndmin: int = 0, *, device: Any = None, out_sharding: Any = None) -> Any:
+def array(object: Any, dtype: DTypeLike | None = None, copy: bool = True, order: str | None = "K",
+          ndmin: int = 0, *, device: Any = None, out_sharding: Any = None) -> Array:
     """An array of a scalar, an array, or nested sequences of them, traced ones included.
 
     Args:
@@ -75,8 +76,8 @@ def array(object: Any, dtype: Any = None, copy: bool = True, order: str | None =
     return _placed(made, place_of("array", device, out_sharding))
 
 
-def asarray(a: Any, dtype: Any = None, order: str | None = None, *, copy: bool | None = None,
-            device: Any = None, out_sharding: Any = None) -> Any:
+def asarray(a: Any, dtype: DTypeLike | None = None, order: str | None = None, *,
+            copy: bool | None = None, device: Any = None, out_sharding: Any = None) -> Array:
     """`a` itself if it is an array of the dtype; otherwise as `array`. Source: `numpy.asarray`."""
     if type(a) is binding.ArrayImpl and not copy and dtype is None and device is None \
             and out_sharding is None and state.current is None:
@@ -88,7 +89,7 @@ def asarray(a: Any, dtype: Any = None, order: str | None = None, *, copy: bool |
         raise
 
 
-def copy(a: Any, order: str | None = None) -> Any:
+def copy(a: ArrayLike, order: str | None = None) -> Array:
     """A copy of an array. Source: `numpy.copy`."""
     return array(array_like("copy", a), copy=True, order=order)
 
@@ -245,7 +246,7 @@ def _converted(x: Any, dtype: Any) -> Any:
     return convert(x, wanted)
 
 
-def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> Any:
+def astype(x: ArrayLike, dtype: DTypeLike, /, *, copy: bool = False, device: Any = None) -> Array:
     """`x` with elements of another dtype; of complex elements the real part is kept for a real one.
 
     Args:
@@ -331,7 +332,8 @@ def _number_dtype(name: str, dtype: Any) -> np.dtype:
     return canonicalize_dtype(float) if dtype is None else requested_dtype(name, dtype)
 
 
-def zeros(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
+def zeros(shape: ShapeLike, dtype: DTypeLike | None = None, *, device: Any = None,
+          out_sharding: Any = None) -> Array:
     """Zeros, float by default. Raises: TypeError for sizes that are no nonnegative integers.
 
     Source: `numpy.zeros`.
@@ -340,20 +342,22 @@ def zeros(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: An
                   place_of("zeros", device, out_sharding))
 
 
-def ones(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
+def ones(shape: ShapeLike, dtype: DTypeLike | None = None, *, device: Any = None,
+         out_sharding: Any = None) -> Array:
     """Ones, float by default. Raises: as `zeros`. Source: `numpy.ones`."""
     return filled(1, sizes("ones", shape), _number_dtype("ones", dtype), False,
                   place_of("ones", device, out_sharding))
 
 
-def empty(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
+def empty(shape: ShapeLike, dtype: DTypeLike | None = None, *, device: Any = None,
+          out_sharding: Any = None) -> Array:
     """Zeros: there is no uninitialised memory. Source: `numpy.empty`."""
     return filled(0, sizes("empty", shape), _number_dtype("empty", dtype), False,
                   place_of("empty", device, out_sharding))
 
 
-def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None,
-         out_sharding: Any = None) -> Any:
+def full(shape: ShapeLike, fill_value: ArrayLike, dtype: DTypeLike | None = None, *,
+         device: Any = None, out_sharding: Any = None) -> Array:
     """`fill_value`, a number or an array that broadcasts to `shape`, in every place.
 
     Args:
@@ -363,13 +367,12 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None,
     shape = sizes("full", shape)
     kind = type(fill_value)
     place = place_of("full", device, out_sharding)
-    if dtype is not None:
-        dtype = requested_dtype("full", dtype)
+    wanted = None if dtype is None else requested_dtype("full", dtype)
     if kind in SCALARS:
-        if dtype is None:
+        if wanted is None:
             return filled(fill_value, shape, binding.scalar_dtype(kind), kind is not bool, place)
-        return filled(_number(fill_value, dtype), shape, dtype, False, place)
-    return _placed(_full(array_like("full", fill_value), shape, dtype), place)
+        return filled(_number(fill_value, wanted), shape, wanted, False, place)
+    return _placed(_full(array_like("full", fill_value), shape, wanted), place)
 
 
 def _number(value: Any, dtype: Any) -> np.ndarray:
@@ -402,38 +405,39 @@ def _like(name: str, a: Any, dtype: Any, shape: Any) -> tuple[tuple[int, ...], A
     return (tuple(getattr(a, "shape", ())) if shape is None else sizes(name, shape)), own, weak
 
 
-def zeros_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None,
-               out_sharding: Any = None) -> Any:
+def zeros_like(a: ArrayLike, dtype: DTypeLike | None = None, shape: ShapeLike | None = None, *,
+               device: Any = None, out_sharding: Any = None) -> Array:
     """Zeros of a's shape and dtype, or of those given. Source: `numpy.zeros_like`."""
     made = _like("zeros_like", a, dtype, shape)
     return filled(0, *made, place_of("zeros_like", device, out_sharding) or beside(a, made[0]))
 
 
-def ones_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None,
-              out_sharding: Any = None) -> Any:
+def ones_like(a: ArrayLike, dtype: DTypeLike | None = None, shape: ShapeLike | None = None, *,
+              device: Any = None, out_sharding: Any = None) -> Array:
     """Ones of a's shape and dtype, or of those given. Source: `numpy.ones_like`."""
     made = _like("ones_like", a, dtype, shape)
     return filled(1, *made, place_of("ones_like", device, out_sharding) or beside(a, made[0]))
 
 
-def empty_like(prototype: Any, dtype: Any = None, shape: Any = None, *, device: Any = None,
-               out_sharding: Any = None) -> Any:
+def empty_like(prototype: Any, dtype: DTypeLike | None = None, shape: ShapeLike | None = None, *,
+               device: Any = None, out_sharding: Any = None) -> Array:
     """Zeros of the prototype's shape and dtype. Source: `numpy.empty_like`."""
     made = _like("empty_like", prototype, dtype, shape)
     return filled(0, *made, place_of("empty_like", device, out_sharding)
                   or beside(prototype, made[0]))
 
 
-def full_like(a: Any, fill_value: Any, dtype: Any = None, shape: Any = None, *,
-              device: Any = None, out_sharding: Any = None) -> Any:
+def full_like(a: ArrayLike, fill_value: ArrayLike, dtype: DTypeLike | None = None,
+              shape: ShapeLike | None = None, *, device: Any = None, out_sharding: Any = None
+              ) -> Array:
     """`fill_value` in a's shape and dtype, or in those given. Source: `numpy.full_like`."""
-    shape, dtype, weak = _like("full_like", a, dtype, shape)
+    shape, kind, weak = _like("full_like", a, dtype, shape)
     place = place_of("full_like", device, out_sharding) or beside(a, shape)
-    if is_extended(dtype):
+    if is_extended(kind):
         return _placed(broadcast_keys(fill_value, shape), place)
     if type(fill_value) in SCALARS:
-        return filled(_number(fill_value, dtype), shape, dtype, weak, place)
-    return _placed(_full(array_like("full_like", fill_value), shape, dtype), place)
+        return filled(_number(fill_value, kind), shape, kind, weak, place)
+    return _placed(_full(array_like("full_like", fill_value), shape, kind), place)
 
 
 @eager(static=("shape",))
@@ -444,12 +448,12 @@ def broadcast_keys(keys: Any, shape: tuple[int, ...]) -> Any:
 
 # --- from bytes and text ------------------------------------------------------------------
 
-def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0) -> Any:
+def frombuffer(buffer: Any, dtype: DTypeLike = float, count: int = -1, offset: int = 0) -> Array:
     """The bytes of a buffer read as elements, copied. Source: `numpy.frombuffer`."""
     return asarray(np.frombuffer(buffer, dtype=np.dtype(dtype), count=count, offset=offset))
 
 
-def fromstring(string: str, dtype: Any = float, count: int = -1, *, sep: str) -> Any:
+def fromstring(string: str, dtype: DTypeLike = float, count: int = -1, *, sep: str) -> Array:
     """Numbers written in text with a separator. Source: `numpy.fromstring`."""
     return asarray(np.fromstring(string, dtype=dtype, count=count, sep=sep))
 
@@ -478,7 +482,7 @@ def fromfile(*args: Any, **kwargs: Any) -> Any:
     raise NotImplementedError("fromfile is not supported: write asarray(numpy.fromfile(...))")
 
 
-def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Any:
+def from_dlpack(x: ArrayLike, /, *, device: Any = None, copy: bool | None = None) -> Any:
     """An array over the memory of an object that speaks DLPack.
 
     Args:

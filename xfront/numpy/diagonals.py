@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 from xfront_ir import dtypes, ops
 
+from ..arrays.annotations import Array, ArrayLike, DTypeLike
 from ..arrays.dispatch import eager
 from ..arrays.operands import array_like, convert, index_of, normalize_axis, operand
 from ..tracing.trace import emit
-from ..tracing.tracer import Tracer
+from ..tracing.tracer import Tracer, as_tracer
 from .manipulation import broadcast_to, moveaxis
 from .reductions import sum
 from .ufuncs import like, select, shaped
@@ -41,11 +42,11 @@ def _triangle(name: str, m: Any, k: Any, lower: bool) -> Tracer:
         shifted = emit(ops.add, row, like(row, k)) if k else row
     mask = broadcast_to(emit(ops.ge, shifted, column), x.shape)
     zero = like(x, 0)
-    return select(mask, x, zero) if lower else select(mask, zero, x)
+    return select(as_tracer(mask), x, zero) if lower else select(as_tracer(mask), zero, x)
 
 
 @eager(static=("k",))
-def tril(m: Any, k: int = 0) -> Any:
+def tril(m: ArrayLike, k: int = 0) -> Array:
     """`m` with zeros above the k-th diagonal; `k` may be traced. Raises: ValueError for fewer
     than two axes.
 
@@ -55,7 +56,7 @@ def tril(m: Any, k: int = 0) -> Any:
 
 
 @eager(static=("k",))
-def triu(m: Any, k: int = 0) -> Any:
+def triu(m: ArrayLike, k: int = 0) -> Array:
     """`m` with zeros below the k-th diagonal; `k` may be traced. Raises: ValueError for fewer
     than two axes.
 
@@ -67,7 +68,7 @@ def triu(m: Any, k: int = 0) -> Any:
 # --- diagonals ----------------------------------------------------------------------------
 
 @eager(static=("offset", "axis1", "axis2"))
-def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
     """The elements x[..., i, i + offset] of the matrices in two axes.
 
     Returns: array without the two axes, the diagonals in its last.
@@ -80,7 +81,7 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     i, j = (normalize_axis("diagonal", axis, x.ndim) for axis in (axis1, axis2))
     if i == j:
         raise ValueError("diagonal: axis1 and axis2 cannot be the same")
-    return _diagonal(moveaxis(x, (i, j), (-2, -1)), offset)
+    return _diagonal(as_tracer(moveaxis(x, (i, j), (-2, -1))), offset)
 
 
 def _diagonal(x: Tracer, offset: int) -> Tracer:
@@ -113,7 +114,7 @@ def matrix_of(x: Tracer, k: int) -> Tracer:
 
 
 @eager(static=("k",))
-def diag(v: Any, k: int = 0) -> Any:
+def diag(v: ArrayLike, k: int = 0) -> Array:
     """The matrix with `v` on its k-th diagonal, or the k-th diagonal of a matrix `v`.
 
     Raises: ValueError where `v` is neither 1-d nor 2-d.
@@ -128,15 +129,15 @@ def diag(v: Any, k: int = 0) -> Any:
 
 
 @eager(static=("k",))
-def diagflat(v: Any, k: int = 0) -> Any:
+def diagflat(v: ArrayLike, k: int = 0) -> Array:
     """The matrix with the flattened `v` on its k-th diagonal. Source: `numpy.diagflat`."""
     x = operand("diagflat", v)
     return matrix_of(shaped(x, (x.size,)), k)
 
 
 @eager(static=("offset", "axis1", "axis2", "dtype", "out"))
-def trace(a: Any, offset: int | Any = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None,
-          out: None = None) -> Any:
+def trace(a: ArrayLike, offset: int | Any = 0, axis1: int = 0, axis2: int = 1,
+          dtype: DTypeLike | None = None, out: None = None) -> Array:
     """The sum of the elements x[..., i, i + offset]; dtypes as of `sum`.
 
     Raises: ValueError for axes out of range; NotImplementedError where `out` is given.
@@ -161,7 +162,8 @@ def _fill_diagonal(a: Any, val: Any) -> Any:
     return put(x, places, value, inplace=False)
 
 
-def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True) -> Any:
+def fill_diagonal(a: ArrayLike, val: ArrayLike, wrap: bool = False, *, inplace: bool = True
+                  ) -> Array:
     """`a` with `val` in the elements a[i, i, ...].
 
     Args:

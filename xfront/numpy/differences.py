@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from xfront_ir import dtypes, ops
 
+from ..arrays.annotations import Array, ArrayLike, AxisLike
 from ..arrays.dispatch import eager
 from ..arrays.operands import (
     array_like,
@@ -19,7 +21,7 @@ from ..arrays.operands import (
     promote_inexact,
 )
 from ..tracing.trace import emit
-from ..tracing.tracer import Tracer
+from ..tracing.tracer import Tracer, as_tracer
 from .arithmetic import absolute, add, divide, multiply, remainder, subtract
 from .extremes import choice
 from .logic import less
@@ -34,7 +36,8 @@ from .ufuncs import arithmetic, like, refuse, select, shaped
 
 
 @eager(static=("n", "axis"))
-def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
+def diff(a: ArrayLike, n: int = 1, axis: int = -1, prepend: ArrayLike | None = None,
+         append: ArrayLike | None = None) -> Array:
     """Each element less the one before it along an axis, n times; of bools, whether they differ.
 
     Args:
@@ -60,7 +63,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
         if not v.ndim:
             v = broadcast_to(v, (*x.shape[:at], 1, *x.shape[at + 1:]))
         parts.append(v)
-    x = concatenate(parts, at)
+    x = as_tracer(concatenate(parts, at))
     definition = ops.ne if x.value.type.dtype.kind == "bool" else ops.sub
     for _ in range(n):
         size = x.shape[at]
@@ -69,20 +72,22 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
 
 
 @eager
-def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
+def ediff1d(ary: ArrayLike, to_end: ArrayLike | None = None, to_begin: ArrayLike | None = None
+            ) -> Array:
     """Differences of the flattened elements, with values around them. Source: `numpy.ediff1d`."""
-    x = ravel(operand("ediff1d", ary))
+    x = as_tracer(ravel(operand("ediff1d", ary)))
     if x.value.type.dtype.kind == "bool":
         raise refuse("ediff1d", x, "numeric")
-    made = diff(x)
+    made = as_tracer(diff(x))
     dtype = x.value.type.dtype
-    ends = [None if v is None else convert(ravel(operand("ediff1d", v)), dtype)
+    ends = [None if v is None else convert(as_tracer(ravel(operand("ediff1d", v))), dtype)
             for v in (to_begin, to_end)]
     return joined([v for v in (ends[0], made, ends[1]) if v is not None], 0)
 
 
 @eager(static=("axis",))
-def unwrap(p: Any, discont: Any = None, axis: int = -1, period: Any = 2 * math.pi) -> Any:
+def unwrap(p: ArrayLike, discont: ArrayLike | None = None, axis: int = -1,
+           period: ArrayLike = 2 * math.pi) -> Array:
     """Values that are known up to a period, with jumps of more than half of it made smaller.
 
     Args:
@@ -105,13 +110,13 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, period: Any = 2 * math.p
     low = emit(ops.neg, half)
     moved = add(remainder(subtract(step, low), turn), low)
     # half a period up or down: the way that it went; of an odd number of integers there is no half
-    edge = emit(ops.and_, emit(ops.eq, moved, low), emit(ops.gt, step, like(step, 0)))
+    edge = emit(ops.and_, emit(ops.eq, moved, low), emit(ops.gt, step, like(as_tracer(step), 0)))
     if dtype.is_integer:
         edge = emit(ops.and_, edge, emit(ops.eq, emit(ops.rem, turn, two), like(two, 0)))
-    moved = select(edge, half, moved)
+    moved = select(edge, half, as_tracer(moved))
     least = half if discont is None else discont
     small = less(absolute(step), least)
-    change = select(small, like(step, 0), subtract(moved, step))
+    change = select(as_tracer(small), like(as_tracer(step), 0), as_tracer(subtract(moved, step)))
     first, rest = cut(x, at, 0, min(1, x.shape[at])), cut(x, at, min(1, x.shape[at]), x.shape[at])
     return joined([first, add(rest, cumsum(change, at))], at)
 
@@ -129,14 +134,16 @@ def _slope(x: Tracer, axis: int, h: Tracer) -> Tracer:
         inner = divide(subtract(part(2, n), part(0, n - 2)), multiply(h, 2))
         first = divide(subtract(part(1, 2), part(0, 1)), h)
         last = divide(subtract(part(n - 1, n), part(n - 2, n - 1)), h)
-        return concatenate([first, inner, last], axis)
-    steps = shaped(subtract(cut(h, 0, 1, n), cut(h, 0, 0, n - 1)),
+        return as_tracer(concatenate([first, inner, last], axis))
+    steps = shaped(as_tracer(subtract(cut(h, 0, 1, n), cut(h, 0, 0, n - 1))),
                    (1,) * axis + (n - 1,) + (1,) * (x.ndim - axis - 1))
     slopes = divide(subtract(part(1, n), part(0, n - 1)), steps)
     before, after = cut(steps, axis, 0, n - 2), cut(steps, axis, 1, n - 1)
+    slopes = as_tracer(slopes)
     inner = divide(add(multiply(cut(slopes, axis, 0, n - 2), after),
                        multiply(cut(slopes, axis, 1, n - 1), before)), add(before, after))
-    return concatenate([cut(slopes, axis, 0, 1), inner, cut(slopes, axis, n - 2, n - 1)], axis)
+    ends = cut(slopes, axis, 0, 1), cut(slopes, axis, n - 2, n - 1)
+    return as_tracer(concatenate([ends[0], inner, ends[1]], axis))
 
 
 @eager(static=("axes",))
@@ -147,7 +154,8 @@ def _gradient(f: Any, spacing: Any, axes: tuple[int, ...]) -> list[Tracer]:
             for axis, h in zip(axes, spacing, strict=True)]
 
 
-def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int | None = None) -> Any:
+def gradient(f: ArrayLike, *varargs: ArrayLike | Sequence[ArrayLike], axis: AxisLike = None,
+             edge_order: int | None = None) -> Array | list[Array]:
     """Slopes by central differences, one-sided at the ends.
 
     Args:
@@ -175,14 +183,15 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int | None = N
         spacing = list(varargs)
     else:
         raise TypeError(f"Invalid number of spacing arguments {len(varargs)} for axis={axis}")
-    made = list(_gradient(f, spacing, axes))
+    made: list[Array] = list(_gradient(f, spacing, axes))
     return made[0] if len(axes) == 1 else made
 
 
 # --- integral -----------------------------------------------------------------------------
 
 @eager(static=("axis",))
-def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
+def trapezoid(y: ArrayLike, x: ArrayLike | None = None, dx: ArrayLike = 1.0, axis: int = -1
+              ) -> Array:
     """The integral over samples along an axis, by the trapezoidal rule.
 
     Args:
@@ -198,7 +207,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
         y = moveaxis(y, axis, -1)
         step = diff(x) if x.ndim == 1 else diff(moveaxis(x, axis, -1))
     n, at = y.shape[-1], y.ndim - 1
-    both = add(cut(y, at, min(1, n), n), cut(y, at, 0, max(n - 1, 0)))
+    both = add(cut(as_tracer(y), at, min(1, n), n), cut(as_tracer(y), at, 0, max(n - 1, 0)))
     return multiply(sum(multiply(step, both), -1), 0.5)
 
 
@@ -216,6 +225,7 @@ def _interp(x: Any, xp: Any, fp: Any, left: Any, right: Any, period: Any, extend
     if n < 2:
         return broadcast_to(shaped(values, ()), x.shape)
     above = searchsorted(xp, x, "right")
+    above = as_tracer(above)
     above = emit(ops.max, emit(ops.min, above, like(above, n - 1)), like(above, 1))
     below = emit(ops.sub, above, like(above, 1))
     x0, x1 = take(xp, below, mode="clip"), take(xp, above, mode="clip")
@@ -225,9 +235,9 @@ def _interp(x: Any, xp: Any, fp: Any, left: Any, right: Any, period: Any, extend
     inside = x
     if period is None:               # what is not used there has no part in derivatives
         if not extend_left:
-            inside = select(emit(ops.lt, x, _element(xp, 0, x.shape)), x0, inside)
+            inside = select(emit(ops.lt, x, _element(xp, 0, x.shape)), as_tracer(x0), inside)
         if not extend_right:
-            inside = select(emit(ops.gt, x, _element(xp, n - 1, x.shape)), x0, inside)
+            inside = select(emit(ops.gt, x, _element(xp, n - 1, x.shape)), as_tracer(x0), inside)
     share = divide(subtract(inside, x0), select(flat, like(width, 1), width))
     made = add(f0, multiply(share, subtract(f1, f0)))
     made = choice(flat, f0, made)
@@ -248,18 +258,18 @@ def _element(x: Tracer, i: int, shape: tuple[int, ...]) -> Tracer:
 def _periodic(x: Tracer, xp: Tracer, fp: Tracer, period: Tracer) -> tuple[Tracer, Tracer, Tracer]:
     """Coordinates within one period, the samples in order and one more at each end."""
     period = emit(ops.abs, convert(period, x.value.type.dtype))
-    x, xp = remainder(x, period), remainder(xp, period)
+    x, xp = as_tracer(remainder(x, period)), as_tracer(remainder(xp, period))
     n = xp.size
     xp, order = emit(ops.sort, xp, emit(ops.iota, dtype=dtypes.i32, shape=(n,), dimension=0),
                      dimension=0, n_keys=1, stable=True)
-    fp = take(fp, order, 0, mode="clip")
+    fp = as_tracer(take(fp, order, 0, mode="clip"))
     last, first = cut(xp, 0, n - 1, n), cut(xp, 0, 0, 1)
     xp = joined([subtract(last, period), xp, add(first, period)], 0)
     return x, xp, joined([cut(fp, 0, n - 1, n), fp, cut(fp, 0, 0, 1)], 0)
 
 
-def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None,
-           period: Any = None) -> Any:
+def interp(x: ArrayLike, xp: ArrayLike, fp: ArrayLike, left: ArrayLike | str | None = None,
+           right: ArrayLike | str | None = None, period: ArrayLike | None = None) -> Array:
     """Values between samples, on straight lines.
 
     Args:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from xfront_ir import dtypes, ops
 
+from ..arrays.annotations import Array, ArrayLike, AxisLike, ShapeLike
 from ..arrays.dispatch import eager
 from ..arrays.operands import (
     array_like,
@@ -19,7 +20,7 @@ from ..arrays.operands import (
     operand,
 )
 from ..tracing.trace import emit
-from ..tracing.tracer import Tracer
+from ..tracing.tracer import Tracer, as_tracer
 from .creation import asarray
 from .indexing import getitem
 from .manipulation import concatenate, cut, dims_of, joined, moveaxis, ravel
@@ -29,7 +30,7 @@ from .ufuncs import like, select, shaped
 
 
 @eager(static=("axis",))
-def append(arr: Any, values: Any, axis: int | None = None) -> Any:
+def append(arr: ArrayLike, values: ArrayLike, axis: int | None = None) -> Array:
     """`arr` with `values` behind it along an axis; flattened both for None.
 
     Raises: as `concatenate`.
@@ -50,7 +51,7 @@ def _at(x: Tracer, axis: int, index: np.ndarray) -> Tracer:
     """The elements at known positions along an axis."""
     if np.count_nonzero(np.diff(index) != 1) < MOST_RUNS:
         return picked(x, axis, index)
-    return take(x, index.astype(np.int32), axis, mode="clip")
+    return as_tracer(take(x, index.astype(np.int32), axis, mode="clip"))
 
 
 @eager(static=("kept", "axis"))
@@ -75,8 +76,8 @@ def _delete_unique(arr: Any, obj: Any, axis: int) -> Any:
     return take(x, index, axis, mode="clip")
 
 
-def delete(arr: Any, obj: Any, axis: int | None = None, *,
-           assume_unique_indices: bool = False) -> Any:
+def delete(arr: ArrayLike, obj: Any, axis: int | None = None, *, assume_unique_indices: bool = False
+           ) -> Array:
     """`arr` without the elements, or slices along an axis, at some positions.
 
     Args:
@@ -115,7 +116,7 @@ def delete(arr: Any, obj: Any, axis: int | None = None, *,
 
 # --- insert -------------------------------------------------------------------------------
 
-def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
+def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: int | None = None) -> Array:
     """`arr` with `values` put in before some positions along an axis.
 
     Args:
@@ -144,7 +145,7 @@ def _values(x: Tracer, values: Any, axis: int, single: bool) -> Tracer:
     """Values in x's dtype and number of axes; for one position their first lies along `axis`."""
     v = cast(operand("insert", values), x.value.type.dtype, x.weak)
     v = shaped(v, (1,) * (x.ndim - v.ndim) + v.shape)
-    return moveaxis(v, 0, axis) if single else v
+    return as_tracer(moveaxis(v, 0, axis) if single else v)
 
 
 def _along(v: Tracer, x: Tracer, axis: int, n: int) -> Tracer:
@@ -185,7 +186,7 @@ def _insert(arr: Any, obj: Any, values: Any, axis: int) -> Any:
     zeros = x.home.literal(np.int32(0), (size + n,))
     new = AtIndex(zeros, places).set(1)
     old = cumsum(emit(ops.sub, like(new, 1), new))
-    source = emit(ops.sub, old, like(old, 1))
+    source = emit(ops.sub, old, like(as_tracer(old), 1))
     source = AtIndex(source, places).set(emit(ops.add, order, like(order, size)))
     return take(joined([x, v], axis), source, axis, mode="clip")
 
@@ -193,7 +194,7 @@ def _insert(arr: Any, obj: Any, values: Any, axis: int) -> Any:
 # --- resize, trim_zeros -------------------------------------------------------------------
 
 @eager(static=("new_shape",))
-def resize(a: Any, new_shape: Any) -> Any:
+def resize(a: ArrayLike, new_shape: ShapeLike) -> Array:
     """The flattened elements, over and over, in another shape.
 
     Raises: ValueError for negative sizes.
@@ -211,7 +212,7 @@ def resize(a: Any, new_shape: Any) -> Any:
     return shaped(cut(shaped(flat, (times * size,)), 0, 0, wanted), shape)
 
 
-def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
+def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: AxisLike = None) -> Any:
     """`filt` without the zeros at its front ("f"), its back ("b") or both, along axes.
 
     The values must be known. Raises: ConcretizationTypeError where they are not.

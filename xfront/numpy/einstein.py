@@ -10,6 +10,7 @@ import functools
 from collections.abc import Hashable, Sequence
 from typing import Any
 
+from ..arrays.annotations import Array, DTypeLike, PrecisionLike
 from ..arrays.arguments import at_home, only
 from ..arrays.dispatch import canonical, eager
 from ..arrays.operands import array_like, convert
@@ -156,8 +157,8 @@ def _einsum(operands: Sequence[Any], terms: Any, result: Any, path: Any, precisi
 
 
 def einsum(subscripts: Any, /, *operands: Any, out: None = None, optimize: Any = "auto",
-           precision: Any = None, preferred_element_type: Any = None, _dot_general: Any = None,
-           out_sharding: Any = None) -> Any:
+           precision: PrecisionLike = None, preferred_element_type: DTypeLike | None = None,
+           _dot_general: Any = None, out_sharding: Any = None) -> Array:
     """Sums of products over named axes.
 
     Args:

@@ -8,6 +8,7 @@ import ml_dtypes
 
 from xfront_ir import ops
 
+from ..arrays.annotations import Array, ArrayLike
 from ..arrays.dispatch import Front, eager
 from ..arrays.operands import (
     array_like,
@@ -99,19 +100,20 @@ def _number_first(name: str, order: Any, x: Any, y: Any) -> Tracer:
 
 
 @binary()
-def fmax(x1: Any, x2: Any) -> Any:
+def fmax(x1: ArrayLike, x2: ArrayLike) -> Array:
     """The greater; where one is NaN, the other. Source: `numpy.fmax`."""
     return _number_first("fmax", ops.gt, x1, x2)
 
 
 @binary()
-def fmin(x1: Any, x2: Any) -> Any:
+def fmin(x1: ArrayLike, x2: ArrayLike) -> Array:
     """The lesser; where one is NaN, the other. Source: `numpy.fmin`."""
     return _number_first("fmin", ops.lt, x1, x2)
 
 
 @eager
-def clip(arr: Any = None, /, min: Any = None, max: Any = None) -> Any:
+def clip(arr: ArrayLike | None = None, /, min: ArrayLike | None = None, max: ArrayLike | None = None
+         ) -> Array:
     """`arr` raised to `min`, then lowered to `max`; None leaves a side open.
 
     Raises: TypeError without `arr`, ValueError for complex values.
@@ -131,7 +133,7 @@ def clip(arr: Any = None, /, min: Any = None, max: Any = None) -> Any:
 
 
 @binary()
-def heaviside(x1: Any, x2: Any) -> Any:
+def heaviside(x1: ArrayLike, x2: ArrayLike) -> Array:
     """0 where x1 < 0, x2 where x1 is 0, else 1, as a float. Source: `numpy.heaviside`."""
     x, y = together("heaviside", x1, x2)
     x, y = inexact(x), inexact(y)
@@ -143,8 +145,8 @@ def heaviside(x1: Any, x2: Any) -> Any:
 
 
 @eager
-def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None,
-               neginf: Any = None) -> Any:
+def nan_to_num(x: ArrayLike, copy: bool = True, nan: ArrayLike = 0.0,
+               posinf: ArrayLike | None = None, neginf: ArrayLike | None = None) -> Array:
     """`x` with NaN and the infinities replaced.
 
     Args:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from xfront_ir import ops
 
+from ..arrays.annotations import Array, ArrayLike
 from ..arrays.dispatch import eager
 from ..arrays.operands import (
     broadcast_shapes,
@@ -25,7 +26,7 @@ from ..arrays.operands import (
 )
 from ..lax import factorizations as lax
 from ..tracing.trace import emit
-from ..tracing.tracer import Tracer
+from ..tracing.tracer import Tracer, as_tracer
 from ..transforms.custom import custom_jvp
 from .arithmetic import absolute, add, divide, multiply, sign, square, subtract
 from .complexes import conj
@@ -92,7 +93,7 @@ def _identity(x: Tracer) -> Tracer:
 # --- decompositions -----------------------------------------------------------------------
 
 @eager(static=("upper", "symmetrize_input"))
-def cholesky(a: Any, *, upper: bool = False, symmetrize_input: bool = True) -> Any:
+def cholesky(a: ArrayLike, *, upper: bool = False, symmetrize_input: bool = True) -> Array:
     """The lower triangular L with L L^H = a (or L^H, with `upper`); NaN where a is not positive
     definite.
 
@@ -105,11 +106,11 @@ def cholesky(a: Any, *, upper: bool = False, symmetrize_input: bool = True) -> A
     if upper and not symmetrize_input:
         x = lax.adjoint(x)
     made = lax.cholesky(x, symmetrize_input=symmetrize_input)
-    return lax.adjoint(made) if upper else made
+    return lax.adjoint(as_tracer(made)) if upper else made
 
 
 @eager(static=("mode",))
-def qr(a: Any, mode: str = "reduced") -> Any:
+def qr(a: ArrayLike, mode: str = "reduced") -> Any:
     """Q and R with Q R = a.
 
     Args:
@@ -129,7 +130,7 @@ def qr(a: Any, mode: str = "reduced") -> Any:
 
 
 @eager(static=("full_matrices", "compute_uv", "hermitian", "subset_by_index"))
-def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False,
+def svd(a: ArrayLike, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False,
         subset_by_index: tuple[int, int] | None = None) -> Any:
     """U, singular values (descending) and V^H: a = U diag(s) V^H.
 
@@ -152,11 +153,11 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
         return absolute(values)
     u = take_along_axis(vectors, expand_dims(order, -2), -1)
     turned = multiply(u, expand_dims(sign(values), -2))
-    return SVDResult(u, absolute(values), lax.adjoint(turned))
+    return SVDResult(u, absolute(values), lax.adjoint(as_tracer(turned)))
 
 
 @eager
-def svdvals(x: Any, /) -> Any:
+def svdvals(x: ArrayLike, /) -> Array:
     """Singular values, descending. Source: `numpy.linalg.svdvals`."""
     return lax.svd(matrices("svdvals", x), compute_uv=False)
 
@@ -168,7 +169,7 @@ def _lower(uplo: Any) -> bool:
 
 
 @eager(static=("UPLO", "symmetrize_input"))
-def eigh(a: Any, UPLO: str | None = None, symmetrize_input: bool = True) -> Any:
+def eigh(a: ArrayLike, UPLO: str | None = None, symmetrize_input: bool = True) -> EighResult:
     """Eigenvalues, ascending, and vectors (columns) of Hermitian matrices.
 
     Args:
@@ -182,13 +183,13 @@ def eigh(a: Any, UPLO: str | None = None, symmetrize_input: bool = True) -> Any:
 
 
 @eager(static=("UPLO", "symmetrize_input"))
-def eigvalsh(a: Any, UPLO: str | None = "L", *, symmetrize_input: bool = True) -> Any:
+def eigvalsh(a: ArrayLike, UPLO: str | None = "L", *, symmetrize_input: bool = True) -> Array:
     """Eigenvalues, ascending, of Hermitian matrices; as `eigh`. Source: `numpy.linalg.eigvalsh`."""
     return eigh(a, UPLO, symmetrize_input).eigenvalues
 
 
 @eager
-def eig(a: Any) -> Any:
+def eig(a: ArrayLike) -> EigResult:
     """Complex eigenvalues and vectors (columns of norm 1), in no order.
 
     Derivatives of vectors have to be asked for: `lax.linalg.eig(x, enable_eigvec_derivs=True)`.
@@ -200,7 +201,7 @@ def eig(a: Any) -> Any:
 
 
 @eager
-def eigvals(a: Any) -> Any:
+def eigvals(a: ArrayLike) -> Array:
     """Complex eigenvalues, in no order. Source: `numpy.linalg.eigvals`."""
     return lax.eig(matrices("eigvals", a, square=True), compute_left_eigenvectors=False,
                    compute_right_eigenvectors=False)[0]
@@ -211,13 +212,14 @@ def eigvals(a: Any) -> Any:
 def lu_solved(factors: Tracer, order: Tracer, b: Tracer, trans: int = 0) -> Tracer:
     """X with A X = b (trans 0), A^T X = b (1) or A^H X = b (2), from A's factors; same batches."""
     if trans == 0:
-        b = take_along_axis(b, expand_dims(order, -1), -2)
-        b = lax.triangular_solve(factors, b, left_side=True, lower=True, unit_diagonal=True)
-        return lax.triangular_solve(factors, b, left_side=True)
+        b = as_tracer(take_along_axis(b, expand_dims(order, -1), -2))
+        b = as_tracer(lax.triangular_solve(factors, b, left_side=True, lower=True,
+                                           unit_diagonal=True))
+        return as_tracer(lax.triangular_solve(factors, b, left_side=True))
     how: dict[str, bool] = {"left_side": True, "transpose_a": True, "conjugate_a": trans == 2}
-    b = lax.triangular_solve(factors, b, **how)
-    b = lax.triangular_solve(factors, b, lower=True, unit_diagonal=True, **how)
-    return take_along_axis(b, expand_dims(argsort(order), -1), -2)
+    b = as_tracer(lax.triangular_solve(factors, b, **how))
+    b = as_tracer(lax.triangular_solve(factors, b, lower=True, unit_diagonal=True, **how))
+    return as_tracer(take_along_axis(b, expand_dims(argsort(order), -1), -2))
 
 
 def one_batch(name: str, x: Tracer, y: Tracer) -> tuple[Tracer, Tracer]:
@@ -227,7 +229,7 @@ def one_batch(name: str, x: Tracer, y: Tracer) -> tuple[Tracer, Tracer]:
 
 
 @eager
-def solve(a: Any, b: Any) -> Any:
+def solve(a: ArrayLike, b: ArrayLike) -> Array:
     """X with a X = b.
 
     Args:
@@ -250,13 +252,13 @@ def solve(a: Any, b: Any) -> Any:
         b = expand_dims(b, -1)
     factors, _, order = lax.lu(a)
     lead = broadcast_shapes("solve", (a.shape[:-2], b.shape[:-2]))
-    factors, b = one_batch("solve", factors, b)
+    factors, b = one_batch("solve", factors, as_tracer(b))
     made = lu_solved(factors, broadcast_to(order, (*lead, a.shape[-1])), b)
     return shaped(made, made.shape[:-1]) if vector else made
 
 
 @eager
-def inv(a: Any) -> Any:
+def inv(a: ArrayLike) -> Array:
     """Inverses of square matrices; infinite or NaN where they are singular.
 
     Raises: ValueError where they are not square.
@@ -270,7 +272,8 @@ def _epsilon(x: Tracer) -> float:
     return float(np.finfo(x.value.type.dtype.numpy).eps)
 
 
-def lstsq(a: Any, b: Any, rcond: float | None = None, *, numpy_resid: bool = False) -> Any:
+def lstsq(a: ArrayLike, b: ArrayLike, rcond: float | None = None, *, numpy_resid: bool = False
+          ) -> tuple[Array, Array, Array, Array]:
     """x that makes the sum of squares of a x - b, and then of x, least.
 
     Args:
@@ -285,7 +288,7 @@ def lstsq(a: Any, b: Any, rcond: float | None = None, *, numpy_resid: bool = Fal
     """
     x, residuals, rank, s = _lstsq(a, b, rcond)
     if numpy_resid:
-        m, n = a.shape
+        m, n = np.shape(a)
         if m <= n or int(rank) < n:
             residuals = residuals[:0]
     return x, residuals, rank, s
@@ -319,7 +322,8 @@ def _first(s: Tracer) -> Tracer:
 
 
 @eager(static=("hermitian",))
-def pinv(a: Any, rtol: Any = None, hermitian: bool = False, *, rcond: Any = None) -> Any:
+def pinv(a: ArrayLike, rtol: ArrayLike | None = None, hermitian: bool = False, *,
+         rcond: ArrayLike | None = None) -> Array:
     """Pseudo-inverses: singular values below `rtol` (or `rcond`) times the greatest count as zero.
 
     Args:
@@ -366,7 +370,8 @@ def _adjoint(x: Any) -> Any:
 
 
 @eager(static=("hermitian",))
-def matrix_rank(M: Any, rtol: Any = None, *, hermitian: bool = False, tol: Any = None) -> Any:
+def matrix_rank(M: ArrayLike, rtol: ArrayLike | None = None, *, hermitian: bool = False,
+                tol: ArrayLike | None = None) -> Array:
     """How many singular values are greater than `rtol` times the greatest.
 
     Args:
@@ -388,7 +393,7 @@ def matrix_rank(M: Any, rtol: Any = None, *, hermitian: bool = False, tol: Any =
         rtol = max(x.shape[-2:]) * _epsilon(x) if rtol is None else rtol
         rtol = convert(operand("matrix_rank", rtol), s.value.type.dtype)
         limit = multiply(expand_dims(rtol, -1), _first(s))
-    return sum(emit(ops.gt, s, broadcast_to(limit, s.shape)), -1)
+    return sum(emit(ops.gt, s, broadcast_to(as_tracer(limit), s.shape)), -1)
 
 
 # --- determinants -------------------------------------------------------------------------
@@ -420,11 +425,11 @@ def _factored(x: Tracer) -> tuple[Tracer, Tracer]:
     moved = emit(ops.ne, pivots, broadcast_to(own, pivots.shape))
     dtype = factors.value.type.dtype
     parity = choice(moved, np.asarray(-1, dtype.numpy), np.asarray(1, dtype.numpy))
-    return diagonal(factors, 0, -2, -1), prod(parity, -1)
+    return as_tracer(diagonal(factors, 0, -2, -1)), as_tracer(prod(parity, -1))
 
 
 @eager
-def det(a: Any) -> Any:
+def det(a: ArrayLike) -> Array:
     """Determinants of square matrices. Raises: ValueError where they are not square.
 
     Source: `numpy.linalg.det`.
@@ -438,7 +443,7 @@ def det(a: Any) -> Any:
 
 
 @eager(static=("method",))
-def slogdet(a: Any, *, method: str | None = None) -> Any:
+def slogdet(a: ArrayLike, *, method: str | None = None) -> SlogdetResult:
     """Signs and logarithms of the sizes of determinants: 0 and -inf where these are 0.
 
     Args:
@@ -479,7 +484,7 @@ def _slogdet_qr_jvp(primals: Any, tangents: Any) -> Any:
 # --- tensors ------------------------------------------------------------------------------
 
 @eager(static=("ind",))
-def tensorinv(a: Any, ind: int = 2) -> Any:
+def tensorinv(a: ArrayLike, ind: int = 2) -> Array:
     """The inverse of tensordot(a, ., ind). Source: `numpy.linalg.tensorinv`."""
     (x,) = promote_inexact("tensorinv", a)
     ind = index_of(ind)
@@ -491,7 +496,7 @@ def tensorinv(a: Any, ind: int = 2) -> Any:
 
 
 @eager(static=("axes",))
-def tensorsolve(a: Any, b: Any, axes: tuple[int, ...] | None = None) -> Any:
+def tensorsolve(a: ArrayLike, b: ArrayLike, axes: tuple[int, ...] | None = None) -> Array:
     """x with tensordot(a, x, x.ndim) = b. Source: `numpy.linalg.tensorsolve`."""
     a, b = promote_inexact("tensorsolve", a, b)
     if axes is not None:

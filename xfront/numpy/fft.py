@@ -15,6 +15,7 @@ import numpy as np
 from xfront_ir import dtypes, ops
 from xfront_ir.dtypes import from_numpy
 
+from ..arrays.annotations import Array, ArrayLike, AxisLike, DTypeLike
 from ..arrays.dispatch import eager
 from ..arrays.operands import (
     convert,
@@ -27,7 +28,7 @@ from ..arrays.operands import (
 from ..dtypes import requested_dtype
 from ..on_demand import shown as _shown
 from ..tracing.trace import emit
-from ..tracing.tracer import Tracer
+from ..tracing.tracer import Tracer, as_tracer
 from .complexes import conj
 from .creation import _placed
 from .manipulation import moveaxis
@@ -80,7 +81,7 @@ def _transform(name: str, kind: str, a: Any, sizes: Any, axes: Any, norm: Any) -
         last = kind == "irfft" and axis == axes[-1]
         x = _sized(x, axis, n // 2 + 1 if last else n)
     end = tuple(range(x.ndim - len(axes), x.ndim))
-    made = transform(moveaxis(x, axes, end), kind, lengths)
+    made = transform(as_tracer(moveaxis(x, axes, end)), kind, lengths)
     points, inverse = math.prod(lengths), kind in ("ifft", "irfft")
     factor = (math.sqrt(points) if inverse else 1 / math.sqrt(points)) if norm == "ortho" else (
         points if inverse else 1 / points) if norm == "forward" else 1
@@ -99,19 +100,19 @@ _MANY = ("s", "axes", "norm")
 
 
 @eager(static=_ONE)
-def fft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+def fft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
     """The transform along one axis; complex. Source: `numpy.fft.fft`."""
     return _one("fft", "fft", a, n, axis, norm)
 
 
 @eager(static=_ONE)
-def ifft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+def ifft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
     """The inverse of `fft`; complex. Source: `numpy.fft.ifft`."""
     return _one("ifft", "ifft", a, n, axis, norm)
 
 
 @eager(static=_ONE)
-def rfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+def rfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
     """The first n // 2 + 1 coefficients of a real array, which determine the others.
 
     Raises: ValueError for complex arrays.
@@ -121,7 +122,7 @@ def rfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) 
 
 
 @eager(static=_ONE)
-def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+def irfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
     """The real array of `n` elements (by default an even number) with these coefficients.
 
     Source: `numpy.fft.irfft`.
@@ -137,7 +138,7 @@ def _swapped(norm: Any) -> Any:
 
 
 @eager(static=_ONE)
-def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+def hfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
     """The transform of an array whose second half is its first, conjugated; real.
 
     Source: `numpy.fft.hfft`.
@@ -146,13 +147,13 @@ def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) 
 
 
 @eager(static=_ONE)
-def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+def ihfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
     """The inverse of `hfft`. Source: `numpy.fft.ihfft`."""
     return conj(rfft(a, n, axis, _swapped(norm)))
 
 
 @eager(static=_MANY)
-def fftn(a: Any, s: Sizes = None, axes: Sizes = None, norm: str | None = None) -> Any:
+def fftn(a: ArrayLike, s: Sizes = None, axes: Sizes = None, norm: str | None = None) -> Array:
     """The transform along several axes (None: all, or the last `len(s)`); complex.
 
     Source: `numpy.fft.fftn`.
@@ -161,44 +162,47 @@ def fftn(a: Any, s: Sizes = None, axes: Sizes = None, norm: str | None = None) -
 
 
 @eager(static=_MANY)
-def ifftn(a: Any, s: Sizes = None, axes: Sizes = None, norm: str | None = None) -> Any:
+def ifftn(a: ArrayLike, s: Sizes = None, axes: Sizes = None, norm: str | None = None) -> Array:
     """The inverse of `fftn`. Source: `numpy.fft.ifftn`."""
     return _transform("ifftn", "ifft", a, s, axes, norm)
 
 
 @eager(static=_MANY)
-def rfftn(a: Any, s: Sizes = None, axes: Sizes = None, norm: str | None = None) -> Any:
+def rfftn(a: ArrayLike, s: Sizes = None, axes: Sizes = None, norm: str | None = None) -> Array:
     """`rfft` along the last of `axes`, `fft` along the others. Source: `numpy.fft.rfftn`."""
     return _transform("rfftn", "rfft", a, s, axes, norm)
 
 
 @eager(static=_MANY)
-def irfftn(a: Any, s: Sizes = None, axes: Sizes = None, norm: str | None = None) -> Any:
+def irfftn(a: ArrayLike, s: Sizes = None, axes: Sizes = None, norm: str | None = None) -> Array:
     """The inverse of `rfftn`. Source: `numpy.fft.irfftn`."""
     return _transform("irfftn", "irfft", a, s, axes, norm)
 
 
 @eager(static=_MANY)
-def fft2(a: Any, s: Sizes = None, axes: Sequence[int] = (-2, -1), norm: str | None = None) -> Any:
+def fft2(a: ArrayLike, s: Sizes = None, axes: Sequence[int] = (-2, -1), norm: str | None = None
+         ) -> Array:
     """`fftn` along two axes. Source: `numpy.fft.fft2`."""
     return _transform("fft2", "fft", a, s, axes, norm)
 
 
 @eager(static=_MANY)
-def ifft2(a: Any, s: Sizes = None, axes: Sequence[int] = (-2, -1), norm: str | None = None) -> Any:
+def ifft2(a: ArrayLike, s: Sizes = None, axes: Sequence[int] = (-2, -1), norm: str | None = None
+          ) -> Array:
     """`ifftn` along two axes. Source: `numpy.fft.ifft2`."""
     return _transform("ifft2", "ifft", a, s, axes, norm)
 
 
 @eager(static=_MANY)
-def rfft2(a: Any, s: Sizes = None, axes: Sequence[int] = (-2, -1), norm: str | None = None) -> Any:
+def rfft2(a: ArrayLike, s: Sizes = None, axes: Sequence[int] = (-2, -1), norm: str | None = None
+          ) -> Array:
     """`rfftn` along two axes. Source: `numpy.fft.rfft2`."""
     return _transform("rfft2", "rfft", a, s, axes, norm)
 
 
 @eager(static=_MANY)
-def irfft2(a: Any, s: Sizes = None, axes: Sequence[int] = (-2, -1), norm: str | None = None
-           ) -> Any:
+def irfft2(a: ArrayLike, s: Sizes = None, axes: Sequence[int] = (-2, -1), norm: str | None = None
+           ) -> Array:
     """`irfftn` along two axes. Source: `numpy.fft.irfft2`."""
     return _transform("irfft2", "irfft", a, s, axes, norm)
 
@@ -225,7 +229,8 @@ def _points(n: Any) -> int:
     return index_of(n, "n")
 
 
-def fftfreq(n: int, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> Any:
+def fftfreq(n: int, d: ArrayLike = 1.0, *, dtype: DTypeLike | None = None, device: Any = None
+            ) -> Array:
     """The frequencies of `fft`'s coefficients: 0, 1, ..., then the negative ones, over n d.
 
     Args:
@@ -244,7 +249,8 @@ def _fftfreq(n: int, d: Any, dtype: Any) -> Any:
     return _frequencies("fftfreq", places, n, d, dtype)
 
 
-def rfftfreq(n: int, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> Any:
+def rfftfreq(n: int, d: ArrayLike = 1.0, *, dtype: DTypeLike | None = None, device: Any = None
+             ) -> Array:
     """The frequencies of `rfft`'s coefficients: 0, 1, ..., n // 2, over n d.
 
     Args: as of `fftfreq`, with `d`, `dtype` and `device`.
@@ -268,7 +274,7 @@ def _shift(name: str, x: Any, axes: Any, way: int) -> Any:
 
 
 @eager(static=("axes",))
-def fftshift(x: Any, axes: Any = None) -> Any:
+def fftshift(x: ArrayLike, axes: AxisLike = None) -> Array:
     """The halves of the axes exchanged: frequency 0 comes to the middle.
 
     Source: `numpy.fft.fftshift`.
@@ -277,7 +283,7 @@ def fftshift(x: Any, axes: Any = None) -> Any:
 
 
 @eager(static=("axes",))
-def ifftshift(x: Any, axes: Any = None) -> Any:
+def ifftshift(x: ArrayLike, axes: AxisLike = None) -> Array:
     """The inverse of `fftshift`. Source: `numpy.fft.ifftshift`."""
     return _shift("ifftshift", x, axes, -1)
 

@@ -25,7 +25,7 @@ from ..arrays.operands import (
 )
 from ..tracebacks import front_door, warn
 from ..tracing.trace import emit, state
-from ..tracing.tracer import Tracer
+from ..tracing.tracer import Tracer, as_tracer
 from .indexing import WRITE_MODES, Pattern, Plan, _with_new_axes, parse, read
 from .masks import masked, traced_mask
 from .ufuncs import like, scalar, select
@@ -140,7 +140,7 @@ def _put(x: Any, y: Any, given: Sequence[Any], pattern: Pattern, flags: Flags) -
             default_int() if dtype.kind == "bool" else dtype)
     else:
         made, of_result = _scattered(start, plan, values, flags), dtype
-    made = cast(made, of_result)
+    made = cast(as_tracer(made), of_result)
     if dtype.is_integer and of_result.is_integer and inner.is_inexact:
         touched = _scattered(x.home.literal(np.zeros((), bool), x.shape), plan,
                              x.home.literal(np.ones((), bool), plan.shape), ("set", *flags[1:]))

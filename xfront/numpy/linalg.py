@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from xfront_ir import ops
 
+from ..arrays.annotations import Array, ArrayLike, AxisLike, DTypeLike, PrecisionLike
 from ..arrays.arguments import at_home
 from ..arrays.dispatch import eager
 from ..arrays.operands import (
@@ -24,7 +25,7 @@ from ..arrays.operands import (
 )
 from ..on_demand import shown as _shown
 from ..tracing.trace import emit
-from ..tracing.tracer import Tracer
+from ..tracing.tracer import Tracer, as_tracer
 from . import contractions, diagonals, manipulation, reductions
 from .arithmetic import absolute, divide, multiply, power, root
 from .contractions import exact_matmul, matmul
@@ -71,7 +72,7 @@ def _vector(x: Tracer, order: Any, axes: tuple[int, ...], keepdims: bool) -> Tra
     order = _plain(order)
 
     def total(v: Tracer) -> Tracer:
-        return sum(v, axes, None, None, keepdims)
+        return as_tracer(sum(v, axes, None, None, keepdims))
 
     if order is None or order == 2:
         return root(total(_squares(x)))
@@ -79,17 +80,18 @@ def _vector(x: Tracer, order: Any, axes: tuple[int, ...], keepdims: bool) -> Tra
     if isinstance(order, str):
         raise ValueError(f"Invalid order '{order}' for vector norm.")
     if order == math.inf:
-        return reductions.max(size, axes, None, keepdims, 0)
+        return as_tracer(reductions.max(size, axes, None, keepdims, 0))
     if order == -math.inf:
-        return reductions.min(size, axes, None, keepdims, math.inf)
+        return as_tracer(reductions.min(size, axes, None, keepdims, math.inf))
     if order == 0:
-        return total(convert(emit(ops.ne, x, like(x, 0)), size.value.type.dtype))
+        return total(convert(emit(ops.ne, x, like(x, 0)), as_tracer(size).value.type.dtype))
     if order == 1:
-        return total(size)
+        return total(as_tracer(size))
     exponent = float(order)
-    powers = total(power(size, exponent))
+    powers = as_tracer(total(as_tracer(power(size, exponent))))
     nothing = emit(ops.eq, powers, like(powers, 0))     # where the derivative is taken to be 0
     made = power(select(nothing, like(powers, 1), powers), 1.0 / exponent)
+    made = as_tracer(made)
     return made if exponent < 0 else select(nothing, like(made, 0), made)
 
 
@@ -97,23 +99,25 @@ def _matrix(x: Tracer, order: Any, axes: tuple[int, int], keepdims: bool) -> Tra
     order = _plain(order)
     row, column = axes
     if order in (None, "f", "fro"):
-        return root(sum(_squares(x), axes, None, None, keepdims))
+        return root(as_tracer(sum(_squares(x), axes, None, None, keepdims)))
     if order in (2, -2, "nuc"):
         s = svdvals(manipulation.moveaxis(x, axes, (-2, -1)))
         made = (sum if order == "nuc" else reductions.max if order == 2 else reductions.min)(s, -1)
+        made = as_tracer(made)
         return shaped(made, kept_shape(x.shape, axes)) if keepdims else made
     if order in (1, -1, math.inf, -math.inf):
         summed, other = (row, column) if order in (1, -1) else (column, row)
         sums = sum(absolute(x), summed, None, None, True)
         made = (reductions.max if order > 0 else reductions.min)(sums, other, None, True)
         if keepdims:
-            return made
-        return shaped(made, tuple([n for i, n in enumerate(x.shape) if i not in axes]))
+            return as_tracer(made)
+        return shaped(as_tracer(made), tuple([n for i, n in enumerate(x.shape) if i not in axes]))
     raise ValueError(f"Invalid order '{order}' for matrix norm.")
 
 
 @eager(static=("ord", "axis", "keepdims"))
-def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+def norm(x: ArrayLike, ord: int | str | float | None = None, axis: AxisLike = None,
+         keepdims: bool = False) -> Array:
     """Norm of vectors or matrices.
 
     Args:
@@ -129,7 +133,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     ndim = x.ndim
     if axis is None:
         if ord is None:
-            made = root(sum(_squares(ravel(x))))
+            made = root(as_tracer(sum(_squares(as_tracer(ravel(x))))))
             return shaped(made, (1,) * ndim) if keepdims else made
         axes = tuple(range(ndim))
     else:
@@ -146,7 +150,8 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
 
 
 @eager(static=("axis", "keepdims", "ord"))
-def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
+def vector_norm(x: ArrayLike, /, *, axis: AxisLike = None, keepdims: bool = False,
+                ord: int | str | float = 2) -> Array:
     """Norm of the elements over `axis` (None: all) as one vector; orders as of `norm`.
 
     Source: `numpy.linalg.vector_norm`.
@@ -156,7 +161,8 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
 
 
 @eager(static=("keepdims", "ord"))
-def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
+def matrix_norm(x: ArrayLike, /, *, keepdims: bool = False, ord: int | str | float = "fro"
+                ) -> Array:
     """Norm of matrices; orders as of `norm`. Source: `numpy.linalg.matrix_norm`."""
     (x,) = promote_inexact("matrix_norm", x)
     if x.ndim < 2:
@@ -166,7 +172,7 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
 
 # --- products -----------------------------------------------------------------------------
 
-def multi_dot(arrays: Sequence[Any], *, precision: Any = None) -> Any:
+def multi_dot(arrays: Sequence[Any], *, precision: PrecisionLike = None) -> Array:
     """The product of two or more matrices, in the cheapest order.
 
     Args:
@@ -189,7 +195,7 @@ def multi_dot(arrays: Sequence[Any], *, precision: Any = None) -> Any:
 
 
 @eager(static=("n",))
-def matrix_power(a: Any, n: int) -> Any:
+def matrix_power(a: ArrayLike, n: int) -> Array:
     """The n-th power of square matrices, by squaring; of their inverses where n is negative.
 
     Integers and bools stay what they are where n is not negative.
@@ -209,8 +215,8 @@ def matrix_power(a: Any, n: int) -> Any:
     if n == 1:
         return x
     if n == 0:
-        return manipulation.broadcast_to(_identity(x), x.shape)
-    made = None
+        return manipulation.broadcast_to(_identity(as_tracer(x)), x.shape)
+    made: Any = None
     while True:
         if n & 1:
             made = x if made is None else exact_matmul(made, x)
@@ -222,23 +228,23 @@ def matrix_power(a: Any, n: int) -> Any:
 
 def _identity(x: Tracer) -> Tracer:
     ones = x.home.literal(np.ones((), x.dtype), (x.shape[-1],))
-    return diagonals.diag(ones)
+    return as_tracer(diagonals.diag(ones))
 
 
 @eager(static=("offset", "dtype"))
-def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
+def trace(x: ArrayLike, /, *, offset: int = 0, dtype: DTypeLike | None = None) -> Array:
     """The sums of the diagonals of matrices. Source: `numpy.linalg.trace`."""
     return diagonals.trace(x, offset, -2, -1, dtype)
 
 
 @eager(static=("offset",))
-def diagonal(x: Any, /, *, offset: int = 0) -> Any:
+def diagonal(x: ArrayLike, /, *, offset: int = 0) -> Array:
     """The diagonals of matrices. Source: `numpy.linalg.diagonal`."""
     return diagonals.diagonal(x, offset, -2, -1)
 
 
 @eager
-def outer(x1: Any, x2: Any, /) -> Any:
+def outer(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """The matrix of products of two vectors' elements. Raises: ValueError where they are not 1-d.
 
     Source: `numpy.linalg.outer`.
@@ -251,7 +257,7 @@ def outer(x1: Any, x2: Any, /) -> Any:
 
 
 @eager(static=("axis",))
-def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+def cross(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Array:
     """Cross product of vectors of 3 elements along an axis.
 
     Raises: ValueError for vectors of other sizes.
@@ -264,8 +270,10 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     return contractions.cross(x1, x2, axis=axis)
 
 
-def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2, precision: Any = None,
-              preferred_element_type: Any = None, out_sharding: Any = None) -> Any:
+def tensordot(x1: ArrayLike, x2: ArrayLike, /, *,
+              axes: int | Sequence[int] | Sequence[Sequence[int]] = 2,
+              precision: PrecisionLike = None, preferred_element_type: DTypeLike | None = None,
+              out_sharding: Any = None) -> Array:
     """As `xfront.numpy.tensordot`. Source: `numpy.linalg.tensordot`."""
     at_home("tensordot", out_sharding)
     return contractions.tensordot(x1, x2, axes, precision=precision,
@@ -288,7 +296,7 @@ def cond(x: Any, p: Any = None) -> Any:
         ends = [emit(ops.slice, s, starts=(*[0] * (s.ndim - 1), i),
                      limits=(*s.shape[:-1], i + 1), strides=(1,) * s.ndim) for i in (0, k - 1)]
         made = divide(*(ends[::-1] if p == -2 else ends))
-        return shaped(made, made.shape[:-1])
+        return shaped(as_tracer(made), made.shape[:-1])
     return multiply(norm(x, p, (-2, -1)), norm(inv(x), p, (-2, -1)))
 
 

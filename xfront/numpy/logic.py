@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from xfront_ir import dtypes, ops
 
+from ..arrays.annotations import Array, ArrayLike
 from ..arrays.dispatch import eager
 from ..arrays.operands import convert, is_array_like, operand, together
 from ..tracing.trace import emit
@@ -22,7 +23,7 @@ ORDERED = REAL | {"bool"}
 
 
 @binary(ops.eq, ANY)
-def equal(x: Any, y: Any) -> Any:
+def equal(x: ArrayLike, y: ArrayLike) -> Array:
     """x == y, also of keys. Source: `numpy.equal`."""
     return _same(*together("equal", x, y))
 
@@ -36,7 +37,7 @@ def _same(x: Tracer, y: Tracer) -> Tracer:
 
 
 @binary(ops.ne, ANY)
-def not_equal(x: Any, y: Any) -> Any:
+def not_equal(x: ArrayLike, y: ArrayLike) -> Array:
     """x != y, also of keys. Source: `numpy.not_equal`."""
     x, y = together("not_equal", x, y)
     if x.value.type.dtype.is_key:
@@ -58,25 +59,25 @@ def _ordered(name: str, definition: Any, x: Any, y: Any) -> Tracer:
 
 
 @binary(ops.lt, ORDERED)
-def less(x: Any, y: Any) -> Any:
+def less(x: ArrayLike, y: ArrayLike) -> Array:
     """x < y. Source: `numpy.less`."""
     return _ordered("less", ops.lt, x, y)
 
 
 @binary(ops.le, ORDERED)
-def less_equal(x: Any, y: Any) -> Any:
+def less_equal(x: ArrayLike, y: ArrayLike) -> Array:
     """x <= y. Source: `numpy.less_equal`."""
     return _ordered("less_equal", ops.le, x, y)
 
 
 @binary(ops.gt, ORDERED)
-def greater(x: Any, y: Any) -> Any:
+def greater(x: ArrayLike, y: ArrayLike) -> Array:
     """x > y. Source: `numpy.greater`."""
     return _ordered("greater", ops.gt, x, y)
 
 
 @binary(ops.ge, ORDERED)
-def greater_equal(x: Any, y: Any) -> Any:
+def greater_equal(x: ArrayLike, y: ArrayLike) -> Array:
     """x >= y. Source: `numpy.greater_equal`."""
     return _ordered("greater_equal", ops.ge, x, y)
 
@@ -112,7 +113,7 @@ def logical_xor(x: Any, y: Any) -> Any:
 
 
 @unary(ops.not_, frozenset(("bool",)))
-def logical_not(x: Any) -> Any:
+def logical_not(x: ArrayLike) -> Array:
     """Whether x is zero. Source: `numpy.logical_not`."""
     return emit(ops.not_, truth(operand("logical_not", x)))
 
@@ -136,14 +137,14 @@ def is_infinite(x: Tracer) -> Tracer:
 
 
 @unary()
-def isnan(x: Any) -> Any:
+def isnan(x: ArrayLike) -> Array:
     """Whether an element is NaN. Source: `numpy.isnan`."""
     x = operand("isnan", x)
     return emit(ops.ne, x, x)
 
 
 @unary(ops.is_finite, frozenset(("float",)))
-def isfinite(x: Any) -> Any:
+def isfinite(x: ArrayLike) -> Array:
     """Whether an element is neither infinite nor NaN. Source: `numpy.isfinite`."""
     x = operand("isfinite", x)
     if not x.value.type.dtype.is_inexact:
@@ -152,7 +153,7 @@ def isfinite(x: Any) -> Any:
 
 
 @unary()
-def isinf(x: Any) -> Any:
+def isinf(x: ArrayLike) -> Array:
     """Whether an element is infinite. Source: `numpy.isinf`."""
     x = operand("isinf", x)
     if not x.value.type.dtype.is_inexact:
@@ -168,13 +169,13 @@ def _is_extreme(name: str, x: Any, value: float) -> Tracer:
     return emit(ops.eq, x, like(x, value)) if dtype.is_float else _always(x, False)
 
 
-def isposinf(x: Any, /, out: None = None) -> Any:
+def isposinf(x: ArrayLike, /, out: None = None) -> Array:
     """Whether an element is inf. Raises: ValueError for complex x. Source: `numpy.isposinf`."""
     _no_out("isposinf", out)
     return _isposinf(x)
 
 
-def isneginf(x: Any, /, out: None = None) -> Any:
+def isneginf(x: ArrayLike, /, out: None = None) -> Array:
     """Whether an element is -inf. Raises: ValueError for complex x. Source: `numpy.isneginf`."""
     _no_out("isneginf", out)
     return _isneginf(x)
@@ -196,13 +197,13 @@ def _isneginf(x: Any) -> Any:
 
 
 @unary()
-def isreal(x: Any) -> Any:
+def isreal(x: ArrayLike) -> Array:
     """Whether an element's imaginary part is zero. Source: `numpy.isreal`."""
     return emit(ops.not_, _iscomplex(operand("isreal", x)))
 
 
 @unary()
-def iscomplex(x: Any) -> Any:
+def iscomplex(x: ArrayLike) -> Array:
     """Whether an element's imaginary part is not zero. Source: `numpy.iscomplex`."""
     return _iscomplex(operand("iscomplex", x))
 
@@ -217,7 +218,8 @@ def _iscomplex(x: Tracer) -> Tracer:
 # --- comparisons of whole arrays ----------------------------------------------------------
 
 @eager(static=("equal_nan",))
-def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
+def isclose(a: ArrayLike, b: ArrayLike, rtol: ArrayLike = 1e-05, atol: ArrayLike = 1e-08,
+            equal_nan: bool = False) -> Array:
     """Whether |a - b| <= atol + rtol |b|, elementwise; equal infinities are close.
 
     Args:
@@ -245,7 +247,8 @@ def _fitted(x: Tracer, model: Tracer) -> Tracer:
 
 
 @eager(static=("equal_nan",))
-def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
+def allclose(a: ArrayLike, b: ArrayLike, rtol: ArrayLike = 1e-05, atol: ArrayLike = 1e-08,
+             equal_nan: bool = False) -> Array:
     """Whether all elements are close; see `isclose`. Source: `numpy.allclose`."""
     near = isclose(a, b, rtol, atol, equal_nan)
     return emit(ops.reduce_and, near, axes=tuple(range(near.ndim)))
@@ -264,7 +267,7 @@ def _shape(x: Any) -> tuple[int, ...]:
     return tuple(getattr(x, "shape", ()))
 
 
-def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
+def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> Array:
     """Whether two arrays have one shape and equal elements; lists are arrays here.
 
     Source: `numpy.array_equal`.
@@ -275,7 +278,7 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
     return _all_equal(a1, a2, equal_nan)
 
 
-def array_equiv(a1: Any, a2: Any) -> Any:
+def array_equiv(a1: ArrayLike, a2: ArrayLike) -> Array:
     """Whether two arrays are equal once broadcast together. Source: `numpy.array_equiv`."""
     a1, a2 = _as_array(a1), _as_array(a2)
     try:

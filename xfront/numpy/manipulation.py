@@ -16,6 +16,7 @@ from xfront_ir import ops
 from xfront_ir.dtypes import from_numpy
 
 from ..arrays import operands
+from ..arrays.annotations import Array, ArrayLike, AxisLike, DTypeLike, ShapeLike
 from ..arrays.arguments import at_home
 from ..arrays.dispatch import eager
 from ..arrays.operands import (
@@ -31,7 +32,7 @@ from ..arrays.operands import (
 )
 from ..dtypes import requested_dtype
 from ..tracing.trace import emit, state
-from ..tracing.tracer import Tracer
+from ..tracing.tracer import Tracer, as_tracer
 from .ufuncs import shaped
 
 # --- shape --------------------------------------------------------------------------------
@@ -63,8 +64,8 @@ def _completed(shape: tuple[int, ...], wanted: tuple[int, ...]) -> tuple[int, ..
 
 
 @eager(static=("shape", "order", "copy", "out_sharding"))
-def reshape(a: Any, shape: Any, order: str = "C", *, copy: bool | None = None,
-            out_sharding: Any = None) -> Any:
+def reshape(a: ArrayLike, shape: ShapeLike, order: str = "C", *, copy: bool | None = None,
+            out_sharding: Any = None) -> Array:
     """The elements of `a`, in order, in another shape.
 
     Args:
@@ -84,11 +85,11 @@ def reshape(a: Any, shape: Any, order: str = "C", *, copy: bool | None = None,
             raise NotImplementedError("reshape: order 'A' depends on memory layout, which arrays "
                                       "do not have; write 'C' or 'F'")
         raise ValueError(f"reshape: order must be 'C' or 'F', got {order!r}")
-    return transpose(shaped(transpose(x), wanted[::-1]))
+    return transpose(shaped(as_tracer(transpose(x)), wanted[::-1]))
 
 
 @eager(static=("order", "out_sharding"))
-def ravel(a: Any, order: str = "C", *, out_sharding: Any = None) -> Any:
+def ravel(a: ArrayLike, order: str = "C", *, out_sharding: Any = None) -> Array:
     """The elements as a 1-d array, in order "C" or "F". Source: `numpy.ravel`."""
     at_home("ravel", out_sharding)
     if order == "K":
@@ -99,7 +100,7 @@ def ravel(a: Any, order: str = "C", *, out_sharding: Any = None) -> Any:
 
 
 @eager(static=("axis",))
-def expand_dims(a: Any, axis: Any) -> Any:
+def expand_dims(a: ArrayLike, axis: AxisLike) -> Array:
     """`a` with new axes of size 1 at the positions `axis` of the result.
 
     Raises: ValueError for axes out of range or named twice.
@@ -116,7 +117,7 @@ def expand_dims(a: Any, axis: Any) -> Any:
 
 
 @eager(static=("axis",))
-def squeeze(a: Any, axis: Any = None) -> Any:
+def squeeze(a: ArrayLike, axis: AxisLike = None) -> Array:
     """`a` without axes of size 1: all, or those of `axis`.
 
     Raises: ValueError where an axis has another size or is out of range.
@@ -141,12 +142,12 @@ def _with_shape_of(x: Any, rule: Any) -> Any:
     return reshape(x, rule(getattr(x, "shape", ())))
 
 
-def atleast_1d(*arys: Any) -> Any:
+def atleast_1d(*arys: ArrayLike) -> Array:
     """Each array with at least one axis; a list for several. Source: `numpy.atleast_1d`."""
     return _at_least("atleast_1d", arys, lambda s: s or (1,))
 
 
-def atleast_2d(*arys: Any) -> Any:
+def atleast_2d(*arys: ArrayLike) -> Array:
     """Each array with at least two axes, new ones in front; a list for several.
 
     Source: `numpy.atleast_2d`.
@@ -154,7 +155,7 @@ def atleast_2d(*arys: Any) -> Any:
     return _at_least("atleast_2d", arys, lambda s: (1,) * (2 - len(s)) + s)
 
 
-def atleast_3d(*arys: Any) -> Any:
+def atleast_3d(*arys: ArrayLike) -> Array:
     """Each array with at least three axes; (n,) becomes (1, n, 1), (m, n) becomes (m, n, 1).
 
     Source: `numpy.atleast_3d`.
@@ -173,7 +174,7 @@ def permuted(x: Tracer, order: Sequence[int]) -> Tracer:
 
 
 @eager(static=("axes",))
-def transpose(a: Any, axes: Any = None) -> Any:
+def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> Array:
     """`a` with its axes in the order `axes`; reversed for None.
 
     Raises: TypeError where `axes` does not name each axis once.
@@ -190,13 +191,13 @@ def transpose(a: Any, axes: Any = None) -> Any:
 
 
 @eager(static=("axes",))
-def permute_dims(a: Any, /, axes: Any) -> Any:
+def permute_dims(a: ArrayLike, /, axes: Sequence[int]) -> Array:
     """`a` with its axes in the order `axes`; see `transpose`. Source: `numpy.permute_dims`."""
     return transpose(a, axes)
 
 
 @eager
-def matrix_transpose(x: Any, /) -> Any:
+def matrix_transpose(x: ArrayLike, /) -> Array:
     """`x` with its last two axes swapped. Raises: ValueError where it has fewer.
 
     Source: `numpy.matrix_transpose`.
@@ -209,7 +210,7 @@ def matrix_transpose(x: Any, /) -> Any:
 
 
 @eager(static=("axis1", "axis2"))
-def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
+def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> Array:
     """`a` with two axes swapped. Raises: ValueError where one is out of range.
 
     Source: `numpy.swapaxes`.
@@ -222,7 +223,7 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
 
 
 @eager(static=("source", "destination"))
-def moveaxis(a: Any, source: Any, destination: Any) -> Any:
+def moveaxis(a: ArrayLike, source: int | Sequence[int], destination: int | Sequence[int]) -> Array:
     """`a` with the axes `source` moved to the positions `destination`, the others in order.
 
     Raises: ValueError where they are not as many, or out of range.
@@ -245,7 +246,7 @@ def moveaxis(a: Any, source: Any, destination: Any) -> Any:
 
 
 @eager(static=("axis", "start"))
-def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
+def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> Array:
     """`a` with one axis moved in front of the axis `start`. Source: `numpy.rollaxis`."""
     x = operand("rollaxis", a)
     at = normalize_axis("rollaxis", axis, x.ndim)
@@ -258,7 +259,7 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
 # --- broadcasting -------------------------------------------------------------------------
 
 @eager(static=("shape", "out_sharding"))
-def broadcast_to(array: Any, shape: Any, *, out_sharding: Any = None) -> Any:
+def broadcast_to(array: ArrayLike, shape: ShapeLike, *, out_sharding: Any = None) -> Array:
     """`array` repeated along new leading axes and axes of size 1.
 
     Raises: ValueError where it does not fit.
@@ -277,7 +278,7 @@ def broadcast_to(array: Any, shape: Any, *, out_sharding: Any = None) -> Any:
     return operands.broadcast_to(x, wanted)
 
 
-def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
+def broadcast_shapes(*shapes: int | Sequence[int]) -> tuple[int, ...]:
     """The shape that arrays of these shapes broadcast to; an int stands for one axis.
 
     Raises: ValueError where they do not fit.
@@ -299,7 +300,7 @@ def _broadcast_arrays(arrays: Sequence[Any]) -> list[Tracer]:
     return [operands.broadcast_to(x, shape) for x in given]
 
 
-def broadcast_arrays(*args: Any) -> list[Any]:
+def broadcast_arrays(*args: ArrayLike) -> list[Array]:
     """The arrays, each broadcast to the shape of all. Source: `numpy.broadcast_arrays`."""
     return list(_broadcast_arrays(list(args))) if args else []
 
@@ -327,13 +328,14 @@ def _together(name: str, xs: list[Any], dtype: Any) -> list[Tracer]:
             else convert(target.lift(x), found, weak) for x in xs]
 
 
-def joined(xs: Sequence[Tracer], axis: int) -> Tracer:
-    """Arrays of one dtype side by side along an axis."""
-    return xs[0] if len(xs) == 1 else emit(ops.concatenate, *xs, dimension=axis)
+def joined(xs: Sequence[Array], axis: int) -> Tracer:
+    """Traced arrays of one dtype side by side along an axis."""
+    return as_tracer(xs[0]) if len(xs) == 1 else emit(ops.concatenate, *xs, dimension=axis)
 
 
 @eager(static=("axis", "dtype"))
-def concatenate(arrays: Any, axis: int | None = 0, dtype: Any = None) -> Any:
+def concatenate(arrays: Array | Sequence[ArrayLike], axis: int | None = 0,
+                dtype: DTypeLike | None = None) -> Array:
     """Arrays side by side along an axis that they have.
 
     Args:
@@ -354,7 +356,7 @@ def concatenate(arrays: Any, axis: int | None = 0, dtype: Any = None) -> Any:
         at = normalize_axis("concatenate", axis, whole.ndim - 1)
         moved = moveaxis(whole, 0, at)
         merged = moved.shape[at] * moved.shape[at + 1]
-        return shaped(moved, (*moved.shape[:at], merged, *moved.shape[at + 2:]))
+        return shaped(as_tracer(moved), (*moved.shape[:at], merged, *moved.shape[at + 2:]))
     xs = _together("concatenate", given, dtype)
     if axis is None:
         return joined([shaped(x, (x.size,)) for x in xs], 0)
@@ -373,13 +375,14 @@ def concatenate(arrays: Any, axis: int | None = 0, dtype: Any = None) -> Any:
 
 
 @eager(static=("axis",))
-def concat(arrays: Any, /, *, axis: int | None = 0) -> Any:
+def concat(arrays: Array | Sequence[ArrayLike], /, *, axis: int | None = 0) -> Array:
     """As `concatenate`. Source: `numpy.concat`."""
     return concatenate(arrays, axis)
 
 
 @eager(static=("axis", "out", "dtype"))
-def stack(arrays: Any, axis: int = 0, out: None = None, dtype: Any = None) -> Any:
+def stack(arrays: Array | Sequence[ArrayLike], axis: int = 0, out: None = None,
+          dtype: DTypeLike | None = None) -> Array:
     """Arrays of one shape side by side along a new axis.
 
     Args:
@@ -414,26 +417,26 @@ def _rows(tup: Any, least: Any) -> Any:
 
 
 @eager(static=("dtype",))
-def vstack(tup: Any, dtype: Any = None) -> Any:
+def vstack(tup: Array | Sequence[ArrayLike], dtype: DTypeLike | None = None) -> Array:
     """Arrays below one another; 1-d arrays are rows. Source: `numpy.vstack`."""
     return concatenate(_rows(tup, atleast_2d), 0, dtype)
 
 
 @eager(static=("dtype",))
-def hstack(tup: Any, dtype: Any = None) -> Any:
+def hstack(tup: Array | Sequence[ArrayLike], dtype: DTypeLike | None = None) -> Array:
     """Arrays side by side: along axis 1, or 0 where they are 1-d. Source: `numpy.hstack`."""
     rows = _rows(tup, atleast_1d)
     return concatenate(rows, 0 if rows and rows[0].ndim == 1 else 1, dtype)
 
 
 @eager(static=("dtype",))
-def dstack(tup: Any, dtype: Any = None) -> Any:
+def dstack(tup: Array | Sequence[ArrayLike], dtype: DTypeLike | None = None) -> Array:
     """Arrays behind one another, along axis 2; (n,) counts as (1, n, 1). Source: `numpy.dstack`."""
     return concatenate(_rows(tup, atleast_3d), 2, dtype)
 
 
 @eager
-def column_stack(tup: Any) -> Any:
+def column_stack(tup: Array | Sequence[ArrayLike]) -> Array:
     """Arrays side by side; 1-d arrays are columns. Source: `numpy.column_stack`."""
     def column(x: Any) -> Any:
         x = atleast_1d(x)
@@ -461,7 +464,7 @@ def _block(x: Any) -> tuple[Any, int]:
 
 
 @eager
-def block(arrays: Any) -> Any:
+def block(arrays: Any) -> Array:
     """An array put together of nested lists of blocks; the innermost join along the last axis.
 
     Raises: ValueError where lists are empty or of different depths; TypeError where sizes differ.
@@ -483,7 +486,7 @@ def cut(x: Tracer, axis: int, start: int, stop: int, step: int = 1) -> Tracer:
 
 
 @eager(static=("axis",))
-def unstack(x: Any, /, *, axis: int = 0) -> Any:
+def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[Array, ...]:
     """The slices along an axis, without it: a tuple.
 
     Raises: ValueError for scalars and axes out of range.
@@ -525,7 +528,8 @@ def _split(name: str, ary: Any, indices_or_sections: Any, axis: Any) -> list[Any
     return list(_pieces(ary, (0, *itertools.accumulate(sizes)), at))
 
 
-def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
+def split(ary: ArrayLike, indices_or_sections: int | Sequence[int] | ArrayLike, axis: int = 0
+          ) -> list[Array]:
     """Parts of an array along an axis.
 
     Args:
@@ -537,23 +541,24 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     return _split("split", ary, indices_or_sections, axis)
 
 
-def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
+def array_split(ary: ArrayLike, indices_or_sections: int | Sequence[int] | ArrayLike, axis: int = 0
+                ) -> list[Array]:
     """As `split`; parts may differ in size by one. Source: `numpy.array_split`."""
     return _split("array_split", ary, indices_or_sections, axis)
 
 
-def vsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+def vsplit(ary: ArrayLike, indices_or_sections: int | Sequence[int] | ArrayLike) -> list[Array]:
     """`split` along axis 0. Source: `numpy.vsplit`."""
     return _split("vsplit", ary, indices_or_sections, 0)
 
 
-def hsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+def hsplit(ary: ArrayLike, indices_or_sections: int | Sequence[int] | ArrayLike) -> list[Array]:
     """`split` along axis 1, or 0 where there is one axis. Source: `numpy.hsplit`."""
     ndim = len(getattr(array_like("hsplit", ary), "shape", ()))
     return _split("hsplit", ary, indices_or_sections, 0 if ndim == 1 else 1)
 
 
-def dsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+def dsplit(ary: ArrayLike, indices_or_sections: int | Sequence[int] | ArrayLike) -> list[Array]:
     """`split` along axis 2. Source: `numpy.dsplit`."""
     return _split("dsplit", ary, indices_or_sections, 2)
 
@@ -561,7 +566,7 @@ def dsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
 # --- repeating ----------------------------------------------------------------------------
 
 @eager(static=("reps",))
-def tile(A: Any, reps: Any) -> Any:
+def tile(A: ArrayLike, reps: ShapeLike) -> Array:
     """`A` repeated as a whole, `reps[i]` times along axis i; missing numbers in front are 1.
 
     Source: `numpy.tile`.
@@ -588,7 +593,7 @@ def tile(A: Any, reps: Any) -> Any:
 # --- reversing ----------------------------------------------------------------
 
 @eager(static=("axis",))
-def flip(m: Any, axis: Any = None) -> Any:
+def flip(m: ArrayLike, axis: AxisLike = None) -> Array:
     """`m` with the order of its elements reversed along `axis`; along all for None.
 
     Source: `numpy.flip`.
@@ -598,18 +603,18 @@ def flip(m: Any, axis: Any = None) -> Any:
     return emit(ops.reverse, x, axes=axes) if axes else x
 
 
-def fliplr(m: Any) -> Any:
+def fliplr(m: ArrayLike) -> Array:
     """`flip` along axis 1. Source: `numpy.fliplr`."""
     return flip(m, 1)
 
 
-def flipud(m: Any) -> Any:
+def flipud(m: ArrayLike) -> Array:
     """`flip` along axis 0. Source: `numpy.flipud`."""
     return flip(m, 0)
 
 
 @eager(static=("k", "axes"))
-def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
+def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
     """`m` turned by k quarter turns in the plane of two axes, the first towards the second.
 
     Raises: ValueError where the axes are one, or `m` has fewer than two.

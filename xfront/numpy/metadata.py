@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays.annotations import ArrayLike, AxisLike, DTypeLike
 from ..arrays.binding import Array as ndarray
 from ..arrays.operands import is_array_like, normalize_axis
 from ..dtypes import (
@@ -41,19 +42,19 @@ save, savez = np.save, np.savez
 
 # --- of arrays ----------------------------------------------------------------------------
 
-def shape(a: Any) -> tuple[int, ...]:
+def shape(a: ArrayLike) -> tuple[int, ...]:
     """Shape of an array, a scalar or nested lists. Source: `numpy.shape`."""
     found = getattr(a, "shape", None)
     return found if type(found) is tuple else np.shape(a)
 
 
-def ndim(a: Any) -> int:
+def ndim(a: ArrayLike) -> int:
     """Number of axes. Source: `numpy.ndim`."""
     found = getattr(a, "shape", None)
     return len(found) if type(found) is tuple else np.ndim(a)
 
 
-def size(a: Any, axis: Any = None) -> int:
+def size(a: ArrayLike, axis: AxisLike = None) -> int:
     """Number of elements, or of those along an axis or axes. Source: `numpy.size`."""
     try:
         found = shape(a)
@@ -83,7 +84,7 @@ def _kind(x: Any) -> str:
     return "V" if is_extended(found) else found.kind
 
 
-def iscomplexobj(x: Any) -> bool:
+def iscomplexobj(x: ArrayLike) -> bool:
     """Whether the dtype is complex. Source: `numpy.iscomplexobj`."""
     try:
         return x is not None and _kind(x) == "c"
@@ -92,7 +93,7 @@ def iscomplexobj(x: Any) -> bool:
         raise
 
 
-def isrealobj(x: Any) -> bool:
+def isrealobj(x: ArrayLike) -> bool:
     """Whether the dtype is not complex. Source: `numpy.isrealobj`."""
     return not iscomplexobj(x)
 
@@ -111,7 +112,7 @@ _KINDS = {"bool": "b", "signed integer": "i", "unsigned integer": "u", "integral
 
 
 @front_door
-def isdtype(dtype: Any, kind: Any) -> bool:
+def isdtype(dtype: DTypeLike, kind: Any) -> bool:
     """Whether a dtype is of a kind of the array API (`"integral"`, ...), or of one of several.
 
     Raises: ValueError for a text that is no kind.

@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 from xfront_ir import dtypes, ops
 
+from ..arrays.annotations import Array, ArrayLike, AxisLike, DTypeLike
 from ..arrays.dispatch import eager
 from ..arrays.operands import convert, default_float, operand, promote_inexact, strong, together
 from ..lax.strict import axis_in, dtype_of, static_int
 from ..tracing.trace import emit, state
+from ..tracing.tracer import as_tracer
 from .shorthand import (
     add,
     along,
@@ -37,7 +39,7 @@ from .shorthand import (
 
 
 @eager(static=("axis",))
-def softmax(x: Any, axis: Any = -1, where: Any = None) -> Any:
+def softmax(x: ArrayLike, axis: AxisLike = -1, where: ArrayLike | None = None) -> Array:
     """exp(x) divided by its sum over axes, in range for any x.
 
     Args:
@@ -54,7 +56,7 @@ def softmax(x: Any, axis: Any = -1, where: Any = None) -> Any:
     whole = emit(ops.reduce_sum, weights, axes=axes)
     if mask is not None:
         whole = choose(compare(ops.eq, whole, 0), 1, whole)         # of a row with nothing
-    return _where(mask, emit(ops.div, weights, along(whole, x, axes)))
+    return _where(mask, emit(ops.div, weights, along(as_tracer(whole), x, axes)))
 
 
 def _where(mask: Any, x: Any) -> Any:
@@ -63,7 +65,7 @@ def _where(mask: Any, x: Any) -> Any:
 
 
 @eager(static=("axis",))
-def log_softmax(x: Any, axis: Any = -1, where: Any = None) -> Any:
+def log_softmax(x: ArrayLike, axis: AxisLike = -1, where: ArrayLike | None = None) -> Array:
     """log(softmax(x)), exact where softmax is small. Arguments as `softmax`."""
     x = strong(inexact("log_softmax", x))
     axes, mask = axes_of("log_softmax", axis, x), mask_of(where, x)
@@ -101,7 +103,7 @@ def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False,
         top = greatest(part, axes, taken if mask is None else emit(ops.and_, taken, mask))
     else:
         top = greatest(part, axes, mask)
-    top = stopped(choose(emit(ops.is_finite, top), top, 0))
+    top = stopped(as_tracer(choose(emit(ops.is_finite, top), top, 0)))
     if factor is not None:                       # 0 leaves out even what is infinite or NaN
         x = choose(emit(ops.or_, taken, compare(ops.le, part, add(top, 8))), x, real_least(x))
     if mask is not None:
@@ -130,7 +132,8 @@ def _unkept(x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
 
 
 @eager(static=("axis", "keepdims"))
-def logmeanexp(x: Any, axis: Any = None, where: Any = None, keepdims: bool = False) -> Any:
+def logmeanexp(x: ArrayLike, axis: AxisLike = None, where: ArrayLike | None = None,
+               keepdims: bool = False) -> Array:
     """log(mean(exp(x))) over axes. Arguments as `logsumexp`."""
     x = inexact("logmeanexp", x)
     axes, mask = axes_of("logmeanexp", axis, x), mask_of(where, x)
@@ -141,8 +144,9 @@ def logmeanexp(x: Any, axis: Any = None, where: Any = None, keepdims: bool = Fal
 
 
 @eager(static=("axis", "algorithm"))
-def standardize(x: Any, axis: Any = -1, mean: Any = None, variance: Any = None,
-                epsilon: Any = 1e-5, where: Any = None, *, algorithm: str | None = None) -> Any:
+def standardize(x: ArrayLike, axis: AxisLike = -1, mean: ArrayLike | None = None,
+                variance: ArrayLike | None = None, epsilon: ArrayLike = 1e-5,
+                where: ArrayLike | None = None, *, algorithm: str | None = None) -> Array:
     """(x - mean) / sqrt(variance + epsilon) over axes.
 
     Args:
@@ -162,7 +166,7 @@ def standardize(x: Any, axis: Any = -1, mean: Any = None, variance: Any = None,
     if variance is None:
         variance = _mean(emit(ops.square, centred) if not x.value.type.dtype.is_complex else
                          emit(ops.square, emit(ops.abs, centred)), axes, mask)
-    spread = add(operand("standardize", variance), epsilon)
+    spread = as_tracer(add(operand("standardize", variance), epsilon))
     if spread.value.type.dtype is dtypes.f16:       # which the cube of 1/sqrt(1e-5) leaves
         return div(centred, emit(ops.sqrt, spread))
     return mul(centred, emit(ops.rsqrt, spread))
@@ -172,7 +176,8 @@ _mean = mean
 
 
 @eager(static=("num_classes", "dtype", "axis"))
-def one_hot(x: Any, num_classes: int, *, dtype: Any = None, axis: int = -1) -> Any:
+def one_hot(x: ArrayLike, num_classes: int, *, dtype: DTypeLike | None = None, axis: int = -1
+            ) -> Array:
     """1 at each class in x along a new axis, 0 elsewhere.
 
     Args:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from xfront_ir import dtypes, ops
 
+from ..arrays.annotations import Array, ArrayLike
 from ..arrays.dispatch import eager
 from ..arrays.operands import broadcast_to, convert, normalize_axis, operand
 from ..tracing.trace import emit
-from ..tracing.tracer import Tracer
+from ..tracing.tracer import Tracer, as_tracer
 from .logic import truth
 from .manipulation import cut, joined, moveaxis
 from .ufuncs import shaped
@@ -31,7 +30,7 @@ def _zeros(x: Tracer, n: int) -> Tracer:
 
 
 @eager(static=("axis", "bitorder"))
-def packbits(a: Any, axis: int | None = None, bitorder: str = "big") -> Any:
+def packbits(a: ArrayLike, axis: int | None = None, bitorder: str = "big") -> Array:
     """Each eight elements along an axis as the bits of one `uint8`; zeros fill the last.
 
     Args:
@@ -48,7 +47,7 @@ def packbits(a: Any, axis: int | None = None, bitorder: str = "big") -> Any:
     if axis is None:
         x, axis = shaped(x, (x.size,)), 0
     axis = normalize_axis("packbits", axis, x.ndim)
-    x = convert(truth(moveaxis(x, axis, -1)), dtypes.u8)
+    x = convert(truth(as_tracer(moveaxis(x, axis, -1))), dtypes.u8)
     n = x.shape[-1]
     n_bytes = -(-n // 8)
     if n % 8:
@@ -59,8 +58,8 @@ def packbits(a: Any, axis: int | None = None, bitorder: str = "big") -> Any:
 
 
 @eager(static=("axis", "count", "bitorder"))
-def unpackbits(a: Any, axis: int | None = None, count: int | None = None,
-               bitorder: str = "big") -> Any:
+def unpackbits(a: ArrayLike, axis: int | None = None, count: int | None = None,
+               bitorder: str = "big") -> Array:
     """The bits of each `uint8` as eight elements 0 or 1 along an axis.
 
     Args:
@@ -80,7 +79,7 @@ def unpackbits(a: Any, axis: int | None = None, count: int | None = None,
     axis = normalize_axis("unpackbits", axis, x.ndim)
     x = moveaxis(x, axis, -1)
     n = 8 * x.shape[-1]
-    x = broadcast_to(shaped(x, (*x.shape, 1)), (*x.shape, 8))
+    x = broadcast_to(shaped(as_tracer(x), (*x.shape, 1)), (*x.shape, 8))
     x = emit(ops.shift_right_logical, x, _shifts(x, bitorder))
     x = emit(ops.and_, x, x.home.literal(np.ones((), np.uint8), x.shape))
     x = shaped(x, (*x.shape[:-2], n))

@@ -5,16 +5,17 @@ Axes are padded one after another, first to last; each sees what was added along
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from xfront_ir import ops
 
+from ..arrays.annotations import Array, ArrayLike
 from ..arrays.dispatch import eager
 from ..arrays.operands import array_like, broadcast_to, convert, operand
 from ..tracing.trace import emit
-from ..tracing.tracer import Tracer
+from ..tracing.tracer import Tracer, as_tracer
 from .arithmetic import subtract
 from .manipulation import cut, joined
 
@@ -24,8 +25,8 @@ OPTIONS = {"constant": {"constant_values"}, "edge": set(), "empty": set(),
            "symmetric": {"reflect_type"}, "wrap": set()}
 
 
-def pad(array: Any, pad_width: Any, mode: str | Callable[..., Any] = "constant",
-        **kwargs: Any) -> Any:
+def pad(array: ArrayLike, pad_width: ArrayLike | Sequence[Any] | Mapping[int, Any],
+        mode: str | Callable[..., Any] = "constant", **kwargs: Any) -> Array:
     """`array` with elements added before and after, along each axis.
 
     Args:
@@ -217,7 +218,7 @@ def _statistic(x: Tracer, axis: int, pair: tuple[int, int], mode: str,
         made = rule(near, axis=axis, keepdims=True)
         if not x.value.type.dtype.is_inexact and made.value.type.dtype.is_inexact:
             made = rounding.round(made)
-        made = convert(made, x.value.type.dtype)
+        made = convert(as_tracer(made), x.value.type.dtype)
         made = broadcast_to(made, (*x.shape[:axis], n, *x.shape[axis + 1:]))
         parts = [made, *parts] if side == 0 else [*parts, made]
     return joined(parts, axis)

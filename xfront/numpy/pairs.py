@@ -16,7 +16,7 @@ from xfront_ir.dtypes import DType, from_numpy
 from ..arrays.operands import convert, promote
 from ..dtypes import requested_dtype
 from ..tracing.trace import emit
-from ..tracing.tracer import Tracer
+from ..tracing.tracer import Tracer, as_tracer
 from .diagonals import _diagonal
 from .manipulation import moveaxis, permuted
 from .reductions import wide
@@ -57,7 +57,7 @@ def distinct(x: Tracer, labels: Labels) -> tuple[Tracer, Labels]:
     while len(set(labels)) != len(labels):
         label = next(one for one in labels if labels.count(one) > 1)
         i, j = [n for n, one in enumerate(labels) if one == label][:2]
-        x = _diagonal(moveaxis(x, (i, j), (-2, -1)), 0)
+        x = _diagonal(as_tracer(moveaxis(x, (i, j), (-2, -1))), 0)
         labels = (*[one for n, one in enumerate(labels) if n not in (i, j)], label)
     return x, labels
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from xfront_ir import dtypes, ops
 
+from ..arrays.annotations import Array, ArrayLike
 from ..arrays.dispatch import eager
 from ..arrays.operands import (
     array_like,
@@ -19,7 +20,7 @@ from ..arrays.operands import (
     promote_inexact,
 )
 from ..tracing.trace import emit
-from ..tracing.tracer import Tracer
+from ..tracing.tracer import Tracer, as_tracer
 from .arithmetic import absolute, add, divide, multiply, negative, sqrt, square, subtract
 from .contractions import convolve, exact_matmul, outer
 from .editing import trim_zeros
@@ -33,7 +34,7 @@ FEW = 16
 
 
 @eager(static=("unroll",))
-def polyval(p: Any, x: Any, *, unroll: int = 16) -> Any:
+def polyval(p: ArrayLike, x: ArrayLike, *, unroll: int = 16) -> Array:
     """The polynomial `p` at each element of `x`, by Horner's rule.
 
     Args:
@@ -59,28 +60,28 @@ def _combined(name: str, function: Any, a1: Any, a2: Any) -> Tracer:
     """A sum or difference of coefficients, whose first axis may differ in length."""
     x, y = [atleast_1d(v) for v in promote(name, a1, a2)]
     n, m = x.shape[0], y.shape[0]
-    made = function(cut(x, 0, max(n - m, 0), n), cut(y, 0, max(m - n, 0), m))
+    made = function(cut(as_tracer(x), 0, max(n - m, 0), n), cut(as_tracer(y), 0, max(m - n, 0), m))
     if n == m:
         return made
-    head = cut(x, 0, 0, n - m) if n > m else cut(y, 0, 0, m - n)
+    head = cut(as_tracer(x), 0, 0, n - m) if n > m else cut(as_tracer(y), 0, 0, m - n)
     if n < m:
         head = function(like(head, 0), head)
     return joined([head, broadcast_to(made, (min(n, m), *head.shape[1:]))], 0)
 
 
 @eager
-def polyadd(a1: Any, a2: Any) -> Any:
+def polyadd(a1: ArrayLike, a2: ArrayLike) -> Array:
     """The sum of two polynomials. Source: `numpy.polyadd`."""
     return _combined("polyadd", add, a1, a2)
 
 
 @eager
-def polysub(a1: Any, a2: Any) -> Any:
+def polysub(a1: ArrayLike, a2: ArrayLike) -> Array:
     """The difference of two polynomials. Source: `numpy.polysub`."""
     return _combined("polysub", subtract, a1, a2)
 
 
-def polymul(a1: Any, a2: Any, *, trim_leading_zeros: bool = False) -> Any:
+def polymul(a1: ArrayLike, a2: ArrayLike, *, trim_leading_zeros: bool = False) -> Array:
     """The product of two polynomials.
 
     Args:
@@ -100,7 +101,7 @@ def polymul(a1: Any, a2: Any, *, trim_leading_zeros: bool = False) -> Any:
 # --- by their zeros, by samples -----------------------------------------------------------
 
 @eager
-def poly(seq_of_zeros: Any) -> Any:
+def poly(seq_of_zeros: ArrayLike) -> Array:
     """The polynomial with these zeros and leading coefficient 1, or of a square matrix the
     characteristic one.
 
@@ -115,7 +116,7 @@ def poly(seq_of_zeros: Any) -> Any:
         from .factors import eigvals  # late: only here
 
         zeros = eigvals(zeros)
-    zeros = atleast_1d(zeros)
+    zeros = as_tracer(atleast_1d(zeros))
     if zeros.ndim != 1:
         raise ValueError("input must be 1d or non-empty square 2d array, got shape "
                          f"{zeros.shape}")
@@ -130,7 +131,7 @@ def poly(seq_of_zeros: Any) -> Any:
 
     if n <= FEW:
         for i in range(n):
-            made = times(made, shaped(cut(zeros, 0, i, i + 1), ()))
+            made = times(made, shaped(cut(as_tracer(zeros), 0, i, i + 1), ()))
         return made
     return scan(lambda made, zero: (times(made, zero), None), made, zeros)[0]
 
@@ -144,7 +145,7 @@ def _roots(p: Any) -> Any:
     if n < 1:
         return p.home.literal(np.zeros((), dtypes.complex_of(p.value.type.dtype).numpy), (0,))
     lead = broadcast_to(shaped(cut(p, 0, 0, 1), ()), (n,))
-    first = shaped(divide(negative(cut(p, 0, 1, n + 1)), lead), (1, n))
+    first = shaped(as_tracer(divide(negative(cut(p, 0, 1, n + 1)), lead)), (1, n))
     below = p.home.lift(np.eye(n - 1, n, dtype=p.dtype)) if n > 1 else None
     return eigvals(first if below is None else joined([first, below], 0))
 
@@ -168,7 +169,7 @@ def _roots_among_zeros(p: Any) -> Any:
              False, 0)
     # the polynomial times x^missing: the roots 0 that came with it stand last by size
     lead = broadcast_to(shaped(cut(p, 0, 0, 1), ()), (n,))
-    first = shaped(divide(negative(cut(p, 0, 1, n + 1)), lead), (1, n))
+    first = shaped(as_tracer(divide(negative(cut(p, 0, 1, n + 1)), lead)), (1, n))
     found = eigvals(joined([first, p.home.lift(np.eye(n - 1, n, dtype=p.dtype))], 0)
                     if n > 1 else first)
     size = emit(ops.neg, emit(ops.abs, found))
@@ -176,10 +177,10 @@ def _roots_among_zeros(p: Any) -> Any:
     found = take(found, order, 0, None, "clip")
     there = emit(ops.lt, cut(place, 0, 0, n), broadcast_to(emit(
         ops.sub, like(missing, n), missing), (n,)))
-    return select(there, found, like(found, complex(math.nan, math.nan)))
+    return select(there, as_tracer(found), like(as_tracer(found), complex(math.nan, math.nan)))
 
 
-def roots(p: Any, *, strip_zeros: bool = True) -> Any:
+def roots(p: ArrayLike, *, strip_zeros: bool = True) -> Array:
     """The zeros of a polynomial, complex, in no order.
 
     Args:
@@ -206,7 +207,7 @@ def roots(p: Any, *, strip_zeros: bool = True) -> Any:
 
 
 @eager(static=("N", "increasing"))
-def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
+def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> Array:
     """The powers of each element in a row: N - 1, ..., 1, 0.
 
     Args:
@@ -227,13 +228,13 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
     column = shaped(x, (x.size, 1))
     made = like(column, 1)
     if n > 1:
-        powers = cumprod(broadcast_to(column, (x.size, n - 1)), 1)
+        powers = as_tracer(cumprod(broadcast_to(column, (x.size, n - 1)), 1))
         made = joined([made, powers], 1)
     return made if increasing else flip(made, 1)
 
 
-def polyfit(x: Any, y: Any, deg: int, rcond: float | None = None, full: bool = False,
-            w: Any = None, cov: bool | str = False) -> Any:
+def polyfit(x: ArrayLike, y: ArrayLike, deg: int, rcond: float | None = None, full: bool = False,
+            w: ArrayLike | None = None, cov: bool | str = False) -> Any:
     """The polynomial of degree `deg` whose squared distances from samples have the least sum.
 
     Args:
@@ -294,22 +295,22 @@ def _polyfit(x: Any, y: Any, w: Any, n: int, rcond: float, cov: str | None) -> A
     scale = sqrt(sum(square(absolute(left)), 0))        # columns of one size are better solved
     left = divide(left, scale)
     c, residuals, rank, s = lstsq(left, right, rcond)
-    c = divide(c, scale if c.ndim == 1 else shaped(scale, (n, 1)))
+    c = divide(c, scale if c.ndim == 1 else shaped(as_tracer(scale), (n, 1)))
     if cov is None:
         return (c, residuals, rank, s), None
     spread = inv(exact_matmul(matrix_transpose(left), left))
     spread = divide(spread, outer(scale, scale))
     if cov == "unscaled":
-        spread = spread if y.ndim == 1 else shaped(spread, (n, n, 1))
+        spread = spread if y.ndim == 1 else shaped(as_tracer(spread), (n, n, 1))
     else:
         factor = divide(residuals, x.size - n)
-        spread = (multiply(spread, shaped(factor, ())) if y.ndim == 1 else
+        spread = (multiply(spread, shaped(as_tracer(factor), ())) if y.ndim == 1 else
                   multiply(shaped(spread, (n, n, 1)), factor))
     return (c, residuals, rank, s), spread
 
 
 @eager(static=("m",))
-def polyder(p: Any, m: int = 1) -> Any:
+def polyder(p: ArrayLike, m: int = 1) -> Array:
     """The m-th derivative of a polynomial, inexact. Raises: ValueError for negative m.
 
     Source: `numpy.polyder`.
@@ -329,7 +330,7 @@ def polyder(p: Any, m: int = 1) -> Any:
 
 
 @eager(static=("m",))
-def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
+def polyint(p: ArrayLike, m: int = 1, k: ArrayLike | None = None) -> Array:
     """The m-th antiderivative of a polynomial, inexact.
 
     Args:
@@ -346,7 +347,7 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
         x, ks = promote_inexact("polyint", p, k)
         ks = atleast_1d(ks)
         if ks.size == 1:
-            ks = broadcast_to(shaped(ks, (1,)), (m,))
+            ks = broadcast_to(shaped(as_tracer(ks), (1,)), (m,))
         if ks.shape != (m,):
             raise ValueError(f"k must be a scalar or a rank-1 array of length 1 or {m}, got "
                              f"{ks.shape}")
@@ -354,7 +355,7 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
         n = x.size
         powers = operand("polyint", np.arange(n, 0, -1).astype(np.float64))
         x = divide(x, convert(powers, x.value.type.dtype))
-        x = concatenate([x, cut(ks, 0, i, i + 1)])
+        x = concatenate([x, cut(as_tracer(ks), 0, i, i + 1)])
     return x
 
 
@@ -367,8 +368,9 @@ def _polydiv(u: Any, v: Any) -> Any:
     rest = x
     for i in range(max(n - m + 1, 0)):
         digit = divide(shaped(cut(rest, 0, i, i + 1), ()), lead)
-        quotient.append(shaped(digit, (1,)))
-        low = subtract(cut(rest, 0, i, i + m + 1), multiply(y, broadcast_to(digit, y.shape)))
+        quotient.append(shaped(as_tracer(digit), (1,)))
+        low = subtract(cut(rest, 0, i, i + m + 1),
+                       multiply(y, broadcast_to(as_tracer(digit), y.shape)))
         rest = joined([v for v in (cut(rest, 0, 0, i), low, cut(rest, 0, i + m + 1, n + 1))
                        if v.size], 0)
     if not quotient:
@@ -376,7 +378,7 @@ def _polydiv(u: Any, v: Any) -> Any:
     return joined(quotient, 0), rest
 
 
-def polydiv(u: Any, v: Any, *, trim_leading_zeros: bool = False) -> tuple[Any, Any]:
+def polydiv(u: ArrayLike, v: ArrayLike, *, trim_leading_zeros: bool = False) -> tuple[Array, Array]:
     """Quotient and remainder of two polynomials.
 
     Args:

@@ -19,6 +19,7 @@ from xfront_ir.ops.gathering import default_fill
 
 from ..arrays import binding
 from ..arrays.commitment import beside
+from ..arrays.annotations import Array, ArrayLike, DTypeLike
 from ..arrays.dispatch import eager
 from ..arrays.operands import (
     array_like,
@@ -46,9 +47,9 @@ from .ufuncs import select as choose_one
 
 
 @eager(static=("axis", "out", "mode", "unique_indices", "indices_are_sorted", "fill_value"))
-def take(a: Any, indices: Any, axis: int | None = None, out: None = None, mode: str | None = None,
-         unique_indices: bool = False, indices_are_sorted: bool = False,
-         fill_value: Any = None) -> Any:
+def take(a: ArrayLike, indices: ArrayLike, axis: int | None = None, out: None = None,
+         mode: str | None = None, unique_indices: bool = False, indices_are_sorted: bool = False,
+         fill_value: ArrayLike | None = None) -> Array:
     """Elements, or slices along an axis, at positions.
 
     Args:
@@ -123,8 +124,9 @@ def _aligned(name: str, arr: Any, indices: Any, axis: int | None, wrap: bool = T
 
 
 @eager(static=("axis", "mode", "fill_value", "wrap_negative_indices"))
-def take_along_axis(arr: Any, indices: Any, axis: int | None = -1, mode: str | None = None,
-                    fill_value: Any = None, *, wrap_negative_indices: bool = True) -> Any:
+def take_along_axis(arr: ArrayLike, indices: ArrayLike, axis: int | None = -1,
+                    mode: str | None = None, fill_value: ArrayLike | None = None, *,
+                    wrap_negative_indices: bool = True) -> Array:
     """For each place of the other axes, the elements along `axis` that `indices` name there.
 
     Args:
@@ -178,8 +180,8 @@ def _by_one_hot(x: Tracer, i: Tracer, axis: int) -> Tracer:
     return emit(ops.reduce_sum, choose_one(chosen, values, like(values, 0)), axes=(i.ndim,))
 
 
-def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None, inplace: bool = True, *,
-                   mode: str | None = None) -> Any:
+def put_along_axis(arr: ArrayLike, indices: ArrayLike, values: ArrayLike, axis: int | None,
+                   inplace: bool = True, *, mode: str | None = None) -> Array:
     """`arr` with values put where `take_along_axis` would take them.
 
     Raises: ValueError where `inplace` is not False: arrays are immutable.
@@ -207,7 +209,8 @@ def _put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None, mode:
     return made if made.shape == shape else emit(ops.reshape, made, shape=shape)
 
 
-def put(a: Any, ind: Any, v: Any, mode: str | None = None, *, inplace: bool = True) -> Any:
+def put(a: ArrayLike, ind: ArrayLike, v: ArrayLike, mode: str | None = None, *, inplace: bool = True
+        ) -> Array:
     """`a` with values put at flat positions; values repeat as needed.
 
     Args:
@@ -232,7 +235,7 @@ def put(a: Any, ind: Any, v: Any, mode: str | None = None, *, inplace: bool = Tr
     return AtIndex(a.reshape(-1), ind).set(v, mode="clip").reshape(a.shape)
 
 
-def place(arr: Any, mask: Any, vals: Any, *, inplace: bool = True) -> Any:
+def place(arr: ArrayLike, mask: ArrayLike, vals: ArrayLike, *, inplace: bool = True) -> Array:
     """`arr` with values put where `mask` is nonzero, in order; values repeat as needed.
 
     Raises: ValueError where `inplace` is not False (arrays are immutable), where the mask has not
@@ -270,7 +273,8 @@ def _place(arr: Any, mask: Any, vals: Any) -> Any:
 # --- by condition -------------------------------------------------------------------------
 
 @eager(static=())
-def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
+def select(condlist: Array | Sequence[ArrayLike], choicelist: Array | Sequence[ArrayLike],
+           default: ArrayLike = 0) -> Array:
     """For each place the first choice whose condition is true there, `default` without one.
 
     Raises: ValueError where the lists differ in length or are empty.
@@ -287,7 +291,8 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
     return made
 
 
-def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Any:
+def choose(a: ArrayLike, choices: Array | Sequence[ArrayLike], out: None = None, mode: str = "raise"
+           ) -> Array:
     """Elements of the arrays `choices`, each from the one that `a` names in that place.
 
     Args:
@@ -333,7 +338,8 @@ def _choose(a: Any, choices: Any, mode: str) -> Any:
 
 # --- nonzero ------------------------------------------------------------------------------
 
-def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple[Any, ...]:
+def nonzero(a: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | None = None
+            ) -> tuple[Array, ...]:
     """Positions of the nonzero elements, in order: one integer array an axis.
 
     Args:
@@ -390,7 +396,8 @@ def _nonzero(a: Any, fills: Any, size: int) -> Any:
     return tuple(made)
 
 
-def flatnonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
+def flatnonzero(a: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | None = None
+                ) -> Array:
     """Positions of the nonzero elements of the flattened array; see `nonzero`.
 
     Source: `numpy.flatnonzero`.
@@ -399,7 +406,8 @@ def flatnonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> A
     return nonzero(asarray(a).reshape(-1), size=size, fill_value=fill_value)[0]
 
 
-def argwhere(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
+def argwhere(a: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | None = None
+             ) -> Array:
     """Positions of the nonzero elements, one row each; see `nonzero`. Source: `numpy.argwhere`."""
     from .manipulation import stack  # late: it stands beside
 
@@ -410,14 +418,15 @@ def argwhere(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
     return stack(nonzero(a, size=size, fill_value=fill_value), axis=-1)
 
 
-def extract(condition: Any, arr: Any, *, size: int | None = None, fill_value: Any = 0) -> Any:
+def extract(condition: ArrayLike, arr: ArrayLike, *, size: int | None = None,
+            fill_value: ArrayLike = 0) -> Array:
     """The elements of `arr` where `condition` is nonzero. Source: `numpy.extract`."""
     condition = array_like("extract", condition, "condition")
     return _compress(condition, array_like("extract", arr, "arr"), None, size, fill_value)
 
 
-def compress(condition: Any, a: Any, axis: int | None = None, *, size: int | None = None,
-             fill_value: Any = 0, out: None = None) -> Any:
+def compress(condition: ArrayLike, a: ArrayLike, axis: int | None = None, *,
+             size: int | None = None, fill_value: ArrayLike = 0, out: None = None) -> Array:
     """The slices along an axis where the 1-d `condition` is nonzero.
 
     Args:
@@ -448,7 +457,7 @@ def _compress(condition: Any, a: Any, axis: int | None, size: int | None, fill_v
 
 # --- positions as numbers -----------------------------------------------------------------
 
-def unravel_index(indices: Any, shape: Any) -> Any:
+def unravel_index(indices: ArrayLike, shape: Any) -> tuple[Array, ...]:
     """Flat positions as one array of positions for each axis of `shape`; outside is clamped.
 
     Args:
@@ -507,8 +516,9 @@ def _unravel_index(indices: Any, sizes: tuple[int, ...]) -> Any:
     return tuple(reversed(made))
 
 
-def ravel_multi_index(multi_index: Any, dims: Any, mode: str = "raise", order: str = "C", *,
-                      dtype: Any = None) -> Any:
+def ravel_multi_index(multi_index: Sequence[ArrayLike] | Array, dims: Sequence[int],
+                      mode: str = "raise", order: str = "C", *, dtype: DTypeLike | None = None
+                      ) -> Array:
     """Positions in each axis as flat positions in an array of shape `dims`.
 
     Args:
@@ -558,7 +568,7 @@ def _ravel_multi_index(parts: Any, dims: tuple[int, ...], mode: str, order: str,
     return total if total is None else convert(total, from_numpy(dtype))
 
 
-def ix_(*args: Any) -> tuple[Any, ...]:
+def ix_(*args: ArrayLike) -> tuple[Array, ...]:
     """1-d arrays shaped so that indexing with all of them picks rows, columns, ... crosswise.
 
     Raises: ValueError for arrays of several axes; NotImplementedError for masks.
@@ -581,14 +591,14 @@ def _positions(found: Sequence[np.ndarray]) -> tuple[Any, ...]:
     return tuple(asarray(i.astype(default_int().numpy)) for i in found)
 
 
-def diag_indices(n: int, ndim: int = 2) -> tuple[Any, ...]:
+def diag_indices(n: int, ndim: int = 2) -> tuple[Array, ...]:
     """Indices of the diagonal of an array with `ndim` axes of size n."""
     if n < 0 or ndim < 0:
         raise ValueError(f"diag_indices: n and ndim must not be negative, got {n} and {ndim}")
     return _positions((np.arange(n),) * ndim)
 
 
-def diag_indices_from(arr: Any) -> tuple[Any, ...]:
+def diag_indices_from(arr: ArrayLike) -> tuple[Array, ...]:
     """Indices of an array's diagonal. Raises: ValueError where it is not square."""
     shape = array_like("diag_indices_from", arr).shape
     if len(shape) < 2:
@@ -598,12 +608,12 @@ def diag_indices_from(arr: Any) -> tuple[Any, ...]:
     return diag_indices(shape[0], len(shape))
 
 
-def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, ...]:
+def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, Array]:
     """Indices on and below the k-th diagonal of an (n, m) matrix. Source: `numpy.tril_indices`."""
     return _positions(np.tril_indices(n, k, m))
 
 
-def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, ...]:
+def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, Array]:
     """Indices on and above the k-th diagonal of an (n, m) matrix. Source: `numpy.triu_indices`."""
     return _positions(np.triu_indices(n, k, m))
 
@@ -615,20 +625,20 @@ def _matrix_shape(name: str, arr: Any) -> tuple[int, int]:
     return shape
 
 
-def tril_indices_from(arr: Any, k: int = 0) -> tuple[Any, ...]:
+def tril_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Array, Array]:
     """Indices on and below a matrix's k-th diagonal. Source: `numpy.tril_indices_from`."""
     n, m = _matrix_shape("tril_indices_from", arr)
     return tril_indices(n, k, m)
 
 
-def triu_indices_from(arr: Any, k: int = 0) -> tuple[Any, ...]:
+def triu_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Array, Array]:
     """Indices on and above a matrix's k-th diagonal. Source: `numpy.triu_indices_from`."""
     n, m = _matrix_shape("triu_indices_from", arr)
     return triu_indices(n, k, m)
 
 
 def mask_indices(n: int, mask_func: Callable[[Any, int], Any], k: int = 0, *,
-                 size: int | None = None) -> tuple[Any, ...]:
+                 size: int | None = None) -> tuple[Array, ...]:
     """Indices where `mask_func` of an (n, n) matrix of ones is nonzero.
 
     Source: `numpy.mask_indices`.
@@ -638,8 +648,8 @@ def mask_indices(n: int, mask_func: Callable[[Any, int], Any], k: int = 0, *,
     return nonzero(mask_func(ones((n, n), dtype=np.int32), k), size=size)
 
 
-def where(condition: Any, x: Any = None, y: Any = None, /, *, size: int | None = None,
-          fill_value: Any = None) -> Any:
+def where(condition: ArrayLike, x: ArrayLike | None = None, y: ArrayLike | None = None, /, *,
+          size: int | None = None, fill_value: ArrayLike | None = None) -> Any:
     """`x` where `condition` is nonzero, `y` elsewhere; all broadcast, `x` and `y` promoted.
 
     With one argument: `nonzero(condition)`.

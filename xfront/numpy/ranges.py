@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from xfront_ir import dtypes, ops
 from xfront_ir.dtypes import from_numpy
 
 from ..arrays import binding
+from ..arrays.annotations import Array, ArrayLike, DTypeLike
 from ..arrays.dispatch import eager
 from ..arrays.operands import (
     SCALARS,
@@ -28,7 +29,7 @@ from ..arrays.operands import (
 from ..dtypes import canonicalize_dtype, requested_dtype, result_type
 from ..errors import ConcretizationTypeError
 from ..tracing.trace import emit, state
-from ..tracing.tracer import Tracer
+from ..tracing.tracer import Tracer, as_tracer
 from .creation import HOST_BYTES, _placed, asarray, constant, place_of
 from .ufuncs import like, select
 
@@ -50,8 +51,9 @@ def _known(x: Any, argument: str) -> Any:
     return x.item() if hasattr(x, "item") else x
 
 
-def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *,
-           device: Any = None, out_sharding: Any = None) -> Any:
+def arange(start: ArrayLike, stop: ArrayLike | None = None, step: ArrayLike | None = None,
+           dtype: DTypeLike | None = None, *, device: Any = None, out_sharding: Any = None
+           ) -> Array:
     """start, start + step, ... below `stop`; with one argument, from 0.
 
     Args:
@@ -62,23 +64,20 @@ def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *,
     Source: `numpy.arange`.
     """
     given = [x for x in (start, stop, step) if x is not None]
-    if dtype is None:
-        dtype = result_type(*given)
-    else:
-        dtype = requested_dtype("arange", dtype)
-    start = _known(start, "start")
-    stop = None if stop is None else _known(stop, "stop")
-    step = 1 if step is None else _known(step, "step")
-    if stop is None:
-        start, stop = 0, start
-    for x in (start, stop, step):
+    kind: Any = result_type(*given) if dtype is None else requested_dtype("arange", dtype)
+    first: Any = _known(start, "start")
+    end: Any = None if stop is None else _known(stop, "stop")
+    pace: Any = 1 if step is None else _known(step, "step")
+    if end is None:
+        first, end = 0, first
+    for x in (first, end, pace):
         if isinstance(x, complex):
             raise ValueError("arange: complex numbers have no order, so no range")
-    if dtype.kind == "b":
+    if kind.kind == "b":
         raise TypeError("arange does not count in bool; use an integer dtype and astype(bool)")
-    n = max(0, math.ceil((stop - start) / step))
+    n = max(0, math.ceil((end - first) / pace))
     place = place_of("arange", device, out_sharding)
-    return _placed(_steps(start, step, n, np.dtype(dtype)), place)
+    return _placed(_steps(first, pace, n, np.dtype(kind)), place)
 
 
 def _steps(start: Any, step: Any, n: int, dtype: np.dtype) -> Any:
@@ -179,8 +178,9 @@ def _shares(num: int, parts: int, dtype: np.dtype) -> tuple[np.ndarray, np.ndarr
     return high, (place - high * parts) / parts
 
 
-def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False,
-             dtype: Any = None, axis: int = 0, *, device: Any = None) -> Any:
+def linspace(start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: bool = True,
+             retstep: bool = False, dtype: DTypeLike | None = None, axis: int = 0, *,
+             device: Any = None) -> Any:
     """`num` values evenly spaced from `start` to `stop`, which are numbers or arrays.
 
     Args:
@@ -205,11 +205,11 @@ def _logspace(start: Any, stop: Any, num: int, endpoint: bool, base: Any, dtype:
     from .arithmetic import float_power
 
     made = float_power(base, linspace(start, stop, num, endpoint, axis=axis))
-    return made if dtype is None else cast(made, from_numpy(dtype))
+    return made if dtype is None else cast(as_tracer(made), from_numpy(dtype))
 
 
-def logspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0,
-             dtype: Any = None, axis: int = 0) -> Any:
+def logspace(start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: bool = True,
+             base: ArrayLike = 10.0, dtype: DTypeLike | None = None, axis: int = 0) -> Array:
     """base to the powers `linspace(start, stop, num)`. Source: `numpy.logspace`."""
     dtype = None if dtype is None else requested_dtype("logspace", dtype)
     return _logspace(start, stop, index_of(num, "num"), bool(endpoint), base, dtype, axis)
@@ -244,8 +244,8 @@ def _geomspace(start: Any, stop: Any, num: int, endpoint: bool, dtype: Any, axis
     return made if dtype is None else cast(made, from_numpy(dtype))
 
 
-def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None,
-              axis: int = 0) -> Any:
+def geomspace(start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: bool = True,
+              dtype: DTypeLike | None = None, axis: int = 0) -> Array:
     """`num` values from `start` to `stop`, each a fixed factor from the one before.
 
     Source: `numpy.geomspace`.
@@ -295,7 +295,8 @@ def _compared(row: Tracer, diagonal: bool, dtype: Any) -> Tracer:
     return convert(emit(ops.eq if diagonal else ops.ge, row, column), from_numpy(dtype))
 
 
-def eye(N: Any, M: Any = None, k: int = 0, dtype: Any = None, *, device: Any = None) -> Any:
+def eye(N: int | Array, M: int | Array | None = None, k: int = 0, dtype: DTypeLike | None = None, *,
+        device: Any = None) -> Array:
     """Ones on the k-th diagonal of an (N, M) matrix, zeros elsewhere; `k` may be traced.
 
     Source: `numpy.eye`.
@@ -303,12 +304,12 @@ def eye(N: Any, M: Any = None, k: int = 0, dtype: Any = None, *, device: Any = N
     return _placed(_positions("eye", N, M, k, True, dtype), device)
 
 
-def identity(n: Any, dtype: Any = None) -> Any:
+def identity(n: int, dtype: DTypeLike | None = None) -> Array:
     """The (n, n) identity matrix. Source: `numpy.identity`."""
     return _positions("identity", n, None, 0, True, dtype)
 
 
-def tri(N: Any, M: Any = None, k: int = 0, dtype: Any = None) -> Any:
+def tri(N: int, M: int | None = None, k: int = 0, dtype: DTypeLike | None = None) -> Array:
     """Ones on and below the k-th diagonal, zeros elsewhere; `k` may be traced.
 
     Source: `numpy.tri`.
@@ -336,7 +337,8 @@ def _meshgrid(xs: Any, sparse: bool, swap: bool) -> Any:
     return made
 
 
-def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> list[Any]:
+def meshgrid(*xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: str = "xy"
+             ) -> list[Array]:
     """Coordinates of a grid: one array for each of the 1-d arrays `xi`.
 
     Args:
@@ -380,7 +382,8 @@ mgrid = _Grid(np.mgrid, "The filled grid of ranges: `mgrid[0:2, 0:3]`. Source: `
 ogrid = _Grid(np.ogrid, "The open grid of ranges: `ogrid[0:2, 0:3]`. Source: `numpy.ogrid`.")
 
 
-def indices(dimensions: Any, dtype: Any = None, sparse: bool = False) -> Any:
+def indices(dimensions: Sequence[int], dtype: DTypeLike | None = None, sparse: bool = False
+            ) -> Any:
     """Index arrays of a grid of these sizes: one array, or a tuple with `sparse`.
 
     Source: `numpy.indices`.
@@ -395,8 +398,8 @@ def indices(dimensions: Any, dtype: Any = None, sparse: bool = False) -> Any:
     return stack(made) if made else asarray(np.zeros((0,), dtype))
 
 
-def fromfunction(function: Callable[..., Any], shape: Any, *, dtype: Any = float,
-                 **kwargs: Any) -> Any:
+def fromfunction(function: Callable[..., Any], shape: Sequence[int], *, dtype: DTypeLike = float,
+                 **kwargs: Any) -> Array:
     """`function` of the positions in each axis of a grid of a shape, mapped over the grid.
 
     Args:

@@ -13,6 +13,7 @@ from xfront_ir import dtypes, ops
 from xfront_ir.dtypes import DType, from_numpy, greatest, least
 from xfront_ir.opdef import OpDef
 
+from ..arrays.annotations import Array, ArrayLike, AxisLike, DTypeLike
 from ..arrays.dispatch import eager
 from ..arrays.operands import (
     broadcast_shapes,
@@ -28,7 +29,7 @@ from ..arrays.operands import (
 )
 from ..dtypes import requested_dtype
 from ..tracing.trace import emit
-from ..tracing.tracer import Tracer
+from ..tracing.tracer import Tracer, as_tracer
 from .arithmetic import add, multiply, subtract
 from .extremes import maximum, minimum
 from .logic import truth
@@ -117,8 +118,9 @@ def _total(name: str, definition: OpDef, neutral: int, combine: Any, a: Any, axi
 
 
 @eager(static=STATIC)
-def sum(a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False,
-        initial: Any = None, where: Any = None, promote_integers: bool = True) -> Any:
+def sum(a: ArrayLike, axis: AxisLike = None, dtype: DTypeLike | None = None, out: None = None,
+        keepdims: bool = False, initial: ArrayLike | None = None, where: ArrayLike | None = None,
+        promote_integers: bool = True) -> Array:
     """Sum of the elements over `axis`.
 
     Args:
@@ -140,8 +142,9 @@ def sum(a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims:
 
 
 @eager(static=STATIC)
-def prod(a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False,
-         initial: Any = None, where: Any = None, promote_integers: bool = True) -> Any:
+def prod(a: ArrayLike, axis: AxisLike = None, dtype: DTypeLike | None = None, out: None = None,
+         keepdims: bool = False, initial: ArrayLike | None = None, where: ArrayLike | None = None,
+         promote_integers: bool = True) -> Array:
     """Product of the elements over `axis`; arguments, dtypes and errors as of `sum`.
 
     Source: `numpy.prod`.
@@ -151,7 +154,7 @@ def prod(a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims
 
 
 @eager(static=("axis", "keepdims"))
-def count_nonzero(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
+def count_nonzero(a: ArrayLike, axis: AxisLike = None, keepdims: bool = False) -> Array:
     """How many elements over `axis` are not zero, as default integers.
 
     Source: `numpy.count_nonzero`.
@@ -173,15 +176,15 @@ def _truth(name: str, definition: OpDef, a: Any, axis: Any, out: Any, keepdims: 
 
 
 @eager(static=("axis", "out", "keepdims"))
-def all(a: Any, axis: Any = None, out: None = None, keepdims: bool = False, *,
-        where: Any = None) -> Any:
+def all(a: ArrayLike, axis: AxisLike = None, out: None = None, keepdims: bool = False, *,
+        where: ArrayLike | None = None) -> Array:
     """Whether every element over `axis` is nonzero (NaN is); True of none. Source: `numpy.all`."""
     return _truth("all", ops.reduce_and, a, axis, out, keepdims, where, True)
 
 
 @eager(static=("axis", "out", "keepdims"))
-def any(a: Any, axis: Any = None, out: None = None, keepdims: bool = False, *,
-        where: Any = None) -> Any:
+def any(a: ArrayLike, axis: AxisLike = None, out: None = None, keepdims: bool = False, *,
+        where: ArrayLike | None = None) -> Array:
     """Whether an element over `axis` is nonzero (NaN is); False of none. Source: `numpy.any`."""
     return _truth("any", ops.reduce_or, a, axis, out, keepdims, where, False)
 
@@ -209,8 +212,8 @@ def _extreme(name: str, definition: OpDef, pair: Any, end: Any, a: Any, axis: An
 
 
 @eager(static=("axis", "out", "keepdims"))
-def max(a: Any, axis: Any = None, out: None = None, keepdims: bool = False, initial: Any = None,
-        where: Any = None) -> Any:
+def max(a: ArrayLike, axis: AxisLike = None, out: None = None, keepdims: bool = False,
+        initial: ArrayLike | None = None, where: ArrayLike | None = None) -> Array:
     """The greatest element over `axis`; NaN where one is NaN.
 
     Args:
@@ -225,8 +228,8 @@ def max(a: Any, axis: Any = None, out: None = None, keepdims: bool = False, init
 
 
 @eager(static=("axis", "out", "keepdims"))
-def min(a: Any, axis: Any = None, out: None = None, keepdims: bool = False, initial: Any = None,
-        where: Any = None) -> Any:
+def min(a: ArrayLike, axis: AxisLike = None, out: None = None, keepdims: bool = False,
+        initial: ArrayLike | None = None, where: ArrayLike | None = None) -> Array:
     """The least element over `axis`; arguments and errors as of `max`. Source: `numpy.min`."""
     return _extreme("min", ops.reduce_min, minimum, greatest, a, axis, out, keepdims, initial,
                     where)
@@ -236,7 +239,7 @@ amax, amin = max, min
 
 
 @eager(static=("axis", "out", "keepdims"))
-def ptp(a: Any, axis: Any = None, out: None = None, keepdims: bool = False) -> Any:
+def ptp(a: ArrayLike, axis: AxisLike = None, out: None = None, keepdims: bool = False) -> Array:
     """The greatest minus the least element over `axis`. Source: `numpy.ptp`."""
     refuse_out("ptp", out)
     x = operand("ptp", a)
@@ -263,7 +266,8 @@ def _position(name: str, definition: OpDef, x: Tracer, axis: Any, keepdims: bool
 
 
 @eager(static=("axis", "out", "keepdims"))
-def argmax(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
+def argmax(a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None
+           ) -> Array:
     """Index along `axis` of the greatest element, the first of equals; of NaN where there is one.
 
     Args:
@@ -279,7 +283,8 @@ def argmax(a: Any, axis: int | None = None, out: None = None, keepdims: bool | N
 
 
 @eager(static=("axis", "out", "keepdims"))
-def argmin(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
+def argmin(a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None
+           ) -> Array:
     """Index along `axis` of the least element; otherwise as `argmax`. Source: `numpy.argmin`."""
     refuse_out("argmin", out)
     return _position("argmin", ops.argmin, operand("argmin", a), axis, bool(keepdims))
@@ -296,16 +301,18 @@ def without_nan(x: Tracer, neutral: Any) -> tuple[Tracer, Tracer | None]:
 
 
 @eager(static=STATIC[:-1])
-def nansum(a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False,
-           initial: Any = None, where: Any = None) -> Any:
+def nansum(a: ArrayLike, axis: AxisLike = None, dtype: DTypeLike | None = None, out: None = None,
+           keepdims: bool = False, initial: ArrayLike | None = None, where: ArrayLike | None = None
+           ) -> Array:
     """As `sum`, with 0 for NaN. Source: `numpy.nansum`."""
     x, _ = without_nan(operand("nansum", a), 0)
     return sum(x, axis, dtype, out, keepdims, initial, where)
 
 
 @eager(static=STATIC[:-1])
-def nanprod(a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False,
-            initial: Any = None, where: Any = None) -> Any:
+def nanprod(a: ArrayLike, axis: AxisLike = None, dtype: DTypeLike | None = None, out: None = None,
+            keepdims: bool = False, initial: ArrayLike | None = None, where: ArrayLike | None = None
+            ) -> Array:
     """As `prod`, with 1 for NaN. Source: `numpy.nanprod`."""
     x, _ = without_nan(operand("nanprod", a), 1)
     return prod(x, axis, dtype, out, keepdims, initial, where)
@@ -319,12 +326,12 @@ def _nan_extreme(name: str, reduce: Any, end: Any, a: Any, axis: Any, out: Any, 
     if missing is None or initial is not None:
         return made
     none = all(missing, axis, None, keepdims)
-    return select(none, like(made, np.nan), made)
+    return select(as_tracer(none), like(made, np.nan), made)
 
 
 @eager(static=("axis", "out", "keepdims"))
-def nanmax(a: Any, axis: Any = None, out: None = None, keepdims: bool = False,
-           initial: Any = None, where: Any = None) -> Any:
+def nanmax(a: ArrayLike, axis: AxisLike = None, out: None = None, keepdims: bool = False,
+           initial: ArrayLike | None = None, where: ArrayLike | None = None) -> Array:
     """As `max`, NaN left out; NaN where all are NaN and `initial` is None.
 
     Source: `numpy.nanmax`.
@@ -333,8 +340,8 @@ def nanmax(a: Any, axis: Any = None, out: None = None, keepdims: bool = False,
 
 
 @eager(static=("axis", "out", "keepdims"))
-def nanmin(a: Any, axis: Any = None, out: None = None, keepdims: bool = False,
-           initial: Any = None, where: Any = None) -> Any:
+def nanmin(a: ArrayLike, axis: AxisLike = None, out: None = None, keepdims: bool = False,
+           initial: ArrayLike | None = None, where: ArrayLike | None = None) -> Array:
     """As `min`, NaN left out; NaN where all are NaN and `initial` is None.
 
     Source: `numpy.nanmin`.
@@ -349,19 +356,19 @@ def _nan_position(name: str, find: Any, end: Any, a: Any, axis: Any, out: Any,
     made = find(filled, axis, out, keepdims)
     if missing is None:
         return made
-    return select(all(missing, axis, None, bool(keepdims)), like(made, -1), made)
+    return select(as_tracer(all(missing, axis, None, bool(keepdims))), like(made, -1), made)
 
 
 @eager(static=("axis", "out", "keepdims"))
-def nanargmax(a: Any, axis: int | None = None, out: None = None,
-              keepdims: bool | None = None) -> Any:
+def nanargmax(a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None
+              ) -> Array:
     """As `argmax`, NaN left out; -1 where all are NaN. Source: `numpy.nanargmax`."""
     return _nan_position("nanargmax", argmax, least, a, axis, out, keepdims)
 
 
 @eager(static=("axis", "out", "keepdims"))
-def nanargmin(a: Any, axis: int | None = None, out: None = None,
-              keepdims: bool | None = None) -> Any:
+def nanargmin(a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None
+              ) -> Array:
     """As `argmin`, NaN left out; -1 where all are NaN. Source: `numpy.nanargmin`."""
     return _nan_position("nanargmin", argmin, greatest, a, axis, out, keepdims)
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from xfront_ir import dtypes, ops
 
 from ..arrays import operands
+from ..arrays.annotations import Array, ArrayLike, AxisLike
 from ..arrays.arguments import at_home
 from ..arrays.dispatch import eager
 from ..arrays.operands import array_like, convert, index_of, normalize_axis, operand
 from ..tracing.trace import emit
-from ..tracing.tracer import Tracer
+from ..tracing.tracer import Tracer, as_tracer
 from .arithmetic import remainder
 from .manipulation import cut, joined, ravel, unstack
 from .positions import known_values, take
@@ -42,7 +44,7 @@ def _repeat_each(a: Any, repeats: Any, axis: int, length: int) -> Any:
     target = x.home
     marks = target.literal(np.int32(0), (length,))
     if size > 1 and length:
-        starts = cut(cumsum(convert(counts, dtypes.i32)), 0, 0, size - 1)
+        starts = cut(as_tracer(cumsum(convert(counts, dtypes.i32))), 0, 0, size - 1)
         ones = target.literal(np.int32(1), (size - 1,))
         marks = cumsum(emit(
             ops.scatter_add, marks, shaped(starts, (size - 1, 1)), ones, update_window_dims=(),
@@ -52,8 +54,8 @@ def _repeat_each(a: Any, repeats: Any, axis: int, length: int) -> Any:
     return take(x, marks, axis, mode="clip")
 
 
-def repeat(a: Any, repeats: Any, axis: int | None = None, *,
-           total_repeat_length: int | None = None, out_sharding: Any = None) -> Any:
+def repeat(a: ArrayLike, repeats: ArrayLike, axis: int | None = None, *,
+           total_repeat_length: int | None = None, out_sharding: Any = None) -> Array:
     """Each element, or slice along an axis, repeated in place.
 
     Args:
@@ -92,7 +94,7 @@ def repeat(a: Any, repeats: Any, axis: int | None = None, *,
 
 # --- rolling ------------------------------------------------------------------------------
 
-def roll(a: Any, shift: Any, axis: Any = None) -> Any:
+def roll(a: ArrayLike, shift: ArrayLike | Sequence[int], axis: AxisLike = None) -> Array:
     """Elements shifted along axes; those that leave at the end come in at the beginning.
 
     Args:
@@ -154,7 +156,7 @@ def _roll(a: Any, shift: Any, axis: Any) -> Any:
         size = x.shape[at]
         if not size:
             continue
-        start = remainder(emit(ops.neg, _as_index(by)), size)
+        start = as_tracer(remainder(emit(ops.neg, _as_index(by)), size))
         zero = start.home.literal(np.int32(0), ())
         starts = [start if i == at else zero for i in range(x.ndim)]
         turned = emit(ops.dynamic_slice, joined([x, x], at), *starts, sizes=x.shape)

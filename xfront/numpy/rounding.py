@@ -6,6 +6,7 @@ from typing import Any
 
 from xfront_ir import ops
 
+from ..arrays.annotations import Array, ArrayLike
 from ..arrays.dispatch import eager
 from ..arrays.operands import convert, default_float, operand
 from ..tracing.trace import emit
@@ -24,19 +25,19 @@ def _rounding(name: str, x: Any, rule: Any) -> Tracer:
 
 
 @unary(ops.floor, FLOAT)
-def floor(x: Any) -> Any:
+def floor(x: ArrayLike) -> Array:
     """The greatest integer not above x. Source: `numpy.floor`."""
     return _rounding("floor", x, lambda v: emit(ops.floor, v))
 
 
 @unary(ops.ceil, FLOAT)
-def ceil(x: Any) -> Any:
+def ceil(x: ArrayLike) -> Array:
     """The least integer not below x. Source: `numpy.ceil`."""
     return _rounding("ceil", x, lambda v: emit(ops.ceil, v))
 
 
 @unary()
-def trunc(x: Any) -> Any:
+def trunc(x: ArrayLike) -> Array:
     """The nearest integer towards zero. Source: `numpy.trunc`."""
     return _rounding("trunc", x, _toward_zero)
 
@@ -46,7 +47,7 @@ def _toward_zero(x: Tracer) -> Tracer:
 
 
 @unary()
-def fix(x: Any) -> Any:
+def fix(x: ArrayLike) -> Array:
     """The nearest integer towards zero, as a float. Source: `numpy.fix`."""
     return _toward_zero(float_operand("fix", x))
 
@@ -58,7 +59,7 @@ def _half_even(x: Tracer) -> Tracer:
 
 
 @unary()
-def rint(x: Any) -> Any:
+def rint(x: ArrayLike) -> Array:
     """The nearest integer, halves to the even one; integers become floats. Source: `numpy.rint`."""
     x = operand("rint", x)
     return _half_even(x if x.value.type.dtype.is_inexact else convert(x, default_float(), x.weak))
@@ -78,7 +79,7 @@ def _round(a: Any, decimals: int) -> Any:
     return emit(ops.div, _half_even(emit(ops.mul, x, factor)), factor)
 
 
-def round(a: Any, decimals: int = 0, out: None = None) -> Any:
+def round(a: ArrayLike, decimals: int = 0, out: None = None) -> Array:
     """`a` rounded to a number of decimals, halves to the even digit.
 
     Raises: NotImplementedError for integers and negative decimals, or where `out` is given.
@@ -93,7 +94,7 @@ around = round
 
 
 @unary()
-def modf(x: Any) -> Any:
+def modf(x: ArrayLike) -> tuple[Array, Array]:
     """(fractional part, integral part) as floats, both with x's sign. Source: `numpy.modf`."""
     x = float_operand("modf", x)
     whole = _toward_zero(x)

@@ -9,6 +9,7 @@ from xfront_ir import ops
 from xfront_ir.dtypes import from_numpy
 from xfront_ir.opdef import OpDef
 
+from ..arrays.annotations import Array, ArrayLike, DTypeLike
 from ..arrays.dispatch import eager
 from ..arrays.operands import (
     cast,
@@ -53,7 +54,8 @@ def _running(name: str, definition: OpDef, a: Any, axis: Any, dtype: Any, out: A
 
 
 @eager(static=STATIC)
-def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
+def cumsum(a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None
+           ) -> Array:
     """Sums of the elements up to each one along `axis`.
 
     Args:
@@ -67,19 +69,22 @@ def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None)
 
 
 @eager(static=STATIC)
-def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
+def cumprod(a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None
+            ) -> Array:
     """Products of the elements up to each one; as `cumsum`. Source: `numpy.cumprod`."""
     return _running("cumprod", ops.cumprod, a, axis, dtype, out)
 
 
 @eager(static=STATIC)
-def nancumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
+def nancumsum(a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None,
+              out: None = None) -> Array:
     """As `cumsum`, with 0 for NaN. Source: `numpy.nancumsum`."""
     return _running("nancumsum", ops.cumsum, a, axis, dtype, out, 0)
 
 
 @eager(static=STATIC)
-def nancumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
+def nancumprod(a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None,
+               out: None = None) -> Array:
     """As `cumprod`, with 1 for NaN. Source: `numpy.nancumprod`."""
     return _running("nancumprod", ops.cumprod, a, axis, dtype, out, 1)
 
@@ -106,8 +111,8 @@ def _cumulative(name: str, what: str, definition: OpDef, x: Any, axis: Any, dtyp
 
 
 @eager(static=("axis", "dtype", "include_initial"))
-def cumulative_sum(x: Any, /, *, axis: int | None = None, dtype: Any = None,
-                   include_initial: bool = False) -> Any:
+def cumulative_sum(x: ArrayLike, /, *, axis: int | None = None, dtype: DTypeLike | None = None,
+                   include_initial: bool = False) -> Array:
     """Sums of the elements up to each one along `axis`; narrow integers are widened.
 
     Args:
@@ -121,8 +126,8 @@ def cumulative_sum(x: Any, /, *, axis: int | None = None, dtype: Any = None,
 
 
 @eager(static=("axis", "dtype", "include_initial"))
-def cumulative_prod(x: Any, /, *, axis: int | None = None, dtype: Any = None,
-                    include_initial: bool = False) -> Any:
+def cumulative_prod(x: ArrayLike, /, *, axis: int | None = None, dtype: DTypeLike | None = None,
+                    include_initial: bool = False) -> Array:
     """Products of the elements up to each one; as `cumulative_sum`, which begins with 1.
 
     Source: `numpy.cumulative_prod`.

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from xfront_ir import dtypes, ops
 
+from ..arrays.annotations import Array, ArrayLike
 from ..arrays.dispatch import eager
 from ..arrays.operands import (
     array_like,
@@ -24,7 +25,7 @@ from ..arrays.operands import (
 )
 from ..tracing.concrete import known_at_once
 from ..tracing.trace import emit
-from ..tracing.tracer import Tracer
+from ..tracing.tracer import Tracer, as_tracer
 from .creation import asarray
 from .indexed_updates import AtIndex
 from .manipulation import concatenate, cut, joined, moveaxis, ravel
@@ -39,10 +40,10 @@ HINT = "give `size`, the size of its result, while tracing"
 
 def index_of_marks(marks: Tracer, size: int) -> tuple[Tracer, Tracer]:
     """(positions of the first `size` true elements, 0 beyond the last; how many there are)."""
-    total = sum(convert(marks, dtypes.i32))
+    total = as_tracer(sum(convert(marks, dtypes.i32)))
     if not size:
         return marks.home.literal(np.int32(0), (0,)), total
-    rank = cumsum(convert(marks, dtypes.i32))
+    rank = as_tracer(cumsum(convert(marks, dtypes.i32)))
     target = select(marks, emit(ops.sub, rank, like(rank, 1)), like(rank, size))
     zeros = marks.home.literal(np.int32(0), (size,))
     return AtIndex(zeros, target).set(places(marks, 0), mode="drop"), total
@@ -107,7 +108,7 @@ def _rows(x: Tracer, axis: int | None) -> Tracer:
     if axis is None:
         return shaped(x, (x.size, 1))
     moved = moveaxis(x, axis, 0)
-    return shaped(moved, (moved.shape[0], moved.size // max(moved.shape[0], 1)))
+    return shaped(as_tracer(moved), (moved.shape[0], moved.size // max(moved.shape[0], 1)))
 
 
 @eager(static=("axis", "equal_nan"))
@@ -131,25 +132,27 @@ def _unique(ar: Any, fill_value: Any, order: Any, marks: Any, axis: int | None, 
     first = take(order, starts, 0, mode="clip")
     values = take(rows, first, 0, mode="clip")
     if fill_value is not None:
-        values = _filled(values, valid, fill_value)
+        values = _filled(as_tracer(values), valid, fill_value)
     group = emit(ops.sub, cumsum(convert(marks, dtypes.i32)), like(order, 1))
     inverse = AtIndex(like(order, 0), order).set(group)
     counts = AtIndex(like(starts, 0), group).add(1, mode="drop")
     kept = shape if axis is None else order.shape
     if axis is None:
-        values = shaped(values, (size,))
+        values = shaped(as_tracer(values), (size,))
     else:
-        values = moveaxis(shaped(values, (size, *shape[:axis], *shape[axis + 1:])), 0, axis)
+        rows = shaped(as_tracer(values), (size, *shape[:axis], *shape[axis + 1:]))
+        values = as_tracer(moveaxis(rows, 0, axis))
     values = Tracer(values.home, values.value, x.weak)
     wide = default_int()
-    return (values, convert(first, wide), convert(shaped(inverse, kept), wide),
+    return (values, convert(as_tracer(first), wide), convert(shaped(inverse, kept), wide),
             convert(counts, wide))
 
 
 @known_at_once
-def unique(ar: Any, return_index: bool = False, return_inverse: bool = False,
+def unique(ar: ArrayLike, return_index: bool = False, return_inverse: bool = False,
            return_counts: bool = False, axis: int | None = None, *, equal_nan: bool = True,
-           size: int | None = None, fill_value: Any = None, sorted: bool = True) -> Any:
+           size: int | None = None, fill_value: ArrayLike | None = None, sorted: bool = True
+           ) -> Any:
     """The different elements in order, or the different slices along an axis.
 
     Args:
@@ -231,7 +234,8 @@ class UniqueInverse(NamedTuple):
 
 
 @known_at_once
-def unique_all(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> UniqueAll:
+def unique_all(x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None
+               ) -> UniqueAll:
     """Values, first positions, inverse and counts; see `unique`. NaN are all different.
 
     Source: `numpy.unique_all`.
@@ -241,21 +245,24 @@ def unique_all(x: Any, /, *, size: int | None = None, fill_value: Any = None) ->
 
 
 @known_at_once
-def unique_counts(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> UniqueCounts:
+def unique_counts(x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None
+                  ) -> UniqueCounts:
     """Values and counts; see `unique`. NaN are all different. Source: `numpy.unique_counts`."""
     return UniqueCounts(*unique(x, return_counts=True, equal_nan=False, size=size,
                                 fill_value=fill_value))
 
 
 @known_at_once
-def unique_inverse(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> UniqueInverse:
+def unique_inverse(x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None
+                   ) -> UniqueInverse:
     """Values and inverse; see `unique`. NaN are all different. Source: `numpy.unique_inverse`."""
     return UniqueInverse(*unique(x, return_inverse=True, equal_nan=False, size=size,
                                  fill_value=fill_value))
 
 
 @known_at_once
-def unique_values(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> Any:
+def unique_values(x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None
+                  ) -> Array:
     """The values; see `unique`. NaN are all different. Source: `numpy.unique_values`."""
     return unique(x, equal_nan=False, size=size, fill_value=fill_value)
 
@@ -267,8 +274,8 @@ FEW = 64
 
 
 @eager(static=("assume_unique", "invert", "method"))
-def isin(element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *,
-         method: str = "auto") -> Any:
+def isin(element: ArrayLike, test_elements: ArrayLike, assume_unique: bool = False,
+         invert: bool = False, *, method: str = "auto") -> Array:
     """Which elements occur in another array.
 
     Args:
@@ -294,10 +301,10 @@ def _member(x: Tracer, tests: Tracer, method: str = "auto") -> Tracer:
     if method == "compare_all" or (method == "auto" and tests.size <= FEW):
         shape = (*x.shape, tests.size)
         left = emit(ops.broadcast_in_dim, x, shape=shape, dims=tuple(range(x.ndim)))
-        return any(emit(ops.eq, left, broadcast_to(tests, shape)), -1)
+        return as_tracer(any(emit(ops.eq, left, broadcast_to(tests, shape)), -1))
     (tests,) = emit(ops.sort, tests, dimension=0, n_keys=1, stable=False)
     place = searchsorted(tests, x, method="sort" if method == "sort" else "scan")
-    place = emit(ops.min, place, like(place, tests.size - 1))
+    place = emit(ops.min, place, like(as_tracer(place), tests.size - 1))
     return emit(ops.eq, take(tests, place, mode="clip"), x)
 
 
@@ -308,7 +315,8 @@ def _pair(name: str, ar1: Any, ar2: Any) -> list[Any]:
 
 
 @known_at_once
-def union1d(ar1: Any, ar2: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
+def union1d(ar1: ArrayLike, ar2: ArrayLike, *, size: int | None = None,
+            fill_value: ArrayLike | None = None) -> Array:
     """The elements of either array, in order; `size` and `fill_value` as of `unique`.
 
     Source: `numpy.union1d`.
@@ -325,7 +333,8 @@ def _different(ar1: Any, ar2: Any, assume_unique: bool) -> Any:
     else:
         (x,) = emit(ops.sort, _one_nan(x), dimension=0, n_keys=1, stable=True)
         marks = _firsts([x])
-    marks = emit(ops.and_, marks, emit(ops.not_, _member(*promote("setdiff1d", x, ar2))))
+    first, second = promote("setdiff1d", x, ar2)
+    marks = emit(ops.and_, marks, emit(ops.not_, _member(first, second)))
     return x, marks, sum(convert(marks, dtypes.i32))
 
 
@@ -337,12 +346,12 @@ def _marked(x: Any, marks: Any, fill_value: Any, size: int) -> Any:
     values = take(x, index, 0, mode="clip")
     if fill_value is None:
         fill_value = take(values, np.zeros(size, np.int32), 0, mode="clip") if size else values
-    return _filled(values, _valid(size, total), fill_value)
+    return _filled(as_tracer(values), _valid(size, total), fill_value)
 
 
 @known_at_once
-def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False, *, size: int | None = None,
-              fill_value: Any = None) -> Any:
+def setdiff1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, *,
+              size: int | None = None, fill_value: ArrayLike | None = None) -> Array:
     """The elements of `ar1` that are not in `ar2`, in order, each once, in ar1's dtype.
 
     Args:
@@ -376,17 +385,18 @@ def _intersection(ar1: Any, ar2: Any, fill_value: Any, xs: Any, order: Any, mark
     valid = _valid(size, total)
     values = take(xs, index, 0, mode="clip")
     first = take(values, np.zeros(size, np.int32), 0, mode="clip") if size else values
-    made = _filled(values, valid, first if fill_value is None else fill_value)
-    of_x = _filled(take(order, index, 0, mode="clip"), valid, x.size)
+    made = _filled(as_tracer(values), valid, first if fill_value is None else fill_value)
+    of_x = _filled(as_tracer(take(order, index, 0, mode="clip")), valid, x.size)
     ys, order = emit(ops.sort, y, places(y, 0), dimension=0, n_keys=1, stable=True)
     of_y = take(order, searchsorted(ys, values), 0, mode="clip")
-    of_y = _filled(of_y, valid, y.size)
+    of_y = _filled(as_tracer(of_y), valid, y.size)
     return made, convert(of_x, default_int()), convert(of_y, default_int())
 
 
 @known_at_once
-def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False, *,
-                size: int | None = None, fill_value: Any = None) -> Any:
+def intersect1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False,
+                return_indices: bool = False, *, size: int | None = None,
+                fill_value: ArrayLike | None = None) -> Any:
     """The elements that are in both arrays, in order.
 
     Args:
@@ -422,8 +432,8 @@ def _exclusive(ar1: Any, ar2: Any) -> Any:
 
 
 @known_at_once
-def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False, *, size: int | None = None,
-             fill_value: Any = None) -> Any:
+def setxor1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, *,
+             size: int | None = None, fill_value: ArrayLike | None = None) -> Array:
     """The elements that are in exactly one of the arrays, in order.
 
     Args:

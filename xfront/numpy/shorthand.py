@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from xfront_ir import dtypes, ops
 
+from ..arrays.annotations import Array, ArrayLike
 from ..arrays.operands import (
     binary,
     broadcast_shapes,
@@ -22,7 +23,7 @@ from ..arrays.operands import (
     together,
 )
 from ..tracing.trace import emit
-from ..tracing.tracer import Tracer
+from ..tracing.tracer import Tracer, as_tracer
 
 Axes = tuple[int, ...]
 
@@ -34,7 +35,7 @@ def inexact(name: str, x: Any) -> Tracer:
     return x if dtype.is_inexact else convert(x, inexact_dtype(dtype), x.weak)
 
 
-def add(x: Any, y: Any) -> Any:
+def add(x: ArrayLike, y: ArrayLike) -> Array:
     """x + y."""
     return binary(ops.add, "add", x, y)
 
@@ -59,7 +60,7 @@ def compare(definition: Any, x: Any, y: Any) -> Any:
     return binary(definition, definition.name, x, y)
 
 
-def choose(condition: Tracer, x: Any, y: Any) -> Any:
+def choose(condition: Tracer, x: ArrayLike, y: ArrayLike) -> Array:
     """x where the condition holds, else y."""
     x, y = together("where", x, y)
     shape = broadcast_shapes("where", [condition.shape, x.shape])
@@ -105,14 +106,14 @@ def mask_of(where: Any, x: Tracer) -> Tracer | None:
 def total(x: Tracer, axes: Axes, mask: Tracer | None = None) -> Tracer:
     """Sum over axes, which stay with size 1."""
     if mask is not None:
-        x = choose(mask, x, 0)
+        x = as_tracer(choose(mask, x, 0))
     return kept(emit(ops.reduce_sum, x, axes=axes), x, axes)
 
 
 def greatest(x: Tracer, axes: Axes, mask: Tracer | None = None) -> Tracer:
     """The greatest over axes, which stay with size 1; -inf (or the least number) of nothing."""
     if mask is not None:
-        x = choose(mask, x, real_least(x))
+        x = as_tracer(choose(mask, x, real_least(x)))
     return kept(emit(ops.reduce_max, x, axes=axes), x, axes)
 
 

@@ -5,12 +5,14 @@ NaN is greater than everything, -0 and 0 are equal, complex numbers go by real, 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from xfront_ir import dtypes, ops
 from xfront_ir.dtypes import from_numpy
 
+from ..arrays.annotations import Array, ArrayLike, DTypeLike
 from ..arrays.dispatch import eager
 from ..arrays.operands import (
     broadcast_to,
@@ -23,7 +25,7 @@ from ..arrays.operands import (
 )
 from ..dtypes import requested_dtype
 from ..tracing.trace import emit
-from ..tracing.tracer import Tracer
+from ..tracing.tracer import Tracer, as_tracer
 from .complexes import imag, real
 from .manipulation import cut as cut_axis
 from .manipulation import flip, joined, unstack
@@ -50,8 +52,8 @@ def _along(name: str, a: Any, axis: Any) -> tuple[Tracer, int]:
 
 
 @eager(static=("axis", "kind", "order", "stable", "descending"))
-def sort(a: Any, axis: int | None = -1, *, kind: None = None, order: None = None,
-         stable: bool = True, descending: bool = False) -> Any:
+def sort(a: ArrayLike, axis: int | None = -1, *, kind: None = None, order: None = None,
+         stable: bool = True, descending: bool = False) -> Array:
     """The elements in order along an axis.
 
     Args:
@@ -77,8 +79,8 @@ def places(x: Tracer, axis: int) -> Tracer:
 
 
 @eager(static=("axis", "kind", "order", "stable", "descending", "dtype"))
-def argsort(a: Any, axis: int | None = -1, *, kind: None = None, order: None = None,
-            stable: bool = True, descending: bool = False, dtype: Any = None) -> Any:
+def argsort(a: ArrayLike, axis: int | None = -1, *, kind: None = None, order: None = None,
+            stable: bool = True, descending: bool = False, dtype: DTypeLike | None = None) -> Array:
     """The positions that put the elements in order along an axis; arguments as of `sort`.
 
     Args:
@@ -99,7 +101,7 @@ def argsort(a: Any, axis: int | None = -1, *, kind: None = None, order: None = N
 
 
 @eager(static=("axis",))
-def lexsort(keys: Any, axis: int = -1) -> Any:
+def lexsort(keys: Array | Sequence[ArrayLike], axis: int = -1) -> Array:
     """Positions in the order of several keys, the last of which counts first.
 
     Args:
@@ -107,7 +109,7 @@ def lexsort(keys: Any, axis: int = -1) -> Any:
     Raises: TypeError for no keys; ValueError for different shapes.
     Source: `numpy.lexsort`.
     """
-    given = list(keys) if isinstance(keys, (tuple, list)) else list(unstack(keys))
+    given = list(keys) if isinstance(keys, (tuple, list)) else list(unstack(as_tracer(keys)))
     xs = [operand("lexsort", k) for k in given]
     if not xs:
         raise TypeError("need sequence of keys with len > 0 in lexsort")
@@ -122,7 +124,7 @@ def lexsort(keys: Any, axis: int = -1) -> Any:
 
 
 @eager
-def sort_complex(a: Any) -> Any:
+def sort_complex(a: ArrayLike) -> Array:
     """The elements in order along the last axis, as complex numbers.
 
     Source: `numpy.sort_complex`.
@@ -141,7 +143,7 @@ def _parted(x: Tracer, at: int, kth: int) -> Tracer:
 
 
 @eager(static=("kth", "axis"))
-def partition(a: Any, kth: int, axis: int = -1) -> Any:
+def partition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
     """The elements with the kth in its place in order, none greater before, none less after it.
 
     Raises: ValueError for positions and axes out of range; NotImplementedError for complex numbers.
@@ -155,7 +157,7 @@ def partition(a: Any, kth: int, axis: int = -1) -> Any:
 
 
 @eager(static=("kth", "axis"))
-def argpartition(a: Any, kth: int, axis: int = -1) -> Any:
+def argpartition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
     """The positions of the elements with the kth in its place in order, none of a greater element
     before and none of a lesser one after it; those after it ascend.
 
@@ -186,8 +188,9 @@ FEW = 32
 def _before(x: Tracer, y: Tracer) -> Tracer:
     """Whether x stands before y in order."""
     if x.value.type.dtype.is_complex:
-        first, second = _before(real(x), real(y)), _before(real(y), real(x))
-        inner = _before(imag(x), imag(y))
+        a, b = as_tracer(real(x)), as_tracer(real(y))
+        first, second = _before(a, b), _before(b, a)
+        inner = _before(as_tracer(imag(x)), as_tracer(imag(y)))
         return emit(ops.or_, first, emit(ops.and_, emit(ops.not_, second), inner))
     made = emit(ops.lt, x, y)
     if not x.value.type.dtype.is_inexact:
@@ -196,8 +199,8 @@ def _before(x: Tracer, y: Tracer) -> Tracer:
 
 
 @eager(static=("side", "method"))
-def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None, *,
-                 method: str = "scan") -> Any:
+def searchsorted(a: ArrayLike, v: ArrayLike, side: str = "left", sorter: ArrayLike | None = None, *,
+                 method: str = "scan") -> Array:
     """Where values would be put into a sorted array to keep it in order.
 
     Args:
@@ -217,18 +220,18 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None, *,
     if xs.ndim != 1:
         raise ValueError(f"searchsorted: a should be 1-dimensional, got shape {xs.shape}")
     if sorter is not None:
-        xs = take(xs, operand("searchsorted", sorter), 0)
+        xs = as_tracer(take(xs, operand("searchsorted", sorter), 0))
     size, shape = xs.size, v.shape
     values = shaped(v, (v.size,))
     places_dtype = dtypes.i32 if size < 2 ** 31 else dtypes.i64
     if not size or not v.size:
         return xs.home.literal(np.zeros((), places_dtype.numpy), shape)
     if method == "compare_all" or (size <= FEW and method != "sort"):
-        made = _compared(xs, values, side)
+        made = _compared(as_tracer(xs), values, side)
     elif method == "sort":
-        made = _merged(xs, values, side)
+        made = _merged(as_tracer(xs), values, side)
     else:
-        made = _searched(xs, values, side, method == "scan_unrolled")
+        made = _searched(as_tracer(xs), values, side, method == "scan_unrolled")
     return convert(shaped(made, shape), places_dtype)
 
 
@@ -273,7 +276,7 @@ def _searched(xs: Tracer, values: Tracer, side: str, unrolled: bool) -> Tracer:
     def step(found: Any, half: Any) -> Any:
         after = emit(ops.add, found, broadcast_to(half, found.shape))
         last = take(xs, emit(ops.sub, after, like(after, 1)), 0, mode="promise_in_bounds")
-        return select(_precedes(last, values, side), after, found), None
+        return select(_precedes(as_tracer(last), values, side), after, found), None
 
     found = xs.home.literal(np.int32(0), values.shape)
     if unrolled:
@@ -286,7 +289,8 @@ def _searched(xs: Tracer, values: Tracer, side: str, unrolled: bool) -> Tracer:
 
 
 @eager(static=("right", "method"))
-def digitize(x: Any, bins: Any, right: bool = False, *, method: str | None = None) -> Any:
+def digitize(x: ArrayLike, bins: ArrayLike | Sequence[ArrayLike], right: bool = False, *,
+             method: str | None = None) -> Array:
     """The number of the bin that each value lies in: 0 before the first edge, len(bins) after all.
 
     Args:
@@ -308,10 +312,10 @@ def digitize(x: Any, bins: Any, right: bool = False, *, method: str | None = Non
     side, method = "left" if right else "right", method or "scan"
     up = searchsorted(edges, x, side, method=method)
     down = searchsorted(flip(edges), x, side, method=method)
-    down = emit(ops.sub, like(down, n), down)
+    down = emit(ops.sub, like(as_tracer(down), n), down)
     first, last = (shaped(cut_axis(edges, 0, i, i + 1), ()) for i in (0, n - 1))
     ascending = broadcast_to(emit(ops.le, first, last), up.shape)
-    return select(ascending, up, down)
+    return select(ascending, as_tracer(up), down)
 
 
 __all__ = ["argpartition", "argsort", "digitize", "lexsort", "partition", "searchsorted", "sort",

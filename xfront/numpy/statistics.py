@@ -12,6 +12,7 @@ import numpy as np
 from xfront_ir import dtypes, ops
 from xfront_ir.dtypes import DType, from_numpy
 
+from ..arrays.annotations import Array, ArrayLike, AxisLike, DTypeLike
 from ..arrays.arguments import at_home
 from ..arrays.dispatch import eager
 from ..arrays.operands import (
@@ -28,7 +29,7 @@ from ..arrays.operands import (
 )
 from ..dtypes import requested_dtype
 from ..tracing.trace import emit
-from ..tracing.tracer import Tracer
+from ..tracing.tracer import Tracer, as_tracer
 from .arithmetic import add, divide, multiply, root, sqrt, subtract
 from .complexes import conj
 from .manipulation import concatenate, moveaxis, transpose
@@ -69,7 +70,7 @@ def _dtypes(name: str, x: Tracer, dtype: Any) -> tuple[DType, DType]:
 def _scaled(x: Tracer, count: Any) -> Tracer:
     """x / count, for a known or a traced count."""
     if isinstance(count, Tracer):
-        return divide(x, convert(count, x.value.type.dtype))
+        return as_tracer(divide(x, convert(count, x.value.type.dtype)))
     return emit(ops.div, x, like(x, count))
 
 
@@ -88,8 +89,8 @@ def _mean(name: str, a: Any, axis: Any, dtype: Any, out: Any, keepdims: bool, wh
 
 
 @eager(static=("axis", "dtype", "out", "keepdims"))
-def mean(a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False, *,
-         where: Any = None) -> Any:
+def mean(a: ArrayLike, axis: AxisLike = None, dtype: DTypeLike | None = None, out: None = None,
+         keepdims: bool = False, *, where: ArrayLike | None = None) -> Array:
     """Arithmetic mean over `axis`; NaN of no elements.
 
     Args:
@@ -138,10 +139,11 @@ def _var(name: str, a: Any, axis: Any, dtype: Any, out: Any, ddof: float, keepdi
         squares = emit(ops.square, x)
     if where is not None:
         squares = select(mask, squares, like(squares, 0))
-        count: Any = convert(count_nonzero(mask, axes, keepdims), squares.value.type.dtype)
+        count: Any = convert(as_tracer(count_nonzero(mask, axes, keepdims)),
+                             squares.value.type.dtype)
         count = subtract(count, ddof)
     else:
-        count = _count(x, axes) - ddof
+        count = _count(as_tracer(x), axes) - ddof
     total = reduced(ops.reduce_sum, squares, axes, keepdims)
     made = _at_least_one(total, count)
     return convert(strong(made), wanted)
@@ -156,9 +158,9 @@ def _at_least_one(total: Tracer, count: Any) -> Tracer:
 
 
 @eager(static=("axis", "dtype", "out", "ddof", "keepdims", "correction"))
-def var(a: Any, axis: Any = None, dtype: Any = None, out: None = None, ddof: float = 0,
-        keepdims: bool = False, *, where: Any = None, mean: Any = None,
-        correction: float | None = None) -> Any:
+def var(a: ArrayLike, axis: AxisLike = None, dtype: DTypeLike | None = None, out: None = None,
+        ddof: float = 0, keepdims: bool = False, *, where: ArrayLike | None = None,
+        mean: ArrayLike | None = None, correction: float | None = None) -> Array:
     """Variance over `axis`: the mean of |x - mean|^2, real.
 
     Args:
@@ -174,9 +176,9 @@ def var(a: Any, axis: Any = None, dtype: Any = None, out: None = None, ddof: flo
 
 
 @eager(static=("axis", "dtype", "out", "ddof", "keepdims", "correction"))
-def std(a: Any, axis: Any = None, dtype: Any = None, out: None = None, ddof: float = 0,
-        keepdims: bool = False, *, where: Any = None, mean: Any = None,
-        correction: float | None = None) -> Any:
+def std(a: ArrayLike, axis: AxisLike = None, dtype: DTypeLike | None = None, out: None = None,
+        ddof: float = 0, keepdims: bool = False, *, where: ArrayLike | None = None,
+        mean: ArrayLike | None = None, correction: float | None = None) -> Array:
     """Standard deviation over `axis`: the square root of `var`. Source: `numpy.std`."""
     return root(_var("std", a, axis, dtype, out, _ddof("std", ddof, correction), keepdims, where,
                      mean))
@@ -194,24 +196,26 @@ def _numbers(x: Tracer, where: Any, name: str) -> Any:
 
 
 @eager(static=("axis", "dtype", "out", "keepdims"))
-def nanmean(a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False,
-            where: Any = None) -> Any:
+def nanmean(a: ArrayLike, axis: AxisLike = None, dtype: DTypeLike | None = None, out: None = None,
+            keepdims: bool = False, where: ArrayLike | None = None) -> Array:
     """As `mean`, NaN left out. Source: `numpy.nanmean`."""
     x = operand("nanmean", a)
     return _mean("nanmean", x, axis, dtype, out, keepdims, _numbers(x, where, "nanmean"))
 
 
 @eager(static=("axis", "dtype", "out", "ddof", "keepdims"))
-def nanvar(a: Any, axis: Any = None, dtype: Any = None, out: None = None, ddof: float = 0,
-           keepdims: bool = False, where: Any = None, mean: Any = None) -> Any:
+def nanvar(a: ArrayLike, axis: AxisLike = None, dtype: DTypeLike | None = None, out: None = None,
+           ddof: float = 0, keepdims: bool = False, where: ArrayLike | None = None,
+           mean: ArrayLike | None = None) -> Array:
     """As `var`, NaN left out. Source: `numpy.nanvar`."""
     x = operand("nanvar", a)
     return _var("nanvar", x, axis, dtype, out, ddof, keepdims, _numbers(x, where, "nanvar"), mean)
 
 
 @eager(static=("axis", "dtype", "out", "ddof", "keepdims"))
-def nanstd(a: Any, axis: Any = None, dtype: Any = None, out: None = None, ddof: float = 0,
-           keepdims: bool = False, where: Any = None, mean: Any = None) -> Any:
+def nanstd(a: ArrayLike, axis: AxisLike = None, dtype: DTypeLike | None = None, out: None = None,
+           ddof: float = 0, keepdims: bool = False, where: ArrayLike | None = None,
+           mean: ArrayLike | None = None) -> Array:
     """As `std`, NaN left out. Source: `numpy.nanstd`."""
     x = operand("nanstd", a)
     return root(_var("nanstd", x, axis, dtype, out, ddof, keepdims, _numbers(x, where, "nanstd"),
@@ -221,8 +225,8 @@ def nanstd(a: Any, axis: Any = None, dtype: Any = None, out: None = None, ddof: 
 # --- average ------------------------------------------------------------------------------
 
 @eager(static=("axis", "returned", "keepdims"))
-def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False,
-            keepdims: bool = False) -> Any:
+def average(a: ArrayLike, axis: AxisLike = None, weights: ArrayLike | None = None,
+            returned: bool = False, keepdims: bool = False) -> Any:
     """Weighted mean over `axis`.
 
     Args:
@@ -235,7 +239,7 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
         (x,) = promote_inexact("average", a)
         made = mean(x, axis, None, None, keepdims)
         n = _count(x, axes_of("average", axis, x.ndim))
-        return (made, like(made, n)) if returned else made
+        return (made, like(as_tracer(made), n)) if returned else made
     x, w = promote_inexact("average", a, weights)
     axes = axes_of("average", axis, x.ndim)
     if w.shape != x.shape:
@@ -286,7 +290,7 @@ def _merged(x: Tracer, axes: tuple[int, ...]) -> Tracer:
     """`x` with `axes` as one, the last."""
     moved = moveaxis(x, axes, tuple(range(x.ndim - len(axes), x.ndim)))
     kept = moved.shape[: x.ndim - len(axes)]
-    return shaped(moved, (*kept, math.prod(moved.shape[len(kept):])))
+    return shaped(as_tracer(moved), (*kept, math.prod(moved.shape[len(kept):])))
 
 
 def _fitted_weights(name: str, weights: Any, shape: tuple[int, ...], axis: Any) -> Tracer:
@@ -325,7 +329,7 @@ def _ordered(x: Tracer, q: Tracer, method: str, skip_nan: bool) -> Tracer:
     q = emit(ops.broadcast_in_dim, convert(q, inner), shape=full, dims=tuple(range(q.ndim)))
     if skip_nan:
         found = subtract(size, sum(missing, -1))
-        last = broadcast_to(convert(subtract(found, 1), inner), full)
+        last = broadcast_to(convert(as_tracer(subtract(found, 1)), inner), full)
     else:
         last = like(q, size - 1)
     zero = like(q, 0)
@@ -363,7 +367,7 @@ def _ordered(x: Tracer, q: Tracer, method: str, skip_nan: bool) -> Tracer:
     if skip_nan:
         none = emit(ops.eq, last, like(last, -1))
         return select(none, like(made, math.nan), made)
-    spoilt = broadcast_to(any(missing, -1), full)
+    spoilt = broadcast_to(as_tracer(any(missing, -1)), full)
     return select(spoilt, like(made, math.nan), made)
 
 
@@ -372,9 +376,10 @@ def _along_last(x: Tracer, index: Tracer, n_extra: int) -> Tracer:
     from .positions import take_along_axis  # late: it stands beside
 
     if not n_extra:
-        return shaped(take_along_axis(x, shaped(index, (*index.shape, 1)), -1,
-                                      mode="promise_in_bounds"), index.shape)
-    return moveaxis(take_along_axis(x, moveaxis(index, 0, -1), -1, mode="promise_in_bounds"), -1, 0)
+        return shaped(as_tracer(take_along_axis(x, shaped(index, (*index.shape, 1)), -1,
+                                                mode="promise_in_bounds")), index.shape)
+    taken = take_along_axis(x, moveaxis(index, 0, -1), -1, mode="promise_in_bounds")
+    return as_tracer(moveaxis(taken, -1, 0))
 
 
 def _weighted(x: Tracer, w: Tracer, q: Tracer, skip_nan: bool) -> Tracer:
@@ -393,19 +398,20 @@ def _weighted(x: Tracer, w: Tracer, q: Tracer, skip_nan: bool) -> Tracer:
     share = divide(running, total)
     full = (*q.shape, *batch, size)
     wanted = emit(ops.broadcast_in_dim, convert(q, inner), shape=full, dims=tuple(range(q.ndim)))
-    below = emit(ops.lt, broadcast_to(share, full), wanted)
+    below = emit(ops.lt, broadcast_to(as_tracer(share), full), wanted)
     place = sum(below, -1)
-    place = emit(ops.min, place, like(place, size - 1))
+    place = emit(ops.min, place, like(as_tracer(place), size - 1))
     made = _along_last(x, convert(place, dtypes.i32), q.ndim)
-    return select(broadcast_to(missing, made.shape), like(made, math.nan), made)
+    return select(broadcast_to(as_tracer(missing), made.shape), like(made, math.nan), made)
 
 
 QUANTILE = ("axis", "out", "overwrite_input", "method", "keepdims")
 
 
 @eager(static=QUANTILE)
-def quantile(a: Any, q: Any, axis: Any = None, out: None = None, overwrite_input: bool = False,
-             method: str = "linear", keepdims: bool = False, *, weights: Any = None) -> Any:
+def quantile(a: ArrayLike, q: ArrayLike, axis: AxisLike = None, out: None = None,
+             overwrite_input: bool = False, method: str = "linear", keepdims: bool = False, *,
+             weights: ArrayLike | None = None) -> Array:
     """Values below which the share `q` of the elements over `axis` lies.
 
     Args:
@@ -424,8 +430,9 @@ def quantile(a: Any, q: Any, axis: Any = None, out: None = None, overwrite_input
 
 
 @eager(static=QUANTILE)
-def nanquantile(a: Any, q: Any, axis: Any = None, out: None = None, overwrite_input: bool = False,
-                method: str = "linear", keepdims: bool = False, *, weights: Any = None) -> Any:
+def nanquantile(a: ArrayLike, q: ArrayLike, axis: AxisLike = None, out: None = None,
+                overwrite_input: bool = False, method: str = "linear", keepdims: bool = False, *,
+                weights: ArrayLike | None = None) -> Array:
     """As `quantile`, NaN left out. Source: `numpy.nanquantile`."""
     return _quantile("nanquantile", a, q, axis, out, overwrite_input, method, keepdims, weights,
                      True)
@@ -435,13 +442,13 @@ def _hundredth(name: str, q: Any) -> Tracer:
     """q / 100, in f32 at least."""
     (q,) = promote_inexact(name, q)
     q = convert(q, wide(q.value.type.dtype), q.weak)
-    return divide(q, like(q, 100))
+    return as_tracer(divide(q, like(q, 100)))
 
 
 @eager(static=(*QUANTILE, "out_sharding"))
-def percentile(a: Any, q: Any, axis: Any = None, out: None = None, overwrite_input: bool = False,
-               method: str = "linear", keepdims: bool = False, *, weights: Any = None,
-               out_sharding: Any = None) -> Any:
+def percentile(a: ArrayLike, q: ArrayLike, axis: AxisLike = None, out: None = None,
+               overwrite_input: bool = False, method: str = "linear", keepdims: bool = False, *,
+               weights: ArrayLike | None = None, out_sharding: Any = None) -> Array:
     """`quantile` of q / 100. Source: `numpy.percentile`."""
     at_home("percentile", out_sharding)
     return quantile(a, _hundredth("percentile", q), axis, out, overwrite_input, method, keepdims,
@@ -449,16 +456,17 @@ def percentile(a: Any, q: Any, axis: Any = None, out: None = None, overwrite_inp
 
 
 @eager(static=QUANTILE)
-def nanpercentile(a: Any, q: Any, axis: Any = None, out: None = None, overwrite_input: bool = False,
-                  method: str = "linear", keepdims: bool = False, *, weights: Any = None) -> Any:
+def nanpercentile(a: ArrayLike, q: ArrayLike, axis: AxisLike = None, out: None = None,
+                  overwrite_input: bool = False, method: str = "linear", keepdims: bool = False, *,
+                  weights: ArrayLike | None = None) -> Array:
     """As `percentile`, NaN left out. Source: `numpy.nanpercentile`."""
     return nanquantile(a, _hundredth("nanpercentile", q), axis, out, overwrite_input, method,
                        keepdims, weights=weights)
 
 
 @eager(static=("axis", "out", "overwrite_input", "keepdims"))
-def median(a: Any, axis: Any = None, out: None = None, overwrite_input: bool = False,
-           keepdims: bool = False) -> Any:
+def median(a: ArrayLike, axis: AxisLike = None, out: None = None, overwrite_input: bool = False,
+           keepdims: bool = False) -> Array:
     """The middle element over `axis`, or the mean of the two; NaN where one is NaN.
 
     Source: `numpy.median`.
@@ -467,8 +475,8 @@ def median(a: Any, axis: Any = None, out: None = None, overwrite_input: bool = F
 
 
 @eager(static=("axis", "out", "overwrite_input", "keepdims"))
-def nanmedian(a: Any, axis: Any = None, out: None = None, overwrite_input: bool = False,
-              keepdims: bool = False) -> Any:
+def nanmedian(a: ArrayLike, axis: AxisLike = None, out: None = None, overwrite_input: bool = False,
+              keepdims: bool = False) -> Array:
     """As `median`, NaN left out. Source: `numpy.nanmedian`."""
     return nanquantile(operand("nanmedian", a), 0.5, axis, out, overwrite_input, "midpoint",
                        keepdims)
@@ -477,8 +485,9 @@ def nanmedian(a: Any, axis: Any = None, out: None = None, overwrite_input: bool 
 # --- covariance ---------------------------------------------------------------------------
 
 @eager(static=("rowvar", "bias", "ddof", "dtype"))
-def cov(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: int | None = None,
-        fweights: Any = None, aweights: Any = None, dtype: Any = None) -> Any:
+def cov(m: ArrayLike, y: ArrayLike | None = None, rowvar: bool = True, bias: bool = False,
+        ddof: int | None = None, fweights: ArrayLike | None = None,
+        aweights: ArrayLike | None = None, dtype: DTypeLike | None = None) -> Array:
     """Covariance matrix of variables.
 
     Args:
@@ -512,7 +521,7 @@ def cov(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: in
     if not x.shape[0]:
         return x.home.literal(np.zeros((), x.dtype), (0, 0))
     if y is not None:
-        x = concatenate([x, strong(_as_rows(y, rowvar))], 0)
+        x = as_tracer(concatenate([x, strong(_as_rows(y, rowvar))], 0))
     if ddof is None:
         ddof = 0 if bias else 1
     n = x.shape[1]
@@ -528,7 +537,7 @@ def cov(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: in
     x = subtract(x, center)
     right = x if w is None else multiply(x, weights)
     made = exact_matmul(x, transpose(conj(right)))
-    return _unboxed(divide(made, factor))
+    return _unboxed(as_tracer(divide(made, factor)))
 
 
 def _unboxed(x: Tracer) -> Tracer:
@@ -539,7 +548,7 @@ def _unboxed(x: Tracer) -> Tracer:
 def _as_rows(x: Tracer, rowvar: bool) -> Tracer:
     if x.ndim < 2:
         return shaped(x, (1, x.size))
-    return x if rowvar or x.shape[0] == 1 else transpose(x)
+    return as_tracer(x if rowvar or x.shape[0] == 1 else transpose(x))
 
 
 def _observation_weights(fweights: Any, aweights: Any, n: int) -> Tracer | None:
@@ -554,23 +563,24 @@ def _observation_weights(fweights: Any, aweights: Any, n: int) -> Tracer | None:
                 f"shape {w.shape}")
         if name == "fweights" and not w.value.type.dtype.is_integer:
             raise TypeError(f"cov: fweights must be integer, got {w.dtype}")
-        made = w if made is None else multiply(made, w)
+        made = w if made is None else as_tracer(multiply(made, w))
     return made
 
 
 def _weight_factor(w: Tracer, aweights: Any, ddof: int) -> tuple[Tracer, Tracer]:
     (w,) = promote_inexact("cov", w)
-    total = sum(w)
+    total = as_tracer(sum(w))
     if not ddof:
         return w, total
     if aweights is None:
-        return w, subtract(total, ddof)
+        return w, as_tracer(subtract(total, ddof))
     square = sum(multiply(w, convert(operand("cov", aweights), w.value.type.dtype)))
-    return w, subtract(total, divide(multiply(ddof, square), total))
+    return w, as_tracer(subtract(total, divide(multiply(ddof, square), total)))
 
 
 @eager(static=("rowvar", "dtype"))
-def corrcoef(x: Any, y: Any = None, rowvar: bool = True, dtype: Any = None) -> Any:
+def corrcoef(x: ArrayLike, y: ArrayLike | None = None, rowvar: bool = True,
+             dtype: DTypeLike | None = None) -> Array:
     """Correlation coefficients of variables; arguments and errors as of `cov`.
 
     Source: `numpy.corrcoef`.
@@ -583,9 +593,9 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, dtype: Any = None) -> A
         return c
     from .diagonals import diagonal  # late: it stands beside
 
-    d = diagonal(c)
-    d = sqrt(emit(ops.real, d) if d.value.type.dtype.is_complex else d)
-    made = divide(divide(c, shaped(d, (n, 1))), shaped(d, (1, n)))
+    d = as_tracer(diagonal(c))
+    d = as_tracer(sqrt(emit(ops.real, d) if d.value.type.dtype.is_complex else d))
+    made = as_tracer(divide(divide(c, shaped(d, (n, 1))), shaped(d, (1, n))))
     if made.value.type.dtype.is_complex:
         parts = [_within_one(emit(op, made)) for op in (ops.real, ops.imag)]
         return emit(ops.complex, *parts)

@@ -13,6 +13,7 @@ import numpy as np
 from xfront_ir import ops
 from xfront_ir.opdef import OpDef
 
+from ..arrays.annotations import Array, ArrayLike
 from ..arrays.operands import convert, inexact_dtype, operand, promote_inexact, together
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer
@@ -21,7 +22,7 @@ from .ufuncs import FLOAT, INEXACT, Unary, binary, inexact, like, refuse, select
 
 def _function(name: str, definition: OpDef, kinds: frozenset[str], doc: str) -> Unary:
     """The function that is one op of an inexact operand."""
-    def body(x: Any) -> Any:
+    def body(x: ArrayLike) -> Array:
         (x,) = promote_inexact(name, x)
         if x.value.type.dtype.kind not in kinds:
             raise refuse(name, x, "real")
@@ -60,13 +61,13 @@ def _over_log(x: Tracer, base: float) -> Tracer:
 
 
 @unary()
-def log2(x: Any) -> Any:
+def log2(x: ArrayLike) -> Array:
     """Logarithm to base 2. Source: `numpy.log2`."""
     return _log_base("log2", x, 2)
 
 
 @unary()
-def log10(x: Any) -> Any:
+def log10(x: ArrayLike) -> Array:
     """Logarithm to base 10. Source: `numpy.log10`."""
     return _log_base("log10", x, 10)
 
@@ -143,7 +144,7 @@ asinh, acosh, atanh = arcsinh, arccosh, arctanh
 
 
 @binary(ops.atan2, FLOAT)
-def arctan2(x1: Any, x2: Any) -> Any:
+def arctan2(x1: ArrayLike, x2: ArrayLike) -> Array:
     """Angle in [-pi, pi] of the point (x2, x1) seen from the origin. Source: `numpy.arctan2`."""
     x, y = together("arctan2", x1, x2)
     x, y = inexact(x), inexact(y)
@@ -163,13 +164,13 @@ def _scaled(name: str, x: Any, factor: float) -> Tracer:
 
 
 @unary()
-def degrees(x: Any) -> Any:
+def degrees(x: ArrayLike) -> Array:
     """Radians as degrees. Source: `numpy.degrees`."""
     return _scaled("degrees", x, 180 / math.pi)
 
 
 @unary()
-def radians(x: Any) -> Any:
+def radians(x: ArrayLike) -> Array:
     """Degrees as radians. Source: `numpy.radians`."""
     return _scaled("radians", x, math.pi / 180)
 
@@ -178,7 +179,7 @@ rad2deg, deg2rad = degrees, radians
 
 
 @unary()
-def sinc(x: Any) -> Any:
+def sinc(x: ArrayLike) -> Array:
     """sin(pi x) / (pi x), 1 at 0; all its derivatives are right there too. Source: `numpy.sinc`."""
     (x,) = promote_inexact("sinc", x)
     angle = emit(ops.mul, x, like(x, math.pi))
@@ -207,7 +208,7 @@ def _series(x: Tracer) -> Tracer:
 
 
 @unary()
-def i0(x: Any) -> Any:
+def i0(x: ArrayLike) -> Array:
     """Modified Bessel function of the first kind, order 0. Source: `numpy.i0`."""
     (x,) = promote_inexact("i0", x)
     if x.value.type.dtype.is_complex:

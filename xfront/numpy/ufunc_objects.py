@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays.annotations import Array, ArrayLike
 from ..arrays.operands import index_of, normalize_axis
 from ..dtypes import requested_dtype
 from ..tracing.tracer import Tracer
@@ -25,7 +26,7 @@ from .indexed_updates import At
 from .manipulation import broadcast_to, concatenate, moveaxis
 
 
-class ufunc(functools.partial):
+class ufunc(functools.partial[Array]):
     """A function of `nin` elements that gives `nout`, applied to arrays that broadcast together.
 
     Args:
@@ -271,7 +272,8 @@ class ufunc(functools.partial):
                          x[i].astype(wanted))
 
 
-def frompyfunc(func: Callable[..., Any], /, nin: int, nout: int, *, identity: Any = None) -> ufunc:
+def frompyfunc(func: Callable[..., Any], /, nin: int, nout: int, *,
+               identity: ArrayLike | None = None) -> ufunc:
     """A ufunc of a function of scalars.
 
     Args:

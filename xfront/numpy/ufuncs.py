@@ -18,6 +18,7 @@ from xfront_ir.dtypes import DType
 from xfront_ir.opdef import OpDef
 from xfront_ir.types import tensor
 
+from ..arrays.annotations import Array, ArrayLike
 from ..arrays.dispatch import Front
 from ..arrays.operands import (
     array_like,
@@ -46,7 +47,7 @@ class Unary(Protocol):
 
     __name__: str
 
-    def __call__(self, x: Any, /) -> Any: ...
+    def __call__(self, x: ArrayLike, /) -> Array: ...
 
 
 class Binary(Protocol):
@@ -54,7 +55,7 @@ class Binary(Protocol):
 
     __name__: str
 
-    def __call__(self, x: Any, y: Any, /) -> Any: ...
+    def __call__(self, x: ArrayLike, y: ArrayLike, /) -> Array: ...
 
 
 def traced(body: Callable[..., Any], *args: Any) -> Any:
@@ -112,7 +113,7 @@ _ADAPTS = {float: INEXACT, int: frozenset(("int", "float", "complex")),
            complex: frozenset(("complex",))}
 
 
-def number(y: Any, dtype: DType) -> Tracer:
+def number(y: ArrayLike, dtype: DType) -> Tracer:
     """A Python number as a scalar of a dtype."""
     target = state.current
     assert target is not None
@@ -183,7 +184,7 @@ def like(x: Tracer, value: Any) -> Tracer:
     return target.literal(np.asarray(value, type_.dtype.numpy), type_.shape, x.weak)
 
 
-def refuse(name: str, x: Any, accepted: str) -> TypeError:
+def refuse(name: str, x: Tracer, accepted: str) -> TypeError:
     """The error of a dtype that a function does not take."""
     dtype = x.value.type.dtype
     return TypeError(f"{name} does not accept dtype {dtype.numpy if not dtype.is_key else dtype}; "

@@ -8,9 +8,11 @@ from typing import Any
 
 from xfront_ir import ops
 
+from ..arrays.annotations import Array, ArrayLike
 from ..arrays.dispatch import eager
 from ..arrays.operands import convert, default_float, index_of, operand
 from ..tracing.trace import emit
+from ..tracing.tracer import as_tracer
 from .arithmetic import add, divide, multiply, subtract
 from .creation import empty, ones
 from .ufuncs import inexact, like, refuse
@@ -26,14 +28,14 @@ def _cosines(n: int, factors: Sequence[float]) -> Any:
     """The sum of factors times cosines of 0, 1, ... turns over the window."""
     angle = emit(ops.iota, dtype=default_float(), shape=(n,), dimension=0)
     angle = multiply(angle, 2 * math.pi / (n - 1))
-    made = like(angle, float(factors[0]))
+    made = like(as_tracer(angle), float(factors[0]))
     for k, factor in enumerate(factors[1:], 1):
         turned = angle if k == 1 else multiply(angle, k)
         made = add(made, multiply(emit(ops.cos, turned), float(factor)))
     return made
 
 
-def hanning(M: Any) -> Any:
+def hanning(M: int) -> Array:
     """The Hann window: 0.5 - 0.5 cos(2 pi n / (M - 1)).
 
     Args:
@@ -46,7 +48,7 @@ def hanning(M: Any) -> Any:
     return _few(n) if n <= 1 else _cosines(n, (0.5, -0.5))
 
 
-def hamming(M: Any) -> Any:
+def hamming(M: int) -> Array:
     """The Hamming window: 0.54 - 0.46 cos(2 pi n / (M - 1)). See `hanning`.
 
     Source: `numpy.hamming`.
@@ -55,7 +57,7 @@ def hamming(M: Any) -> Any:
     return _few(n) if n <= 1 else _cosines(n, (0.54, -0.46))
 
 
-def blackman(M: Any) -> Any:
+def blackman(M: int) -> Array:
     """The Blackman window: 0.42 - 0.5 cos(t) + 0.08 cos(2 t), t = 2 pi n / (M - 1). See `hanning`.
 
     Source: `numpy.blackman`.
@@ -70,7 +72,7 @@ def _bartlett(n: int) -> Any:
     return subtract(1, emit(ops.abs, subtract(multiply(place, 2 / (n - 1)), 1)))
 
 
-def bartlett(M: Any) -> Any:
+def bartlett(M: int) -> Array:
     """The triangular window that is 0 at both ends. See `hanning`. Source: `numpy.bartlett`."""
     n = index_of(M, "M")
     return _few(n) if n <= 1 else _bartlett(n)
@@ -90,7 +92,7 @@ def _kaiser(beta: Any, n: int) -> Any:
     return multiply(ratio, emit(ops.exp, subtract(size, beta)))
 
 
-def kaiser(M: Any, beta: Any) -> Any:
+def kaiser(M: int, beta: ArrayLike) -> Array:
     """The Kaiser window of shape parameter `beta`, a number. See `hanning`.
 
     Source: `numpy.kaiser`.

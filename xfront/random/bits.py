@@ -8,6 +8,7 @@ import numpy as np
 from xfront_ir import dtypes, ops
 from xfront_ir.dtypes import DType, from_numpy
 
+from ..arrays.annotations import Array, ArrayLike, DTypeLike, ShapeLike
 from ..arrays.arguments import at_home
 from ..arrays.dispatch import eager
 from ..arrays.operands import (
@@ -31,7 +32,8 @@ _UNSIGNED = {8: dtypes.u8, 16: dtypes.u16, 32: dtypes.u32, 64: dtypes.u64}
 
 
 @eager(static=("shape", "dtype"))
-def bits(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
+def bits(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = None, *,
+         out_sharding: Any = None) -> Array:
     """Uniform random bits as unsigned integers (uint32 by default) of the given shape."""
     at_home("bits", out_sharding)
     width = chosen_dtype("bits", dtype, np.uint32, "uint").bits
@@ -94,8 +96,8 @@ def _uniform(key: Any, bounds: Any, shape: Any, dtype: Any) -> Any:
 
 
 @front_door
-def uniform(key: Any, shape: Any = (), dtype: Any = None, minval: Any = 0.0, maxval: Any = 1.0, *,
-            out_sharding: Any = None) -> Any:
+def uniform(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = None,
+            minval: ArrayLike = 0.0, maxval: ArrayLike = 1.0, *, out_sharding: Any = None) -> Array:
     """Floats uniform in [minval, maxval).
 
     Args:
@@ -125,8 +127,8 @@ def _bernoulli(key: Any, p: Any, shape: Any, high: bool) -> Any:
 
 
 @front_door
-def bernoulli(key: Any, p: Any = 0.5, shape: Any = None, mode: str = "low", *,
-              out_sharding: Any = None) -> Any:
+def bernoulli(key: ArrayLike, p: ArrayLike = 0.5, shape: ShapeLike | None = None, mode: str = "low",
+              *, out_sharding: Any = None) -> Array:
     """Bools that are True with probability `p`.
 
     Args:
@@ -143,7 +145,8 @@ def bernoulli(key: Any, p: Any = 0.5, shape: Any = None, mode: str = "low", *,
 
 
 @eager(static=("shape", "dtype"))
-def rademacher(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
+def rademacher(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = None, *,
+               out_sharding: Any = None) -> Array:
     """Signs: -1 and 1 with equal probability.
 
     Args:
@@ -162,8 +165,8 @@ def rademacher(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: An
 # --- integers -------------------------------------------------------------------------------------
 
 @eager(static=("shape", "dtype"))
-def randint(key: Any, shape: Any, minval: Any, maxval: Any, dtype: Any = None, *,
-            out_sharding: Any = None) -> Any:
+def randint(key: ArrayLike, shape: ShapeLike, minval: ArrayLike, maxval: ArrayLike,
+            dtype: DTypeLike | None = None, *, out_sharding: Any = None) -> Array:
     """Integers uniform in [minval, maxval).
 
     The modulus of two draws, so that the bias is below 2**-bits of the dtype. Where minval >=

@@ -8,12 +8,13 @@ import numpy as np
 from xfront_ir import dtypes, ops
 from xfront_ir.dtypes import DType
 
+from ..arrays.annotations import Array, ArrayLike, DTypeLike, ShapeLike
 from ..arrays.arguments import at_home
 from ..arrays.dispatch import eager
 from ..arrays.operands import broadcast_to, convert, operand, promote_inexact, shape_of
 from ..dtypes import TypePromotionError
 from ..tracing.trace import emit
-from ..tracing.tracer import Tracer
+from ..tracing.tracer import Tracer, as_tracer
 from .bits import uniform_in
 from .keys import typed_key
 from .parameters import chosen_dtype, constant, new_keys, size_of, tiny
@@ -88,8 +89,8 @@ def _poisson_many(key: Tracer, rate: Tracer) -> Tracer:
 
 
 @eager(static=("shape", "dtype"))
-def poisson(key: Any, lam: Any, shape: Any = None, dtype: Any = None, *,
-            out_sharding: Any = None) -> Any:
+def poisson(key: ArrayLike, lam: ArrayLike, shape: ShapeLike | None = None,
+            dtype: DTypeLike | None = None, *, out_sharding: Any = None) -> Array:
     """Integers of the Poisson distribution.
 
     Args:
@@ -159,7 +160,7 @@ def _stirling(k: Tracer) -> Tracer:
     for i, value in enumerate(table):
         own = constant(i, k.value.type.dtype, k.shape)
         made = emit(ops.select, emit(ops.eq, k, own), own * 0 + value, made)
-    return made
+    return as_tracer(made)
 
 
 def _binomial_many(key: Tracer, n: Tracer, p: Tracer) -> Tracer:
@@ -215,7 +216,8 @@ _BIG_N = 1e4
 
 
 @eager(static=("shape", "dtype"))
-def binomial(key: Any, n: Any, p: Any, shape: Any = None, dtype: Any = None) -> Any:
+def binomial(key: ArrayLike, n: ArrayLike, p: ArrayLike, shape: ShapeLike | None = None,
+             dtype: DTypeLike | None = None) -> Array:
     """Counts of successes among n trials of probability p, as floats.
 
     Args:
@@ -240,8 +242,8 @@ def binomial(key: Any, n: Any, p: Any, shape: Any = None, dtype: Any = None) -> 
 
 
 @eager(static=("shape", "dtype", "unroll"))
-def multinomial(key: Any, n: Any, p: Any, *, shape: Any = None, dtype: Any = None,
-                unroll: int | bool = 1) -> Any:
+def multinomial(key: ArrayLike, n: ArrayLike, p: ArrayLike, *, shape: ShapeLike | None = None,
+                dtype: DTypeLike | None = None, unroll: int | bool = 1) -> Array:
     """How often each category came in n draws: vectors of counts with sum n.
 
     Args:
@@ -286,14 +288,14 @@ def multinomial(key: Any, n: Any, p: Any, *, shape: Any = None, dtype: Any = Non
         return trials - count, count
 
     counts = scan(draw, trials, (keys, weights, left), unroll=unroll)[1]
-    return convert(moveaxis(counts, 0, -1), wanted)
+    return convert(as_tracer(moveaxis(counts, 0, -1)), wanted)
 
 
 # --- geometric ------------------------------------------------------------------------------------
 
 @eager(static=("shape", "dtype"))
-def geometric(key: Any, p: Any, shape: Any = None, dtype: Any = None, *,
-              out_sharding: Any = None) -> Any:
+def geometric(key: ArrayLike, p: ArrayLike, shape: ShapeLike | None = None,
+              dtype: DTypeLike | None = None, *, out_sharding: Any = None) -> Array:
     """Integers from 1 on: the trial of the first success, of probability p.
 
     Args:

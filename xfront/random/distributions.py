@@ -9,6 +9,7 @@ import numpy as np
 from xfront_ir import dtypes, ops
 from xfront_ir.dtypes import DType, from_numpy
 
+from ..arrays.annotations import Array, ArrayLike, DTypeLike, ShapeLike
 from ..arrays.arguments import at_home
 from ..arrays.dispatch import eager
 from ..arrays.operands import broadcast_shapes, broadcast_to, shape_of
@@ -43,7 +44,8 @@ def normal_dtype(name: str, dtype: Any) -> DType:
 
 
 @eager(static=("shape", "dtype"))
-def normal(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
+def normal(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = None, *,
+           out_sharding: Any = None) -> Array:
     """Standard normal floats (or, for a complex dtype, of unit variance) of the given shape.
 
     Source: inverse of the cumulative distribution, sqrt(2) erf_inv(u), u uniform in (-1, 1).
@@ -53,8 +55,9 @@ def normal(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = 
 
 
 @eager(static=("shape", "dtype"))
-def truncated_normal(key: Any, lower: Any, upper: Any, shape: Any = None, dtype: Any = None, *,
-                     out_sharding: Any = None) -> Any:
+def truncated_normal(key: ArrayLike, lower: ArrayLike, upper: ArrayLike,
+                     shape: ShapeLike | None = None, dtype: DTypeLike | None = None, *,
+                     out_sharding: Any = None) -> Array:
     """Standard normal floats conditioned to lie in (lower, upper), which broadcast to `shape`.
 
     Source: inverse of the cumulative distribution, as of `normal`, between those of the bounds.
@@ -72,8 +75,8 @@ def truncated_normal(key: Any, lower: Any, upper: Any, shape: Any = None, dtype:
 
 
 @eager(static=("shape", "dtype"))
-def lognormal(key: Any, sigma: Any = 1.0, shape: Any = None, dtype: Any = None, *,
-              out_sharding: Any = None) -> Any:
+def lognormal(key: ArrayLike, sigma: ArrayLike = 1.0, shape: ShapeLike | None = None,
+              dtype: DTypeLike | None = None, *, out_sharding: Any = None) -> Array:
     """Floats (or complex numbers) whose logarithm is normal with mean 0 and deviation `sigma`.
 
     Args:
@@ -89,7 +92,8 @@ def lognormal(key: Any, sigma: Any = 1.0, shape: Any = None, dtype: Any = None, 
 
 
 @eager(static=("shape", "dtype"))
-def maxwell(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
+def maxwell(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = None, *,
+            out_sharding: Any = None) -> Array:
     """Floats of the Maxwell distribution of scale 1: lengths of standard normal 3-vectors.
 
     Args:
@@ -106,7 +110,8 @@ def _lengths(key: Tracer, shape: tuple[int, ...], dtype: DType) -> Tracer:
 
 
 @eager(static=("shape", "dtype"))
-def double_sided_maxwell(key: Any, loc: Any, scale: Any, shape: Any = (), dtype: Any = None) -> Any:
+def double_sided_maxwell(key: ArrayLike, loc: ArrayLike, scale: ArrayLike, shape: ShapeLike = (),
+                         dtype: DTypeLike | None = None) -> Array:
     """Floats of the double-sided Maxwell distribution: loc + scale * sign * length of a 3-vector.
 
     Args:
@@ -124,8 +129,8 @@ def double_sided_maxwell(key: Any, loc: Any, scale: Any, shape: Any = (), dtype:
 
 
 @eager(static=("shape", "dtype"))
-def wald(key: Any, mean: Any, shape: Any = None, dtype: Any = None, *,
-         out_sharding: Any = None) -> Any:
+def wald(key: ArrayLike, mean: ArrayLike, shape: ShapeLike | None = None,
+         dtype: DTypeLike | None = None, *, out_sharding: Any = None) -> Array:
     """Floats of the Wald (inverse Gaussian) distribution of scale 1.
 
     Args:
@@ -166,8 +171,8 @@ def gumbel_noise(name: str, key: Tracer, shape: tuple[int, ...], dtype: DType,
 
 
 @eager(static=("shape", "dtype", "mode"))
-def gumbel(key: Any, shape: Any = (), dtype: Any = None, mode: str | None = None, *,
-           out_sharding: Any = None) -> Any:
+def gumbel(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = None,
+           mode: str | None = None, *, out_sharding: Any = None) -> Array:
     """Standard Gumbel floats: -log(-log(u)).
 
     Args:
@@ -189,7 +194,8 @@ def exponential_in(key: Tracer, shape: tuple[int, ...], dtype: DType) -> Tracer:
 
 
 @eager(static=("shape", "dtype"))
-def exponential(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
+def exponential(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = None, *,
+                out_sharding: Any = None) -> Array:
     """Floats of the exponential distribution with rate 1: -log1p(-u)."""
     at_home("exponential", out_sharding)
     return exponential_in(typed_key("exponential", key), shape_of(shape),
@@ -197,7 +203,8 @@ def exponential(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: A
 
 
 @eager(static=("shape", "dtype"))
-def laplace(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
+def laplace(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = None, *,
+            out_sharding: Any = None) -> Array:
     """Floats of the Laplace distribution of scale 1: sign(u) log1p(-|u|), u uniform in (-1, 1)."""
     at_home("laplace", out_sharding)
     made, size = chosen_dtype("laplace", dtype, float, "float"), shape_of(shape)
@@ -206,7 +213,8 @@ def laplace(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any =
 
 
 @eager(static=("shape", "dtype"))
-def logistic(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
+def logistic(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = None, *,
+             out_sharding: Any = None) -> Array:
     """Floats of the standard logistic distribution: log(u / (1 - u))."""
     at_home("logistic", out_sharding)
     made, size = chosen_dtype("logistic", dtype, float, "float"), shape_of(shape)
@@ -215,7 +223,8 @@ def logistic(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any 
 
 
 @eager(static=("shape", "dtype"))
-def cauchy(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
+def cauchy(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = None, *,
+           out_sharding: Any = None) -> Array:
     """Floats of the standard Cauchy distribution: tan(pi (u - 1/2))."""
     at_home("cauchy", out_sharding)
     made, size = chosen_dtype("cauchy", dtype, float, "float"), shape_of(shape)
@@ -224,8 +233,8 @@ def cauchy(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = 
 
 
 @eager(static=("shape", "dtype"))
-def pareto(key: Any, b: Any, shape: Any = None, dtype: Any = None, *,
-           out_sharding: Any = None) -> Any:
+def pareto(key: ArrayLike, b: ArrayLike, shape: ShapeLike | None = None,
+           dtype: DTypeLike | None = None, *, out_sharding: Any = None) -> Array:
     """Floats of the Pareto distribution on [1, inf) with density b x^-(b+1).
 
     Args:
@@ -239,8 +248,8 @@ def pareto(key: Any, b: Any, shape: Any = None, dtype: Any = None, *,
 
 
 @eager(static=("shape", "dtype"))
-def rayleigh(key: Any, scale: Any, shape: Any = None, dtype: Any = None, *,
-             out_sharding: Any = None) -> Any:
+def rayleigh(key: ArrayLike, scale: ArrayLike, shape: ShapeLike | None = None,
+             dtype: DTypeLike | None = None, *, out_sharding: Any = None) -> Array:
     """Floats of the Rayleigh distribution: scale sqrt(-2 log(u)), u uniform in (0, 1).
 
     Args:
@@ -255,8 +264,8 @@ def rayleigh(key: Any, scale: Any, shape: Any = None, dtype: Any = None, *,
 
 
 @eager(static=("shape", "dtype"))
-def weibull_min(key: Any, scale: Any, concentration: Any, shape: Any = (), dtype: Any = None
-                ) -> Any:
+def weibull_min(key: ArrayLike, scale: ArrayLike, concentration: ArrayLike, shape: ShapeLike = (),
+                dtype: DTypeLike | None = None) -> Array:
     """Floats of the Weibull distribution: scale (-log1p(-u))^(1 / concentration).
 
     Args:
@@ -273,8 +282,9 @@ def weibull_min(key: Any, scale: Any, concentration: Any, shape: Any = (), dtype
 
 
 @eager(static=("shape", "dtype"))
-def triangular(key: Any, left: Any, mode: Any, right: Any, shape: Any = None, dtype: Any = None, *,
-               out_sharding: Any = None) -> Any:
+def triangular(key: ArrayLike, left: ArrayLike, mode: ArrayLike, right: ArrayLike,
+               shape: ShapeLike | None = None, dtype: DTypeLike | None = None, *,
+               out_sharding: Any = None) -> Array:
     """Floats in [left, right] whose density rises in a line to `mode` and falls in one.
 
     Args:

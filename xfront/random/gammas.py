@@ -11,13 +11,14 @@ from typing import Any
 from xfront_ir import ops
 from xfront_ir.dtypes import DType
 
+from ..arrays.annotations import Array, ArrayLike, DTypeLike, ShapeLike
 from ..arrays.arguments import at_home
 from ..arrays.dispatch import eager
 from ..arrays.operands import broadcast_to, convert, index_of, operand, shape_of
 from ..dtypes import TypePromotionError
 from ..numpy.normalizers import softmax
 from ..tracing.trace import emit
-from ..tracing.tracer import Tracer
+from ..tracing.tracer import Tracer, as_tracer
 from .bits import rademacher
 from .distributions import exponential_in, normal_in
 from .generators import threefry_key
@@ -43,8 +44,8 @@ def _shapes(name: str, a: Any, shape: Any, dtype: DType) -> Tracer:
 
 
 @eager(static=("shape", "dtype"))
-def gamma(key: Any, a: Any, shape: Any = None, dtype: Any = None, *,
-          out_sharding: Any = None) -> Any:
+def gamma(key: ArrayLike, a: ArrayLike, shape: ShapeLike | None = None,
+          dtype: DTypeLike | None = None, *, out_sharding: Any = None) -> Array:
     """Floats of the gamma distribution of shape `a` and scale 1.
 
     Args:
@@ -63,8 +64,8 @@ def gamma(key: Any, a: Any, shape: Any = None, dtype: Any = None, *,
 
 
 @eager(static=("shape", "dtype"))
-def loggamma(key: Any, a: Any, shape: Any = None, dtype: Any = None, *,
-             out_sharding: Any = None) -> Any:
+def loggamma(key: ArrayLike, a: ArrayLike, shape: ShapeLike | None = None,
+             dtype: DTypeLike | None = None, *, out_sharding: Any = None) -> Array:
     """Logarithms of samples of the gamma distribution of shape `a`; arguments as of `gamma`."""
     at_home("loggamma", out_sharding)
     made = chosen_dtype("loggamma", dtype, float, "float")
@@ -72,8 +73,8 @@ def loggamma(key: Any, a: Any, shape: Any = None, dtype: Any = None, *,
 
 
 @eager(static=("shape", "dtype"))
-def beta(key: Any, a: Any, b: Any, shape: Any = None, dtype: Any = None, *,
-         out_sharding: Any = None) -> Any:
+def beta(key: ArrayLike, a: ArrayLike, b: ArrayLike, shape: ShapeLike | None = None,
+         dtype: DTypeLike | None = None, *, out_sharding: Any = None) -> Array:
     """Floats in [0, 1] of the beta distribution: x / (x + y), where x and y are gamma samples.
 
     Args:
@@ -94,8 +95,8 @@ def beta(key: Any, a: Any, b: Any, shape: Any = None, dtype: Any = None, *,
 
 
 @eager(static=("shape", "dtype"))
-def dirichlet(key: Any, alpha: Any, shape: Any = None, dtype: Any = None, *,
-              out_sharding: Any = None) -> Any:
+def dirichlet(key: ArrayLike, alpha: ArrayLike, shape: ShapeLike | None = None,
+              dtype: DTypeLike | None = None, *, out_sharding: Any = None) -> Array:
     """Vectors of positive floats with sum 1, of the Dirichlet distribution.
 
     Args:
@@ -116,12 +117,12 @@ def dirichlet(key: Any, alpha: Any, shape: Any = None, dtype: Any = None, *,
 
 
 def _chi_squared(key: Tracer, df: Tracer) -> Tracer:
-    return emit(ops.exp, gamma_in(key, df / 2, True)) * 2
+    return emit(ops.exp, gamma_in(key, as_tracer(df / 2), True)) * 2
 
 
 @eager(static=("shape", "dtype"))
-def chisquare(key: Any, df: Any, shape: Any = None, dtype: Any = None, *,
-              out_sharding: Any = None) -> Any:
+def chisquare(key: ArrayLike, df: ArrayLike, shape: ShapeLike | None = None,
+              dtype: DTypeLike | None = None, *, out_sharding: Any = None) -> Array:
     """Floats of the chi-squared distribution of `df` degrees of freedom.
 
     Args:
@@ -135,8 +136,8 @@ def chisquare(key: Any, df: Any, shape: Any = None, dtype: Any = None, *,
 
 
 @eager(static=("shape", "dtype"))
-def f(key: Any, dfnum: Any, dfden: Any, shape: Any = None, dtype: Any = None, *,
-      out_sharding: Any = None) -> Any:
+def f(key: ArrayLike, dfnum: ArrayLike, dfden: ArrayLike, shape: ShapeLike | None = None,
+      dtype: DTypeLike | None = None, *, out_sharding: Any = None) -> Array:
     """Floats of the F distribution: the ratio of two chi-squared samples over their degrees.
 
     Args:
@@ -151,7 +152,8 @@ def f(key: Any, dfnum: Any, dfden: Any, shape: Any = None, dtype: Any = None, *,
 
 
 @eager(static=("shape", "dtype"))
-def t(key: Any, df: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
+def t(key: ArrayLike, df: ArrayLike, shape: ShapeLike | None = None, dtype: DTypeLike | None = None,
+      *, out_sharding: Any = None) -> Array:
     """Floats of Student's t distribution of `df` degrees of freedom.
 
     Args:
@@ -164,7 +166,7 @@ def t(key: Any, df: Any, shape: Any = None, dtype: Any = None, *, out_sharding: 
     of_normal, of_gamma = new_keys(typed_key("t", key))
     half = degrees / 2
     drawn = normal_in(of_normal, size, made)
-    return drawn * emit(ops.sqrt, half / gamma_in(of_gamma, half, False))
+    return drawn * emit(ops.sqrt, half / gamma_in(of_gamma, as_tracer(half), False))
 
 
 def _generalized_normal(key: Tracer, p: Tracer) -> Tracer:
@@ -175,8 +177,8 @@ def _generalized_normal(key: Tracer, p: Tracer) -> Tracer:
 
 
 @eager(static=("shape", "dtype"))
-def generalized_normal(key: Any, p: Any, shape: Any = (), dtype: Any = None, *,
-                       out_sharding: Any = None) -> Any:
+def generalized_normal(key: ArrayLike, p: ArrayLike, shape: ShapeLike = (),
+                       dtype: DTypeLike | None = None, *, out_sharding: Any = None) -> Array:
     """Floats with density proportional to exp(-|x|^p).
 
     Args:
@@ -191,8 +193,8 @@ def generalized_normal(key: Any, p: Any, shape: Any = (), dtype: Any = None, *,
 
 
 @eager(static=("d", "shape", "dtype"))
-def ball(key: Any, d: int, p: Any = 2, shape: Any = (), dtype: Any = None, *,
-         out_sharding: Any = None) -> Any:
+def ball(key: ArrayLike, d: int, p: ArrayLike = 2, shape: ShapeLike = (),
+         dtype: DTypeLike | None = None, *, out_sharding: Any = None) -> Array:
     """Vectors uniform in the unit ball of the p-norm.
 
     Args:

@@ -10,6 +10,7 @@ import numpy as np
 from xfront_ir import dtypes as ir_dtypes
 from xfront_ir import ops
 
+from ..arrays.annotations import Array, ArrayLike, DTypeLike
 from ..arrays.dispatch import eager
 from ..arrays.keys import KeyArray
 from ..arrays.operands import operand, shape_of
@@ -62,7 +63,7 @@ def _seed(seed: Any) -> Any:
 
 
 @front_door
-def key(seed: Any, *, impl: Any = None, dtype: Any = None) -> Any:
+def key(seed: int | ArrayLike, *, impl: Any = None, dtype: DTypeLike | None = None) -> Array:
     """A typed random key from an integer.
 
     Args:
@@ -118,7 +119,7 @@ def key_dtype(impl_spec: Any = None) -> KeyDType:
 
 
 @front_door
-def PRNGKey(seed: Any, *, impl: Any = None) -> Any:
+def PRNGKey(seed: int | ArrayLike, *, impl: Any = None) -> Array:
     """A raw random key from an integer: uint32 words, shape (2,) for threefry; a typed one under
     the option `jax_enable_custom_prng`."""
     made = key(seed, impl=impl)
@@ -126,7 +127,7 @@ def PRNGKey(seed: Any, *, impl: Any = None) -> Any:
 
 
 @eager
-def key_data(keys: Any) -> Any:
+def key_data(keys: ArrayLike) -> Array:
     """The words of keys: uint32 of shape `keys.shape + (2,)` (raw keys as they are)."""
     x = operand("key_data", keys)
     if not x.value.type.dtype.is_key:
@@ -147,7 +148,8 @@ def _wrapped(words: Any, tag: str) -> Any:
 
 
 @front_door
-def wrap_key_data(key_bits_array: Any, *, impl: Any = None, dtype: Any = None) -> Any:
+def wrap_key_data(key_bits_array: ArrayLike, *, impl: Any = None, dtype: DTypeLike | None = None
+                  ) -> Array:
     """Typed keys from their words, the inverse of `key_data`.
 
     Args:
@@ -227,7 +229,7 @@ def _split(keys: Any, num: tuple[int, ...]) -> Any:
 
 
 @front_door
-def split(key: Any, num: int | Sequence[int] = 2) -> Any:
+def split(key: ArrayLike, num: int | Sequence[int] = 2) -> Array:
     """New, independent keys from one.
 
     Args:
@@ -239,7 +241,7 @@ def split(key: Any, num: int | Sequence[int] = 2) -> Any:
 
 
 @front_door
-def fold_in(key: Any, data: Any) -> Any:
+def fold_in(key: ArrayLike, data: ArrayLike) -> Array:
     """A new key from a key and an integer scalar.
 
     Raises: OverflowError where a Python number is not in [0, 2**32); TypeError for an array.
@@ -262,6 +264,6 @@ def _fold_in(key: Any, data: Any) -> Any:
 
 
 @eager
-def clone(key: Any) -> Any:
+def clone(key: ArrayLike) -> Array:
     """The same key as another value, for programs checked for key reuse."""
     return emit(ops.copy, operand("clone", key))

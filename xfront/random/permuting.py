@@ -9,6 +9,7 @@ import numpy as np
 from xfront_ir import dtypes, ops
 from xfront_ir.dtypes import DType
 
+from ..arrays.annotations import Array, ArrayLike, ModeLike, ShapeLike
 from ..arrays.arguments import at_home
 from ..arrays.dispatch import eager
 from ..arrays.operands import (
@@ -23,7 +24,7 @@ from ..arrays.operands import (
 )
 from ..tracebacks import front_door
 from ..tracing.trace import emit
-from ..tracing.tracer import Tracer
+from ..tracing.tracer import Tracer, as_tracer
 from .bits import randint, uniform_in
 from .distributions import check_mode, gumbel_noise
 from .generators import draw
@@ -76,8 +77,8 @@ def _permuted_range(key: Any, n: int) -> Any:
 
 
 @front_door
-def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False, *,
-                out_sharding: Any = None) -> Any:
+def permutation(key: ArrayLike, x: ArrayLike, axis: int = 0, independent: bool = False, *,
+                out_sharding: Any = None) -> Array:
     """`x` with its slices along `axis` in random order; for an integer n, 0 … n-1 in random order.
 
     Args:
@@ -120,7 +121,8 @@ def _chosen(key: Any, a: Any, p: Any, n: Any, shape: tuple[int, ...], replace: b
     elif p is None:
         if not replace and whole is not None and not whole.value.type.dtype.is_key:
             moved = permutation(one, whole, axis)    # one gather the fewer where x is a vector
-            return _reshaped(moved[(slice(None),) * axis + (slice(n_draws),)], axis, shape)
+            drawn = moved[(slice(None),) * axis + (slice(n_draws),)]
+            return _reshaped(as_tracer(drawn), axis, shape)
         places = randint(one, (n_draws,), 0, n) if replace else _order(
             one, n, default_int())[:n_draws]
     else:
@@ -129,7 +131,7 @@ def _chosen(key: Any, a: Any, p: Any, n: Any, shape: tuple[int, ...], replace: b
         return convert(emit(ops.reshape, places, shape=shape), default_int())
     if not whole.shape[axis]:
         return _reshaped(whole, axis, shape)
-    return _reshaped(take(whole, places, axis=axis), axis, shape)
+    return _reshaped(as_tracer(take(whole, places, axis=axis)), axis, shape)
 
 
 def _reshaped(x: Tracer, axis: int, shape: tuple[int, ...]) -> Tracer:
@@ -149,7 +151,7 @@ def _weighed(key: Tracer, p: Any, n: int, n_draws: int, replace: bool, mode: Any
     if replace:
         sums = cumsum(weights)
         drawn = uniform_in(key, (n_draws,), made, 0, 1)
-        return searchsorted(sums, sums[-1] * (1 - drawn))
+        return as_tracer(searchsorted(sums, sums[-1] * (1 - drawn)))
     noise = gumbel_noise("choice", key, (n,), made, mode)
     return _largest(noise + emit(ops.log, weights), n_draws)
 
@@ -158,12 +160,13 @@ def _largest(x: Tracer, n: int) -> Tracer:
     """Indices of the n largest of each vector along the last axis, in falling order."""
     from ..lax import top_k
 
-    return top_k(x, n)[1]
+    return as_tracer(top_k(x, n)[1])
 
 
 @front_door
-def choice(key: Any, a: Any, shape: Any = (), replace: bool = True, p: Any = None, axis: int = 0,
-           mode: Any = None) -> Any:
+def choice(key: ArrayLike, a: ArrayLike, shape: ShapeLike = (), replace: bool = True,
+           p: ArrayLike | None = None, axis: int = 0, mode: ModeLike = None
+           ) -> Array:
     """Elements of an array, drawn at random.
 
     Args:
@@ -187,8 +190,9 @@ def choice(key: Any, a: Any, shape: Any = (), replace: bool = True, p: Any = Non
 
 
 @eager(static=("axis", "shape", "replace", "mode"))
-def categorical(key: Any, logits: Any, axis: int = -1, shape: Any = None, replace: bool = True,
-                mode: Any = None, *, out_sharding: Any = None) -> Any:
+def categorical(key: ArrayLike, logits: ArrayLike, axis: int = -1, shape: ShapeLike | None = None,
+                replace: bool = True, mode: ModeLike = None, *,
+                out_sharding: Any = None) -> Array:
     """Integers drawn with the probabilities softmax(logits) along `axis`.
 
     Args:
@@ -225,5 +229,5 @@ def categorical(key: Any, logits: Any, axis: int = -1, shape: Any = None, replac
     from ..numpy import moveaxis
 
     total = gumbel_noise("categorical", one, categories, made, mode) + x
-    drawn = _largest(moveaxis(total, place, -1), n_draws)
+    drawn = _largest(as_tracer(moveaxis(total, place, -1)), n_draws)
     return convert(emit(ops.reshape, moveaxis(drawn, -1, 0), shape=size), default_int())

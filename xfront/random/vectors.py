@@ -6,6 +6,7 @@ from typing import Any
 
 from xfront_ir import dtypes, ops
 
+from ..arrays.annotations import Array, ArrayLike, DTypeLike, ShapeLike
 from ..arrays.arguments import at_home
 from ..arrays.dispatch import eager
 from ..arrays.operands import convert, index_of, operand, promote_inexact, shape_of
@@ -18,8 +19,9 @@ _METHODS = ("cholesky", "eigh", "svd")
 
 
 @eager(static=("shape", "dtype", "method"))
-def multivariate_normal(key: Any, mean: Any, cov: Any, shape: Any = None, dtype: Any = None,
-                        method: str = "cholesky", *, out_sharding: Any = None) -> Any:
+def multivariate_normal(key: ArrayLike, mean: ArrayLike, cov: ArrayLike,
+                        shape: ShapeLike | None = None, dtype: DTypeLike | None = None,
+                        method: str = "cholesky", *, out_sharding: Any = None) -> Array:
     """Normal vectors of a mean and a covariance.
 
     Args:
@@ -73,8 +75,8 @@ def _root(sigma: Any, method: str) -> Any:
 
 
 @eager(static=("n", "shape", "dtype", "m"))
-def orthogonal(key: Any, n: int, shape: Any = (), dtype: Any = None, m: int | None = None, *,
-               out_sharding: Any = None) -> Any:
+def orthogonal(key: ArrayLike, n: int, shape: ShapeLike = (), dtype: DTypeLike | None = None,
+               m: int | None = None, *, out_sharding: Any = None) -> Array:
     """Matrices uniform among the orthogonal (or unitary) ones; other than square ones have
     orthonormal rows or columns, whichever are fewer.
 

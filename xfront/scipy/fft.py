@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 
 from .. import numpy as jnp
+from ..arrays.annotations import ArrayLike
 from ..arrays.dispatch import eager
 from ..arrays.operands import index_of, normalize_axis, promote_inexact
 from ..numpy.fft import _sized
 from ..on_demand import shown as _shown
+from ..tracing.tracer import as_tracer
 
 Sizes = Sequence[int] | None
 _INVERSE = {1: 1, 2: 3, 3: 2, 4: 4}
@@ -46,7 +48,7 @@ def _transform(name: str, a: Any, kind: int, sizes: Any, axes: Any, norm: Any, b
         raise ValueError(f"{name}: sizes must be {least} or more for type {kind}, got "
                          f"{tuple(lengths)}")
     for axis, n in zip(places, lengths, strict=True):
-        x = jnp.moveaxis(_sized(x, axis, n), axis, -1)
+        x = jnp.moveaxis(_sized(as_tracer(x), axis, n), axis, -1)
         if jnp.iscomplexobj(x):
             x = _cosines(jnp.real(x), kind, norm) + 1j * _cosines(jnp.imag(x), kind, norm)
         else:
@@ -85,7 +87,7 @@ def _cosines(x: Any, kind: int, norm: Any) -> Any:
 
 
 @eager(static=("type", "n", "axis", "norm"))
-def dct(x: Any, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None
+def dct(x: ArrayLike, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None
         ) -> Any:
     """The cosine transform along one axis.
 
@@ -102,14 +104,14 @@ def dct(x: Any, type: int = 2, n: int | None = None, axis: int = -1, norm: str |
 
 
 @eager(static=("type", "n", "axis", "norm"))
-def idct(x: Any, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None
+def idct(x: ArrayLike, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None
          ) -> Any:
     """The inverse of `dct` of that type and norm. Source: `scipy.fft.idct`."""
     return _transform("idct", x, type, None if n is None else (n,), (axis,), norm, True)
 
 
 @eager(static=("type", "s", "axes", "norm"))
-def dctn(x: Any, type: int = 2, s: Sizes = None, axes: Sizes = None, norm: str | None = None
+def dctn(x: ArrayLike, type: int = 2, s: Sizes = None, axes: Sizes = None, norm: str | None = None
          ) -> Any:
     """The cosine transform along several axes: None for all, or for the last ones with sizes `s`.
 
@@ -119,7 +121,7 @@ def dctn(x: Any, type: int = 2, s: Sizes = None, axes: Sizes = None, norm: str |
 
 
 @eager(static=("type", "s", "axes", "norm"))
-def idctn(x: Any, type: int = 2, s: Sizes = None, axes: Sizes = None, norm: str | None = None
+def idctn(x: ArrayLike, type: int = 2, s: Sizes = None, axes: Sizes = None, norm: str | None = None
           ) -> Any:
     """The inverse of `dctn` of that type and norm. Source: `scipy.fft.idctn`."""
     return _transform("idctn", x, type, s, axes, norm, True)

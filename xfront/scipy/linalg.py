@@ -18,6 +18,7 @@ import numpy as np
 from xfront_ir import ops
 
 from .. import numpy as jnp
+from ..arrays.annotations import Array, ArrayLike
 from ..arrays.arguments import only
 from ..arrays.dispatch import eager
 from ..arrays.operands import broadcast_to, check_ranks, operand, promote, promote_inexact
@@ -27,7 +28,7 @@ from ..numpy.factors import lu_solved, one_batch
 from ..on_demand import shown as _shown
 from ..tracebacks import front_door
 from ..tracing.trace import emit
-from ..tracing.tracer import Tracer
+from ..tracing.tracer import Tracer, as_tracer
 from ..transforms.autodiff import jvp
 from .matrix_functions import (
     eigh_tridiagonal,
@@ -82,8 +83,8 @@ def _bare(x: Tracer, vector: bool) -> Tracer:
 # --- cholesky -----------------------------------------------------------------------------
 
 @eager(static=("lower", *_PERMITS))
-def cholesky(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
-             ) -> Any:
+def cholesky(a: ArrayLike, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
+             ) -> Array:
     """The triangular factor of positive definite matrices, of which the same triangle is read;
     NaN for others.
 
@@ -94,11 +95,11 @@ def cholesky(a: Any, lower: bool = False, overwrite_a: bool = False, check_finit
     x = lax.matrices("cholesky", x, square=True)
     if lower:
         return lax.cholesky(x, symmetrize_input=False)
-    return lax.adjoint(lax.cholesky(lax.adjoint(x), symmetrize_input=False))
+    return lax.adjoint(as_tracer(lax.cholesky(lax.adjoint(x), symmetrize_input=False)))
 
 
-def cho_factor(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
-               ) -> tuple[Any, bool]:
+def cho_factor(a: ArrayLike, lower: bool = False, overwrite_a: bool = False,
+               check_finite: bool = True) -> tuple[Any, bool]:
     """(`cholesky(a, lower)`, `lower`), for `cho_solve`.
 
     Source: `scipy.linalg.cho_factor`.
@@ -107,8 +108,8 @@ def cho_factor(a: Any, lower: bool = False, overwrite_a: bool = False, check_fin
     return cholesky(a, lower), lower
 
 
-def cho_solve(c_and_lower: tuple[Any, bool], b: Any, overwrite_b: bool = False,
-              check_finite: bool = True) -> Any:
+def cho_solve(c_and_lower: tuple[Any, bool], b: ArrayLike, overwrite_b: bool = False,
+              check_finite: bool = True) -> Array:
     """X with A X = b, from A's factor, as of `cho_factor`.
 
     Source: `scipy.linalg.cho_solve`.
@@ -134,9 +135,9 @@ def _cho_solve(c: Any, b: Any, lower: bool) -> Any:
 # --- triangular and general solutions -----------------------------------------------------
 
 @eager(static=("trans", "lower", "unit_diagonal", "overwrite_b", "debug", "check_finite"))
-def solve_triangular(a: Any, b: Any, trans: int | str = 0, lower: bool = False,
+def solve_triangular(a: ArrayLike, b: ArrayLike, trans: int | str = 0, lower: bool = False,
                      unit_diagonal: bool = False, overwrite_b: bool = False, debug: Any = None,
-                     check_finite: bool = True) -> Any:
+                     check_finite: bool = True) -> Array:
     """X with op(a) X = b, for triangular `a`; b is a vector or matrices.
 
     Args:
@@ -161,13 +162,13 @@ def solve_triangular(a: Any, b: Any, trans: int | str = 0, lower: bool = False,
     made = lax.triangular_solve(a, b, left_side=True, lower=lower,
                                 transpose_a=trans not in (0, "N"),
                                 conjugate_a=trans in (2, "C"), unit_diagonal=unit_diagonal)
-    return _bare(made, vector)
+    return _bare(as_tracer(made), vector)
 
 
 @eager(static=("lower", "overwrite_a", "overwrite_b", "debug", "check_finite", "assume_a"))
-def solve(a: Any, b: Any, lower: bool = False, overwrite_a: bool = False,
+def solve(a: ArrayLike, b: ArrayLike, lower: bool = False, overwrite_a: bool = False,
           overwrite_b: bool = False, debug: bool = False, check_finite: bool = True,
-          assume_a: str = "gen") -> Any:
+          assume_a: str = "gen") -> Array:
     """X with a X = b; b is a vector or matrices.
 
     Args:
@@ -187,7 +188,7 @@ def solve(a: Any, b: Any, lower: bool = False, overwrite_a: bool = False,
 
 
 @eager(static=_PERMITS)
-def inv(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+def inv(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> Array:
     """Inverses of square matrices.
 
     Source: `scipy.linalg.inv`.
@@ -197,7 +198,7 @@ def inv(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
 
 
 @eager(static=_PERMITS)
-def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+def det(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> Array:
     """Determinants of square matrices.
 
     Source: `scipy.linalg.det`.
@@ -209,7 +210,8 @@ def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
 # --- lu -----------------------------------------------------------------------------------
 
 @eager(static=_PERMITS)
-def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+def lu_factor(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True
+              ) -> tuple[Array, Array]:
     """L (below the diagonal, its own is ones) and U in one array, and the pivots, for `lu_solve`.
 
     Source: `scipy.linalg.lu_factor`.
@@ -220,8 +222,8 @@ def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> A
     return factors, pivots
 
 
-def lu_solve(lu_and_piv: tuple[Any, Any], b: Any, trans: int = 0, overwrite_b: bool = False,
-             check_finite: bool = True) -> Any:
+def lu_solve(lu_and_piv: tuple[Any, Any], b: ArrayLike, trans: int = 0, overwrite_b: bool = False,
+             check_finite: bool = True) -> Array:
     """X with A X = b (trans 0), A^T X = b (1) or A^H X = b (2), from A's `lu_factor`.
 
     Source: `scipy.linalg.lu_solve`.
@@ -241,12 +243,12 @@ def _lu_solve(factors: Any, pivots: Any, b: Any, trans: int) -> Any:
     n = factors.shape[-1]
     order = lax.lu_pivots_to_permutation(operand("lu_solve", pivots), n)
     factors, b = one_batch("lu_solve", factors, b)
-    order = broadcast_to(order, (*factors.shape[:-2], n))
+    order = broadcast_to(as_tracer(order), (*factors.shape[:-2], n))
     return _bare(lu_solved(factors, order, b, trans), vector)
 
 
 @eager(static=("permute_l", *_PERMITS))
-def lu(a: Any, permute_l: bool = False, overwrite_a: bool = False, check_finite: bool = True
+def lu(a: ArrayLike, permute_l: bool = False, overwrite_a: bool = False, check_finite: bool = True
        ) -> Any:
     """P, L and U with P L U = a; or P L and U with `permute_l`.
 
@@ -272,7 +274,7 @@ def lu(a: Any, permute_l: bool = False, overwrite_a: bool = False, check_finite:
 # --- decompositions -----------------------------------------------------------------------
 
 @eager(static=("overwrite_a", "lwork", "mode", "pivoting", "check_finite"))
-def qr(a: Any, overwrite_a: bool = False, lwork: Any = None, mode: str = "full",
+def qr(a: ArrayLike, overwrite_a: bool = False, lwork: Any = None, mode: str = "full",
        pivoting: bool = False, check_finite: bool = True) -> Any:
     """Q and R with Q R = a; with `pivoting` Q, R and an order of columns with Q R = a[:, order], so
     that R's diagonal descends in magnitude.
@@ -296,8 +298,8 @@ def qr(a: Any, overwrite_a: bool = False, lwork: Any = None, mode: str = "full",
 
 
 @eager(static=("full_matrices", "compute_uv", "lapack_driver", *_PERMITS))
-def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, overwrite_a: bool = False,
-        check_finite: bool = True, lapack_driver: str = "gesdd") -> Any:
+def svd(a: ArrayLike, full_matrices: bool = True, compute_uv: bool = True,
+        overwrite_a: bool = False, check_finite: bool = True, lapack_driver: str = "gesdd") -> Any:
     """U, singular values (descending) and V^H; the values alone without `compute_uv`.
 
     `lapack_driver` is "gesdd" or "gesvd", which XLA chooses between. Raises: ValueError for others.
@@ -312,7 +314,7 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, overwrite_a
 
 @eager(static=("lower", "eigvals_only", "overwrite_a", "overwrite_b", "turbo", "eigvals", "type",
                "check_finite"))
-def eigh(a: Any, b: None = None, lower: bool = True, eigvals_only: bool = False,
+def eigh(a: ArrayLike, b: None = None, lower: bool = True, eigvals_only: bool = False,
          overwrite_a: bool = False, overwrite_b: bool = False, turbo: bool = True,
          eigvals: None = None, type: int = 1, check_finite: bool = True) -> Any:
     """Eigenvalues, ascending, and vectors (columns) of Hermitian matrices; (a + a^H) / 2 is taken.
@@ -349,7 +351,7 @@ def _numerator(degree: int) -> list[float]:
 
 
 @eager(static=("upper_triangular", "max_squarings"))
-def expm(A: Any, *, upper_triangular: bool = False, max_squarings: int = 16) -> Any:
+def expm(A: ArrayLike, *, upper_triangular: bool = False, max_squarings: int = 16) -> Array:
     """The exponential of square matrices, by Padé approximants and squaring; NaN where it would
     take more than `max_squarings` squarings.
 
@@ -368,7 +370,7 @@ def expm(A: Any, *, upper_triangular: bool = False, max_squarings: int = 16) -> 
     squarings = jnp.where(jnp.isfinite(norms), squarings, 0.0)
     scale = jnp.exp2(jnp.negative(squarings))
     x = jnp.multiply(x, jnp.expand_dims(scale, (-2, -1)))
-    odd, even = _pade(x, degree)
+    odd, even = _pade(as_tracer(x), degree)
     made = jnp.linalg.solve(jnp.subtract(even, odd), jnp.add(even, odd))
     for i in range(max_squarings):
         more = jnp.expand_dims(jnp.greater(squarings, i), (-2, -1))
@@ -389,11 +391,12 @@ def _pade(x: Tracer, degree: int) -> tuple[Tracer, Tracer]:
         even = jnp.add(even, jnp.multiply(power, c[j]))
         if j + 1 <= degree:
             odd = jnp.add(odd, jnp.multiply(power, c[j + 1]))
-    return exact_matmul(x, odd), even
+    return exact_matmul(x, odd), as_tracer(even)
 
 
 @front_door
-def expm_frechet(A: Any, E: Any, *, method: str | None = None, compute_expm: bool = True) -> Any:
+def expm_frechet(A: ArrayLike, E: ArrayLike, *, method: str | None = None, compute_expm: bool = True
+                 ) -> Any:
     """(expm(A), its derivative at A in the direction of E); the derivative alone without
     `compute_expm`.
 
@@ -429,7 +432,7 @@ def _expm_frechet(A: Any, E: Any, enlarge: bool, compute_expm: bool) -> Any:
 
 # --- special matrices ---------------------------------------------------------------------
 
-def block_diag(*arrs: Any) -> Any:
+def block_diag(*arrs: ArrayLike) -> Array:
     """One matrix with the given ones along its diagonal; vectors and scalars are rows.
 
     Raises: ValueError for arrays of more than two axes.
@@ -455,13 +458,13 @@ def _block_diag(arrs: Any) -> Any:
 
 
 @eager
-def toeplitz(c: Any, r: Any = None) -> Any:
+def toeplitz(c: ArrayLike, r: ArrayLike | None = None) -> Array:
     """The matrices with first column `c` and first row `r` (None: conj(c)), constant along their
     diagonals; leading axes are batches. Source: `scipy.linalg.toeplitz`."""
-    c = jnp.atleast_1d(c)
-    r = jnp.conj(c) if r is None else jnp.atleast_1d(r)
-    n, m = c.shape[-1], r.shape[-1]
-    both = jnp.concatenate([jnp.flip(c, -1), r[..., 1:]], -1)
+    column = jnp.atleast_1d(c)
+    row = jnp.conj(column) if r is None else jnp.atleast_1d(r)
+    n, m = column.shape[-1], row.shape[-1]
+    both = jnp.concatenate([jnp.flip(column, -1), row[..., 1:]], -1)
     places = np.arange(n)[::-1, None] + np.arange(m)[None, :]
     return jnp.take(both, places, axis=-1)
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .. import numpy as jnp
+from ..arrays.annotations import Array, ArrayLike
 from ..arrays.arguments import only
 from ..arrays.dispatch import eager
 from ..arrays.operands import array_like, index_of, promote_inexact
@@ -72,7 +73,7 @@ def _columns(triangle: Any, shift: Callable[[Any], Any], right: Callable[[Any, A
 # --- similar matrices ---------------------------------------------------------------------
 
 @eager(static=("output",))
-def schur(a: Any, output: str = "real") -> Any:
+def schur(a: ArrayLike, output: str = "real") -> Any:
     """T and unitary Z with a = Z T Z^H, T upper triangular; for "real" output of real matrices T is
     real, with a block of two rows for each pair of complex eigenvalues.
 
@@ -87,7 +88,7 @@ def schur(a: Any, output: str = "real") -> Any:
 
 
 @eager(static=("check_finite",))
-def rsf2csf(T: Any, Z: Any, check_finite: bool = True) -> Any:
+def rsf2csf(T: ArrayLike, Z: ArrayLike, check_finite: bool = True) -> tuple[Array, Array]:
     """The complex Schur form (upper triangular T) of the real one.
 
     Raises: ValueError for matrices that are not square or differ in size.
@@ -130,7 +131,7 @@ def _to_complex(t: Any, z: Any) -> Any:
 
 
 @eager(static=("calc_q", "overwrite_a", "check_finite"))
-def hessenberg(a: Any, *, calc_q: bool = False, overwrite_a: bool = False,
+def hessenberg(a: ArrayLike, *, calc_q: bool = False, overwrite_a: bool = False,
                check_finite: bool = True) -> Any:
     """H, zero below its subdiagonal, with a = Q H Q^H; with `calc_q` (H, Q).
 
@@ -154,9 +155,9 @@ def hessenberg(a: Any, *, calc_q: bool = False, overwrite_a: bool = False,
 
 
 @front_door
-def eigh_tridiagonal(d: Any, e: Any, *, eigvals_only: bool = False, select: str = "a",
+def eigh_tridiagonal(d: ArrayLike, e: ArrayLike, *, eigvals_only: bool = False, select: str = "a",
                      select_range: tuple[Any, Any] | None = None, tol: float | None = None,
-                     key: Any = None) -> Any:
+                     key: ArrayLike | None = None) -> Any:
     """Eigenvalues, ascending, and vectors (columns) of symmetric matrices with three diagonals.
 
     They are those of `eigh` of the whole matrix, with its derivatives.
@@ -220,7 +221,8 @@ def _eigh_tridiagonal(d: Any, e: Any, eigvals_only: bool, bounds: Any) -> Any:
 # --- linear equations of matrices -----------------------------------------------------------
 
 @front_door
-def solve_sylvester(A: Any, B: Any, C: Any, *, method: str = "schur", tol: Any = 1e-8) -> Any:
+def solve_sylvester(A: ArrayLike, B: ArrayLike, C: ArrayLike, *, method: str = "schur",
+                    tol: ArrayLike = 1e-8) -> Array:
     """X with A X + X B = C.
 
     Args:
@@ -292,7 +294,7 @@ def _by_eigenvectors(a: Any, b: Any, c: Any, tol: Any) -> Any:
 # --- functions of matrices ------------------------------------------------------------------
 
 @eager(static=("blocksize",))
-def sqrtm(A: Any, blocksize: int = 1) -> Any:
+def sqrtm(A: ArrayLike, blocksize: int = 1) -> Array:
     """The principal square root of square matrices: complex, with eigenvalues of positive real
     part. Its derivative solves X dX + dX X = dA.
 
@@ -322,7 +324,7 @@ def _root_jvp(primals: Any, tangents: Any) -> Any:
 
 
 @front_door
-def funm(A: Any, func: Callable[[Any], Any], disp: bool = True) -> Any:
+def funm(A: ArrayLike, func: Callable[[Any], Any], disp: bool = True) -> Any:
     """A function of square matrices, complex, by its values at their eigenvalues.
 
     Where eigenvalues are equal or close it is inexact. There is no derivative.
@@ -364,8 +366,8 @@ def _of_matrix(x: Any, func: Callable[[Any], Any]) -> Any:
 # --- polar forms, products with Q -------------------------------------------------------------
 
 @eager(static=("side", "method", "eps", "max_iterations"))
-def polar(a: Any, side: str = "right", *, method: str = "qdwh", eps: float | None = None,
-          max_iterations: int | None = None) -> Any:
+def polar(a: ArrayLike, side: str = "right", *, method: str = "qdwh", eps: float | None = None,
+          max_iterations: int | None = None) -> tuple[Array, Array]:
     """U with orthonormal columns or rows and Hermitian P: a = U P, or P U for the "left" side.
 
     Args:
@@ -402,7 +404,7 @@ def polar(a: Any, side: str = "right", *, method: str = "qdwh", eps: float | Non
 
 
 @eager(static=("mode", "pivoting", "conjugate", "overwrite_a", "overwrite_c"))
-def qr_multiply(a: Any, c: Any, mode: str = "right", pivoting: bool = False,
+def qr_multiply(a: ArrayLike, c: ArrayLike, mode: str = "right", pivoting: bool = False,
                 conjugate: bool = False, overwrite_a: bool = False, overwrite_c: bool = False
                 ) -> Any:
     """(c Q, R) for the Q and R of `qr(a, mode="economic")`; (Q c, R) for the mode "left".

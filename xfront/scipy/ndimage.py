@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import numpy as jnp
+from ..arrays.annotations import ArrayLike
 from ..arrays.dispatch import eager
 from ..arrays.operands import array_like, default_float, index_of, operand
 from ..on_demand import shown as _shown
@@ -32,8 +33,8 @@ _INSIDE: dict[str, Callable[[Any, int], Any]] = {
 
 
 @front_door
-def map_coordinates(input: Any, coordinates: Sequence[Any], order: int, mode: str = "constant",
-                    cval: Any = 0.0) -> Any:
+def map_coordinates(input: ArrayLike, coordinates: Sequence[Any], order: int,
+                    mode: str = "constant", cval: ArrayLike = 0.0) -> Any:
     """The values of an image at coordinates, which count pixels from the middle of the first.
 
     Args:

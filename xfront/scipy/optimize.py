@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import numpy as jnp
+from ..arrays.annotations import ArrayLike
 from ..arrays.operands import array_like, index_of
 from ..lax.control_flow import cond, while_loop
 from ..on_demand import shown as _shown
@@ -76,9 +77,8 @@ _OPTIONS = ("maxiter", "norm", "gtol", "line_search_maxiter")
 
 
 @front_door
-def minimize(fun: Callable[..., Any], x0: Any, args: tuple = (), *, method: str,
-             tol: float | None = None, options: Mapping[str, Any] | None = None
-             ) -> OptimizeResults:
+def minimize(fun: Callable[..., Any], x0: ArrayLike, args: tuple = (), *, method: str,
+             tol: float | None = None, options: Mapping[str, Any] | None = None) -> OptimizeResults:
     """A local minimum of a function of a vector.
 
     Args:

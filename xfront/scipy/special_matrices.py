@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from .. import numpy as jnp
+from ..arrays.annotations import Array, ArrayLike, DTypeLike
 from ..arrays.dispatch import eager
 from ..arrays.operands import broadcast_shapes, broadcast_to, index_of, promote, promote_inexact
-from ..tracing.tracer import Tracer
+from ..tracing.tracer import Tracer, as_tracer
 
 
 def _size(name: str, n: Any, least: int = 0) -> int:
@@ -39,7 +40,7 @@ def _placed(values: Tracer, places: np.ndarray) -> Any:
 # --- of vectors ---------------------------------------------------------------------------
 
 @eager
-def circulant(c: Any) -> Any:
+def circulant(c: ArrayLike) -> Array:
     """The matrix with first column `c`, each column that before it moved down by one, around.
 
     Source: `scipy.linalg.circulant`.
@@ -51,7 +52,7 @@ def circulant(c: Any) -> Any:
 
 
 @eager
-def companion(a: Any) -> Any:
+def companion(a: ArrayLike) -> Array:
     """The companion matrix of a polynomial with coefficients `a`, the highest first.
 
     Raises: ValueError for fewer than 2.
@@ -64,11 +65,11 @@ def companion(a: Any) -> Any:
     n = x.shape[-1] - 1
     places = np.where(np.eye(n, k=-1) == 1, -2, -1)
     places[0] = np.arange(n)
-    return _placed(jnp.negative(x[..., 1:]) / x[..., :1], places)
+    return _placed(as_tracer(jnp.negative(x[..., 1:]) / x[..., :1]), places)
 
 
 @eager(static=("n", "mode"))
-def convolution_matrix(a: Any, n: int, mode: str = "full") -> Any:
+def convolution_matrix(a: ArrayLike, n: int, mode: str = "full") -> Array:
     """The matrix whose product with a vector of size `n` is its convolution with `a`.
 
     Args:
@@ -91,7 +92,7 @@ def convolution_matrix(a: Any, n: int, mode: str = "full") -> Any:
 
 
 @eager
-def fiedler(a: Any) -> Any:
+def fiedler(a: ArrayLike) -> Array:
     """The matrix of |a[i] - a[j]|. Source: `scipy.linalg.fiedler`."""
     (x,) = promote("fiedler", a)
     x = jnp.atleast_1d(x)
@@ -99,7 +100,7 @@ def fiedler(a: Any) -> Any:
 
 
 @eager
-def fiedler_companion(a: Any) -> Any:
+def fiedler_companion(a: ArrayLike) -> Array:
     """The matrix with five diagonals whose eigenvalues are the roots of the polynomial with
     coefficients `a`, the highest first.
 
@@ -119,11 +120,11 @@ def fiedler_companion(a: Any) -> Any:
         for j, place in beside:
             if 0 <= j < n:
                 places[i, j] = place
-    return _placed(jnp.negative(x[..., 1:]) / x[..., :1], places)
+    return _placed(as_tracer(jnp.negative(x[..., 1:]) / x[..., :1]), places)
 
 
 @eager
-def hankel(c: Any, r: Any = None) -> Any:
+def hankel(c: ArrayLike, r: ArrayLike | None = None) -> Array:
     """The matrix with first column `c` and last row `r` (None: zeros), constant along the diagonals
     from right to left; the first element of `r` is not read.
 
@@ -137,13 +138,14 @@ def hankel(c: Any, r: Any = None) -> Any:
             raise ValueError(f"hankel: {name} must be at least 1-dimensional, got a scalar")
     n, m = x.shape[-1], y.shape[-1]
     outer = broadcast_shapes("hankel", [x.shape[:-1], y.shape[:-1]])
-    both = jnp.concatenate([broadcast_to(x, (*outer, n)), broadcast_to(y, (*outer, m))[..., 1:]],
+    y = broadcast_to(as_tracer(y), (*outer, m))
+    both = jnp.concatenate([broadcast_to(x, (*outer, n)), y[..., 1:]],
                            -1)
     return jnp.take(both, np.add.outer(np.arange(n), np.arange(m)), axis=-1)
 
 
 @eager
-def leslie(f: Any, s: Any) -> Any:
+def leslie(f: ArrayLike, s: ArrayLike) -> Array:
     """The matrix with first row `f` and `s` below its diagonal.
 
     Raises: ValueError for fewer than 2 elements of `f`, and where `s` has not one less.
@@ -162,12 +164,12 @@ def leslie(f: Any, s: Any) -> Any:
     places = np.full((n, n), -1)
     places[0] = np.arange(n)
     places[np.arange(1, n), np.arange(n - 1)] = np.arange(n, 2 * n - 1)
-    return _placed(both, places)
+    return _placed(as_tracer(both), places)
 
 
 # --- of a size ----------------------------------------------------------------------------
 
-def dft(n: int, scale: str | None = None, *, dtype: Any = None) -> Any:
+def dft(n: int, scale: str | None = None, *, dtype: DTypeLike | None = None) -> Array:
     """The matrix of the discrete Fourier transform: elements exp(-2 pi i j k / n).
 
     Args:
@@ -187,7 +189,7 @@ def dft(n: int, scale: str | None = None, *, dtype: Any = None) -> Any:
     return jnp.asarray(factor * turns[powers], complex if dtype is None else dtype)
 
 
-def hadamard(n: int, dtype: Any = int) -> Any:
+def hadamard(n: int, dtype: DTypeLike = int) -> Array:
     """Sylvester's matrix of 1 and -1 with orthogonal columns.
 
     Raises: ValueError where n is no power of 2.
@@ -202,7 +204,7 @@ def hadamard(n: int, dtype: Any = int) -> Any:
     return jnp.asarray(made, dtype)
 
 
-def helmert(n: int, full: bool = False) -> Any:
+def helmert(n: int, full: bool = False) -> Array:
     """The orthogonal matrix whose row k compares element k + 1 with the mean of those before it;
     with `full` the row of means comes first.
 
@@ -215,7 +217,7 @@ def helmert(n: int, full: bool = False) -> Any:
     return jnp.asarray(np.concatenate([np.full((1, n), n ** -0.5), made]) if full else made, float)
 
 
-def hilbert(n: int) -> Any:
+def hilbert(n: int) -> Array:
     """The matrix of 1 / (i + j + 1). Source: `scipy.linalg.hilbert`."""
     i = np.arange(_size("hilbert", n))
     return jnp.asarray(1 / (np.add.outer(i, i) + 1.0), float)
@@ -226,7 +228,7 @@ def _integers(n: int, element: Any) -> np.ndarray:
     return np.array([[element(i, j) for j in range(n)] for i in range(n)], object).reshape(n, n)
 
 
-def invhilbert(n: int) -> Any:
+def invhilbert(n: int) -> Array:
     """The inverse of `hilbert(n)`: integers, as floats, each rounded once.
 
     Source: Choi, Tricks or treats with the Hilbert matrix, 1983; `scipy.linalg.invhilbert`.
@@ -237,7 +239,7 @@ def invhilbert(n: int) -> Any:
     return jnp.asarray(made.astype(float), float)
 
 
-def pascal(n: int, kind: str | None = None) -> Any:
+def pascal(n: int, kind: str | None = None) -> Array:
     """The matrix of Pascal's triangle, as floats: "symmetric" (None) has (i + j over i), "lower"
     (i over j), "upper" its transpose.
 
@@ -249,7 +251,7 @@ def pascal(n: int, kind: str | None = None) -> Any:
     return jnp.asarray((made.T if kind == "upper" else made).astype(float), float)
 
 
-def invpascal(n: int, kind: str | None = None) -> Any:
+def invpascal(n: int, kind: str | None = None) -> Array:
     """The inverse of `pascal(n, kind)`: integers, as floats, each rounded once.
 
     Raises: ValueError for other kinds.

@@ -132,6 +132,11 @@ class Tracer(binding.Array):  # type: ignore[misc]
                         "`x[index] += y` `x = x.at[index].add(y)`")
 
 
+def as_tracer(x: Any) -> Tracer:
+    """What a public function gave inside the body of another, where it is a tracer."""
+    return x
+
+
 def install(members: dict[str, Any]) -> None:
     """Attach operators and methods (plain Python functions) to the class."""
     for name, member in members.items():

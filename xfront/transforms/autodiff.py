@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar, TypeVarTuple, overload
 
 import numpy as np
 from xfront_ir.opdef import Request
@@ -36,15 +36,58 @@ from ..tree_util import (
 from .flat import Flat, as_operand, fill, kind_of, name_of, trace_call
 from .requests import GRAD, JVP
 
+if TYPE_CHECKING:
+    from .signatures import (
+        Gradient,
+        GradientAndAux,
+        GradientByBoth,
+        GradientBySecond,
+        ValueAndGradient,
+        ValueAndGradientByBoth,
+        ValueAndGradientBySecond,
+    )
+
+P = ParamSpec("P")
+Ts = TypeVarTuple("Ts")
+R = TypeVar("R")
+S = TypeVar("S")
+
 Argnums = int | Sequence[int]
 
 
 # --- grad -----------------------------------------------------------------------------------
 
-def value_and_grad(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False,
+@overload
+def value_and_grad(fun: Callable[P, R], argnums: Literal[0] = 0,
+                   has_aux: Literal[False] = False, holomorphic: bool = False,
+                   allow_int: bool = False, reduce_axes: Sequence[Any] = (), *,
+                   strong_zero: bool = False
+                   ) -> ValueAndGradient[P, R]: ...
+@overload
+def value_and_grad(fun: Callable[P, R], argnums: Literal[0] = 0, *,
+                   has_aux: Literal[True], holomorphic: bool = False, allow_int: bool = False,
+                   reduce_axes: Sequence[Any] = (), strong_zero: bool = False
+                   ) -> ValueAndGradient[P, R]: ...
+@overload
+def value_and_grad(fun: Callable[P, R], argnums: Literal[1],
+                   has_aux: Literal[False] = False, holomorphic: bool = False,
+                   allow_int: bool = False, reduce_axes: Sequence[Any] = (), *,
+                   strong_zero: bool = False
+                   ) -> ValueAndGradientBySecond[P, R]: ...
+@overload
+def value_and_grad(fun: Callable[P, R], argnums: tuple[Literal[0], Literal[1]],
+                   has_aux: Literal[False] = False, holomorphic: bool = False,
+                   allow_int: bool = False, reduce_axes: Sequence[Any] = (), *,
+                   strong_zero: bool = False
+                   ) -> ValueAndGradientByBoth[P, R]: ...
+@overload
+def value_and_grad(fun: Callable[P, R], argnums: Argnums = 0, has_aux: bool = False,
                    holomorphic: bool = False, allow_int: bool = False,
                    reduce_axes: Sequence[Any] = (), *, strong_zero: bool = False
-                   ) -> Callable[..., tuple[Any, Any]]:
+                   ) -> Callable[P, tuple[R, Any]]: ...
+def value_and_grad(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False,
+                   holomorphic: bool = False, allow_int: bool = False,
+                   reduce_axes: Sequence[Any] = (), *, strong_zero: bool = False) -> Any:
     """A function that gives the value of `fun` and its gradient.
 
     Args:
@@ -106,9 +149,34 @@ def value_and_grad(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool 
     return wrapped
 
 
+@overload
+def grad(fun: Callable[P, Any], argnums: Literal[0] = 0,
+         has_aux: Literal[False] = False, holomorphic: bool = False, allow_int: bool = False,
+         reduce_axes: Sequence[Any] = (), *, strong_zero: bool = False
+         ) -> Gradient[P]: ...
+@overload
+def grad(fun: Callable[P, tuple[Any, R]], argnums: Literal[0] = 0, *,
+         has_aux: Literal[True], holomorphic: bool = False,
+         allow_int: bool = False, reduce_axes: Sequence[Any] = (), strong_zero: bool = False
+         ) -> GradientAndAux[P, R]: ...
+@overload
+def grad(fun: Callable[P, Any], argnums: Literal[1],
+         has_aux: Literal[False] = False, holomorphic: bool = False, allow_int: bool = False,
+         reduce_axes: Sequence[Any] = (), *, strong_zero: bool = False
+         ) -> GradientBySecond[P]: ...
+@overload
+def grad(fun: Callable[P, Any], argnums: tuple[Literal[0], Literal[1]],
+         has_aux: Literal[False] = False, holomorphic: bool = False, allow_int: bool = False,
+         reduce_axes: Sequence[Any] = (), *, strong_zero: bool = False
+         ) -> GradientByBoth[P]: ...
+@overload
+def grad(fun: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False,
+         holomorphic: bool = False, allow_int: bool = False,
+         reduce_axes: Sequence[Any] = (), *, strong_zero: bool = False
+         ) -> Callable[P, Any]: ...
 def grad(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False,
          holomorphic: bool = False, allow_int: bool = False,
-         reduce_axes: Sequence[Any] = (), *, strong_zero: bool = False) -> Callable[..., Any]:
+         reduce_axes: Sequence[Any] = (), *, strong_zero: bool = False) -> Any:
     """A function that gives the gradient of `fun`; arguments as for `value_and_grad`.
 
     Returns: a function of the same arguments giving the gradient, or `(gradient, aux)`.
@@ -233,8 +301,17 @@ def check_scalar(name: str, value: Any, holomorphic: bool) -> None:
 
 # --- jvp and linearize ----------------------------------------------------------------------
 
+@overload
+def jvp(fun: Callable[..., R], primals: Sequence[Any], tangents: Sequence[Any],
+        has_aux: Literal[False] = False) -> tuple[R, R]: ...
+@overload
+def jvp(fun: Callable[..., tuple[R, S]], primals: Sequence[Any], tangents: Sequence[Any],
+        has_aux: Literal[True]) -> tuple[R, R, S]: ...
+@overload
 def jvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any],
-        has_aux: bool = False) -> tuple:
+        has_aux: bool) -> tuple[Any, ...]: ...
+def jvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any],
+        has_aux: bool = False) -> Any:
     """The value of `fun` and its directional derivative (forward mode).
 
     Args:
@@ -320,7 +397,15 @@ def typed(x: Any, t: Any) -> Any:
     return np.asarray(x, t.dtype.numpy)          # in a trace it becomes a literal
 
 
-def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple:
+@overload
+def linearize(fun: Callable[[*Ts], R], *primals: *Ts, has_aux: Literal[False] = False
+              ) -> tuple[R, Callable[[*Ts], R]]: ...
+@overload
+def linearize(fun: Callable[[*Ts], tuple[R, S]], *primals: *Ts, has_aux: Literal[True]
+              ) -> tuple[R, Callable[[*Ts], R], S]: ...
+@overload
+def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool) -> tuple[Any, ...]: ...
+def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """The value of `fun` at a point and the linear map of tangents there.
 
     Returns: `(value, f_jvp)`, or `(value, f_jvp, aux)`; `f_jvp(*tangents)` gives the tangent of
@@ -393,8 +478,19 @@ def zeros_like_type(t: Any) -> Any:
 
 # --- vjp ------------------------------------------------------------------------------------
 
+@overload
+def vjp(fun: Callable[[*Ts], R], *primals: *Ts, has_aux: Literal[False] = False,
+        reduce_axes: Sequence[Any] = (), strong_zero: bool = False
+        ) -> tuple[R, Callable[[R], tuple[*Ts]]]: ...
+@overload
+def vjp(fun: Callable[[*Ts], tuple[R, S]], *primals: *Ts, has_aux: Literal[True],
+        reduce_axes: Sequence[Any] = (), strong_zero: bool = False
+        ) -> tuple[R, Callable[[R], tuple[*Ts]], S]: ...
+@overload
+def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool, reduce_axes: Sequence[Any] = (),
+        strong_zero: bool = False) -> tuple[Any, ...]: ...
 def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False,
-        reduce_axes: Sequence[Any] = (), strong_zero: bool = False) -> tuple:
+        reduce_axes: Sequence[Any] = (), strong_zero: bool = False) -> Any:
     """The value of `fun` at a point and the map from cotangents of it to those of the arguments.
 
     Returns: `(value, f_vjp)`, or `(value, f_vjp, aux)`; `f_vjp(cotangent)` gives a tuple with one

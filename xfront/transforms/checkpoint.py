@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ParamSpec, TypeVar, overload
 
 from xfront_ir import ops
 
@@ -21,7 +21,21 @@ from .custom import named_argnums
 from .flat import as_operand, kind_of, name_of, trace_call
 from .policies import asked_policy, checkpoint_policies
 
+P = ParamSpec("P")
+R = TypeVar("R")
 
+
+@overload
+def checkpoint(fun: Callable[P, R], *, prevent_cse: Any = True,
+               policy: Callable[..., bool] | None = None,
+               static_argnums: int | Sequence[int] = (),
+               static_argnames: str | Sequence[str] = (), concrete: bool = False
+               ) -> Callable[P, R]: ...
+@overload
+def checkpoint(*, prevent_cse: Any = True, policy: Callable[..., bool] | None = None,
+               static_argnums: int | Sequence[int] = (),
+               static_argnames: str | Sequence[str] = (), concrete: bool = False
+               ) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
 @front_door
 def checkpoint(fun: Callable[..., Any] | None = None, *, prevent_cse: Any = True,
                policy: Callable[..., bool] | None = None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar, overload
 
 import numpy as np
 from xfront_ir.types import TensorType
@@ -25,9 +25,21 @@ from .autodiff import Argnums, jvp, resolve, vjp
 from .flat import fill, kind_of, name_of
 from .vmap import vmap
 
+if TYPE_CHECKING:
+    from .signatures import Hessian, Jacobian
 
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+@overload
+def jacfwd(fun: Callable[P, R], argnums: Literal[0] = 0, has_aux: Literal[False] = False,
+           holomorphic: bool = False) -> Jacobian[P, R]: ...
+@overload
+def jacfwd(fun: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False,
+           holomorphic: bool = False) -> Callable[P, Any]: ...
 def jacfwd(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False,
-           holomorphic: bool = False) -> Callable[..., Any]:
+           holomorphic: bool = False) -> Any:
     """A function that gives the Jacobian of `fun` by forward mode, one column an input element.
 
     Args: as for `grad`, where `fun` may return a tree of arrays of any shape.
@@ -55,8 +67,14 @@ def jacfwd(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False,
     return wrapped
 
 
+@overload
+def jacrev(fun: Callable[P, R], argnums: Literal[0] = 0, has_aux: Literal[False] = False,
+           holomorphic: bool = False, allow_int: bool = False) -> Jacobian[P, R]: ...
+@overload
+def jacrev(fun: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False,
+           holomorphic: bool = False, allow_int: bool = False) -> Callable[P, Any]: ...
 def jacrev(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False,
-           holomorphic: bool = False, allow_int: bool = False) -> Callable[..., Any]:
+           holomorphic: bool = False, allow_int: bool = False) -> Any:
     """A function that gives the Jacobian of `fun` by reverse mode, one row a result element.
 
     Args, returns, errors: as for `jacfwd`; with `allow_int` the entries of an integer argument are
@@ -88,8 +106,14 @@ def jacrev(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False,
 jacobian = jacrev
 
 
+@overload
+def hessian(fun: Callable[P, R], argnums: Literal[0] = 0, has_aux: Literal[False] = False,
+            holomorphic: bool = False) -> Hessian[P, R]: ...
+@overload
+def hessian(fun: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False,
+            holomorphic: bool = False) -> Callable[P, Any]: ...
 def hessian(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False,
-            holomorphic: bool = False) -> Callable[..., Any]:
+            holomorphic: bool = False) -> Any:
     """A function that gives the Hessian of `fun`: forward over reverse mode.
 
     Returns: as `jacfwd(jacrev(fun))`: arrays of shape `result.shape + a.shape + b.shape`.

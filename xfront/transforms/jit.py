@@ -15,7 +15,7 @@ import inspect
 import sys
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
 from lowering import warm_up
 from xfront_ir.analysis import axis_names, meshes
@@ -35,19 +35,40 @@ from .flat import Flat, as_operand, kind_of, name_of, positional_names, trace_ca
 from .float0 import hidden, is_float0
 from .with_refs import call_with_refs, uses_refs
 
+if TYPE_CHECKING:
+    from .signatures import Wrapped
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
+@overload
+def jit(fun: Callable[P, R], /, *, in_shardings: Any = None, out_shardings: Any = None,
+        static_argnums: int | Sequence[int] | None = None,
+        static_argnames: str | Sequence[str] | None = None,
+        donate_argnums: int | Sequence[int] | None = None,
+        donate_argnames: str | Sequence[str] | None = None, keep_unused: bool = False,
+        device: Any = None, backend: str | None = None, inline: bool = False,
+        compiler_options: dict[str, Any] | None = None, compile_effort: str = "full"
+        ) -> Wrapped[P, R]: ...
+@overload
+def jit(*, in_shardings: Any = None, out_shardings: Any = None,
+        static_argnums: int | Sequence[int] | None = None,
+        static_argnames: str | Sequence[str] | None = None,
+        donate_argnums: int | Sequence[int] | None = None,
+        donate_argnames: str | Sequence[str] | None = None, keep_unused: bool = False,
+        device: Any = None, backend: str | None = None, inline: bool = False,
+        compiler_options: dict[str, Any] | None = None, compile_effort: str = "full"
+        ) -> Callable[[Callable[P, R]], Wrapped[P, R]]: ...
 @front_door
-def jit(fun: Callable[P, R] | None = None, /, *, in_shardings: Any = None,
+def jit(fun: Callable[..., Any] | None = None, /, *, in_shardings: Any = None,
         out_shardings: Any = None, static_argnums: int | Sequence[int] | None = None,
         static_argnames: str | Sequence[str] | None = None,
         donate_argnums: int | Sequence[int] | None = None,
         donate_argnames: str | Sequence[str] | None = None, keep_unused: bool = False,
         device: Any = None, backend: str | None = None, inline: bool = False,
-        compiler_options: dict[str, Any] | None = None,
-        compile_effort: str = "full") -> Callable[P, R]:
+        compiler_options: dict[str, Any] | None = None, compile_effort: str = "full"
+        ) -> Any:
     """Compile `fun` with XLA, once for each signature of its arguments.
 
     Args:
@@ -85,10 +106,10 @@ def jit(fun: Callable[P, R] | None = None, /, *, in_shardings: Any = None,
                    compiler_options=compiler_options, compile_effort=compile_effort,
                    in_shardings=in_shardings, out_shardings=out_shardings)
     if fun is None:
-        return functools.partial(jit, **options)  # type: ignore[return-value]
+        return functools.partial(jit, **options)
     if not callable(fun):
         raise TypeError(f"Expected a callable value, got {fun!r}")
-    return Jitted(fun, **options).function()  # type: ignore[return-value]
+    return Jitted(fun, **options).function()
 
 
 EFFORTS = {"full": "jit", "fast": "fast"}

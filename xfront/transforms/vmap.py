@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from xfront_ir.opdef import Request
 from xfront_ir.passes.vectorize import vectorize
@@ -25,6 +25,9 @@ from ..tree_util import (
 )
 from .flat import Flat, as_operand, kind_of, name_of, placed, positional_names, trace_call
 from .requests import VECTORIZE
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 _NOT_MAPPED: Any = object()
 """Stands for None in trees of axes: in a value, None is no leaf."""
@@ -76,10 +79,10 @@ def _check_axes(in_axes: Any, out_axes: Any) -> None:
                         f"to the positional arguments passed to the function, but got {in_axes!r}.")
 
 
-def vmap(fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0,
+def vmap(fun: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0,
          axis_name: Hashable | None = None, axis_size: int | None = None,
          spmd_axis_name: Any = None, sum_match: bool = False, *, chunk: int | None = None
-         ) -> Callable[..., Any]:
+         ) -> Callable[P, R]:
     """A function that maps `fun` over an axis of its arguments, as one program.
 
     Args:
@@ -145,8 +148,9 @@ def vmap(fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0,
             filled = list(leaves)
             for k, t in zip(mapped, tracers, strict=True):
                 filled[k] = t
+            inner: Any = fun
             inner_args, inner_kwargs = tree_unflatten(tree, filled)
-            return fun(*inner_args, **inner_kwargs)
+            return inner(*inner_args, **inner_kwargs)
 
         flat = trace_call(call, kinds, name=name, kind="vmap", staging=False, axis=axis)
         function = flat.function

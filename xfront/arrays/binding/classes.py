@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")  # read once, by the first jaxlib extension
 
@@ -16,7 +16,10 @@ from ..beside import install_finder, refuse_beside_jax
 refuse_beside_jax(cpp.ArrayImpl)
 install_finder()
 
-Array = cpp.Array
+if TYPE_CHECKING:
+    from ..array_class import Array as Array
+else:
+    Array = cpp.Array
 ArrayImpl = cpp.ArrayImpl
 Config = cpp.config.Config
 Device = cpp.Device

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from ... import numpy as jnp
+from ...arrays.annotations import ArrayLike
 from ...arrays.dispatch import eager
 from ...arrays.operands import promote_inexact
 from ...on_demand import shown as _shown
 
 
 @eager(static=("check_finite",))
-def vq(obs: Any, code_book: Any, check_finite: bool = True) -> tuple[Any, Any]:
+def vq(obs: ArrayLike, code_book: ArrayLike, check_finite: bool = True) -> tuple[Any, Any]:
     """The nearest code of each point, and its distance.
 
     Args:

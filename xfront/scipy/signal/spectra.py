@@ -5,11 +5,13 @@ Source: Welch 1967; Griffin and Lim 1984; `scipy.signal`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ... import numpy as jnp
+from ...arrays.annotations import ArrayLike
 from ...arrays.operands import array_like, index_of, is_array_like, normalize_axis
 from ...tracebacks import front_door
 
@@ -50,7 +52,7 @@ def _inexact(name: str, x: Any) -> Any:
 # --- trends ---------------------------------------------------------------------------------
 
 @front_door
-def detrend(data: Any, axis: int = -1, type: str = "linear", bp: Any = 0,
+def detrend(data: ArrayLike, axis: int = -1, type: str = "linear", bp: Any = 0,
             overwrite_data: Any = None) -> Any:
     """Data less its mean ("constant"), or the straight lines that fit it best ("linear").
 
@@ -148,10 +150,11 @@ def _one_sided(asked: bool, *signals: Any) -> bool:
 # --- spectra --------------------------------------------------------------------------------
 
 @front_door
-def csd(x: Any, y: Any, fs: Any = 1.0, window: Any = "hann", nperseg: int | None = None,
-        noverlap: int | None = None, nfft: int | None = None, detrend: Any = "constant",
-        return_onesided: bool = True, scaling: str = "density", axis: int = -1,
-        average: str = "mean") -> tuple[Any, Any]:
+def csd(x: ArrayLike, y: ArrayLike | None, fs: ArrayLike = 1.0,
+        window: str | ArrayLike | tuple[Any, ...] = "hann", nperseg: int | None = None,
+        noverlap: int | None = None, nfft: int | None = None,
+        detrend: str | Callable[..., Any] | bool = "constant", return_onesided: bool = True,
+        scaling: str = "density", axis: int = -1, average: str = "mean") -> tuple[Any, Any]:
     """Frequencies, and the cross spectral density of two signals.
 
     Args:
@@ -207,10 +210,10 @@ def _filled(x: Any, n: int) -> Any:
 
 
 @front_door
-def welch(x: Any, fs: Any = 1.0, window: Any = "hann", nperseg: int | None = None,
-          noverlap: int | None = None, nfft: int | None = None, detrend: Any = "constant",
-          return_onesided: bool = True, scaling: str = "density", axis: int = -1,
-          average: str = "mean") -> tuple[Any, Any]:
+def welch(x: ArrayLike, fs: ArrayLike = 1.0, window: str | ArrayLike | tuple[Any, ...] = "hann",
+          nperseg: int | None = None, noverlap: int | None = None, nfft: int | None = None,
+          detrend: str | Callable[..., Any] | bool = "constant", return_onesided: bool = True,
+          scaling: str = "density", axis: int = -1, average: str = "mean") -> tuple[Any, Any]:
     """Frequencies, and the power spectral density of a signal: `csd` of it with itself.
 
     Source: `scipy.signal.welch`.
@@ -237,10 +240,11 @@ def _extended(name: str, x: Any, n: int, boundary: str | None) -> Any:
 
 
 @front_door
-def stft(x: Any, fs: Any = 1.0, window: Any = "hann", nperseg: int | None = 256,
-         noverlap: int | None = None, nfft: int | None = None, detrend: Any = False,
-         return_onesided: bool = True, boundary: str | None = "zeros", padded: bool = True,
-         axis: int = -1) -> tuple[Any, Any, Any]:
+def stft(x: ArrayLike, fs: ArrayLike = 1.0, window: str | ArrayLike | tuple[Any, ...] = "hann",
+         nperseg: int | None = 256, noverlap: int | None = None, nfft: int | None = None,
+         detrend: str | Callable[..., Any] | bool = False, return_onesided: bool = True,
+         boundary: str | None = "zeros", padded: bool = True, axis: int = -1
+         ) -> tuple[Any, Any, Any]:
     """Frequencies, times and the short-time Fourier transform of a signal.
 
     Args:
@@ -267,9 +271,10 @@ def stft(x: Any, fs: Any = 1.0, window: Any = "hann", nperseg: int | None = 256,
 
 
 @front_door
-def istft(Zxx: Any, fs: Any = 1.0, window: Any = "hann", nperseg: int | None = None,
-          noverlap: int | None = None, nfft: int | None = None, input_onesided: bool = True,
-          boundary: bool = True, time_axis: int = -1, freq_axis: int = -2) -> tuple[Any, Any]:
+def istft(Zxx: ArrayLike, fs: ArrayLike = 1.0, window: str | ArrayLike | tuple[Any, ...] = "hann",
+          nperseg: int | None = None, noverlap: int | None = None, nfft: int | None = None,
+          input_onesided: bool = True, boundary: bool = True, time_axis: int = -1,
+          freq_axis: int = -2) -> tuple[Any, Any]:
     """Times, and the signal whose `stft` is nearest to the given one.
 
     Args:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ... import numpy as jnp
+from ...arrays.annotations import ArrayLike
 from ...arrays.operands import array_like, index_of, is_array_like
 from ...flatten_util import ravel_pytree
 from ...lax.control_flow import fori_loop, while_loop
@@ -163,7 +164,7 @@ def _solved(name: str, solver: Solver, A: Any, b: Any, x0: Any, M: Any, symmetri
 # --- conjugate gradients ------------------------------------------------------------------
 
 @front_door
-def cg(A: Any, b: Any, x0: Any = None, *, tol: Any = 1e-5, atol: Any = 0.0,
+def cg(A: Any, b: Any, x0: Any = None, *, tol: ArrayLike = 1e-5, atol: ArrayLike = 0.0,
        maxiter: int | None = None, M: Any = None) -> tuple[Any, None]:
     """x with A x = b for Hermitian, positive definite A, by conjugate gradients.
 
@@ -207,7 +208,7 @@ def cg(A: Any, b: Any, x0: Any = None, *, tol: Any = 1e-5, atol: Any = 0.0,
 # --- stabilised biconjugate gradients ------------------------------------------------------
 
 @front_door
-def bicgstab(A: Any, b: Any, x0: Any = None, *, tol: Any = 1e-5, atol: Any = 0.0,
+def bicgstab(A: Any, b: Any, x0: Any = None, *, tol: ArrayLike = 1e-5, atol: ArrayLike = 0.0,
              maxiter: int | None = None, M: Any = None) -> tuple[Any, None]:
     """x with A x = b by stabilised biconjugate gradients, preconditioned from the right.
 
@@ -253,9 +254,9 @@ def bicgstab(A: Any, b: Any, x0: Any = None, *, tol: Any = 1e-5, atol: Any = 0.0
 # --- generalised minimal residuals ---------------------------------------------------------
 
 @front_door
-def gmres(A: Any, b: Any, x0: Any = None, *, tol: Any = 1e-5, atol: Any = 0.0, restart: int = 20,
-          maxiter: int | None = None, M: Any = None, solve_method: str = "batched"
-          ) -> tuple[Any, Any]:
+def gmres(A: Any, b: Any, x0: Any = None, *, tol: ArrayLike = 1e-5, atol: ArrayLike = 0.0,
+          restart: int = 20, maxiter: int | None = None, M: Any = None,
+          solve_method: str = "batched") -> tuple[Any, Any]:
     """x with A x = b by generalised minimal residuals, preconditioned from the right.
 
     The arguments are those of `cg`, without conditions on A and M but that they are linear.

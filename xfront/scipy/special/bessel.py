@@ -8,6 +8,7 @@ from typing import Any
 
 from xfront_ir import ops
 
+from ...arrays.annotations import Array, ArrayLike
 from ...arrays.dispatch import eager
 from ...lax.strict import static_int
 from ...numpy import concatenate, stack
@@ -20,8 +21,8 @@ i0e = one("i0e", ops.bessel_i0e, "Modified Bessel function of order 0, times exp
 i1e = one("i1e", ops.bessel_i1e, "Modified Bessel function of order 1, times exp(-|x|).")
 
 
-def _unscaled(name: str, definition: Any, doc: str) -> Callable[[Any], Any]:
-    def body(x: Any) -> Any:
+def _unscaled(name: str, definition: Any, doc: str) -> Callable[[ArrayLike], Array]:
+    def body(x: ArrayLike) -> Array:
         x = real(name, x)
         size = mul(x, emit(ops.sign, x))         # its slope at 0 is 0, as that of the Bessel ops
         return mul(emit(ops.exp, size), emit(definition, x))
@@ -34,7 +35,7 @@ i1 = _unscaled("i1", ops.bessel_i1e, "Modified Bessel function of order 1.")
 
 
 @eager(static=("v", "n_iter"))
-def bessel_jn(z: Any, *, v: int, n_iter: int = 50) -> Any:
+def bessel_jn(z: ArrayLike, *, v: int, n_iter: int = 50) -> Array:
     """Bessel functions of the first kind of the orders 0 to v, along a new first axis.
 
     Args:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from xfront_ir import ops
 
+from ...arrays.annotations import Array, ArrayLike
 from ...arrays.dispatch import eager
 from ...arrays.operands import default_float
 from ...lax.strict import static_int
@@ -24,7 +25,7 @@ from .parts import wide
 
 
 @eager(static=("repetition",))
-def comb(N: Any, k: Any, *, repetition: bool = False) -> Any:
+def comb(N: ArrayLike, k: ArrayLike, *, repetition: bool = False) -> Array:
     """How many ways there are to choose k of N, as a float; 0 where k > N or one is negative.
 
     Args:
@@ -71,7 +72,7 @@ def _rounded(x: Fraction) -> float:
 
 
 @eager(static=("n",))
-def bernoulli(n: int) -> Any:
+def bernoulli(n: int) -> Array:
     """Bernoulli's numbers B_0 to B_n, with -1/2 for B_1, as a vector of the default float.
 
     Raises: ValueError where n is negative, TypeError where it is no integer.

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from xfront_ir import ops
 
+from ...arrays.annotations import Array, ArrayLike
 from ...arrays.dispatch import eager
 from ...numpy.shorthand import add, choose, compare, div, mul, sub
 from ...tracing.trace import emit
@@ -46,7 +47,7 @@ def xlog1py_of(x: Any, y: Any) -> Any:
 
 
 @eager
-def entr(x: Any) -> Any:
+def entr(x: ArrayLike) -> Array:
     """-x log(x); 0 at 0, -inf below."""
     x = real("entr", x)
     inside = compare(ops.gt, x, 0)
@@ -74,21 +75,21 @@ def _rel_entr(p: Any, q: Any) -> Any:
 
 
 @eager
-def kl_div(p: Any, q: Any) -> Any:
+def kl_div(p: ArrayLike, q: ArrayLike) -> Array:
     """p log(p / q) - p + q."""
     p, q = together("kl_div", p, q)
     return add(sub(_rel_entr(p, q), p), q)
 
 
 @eager
-def boxcox(x: Any, lmbda: Any) -> Any:
+def boxcox(x: ArrayLike, lmbda: ArrayLike) -> Array:
     """(x^lmbda - 1) / lmbda; log(x) for lmbda = 0."""
     x, power = together("boxcox", x, lmbda)
     return _boxcox(emit(ops.log, x), power)
 
 
 @eager
-def boxcox1p(x: Any, lmbda: Any) -> Any:
+def boxcox1p(x: ArrayLike, lmbda: ArrayLike) -> Array:
     """((1 + x)^lmbda - 1) / lmbda; log(1 + x) for lmbda = 0."""
     x, power = together("boxcox1p", x, lmbda)
     return _boxcox(emit(ops.log1p, x), power)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from xfront_ir import dtypes, ops
 
+from ...arrays.annotations import Array, ArrayLike
 from ...arrays.dispatch import eager
 from ...arrays.operands import convert
 from ...lax.elementwise import complex as joined
@@ -58,7 +59,7 @@ _erfcx = with_slopes(_scaled_complement, _slope_of_complement)
 
 
 @eager
-def erfcx(x: Any) -> Any:
+def erfcx(x: ArrayLike) -> Array:
     """exp(x^2) erfc(x), in range for large x; of complex numbers too."""
     z = inexact("erfcx", x)
     if z.value.type.dtype.is_complex:
@@ -101,7 +102,7 @@ def _faddeeva(z: Any) -> Any:
 
 
 @eager
-def wofz(z: Any) -> Any:
+def wofz(z: ArrayLike) -> Array:
     """The Faddeeva function exp(-z^2) erfc(-i z); complex, of real numbers too."""
     z = inexact("wofz", z)
     dtype = z.value.type.dtype

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from xfront_ir import ops
 
+from ...arrays.annotations import Array, ArrayLike
 from ...arrays.dispatch import eager
 from ...lax.strict import static_int
 from ...numpy import conj, exp, expm1, imag, log, rint, where
@@ -23,7 +24,7 @@ digamma = one("digamma", ops.digamma, "Derivative of gammaln.")
 
 
 @eager
-def gammainc(a: Any, x: Any) -> Any:
+def gammainc(a: ArrayLike, x: ArrayLike) -> Array:
     """Lower incomplete gamma function, regularised: the integral of exp(-t) t^(a-1) from 0 to x,
     over gamma(a).
 
@@ -36,7 +37,7 @@ def gammainc(a: Any, x: Any) -> Any:
 
 
 @eager
-def gammaincc(a: Any, x: Any) -> Any:
+def gammaincc(a: ArrayLike, x: ArrayLike) -> Array:
     """Upper incomplete gamma function, regularised: 1 - `gammainc(a, x)`, exact where it is small.
 
     Args:
@@ -48,7 +49,7 @@ def gammaincc(a: Any, x: Any) -> Any:
 
 
 @eager
-def betainc(a: Any, b: Any, x: Any) -> Any:
+def betainc(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
     """Incomplete beta function, regularised: the integral of t^(a-1) (1-t)^(b-1) from 0 to x, over
     beta(a, b). It has a derivative in x alone.
 
@@ -61,7 +62,7 @@ def betainc(a: Any, b: Any, x: Any) -> Any:
 
 
 @eager
-def gammasgn(x: Any) -> Any:
+def gammasgn(x: ArrayLike) -> Array:
     """Sign of gamma(x): NaN at negative integers and -inf, as its limits differ."""
     return gammasgn_of(real("gammasgn", x))
 
@@ -82,7 +83,7 @@ def gammasgn_of(x: Any) -> Any:
 
 
 @eager
-def loggamma(x: Any) -> Any:
+def loggamma(x: ArrayLike) -> Array:
     """The logarithm of the gamma function; of complex numbers the one that is analytic but on the
     negative real axis. NaN for negative numbers that are real: `gammaln` has log |gamma(x)|."""
     x = inexact("loggamma", x)
@@ -123,7 +124,7 @@ def _log_gamma(z: Any) -> Any:
 
 
 @eager
-def gamma(x: Any) -> Any:
+def gamma(x: ArrayLike) -> Array:
     """Gamma function; NaN at negative integers, infinite at 0."""
     x = inexact("gamma", x)
     if x.value.type.dtype.is_complex:
@@ -134,7 +135,7 @@ def gamma(x: Any) -> Any:
 
 
 @eager(static=("exact",))
-def factorial(n: Any, exact: bool = False) -> Any:
+def factorial(n: ArrayLike, exact: bool = False) -> Array:
     """n! as a float; 0 for negative n. Raises: NotImplementedError where `exact`."""
     if exact:
         raise NotImplementedError("factorial: exact results need integers of any size")
@@ -144,7 +145,7 @@ def factorial(n: Any, exact: bool = False) -> Any:
 
 
 @eager
-def betaln(a: Any, b: Any) -> Any:
+def betaln(a: ArrayLike, b: ArrayLike) -> Array:
     """log |beta(a, b)|."""
     a, b = together("betaln", a, b)
     return betaln_of(a, b)
@@ -187,7 +188,7 @@ def _stirling(x: Any) -> Any:
 
 
 @eager
-def beta(a: Any, b: Any) -> Any:
+def beta(a: ArrayLike, b: ArrayLike) -> Array:
     """gamma(a) gamma(b) / gamma(a + b)."""
     a, b = together("beta", a, b)
     sign = mul(mul(gammasgn_of(a), gammasgn_of(b)), gammasgn_of(add(a, b)))
@@ -195,7 +196,7 @@ def beta(a: Any, b: Any) -> Any:
 
 
 @eager
-def poch(z: Any, m: Any) -> Any:
+def poch(z: ArrayLike, m: ArrayLike) -> Array:
     """gamma(z + m) / gamma(z); 1 for m = 0."""
     z, m = together("poch", z, m)
     raised = emit(ops.exp, emit(ops.neg, lgamma_drop(z, m)))
@@ -205,7 +206,7 @@ def poch(z: Any, m: Any) -> Any:
 
 
 @eager(static=("d",))
-def multigammaln(a: Any, d: int) -> Any:
+def multigammaln(a: ArrayLike, d: int) -> Array:
     """log of the multivariate gamma function of order d."""
     a, n = real("multigammaln", a), static_int("d", d)
     total = n * (n - 1) / 4 * math.log(math.pi)
@@ -216,13 +217,13 @@ def multigammaln(a: Any, d: int) -> Any:
 
 
 @eager
-def polygamma(n: Any, x: Any) -> Any:
+def polygamma(n: Any, x: ArrayLike) -> Array:
     """Derivative of order n of digamma."""
     return emit(ops.polygamma, *together("polygamma", n, x))
 
 
 @eager
-def zeta(x: Any, q: Any = None) -> Any:
+def zeta(x: ArrayLike, q: ArrayLike | None = None) -> Array:
     """Hurwitz zeta function: the sum over k >= 0 of (q + k)^-x.
 
     Raises: NotImplementedError without q.

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from xfront_ir import ops
 
+from ...arrays.annotations import Array, ArrayLike
 from ...arrays.dispatch import eager
 from ...arrays.operands import index_of, promote_inexact
 from ...errors import ConcretizationTypeError
@@ -20,8 +21,8 @@ from ...tracing.tracer import Tracer
 from .parts import wide
 
 
-def sph_harm_y(n: Any, m: Any, theta: Any, phi: Any, diff_n: None = None,
-               n_max: int | None = None) -> Any:
+def sph_harm_y(n: ArrayLike, m: ArrayLike, theta: ArrayLike, phi: ArrayLike, diff_n: None = None,
+               n_max: int | None = None) -> Array:
     """The spherical harmonics Y_n^m(theta, phi): orthonormal, the phase is Condon and Shortley's.
 
     Args:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from xfront_ir import ops
 
+from ...arrays.annotations import Array, ArrayLike
 from ...arrays.dispatch import eager
 from ...lax.control_flow import while_loop
 from ...lax.shape import stop_gradient
@@ -75,7 +76,7 @@ _FAR, _ASYMPTOTIC_TERMS = 50.0, 24
 
 
 @eager
-def hyp1f1(a: Any, b: Any, x: Any) -> Any:
+def hyp1f1(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
     """Kummer's confluent hypergeometric function M(a, b, x).
 
     Returns: inf where b is an integer that is not positive.
@@ -104,7 +105,7 @@ def hyp1f1(a: Any, b: Any, x: Any) -> Any:
 # --- of Gauss -------------------------------------------------------------------------------
 
 @eager
-def hyp2f1(a: Any, b: Any, c: Any, x: Any) -> Any:
+def hyp2f1(a: ArrayLike, b: ArrayLike, c: ArrayLike, x: ArrayLike) -> Array:
     """The hypergeometric function of Gauss, F(a, b; c; x) for x <= 1.
 
     Returns: inf where c is an integer that is not positive, and beyond 1 but for polynomials. NaN

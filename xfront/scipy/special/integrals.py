@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from xfront_ir import ops
 
+from ...arrays.annotations import Array, ArrayLike
 from ...arrays.dispatch import eager
 from ...lax.control_flow import while_loop
 from ...numpy import rint, where
@@ -53,7 +54,7 @@ _dawsn = with_slopes(_dawson, _slope_of_dawson)
 
 
 @eager
-def dawsn(x: Any) -> Any:
+def dawsn(x: ArrayLike) -> Array:
     """Dawson's integral: exp(-x^2) times the integral of exp(t^2) from 0 to x.
 
     Raises: ValueError for complex numbers.
@@ -111,7 +112,7 @@ _expi = with_slopes(_exponential, lambda y, x: emit(ops.exp, x) / x)
 
 
 @eager
-def expi(x: Any) -> Any:
+def expi(x: ArrayLike) -> Array:
     """Exponential integral: the principal value of the integral of exp(t) / t from -inf to x.
 
     Raises: ValueError for complex numbers.
@@ -121,7 +122,7 @@ def expi(x: Any) -> Any:
 
 
 @eager
-def exp1(x: Any) -> Any:
+def exp1(x: ArrayLike) -> Array:
     """Exponential integral: the integral of exp(-t) / t from x to inf; NaN for negative x.
 
     Raises: ValueError for complex numbers.
@@ -185,7 +186,7 @@ _expn = with_slopes(_general, None, _slope_of_general)
 
 
 @eager
-def expn(n: Any, x: Any) -> Any:
+def expn(n: Any, x: ArrayLike) -> Array:
     """Generalised exponential integral: the integral of exp(-x t) / t^n from 1 to inf.
 
     Args:
@@ -231,7 +232,7 @@ _cosine = with_slopes(lambda x: _both(x)[1], lambda y, x: emit(ops.cos, x) / x)
 
 
 @eager
-def sici(x: Any) -> tuple[Any, Any]:
+def sici(x: ArrayLike) -> tuple[Array, Array]:
     """Sine and cosine integrals: those of sin(t) / t from 0 to x, and minus that of cos(t) / t from
     |x| to inf, which is -inf at 0.
 
@@ -282,7 +283,7 @@ _fresnel_c = with_slopes(lambda x: _fresnel_pair(x)[1], lambda y, x: _quarter_tu
 
 
 @eager
-def fresnel(x: Any) -> tuple[Any, Any]:
+def fresnel(x: ArrayLike) -> tuple[Array, Array]:
     """Fresnel integrals: those of sin(pi t^2 / 2) and cos(pi t^2 / 2) from 0 to x.
 
     Raises: ValueError for complex numbers.
@@ -317,7 +318,7 @@ _spence = with_slopes(_dilogarithm, _slope_of_dilogarithm)
 
 
 @eager
-def spence(x: Any) -> Any:
+def spence(x: ArrayLike) -> Array:
     """Spence's function: the integral of log(t) / (1 - t) from 1 to x; NaN for negative x.
 
     Raises: ValueError for complex numbers.
@@ -378,7 +379,7 @@ _owens_t = with_slopes(_owen, _slope_in_h, _slope_in_a)
 
 
 @eager
-def owens_t(h: Any, a: Any) -> Any:
+def owens_t(h: ArrayLike, a: ArrayLike) -> Array:
     """Owen's T function: the probability that one normal variable is above h and another, which is
     independent, between 0 and a times it.
 

@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 from xfront_ir import dtypes, ops
 
+from ...arrays.annotations import Array, ArrayLike
 from ...arrays.dispatch import eager
 from ...arrays.operands import convert
 from ...numpy.shorthand import add, choose, compare, div, inexact, mul, stopped, sub
 from ...tracing.trace import emit
+from ...tracing.tracer import as_tracer
 from .parts import one, real
 
 erf = one("erf", ops.erf, "Error function.")
@@ -23,20 +25,20 @@ erfinv = one("erfinv", ops.erf_inv, "Inverse of erf on (-1, 1).")
 
 
 @eager
-def expit(x: Any) -> Any:
+def expit(x: ArrayLike) -> Array:
     """1 / (1 + exp(-x))."""
     return emit(ops.logistic, inexact("expit", x))
 
 
 @eager
-def logit(x: Any) -> Any:
+def logit(x: ArrayLike) -> Array:
     """log(x / (1 - x))."""
     x = inexact("logit", x)
     return emit(ops.log, div(x, sub(1, x)))
 
 
 @eager
-def ndtr(x: Any) -> Any:
+def ndtr(x: ArrayLike) -> Array:
     """Probability that a normal variable is below x."""
     return ndtr_of(real("ndtr", x))
 
@@ -47,7 +49,7 @@ def ndtr_of(x: Any) -> Any:
 
 
 @eager
-def ndtri(p: Any) -> Any:
+def ndtri(p: ArrayLike) -> Array:
     """Inverse of `ndtr` on (0, 1); -inf at 0, inf at 1, NaN outside."""
     return ndtri_of(real("ndtri", p))
 
@@ -61,7 +63,7 @@ def ndtri_of(p: Any) -> Any:
     small = choose(inside, tail, 0.25)
     x = mul(emit(ops.erf_inv, sub(mul(small, 2), 1)), math.sqrt(2.0))
     rough = emit(ops.neg, emit(ops.sqrt, mul(emit(ops.log, small), -2)))
-    x = stopped(choose(compare(ops.lt, small, 1e-3), rough, x))
+    x = stopped(as_tracer(choose(compare(ops.lt, small, 1e-3), rough, x)))
     wanted = emit(ops.log, small)
     for _ in range(4):
         found = log_ndtr_of(x)
@@ -77,7 +79,7 @@ def log_density_of(x: Any) -> Any:
 
 
 @eager(static=("series_order",))
-def log_ndtr(x: Any, series_order: int = 3) -> Any:
+def log_ndtr(x: ArrayLike, series_order: int = 3) -> Array:
     """log(ndtr(x)), exact for large negative x.
 
     Args:

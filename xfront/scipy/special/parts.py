@@ -10,6 +10,7 @@ from numpy.polynomial.chebyshev import cheb2poly
 import numpy as np
 from xfront_ir import dtypes
 
+from ...arrays.annotations import Array, ArrayLike
 from ...arrays.dispatch import eager
 from ...arrays.operands import broadcast_shapes, broadcast_to, convert, promote_inexact
 from ...numpy.shorthand import inexact
@@ -18,9 +19,9 @@ from ...tracing.tracer import Tracer
 from ...transforms.custom import custom_jvp
 
 
-def one(name: str, definition: Any, doc: str) -> Callable[[Any], Any]:
+def one(name: str, definition: Any, doc: str) -> Callable[[ArrayLike], Array]:
     """A function of one argument that is one op."""
-    def body(x: Any) -> Any:
+    def body(x: ArrayLike) -> Array:
         return emit(definition, real(name, x))
 
     return public(body, name, doc)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from ...arrays.annotations import Array, ArrayLike
 from ...arrays.dispatch import eager
 from ...numpy import normalizers
 
 
 @eager(static=("axis",))
-def softmax(x: Any, /, *, axis: int | tuple[int, ...] | None = None) -> Any:
+def softmax(x: ArrayLike, /, *, axis: int | tuple[int, ...] | None = None) -> Array:
     """exp(x) divided by its sum over axes, in range for any x.
 
     Args:
@@ -20,7 +19,7 @@ def softmax(x: Any, /, *, axis: int | tuple[int, ...] | None = None) -> Any:
 
 
 @eager(static=("axis",))
-def log_softmax(x: Any, /, *, axis: int | tuple[int, ...] | None = None) -> Any:
+def log_softmax(x: ArrayLike, /, *, axis: int | tuple[int, ...] | None = None) -> Array:
     """log(softmax(x)), exact where softmax is small. Arguments as `softmax`."""
     return normalizers.log_softmax(x, axis)
 

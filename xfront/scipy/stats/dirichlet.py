@@ -12,11 +12,13 @@ from ml_dtypes import finfo
 
 from xfront_ir import dtypes, ops
 
+from ...arrays.annotations import Array, ArrayLike
 from ...arrays.dispatch import eager
 from ...arrays.operands import convert, promote_inexact
 from ...numpy.shorthand import choose, compare, sub
 from ...on_demand import shown as _shown
 from ...tracing.trace import emit
+from ...tracing.tracer import as_tracer
 from ..special.entropies import xlogy_of
 
 _APART = 1e-6
@@ -24,7 +26,7 @@ _APART = 1e-6
 
 
 @eager
-def logpdf(x: Any, alpha: Any) -> Any:
+def logpdf(x: ArrayLike, alpha: ArrayLike) -> Array:
     """The logarithm of the density at x.
 
     Args:
@@ -39,7 +41,7 @@ def logpdf(x: Any, alpha: Any) -> Any:
 
 
 @eager
-def pdf(x: Any, alpha: Any) -> Any:
+def pdf(x: ArrayLike, alpha: ArrayLike) -> Array:
     """The density at x. Arguments as `logpdf`."""
     return emit(ops.exp, _log_density(x, alpha))
 
@@ -71,7 +73,7 @@ def _log_density(x: Any, alpha: Any) -> Any:
                 emit(ops.lgamma, emit(ops.reduce_sum, alpha, axes=(0,))))
     made = choose(out, -math.inf, sub(made, whole))
     valid = compare(ops.gt, emit(ops.reduce_min, alpha, axes=(0,)), 0)
-    return convert(choose(valid, made, math.nan), dtype, weak)
+    return convert(as_tracer(choose(valid, made, math.nan)), dtype, weak)
 
 
 __all__ = ["logpdf", "pdf"]

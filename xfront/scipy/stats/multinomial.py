@@ -10,17 +10,19 @@ from typing import Any
 
 from xfront_ir import ops
 
+from ...arrays.annotations import Array, ArrayLike
 from ...arrays.dispatch import eager
 from ...arrays.operands import broadcast_shapes, broadcast_to, convert, operand
 from ...numpy.shorthand import add, choose, compare, sub
 from ...on_demand import shown as _shown
 from ...tracing.trace import emit
+from ...tracing.tracer import as_tracer
 from ..special.entropies import xlogy_of
 from .families import wide
 
 
 @eager
-def logpmf(x: Any, n: Any, p: Any) -> Any:
+def logpmf(x: ArrayLike, n: ArrayLike, p: ArrayLike) -> Array:
     """The logarithm of the probability of the counts x among n trials.
 
     Args:
@@ -34,7 +36,7 @@ def logpmf(x: Any, n: Any, p: Any) -> Any:
 
 
 @eager
-def pmf(x: Any, n: Any, p: Any) -> Any:
+def pmf(x: ArrayLike, n: ArrayLike, p: ArrayLike) -> Array:
     """The probability of the counts x among n trials. Arguments as `logpmf`."""
     return emit(ops.exp, _log_mass(x, n, p))
 
@@ -57,7 +59,7 @@ def _log_mass(x: Any, n: Any, p: Any) -> Any:
     shape = broadcast_shapes("multinomial", [made.shape, fits.shape])
     fits = emit(ops.and_, broadcast_to(fits, shape),
                 broadcast_to(compare(ops.ge, inside, 0), shape))
-    return convert(choose(fits, add(made, total), -math.inf), dtype, weak)
+    return convert(as_tracer(choose(fits, add(made, total), -math.inf)), dtype, weak)
 
 
 __all__ = ["logpmf", "pmf"]

@@ -10,17 +10,20 @@ from typing import Any
 
 from xfront_ir import dtypes, ops
 
+from ...arrays.annotations import Array, ArrayLike
 from ...arrays.dispatch import eager
 from ...arrays.operands import broadcast_shapes, broadcast_to, convert, promote_inexact
 from ...lax import linalg
 from ...numpy.shorthand import add, mul, sub
 from ...on_demand import shown as _shown
 from ...tracing.trace import emit
+from ...tracing.tracer import as_tracer
 from .norm import logpdf as _logpdf_of_numbers
 
 
 @eager(static=("allow_singular",))
-def logpdf(x: Any, mean: Any, cov: Any, allow_singular: bool | None = None) -> Any:
+def logpdf(x: ArrayLike, mean: ArrayLike, cov: ArrayLike, allow_singular: bool | None = None
+           ) -> Array:
     """The logarithm of the density at x.
 
     Args:
@@ -42,7 +45,7 @@ def logpdf(x: Any, mean: Any, cov: Any, allow_singular: bool | None = None) -> A
 
 
 @eager
-def pdf(x: Any, mean: Any, cov: Any) -> Any:
+def pdf(x: ArrayLike, mean: ArrayLike, cov: ArrayLike) -> Array:
     """The density at x. Arguments as `logpdf`."""
     return emit(ops.exp, _log_density("multivariate_normal.pdf", x, mean, cov))
 
@@ -75,7 +78,7 @@ def _log_density(name: str, x: Any, mean: Any, cov: Any) -> Any:
         white = emit(ops.reshape, white, shape=(*batch, n))
     else:
         column = emit(ops.reshape, broadcast_to(off, (*batch, n)), shape=(*batch, n, 1))
-        white = linalg.triangular_solve(broadcast_to(factor, (*batch, n, n)), column,
+        white = linalg.triangular_solve(broadcast_to(as_tracer(factor), (*batch, n, n)), column,
                                         left_side=True, lower=True)
         white = emit(ops.reshape, white, shape=(*batch, n))
     squares = emit(ops.reduce_sum, emit(ops.square, white), axes=(len(batch),))

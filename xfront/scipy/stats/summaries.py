@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ... import numpy as jnp
+from ...arrays.annotations import Array, ArrayLike
 from ...arrays.dispatch import eager
 from ...arrays.operands import default_float, normalize_axis, operand
 from ...lax.reductions import cummax, cummin
@@ -33,8 +34,8 @@ def _policy(name: str, nan_policy: str, *there: str) -> None:
 
 
 @eager(static=("axis", "nan_policy", "keepdims"))
-def mode(a: Any, axis: int | None = 0, nan_policy: str = "propagate", keepdims: bool = False
-         ) -> Any:
+def mode(a: ArrayLike, axis: int | None = 0, nan_policy: str = "propagate", keepdims: bool = False
+         ) -> ModeResult:
     """The value that occurs most often along an axis, of several the least; and how often.
 
     Args:
@@ -77,8 +78,8 @@ _METHODS = ("average", "min", "max", "dense", "ordinal")
 
 
 @eager(static=("method", "axis", "nan_policy"))
-def rankdata(a: Any, method: str = "average", *, axis: int | None = None,
-             nan_policy: str = "propagate") -> Any:
+def rankdata(a: ArrayLike, method: str = "average", *, axis: int | None = None,
+             nan_policy: str = "propagate") -> Array:
     """The rank of each element among those along an axis, from 1 on.
 
     Args:
@@ -127,8 +128,8 @@ def _tied_ranks(starts: Any, method: str, n: int) -> Any:
 
 
 @eager(static=("axis", "ddof", "nan_policy", "keepdims"))
-def sem(a: Any, axis: int | None = 0, ddof: int = 1, nan_policy: str = "propagate", *,
-        keepdims: bool = False) -> Any:
+def sem(a: ArrayLike, axis: int | None = 0, ddof: int = 1, nan_policy: str = "propagate", *,
+        keepdims: bool = False) -> Array:
     """The standard error of the mean along an axis: the deviation over the root of the count.
 
     Args:

@@ -1,0 +1,62 @@
+"""The examples in docstrings run, and print what they say."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import inspect
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import xfront
+import xfront.nn
+import xfront.numpy as jnp
+import xfront.random
+import xfront.scipy.linalg
+import xfront.scipy.special
+
+PACKAGES = (
+    "", "numpy", "numpy.linalg", "numpy.fft", "lax", "lax.linalg", "nn", "nn.initializers",
+    "random", "tree", "tree_util", "scipy.special", "scipy.linalg", "image", "ops", "flatten_util",
+    "debug", "stages",
+)  # fmt: skip
+NAMES = {"jax": xfront, "xfront": xfront, "jnp": jnp, "np": np, "lax": xfront.lax,
+         "nn": xfront.nn, "random": xfront.random, "special": xfront.scipy.special}
+"""What an example finds; in `scipy.linalg` also `linalg`."""
+
+RECORD = Path(__file__).parent / "recorded" / "without_example.json"
+
+
+def documented(package: str) -> Iterator[tuple[str, str]]:
+    """Public names of functions and classes of a package, with their documentation."""
+    module = importlib.import_module(f"xfront.{package}" if package else "xfront")
+    names = getattr(module, "_names", None) or getattr(module, "__all__", None) or dir(module)
+    for name in sorted({n for n in names if not n.startswith("_")}):
+        member = getattr(module, name)
+        home = getattr(member, "__module__", None) or ""
+        if callable(member) and home.startswith("xfront"):
+            yield name, inspect.getdoc(member) or ""
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_examples_print_what_they_say(package: str) -> None:
+    names = NAMES | ({"linalg": xfront.scipy.linalg} if package == "scipy.linalg" else {})
+    runner, told = doctest.DocTestRunner(verbose=False), []
+    for name, text in documented(package):
+        example = doctest.DocTestParser().get_doctest(
+            text, dict(names), f"{package}.{name}", None, 0)
+        runner.run(example, out=told.append)
+    assert not told, "".join(told)
+
+
+def test_functions_without_an_example_are_listed(update_golden: bool) -> None:
+    """The list is to shrink: `--update-golden` writes it, and the diff is read in review."""
+    found = {f"xfront.{p}" if p else "xfront": [n for n, text in documented(p) if ">>>" not in text]
+             for p in PACKAGES}
+    if update_golden:
+        RECORD.write_text(json.dumps(found, indent=1) + "\n")
+    assert found == json.loads(RECORD.read_text())

@@ -1,0 +1,129 @@
+"""What transformed functions take and give, for type checkers.
+
+A gradient has the type of the argument by which it is taken, which `Callable` cannot say: each
+class here reads it off the parameters of the function. Type checkers read this file; no program
+imports it, but through `xfront.stages.Wrapped`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar, overload
+from typing import runtime_checkable as _runtime_checkable
+
+if TYPE_CHECKING:
+    from ..arrays.annotations import Array
+    from ..stages import Lowered, Traced
+
+P = ParamSpec("P")
+Q = ParamSpec("Q")
+A = TypeVar("A")
+B = TypeVar("B")
+R_co = TypeVar("R_co", covariant=True)
+S = TypeVar("S")
+
+
+@_runtime_checkable
+class Wrapped(Protocol[P, R_co]):
+    """A function under `jit`: called as it is written, and looked into stage by stage."""
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
+        """The result, computed by the compiled function."""
+        ...
+
+    if TYPE_CHECKING:
+        @overload
+        def __get__(self, instance: None, owner: Any = None, /) -> Wrapped[P, R_co]: ...
+        @overload
+        def __get__(self: Wrapped[Concatenate[S, Q], R_co], instance: S, owner: Any = None, /
+                    ) -> Wrapped[Q, R_co]: ...
+        def __get__(self, instance: Any, owner: Any = None, /) -> Any: ...
+
+    def trace(self, *args: P.args, **kwargs: P.kwargs) -> Traced:
+        """The program that these arguments give; shapes may stand for arrays."""
+        ...
+
+    def lower(self, *args: P.args, **kwargs: P.kwargs) -> Lowered:
+        """That program in StableHLO."""
+        ...
+
+    def eval_shape(self, *args: P.args, **kwargs: P.kwargs) -> Any:
+        """The shapes and dtypes of the result."""
+        ...
+
+    def clear_cache(self) -> None:
+        """Forget what was traced and compiled."""
+        ...
+
+
+class Gradient(Protocol[P]):
+    """Gives what has the type of the first argument."""
+
+    def __call__(self: Gradient[Concatenate[A, Q]], x: A, /, *args: Q.args, **kwargs: Q.kwargs
+                 ) -> A: ...
+
+
+class GradientBySecond(Protocol[P]):
+    """Gives what has the type of the second argument."""
+
+    def __call__(self: GradientBySecond[Concatenate[A, B, Q]], x: A, y: B, /, *args: Q.args,
+                 **kwargs: Q.kwargs) -> B: ...
+
+
+class GradientByBoth(Protocol[P]):
+    """Gives a pair of the types of the first two arguments."""
+
+    def __call__(self: GradientByBoth[Concatenate[A, B, Q]], x: A, y: B, /, *args: Q.args,
+                 **kwargs: Q.kwargs) -> tuple[A, B]: ...
+
+
+class GradientAndAux(Protocol[P, R_co]):
+    """Gives what has the type of the first argument, and aux."""
+
+    def __call__(self: GradientAndAux[Concatenate[A, Q], S], x: A, /, *args: Q.args,
+                 **kwargs: Q.kwargs) -> tuple[A, S]: ...
+
+
+class ValueAndGradient(Protocol[P, R_co]):
+    """Gives the result of the function, and what has the type of the first argument."""
+
+    def __call__(self: ValueAndGradient[Concatenate[A, Q], S], x: A, /, *args: Q.args,
+                 **kwargs: Q.kwargs) -> tuple[S, A]: ...
+
+
+class ValueAndGradientBySecond(Protocol[P, R_co]):
+    """Gives the result of the function, and what has the type of the second argument."""
+
+    def __call__(self: ValueAndGradientBySecond[Concatenate[A, B, Q], S], x: A, y: B, /,
+                 *args: Q.args, **kwargs: Q.kwargs) -> tuple[S, B]: ...
+
+
+class ValueAndGradientByBoth(Protocol[P, R_co]):
+    """Gives the result of the function, and a pair of the types of the first two arguments."""
+
+    def __call__(self: ValueAndGradientByBoth[Concatenate[A, B, Q], S], x: A, y: B, /,
+                 *args: Q.args, **kwargs: Q.kwargs) -> tuple[S, tuple[A, B]]: ...
+
+
+class Jacobian(Protocol[P, R_co]):
+    """Gives what has the type of the first argument where the function gives an array."""
+
+    @overload
+    def __call__(self: Jacobian[Concatenate[A, Q], Array], x: A, /, *args: Q.args,
+                 **kwargs: Q.kwargs) -> A: ...
+    @overload
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Any: ...
+
+
+class Hessian(Protocol[P, R_co]):
+    """Gives an array where the function takes and gives one."""
+
+    @overload
+    def __call__(self: Hessian[Concatenate[Array, Q], Array], x: Array, /, *args: Q.args,
+                 **kwargs: Q.kwargs) -> Array: ...
+    @overload
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Any: ...
+
+
+__all__ = ["Gradient", "GradientAndAux", "GradientByBoth", "GradientBySecond", "Hessian",
+           "Jacobian", "ValueAndGradient", "ValueAndGradientByBoth", "ValueAndGradientBySecond",
+           "Wrapped"]
