@@ -82,7 +82,7 @@ def square(x: ArrayLike) -> Array:
 
 
 @unary(ops.abs, frozenset(("int", "float")))
-def absolute(x: Any) -> Any:
+def absolute(x: ArrayLike) -> Array:
     """Magnitude, real where x is complex. Source: `numpy.absolute`."""
     x = operand("absolute", x)
     if x.value.type.dtype.kind in ("bool", "uint"):

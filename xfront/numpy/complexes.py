@@ -16,14 +16,14 @@ from .ufuncs import like, unary
 
 
 @unary()
-def real(val: Any) -> Any:
+def real(val: ArrayLike) -> Array:
     """Real part, in the dtype of the parts. Source: `numpy.real`."""
     x = operand("real", val)
     return _part(ops.real, x) if x.value.type.dtype.is_complex else x
 
 
 @unary()
-def imag(val: Any) -> Any:
+def imag(val: ArrayLike) -> Array:
     """Imaginary part, in the dtype of the parts; zeros of a real array. Source: `numpy.imag`."""
     x = operand("imag", val)
     return _part(ops.imag, x) if x.value.type.dtype.is_complex else like(x, 0)

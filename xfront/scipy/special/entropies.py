@@ -16,7 +16,7 @@ from .parts import real, together
 
 
 @eager
-def xlogy(x: Any, y: Any) -> Any:
+def xlogy(x: ArrayLike, y: ArrayLike) -> Array:
     """x log(y), 0 where x = 0 and y is a number."""
     return xlogy_of(*together("xlogy", x, y))
 
@@ -35,7 +35,7 @@ def _finite_log(y: Any) -> Any:
 
 
 @eager
-def xlog1py(x: Any, y: Any) -> Any:
+def xlog1py(x: ArrayLike, y: ArrayLike) -> Array:
     """x log(1 + y), 0 where x = 0 and y is a number."""
     return xlog1py_of(*together("xlog1py", x, y))
 
@@ -59,7 +59,7 @@ def entr(x: ArrayLike) -> Array:
 
 
 @eager
-def rel_entr(p: Any, q: Any) -> Any:
+def rel_entr(p: ArrayLike, q: ArrayLike) -> Array:
     """p log(p / q); 0 where p = 0 <= q, NaN where one is, else inf where one is not positive."""
     return _rel_entr(*together("rel_entr", p, q))
 
