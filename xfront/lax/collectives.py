@@ -62,12 +62,20 @@ def _participants(sizes: tuple[int, ...], groups: Any) -> int:
 
 
 def axis_size(axis_name: AxisName) -> int:
-    """How many participants there are along named axes. Raises: NameError."""
+    """How many participants there are along named axes. Raises: NameError.
+
+    >>> xfront.vmap(lambda x: x + lax.axis_size('i'), axis_name='i')(jnp.array([10, 10]))
+    Array([12, 12], dtype=int32)
+    """
     return math.prod(axis_sizes("axis_size", axis_name)[1])
 
 
 def axis_index(axis_name: AxisName) -> Array:
-    """The index along named axes, i32, counted over all of them. Raises: NameError."""
+    """The index along named axes, i32, counted over all of them. Raises: NameError.
+
+    >>> xfront.vmap(lambda x: x + lax.axis_index('i'), axis_name='i')(jnp.array([10, 10]))
+    Array([10, 11], dtype=int32)
+    """
     names, sizes = axis_sizes("axis_index", axis_name)
     return emit(ops.axis_index, axes=names, sizes=sizes)
 
@@ -96,6 +104,9 @@ def psum(x: Any, axis_name: AxisName, *, axis_index_groups: Groups = None) -> An
       x: a tree of arrays; Python numbers stay numbers, so `psum(1, name)` is the size of an axis.
       axis_name: a name, or several; ints among them are axes of x itself.
     Raises: NameError where a name is not bound.
+
+    >>> xfront.vmap(lambda x: lax.psum(x, 'i'), axis_name='i')(jnp.array([1., 2.]))
+    Array([3., 3.], dtype=float32)
     """
     groups = _groups(axis_index_groups)
     return tree_map(lambda leaf: _psum(leaf, axis_name, groups), x)
@@ -122,7 +133,11 @@ def _alone(x: Any, body: Callable[[Any], Any]) -> Any:
 
 
 def pmean(x: Any, axis_name: AxisName, *, axis_index_groups: Groups = None) -> Any:
-    """Mean over named axes; integers become floats. Arguments and errors as `psum`."""
+    """Mean over named axes; integers become floats. Arguments and errors as `psum`.
+
+    >>> xfront.vmap(lambda x: lax.pmean(x, 'i'), axis_name='i')(jnp.array([1., 3.]))
+    Array([2., 2.], dtype=float32)
+    """
     groups = _groups(axis_index_groups)
 
     def mean(leaf: Any) -> Any:
@@ -182,6 +197,10 @@ def all_gather(x: Any, axis_name: AxisName, *, axis_index_groups: Groups = None,
       to: None or "varying": each participant has the result.
     Raises: ValueError for another `to`; NotImplementedError for "invarying" and "reduced", which
       are types of arrays on several devices.
+
+    >>> xfront.vmap(lambda x: lax.all_gather(x, 'i'), axis_name='i')(jnp.array([1., 3.]))
+    Array([[1., 3.],
+           [1., 3.]], dtype=float32)
     """
     if to not in (None, "varying", "invarying", "reduced"):
         raise ValueError(f"all_gather: to must be 'varying', 'invarying' or 'reduced', got {to!r}")
@@ -268,7 +287,11 @@ def ppermute(x: Any, axis_name: AxisName, perm: Sequence[tuple[int, int]]) -> Ar
 
 
 def pshuffle(x: Any, axis_name: AxisName, perm: Sequence[int]) -> Array:
-    """Participant i receives the value of participant `perm[i]`. Raises: ValueError."""
+    """Participant i receives the value of participant `perm[i]`. Raises: ValueError.
+
+    >>> xfront.vmap(lambda x: lax.pshuffle(x, 'i', [1, 0]), axis_name='i')(jnp.array([1, 2]))
+    Array([2, 1], dtype=int32)
+    """
     if sorted(perm) != list(range(len(perm))):
         raise ValueError(f"pshuffle: {perm} is no permutation of 0, ..., {len(perm) - 1}")
     return ppermute(x, axis_name, list(zip(perm, range(len(perm)), strict=True)))

@@ -65,6 +65,10 @@ def dot_general(lhs: ArrayLike, rhs: ArrayLike, dimension_numbers: DotDimensionN
       preferred_element_type: dtype of sums and result, where not that of the operands.
     Returns: batch axes, then the other axes of lhs, then those of rhs.
     Raises: TypeError where axes or sizes do not fit, ValueError for what is no precision.
+
+    >>> lax.dot_general(jnp.ones((2, 3)), jnp.ones((3, 2)), (((1,), (0,)), ((), ())))
+    Array([[3., 3.],
+           [3., 3.]], dtype=float32)
     """
     at_home("dot_general", out_sharding)
     x, y = tracer("dot_general", lhs), tracer("dot_general", rhs)
@@ -82,6 +86,9 @@ def dot(lhs: ArrayLike, rhs: ArrayLike, *, dimension_numbers: DotDimensionNumber
     dimension numbers are given.
 
     Raises: ValueError for other shapes without dimension numbers.
+
+    >>> lax.dot(jnp.array([1., 2.]), jnp.array([3., 4.]))
+    Array(11., dtype=float32)
     """
     at_home("dot", out_sharding)
     x, y = tracer("dot", lhs), tracer("dot", rhs)
@@ -98,7 +105,12 @@ def dot(lhs: ArrayLike, rhs: ArrayLike, *, dimension_numbers: DotDimensionNumber
 
 @eager(static=("precision",))
 def batch_matmul(lhs: ArrayLike, rhs: ArrayLike, precision: PrecisionLike = None) -> Array:
-    """Products of matrices, the leading axes in step. Raises: ValueError below two axes."""
+    """Products of matrices, the leading axes in step. Raises: ValueError below two axes.
+
+    >>> lax.batch_matmul(jnp.ones((1, 2, 2)), jnp.ones((1, 2, 2)))
+    Array([[[2., 2.],
+            [2., 2.]]], dtype=float32)
+    """
     x, y = tracer("batch_matmul", lhs), tracer("batch_matmul", rhs)
     if min(x.ndim, y.ndim) < 2:
         raise ValueError(f"batch_matmul: both need two axes or more, got {x.shape} and {y.shape}")
@@ -269,7 +281,11 @@ def _dilated(size: int, by: int) -> int:
 
 def conv(lhs: ArrayLike, rhs: ArrayLike, window_strides: Sequence[int], padding: str,
          precision: PrecisionLike = None, preferred_element_type: DTypeLike | None = None) -> Array:
-    """`conv_general_dilated` of NC... with OI... and padding by name."""
+    """`conv_general_dilated` of NC... with OI... and padding by name.
+
+    >>> lax.conv(jnp.ones((1, 1, 2, 2)), jnp.ones((1, 1, 2, 2)), (1, 1), 'VALID')
+    Array([[[[4.]]]], dtype=float32)
+    """
     return conv_general_dilated(lhs, rhs, window_strides, padding, precision=precision,
                                 preferred_element_type=preferred_element_type)
 
@@ -315,7 +331,7 @@ def conv_transpose(lhs: ArrayLike, rhs: ArrayLike, strides: Sequence[int],
     dilation = (1,) * n if rhs_dilation is None else tuple(rhs_dilation)
     reach = [_dilated(k, by) for k, by in zip(sizes, dilation, strict=True)]
     if isinstance(padding, str) and padding in ("SAME", "VALID"):
-        pads = [_transposed_pads(k, s, padding) for k, s in zip(reach, strides, strict=True)]
+        pads: Any = [_transposed_pads(k, s, padding) for k, s in zip(reach, strides, strict=True)]
     elif isinstance(padding, str):
         if any(s != 1 for s in strides):
             raise ValueError("conv_transpose: with strides padding is 'SAME', 'VALID' or pairs, "

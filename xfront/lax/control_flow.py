@@ -129,6 +129,9 @@ def cond(pred: ArrayLike, true_fun: Callable[..., R], false_fun: Callable[..., R
       pred: scalar of any dtype; a number is true where it is not zero.
       true_fun, false_fun: functions of the operands that return trees of one structure and types.
     Raises: TypeError where the branches differ, naming the leaf; TypeError where pred is no scalar.
+
+    >>> lax.cond(jnp.array(2.) > 1, jnp.sqrt, jnp.square, jnp.array(4.))
+    Array(2., dtype=float32, weak_type=True)
     """
     if not (callable(true_fun) and callable(false_fun)):
         if callable(false_fun) and len(operands) == 2 and callable(operands[1]):
@@ -169,6 +172,9 @@ def switch(index: int | Array, branches: Sequence[Callable[..., R]], *operands: 
       index: integer scalar.
       branches: functions of the operands that return trees of one structure and types.
     Raises: TypeError where they differ or index is no integer scalar; ValueError without branches.
+
+    >>> lax.switch(1, [jnp.sqrt, jnp.square], jnp.array(3.))
+    Array(9., dtype=float32, weak_type=True)
     """
     if not isinstance(branches, Iterable) or not all(callable(b) for b in branches):
         raise TypeError("lax.switch: branches argument should be a sequence of callables, got "
@@ -248,6 +254,9 @@ def while_loop(cond_fun: Callable[[T], ArrayLike], body_fun: Callable[[T], T], i
     Raises: TypeError where the carry changes type, naming the leaf; ValueError where `checkpoints`
       is not positive.
     Source: Griewank and Walther, "Revolve", ACM TOMS 26 (2000), for reverse mode.
+
+    >>> lax.while_loop(lambda x: x < 10, lambda x: x * 2, jnp.array(3))
+    Array(12, dtype=int32, weak_type=True)
     """
     if not callable(cond_fun) or not callable(body_fun):
         raise TypeError("lax.while_loop: cond_fun and body_fun arguments should be callable.")
@@ -337,6 +346,9 @@ def fori_loop(lower: int | Array, upper: int | Array, body_fun: Callable[[Array,
 
     With bounds known while tracing it is a scan; otherwise a while loop, for which `checkpoints` is
     what it is for `while_loop`.
+
+    >>> lax.fori_loop(0, 3, lambda i, x: x + i, jnp.array(10))
+    Array(13, dtype=int32, weak_type=True)
     """
     if not callable(body_fun):
         raise TypeError("lax.fori_loop: body_fun argument should be callable.")
@@ -395,6 +407,9 @@ def scan(f: Callable[[Carry, X], tuple[Carry, Y]], init: Carry, xs: X | None = N
       _split_transpose: a permission to split reverse mode's loop, which is not made use of.
     Returns: (last carry, stacked ys).
     Raises: TypeError where the carry changes type, naming the leaf; ValueError where sizes differ.
+
+    >>> lax.scan(lambda total, x: (total + x, total), jnp.array(0), jnp.array([1, 2, 3]))
+    (Array(6, dtype=int32), Array([0, 1, 3], dtype=int32))
     """
     if not callable(f):
         raise TypeError("lax.scan: f argument should be a callable.")
@@ -477,6 +492,9 @@ def map(f: Callable[[X], Y], xs: X, *, batch_size: int | None = None) -> Y:
     """`f` of each element along the leading axis of `xs`, one after the other, results stacked.
 
     With `batch_size` elements go through `vmap(f)` that many at a time.
+
+    >>> lax.map(lambda x: x ** 2, jnp.array([1, 2, 3]))
+    Array([1, 4, 9], dtype=int32)
     """
     if batch_size is None:
         return scan(lambda _, x: ((), f(x)), (), xs)[1]

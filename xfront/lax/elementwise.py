@@ -172,28 +172,76 @@ def binary_of(name: str, definition: Any, doc: str) -> Callable[[ArrayLike, Arra
 
 # --- arithmetic -----------------------------------------------------------------------------
 
-add = binary_of("add", ops.add, "x + y, for numbers.")
-sub = binary_of("sub", ops.sub, "x - y, for numbers.")
-div = binary_of("div", ops.div, "x / y; integers are divided towards zero, and by 0 give -1.")
-rem = binary_of("rem", ops.rem, "Remainder of x / y with the sign of x, for real numbers.")
-max = binary_of("max", ops.max, "The greater; complex numbers are compared by real part first, a "
-                                "NaN wins.")
-min = binary_of("min", ops.min, "The smaller; complex numbers are compared by real part first, a "
-                                "NaN wins.")
-atan2 = binary_of("atan2", ops.atan2, "The angle of the point (y, x), for floats and complex "
-                                      "numbers.")
+add = binary_of("add", ops.add, """x + y, for numbers.
+
+    >>> lax.add(jnp.array([1., 2.]), 3.)
+    Array([4., 5.], dtype=float32)
+    """)
+sub = binary_of("sub", ops.sub, """x - y, for numbers.
+
+    >>> lax.sub(jnp.array([1., 2.]), 3.)
+    Array([-2., -1.], dtype=float32)
+    """)
+div = binary_of("div", ops.div, """x / y; integers are divided towards zero, and by 0 give -1.
+
+    >>> lax.div(jnp.array([7, -7]), 2)
+    Array([ 3, -3], dtype=int32)
+    """)
+rem = binary_of("rem", ops.rem, """Remainder of x / y with the sign of x, for real numbers.
+
+    >>> lax.rem(jnp.array([7, -7]), 4)
+    Array([ 3, -3], dtype=int32)
+    """)
+max = binary_of("max", ops.max,
+    """The greater; complex numbers are compared by real part first, a NaN wins.
+
+    >>> lax.max(jnp.array([1., 3.]), 2.)
+    Array([2., 3.], dtype=float32)
+    """)
+min = binary_of("min", ops.min,
+    """The smaller; complex numbers are compared by real part first, a NaN wins.
+
+    >>> lax.min(jnp.array([1., 3.]), 2.)
+    Array([1., 2.], dtype=float32)
+    """)
+atan2 = binary_of("atan2", ops.atan2,
+    """The angle of the point (y, x), for floats and complex numbers.
+
+    >>> lax.atan2(jnp.array([1., 0.]), jnp.array([0., -1.]))
+    Array([1.571, 3.142], dtype=float32)
+    """)
 nextafter = by_name(binary_of("nextafter", ops.nextafter, "The next float after x1 towards x2."),
                     "x1", "x2")
-mulhi = binary_of("mulhi", ops.mulhi, "The upper half of the product of integers.")
+mulhi = binary_of("mulhi", ops.mulhi, """The upper half of the product of integers.
 
-neg = _unary("neg", ops.neg, "-x, for numbers.")
-sign = _unary("sign", ops.sign, "-1, 0 or 1; x/|x| for complex numbers; NaN for NaN.")
-square = _unary("square", ops.square, "x * x, for numbers.")
+    >>> lax.mulhi(jnp.array([2 ** 30]), 8)
+    Array([2], dtype=int32)
+    """)
+
+neg = _unary("neg", ops.neg, """-x, for numbers.
+
+    >>> lax.neg(jnp.array([1., -2.]))
+    Array([-1.,  2.], dtype=float32)
+    """)
+sign = _unary("sign", ops.sign, """-1, 0 or 1; x/|x| for complex numbers; NaN for NaN.
+
+    >>> lax.sign(jnp.array([-3., 0.]))
+    Array([-1.,  0.], dtype=float32)
+    """)
+square = _unary("square", ops.square, """x * x, for numbers.
+
+    >>> lax.square(jnp.array([1., -2.]))
+    Array([1., 4.], dtype=float32)
+    """)
 
 
 @eager
 def abs(x: ArrayLike) -> Array:
-    """|x| for signed numbers; real for complex ones."""
+    """|x| for signed numbers; real for complex ones.
+
+    >>> lax.abs(jnp.array([-1., 2.]))
+    Array([1., 2.], dtype=float32)
+    """
     x = operand("abs", x)
     return weakly(emit(ops.abs, x), x.weak)
 
@@ -213,6 +261,9 @@ def mul(x: ArrayLike, y: ArrayLike, *, out_dtype: DTypeLike | None = None) -> Ar
 
     Args:
       out_dtype: dtype in which to multiply, where it is not that of the operands.
+
+    >>> lax.mul(jnp.array([1., 2.]), 3.)
+    Array([3., 6.], dtype=float32)
     """
     try:
         return _mul(x, y) if out_dtype is None else _mul_in(x, y, out_dtype)
@@ -223,7 +274,11 @@ def mul(x: ArrayLike, y: ArrayLike, *, out_dtype: DTypeLike | None = None) -> Ar
 
 @eager
 def reciprocal(x: ArrayLike) -> Array:
-    """1 / x, for floats and complex numbers."""
+    """1 / x, for floats and complex numbers.
+
+    >>> lax.reciprocal(jnp.array([1., 4.]))
+    Array([1.  , 0.25], dtype=float32)
+    """
     return emit(ops.integer_pow, inexact("reciprocal", x), exponent=-1)
 
 
@@ -232,6 +287,9 @@ def integer_pow(x: ArrayLike, y: int) -> Array:
     """x to an integer power known while tracing, for numbers.
 
     Raises: TypeError where y is negative and x an integer.
+
+    >>> lax.integer_pow(jnp.array([1., 2.]), 3)
+    Array([1., 8.], dtype=float32)
     """
     x = operand("integer_pow", x)
     n = int(y) if isinstance(y, float) and y.is_integer() else static_int("integer_pow: y", y)
@@ -246,6 +304,9 @@ def pow(x: ArrayLike, y: ArrayLike) -> Array:
     """x to the power y, for x of floats or complex numbers and y of x's dtype or an integer one.
 
     The derivative in x at x = 0 is right for y a Python int or an array.
+
+    >>> lax.pow(jnp.array([1., 2.]), 3.)
+    Array([1., 8.], dtype=float32)
     """
     base = inexact("pow", x)
     exponent = array_like("pow", y)
@@ -266,19 +327,71 @@ def pow(x: ArrayLike, y: ArrayLike) -> Array:
 
 # --- roots, exponentials, angles ------------------------------------------------------------
 
-sqrt = _accurate("sqrt", ops.sqrt, "Square root; NaN below 0.")
-rsqrt = _accurate("rsqrt", ops.rsqrt, "1 / sqrt(x).")
-cbrt = _accurate("cbrt", ops.cbrt, "Cube root, of negative numbers too.")
-exp = _accurate("exp", ops.exp, "e to the power x.")
-exp2 = _accurate("exp2", ops.exp2, "2 to the power x.")
-expm1 = _accurate("expm1", ops.expm1, "exp(x) - 1, exact near 0.")
-log = _accurate("log", ops.log, "Natural logarithm.")
-log1p = _accurate("log1p", ops.log1p, "log(1 + x), exact near 0.")
-logistic = _accurate("logistic", ops.logistic, "1 / (1 + exp(-x)).")
-sin = _accurate("sin", ops.sin, "Sine.")
-cos = _accurate("cos", ops.cos, "Cosine.")
-tan = _accurate("tan", ops.tan, "Tangent.")
-tanh = _accurate("tanh", ops.tanh, "Hyperbolic tangent.")
+sqrt = _accurate("sqrt", ops.sqrt, """Square root; NaN below 0.
+
+    >>> lax.sqrt(jnp.array([1., 4.]))
+    Array([1., 2.], dtype=float32)
+    """)
+rsqrt = _accurate("rsqrt", ops.rsqrt, """1 / sqrt(x).
+
+    >>> lax.rsqrt(jnp.array([1., 4.]))
+    Array([1. , 0.5], dtype=float32)
+    """)
+cbrt = _accurate("cbrt", ops.cbrt, """Cube root, of negative numbers too.
+
+    >>> lax.cbrt(jnp.array([1., 27.]))
+    Array([1., 3.], dtype=float32)
+    """)
+exp = _accurate("exp", ops.exp, """e to the power x.
+
+    >>> lax.exp(jnp.array([0., 1.]))
+    Array([1.   , 2.718], dtype=float32)
+    """)
+exp2 = _accurate("exp2", ops.exp2, """2 to the power x.
+
+    >>> lax.exp2(jnp.array([0., 3.]))
+    Array([1., 8.], dtype=float32)
+    """)
+expm1 = _accurate("expm1", ops.expm1, """exp(x) - 1, exact near 0.
+
+    >>> lax.expm1(jnp.array([0., 1.]))
+    Array([0.   , 1.718], dtype=float32)
+    """)
+log = _accurate("log", ops.log, """Natural logarithm.
+
+    >>> lax.log(jnp.array([1., 10.]))
+    Array([0.   , 2.303], dtype=float32)
+    """)
+log1p = _accurate("log1p", ops.log1p, """log(1 + x), exact near 0.
+
+    >>> lax.log1p(jnp.array([0., 1.]))
+    Array([0.   , 0.693], dtype=float32)
+    """)
+logistic = _accurate("logistic", ops.logistic, """1 / (1 + exp(-x)).
+
+    >>> lax.logistic(jnp.array([0., 2.]))
+    Array([0.5  , 0.881], dtype=float32)
+    """)
+sin = _accurate("sin", ops.sin, """Sine.
+
+    >>> lax.sin(jnp.array([0., 1.]))
+    Array([0.   , 0.841], dtype=float32)
+    """)
+cos = _accurate("cos", ops.cos, """Cosine.
+
+    >>> lax.cos(jnp.array([0., 1.]))
+    Array([1.  , 0.54], dtype=float32)
+    """)
+tan = _accurate("tan", ops.tan, """Tangent.
+
+    >>> lax.tan(jnp.array([0., 1.]))
+    Array([0.   , 1.557], dtype=float32)
+    """)
+tanh = _accurate("tanh", ops.tanh, """Hyperbolic tangent.
+
+    >>> lax.tanh(jnp.array([0., 1.]))
+    Array([0.   , 0.762], dtype=float32)
+    """)
 
 
 def _inexact(name: str, definition: Any, doc: str) -> Callable[[ArrayLike], Array]:
@@ -288,14 +401,46 @@ def _inexact(name: str, definition: Any, doc: str) -> Callable[[ArrayLike], Arra
     return _named(body, name, doc)
 
 
-asin = _inexact("asin", ops.asin, "Inverse sine, in [-pi/2, pi/2].")
-acos = _inexact("acos", ops.acos, "Inverse cosine, in [0, pi].")
-atan = _inexact("atan", ops.atan, "Inverse tangent, in [-pi/2, pi/2].")
-sinh = _inexact("sinh", ops.sinh, "Hyperbolic sine.")
-cosh = _inexact("cosh", ops.cosh, "Hyperbolic cosine.")
-asinh = _inexact("asinh", ops.asinh, "Inverse hyperbolic sine.")
-acosh = _inexact("acosh", ops.acosh, "Inverse hyperbolic cosine.")
-atanh = _inexact("atanh", ops.atanh, "Inverse hyperbolic tangent.")
+asin = _inexact("asin", ops.asin, """Inverse sine, in [-pi/2, pi/2].
+
+    >>> lax.asin(jnp.array([0., 1.]))
+    Array([0.   , 1.571], dtype=float32)
+    """)
+acos = _inexact("acos", ops.acos, """Inverse cosine, in [0, pi].
+
+    >>> lax.acos(jnp.array([1., 0.]))
+    Array([0.   , 1.571], dtype=float32)
+    """)
+atan = _inexact("atan", ops.atan, """Inverse tangent, in [-pi/2, pi/2].
+
+    >>> lax.atan(jnp.array([0., 1.]))
+    Array([0.   , 0.785], dtype=float32)
+    """)
+sinh = _inexact("sinh", ops.sinh, """Hyperbolic sine.
+
+    >>> lax.sinh(jnp.array([0., 1.]))
+    Array([0.   , 1.175], dtype=float32)
+    """)
+cosh = _inexact("cosh", ops.cosh, """Hyperbolic cosine.
+
+    >>> lax.cosh(jnp.array([0., 1.]))
+    Array([1.   , 1.543], dtype=float32)
+    """)
+asinh = _inexact("asinh", ops.asinh, """Inverse hyperbolic sine.
+
+    >>> lax.asinh(jnp.array([0., 1.]))
+    Array([0.   , 0.881], dtype=float32)
+    """)
+acosh = _inexact("acosh", ops.acosh, """Inverse hyperbolic cosine.
+
+    >>> lax.acosh(jnp.array([1., 2.]))
+    Array([0.   , 1.317], dtype=float32)
+    """)
+atanh = _inexact("atanh", ops.atanh, """Inverse hyperbolic tangent.
+
+    >>> lax.atanh(jnp.array([0., 0.5]))
+    Array([0.   , 0.549], dtype=float32)
+    """)
 
 
 # --- rounding -------------------------------------------------------------------------------
@@ -307,14 +452,30 @@ def _floating(name: str, definition: Any, doc: str) -> Callable[[ArrayLike], Arr
     return _named(body, name, doc)
 
 
-floor = _floating("floor", ops.floor, "The greatest integer not above x.")
-ceil = _floating("ceil", ops.ceil, "The smallest integer not below x.")
-is_finite = _floating("is_finite", ops.is_finite, "Whether x is neither infinite nor NaN; bool.")
+floor = _floating("floor", ops.floor, """The greatest integer not above x.
+
+    >>> lax.floor(jnp.array([-1.5, 0.2]))
+    Array([-2.,  0.], dtype=float32)
+    """)
+ceil = _floating("ceil", ops.ceil, """The smallest integer not below x.
+
+    >>> lax.ceil(jnp.array([-1.5, 0.2]))
+    Array([-1.,  1.], dtype=float32)
+    """)
+is_finite = _floating("is_finite", ops.is_finite, """Whether x is neither infinite nor NaN; bool.
+
+    >>> lax.is_finite(jnp.array([1., jnp.inf]))
+    Array([ True, False], dtype=bool)
+    """)
 
 
 @eager(static=("rounding_method",))
 def round(x: ArrayLike, rounding_method: RoundingMethod = RoundingMethod.AWAY_FROM_ZERO) -> Array:
-    """The nearest integer, for floats."""
+    """The nearest integer, for floats.
+
+    >>> lax.round(jnp.array([0.5, 1.2]))
+    Array([1., 1.], dtype=float32)
+    """
     method = RoundingMethod(rounding_method).name.lower()
     return emit(ops.round, floating("round", x), method=method)
 
@@ -329,13 +490,25 @@ def _part(name: str, definition: Any, doc: str) -> Callable[[Any], Any]:
     return _named(body, name, doc)
 
 
-real = _part("real", ops.real, "Real part of complex numbers; real.")
-imag = _part("imag", ops.imag, "Imaginary part of complex numbers; real.")
+real = _part("real", ops.real, """Real part of complex numbers; real.
+
+    >>> lax.real(jnp.array([1 + 2j]))
+    Array([1.], dtype=float32)
+    """)
+imag = _part("imag", ops.imag, """Imaginary part of complex numbers; real.
+
+    >>> lax.imag(jnp.array([1 + 2j]))
+    Array([2.], dtype=float32)
+    """)
 
 
 @eager
 def conj(x: ArrayLike) -> Array:
-    """Complex conjugate; floats become complex numbers."""
+    """Complex conjugate; floats become complex numbers.
+
+    >>> lax.conj(jnp.array([1 + 2j]))
+    Array([1.-2.j], dtype=complex64)
+    """
     x = inexact("conj", x)
     if x.value.type.dtype.is_float:
         x = convert(x, dtypes.complex_of(x.value.type.dtype), x.weak)
@@ -344,37 +517,101 @@ def conj(x: ArrayLike) -> Array:
 
 @eager
 def complex(x: ArrayLike, y: ArrayLike) -> Array:
-    """x + iy, of f32 or f64 parts."""
+    """x + iy, of f32 or f64 parts.
+
+    >>> lax.complex(jnp.array([1., 2.]), jnp.array([0., -1.]))
+    Array([1.+0.j, 2.-1.j], dtype=complex64)
+    """
     x, y = alike("complex", x, y)
     return weakly(emit(ops.complex, x, y), x.weak)
 
 
 # --- bits -----------------------------------------------------------------------------------
 
-bitwise_not = _unary("bitwise_not", ops.not_, "Every bit flipped, for integers and bools.")
-bitwise_and = binary_of("bitwise_and", ops.and_, "Bits of both, for integers and bools.")
-bitwise_or = binary_of("bitwise_or", ops.or_, "Bits of either, for integers and bools.")
-bitwise_xor = binary_of("bitwise_xor", ops.xor, "Bits of one alone, for integers and bools.")
-population_count = _unary("population_count", ops.popcnt, "How many bits are set, for integers.")
-clz = _unary("clz", ops.clz, "How many bits above the highest set one are clear, for integers.")
+bitwise_not = _unary("bitwise_not", ops.not_, """Every bit flipped, for integers and bools.
+
+    >>> lax.bitwise_not(jnp.array([0, 5]))
+    Array([-1, -6], dtype=int32)
+    """)
+bitwise_and = binary_of("bitwise_and", ops.and_, """Bits of both, for integers and bools.
+
+    >>> lax.bitwise_and(jnp.array([6, 5]), 3)
+    Array([2, 1], dtype=int32)
+    """)
+bitwise_or = binary_of("bitwise_or", ops.or_, """Bits of either, for integers and bools.
+
+    >>> lax.bitwise_or(jnp.array([6, 5]), 3)
+    Array([7, 7], dtype=int32)
+    """)
+bitwise_xor = binary_of("bitwise_xor", ops.xor, """Bits of one alone, for integers and bools.
+
+    >>> lax.bitwise_xor(jnp.array([6, 5]), 3)
+    Array([5, 6], dtype=int32)
+    """)
+population_count = _unary("population_count", ops.popcnt, """How many bits are set, for integers.
+
+    >>> lax.population_count(jnp.array([1, 255]))
+    Array([1, 8], dtype=int32)
+    """)
+clz = _unary("clz", ops.clz, """How many bits above the highest set one are clear, for integers.
+
+    >>> lax.clz(jnp.array([1, 255]))
+    Array([31, 24], dtype=int32)
+    """)
 shift_left = binary_of("shift_left", ops.shift_left,
-                       "Bits of x moved up by y places, for integers.")
+ """Bits of x moved up by y places, for integers.
+
+    >>> lax.shift_left(jnp.array([1, 3]), 2)
+    Array([ 4, 12], dtype=int32)
+    """)
 shift_right_arithmetic = binary_of(
     "shift_right_arithmetic", ops.shift_right_arithmetic,
-    "Bits of x moved down by y places, the sign coming in, for integers.")
+ """Bits of x moved down by y places, the sign coming in, for integers.
+
+    >>> lax.shift_right_arithmetic(jnp.array([8, -8]), 2)
+    Array([ 2, -2], dtype=int32)
+    """)
 shift_right_logical = binary_of(
     "shift_right_logical", ops.shift_right_logical,
-    "Bits of x moved down by y places, zeros coming in, for integers.")
+ """Bits of x moved down by y places, zeros coming in, for integers.
+
+    >>> lax.shift_right_logical(jnp.array([8, -8]), 28)
+    Array([ 0, 15], dtype=int32)
+    """)
 
 
 # --- comparisons ----------------------------------------------------------------------------
 
-eq = binary_of("eq", ops.eq, "x == y; bool.")
-ne = binary_of("ne", ops.ne, "x != y; bool.")
-lt = binary_of("lt", ops.lt, "x < y, for real numbers and bools; bool.")
-le = binary_of("le", ops.le, "x <= y, for real numbers and bools; bool.")
-gt = binary_of("gt", ops.gt, "x > y, for real numbers and bools; bool.")
-ge = binary_of("ge", ops.ge, "x >= y, for real numbers and bools; bool.")
+eq = binary_of("eq", ops.eq, """x == y; bool.
+
+    >>> lax.eq(jnp.array([1, 2]), 2)
+    Array([False,  True], dtype=bool)
+    """)
+ne = binary_of("ne", ops.ne, """x != y; bool.
+
+    >>> lax.ne(jnp.array([1, 2]), 2)
+    Array([ True, False], dtype=bool)
+    """)
+lt = binary_of("lt", ops.lt, """x < y, for real numbers and bools; bool.
+
+    >>> lax.lt(jnp.array([1, 2]), 2)
+    Array([ True, False], dtype=bool)
+    """)
+le = binary_of("le", ops.le, """x <= y, for real numbers and bools; bool.
+
+    >>> lax.le(jnp.array([1, 2]), 1)
+    Array([ True, False], dtype=bool)
+    """)
+gt = binary_of("gt", ops.gt, """x > y, for real numbers and bools; bool.
+
+    >>> lax.gt(jnp.array([1, 2]), 1)
+    Array([False,  True], dtype=bool)
+    """)
+ge = binary_of("ge", ops.ge, """x >= y, for real numbers and bools; bool.
+
+    >>> lax.ge(jnp.array([1, 2]), 2)
+    Array([False,  True], dtype=bool)
+    """)
 
 
 # --- choosing -------------------------------------------------------------------------------
@@ -384,6 +621,9 @@ def clamp(min: ArrayLike, x: ArrayLike, max: ArrayLike) -> Array:
     """x, but not below `min` nor above `max`, which are scalars or of x's shape.
 
     Raises: TypeError where dtypes differ, or a bound has another shape.
+
+    >>> lax.clamp(0., jnp.array([-1., 0.5, 2.]), 1.)
+    Array([0. , 0.5, 1. ], dtype=float32)
     """
     low, value, high = same_dtype("clamp", min, x, max)
     for name, bound in (("min", low), ("max", high)):
@@ -400,6 +640,9 @@ def select(pred: ArrayLike, on_true: ArrayLike, on_false: ArrayLike) -> Array:
     Args:
       pred: bool, a scalar or of the shape of the cases.
       on_true, on_false: of one shape and dtype.
+
+    >>> lax.select(jnp.array([True, False]), jnp.array([1, 2]), jnp.array([3, 4]))
+    Array([1, 4], dtype=int32)
     """
     return _select("select", pred, on_false, on_true)
 
@@ -410,6 +653,9 @@ def select_n(which: ArrayLike, *cases: ArrayLike) -> Array:
     Args:
       which: bool (for two cases) or integer in [0, len(cases)), a scalar or of the cases' shape.
       cases: of one shape and dtype.
+
+    >>> lax.select_n(jnp.array([0, 1]), jnp.array([1, 2]), jnp.array([3, 4]))
+    Array([1, 4], dtype=int32)
     """
     if not cases:
         raise ValueError("select_n needs at least one case")

@@ -96,6 +96,10 @@ def cholesky(x: ArrayLike, *, symmetrize_input: bool = True) -> Array:
 
     Args:
       symmetrize_input: factor (x + x^H) / 2; else x's lower triangle is read.
+
+    >>> lax.linalg.cholesky(jnp.array([[4., 2.], [2., 2.]]))
+    Array([[2., 0.],
+           [1., 1.]], dtype=float32)
     """
     x = matrices("cholesky", x, square=True)
     return emit(ops.cholesky, symmetrized(x) if symmetrize_input else x)
@@ -113,6 +117,9 @@ def eigh(x: ArrayLike, *, lower: bool = True, symmetrize_input: bool = True,
       sort_eigenvalues: False permits any order; they are ascending all the same.
       subset_by_index: (first, end) of the values wanted.
     Raises: NotImplementedError for an implementation that is not QR.
+
+    >>> lax.linalg.eigh(jnp.array([[2., 0.], [0., 3.]]))[1]
+    Array([2., 3.], dtype=float32)
     """
     _chosen("eigh", implementation, EighImplementation.QR)
     x = matrices("eigh", x, square=True)
@@ -162,13 +169,21 @@ def lu(x: ArrayLike) -> Any:
 
     L is below the diagonal of the factors (its own is ones), U above; row i was exchanged with
     row pivots[i].
+
+    >>> lax.linalg.lu(jnp.array([[2., 1.], [4., 3.]]))[0]
+    Array([[ 4. ,  3. ],
+           [ 0.5, -0.5]], dtype=float32)
     """
     return list(emit(ops.lu, matrices("lu", x)))
 
 
 @eager(static=("permutation_size",))
 def lu_pivots_to_permutation(pivots: ArrayLike, permutation_size: int) -> Array:
-    """The order of `permutation_size` rows after the exchanges that `pivots` (i32) tells."""
+    """The order of `permutation_size` rows after the exchanges that `pivots` (i32) tells.
+
+    >>> lax.linalg.lu_pivots_to_permutation(jnp.array([1, 1]), 2)
+    Array([1, 0], dtype=int32)
+    """
     return emit(ops.lu_pivots_to_permutation, operand("lu_pivots_to_permutation", pivots),
                 size=index_of(permutation_size))
 
@@ -182,6 +197,9 @@ def qr(x: ArrayLike, *, pivoting: bool = False, full_matrices: bool = True,
       full_matrices: Q is square; else it has as many columns as the smaller side of x.
       use_magma: None or False.
     Raises: NotImplementedError for `pivoting` and for MAGMA.
+
+    >>> lax.linalg.qr(jnp.array([[3., 1.], [4., 1.]]))[1].shape
+    (2, 2)
     """
     _no_magma("qr", use_magma)
     if pivoting:
@@ -263,6 +281,9 @@ def svd(x: ArrayLike, *, full_matrices: bool = True, compute_uv: bool = True,
       full_matrices: U and V are square.
       subset_by_index: (first, end) of the values wanted; without `full_matrices`.
     Raises: NotImplementedError for the algorithms JACOBI and POLAR.
+
+    >>> lax.linalg.svd(jnp.array([[3., 0.], [0., 4.]]), compute_uv=False)
+    Array([4., 3.], dtype=float32)
     """
     _chosen("svd", algorithm, SvdAlgorithm.DEFAULT, SvdAlgorithm.QR,
             SvdAlgorithm.DIVIDE_AND_CONQUER)

@@ -80,6 +80,9 @@ def fft(x: ArrayLike, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Ar
     Returns: complex, but real of irfft; ifft and irfft are divided by the number of points.
     Raises: TypeError where sizes do not fit; ValueError for other kinds, and for rfft of complex
       numbers.
+
+    >>> lax.fft(jnp.array([1., 0.]), 'rfft', (2,))
+    Array([1.+0.j, 1.+0.j], dtype=complex64)
     """
     x, kind = operand("fft", x), transform_kind(fft_type)
     if kind == "rfft" and x.value.type.dtype.is_complex:

@@ -88,6 +88,9 @@ def rng_uniform(a: ArrayLike, b: ArrayLike, shape: ShapeLike) -> Array:
       reproducible. There is no derivative, and no batch of bounds.
     Raises: ValueError where a and b are no scalars, differ in dtype or have another one.
     Source: StableHLO spec, rng.
+
+    >>> lax.rng_uniform(0., 1., (2,)).shape
+    (2,)
     """
     a, b = array_like("rng_uniform", a, "a"), array_like("rng_uniform", b, "b")
     sizes, current = shape_of(shape), state.current

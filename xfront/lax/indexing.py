@@ -98,6 +98,9 @@ def dynamic_slice(operand: ArrayLike, start_indices: Array | Sequence[ArrayLike]
       allow_negative_indices: whether (for each axis) negative indices count from the end.
     Raises: TypeError where a size is too large or an index is no integer; ValueError where there is
       not one index an axis.
+
+    >>> lax.dynamic_slice(jnp.array([1, 2, 3, 4]), (1,), (2,))
+    Array([2, 3], dtype=int32)
     """
     x = tracer("dynamic_slice", operand)
     shape = sizes("dynamic_slice slice_sizes", slice_sizes)
@@ -108,7 +111,11 @@ def dynamic_slice(operand: ArrayLike, start_indices: Array | Sequence[ArrayLike]
 @eager(static=("slice_size", "axis", "allow_negative_indices"))
 def dynamic_slice_in_dim(operand: ArrayLike, start_index: ArrayLike, slice_size: int, axis: int = 0,
                          *, allow_negative_indices: bool = True) -> Array:
-    """`slice_size` elements along one axis from a computed index."""
+    """`slice_size` elements along one axis from a computed index.
+
+    >>> lax.dynamic_slice_in_dim(jnp.array([1, 2, 3, 4]), 1, 2)
+    Array([2, 3], dtype=int32)
+    """
     x = tracer("dynamic_slice_in_dim", operand)
     size = static_int("slice_size", slice_size)
     return _slice_along("dynamic_slice_in_dim", x, start_index, size, axis, allow_negative_indices)
@@ -124,7 +131,11 @@ def _slice_along(name: str, x: Any, index: Any, size: int, axis: int, negative: 
 @eager(static=("axis", "keepdims", "allow_negative_indices"))
 def dynamic_index_in_dim(operand: ArrayLike, index: ArrayLike, axis: int = 0, keepdims: bool = True,
                          *, allow_negative_indices: bool = True) -> Array:
-    """One element along an axis at a computed index; without `keepdims` the axis is gone."""
+    """One element along an axis at a computed index; without `keepdims` the axis is gone.
+
+    >>> lax.dynamic_index_in_dim(jnp.array([1, 2, 3, 4]), 1)
+    Array([2], dtype=int32)
+    """
     x = tracer("dynamic_index_in_dim", operand)
     one = _slice_along("dynamic_index_in_dim", x, index, 1, axis, allow_negative_indices)
     if keepdims:
@@ -142,6 +153,9 @@ def dynamic_update_slice(operand: ArrayLike, update: ArrayLike,
     """The operand with the block at computed indices replaced by `update`.
 
     Args: as `dynamic_slice`; `update` has the operand's dtype and number of axes.
+
+    >>> lax.dynamic_update_slice(jnp.array([1, 2, 3, 4]), jnp.array([8, 9]), (1,))
+    Array([1, 8, 9, 4], dtype=int32)
     """
     x, value = same_dtype("dynamic_update_slice", operand, update)
     starts = _starts("dynamic_update_slice", x.shape, start_indices, allow_negative_indices)
@@ -163,7 +177,11 @@ def _updated(x: Any, value: Any, starts: list[Any]) -> Any:
 @eager(static=("axis", "allow_negative_indices"))
 def dynamic_update_slice_in_dim(operand: ArrayLike, update: ArrayLike, start_index: ArrayLike,
                                 axis: int, *, allow_negative_indices: bool = True) -> Array:
-    """The operand with what lies from a computed index along one axis replaced by `update`."""
+    """The operand with what lies from a computed index along one axis replaced by `update`.
+
+    >>> lax.dynamic_update_slice_in_dim(jnp.array([1, 2, 3]), jnp.array([8]), 1, 0)
+    Array([1, 8, 3], dtype=int32)
+    """
     name = "dynamic_update_slice_in_dim"
     x, value = same_dtype("dynamic_update_slice", operand, update)
     a = axis_in(name, axis, x.ndim)
@@ -173,7 +191,11 @@ def dynamic_update_slice_in_dim(operand: ArrayLike, update: ArrayLike, start_ind
 @eager(static=("axis", "allow_negative_indices"))
 def dynamic_update_index_in_dim(operand: ArrayLike, update: ArrayLike, index: ArrayLike, axis: int,
                                 *, allow_negative_indices: bool = True) -> Array:
-    """The operand with one element along an axis replaced by `update`, which may lack that axis."""
+    """The operand with one element along an axis replaced by `update`, which may lack that axis.
+
+    >>> lax.dynamic_update_index_in_dim(jnp.array([1, 2, 3]), 9, 1, 0)
+    Array([1, 9, 3], dtype=int32)
+    """
     name = "dynamic_update_index_in_dim"
     x, value = same_dtype("dynamic_update_slice", operand, update)
     a = axis_in(name, axis, x.ndim)

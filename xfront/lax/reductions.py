@@ -63,15 +63,43 @@ def _axes(axes: Any, x: Any) -> tuple[int, ...]:
     return tuple(sorted(made))
 
 
-reduce_sum = _reducer("reduce_sum", ops.reduce_sum, "Sum over axes, of numbers.")
-reduce_prod = _reducer("reduce_prod", ops.reduce_prod, "Product over axes, of numbers.")
-reduce_max = _reducer("reduce_max", ops.reduce_max, "The greatest over axes; -inf (or the least "
-                                                    "number) of no elements.")
-reduce_min = _reducer("reduce_min", ops.reduce_min, "The smallest over axes; inf (or the greatest "
-                                                    "number) of no elements.")
-reduce_and = _reducer("reduce_and", ops.reduce_and, "Bits of all, over axes.")
-reduce_or = _reducer("reduce_or", ops.reduce_or, "Bits of any, over axes.")
-reduce_xor = _reducer("reduce_xor", ops.reduce_xor, "Bits of an odd number, over axes.")
+reduce_sum = _reducer("reduce_sum", ops.reduce_sum, """Sum over axes, of numbers.
+
+    >>> lax.reduce_sum(jnp.array([1, 3, 2]), (0,))
+    Array(6, dtype=int32)
+    """)
+reduce_prod = _reducer("reduce_prod", ops.reduce_prod, """Product over axes, of numbers.
+
+    >>> lax.reduce_prod(jnp.array([1, 3, 2]), (0,))
+    Array(6, dtype=int32)
+    """)
+reduce_max = _reducer("reduce_max", ops.reduce_max,
+    """The greatest over axes; -inf (or the least number) of no elements.
+
+    >>> lax.reduce_max(jnp.array([1, 3, 2]), (0,))
+    Array(3, dtype=int32)
+    """)
+reduce_min = _reducer("reduce_min", ops.reduce_min,
+    """The smallest over axes; inf (or the greatest number) of no elements.
+
+    >>> lax.reduce_min(jnp.array([1, 3, 2]), (0,))
+    Array(1, dtype=int32)
+    """)
+reduce_and = _reducer("reduce_and", ops.reduce_and, """Bits of all, over axes.
+
+    >>> lax.reduce_and(jnp.array([True, False]), (0,))
+    Array(False, dtype=bool)
+    """)
+reduce_or = _reducer("reduce_or", ops.reduce_or, """Bits of any, over axes.
+
+    >>> lax.reduce_or(jnp.array([True, False]), (0,))
+    Array(True, dtype=bool)
+    """)
+reduce_xor = _reducer("reduce_xor", ops.reduce_xor, """Bits of an odd number, over axes.
+
+    >>> lax.reduce_xor(jnp.array([True, False]), (0,))
+    Array(True, dtype=bool)
+    """)
 
 
 def reduce(operands: Any, init_values: Any, computation: Callable[[Any, Any], Any],
@@ -84,6 +112,9 @@ def reduce(operands: Any, init_values: Any, computation: Callable[[Any, Any], An
       computation: from two trees of scalars to one.
       dimensions: the axes.
     Raises: ValueError where trees or axes do not fit, TypeError where `computation` changes types.
+
+    >>> lax.reduce(jnp.array([1, 2, 3]), 0, lax.add, (0,))
+    Array(6, dtype=int32)
     """
     at_home("reduce", out_sharding)
     leaves, tree = tree_flatten(operands)
@@ -194,6 +225,9 @@ def reduce_window(operand: Any, init_value: Any, computation: Callable[[Any, Any
       base_dilation, window_dilation: distance of the operand's and of a window's elements.
     Returns: one element for each window.
     Raises: TypeError where the numbers do not fit the operand.
+
+    >>> lax.reduce_window(jnp.array([1., 3., 2.]), 0., lax.add, (2,), (1,), 'VALID')
+    Array([4., 5.], dtype=float32)
     """
     leaves, tree = tree_flatten(operand)
     inits, init_tree = tree_flatten(init_value)
@@ -334,10 +368,18 @@ def _arg(name: str, definition: Any, doc: str) -> Callable[..., Any]:
     return eager(static=("axis", "index_dtype"))(body)
 
 
-argmax = _arg("argmax", ops.argmax, "Index of the greatest along an axis, the first of equals; a "
-                                    "NaN counts as greatest.")
-argmin = _arg("argmin", ops.argmin, "Index of the smallest along an axis, the first of equals; a "
-                                    "NaN counts as smallest.")
+argmax = _arg("argmax", ops.argmax,
+    """Index of the greatest along an axis, the first of equals; a NaN counts as greatest.
+
+    >>> lax.argmax(jnp.array([1., 3., 2.]), 0, jnp.int32)
+    Array(1, dtype=int32)
+    """)
+argmin = _arg("argmin", ops.argmin,
+    """Index of the smallest along an axis, the first of equals; a NaN counts as smallest.
+
+    >>> lax.argmin(jnp.array([1., 3., 2.]), 0, jnp.int32)
+    Array(0, dtype=int32)
+    """)
 
 
 # --- running reductions ---------------------------------------------------------------------
@@ -356,11 +398,31 @@ def _running(name: str, definition: Any, doc: str) -> Callable[..., Any]:
     return eager(static=("axis", "reverse"))(body)
 
 
-cumsum = _running("cumsum", ops.cumsum, "Sum")
-cumprod = _running("cumprod", ops.cumprod, "Product")
-cummax = _running("cummax", ops.cummax, "The greatest")
-cummin = _running("cummin", ops.cummin, "The smallest")
-cumlogsumexp = _running("cumlogsumexp", ops.cumlogsumexp, "log of the sum of exponentials")
+cumsum = _running("cumsum", ops.cumsum, """Sum
+
+    >>> lax.cumsum(jnp.array([1, 2, 3]))
+    Array([1, 3, 6], dtype=int32)
+    """)
+cumprod = _running("cumprod", ops.cumprod, """Product
+
+    >>> lax.cumprod(jnp.array([1, 2, 3]))
+    Array([1, 2, 6], dtype=int32)
+    """)
+cummax = _running("cummax", ops.cummax, """The greatest
+
+    >>> lax.cummax(jnp.array([1, 3, 2]))
+    Array([1, 3, 3], dtype=int32)
+    """)
+cummin = _running("cummin", ops.cummin, """The smallest
+
+    >>> lax.cummin(jnp.array([3, 1, 2]))
+    Array([3, 1, 1], dtype=int32)
+    """)
+cumlogsumexp = _running("cumlogsumexp", ops.cumlogsumexp, """log of the sum of exponentials
+
+    >>> lax.cumlogsumexp(jnp.array([0., 0., 0.]))
+    Array([0.   , 0.693, 1.099], dtype=float32)
+    """)
 
 
 # --- sorting --------------------------------------------------------------------------------
@@ -373,6 +435,9 @@ def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: in
       dimension: the axis; may be negative.
       num_keys: how many of several arrays are compared, one after another.
     Returns: an array, or a tuple of them. NaN comes last; complex numbers are ordered by real part.
+
+    >>> lax.sort(jnp.array([3, 1, 2]))
+    Array([1, 2, 3], dtype=int32)
     """
     if isinstance(operand, (list, tuple)):
         if not operand:
@@ -397,7 +462,11 @@ def _sort(xs: Any, dimension: int, is_stable: bool, num_keys: int) -> Any:
 
 def sort_key_val(keys: Array | Sequence[ArrayLike], values: ArrayLike, dimension: int = -1,
                  is_stable: bool = True) -> tuple:
-    """Keys in ascending order along an axis, and values in the order of their keys."""
+    """Keys in ascending order along an axis, and values in the order of their keys.
+
+    >>> lax.sort_key_val(jnp.array([3, 1, 2]), jnp.array([10, 20, 30]))
+    (Array([1, 2, 3], dtype=int32), Array([20, 30, 10], dtype=int32))
+    """
     made = sort((keys, values), dimension, is_stable, 1)
     return made[0], made[1]
 
@@ -454,7 +523,11 @@ def _negated(x: Any) -> Any:
 
 @eager(static=("exponent_bits", "mantissa_bits"))
 def reduce_precision(operand: ArrayLike, exponent_bits: int, mantissa_bits: int) -> Array:
-    """Floats rounded to what a format of so many bits would hold, in their own dtype."""
+    """Floats rounded to what a format of so many bits would hold, in their own dtype.
+
+    >>> lax.reduce_precision(jnp.array([0.1]), 8, 3)
+    Array([0.102], dtype=float32)
+    """
     return emit(ops.reduce_precision, floating("reduce_precision", operand),
                 exponent_bits=static_int("exponent_bits", exponent_bits),
                 mantissa_bits=static_int("mantissa_bits", mantissa_bits))

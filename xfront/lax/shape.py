@@ -40,6 +40,10 @@ def reshape(operand: ArrayLike, new_sizes: ShapeLike, dimensions: Sequence[int] 
       new_sizes: the shape; no -1.
       dimensions: the order in which to take the operand's axes, if not their own.
     Raises: TypeError where the number of elements differs, or a size is negative.
+
+    >>> lax.reshape(jnp.array([1, 2, 3, 4]), (2, 2))
+    Array([[1, 2],
+           [3, 4]], dtype=int32)
     """
     at_home("reshape", out_sharding)
     x = tracer("reshape", operand)
@@ -58,7 +62,12 @@ def reshape(operand: ArrayLike, new_sizes: ShapeLike, dimensions: Sequence[int] 
 
 @eager(static=("sizes", "out_sharding"))
 def broadcast(operand: ArrayLike, sizes: Sequence[int], *, out_sharding: Any = None) -> Array:
-    """The operand repeated along new leading axes of these sizes."""
+    """The operand repeated along new leading axes of these sizes.
+
+    >>> lax.broadcast(jnp.array([1, 2]), (2,))
+    Array([[1, 2],
+           [1, 2]], dtype=int32)
+    """
     at_home("broadcast", out_sharding)
     x = tracer("broadcast", operand)
     lead = ints("broadcast sizes", sizes)
@@ -74,6 +83,10 @@ def broadcast_in_dim(operand: ArrayLike, shape: Sequence[int], broadcast_dimensi
     """The operand repeated to `shape`, its axis i standing at `broadcast_dimensions[i]`.
 
     Raises: TypeError where a size is neither 1 nor that of its place in `shape`.
+
+    >>> lax.broadcast_in_dim(jnp.array([1, 2]), (2, 2), (0,))
+    Array([[1, 1],
+           [2, 2]], dtype=int32)
     """
     at_home("broadcast_in_dim", out_sharding)
     x = tracer("broadcast_in_dim", operand)
@@ -88,7 +101,11 @@ def broadcast_in_dim(operand: ArrayLike, shape: Sequence[int], broadcast_dimensi
 
 
 def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
-    """The shape that arrays of these shapes broadcast to, by NumPy's rules. Raises: ValueError."""
+    """The shape that arrays of these shapes broadcast to, by NumPy's rules. Raises: ValueError.
+
+    >>> lax.broadcast_shapes((2, 1), (1, 3))
+    (2, 3)
+    """
     if not shapes:
         return ()
     made = [ints("broadcast_shapes", s) for s in shapes]
@@ -100,7 +117,11 @@ def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
 
 @eager(static=("rank",))
 def broadcast_to_rank(x: ArrayLike, rank: int) -> Array:
-    """`x` with leading axes of size 1, so that it has `rank` axes."""
+    """`x` with leading axes of size 1, so that it has `rank` axes.
+
+    >>> lax.broadcast_to_rank(jnp.array([1, 2]), 2)
+    Array([[1, 2]], dtype=int32)
+    """
     x = tracer("broadcast_to_rank", x)
     if x.ndim > rank:
         raise ValueError(f"broadcast_to_rank: {x.ndim} axes are more than {rank}")
@@ -109,7 +130,12 @@ def broadcast_to_rank(x: ArrayLike, rank: int) -> Array:
 
 @eager
 def broadcast_like(arr: ArrayLike, like_arr: ArrayLike) -> Array:
-    """`arr` broadcast to the shape of `like_arr`."""
+    """`arr` broadcast to the shape of `like_arr`.
+
+    >>> lax.broadcast_like(jnp.array([1, 2]), jnp.zeros((2, 2)))
+    Array([[1, 2],
+           [1, 2]], dtype=int32)
+    """
     x, like = tracer("broadcast_like", arr), tracer("broadcast_like", like_arr)
     if broadcast_shapes(x.shape, like.shape) != like.shape:
         raise ValueError(f"broadcast_like: {x.shape} does not broadcast to {like.shape}")
@@ -118,7 +144,11 @@ def broadcast_like(arr: ArrayLike, like_arr: ArrayLike) -> Array:
 
 @eager(static=("start_dimension", "stop_dimension"))
 def collapse(operand: ArrayLike, start_dimension: int, stop_dimension: int | None = None) -> Array:
-    """Axes from `start_dimension` up to `stop_dimension` (exclusive) as one; may be negative."""
+    """Axes from `start_dimension` up to `stop_dimension` (exclusive) as one; may be negative.
+
+    >>> lax.collapse(jnp.zeros((2, 3, 4)), 0, 2).shape
+    (6, 4)
+    """
     x = tracer("collapse", operand)
     low, high, _ = slice_(start_dimension, stop_dimension).indices(x.ndim)
     if low >= high:
@@ -133,6 +163,9 @@ def squeeze(array: ArrayLike, dimensions: Sequence[int]) -> Array:
     """The array without some axes of size 1, which may be counted from the end.
 
     Raises: ValueError where an axis has another size, or is out of bounds.
+
+    >>> lax.squeeze(jnp.array([[1, 2]]), (0,))
+    Array([1, 2], dtype=int32)
     """
     x = tracer("squeeze", array)
     taken = [axis_in("squeeze", d, x.ndim) for d in listed("squeeze dimensions", dimensions)]
@@ -150,6 +183,9 @@ def expand_dims(array: ArrayLike, dimensions: Sequence[int]) -> Array:
     """The array with new axes of size 1 at these places of the result, negative ones from its end.
 
     Raises: ValueError where a place is out of bounds or named twice.
+
+    >>> lax.expand_dims(jnp.array([1, 2]), (0,))
+    Array([[1, 2]], dtype=int32)
     """
     x = tracer("expand_dims", array)
     given = listed("expand_dims dimensions", dimensions)
@@ -165,7 +201,12 @@ def expand_dims(array: ArrayLike, dimensions: Sequence[int]) -> Array:
 
 @eager(static=("permutation",))
 def transpose(operand: ArrayLike, permutation: Sequence[int] | np.ndarray) -> Array:
-    """The axes in another order: axis i of the result is `permutation[i]` of the operand."""
+    """The axes in another order: axis i of the result is `permutation[i]` of the operand.
+
+    >>> lax.transpose(jnp.array([[1, 2], [3, 4]]), (1, 0))
+    Array([[1, 3],
+           [2, 4]], dtype=int32)
+    """
     x = tracer("transpose", operand)
     order = ints("transpose permutation", permutation)
     if sorted(order) != list(range(x.ndim)):
@@ -175,7 +216,11 @@ def transpose(operand: ArrayLike, permutation: Sequence[int] | np.ndarray) -> Ar
 
 @eager(static=("dimensions",))
 def rev(operand: ArrayLike, dimensions: Sequence[int]) -> Array:
-    """The elements in reverse order along these axes."""
+    """The elements in reverse order along these axes.
+
+    >>> lax.rev(jnp.array([1, 2, 3]), (0,))
+    Array([3, 2, 1], dtype=int32)
+    """
     x = tracer("rev", operand)
     axes = sizes("rev dimensions", listed("rev dimensions", dimensions))
     return emit(ops.reverse, x, axes=axes) if axes else x
@@ -210,7 +255,11 @@ def along(x: Any, axis: int, start: int, limit: int, stride: int = 1) -> Any:
 
 @eager(static=("dimension",))
 def concatenate(operands: Array | Sequence[ArrayLike], dimension: int) -> Array:
-    """Arrays of one dtype, one after another along an existing axis."""
+    """Arrays of one dtype, one after another along an existing axis.
+
+    >>> lax.concatenate([jnp.array([1, 2]), jnp.array([3])], 0)
+    Array([1, 2, 3], dtype=int32)
+    """
     parts = _parts("concatenate", operands)
     if not parts:
         raise ValueError("concatenate: takes one array or more")
@@ -227,7 +276,12 @@ def concatenate(operands: Array | Sequence[ArrayLike], dimension: int) -> Array:
 
 @eager(static=("axis",))
 def stack(operands: Array | Sequence[ArrayLike], axis: int = 0) -> Array:
-    """Arrays of one dtype and shape, side by side along a new axis."""
+    """Arrays of one dtype and shape, side by side along a new axis.
+
+    >>> lax.stack([jnp.array([1, 2]), jnp.array([3, 4])])
+    Array([[1, 2],
+           [3, 4]], dtype=int32)
+    """
     parts = _parts("stack", operands)
     if not parts:
         raise ValueError("stack: takes one array or more")
@@ -243,14 +297,22 @@ def stack(operands: Array | Sequence[ArrayLike], axis: int = 0) -> Array:
 
 @eager(static=("axis",))
 def unstack(x: ArrayLike, axis: int = 0) -> tuple[Array, ...]:
-    """The slices of an array along an axis, without it."""
+    """The slices of an array along an axis, without it.
+
+    >>> lax.unstack(jnp.array([[1, 2], [3, 4]]))
+    (Array([1, 2], dtype=int32), Array([3, 4], dtype=int32))
+    """
     x = tracer("unstack", x)
     return tuple(_rows(x, axis_in("unstack", axis, x.ndim)))
 
 
 @eager(static=("sizes", "axis"))
 def split(operand: ArrayLike, sizes: Sequence[int], axis: int = 0) -> list[Array]:
-    """The operand cut along an axis into parts of these sizes. Raises: ValueError."""
+    """The operand cut along an axis into parts of these sizes. Raises: ValueError.
+
+    >>> lax.split(jnp.array([1, 2, 3]), (1, 2))
+    [Array([1], dtype=int32), Array([2, 3], dtype=int32)]
+    """
     x, at = tracer("split", operand), 0
     counts = ints("split sizes", sizes)
     if not 0 <= axis < x.ndim:
@@ -266,7 +328,11 @@ def split(operand: ArrayLike, sizes: Sequence[int], axis: int = 0) -> list[Array
 
 @eager(static=("reps",))
 def tile(operand: ArrayLike, reps: Sequence[int]) -> Array:
-    """The operand repeated `reps[i]` times along axis i."""
+    """The operand repeated `reps[i]` times along axis i.
+
+    >>> lax.tile(jnp.array([1, 2]), (2,))
+    Array([1, 2, 1, 2], dtype=int32)
+    """
     x, reps = tracer("tile", operand), ints("tile reps", reps)
     if len(reps) != x.ndim:
         raise TypeError(f"tile: reps {reps} must be one each axis of {x.value.type}")
@@ -285,6 +351,9 @@ def pad(operand: ArrayLike, padding_value: ArrayLike, padding_config: Sequence[t
       padding_config: for each axis how many to add before, after, and between two neighbours. What
         comes before or after may be negative, and is then taken away.
     Raises: TypeError where dtypes differ, ValueError for other configurations.
+
+    >>> lax.pad(jnp.array([1, 2]), 0, [(1, 1, 1)])
+    Array([0, 1, 0, 2, 0], dtype=int32)
     """
     x, value = tracer("pad", operand), tracer("pad", padding_value)
     config = [ints("pad padding_config", c) for c in listed("pad padding_config", padding_config)]
@@ -314,6 +383,9 @@ def slice(operand: ArrayLike, start_indices: Sequence[int], limit_indices: Seque
     """Elements from `start_indices` to `limit_indices` (exclusive), each stride-th.
 
     Raises: TypeError where they are not one an axis, or lie outside the operand.
+
+    >>> lax.slice(jnp.array([1, 2, 3, 4]), (1,), (3,))
+    Array([2, 3], dtype=int32)
     """
     x = tracer("slice", operand)
     starts, limits = ints("slice start_indices", start_indices), ints("slice limit_indices",
@@ -327,7 +399,11 @@ def slice(operand: ArrayLike, start_indices: Sequence[int], limit_indices: Seque
 @eager(static=("start_index", "limit_index", "stride", "axis"))
 def slice_in_dim(operand: ArrayLike, start_index: int | None, limit_index: int | None,
                  stride: int = 1, axis: int = 0) -> Array:
-    """A slice along one axis; indices may be negative, or None for the ends."""
+    """A slice along one axis; indices may be negative, or None for the ends.
+
+    >>> lax.slice_in_dim(jnp.array([1, 2, 3, 4]), 0, 4, 2)
+    Array([1, 3], dtype=int32)
+    """
     x = tracer("slice_in_dim", operand)
     a, n = axis_in("slice_in_dim", axis, x.ndim), x.shape[axis]
     start = 0 if start_index is None else static_int("start_index", start_index)
@@ -341,6 +417,9 @@ def index_in_dim(operand: ArrayLike, index: int, axis: int = 0, keepdims: bool =
     """One element along an axis; both may be negative.
 
     Raises: IndexError where the index is out of bounds.
+
+    >>> lax.index_in_dim(jnp.array([[1, 2], [3, 4]]), 1)
+    Array([[3, 4]], dtype=int32)
     """
     x = tracer("index_in_dim", operand)
     a, i = axis_in("index_in_dim", axis, x.ndim), static_int("index", index)
@@ -359,6 +438,9 @@ def full(shape: ShapeLike, fill_value: ArrayLike, dtype: DTypeLike | None = None
     """An array filled with a scalar, in its dtype (weak for a Python number) or the one given.
 
     `sharding` is None or the default device's.
+
+    >>> lax.full((2,), 7)
+    Array([7, 7], dtype=int32, weak_type=True)
     """
     at_home("full", sharding, "sharding")
     x = tracer("full", fill_value)
@@ -377,6 +459,9 @@ def full_like(x: Any, fill_value: ArrayLike, dtype: DTypeLike | None = None,
     Args:
       x: an array, or anything with shape and dtype.
       sharding: None or the default device's.
+
+    >>> lax.full_like(jnp.array([1, 2]), 7)
+    Array([7, 7], dtype=int32)
     """
     at_home("full_like", sharding, "sharding")
     if not hasattr(x, "shape"):
@@ -403,7 +488,11 @@ def _full_like(shape: Any, fill_value: Any, dtype: Any, weak: bool) -> Any:
 
 
 def zeros_like_array(x: ArrayLike) -> Array:
-    """Zeros in the shape and dtype of `x`."""
+    """Zeros in the shape and dtype of `x`.
+
+    >>> lax.zeros_like_array(jnp.array([1, 2]))
+    Array([0, 0], dtype=int32)
+    """
     return full_like(x, 0)
 
 
@@ -414,14 +503,23 @@ def empty(shape: ShapeLike, dtype: DTypeLike, *, out_sharding: Any = None) -> Ar
 
 
 def iota(dtype: DTypeLike, size: int) -> Array:
-    """0, 1, ..., size - 1 as numbers of a dtype."""
+    """0, 1, ..., size - 1 as numbers of a dtype.
+
+    >>> lax.iota(jnp.int32, 3)
+    Array([0, 1, 2], dtype=int32)
+    """
     return broadcasted_iota(dtype, (size,), 0)
 
 
 @eager(static=("dtype", "shape", "dimension", "out_sharding"))
 def broadcasted_iota(dtype: DTypeLike, shape: Sequence[int], dimension: int, *,
                      out_sharding: Any = None) -> Array:
-    """The index along axis `dimension` in every element of an array of this shape."""
+    """The index along axis `dimension` in every element of an array of this shape.
+
+    >>> lax.broadcasted_iota(jnp.int32, (2, 2), 1)
+    Array([[0, 1],
+           [0, 1]], dtype=int32)
+    """
     at_home("broadcasted_iota", out_sharding)
     kind = dtype_of("iota", dtype)
     if not kind.is_numeric:
@@ -436,7 +534,11 @@ def broadcasted_iota(dtype: DTypeLike, shape: Sequence[int], dimension: int, *,
 
 
 def shape_as_value(shape: Sequence[int]) -> np.ndarray:
-    """A shape as an array of integers."""
+    """A shape as an array of integers.
+
+    >>> lax.shape_as_value((2, 3))
+    array([2, 3], dtype=int32)
+    """
     return np.array(ints("shape", shape), np.int32)
 
 
@@ -448,6 +550,9 @@ def convert_element_type(operand: ArrayLike, new_dtype: DTypeLike) -> Array:
     their imaginary part.
 
     Raises: ValueError where no dtype is given, TypeError for what is no array or dtype.
+
+    >>> lax.convert_element_type(jnp.array([1.5, -1.5]), jnp.int32)
+    Array([ 1, -1], dtype=int32)
     """
     if new_dtype is None:
         raise ValueError("convert_element_type: a dtype is wanted, got None")
@@ -465,13 +570,20 @@ def bitcast_convert_type(operand: ArrayLike, new_dtype: DTypeLike) -> Array:
 
     A narrower dtype adds a last axis, a wider one takes the last axis away.
     Raises: TypeError where the last axis does not have the size that a wider dtype needs.
+
+    >>> lax.bitcast_convert_type(jnp.array([1.]), jnp.int32)
+    Array([1065353216], dtype=int32)
     """
     x = tracer("bitcast_convert_type", operand)
     return weakly(emit(ops.bitcast, x, dtype=dtype_of("bitcast_convert_type", new_dtype)), False)
 
 
 def dtype(x: Any) -> Any:
-    """The dtype that `x` has as an array."""
+    """The dtype that `x` has as an array.
+
+    >>> lax.dtype(jnp.array([1, 2]))
+    dtype('int32')
+    """
     if hasattr(x, "dtype") and not isinstance(x, (np.ndarray, np.generic)):
         return x.dtype
     return ir_dtype(array_like("dtype", x))[0].numpy
@@ -483,6 +595,9 @@ def stop_gradient(x: T) -> T:
     """A tree of arrays as it is, but constant to derivatives.
 
     Raises: TypeError where a leaf is no array.
+
+    >>> xfront.grad(lambda x: x * lax.stop_gradient(x))(3.)
+    Array(3., dtype=float32, weak_type=True)
     """
     return tree_map(_stopped, x)
 
@@ -495,7 +610,11 @@ def _stopped(x: Any) -> Any:
 
 
 def optimization_barrier(operand: T, /) -> T:
-    """A tree of arrays as it is; no result is used before all of them have been computed."""
+    """A tree of arrays as it is; no result is used before all of them have been computed.
+
+    >>> lax.optimization_barrier(jnp.array([1, 2]))
+    Array([1, 2], dtype=int32)
+    """
     leaves, tree = tree_flatten(operand)
     for x in leaves:
         array_like("optimization_barrier", x)

@@ -106,7 +106,7 @@ def _whole(q: Any, k: Any, v: Any, bias: Any, mask: Any, scale: float, limits: _
     top = stopped(greatest(as_tracer(logits), (3,)))
     weights = emit(ops.exp, sub(logits, top))
     whole = total(weights, (3,))
-    probabilities = convert(div(weights, whole), k.value.type.dtype)
+    probabilities = convert(as_tracer(div(weights, whole)), k.value.type.dtype)
     made = emit(ops.dot_general, probabilities, v, contract=((3,), (1,)), batch=((0, 1), (0, 2)),
                 precision=precision_attr(None), preferred=None)  # [batch, N, T, H]
     residual = add(emit(ops.log, whole), top)

@@ -21,7 +21,11 @@ from ..tracing.trace import emit
 
 @eager
 def identity(x: ArrayLike) -> Array:
-    """x itself, as an array."""
+    """x itself, as an array.
+
+    >>> nn.identity(jnp.array([1., 2.]))
+    Array([1., 2.], dtype=float32)
+    """
     return operand("identity", x)
 
 
@@ -29,7 +33,11 @@ def identity(x: ArrayLike) -> Array:
 
 @eager
 def relu(x: ArrayLike) -> Array:
-    """max(x, 0); derivative 0 at 0. Source: Nair and Hinton (2010)."""
+    """max(x, 0); derivative 0 at 0. Source: Nair and Hinton (2010).
+
+    >>> nn.relu(jnp.array([-1., 0., 2.]))
+    Array([0., 0., 2.], dtype=float32)
+    """
     x = operand("relu", x)
     if x.value.type.dtype.is_complex:      # the greater by real part, then by imaginary part
         return emit(ops.max, x, emit(ops.sub, x, x))
@@ -43,7 +51,11 @@ def _flat(x: Any) -> Any:
 
 @eager
 def relu6(x: ArrayLike) -> Array:
-    """min(max(x, 0), 6); derivative 0 at 0 and 6. Source: Krizhevsky (2010)."""
+    """min(max(x, 0), 6); derivative 0 at 0 and 6. Source: Krizhevsky (2010).
+
+    >>> nn.relu6(jnp.array([-1., 3., 9.]))
+    Array([0., 3., 6.], dtype=float32)
+    """
     return _relu6(operand("relu6", x))
 
 
@@ -54,14 +66,22 @@ def _relu6(x: Any) -> Any:
 
 @eager
 def leaky_relu(x: ArrayLike, negative_slope: ArrayLike = 1e-2) -> Array:
-    """x where x >= 0, else negative_slope * x. Source: Maas, Hannun and Ng (2013)."""
+    """x where x >= 0, else negative_slope * x. Source: Maas, Hannun and Ng (2013).
+
+    >>> nn.leaky_relu(jnp.array([-1., 0., 2.]))
+    Array([-0.01,  0.  ,  2.  ], dtype=float32)
+    """
     x = operand("leaky_relu", x)
     return choose(compare(ops.ge, x, 0), x, mul(x, negative_slope))
 
 
 @eager
 def elu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Array:
-    """x where x > 0, else alpha (exp(x) - 1). Source: arXiv:1511.07289."""
+    """x where x > 0, else alpha (exp(x) - 1). Source: arXiv:1511.07289.
+
+    >>> nn.elu(jnp.array([-1., 0., 2.]))
+    Array([-0.632,  0.   ,  2.   ], dtype=float32)
+    """
     return _elu(operand("elu", x), alpha)
 
 
@@ -73,14 +93,22 @@ def _elu(x: Any, alpha: Any) -> Any:
 
 @eager
 def selu(x: ArrayLike) -> Array:
-    """elu scaled so that it keeps mean 0 and variance 1. Source: arXiv:1706.02515."""
+    """elu scaled so that it keeps mean 0 and variance 1. Source: arXiv:1706.02515.
+
+    >>> nn.selu(jnp.array([-1., 0., 2.]))
+    Array([-1.111,  0.   ,  2.101], dtype=float32)
+    """
     return mul(_elu(operand("selu", x), 1.6732632423543772848170429916717),
                1.0507009873554804934193349852946)
 
 
 @eager
 def celu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Array:
-    """x where x > 0, else alpha (exp(x / alpha) - 1). Source: arXiv:1704.07483."""
+    """x where x > 0, else alpha (exp(x / alpha) - 1). Source: arXiv:1704.07483.
+
+    >>> nn.celu(jnp.array([-1., 0., 2.]))
+    Array([-0.632,  0.   ,  2.   ], dtype=float32)
+    """
     x = operand("celu", x)
     above = compare(ops.gt, x, 0)
     below = div(choose(above, 0.0, x), alpha)
@@ -99,26 +127,42 @@ def softplus_of(x: Any) -> Any:
 
 @eager
 def softplus(x: ArrayLike) -> Array:
-    """log(1 + exp(x))."""
+    """log(1 + exp(x)).
+
+    >>> nn.softplus(jnp.array([0., 1.]))
+    Array([0.693, 1.313], dtype=float32)
+    """
     return softplus_of(inexact("softplus", x))
 
 
 @eager
 def log_sigmoid(x: ArrayLike) -> Array:
-    """log(sigmoid(x)), exact for large negative x."""
+    """log(sigmoid(x)), exact for large negative x.
+
+    >>> nn.log_sigmoid(jnp.array([0., 2.]))
+    Array([-0.693, -0.127], dtype=float32)
+    """
     return emit(ops.neg, softplus_of(emit(ops.neg, inexact("log_sigmoid", x))))
 
 
 @eager
 def squareplus(x: ArrayLike, b: ArrayLike = 4) -> Array:
-    """(x + sqrt(x^2 + b)) / 2. Source: arXiv:2112.11687."""
+    """(x + sqrt(x^2 + b)) / 2. Source: arXiv:2112.11687.
+
+    >>> nn.squareplus(jnp.array([0., 1.]))
+    Array([1.   , 1.618], dtype=float32)
+    """
     x = inexact("squareplus", x)
     return mul(add(x, emit(ops.sqrt, add(emit(ops.square, x), b))), 0.5)
 
 
 @eager
 def sparse_plus(x: ArrayLike) -> Array:
-    """0 below -1, x above 1, (x + 1)^2 / 4 between."""
+    """0 below -1, x above 1, (x + 1)^2 / 4 between.
+
+    >>> nn.sparse_plus(jnp.array([-1., 0., 2.]))
+    Array([0.  , 0.25, 2.  ], dtype=float32)
+    """
     x = operand("sparse_plus", x)
     middle = div(emit(ops.square, add(x, 1.0)), 4.0)
     return choose(compare(ops.le, x, -1.0), 0.0, choose(compare(ops.ge, x, 1.0), x, middle))
@@ -126,7 +170,11 @@ def sparse_plus(x: ArrayLike) -> Array:
 
 @eager
 def mish(x: ArrayLike) -> Array:
-    """x tanh(softplus(x)). Source: arXiv:1908.08681."""
+    """x tanh(softplus(x)). Source: arXiv:1908.08681.
+
+    >>> nn.mish(jnp.array([-1., 0., 2.]))
+    Array([-0.303,  0.   ,  1.944], dtype=float32)
+    """
     x = inexact("mish", x)
     return mul(x, emit(ops.tanh, softplus_of(x)))
 
@@ -137,6 +185,9 @@ def gelu(x: ArrayLike, approximate: bool = True) -> Array:
 
     Args:
       approximate: whether to use x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))).
+
+    >>> nn.gelu(jnp.array([-1., 0., 2.]))
+    Array([-0.159,  0.   ,  1.955], dtype=float32)
     """
     x = strong(inexact("gelu", x))
     if approximate:
@@ -156,7 +207,11 @@ def _bounded(x: Any) -> Any:
 
 @eager
 def silu(x: ArrayLike) -> Array:
-    """x sigmoid(x). Source: arXiv:1702.03118."""
+    """x sigmoid(x). Source: arXiv:1702.03118.
+
+    >>> nn.silu(jnp.array([-1., 0., 2.]))
+    Array([-0.269,  0.   ,  1.762], dtype=float32)
+    """
     x = _float_only("silu", x)
     return mul(x, emit(ops.logistic, x))
 
@@ -176,6 +231,9 @@ def glu(x: ArrayLike, axis: int = -1) -> Array:
     """The first half along an axis times the sigmoid of the second. Source: arXiv:1612.08083.
 
     Raises: ValueError where the axis has an odd size.
+
+    >>> nn.glu(jnp.array([1., 2., 0., 0.]))
+    Array([0.5, 1. ], dtype=float32)
     """
     x = operand("glu", x)
     a = normalize_axis("glu", axis, x.ndim)
@@ -189,39 +247,63 @@ def glu(x: ArrayLike, axis: int = -1) -> Array:
 
 @eager
 def sigmoid(x: ArrayLike) -> Array:
-    """1 / (1 + exp(-x)), for floats."""
+    """1 / (1 + exp(-x)), for floats.
+
+    >>> nn.sigmoid(jnp.array([0., 2.]))
+    Array([0.5  , 0.881], dtype=float32)
+    """
     return emit(ops.logistic, _float_only("sigmoid", x))
 
 
 @eager
 def tanh(x: ArrayLike) -> Array:
-    """Hyperbolic tangent."""
+    """Hyperbolic tangent.
+
+    >>> nn.tanh(jnp.array([0., 1.]))
+    Array([0.   , 0.762], dtype=float32)
+    """
     return emit(ops.tanh, inexact("tanh", x))
 
 
 @eager
 def soft_sign(x: ArrayLike) -> Array:
-    """x / (1 + |x|)."""
+    """x / (1 + |x|).
+
+    >>> nn.soft_sign(jnp.array([-1., 0., 3.]))
+    Array([-0.5 ,  0.  ,  0.75], dtype=float32)
+    """
     x = inexact("soft_sign", x)
     return div(x, add(emit(ops.abs, x), 1))
 
 
 @eager
 def hard_tanh(x: ArrayLike) -> Array:
-    """x between -1 and 1, and the nearer of these elsewhere."""
+    """x between -1 and 1, and the nearer of these elsewhere.
+
+    >>> nn.hard_tanh(jnp.array([-3., 0.5, 3.]))
+    Array([-1. ,  0.5,  1. ], dtype=float32)
+    """
     x = operand("hard_tanh", x)
     return choose(compare(ops.gt, x, 1), 1, choose(compare(ops.lt, x, -1), -1, x))
 
 
 @eager
 def hard_sigmoid(x: ArrayLike) -> Array:
-    """relu6(x + 3) / 6."""
+    """relu6(x + 3) / 6.
+
+    >>> nn.hard_sigmoid(jnp.array([-3., 0., 3.]))
+    Array([0. , 0.5, 1. ], dtype=float32)
+    """
     return div(_relu6(add(operand("hard_sigmoid", x), 3.0)), 6.0)
 
 
 @eager
 def hard_silu(x: ArrayLike) -> Array:
-    """x relu6(x + 3) / 6. Source: arXiv:1905.02244."""
+    """x relu6(x + 3) / 6. Source: arXiv:1905.02244.
+
+    >>> nn.hard_silu(jnp.array([-3., 0., 3.]))
+    Array([-0.,  0.,  3.], dtype=float32)
+    """
     x = operand("hard_silu", x)
     return mul(x, div(_relu6(add(x, 3.0)), 6.0))
 
@@ -231,7 +313,11 @@ hard_swish = hard_silu
 
 @eager
 def sparse_sigmoid(x: ArrayLike) -> Array:
-    """(x + 1) / 2 between -1 and 1, 0 below, 1 above: the derivative of `sparse_plus`."""
+    """(x + 1) / 2 between -1 and 1, 0 below, 1 above: the derivative of `sparse_plus`.
+
+    >>> nn.sparse_sigmoid(jnp.array([-1., 0., 2.]))
+    Array([0. , 0.5, 1. ], dtype=float32)
+    """
     x = operand("sparse_sigmoid", x)
     above = binary(ops.max, "maximum", add(x, 1.0), 0.0)
     return mul(binary(ops.min, "minimum", above, 2.0), 0.5)
@@ -242,6 +328,9 @@ def log1mexp(x: ArrayLike) -> Array:
     """log(1 - exp(-x)) for x > 0, exact for small and large x.
 
     Source: Maechler, "Accurately computing log(1 - exp(-|a|))" (2012).
+
+    >>> nn.log1mexp(jnp.array([1., 2.]))
+    Array([-0.459, -0.145], dtype=float32)
     """
     x = inexact("log1mexp", x)
     minus = emit(ops.neg, x)

@@ -39,7 +39,11 @@ def _dtype(dtype: Any) -> Any:
 @front_door
 def zeros(key: ArrayLike, shape: Sequence[int], dtype: DTypeLike | None = None,
           out_sharding: Any = None) -> Array:
-    """Zeros; the key is not used."""
+    """Zeros; the key is not used.
+
+    >>> nn.initializers.zeros(xfront.random.key(0), (2,))
+    Array([0., 0.], dtype=float32)
+    """
     at_home("zeros", out_sharding)
     return lax.full(tuple(shape), 0, _dtype(dtype))
 
@@ -47,13 +51,21 @@ def zeros(key: ArrayLike, shape: Sequence[int], dtype: DTypeLike | None = None,
 @front_door
 def ones(key: ArrayLike, shape: Sequence[int], dtype: DTypeLike | None = None,
          out_sharding: Any = None) -> Array:
-    """Ones; the key is not used."""
+    """Ones; the key is not used.
+
+    >>> nn.initializers.ones(xfront.random.key(0), (2,))
+    Array([1., 1.], dtype=float32)
+    """
     at_home("ones", out_sharding)
     return lax.full(tuple(shape), 1, _dtype(dtype))
 
 
 def constant(value: Any, dtype: DTypeLike | None = None) -> Initializer:
-    """An initializer that gives `value`, which broadcasts to the shape."""
+    """An initializer that gives `value`, which broadcasts to the shape.
+
+    >>> nn.initializers.constant(2.)(xfront.random.key(0), (2,))
+    Array([2., 2.], dtype=float32)
+    """
     default = dtype
 
     @front_door
@@ -67,7 +79,11 @@ def constant(value: Any, dtype: DTypeLike | None = None) -> Initializer:
 
 
 def uniform(scale: ArrayLike = 1e-2, dtype: DTypeLike | None = None) -> Initializer:
-    """An initializer with uniform numbers in [0, scale)."""
+    """An initializer with uniform numbers in [0, scale).
+
+    >>> nn.initializers.uniform(0.1)(xfront.random.key(0), (2, 3)).shape
+    (2, 3)
+    """
     default = dtype
 
     @front_door
@@ -83,7 +99,11 @@ def uniform(scale: ArrayLike = 1e-2, dtype: DTypeLike | None = None) -> Initiali
 
 
 def normal(stddev: ArrayLike = 1e-2, dtype: DTypeLike | None = None) -> Initializer:
-    """An initializer with normal numbers of this standard deviation."""
+    """An initializer with normal numbers of this standard deviation.
+
+    >>> nn.initializers.normal(0.1)(xfront.random.key(0), (2, 3)).shape
+    (2, 3)
+    """
     default = dtype
 
     @front_door
@@ -99,7 +119,11 @@ def normal(stddev: ArrayLike = 1e-2, dtype: DTypeLike | None = None) -> Initiali
 
 def truncated_normal(stddev: ArrayLike = 1e-2, dtype: DTypeLike | None = None, lower: float = -2.0,
                      upper: float = 2.0) -> Initializer:
-    """An initializer with normal numbers between `lower` and `upper`, times `stddev`."""
+    """An initializer with normal numbers between `lower` and `upper`, times `stddev`.
+
+    >>> nn.initializers.truncated_normal(0.1)(xfront.random.key(0), (2, 3)).shape
+    (2, 3)
+    """
     default = dtype
 
     @front_door
@@ -153,6 +177,9 @@ def variance_scaling(scale: ArrayLike, mode: str, distribution: str, in_axis: Ax
       in_axis, out_axis: axes of the weights; the axes that are neither are a receptive field.
       batch_axis: axes that take no part.
     Raises: ValueError, from the initializer, for other modes and distributions.
+
+    >>> nn.initializers.variance_scaling(1., 'fan_in', 'normal')(xfront.random.key(0), (2, 3)).shape
+    (2, 3)
     """
     default = dtype
 
@@ -230,12 +257,36 @@ def _family(name: str, scale: float, mode: str, distribution: str) -> Callable[.
     return maker
 
 
-glorot_uniform = _family("glorot_uniform", 1.0, "fan_avg", "uniform")
-glorot_normal = _family("glorot_normal", 1.0, "fan_avg", "truncated_normal")
-lecun_uniform = _family("lecun_uniform", 1.0, "fan_in", "uniform")
-lecun_normal = _family("lecun_normal", 1.0, "fan_in", "truncated_normal")
-he_uniform = _family("he_uniform", 2.0, "fan_in", "uniform")
-he_normal = _family("he_normal", 2.0, "fan_in", "truncated_normal")
+glorot_uniform = _family("glorot_uniform", 1.0, "fan_avg", """uniform
+
+    >>> nn.initializers.glorot_uniform()(xfront.random.key(0), (2, 3)).shape
+    (2, 3)
+    """)
+glorot_normal = _family("glorot_normal", 1.0, "fan_avg", """truncated_normal
+
+    >>> nn.initializers.glorot_normal()(xfront.random.key(0), (2, 3)).shape
+    (2, 3)
+    """)
+lecun_uniform = _family("lecun_uniform", 1.0, "fan_in", """uniform
+
+    >>> nn.initializers.lecun_uniform()(xfront.random.key(0), (2, 3)).shape
+    (2, 3)
+    """)
+lecun_normal = _family("lecun_normal", 1.0, "fan_in", """truncated_normal
+
+    >>> nn.initializers.lecun_normal()(xfront.random.key(0), (2, 3)).shape
+    (2, 3)
+    """)
+he_uniform = _family("he_uniform", 2.0, "fan_in", """uniform
+
+    >>> nn.initializers.he_uniform()(xfront.random.key(0), (2, 3)).shape
+    (2, 3)
+    """)
+he_normal = _family("he_normal", 2.0, "fan_in", """truncated_normal
+
+    >>> nn.initializers.he_normal()(xfront.random.key(0), (2, 3)).shape
+    (2, 3)
+    """)
 xavier_uniform, xavier_normal = glorot_uniform, glorot_normal
 kaiming_uniform, kaiming_normal = he_uniform, he_normal
 
@@ -249,6 +300,9 @@ def orthogonal(scale: ArrayLike = 1.0, column_axis: int = -1, dtype: DTypeLike |
 
     Args:
       column_axis: the axis of columns; the others together are that of rows.
+
+    >>> nn.initializers.orthogonal()(xfront.random.key(0), (2, 2)).shape
+    (2, 2)
     """
     default = dtype
 
@@ -287,6 +341,9 @@ def delta_orthogonal(scale: ArrayLike = 1.0, column_axis: int = -1, dtype: DType
     the middle of the window, zeros around. Source: arXiv:1806.05393.
 
     Raises: ValueError, from the initializer, where there are more inputs than outputs.
+
+    >>> nn.initializers.delta_orthogonal()(xfront.random.key(0), (3, 2, 2)).shape
+    (3, 2, 2)
     """
     default = dtype
 

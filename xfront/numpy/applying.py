@@ -47,6 +47,9 @@ def vectorize(pyfunc: Callable[..., Any], *, excluded: Collection[int | str] = (
     Raises: ValueError for signatures that cannot be read and, at the call, sizes that do not fit;
       TypeError where the signature has not as many arguments as are given.
     Source: `numpy.vectorize`.
+
+    >>> jnp.vectorize(jnp.dot, signature='(n),(n)->()')(jnp.ones((2, 3)), jnp.ones(3))
+    Array([3., 3.], dtype=float32)
     """
     if any(not isinstance(e, (int, str)) for e in excluded):
         raise TypeError("jax.numpy.vectorize can only exclude integer or string arguments, but "
@@ -169,6 +172,9 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: ArrayLike, *arg
 
     Raises: ValueError for axes out of range.
     Source: `numpy.apply_along_axis`.
+
+    >>> jnp.apply_along_axis(jnp.sum, 1, jnp.array([[1, 2], [3, 4]]))
+    Array([3, 7], dtype=int32)
     """
     arr = asarray(array_like("apply_along_axis", arr))
     at = normalize_axis("apply_along_axis", axis, arr.ndim)
@@ -188,6 +194,9 @@ def apply_over_axes(func: Callable[[Any, int], Any], a: ArrayLike, axes: Sequenc
 
     Raises: ValueError where a result has another number of axes.
     Source: `numpy.apply_over_axes`.
+
+    >>> jnp.apply_over_axes(jnp.sum, jnp.array([[1, 2], [3, 4]]), [0])
+    Array([[4, 6]], dtype=int32)
     """
     x = array_like("apply_over_axes", a)
     for axis in axes:
@@ -213,6 +222,9 @@ def piecewise(x: ArrayLike, condlist: Array | Sequence[ArrayLike], funclist: Seq
     Returns: array in x's shape and dtype.
     Raises: ValueError where there are not as many functions.
     Source: `numpy.piecewise`.
+
+    >>> jnp.piecewise(jnp.array([-1., 2.]), [jnp.array([True, False])], [lambda v: -v, 0.])
+    Array([1., 0.], dtype=float32)
     """
     x = asarray(array_like("piecewise", x))
     conditions = list(condlist) if isinstance(condlist, (tuple, list)) or (

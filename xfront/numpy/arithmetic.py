@@ -71,19 +71,31 @@ def negative(x: Any) -> Any:
 
 @unary()
 def positive(x: ArrayLike) -> Array:
-    """x itself. Source: `numpy.positive`."""
+    """x itself. Source: `numpy.positive`.
+
+    >>> jnp.positive(jnp.array([1., -2., 3.]))
+    Array([ 1., -2.,  3.], dtype=float32)
+    """
     return operand("positive", x)
 
 
 @unary(ops.square)
 def square(x: ArrayLike) -> Array:
-    """x x, in x's dtype; of bools, 0 or 1 as integers. Source: `numpy.square`."""
+    """x x, in x's dtype; of bools, 0 or 1 as integers. Source: `numpy.square`.
+
+    >>> jnp.square(jnp.array([1., -2., 3.]))
+    Array([1., 4., 9.], dtype=float32)
+    """
     return emit(ops.square, arithmetic(operand("square", x)))
 
 
 @unary(ops.abs, frozenset(("int", "float")))
 def absolute(x: ArrayLike) -> Array:
-    """Magnitude, real where x is complex. Source: `numpy.absolute`."""
+    """Magnitude, real where x is complex. Source: `numpy.absolute`.
+
+    >>> jnp.abs(jnp.array([-1., 0., 2.]))
+    Array([1., 0., 2.], dtype=float32)
+    """
     x = operand("absolute", x)
     if x.value.type.dtype.kind in ("bool", "uint"):
         return x
@@ -93,7 +105,11 @@ def absolute(x: ArrayLike) -> Array:
 
 @unary(ops.abs, FLOAT)
 def fabs(x: ArrayLike) -> Array:
-    """Magnitude as a float. Raises: TypeError for complex x. Source: `numpy.fabs`."""
+    """Magnitude as a float. Raises: TypeError for complex x. Source: `numpy.fabs`.
+
+    >>> jnp.fabs(jnp.array([-1., 0., 2.]))
+    Array([1., 0., 2.], dtype=float32)
+    """
     x = inexact(operand("fabs", x))
     if x.value.type.dtype.is_complex:
         raise refuse("fabs", x, "real")
@@ -102,7 +118,11 @@ def fabs(x: ArrayLike) -> Array:
 
 @unary(ops.sign, frozenset(("int", "float", "complex")))
 def sign(x: ArrayLike) -> Array:
-    """-1, 0 or 1; of complex x, x / |x| or 0. Raises: TypeError for bools. Source: `numpy.sign`."""
+    """-1, 0 or 1; of complex x, x / |x| or 0. Raises: TypeError for bools. Source: `numpy.sign`.
+
+    >>> jnp.sign(jnp.array([-3., 0., 2.]))
+    Array([-1.,  0.,  1.], dtype=float32)
+    """
     x = operand("sign", x)
     kind = x.value.type.dtype.kind
     if kind not in NUMERIC:
@@ -116,7 +136,11 @@ def sign(x: ArrayLike) -> Array:
 
 @binary(ops.div, INEXACT)
 def divide(x: ArrayLike, y: ArrayLike) -> Array:
-    """x / y, always inexact. Source: `numpy.divide`."""
+    """x / y, always inexact. Source: `numpy.divide`.
+
+    >>> jnp.divide(jnp.array([1., 2., 3.]), 2)
+    Array([0.5, 1. , 1.5], dtype=float32)
+    """
     x, y = together("divide", x, y)
     return emit(ops.div, inexact(x), inexact(y))
 
@@ -126,7 +150,11 @@ true_divide = divide
 
 @unary()
 def reciprocal(x: ArrayLike) -> Array:
-    """1 / x, inexact: integers become floats, unlike NumPy's. Source: `numpy.reciprocal`."""
+    """1 / x, inexact: integers become floats, unlike NumPy's. Source: `numpy.reciprocal`.
+
+    >>> jnp.reciprocal(jnp.array([1., 2., 4.]))
+    Array([1.  , 0.5 , 0.25], dtype=float32)
+    """
     x = inexact(operand("reciprocal", x))
     return emit(ops.div, like(x, 1), x)
 
@@ -146,6 +174,9 @@ def floor_divide(x: ArrayLike, y: ArrayLike) -> Array:
     number by an infinity of the other sign -1. Of integers by zero it is unspecified. Raises:
     TypeError for complex operands.
     Source: `numpy.floor_divide`.
+
+    >>> jnp.floor_divide(jnp.array([7, -7, 3]), 2)
+    Array([ 3, -4,  1], dtype=int32)
     """
     return _floor_divide(*_numbers("floor_divide", x, y))
 
@@ -180,7 +211,11 @@ def _float_divmod(x: Tracer, y: Tracer) -> tuple[Tracer, Tracer]:
 
 @binary()
 def remainder(x: ArrayLike, y: ArrayLike) -> Array:
-    """x - y floor(x / y), with y's sign; of integers by zero, 0. Source: `numpy.remainder`."""
+    """x - y floor(x / y), with y's sign; of integers by zero, 0. Source: `numpy.remainder`.
+
+    >>> jnp.remainder(jnp.array([7, -7, 3]), 4)
+    Array([3, 1, 3], dtype=int32)
+    """
     x, y = _numbers("remainder", x, y)
     if x.value.type.dtype.is_integer:
         y = select(emit(ops.eq, y, like(y, 0)), like(y, 1), y)
@@ -208,6 +243,9 @@ def fmod(x: ArrayLike, y: ArrayLike) -> Array:
     """The remainder of truncated division, with x's sign; of integers by zero, 0.
 
     Source: `numpy.fmod`.
+
+    >>> jnp.fmod(jnp.array([7, -7, 3]), 2)
+    Array([ 1, -1,  1], dtype=int32)
     """
     x, y = _numbers("fmod", x, y)
     if x.value.type.dtype.is_integer:
@@ -217,7 +255,11 @@ def fmod(x: ArrayLike, y: ArrayLike) -> Array:
 
 @binary()
 def divmod(x: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
-    """(floor_divide(x, y), remainder(x, y)). Source: `numpy.divmod`."""
+    """(floor_divide(x, y), remainder(x, y)). Source: `numpy.divmod`.
+
+    >>> jnp.divmod(jnp.array([7, -7, 3]), 2)
+    (Array([ 3, -4,  1], dtype=int32), Array([1, 1, 1], dtype=int32))
+    """
     x, y = _numbers("divmod", x, y)
     return _floor_divide(x, y), remainder(x, y)
 
@@ -229,6 +271,9 @@ def power(x: ArrayLike, y: ArrayLike, /) -> Array:
 
     Raises: TypeError for an integer x and a negative Python int y.
     Source: `numpy.power`.
+
+    >>> jnp.power(jnp.array([1., 2., 3.]), 2)
+    Array([1., 4., 9.], dtype=float32)
     """
     return integer_power(x, y) if type(y) is int else _power(x, y)
 
@@ -286,14 +331,22 @@ def _repeated(x: Tracer, y: Tracer) -> Tracer:
 
 @binary()
 def float_power(x: ArrayLike, y: ArrayLike) -> Array:
-    """x to the power y, as floats or complex numbers. Source: `numpy.float_power`."""
+    """x to the power y, as floats or complex numbers. Source: `numpy.float_power`.
+
+    >>> jnp.float_power(jnp.array([1, 2, 3]), 2)
+    Array([1., 4., 9.], dtype=float32)
+    """
     x, y = together("float_power", x, y)
     return emit(ops.pow, inexact(x), inexact(y))
 
 
 @unary(ops.sqrt, INEXACT)
 def sqrt(x: ArrayLike) -> Array:
-    """Square root; NaN for negative reals. Source: `numpy.sqrt`."""
+    """Square root; NaN for negative reals. Source: `numpy.sqrt`.
+
+    >>> jnp.sqrt(jnp.array([0., 1., 4.]))
+    Array([0., 1., 2.], dtype=float32)
+    """
     return emit(ops.sqrt, *promote_inexact("sqrt", x))
 
 
@@ -305,7 +358,11 @@ def root(x: Tracer) -> Tracer:
 
 @unary(ops.cbrt, FLOAT)
 def cbrt(x: ArrayLike) -> Array:
-    """Real cube root. Source: `numpy.cbrt`."""
+    """Real cube root. Source: `numpy.cbrt`.
+
+    >>> jnp.cbrt(jnp.array([0., 1., 27.]))
+    Array([0., 1., 3.], dtype=float32)
+    """
     return emit(ops.cbrt, *promote_inexact("cbrt", x))
 
 
@@ -314,6 +371,9 @@ def hypot(x: ArrayLike, y: ArrayLike) -> Array:
     """sqrt(x^2 + y^2) without overflow in between; infinite where one is, whatever the other.
 
     Source: `numpy.hypot`.
+
+    >>> jnp.hypot(jnp.array([3., 5., 0.]), jnp.array([4., 12., 1.]))
+    Array([ 5., 13.,  1.], dtype=float32)
     """
     x, y = together("hypot", x, y)
     x, y = inexact(x), inexact(y)

@@ -48,7 +48,11 @@ def bitwise_xor(x: Any, y: Any) -> Any:
 
 @unary(ops.not_, LOGICAL)
 def invert(x: ArrayLike) -> Array:
-    """Every bit flipped. Raises: TypeError for floats. Source: `numpy.invert`."""
+    """Every bit flipped. Raises: TypeError for floats. Source: `numpy.invert`.
+
+    >>> jnp.invert(jnp.array([True, False]))
+    Array([False,  True], dtype=bool)
+    """
     x = operand("invert", x)
     if x.value.type.dtype.kind not in LOGICAL:
         raise refuse("not", x, "integer or bool")
@@ -68,13 +72,21 @@ def _shifted(name: str, x: Any, y: Any) -> tuple[Tracer, Tracer]:
 
 @binary(ops.shift_left, INTEGER)
 def left_shift(x: ArrayLike, y: ArrayLike) -> Array:
-    """x 2^y with the bits that leave lost. Source: `numpy.left_shift`."""
+    """x 2^y with the bits that leave lost. Source: `numpy.left_shift`.
+
+    >>> jnp.left_shift(jnp.array([1, 2, 3]), 2)
+    Array([ 4,  8, 12], dtype=int32)
+    """
     return emit(ops.shift_left, *_shifted("left_shift", x, y))
 
 
 @binary(ops.shift_right_arithmetic, frozenset(("int",)))
 def right_shift(x: ArrayLike, y: ArrayLike) -> Array:
-    """x / 2^y rounded down; the sign stays. Source: `numpy.right_shift`."""
+    """x / 2^y rounded down; the sign stays. Source: `numpy.right_shift`.
+
+    >>> jnp.right_shift(jnp.array([4, 9, -8]), 2)
+    Array([ 1,  2, -2], dtype=int32)
+    """
     x, y = _shifted("right_shift", x, y)
     unsigned = x.value.type.dtype.is_unsigned
     return emit(ops.shift_right_logical if unsigned else ops.shift_right_arithmetic, x, y)
@@ -85,7 +97,11 @@ bitwise_left_shift, bitwise_right_shift = left_shift, right_shift
 
 @unary()
 def bitwise_count(x: ArrayLike) -> Array:
-    """Bits set in |x|, as uint8. Source: `numpy.bitwise_count`."""
+    """Bits set in |x|, as uint8. Source: `numpy.bitwise_count`.
+
+    >>> jnp.bitwise_count(jnp.array([1, 3, 255]))
+    Array([1, 2, 8], dtype=uint8)
+    """
     x = operand("bitwise_count", x)
     dtype = x.value.type.dtype
     if dtype.kind not in LOGICAL:
@@ -103,7 +119,11 @@ _WORDS = {8: dtypes.u8, 16: dtypes.u16, 32: dtypes.u32, 64: dtypes.u64}
 
 @unary()
 def signbit(x: ArrayLike) -> Array:
-    """Whether an element is negative, -0.0 included. Source: `numpy.signbit`."""
+    """Whether an element is negative, -0.0 included. Source: `numpy.signbit`.
+
+    >>> jnp.signbit(jnp.array([-1., 0., -0.]))
+    Array([ True, False,  True], dtype=bool)
+    """
     x = operand("signbit", x)
     return _signbit(x)
 
@@ -122,7 +142,11 @@ def _signbit(x: Tracer) -> Tracer:
 
 @binary()
 def copysign(x1: ArrayLike, x2: ArrayLike) -> Array:
-    """The magnitude of x1 with the sign of x2, as a float. Source: `numpy.copysign`."""
+    """The magnitude of x1 with the sign of x2, as a float. Source: `numpy.copysign`.
+
+    >>> jnp.copysign(jnp.array([1., 2., 3.]), jnp.array([-1., 0., -0.]))
+    Array([-1.,  2., -3.], dtype=float32)
+    """
     x, y = together("copysign", x1, x2)
     x, y = inexact(x), inexact(y)
     size = emit(ops.abs, x)
@@ -131,7 +155,11 @@ def copysign(x1: ArrayLike, x2: ArrayLike) -> Array:
 
 @binary()
 def nextafter(x: ArrayLike, y: ArrayLike) -> Array:
-    """The float next to x towards y. Source: `numpy.nextafter`."""
+    """The float next to x towards y. Source: `numpy.nextafter`.
+
+    >>> jnp.nextafter(jnp.array(1.), 2.) > 1
+    Array(True, dtype=bool)
+    """
     x, y = together("nextafter", x, y)
     return emit(ops.nextafter, inexact(x), inexact(y))
 
@@ -142,7 +170,11 @@ def _info(dtype: DType) -> Any:
 
 @unary()
 def spacing(x: ArrayLike) -> Array:
-    """Distance to the next float away from zero, with x's sign. Source: `numpy.spacing`."""
+    """Distance to the next float away from zero, with x's sign. Source: `numpy.spacing`.
+
+    >>> jnp.spacing(jnp.array([1., 1024.]))
+    Array([0., 0.], dtype=float32)
+    """
     x = float_operand("spacing", x)
     dtype = x.value.type.dtype
     info, word = _info(dtype), _WORDS[dtype.bits]
@@ -200,7 +232,11 @@ def frexp(x: ArrayLike) -> tuple[Array, Array]:
 
 @binary()
 def ldexp(x1: ArrayLike, x2: ArrayLike) -> Array:
-    """x1 2^x2 of integers x2, as a float. Raises: TypeError for other x2. Source: `numpy.ldexp`."""
+    """x1 2^x2 of integers x2, as a float. Raises: TypeError for other x2. Source: `numpy.ldexp`.
+
+    >>> jnp.ldexp(jnp.array([0.5, 0.75]), jnp.array([1, 3]))
+    Array([1., 6.], dtype=float32)
+    """
     x, n = operand("ldexp", x1), operand("ldexp", x2)
     if not n.value.type.dtype.is_integer:
         raise ValueError(f"ldexp: the exponent x2 must be an integer array, got {n.value.type}")

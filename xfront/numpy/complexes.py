@@ -17,14 +17,22 @@ from .ufuncs import like, unary
 
 @unary()
 def real(val: ArrayLike) -> Array:
-    """Real part, in the dtype of the parts. Source: `numpy.real`."""
+    """Real part, in the dtype of the parts. Source: `numpy.real`.
+
+    >>> jnp.real(jnp.array([1 + 2j, 3j]))
+    Array([1., 0.], dtype=float32)
+    """
     x = operand("real", val)
     return _part(ops.real, x) if x.value.type.dtype.is_complex else x
 
 
 @unary()
 def imag(val: ArrayLike) -> Array:
-    """Imaginary part, in the dtype of the parts; zeros of a real array. Source: `numpy.imag`."""
+    """Imaginary part, in the dtype of the parts; zeros of a real array. Source: `numpy.imag`.
+
+    >>> jnp.imag(jnp.array([1 + 2j, 3j]))
+    Array([2., 3.], dtype=float32)
+    """
     x = operand("imag", val)
     return _part(ops.imag, x) if x.value.type.dtype.is_complex else like(x, 0)
 
@@ -37,7 +45,11 @@ def _part(definition: OpDef, x: Tracer) -> Tracer:
 
 @unary(ops.conj, frozenset(("complex",)))
 def conjugate(x: ArrayLike) -> Array:
-    """Complex conjugate. Source: `numpy.conjugate`."""
+    """Complex conjugate. Source: `numpy.conjugate`.
+
+    >>> jnp.conjugate(jnp.array([1 + 2j, 3j]))
+    Array([1.-2.j, 0.-3.j], dtype=complex64)
+    """
     x = operand("conjugate", x)
     return emit(ops.conj, x) if x.value.type.dtype.is_complex else x
 
@@ -47,7 +59,11 @@ conj = conjugate
 
 @eager(static=("deg",))
 def angle(z: ArrayLike, deg: bool = False) -> Array:
-    """Angle of a complex number in (-pi, pi], in degrees with `deg`. Source: `numpy.angle`."""
+    """Angle of a complex number in (-pi, pi], in degrees with `deg`. Source: `numpy.angle`.
+
+    >>> jnp.angle(jnp.array([1., 1j, -1.]), deg=True)
+    Array([  0.,  90., 180.], dtype=float32)
+    """
     own = operand("angle", z)
     x = strong(own)
     if not x.value.type.dtype.is_inexact:

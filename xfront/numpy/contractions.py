@@ -55,6 +55,9 @@ def dot(a: ArrayLike, b: ArrayLike, *, precision: PrecisionLike = None,
     Returns: the other axes of `a`, then those of `b`.
     Raises: TypeError where the sizes differ; ValueError for what is no precision.
     Source: `numpy.dot`.
+
+    >>> jnp.dot(jnp.array([[1., 2.], [3., 4.]]), jnp.array([1., 10.]))
+    Array([21., 43.], dtype=float32)
     """
     at_home("dot", out_sharding)
     how = How("dot", precision, preferred_element_type)
@@ -78,6 +81,9 @@ def matmul(a: ArrayLike, b: ArrayLike, *, precision: PrecisionLike = None,
     Raises: ValueError for scalars and leading axes that do not fit; TypeError where the contracted
       sizes differ.
     Source: `numpy.matmul`.
+
+    >>> jnp.matmul(jnp.array([[1., 2.], [3., 4.]]), jnp.array([1., 10.]))
+    Array([21., 43.], dtype=float32)
     """
     at_home("matmul", out_sharding)
     how = How("matmul", precision, preferred_element_type)
@@ -114,7 +120,11 @@ def _leading(name: str, first: tuple[int, ...], second: tuple[int, ...]) -> tupl
 @eager(static=("precision", "preferred_element_type"))
 def vdot(a: ArrayLike, b: ArrayLike, *, precision: PrecisionLike = None,
          preferred_element_type: DTypeLike | None = None) -> Array:
-    """The sum of conj(a) b over the flattened arrays. Source: `numpy.vdot`."""
+    """The sum of conj(a) b over the flattened arrays. Source: `numpy.vdot`.
+
+    >>> jnp.vdot(jnp.array([1j, 2.]), jnp.array([1j, 3.]))
+    Array(7.+0.j, dtype=complex64)
+    """
     return dot(ravel(conj(a)), ravel(b), precision=precision,
                preferred_element_type=preferred_element_type)
 
@@ -126,6 +136,9 @@ def inner(a: ArrayLike, b: ArrayLike, *, precision: PrecisionLike = None,
 
     Raises: TypeError where the sizes differ.
     Source: `numpy.inner`.
+
+    >>> jnp.inner(jnp.array([1., 2., 3.]), jnp.array([1., 10., 100.]))
+    Array(321., dtype=float32)
     """
     how = How("inner", precision, preferred_element_type)
     x, y = factors("inner", a, b)
@@ -139,7 +152,12 @@ def inner(a: ArrayLike, b: ArrayLike, *, precision: PrecisionLike = None,
 
 @eager(static=("out",))
 def outer(a: ArrayLike, b: ArrayLike, out: None = None) -> Array:
-    """The matrix of products of the flattened arrays' elements. Source: `numpy.outer`."""
+    """The matrix of products of the flattened arrays' elements. Source: `numpy.outer`.
+
+    >>> jnp.outer(jnp.array([1, 2]), jnp.array([1, 10, 100]))
+    Array([[  1,  10, 100],
+           [  2,  20, 200]], dtype=int32)
+    """
     if out is not None:
         raise NotImplementedError("The 'out' argument to outer is not supported.")
     x, y = promote("outer", a, b)
@@ -157,6 +175,10 @@ def tensordot(a: ArrayLike, b: ArrayLike, axes: int | Sequence[int] | Sequence[S
     Returns: the other axes of `a`, then those of `b`.
     Raises: TypeError where the axes are not as many, or differ in size.
     Source: `numpy.tensordot`.
+
+    >>> jnp.tensordot(jnp.ones((2, 3)), jnp.ones((3, 2)), axes=1)
+    Array([[3., 3.],
+           [3., 3.]], dtype=float32)
     """
     at_home("tensordot", out_sharding)
     how = How("tensordot", precision, preferred_element_type)
@@ -192,6 +214,9 @@ def vecdot(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1, precision: Precis
 
     Raises: ValueError where the sizes along the axis differ.
     Source: `numpy.vecdot`.
+
+    >>> jnp.vecdot(jnp.array([[1., 2.], [3., 4.]]), jnp.array([1., 10.]))
+    Array([21., 43.], dtype=float32)
     """
     how = How("vecdot", precision, preferred_element_type)
     x, y = factors("vecdot", x1, x2)
@@ -218,6 +243,9 @@ def matvec(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 
     Raises: ValueError for too few axes, and where sizes differ.
     Source: `numpy.matvec`.
+
+    >>> jnp.matvec(jnp.array([[1., 2.], [3., 4.]]), jnp.array([1., 10.]))
+    Array([21., 43.], dtype=float32)
     """
     x, y = factors("matvec", x1, x2)
     _core("matvec", x, 2)
@@ -238,6 +266,9 @@ def vecmat(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 
     Raises: ValueError for too few axes, and where sizes differ.
     Source: `numpy.vecmat`.
+
+    >>> jnp.vecmat(jnp.array([1., 10.]), jnp.array([[1., 2.], [3., 4.]]))
+    Array([31., 42.], dtype=float32)
     """
     x, y = factors("vecmat", x1, x2)
     _core("vecmat", x, 1)
@@ -254,7 +285,11 @@ def vecmat(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 
 @eager
 def kron(a: ArrayLike, b: ArrayLike) -> Array:
-    """Kronecker product: b's elements times each of a's, in blocks. Source: `numpy.kron`."""
+    """Kronecker product: b's elements times each of a's, in blocks. Source: `numpy.kron`.
+
+    >>> jnp.kron(jnp.array([1, 10]), jnp.array([1, 2, 3]))
+    Array([ 1,  2,  3, 10, 20, 30], dtype=int32)
+    """
     x, y = promote("kron", a, b)
     ndim = max(x.ndim, y.ndim)
     outer_shape, inner_shape = ((1,) * (ndim - v.ndim) + v.shape for v in (x, y))
@@ -275,6 +310,9 @@ def cross(a: ArrayLike, b: ArrayLike, axisa: int = -1, axisb: int = -1, axisc: i
     Returns: of two 2-vectors the third element alone, without the axis.
     Raises: ValueError for vectors of other sizes.
     Source: `numpy.cross`.
+
+    >>> jnp.cross(jnp.array([1., 0., 0.]), jnp.array([0., 1., 0.]))
+    Array([0., 0., 1.], dtype=float32)
     """
     if axis is not None:
         axisa = axisb = axisc = axis
@@ -348,6 +386,9 @@ def convolve(a: ArrayLike, v: ArrayLike, mode: str = "full", *, precision: Preci
         the middle, "valid" those where the shorter lies within the longer.
     Raises: ValueError for other numbers of axes, empty arrays and other modes.
     Source: `numpy.convolve`.
+
+    >>> jnp.convolve(jnp.array([1., 2., 3.]), jnp.array([0., 1., 0.5]))
+    Array([0. , 1. , 2.5, 4. , 1.5], dtype=float32)
     """
     return _convolved("convolve", a, v, mode, precision, preferred_element_type, False)
 
@@ -358,6 +399,9 @@ def correlate(a: ArrayLike, v: ArrayLike, mode: str = "valid", *, precision: Pre
     """Cross-correlation of two 1-d arrays, with `v` conjugated; as `convolve`.
 
     Source: `numpy.correlate`.
+
+    >>> jnp.correlate(jnp.array([1., 2., 3.]), jnp.array([0., 1., 0.5]))
+    Array([3.5], dtype=float32)
     """
     return _convolved("correlate", a, v, mode, precision, preferred_element_type, True)
 

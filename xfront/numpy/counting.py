@@ -63,6 +63,9 @@ def bincount(x: ArrayLike, weights: ArrayLike | None = None, minlength: int = 0,
     Raises: TypeError where x has no integers; ValueError where it is not 1-d;
       ConcretizationTypeError for traced x without `length`.
     Source: `numpy.bincount`.
+
+    >>> jnp.bincount(jnp.array([0, 1, 1, 3]), length=5)
+    Array([1, 2, 0, 1, 0], dtype=int32)
     """
     at_home("bincount", out_sharding)
     x = array_like("bincount", x)
@@ -124,6 +127,9 @@ def histogram_bin_edges(a: ArrayLike, bins: ArrayLike | Sequence[ArrayLike] = 10
 
     As in NumPy, `weights` do not move equal edges: they are of the signature alone.
     Source: `numpy.histogram_bin_edges`.
+
+    >>> jnp.histogram_bin_edges(jnp.array([0., 1., 4.]), bins=4)
+    Array([0., 1., 2., 3., 4.], dtype=float32)
     """
     n, edges = _split_bins(bins)
     return _bin_edges(a, n, edges, range)
@@ -265,6 +271,10 @@ def histogramdd(sample: ArrayLike | Sequence[ArrayLike], bins: Any = 10,
       weights: of the points.
     Raises: ValueError where bins or ranges are not one for each axis.
     Source: `numpy.histogramdd`.
+
+    >>> jnp.histogramdd(jnp.array([[0., 0.], [1., 1.]]), bins=2)[0]
+    Array([[1, 0],
+           [0, 1]], dtype=int32)
     """
     from .manipulation import stack
 
@@ -296,6 +306,10 @@ def histogram2d(x: ArrayLike, y: ArrayLike, bins: Any = 10,
       x, y: 1-d coordinates.
       bins: as of `histogram`, or a pair.
     Source: `numpy.histogram2d`.
+
+    >>> jnp.histogram2d(jnp.array([0., 1.]), jnp.array([0., 1.]), bins=2)[0]
+    Array([[1, 0],
+           [0, 1]], dtype=int32)
     """
     if not isinstance(bins, (tuple, list)) and np.ndim(bins) == 1:
         bins = [bins, bins]

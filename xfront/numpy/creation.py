@@ -65,6 +65,10 @@ def array(object: Any, dtype: DTypeLike | None = None, copy: bool = True, order:
     Raises: TypeError for text and objects; ValueError for ragged sequences and None; OverflowError
       for a Python integer that does not fit.
     Source: `numpy.array`.
+
+    >>> jnp.array([[1, 2], [3, 4]])
+    Array([[1, 2],
+           [3, 4]], dtype=int32)
     """
     if order not in (None, "K", "C"):
         raise NotImplementedError(f"array: order={order!r} is not supported, arrays have one order")
@@ -78,7 +82,11 @@ def array(object: Any, dtype: DTypeLike | None = None, copy: bool = True, order:
 
 def asarray(a: Any, dtype: DTypeLike | None = None, order: str | None = None, *,
             copy: bool | None = None, device: Any = None, out_sharding: Any = None) -> Array:
-    """`a` itself if it is an array of the dtype; otherwise as `array`. Source: `numpy.asarray`."""
+    """`a` itself if it is an array of the dtype; otherwise as `array`. Source: `numpy.asarray`.
+
+    >>> jnp.asarray([1., 2., 3.])
+    Array([1., 2., 3.], dtype=float32)
+    """
     if type(a) is binding.ArrayImpl and not copy and dtype is None and device is None \
             and out_sharding is None and state.current is None:
         return a
@@ -90,7 +98,11 @@ def asarray(a: Any, dtype: DTypeLike | None = None, order: str | None = None, *,
 
 
 def copy(a: ArrayLike, order: str | None = None) -> Array:
-    """A copy of an array. Source: `numpy.copy`."""
+    """A copy of an array. Source: `numpy.copy`.
+
+    >>> jnp.copy(jnp.array([1, 2, 3]))
+    Array([1, 2, 3], dtype=int32)
+    """
     return array(array_like("copy", a), copy=True, order=order)
 
 
@@ -253,6 +265,9 @@ def astype(x: ArrayLike, dtype: DTypeLike, /, *, copy: bool = False, device: Any
       dtype: None for the default float.
     Raises: TypeError for dtypes that arrays do not hold.
     Source: `numpy.astype`.
+
+    >>> jnp.astype(jnp.array([1.5, -1.5]), jnp.int32)
+    Array([ 1, -1], dtype=int32)
     """
     if type(dtype) is not np.dtype or dtype.num > 12:
         dtype = canonicalize_dtype(float) if dtype is None else requested_dtype("astype", dtype)
@@ -337,6 +352,10 @@ def zeros(shape: ShapeLike, dtype: DTypeLike | None = None, *, device: Any = Non
     """Zeros, float by default. Raises: TypeError for sizes that are no nonnegative integers.
 
     Source: `numpy.zeros`.
+
+    >>> jnp.zeros((2, 2))
+    Array([[0., 0.],
+           [0., 0.]], dtype=float32)
     """
     return filled(0, sizes("zeros", shape), _number_dtype("zeros", dtype), False,
                   place_of("zeros", device, out_sharding))
@@ -344,14 +363,23 @@ def zeros(shape: ShapeLike, dtype: DTypeLike | None = None, *, device: Any = Non
 
 def ones(shape: ShapeLike, dtype: DTypeLike | None = None, *, device: Any = None,
          out_sharding: Any = None) -> Array:
-    """Ones, float by default. Raises: as `zeros`. Source: `numpy.ones`."""
+    """Ones, float by default. Raises: as `zeros`. Source: `numpy.ones`.
+
+    >>> jnp.ones((2, 2))
+    Array([[1., 1.],
+           [1., 1.]], dtype=float32)
+    """
     return filled(1, sizes("ones", shape), _number_dtype("ones", dtype), False,
                   place_of("ones", device, out_sharding))
 
 
 def empty(shape: ShapeLike, dtype: DTypeLike | None = None, *, device: Any = None,
           out_sharding: Any = None) -> Array:
-    """Zeros: there is no uninitialised memory. Source: `numpy.empty`."""
+    """Zeros: there is no uninitialised memory. Source: `numpy.empty`.
+
+    >>> jnp.empty((2,)).shape
+    (2,)
+    """
     return filled(0, sizes("empty", shape), _number_dtype("empty", dtype), False,
                   place_of("empty", device, out_sharding))
 
@@ -363,6 +391,10 @@ def full(shape: ShapeLike, fill_value: ArrayLike, dtype: DTypeLike | None = None
     Args:
       dtype: None for the fill value's own, weak for a Python number.
     Source: `numpy.full`.
+
+    >>> jnp.full((2, 2), 7)
+    Array([[7, 7],
+           [7, 7]], dtype=int32, weak_type=True)
     """
     shape = sizes("full", shape)
     kind = type(fill_value)
@@ -407,21 +439,33 @@ def _like(name: str, a: Any, dtype: Any, shape: Any) -> tuple[tuple[int, ...], A
 
 def zeros_like(a: ArrayLike, dtype: DTypeLike | None = None, shape: ShapeLike | None = None, *,
                device: Any = None, out_sharding: Any = None) -> Array:
-    """Zeros of a's shape and dtype, or of those given. Source: `numpy.zeros_like`."""
+    """Zeros of a's shape and dtype, or of those given. Source: `numpy.zeros_like`.
+
+    >>> jnp.zeros_like(jnp.array([1, 2, 3]))
+    Array([0, 0, 0], dtype=int32)
+    """
     made = _like("zeros_like", a, dtype, shape)
     return filled(0, *made, place_of("zeros_like", device, out_sharding) or beside(a, made[0]))
 
 
 def ones_like(a: ArrayLike, dtype: DTypeLike | None = None, shape: ShapeLike | None = None, *,
               device: Any = None, out_sharding: Any = None) -> Array:
-    """Ones of a's shape and dtype, or of those given. Source: `numpy.ones_like`."""
+    """Ones of a's shape and dtype, or of those given. Source: `numpy.ones_like`.
+
+    >>> jnp.ones_like(jnp.array([1, 2, 3]))
+    Array([1, 1, 1], dtype=int32)
+    """
     made = _like("ones_like", a, dtype, shape)
     return filled(1, *made, place_of("ones_like", device, out_sharding) or beside(a, made[0]))
 
 
 def empty_like(prototype: Any, dtype: DTypeLike | None = None, shape: ShapeLike | None = None, *,
                device: Any = None, out_sharding: Any = None) -> Array:
-    """Zeros of the prototype's shape and dtype. Source: `numpy.empty_like`."""
+    """Zeros of the prototype's shape and dtype. Source: `numpy.empty_like`.
+
+    >>> jnp.empty_like(jnp.array([1, 2, 3])).dtype
+    dtype('int32')
+    """
     made = _like("empty_like", prototype, dtype, shape)
     return filled(0, *made, place_of("empty_like", device, out_sharding)
                   or beside(prototype, made[0]))
@@ -430,7 +474,11 @@ def empty_like(prototype: Any, dtype: DTypeLike | None = None, shape: ShapeLike 
 def full_like(a: ArrayLike, fill_value: ArrayLike, dtype: DTypeLike | None = None,
               shape: ShapeLike | None = None, *, device: Any = None, out_sharding: Any = None
               ) -> Array:
-    """`fill_value` in a's shape and dtype, or in those given. Source: `numpy.full_like`."""
+    """`fill_value` in a's shape and dtype, or in those given. Source: `numpy.full_like`.
+
+    >>> jnp.full_like(jnp.array([1, 2, 3]), 7)
+    Array([7, 7, 7], dtype=int32)
+    """
     shape, kind, weak = _like("full_like", a, dtype, shape)
     place = place_of("full_like", device, out_sharding) or beside(a, shape)
     if is_extended(kind):
@@ -449,12 +497,20 @@ def broadcast_keys(keys: Any, shape: tuple[int, ...]) -> Any:
 # --- from bytes and text ------------------------------------------------------------------
 
 def frombuffer(buffer: Any, dtype: DTypeLike = float, count: int = -1, offset: int = 0) -> Array:
-    """The bytes of a buffer read as elements, copied. Source: `numpy.frombuffer`."""
+    """The bytes of a buffer read as elements, copied. Source: `numpy.frombuffer`.
+
+    >>> jnp.frombuffer(np.array([1, 2], np.uint8).tobytes(), dtype=jnp.uint8)
+    Array([1, 2], dtype=uint8)
+    """
     return asarray(np.frombuffer(buffer, dtype=np.dtype(dtype), count=count, offset=offset))
 
 
 def fromstring(string: str, dtype: DTypeLike = float, count: int = -1, *, sep: str) -> Array:
-    """Numbers written in text with a separator. Source: `numpy.fromstring`."""
+    """Numbers written in text with a separator. Source: `numpy.fromstring`.
+
+    >>> jnp.fromstring('1 2 3', dtype=int, sep=' ')
+    Array([1, 2, 3], dtype=int32)
+    """
     return asarray(np.fromstring(string, dtype=dtype, count=count, sep=sep))
 
 
@@ -490,6 +546,9 @@ def from_dlpack(x: ArrayLike, /, *, device: Any = None, copy: bool | None = None
       copy: True for memory of its own; False refuses a copy where one is needed.
     Raises: ValueError where a copy is needed and refused.
     Source: `numpy.from_dlpack`.
+
+    >>> jnp.from_dlpack(np.array([1, 2], np.int32))
+    Array([1, 2], dtype=int32)
     """
     made = binding.from_dlpack(x, device, copy)
     narrow = binding.canonical_dtype(made.dtype)

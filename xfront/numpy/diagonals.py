@@ -51,6 +51,10 @@ def tril(m: ArrayLike, k: int = 0) -> Array:
     than two axes.
 
     Source: `numpy.tril`.
+
+    >>> jnp.tril(jnp.array([[1, 2], [3, 4]]))
+    Array([[1, 0],
+           [3, 4]], dtype=int32)
     """
     return _triangle("tril", m, k, True)
 
@@ -61,6 +65,10 @@ def triu(m: ArrayLike, k: int = 0) -> Array:
     than two axes.
 
     Source: `numpy.triu`.
+
+    >>> jnp.triu(jnp.array([[1, 2], [3, 4]]))
+    Array([[1, 2],
+           [0, 4]], dtype=int32)
     """
     return _triangle("triu", m, k, False)
 
@@ -74,6 +82,9 @@ def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> A
     Returns: array without the two axes, the diagonals in its last.
     Raises: ValueError for fewer than two axes, and axes out of range.
     Source: `numpy.diagonal`.
+
+    >>> jnp.diagonal(jnp.array([[1, 2], [3, 4]]))
+    Array([1, 4], dtype=int32)
     """
     x = operand("diagonal", a)
     if x.ndim < 2:
@@ -119,6 +130,10 @@ def diag(v: ArrayLike, k: int = 0) -> Array:
 
     Raises: ValueError where `v` is neither 1-d nor 2-d.
     Source: `numpy.diag`.
+
+    >>> jnp.diag(jnp.array([1, 2]))
+    Array([[1, 0],
+           [0, 2]], dtype=int32)
     """
     x = operand("diag", v)
     if x.ndim == 1:
@@ -130,7 +145,13 @@ def diag(v: ArrayLike, k: int = 0) -> Array:
 
 @eager(static=("k",))
 def diagflat(v: ArrayLike, k: int = 0) -> Array:
-    """The matrix with the flattened `v` on its k-th diagonal. Source: `numpy.diagflat`."""
+    """The matrix with the flattened `v` on its k-th diagonal. Source: `numpy.diagflat`.
+
+    >>> jnp.diagflat(jnp.array([1, 2]), k=1)
+    Array([[0, 1, 0],
+           [0, 0, 2],
+           [0, 0, 0]], dtype=int32)
+    """
     x = operand("diagflat", v)
     return matrix_of(shaped(x, (x.size,)), k)
 
@@ -142,6 +163,9 @@ def trace(a: ArrayLike, offset: int | Any = 0, axis1: int = 0, axis2: int = 1,
 
     Raises: ValueError for axes out of range; NotImplementedError where `out` is given.
     Source: `numpy.trace`.
+
+    >>> jnp.trace(jnp.array([[1, 2], [3, 4]]))
+    Array(5, dtype=int32)
     """
     return sum(diagonal(a, offset, axis1, axis2), -1, dtype, out)
 
@@ -172,6 +196,10 @@ def fill_diagonal(a: ArrayLike, val: ArrayLike, wrap: bool = False, *, inplace: 
       inplace: must be False, as arrays are immutable.
     Raises: NotImplementedError for `inplace` and `wrap`; ValueError where `a` has no diagonal.
     Source: `numpy.fill_diagonal`.
+
+    >>> jnp.fill_diagonal(jnp.zeros((2, 2)), 5., inplace=False)
+    Array([[5., 0.],
+           [0., 5.]], dtype=float32)
     """
     if inplace:
         raise NotImplementedError("arrays are immutable, must use inplace=False and take the "

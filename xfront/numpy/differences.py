@@ -44,6 +44,9 @@ def diff(a: ArrayLike, n: int = 1, axis: int = -1, prepend: ArrayLike | None = N
       prepend, append: values to put at the ends first; a scalar is one slice.
     Raises: ValueError for scalars, negative n and axes out of range.
     Source: `numpy.diff`.
+
+    >>> jnp.diff(jnp.array([1, 4, 9]))
+    Array([3, 5], dtype=int32)
     """
     x = operand("diff", a)
     if n < 0:
@@ -74,7 +77,11 @@ def diff(a: ArrayLike, n: int = 1, axis: int = -1, prepend: ArrayLike | None = N
 @eager
 def ediff1d(ary: ArrayLike, to_end: ArrayLike | None = None, to_begin: ArrayLike | None = None
             ) -> Array:
-    """Differences of the flattened elements, with values around them. Source: `numpy.ediff1d`."""
+    """Differences of the flattened elements, with values around them. Source: `numpy.ediff1d`.
+
+    >>> jnp.ediff1d(jnp.array([1, 4, 9]))
+    Array([3, 5], dtype=int32)
+    """
     x = as_tracer(ravel(operand("ediff1d", ary)))
     if x.value.type.dtype.kind == "bool":
         raise refuse("ediff1d", x, "numeric")
@@ -95,6 +102,9 @@ def unwrap(p: ArrayLike, discont: ArrayLike | None = None, axis: int = -1,
       period: a number; integers stay integers where it is one.
     Raises: ValueError for arrays without axes; TypeError for complex ones.
     Source: `numpy.unwrap`.
+
+    >>> jnp.unwrap(jnp.array([0., 3., 6., -0.5]))
+    Array([0.   , 3.   , 6.   , 5.783], dtype=float32)
     """
     x = operand("unwrap", p)
     if x.value.type.dtype.is_complex:
@@ -166,6 +176,9 @@ def gradient(f: ArrayLike, *varargs: ArrayLike | Sequence[ArrayLike], axis: Axis
     Raises: TypeError where the distances are not as many; ValueError for fewer than two samples;
       NotImplementedError where `edge_order` is given.
     Source: `numpy.gradient`.
+
+    >>> jnp.gradient(jnp.array([1., 4., 9.]))
+    Array([3., 4., 5.], dtype=float32)
     """
     if edge_order is not None:
         raise NotImplementedError("The 'edge_order' argument to gradient is not supported.")
@@ -197,6 +210,9 @@ def trapezoid(y: ArrayLike, x: ArrayLike | None = None, dx: ArrayLike = 1.0, axi
     Args:
       x: coordinates: 1-d along the axis, or of y's shape; None for samples `dx` apart.
     Source: `numpy.trapezoid`.
+
+    >>> jnp.trapezoid(jnp.array([1., 2., 3.]), dx=2.)
+    Array(8., dtype=float32)
     """
     if x is None:
         (y,) = promote_inexact("trapezoid", y)
@@ -280,6 +296,9 @@ def interp(x: ArrayLike, xp: ArrayLike, fp: ArrayLike, left: ArrayLike | str | N
       period: of the coordinates, which may then be in any order.
     Raises: ValueError where the samples are not 1-d and of one size.
     Source: `numpy.interp`.
+
+    >>> jnp.interp(1.5, jnp.array([1., 2., 3.]), jnp.array([10., 20., 30.]))
+    Array(15., dtype=float32)
     """
     x, xp, fp = (array_like("interp", v) for v in (x, xp, fp))
     shapes = [np.shape(v) if not hasattr(v, "shape") else v.shape for v in (xp, fp)]

@@ -35,6 +35,9 @@ def append(arr: ArrayLike, values: ArrayLike, axis: int | None = None) -> Array:
 
     Raises: as `concatenate`.
     Source: `numpy.append`.
+
+    >>> jnp.append(jnp.array([1, 2]), jnp.array([3]))
+    Array([1, 2, 3], dtype=int32)
     """
     if axis is None:
         return concatenate([ravel(operand("append", arr)), ravel(operand("append", values))])
@@ -87,6 +90,9 @@ def delete(arr: ArrayLike, obj: Any, axis: int | None = None, *, assume_unique_i
     Raises: TypeError for lists; ValueError for an integer out of range; ConcretizationTypeError for
       traced positions that are not said to be unique.
     Source: `numpy.delete`.
+
+    >>> jnp.delete(jnp.array([1, 2, 3]), 1)
+    Array([1, 3], dtype=int32)
     """
     arr = array_like("delete", arr)
     if axis is None:
@@ -126,6 +132,9 @@ def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: int | None = None)
       axis: None inserts into the flattened array.
     Raises: TypeError for lists.
     Source: `numpy.insert`.
+
+    >>> jnp.insert(jnp.array([1, 2, 3]), 1, 9)
+    Array([1, 9, 2, 3], dtype=int32)
     """
     arr, values = array_like("insert", arr), array_like("insert", values)
     if axis is None:
@@ -199,6 +208,10 @@ def resize(a: ArrayLike, new_shape: ShapeLike) -> Array:
 
     Raises: ValueError for negative sizes.
     Source: `numpy.resize`.
+
+    >>> jnp.resize(jnp.array([1, 2, 3]), (2, 2))
+    Array([[1, 2],
+           [3, 1]], dtype=int32)
     """
     x = operand("resize", a)
     shape = dims_of("resize", new_shape)
@@ -217,6 +230,9 @@ def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: AxisLike = None) -> Any:
 
     The values must be known. Raises: ConcretizationTypeError where they are not.
     Source: `numpy.trim_zeros`.
+
+    >>> jnp.trim_zeros(jnp.array([0, 1, 2, 0]))
+    Array([1, 2], dtype=int32)
     """
     filt = array_like("trim_zeros", filt)
     values = known_values("trim_zeros", filt, "the size of its result depends on the values")

@@ -202,6 +202,9 @@ def einsum_path(subscripts: Any, /, *operands: Any, optimize: Any = "greedy"
     """The order in which `einsum` would take its operands together, and opt_einsum's report.
 
     Source: `numpy.einsum_path`.
+
+    >>> jnp.einsum_path('ij,jk,k', jnp.ones((2, 3)), jnp.ones((3, 4)), jnp.ones(4))[0]
+    [(1, 2), (0, 1)]
     """
     import opt_einsum  # late: as above
 

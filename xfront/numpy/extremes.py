@@ -101,13 +101,21 @@ def _number_first(name: str, order: Any, x: Any, y: Any) -> Tracer:
 
 @binary()
 def fmax(x1: ArrayLike, x2: ArrayLike) -> Array:
-    """The greater; where one is NaN, the other. Source: `numpy.fmax`."""
+    """The greater; where one is NaN, the other. Source: `numpy.fmax`.
+
+    >>> jnp.fmax(jnp.array([1., jnp.nan, 3.]), 2)
+    Array([2., 2., 3.], dtype=float32)
+    """
     return _number_first("fmax", ops.gt, x1, x2)
 
 
 @binary()
 def fmin(x1: ArrayLike, x2: ArrayLike) -> Array:
-    """The lesser; where one is NaN, the other. Source: `numpy.fmin`."""
+    """The lesser; where one is NaN, the other. Source: `numpy.fmin`.
+
+    >>> jnp.fmin(jnp.array([1., jnp.nan, 3.]), 2)
+    Array([1., 2., 2.], dtype=float32)
+    """
     return _number_first("fmin", ops.lt, x1, x2)
 
 
@@ -118,6 +126,9 @@ def clip(arr: ArrayLike | None = None, /, min: ArrayLike | None = None, max: Arr
 
     Raises: TypeError without `arr`, ValueError for complex values.
     Source: `numpy.clip`.
+
+    >>> jnp.clip(jnp.array([-1., 0.5, 3.]), 0, 1)
+    Array([0. , 0.5, 1. ], dtype=float32)
     """
     if arr is None:
         raise TypeError("clip: an array is required")
@@ -134,7 +145,11 @@ def clip(arr: ArrayLike | None = None, /, min: ArrayLike | None = None, max: Arr
 
 @binary()
 def heaviside(x1: ArrayLike, x2: ArrayLike) -> Array:
-    """0 where x1 < 0, x2 where x1 is 0, else 1, as a float. Source: `numpy.heaviside`."""
+    """0 where x1 < 0, x2 where x1 is 0, else 1, as a float. Source: `numpy.heaviside`.
+
+    >>> jnp.heaviside(jnp.array([-1., 0., 2.]), 0.5)
+    Array([0. , 0.5, 1. ], dtype=float32)
+    """
     x, y = together("heaviside", x1, x2)
     x, y = inexact(x), inexact(y)
     if x.value.type.dtype.is_complex:
@@ -153,6 +168,9 @@ def nan_to_num(x: ArrayLike, copy: bool = True, nan: ArrayLike = 0.0,
       copy: has no effect.
       nan, posinf, neginf: what to put; None for the dtype's greatest or least finite value.
     Source: `numpy.nan_to_num`.
+
+    >>> jnp.nan_to_num(jnp.array([1., jnp.nan, 3.]), nan=-1.)
+    Array([ 1., -1.,  3.], dtype=float32)
     """
     x = strong(operand("nan_to_num", x))
     dtype = x.value.type.dtype

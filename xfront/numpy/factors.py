@@ -101,6 +101,10 @@ def cholesky(a: ArrayLike, *, upper: bool = False, symmetrize_input: bool = True
       symmetrize_input: factor (a + a^H) / 2; else one triangle is read, the one asked for.
     Raises: ValueError where the matrices are not square.
     Source: `numpy.linalg.cholesky`.
+
+    >>> jnp.linalg.cholesky(jnp.array([[4., 2.], [2., 2.]]))
+    Array([[2., 0.],
+           [1., 1.]], dtype=float32)
     """
     x = matrices("cholesky", a, square=True)
     if upper and not symmetrize_input:
@@ -118,6 +122,10 @@ def qr(a: ArrayLike, mode: str = "reduced") -> Any:
         square Q, "r" for R alone, "raw" for LAPACK's vectors (transposed) and factors.
     Raises: ValueError for other modes.
     Source: `numpy.linalg.qr`.
+
+    >>> jnp.abs(jnp.linalg.qr(jnp.array([[3., 1.], [4., 1.]])).R)
+    Array([[5. , 1.4],
+           [0. , 0.2]], dtype=float32)
     """
     x = matrices("qr", a)
     if mode == "raw":
@@ -140,6 +148,9 @@ def svd(a: ArrayLike, full_matrices: bool = True, compute_uv: bool = True, hermi
       hermitian: a is Hermitian; computed from its eigenvalues.
       subset_by_index: (first, end) of the values wanted.
     Source: `numpy.linalg.svd`.
+
+    >>> jnp.linalg.svd(jnp.array([[3., 0.], [0., 4.]])).S
+    Array([4., 3.], dtype=float32)
     """
     x = matrices("svd", a, square=hermitian)
     if not hermitian:
@@ -158,7 +169,11 @@ def svd(a: ArrayLike, full_matrices: bool = True, compute_uv: bool = True, hermi
 
 @eager
 def svdvals(x: ArrayLike, /) -> Array:
-    """Singular values, descending. Source: `numpy.linalg.svdvals`."""
+    """Singular values, descending. Source: `numpy.linalg.svdvals`.
+
+    >>> jnp.linalg.svdvals(jnp.array([[3., 0.], [0., 4.]]))
+    Array([4., 3.], dtype=float32)
+    """
     return lax.svd(matrices("svdvals", x), compute_uv=False)
 
 
@@ -176,6 +191,9 @@ def eigh(a: ArrayLike, UPLO: str | None = None, symmetrize_input: bool = True) -
       UPLO: the triangle that is read, "L" or "U", where `symmetrize_input` is not set.
       symmetrize_input: take (a + a^H) / 2.
     Source: `numpy.linalg.eigh`.
+
+    >>> jnp.linalg.eigh(jnp.array([[2., 1.], [1., 2.]])).eigenvalues
+    Array([1., 3.], dtype=float32)
     """
     vectors, values = lax.eigh(matrices("eigh", a, square=True), lower=_lower(UPLO),
                                symmetrize_input=symmetrize_input)
@@ -184,7 +202,11 @@ def eigh(a: ArrayLike, UPLO: str | None = None, symmetrize_input: bool = True) -
 
 @eager(static=("UPLO", "symmetrize_input"))
 def eigvalsh(a: ArrayLike, UPLO: str | None = "L", *, symmetrize_input: bool = True) -> Array:
-    """Eigenvalues, ascending, of Hermitian matrices; as `eigh`. Source: `numpy.linalg.eigvalsh`."""
+    """Eigenvalues, ascending, of Hermitian matrices; as `eigh`. Source: `numpy.linalg.eigvalsh`.
+
+    >>> jnp.linalg.eigvalsh(jnp.array([[2., 1.], [1., 2.]]))
+    Array([1., 3.], dtype=float32)
+    """
     return eigh(a, UPLO, symmetrize_input).eigenvalues
 
 
@@ -195,6 +217,9 @@ def eig(a: ArrayLike) -> EigResult:
     Derivatives of vectors have to be asked for: `lax.linalg.eig(x, enable_eigvec_derivs=True)`.
 
     Source: `numpy.linalg.eig`.
+
+    >>> jnp.linalg.eig(jnp.array([[2., 0.], [0., 1.]])).eigenvalues
+    Array([2.+0.j, 1.+0.j], dtype=complex64)
     """
     x = matrices("eig", a, square=True)
     return EigResult(*lax.eig(x, compute_left_eigenvectors=False))
@@ -202,7 +227,11 @@ def eig(a: ArrayLike) -> EigResult:
 
 @eager
 def eigvals(a: ArrayLike) -> Array:
-    """Complex eigenvalues, in no order. Source: `numpy.linalg.eigvals`."""
+    """Complex eigenvalues, in no order. Source: `numpy.linalg.eigvals`.
+
+    >>> jnp.linalg.eigvals(jnp.array([[2., 0.], [0., 1.]]))
+    Array([2.+0.j, 1.+0.j], dtype=complex64)
+    """
     return lax.eig(matrices("eigvals", a, square=True), compute_left_eigenvectors=False,
                    compute_right_eigenvectors=False)[0]
 
@@ -237,6 +266,9 @@ def solve(a: ArrayLike, b: ArrayLike) -> Array:
       b: one vector, or matrices; leading axes broadcast.
     Raises: ValueError where shapes do not fit.
     Source: `numpy.linalg.solve`.
+
+    >>> jnp.linalg.solve(jnp.array([[2., 0.], [0., 4.]]), jnp.array([2., 4.]))
+    Array([1., 1.], dtype=float32)
     """
     a, b = promote_inexact("solve", a, b)
     lax.matrices("solve", a, square=True)
@@ -263,6 +295,10 @@ def inv(a: ArrayLike) -> Array:
 
     Raises: ValueError where they are not square.
     Source: `numpy.linalg.inv`.
+
+    >>> jnp.linalg.inv(jnp.array([[2., 0.], [0., 4.]]))
+    Array([[0.5 , 0.  ],
+           [0.  , 0.25]], dtype=float32)
     """
     x = matrices("inv", a, square=True)
     return solve(x, _identity(x))
@@ -285,6 +321,9 @@ def lstsq(a: ArrayLike, b: ArrayLike, rcond: float | None = None, *, numpy_resid
     Returns: x, sums of squares of a x - b for each column, rank, singular values.
     Raises: ValueError where shapes do not fit.
     Source: `numpy.linalg.lstsq`.
+
+    >>> jnp.linalg.lstsq(jnp.array([[1., 0.], [0., 2.]]), jnp.array([1., 4.]))[0]
+    Array([1., 2.], dtype=float32)
     """
     x, residuals, rank, s = _lstsq(a, b, rcond)
     if numpy_resid:
@@ -330,6 +369,10 @@ def pinv(a: ArrayLike, rtol: ArrayLike | None = None, hermitian: bool = False, *
       rtol: scalar, or one for each matrix; None for 10 eps times the longer side.
       hermitian: the matrices are Hermitian.
     Source: `numpy.linalg.pinv`.
+
+    >>> jnp.linalg.pinv(jnp.array([[2., 0.], [0., 0.]]))
+    Array([[0.5, 0. ],
+           [0. , 0. ]], dtype=float32)
     """
     x = matrices("pinv", a)
     if not x.value.type.size:
@@ -378,6 +421,9 @@ def matrix_rank(M: ArrayLike, rtol: ArrayLike | None = None, *, hermitian: bool 
       rtol: scalar, or one for each matrix; None for eps times the longer side.
       tol: the limit itself.
     Source: `numpy.linalg.matrix_rank`.
+
+    >>> jnp.linalg.matrix_rank(jnp.array([[1., 2.], [2., 4.]]))
+    Array(1, dtype=int32)
     """
     (x,) = promote_inexact("matrix_rank", M)
     if x.ndim < 2:
@@ -433,6 +479,9 @@ def det(a: ArrayLike) -> Array:
     """Determinants of square matrices. Raises: ValueError where they are not square.
 
     Source: `numpy.linalg.det`.
+
+    >>> jnp.linalg.det(jnp.array([[2., 1.], [1., 3.]]))
+    Array(5., dtype=float32)
     """
     x = matrices("det", a, square=True)
     n = x.shape[-1]
@@ -451,6 +500,9 @@ def slogdet(a: ArrayLike, *, method: str | None = None) -> SlogdetResult:
     Raises: ValueError where the matrices are not square, and for other methods;
       NotImplementedError for "qr" of complex matrices.
     Source: `numpy.linalg.slogdet`.
+
+    >>> jnp.linalg.slogdet(jnp.array([[1., 2.], [3., 4.]])).sign
+    Array(-1., dtype=float32)
     """
     if method not in (None, "lu", "qr"):
         raise ValueError(f"slogdet: method must be None, 'lu' or 'qr', got {method!r}")
@@ -497,7 +549,11 @@ def tensorinv(a: ArrayLike, ind: int = 2) -> Array:
 
 @eager(static=("axes",))
 def tensorsolve(a: ArrayLike, b: ArrayLike, axes: tuple[int, ...] | None = None) -> Array:
-    """x with tensordot(a, x, x.ndim) = b. Source: `numpy.linalg.tensorsolve`."""
+    """x with tensordot(a, x, x.ndim) = b. Source: `numpy.linalg.tensorsolve`.
+
+    >>> jnp.linalg.tensorsolve(jnp.eye(4).reshape(4, 2, 2), jnp.arange(4.)).shape
+    (2, 2)
+    """
     a, b = promote_inexact("tensorsolve", a, b)
     if axes is not None:
         a = moveaxis(a, axes, tuple(range(a.ndim - len(axes), a.ndim)))

@@ -101,13 +101,21 @@ _MANY = ("s", "axes", "norm")
 
 @eager(static=_ONE)
 def fft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
-    """The transform along one axis; complex. Source: `numpy.fft.fft`."""
+    """The transform along one axis; complex. Source: `numpy.fft.fft`.
+
+    >>> jnp.fft.fft(jnp.array([1., 0., 0., 0.]))
+    Array([1.+0.j, 1.+0.j, 1.+0.j, 1.+0.j], dtype=complex64)
+    """
     return _one("fft", "fft", a, n, axis, norm)
 
 
 @eager(static=_ONE)
 def ifft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
-    """The inverse of `fft`; complex. Source: `numpy.fft.ifft`."""
+    """The inverse of `fft`; complex. Source: `numpy.fft.ifft`.
+
+    >>> jnp.fft.ifft(jnp.array([4., 0., 0., 0.]))
+    Array([1.+0.j, 1.+0.j, 1.+0.j, 1.+0.j], dtype=complex64)
+    """
     return _one("ifft", "ifft", a, n, axis, norm)
 
 
@@ -117,6 +125,9 @@ def rfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = 
 
     Raises: ValueError for complex arrays.
     Source: `numpy.fft.rfft`.
+
+    >>> jnp.fft.rfft(jnp.array([1., 0., 0., 0.]))
+    Array([1.+0.j, 1.+0.j, 1.+0.j], dtype=complex64)
     """
     return _one("rfft", "rfft", a, n, axis, norm)
 
@@ -126,6 +137,9 @@ def irfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None =
     """The real array of `n` elements (by default an even number) with these coefficients.
 
     Source: `numpy.fft.irfft`.
+
+    >>> jnp.fft.irfft(jnp.array([4., 0., 0.]))
+    Array([1., 1., 1., 1.], dtype=float32)
     """
     return _one("irfft", "irfft", a, n, axis, norm)
 
@@ -142,13 +156,20 @@ def hfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = 
     """The transform of an array whose second half is its first, conjugated; real.
 
     Source: `numpy.fft.hfft`.
+
+    >>> jnp.fft.hfft(jnp.array([1., 0., 0.]))
+    Array([1., 1., 1., 1.], dtype=float32)
     """
     return irfft(conj(a), n, axis, _swapped(norm))
 
 
 @eager(static=_ONE)
 def ihfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
-    """The inverse of `hfft`. Source: `numpy.fft.ihfft`."""
+    """The inverse of `hfft`. Source: `numpy.fft.ihfft`.
+
+    >>> jnp.fft.ihfft(jnp.array([4., 0., 0., 0.])).real
+    Array([1., 1., 1.], dtype=float32)
+    """
     return conj(rfft(a, n, axis, _swapped(norm)))
 
 
@@ -157,53 +178,92 @@ def fftn(a: ArrayLike, s: Sizes = None, axes: Sizes = None, norm: str | None = N
     """The transform along several axes (None: all, or the last `len(s)`); complex.
 
     Source: `numpy.fft.fftn`.
+
+    >>> jnp.fft.fftn(jnp.ones((2, 2))).real
+    Array([[4., 0.],
+           [0., 0.]], dtype=float32)
     """
     return _transform("fftn", "fft", a, s, axes, norm)
 
 
 @eager(static=_MANY)
 def ifftn(a: ArrayLike, s: Sizes = None, axes: Sizes = None, norm: str | None = None) -> Array:
-    """The inverse of `fftn`. Source: `numpy.fft.ifftn`."""
+    """The inverse of `fftn`. Source: `numpy.fft.ifftn`.
+
+    >>> jnp.fft.ifftn(jnp.ones((2, 2))).real
+    Array([[1., 0.],
+           [0., 0.]], dtype=float32)
+    """
     return _transform("ifftn", "ifft", a, s, axes, norm)
 
 
 @eager(static=_MANY)
 def rfftn(a: ArrayLike, s: Sizes = None, axes: Sizes = None, norm: str | None = None) -> Array:
-    """`rfft` along the last of `axes`, `fft` along the others. Source: `numpy.fft.rfftn`."""
+    """`rfft` along the last of `axes`, `fft` along the others. Source: `numpy.fft.rfftn`.
+
+    >>> jnp.fft.rfftn(jnp.ones((2, 2))).real
+    Array([[4., 0.],
+           [0., 0.]], dtype=float32)
+    """
     return _transform("rfftn", "rfft", a, s, axes, norm)
 
 
 @eager(static=_MANY)
 def irfftn(a: ArrayLike, s: Sizes = None, axes: Sizes = None, norm: str | None = None) -> Array:
-    """The inverse of `rfftn`. Source: `numpy.fft.irfftn`."""
+    """The inverse of `rfftn`. Source: `numpy.fft.irfftn`.
+
+    >>> jnp.fft.irfftn(jnp.ones((2, 2)))
+    Array([[1., 0.],
+           [0., 0.]], dtype=float32)
+    """
     return _transform("irfftn", "irfft", a, s, axes, norm)
 
 
 @eager(static=_MANY)
 def fft2(a: ArrayLike, s: Sizes = None, axes: Sequence[int] = (-2, -1), norm: str | None = None
          ) -> Array:
-    """`fftn` along two axes. Source: `numpy.fft.fft2`."""
+    """`fftn` along two axes. Source: `numpy.fft.fft2`.
+
+    >>> jnp.fft.fft2(jnp.ones((2, 2))).real
+    Array([[4., 0.],
+           [0., 0.]], dtype=float32)
+    """
     return _transform("fft2", "fft", a, s, axes, norm)
 
 
 @eager(static=_MANY)
 def ifft2(a: ArrayLike, s: Sizes = None, axes: Sequence[int] = (-2, -1), norm: str | None = None
           ) -> Array:
-    """`ifftn` along two axes. Source: `numpy.fft.ifft2`."""
+    """`ifftn` along two axes. Source: `numpy.fft.ifft2`.
+
+    >>> jnp.fft.ifft2(jnp.ones((2, 2))).real
+    Array([[1., 0.],
+           [0., 0.]], dtype=float32)
+    """
     return _transform("ifft2", "ifft", a, s, axes, norm)
 
 
 @eager(static=_MANY)
 def rfft2(a: ArrayLike, s: Sizes = None, axes: Sequence[int] = (-2, -1), norm: str | None = None
           ) -> Array:
-    """`rfftn` along two axes. Source: `numpy.fft.rfft2`."""
+    """`rfftn` along two axes. Source: `numpy.fft.rfft2`.
+
+    >>> jnp.fft.rfft2(jnp.ones((2, 2))).real
+    Array([[4., 0.],
+           [0., 0.]], dtype=float32)
+    """
     return _transform("rfft2", "rfft", a, s, axes, norm)
 
 
 @eager(static=_MANY)
 def irfft2(a: ArrayLike, s: Sizes = None, axes: Sequence[int] = (-2, -1), norm: str | None = None
            ) -> Array:
-    """`irfftn` along two axes. Source: `numpy.fft.irfft2`."""
+    """`irfftn` along two axes. Source: `numpy.fft.irfft2`.
+
+    >>> jnp.fft.irfft2(jnp.ones((2, 2)))
+    Array([[1., 0.],
+           [0., 0.]], dtype=float32)
+    """
     return _transform("irfft2", "irfft", a, s, axes, norm)
 
 
@@ -238,6 +298,9 @@ def fftfreq(n: int, d: ArrayLike = 1.0, *, dtype: DTypeLike | None = None, devic
       dtype: a float dtype; None for the default float.
       device: a device or a sharding to place the result on.
     Source: `numpy.fft.fftfreq`.
+
+    >>> jnp.fft.fftfreq(4)
+    Array([ 0.  ,  0.25, -0.5 , -0.25], dtype=float32)
     """
     return _placed(_fftfreq(n, d, dtype), device)
 
@@ -255,6 +318,9 @@ def rfftfreq(n: int, d: ArrayLike = 1.0, *, dtype: DTypeLike | None = None, devi
 
     Args: as of `fftfreq`, with `d`, `dtype` and `device`.
     Source: `numpy.fft.rfftfreq`.
+
+    >>> jnp.fft.rfftfreq(4)
+    Array([0.  , 0.25, 0.5 ], dtype=float32)
     """
     return _placed(_rfftfreq(n, d, dtype), device)
 
@@ -278,13 +344,20 @@ def fftshift(x: ArrayLike, axes: AxisLike = None) -> Array:
     """The halves of the axes exchanged: frequency 0 comes to the middle.
 
     Source: `numpy.fft.fftshift`.
+
+    >>> jnp.fft.fftshift(jnp.arange(4))
+    Array([2, 3, 0, 1], dtype=int32)
     """
     return _shift("fftshift", x, axes, 1)
 
 
 @eager(static=("axes",))
 def ifftshift(x: ArrayLike, axes: AxisLike = None) -> Array:
-    """The inverse of `fftshift`. Source: `numpy.fft.ifftshift`."""
+    """The inverse of `fftshift`. Source: `numpy.fft.ifftshift`.
+
+    >>> jnp.fft.ifftshift(jnp.arange(4))
+    Array([2, 3, 0, 1], dtype=int32)
+    """
     return _shift("ifftshift", x, axes, -1)
 
 

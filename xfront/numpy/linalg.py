@@ -128,6 +128,9 @@ def norm(x: ArrayLike, ord: int | str | float | None = None, axis: AxisLike = No
     Returns: real, in x's precision; integers become floats.
     Raises: ValueError for other orders and numbers of axes.
     Source: `numpy.linalg.norm`.
+
+    >>> jnp.linalg.norm(jnp.array([3., 4.]))
+    Array(5., dtype=float32)
     """
     (x,) = promote_inexact("norm", x)
     ndim = x.ndim
@@ -155,6 +158,9 @@ def vector_norm(x: ArrayLike, /, *, axis: AxisLike = None, keepdims: bool = Fals
     """Norm of the elements over `axis` (None: all) as one vector; orders as of `norm`.
 
     Source: `numpy.linalg.vector_norm`.
+
+    >>> jnp.linalg.vector_norm(jnp.array([3., 4.]))
+    Array(5., dtype=float32)
     """
     (x,) = promote_inexact("vector_norm", x)
     return _vector(x, ord, normalize_axes("vector_norm", axis, x.ndim), keepdims)
@@ -163,7 +169,11 @@ def vector_norm(x: ArrayLike, /, *, axis: AxisLike = None, keepdims: bool = Fals
 @eager(static=("keepdims", "ord"))
 def matrix_norm(x: ArrayLike, /, *, keepdims: bool = False, ord: int | str | float = "fro"
                 ) -> Array:
-    """Norm of matrices; orders as of `norm`. Source: `numpy.linalg.matrix_norm`."""
+    """Norm of matrices; orders as of `norm`. Source: `numpy.linalg.matrix_norm`.
+
+    >>> jnp.linalg.matrix_norm(jnp.array([[3., 0.], [0., 4.]]))
+    Array(5., dtype=float32)
+    """
     (x,) = promote_inexact("matrix_norm", x)
     if x.ndim < 2:
         raise ValueError(f"matrix_norm: x must have at least two axes, got shape {x.shape}")
@@ -179,6 +189,9 @@ def multi_dot(arrays: Sequence[Any], *, precision: PrecisionLike = None) -> Arra
       arrays: 2-d; the first and the last may be 1-d.
     Raises: ValueError for fewer than two arrays.
     Source: `numpy.linalg.multi_dot`.
+
+    >>> jnp.linalg.multi_dot([jnp.ones((2, 3)), jnp.ones((3, 2)), jnp.ones(2)])
+    Array([6., 6.], dtype=float32)
     """
     given = list(arrays)
     if len(given) < 2:
@@ -202,6 +215,10 @@ def matrix_power(a: ArrayLike, n: int) -> Array:
 
     Raises: TypeError where the matrices are not square.
     Source: `numpy.linalg.matrix_power`.
+
+    >>> jnp.linalg.matrix_power(jnp.array([[1., 1.], [0., 1.]]), 3)
+    Array([[1., 3.],
+           [0., 1.]], dtype=float32)
     """
     x = operand("matrix_power", a)
     if x.ndim < 2:
@@ -233,13 +250,21 @@ def _identity(x: Tracer) -> Tracer:
 
 @eager(static=("offset", "dtype"))
 def trace(x: ArrayLike, /, *, offset: int = 0, dtype: DTypeLike | None = None) -> Array:
-    """The sums of the diagonals of matrices. Source: `numpy.linalg.trace`."""
+    """The sums of the diagonals of matrices. Source: `numpy.linalg.trace`.
+
+    >>> jnp.linalg.trace(jnp.array([[1., 2.], [3., 4.]]))
+    Array(5., dtype=float32)
+    """
     return diagonals.trace(x, offset, -2, -1, dtype)
 
 
 @eager(static=("offset",))
 def diagonal(x: ArrayLike, /, *, offset: int = 0) -> Array:
-    """The diagonals of matrices. Source: `numpy.linalg.diagonal`."""
+    """The diagonals of matrices. Source: `numpy.linalg.diagonal`.
+
+    >>> jnp.linalg.diagonal(jnp.array([[1., 2.], [3., 4.]]))
+    Array([1., 4.], dtype=float32)
+    """
     return diagonals.diagonal(x, offset, -2, -1)
 
 
@@ -248,6 +273,10 @@ def outer(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """The matrix of products of two vectors' elements. Raises: ValueError where they are not 1-d.
 
     Source: `numpy.linalg.outer`.
+
+    >>> jnp.linalg.outer(jnp.array([1, 2]), jnp.array([1, 10]))
+    Array([[ 1, 10],
+           [ 2, 20]], dtype=int32)
     """
     x1, x2 = operand("outer", x1), operand("outer", x2)
     if x1.ndim != 1 or x2.ndim != 1:
@@ -262,6 +291,9 @@ def cross(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Array:
 
     Raises: ValueError for vectors of other sizes.
     Source: `numpy.linalg.cross`.
+
+    >>> jnp.linalg.cross(jnp.array([1., 0., 0.]), jnp.array([0., 1., 0.]))
+    Array([0., 0., 1.], dtype=float32)
     """
     x1, x2 = operand("cross", x1), operand("cross", x2)
     if x1.shape[axis] != 3 or x2.shape[axis] != 3:
@@ -274,7 +306,12 @@ def tensordot(x1: ArrayLike, x2: ArrayLike, /, *,
               axes: int | Sequence[int] | Sequence[Sequence[int]] = 2,
               precision: PrecisionLike = None, preferred_element_type: DTypeLike | None = None,
               out_sharding: Any = None) -> Array:
-    """As `xfront.numpy.tensordot`. Source: `numpy.linalg.tensordot`."""
+    """As `xfront.numpy.tensordot`. Source: `numpy.linalg.tensordot`.
+
+    >>> jnp.linalg.tensordot(jnp.ones((2, 3)), jnp.ones((3, 2)), axes=1)
+    Array([[3., 3.],
+           [3., 3.]], dtype=float32)
+    """
     at_home("tensordot", out_sharding)
     return contractions.tensordot(x1, x2, axes, precision=precision,
                                   preferred_element_type=preferred_element_type)
@@ -288,6 +325,9 @@ def cond(x: Any, p: Any = None) -> Any:
     """Condition numbers: the norm of order p (None: 2) times that of the inverse.
 
     Source: `numpy.linalg.cond`.
+
+    >>> jnp.linalg.cond(jnp.array([[2., 0.], [0., 1.]]))
+    Array(2., dtype=float32)
     """
     x = matrices("cond", x)
     if p in (None, 2, -2):

@@ -24,7 +24,11 @@ ORDERED = REAL | {"bool"}
 
 @binary(ops.eq, ANY)
 def equal(x: ArrayLike, y: ArrayLike) -> Array:
-    """x == y, also of keys. Source: `numpy.equal`."""
+    """x == y, also of keys. Source: `numpy.equal`.
+
+    >>> jnp.equal(jnp.array([1, 2, 3]), 2)
+    Array([False,  True, False], dtype=bool)
+    """
     return _same(*together("equal", x, y))
 
 
@@ -38,7 +42,11 @@ def _same(x: Tracer, y: Tracer) -> Tracer:
 
 @binary(ops.ne, ANY)
 def not_equal(x: ArrayLike, y: ArrayLike) -> Array:
-    """x != y, also of keys. Source: `numpy.not_equal`."""
+    """x != y, also of keys. Source: `numpy.not_equal`.
+
+    >>> jnp.not_equal(jnp.array([1, 2, 3]), 2)
+    Array([ True, False,  True], dtype=bool)
+    """
     x, y = together("not_equal", x, y)
     if x.value.type.dtype.is_key:
         return emit(ops.not_, _same(x, y))
@@ -60,25 +68,41 @@ def _ordered(name: str, definition: Any, x: Any, y: Any) -> Tracer:
 
 @binary(ops.lt, ORDERED)
 def less(x: ArrayLike, y: ArrayLike) -> Array:
-    """x < y. Source: `numpy.less`."""
+    """x < y. Source: `numpy.less`.
+
+    >>> jnp.less(jnp.array([1, 2, 3]), 2)
+    Array([ True, False, False], dtype=bool)
+    """
     return _ordered("less", ops.lt, x, y)
 
 
 @binary(ops.le, ORDERED)
 def less_equal(x: ArrayLike, y: ArrayLike) -> Array:
-    """x <= y. Source: `numpy.less_equal`."""
+    """x <= y. Source: `numpy.less_equal`.
+
+    >>> jnp.less_equal(jnp.array([1, 2, 3]), 2)
+    Array([ True,  True, False], dtype=bool)
+    """
     return _ordered("less_equal", ops.le, x, y)
 
 
 @binary(ops.gt, ORDERED)
 def greater(x: ArrayLike, y: ArrayLike) -> Array:
-    """x > y. Source: `numpy.greater`."""
+    """x > y. Source: `numpy.greater`.
+
+    >>> jnp.greater(jnp.array([1, 2, 3]), 2)
+    Array([False, False,  True], dtype=bool)
+    """
     return _ordered("greater", ops.gt, x, y)
 
 
 @binary(ops.ge, ORDERED)
 def greater_equal(x: ArrayLike, y: ArrayLike) -> Array:
-    """x >= y. Source: `numpy.greater_equal`."""
+    """x >= y. Source: `numpy.greater_equal`.
+
+    >>> jnp.greater_equal(jnp.array([1, 2, 3]), 2)
+    Array([False,  True,  True], dtype=bool)
+    """
     return _ordered("greater_equal", ops.ge, x, y)
 
 
@@ -114,7 +138,11 @@ def logical_xor(x: Any, y: Any) -> Any:
 
 @unary(ops.not_, frozenset(("bool",)))
 def logical_not(x: ArrayLike) -> Array:
-    """Whether x is zero. Source: `numpy.logical_not`."""
+    """Whether x is zero. Source: `numpy.logical_not`.
+
+    >>> jnp.logical_not(jnp.array([True, False]))
+    Array([False,  True], dtype=bool)
+    """
     return emit(ops.not_, truth(operand("logical_not", x)))
 
 
@@ -138,14 +166,22 @@ def is_infinite(x: Tracer) -> Tracer:
 
 @unary()
 def isnan(x: ArrayLike) -> Array:
-    """Whether an element is NaN. Source: `numpy.isnan`."""
+    """Whether an element is NaN. Source: `numpy.isnan`.
+
+    >>> jnp.isnan(jnp.array([1., jnp.inf, jnp.nan]))
+    Array([False, False,  True], dtype=bool)
+    """
     x = operand("isnan", x)
     return emit(ops.ne, x, x)
 
 
 @unary(ops.is_finite, frozenset(("float",)))
 def isfinite(x: ArrayLike) -> Array:
-    """Whether an element is neither infinite nor NaN. Source: `numpy.isfinite`."""
+    """Whether an element is neither infinite nor NaN. Source: `numpy.isfinite`.
+
+    >>> jnp.isfinite(jnp.array([1., jnp.inf, jnp.nan]))
+    Array([ True, False, False], dtype=bool)
+    """
     x = operand("isfinite", x)
     if not x.value.type.dtype.is_inexact:
         return _always(x, True)
@@ -154,7 +190,11 @@ def isfinite(x: ArrayLike) -> Array:
 
 @unary()
 def isinf(x: ArrayLike) -> Array:
-    """Whether an element is infinite. Source: `numpy.isinf`."""
+    """Whether an element is infinite. Source: `numpy.isinf`.
+
+    >>> jnp.isinf(jnp.array([1., jnp.inf, jnp.nan]))
+    Array([False,  True, False], dtype=bool)
+    """
     x = operand("isinf", x)
     if not x.value.type.dtype.is_inexact:
         return _always(x, False)
@@ -170,13 +210,21 @@ def _is_extreme(name: str, x: Any, value: float) -> Tracer:
 
 
 def isposinf(x: ArrayLike, /, out: None = None) -> Array:
-    """Whether an element is inf. Raises: ValueError for complex x. Source: `numpy.isposinf`."""
+    """Whether an element is inf. Raises: ValueError for complex x. Source: `numpy.isposinf`.
+
+    >>> jnp.isposinf(jnp.array([-jnp.inf, jnp.inf, 0.]))
+    Array([False,  True, False], dtype=bool)
+    """
     _no_out("isposinf", out)
     return _isposinf(x)
 
 
 def isneginf(x: ArrayLike, /, out: None = None) -> Array:
-    """Whether an element is -inf. Raises: ValueError for complex x. Source: `numpy.isneginf`."""
+    """Whether an element is -inf. Raises: ValueError for complex x. Source: `numpy.isneginf`.
+
+    >>> jnp.isneginf(jnp.array([-jnp.inf, jnp.inf, 0.]))
+    Array([ True, False, False], dtype=bool)
+    """
     _no_out("isneginf", out)
     return _isneginf(x)
 
@@ -198,13 +246,21 @@ def _isneginf(x: Any) -> Any:
 
 @unary()
 def isreal(x: ArrayLike) -> Array:
-    """Whether an element's imaginary part is zero. Source: `numpy.isreal`."""
+    """Whether an element's imaginary part is zero. Source: `numpy.isreal`.
+
+    >>> jnp.isreal(jnp.array([1., 1j]))
+    Array([ True, False], dtype=bool)
+    """
     return emit(ops.not_, _iscomplex(operand("isreal", x)))
 
 
 @unary()
 def iscomplex(x: ArrayLike) -> Array:
-    """Whether an element's imaginary part is not zero. Source: `numpy.iscomplex`."""
+    """Whether an element's imaginary part is not zero. Source: `numpy.iscomplex`.
+
+    >>> jnp.iscomplex(jnp.array([1., 1j]))
+    Array([False,  True], dtype=bool)
+    """
     return _iscomplex(operand("iscomplex", x))
 
 
@@ -225,6 +281,9 @@ def isclose(a: ArrayLike, b: ArrayLike, rtol: ArrayLike = 1e-05, atol: ArrayLike
     Args:
       equal_nan: count NaNs in the same place as close.
     Source: `numpy.isclose`.
+
+    >>> jnp.isclose(jnp.array([1., 2.]), jnp.array([1., 2.1]))
+    Array([ True, False], dtype=bool)
     """
     x, y = together("isclose", a, b)
     if not x.value.type.dtype.is_inexact:
@@ -249,7 +308,11 @@ def _fitted(x: Tracer, model: Tracer) -> Tracer:
 @eager(static=("equal_nan",))
 def allclose(a: ArrayLike, b: ArrayLike, rtol: ArrayLike = 1e-05, atol: ArrayLike = 1e-08,
              equal_nan: bool = False) -> Array:
-    """Whether all elements are close; see `isclose`. Source: `numpy.allclose`."""
+    """Whether all elements are close; see `isclose`. Source: `numpy.allclose`.
+
+    >>> jnp.allclose(jnp.array([1., 2.]), jnp.array([1., 2.0000001]))
+    Array(True, dtype=bool)
+    """
     near = isclose(a, b, rtol, atol, equal_nan)
     return emit(ops.reduce_and, near, axes=tuple(range(near.ndim)))
 
@@ -271,6 +334,9 @@ def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> Array:
     """Whether two arrays have one shape and equal elements; lists are arrays here.
 
     Source: `numpy.array_equal`.
+
+    >>> jnp.array_equal(jnp.array([1, 2]), jnp.array([1, 2]))
+    Array(True, dtype=bool)
     """
     a1, a2 = _as_array(a1), _as_array(a2)
     if _shape(a1) != _shape(a2):
@@ -279,7 +345,11 @@ def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> Array:
 
 
 def array_equiv(a1: ArrayLike, a2: ArrayLike) -> Array:
-    """Whether two arrays are equal once broadcast together. Source: `numpy.array_equiv`."""
+    """Whether two arrays are equal once broadcast together. Source: `numpy.array_equiv`.
+
+    >>> jnp.array_equiv(jnp.array([1, 1]), 1)
+    Array(True, dtype=bool)
+    """
     a1, a2 = _as_array(a1), _as_array(a2)
     try:
         np.broadcast_shapes(_shape(a1), _shape(a2))

@@ -74,6 +74,10 @@ def reshape(a: ArrayLike, shape: ShapeLike, order: str = "C", *, copy: bool | No
       copy: without effect: arrays never change, so that a copy cannot be told from a view.
     Raises: TypeError where the sizes do not fit; NotImplementedError for order "A".
     Source: `numpy.reshape`.
+
+    >>> jnp.reshape(jnp.arange(4), (2, 2))
+    Array([[0, 1],
+           [2, 3]], dtype=int32)
     """
     at_home("reshape", out_sharding)
     x = operand("reshape", a)
@@ -90,7 +94,11 @@ def reshape(a: ArrayLike, shape: ShapeLike, order: str = "C", *, copy: bool | No
 
 @eager(static=("order", "out_sharding"))
 def ravel(a: ArrayLike, order: str = "C", *, out_sharding: Any = None) -> Array:
-    """The elements as a 1-d array, in order "C" or "F". Source: `numpy.ravel`."""
+    """The elements as a 1-d array, in order "C" or "F". Source: `numpy.ravel`.
+
+    >>> jnp.ravel(jnp.array([[1, 2], [3, 4]]))
+    Array([1, 2, 3, 4], dtype=int32)
+    """
     at_home("ravel", out_sharding)
     if order == "K":
         raise NotImplementedError("ravel: order 'K' depends on memory layout, which arrays do not "
@@ -105,6 +113,9 @@ def expand_dims(a: ArrayLike, axis: AxisLike) -> Array:
 
     Raises: ValueError for axes out of range or named twice.
     Source: `numpy.expand_dims`.
+
+    >>> jnp.expand_dims(jnp.array([1, 2]), 0)
+    Array([[1, 2]], dtype=int32)
     """
     x = operand("expand_dims", a)
     listed = axis if isinstance(axis, (tuple, list, range)) else (axis,)
@@ -122,6 +133,9 @@ def squeeze(a: ArrayLike, axis: AxisLike = None) -> Array:
 
     Raises: ValueError where an axis has another size or is out of range.
     Source: `numpy.squeeze`.
+
+    >>> jnp.squeeze(jnp.array([[1, 2]]))
+    Array([1, 2], dtype=int32)
     """
     x = operand("squeeze", a)
     if axis is None:
@@ -143,7 +157,11 @@ def _with_shape_of(x: Any, rule: Any) -> Any:
 
 
 def atleast_1d(*arys: ArrayLike) -> Array:
-    """Each array with at least one axis; a list for several. Source: `numpy.atleast_1d`."""
+    """Each array with at least one axis; a list for several. Source: `numpy.atleast_1d`.
+
+    >>> jnp.atleast_1d(1.)
+    Array([1.], dtype=float32, weak_type=True)
+    """
     return _at_least("atleast_1d", arys, lambda s: s or (1,))
 
 
@@ -151,6 +169,9 @@ def atleast_2d(*arys: ArrayLike) -> Array:
     """Each array with at least two axes, new ones in front; a list for several.
 
     Source: `numpy.atleast_2d`.
+
+    >>> jnp.atleast_2d(jnp.array([1, 2]))
+    Array([[1, 2]], dtype=int32)
     """
     return _at_least("atleast_2d", arys, lambda s: (1,) * (2 - len(s)) + s)
 
@@ -159,6 +180,9 @@ def atleast_3d(*arys: ArrayLike) -> Array:
     """Each array with at least three axes; (n,) becomes (1, n, 1), (m, n) becomes (m, n, 1).
 
     Source: `numpy.atleast_3d`.
+
+    >>> jnp.atleast_3d(jnp.array([1, 2])).shape
+    (1, 2, 1)
     """
     return _at_least("atleast_3d", arys, lambda s: (
         s if len(s) > 2 else (*s, 1) if len(s) == 2 else (1, *(s or (1,)), 1)))
@@ -179,6 +203,10 @@ def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> Array:
 
     Raises: TypeError where `axes` does not name each axis once.
     Source: `numpy.transpose`.
+
+    >>> jnp.transpose(jnp.array([[1, 2], [3, 4]]))
+    Array([[1, 3],
+           [2, 4]], dtype=int32)
     """
     x = operand("transpose", a)
     if axes is None:
@@ -192,7 +220,11 @@ def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> Array:
 
 @eager(static=("axes",))
 def permute_dims(a: ArrayLike, /, axes: Sequence[int]) -> Array:
-    """`a` with its axes in the order `axes`; see `transpose`. Source: `numpy.permute_dims`."""
+    """`a` with its axes in the order `axes`; see `transpose`. Source: `numpy.permute_dims`.
+
+    >>> jnp.permute_dims(jnp.zeros((2, 3, 4)), (2, 0, 1)).shape
+    (4, 2, 3)
+    """
     return transpose(a, axes)
 
 
@@ -201,6 +233,10 @@ def matrix_transpose(x: ArrayLike, /) -> Array:
     """`x` with its last two axes swapped. Raises: ValueError where it has fewer.
 
     Source: `numpy.matrix_transpose`.
+
+    >>> jnp.matrix_transpose(jnp.array([[1, 2], [3, 4]]))
+    Array([[1, 3],
+           [2, 4]], dtype=int32)
     """
     x = operand("matrix_transpose", x)
     if x.ndim < 2:
@@ -214,6 +250,9 @@ def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> Array:
     """`a` with two axes swapped. Raises: ValueError where one is out of range.
 
     Source: `numpy.swapaxes`.
+
+    >>> jnp.swapaxes(jnp.zeros((2, 3, 4)), 0, 2).shape
+    (4, 3, 2)
     """
     x = operand("swapaxes", a)
     i, j = (normalize_axis("swapaxes", n, x.ndim) for n in (axis1, axis2))
@@ -228,6 +267,9 @@ def moveaxis(a: ArrayLike, source: int | Sequence[int], destination: int | Seque
 
     Raises: ValueError where they are not as many, or out of range.
     Source: `numpy.moveaxis`.
+
+    >>> jnp.moveaxis(jnp.zeros((2, 3, 4)), 0, -1).shape
+    (3, 4, 2)
     """
     x = operand("moveaxis", a)
     pairs = []
@@ -247,7 +289,11 @@ def moveaxis(a: ArrayLike, source: int | Sequence[int], destination: int | Seque
 
 @eager(static=("axis", "start"))
 def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> Array:
-    """`a` with one axis moved in front of the axis `start`. Source: `numpy.rollaxis`."""
+    """`a` with one axis moved in front of the axis `start`. Source: `numpy.rollaxis`.
+
+    >>> jnp.rollaxis(jnp.zeros((2, 3, 4)), 2).shape
+    (4, 2, 3)
+    """
     x = operand("rollaxis", a)
     at = normalize_axis("rollaxis", axis, x.ndim)
     if not -x.ndim <= start <= x.ndim:
@@ -264,6 +310,10 @@ def broadcast_to(array: ArrayLike, shape: ShapeLike, *, out_sharding: Any = None
 
     Raises: ValueError where it does not fit.
     Source: `numpy.broadcast_to`.
+
+    >>> jnp.broadcast_to(jnp.array([1, 2]), (2, 2))
+    Array([[1, 2],
+           [1, 2]], dtype=int32)
     """
     at_home("broadcast_to", out_sharding)
     x = operand("broadcast_to", array)
@@ -283,6 +333,9 @@ def broadcast_shapes(*shapes: int | Sequence[int]) -> tuple[int, ...]:
 
     Raises: ValueError where they do not fit.
     Source: `numpy.broadcast_shapes`.
+
+    >>> jnp.broadcast_shapes((3, 1), (4,))
+    (3, 4)
     """
     if not shapes:
         return ()
@@ -301,7 +354,11 @@ def _broadcast_arrays(arrays: Sequence[Any]) -> list[Tracer]:
 
 
 def broadcast_arrays(*args: ArrayLike) -> list[Array]:
-    """The arrays, each broadcast to the shape of all. Source: `numpy.broadcast_arrays`."""
+    """The arrays, each broadcast to the shape of all. Source: `numpy.broadcast_arrays`.
+
+    >>> jnp.broadcast_arrays(jnp.array([1, 2]), 3)
+    [Array([1, 2], dtype=int32), Array([3, 3], dtype=int32, weak_type=True)]
+    """
     return list(_broadcast_arrays(list(args))) if args else []
 
 
@@ -345,6 +402,9 @@ def concatenate(arrays: Array | Sequence[ArrayLike], axis: int | None = 0,
     Raises: ValueError for no arrays, scalars and axes out of range; TypeError for lists of numbers
       and where other axes differ in size.
     Source: `numpy.concatenate`.
+
+    >>> jnp.concatenate([jnp.array([1, 2]), jnp.array([3])])
+    Array([1, 2, 3], dtype=int32)
     """
     whole, given = _members("concatenate", arrays)
     if whole is not None:
@@ -376,7 +436,11 @@ def concatenate(arrays: Array | Sequence[ArrayLike], axis: int | None = 0,
 
 @eager(static=("axis",))
 def concat(arrays: Array | Sequence[ArrayLike], /, *, axis: int | None = 0) -> Array:
-    """As `concatenate`. Source: `numpy.concat`."""
+    """As `concatenate`. Source: `numpy.concat`.
+
+    >>> jnp.concat([jnp.array([1, 2]), jnp.array([3])])
+    Array([1, 2, 3], dtype=int32)
+    """
     return concatenate(arrays, axis)
 
 
@@ -391,6 +455,10 @@ def stack(arrays: Array | Sequence[ArrayLike], axis: int = 0, out: None = None,
     Raises: ValueError for no arrays, different shapes and axes out of range; NotImplementedError
       where `out` is given.
     Source: `numpy.stack`.
+
+    >>> jnp.stack([jnp.array([1, 2]), jnp.array([3, 4])])
+    Array([[1, 2],
+           [3, 4]], dtype=int32)
     """
     if out is not None:
         raise NotImplementedError("The 'out' argument to stack is not supported")
@@ -418,26 +486,45 @@ def _rows(tup: Any, least: Any) -> Any:
 
 @eager(static=("dtype",))
 def vstack(tup: Array | Sequence[ArrayLike], dtype: DTypeLike | None = None) -> Array:
-    """Arrays below one another; 1-d arrays are rows. Source: `numpy.vstack`."""
+    """Arrays below one another; 1-d arrays are rows. Source: `numpy.vstack`.
+
+    >>> jnp.vstack([jnp.array([1, 2]), jnp.array([3, 4])])
+    Array([[1, 2],
+           [3, 4]], dtype=int32)
+    """
     return concatenate(_rows(tup, atleast_2d), 0, dtype)
 
 
 @eager(static=("dtype",))
 def hstack(tup: Array | Sequence[ArrayLike], dtype: DTypeLike | None = None) -> Array:
-    """Arrays side by side: along axis 1, or 0 where they are 1-d. Source: `numpy.hstack`."""
+    """Arrays side by side: along axis 1, or 0 where they are 1-d. Source: `numpy.hstack`.
+
+    >>> jnp.hstack([jnp.array([1, 2]), jnp.array([3])])
+    Array([1, 2, 3], dtype=int32)
+    """
     rows = _rows(tup, atleast_1d)
     return concatenate(rows, 0 if rows and rows[0].ndim == 1 else 1, dtype)
 
 
 @eager(static=("dtype",))
 def dstack(tup: Array | Sequence[ArrayLike], dtype: DTypeLike | None = None) -> Array:
-    """Arrays behind one another, along axis 2; (n,) counts as (1, n, 1). Source: `numpy.dstack`."""
+    """Arrays behind one another, along axis 2; (n,) counts as (1, n, 1). Source: `numpy.dstack`.
+
+    >>> jnp.dstack([jnp.array([1, 2]), jnp.array([3, 4])])
+    Array([[[1, 3],
+            [2, 4]]], dtype=int32)
+    """
     return concatenate(_rows(tup, atleast_3d), 2, dtype)
 
 
 @eager
 def column_stack(tup: Array | Sequence[ArrayLike]) -> Array:
-    """Arrays side by side; 1-d arrays are columns. Source: `numpy.column_stack`."""
+    """Arrays side by side; 1-d arrays are columns. Source: `numpy.column_stack`.
+
+    >>> jnp.column_stack([jnp.array([1, 2]), jnp.array([3, 4])])
+    Array([[1, 3],
+           [2, 4]], dtype=int32)
+    """
     def column(x: Any) -> Any:
         x = atleast_1d(x)
         return expand_dims(x, 1) if x.ndim == 1 else x
@@ -469,6 +556,9 @@ def block(arrays: Any) -> Array:
 
     Raises: ValueError where lists are empty or of different depths; TypeError where sizes differ.
     Source: `numpy.block`.
+
+    >>> jnp.block([[jnp.ones((1, 1)), jnp.zeros((1, 2))]])
+    Array([[1., 0., 0.]], dtype=float32)
     """
     return _block(arrays)[0]
 
@@ -491,6 +581,9 @@ def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[Array, ...]:
 
     Raises: ValueError for scalars and axes out of range.
     Source: `numpy.unstack`.
+
+    >>> jnp.unstack(jnp.array([[1, 2], [3, 4]]))
+    (Array([1, 2], dtype=int32), Array([3, 4], dtype=int32))
     """
     x = operand("unstack", x)
     at = normalize_axis("unstack", axis, x.ndim)
@@ -537,29 +630,48 @@ def split(ary: ArrayLike, indices_or_sections: int | Sequence[int] | ArrayLike, 
     Returns: a list of arrays.
     Raises: ValueError where the parts would not be equal, or the axis is out of range.
     Source: `numpy.split`.
+
+    >>> jnp.split(jnp.arange(4), 2)
+    [Array([0, 1], dtype=int32), Array([2, 3], dtype=int32)]
     """
     return _split("split", ary, indices_or_sections, axis)
 
 
 def array_split(ary: ArrayLike, indices_or_sections: int | Sequence[int] | ArrayLike, axis: int = 0
                 ) -> list[Array]:
-    """As `split`; parts may differ in size by one. Source: `numpy.array_split`."""
+    """As `split`; parts may differ in size by one. Source: `numpy.array_split`.
+
+    >>> jnp.array_split(jnp.arange(3), 2)
+    [Array([0, 1], dtype=int32), Array([2], dtype=int32)]
+    """
     return _split("array_split", ary, indices_or_sections, axis)
 
 
 def vsplit(ary: ArrayLike, indices_or_sections: int | Sequence[int] | ArrayLike) -> list[Array]:
-    """`split` along axis 0. Source: `numpy.vsplit`."""
+    """`split` along axis 0. Source: `numpy.vsplit`.
+
+    >>> jnp.vsplit(jnp.array([[1, 2], [3, 4]]), 2)
+    [Array([[1, 2]], dtype=int32), Array([[3, 4]], dtype=int32)]
+    """
     return _split("vsplit", ary, indices_or_sections, 0)
 
 
 def hsplit(ary: ArrayLike, indices_or_sections: int | Sequence[int] | ArrayLike) -> list[Array]:
-    """`split` along axis 1, or 0 where there is one axis. Source: `numpy.hsplit`."""
+    """`split` along axis 1, or 0 where there is one axis. Source: `numpy.hsplit`.
+
+    >>> jnp.hsplit(jnp.arange(4), 2)
+    [Array([0, 1], dtype=int32), Array([2, 3], dtype=int32)]
+    """
     ndim = len(getattr(array_like("hsplit", ary), "shape", ()))
     return _split("hsplit", ary, indices_or_sections, 0 if ndim == 1 else 1)
 
 
 def dsplit(ary: ArrayLike, indices_or_sections: int | Sequence[int] | ArrayLike) -> list[Array]:
-    """`split` along axis 2. Source: `numpy.dsplit`."""
+    """`split` along axis 2. Source: `numpy.dsplit`.
+
+    >>> [part.shape for part in jnp.dsplit(jnp.zeros((1, 2, 4)), 2)]
+    [(1, 2, 2), (1, 2, 2)]
+    """
     return _split("dsplit", ary, indices_or_sections, 2)
 
 
@@ -570,6 +682,9 @@ def tile(A: ArrayLike, reps: ShapeLike) -> Array:
     """`A` repeated as a whole, `reps[i]` times along axis i; missing numbers in front are 1.
 
     Source: `numpy.tile`.
+
+    >>> jnp.tile(jnp.array([1, 2]), 2)
+    Array([1, 2, 1, 2], dtype=int32)
     """
     x = operand("tile", A)
     counts = dims_of("tile", reps)
@@ -597,6 +712,9 @@ def flip(m: ArrayLike, axis: AxisLike = None) -> Array:
     """`m` with the order of its elements reversed along `axis`; along all for None.
 
     Source: `numpy.flip`.
+
+    >>> jnp.flip(jnp.array([1, 2, 3]))
+    Array([3, 2, 1], dtype=int32)
     """
     x = operand("flip", m)
     axes = operands.normalize_axes("flip", axis, x.ndim)
@@ -604,12 +722,22 @@ def flip(m: ArrayLike, axis: AxisLike = None) -> Array:
 
 
 def fliplr(m: ArrayLike) -> Array:
-    """`flip` along axis 1. Source: `numpy.fliplr`."""
+    """`flip` along axis 1. Source: `numpy.fliplr`.
+
+    >>> jnp.fliplr(jnp.array([[1, 2], [3, 4]]))
+    Array([[2, 1],
+           [4, 3]], dtype=int32)
+    """
     return flip(m, 1)
 
 
 def flipud(m: ArrayLike) -> Array:
-    """`flip` along axis 0. Source: `numpy.flipud`."""
+    """`flip` along axis 0. Source: `numpy.flipud`.
+
+    >>> jnp.flipud(jnp.array([[1, 2], [3, 4]]))
+    Array([[3, 4],
+           [1, 2]], dtype=int32)
+    """
     return flip(m, 0)
 
 
@@ -619,6 +747,10 @@ def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
 
     Raises: ValueError where the axes are one, or `m` has fewer than two.
     Source: `numpy.rot90`.
+
+    >>> jnp.rot90(jnp.array([[1, 2], [3, 4]]))
+    Array([[2, 4],
+           [1, 3]], dtype=int32)
     """
     x = operand("rot90", m)
     if x.ndim < 2:

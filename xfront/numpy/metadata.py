@@ -43,19 +43,31 @@ save, savez = np.save, np.savez
 # --- of arrays ----------------------------------------------------------------------------
 
 def shape(a: ArrayLike) -> tuple[int, ...]:
-    """Shape of an array, a scalar or nested lists. Source: `numpy.shape`."""
+    """Shape of an array, a scalar or nested lists. Source: `numpy.shape`.
+
+    >>> jnp.shape(jnp.zeros((2, 3)))
+    (2, 3)
+    """
     found = getattr(a, "shape", None)
     return found if type(found) is tuple else np.shape(a)
 
 
 def ndim(a: ArrayLike) -> int:
-    """Number of axes. Source: `numpy.ndim`."""
+    """Number of axes. Source: `numpy.ndim`.
+
+    >>> jnp.ndim(jnp.zeros((2, 3)))
+    2
+    """
     found = getattr(a, "shape", None)
     return len(found) if type(found) is tuple else np.ndim(a)
 
 
 def size(a: ArrayLike, axis: AxisLike = None) -> int:
-    """Number of elements, or of those along an axis or axes. Source: `numpy.size`."""
+    """Number of elements, or of those along an axis or axes. Source: `numpy.size`.
+
+    >>> jnp.size(jnp.zeros((2, 3)))
+    6
+    """
     try:
         found = shape(a)
         if axis is None:
@@ -72,7 +84,11 @@ def size(a: ArrayLike, axis: AxisLike = None) -> int:
 
 
 def isscalar(element: Any) -> bool:
-    """Whether it is a number or an array without axes. Source: `numpy.isscalar`."""
+    """Whether it is a number or an array without axes. Source: `numpy.isscalar`.
+
+    >>> jnp.isscalar(1.5)
+    True
+    """
     if np.isscalar(element):
         return True
     return is_array_like(element) and np.ndim(getattr(element, "shape", ())) == 1 \
@@ -85,7 +101,11 @@ def _kind(x: Any) -> str:
 
 
 def iscomplexobj(x: ArrayLike) -> bool:
-    """Whether the dtype is complex. Source: `numpy.iscomplexobj`."""
+    """Whether the dtype is complex. Source: `numpy.iscomplexobj`.
+
+    >>> jnp.iscomplexobj(jnp.array([1j]))
+    True
+    """
     try:
         return x is not None and _kind(x) == "c"
     except BaseException as error:
@@ -94,7 +114,11 @@ def iscomplexobj(x: ArrayLike) -> bool:
 
 
 def isrealobj(x: ArrayLike) -> bool:
-    """Whether the dtype is not complex. Source: `numpy.isrealobj`."""
+    """Whether the dtype is not complex. Source: `numpy.isrealobj`.
+
+    >>> jnp.isrealobj(jnp.array([1j]))
+    False
+    """
     return not iscomplexobj(x)
 
 
@@ -102,7 +126,11 @@ def isrealobj(x: ArrayLike) -> bool:
 
 @front_door
 def can_cast(from_: Any, to: Any, casting: str = "safe") -> bool:
-    """Whether NumPy's rule lets a dtype become another. Source: `numpy.can_cast`."""
+    """Whether NumPy's rule lets a dtype become another. Source: `numpy.can_cast`.
+
+    >>> jnp.can_cast('int32', 'int64')
+    True
+    """
     source = from_.dtype if hasattr(from_, "dtype") else as_dtype(from_)
     return np.can_cast(source, as_dtype(to), casting=casting)  # type: ignore[arg-type]
 
@@ -117,6 +145,9 @@ def isdtype(dtype: DTypeLike, kind: Any) -> bool:
 
     Raises: ValueError for a text that is no kind.
     Source: `numpy.isdtype`.
+
+    >>> jnp.isdtype(jnp.float32, 'real floating')
+    True
     """
     found = as_dtype(dtype)
     for option in kind if isinstance(kind, tuple) else (kind,):

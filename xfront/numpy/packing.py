@@ -39,6 +39,9 @@ def packbits(a: ArrayLike, axis: int | None = None, bitorder: str = "big") -> Ar
       bitorder: "big" where the first element is the highest bit, "little" the lowest.
     Raises: TypeError for other dtypes; ValueError for other orders.
     Source: `numpy.packbits`.
+
+    >>> jnp.packbits(jnp.array([1, 0, 0, 0, 0, 0, 0, 1]))
+    Array([129], dtype=uint8)
     """
     x = operand("packbits", a)
     if x.value.type.dtype.kind not in ("bool", "int", "uint"):
@@ -70,6 +73,9 @@ def unpackbits(a: ArrayLike, axis: int | None = None, count: int | None = None,
     Raises: TypeError for other dtypes than uint8; ValueError for other orders, and where more is to
       be left out than there is.
     Source: `numpy.unpackbits`.
+
+    >>> jnp.unpackbits(jnp.array([129], dtype=jnp.uint8))
+    Array([1, 0, 0, 0, 0, 0, 0, 1], dtype=uint8)
     """
     x = operand("unpackbits", a)
     if x.value.type.dtype is not dtypes.u8:

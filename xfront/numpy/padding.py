@@ -42,6 +42,9 @@ def pad(array: ArrayLike, pad_width: ArrayLike | Sequence[Any] | Mapping[int, An
     Raises: TypeError for widths that are no integers; ValueError for negative widths, other shapes
       and options that the mode does not have; NotImplementedError for other modes.
     Source: `numpy.pad`.
+
+    >>> jnp.pad(jnp.array([1, 2]), 1, constant_values=9)
+    Array([9, 1, 2, 9], dtype=int32)
     """
     array = array_like("pad", array)
     widths = _pairs(pad_width, len(getattr(array, "shape", ())))

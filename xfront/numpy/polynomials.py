@@ -42,6 +42,9 @@ def polyval(p: ArrayLike, x: ArrayLike, *, unroll: int = 16) -> Array:
       unroll: how many steps the loop over many coefficients takes at a time.
     Raises: TypeError for lists.
     Source: `numpy.polyval`.
+
+    >>> jnp.polyval(jnp.array([1., 2., 3.]), 2.)
+    Array(11., dtype=float32)
     """
     from ..lax.control_flow import scan  # late: lax stands beside numpy
 
@@ -71,13 +74,21 @@ def _combined(name: str, function: Any, a1: Any, a2: Any) -> Tracer:
 
 @eager
 def polyadd(a1: ArrayLike, a2: ArrayLike) -> Array:
-    """The sum of two polynomials. Source: `numpy.polyadd`."""
+    """The sum of two polynomials. Source: `numpy.polyadd`.
+
+    >>> jnp.polyadd(jnp.array([1., 2.]), jnp.array([3.]))
+    Array([1., 5.], dtype=float32)
+    """
     return _combined("polyadd", add, a1, a2)
 
 
 @eager
 def polysub(a1: ArrayLike, a2: ArrayLike) -> Array:
-    """The difference of two polynomials. Source: `numpy.polysub`."""
+    """The difference of two polynomials. Source: `numpy.polysub`.
+
+    >>> jnp.polysub(jnp.array([1., 2.]), jnp.array([3.]))
+    Array([ 1., -1.], dtype=float32)
+    """
     return _combined("polysub", subtract, a1, a2)
 
 
@@ -87,6 +98,9 @@ def polymul(a1: ArrayLike, a2: ArrayLike, *, trim_leading_zeros: bool = False) -
     Args:
       trim_leading_zeros: leave out leading zeros first, whose number must be known.
     Source: `numpy.polymul`.
+
+    >>> jnp.polymul(jnp.array([1., 1.]), jnp.array([1., 2.]))
+    Array([1., 3., 2.], dtype=float32)
     """
     x, y = (atleast_1d(array_like("polymul", a)) for a in (a1, a2))
     if trim_leading_zeros and (x.size > 1 or y.size > 1):
@@ -108,6 +122,9 @@ def poly(seq_of_zeros: ArrayLike) -> Array:
     Returns: 1-d coefficients, inexact; complex ones of complex zeros and of a matrix.
     Raises: ValueError for arrays of more axes and matrices that are not square.
     Source: `numpy.poly`.
+
+    >>> jnp.poly(jnp.array([1., 2.]))
+    Array([ 1., -3.,  2.], dtype=float32)
     """
     from ..lax.control_flow import scan  # late: lax stands beside numpy
 
@@ -190,6 +207,9 @@ def roots(p: ArrayLike, *, strip_zeros: bool = True) -> Array:
     Raises: ValueError for other shapes; ConcretizationTypeError where `p` is traced and zeros are
       to be left out.
     Source: `numpy.roots`.
+
+    >>> jnp.sort(jnp.roots(jnp.array([1., -3., 2.])).real)
+    Array([1., 2.], dtype=float32)
     """
     p = atleast_1d(array_like("roots", p))
     if p.ndim != 1:
@@ -216,6 +236,11 @@ def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> Arra
       increasing: 0, 1, ..., N - 1.
     Raises: ValueError for other shapes and negative N.
     Source: `numpy.vander`.
+
+    >>> jnp.vander(jnp.array([1, 2, 3]), 3)
+    Array([[1, 1, 1],
+           [4, 2, 1],
+           [9, 3, 1]], dtype=int32)
     """
     x = arithmetic(operand("vander", x))
     if x.ndim != 1:
@@ -250,6 +275,9 @@ def polyfit(x: ArrayLike, y: ArrayLike, deg: int, rcond: float | None = None, fu
     Raises: ValueError for negative `deg` and too few samples for `cov`; TypeError for shapes that
       do not fit.
     Source: `numpy.polyfit`.
+
+    >>> jnp.polyfit(jnp.array([0., 1., 2.]), jnp.array([1., 3., 5.]), 1)
+    Array([2., 1.], dtype=float32)
     """
     n = index_of(deg, "deg") + 1
     if n < 1:
@@ -314,6 +342,9 @@ def polyder(p: ArrayLike, m: int = 1) -> Array:
     """The m-th derivative of a polynomial, inexact. Raises: ValueError for negative m.
 
     Source: `numpy.polyder`.
+
+    >>> jnp.polyder(jnp.array([1., 2., 3.]))
+    Array([2., 2.], dtype=float32)
     """
     if m < 0:
         raise ValueError(f"Order of derivative must be positive, got {m}")
@@ -337,6 +368,9 @@ def polyint(p: ArrayLike, m: int = 1, k: ArrayLike | None = None) -> Array:
       k: the constants of integration: one for each step, or one for a single step; 0 for None.
     Raises: ValueError for negative m, and constants that are not as many.
     Source: `numpy.polyint`.
+
+    >>> jnp.polyint(jnp.array([2., 2.]))
+    Array([1., 2., 0.], dtype=float32)
     """
     if m < 0:
         raise ValueError(f"Order of integral must be positive, got {m}")

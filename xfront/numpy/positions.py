@@ -59,6 +59,9 @@ def take(a: ArrayLike, indices: ArrayLike, axis: int | None = None, out: None = 
         "clip" the nearest element, "wrap" counts round and round.
     Raises: TypeError for indices that are no integers; ValueError for other modes.
     Source: `numpy.take`.
+
+    >>> jnp.take(jnp.array([10, 20, 30]), jnp.array([2, 0]))
+    Array([30, 10], dtype=int32)
     """
     if out is not None:
         raise NotImplementedError("take: arrays are immutable, so `out` is not supported")
@@ -138,6 +141,9 @@ def take_along_axis(arr: ArrayLike, indices: ArrayLike, axis: int | None = -1,
       wrap_negative_indices: negative ones count from the end; else they are outside.
     Raises: TypeError for indices that are no integers; ValueError for other numbers of axes.
     Source: `numpy.take_along_axis`.
+
+    >>> jnp.take_along_axis(jnp.array([10, 20, 30]), jnp.array([2, 0]), axis=0)
+    Array([30, 10], dtype=int32)
     """
     x, i, axis = _aligned("take_along_axis", arr, indices, axis, bool(wrap_negative_indices))
     how = {None: "fill", "drop": "fill"}.get(mode, mode)
@@ -186,6 +192,9 @@ def put_along_axis(arr: ArrayLike, indices: ArrayLike, values: ArrayLike, axis: 
 
     Raises: ValueError where `inplace` is not False: arrays are immutable.
     Source: `numpy.put_along_axis`.
+
+    >>> jnp.put_along_axis(jnp.arange(3), jnp.array([0]), 9, axis=0, inplace=False)
+    Array([9, 1, 2], dtype=int32)
     """
     if inplace:
         raise ValueError("put_along_axis: arrays are immutable; with inplace=False the changed "
@@ -218,6 +227,9 @@ def put(a: ArrayLike, ind: ArrayLike, v: ArrayLike, mode: str | None = None, *, 
         negative positions count from the end.
     Raises: ValueError where `inplace` is not False: arrays are immutable.
     Source: `numpy.put`.
+
+    >>> jnp.put(jnp.arange(3), jnp.array([0]), 9, inplace=False)
+    Array([9, 1, 2], dtype=int32)
     """
     if inplace:
         raise ValueError("put: arrays are immutable; with inplace=False the changed array is "
@@ -241,6 +253,9 @@ def place(arr: ArrayLike, mask: ArrayLike, vals: ArrayLike, *, inplace: bool = T
     Raises: ValueError where `inplace` is not False (arrays are immutable), where the mask has not
       as many elements, and where there are no values.
     Source: `numpy.place`.
+
+    >>> jnp.place(jnp.arange(3), jnp.array([True, False, True]), jnp.array([7, 8]), inplace=False)
+    Array([7, 1, 8], dtype=int32)
     """
     if inplace:
         raise ValueError("place: arrays are immutable; with inplace=False the changed array is "
@@ -279,6 +294,9 @@ def select(condlist: Array | Sequence[ArrayLike], choicelist: Array | Sequence[A
 
     Raises: ValueError where the lists differ in length or are empty.
     Source: `numpy.select`.
+
+    >>> jnp.select([jnp.array([True, False])], [jnp.array([1, 2])], 9)
+    Array([1, 9], dtype=int32)
     """
     if len(condlist) != len(choicelist):
         raise ValueError(f"select: a choice for each condition is needed, got {len(condlist)} "
@@ -299,6 +317,9 @@ def choose(a: ArrayLike, choices: Array | Sequence[ArrayLike], out: None = None,
       mode: "raise" for an error where a name is too large (needs known values), "wrap", "clip".
     Raises: ValueError for names out of range and other modes.
     Source: `numpy.choose`.
+
+    >>> jnp.choose(jnp.array([0, 1, 0]), [jnp.array([1, 2, 3]), jnp.array([10, 20, 30])])
+    Array([ 1, 20,  3], dtype=int32)
     """
     if out is not None:
         raise NotImplementedError("choose: arrays are immutable, so `out` is not supported")
@@ -347,6 +368,9 @@ def nonzero(a: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | No
       fill_value: what to fill with: a number, or one for each axis; 0 by default.
     Raises: ValueError for arrays without axes; ConcretizationTypeError for traced ones, no size.
     Source: `numpy.nonzero`.
+
+    >>> jnp.nonzero(jnp.array([0, 3, 0, 4]))
+    (Array([1, 3], dtype=int32),)
     """
     a = array_like("nonzero", a)
     if not getattr(a, "shape", ()):
@@ -401,6 +425,9 @@ def flatnonzero(a: ArrayLike, *, size: int | None = None, fill_value: ArrayLike 
     """Positions of the nonzero elements of the flattened array; see `nonzero`.
 
     Source: `numpy.flatnonzero`.
+
+    >>> jnp.flatnonzero(jnp.array([[0, 3], [0, 4]]))
+    Array([1, 3], dtype=int32)
     """
     a = array_like("flatnonzero", a)
     return nonzero(asarray(a).reshape(-1), size=size, fill_value=fill_value)[0]
@@ -408,7 +435,12 @@ def flatnonzero(a: ArrayLike, *, size: int | None = None, fill_value: ArrayLike 
 
 def argwhere(a: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | None = None
              ) -> Array:
-    """Positions of the nonzero elements, one row each; see `nonzero`. Source: `numpy.argwhere`."""
+    """Positions of the nonzero elements, one row each; see `nonzero`. Source: `numpy.argwhere`.
+
+    >>> jnp.argwhere(jnp.array([0, 3, 0, 4]))
+    Array([[1],
+           [3]], dtype=int32)
+    """
     from .manipulation import stack  # late: it stands beside
 
     a = asarray(array_like("argwhere", a))
@@ -420,7 +452,11 @@ def argwhere(a: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | N
 
 def extract(condition: ArrayLike, arr: ArrayLike, *, size: int | None = None,
             fill_value: ArrayLike = 0) -> Array:
-    """The elements of `arr` where `condition` is nonzero. Source: `numpy.extract`."""
+    """The elements of `arr` where `condition` is nonzero. Source: `numpy.extract`.
+
+    >>> jnp.extract(jnp.array([True, False, True]), jnp.array([1, 2, 3]))
+    Array([1, 3], dtype=int32)
+    """
     condition = array_like("extract", condition, "condition")
     return _compress(condition, array_like("extract", arr, "arr"), None, size, fill_value)
 
@@ -432,6 +468,9 @@ def compress(condition: ArrayLike, a: ArrayLike, axis: int | None = None, *,
     Args:
       size, fill_value: as in `nonzero`, for the result's length along the axis.
     Source: `numpy.compress`.
+
+    >>> jnp.compress(jnp.array([True, False, True]), jnp.array([1, 2, 3]))
+    Array([1, 3], dtype=int32)
     """
     if out is not None:
         raise NotImplementedError("compress: arrays are immutable, so `out` is not supported")
@@ -463,6 +502,9 @@ def unravel_index(indices: ArrayLike, shape: Any) -> tuple[Array, ...]:
     Args:
       shape: sizes, one or several, known or traced.
     Raises: TypeError for indices and sizes that are no integers. Source: `numpy.unravel_index`.
+
+    >>> jnp.unravel_index(4, (2, 3))
+    (Array(1, dtype=int32, weak_type=True), Array(1, dtype=int32, weak_type=True))
     """
     sizes = shape if isinstance(shape, (tuple, list)) else (
         tuple(shape) if getattr(shape, "ndim", 0) else (shape,))
@@ -527,6 +569,9 @@ def ravel_multi_index(multi_index: Sequence[ArrayLike] | Array, dims: Sequence[i
       dtype: of the result, an integer one; None for the default integer.
     Raises: ValueError for positions outside and other modes; TypeError for non-integers.
     Source: `numpy.ravel_multi_index`.
+
+    >>> jnp.ravel_multi_index((jnp.array([0, 1]), jnp.array([1, 0])), (2, 3))
+    Array([1, 3], dtype=int32)
     """
     wanted = default_int().numpy if dtype is None else requested_dtype("ravel_multi_index", dtype)
     if wanted.kind not in "iu":
@@ -573,6 +618,9 @@ def ix_(*args: ArrayLike) -> tuple[Array, ...]:
 
     Raises: ValueError for arrays of several axes; NotImplementedError for masks.
     Source: `numpy.ix_`.
+
+    >>> [i.shape for i in jnp.ix_(jnp.array([0, 1]), jnp.array([2, 3, 4]))]
+    [(2, 1), (1, 3)]
     """
     made = []
     for k, x in enumerate(args):
@@ -592,14 +640,22 @@ def _positions(found: Sequence[np.ndarray]) -> tuple[Any, ...]:
 
 
 def diag_indices(n: int, ndim: int = 2) -> tuple[Array, ...]:
-    """Indices of the diagonal of an array with `ndim` axes of size n."""
+    """Indices of the diagonal of an array with `ndim` axes of size n.
+
+    >>> jnp.diag_indices(2)
+    (Array([0, 1], dtype=int32), Array([0, 1], dtype=int32))
+    """
     if n < 0 or ndim < 0:
         raise ValueError(f"diag_indices: n and ndim must not be negative, got {n} and {ndim}")
     return _positions((np.arange(n),) * ndim)
 
 
 def diag_indices_from(arr: ArrayLike) -> tuple[Array, ...]:
-    """Indices of an array's diagonal. Raises: ValueError where it is not square."""
+    """Indices of an array's diagonal. Raises: ValueError where it is not square.
+
+    >>> jnp.diag_indices_from(jnp.zeros((2, 2)))
+    (Array([0, 1], dtype=int32), Array([0, 1], dtype=int32))
+    """
     shape = array_like("diag_indices_from", arr).shape
     if len(shape) < 2:
         raise ValueError("input array must be at least 2-d")
@@ -609,12 +665,20 @@ def diag_indices_from(arr: ArrayLike) -> tuple[Array, ...]:
 
 
 def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, Array]:
-    """Indices on and below the k-th diagonal of an (n, m) matrix. Source: `numpy.tril_indices`."""
+    """Indices on and below the k-th diagonal of an (n, m) matrix. Source: `numpy.tril_indices`.
+
+    >>> jnp.tril_indices(2)
+    (Array([0, 1, 1], dtype=int32), Array([0, 0, 1], dtype=int32))
+    """
     return _positions(np.tril_indices(n, k, m))
 
 
 def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, Array]:
-    """Indices on and above the k-th diagonal of an (n, m) matrix. Source: `numpy.triu_indices`."""
+    """Indices on and above the k-th diagonal of an (n, m) matrix. Source: `numpy.triu_indices`.
+
+    >>> jnp.triu_indices(2)
+    (Array([0, 0, 1], dtype=int32), Array([0, 1, 1], dtype=int32))
+    """
     return _positions(np.triu_indices(n, k, m))
 
 
@@ -626,13 +690,21 @@ def _matrix_shape(name: str, arr: Any) -> tuple[int, int]:
 
 
 def tril_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Array, Array]:
-    """Indices on and below a matrix's k-th diagonal. Source: `numpy.tril_indices_from`."""
+    """Indices on and below a matrix's k-th diagonal. Source: `numpy.tril_indices_from`.
+
+    >>> jnp.tril_indices_from(jnp.zeros((2, 2)))
+    (Array([0, 1, 1], dtype=int32), Array([0, 0, 1], dtype=int32))
+    """
     n, m = _matrix_shape("tril_indices_from", arr)
     return tril_indices(n, k, m)
 
 
 def triu_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Array, Array]:
-    """Indices on and above a matrix's k-th diagonal. Source: `numpy.triu_indices_from`."""
+    """Indices on and above a matrix's k-th diagonal. Source: `numpy.triu_indices_from`.
+
+    >>> jnp.triu_indices_from(jnp.zeros((2, 2)))
+    (Array([0, 0, 1], dtype=int32), Array([0, 1, 1], dtype=int32))
+    """
     n, m = _matrix_shape("triu_indices_from", arr)
     return triu_indices(n, k, m)
 
@@ -642,6 +714,9 @@ def mask_indices(n: int, mask_func: Callable[[Any, int], Any], k: int = 0, *,
     """Indices where `mask_func` of an (n, n) matrix of ones is nonzero.
 
     Source: `numpy.mask_indices`.
+
+    >>> jnp.mask_indices(2, jnp.triu)
+    (Array([0, 0, 1], dtype=int32), Array([0, 1, 1], dtype=int32))
     """
     from .creation import ones
 
@@ -658,6 +733,9 @@ def where(condition: ArrayLike, x: ArrayLike | None = None, y: ArrayLike | None 
       size, fill_value: of the form with one argument; see `nonzero`.
     Raises: TypeError for lists, ValueError where one of `x` and `y` is missing.
     Source: `numpy.where`.
+
+    >>> jnp.where(jnp.array([True, False, True]), jnp.array([1., 2., 3.]), 0.)
+    Array([1., 0., 3.], dtype=float32)
     """
     if x is None and y is None:
         array_like("where", condition)

@@ -62,6 +62,9 @@ def arange(start: ArrayLike, stop: ArrayLike | None = None, step: ArrayLike | No
     Raises: ConcretizationTypeError where an argument is traced; ValueError for complex ones;
       ZeroDivisionError for a step of zero.
     Source: `numpy.arange`.
+
+    >>> jnp.arange(1, 7, 2)
+    Array([1, 3, 5], dtype=int32)
     """
     given = [x for x in (start, stop, step) if x is not None]
     kind: Any = result_type(*given) if dtype is None else requested_dtype("arange", dtype)
@@ -190,6 +193,9 @@ def linspace(start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: bool = 
       axis: where the new axis goes, with array ends.
     Raises: ValueError for a negative `num`.
     Source: `numpy.linspace`.
+
+    >>> jnp.linspace(0., 1., 3)
+    Array([0. , 0.5, 1. ], dtype=float32)
     """
     num = index_of(num, "num")
     if num < 0:
@@ -210,7 +216,11 @@ def _logspace(start: Any, stop: Any, num: int, endpoint: bool, base: Any, dtype:
 
 def logspace(start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: bool = True,
              base: ArrayLike = 10.0, dtype: DTypeLike | None = None, axis: int = 0) -> Array:
-    """base to the powers `linspace(start, stop, num)`. Source: `numpy.logspace`."""
+    """base to the powers `linspace(start, stop, num)`. Source: `numpy.logspace`.
+
+    >>> jnp.logspace(0., 2., 3)
+    Array([  1.,  10., 100.], dtype=float32)
+    """
     dtype = None if dtype is None else requested_dtype("logspace", dtype)
     return _logspace(start, stop, index_of(num, "num"), bool(endpoint), base, dtype, axis)
 
@@ -249,6 +259,9 @@ def geomspace(start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: bool =
     """`num` values from `start` to `stop`, each a fixed factor from the one before.
 
     Source: `numpy.geomspace`.
+
+    >>> jnp.geomspace(1., 8., 4)
+    Array([1., 2., 4., 8.], dtype=float32)
     """
     dtype = None if dtype is None else requested_dtype("geomspace", dtype)
     return _geomspace(start, stop, index_of(num, "num"), bool(endpoint), dtype, axis)
@@ -300,12 +313,21 @@ def eye(N: int | Array, M: int | Array | None = None, k: int = 0, dtype: DTypeLi
     """Ones on the k-th diagonal of an (N, M) matrix, zeros elsewhere; `k` may be traced.
 
     Source: `numpy.eye`.
+
+    >>> jnp.eye(2)
+    Array([[1., 0.],
+           [0., 1.]], dtype=float32)
     """
     return _placed(_positions("eye", N, M, k, True, dtype), device)
 
 
 def identity(n: int, dtype: DTypeLike | None = None) -> Array:
-    """The (n, n) identity matrix. Source: `numpy.identity`."""
+    """The (n, n) identity matrix. Source: `numpy.identity`.
+
+    >>> jnp.identity(2)
+    Array([[1., 0.],
+           [0., 1.]], dtype=float32)
+    """
     return _positions("identity", n, None, 0, True, dtype)
 
 
@@ -313,6 +335,10 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: DTypeLike | None = None
     """Ones on and below the k-th diagonal, zeros elsewhere; `k` may be traced.
 
     Source: `numpy.tri`.
+
+    >>> jnp.tri(2)
+    Array([[1., 0.],
+           [1., 1.]], dtype=float32)
     """
     return _positions("tri", N, M, k, False, dtype)
 
@@ -347,6 +373,11 @@ def meshgrid(*xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: 
       indexing: "xy" for the second array along the rows, "ij" for the order of `xi`.
     Raises: ValueError for arrays of several axes, other `indexing` and `copy=False`.
     Source: `numpy.meshgrid`.
+
+    >>> jnp.meshgrid(jnp.array([1, 2]), jnp.array([3, 4]))
+    [Array([[1, 2],
+           [1, 2]], dtype=int32), Array([[3, 3],
+           [4, 4]], dtype=int32)]
     """
     if indexing not in ("xy", "ij"):
         raise ValueError(f"meshgrid: indexing is 'xy' or 'ij', got {indexing!r}")
@@ -387,6 +418,10 @@ def indices(dimensions: Sequence[int], dtype: DTypeLike | None = None, sparse: b
     """Index arrays of a grid of these sizes: one array, or a tuple with `sparse`.
 
     Source: `numpy.indices`.
+
+    >>> jnp.indices((2, 2))[0]
+    Array([[0, 0],
+           [1, 1]], dtype=int32)
     """
     dtype = canonicalize_dtype(int) if dtype is None else requested_dtype("indices", dtype)
     made = meshgrid(*[arange(index_of(n), dtype=dtype) for n in dimensions], sparse=sparse,
@@ -407,6 +442,10 @@ def fromfunction(function: Callable[..., Any], shape: Sequence[int], *, dtype: D
       kwargs: given to `function` as they are.
     Returns: what it gives, with the grid's axes before its own.
     Source: `numpy.fromfunction`.
+
+    >>> jnp.fromfunction(lambda i, j: i + 10 * j, (2, 2))
+    Array([[ 0., 10.],
+           [ 1., 11.]], dtype=float32)
     """
     from ..transforms.vmap import vmap  # late: transformations stand above
 

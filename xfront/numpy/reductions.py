@@ -136,6 +136,9 @@ def sum(a: ArrayLike, axis: AxisLike = None, dtype: DTypeLike | None = None, out
     Raises: TypeError for lists; ValueError for axes out of range or named twice, and for masks that
       are not bool; NotImplementedError where `out` is given.
     Source: `numpy.sum`.
+
+    >>> jnp.sum(jnp.array([[1., 3.], [2., 5.]]), axis=0)
+    Array([3., 8.], dtype=float32)
     """
     return _total("sum", ops.reduce_sum, 0, add, a, axis, dtype, out, keepdims, initial, where,
                   promote_integers)
@@ -148,6 +151,9 @@ def prod(a: ArrayLike, axis: AxisLike = None, dtype: DTypeLike | None = None, ou
     """Product of the elements over `axis`; arguments, dtypes and errors as of `sum`.
 
     Source: `numpy.prod`.
+
+    >>> jnp.prod(jnp.array([[1., 3.], [2., 5.]]), axis=0)
+    Array([ 2., 15.], dtype=float32)
     """
     return _total("prod", ops.reduce_prod, 1, multiply, a, axis, dtype, out, keepdims, initial,
                   where, promote_integers)
@@ -158,6 +164,9 @@ def count_nonzero(a: ArrayLike, axis: AxisLike = None, keepdims: bool = False) -
     """How many elements over `axis` are not zero, as default integers.
 
     Source: `numpy.count_nonzero`.
+
+    >>> jnp.count_nonzero(jnp.array([0, 3, 2]))
+    Array(2, dtype=int32)
     """
     x = truth(operand("count_nonzero", a))
     return reduced(ops.reduce_sum, convert(x, default_int()),
@@ -178,14 +187,22 @@ def _truth(name: str, definition: OpDef, a: Any, axis: Any, out: Any, keepdims: 
 @eager(static=("axis", "out", "keepdims"))
 def all(a: ArrayLike, axis: AxisLike = None, out: None = None, keepdims: bool = False, *,
         where: ArrayLike | None = None) -> Array:
-    """Whether every element over `axis` is nonzero (NaN is); True of none. Source: `numpy.all`."""
+    """Whether every element over `axis` is nonzero (NaN is); True of none. Source: `numpy.all`.
+
+    >>> jnp.all(jnp.array([True, False]))
+    Array(False, dtype=bool)
+    """
     return _truth("all", ops.reduce_and, a, axis, out, keepdims, where, True)
 
 
 @eager(static=("axis", "out", "keepdims"))
 def any(a: ArrayLike, axis: AxisLike = None, out: None = None, keepdims: bool = False, *,
         where: ArrayLike | None = None) -> Array:
-    """Whether an element over `axis` is nonzero (NaN is); False of none. Source: `numpy.any`."""
+    """Whether an element over `axis` is nonzero (NaN is); False of none. Source: `numpy.any`.
+
+    >>> jnp.any(jnp.array([True, False]))
+    Array(True, dtype=bool)
+    """
     return _truth("any", ops.reduce_or, a, axis, out, keepdims, where, False)
 
 
@@ -223,6 +240,9 @@ def max(a: ArrayLike, axis: AxisLike = None, out: None = None, keepdims: bool = 
     Raises: ValueError for no elements without `initial`, for `where` without it, and for axes out
       of range; NotImplementedError where `out` is given.
     Source: `numpy.max`.
+
+    >>> jnp.max(jnp.array([[1., 3.], [2., 0.]]), axis=1)
+    Array([3., 2.], dtype=float32)
     """
     return _extreme("max", ops.reduce_max, maximum, least, a, axis, out, keepdims, initial, where)
 
@@ -230,7 +250,11 @@ def max(a: ArrayLike, axis: AxisLike = None, out: None = None, keepdims: bool = 
 @eager(static=("axis", "out", "keepdims"))
 def min(a: ArrayLike, axis: AxisLike = None, out: None = None, keepdims: bool = False,
         initial: ArrayLike | None = None, where: ArrayLike | None = None) -> Array:
-    """The least element over `axis`; arguments and errors as of `max`. Source: `numpy.min`."""
+    """The least element over `axis`; arguments and errors as of `max`. Source: `numpy.min`.
+
+    >>> jnp.min(jnp.array([[1., 3.], [2., 0.]]), axis=1)
+    Array([1., 0.], dtype=float32)
+    """
     return _extreme("min", ops.reduce_min, minimum, greatest, a, axis, out, keepdims, initial,
                     where)
 
@@ -240,7 +264,11 @@ amax, amin = max, min
 
 @eager(static=("axis", "out", "keepdims"))
 def ptp(a: ArrayLike, axis: AxisLike = None, out: None = None, keepdims: bool = False) -> Array:
-    """The greatest minus the least element over `axis`. Source: `numpy.ptp`."""
+    """The greatest minus the least element over `axis`. Source: `numpy.ptp`.
+
+    >>> jnp.ptp(jnp.array([1., 3., 2.]))
+    Array(2., dtype=float32)
+    """
     refuse_out("ptp", out)
     x = operand("ptp", a)
     return subtract(max(x, axis, None, keepdims), min(x, axis, None, keepdims))
@@ -277,6 +305,9 @@ def argmax(a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bo
     Raises: ValueError for no elements and axes out of range; TypeError for complex elements;
       NotImplementedError where `out` is given.
     Source: `numpy.argmax`.
+
+    >>> jnp.argmax(jnp.array([1., 3., 2.]))
+    Array(1, dtype=int32)
     """
     refuse_out("argmax", out)
     return _position("argmax", ops.argmax, operand("argmax", a), axis, bool(keepdims))
@@ -285,7 +316,11 @@ def argmax(a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bo
 @eager(static=("axis", "out", "keepdims"))
 def argmin(a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None
            ) -> Array:
-    """Index along `axis` of the least element; otherwise as `argmax`. Source: `numpy.argmin`."""
+    """Index along `axis` of the least element; otherwise as `argmax`. Source: `numpy.argmin`.
+
+    >>> jnp.argmin(jnp.array([1., 3., 2.]))
+    Array(0, dtype=int32)
+    """
     refuse_out("argmin", out)
     return _position("argmin", ops.argmin, operand("argmin", a), axis, bool(keepdims))
 
@@ -304,7 +339,11 @@ def without_nan(x: Tracer, neutral: Any) -> tuple[Tracer, Tracer | None]:
 def nansum(a: ArrayLike, axis: AxisLike = None, dtype: DTypeLike | None = None, out: None = None,
            keepdims: bool = False, initial: ArrayLike | None = None, where: ArrayLike | None = None
            ) -> Array:
-    """As `sum`, with 0 for NaN. Source: `numpy.nansum`."""
+    """As `sum`, with 0 for NaN. Source: `numpy.nansum`.
+
+    >>> jnp.nansum(jnp.array([3., jnp.nan, 2.]))
+    Array(5., dtype=float32)
+    """
     x, _ = without_nan(operand("nansum", a), 0)
     return sum(x, axis, dtype, out, keepdims, initial, where)
 
@@ -313,7 +352,11 @@ def nansum(a: ArrayLike, axis: AxisLike = None, dtype: DTypeLike | None = None, 
 def nanprod(a: ArrayLike, axis: AxisLike = None, dtype: DTypeLike | None = None, out: None = None,
             keepdims: bool = False, initial: ArrayLike | None = None, where: ArrayLike | None = None
             ) -> Array:
-    """As `prod`, with 1 for NaN. Source: `numpy.nanprod`."""
+    """As `prod`, with 1 for NaN. Source: `numpy.nanprod`.
+
+    >>> jnp.nanprod(jnp.array([3., jnp.nan, 2.]))
+    Array(6., dtype=float32)
+    """
     x, _ = without_nan(operand("nanprod", a), 1)
     return prod(x, axis, dtype, out, keepdims, initial, where)
 
@@ -335,6 +378,9 @@ def nanmax(a: ArrayLike, axis: AxisLike = None, out: None = None, keepdims: bool
     """As `max`, NaN left out; NaN where all are NaN and `initial` is None.
 
     Source: `numpy.nanmax`.
+
+    >>> jnp.nanmax(jnp.array([1., jnp.nan, 2.]))
+    Array(2., dtype=float32)
     """
     return _nan_extreme("nanmax", max, least, a, axis, out, keepdims, initial, where)
 
@@ -345,6 +391,9 @@ def nanmin(a: ArrayLike, axis: AxisLike = None, out: None = None, keepdims: bool
     """As `min`, NaN left out; NaN where all are NaN and `initial` is None.
 
     Source: `numpy.nanmin`.
+
+    >>> jnp.nanmin(jnp.array([1., jnp.nan, 2.]))
+    Array(1., dtype=float32)
     """
     return _nan_extreme("nanmin", min, greatest, a, axis, out, keepdims, initial, where)
 
@@ -362,14 +411,22 @@ def _nan_position(name: str, find: Any, end: Any, a: Any, axis: Any, out: Any,
 @eager(static=("axis", "out", "keepdims"))
 def nanargmax(a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None
               ) -> Array:
-    """As `argmax`, NaN left out; -1 where all are NaN. Source: `numpy.nanargmax`."""
+    """As `argmax`, NaN left out; -1 where all are NaN. Source: `numpy.nanargmax`.
+
+    >>> jnp.nanargmax(jnp.array([1., jnp.nan, 2.]))
+    Array(2, dtype=int32)
+    """
     return _nan_position("nanargmax", argmax, least, a, axis, out, keepdims)
 
 
 @eager(static=("axis", "out", "keepdims"))
 def nanargmin(a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None
               ) -> Array:
-    """As `argmin`, NaN left out; -1 where all are NaN. Source: `numpy.nanargmin`."""
+    """As `argmin`, NaN left out; -1 where all are NaN. Source: `numpy.nanargmin`.
+
+    >>> jnp.nanargmin(jnp.array([1., jnp.nan, 2.]))
+    Array(0, dtype=int32)
+    """
     return _nan_position("nanargmin", argmin, greatest, a, axis, out, keepdims)
 
 

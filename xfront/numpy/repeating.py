@@ -66,6 +66,9 @@ def repeat(a: ArrayLike, repeats: ArrayLike, axis: int | None = None, *,
     Raises: TypeError for lists and negative numbers; ValueError for axes out of range and numbers
       that do not fit; ConcretizationTypeError for traced numbers without a length.
     Source: `numpy.repeat`.
+
+    >>> jnp.repeat(jnp.array([1, 2]), 2)
+    Array([1, 1, 2, 2], dtype=int32)
     """
     at_home("repeat", out_sharding)
     a, repeats = array_like("repeat", a), array_like("repeat", repeats)
@@ -102,6 +105,9 @@ def roll(a: ArrayLike, shift: ArrayLike | Sequence[int], axis: AxisLike = None) 
       axis: one or several; None shifts the flattened array.
     Raises: ValueError for axes out of range, and numbers that do not match.
     Source: `numpy.roll`.
+
+    >>> jnp.roll(jnp.array([1, 2, 3]), 1)
+    Array([3, 1, 2], dtype=int32)
     """
     if type(shift) is int or isinstance(shift, (tuple, list)) and all(
             type(s) is int for s in shift):

@@ -26,19 +26,31 @@ def _rounding(name: str, x: Any, rule: Any) -> Tracer:
 
 @unary(ops.floor, FLOAT)
 def floor(x: ArrayLike) -> Array:
-    """The greatest integer not above x. Source: `numpy.floor`."""
+    """The greatest integer not above x. Source: `numpy.floor`.
+
+    >>> jnp.floor(jnp.array([-1.5, 0.2, 2.]))
+    Array([-2.,  0.,  2.], dtype=float32)
+    """
     return _rounding("floor", x, lambda v: emit(ops.floor, v))
 
 
 @unary(ops.ceil, FLOAT)
 def ceil(x: ArrayLike) -> Array:
-    """The least integer not below x. Source: `numpy.ceil`."""
+    """The least integer not below x. Source: `numpy.ceil`.
+
+    >>> jnp.ceil(jnp.array([-1.5, 0.2, 2.]))
+    Array([-1.,  1.,  2.], dtype=float32)
+    """
     return _rounding("ceil", x, lambda v: emit(ops.ceil, v))
 
 
 @unary()
 def trunc(x: ArrayLike) -> Array:
-    """The nearest integer towards zero. Source: `numpy.trunc`."""
+    """The nearest integer towards zero. Source: `numpy.trunc`.
+
+    >>> jnp.trunc(jnp.array([-1.5, 0.2, 2.]))
+    Array([-1.,  0.,  2.], dtype=float32)
+    """
     return _rounding("trunc", x, _toward_zero)
 
 
@@ -48,7 +60,11 @@ def _toward_zero(x: Tracer) -> Tracer:
 
 @unary()
 def fix(x: ArrayLike) -> Array:
-    """The nearest integer towards zero, as a float. Source: `numpy.fix`."""
+    """The nearest integer towards zero, as a float. Source: `numpy.fix`.
+
+    >>> jnp.fix(jnp.array([-1.5, 0.2, 2.]))
+    Array([-1.,  0.,  2.], dtype=float32)
+    """
     return _toward_zero(float_operand("fix", x))
 
 
@@ -60,7 +76,11 @@ def _half_even(x: Tracer) -> Tracer:
 
 @unary()
 def rint(x: ArrayLike) -> Array:
-    """The nearest integer, halves to the even one; integers become floats. Source: `numpy.rint`."""
+    """The nearest integer, halves to the even one; integers become floats. Source: `numpy.rint`.
+
+    >>> jnp.rint(jnp.array([0.5, 1.5, 2.2]))
+    Array([0., 2., 2.], dtype=float32)
+    """
     x = operand("rint", x)
     return _half_even(x if x.value.type.dtype.is_inexact else convert(x, default_float(), x.weak))
 
@@ -84,6 +104,9 @@ def round(a: ArrayLike, decimals: int = 0, out: None = None) -> Array:
 
     Raises: NotImplementedError for integers and negative decimals, or where `out` is given.
     Source: `numpy.round`.
+
+    >>> jnp.round(jnp.array([0.5, 1.5, 2.2]))
+    Array([0., 2., 2.], dtype=float32)
     """
     if out is not None:
         raise NotImplementedError("round: arrays are immutable, so `out` is not supported")

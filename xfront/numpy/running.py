@@ -64,6 +64,9 @@ def cumsum(a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None
     Returns: array of a's shape, or 1-d for `axis=None`.
     Raises: ValueError for axes out of range; NotImplementedError where `out` is given.
     Source: `numpy.cumsum`.
+
+    >>> jnp.cumsum(jnp.array([1, 2, 3]))
+    Array([1, 3, 6], dtype=int32)
     """
     return _running("cumsum", ops.cumsum, a, axis, dtype, out)
 
@@ -71,21 +74,33 @@ def cumsum(a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None
 @eager(static=STATIC)
 def cumprod(a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None
             ) -> Array:
-    """Products of the elements up to each one; as `cumsum`. Source: `numpy.cumprod`."""
+    """Products of the elements up to each one; as `cumsum`. Source: `numpy.cumprod`.
+
+    >>> jnp.cumprod(jnp.array([1, 2, 3]))
+    Array([1, 2, 6], dtype=int32)
+    """
     return _running("cumprod", ops.cumprod, a, axis, dtype, out)
 
 
 @eager(static=STATIC)
 def nancumsum(a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None,
               out: None = None) -> Array:
-    """As `cumsum`, with 0 for NaN. Source: `numpy.nancumsum`."""
+    """As `cumsum`, with 0 for NaN. Source: `numpy.nancumsum`.
+
+    >>> jnp.nancumsum(jnp.array([2., jnp.nan, 3.]))
+    Array([2., 2., 5.], dtype=float32)
+    """
     return _running("nancumsum", ops.cumsum, a, axis, dtype, out, 0)
 
 
 @eager(static=STATIC)
 def nancumprod(a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None,
                out: None = None) -> Array:
-    """As `cumprod`, with 1 for NaN. Source: `numpy.nancumprod`."""
+    """As `cumprod`, with 1 for NaN. Source: `numpy.nancumprod`.
+
+    >>> jnp.nancumprod(jnp.array([2., jnp.nan, 3.]))
+    Array([2., 2., 6.], dtype=float32)
+    """
     return _running("nancumprod", ops.cumprod, a, axis, dtype, out, 1)
 
 
@@ -121,6 +136,9 @@ def cumulative_sum(x: ArrayLike, /, *, axis: int | None = None, dtype: DTypeLike
       include_initial: put the sum of no elements, 0, in front.
     Raises: ValueError for scalars, for axes out of range and where `axis` is missing.
     Source: `numpy.cumulative_sum`.
+
+    >>> jnp.cumulative_sum(jnp.array([1, 2, 3]), include_initial=True)
+    Array([0, 1, 3, 6], dtype=int32)
     """
     return _cumulative("cumulative_sum", "sum", ops.cumsum, x, axis, dtype, include_initial, 0)
 
@@ -131,6 +149,9 @@ def cumulative_prod(x: ArrayLike, /, *, axis: int | None = None, dtype: DTypeLik
     """Products of the elements up to each one; as `cumulative_sum`, which begins with 1.
 
     Source: `numpy.cumulative_prod`.
+
+    >>> jnp.cumulative_prod(jnp.array([1, 2, 3]))
+    Array([1, 2, 6], dtype=int32)
     """
     return _cumulative("cumulative_prod", "product", ops.cumprod, x, axis, dtype, include_initial,
                        1)

@@ -167,6 +167,9 @@ def unique(ar: ArrayLike, return_index: bool = False, return_inverse: bool = Fal
     Returns: the values, or a tuple with what is asked for.
     Raises: TypeError for lists; ConcretizationTypeError for traced values without `size`.
     Source: `numpy.unique`.
+
+    >>> jnp.unique(jnp.array([3, 1, 3]))
+    Array([1, 3], dtype=int32)
     """
     ar = array_like("unique", ar)
     shape = getattr(ar, "shape", ())
@@ -239,6 +242,9 @@ def unique_all(x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLik
     """Values, first positions, inverse and counts; see `unique`. NaN are all different.
 
     Source: `numpy.unique_all`.
+
+    >>> jnp.unique_all(jnp.array([3, 1, 3])).counts
+    Array([1, 2], dtype=int32)
     """
     return UniqueAll(*unique(x, True, True, True, equal_nan=False, size=size,
                              fill_value=fill_value))
@@ -247,7 +253,11 @@ def unique_all(x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLik
 @known_at_once
 def unique_counts(x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None
                   ) -> UniqueCounts:
-    """Values and counts; see `unique`. NaN are all different. Source: `numpy.unique_counts`."""
+    """Values and counts; see `unique`. NaN are all different. Source: `numpy.unique_counts`.
+
+    >>> jnp.unique_counts(jnp.array([3, 1, 3])).values
+    Array([1, 3], dtype=int32)
+    """
     return UniqueCounts(*unique(x, return_counts=True, equal_nan=False, size=size,
                                 fill_value=fill_value))
 
@@ -255,7 +265,11 @@ def unique_counts(x: ArrayLike, /, *, size: int | None = None, fill_value: Array
 @known_at_once
 def unique_inverse(x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None
                    ) -> UniqueInverse:
-    """Values and inverse; see `unique`. NaN are all different. Source: `numpy.unique_inverse`."""
+    """Values and inverse; see `unique`. NaN are all different. Source: `numpy.unique_inverse`.
+
+    >>> jnp.unique_inverse(jnp.array([3, 1, 3])).inverse_indices
+    Array([1, 0, 1], dtype=int32)
+    """
     return UniqueInverse(*unique(x, return_inverse=True, equal_nan=False, size=size,
                                  fill_value=fill_value))
 
@@ -263,7 +277,11 @@ def unique_inverse(x: ArrayLike, /, *, size: int | None = None, fill_value: Arra
 @known_at_once
 def unique_values(x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None
                   ) -> Array:
-    """The values; see `unique`. NaN are all different. Source: `numpy.unique_values`."""
+    """The values; see `unique`. NaN are all different. Source: `numpy.unique_values`.
+
+    >>> jnp.unique_values(jnp.array([3, 1, 3]))
+    Array([1, 3], dtype=int32)
+    """
     return unique(x, equal_nan=False, size=size, fill_value=fill_value)
 
 
@@ -285,6 +303,9 @@ def isin(element: ArrayLike, test_elements: ArrayLike, assume_unique: bool = Fal
     Returns: bools in element's shape.
     Raises: ValueError for other methods.
     Source: `numpy.isin`.
+
+    >>> jnp.isin(jnp.array([1, 2, 3]), jnp.array([2, 4]))
+    Array([False,  True, False], dtype=bool)
     """
     if method not in ("auto", "compare_all", "binary_search", "sort"):
         raise ValueError(f"isin: method must be 'auto', 'compare_all', 'binary_search' or 'sort', "
@@ -320,6 +341,9 @@ def union1d(ar1: ArrayLike, ar2: ArrayLike, *, size: int | None = None,
     """The elements of either array, in order; `size` and `fill_value` as of `unique`.
 
     Source: `numpy.union1d`.
+
+    >>> jnp.union1d(jnp.array([1, 2]), jnp.array([2, 4]))
+    Array([1, 2, 4], dtype=int32)
     """
     return unique(concatenate(_pair("union1d", ar1, ar2)), size=size, fill_value=fill_value)
 
@@ -358,6 +382,9 @@ def setdiff1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, *,
       assume_unique: ar1's elements are all different; they stay in their order.
       size, fill_value: as of `unique`; filled with 0 for None.
     Source: `numpy.setdiff1d`.
+
+    >>> jnp.setdiff1d(jnp.array([1, 2, 3]), jnp.array([2, 4]))
+    Array([1, 3], dtype=int32)
     """
     x, y = _pair("setdiff1d", ar1, ar2)
     if not x.size:
@@ -404,6 +431,9 @@ def intersect1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False,
       return_indices: also their first positions in `ar1` and in `ar2`, filled with the sizes.
       size, fill_value: as of `unique`.
     Source: `numpy.intersect1d`.
+
+    >>> jnp.intersect1d(jnp.array([1, 2, 3]), jnp.array([2, 3, 4]))
+    Array([2, 3], dtype=int32)
     """
     x, y = _pair("intersect1d", ar1, ar2)
     if not x.size or not y.size:
@@ -440,6 +470,9 @@ def setxor1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, *,
       assume_unique: a promise that is not made use of.
       size, fill_value: as of `unique`.
     Source: `numpy.setxor1d`.
+
+    >>> jnp.setxor1d(jnp.array([1, 2, 3]), jnp.array([2, 4]))
+    Array([1, 3, 4], dtype=int32)
     """
     x, y = _pair("setxor1d", ar1, ar2)
     if not x.size or not y.size:

@@ -63,6 +63,9 @@ def sort(a: ArrayLike, axis: int | None = -1, *, kind: None = None, order: None 
       descending: greatest first.
     Raises: ValueError for scalars and axes out of range; TypeError for `kind` and `order`.
     Source: `numpy.sort`.
+
+    >>> jnp.sort(jnp.array([3, 1, 2]))
+    Array([1, 2, 3], dtype=int32)
     """
     _refuse_options("sort", kind, order)
     x, at = _along("sort", a, axis)
@@ -86,6 +89,9 @@ def argsort(a: ArrayLike, axis: int | None = -1, *, kind: None = None, order: No
     Args:
       dtype: of the positions; None for the default integer.
     Source: `numpy.argsort`.
+
+    >>> jnp.argsort(jnp.array([3, 1, 2]))
+    Array([1, 2, 0], dtype=int32)
     """
     _refuse_options("argsort", kind, order)
     x, at = _along("argsort", a, axis)
@@ -108,6 +114,9 @@ def lexsort(keys: Array | Sequence[ArrayLike], axis: int = -1) -> Array:
       keys: a sequence of arrays of one shape, or an array whose rows are keys.
     Raises: TypeError for no keys; ValueError for different shapes.
     Source: `numpy.lexsort`.
+
+    >>> jnp.lexsort((jnp.array([3, 1, 2]), jnp.array([0, 1, 0])))
+    Array([2, 0, 1], dtype=int32)
     """
     given = list(keys) if isinstance(keys, (tuple, list)) else list(unstack(as_tracer(keys)))
     xs = [operand("lexsort", k) for k in given]
@@ -128,6 +137,9 @@ def sort_complex(a: ArrayLike) -> Array:
     """The elements in order along the last axis, as complex numbers.
 
     Source: `numpy.sort_complex`.
+
+    >>> jnp.sort_complex(jnp.array([2 + 1j, 1.]))
+    Array([1.+0.j, 2.+1.j], dtype=complex64)
     """
     x = operand("sort_complex", a)
     dtype = dtypes.complex_of(inexact_dtype(x.value.type.dtype))
@@ -148,6 +160,9 @@ def partition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
 
     Raises: ValueError for positions and axes out of range; NotImplementedError for complex numbers.
     Source: `numpy.partition`.
+
+    >>> jnp.partition(jnp.array([3, 1, 2]), 0)[0]
+    Array(1, dtype=int32)
     """
     x, at = _partition_operand("partition", a, axis)
     kth = normalize_axis("partition", kth, x.shape[at])
@@ -162,6 +177,9 @@ def argpartition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
     before and none of a lesser one after it; those after it ascend.
 
     Raises: as `partition`. Source: `numpy.argpartition`.
+
+    >>> jnp.argpartition(jnp.array([3, 1, 2]), 0)[0]
+    Array(1, dtype=int32)
     """
     x, at = _partition_operand("argpartition", a, axis)
     kth = normalize_axis("argpartition", kth, x.shape[at])
@@ -211,6 +229,9 @@ def searchsorted(a: ArrayLike, v: ArrayLike, side: str = "left", sorter: ArrayLi
     Returns: i32 (i64 for long arrays) in v's shape, in [0, len(a)].
     Raises: ValueError for other numbers of axes, sides and methods.
     Source: `numpy.searchsorted`.
+
+    >>> jnp.searchsorted(jnp.array([1, 3, 5]), 3, side='right')
+    Array(2, dtype=int32)
     """
     if side not in ("left", "right"):
         raise ValueError(f"invalid argument side={side!r}, expected 'left' or 'right'")
@@ -299,6 +320,9 @@ def digitize(x: ArrayLike, bins: ArrayLike | Sequence[ArrayLike], right: bool = 
       method: as of `searchsorted`.
     Raises: ValueError for edges of more axes.
     Source: `numpy.digitize`.
+
+    >>> jnp.digitize(jnp.array([0.5, 2.5]), jnp.array([0., 1., 2.]))
+    Array([1, 3], dtype=int32)
     """
     edges = operand("digitize", bins)
     if edges.ndim != 1:

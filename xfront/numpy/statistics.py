@@ -100,6 +100,9 @@ def mean(a: ArrayLike, axis: AxisLike = None, dtype: DTypeLike | None = None, ou
       where: bools that broadcast with `a`; the other elements are left out.
     Raises: ValueError for axes out of range; NotImplementedError where `out` is given.
     Source: `numpy.mean`.
+
+    >>> jnp.mean(jnp.array([[1., 3.], [2., 5.]]), axis=0)
+    Array([1.5, 4. ], dtype=float32)
     """
     return _mean("mean", a, axis, dtype, out, keepdims, where)
 
@@ -171,6 +174,9 @@ def var(a: ArrayLike, axis: AxisLike = None, dtype: DTypeLike | None = None, out
     Raises: ValueError for axes out of range and both `ddof` and `correction`; NotImplementedError
       where `out` is given.
     Source: `numpy.var`.
+
+    >>> jnp.var(jnp.array([1., 3.]))
+    Array(1., dtype=float32)
     """
     return _var("var", a, axis, dtype, out, _ddof("var", ddof, correction), keepdims, where, mean)
 
@@ -179,7 +185,11 @@ def var(a: ArrayLike, axis: AxisLike = None, dtype: DTypeLike | None = None, out
 def std(a: ArrayLike, axis: AxisLike = None, dtype: DTypeLike | None = None, out: None = None,
         ddof: float = 0, keepdims: bool = False, *, where: ArrayLike | None = None,
         mean: ArrayLike | None = None, correction: float | None = None) -> Array:
-    """Standard deviation over `axis`: the square root of `var`. Source: `numpy.std`."""
+    """Standard deviation over `axis`: the square root of `var`. Source: `numpy.std`.
+
+    >>> jnp.std(jnp.array([1., 3.]))
+    Array(1., dtype=float32)
+    """
     return root(_var("std", a, axis, dtype, out, _ddof("std", ddof, correction), keepdims, where,
                      mean))
 
@@ -198,7 +208,11 @@ def _numbers(x: Tracer, where: Any, name: str) -> Any:
 @eager(static=("axis", "dtype", "out", "keepdims"))
 def nanmean(a: ArrayLike, axis: AxisLike = None, dtype: DTypeLike | None = None, out: None = None,
             keepdims: bool = False, where: ArrayLike | None = None) -> Array:
-    """As `mean`, NaN left out. Source: `numpy.nanmean`."""
+    """As `mean`, NaN left out. Source: `numpy.nanmean`.
+
+    >>> jnp.nanmean(jnp.array([3., jnp.nan, 2.]))
+    Array(2.5, dtype=float32)
+    """
     x = operand("nanmean", a)
     return _mean("nanmean", x, axis, dtype, out, keepdims, _numbers(x, where, "nanmean"))
 
@@ -207,7 +221,11 @@ def nanmean(a: ArrayLike, axis: AxisLike = None, dtype: DTypeLike | None = None,
 def nanvar(a: ArrayLike, axis: AxisLike = None, dtype: DTypeLike | None = None, out: None = None,
            ddof: float = 0, keepdims: bool = False, where: ArrayLike | None = None,
            mean: ArrayLike | None = None) -> Array:
-    """As `var`, NaN left out. Source: `numpy.nanvar`."""
+    """As `var`, NaN left out. Source: `numpy.nanvar`.
+
+    >>> jnp.nanvar(jnp.array([3., jnp.nan, 1.]))
+    Array(1., dtype=float32)
+    """
     x = operand("nanvar", a)
     return _var("nanvar", x, axis, dtype, out, ddof, keepdims, _numbers(x, where, "nanvar"), mean)
 
@@ -216,7 +234,11 @@ def nanvar(a: ArrayLike, axis: AxisLike = None, dtype: DTypeLike | None = None, 
 def nanstd(a: ArrayLike, axis: AxisLike = None, dtype: DTypeLike | None = None, out: None = None,
            ddof: float = 0, keepdims: bool = False, where: ArrayLike | None = None,
            mean: ArrayLike | None = None) -> Array:
-    """As `std`, NaN left out. Source: `numpy.nanstd`."""
+    """As `std`, NaN left out. Source: `numpy.nanstd`.
+
+    >>> jnp.nanstd(jnp.array([3., jnp.nan, 1.]))
+    Array(1., dtype=float32)
+    """
     x = operand("nanstd", a)
     return root(_var("nanstd", x, axis, dtype, out, ddof, keepdims, _numbers(x, where, "nanstd"),
                      mean))
@@ -234,6 +256,9 @@ def average(a: ArrayLike, axis: AxisLike = None, weights: ArrayLike | None = Non
       returned: give (average, sum of the weights).
     Raises: ValueError where the weights do not fit.
     Source: `numpy.average`.
+
+    >>> jnp.average(jnp.array([1., 3.]), weights=jnp.array([3., 1.]))
+    Array(1.5, dtype=float32)
     """
     if weights is None:
         (x,) = promote_inexact("average", a)
@@ -425,6 +450,9 @@ def quantile(a: ArrayLike, q: ArrayLike, axis: AxisLike = None, out: None = None
     Raises: ValueError for complex arrays and unknown methods; NotImplementedError where `out` is
       given, and for weights with other methods.
     Source: `numpy.quantile`.
+
+    >>> jnp.quantile(jnp.array([1., 2., 3.]), 0.25)
+    Array(1.5, dtype=float32)
     """
     return _quantile("quantile", a, q, axis, out, overwrite_input, method, keepdims, weights, False)
 
@@ -433,7 +461,11 @@ def quantile(a: ArrayLike, q: ArrayLike, axis: AxisLike = None, out: None = None
 def nanquantile(a: ArrayLike, q: ArrayLike, axis: AxisLike = None, out: None = None,
                 overwrite_input: bool = False, method: str = "linear", keepdims: bool = False, *,
                 weights: ArrayLike | None = None) -> Array:
-    """As `quantile`, NaN left out. Source: `numpy.nanquantile`."""
+    """As `quantile`, NaN left out. Source: `numpy.nanquantile`.
+
+    >>> jnp.nanquantile(jnp.array([3., jnp.nan, 2.]), 0.5)
+    Array(2.5, dtype=float32)
+    """
     return _quantile("nanquantile", a, q, axis, out, overwrite_input, method, keepdims, weights,
                      True)
 
@@ -449,7 +481,11 @@ def _hundredth(name: str, q: Any) -> Tracer:
 def percentile(a: ArrayLike, q: ArrayLike, axis: AxisLike = None, out: None = None,
                overwrite_input: bool = False, method: str = "linear", keepdims: bool = False, *,
                weights: ArrayLike | None = None, out_sharding: Any = None) -> Array:
-    """`quantile` of q / 100. Source: `numpy.percentile`."""
+    """`quantile` of q / 100. Source: `numpy.percentile`.
+
+    >>> jnp.percentile(jnp.array([1., 2., 3.]), 25)
+    Array(1.5, dtype=float32)
+    """
     at_home("percentile", out_sharding)
     return quantile(a, _hundredth("percentile", q), axis, out, overwrite_input, method, keepdims,
                     weights=weights)
@@ -459,7 +495,11 @@ def percentile(a: ArrayLike, q: ArrayLike, axis: AxisLike = None, out: None = No
 def nanpercentile(a: ArrayLike, q: ArrayLike, axis: AxisLike = None, out: None = None,
                   overwrite_input: bool = False, method: str = "linear", keepdims: bool = False, *,
                   weights: ArrayLike | None = None) -> Array:
-    """As `percentile`, NaN left out. Source: `numpy.nanpercentile`."""
+    """As `percentile`, NaN left out. Source: `numpy.nanpercentile`.
+
+    >>> jnp.nanpercentile(jnp.array([3., jnp.nan, 2.]), 50)
+    Array(2.5, dtype=float32)
+    """
     return nanquantile(a, _hundredth("nanpercentile", q), axis, out, overwrite_input, method,
                        keepdims, weights=weights)
 
@@ -470,6 +510,9 @@ def median(a: ArrayLike, axis: AxisLike = None, out: None = None, overwrite_inpu
     """The middle element over `axis`, or the mean of the two; NaN where one is NaN.
 
     Source: `numpy.median`.
+
+    >>> jnp.median(jnp.array([3., 1., 2.]))
+    Array(2., dtype=float32)
     """
     return quantile(operand("median", a), 0.5, axis, out, overwrite_input, "midpoint", keepdims)
 
@@ -477,7 +520,11 @@ def median(a: ArrayLike, axis: AxisLike = None, out: None = None, overwrite_inpu
 @eager(static=("axis", "out", "overwrite_input", "keepdims"))
 def nanmedian(a: ArrayLike, axis: AxisLike = None, out: None = None, overwrite_input: bool = False,
               keepdims: bool = False) -> Array:
-    """As `median`, NaN left out. Source: `numpy.nanmedian`."""
+    """As `median`, NaN left out. Source: `numpy.nanmedian`.
+
+    >>> jnp.nanmedian(jnp.array([3., jnp.nan, 2.]))
+    Array(2.5, dtype=float32)
+    """
     return nanquantile(operand("nanmedian", a), 0.5, axis, out, overwrite_input, "midpoint",
                        keepdims)
 
@@ -501,6 +548,10 @@ def cov(m: ArrayLike, y: ArrayLike | None = None, rowvar: bool = True, bias: boo
       dtype: of the result.
     Raises: ValueError for more than two axes; TypeError for weights that do not fit.
     Source: `numpy.cov`.
+
+    >>> jnp.cov(jnp.array([[1., 2., 3.], [3., 2., 1.]]))
+    Array([[ 1., -1.],
+           [-1.,  1.]], dtype=float32)
     """
     from .contractions import exact_matmul  # late: it stands beside
 
@@ -584,6 +635,10 @@ def corrcoef(x: ArrayLike, y: ArrayLike | None = None, rowvar: bool = True,
     """Correlation coefficients of variables; arguments and errors as of `cov`.
 
     Source: `numpy.corrcoef`.
+
+    >>> jnp.corrcoef(jnp.array([[1., 2., 4.], [1., 3., 2.]]))
+    Array([[1.   , 0.327],
+           [0.327, 1.   ]], dtype=float32)
     """
     c = cov(x, y, rowvar, dtype=dtype)
     if not c.ndim:

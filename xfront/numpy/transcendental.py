@@ -36,11 +36,31 @@ def _function(name: str, definition: OpDef, kinds: frozenset[str], doc: str) -> 
 
 # --- exponentials and logarithms ----------------------------------------------------------
 
-exp = _function("exp", ops.exp, INEXACT, "e to the power x.")
-exp2 = _function("exp2", ops.exp2, INEXACT, "2 to the power x.")
-expm1 = _function("expm1", ops.expm1, INEXACT, "exp(x) - 1, accurate near 0.")
-log = _function("log", ops.log, INEXACT, "Natural logarithm.")
-log1p = _function("log1p", ops.log1p, INEXACT, "log(1 + x), accurate near 0.")
+exp = _function("exp", ops.exp, INEXACT, """e to the power x.
+
+    >>> jnp.exp(jnp.array([0., 1.]))
+    Array([1.   , 2.718], dtype=float32)
+    """)
+exp2 = _function("exp2", ops.exp2, INEXACT, """2 to the power x.
+
+    >>> jnp.exp2(jnp.array([0., 3.]))
+    Array([1., 8.], dtype=float32)
+    """)
+expm1 = _function("expm1", ops.expm1, INEXACT, """exp(x) - 1, accurate near 0.
+
+    >>> jnp.expm1(jnp.array([0., 1.]))
+    Array([0.   , 1.718], dtype=float32)
+    """)
+log = _function("log", ops.log, INEXACT, """Natural logarithm.
+
+    >>> jnp.log(jnp.array([1., 10.]))
+    Array([0.   , 2.303], dtype=float32)
+    """)
+log1p = _function("log1p", ops.log1p, INEXACT, """log(1 + x), accurate near 0.
+
+    >>> jnp.log1p(jnp.array([0., 1.]))
+    Array([0.   , 0.693], dtype=float32)
+    """)
 
 
 def _log_base(name: str, x: Any, base: float) -> Tracer:
@@ -62,13 +82,21 @@ def _over_log(x: Tracer, base: float) -> Tracer:
 
 @unary()
 def log2(x: ArrayLike) -> Array:
-    """Logarithm to base 2. Source: `numpy.log2`."""
+    """Logarithm to base 2. Source: `numpy.log2`.
+
+    >>> jnp.log2(jnp.array([1., 8.]))
+    Array([0., 3.], dtype=float32)
+    """
     return _log_base("log2", x, 2)
 
 
 @unary()
 def log10(x: ArrayLike) -> Array:
-    """Logarithm to base 10. Source: `numpy.log10`."""
+    """Logarithm to base 10. Source: `numpy.log10`.
+
+    >>> jnp.log10(jnp.array([1., 100.]))
+    Array([0., 2.], dtype=float32)
+    """
     return _log_base("log10", x, 10)
 
 
@@ -127,25 +155,77 @@ def logaddexp2(x: Any, y: Any) -> Any:
 
 # --- trigonometric ------------------------------------------------------------------------
 
-sin = _function("sin", ops.sin, INEXACT, "Sine.")
-cos = _function("cos", ops.cos, INEXACT, "Cosine.")
-tan = _function("tan", ops.tan, INEXACT, "Tangent.")
-arcsin = _function("arcsin", ops.asin, INEXACT, "Angle in [-pi/2, pi/2] whose sine is x.")
-arccos = _function("arccos", ops.acos, INEXACT, "Angle in [0, pi] whose cosine is x.")
-arctan = _function("arctan", ops.atan, INEXACT, "Angle in [-pi/2, pi/2] whose tangent is x.")
-sinh = _function("sinh", ops.sinh, INEXACT, "Hyperbolic sine.")
-cosh = _function("cosh", ops.cosh, INEXACT, "Hyperbolic cosine.")
-tanh = _function("tanh", ops.tanh, INEXACT, "Hyperbolic tangent.")
-arcsinh = _function("arcsinh", ops.asinh, INEXACT, "Inverse of sinh.")
-arccosh = _function("arccosh", ops.acosh, INEXACT, "Inverse of cosh, not negative.")
-arctanh = _function("arctanh", ops.atanh, INEXACT, "Inverse of tanh.")
+sin = _function("sin", ops.sin, INEXACT, """Sine.
+
+    >>> jnp.sin(jnp.array([0., 1.]))
+    Array([0.   , 0.841], dtype=float32)
+    """)
+cos = _function("cos", ops.cos, INEXACT, """Cosine.
+
+    >>> jnp.cos(jnp.array([0., 1.]))
+    Array([1.  , 0.54], dtype=float32)
+    """)
+tan = _function("tan", ops.tan, INEXACT, """Tangent.
+
+    >>> jnp.tan(jnp.array([0., 1.]))
+    Array([0.   , 1.557], dtype=float32)
+    """)
+arcsin = _function("arcsin", ops.asin, INEXACT, """Angle in [-pi/2, pi/2] whose sine is x.
+
+    >>> jnp.arcsin(jnp.array([0., 1.]))
+    Array([0.   , 1.571], dtype=float32)
+    """)
+arccos = _function("arccos", ops.acos, INEXACT, """Angle in [0, pi] whose cosine is x.
+
+    >>> jnp.arccos(jnp.array([1., 0.]))
+    Array([0.   , 1.571], dtype=float32)
+    """)
+arctan = _function("arctan", ops.atan, INEXACT, """Angle in [-pi/2, pi/2] whose tangent is x.
+
+    >>> jnp.arctan(jnp.array([0., 1.]))
+    Array([0.   , 0.785], dtype=float32)
+    """)
+sinh = _function("sinh", ops.sinh, INEXACT, """Hyperbolic sine.
+
+    >>> jnp.sinh(jnp.array([0., 1.]))
+    Array([0.   , 1.175], dtype=float32)
+    """)
+cosh = _function("cosh", ops.cosh, INEXACT, """Hyperbolic cosine.
+
+    >>> jnp.cosh(jnp.array([0., 1.]))
+    Array([1.   , 1.543], dtype=float32)
+    """)
+tanh = _function("tanh", ops.tanh, INEXACT, """Hyperbolic tangent.
+
+    >>> jnp.tanh(jnp.array([0., 1.]))
+    Array([0.   , 0.762], dtype=float32)
+    """)
+arcsinh = _function("arcsinh", ops.asinh, INEXACT, """Inverse of sinh.
+
+    >>> jnp.arcsinh(jnp.array([0., 1.]))
+    Array([0.   , 0.881], dtype=float32)
+    """)
+arccosh = _function("arccosh", ops.acosh, INEXACT, """Inverse of cosh, not negative.
+
+    >>> jnp.arccosh(jnp.array([1., 2.]))
+    Array([0.   , 1.317], dtype=float32)
+    """)
+arctanh = _function("arctanh", ops.atanh, INEXACT, """Inverse of tanh.
+
+    >>> jnp.arctanh(jnp.array([0., 0.5]))
+    Array([0.   , 0.549], dtype=float32)
+    """)
 asin, acos, atan = arcsin, arccos, arctan
 asinh, acosh, atanh = arcsinh, arccosh, arctanh
 
 
 @binary(ops.atan2, FLOAT)
 def arctan2(x1: ArrayLike, x2: ArrayLike) -> Array:
-    """Angle in [-pi, pi] of the point (x2, x1) seen from the origin. Source: `numpy.arctan2`."""
+    """Angle in [-pi, pi] of the point (x2, x1) seen from the origin. Source: `numpy.arctan2`.
+
+    >>> jnp.arctan2(jnp.array([1., -1.]), jnp.array([0., -1.]))
+    Array([ 1.571, -2.356], dtype=float32)
+    """
     x, y = together("arctan2", x1, x2)
     x, y = inexact(x), inexact(y)
     if x.value.type.dtype.is_complex:
@@ -165,13 +245,21 @@ def _scaled(name: str, x: Any, factor: float) -> Tracer:
 
 @unary()
 def degrees(x: ArrayLike) -> Array:
-    """Radians as degrees. Source: `numpy.degrees`."""
+    """Radians as degrees. Source: `numpy.degrees`.
+
+    >>> jnp.degrees(jnp.array([0., jnp.pi]))
+    Array([  0., 180.], dtype=float32)
+    """
     return _scaled("degrees", x, 180 / math.pi)
 
 
 @unary()
 def radians(x: ArrayLike) -> Array:
-    """Degrees as radians. Source: `numpy.radians`."""
+    """Degrees as radians. Source: `numpy.radians`.
+
+    >>> jnp.radians(jnp.array([0., 180.]))
+    Array([0.   , 3.142], dtype=float32)
+    """
     return _scaled("radians", x, math.pi / 180)
 
 
@@ -180,7 +268,11 @@ rad2deg, deg2rad = degrees, radians
 
 @unary()
 def sinc(x: ArrayLike) -> Array:
-    """sin(pi x) / (pi x), 1 at 0; all its derivatives are right there too. Source: `numpy.sinc`."""
+    """sin(pi x) / (pi x), 1 at 0; all its derivatives are right there too. Source: `numpy.sinc`.
+
+    >>> jnp.sinc(jnp.array([0., 0.5]))
+    Array([1.   , 0.637], dtype=float32)
+    """
     (x,) = promote_inexact("sinc", x)
     angle = emit(ops.mul, x, like(x, math.pi))
     near = emit(ops.lt, emit(ops.abs, angle), _small(angle))
@@ -209,7 +301,11 @@ def _series(x: Tracer) -> Tracer:
 
 @unary()
 def i0(x: ArrayLike) -> Array:
-    """Modified Bessel function of the first kind, order 0. Source: `numpy.i0`."""
+    """Modified Bessel function of the first kind, order 0. Source: `numpy.i0`.
+
+    >>> jnp.i0(jnp.array([0., 1.]))
+    Array([1.   , 1.266], dtype=float32)
+    """
     (x,) = promote_inexact("i0", x)
     if x.value.type.dtype.is_complex:
         raise ValueError(f"i0 takes real arrays, got {x.value.type}")

@@ -281,6 +281,9 @@ def frompyfunc(func: Callable[..., Any], /, nin: int, nout: int, *,
       identity: x with func(x, y) = y for all y, or None.
     Raises: TypeError for what cannot be called.
     Source: `numpy.frompyfunc`.
+
+    >>> jnp.frompyfunc(lambda x, y: x + 2 * y, 2, 1)(jnp.array([1, 2]), 1)
+    Array([3, 4], dtype=int32)
     """
     return ufunc(func, nin, nout, identity=identity)
 

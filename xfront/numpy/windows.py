@@ -43,6 +43,9 @@ def hanning(M: int) -> Array:
     Returns: floats of shape [M].
     Raises: TypeError where M is no integer.
     Source: `numpy.hanning`.
+
+    >>> jnp.hanning(5)
+    Array([0. , 0.5, 1. , 0.5, 0. ], dtype=float32)
     """
     n = index_of(M, "M")
     return _few(n) if n <= 1 else _cosines(n, (0.5, -0.5))
@@ -52,6 +55,9 @@ def hamming(M: int) -> Array:
     """The Hamming window: 0.54 - 0.46 cos(2 pi n / (M - 1)). See `hanning`.
 
     Source: `numpy.hamming`.
+
+    >>> jnp.hamming(5)
+    Array([0.08, 0.54, 1.  , 0.54, 0.08], dtype=float32)
     """
     n = index_of(M, "M")
     return _few(n) if n <= 1 else _cosines(n, (0.54, -0.46))
@@ -61,6 +67,9 @@ def blackman(M: int) -> Array:
     """The Blackman window: 0.42 - 0.5 cos(t) + 0.08 cos(2 t), t = 2 pi n / (M - 1). See `hanning`.
 
     Source: `numpy.blackman`.
+
+    >>> jnp.blackman(5)
+    Array([-0.  ,  0.34,  1.  ,  0.34, -0.  ], dtype=float32)
     """
     n = index_of(M, "M")
     return _few(n) if n <= 1 else _cosines(n, (0.42, -0.5, 0.08))
@@ -73,7 +82,11 @@ def _bartlett(n: int) -> Any:
 
 
 def bartlett(M: int) -> Array:
-    """The triangular window that is 0 at both ends. See `hanning`. Source: `numpy.bartlett`."""
+    """The triangular window that is 0 at both ends. See `hanning`. Source: `numpy.bartlett`.
+
+    >>> jnp.bartlett(5)
+    Array([0. , 0.5, 1. , 0.5, 0. ], dtype=float32)
+    """
     n = index_of(M, "M")
     return _few(n) if n <= 1 else _bartlett(n)
 
@@ -96,6 +109,9 @@ def kaiser(M: int, beta: ArrayLike) -> Array:
     """The Kaiser window of shape parameter `beta`, a number. See `hanning`.
 
     Source: `numpy.kaiser`.
+
+    >>> jnp.kaiser(5, 14.)
+    Array([0.  , 0.16, 1.  , 0.16, 0.  ], dtype=float32)
     """
     n = index_of(M, "M")
     return _few(n) if n <= 1 else _kaiser(beta, n)

@@ -34,7 +34,11 @@ _UNSIGNED = {8: dtypes.u8, 16: dtypes.u16, 32: dtypes.u32, 64: dtypes.u64}
 @eager(static=("shape", "dtype"))
 def bits(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = None, *,
          out_sharding: Any = None) -> Array:
-    """Uniform random bits as unsigned integers (uint32 by default) of the given shape."""
+    """Uniform random bits as unsigned integers (uint32 by default) of the given shape.
+
+    >>> random.bits(random.key(0), (2,)).dtype
+    dtype('uint32')
+    """
     at_home("bits", out_sharding)
     width = chosen_dtype("bits", dtype, np.uint32, "uint").bits
     if width < 8:
@@ -104,6 +108,9 @@ def uniform(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = Non
       key: one key. shape: of the result. dtype: a float dtype; the default float if None.
       minval, maxval: bounds, broadcast to the shape.
     Raises: ValueError for a dtype that is no float.
+
+    >>> random.uniform(random.key(0), (2, 3)).shape
+    (2, 3)
     """
     at_home("uniform", out_sharding)
     is_unit = type(minval) in (int, float) and type(maxval) in (int, float) and (
@@ -137,6 +144,9 @@ def bernoulli(key: ArrayLike, p: ArrayLike = 0.5, shape: ShapeLike | None = None
         least probability; "high" has twice its bits.
     Raises: TypeError where `p` is of no float dtype; ValueError for another mode, or where the
       shapes do not fit.
+
+    >>> random.bernoulli(random.key(0), jnp.array([0., 1.]))
+    Array([False,  True], dtype=bool)
     """
     at_home("bernoulli", out_sharding)
     if mode not in ("low", "high"):
@@ -152,6 +162,9 @@ def rademacher(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = 
     Args:
       key: one key. shape: of the result. dtype: any dtype of numbers; the default integer if None.
         Unsigned integers wrap around, bools are all True.
+
+    >>> random.rademacher(random.key(0), (3,)).dtype
+    dtype('int32')
     """
     at_home("rademacher", out_sharding)
     wanted = from_numpy(requested_dtype("rademacher", int if dtype is None else dtype))
@@ -171,6 +184,9 @@ def randint(key: ArrayLike, shape: ShapeLike, minval: ArrayLike, maxval: ArrayLi
 
     The modulus of two draws, so that the bias is below 2**-bits of the dtype. Where minval >=
     maxval the result is minval.
+
+    >>> random.randint(random.key(0), (3,), 0, 10).dtype
+    dtype('int32')
     """
     at_home("randint", out_sharding)
     wanted = chosen_dtype("randint", dtype, int, "int")

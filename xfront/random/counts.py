@@ -100,6 +100,9 @@ def poisson(key: ArrayLike, lam: ArrayLike, shape: ShapeLike | None = None,
     Raises: ValueError for another dtype, and where the shapes do not fit.
     Source: Knuth, The Art of Computer Programming, 3.4.1, for rates below 10; Hormann, The
       transformed rejection method for generating Poisson random variables (1993) above.
+
+    >>> random.poisson(random.key(0), 2., (3,)).dtype
+    dtype('int32')
     """
     at_home("poisson", out_sharding)
     wanted = chosen_dtype("poisson", dtype, int, "int")
@@ -228,6 +231,9 @@ def binomial(key: ArrayLike, n: ArrayLike, p: ArrayLike, shape: ShapeLike | None
     Raises: ValueError for another dtype, and where the shapes do not fit.
     Source: Hormann, The generation of binomial random variates (1993) where n min(p, 1-p) is above
       10; Devroye (1986), X.4.3 below.
+
+    >>> random.binomial(random.key(0), 5., jnp.array([0., 1.]))
+    Array([0., 5.], dtype=float32)
     """
     made = chosen_dtype("binomial", dtype, float, "float")
     n, p = (operand("binomial", x) for x in (n, p))
@@ -254,6 +260,9 @@ def multinomial(key: ArrayLike, n: ArrayLike, p: ArrayLike, *, shape: ShapeLike 
       unroll: as of `lax.scan`, over the categories.
     Raises: ValueError where p is 0-d or the shapes do not fit.
     Source: each category is binomial given those before it.
+
+    >>> random.multinomial(random.key(0), 5., jnp.array([0., 1.]))
+    Array([0., 5.], dtype=float32)
     """
     from ..dtypes import requested_dtype
     from ..lax import scan
@@ -303,6 +312,9 @@ def geometric(key: ArrayLike, p: ArrayLike, shape: ShapeLike | None = None,
       dtype: an integer dtype, whose greatest number stands for all beyond; the default one if None.
     Raises: ValueError for another dtype, and where the shapes do not fit.
     Source: floor(log(u) / log(1 - p)) + 1, u uniform in (0, 1).
+
+    >>> random.geometric(random.key(0), 0.5, (3,)).shape
+    (3,)
     """
     at_home("geometric", out_sharding)
     wanted = chosen_dtype("geometric", dtype, int, "int")

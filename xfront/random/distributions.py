@@ -49,6 +49,9 @@ def normal(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = None
     """Standard normal floats (or, for a complex dtype, of unit variance) of the given shape.
 
     Source: inverse of the cumulative distribution, sqrt(2) erf_inv(u), u uniform in (-1, 1).
+
+    >>> random.normal(random.key(0), (2, 3)).shape
+    (2, 3)
     """
     at_home("normal", out_sharding)
     return normal_in(typed_key("normal", key), shape_of(shape), normal_dtype("normal", dtype))
@@ -61,6 +64,9 @@ def truncated_normal(key: ArrayLike, lower: ArrayLike, upper: ArrayLike,
     """Standard normal floats conditioned to lie in (lower, upper), which broadcast to `shape`.
 
     Source: inverse of the cumulative distribution, as of `normal`, between those of the bounds.
+
+    >>> random.truncated_normal(random.key(0), -1., 1., (3,)).shape
+    (3,)
     """
     at_home("truncated_normal", out_sharding)
     made = chosen_dtype("truncated_normal", dtype, float, "float")
@@ -83,6 +89,9 @@ def lognormal(key: ArrayLike, sigma: ArrayLike = 1.0, shape: ShapeLike | None = 
       key: one key. sigma: floats. shape: of the result, to which sigma broadcasts; its own if None.
       dtype: a float or complex dtype; the default float if None.
     Raises: ValueError for another dtype, and where the shapes do not fit.
+
+    >>> random.lognormal(random.key(0), 1., (3,)).shape
+    (3,)
     """
     at_home("lognormal", out_sharding)
     made = normal_dtype("lognormal", dtype)
@@ -98,6 +107,9 @@ def maxwell(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = Non
 
     Args:
       key: one key. shape: of the result. dtype: a float dtype; the default float if None.
+
+    >>> random.maxwell(random.key(0), (3,)).shape
+    (3,)
     """
     at_home("maxwell", out_sharding)
     made = chosen_dtype("maxwell", dtype, float, "float")
@@ -118,6 +130,9 @@ def double_sided_maxwell(key: ArrayLike, loc: ArrayLike, scale: ArrayLike, shape
       key: one key. loc, scale: floats, broadcast together.
       shape: how many of each: the result has it in front of the shape of the parameters.
       dtype: a float dtype; the default float if None.
+
+    >>> random.double_sided_maxwell(random.key(0), 0., 1., (3,)).shape
+    (3,)
     """
     made = chosen_dtype("double_sided_maxwell", dtype, float, "float")
     loc, scale = (in_dtype("double_sided_maxwell", x, made) for x in (loc, scale))
@@ -137,6 +152,9 @@ def wald(key: ArrayLike, mean: ArrayLike, shape: ShapeLike | None = None,
       key: one key. mean: positive floats. shape: of the result, to which the mean broadcasts.
       dtype: a float dtype; the default float if None.
     Source: Michael, Schucany and Haas, The American Statistician 30 (1976).
+
+    >>> random.wald(random.key(0), 1., (3,)).shape
+    (3,)
     """
     at_home("wald", out_sharding)
     made = chosen_dtype("wald", dtype, float, "float")
@@ -181,6 +199,9 @@ def gumbel(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = None
         two, which knows rarer maxima; None: "low", unless the option
         `jax_high_dynamic_range_gumbel` is on.
     Raises: ValueError for another mode or dtype.
+
+    >>> random.gumbel(random.key(0), (3,)).shape
+    (3,)
     """
     at_home("gumbel", out_sharding)
     return gumbel_noise("gumbel", typed_key("gumbel", key), shape_of(shape),
@@ -196,7 +217,11 @@ def exponential_in(key: Tracer, shape: tuple[int, ...], dtype: DType) -> Tracer:
 @eager(static=("shape", "dtype"))
 def exponential(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = None, *,
                 out_sharding: Any = None) -> Array:
-    """Floats of the exponential distribution with rate 1: -log1p(-u)."""
+    """Floats of the exponential distribution with rate 1: -log1p(-u).
+
+    >>> random.exponential(random.key(0), (3,)).shape
+    (3,)
+    """
     at_home("exponential", out_sharding)
     return exponential_in(typed_key("exponential", key), shape_of(shape),
                           chosen_dtype("exponential", dtype, float, "float"))
@@ -205,7 +230,11 @@ def exponential(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None =
 @eager(static=("shape", "dtype"))
 def laplace(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = None, *,
             out_sharding: Any = None) -> Array:
-    """Floats of the Laplace distribution of scale 1: sign(u) log1p(-|u|), u uniform in (-1, 1)."""
+    """Floats of the Laplace distribution of scale 1: sign(u) log1p(-|u|), u uniform in (-1, 1).
+
+    >>> random.laplace(random.key(0), (3,)).shape
+    (3,)
+    """
     at_home("laplace", out_sharding)
     made, size = chosen_dtype("laplace", dtype, float, "float"), shape_of(shape)
     u = uniform_in(typed_key("laplace", key), size, made, -1 + float(finfo(made.numpy).epsneg), 1)
@@ -215,7 +244,11 @@ def laplace(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = Non
 @eager(static=("shape", "dtype"))
 def logistic(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = None, *,
              out_sharding: Any = None) -> Array:
-    """Floats of the standard logistic distribution: log(u / (1 - u))."""
+    """Floats of the standard logistic distribution: log(u / (1 - u)).
+
+    >>> random.logistic(random.key(0), (3,)).shape
+    (3,)
+    """
     at_home("logistic", out_sharding)
     made, size = chosen_dtype("logistic", dtype, float, "float"), shape_of(shape)
     u = uniform_in(typed_key("logistic", key), size, made, tiny(made), 1)
@@ -225,7 +258,11 @@ def logistic(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = No
 @eager(static=("shape", "dtype"))
 def cauchy(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = None, *,
            out_sharding: Any = None) -> Array:
-    """Floats of the standard Cauchy distribution: tan(pi (u - 1/2))."""
+    """Floats of the standard Cauchy distribution: tan(pi (u - 1/2)).
+
+    >>> random.cauchy(random.key(0), (3,)).shape
+    (3,)
+    """
     at_home("cauchy", out_sharding)
     made, size = chosen_dtype("cauchy", dtype, float, "float"), shape_of(shape)
     u = uniform_in(typed_key("cauchy", key), size, made, float(finfo(made.numpy).eps), 1)
@@ -240,6 +277,9 @@ def pareto(key: ArrayLike, b: ArrayLike, shape: ShapeLike | None = None,
     Args:
       key: one key. b: positive floats. shape: of the result, to which b broadcasts.
       dtype: a float dtype; the default float if None.
+
+    >>> random.pareto(random.key(0), 2., (3,)).shape
+    (3,)
     """
     at_home("pareto", out_sharding)
     made = chosen_dtype("pareto", dtype, float, "float")
@@ -255,6 +295,9 @@ def rayleigh(key: ArrayLike, scale: ArrayLike, shape: ShapeLike | None = None,
     Args:
       key: one key. scale: floats. shape: of the result, to which the scale broadcasts.
       dtype: a float dtype; the default float if None.
+
+    >>> random.rayleigh(random.key(0), 1., (3,)).shape
+    (3,)
     """
     at_home("rayleigh", out_sharding)
     made = chosen_dtype("rayleigh", dtype, float, "float")
@@ -273,6 +316,9 @@ def weibull_min(key: ArrayLike, scale: ArrayLike, concentration: ArrayLike, shap
       shape: of the result where the parameters broadcast to it; where they have more axes than it,
         the result has their shape, and each element is drawn for itself.
       dtype: a float dtype; the default float if None.
+
+    >>> random.weibull_min(random.key(0), 1., 2., (3,)).shape
+    (3,)
     """
     made = chosen_dtype("weibull_min", dtype, float, "float")
     scale, power = (in_dtype("weibull_min", x, made) for x in (scale, concentration))
@@ -291,6 +337,9 @@ def triangular(key: ArrayLike, left: ArrayLike, mode: ArrayLike, right: ArrayLik
       key: one key. left, mode, right: floats, left <= mode <= right and left < right.
       shape: of the result, to which they broadcast.
       dtype: a float dtype; the default float if None.
+
+    >>> random.triangular(random.key(0), 0., 1., 2., (3,)).shape
+    (3,)
     """
     at_home("triangular", out_sharding)
     made = chosen_dtype("triangular", dtype, float, "float")

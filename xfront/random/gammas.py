@@ -57,6 +57,9 @@ def gamma(key: ArrayLike, a: ArrayLike, shape: ShapeLike | None = None,
       generators give a threefry key first.
 
     Small `a` (below 0.1) give samples too small for their dtype: draw their logarithms, `loggamma`.
+
+    >>> random.gamma(random.key(0), 2., (3,)).shape
+    (3,)
     """
     at_home("gamma", out_sharding)
     made = chosen_dtype("gamma", dtype, float, "float")
@@ -66,7 +69,11 @@ def gamma(key: ArrayLike, a: ArrayLike, shape: ShapeLike | None = None,
 @eager(static=("shape", "dtype"))
 def loggamma(key: ArrayLike, a: ArrayLike, shape: ShapeLike | None = None,
              dtype: DTypeLike | None = None, *, out_sharding: Any = None) -> Array:
-    """Logarithms of samples of the gamma distribution of shape `a`; arguments as of `gamma`."""
+    """Logarithms of samples of the gamma distribution of shape `a`; arguments as of `gamma`.
+
+    >>> random.loggamma(random.key(0), 2., (3,)).shape
+    (3,)
+    """
     at_home("loggamma", out_sharding)
     made = chosen_dtype("loggamma", dtype, float, "float")
     return gamma_in(typed_key("loggamma", key), _shapes("loggamma", a, shape, made), True)
@@ -81,6 +88,9 @@ def beta(key: ArrayLike, a: ArrayLike, b: ArrayLike, shape: ShapeLike | None = N
       key: one key. a, b: positive floats. shape: of the result, to which they broadcast.
       dtype: a float dtype; the default float if None.
     Raises: ValueError for another dtype, and where the shapes do not fit.
+
+    >>> random.beta(random.key(0), 1., 2., (3,)).shape
+    (3,)
     """
     at_home("beta", out_sharding)
     made = chosen_dtype("beta", dtype, float, "float")
@@ -104,6 +114,9 @@ def dirichlet(key: ArrayLike, alpha: ArrayLike, shape: ShapeLike | None = None,
       shape: of the result without its last axis, to which alpha's first axes broadcast.
       dtype: a float dtype; the default float if None.
     Raises: ValueError for another dtype, where alpha is 0-d, and where the shapes do not fit.
+
+    >>> random.dirichlet(random.key(0), jnp.ones(3)).sum()
+    Array(1., dtype=float32)
     """
     at_home("dirichlet", out_sharding)
     made = chosen_dtype("dirichlet", dtype, float, "float")
@@ -128,6 +141,9 @@ def chisquare(key: ArrayLike, df: ArrayLike, shape: ShapeLike | None = None,
     Args:
       key: one key. df: positive floats. shape: of the result, to which they broadcast.
       dtype: a float dtype; the default float if None.
+
+    >>> random.chisquare(random.key(0), 2., (3,)).shape
+    (3,)
     """
     at_home("chisquare", out_sharding)
     made = chosen_dtype("chisquare", dtype, float, "float")
@@ -143,6 +159,9 @@ def f(key: ArrayLike, dfnum: ArrayLike, dfden: ArrayLike, shape: ShapeLike | Non
     Args:
       key: one key. dfnum, dfden: positive floats. shape: of the result, to which they broadcast.
       dtype: a float dtype; the default float if None.
+
+    >>> random.f(random.key(0), 2., 3., (2,)).shape
+    (2,)
     """
     at_home("f", out_sharding)
     made = chosen_dtype("f", dtype, float, "float")
@@ -159,6 +178,9 @@ def t(key: ArrayLike, df: ArrayLike, shape: ShapeLike | None = None, dtype: DTyp
     Args:
       key: one key. df: positive floats. shape: of the result, to which they broadcast.
       dtype: a float dtype; the default float if None.
+
+    >>> random.t(random.key(0), 2., (3,)).shape
+    (3,)
     """
     at_home("t", out_sharding)
     made = chosen_dtype("t", dtype, float, "float")
@@ -185,6 +207,9 @@ def generalized_normal(key: ArrayLike, p: ArrayLike, shape: ShapeLike = (),
       key: one key. p: positive floats. shape: of the result, to which they broadcast.
       dtype: a float dtype; the default float if None.
     Raises: ValueError for another dtype, and where the shapes do not fit.
+
+    >>> random.generalized_normal(random.key(0), 2., (3,)).shape
+    (3,)
     """
     at_home("generalized_normal", out_sharding)
     made = chosen_dtype("generalized_normal", dtype, float, "float")
@@ -202,6 +227,9 @@ def ball(key: ArrayLike, d: int, p: ArrayLike = 2, shape: ShapeLike = (),
       shape: of the result without its last axis, which has size d; () means the shape of p.
       dtype: a float dtype; the default float if None.
     Source: Barthe, Guedon, Mendelson and Naor, Annals of Probability 33 (2005).
+
+    >>> random.ball(random.key(0), 3, shape=(2,)).shape
+    (2, 3)
     """
     at_home("ball", out_sharding)
     n = index_of(d, "ball: d")

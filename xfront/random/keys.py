@@ -121,14 +121,22 @@ def key_dtype(impl_spec: Any = None) -> KeyDType:
 @front_door
 def PRNGKey(seed: int | ArrayLike, *, impl: Any = None) -> Array:
     """A raw random key from an integer: uint32 words, shape (2,) for threefry; a typed one under
-    the option `jax_enable_custom_prng`."""
+    the option `jax_enable_custom_prng`.
+
+    >>> random.PRNGKey(0)
+    Array([0, 0], dtype=uint32)
+    """
     made = key(seed, impl=impl)
     return made if enable_custom_prng.value else key_data(made)
 
 
 @eager
 def key_data(keys: ArrayLike) -> Array:
-    """The words of keys: uint32 of shape `keys.shape + (2,)` (raw keys as they are)."""
+    """The words of keys: uint32 of shape `keys.shape + (2,)` (raw keys as they are).
+
+    >>> random.key_data(random.key(7))
+    Array([0, 7], dtype=uint32)
+    """
     x = operand("key_data", keys)
     if not x.value.type.dtype.is_key:
         _check_raw("key_data", x)
@@ -156,6 +164,9 @@ def wrap_key_data(key_bits_array: ArrayLike, *, impl: Any = None, dtype: DTypeLi
       key_bits_array: uint32; the last axes are those of a key's words.
       impl, dtype: as those of `key`.
     Raises: TypeError for words of another dtype or shape; ValueError for an unknown impl.
+
+    >>> random.wrap_key_data(jnp.array([0, 7], jnp.uint32)) == random.key(7)
+    Array(True, dtype=bool)
     """
     return _wrapped(key_bits_array, _tag(_either("wrap_key_data", impl, dtype)))
 
@@ -163,7 +174,11 @@ def wrap_key_data(key_bits_array: ArrayLike, *, impl: Any = None, dtype: DTypeLi
 @front_door
 def key_impl(keys: Any) -> Any:
     """What `key` takes as `impl` for keys like these: a name, or the object that
-    `extend.random.define_prng_impl` gave. Raises: TypeError where they are no keys."""
+    `extend.random.define_prng_impl` gave. Raises: TypeError where they are no keys.
+
+    >>> random.key_impl(random.key(0))
+    'threefry2x32'
+    """
     if not is_typed(keys):
         _check_words(keys)
         return named_dtype(_tag(None)).impl
@@ -236,6 +251,9 @@ def split(key: ArrayLike, num: int | Sequence[int] = 2) -> Array:
       key: a key, typed or raw.
       num: how many, or a shape.
     Returns: keys of shape (num,) in the form of `key`.
+
+    >>> random.split(random.key(0), 3).shape
+    (3,)
     """
     return _split(key, shape_of(num, "num"))
 
@@ -245,6 +263,9 @@ def fold_in(key: ArrayLike, data: ArrayLike) -> Array:
     """A new key from a key and an integer scalar.
 
     Raises: OverflowError where a Python number is not in [0, 2**32); TypeError for an array.
+
+    >>> random.fold_in(random.key(0), 7).dtype
+    key<fry>
     """
     if type(data) is int:
         if not 0 <= data < 2 ** 32:
@@ -265,5 +286,9 @@ def _fold_in(key: Any, data: Any) -> Any:
 
 @eager
 def clone(key: ArrayLike) -> Array:
-    """The same key as another value, for programs checked for key reuse."""
+    """The same key as another value, for programs checked for key reuse.
+
+    >>> random.clone(random.key(0)).dtype
+    key<fry>
+    """
     return emit(ops.copy, operand("clone", key))

@@ -85,6 +85,9 @@ def permutation(key: ArrayLike, x: ArrayLike, axis: int = 0, independent: bool =
       key: one key. x: an array, or an int (of negative ones nothing comes).
       axis: of `x`. independent: permute each vector along the axis differently.
     Raises: TypeError for a float; AxisError, a ValueError, for an axis that there is not.
+
+    >>> jnp.sort(random.permutation(random.key(0), 4))
+    Array([0, 1, 2, 3], dtype=int32)
     """
     at_home("permutation", out_sharding)
     if isinstance(x, (int, np.integer)) and not isinstance(x, (bool, np.bool_)):
@@ -180,6 +183,9 @@ def choice(key: ArrayLike, a: ArrayLike, shape: ShapeLike = (), replace: bool = 
     Raises: TypeError where the shape is no sequence; ValueError where p has another shape, there is
       nothing to draw from, or not enough of it.
     Source: with `p`, the inverse of the cumulative weights; without replacement, Gumbel-max.
+
+    >>> random.choice(random.key(0), jnp.array([7, 7, 7]), (2,))
+    Array([7, 7], dtype=int32)
     """
     if not isinstance(shape, (tuple, list, np.ndarray)):
         raise TypeError("shape argument of random.choice must be a sequence, got "
@@ -204,6 +210,9 @@ def categorical(key: ArrayLike, logits: ArrayLike, axis: int = -1, shape: ShapeL
     Raises: ValueError where the logits are no floats, shape does not end so, or more are drawn
       without replacement than there are; AxisError, an IndexError, for a wrong axis.
     Source: the Gumbel-max trick; without replacement, the largest ones (Kool et al., ICML 2019).
+
+    >>> random.categorical(random.key(0), jnp.array([[0., -jnp.inf], [-jnp.inf, 0.]]))
+    Array([0, 1], dtype=int32)
     """
     at_home("categorical", out_sharding)
     x = operand("categorical", logits)

@@ -31,6 +31,9 @@ def multivariate_normal(key: ArrayLike, mean: ArrayLike, cov: ArrayLike,
       dtype: a float dtype; what the two promote to if None.
       method: how the covariance is factored: "cholesky" (fastest), "eigh" or "svd".
     Raises: ValueError for another method or dtype, and where the shapes do not fit.
+
+    >>> random.multivariate_normal(random.key(0), jnp.zeros(2), jnp.eye(2), (3,)).shape
+    (3, 2)
     """
     at_home("multivariate_normal", out_sharding)
     name = "multivariate_normal"
@@ -85,6 +88,9 @@ def orthogonal(key: ArrayLike, n: int, shape: ShapeLike = (), dtype: DTypeLike |
       dtype: a float or complex dtype; the default float if None. m: number of columns, n if None.
     Raises: ValueError for another dtype, and where n or m is negative.
     Source: Mezzadri, How to generate random matrices from the classical compact groups (2007).
+
+    >>> random.orthogonal(random.key(0), 2).shape
+    (2, 2)
     """
     at_home("orthogonal", out_sharding)
     rows = index_of(n, "orthogonal: n")

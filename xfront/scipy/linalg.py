@@ -90,6 +90,10 @@ def cholesky(a: ArrayLike, lower: bool = False, overwrite_a: bool = False, check
 
     Source: `scipy.linalg.cholesky`.
     Permissions, as above: `overwrite_a`, `check_finite`.
+
+    >>> linalg.cholesky(jnp.array([[4., 2.], [2., 2.]]))
+    Array([[2., 1.],
+           [0., 1.]], dtype=float32)
     """
     (x,) = promote_inexact("cholesky", a)
     x = lax.matrices("cholesky", x, square=True)
@@ -104,6 +108,10 @@ def cho_factor(a: ArrayLike, lower: bool = False, overwrite_a: bool = False,
 
     Source: `scipy.linalg.cho_factor`.
     Permissions, as above: `overwrite_a`, `check_finite`.
+
+    >>> linalg.cho_factor(jnp.array([[4., 0.], [0., 9.]]))[0]
+    Array([[2., 0.],
+           [0., 3.]], dtype=float32)
     """
     return cholesky(a, lower), lower
 
@@ -114,6 +122,9 @@ def cho_solve(c_and_lower: tuple[Any, bool], b: ArrayLike, overwrite_b: bool = F
 
     Source: `scipy.linalg.cho_solve`.
     Permissions, as above: `overwrite_b`, `check_finite`.
+
+    >>> linalg.cho_solve(linalg.cho_factor(jnp.array([[4., 0.], [0., 9.]])), jnp.array([4., 9.]))
+    Array([1., 1.], dtype=float32)
     """
     c, lower = c_and_lower
     return _cho_solve(c, b, bool(lower))
@@ -147,6 +158,9 @@ def solve_triangular(a: ArrayLike, b: ArrayLike, trans: int | str = 0, lower: bo
     Raises: ValueError for other values of `trans` and shapes that do not fit.
     Source: `scipy.linalg.solve_triangular`.
     Permissions, as above: `overwrite_b`, `check_finite`; `debug` is None or False.
+
+    >>> linalg.solve_triangular(jnp.array([[2., 0.], [1., 1.]]), jnp.array([2., 3.]), lower=True)
+    Array([1., 2.], dtype=float32)
     """
     if debug is not None:
         only("solve_triangular", False, "there is no such output", debug=bool(debug))
@@ -178,6 +192,9 @@ def solve(a: ArrayLike, b: ArrayLike, lower: bool = False, overwrite_a: bool = F
     Raises: ValueError for other values of `assume_a`.
     Source: `scipy.linalg.solve`.
     Permissions, as above: `overwrite_a`, `overwrite_b`, `check_finite`.
+
+    >>> linalg.solve(jnp.array([[2., 0.], [0., 4.]]), jnp.array([2., 4.]))
+    Array([1., 1.], dtype=float32)
     """
     only("solve", False, "there is no such output", debug=bool(debug))
     if assume_a not in ("gen", "sym", "her", "pos"):
@@ -193,6 +210,10 @@ def inv(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> A
 
     Source: `scipy.linalg.inv`.
     Permissions, as above: `overwrite_a`, `check_finite`.
+
+    >>> linalg.inv(jnp.array([[2., 0.], [0., 4.]]))
+    Array([[0.5 , 0.  ],
+           [0.  , 0.25]], dtype=float32)
     """
     return jnp.linalg.inv(a)
 
@@ -203,6 +224,9 @@ def det(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> A
 
     Source: `scipy.linalg.det`.
     Permissions, as above: `overwrite_a`, `check_finite`.
+
+    >>> linalg.det(jnp.array([[2., 1.], [1., 3.]]))
+    Array(5., dtype=float32)
     """
     return jnp.linalg.det(a)
 
@@ -216,6 +240,9 @@ def lu_factor(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True
 
     Source: `scipy.linalg.lu_factor`.
     Permissions, as above: `overwrite_a`, `check_finite`.
+
+    >>> linalg.lu_factor(jnp.array([[4., 3.], [2., 1.]]))[1]
+    Array([0, 1], dtype=int32)
     """
     (x,) = promote_inexact("lu_factor", a)
     factors, pivots, _ = lax.lu(x)
@@ -228,6 +255,9 @@ def lu_solve(lu_and_piv: tuple[Any, Any], b: ArrayLike, trans: int = 0, overwrit
 
     Source: `scipy.linalg.lu_solve`.
     Permissions, as above: `overwrite_b`, `check_finite`.
+
+    >>> linalg.lu_solve(linalg.lu_factor(jnp.array([[4., 0.], [0., 2.]])), jnp.array([4., 2.]))
+    Array([1., 1.], dtype=float32)
     """
     return _lu_solve(*lu_and_piv, b, trans)
 
@@ -254,6 +284,10 @@ def lu(a: ArrayLike, permute_l: bool = False, overwrite_a: bool = False, check_f
 
     Source: `scipy.linalg.lu`.
     Permissions, as above: `overwrite_a`, `check_finite`.
+
+    >>> linalg.lu(jnp.array([[4., 3.], [2., 1.]]))[2]
+    Array([[ 4. ,  3. ],
+           [ 0. , -0.5]], dtype=float32)
     """
     (x,) = promote_inexact("lu", a)
     factors, _, order = lax.lu(x)
@@ -285,6 +319,10 @@ def qr(a: ArrayLike, overwrite_a: bool = False, lwork: Any = None, mode: str = "
     Raises: ValueError for other modes.
     Source: `scipy.linalg.qr`.
     Permissions, as above: `overwrite_a`, `lwork`, `check_finite`.
+
+    >>> jnp.abs(linalg.qr(jnp.array([[3., 1.], [4., 1.]]))[1])
+    Array([[5. , 1.4],
+           [0. , 0.2]], dtype=float32)
     """
     if mode not in ("full", "economic", "r"):
         raise ValueError(f"Unsupported QR decomposition mode '{mode}'")
@@ -305,6 +343,9 @@ def svd(a: ArrayLike, full_matrices: bool = True, compute_uv: bool = True,
     `lapack_driver` is "gesdd" or "gesvd", which XLA chooses between. Raises: ValueError for others.
     Source: `scipy.linalg.svd`.
     Permissions, as above: `overwrite_a`, `check_finite`.
+
+    >>> linalg.svd(jnp.array([[3., 0.], [0., 4.]]))[1]
+    Array([4., 3.], dtype=float32)
     """
     if lapack_driver not in ("gesdd", "gesvd"):
         raise ValueError(f"svd: lapack_driver must be 'gesdd' or 'gesvd', got {lapack_driver!r}")
@@ -324,6 +365,9 @@ def eigh(a: ArrayLike, b: None = None, lower: bool = True, eigvals_only: bool = 
     Raises: NotImplementedError for a second matrix, `eigvals` and other types.
     Source: `scipy.linalg.eigh`.
     Permissions, as above: `overwrite_a`, `overwrite_b`, `turbo`, `check_finite`.
+
+    >>> linalg.eigh(jnp.array([[2., 0.], [0., 3.]]))[0]
+    Array([2., 3.], dtype=float32)
     """
     if b is not None:
         raise NotImplementedError("eigh: only b=None is supported: no second matrix")
@@ -358,6 +402,10 @@ def expm(A: ArrayLike, *, upper_triangular: bool = False, max_squarings: int = 1
     Args:
       upper_triangular: only A's upper triangle is other than 0.
     Source: Higham, 2005; `scipy.linalg.expm`.
+
+    >>> linalg.expm(jnp.array([[0., 1.], [0., 0.]]))
+    Array([[1., 1.],
+           [0., 1.]], dtype=float32)
     """
     (x,) = promote_inexact("expm", A)
     x = lax.matrices("expm", x, square=True)
@@ -437,6 +485,10 @@ def block_diag(*arrs: ArrayLike) -> Array:
 
     Raises: ValueError for arrays of more than two axes.
     Source: `scipy.linalg.block_diag`.
+
+    >>> linalg.block_diag(jnp.ones((1, 1)), 2 * jnp.ones((1, 1)))
+    Array([[1., 0.],
+           [0., 2.]], dtype=float32)
     """
     return _block_diag(list(arrs) or [np.zeros((1, 0), np.float32)])
 
@@ -460,7 +512,13 @@ def _block_diag(arrs: Any) -> Any:
 @eager
 def toeplitz(c: ArrayLike, r: ArrayLike | None = None) -> Array:
     """The matrices with first column `c` and first row `r` (None: conj(c)), constant along their
-    diagonals; leading axes are batches. Source: `scipy.linalg.toeplitz`."""
+    diagonals; leading axes are batches. Source: `scipy.linalg.toeplitz`.
+
+    >>> linalg.toeplitz(jnp.array([1, 2, 3]))
+    Array([[1, 2, 3],
+           [2, 1, 2],
+           [3, 2, 1]], dtype=int32)
+    """
     column = jnp.atleast_1d(c)
     row = jnp.conj(column) if r is None else jnp.atleast_1d(r)
     n, m = column.shape[-1], row.shape[-1]

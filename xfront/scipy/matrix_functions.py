@@ -232,6 +232,10 @@ def solve_sylvester(A: ArrayLike, B: ArrayLike, C: ArrayLike, *, method: str = "
       tol: all of X is NaN where an eigenvalue of A and one of -B are closer.
     Raises: ValueError for other methods and shapes that do not fit.
     Source: Bartels and Stewart 1972; `scipy.linalg.solve_sylvester`.
+
+    >>> linalg.solve_sylvester(jnp.eye(2), jnp.eye(2), 2 * jnp.eye(2))
+    Array([[1., 0.],
+           [0., 1.]], dtype=float32)
     """
     if method not in ("schur", "eigen"):
         raise ValueError(f"solve_sylvester: method must be 'schur' or 'eigen', got {method!r}")
@@ -303,6 +307,10 @@ def sqrtm(A: ArrayLike, blocksize: int = 1) -> Array:
     Raises: ValueError for matrices that are not square; NotImplementedError for blocks.
     Source: Björck and Hammarling 1983; Higham, Functions of Matrices, 2008, algorithm 6.3;
       `scipy.linalg.sqrtm`.
+
+    >>> linalg.sqrtm(jnp.array([[4., 0.], [0., 9.]])).real
+    Array([[2., 0.],
+           [0., 3.]], dtype=float32)
     """
     only("sqrtm", 1, "it changes no result", blocksize=blocksize)
     (x,) = _square("sqrtm", A)
@@ -376,6 +384,10 @@ def polar(a: ArrayLike, side: str = "right", *, method: str = "qdwh", eps: float
       eps, max_iterations: of "qdwh", as of `lax.linalg.qdwh`.
     Raises: ValueError for other sides and methods; NotImplementedError for other shapes.
     Source: Nakatsukasa, Bai and Gygi 2010; Higham, 2008, chapter 8; `scipy.linalg.polar`.
+
+    >>> linalg.polar(jnp.array([[2., 0.], [0., 3.]]))[1]
+    Array([[2., 0.],
+           [0., 3.]], dtype=float32)
     """
     if side not in ("right", "left"):
         raise ValueError(f"polar: the argument `side` must be 'right' or 'left', got {side!r}")

@@ -44,6 +44,11 @@ def circulant(c: ArrayLike) -> Array:
     """The matrix with first column `c`, each column that before it moved down by one, around.
 
     Source: `scipy.linalg.circulant`.
+
+    >>> linalg.circulant(jnp.array([1, 2, 3]))
+    Array([[1, 3, 2],
+           [2, 1, 3],
+           [3, 2, 1]], dtype=int32)
     """
     (x,) = promote("circulant", c)
     x = jnp.atleast_1d(x)
@@ -57,6 +62,10 @@ def companion(a: ArrayLike) -> Array:
 
     Raises: ValueError for fewer than 2.
     Source: `scipy.linalg.companion`.
+
+    >>> linalg.companion(jnp.array([1., -3., 2.]))
+    Array([[ 3., -2.],
+           [ 1.,  0.]], dtype=float32)
     """
     (x,) = promote_inexact("companion", a)
     if not x.ndim or x.shape[-1] < 2:
@@ -76,6 +85,11 @@ def convolution_matrix(a: ArrayLike, n: int, mode: str = "full") -> Array:
       mode: "full", "valid" or "same", as of `numpy.convolve`.
     Raises: ValueError for other modes, an empty `a` and an n below 1.
     Source: `scipy.linalg.convolution_matrix`.
+
+    >>> linalg.convolution_matrix(jnp.array([1, 2]), 2)
+    Array([[1, 0],
+           [2, 1],
+           [0, 2]], dtype=int32)
     """
     (x,) = promote("convolution_matrix", a)
     n = _size("convolution_matrix", n, 1)
@@ -93,7 +107,13 @@ def convolution_matrix(a: ArrayLike, n: int, mode: str = "full") -> Array:
 
 @eager
 def fiedler(a: ArrayLike) -> Array:
-    """The matrix of |a[i] - a[j]|. Source: `scipy.linalg.fiedler`."""
+    """The matrix of |a[i] - a[j]|. Source: `scipy.linalg.fiedler`.
+
+    >>> linalg.fiedler(jnp.array([1., 2., 4.]))
+    Array([[0., 1., 3.],
+           [1., 0., 2.],
+           [3., 2., 0.]], dtype=float32)
+    """
     (x,) = promote("fiedler", a)
     x = jnp.atleast_1d(x)
     return jnp.abs(jnp.expand_dims(x, -1) - jnp.expand_dims(x, -2))
@@ -130,6 +150,11 @@ def hankel(c: ArrayLike, r: ArrayLike | None = None) -> Array:
 
     Raises: ValueError for scalars.
     Source: `scipy.linalg.hankel`.
+
+    >>> linalg.hankel(jnp.array([1, 2, 3]))
+    Array([[1, 2, 3],
+           [2, 3, 0],
+           [3, 0, 0]], dtype=int32)
     """
     x, y = promote("hankel", c, 0 if r is None else r)
     y = jnp.zeros_like(x) if r is None else y
@@ -150,6 +175,10 @@ def leslie(f: ArrayLike, s: ArrayLike) -> Array:
 
     Raises: ValueError for fewer than 2 elements of `f`, and where `s` has not one less.
     Source: Leslie 1945; `scipy.linalg.leslie`.
+
+    >>> linalg.leslie(jnp.array([1., 2.]), jnp.array([0.5]))
+    Array([[1. , 2. ],
+           [0.5, 0. ]], dtype=float32)
     """
     x, y = promote("leslie", f, s)
     if not x.ndim or x.shape[-1] < 2:
@@ -177,6 +206,10 @@ def dft(n: int, scale: str | None = None, *, dtype: DTypeLike | None = None) -> 
       dtype: complex; None for the default one.
     Raises: ValueError for other scales and dtypes, and a negative n.
     Source: `scipy.linalg.dft`.
+
+    >>> linalg.dft(2).real
+    Array([[ 1.,  1.],
+           [ 1., -1.]], dtype=float32)
     """
     n = _size("dft", n)
     if scale not in (None, "sqrtn", "n"):
@@ -194,6 +227,10 @@ def hadamard(n: int, dtype: DTypeLike = int) -> Array:
 
     Raises: ValueError where n is no power of 2.
     Source: `scipy.linalg.hadamard`.
+
+    >>> linalg.hadamard(2)
+    Array([[ 1,  1],
+           [ 1, -1]], dtype=int32)
     """
     n = index_of(n, "hadamard: n")
     if n < 1 or n & (n - 1):
@@ -210,6 +247,9 @@ def helmert(n: int, full: bool = False) -> Array:
 
     Raises: ValueError for an n below 1.
     Source: `scipy.linalg.helmert`.
+
+    >>> linalg.helmert(2)
+    Array([[ 0.707, -0.707]], dtype=float32)
     """
     n = _size("helmert", n, 1)
     k = np.arange(1, n)[:, None]
@@ -218,7 +258,12 @@ def helmert(n: int, full: bool = False) -> Array:
 
 
 def hilbert(n: int) -> Array:
-    """The matrix of 1 / (i + j + 1). Source: `scipy.linalg.hilbert`."""
+    """The matrix of 1 / (i + j + 1). Source: `scipy.linalg.hilbert`.
+
+    >>> linalg.hilbert(2)
+    Array([[1.   , 0.5  ],
+           [0.5  , 0.333]], dtype=float32)
+    """
     i = np.arange(_size("hilbert", n))
     return jnp.asarray(1 / (np.add.outer(i, i) + 1.0), float)
 
@@ -232,6 +277,10 @@ def invhilbert(n: int) -> Array:
     """The inverse of `hilbert(n)`: integers, as floats, each rounded once.
 
     Source: Choi, Tricks or treats with the Hilbert matrix, 1983; `scipy.linalg.invhilbert`.
+
+    >>> linalg.invhilbert(2)
+    Array([[ 4., -6.],
+           [-6., 12.]], dtype=float32)
     """
     n, comb = _size("invhilbert", n), math.comb
     made = _integers(n, lambda i, j: (-1) ** (i + j) * (i + j + 1) * comb(n + i, n - j - 1)
@@ -245,6 +294,11 @@ def pascal(n: int, kind: str | None = None) -> Array:
 
     Raises: ValueError for other kinds.
     Source: `scipy.linalg.pascal`.
+
+    >>> linalg.pascal(3)
+    Array([[1., 1., 1.],
+           [1., 2., 3.],
+           [1., 3., 6.]], dtype=float32)
     """
     n, kind = _size("pascal", n), _kind("pascal", kind)
     made = _integers(n, (lambda i, j: math.comb(i + j, i)) if kind == "symmetric" else math.comb)

@@ -17,8 +17,16 @@ from ...tracing.trace import emit
 from ...transforms.custom import custom_jvp
 from .parts import one, public, real, wide
 
-i0e = one("i0e", ops.bessel_i0e, "Modified Bessel function of order 0, times exp(-|x|).")
-i1e = one("i1e", ops.bessel_i1e, "Modified Bessel function of order 1, times exp(-|x|).")
+i0e = one("i0e", ops.bessel_i0e, """Modified Bessel function of order 0, times exp(-|x|).
+
+    >>> special.i0e(jnp.array([0., 1.]))
+    Array([1.   , 0.466], dtype=float32)
+    """)
+i1e = one("i1e", ops.bessel_i1e, """Modified Bessel function of order 1, times exp(-|x|).
+
+    >>> special.i1e(jnp.array([0., 1.]))
+    Array([0.   , 0.208], dtype=float32)
+    """)
 
 
 def _unscaled(name: str, definition: Any, doc: str) -> Callable[[ArrayLike], Array]:
@@ -30,8 +38,16 @@ def _unscaled(name: str, definition: Any, doc: str) -> Callable[[ArrayLike], Arr
     return public(body, name, doc)
 
 
-i0 = _unscaled("i0", ops.bessel_i0e, "Modified Bessel function of order 0.")
-i1 = _unscaled("i1", ops.bessel_i1e, "Modified Bessel function of order 1.")
+i0 = _unscaled("i0", ops.bessel_i0e, """Modified Bessel function of order 0.
+
+    >>> special.i0(jnp.array([0., 1.]))
+    Array([1.   , 1.266], dtype=float32)
+    """)
+i1 = _unscaled("i1", ops.bessel_i1e, """Modified Bessel function of order 1.
+
+    >>> special.i1(jnp.array([0., 1.]))
+    Array([0.   , 0.565], dtype=float32)
+    """)
 
 
 @eager(static=("v", "n_iter"))
@@ -45,6 +61,9 @@ def bessel_jn(z: ArrayLike, *, v: int, n_iter: int = 50) -> Array:
         |z|: by 20 for single precision, by 40 for double.
     Raises: ValueError for complex z and a negative v or n_iter, TypeError where one is no integer.
     Source: NIST DLMF 10.6.1, 10.12.4, and 3.6(iv) for the algorithm of Miller.
+
+    >>> special.bessel_jn(jnp.array([1.]), v=1)[:, 0]
+    Array([0.765, 0.44 ], dtype=float32)
     """
     (z,), back = wide("bessel_jn", z)
     top, steps = static_int("v", v), static_int("n_iter", n_iter)

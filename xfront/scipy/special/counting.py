@@ -31,6 +31,9 @@ def comb(N: ArrayLike, k: ArrayLike, *, repetition: bool = False) -> Array:
     Args:
       repetition: whether one may be chosen more than once.
     Raises: ValueError for complex numbers.
+
+    >>> special.comb(5., 2.)
+    Array(10., dtype=float32, weak_type=True)
     """
     (n, k), back = wide("comb", N, k)
     nothing = emit(ops.and_, compare(ops.eq, k, 0), compare(ops.ge, n, 0))
@@ -76,6 +79,9 @@ def bernoulli(n: int) -> Array:
     """Bernoulli's numbers B_0 to B_n, with -1/2 for B_1, as a vector of the default float.
 
     Raises: ValueError where n is negative, TypeError where it is no integer.
+
+    >>> special.bernoulli(4)
+    Array([ 1.   , -0.5  ,  0.167,  0.   , -0.033], dtype=float32)
     """
     count = static_int("n", n)
     if count < 0:

@@ -17,7 +17,11 @@ from .parts import real, together
 
 @eager
 def xlogy(x: ArrayLike, y: ArrayLike) -> Array:
-    """x log(y), 0 where x = 0 and y is a number."""
+    """x log(y), 0 where x = 0 and y is a number.
+
+    >>> special.xlogy(jnp.array([0., 2.]), 2.)
+    Array([0.   , 1.386], dtype=float32)
+    """
     return xlogy_of(*together("xlogy", x, y))
 
 
@@ -36,7 +40,11 @@ def _finite_log(y: Any) -> Any:
 
 @eager
 def xlog1py(x: ArrayLike, y: ArrayLike) -> Array:
-    """x log(1 + y), 0 where x = 0 and y is a number."""
+    """x log(1 + y), 0 where x = 0 and y is a number.
+
+    >>> special.xlog1py(jnp.array([0., 2.]), 1.)
+    Array([0.   , 1.386], dtype=float32)
+    """
     return xlog1py_of(*together("xlog1py", x, y))
 
 
@@ -48,7 +56,11 @@ def xlog1py_of(x: Any, y: Any) -> Any:
 
 @eager
 def entr(x: ArrayLike) -> Array:
-    """-x log(x); 0 at 0, -inf below."""
+    """-x log(x); 0 at 0, -inf below.
+
+    >>> special.entr(jnp.array([0.5, 1.]))
+    Array([ 0.347, -0.   ], dtype=float32)
+    """
     x = real("entr", x)
     inside = compare(ops.gt, x, 0)
     safe = choose(inside, x, 1.0)
@@ -60,7 +72,11 @@ def entr(x: ArrayLike) -> Array:
 
 @eager
 def rel_entr(p: ArrayLike, q: ArrayLike) -> Array:
-    """p log(p / q); 0 where p = 0 <= q, NaN where one is, else inf where one is not positive."""
+    """p log(p / q); 0 where p = 0 <= q, NaN where one is, else inf where one is not positive.
+
+    >>> special.rel_entr(jnp.array([1., 2.]), 1.)
+    Array([0.   , 1.386], dtype=float32)
+    """
     return _rel_entr(*together("rel_entr", p, q))
 
 
@@ -76,21 +92,33 @@ def _rel_entr(p: Any, q: Any) -> Any:
 
 @eager
 def kl_div(p: ArrayLike, q: ArrayLike) -> Array:
-    """p log(p / q) - p + q."""
+    """p log(p / q) - p + q.
+
+    >>> special.kl_div(jnp.array([1., 2.]), 1.)
+    Array([0.   , 0.386], dtype=float32)
+    """
     p, q = together("kl_div", p, q)
     return add(sub(_rel_entr(p, q), p), q)
 
 
 @eager
 def boxcox(x: ArrayLike, lmbda: ArrayLike) -> Array:
-    """(x^lmbda - 1) / lmbda; log(x) for lmbda = 0."""
+    """(x^lmbda - 1) / lmbda; log(x) for lmbda = 0.
+
+    >>> special.boxcox(jnp.array([1., 2.]), 2.)
+    Array([0. , 1.5], dtype=float32)
+    """
     x, power = together("boxcox", x, lmbda)
     return _boxcox(emit(ops.log, x), power)
 
 
 @eager
 def boxcox1p(x: ArrayLike, lmbda: ArrayLike) -> Array:
-    """((1 + x)^lmbda - 1) / lmbda; log(1 + x) for lmbda = 0."""
+    """((1 + x)^lmbda - 1) / lmbda; log(1 + x) for lmbda = 0.
+
+    >>> special.boxcox1p(jnp.array([0., 1.]), 2.)
+    Array([0. , 1.5], dtype=float32)
+    """
     x, power = together("boxcox1p", x, lmbda)
     return _boxcox(emit(ops.log1p, x), power)
 

@@ -60,7 +60,11 @@ _erfcx = with_slopes(_scaled_complement, _slope_of_complement)
 
 @eager
 def erfcx(x: ArrayLike) -> Array:
-    """exp(x^2) erfc(x), in range for large x; of complex numbers too."""
+    """exp(x^2) erfc(x), in range for large x; of complex numbers too.
+
+    >>> special.erfcx(jnp.array([0., 1.]))
+    Array([1.   , 0.428], dtype=float32)
+    """
     z = inexact("erfcx", x)
     if z.value.type.dtype.is_complex:
         return _faddeeva(z * 1j)
@@ -103,7 +107,11 @@ def _faddeeva(z: Any) -> Any:
 
 @eager
 def wofz(z: ArrayLike) -> Array:
-    """The Faddeeva function exp(-z^2) erfc(-i z); complex, of real numbers too."""
+    """The Faddeeva function exp(-z^2) erfc(-i z); complex, of real numbers too.
+
+    >>> special.wofz(jnp.array([0.])).real
+    Array([1.], dtype=float32)
+    """
     z = inexact("wofz", z)
     dtype = z.value.type.dtype
     if not dtype.is_complex:

@@ -81,6 +81,9 @@ def hyp1f1(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
 
     Returns: inf where b is an integer that is not positive.
     Raises: ValueError for complex numbers.
+
+    >>> special.hyp1f1(1., 2., 1.)
+    Array(1.718, dtype=float32, weak_type=True)
     """
     (a, b, x), back = wide("hyp1f1", a, b, x)
     reflected = (x < 0) & ~_is_pole(a)           # M(a, b, x) = exp(x) M(b - a, b, -x)
@@ -112,6 +115,9 @@ def hyp2f1(a: ArrayLike, b: ArrayLike, c: ArrayLike, x: ArrayLike) -> Array:
       where c - a - b (for negative x b - a) is an integer and 20,000 terms are not enough: from
       about 1 - x = 0.002 on (of negative x from -500 on).
     Raises: ValueError for complex numbers.
+
+    >>> special.hyp2f1(1., 2., 3., 0.5)
+    Array(1.545, dtype=float32, weak_type=True)
     """
     (a, b, c, x), back = wide("hyp2f1", a, b, c, x)
     nan = (a != a) | (b != b) | (c != c) | (x != x)

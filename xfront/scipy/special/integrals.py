@@ -116,6 +116,9 @@ def expi(x: ArrayLike) -> Array:
     """Exponential integral: the principal value of the integral of exp(t) / t from -inf to x.
 
     Raises: ValueError for complex numbers.
+
+    >>> special.expi(jnp.array([1., 2.]))
+    Array([1.895, 4.954], dtype=float32)
     """
     (x,), back = wide("expi", x)
     return back(_expi(x))
@@ -126,6 +129,9 @@ def exp1(x: ArrayLike) -> Array:
     """Exponential integral: the integral of exp(-t) / t from x to inf; NaN for negative x.
 
     Raises: ValueError for complex numbers.
+
+    >>> special.exp1(jnp.array([1., 2.]))
+    Array([0.219, 0.049], dtype=float32)
     """
     (x,), back = wide("exp1", x)
     below = x < 0
@@ -194,6 +200,9 @@ def expn(n: Any, x: ArrayLike) -> Array:
       x: not negative.
     Returns: NaN outside of these.
     Raises: ValueError for complex numbers.
+
+    >>> special.expn(2, 1.)
+    Array(0.148, dtype=float32, weak_type=True)
     """
     (n, x), back = wide("expn", n, x)
     return back(_expn(n, x))
@@ -237,6 +246,9 @@ def sici(x: ArrayLike) -> tuple[Array, Array]:
     |x| to inf, which is -inf at 0.
 
     Raises: ValueError for complex numbers.
+
+    >>> special.sici(1.)[0]
+    Array(0.946, dtype=float32, weak_type=True)
     """
     (x,), back = wide("sici", x)
     return back(_sine(x)), back(_cosine(x))
@@ -287,6 +299,9 @@ def fresnel(x: ArrayLike) -> tuple[Array, Array]:
     """Fresnel integrals: those of sin(pi t^2 / 2) and cos(pi t^2 / 2) from 0 to x.
 
     Raises: ValueError for complex numbers.
+
+    >>> special.fresnel(1.)[0]
+    Array(0.438, dtype=float32, weak_type=True)
     """
     (x,), back = wide("fresnel", x)
     return back(_fresnel_s(x)), back(_fresnel_c(x))
@@ -322,6 +337,9 @@ def spence(x: ArrayLike) -> Array:
     """Spence's function: the integral of log(t) / (1 - t) from 1 to x; NaN for negative x.
 
     Raises: ValueError for complex numbers.
+
+    >>> special.spence(jnp.array([1., 2.]))
+    Array([-0.   , -0.822], dtype=float32)
     """
     (x,), back = wide("spence", x)
     return back(_spence(x))
@@ -384,6 +402,9 @@ def owens_t(h: ArrayLike, a: ArrayLike) -> Array:
     independent, between 0 and a times it.
 
     Raises: ValueError for complex numbers.
+
+    >>> special.owens_t(1., 1.)
+    Array(0.067, dtype=float32, weak_type=True)
     """
     (h, a), back = wide("owens_t", h, a)
     return back(_owens_t(h, a))

@@ -19,27 +19,51 @@ from ...tracing.trace import emit
 from ...tracing.tracer import as_tracer
 from .parts import one, real
 
-erf = one("erf", ops.erf, "Error function.")
-erfc = one("erfc", ops.erfc, "1 - erf(x), exact for large x.")
-erfinv = one("erfinv", ops.erf_inv, "Inverse of erf on (-1, 1).")
+erf = one("erf", ops.erf, """Error function.
+
+    >>> special.erf(jnp.array([0., 1.]))
+    Array([0.   , 0.843], dtype=float32)
+    """)
+erfc = one("erfc", ops.erfc, """1 - erf(x), exact for large x.
+
+    >>> special.erfc(jnp.array([0., 1.]))
+    Array([1.   , 0.157], dtype=float32)
+    """)
+erfinv = one("erfinv", ops.erf_inv, """Inverse of erf on (-1, 1).
+
+    >>> special.erfinv(jnp.array([0., 0.5]))
+    Array([0.   , 0.477], dtype=float32)
+    """)
 
 
 @eager
 def expit(x: ArrayLike) -> Array:
-    """1 / (1 + exp(-x))."""
+    """1 / (1 + exp(-x)).
+
+    >>> special.expit(jnp.array([0., 2.]))
+    Array([0.5  , 0.881], dtype=float32)
+    """
     return emit(ops.logistic, inexact("expit", x))
 
 
 @eager
 def logit(x: ArrayLike) -> Array:
-    """log(x / (1 - x))."""
+    """log(x / (1 - x)).
+
+    >>> special.logit(jnp.array([0.5, 0.75]))
+    Array([0.   , 1.099], dtype=float32)
+    """
     x = inexact("logit", x)
     return emit(ops.log, div(x, sub(1, x)))
 
 
 @eager
 def ndtr(x: ArrayLike) -> Array:
-    """Probability that a normal variable is below x."""
+    """Probability that a normal variable is below x.
+
+    >>> special.ndtr(jnp.array([0., 1.]))
+    Array([0.5  , 0.841], dtype=float32)
+    """
     return ndtr_of(real("ndtr", x))
 
 
@@ -50,7 +74,11 @@ def ndtr_of(x: Any) -> Any:
 
 @eager
 def ndtri(p: ArrayLike) -> Array:
-    """Inverse of `ndtr` on (0, 1); -inf at 0, inf at 1, NaN outside."""
+    """Inverse of `ndtr` on (0, 1); -inf at 0, inf at 1, NaN outside.
+
+    >>> special.ndtri(jnp.array([0.5, 0.75]))
+    Array([0.   , 0.674], dtype=float32)
+    """
     return ndtri_of(real("ndtri", p))
 
 
@@ -84,6 +112,9 @@ def log_ndtr(x: ArrayLike, series_order: int = 3) -> Array:
 
     Args:
       series_order: how many terms of the asymptotic series are asked for at least.
+
+    >>> special.log_ndtr(jnp.array([0., 1.]))
+    Array([-0.693, -0.173], dtype=float32)
     """
     if series_order < 0:
         raise ValueError(f"log_ndtr: series_order must not be negative, got {series_order}")
