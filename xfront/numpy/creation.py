@@ -18,8 +18,8 @@ from xfront_ir import ops
 from xfront_ir.dtypes import from_numpy
 
 from ..arrays import binding
-from ..arrays.commitment import beside
 from ..arrays.annotations import Array, ArrayLike, DTypeLike, ShapeLike
+from ..arrays.commitment import beside
 from ..arrays.dispatch import Front, eager
 from ..arrays.keys import KeyArray
 from ..arrays.operands import (

@@ -18,8 +18,8 @@ from xfront_ir.literal import Literal
 from xfront_ir.ops.gathering import default_fill
 
 from ..arrays import binding
-from ..arrays.commitment import beside
 from ..arrays.annotations import Array, ArrayLike, DTypeLike
+from ..arrays.commitment import beside
 from ..arrays.dispatch import eager
 from ..arrays.operands import (
     array_like,
