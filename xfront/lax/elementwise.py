@@ -172,67 +172,23 @@ def binary_of(name: str, definition: Any, doc: str) -> Callable[[ArrayLike, Arra
 
 # --- arithmetic -----------------------------------------------------------------------------
 
-add = binary_of("add", ops.add, """x + y, for numbers.
-
-    >>> lax.add(jnp.array([1., 2.]), 3.)
-    Array([4., 5.], dtype=float32)
-    """)
-sub = binary_of("sub", ops.sub, """x - y, for numbers.
-
-    >>> lax.sub(jnp.array([1., 2.]), 3.)
-    Array([-2., -1.], dtype=float32)
-    """)
-div = binary_of("div", ops.div, """x / y; integers are divided towards zero, and by 0 give -1.
-
-    >>> lax.div(jnp.array([7, -7]), 2)
-    Array([ 3, -3], dtype=int32)
-    """)
-rem = binary_of("rem", ops.rem, """Remainder of x / y with the sign of x, for real numbers.
-
-    >>> lax.rem(jnp.array([7, -7]), 4)
-    Array([ 3, -3], dtype=int32)
-    """)
-max = binary_of("max", ops.max,
-    """The greater; complex numbers are compared by real part first, a NaN wins.
-
-    >>> lax.max(jnp.array([1., 3.]), 2.)
-    Array([2., 3.], dtype=float32)
-    """)
-min = binary_of("min", ops.min,
-    """The smaller; complex numbers are compared by real part first, a NaN wins.
-
-    >>> lax.min(jnp.array([1., 3.]), 2.)
-    Array([1., 2.], dtype=float32)
-    """)
-atan2 = binary_of("atan2", ops.atan2,
-    """The angle of the point (y, x), for floats and complex numbers.
-
-    >>> lax.atan2(jnp.array([1., 0.]), jnp.array([0., -1.]))
-    Array([1.571, 3.142], dtype=float32)
-    """)
+add = binary_of("add", ops.add, "x + y, for numbers.")
+sub = binary_of("sub", ops.sub, "x - y, for numbers.")
+div = binary_of("div", ops.div, "x / y; integers are divided towards zero, and by 0 give -1.")
+rem = binary_of("rem", ops.rem, "Remainder of x / y with the sign of x, for real numbers.")
+max = binary_of("max", ops.max, "The greater; complex numbers are compared by real part first, a "
+                                "NaN wins.")
+min = binary_of("min", ops.min, "The smaller; complex numbers are compared by real part first, a "
+                                "NaN wins.")
+atan2 = binary_of("atan2", ops.atan2, "The angle of the point (y, x), for floats and complex "
+                                      "numbers.")
 nextafter = by_name(binary_of("nextafter", ops.nextafter, "The next float after x1 towards x2."),
                     "x1", "x2")
-mulhi = binary_of("mulhi", ops.mulhi, """The upper half of the product of integers.
+mulhi = binary_of("mulhi", ops.mulhi, "The upper half of the product of integers.")
 
-    >>> lax.mulhi(jnp.array([2 ** 30]), 8)
-    Array([2], dtype=int32)
-    """)
-
-neg = _unary("neg", ops.neg, """-x, for numbers.
-
-    >>> lax.neg(jnp.array([1., -2.]))
-    Array([-1.,  2.], dtype=float32)
-    """)
-sign = _unary("sign", ops.sign, """-1, 0 or 1; x/|x| for complex numbers; NaN for NaN.
-
-    >>> lax.sign(jnp.array([-3., 0.]))
-    Array([-1.,  0.], dtype=float32)
-    """)
-square = _unary("square", ops.square, """x * x, for numbers.
-
-    >>> lax.square(jnp.array([1., -2.]))
-    Array([1., 4.], dtype=float32)
-    """)
+neg = _unary("neg", ops.neg, "-x, for numbers.")
+sign = _unary("sign", ops.sign, "-1, 0 or 1; x/|x| for complex numbers; NaN for NaN.")
+square = _unary("square", ops.square, "x * x, for numbers.")
 
 
 @eager
@@ -327,71 +283,19 @@ def pow(x: ArrayLike, y: ArrayLike) -> Array:
 
 # --- roots, exponentials, angles ------------------------------------------------------------
 
-sqrt = _accurate("sqrt", ops.sqrt, """Square root; NaN below 0.
-
-    >>> lax.sqrt(jnp.array([1., 4.]))
-    Array([1., 2.], dtype=float32)
-    """)
-rsqrt = _accurate("rsqrt", ops.rsqrt, """1 / sqrt(x).
-
-    >>> lax.rsqrt(jnp.array([1., 4.]))
-    Array([1. , 0.5], dtype=float32)
-    """)
-cbrt = _accurate("cbrt", ops.cbrt, """Cube root, of negative numbers too.
-
-    >>> lax.cbrt(jnp.array([1., 27.]))
-    Array([1., 3.], dtype=float32)
-    """)
-exp = _accurate("exp", ops.exp, """e to the power x.
-
-    >>> lax.exp(jnp.array([0., 1.]))
-    Array([1.   , 2.718], dtype=float32)
-    """)
-exp2 = _accurate("exp2", ops.exp2, """2 to the power x.
-
-    >>> lax.exp2(jnp.array([0., 3.]))
-    Array([1., 8.], dtype=float32)
-    """)
-expm1 = _accurate("expm1", ops.expm1, """exp(x) - 1, exact near 0.
-
-    >>> lax.expm1(jnp.array([0., 1.]))
-    Array([0.   , 1.718], dtype=float32)
-    """)
-log = _accurate("log", ops.log, """Natural logarithm.
-
-    >>> lax.log(jnp.array([1., 10.]))
-    Array([0.   , 2.303], dtype=float32)
-    """)
-log1p = _accurate("log1p", ops.log1p, """log(1 + x), exact near 0.
-
-    >>> lax.log1p(jnp.array([0., 1.]))
-    Array([0.   , 0.693], dtype=float32)
-    """)
-logistic = _accurate("logistic", ops.logistic, """1 / (1 + exp(-x)).
-
-    >>> lax.logistic(jnp.array([0., 2.]))
-    Array([0.5  , 0.881], dtype=float32)
-    """)
-sin = _accurate("sin", ops.sin, """Sine.
-
-    >>> lax.sin(jnp.array([0., 1.]))
-    Array([0.   , 0.841], dtype=float32)
-    """)
-cos = _accurate("cos", ops.cos, """Cosine.
-
-    >>> lax.cos(jnp.array([0., 1.]))
-    Array([1.  , 0.54], dtype=float32)
-    """)
-tan = _accurate("tan", ops.tan, """Tangent.
-
-    >>> lax.tan(jnp.array([0., 1.]))
-    Array([0.   , 1.557], dtype=float32)
-    """)
-tanh = _accurate("tanh", ops.tanh, """Hyperbolic tangent.
-
-    >>> lax.tanh(jnp.array([0., 1.]))
-    Array([0.   , 0.762], dtype=float32)
-    """)
+sqrt = _accurate("sqrt", ops.sqrt, "Square root; NaN below 0.")
+rsqrt = _accurate("rsqrt", ops.rsqrt, "1 / sqrt(x).")
+cbrt = _accurate("cbrt", ops.cbrt, "Cube root, of negative numbers too.")
+exp = _accurate("exp", ops.exp, "e to the power x.")
+exp2 = _accurate("exp2", ops.exp2, "2 to the power x.")
+expm1 = _accurate("expm1", ops.expm1, "exp(x) - 1, exact near 0.")
+log = _accurate("log", ops.log, "Natural logarithm.")
+log1p = _accurate("log1p", ops.log1p, "log(1 + x), exact near 0.")
+logistic = _accurate("logistic", ops.logistic, "1 / (1 + exp(-x)).")
+sin = _accurate("sin", ops.sin, "Sine.")
+cos = _accurate("cos", ops.cos, "Cosine.")
+tan = _accurate("tan", ops.tan, "Tangent.")
+tanh = _accurate("tanh", ops.tanh, "Hyperbolic tangent.")
 
 
 def _inexact(name: str, definition: Any, doc: str) -> Callable[[ArrayLike], Array]:
@@ -401,46 +305,14 @@ def _inexact(name: str, definition: Any, doc: str) -> Callable[[ArrayLike], Arra
     return _named(body, name, doc)
 
 
-asin = _inexact("asin", ops.asin, """Inverse sine, in [-pi/2, pi/2].
-
-    >>> lax.asin(jnp.array([0., 1.]))
-    Array([0.   , 1.571], dtype=float32)
-    """)
-acos = _inexact("acos", ops.acos, """Inverse cosine, in [0, pi].
-
-    >>> lax.acos(jnp.array([1., 0.]))
-    Array([0.   , 1.571], dtype=float32)
-    """)
-atan = _inexact("atan", ops.atan, """Inverse tangent, in [-pi/2, pi/2].
-
-    >>> lax.atan(jnp.array([0., 1.]))
-    Array([0.   , 0.785], dtype=float32)
-    """)
-sinh = _inexact("sinh", ops.sinh, """Hyperbolic sine.
-
-    >>> lax.sinh(jnp.array([0., 1.]))
-    Array([0.   , 1.175], dtype=float32)
-    """)
-cosh = _inexact("cosh", ops.cosh, """Hyperbolic cosine.
-
-    >>> lax.cosh(jnp.array([0., 1.]))
-    Array([1.   , 1.543], dtype=float32)
-    """)
-asinh = _inexact("asinh", ops.asinh, """Inverse hyperbolic sine.
-
-    >>> lax.asinh(jnp.array([0., 1.]))
-    Array([0.   , 0.881], dtype=float32)
-    """)
-acosh = _inexact("acosh", ops.acosh, """Inverse hyperbolic cosine.
-
-    >>> lax.acosh(jnp.array([1., 2.]))
-    Array([0.   , 1.317], dtype=float32)
-    """)
-atanh = _inexact("atanh", ops.atanh, """Inverse hyperbolic tangent.
-
-    >>> lax.atanh(jnp.array([0., 0.5]))
-    Array([0.   , 0.549], dtype=float32)
-    """)
+asin = _inexact("asin", ops.asin, "Inverse sine, in [-pi/2, pi/2].")
+acos = _inexact("acos", ops.acos, "Inverse cosine, in [0, pi].")
+atan = _inexact("atan", ops.atan, "Inverse tangent, in [-pi/2, pi/2].")
+sinh = _inexact("sinh", ops.sinh, "Hyperbolic sine.")
+cosh = _inexact("cosh", ops.cosh, "Hyperbolic cosine.")
+asinh = _inexact("asinh", ops.asinh, "Inverse hyperbolic sine.")
+acosh = _inexact("acosh", ops.acosh, "Inverse hyperbolic cosine.")
+atanh = _inexact("atanh", ops.atanh, "Inverse hyperbolic tangent.")
 
 
 # --- rounding -------------------------------------------------------------------------------
@@ -452,21 +324,9 @@ def _floating(name: str, definition: Any, doc: str) -> Callable[[ArrayLike], Arr
     return _named(body, name, doc)
 
 
-floor = _floating("floor", ops.floor, """The greatest integer not above x.
-
-    >>> lax.floor(jnp.array([-1.5, 0.2]))
-    Array([-2.,  0.], dtype=float32)
-    """)
-ceil = _floating("ceil", ops.ceil, """The smallest integer not below x.
-
-    >>> lax.ceil(jnp.array([-1.5, 0.2]))
-    Array([-1.,  1.], dtype=float32)
-    """)
-is_finite = _floating("is_finite", ops.is_finite, """Whether x is neither infinite nor NaN; bool.
-
-    >>> lax.is_finite(jnp.array([1., jnp.inf]))
-    Array([ True, False], dtype=bool)
-    """)
+floor = _floating("floor", ops.floor, "The greatest integer not above x.")
+ceil = _floating("ceil", ops.ceil, "The smallest integer not below x.")
+is_finite = _floating("is_finite", ops.is_finite, "Whether x is neither infinite nor NaN; bool.")
 
 
 @eager(static=("rounding_method",))
@@ -490,16 +350,8 @@ def _part(name: str, definition: Any, doc: str) -> Callable[[Any], Any]:
     return _named(body, name, doc)
 
 
-real = _part("real", ops.real, """Real part of complex numbers; real.
-
-    >>> lax.real(jnp.array([1 + 2j]))
-    Array([1.], dtype=float32)
-    """)
-imag = _part("imag", ops.imag, """Imaginary part of complex numbers; real.
-
-    >>> lax.imag(jnp.array([1 + 2j]))
-    Array([2.], dtype=float32)
-    """)
+real = _part("real", ops.real, "Real part of complex numbers; real.")
+imag = _part("imag", ops.imag, "Imaginary part of complex numbers; real.")
 
 
 @eager
@@ -528,90 +380,30 @@ def complex(x: ArrayLike, y: ArrayLike) -> Array:
 
 # --- bits -----------------------------------------------------------------------------------
 
-bitwise_not = _unary("bitwise_not", ops.not_, """Every bit flipped, for integers and bools.
-
-    >>> lax.bitwise_not(jnp.array([0, 5]))
-    Array([-1, -6], dtype=int32)
-    """)
-bitwise_and = binary_of("bitwise_and", ops.and_, """Bits of both, for integers and bools.
-
-    >>> lax.bitwise_and(jnp.array([6, 5]), 3)
-    Array([2, 1], dtype=int32)
-    """)
-bitwise_or = binary_of("bitwise_or", ops.or_, """Bits of either, for integers and bools.
-
-    >>> lax.bitwise_or(jnp.array([6, 5]), 3)
-    Array([7, 7], dtype=int32)
-    """)
-bitwise_xor = binary_of("bitwise_xor", ops.xor, """Bits of one alone, for integers and bools.
-
-    >>> lax.bitwise_xor(jnp.array([6, 5]), 3)
-    Array([5, 6], dtype=int32)
-    """)
-population_count = _unary("population_count", ops.popcnt, """How many bits are set, for integers.
-
-    >>> lax.population_count(jnp.array([1, 255]))
-    Array([1, 8], dtype=int32)
-    """)
-clz = _unary("clz", ops.clz, """How many bits above the highest set one are clear, for integers.
-
-    >>> lax.clz(jnp.array([1, 255]))
-    Array([31, 24], dtype=int32)
-    """)
+bitwise_not = _unary("bitwise_not", ops.not_, "Every bit flipped, for integers and bools.")
+bitwise_and = binary_of("bitwise_and", ops.and_, "Bits of both, for integers and bools.")
+bitwise_or = binary_of("bitwise_or", ops.or_, "Bits of either, for integers and bools.")
+bitwise_xor = binary_of("bitwise_xor", ops.xor, "Bits of one alone, for integers and bools.")
+population_count = _unary("population_count", ops.popcnt, "How many bits are set, for integers.")
+clz = _unary("clz", ops.clz, "How many bits above the highest set one are clear, for integers.")
 shift_left = binary_of("shift_left", ops.shift_left,
- """Bits of x moved up by y places, for integers.
-
-    >>> lax.shift_left(jnp.array([1, 3]), 2)
-    Array([ 4, 12], dtype=int32)
-    """)
+                       "Bits of x moved up by y places, for integers.")
 shift_right_arithmetic = binary_of(
     "shift_right_arithmetic", ops.shift_right_arithmetic,
- """Bits of x moved down by y places, the sign coming in, for integers.
-
-    >>> lax.shift_right_arithmetic(jnp.array([8, -8]), 2)
-    Array([ 2, -2], dtype=int32)
-    """)
+    "Bits of x moved down by y places, the sign coming in, for integers.")
 shift_right_logical = binary_of(
     "shift_right_logical", ops.shift_right_logical,
- """Bits of x moved down by y places, zeros coming in, for integers.
-
-    >>> lax.shift_right_logical(jnp.array([8, -8]), 28)
-    Array([ 0, 15], dtype=int32)
-    """)
+    "Bits of x moved down by y places, zeros coming in, for integers.")
 
 
 # --- comparisons ----------------------------------------------------------------------------
 
-eq = binary_of("eq", ops.eq, """x == y; bool.
-
-    >>> lax.eq(jnp.array([1, 2]), 2)
-    Array([False,  True], dtype=bool)
-    """)
-ne = binary_of("ne", ops.ne, """x != y; bool.
-
-    >>> lax.ne(jnp.array([1, 2]), 2)
-    Array([ True, False], dtype=bool)
-    """)
-lt = binary_of("lt", ops.lt, """x < y, for real numbers and bools; bool.
-
-    >>> lax.lt(jnp.array([1, 2]), 2)
-    Array([ True, False], dtype=bool)
-    """)
-le = binary_of("le", ops.le, """x <= y, for real numbers and bools; bool.
-
-    >>> lax.le(jnp.array([1, 2]), 1)
-    Array([ True, False], dtype=bool)
-    """)
-gt = binary_of("gt", ops.gt, """x > y, for real numbers and bools; bool.
-
-    >>> lax.gt(jnp.array([1, 2]), 1)
-    Array([False,  True], dtype=bool)
-    """)
-ge = binary_of("ge", ops.ge, """x >= y, for real numbers and bools; bool.
-
-    >>> lax.ge(jnp.array([1, 2]), 2)
-    Array([False,  True], dtype=bool)
-    """)
+eq = binary_of("eq", ops.eq, "x == y; bool.")
+ne = binary_of("ne", ops.ne, "x != y; bool.")
+lt = binary_of("lt", ops.lt, "x < y, for real numbers and bools; bool.")
+le = binary_of("le", ops.le, "x <= y, for real numbers and bools; bool.")
+gt = binary_of("gt", ops.gt, "x > y, for real numbers and bools; bool.")
+ge = binary_of("ge", ops.ge, "x >= y, for real numbers and bools; bool.")
 
 
 # --- choosing -------------------------------------------------------------------------------

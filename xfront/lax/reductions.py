@@ -63,43 +63,15 @@ def _axes(axes: Any, x: Any) -> tuple[int, ...]:
     return tuple(sorted(made))
 
 
-reduce_sum = _reducer("reduce_sum", ops.reduce_sum, """Sum over axes, of numbers.
-
-    >>> lax.reduce_sum(jnp.array([1, 3, 2]), (0,))
-    Array(6, dtype=int32)
-    """)
-reduce_prod = _reducer("reduce_prod", ops.reduce_prod, """Product over axes, of numbers.
-
-    >>> lax.reduce_prod(jnp.array([1, 3, 2]), (0,))
-    Array(6, dtype=int32)
-    """)
-reduce_max = _reducer("reduce_max", ops.reduce_max,
-    """The greatest over axes; -inf (or the least number) of no elements.
-
-    >>> lax.reduce_max(jnp.array([1, 3, 2]), (0,))
-    Array(3, dtype=int32)
-    """)
-reduce_min = _reducer("reduce_min", ops.reduce_min,
-    """The smallest over axes; inf (or the greatest number) of no elements.
-
-    >>> lax.reduce_min(jnp.array([1, 3, 2]), (0,))
-    Array(1, dtype=int32)
-    """)
-reduce_and = _reducer("reduce_and", ops.reduce_and, """Bits of all, over axes.
-
-    >>> lax.reduce_and(jnp.array([True, False]), (0,))
-    Array(False, dtype=bool)
-    """)
-reduce_or = _reducer("reduce_or", ops.reduce_or, """Bits of any, over axes.
-
-    >>> lax.reduce_or(jnp.array([True, False]), (0,))
-    Array(True, dtype=bool)
-    """)
-reduce_xor = _reducer("reduce_xor", ops.reduce_xor, """Bits of an odd number, over axes.
-
-    >>> lax.reduce_xor(jnp.array([True, False]), (0,))
-    Array(True, dtype=bool)
-    """)
+reduce_sum = _reducer("reduce_sum", ops.reduce_sum, "Sum over axes, of numbers.")
+reduce_prod = _reducer("reduce_prod", ops.reduce_prod, "Product over axes, of numbers.")
+reduce_max = _reducer("reduce_max", ops.reduce_max, "The greatest over axes; -inf (or the least "
+                                                    "number) of no elements.")
+reduce_min = _reducer("reduce_min", ops.reduce_min, "The smallest over axes; inf (or the greatest "
+                                                    "number) of no elements.")
+reduce_and = _reducer("reduce_and", ops.reduce_and, "Bits of all, over axes.")
+reduce_or = _reducer("reduce_or", ops.reduce_or, "Bits of any, over axes.")
+reduce_xor = _reducer("reduce_xor", ops.reduce_xor, "Bits of an odd number, over axes.")
 
 
 def reduce(operands: Any, init_values: Any, computation: Callable[[Any, Any], Any],
@@ -368,18 +340,10 @@ def _arg(name: str, definition: Any, doc: str) -> Callable[..., Any]:
     return eager(static=("axis", "index_dtype"))(body)
 
 
-argmax = _arg("argmax", ops.argmax,
-    """Index of the greatest along an axis, the first of equals; a NaN counts as greatest.
-
-    >>> lax.argmax(jnp.array([1., 3., 2.]), 0, jnp.int32)
-    Array(1, dtype=int32)
-    """)
-argmin = _arg("argmin", ops.argmin,
-    """Index of the smallest along an axis, the first of equals; a NaN counts as smallest.
-
-    >>> lax.argmin(jnp.array([1., 3., 2.]), 0, jnp.int32)
-    Array(0, dtype=int32)
-    """)
+argmax = _arg("argmax", ops.argmax, "Index of the greatest along an axis, the first of equals; a "
+                                    "NaN counts as greatest.")
+argmin = _arg("argmin", ops.argmin, "Index of the smallest along an axis, the first of equals; a "
+                                    "NaN counts as smallest.")
 
 
 # --- running reductions ---------------------------------------------------------------------
@@ -398,31 +362,11 @@ def _running(name: str, definition: Any, doc: str) -> Callable[..., Any]:
     return eager(static=("axis", "reverse"))(body)
 
 
-cumsum = _running("cumsum", ops.cumsum, """Sum
-
-    >>> lax.cumsum(jnp.array([1, 2, 3]))
-    Array([1, 3, 6], dtype=int32)
-    """)
-cumprod = _running("cumprod", ops.cumprod, """Product
-
-    >>> lax.cumprod(jnp.array([1, 2, 3]))
-    Array([1, 2, 6], dtype=int32)
-    """)
-cummax = _running("cummax", ops.cummax, """The greatest
-
-    >>> lax.cummax(jnp.array([1, 3, 2]))
-    Array([1, 3, 3], dtype=int32)
-    """)
-cummin = _running("cummin", ops.cummin, """The smallest
-
-    >>> lax.cummin(jnp.array([3, 1, 2]))
-    Array([3, 1, 1], dtype=int32)
-    """)
-cumlogsumexp = _running("cumlogsumexp", ops.cumlogsumexp, """log of the sum of exponentials
-
-    >>> lax.cumlogsumexp(jnp.array([0., 0., 0.]))
-    Array([0.   , 0.693, 1.099], dtype=float32)
-    """)
+cumsum = _running("cumsum", ops.cumsum, "Sum")
+cumprod = _running("cumprod", ops.cumprod, "Product")
+cummax = _running("cummax", ops.cummax, "The greatest")
+cummin = _running("cummin", ops.cummin, "The smallest")
+cumlogsumexp = _running("cumlogsumexp", ops.cumlogsumexp, "log of the sum of exponentials")
 
 
 # --- sorting --------------------------------------------------------------------------------

@@ -109,9 +109,6 @@ def kaiser(M: int, beta: ArrayLike) -> Array:
     """The Kaiser window of shape parameter `beta`, a number. See `hanning`.
 
     Source: `numpy.kaiser`.
-
-    >>> jnp.kaiser(5, 14.)
-    Array([0.  , 0.16, 1.  , 0.16, 0.  ], dtype=float32)
     """
     n = index_of(M, "M")
     return _few(n) if n <= 1 else _kaiser(beta, n)

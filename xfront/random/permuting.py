@@ -85,9 +85,6 @@ def permutation(key: ArrayLike, x: ArrayLike, axis: int = 0, independent: bool =
       key: one key. x: an array, or an int (of negative ones nothing comes).
       axis: of `x`. independent: permute each vector along the axis differently.
     Raises: TypeError for a float; AxisError, a ValueError, for an axis that there is not.
-
-    >>> jnp.sort(random.permutation(random.key(0), 4))
-    Array([0, 1, 2, 3], dtype=int32)
     """
     at_home("permutation", out_sharding)
     if isinstance(x, (int, np.integer)) and not isinstance(x, (bool, np.bool_)):
