@@ -27,6 +27,9 @@ NAMES = {"jax": xfront, "xfront": xfront, "jnp": jnp, "np": np, "lax": xfront.la
          "nn": xfront.nn, "random": xfront.random, "special": xfront.scipy.special}
 """What an example finds; in `scipy.linalg` also `linalg`."""
 
+SKETCHES = {"lax.custom_root", "lax.with_sharding_constraint"}
+"""Examples that name what the reader has: a solver, a mesh."""
+
 RECORD = Path(__file__).parent / "recorded" / "without_example.json"
 
 
@@ -44,11 +47,14 @@ def documented(package: str) -> Iterator[tuple[str, str]]:
 @pytest.mark.parametrize("package", PACKAGES)
 def test_examples_print_what_they_say(package: str) -> None:
     module = importlib.import_module(f"xfront.{package}")
-    names = {**{n: getattr(module, n) for n in ("issubdtype", "result_type") if hasattr(module, n)},
-             **NAMES, **({"linalg": module} if package == "scipy.linalg" else {})}
+    own = ("issubdtype", "result_type", "einsum")
+    names = {**{n: getattr(module, n) for n in own if hasattr(module, n)}, **NAMES,
+             **({"linalg": module} if package == "scipy.linalg" else {})}
     runner, told = doctest.DocTestRunner(verbose=False), []
     with np.printoptions(precision=3, suppress=True):        # the last digits differ among CPUs
         for name, text in documented(package):
+            if f"{package}.{name}" in SKETCHES:
+                continue
             example = doctest.DocTestParser().get_doctest(
                 text, dict(names), f"{package}.{name}", None, 0)
             runner.run(example, out=told.append)
