@@ -74,7 +74,7 @@ def dot_product_attention(query: ArrayLike, key: ArrayLike, value: Any,
     if query_seq_lengths is not None:
         made = choose(_below(query_seq_lengths, (batch, t, 1, 1), 1), made, 0)
     made = emit(ops.reshape, made, shape=shape) if made.shape != shape else made
-    made = convert(made, operand("query", query).value.type.dtype)
+    made = convert(as_tracer(made), operand("query", query).value.type.dtype)
     return (made, emit(ops.reshape, residual, shape=shape[:-1])) if return_residual else made
 
 
