@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 
 from ..core import AbstractValue, ShapedArray
 from ..interpreters.ad import Zero
+from ..on_demand import shown as _shown
 from ..ref import AbstractRef
 
 
@@ -114,3 +115,4 @@ __all__ = [
     "MutableHiType", "ShapedArray", "VJPHiPrimitive", "Zero", "aval_method", "aval_property",
     "control_flow_allowed_effects", "instantiate_zeros", "is_undefined_primal", "register_hitype",
 ]  # fmt: skip
+__dir__ = _shown(globals())
