@@ -1,5 +1,5 @@
 """These tests run where `import jax` finds xfront and the libraries are: `make ecosystem`."""
 
-import sys
+import importlib.util
 
-collect_ignore = [] if "jax" in sys.modules else ["test_libraries.py"]
+collect_ignore = [] if importlib.util.find_spec("optax") else ["test_libraries.py"]
