@@ -127,7 +127,8 @@ LAX: Rows = {
     "axis_size": "jax.vmap(lambda v: v * lax.axis_size('a'), axis_name='a')(m)",
 }
 LAX_WITHOUT = {
-    "DotDimensionNumbers": "a type", "pcast": "for shard_map alone", "psend": "for shard_map alone",
+    "DotDimensionNumbers": "a type", "pcast": "for shard_map alone", "pvary": "for shard_map alone",
+    "psend": "for shard_map alone",
     "precv": "for shard_map alone", "ragged_all_to_all": "for several devices",
     "scaled_dot": "takes float8 blocks, checked in tests/xfront/lax",
     "with_sharding_constraint": "for several devices",

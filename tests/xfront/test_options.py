@@ -96,7 +96,7 @@ def test_what_is_done_is_read() -> None:
         variable = held.get(id(found), "")
         called = {variable, *re.findall(rf"\b{variable} as (\w+)", text)} - {""}
         read = f"config.{name}" in text or any(
-            f"{one}.{how_read}" in text for one in called for how_read in ("value", "state"))
+            f"{one}.{how_read}" in text for one in called for how_read in ("value", "state", "get"))
         watched = bool(found._watchers) or found._on_local is not None
         of_jaxlib = name in ("jax_enable_x64", "jax_numpy_dtype_promotion")   # by their states
         if how == "done":
