@@ -189,11 +189,9 @@ def _grouped(sizes: Sequence[Size], attrs: Mapping[str, Any], values: Sequence[A
              ) -> list[list[Any]]:
     if len(sizes) == 1 and sizes[0] is REST:
         return [list(values)]
-    known: list[int | None] = []
+    known = [attrs[size] if type(size) is str else size for size in sizes]
     rest, n_shares = len(values), 0
-    for size in sizes:
-        n = attrs[size] if isinstance(size, str) else size
-        known.append(n)
+    for n in known:
         if n is None:
             n_shares += 1
         else:

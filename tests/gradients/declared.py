@@ -53,7 +53,7 @@ MOVES = _names("numpy", """
     concatenate convert_element_type dynamic_index_in_dim dynamic_slice dynamic_slice_in_dim
     dynamic_update_index_in_dim dynamic_update_slice dynamic_update_slice_in_dim expand_dims gather
     imag index_in_dim index_take optimization_barrier pad pbroadcast pcast ppermute precv psend
-    pshuffle pswapaxes ragged_all_to_all real reduce_precision reshape rev scatter scatter_add
+    pshuffle pswapaxes pvary ragged_all_to_all real reduce_precision reshape rev scatter scatter_add
     scatter_sub select select_n slice slice_in_dim sort_key_val split squeeze stack tile transpose
     unstack with_sharding_constraint
 """)

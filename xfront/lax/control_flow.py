@@ -437,8 +437,8 @@ def scan(f: Callable[[Carry, X], tuple[Carry, Y]], init: Carry, xs: X | None = N
     if steps < 1:
         raise ValueError(f"scan: unroll must not be negative, got {unroll}")
     weaks = [*[w for _, w in kinds], *body.function.weak_returns[n_carry:n_out]]
-    groups = (body.captures, [as_operand(x) for x in init_leaves],
-              [as_operand(x) for x in xs_leaves])
+    leaves = [as_operand(x) for x in [*init_leaves, *xs_leaves]]
+    groups = (body.captures, leaves[:n_carry], leaves[n_carry:])
     results = record_groups(ops.scan, groups, weaks, body=captures_in_front(body), length=n,
                             reverse=bool(reverse), unroll=steps)
     _, ys_tree = body.out_tree.children()

@@ -116,7 +116,9 @@ def trace_call(call: Callable[[list[Tracer]], Any], kinds: Sequence[tuple[Any, b
     Raises: TypeError where a returned leaf is no array.
     """
     out_tree: Any = None
-    has_refs = any([t.dtype.is_ref for t, _ in kinds])
+    has_refs = False
+    for t, _ in kinds:
+        has_refs = has_refs or t.dtype.is_ref
 
     def run(tracers: list[Tracer]) -> list[Any]:
         nonlocal out_tree

@@ -121,7 +121,7 @@ def vmap(fun: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0,
         axes = [0] * len(leaves) if in_axes == 0 and type(in_axes) is int else [
             *_axes_of(in_axes, args, "in_axes", name),
             *[0] * (len(leaves) - len(tree_flatten(args)[0]))]
-        if axes.count(0) < len(axes):
+        if any(axes):
             _ask_nodes(args, axes)
         kinds, positions, size = [], [], axis_size
         for k, (x, a) in enumerate(zip(leaves, axes, strict=True)):
