@@ -117,6 +117,8 @@ def belongs_to_process(fn: Function) -> bool:
 
 def meshes(fn: Function) -> frozenset[MeshAxes]:
     """The meshes with devices that the ops of `fn` and of its bodies name."""
+    if not MeshAxes.placed:
+        return frozenset()
     return derived(fn, "meshes", _own_meshes, _union, standing_bodies)
 
 

@@ -74,8 +74,9 @@ class Regions:
     widened: of an op with a custom rule, its attributes where it has got operands of such types.
     """
 
-    __slots__ = ("_operand_sizes", "_result_sizes", "bodies", "free", "is_call", "is_choice",
-                 "is_loop", "may_not_end", "operands", "results", "turns", "value", "widened")
+    __slots__ = ("_operand_sizes", "_result_sizes", "_return_sizes", "bodies", "free", "is_call",
+                 "is_choice", "is_loop", "may_not_end", "operands", "results", "turns", "value",
+                 "widened")
 
     def __init__(self, operands: Mapping[str, Size], results: Mapping[str, Size],
                  bodies: Mapping[str, Body], *, value: str = "", is_call: bool = False,
@@ -84,6 +85,9 @@ class Regions:
                  free: bool = False, widened: Callable[[Op, Any, Any], Any] | None = None) -> None:
         self.operands, self.results, self.bodies = operands, results, bodies
         self._operand_sizes, self._result_sizes = tuple(operands.values()), tuple(results.values())
+        sizes = {**operands, **results}
+        self._return_sizes = {name: tuple([sizes[g] for g in body.gives])
+                              for name, body in bodies.items()}
         self.value, self.is_call, self.is_choice, self.is_loop = value, is_call, is_choice, is_loop
         self.turns, self.may_not_end, self.free, self.widened = turns, may_not_end, free, widened
 
@@ -111,8 +115,7 @@ class Regions:
     def split_returns(self, name: str, attrs: Mapping[str, Any], values: Sequence[Any]
                       ) -> list[list[Any]]:
         """What stands for the returns of the body `name`, by group."""
-        sizes = {**self.operands, **self.results}
-        return _grouped([sizes[g] for g in self.bodies[name].gives], attrs, values)
+        return _grouped(self._return_sizes[name], attrs, values)
 
     def fits(self, attrs: Mapping[str, Any], values: Sequence[Any]) -> bool:
         """Whether there are as many operands as the sizes of their groups say."""
@@ -152,15 +155,12 @@ class Regions:
     def params(self, op: Op, held: Held) -> dict[str, list[Value]]:
         """The parameters of a body by the name of their group."""
         groups = {**self.results_by_group(op), **self.groups(op)}
-        *made, _ = cut(held.function.params, *[len(groups[name]) for name in held.body.takes])
-        return dict(zip(held.body.takes, made, strict=True))
+        return _named(held.function.params, held.body.takes, groups)
 
     def returns(self, op: Op, held: Held) -> dict[str, list[Value]]:
         """The returns of a body by the name of their group; none where the op alone reads them."""
         groups = {**self.groups(op), **self.results_by_group(op)}
-        *made, _ = cut(held.function.returns, *[len(groups[name]) for name in held.body.gives])
-        return dict(zip(held.body.gives, made, strict=True))
-
+        return _named(held.function.returns, held.body.gives, groups)
 
     def handed(self, op: Op, held: Held) -> list[tuple[int, int]]:
         """Of a body that is the turn of a loop, the places of the carry's parameters, and of the
@@ -185,21 +185,49 @@ class Held(NamedTuple):
     function: Any
 
 
+class ByGroup:
+    """The operands and results of an op by the name of their group, its bodies, and for each of
+    these its parameters and returns. Who asks much of one op makes it once."""
+
+    __slots__ = ("held", "op", "operands", "params", "results", "returns")
+
+    def __init__(self, op: Op, held: Sequence[Held]) -> None:
+        regions: Regions = op.definition.regions
+        self.op, self.held = op, held
+        self.operands, self.results = regions.groups(op), regions.results_by_group(op)
+        of_params = {**self.results, **self.operands}
+        of_returns = {**self.operands, **self.results}
+        self.params = [_named(one.function.params, one.body.takes, of_params) for one in held]
+        self.returns = [_named(one.function.returns, one.body.gives, of_returns) for one in held]
+
+
+def _named(values: Sequence[Value], names: Sequence[str], groups: Mapping[str, list[Value]]
+           ) -> dict[str, list[Value]]:
+    """The values in groups of these names, which are as large as those in `groups`."""
+    made, at = {}, 0
+    for name in names:
+        end = at + len(groups[name])
+        made[name] = list(values[at:end])
+        at = end
+    return made
+
+
 def _grouped(sizes: Sequence[Size], attrs: Mapping[str, Any], values: Sequence[Any]
              ) -> list[list[Any]]:
-    if len(sizes) == 1 and sizes[0] is REST:
-        return [list(values)]
-    known = [attrs[size] if type(size) is str else size for size in sizes]
     rest, n_shares = len(values), 0
-    for n in known:
+    known: list[int | None] = []
+    for size in sizes:
+        n = attrs[size] if type(size) is str else size
+        known += [n]
         if n is None:
             n_shares += 1
         else:
             rest -= n
-    parts, at = [], 0
+    parts: list[list[Any]] = []
+    at = 0
     for n in known:
         end = at + (rest // n_shares if n is None else n)
-        parts.append(list(values[at:end]))
+        parts += [list(values[at:end])]
         at = end
     return parts
 
@@ -313,13 +341,11 @@ def _narrowed(body: Function, params: Flags | None, returns: Flags | None) -> Fu
     return found
 
 
-def unchanged(op: Op) -> list[bool]:
+def unchanged(groups: ByGroup) -> list[bool]:
     """Which carries of a loop every turn leaves as they are."""
-    regions = op.definition.regions
-    for one in regions.held(op):
-        if "carry" in one.body.gives:
-            carry = regions.params(op, one)["carry"]
-            return [v is r for v, r in zip(carry, regions.returns(op, one)["carry"], strict=True)]
+    for params, returns in zip(groups.params, groups.returns, strict=True):
+        if "carry" in returns:
+            return [v is r for v, r in zip(params["carry"], returns["carry"], strict=True)]
     return []
 
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, ClassVar
 
 from .errors import IRValueError
 from .types import Shape
@@ -63,12 +63,16 @@ class MeshAxes(_Data):
     types: tuple[str, ...]
     platform: str
     devices: tuple[int, ...]
+    placed: ClassVar[bool] = False
+    """Whether this process has made a mesh with devices: else no program needs a search for one."""
 
     def __init__(self, names: Iterable[str], sizes: Iterable[int], types: Iterable[str] = (),
                  platform: str = "", devices: Iterable[int] = ()) -> None:
         """Raises: IRValueError for names given twice, sizes below 1, types of another kind, and
         devices that are not as many as the sizes say."""
         self.platform, self.devices = platform, tuple(devices)
+        if self.devices:
+            MeshAxes.placed = True
         self.names, self.sizes = tuple(names), tuple(sizes)
         self.types = tuple(types) or ("auto",) * len(self.names)
         if not len(self.names) == len(self.sizes) == len(self.types):

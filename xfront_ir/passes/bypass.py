@@ -17,7 +17,7 @@ from collections.abc import Sequence
 
 from ..core import Function, Op, Value
 from ..opdef import lookup
-from ..regions import Held, Regions, fix, keep, returning, select, unchanged
+from ..regions import ByGroup, Held, Regions, fix, keep, returning, select, unchanged
 from .dead_code import dead_code, has_effects
 
 Changed = tuple[Op, dict[Value, Value], list[Op]]
@@ -72,15 +72,16 @@ def _around(op: Op, read: set[Value]) -> Changed | None:
     held = regions.held(op)
     if not all([isinstance(one.function, Function) for one in held]):
         return None                                      # a transformation not yet carried out
-    if regions.is_loop and any(fixed := unchanged(op)):
-        init, results = regions.groups(op)["carry"], regions.results_by_group(op)["carry"]
+    groups = ByGroup(op, held)
+    if regions.is_loop and any(fixed := unchanged(groups)):
+        init, results = groups.operands["carry"], groups.results["carry"]
         moved = dict(zip(select(results, fixed), select(init, fixed), strict=True))
         return fix(op, fixed), moved, []
-    stay, moved, before = (_of_turns if regions.is_loop else _of_bodies)(op, held, read)
+    stay, moved, before = (_of_turns if regions.is_loop else _of_bodies)(groups, read)
     if regions.is_loop:
-        stay["carry"] = _needed(op, held, stay, read)
+        stay["carry"] = _needed(groups, stay, read)
     functions = [_clean(returning(op, one, stay)) for one in held]
-    used = _used(op, held, functions)
+    used = _used(groups, functions)
     if regions.is_loop:
         used["carry"] = stay["carry"]
     if all(map(all, stay.values())) and all(map(all, used.values())):
@@ -99,12 +100,12 @@ def _read_in(body: Function) -> set[Value]:
     return {v for op in body.ops for v in op.operands}.union(body.returns)
 
 
-def _of_bodies(op: Op, held: Sequence[Held], read: set[Value]) -> Found:
+def _of_bodies(groups: ByGroup, read: set[Value]) -> Found:
     """Where bodies give the op's results: these are operands that every body returns, and results
     that every body returns twice."""
-    regions: Regions = op.definition.regions
+    op, held = groups.op, groups.held
     stay, moved = [], {}
-    places = [dict(reversed([*zip(one.function.params, _fed(op, one), strict=True)]))
+    places = [dict(reversed([*zip(one.function.params, _fed(groups, one), strict=True)]))
               for one in held]
     seen: dict[tuple, Value] = {}
     for j, result in enumerate(op.results):
@@ -121,55 +122,51 @@ def _of_bodies(op: Op, held: Sequence[Held], read: set[Value]) -> Found:
             stay.append(result in read)
     for j, result in enumerate(op.results):      # a result that stands for another one is read
         stay[j] = stay[j] or (result in moved.values() and result not in moved)
+    regions: Regions = op.definition.regions
     return dict(zip(regions.results, regions.split_results(op.attrs, stay), strict=True)), moved, []
 
 
-def _fed(op: Op, one: Held) -> list[Value]:
+def _fed(groups: ByGroup, one: Held) -> list[Value]:
     """The operands that the parameters of a body stand for."""
-    groups = op.definition.regions.groups(op)
-    return [v for name in one.body.takes for v in groups[name]]
+    return [v for name in one.body.takes for v in groups.operands[name]]
 
 
-def _of_turns(op: Op, held: Sequence[Held], read: set[Value]) -> Found:
+def _of_turns(groups: ByGroup, read: set[Value]) -> Found:
     """Where bodies are turns of a loop: stacked results are scanned operands, or constants."""
-    regions: Regions = op.definition.regions
     moved: dict[Value, Value] = {}
     before: list[Op] = []
-    results = regions.results_by_group(op)
+    operands, results = groups.operands, groups.results
     stay = {name: [True] * len(values) for name, values in results.items()}
-    for one in held:
-        if "ys" not in one.body.gives:
+    for one, params, returns in zip(groups.held, groups.params, groups.returns, strict=True):
+        if "ys" not in returns:
             continue
-        groups, params = regions.groups(op), regions.params(op, one)
-        rows = dict(zip(params["xs"], groups["xs"], strict=True))
-        same = dict(zip(params[one.body.grows], groups[one.body.grows], strict=True))
-        for v, result in zip(regions.returns(op, one)["ys"], results["ys"], strict=True):
+        rows = dict(zip(params["xs"], operands["xs"], strict=True))
+        same = dict(zip(params[one.body.grows], operands[one.body.grows], strict=True))
+        for v, result in zip(returns["ys"], results["ys"], strict=True):
             if v in rows:
                 moved[result] = rows[v]
             elif v in same and result in read:
                 before.append(Op(lookup("broadcast_in_dim"), (same[v],), {
                     "shape": result.type.shape, "dims": tuple(range(1, result.type.ndim))},
-                    (whole := Value(result.type),), op.loc))
+                    (whole := Value(result.type),), groups.op.loc))
                 moved[result] = whole
         stay["ys"] = [result in read and result not in moved for result in results["ys"]]
     return stay, moved, before
 
 
-def _needed(op: Op, held: Sequence[Held], stay: Flags, read: set[Value]) -> list[bool]:
+def _needed(groups: ByGroup, stay: Flags, read: set[Value]) -> list[bool]:
     """Carries that others read, or a test, other results in `stay`, effects and these depend on."""
-    regions: Regions = op.definition.regions
-    needed = [v in read for v in regions.results_by_group(op)["carry"]]
-    for one in held:
+    needed = [v in read for v in groups.results["carry"]]
+    for one, params in zip(groups.held, groups.params, strict=True):
         if not one.body.gives:
             tested = _read_in(one.function)
-            needed = [n or v in tested
-                      for n, v in zip(needed, regions.params(op, one)["carry"], strict=True)]
+            needed = [n or v in tested for n, v in zip(needed, params["carry"], strict=True)]
     if all(needed):
         return needed
-    for one in held:
+    for one, params, returned in zip(groups.held, groups.params, groups.returns, strict=True):
         if not one.body.gives:
             continue
-        returned, carry = regions.returns(op, one), regions.params(op, one)["carry"]
+        carry = params["carry"]
         others = [v for name, values in returned.items() if name != "carry"
                   for v in select(values, stay[name])]
         while True:
@@ -184,14 +181,12 @@ def _needed(op: Op, held: Sequence[Held], stay: Flags, read: set[Value]) -> list
     return needed
 
 
-def _used(op: Op, held: Sequence[Held], functions: Sequence[Function]) -> Flags:
+def _used(groups: ByGroup, functions: Sequence[Function]) -> Flags:
     """Which operands some body reads, by group; those that no body takes are for the op."""
-    regions: Regions = op.definition.regions
-    groups = regions.groups(op)
-    used = {name: [not any(name in one.body.takes for one in held)] * len(values)
-            for name, values in groups.items()}
-    for one, function in zip(held, functions, strict=True):
+    taken = {name for one in groups.held for name in one.body.takes}
+    used = {name: [name not in taken] * len(values) for name, values in groups.operands.items()}
+    for params, function in zip(groups.params, functions, strict=True):
         inside = _read_in(function)
-        for name, params in regions.params(op, one).items():
-            used[name] = [u or v in inside for u, v in zip(used[name], params, strict=True)]
+        for name, values in params.items():
+            used[name] = [u or v in inside for u, v in zip(used[name], values, strict=True)]
     return used
