@@ -217,7 +217,7 @@ def _grouped(sizes: Sequence[Size], attrs: Mapping[str, Any], values: Sequence[A
     rest, n_shares = len(values), 0
     known: list[int | None] = []
     for size in sizes:
-        n = attrs[size] if type(size) is str else size
+        n: Any = attrs[size] if type(size) is str else size
         known += [n]
         if n is None:
             n_shares += 1
