@@ -177,12 +177,13 @@ def _places(groups: Mapping[str, Sequence[Any]]) -> dict[str, list[int]]:
     return dict(zip(groups, parts, strict=True))
 
 
-class Held(NamedTuple):
+class Held:
     """A body of an op: the attribute that holds it, what it takes and gives, the Function."""
 
-    name: str
-    body: Body
-    function: Any
+    __slots__ = ("body", "function", "name")
+
+    def __init__(self, name: str, body: Body, function: Any) -> None:
+        self.name, self.body, self.function = name, body, function
 
 
 class ByGroup:

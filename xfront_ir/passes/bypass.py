@@ -27,18 +27,13 @@ Found = tuple[Flags, dict[Value, Value], list[Op]]
 
 def bypass(fn: Function) -> Function:
     """The Function with its ops with bodies carrying only what they change and others read."""
-    if not any([op.definition.has_bodies and _is_free(op) for op in fn.ops]):
+    if not any([op.definition.has_bodies and op.definition.regions.free for op in fn.ops]):
         return fn
     while True:
         once = _forward(fn)
         if once is fn:
             return fn
         fn = once
-
-
-def _is_free(op: Op) -> bool:
-    regions = op.definition.regions
-    return regions is not None and regions.free
 
 
 def _forward(fn: Function) -> Function:
@@ -50,7 +45,8 @@ def _forward(fn: Function) -> Function:
         if env and not env.keys().isdisjoint(op.operands):
             op = Op(op.definition, tuple([env.get(v, v) for v in op.operands]), op.attrs,
                     op.results, op.loc)
-        found = _around(op, read) if op.definition.has_bodies and _is_free(op) else None
+        regions = op.definition.regions
+        found = _around(op, read) if regions is not None and regions.free else None
         if found is None:
             ops.append(op)
             continue
