@@ -6,11 +6,9 @@
 from __future__ import annotations
 
 import copy
-import json
 import random
 import tempfile
 import threading
-import traceback
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -21,6 +19,7 @@ import numpy as np
 import xfront
 import xfront.numpy as jnp
 from lowering import compat, disk_cache
+from tests.device_checks import report
 from xfront import lax
 from xfront.arrays import binding
 
@@ -636,16 +635,5 @@ CHECKS = {name.removeprefix("check_"): f for name, f in list(globals().items())
           if name.startswith("check_")}
 
 
-def main() -> None:
-    xfront.config.update("jax_num_cpu_devices", DEVICES)
-    for name, check in CHECKS.items():
-        error = None
-        try:
-            check()
-        except Exception:
-            error = traceback.format_exc()
-        print(json.dumps({"name": name, "error": error}), flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    report(CHECKS, DEVICES)

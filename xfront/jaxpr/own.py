@@ -23,6 +23,7 @@ from xfront_ir.types import TensorType
 from ..arrays import binding
 from ..arrays.dispatch import deepest
 from ..dtypes import float0
+from ..errors import TracerArrayConversionError
 from ..primitives import Primitive, aval_of, belongs, primitive_of
 from ..stages import struct_kind
 from ..tracing import programs
@@ -30,6 +31,7 @@ from ..tracing.trace import emit, state, trace_function
 from ..tracing.tracer import Tracer
 from ..transforms.closing import with_constants
 from ..transforms.flat import as_operand, kind_of
+from ..transforms.symbolic import SymbolicZero
 from .parameters import viewed_parameters
 
 # --- the tables of rules ------------------------------------------------------------------------
@@ -327,7 +329,7 @@ class Call:
         try:                                     # an implementation of arrays is one of tracers
             return self.traced(
                 lambda tracers: self.results(impl(*tracers, **self.params)), types, "lowering")
-        except TypeError:                        # it wants elements
+        except TracerArrayConversionError:       # it wants elements
             return self.traced(lambda tracers: self._on_host(impl, types, tracers), types,
                                "lowering")
 
@@ -345,8 +347,7 @@ class Call:
 
 def _is_zero(x: Any) -> bool:
     """Whether a (co)tangent is none: a Zero, None, or of the dtype that says so."""
-    return x is None or type(x) is Zero or getattr(x, "dtype", None) == float0 or (
-        type(x).__name__ == "SymbolicZero")
+    return x is None or type(x) in (Zero, SymbolicZero) or getattr(x, "dtype", None) == float0
 
 
 def _fitting(name: str, what: str, found: Sequence[Any], wanted: Sequence[Any]) -> list[Any]:
@@ -372,7 +373,7 @@ MOST_TOKENS = 4096
 def _told_apart(x: Any) -> str:
     """Text that two params share only where they are equal, or the same object."""
     kind = type(x)
-    if x is None or kind in (int, bool, str, bytes, type):
+    if x is None or kind in (int, bool, complex, str, bytes, type):
         return f"{kind.__name__} {x!r}" if kind is not type else identity(x)
     if kind is float:
         return f"float {struct.pack('<d', x).hex()}"

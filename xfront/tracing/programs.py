@@ -352,9 +352,6 @@ def returned(x: Any, weak: bool, committed: bool) -> Any:
     return binding.rewrap(x, weak=weak, committed=committed)
 
 
-
-
-
 _OPS: dict[Any, Compiled] = {}
 
 

@@ -8,10 +8,8 @@ from __future__ import annotations
 import contextlib
 import copy
 import io
-import json
 import pickle
 import random
-import traceback
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -19,6 +17,7 @@ import numpy as np
 
 import xfront
 import xfront.numpy as jnp
+from tests.device_checks import report
 from xfront import lax
 from xfront.sharding import AbstractMesh, AxisType, Mesh, NamedSharding, set_mesh
 from xfront.sharding import PartitionSpec as P
@@ -502,17 +501,5 @@ CHECKS = {name.removeprefix("check_"): f for name, f in list(globals().items())
           if name.startswith("check_")}
 
 
-def report(checks: dict[str, Callable[[], None]]) -> None:
-    """Run them on eight devices and print a row for each."""
-    xfront.config.update("jax_num_cpu_devices", DEVICES)
-    for name, check in checks.items():
-        error = None
-        try:
-            check()
-        except Exception:
-            error = traceback.format_exc()
-        print(json.dumps({"name": name, "error": error}), flush=True)
-
-
 if __name__ == "__main__":
-    report(CHECKS)
+    report(CHECKS, DEVICES)

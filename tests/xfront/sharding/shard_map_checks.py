@@ -8,11 +8,12 @@ import numpy as np
 
 import xfront
 import xfront.numpy as jnp
+from tests.device_checks import report
 from xfront import lax
 from xfront.sharding import AbstractMesh, NamedSharding, set_mesh
 from xfront.sharding import PartitionSpec as P
 
-from .checks import grid, mesh, on, put, raises, report
+from .checks import DEVICES, grid, mesh, on, put, raises
 from .mapped_programs import agree
 
 W = np.float32(3)
@@ -246,4 +247,4 @@ CHECKS = {name.removeprefix("check_"): f for name, f in list(globals().items())
           if name.startswith("check_")}
 
 if __name__ == "__main__":
-    report(CHECKS)
+    report(CHECKS, DEVICES)

@@ -1,0 +1,37 @@
+"""Checks that need a process with several CPU devices: one process runs those of a module, and each
+is a test of the suite."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import traceback
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+
+
+def report(checks: Mapping[str, Callable[[], None]], devices: int) -> None:
+    """Run checks on so many devices and print a row for each."""
+    import xfront
+
+    xfront.config.update("jax_num_cpu_devices", devices)
+    for name, check in checks.items():
+        error = None
+        try:
+            check()
+        except Exception:
+            error = traceback.format_exc()
+        print(json.dumps({"name": name, "error": error}), flush=True)
+
+
+def errors_of(module: str, checks: Mapping[str, Callable[[], None]]) -> dict[str, str | None]:
+    """By name of the check: the traceback of the error that it met in a process that runs `module`,
+    or None."""
+    done = subprocess.run([sys.executable, "-W", "error", "-m", module], cwd=ROOT,
+                          capture_output=True, text=True, timeout=280)
+    found = {row["name"]: row["error"] for row in map(json.loads, done.stdout.splitlines())}
+    missing = f"the process ended with {done.returncode}: {done.stderr[-2000:]}"
+    return {name: found.get(name, missing) for name in checks}
