@@ -23,7 +23,7 @@ _IN_MEMORY = frozenset((
     sort, ops.triangular_solve))
 """Nothing merges with them. What is called is a private function, which nothing merges with."""
 
-_RENAMES = frozenset((ops.copy, ops.stop_gradient, ops.checkpoint_name, ops.random_wrap,
+_RENAMES = frozenset((ops.copy, ops.stop_gradient, ops.idle, ops.checkpoint_name, ops.random_wrap,
                       ops.random_unwrap))
 _SAME_TYPE = frozenset((convert, ops.bitcast, ops.reshape, ops.broadcast_in_dim, ops.transpose))
 

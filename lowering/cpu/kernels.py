@@ -48,7 +48,7 @@ _MOVES = _SUMS | frozenset((
     ops.transpose, ops.reverse))
 _FREE = frozenset((
     ops.reshape, ops.broadcast_in_dim, ops.convert, ops.bitcast, ops.copy, ops.iota,
-    ops.stop_gradient, ops.slice, ops.pad, ops.random_wrap, ops.random_unwrap))
+    ops.stop_gradient, ops.idle, ops.slice, ops.pad, ops.random_wrap, ops.random_unwrap))
 
 
 class Kind:

@@ -35,6 +35,7 @@ def _bitcast(ctx: RuleContext, op: Op, x: Any) -> Any:
 
 @rule(ops.copy)
 @rule(ops.stop_gradient)
+@rule(ops.idle)
 def _copy(ctx: RuleContext, op: Op, x: Any) -> Any:
     return x
 

@@ -98,7 +98,8 @@ def _kind(rng: np.random.Generator, x: float | int, narrow: bool) -> str:
 def _made(kind: str, x: float | int, i: int, chosen: int) -> Any:
     if type(x) is int:
         return max(x - chosen, 0)
-    value = x * FACTORS[chosen] * (1 - 1e-5 * i)   # equal ones would be one literal
+    value = x * FACTORS[chosen] * (1 - 1e-5 * (i + 1))   # equal ones would be one literal, and so
+                                                         # would 0.5 and a 0.5 of the library
     return {"number": value, "numpy": np.float64(value)}.get(kind, np.array(value))
 
 

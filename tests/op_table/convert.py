@@ -43,8 +43,9 @@ ROWS = [
     CONVERT, BITCAST,
     Row("copy", [Sample([Draw((2, 3))]), Sample([Draw(())])], ALL,
         [Bad([("f32", ())] * 2, "takes 1 operand")]),
-    Row("stop_gradient", [Sample([Draw((2, 3))]), Sample([Draw(())])], ALL,
-        [Bad([("f32", ())] * 2, "takes 1 operand")], differentiable=False),
+    *[Row(name, [Sample([Draw((2, 3))]), Sample([Draw(())])], ALL,
+          [Bad([("f32", ())] * 2, "takes 1 operand")], differentiable=False)
+      for name in ("stop_gradient", "idle")],
     Row("fence", [Sample([Draw((2, 3))]), Sample([Draw(())])], ALL,
         [Bad([("f32", ())] * 2, "takes 1 operand")]),
     Row("optimization_barrier", [Sample([Draw((2, 3)), Draw((), dtype=dtypes.i32)]),

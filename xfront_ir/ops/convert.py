@@ -78,6 +78,10 @@ copy = define("copy", infer=lambda types, attrs: types, operands=1, jvp=LINEAR_O
 stop_gradient = define("stop_gradient", infer=lambda types, attrs: types, operands=1, jvp=ZERO,
                        batch=batch_elementwise)
 """Its operand, as a constant to derivatives."""
+idle = define("idle", infer=lambda types, attrs: types, operands=1, jvp=ZERO,
+              transpose=lambda b, op, cts, known: (None,), batch=batch_elementwise)
+"""Its operand, in lanes whose results nobody reads: a constant to derivatives. What reads it may be
+linear all the same; no cotangent comes from these lanes."""
 fence = define("fence", infer=lambda types, attrs: types, operands=1, jvp=LINEAR_OP,
                transpose=lambda b, op, cts, known: (b.emit(fence, cts[0]),),
                batch=batch_elementwise)
@@ -125,8 +129,8 @@ optimization_barrier = define(
 
 # --- what passes ask ----------------------------------------------------------------------
 
-mark({ELEMENTWISE, LIGHT}, convert, bitcast, copy, stop_gradient, fence, optimization_barrier)
-mark({MERGED}, convert, bitcast, copy, stop_gradient)
+mark({ELEMENTWISE, LIGHT}, convert, bitcast, copy, stop_gradient, idle, fence, optimization_barrier)
+mark({MERGED}, convert, bitcast, copy, stop_gradient, idle)
 mark({CHEAP}, convert, bitcast)
 mark({EXACT, EXACT_COMPLEX}, convert)
-does(0, convert, bitcast, copy, stop_gradient)
+does(0, convert, bitcast, copy, stop_gradient, idle)

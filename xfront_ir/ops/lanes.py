@@ -94,7 +94,7 @@ def _all_computed(b: Any, branches: Sequence[Function], index: Value, values: Se
             v = move_batch(b, v, p, 0, size)
             now_at.append(0)
             if v.type.is_inexact:
-                held[v] = b.emit(lookup("stop_gradient"), v)
+                held[v] = b.emit(lookup("idle"), v)
         fed.append(v)
     wide: dict[Any, Value] = {}
     results: list[Value] = []

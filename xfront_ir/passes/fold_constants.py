@@ -9,7 +9,8 @@
 
 Only what IEEE arithmetic gives bit by bit is folded: exactly rounded ops on literals, and
 identities that hold for infinities, NaN and both zeros (x * 1, x - 0, but not x * 0, x + 0). What
-is a constant to derivatives alone (`stop_gradient`) is its operand: none are taken any more.
+is a constant to derivatives alone (`stop_gradient`, `idle`) is its operand: no derivatives are
+taken any more.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from ..core import Function, Op, Value
 from ..literal import Literal, literal
 from ..opdef import OpDef
 from ..ops.control import call
-from ..ops.convert import convert, stop_gradient
+from ..ops.convert import convert, idle, stop_gradient
 from ..ops.elementwise import add, div, mul, neg, select, sub
 from ..ops.shape import broadcast_in_dim, reshape, transpose
 from ..reference import row_of
@@ -192,7 +193,7 @@ def _operand(op: Op, operands: tuple[Value, ...], known: dict[Value, Op]) -> Val
 
 _IDENTITIES: dict[OpDef, Rule] = {
     mul: _mul, div: _div, add: _add, sub: _sub, neg: _neg, transpose: _transpose, select: _select,
-    stop_gradient: _operand,
+    stop_gradient: _operand, idle: _operand,
     **{definition: _same_type for definition in (broadcast_in_dim, reshape, convert)}}
 _OF_KNOWN = frozenset((mul, div, add, sub, neg))
 """Those of ops one operand of which must be known."""

@@ -63,6 +63,7 @@ def _from_bits(bits: Any, target: DType) -> Any:
 
 @reference("copy")
 @reference("stop_gradient")
+@reference("idle")
 @reference("fence")
 def _copy(attrs: Any, types: Any, x: Any) -> Any:
     return x

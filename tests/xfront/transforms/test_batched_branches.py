@@ -148,3 +148,17 @@ def test_light_branches_are_computed_beside_each_other():
         at = min(max(i, 0), 2)
         assert value == 12.0 + x[at]
         np.testing.assert_array_equal(grad, 2.0 + np.eye(3)[at])        # no NaN of log, of 1 / 0
+
+
+@pytest.mark.parametrize("weight", [plain, dear], ids=["light", "dear"])
+def test_what_is_linear_is_transposed_and_pushed_forward(weight):
+    def slopes(ct):
+        return jax.vmap(lambda x, ct: lax.cond(
+            x > 0, lambda c: weight(2 * c), lambda c: weight(3 * c), ct))(X, ct)
+
+    f = jax.custom_vjp(lambda x: x)
+    f.defvjp(lambda x: (x, None), lambda _, ct: (slopes(ct),))
+    expected = np.where(X > 0, 2, 3) * X
+    for found in (slopes(X), jax.linear_transpose(slopes, X)(X)[0], jax.jvp(f, (X,), (X,))[1],
+                  jax.jit(lambda: jax.jvp(f, (X,), (X,))[1])()):
+        np.testing.assert_allclose(found, expected, rtol=1e-6)
