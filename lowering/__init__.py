@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .module import Built
     from .partitioning import Partition
 
-__all__ = ["Lowered", "as_compiled", "compile_function", "deserialize", "lower"]
+__all__ = ["Lowered", "as_compiled", "compile_function", "deserialize", "lower", "needed"]
 
 _LIVE: weakref.WeakValueDictionary[str, Executable] = weakref.WeakValueDictionary()
 
@@ -51,7 +51,7 @@ class Lowered:
 
     @property
     def forms(self) -> list[TakenForm]:
-        """The ops that take a form for the CPU, in order; those of a body once."""
+        """The ops that take a form for the platform, in order; those of a body once."""
         if not self.extras.forms:
             return []
         from .cpu.inspection import described
@@ -96,7 +96,7 @@ def lower(function: Function, *, name: str | None = None, donated: Sequence[int]
       donated: positions of parameters whose buffers the program may overwrite.
       platform: `cpu`, `cuda`, `rocm` or `tpu`.
       partition: how the program spreads over several devices.
-      extras: what the CPU gets beyond the plain StableHLO of every platform; nothing if None.
+      extras: what the platform gets beyond the plain StableHLO of all; nothing if None.
     Raises: MissingRule where an op has no lowering.
     """
     from .cpu.extras import NOTHING
@@ -117,6 +117,13 @@ def as_compiled(lowered: Lowered, effort: str = "jit", devices: int = 1) -> Lowe
     return lower(lowered.function, name=lowered.name, donated=lowered.donated,
                  platform=lowered.platform, partition=lowered.partition,
                  extras=extras(effort, lowered.platform, devices))
+
+
+def needed(platform: str) -> Extras:
+    """The extras without which programs do not compile on a platform."""
+    from .cpu.extras import ALWAYS, NOTHING
+
+    return ALWAYS.get(platform, NOTHING)
 
 
 def compile_function(function: Function, *, name: str | None = None,

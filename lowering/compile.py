@@ -132,7 +132,7 @@ def all_options(effort: str, function: Function, platform: str, options: Any,
                 extras: Extras) -> Options:
     """Those of the effort and of the libraries for the CPU, under the user's own."""
     chosen = dict(effort_options(effort, function, platform))
-    if extras.forms and effort == "jit":
+    if platform == "cpu" and extras.forms and effort == "jit":
         from .cpu import libraries
 
         chosen.update(libraries.options(function))

@@ -123,7 +123,7 @@ def source_text() -> str:
     here = os.path.dirname(os.path.abspath(__file__))
     ir = os.path.join(os.path.dirname(here), "xfront_ir")
     return files_text([os.path.join(root, sub) for root in (here, ir)
-                       for sub in ("", "rules", "cpu", "ops", "passes")])
+                       for sub in ("", "rules", "cpu", "gpu", "tpu", "ops", "passes")])
 
 
 def files_text(folders: Iterable[str]) -> str:

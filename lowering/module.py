@@ -32,6 +32,7 @@ from xfront_ir.types import TensorType
 from .context import MARK, RuleContext, mlir_context
 from .cpu.extras import NOTHING, Extras
 from .partitioning import FIRST_DEVICE, MESH, Partition, mesh_text
+from .platforms import for_platform
 
 MAX_PRIVATE_DEPTH = 32
 """A longer chain of private functions crashes XLA's CPU compiler; the callers above are inlined."""
@@ -65,7 +66,7 @@ def build_module(function: Function, *, name: str | None = None, platform: str =
       name: of the program; the module is called `jit_<name>`.
       donated: positions of parameters whose buffers the program may overwrite.
       partition: how it spreads over devices.
-      extras: what the CPU gets beyond the plain StableHLO.
+      extras: what the platform gets beyond the plain StableHLO.
     """
     mlir = mlir_context()
     name = symbol_text(name or function.name)
@@ -99,11 +100,9 @@ class _Module:
         self.partition = Partition()
         self.first: dict[Function, Function] = {}
         self._analyse(function)
-        self.has_fences = extras != NOTHING       # elsewhere a fence is a barrier
-        if self.has_fences:
-            from .cpu.for_cpu import for_cpu  # other platforms do without
-
-            function = for_cpu(function, extras, self._facts)
+        self.has_fences = platform == "cpu" and extras != NOTHING     # elsewhere it is a barrier
+        if extras != NOTHING:
+            function = for_platform(platform)(function, extras, self._facts)
             if function is not self.function:
                 self._analyse(function)
         self.built = Built(None, function)

@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, runtime_checkable
 
@@ -320,16 +321,24 @@ class Traced:
         return str(self.ir)
 
     @front_door
-    def lower(self, *, lowering_platforms: Sequence[str] | None = None) -> Lowered:
+    def lower(self, *, lowering_platforms: Sequence[str] | None = None,
+              passes: tuple[()] | None = None) -> Lowered:
         """To StableHLO for the platform where the program runs.
 
         Args:
           lowering_platforms: another platform, as a sequence of one: `tpu`, `cuda`, `rocm`, `cpu`.
-            That program is text: it can be read and is not compiled here.
-        Raises: NotImplementedError for several platforms, and an unknown one; MissingRule where an
-          op has no lowering there, linear algebra off the CPU for the most part.
+            That program is text; `compile(topology=...)` compiles for devices that are not here.
+          passes: those of the platform, which write what its compiler has no rule for; with `()`
+            the program goes without, and is the plain StableHLO of all platforms. For CPUs that is
+            what is shown in any case, until `as_text` is asked for another stage.
+        Raises: NotImplementedError for several platforms, and an unknown one; ValueError for other
+          passes; MissingRule where an op has no lowering there: without passes that is linear
+          algebra off the CPU for the most part, with them what docs/accelerators.md lists.
         """
-        return Lowered(self, asked_platform(lowering_platforms))
+        if passes not in (None, ()):
+            raise ValueError("lower: passes are None, which stands for those of the platform, or "
+                             f"(), got {passes!r}")
+        return Lowered(self, asked_platform(lowering_platforms), passes is not None)
 
 
 def asked_platform(platforms: Sequence[str] | None) -> str | None:
@@ -391,7 +400,7 @@ class Lowered:
         return tuple([i for i, d in enumerate(self._traced._donated) if d])
 
     @uncollected
-    def __init__(self, traced: Traced, platform: str | None = None) -> None:
+    def __init__(self, traced: Traced, platform: str | None = None, plain: bool = False) -> None:
         self._traced = traced
         flat = traced._flat
         self._place, self._committed = traced._jitted.placement(
@@ -411,9 +420,10 @@ class Lowered:
             ins = self._place.params(self._whole, n)
             partition = self._place.partition(
                 function, [s for s, k in zip(ins, kept, strict=True) if k])
-        self._lowered = lowering.lower(function, name=traced.fun_name, donated=donated,
-                                       platform=platform or self._place.devices[0].platform,
-                                       partition=partition)
+        wanted: str = platform or self._place.devices[0].platform
+        self._lowered = lowering.lower(
+            function, name=traced.fun_name, donated=donated, platform=wanted, partition=partition,
+            extras=None if plain else lowering.needed(wanted))
         self.in_tree, self.out_tree = traced.in_tree, traced.out_tree
         self.out_info = traced.out_info
 
@@ -423,8 +433,8 @@ class Lowered:
 
         Args:
           dialect: `stablehlo` (the default), `hlo` or `ir`, which is our own.
-          stage: `lowered` shows what every platform gets, `compiled` what is compiled for the
-            default device: on CPU with fences, and forms as calls (docs/cpu.md).
+          stage: `lowered` shows what was lowered, `compiled` what is compiled for the default
+            device: on CPU with fences, and forms as calls (docs/cpu.md).
           debug_info: whether StableHLO has locations.
         Raises: ValueError for another dialect or stage.
         """
@@ -657,6 +667,15 @@ class Wrapped(Protocol):
         ...
 
 
+def takes(fun: Any, name: str) -> bool:
+    """Whether a function may have an argument of that name."""
+    try:
+        params = inspect.signature(fun).parameters
+    except (TypeError, ValueError):
+        return True
+    return name in params or any(p.kind is p.VAR_KEYWORD for p in params.values())
+
+
 def attach(compiled: Any, jitted: Any, forget: Callable[[], None]) -> None:
     """Give a jitted function its stages: `.trace`, `.lower`, `.eval_shape`, `.clear_cache`.
 
@@ -670,7 +689,9 @@ def attach(compiled: Any, jitted: Any, forget: Callable[[], None]) -> None:
 
     @front_door
     def lower(*args: Any, **kwargs: Any) -> Lowered:
-        return trace(*args, **kwargs).lower()
+        asked = {"passes": kwargs.pop("passes")} if (
+            "passes" in kwargs and not takes(jitted.fun, "passes")) else {}
+        return trace(*args, **kwargs).lower(**asked)
 
     def shape(*args: Any, **kwargs: Any) -> Any:
         return trace(*args, **kwargs).out_info

@@ -1,7 +1,9 @@
-"""Which of the CPU's extras a program gets, as part of its key.
+"""Which extras of its platform a program gets, as part of its key.
 
     XFRONT_CPU_FENCES=0       no fences
-    XFRONT_CPU_FORMS=0        the plain rule for every op
+    XFRONT_CPU_FORMS=0        the plain rule for every op there
+
+On TPU and on CUDA every program gets forms: they are what their compilers lack.
 """
 
 from __future__ import annotations
@@ -25,14 +27,17 @@ class Extras(NamedTuple):
 
 NOTHING = Extras()
 
+ALWAYS = {"tpu": Extras(forms=1), "cuda": Extras(forms=1)}
+"""What programs get wherever and however they run: a change of a form is a change of its number."""
+
 
 def extras(effort: str, platform: str, devices: int) -> Extras:
-    """What a program of this effort on so many devices gets: nothing but on one CPU device.
+    """What a program of this effort on so many devices gets; for CPUs nothing but on one device.
 
     Programs of effort `eager` are single operations, with nothing to fence.
     """
     if platform != "cpu" or devices != 1:
-        return NOTHING
+        return ALWAYS.get(platform, NOTHING)
     return Extras(
         fences=FENCES if effort != "eager" and _is_on("XFRONT_CPU_FENCES") else 0,
         forms=FORMS if _is_on("XFRONT_CPU_FORMS") else 0)

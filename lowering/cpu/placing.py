@@ -1,4 +1,4 @@
-"""Forms: the ops that have one for the CPU become calls of what the form writes.
+"""Forms: the ops that have one for the platform become calls of what the form writes.
 
     func @f(%x: f32[32768]) -> (i32[]) {        func @f(%x: f32[32768]) -> (i32[]) {
       %0: i32[] = argmax(%x) {…}                  %0: i32[] = call(%x) {body = func @argmax(…) {
@@ -30,15 +30,16 @@ from xfront_ir.regions import with_bodies
 
 from .facts import NO_FACTS, Facts
 from .places import Outside, Place, Source
-from .registry import Form, Written, forms_of, written
+from .registry import FORMS_OF, Form, Written, forms_of, written
 
 NO_OPS: frozenset[Op] = frozenset()
 
-_quiet: set[OpDef] = set()
+_QUIET: dict[str, set[OpDef]] = {platform: set() for platform in FORMS_OF}
 """Ops that are always left alone, of those met so far."""
 
 
-def place_forms(fn: Function, facts: Facts = NO_FACTS, *, has_fences: bool = True) -> Function:
+def place_forms(fn: Function, facts: Facts = NO_FACTS, *, has_fences: bool = True,
+                platform: str = "cpu") -> Function:
     """`fn` with its forms placed, bodies included; the same object where it takes none.
 
     Args:
@@ -46,9 +47,10 @@ def place_forms(fn: Function, facts: Facts = NO_FACTS, *, has_fences: bool = Tru
       facts: which bodies are one function, and private.
       has_fences: whether it is a program that gets fences; elsewhere those of the user are
         barriers, and forms for whole programs are left out.
+      platform: whose forms.
     """
     place = Place(fn, {}, facts.is_private, has_fences=has_fences)
-    return _Placing(facts, has_fences).function(place, NO_OPS)
+    return _Placing(facts, has_fences, platform).function(place, NO_OPS)
 
 
 def form_of(op: Op) -> Written | None:
@@ -77,12 +79,12 @@ def taken(fn: Function) -> Iterator[tuple[Op, Form]]:
             stack.pop()
 
 
-def _is_quiet(definition: OpDef) -> bool:
+def _is_quiet(definition: OpDef, platform: str) -> bool:
     """Whether an op is always left alone; remembered."""
-    if (forms_of(definition) or definition in INLINED or definition in EXPANDED
+    if (forms_of(definition, platform) or definition in INLINED or definition in EXPANDED
             or _has_regions(definition) or definition is ops.fence):
         return False
-    _quiet.add(definition)
+    _QUIET[platform].add(definition)
     return True
 
 
@@ -100,8 +102,9 @@ class _Open(NamedTuple):
 class _Placing:
     """The walk through one program; where it does not keep fences, they become barriers."""
 
-    def __init__(self, facts: Facts, keeps_fences: bool) -> None:
-        self.facts, self.keeps_fences = facts, keeps_fences
+    def __init__(self, facts: Facts, keeps_fences: bool, platform: str) -> None:
+        self.facts, self.keeps_fences, self.platform = facts, keeps_fences, platform
+        self.quiet = _QUIET[platform]
         self.private: dict[Function, Function] = {}
 
     def function(self, place: Place, own: frozenset[Op]) -> Function:
@@ -113,7 +116,7 @@ class _Placing:
         while True:
             place, rest, made, own, call = stack[-1]
             for op in rest:
-                if op.definition in _quiet or _is_quiet(op.definition):
+                if op.definition in self.quiet or _is_quiet(op.definition, self.platform):
                     made.append(op)
                     continue
                 if op.definition in INLINED:
@@ -150,7 +153,7 @@ class _Placing:
             return op if self.keeps_fences else Op(ops.optimization_barrier, op.operands, {},
                                                    op.results, op.loc)
         if op not in own:
-            for found in forms_of(definition):
+            for found in forms_of(definition, self.platform):
                 if found.is_on and found.when(op) and (found.only is None or found.only(place, op)):
                     made = self.formed(op, found, place)
                     if made is not None:
@@ -182,12 +185,13 @@ class _Placing:
                 body.params, operands, strict=True)}
             body = self.function(place.inside(body, given), own)
         else:
-            key = ("placed", place.in_loop, place.has_fences)
+            key = ("placed", self.platform, place.in_loop, place.has_fences)
             made = body.memo.get(key)
             if made is None:                             # its own fences are fences everywhere
                 inside = Place(body, {}, NO_FACTS.is_private, in_loop=place.in_loop,
                                has_fences=place.has_fences)
-                made = body.memo[key] = _Placing(NO_FACTS, True).function(inside, own)
+                made = body.memo[key] = _Placing(NO_FACTS, True, self.platform).function(
+                    inside, own)
             body = made
         body.memo[MARK] = Written(op.definition, found, len(op.operands))
         return Op(ops.call, operands, {"body": body, "name": found.name}, op.results, op.loc)

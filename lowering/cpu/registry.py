@@ -81,15 +81,16 @@ class Written(NamedTuple):
     n_operands: int
 
 
-FORMS: dict[OpDef, list[Form]] = {}
-"""Those of the families met so far."""
+FORMS_OF: dict[str, dict[OpDef, list[Form]]] = {"cpu": {}, "tpu": {}, "gpu": {}}
+"""Those of the families met so far, by the folder where they stand."""
+FORMS = FORMS_OF["cpu"]
 
-_loaded: set[str] = set()
+_loaded: set[tuple[str, str]] = set()
 
 
 def form(definition: OpDef, when: Condition, only: Only | None = None, known: Known | None = None,
          reads: Reads | None = None, since: Version | None = None, before: Version | None = None,
-         row: str = "") -> Callable[[Write], Write]:
+         row: str = "", platform: str = "cpu") -> Callable[[Write], Write]:
     """Decorator: `fn(b, op, *operands) -> value(s)` for `definition` where `when(op)` holds.
 
     What a form writes of its own op stays as it is, and what `ops.fence` gives is computed once.
@@ -98,23 +99,23 @@ def form(definition: OpDef, when: Condition, only: Only | None = None, known: Kn
     `known` what the form must know of the operands, which it finds under that name in `op.attrs`;
     `reads` values that it reads beyond the operands. Where the last two find None, the form is not
     taken. `since` and `before` are versions of jaxlib, `row` is the row of the benchmarks that
-    measures the form.
+    measures the form, `platform` the folder of those that it is for.
     """
     def register(fn: Write) -> Write:
-        FORMS.setdefault(definition, []).append(
+        FORMS_OF[platform].setdefault(definition, []).append(
             Form(definition, when, fn, only, known, reads, since, before, row))
         return fn
 
     return register
 
 
-def forms_of(definition: OpDef) -> Sequence[Form]:
+def forms_of(definition: OpDef, platform: str = "cpu") -> Sequence[Form]:
     """The forms of an op, in the order in which they are asked."""
-    if definition.room not in _loaded:
-        _loaded.add(definition.room)
+    if (platform, definition.room) not in _loaded:
+        _loaded.add((platform, definition.room))
         context.load_family(definition)
-        context.load_family(definition, "lowering.cpu")
-    return FORMS.get(definition, ())
+        context.load_family(definition, f"lowering.{platform}")
+    return FORMS_OF[platform].get(definition, ())
 
 
 # --- places -------------------------------------------------------------------------------

@@ -44,8 +44,8 @@ def lapack(ctx: RuleContext, name: str, operands: Sequence[Any], types: Sequence
                       call_target_name=ctx.string(
                           target or f"lapack_{_LETTERS[dtype]}{kernel}_ffi"),
                       api_version=ctx.i32(4), backend_config=ctx.attr(f"{{{config}}}"),
-                      operand_layouts=ctx.array([_layout(ctx, t, lead) for t in types]),
-                      result_layouts=ctx.array([_layout(ctx, t, lead) for t in results]))
+                      operand_layouts=ctx.array([layout(ctx, t, lead) for t in types]),
+                      result_layouts=ctx.array([layout(ctx, t, lead) for t in results]))
     return made if isinstance(made, list) else [made]
 
 
@@ -55,7 +55,8 @@ def _attribute(value: str | int) -> str:
     return str(value).lower() if isinstance(value, bool) else f"{value} : i32"
 
 
-def _layout(ctx: RuleContext, type: TensorType, lead: int) -> Any:
+def layout(ctx: RuleContext, type: TensorType, lead: int) -> Any:
+    """How the array lies in memory: matrices, of two axes after `lead`, column by column."""
     order = list(range(type.ndim))[::-1]
     if type.ndim - lead == 2:
         order[0], order[1] = order[1], order[0]

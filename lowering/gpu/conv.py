@@ -1,0 +1,33 @@
+"""Complex convolutions on CUDA."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from lowering.cpu import registry
+from lowering.cpu.conditions import Condition
+from lowering.matrices import filled
+from xfront_ir import dtypes, ops
+from xfront_ir.builder import Builder
+from xfront_ir.core import Op, Value
+
+form = functools.partial(registry.form, platform="gpu")
+
+_complex = Condition(lambda op: op.operands[0].type.dtype.is_complex, "complex")
+
+
+# XLA refuses complex convolutions there.
+@form(ops.conv_general_dilated, when=_complex & filled)
+def conv_general_dilated(b: Builder, op: Op, x: Value, kernel: Value) -> Any:
+    """Three real convolutions: (p + iq)(r + is) with r (p + q), p (s - r) and q (r + s)."""
+    attrs = dict(op.attrs)
+    preferred = attrs.get("preferred")
+    if preferred is not None:
+        attrs["preferred"] = dtypes.real_of(preferred)
+    p, q, r, s = (b.emit(part, v) for v in (x, kernel) for part in (ops.real, ops.imag))
+    convolve = functools.partial(b.emit, ops.conv_general_dilated, **attrs)
+    one = convolve(b.emit(ops.add, p, q), r)
+    two = convolve(p, b.emit(ops.sub, s, r))
+    three = convolve(q, b.emit(ops.add, r, s))
+    return b.emit(ops.complex, b.emit(ops.sub, one, three), b.emit(ops.add, one, two))

@@ -1,0 +1,115 @@
+"""Factorisations on CUDA: kernels of cuSOLVER and cuSPARSE."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+from lowering import matrices
+from lowering.cpu import registry
+from lowering.matrices import filled, kernel, nan_unless
+from xfront_ir import dtypes, ops
+from xfront_ir.builder import Builder
+from xfront_ir.core import Op, Value
+from xfront_ir.ops.linalg import block, lower_part, padded, upper_part
+from xfront_ir.types import TensorType, tensor
+
+form = functools.partial(registry.form, platform="gpu")
+
+
+def library(b: Builder, target: str, operands: Sequence[Value], results: Sequence[TensorType],
+            config: str = "{}", in_place: Sequence[tuple[int, int]] = ()) -> Any:
+    """What a kernel of NVIDIA's libraries gives; the first operand is a matrix."""
+    return kernel(b, target, operands, results, operands[0].type.ndim - 2, api=4, config=config,
+                  in_place=in_place)
+
+
+def info_type(x: Value) -> TensorType:
+    """One integer a matrix, 0 where the kernel succeeded."""
+    return tensor(x.type.shape[:-2], dtypes.i32)
+
+
+def checked(b: Builder, info: Value, values: Sequence[Value]) -> list[Value]:
+    """The values, NaN for each matrix whose `info` is not 0."""
+    return nan_unless(b, b.emit(ops.eq, info, b.zeros(info.type)), values)
+
+
+def flag(value: bool) -> str:
+    """As MLIR writes it."""
+    return "true" if value else "false"
+
+
+@form(ops.cholesky, when=filled)
+def cholesky(b: Builder, op: Op, x: Value) -> Any:
+    """cuSOLVER's potrf."""
+    made, info = library(b, "cusolver_potrf_ffi", [x], [x.type, info_type(x)], "{lower = true}",
+                         [(0, 0)])
+    return lower_part(b, checked(b, info, [made])[0])
+
+
+@form(ops.lu, when=filled)
+def lu(b: Builder, op: Op, x: Value) -> Any:
+    """cuSOLVER's getrf, which counts from 1."""
+    type, of_pivots, of_order = ops.lu.infer((x.type,), {})
+    made, pivots, info = library(b, "cusolver_getrf_ffi", [x], [type, of_pivots, info_type(x)],
+                                 in_place=[(0, 0)])
+    del info                                     # of a pivot of zero, which is no failure
+    pivots = b.emit(ops.sub, pivots, b.ones(of_pivots))
+    return [made, pivots, b.emit(ops.lu_pivots_to_permutation, pivots, size=of_order.shape[-1])]
+
+
+@form(ops.lu_pivots_to_permutation, when=filled)
+def lu_pivots_to_permutation(b: Builder, op: Op, pivots: Value) -> Any:
+    """A kernel for the exchanges, in place of a loop."""
+    type = pivots.type.with_shape((*pivots.type.shape[:-1], op.attrs["size"]))
+    return kernel(b, "cu_lu_pivots_to_permutation", [pivots], [type], type.ndim - 1, api=4,
+                  config="{}")[0]
+
+
+def _householder(b: Builder, x: Value) -> Any:
+    return library(b, "cusolver_geqrf_ffi", [x], ops.geqrf.infer((x.type,), {}), in_place=[(0, 0)])
+
+
+def _product(b: Builder, x: Value, taus: Value) -> Value:
+    return library(b, "cusolver_orgqr_ffi", [x, taus], [x.type], in_place=[(0, 0)])[0]
+
+
+@form(ops.geqrf, when=filled)
+def geqrf(b: Builder, op: Op, x: Value) -> Any:
+    """cuSOLVER's geqrf."""
+    return _householder(b, x)
+
+
+@form(ops.householder_product, when=filled)
+def householder_product(b: Builder, op: Op, x: Value, taus: Value) -> Any:
+    """cuSOLVER's orgqr."""
+    return _product(b, x, taus)
+
+
+@form(ops.qr, when=filled)
+def qr(b: Builder, op: Op, x: Value) -> Any:
+    """cuSOLVER's geqrf and orgqr."""
+    m, n = x.type.shape[-2:]
+    k = m if op.attrs["full_matrices"] else min(m, n)
+    factored, taus = _householder(b, x)
+    r = upper_part(b, block(b, factored, k, n))
+    if k > n:
+        factored = padded(b, factored, (0, 0), (0, k - n))
+    else:
+        factored = block(b, factored, m, k)
+    return [_product(b, factored, taus), r]
+
+
+@form(ops.tridiagonal_solve, when=filled)
+def tridiagonal_solve(b: Builder, op: Op, below: Value, diagonal: Value, above: Value, rhs: Value
+                      ) -> Any:
+    """cuSPARSE's gtsv2, which wants three rows; a kernel that moves pivots of zero."""
+    operands, n = [below, diagonal, above, rhs], rhs.type.shape[-2]
+    perturbed = op.attrs["perturb_singular"]
+    if n < 3 or rhs.type.dtype.is_complex:
+        return matrices.tridiagonal_solve(b, below, diagonal, above, rhs, perturbed)
+    target = "cu_tridiagonal_solve_perturbed" if perturbed else "cusparse_gtsv2_ffi"
+    in_place = [] if perturbed else [(0, 3)]
+    return kernel(b, target, operands, [rhs.type], rhs.type.ndim - 2, api=4, config="{}",
+                  in_place=in_place)[0]

@@ -1,0 +1,238 @@
+"""What forms for accelerators are written with: kernels by name, parts of matrices, eliminations.
+
+Matrices stand in the last two axes, all axes before are batches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from xfront_ir import dtypes, ops
+from xfront_ir.builder import Builder
+from xfront_ir.core import Function, Value
+from xfront_ir.ops.control import SCAN
+from xfront_ir.ops.linalg import adjoint, lower_part, upper_part
+from xfront_ir.types import TensorType, tensor
+
+from .cpu.conditions import Condition
+from .cpu.formulas import Term, where
+
+filled = Condition(lambda op: all(v.type.size for v in op.operands), "filled")
+"""No operand is empty."""
+
+
+def kernel(b: Builder, target: str, operands: Sequence[Value], results: Sequence[TensorType],
+           lead: int, *, api: int = 1, config: str = "",
+           in_place: Sequence[tuple[int, int]] = ()) -> Any:
+    """What the platform's kernel of that name gives: see `xfront_ir/ops/platform_call.py`."""
+    return b.emit(ops.platform_call, *operands, target=target, results=tuple(results), api=api,
+                  config=config, batch_axes=lead, in_place=tuple(in_place))
+
+
+def along(b: Builder, x: Value, type: TensorType, dims: Sequence[int]) -> Value:
+    """`x` along `dims` of the shape of `type`."""
+    return b.emit(ops.broadcast_in_dim, x, shape=type.shape, dims=tuple(dims))
+
+
+def nan_unless(b: Builder, good: Value, values: Sequence[Value]) -> list[Value]:
+    """The values, NaN for each batch where `good` is not set."""
+    made = []
+    for v in values:
+        nan = complex("nan+nanj") if v.type.dtype.is_complex else float("nan")
+        wide = along(b, good, v.type, range(good.type.ndim))
+        made.append(b.emit(ops.select, wide, v, b.full(v.type, nan)))
+    return made
+
+
+def hermitian(b: Builder, x: Value, lower: bool) -> Value:
+    """The Hermitian matrix of which a triangle is given."""
+    kept = (lower_part if lower else upper_part)(b, x)
+    beside = (lower_part if lower else upper_part)(b, x, strict=True)
+    if x.type.dtype.is_complex:                  # of the diagonal the real part
+        onto = b.emit(ops.sub, kept, beside)
+        real = b.emit(ops.convert, b.emit(ops.real, onto), dtype=x.type.dtype)
+        kept = b.emit(ops.add, beside, real)
+    return b.emit(ops.add, kept, adjoint(b, beside))
+
+
+def _abs(b: Builder, x: Value) -> Value:
+    """The size by which LAPACK compares pivots: of complex ones the sum of the parts' sizes."""
+    if not x.type.dtype.is_complex:
+        return b.emit(ops.abs, x)
+    return b.emit(ops.add, b.emit(ops.abs, b.emit(ops.real, x)),
+                  b.emit(ops.abs, b.emit(ops.imag, x)))
+
+
+# --- LU -----------------------------------------------------------------------------------
+
+def lu(b: Builder, x: Value, results: Sequence[TensorType]) -> list[Value]:
+    """LU with partial pivoting, column after column: factors, pivots, permutation.
+
+    Source: Golub and Van Loan, Matrix Computations, 3.4.
+    """
+    type, of_pivots, of_order = results
+    lead, steps = type.ndim - 2, of_pivots.shape[-1]
+    order = b.emit(ops.iota, dtype=dtypes.i32, shape=of_order.shape, dimension=lead)
+    counted = b.emit(ops.iota, dtype=dtypes.i32, shape=(steps,), dimension=0)
+    factors, order, pivots = SCAN.emit(
+        b.emit, ops.scan, ((), (x, order), (counted,)), body=_column(type, of_order),
+        length=steps, reverse=False, unroll=1)
+    return [factors, b.emit(ops.transpose, pivots, permutation=(*range(1, lead + 1), 0)), order]
+
+
+def _column(type: TensorType, of_order: TensorType) -> Function:
+    """(matrix, order, number of the column) to (both after its elimination, its pivot)."""
+    b = Builder("column")
+    x, order = b.param(type), b.param(of_order)
+    k = b.param(tensor((), dtypes.i32))
+    lead = type.ndim - 2
+    column = (*range(lead), lead)
+    row = (*range(lead), lead + 1)
+    places = type.with_dtype(dtypes.i32)
+    rows, columns = (b.emit(ops.iota, dtype=dtypes.i32, shape=type.shape, dimension=d)
+                     for d in (lead, lead + 1))
+    here = along(b, k, places, ())
+    zero = b.zeros(type)
+
+    def picked(mask: Value, of: Value, *axes: int) -> Value:
+        chosen = b.emit(ops.select, mask, of, b.zeros(of.type))
+        return b.emit(ops.reduce_sum, chosen, axes=axes)
+
+    size = _abs(b, picked(b.emit(ops.eq, columns, here), x, lead + 1))
+    downwards = b.emit(ops.iota, dtype=dtypes.i32, shape=of_order.shape, dimension=lead)
+    k_of_rows = along(b, k, of_order, ())
+    done = b.emit(ops.lt, downwards, k_of_rows)
+    pivot = b.emit(ops.argmax, b.emit(ops.select, done, b.full(size.type, -1), size), axis=lead,
+                   index_dtype=dtypes.i32)
+
+    def exchanged(v: Value, numbers: Value, at: Value, other: Value, dims: Sequence[int]) -> Value:
+        is_one, is_other = (b.emit(ops.eq, numbers, i) for i in (at, other))
+        one, two = (along(b, picked(mask, v, lead), v.type, dims) for mask in (is_one, is_other))
+        return b.emit(ops.select, is_one, two, b.emit(ops.select, is_other, one, v))
+
+    order = exchanged(order, downwards, k_of_rows, along(b, pivot, of_order, range(lead)),
+                      range(lead))
+    x = exchanged(x, rows, here, along(b, pivot, places, range(lead)), row)
+    top = picked(b.emit(ops.eq, rows, here), x, lead)
+    first = picked(b.emit(ops.eq, columns, here), x, lead + 1)
+    on_diagonal = b.emit(ops.and_, b.emit(ops.eq, rows, here), b.emit(ops.eq, columns, here))
+    corner = along(b, picked(on_diagonal, x, lead, lead + 1), type, range(lead))
+    nothing = b.emit(ops.eq, corner, zero)
+    safe = b.emit(ops.select, nothing, b.ones(type), corner)
+    below = b.emit(ops.gt, rows, here)
+    factor = b.emit(ops.select, below, b.emit(ops.div, along(b, first, type, column), safe), zero)
+    rest = b.emit(ops.sub, x, b.emit(ops.mul, factor, along(b, top, type, row)))
+    beyond = b.emit(ops.and_, below, b.emit(ops.gt, columns, here))
+    x = b.emit(ops.select, beyond, rest, x)
+    stands = b.emit(ops.and_, below, b.emit(ops.eq, columns, here))
+    return b.close([b.emit(ops.select, stands, factor, x), order, pivot])
+
+
+# --- tridiagonal systems ------------------------------------------------------------------
+
+def tridiagonal_solve(b: Builder, below: Value, diagonal: Value, above: Value, rhs: Value,
+                      perturbed: bool) -> Value:
+    """Elimination with partial pivoting, row after row, and the way back.
+
+    Source: LAPACK Users' Guide (gtsv), and lagts for pivots that are moved.
+    """
+    type, n = rhs.type, rhs.type.shape[-2]
+    lead = type.ndim - 2
+    last = b.emit(ops.eq, b.emit(ops.iota, dtype=dtypes.i32, shape=above.type.shape,
+                                 dimension=lead),
+                  b.full(above.type.with_dtype(dtypes.i32), n - 1))
+    above = b.emit(ops.select, last, b.zeros(above.type), above)      # it is not read
+    lines = [_rows_first(b, v, lead) for v in (below, diagonal, above, rhs)]
+    p, q, c = (_line(b, v, 0) for v in lines[1:])
+    rows = [_line(b, v, slice(1, n)) for v in lines]
+    p, q, c, *eliminated = SCAN.emit(
+        b.emit, ops.scan, ((), (p, q, c), rows), length=n - 1, reverse=False, unroll=1,
+        body=_elimination(p.type, c.type))
+    pivots, firsts, seconds, sides = eliminated
+    zero = b.zeros(p.type)
+    ends = (p, zero, zero, c)
+    pivots, firsts, seconds, sides = (
+        b.emit(ops.concatenate, v, b.emit(ops.reshape, end, shape=(1, *end.type.shape)),
+               dimension=0) for v, end in zip((pivots, firsts, seconds, sides), ends, strict=True))
+    if perturbed:
+        pivots = _away_from_zero(b, pivots, firsts, seconds)
+    nothing = b.zeros(c.type)
+    _, _, solved = SCAN.emit(
+        b.emit, ops.scan, ((), (nothing, nothing), (pivots, firsts, seconds, sides)), length=n,
+        reverse=True, unroll=1, body=_substitution(p.type, c.type))
+    x = b.emit(ops.transpose, solved, permutation=(*range(1, lead + 1), 0, lead + 1))
+    if perturbed:
+        return x
+    singular = b.emit(ops.reduce_or, b.emit(ops.eq, pivots, b.zeros(pivots.type)), axes=(0,))
+    return nan_unless(b, b.emit(ops.not_, singular), [x])[0]
+
+
+def _rows_first(b: Builder, x: Value, axis: int) -> Value:
+    others = [d for d in range(x.type.ndim) if d != axis]
+    return b.emit(ops.transpose, x, permutation=(axis, *others))
+
+
+def _line(b: Builder, x: Value, at: int | slice) -> Value:
+    """One row of the first axis, or some."""
+    start, stop = (at, at + 1) if isinstance(at, int) else (at.start, at.stop)
+    rest = x.type.shape[1:]
+    made = b.emit(ops.slice, x, starts=(start, *[0] * len(rest)), limits=(stop, *rest),
+                  strides=(1,) * x.type.ndim)
+    return b.emit(ops.reshape, made, shape=rest) if isinstance(at, int) else made
+
+
+def _elimination(entry: TensorType, side: TensorType) -> Function:
+    """(what is left of a row; the next row) to (what is left of that; the row of U that was
+    found): of the two rows the greater one stays."""
+    b = Builder("eliminate")
+    p, q = (Term(b, b.param(entry)) for _ in range(2))
+    c = Term(b, b.param(side))
+    lower, on, upper = (Term(b, b.param(entry)) for _ in range(3))
+    rhs = Term(b, b.param(side))
+    dims = range(entry.ndim)
+    swaps = Term(b, b.emit(ops.gt, _abs(b, lower.value), _abs(b, p.value)))
+    swaps_side = Term(b, along(b, swaps.value, side, dims))
+    pivot, first, second = where(swaps, lower, p), where(swaps, on, q), where(swaps, upper, 0)
+    taken, other = where(swaps_side, rhs, c), where(swaps_side, c, rhs)
+    nothing = pivot.equals(0)
+    factor = where(nothing, 0, where(swaps, p, lower) / where(nothing, 1, pivot))
+    left = where(swaps, q, on) - factor * first
+    beyond = where(swaps, 0, upper) - factor * second
+    rest = other - Term(b, along(b, factor.value, side, dims)) * taken
+    return b.close([v.value for v in (left, beyond, rest, pivot, first, second, taken)])
+
+
+def _substitution(entry: TensorType, side: TensorType) -> Function:
+    """(the two unknowns after; a row of U and its right side) to (the unknown and the one after;
+    the unknown)."""
+    b = Builder("substitute")
+    one, two = (Term(b, b.param(side)) for _ in range(2))
+    pivot, first, second = (b.param(entry) for _ in range(3))
+    rhs = Term(b, b.param(side))
+    pivot, first, second = (Term(b, along(b, v, side, range(entry.ndim)))
+                            for v in (pivot, first, second))
+    x = (rhs - first * one - second * two) / pivot
+    return b.close([x.value, one.value, x.value])
+
+
+def _away_from_zero(b: Builder, pivots: Value, *others: Value) -> Value:
+    """Pivots below eps times the greatest element of U, moved there."""
+    real = dtypes.real_of(pivots.type.dtype)
+    sizes = [b.emit(ops.abs, v) for v in (pivots, *others)]
+    greatest = [b.emit(ops.reduce_max, v, axes=(0,)) for v in sizes]
+    most = greatest[0]
+    for v in greatest[1:]:
+        most = b.emit(ops.max, most, v)
+    eps = float(np.finfo(real.numpy).eps)
+    least = Term(b, most) * eps
+    least = where(least.equals(0), eps, least)
+    least_of_each = Term(b, along(b, least.value, sizes[0].type, range(1, sizes[0].type.ndim)))
+    small = Term(b, sizes[0]) < least_of_each
+    given = Term(b, pivots)
+    moved = least_of_each.to(pivots.type.dtype)
+    if not pivots.type.dtype.is_complex:
+        moved = where(given < 0, -moved, moved)
+    return where(small, moved, given).value

@@ -1,0 +1,161 @@
+"""What the passes for TPU and CUDA write means what the ops mean: by the NumPy evaluator, which
+knows the platforms' kernels, and where XLA has a kernel on CPU too, by running it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lowering.cpu.placing import taken
+from lowering.cpu.registry import FORMS_OF, forms_of
+from lowering.gpu.for_gpu import for_gpu
+from lowering.tpu.eigen import weights
+from lowering.tpu.for_tpu import for_tpu
+from tests.op_table import all_rows
+from tests.op_table.checks import check_text, compare, run_compiled
+from xfront_ir import dtypes, ops
+from xfront_ir.builder import Builder
+from xfront_ir.core import Function
+from xfront_ir.dtypes import from_numpy
+from xfront_ir.ops import REGISTRY
+from xfront_ir.parser import parse
+from xfront_ir.reference import evaluate
+from xfront_ir.types import tensor
+
+PASSES = {"tpu": for_tpu, "gpu": for_gpu}
+for _definition in REGISTRY.values():
+    for _platform in PASSES:
+        forms_of(_definition, _platform)
+WRITTEN = [(platform, definition.name) for platform in PASSES for definition in FORMS_OF[platform]]
+FREE_SIGNS = {("tpu", "svd")}
+"""Vectors have another sign than LAPACK's, which is free."""
+
+
+@pytest.mark.parametrize(("platform", "name"), WRITTEN)
+def test_forms_mean_what_their_op_means(platform: str, name: str) -> None:
+    row, met = all_rows()[name], 0
+    for sample, dtype in row.cases():
+        fn, arrays = sample.made(name, dtype)
+        made = PASSES[platform](fn)
+        if made is fn or (platform, name) in FREE_SIGNS:
+            met += made is not fn
+            continue
+        met += 1
+        check_text(made)
+        tolerance = max(10 * row.tolerance_of(dtype), 1e-12)
+        for got, expected in zip(evaluate(made, *arrays), evaluate(fn, *arrays), strict=True):
+            compare(got, expected, tolerance, f"{name} of {dtype} on {platform}")
+    assert met
+
+
+def _svd(x: np.ndarray, **attrs: bool) -> Function:
+    b = Builder("svd")
+    made = b.emit(ops.svd, b.param(tensor(x.shape, from_numpy(x.dtype))), **attrs)
+    return for_tpu(b.close(made))
+
+
+def _matrices(dtype: str) -> list[np.ndarray]:
+    """Square, tall and wide; of lower rank; of values far apart; great and small."""
+    rng = np.random.default_rng(0)
+
+    def drawn(*shape: int) -> np.ndarray:
+        made = rng.normal(size=shape)
+        return made + 1j * rng.normal(size=shape) if dtype.startswith("c") else made
+
+    lower_rank = drawn(6, 6)
+    lower_rank[:, 2], lower_rank[:, 5] = lower_rank[:, 1], 0
+    (u, _), (v, _) = np.linalg.qr(drawn(8, 8)), np.linalg.qr(drawn(8, 8))
+    return [x.astype(dtype) for x in (
+        drawn(5, 5), drawn(9, 4), drawn(4, 9), np.zeros((4, 4)), np.ones((5, 3)), lower_rank,
+        (u * np.logspace(0, -7, 8)) @ v, drawn(3, 3) * 1e20, drawn(3, 3) * 1e-20, -np.eye(3))]
+
+
+def _check_svd(x: np.ndarray, found: Any, units: float) -> None:
+    s, u, vh = (np.asarray(v, np.complex128 if x.dtype.kind == "c" else np.float64) for v in found)
+    k, eps = min(x.shape), units * np.finfo(x.dtype).eps
+    size = eps * max(x.shape) * np.abs(x).max()
+    exact = np.linalg.svd(x.astype(u.dtype), compute_uv=False)
+    assert np.all(np.diff(s) <= 0) and np.all(s >= 0)
+    assert np.all(np.abs(s - exact) <= size)
+    assert np.all(np.abs((u[:, :k] * s) @ vh[:k] - x) <= size)
+    for q in (u.conj().T @ u, vh @ vh.conj().T):
+        assert np.all(np.abs(q - np.eye(len(q))) <= eps)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+def test_svd_by_the_polar_decomposition(dtype: str) -> None:
+    for x in _matrices(dtype):
+        for full in (False, True):
+            made = _svd(x, full_matrices=full, compute_uv=True)
+            _check_svd(x, evaluate(made, x), 10)
+        values = evaluate(_svd(x, full_matrices=False, compute_uv=False), x)[0]
+        assert np.array_equal(values, evaluate(made, x)[0])
+
+
+def test_svd_by_the_compilers_own_kernels() -> None:
+    """XLA has `Qr`, `ProductOfElementaryHouseholderReflectors` and `Eigh` on CPU too."""
+    x = _matrices("float32")[5]
+    _check_svd(x, run_compiled(_svd(x, full_matrices=False, compute_uv=True), [x]), 20)
+
+
+def test_eigh_by_the_compilers_own_kernel() -> None:
+    for lower in (True, False):
+        x = np.random.default_rng(1).normal(size=(2, 5, 5)).astype(np.float32)
+        b = Builder("eigh")
+        made = for_tpu(b.close(b.emit(ops.eigh, b.param(tensor(x.shape, dtypes.f32)),
+                                      lower=lower)))
+        vectors, values = run_compiled(made, [x])
+        whole = np.tril(x) + np.tril(x, -1).swapaxes(1, 2) if lower else \
+            np.triu(x) + np.triu(x, 1).swapaxes(1, 2)
+        assert np.all(np.diff(values) >= 0)
+        assert np.allclose(whole @ vectors, vectors * values[:, None], atol=1e-5)
+
+
+def test_steps_of_the_polar_decomposition_reach_one() -> None:
+    for smallest in (1e-7, 1e-16):
+        steps = weights(smallest, 10 * smallest)
+        x = np.logspace(np.log10(smallest), 0, 1000)
+        for a, b, c in steps:
+            x = x * (a + b * x * x) / (1 + c * x * x)
+        assert len(steps) <= 6 and np.all(np.abs(1 - x) <= 1e-6 + 10 * smallest)
+
+
+def test_tridiagonal_systems_exchange_rows() -> None:
+    """Without exchanges these need a pivot of zero; of singular ones all is NaN."""
+    below, diagonal, above = (np.array(v) for v in ([9., 2., 1., 3.], [0., 0., 4., 0.],
+                                                    [1., 5., 2., np.nan]))
+    whole = np.diag(diagonal) + np.diag(below[1:], -1) + np.diag(above[:-1], 1)
+    b = Builder("solve")
+    three, side = tensor((4,), dtypes.f64), tensor((4, 2), dtypes.f64)
+    params = [b.param(t) for t in (three, three, three, side)]
+    made = for_tpu(b.close([b.emit(ops.tridiagonal_solve, *params, perturb_singular=False)]))
+    rhs = np.arange(8.0).reshape(4, 2)
+    assert np.allclose(whole @ evaluate(made, below, diagonal, above, rhs)[0], rhs)
+    assert np.isnan(evaluate(made, below * 0, diagonal, above, rhs)[0]).all()
+
+
+# --- text -----------------------------------------------------------------------------------
+
+FILES = sorted((Path(__file__).parent / "golden" / "accelerators").glob("*.ir"))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
+def test_golden(path: Path, update_golden: bool) -> None:
+    """`// pass: for_tpu` or `for_gpu`, a program with one op that has a form, what it becomes."""
+    given, _, expected = path.read_text().partition("// ---- expect\n")
+    head, program = given.split("\n", 1)
+    made = PASSES[head.removeprefix("// pass: for_")](parse(program))
+    assert [form.name for _, form in taken(made)][0] == path.stem.partition("_")[2]
+    if update_golden:
+        path.write_text(f"{given}// ---- expect\n{made}\n")
+    else:
+        assert f"{made}\n" == expected, "pytest --update-golden writes what the forms write now"
+
+
+def test_every_form_has_its_text() -> None:
+    names = sorted(f"{platform}_{form.name}" for platform in PASSES
+                   for forms in FORMS_OF[platform].values() for form in forms)
+    assert names == [path.stem for path in FILES]

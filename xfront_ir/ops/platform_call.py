@@ -1,0 +1,43 @@
+"""platform_call: a kernel by the name under which a platform's compiler or libraries know it.
+
+Passes for platforms write it in place of operations for which the platform has a kernel; programs
+have none before, so it has no derivative and no batching. What a kernel means stands in
+`reference_ops/platform_call.py`.
+
+Attributes: `target` is the name, `results` the types of the results, `api` the version of XLA's
+interface for custom calls, `config` what the kernel is told: MLIR's text of a dictionary for api 4,
+any text before. The first `batch_axes` axes are batches; what has two axes more is a matrix, which
+kernels of api 4 have column by column in memory. `in_place` are pairs (result, operand) that share
+their memory.
+
+Source: StableHLO spec, `custom_call`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..errors import IRTypeError
+from ..opdef import INT, NONE, STR, TREE, TYPES, define
+
+APIS = (1, 2, 4)
+
+
+def _infer_platform_call(types: Any, attrs: Any) -> Any:
+    results, target = attrs["results"], attrs["target"]
+    if not target or not results or attrs["api"] not in APIS:
+        raise IRTypeError(f"platform_call: takes a target, results and an api of {APIS}, got "
+                          f"{target!r}, {len(results)} results, api {attrs['api']}")
+    for pair in attrs["in_place"]:
+        k, i = pair if type(pair) is tuple and len(pair) == 2 else (-1, -1)
+        if not (0 <= k < len(results) and 0 <= i < len(types) and results[k] is types[i]):
+            raise IRTypeError("platform_call: in_place has pairs of a result and an operand of one "
+                              f"type, got {pair} for @{target}")
+    return results
+
+
+platform_call = define("platform_call", infer=_infer_platform_call, single=False, jvp=NONE,
+                       batch=NONE, attrs={
+                           "target": STR, "results": TYPES, "api": INT, "config": STR,
+                           "batch_axes": INT, "in_place": TREE})
+"""(operands) to what the kernel gives for them."""
