@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from .module import Built
     from .partitioning import Partition
 
-__all__ = ["Lowered", "as_compiled", "compile_function", "deserialize", "lower", "needed"]
+__all__ = ["LoweredModule", "as_compiled", "compile_function", "deserialize", "lower", "needed"]
 
 _LIVE: weakref.WeakValueDictionary[str, Executable] = weakref.WeakValueDictionary()
 
 
-class Lowered:
+class LoweredModule:
     """A Function as StableHLO; `module` is the MLIR module."""
 
     def __init__(self, function: Function, built: Built, name: str, platform: str,
@@ -87,7 +87,7 @@ class Lowered:
 
 def lower(function: Function, *, name: str | None = None, donated: Sequence[int] = (),
           platform: str = "cpu", partition: Partition | None = None,
-          extras: Extras | None = None) -> Lowered:
+          extras: Extras | None = None) -> LoweredModule:
     """Lower a Function to StableHLO.
 
     Args:
@@ -107,10 +107,10 @@ def lower(function: Function, *, name: str | None = None, donated: Sequence[int]
     name = name or function.name
     built = build_module(function, name=name, platform=platform, donated=donated,
                          partition=partition, extras=extras)
-    return Lowered(function, built, name, platform, partition, extras, donated)
+    return LoweredModule(function, built, name, platform, partition, extras, donated)
 
 
-def as_compiled(lowered: Lowered, effort: str = "jit", devices: int = 1) -> Lowered:
+def as_compiled(lowered: LoweredModule, effort: str = "jit", devices: int = 1) -> LoweredModule:
     """The same program with the extras that it gets where it is compiled for so many devices."""
     from .cpu.extras import extras
 

@@ -126,7 +126,8 @@ if TYPE_CHECKING:
         vjp,
     )
     from .transforms.checkpoint import checkpoint, checkpoint_policies, remat
-    from .transforms.custom import closure_convert, custom_gradient, custom_jvp, custom_vjp
+    from .transforms.custom_jvp import custom_jvp
+    from .transforms.custom_vjp import closure_convert, custom_gradient, custom_vjp
     from .transforms.from_ir import from_ir
     from .transforms.jacobians import hessian, jacfwd, jacobian, jacrev
     from .transforms.pmap import pmap
@@ -181,7 +182,8 @@ _FAMILIES = {
     "tracing.concrete": "ensure_compile_time_eval",
     "transforms.autodiff": "fwd_and_bwd grad jvp linear_transpose linearize value_and_grad vjp",
     "transforms.checkpoint": "checkpoint checkpoint_policies remat",
-    "transforms.custom": "closure_convert custom_gradient custom_jvp custom_vjp",
+    "transforms.custom_jvp": "custom_jvp",
+    "transforms.custom_vjp": "closure_convert custom_gradient custom_vjp",
     "transforms.from_ir": "from_ir",
     "transforms.jacobians": "hessian jacfwd jacobian jacrev",
     "transforms.chunks": "vmap",

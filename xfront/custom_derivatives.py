@@ -8,7 +8,8 @@ from .dtypes import float0
 from .lax.linear_call import linear_call
 from .numpy.creation import zeros_like
 from .on_demand import shown as _shown
-from .transforms.custom import closure_convert, custom_gradient, custom_jvp, custom_vjp
+from .transforms.custom_jvp import custom_jvp
+from .transforms.custom_vjp import closure_convert, custom_gradient, custom_vjp
 from .transforms.flat import kind_of
 from .transforms.symbolic import (
     CustomVJPPrimal,

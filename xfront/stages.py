@@ -449,7 +449,7 @@ class Lowered:
             return str(self._whole if stage == "lowered" else shown.function_written)
         raise ValueError(f"as_text: unknown dialect {dialect!r}; one of stablehlo, hlo, ir")
 
-    def _compiled(self) -> lowering.Lowered:
+    def _compiled(self) -> lowering.LoweredModule:
         """What is compiled."""
         return lowering.as_compiled(self._lowered, self._traced._jitted.options.effort,
                                     len(self._place.devices))

@@ -60,7 +60,7 @@ PERMISSIONS: dict[str, tuple[str, ...]] = {
     "scipy/matrix_functions.py hessenberg": ("overwrite_a", "check_finite"),
     "scipy/matrix_functions.py eigh_tridiagonal": ("key", "tol"),
     "scipy/matrix_functions.py qr_multiply": ("overwrite_a", "overwrite_c"),
-    "transforms/custom.py defvjp": ("optimize_remat",),
+    "transforms/custom_vjp.py defvjp": ("optimize_remat",),
 }
 """What a caller allows or promises, and no result depends on: the docstring says so."""
 

@@ -13,7 +13,8 @@ from xfront_ir.passes.inline import inline_calls
 from ..dtypes import float0
 from ..tracing.programs import bind
 from ..transforms.autodiff import jvp
-from ..transforms.custom import closure_convert, custom_jvp
+from ..transforms.custom_jvp import custom_jvp
+from ..transforms.custom_vjp import closure_convert
 from ..transforms.flat import Flat, as_operand, kind_of, trace_call
 from ..tree_util import tree_flatten, tree_map, tree_structure, tree_unflatten
 from .control_flow import join_captures, record_groups

@@ -27,7 +27,7 @@ from ..arrays.operands import (
 from ..lax import factorizations as lax
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer, as_tracer
-from ..transforms.custom import custom_jvp
+from ..transforms.custom_jvp import custom_jvp
 from .arithmetic import absolute, add, divide, multiply, sign, square, subtract
 from .complexes import conj
 from .contractions import exact_matmul

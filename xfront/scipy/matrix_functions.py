@@ -24,7 +24,7 @@ from ..lax.matrix_functions import qdwh
 from ..lax.shape import stop_gradient
 from ..numpy.contractions import exact_matmul
 from ..tracebacks import front_door
-from ..transforms.custom import custom_jvp
+from ..transforms.custom_jvp import custom_jvp
 from ..transforms.vmap import vmap
 
 

@@ -370,7 +370,7 @@ def binder_of(names: Collection[Any], target: Trace | None) -> Trace | None:
 
 # --- opening and closing ------------------------------------------------------------------
 
-class Traced:
+class Recorded:
     """A closed trace: its Function, and the captured tracers and arrays, its last parameters."""
 
     __slots__ = ("captures", "function", "trace")
@@ -382,7 +382,7 @@ class Traced:
 def trace_function(run: Callable[[list[Tracer]], Sequence[Any]], types: Sequence[TensorType],
                    weaks: Sequence[bool], *, name: str, kind: str, staging: bool,
                    param_names: Sequence[str] = (), axis: tuple[Any, int] | None = None,
-                   inputs: list[Any] | None = None) -> Traced:
+                   inputs: list[Any] | None = None) -> Recorded:
     """Run Python once on tracers of `types` and close what was recorded.
 
     Args:
@@ -447,7 +447,7 @@ def trace_function(run: Callable[[list[Tracer]], Sequence[Any]], types: Sequence
         function, _ = discharge(function)
     if _logs.value or _checks.value or _leaks.value:
         watching.traced(trace, function, perf_counter() - start)
-    return Traced(function, trace.sources, trace)
+    return Recorded(function, trace.sources, trace)
 
 
 _no_tracing, _logs = no_tracing.state, log_compiles.state

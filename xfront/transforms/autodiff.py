@@ -33,7 +33,7 @@ from ..tree_util import (
     tree_structure,
     tree_unflatten,
 )
-from .flat import Flat, as_operand, fill, kind_of, name_of, trace_call
+from .flat import Arguments, Flat, as_operand, check_pair, fill, kind_of, name_of, trace_call, typed
 from .requests import GRAD, JVP
 
 if TYPE_CHECKING:
@@ -121,29 +121,26 @@ def value_and_grad(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool 
     @front_door_of(fun)
     def wrapped(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
         chosen = resolve(name, places, args)
-        leaves, tree = tree_flatten([args[i] for i in chosen])
-        kinds = [kind_of("grad", x) for x in leaves]
-        active = differentiable(kinds, leaves, args, chosen, holomorphic, allow_int)
-
-        def call(tracers: list[Tracer]) -> Any:
-            result = fun(*fill(args, chosen, tree_unflatten(tree, tracers)), **kwargs)
+        given = Arguments("grad", [args[i] for i in chosen])
+        active = differentiable(given.kinds, args, chosen, holomorphic, allow_int)
+        def call(*xs: Any) -> Any:
+            result = fun(*fill(args, chosen, xs), **kwargs)
             if has_aux:
-                result = aux.strip(name, result)
+                check_pair(name, result)
             check_scalar(name, result[0] if has_aux else result, holomorphic)
             return result
 
-        aux = Aux()
-
-        flat = trace_call(call, kinds, name=name, kind="grad", staging=False, inputs=leaves)
+        flat = given.trace(call, name=name, kind="grad", staging=False, inputs=given.leaves,
+                           has_aux=has_aux)
         request = Request("grad", active, 0, bool(strong_zero))
-        results = bind(GRAD.pending(flat.function, request),
-                       [*map(as_operand, leaves), *flat.captures], name=name)
+        results = bind(GRAD.pending(flat.function, request), given.operands(flat), name=name)
         n_out = len(flat.function.returns)
         value = tree_unflatten(flat.out_tree, results[:n_out])
-        given = iter(results[n_out:])
-        grads = tree_unflatten(tree, [next(given) if a else np.zeros(t.shape, float0)
-                                      for a, (t, _) in zip(active, kinds, strict=True)])
-        value = aux.restore(value) if has_aux else value
+        found = iter(results[n_out:])
+        grads = tree_unflatten(given.tree, [
+            next(found) if a else np.zeros(t.shape, float0)
+            for a, (t, _) in zip(active, given.kinds, strict=True)])
+        value = value if flat.aux is None else flat.aux.restore(value)
         return value, (grads[0] if isinstance(argnums, int) else tuple(grads))
 
     return wrapped
@@ -215,8 +212,8 @@ def resolve(name: str, places: Sequence[int], args: Sequence[Any]) -> list[int]:
     return chosen
 
 
-def differentiable(kinds: Sequence[tuple[Any, bool]], leaves: Sequence[Any], args: Sequence[Any],
-                   chosen: Sequence[int], holomorphic: bool, allow_int: bool) -> tuple[bool, ...]:
+def differentiable(kinds: Sequence[tuple[Any, bool]], args: Sequence[Any], chosen: Sequence[int],
+                   holomorphic: bool, allow_int: bool) -> tuple[bool, ...]:
     """Which leaves are differentiated. Raises: TypeError where one that must be cannot be."""
     for k, (t, _) in enumerate(kinds):
         dtype = t.dtype
@@ -235,36 +232,6 @@ def differentiable(kinds: Sequence[tuple[Any, bool]], leaves: Sequence[Any], arg
             raise TypeError(f"grad requires {wants}, but {where} has dtype {dtype_name}. "
                             f"{instead}.")
     return tuple([t.dtype.is_inexact for t, _ in kinds])
-
-
-_TRACED: Any = object()
-"""Stands for a tracer in a result that outlives its trace."""
-
-
-class Aux:
-    """The second part of a has_aux result: its tracers are traced, all else is handed through."""
-
-    __slots__ = ("leaves", "tree")
-
-    def strip(self, name: str, result: Any) -> tuple[Any, list[Any]]:
-        """(value, tracers of aux). Raises: TypeError where the result is no pair."""
-        check_pair(name, result)
-        leaves, self.tree = tree_flatten(result[1])
-        self.leaves = [_TRACED if type(x) is Tracer else x for x in leaves]
-        return result[0], [x for x in leaves if type(x) is Tracer]
-
-    def restore(self, result: tuple[Any, list[Any]]) -> tuple[Any, Any]:
-        """(value, aux) of a value and what the tracers stood for."""
-        traced = iter(result[1])
-        return result[0], tree_unflatten(self.tree, [next(traced) if x is _TRACED else x
-                                                     for x in self.leaves])
-
-
-def check_pair(name: str, result: Any) -> None:
-    """Refuse a has_aux result that is no pair. Raises: TypeError."""
-    if not isinstance(result, (tuple, list)) or len(result) != 2:
-        raise TypeError(f"{name} was differentiated with has_aux=True, so it must return a pair "
-                        f"(value, aux), got {type(result).__name__}")
 
 
 def check_scalar(name: str, value: Any, holomorphic: bool) -> None:
@@ -326,29 +293,23 @@ def jvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]
     if not isinstance(primals, (tuple, list)) or not isinstance(tangents, (tuple, list)):
         raise TypeError(f"primal and tangent arguments to jvp must be tuples or lists; found "
                         f"{type(primals).__name__} and {type(tangents).__name__}.")
-    leaves, tree = tree_flatten(list(primals))
+    given = Arguments("jvp", list(primals))
     dots, dot_tree = tree_flatten(list(tangents))
-    if tree != dot_tree:
-        shown = [tree_structure(tuple(given)) for given in (primals, tangents)]
+    if given.tree != dot_tree:
+        shown = [tree_structure(tuple(x)) for x in (primals, tangents)]
         raise TypeError(f"primal and tangent arguments to jvp must have the same tree structure; "
                         f"primals have {shown[0]} and tangents {shown[1]}.")
-    kinds = [kind_of("jvp", x) for x in leaves]
-    active = check_tangents(name, kinds, dots)
-    aux = Aux()
-
-    def call(tracers: list[Tracer]) -> Any:
-        result = fun(*tree_unflatten(tree, tracers))
-        return aux.strip(name, result) if has_aux else result
-
-    flat = trace_call(call, kinds, name=name, kind="jvp", staging=False, inputs=leaves)
+    active = check_tangents(name, given.kinds, dots)
+    flat = given.trace(fun, name=name, kind="jvp", staging=False, inputs=given.leaves,
+                       has_aux=has_aux)
     moved = JVP.pending(flat.function, Request("jvp", active))
-    given = [d if type(d) is binding.ArrayImpl and d.aval.ir is t else typed(d, t)
-             for d, (t, _), a in zip(dots, kinds, active, strict=True) if a]
-    results = bind(moved, [*map(as_operand, leaves), *given, *flat.captures], name=name)
-    return unpack_tangents(flat, results, aux if has_aux else None)
+    moving = [d if type(d) is binding.ArrayImpl and d.aval.ir is t else typed(d, t)
+              for d, (t, _), a in zip(dots, given.kinds, active, strict=True) if a]
+    results = bind(moved, [*map(as_operand, given.leaves), *moving, *flat.captures], name=name)
+    return unpack_tangents(flat, results)
 
 
-def unpack_tangents(flat: Flat, results: list, aux: Aux | None) -> tuple:
+def unpack_tangents(flat: Flat, results: list) -> tuple:
     """(value, tangent[, aux]) of flat results: values, then tangents of the inexact ones."""
     n = len(flat.function.returns)
     given = iter(results[n:])
@@ -356,9 +317,9 @@ def unpack_tangents(flat: Flat, results: list, aux: Aux | None) -> tuple:
             for v in flat.function.returns]
     value = tree_unflatten(flat.out_tree, results[:n])
     dot = tree_unflatten(flat.out_tree, dots)
-    if aux is None:
+    if flat.aux is None:
         return value, dot
-    return value[0], dot[0], aux.restore(value)[1]
+    return value[0], dot[0], flat.aux.restore(value)[1]
 
 
 def check_tangents(name: str, kinds: Sequence[tuple[Any, bool]], dots: Sequence[Any]
@@ -388,15 +349,6 @@ def check_tangents(name: str, kinds: Sequence[tuple[Any, bool]], dots: Sequence[
     return tuple(active)
 
 
-def typed(x: Any, t: Any) -> Any:
-    """A tangent or cotangent as an operand of type `t` (a weak number takes its dtype)."""
-    if type(x) is Tracer or isinstance(x, binding.ArrayImpl):
-        if kind_of("jvp", x)[0].dtype is t.dtype:
-            return x
-        return x.astype(t.dtype.numpy)
-    return np.asarray(x, t.dtype.numpy)          # in a trace it becomes a literal
-
-
 @overload
 def linearize(fun: Callable[[*Ts], R], *primals: *Ts, has_aux: Literal[False] = False
               ) -> tuple[R, Callable[[*Ts], R]]: ...
@@ -411,29 +363,37 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
     Returns: `(value, f_jvp)`, or `(value, f_jvp, aux)`; `f_jvp(*tangents)` gives the tangent of
       the value without computing the value again.
     """
-    refuse_passes("linearize")
-    name = name_of(fun)
-    leaves, tree = tree_flatten(list(primals))
-    kinds = [kind_of("linearize", x) for x in leaves]
-    aux = Aux()
+    at = _Linearized(fun, primals, "linearize", has_aux)
+    move = functools.partial(_apply_linear, at.name, at.split, at.given.tree, at.flat,
+                             tuple(at.given.kinds), has_aux)
+    return at.with_aux(Partial(move, at.residuals))
 
-    def call(tracers: list[Tracer]) -> Any:
-        result = fun(*tree_unflatten(tree, tracers))
-        return aux.strip(name, result) if has_aux else result
 
-    flat = trace_call(call, kinds, name=name, kind="linearize", staging=False, inputs=leaves)
-    active = (*[t.is_inexact for t, _ in kinds], *[False] * len(flat.captures))
-    split = linearize_pass(flat.function, active)
-    operands = [*map(as_operand, leaves), *flat.captures]
-    returned = bind(split.forward, operands, name=name)
-    n = split.n_out
-    weaks = flat.function.weak_returns
-    outs = [reweak(x, w) for x, w in zip(returned[:n], weaks, strict=True)]
-    residuals = list(split.pick(tuple(operands), tuple(returned)))
-    value = tree_unflatten(flat.out_tree, outs)
-    move = functools.partial(_apply_linear, name, split, tree, flat, tuple(kinds), has_aux)
-    mover = Partial(move, residuals)
-    return (value[0], mover, aux.restore(value)[1]) if has_aux else (value, mover)
+class _Linearized:
+    """A function linearized at a point, where its value has been computed."""
+
+    def __init__(self, fun: Callable[..., Any], primals: Sequence[Any], kind: str, has_aux: bool,
+                 strong_zero: bool = False) -> None:
+        refuse_passes(kind)
+        self.name = name_of(fun)
+        self.given = Arguments(kind, list(primals))
+        self.flat = self.given.trace(fun, name=self.name, kind=kind, staging=False,
+                                     inputs=self.given.leaves, has_aux=has_aux)
+        function, captures = self.flat.function, self.flat.captures
+        active = (*[t.is_inexact for t, _ in self.given.kinds], *[False] * len(captures))
+        self.split = linearize_pass(function, active, strong_zero)
+        operands = self.given.operands(self.flat)
+        returned = bind(self.split.forward, operands, name=self.name)
+        outs = [reweak(x, w) for x, w in zip(returned[:self.split.n_out], function.weak_returns,
+                                             strict=True)]
+        value = tree_unflatten(self.flat.out_tree, outs)
+        self.residuals = list(self.split.pick(tuple(operands), tuple(returned)))
+        aux = self.flat.aux
+        self.value, *self.aux = (value,) if aux is None else aux.restore(value)
+
+    def with_aux(self, linear: Any) -> tuple:
+        """The value, the linear map, and aux where there is one."""
+        return self.value, linear, *self.aux
 
 
 def reweak(x: Any, weak: bool) -> Any:
@@ -498,35 +458,12 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False,
       may leave a jitted function. `reduce_axes` is empty, as in `value_and_grad`.
     """
     no_axes("vjp", reduce_axes)
-    refuse_passes("vjp")
-    name = name_of(fun)
-    leaves, tree = tree_flatten(list(primals))
-    kinds = [kind_of("vjp", x) for x in leaves]
-    aux = Aux()
-    n_value = 0
-
-    def call(tracers: list[Tracer]) -> Any:
-        nonlocal n_value
-        result = fun(*tree_unflatten(tree, tracers))
-        if has_aux:
-            result = aux.strip(name, result)
-        n_value = len(tree_flatten(result[0] if has_aux else result)[0])
-        return result
-
-    flat = trace_call(call, kinds, name=name, kind="vjp", staging=False, inputs=leaves)
-    active = (*[t.is_inexact for t, _ in kinds], *[False] * len(flat.captures))
-    split = linearize_pass(flat.function, active, strong_zero)
-    operands = [*map(as_operand, leaves), *flat.captures]
-    returned = bind(split.forward, operands, name=name)
-    n = split.n_out
-    outs = [reweak(x, w) for x, w in zip(returned[:n], flat.function.weak_returns, strict=True)]
-    residuals = list(split.pick(tuple(operands), tuple(returned)))
-    value = tree_unflatten(flat.out_tree, outs)
-    value_tree = tree_structure(value[0] if has_aux else value)
-    types = tuple([v.type for v in flat.function.returns[:n_value]])
-    puller = Partial(functools.partial(_apply_transposed, name, split, tree, tuple(kinds),
-                                       value_tree, types), residuals)
-    return (value[0], puller, aux.restore(value)[1]) if has_aux else (value, puller)
+    at = _Linearized(fun, primals, "vjp", has_aux, strong_zero)
+    value_tree = tree_structure(at.value)
+    types = at.flat.function.return_types[:value_tree.num_leaves]
+    return at.with_aux(Partial(functools.partial(
+        _apply_transposed, at.name, at.split, at.given.tree, tuple(at.given.kinds), value_tree,
+        types), at.residuals))
 
 
 @front_door

@@ -16,9 +16,9 @@ from ..tracebacks import front_door, front_door_of
 from ..tracing.programs import bind
 from ..tracing.trace import emit, state
 from ..tracing.tracer import Tracer
-from ..tree_util import broadcast_prefix, tree_flatten, tree_map, tree_unflatten
-from .custom import named_argnums
-from .flat import as_operand, kind_of, name_of, trace_call
+from ..tree_util import broadcast_prefix, tree_map, tree_unflatten
+from .custom_rules import named_argnums
+from .flat import Arguments, fill, name_of
 from .policies import asked_policy, checkpoint_policies
 
 P = ParamSpec("P")
@@ -75,18 +75,11 @@ def checkpoint(fun: Callable[..., Any] | None = None, *, prevent_cse: Any = True
         fixed = {k: kwargs.pop(k) for k in by_name if k in kwargs}
         places = [i for i in range(len(args)) if i not in chosen]
         fenced = _fenced(prevent_cse, tuple([args[i] for i in places]))
-        leaves, tree = tree_flatten(([args[i] for i in places], kwargs))
-        kinds = [kind_of(name, x) for x in leaves]
-
-        def call(tracers: list) -> Any:
-            given, named = tree_unflatten(tree, tracers)
-            full = list(args)
-            for i, x in zip(places, given, strict=True):
-                full[i] = x
-            return fun(*full, **named, **fixed)
-
-        flat = trace_call(call, kinds, name=name, kind="checkpoint", staging=True)
-        operands = [*map(as_operand, leaves), *flat.captures]
+        given = Arguments(name, ([args[i] for i in places], kwargs))
+        flat = given.trace(
+            lambda values, named: fun(*fill(args, places, values), **named, **fixed),
+            name=name, kind="checkpoint", staging=True)
+        operands = given.operands(flat)
         if state.current is None and not any(type(x) is Tracer for x in operands):
             results = bind(flat.function, operands, name=name)
         else:

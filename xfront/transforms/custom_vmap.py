@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 from collections.abc import Callable, Sequence
-from typing import Any, Generic, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from xfront_ir import ops
 from xfront_ir.core import Function
 from xfront_ir.opdef import Request
 from xfront_ir.types import TensorType
 
-from ..tracebacks import front_door
 from ..tracing.trace import state
 from ..tree_util import tree_flatten, tree_unflatten
 from .closing import told_apart
-from .custom import Rule, call_custom, order_params
-from .flat import Flat, kind_of, name_of, trace_call
+from .custom_rules import Rule, Ruled, order_params
+from .flat import Arguments, Flat, kind_of, name_of, trace_call
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
-class custom_vmap(Generic[P, R]):
+class custom_vmap(Ruled[P, R]):
     """A function with its own rule for batches.
 
     `def_vmap(rule)`: `rule(axis_size, in_batched, *args) -> (out, out_batched)`. Batched leaves of
@@ -38,14 +36,12 @@ class custom_vmap(Generic[P, R]):
     ... def f_batch(axis_size, in_batched, x): return jnp.sin(x) + 1, in_batched[0]
     """
 
-    def __init__(self, fun: Callable[P, R]) -> None:
-        functools.update_wrapper(self, fun)
-        self.fun = fun
-        self.vmap_rule: Callable[..., Any] | None = None
-        self.nondiff_argnums: tuple[int, ...] = ()
+    definition = ops.custom_vmap
+    no_rule = "No batching rule defined for custom_vmap function {} using def_vmap."
+    vmap_rule: Callable[..., Any] | None = None
 
-    def __get__(self, instance: Any, owner: Any = None) -> Any:
-        return self if instance is None else functools.partial(self, instance)
+    def __init__(self, fun: Callable[P, R]) -> None:
+        super().__init__(fun)
 
     def def_vmap(self, vmap_rule: Callable[..., Any]) -> Callable[..., Any]:
         """Set the rule; gives it back, so that it can be a decorator."""
@@ -57,16 +53,9 @@ class custom_vmap(Generic[P, R]):
         """The functions of the rule."""
         return (self.vmap_rule,)
 
-    def deferred(self, *call: Any) -> Rule:
+    def deferred(self, name: str, static: list, given: Arguments, flat: Flat) -> Rule:
         """The Deferred of one call."""
-        return batch_rule(self, *call)
-
-    @front_door
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        if self.vmap_rule is None:
-            raise AttributeError(f"No batching rule defined for custom_vmap function "
-                                 f"{name_of(self.fun)} using def_vmap.")
-        return call_custom(ops.custom_vmap, self, args, kwargs)  # type: ignore[return-value]
+        return batch_rule(self, name, static, given, flat)
 
 
 class BatchRule(Rule):
@@ -112,9 +101,9 @@ def with_batch(types: Sequence[TensorType], batched: Sequence[bool], size: int
                   for t, b in zip(types, batched, strict=False)])
 
 
-def batch_rule(custom: custom_vmap, name: str, static: list, tree: Any, kinds: list, flat: Flat
-               ) -> Rule:
+def batch_rule(custom: custom_vmap, name: str, static: list, given: Arguments, flat: Flat) -> Rule:
     """The Deferred of a call."""
+    tree, kinds = given.tree, given.kinds
     n_own, n_body = len(kinds), len(kinds) + len(flat.captures)
     rule_name = name_of(custom.vmap_rule)
 

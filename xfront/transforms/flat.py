@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import Any
 
+import numpy as np
 from xfront_ir.core import Function
 from xfront_ir.passes.dead_code import dead_code
 
@@ -17,9 +18,9 @@ from ..arrays.keys import KeyArray
 from ..arrays.operands import is_array_like
 from ..arrays.refs import Ref
 from ..tracing.compiled import prune
-from ..tracing.trace import Traced, trace_function, type_of, used_as
+from ..tracing.trace import Recorded, trace_function, type_of, used_as
 from ..tracing.tracer import Tracer
-from ..tree_util import keystr, tree_flatten, tree_flatten_with_path
+from ..tree_util import keystr, tree_flatten, tree_flatten_with_path, tree_unflatten
 from .float0 import hidden, is_float0
 
 
@@ -91,14 +92,45 @@ def as_operand(x: Any) -> Any:
     return x.__jax_array__() if hasattr(x, "__jax_array__") else x
 
 
+_TRACED: Any = object()
+"""Stands for a tracer in a result that outlives its trace."""
+
+
+class Aux:
+    """The second part of a has_aux result: its tracers are traced, all else is handed through."""
+
+    __slots__ = ("leaves", "tree")
+
+    def strip(self, name: str, result: Any) -> tuple[Any, list[Any]]:
+        """(value, tracers of aux). Raises: TypeError where the result is no pair."""
+        check_pair(name, result)
+        leaves, self.tree = tree_flatten(result[1])
+        self.leaves = [_TRACED if type(x) is Tracer else x for x in leaves]
+        return result[0], [x for x in leaves if type(x) is Tracer]
+
+    def restore(self, result: tuple[Any, list[Any]]) -> tuple[Any, Any]:
+        """(value, aux) of a value and what the tracers stood for."""
+        traced = iter(result[1])
+        return result[0], tree_unflatten(self.tree, [next(traced) if x is _TRACED else x
+                                                     for x in self.leaves])
+
+
+def check_pair(name: str, result: Any) -> None:
+    """Refuse a has_aux result that is no pair. Raises: TypeError."""
+    if not isinstance(result, (tuple, list)) or len(result) != 2:
+        raise TypeError(f"{name} was differentiated with has_aux=True, so it must return a pair "
+                        f"(value, aux), got {type(result).__name__}")
+
+
 class Flat:
     """A traced call: the Function with what it captured, and the structure of its result."""
 
-    __slots__ = ("_read", "captures", "function", "out_tree", "trace")
+    __slots__ = ("_read", "aux", "captures", "function", "out_tree", "trace")
 
-    def __init__(self, traced: Traced, out_tree: Any) -> None:
-        self.function: Function = traced.function
-        self.captures, self.trace, self.out_tree = traced.captures, traced.trace, out_tree
+    def __init__(self, recorded: Recorded, out_tree: Any) -> None:
+        self.function: Function = recorded.function
+        self.captures, self.trace, self.out_tree = recorded.captures, recorded.trace, out_tree
+        self.aux: Aux | None = None              # where the function was traced with has_aux
         self._read: list[bool] | None = None
 
     def read(self) -> list[bool]:
@@ -135,9 +167,36 @@ def trace_call(call: Callable[[list[Tracer]], Any], kinds: Sequence[tuple[Any, b
                     break
         return flat
 
-    traced = trace_function(run, [t for t, _ in kinds], [w for _, w in kinds], name=name, kind=kind,
-                            staging=staging, axis=axis, inputs=inputs, param_names=param_names)
-    return Flat(traced, out_tree)
+    types, weaks = zip(*kinds, strict=True) if kinds else ((), ())
+    return Flat(trace_function(run, types, weaks, name=name, kind=kind, staging=staging, axis=axis,
+                               inputs=inputs, param_names=param_names), out_tree)
+
+
+class Arguments:
+    """Arguments of a call, flat: their leaves and tree, and of each leaf type and weakness."""
+
+    __slots__ = ("kinds", "leaves", "tree")
+
+    def __init__(self, name: str, args: Any) -> None:
+        self.leaves, self.tree = tree_flatten(args)
+        self.kinds = [kind_of(name, x) for x in self.leaves]
+
+    def trace(self, fun: Callable[..., Any], *, name: str, kind: str, staging: bool,
+              inputs: list[Any] | None = None, has_aux: bool = False) -> Flat:
+        """Trace `fun(*args)`; with `has_aux` its result is a pair, whose second part is `Aux`."""
+        aux = Aux() if has_aux else None
+
+        def call(tracers: list[Tracer]) -> Any:
+            result = fun(*tree_unflatten(self.tree, tracers))
+            return result if aux is None else aux.strip(name, result)
+
+        flat = trace_call(call, self.kinds, name=name, kind=kind, staging=staging, inputs=inputs)
+        flat.aux = aux
+        return flat
+
+    def operands(self, flat: Flat) -> list[Any]:
+        """What the traced Function is called with: the leaves, then what it captured."""
+        return [*map(as_operand, self.leaves), *flat.captures]
 
 
 def refuse_output(name: str, result: Any) -> None:
@@ -158,3 +217,12 @@ def fill(args: Sequence[Any], places: Sequence[int], values: Sequence[Any]) -> l
     for i, v in zip(places, values, strict=True):
         filled[i] = v
     return filled
+
+
+def typed(x: Any, t: Any) -> Any:
+    """A tangent or cotangent as an operand of type `t` (a weak number takes its dtype)."""
+    if type(x) is Tracer or isinstance(x, binding.ArrayImpl):
+        if kind_of("jvp", x)[0].dtype is t.dtype:
+            return x
+        return x.astype(t.dtype.numpy)
+    return np.asarray(x, t.dtype.numpy)          # in a trace it becomes a literal

@@ -11,8 +11,8 @@ from xfront_ir.core import Function, Op, Value
 from xfront_ir.passes.linearize import linearize
 
 from ..primitives import AbstractArray, aval_of, primitive_of
-from ..tree_util import keystr, tree_flatten, tree_flatten_with_path, tree_unflatten
-from .flat import kind_of, name_of, trace_call
+from ..tree_util import keystr, tree_flatten_with_path
+from .flat import Arguments, name_of
 
 
 def saved_residuals(f: Callable[..., Any], *args: Any, **kwargs: Any
@@ -23,15 +23,10 @@ def saved_residuals(f: Callable[..., Any], *args: Any, **kwargs: Any
       argument, a constant, an op with the user's line, or a `checkpoint_name`.
     """
     name = name_of(f)
-    leaves, tree = tree_flatten((args, kwargs))
-    kinds = [kind_of("saved_residuals", x) for x in leaves]
-
-    def call(tracers: list) -> Any:
-        given, named = tree_unflatten(tree, tracers)
-        return f(*given, **named)
-
-    flat = trace_call(call, kinds, name=name, kind="linearize", staging=False, inputs=leaves)
-    active = (*[t.is_inexact for t, _ in kinds], *[False] * len(flat.captures))
+    given = Arguments("saved_residuals", (args, kwargs))
+    flat = given.trace(lambda args, named: f(*args, **named), name=name, kind="linearize",
+                       staging=False, inputs=given.leaves)
+    active = (*[t.is_inexact for t, _ in given.kinds], *[False] * len(flat.captures))
     split = linearize(flat.function, active)
     forward = split.forward
     names = _argument_names(f, args, kwargs)

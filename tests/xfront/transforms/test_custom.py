@@ -209,6 +209,20 @@ def test_missing_rules_are_errors():
         jax.grad(f)(1.0)
 
 
+def test_custom_gradient_of_a_function_that_also_gives_an_integer() -> None:
+    @jax.custom_gradient
+    def f(x):
+        return (x * 2.0, jnp.int32(3)), lambda cts: (cts[0] * 5 * x,)
+
+    assert jax.grad(lambda x: f(x)[0])(2.0) == 10.0
+
+
+def test_a_converted_function_refuses_other_types() -> None:
+    closed, _ = jax.closure_convert(lambda x: x * 2, jnp.ones(3))
+    with pytest.raises(TypeError, match=r"argument of type f32\[3\], got i32\[3\]"):
+        closed(jnp.ones(3, int))
+
+
 def test_custom_gradient_and_closure_convert():
     @jax.custom_gradient
     def f(x):

@@ -14,7 +14,7 @@ from ...lax.strict import static_int
 from ...numpy import concatenate, stack
 from ...numpy.shorthand import mul
 from ...tracing.trace import emit
-from ...transforms.custom import custom_jvp
+from ...transforms.custom_jvp import custom_jvp
 from .parts import one, public, real, wide
 
 i0e = one("i0e", ops.bessel_i0e, "Modified Bessel function of order 0, times exp(-|x|).")

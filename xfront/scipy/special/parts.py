@@ -16,7 +16,7 @@ from ...arrays.operands import broadcast_shapes, broadcast_to, convert, promote_
 from ...numpy.shorthand import inexact
 from ...tracing.trace import emit
 from ...tracing.tracer import Tracer
-from ...transforms.custom import custom_jvp
+from ...transforms.custom_jvp import custom_jvp
 
 
 def one(name: str, definition: Any, doc: str) -> Callable[[ArrayLike], Array]:

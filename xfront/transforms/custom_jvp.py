@@ -1,0 +1,140 @@
+"""Functions with their own rule for tangents: custom_jvp."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any, ParamSpec, TypeVar
+
+from xfront_ir import ops
+from xfront_ir.core import Function
+from xfront_ir.opdef import Request
+from xfront_ir.types import TensorType
+
+from ..tree_util import tree_flatten, tree_unflatten
+from .custom_rules import (
+    Rule,
+    Ruled,
+    is_zero,
+    kinds_like,
+    mark_symbolic,
+    order_params,
+    zero_tangent,
+)
+from .flat import Arguments, Flat, kind_of, trace_call, typed
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class custom_jvp(Ruled[P, R]):
+    """A function with its own rule for tangents.
+
+    Args:
+      fun: the function; `nondiff_argnums` are handed to the rule as they are, before primals and
+        tangents.
+
+    >>> @xfront.custom_jvp
+    ... def f(x): return jnp.sin(x)
+    >>> @f.defjvp
+    ... def f_jvp(primals, tangents): return f(*primals), 2.0 * tangents[0]
+    """
+
+    definition = ops.custom_jvp
+    no_rule = "No JVP defined for custom_jvp function {} using defjvp."
+    jvp: Callable[..., Any] | None = None
+
+    def defjvp(self, jvp: Callable[..., Any], symbolic_zeros: bool = False) -> Callable[..., Any]:
+        """Set the rule: `jvp(*nondiff, primals, tangents) -> (value, tangent)`.
+
+        With `symbolic_zeros` the tangents of what is not differentiated are `SymbolicZero`s, and
+        the rule may give such.
+        """
+        self.jvp, self.symbolic_zeros = jvp, symbolic_zeros
+        return jvp
+
+    def defjvps(self, *jvps: Callable[..., Any] | None) -> None:
+        """Set a rule for each argument: `rule(tangent, value, *primals) -> tangent`, or None."""
+        def rule(primals: Any, tangents: Any) -> Any:
+            value: Any = self(*primals)  # type: ignore[call-arg]  any arguments
+            parts = [f(t, value, *primals) for f, t in zip(jvps, tangents, strict=True) if f]
+            return value, functools.reduce(operator.add, parts) if parts else 0.0 * value
+
+        self.defjvp(rule)
+
+    @property
+    def python(self) -> tuple:
+        """The functions of the rule."""
+        return (self.jvp,)
+
+    def deferred(self, name: str, static: list, given: Arguments, flat: Flat) -> Rule:
+        """The Deferred of one call."""
+        return jvp_rule(self, name, static, given, flat)
+
+
+def jvp_rule(custom: custom_jvp, name: str, static: list, given: Arguments, flat: Flat) -> Rule:
+    """The Deferred of a custom_jvp."""
+    tree, kinds = given.tree, given.kinds
+    n_own = len(kinds)
+    n_body = n_own + len(flat.captures)
+    out_types = flat.function.return_types
+
+    def trace(types: tuple, perturbed: tuple) -> Function:
+        own = kinds_like(types[:n_own], kinds)
+        moved = [(t, w) for (t, w), p in zip(own, perturbed, strict=False) if p]
+
+        def call(tracers: list) -> Any:
+            primals, dots = tracers[:n_own], iter(tracers[n_own:])
+            tangents = [next(dots) if p else zero(t)
+                        for (t, _), p in zip(own, perturbed, strict=False)]
+            assert custom.jvp is not None
+            made = custom.jvp(*static, tuple(tree_unflatten(tree, primals)),
+                              tuple(tree_unflatten(tree, tangents)))
+            return check_jvp_result(name, made, flat, out_types)
+
+        traced = trace_call(call, [*own, *moved], name=f"{name}_jvp", kind="custom_jvp rule",
+                            staging=True, inputs=rule.inputs(len(moved)))
+        return order_params(traced, rule, n_own, types[n_own:], n_body, f"{name}.jvp")
+
+    probe = Request("jvp", flat.function.param_types,
+                    (*[t.is_inexact for t, _ in kinds], *[False] * len(flat.captures)))
+    rule = Rule(name, n_own, {"jvp": trace}, probe, id(custom),
+                flat.function.param_types)
+    zero = zero_tangent
+    if custom.symbolic_zeros:
+        zero = mark_symbolic(rule, custom, static)
+    return rule
+
+
+def check_jvp_result(name: str, made: Any, flat: Flat, out_types: Sequence[TensorType]) -> list:
+    """Values, then tangents of the inexact results. Raises: TypeError."""
+    if not isinstance(made, (tuple, list)) or len(made) != 2:
+        raise TypeError(f"Custom JVP rule for function {name} must produce a pair (list or tuple "
+                        f"of length two) representing primal and tangent outputs, got {made}.")
+    outs, out_tree = tree_flatten(made[0])
+    dots, dot_tree = tree_flatten(made[1])
+    if out_tree != dot_tree:
+        raise TypeError(f"Custom JVP rule for function {name} must produce primal and tangent "
+                        f"outputs with equal container (pytree) structures, but got {out_tree} "
+                        f"and {dot_tree} respectively.")
+    if out_tree != flat.out_tree:
+        raise TypeError(f"Custom JVP rule for function {name} must produce a pair with the primal "
+                        f"output's structure {flat.out_tree}, but got {out_tree}.")
+    moved = []
+    for x, d, t in zip(outs, dots, out_types, strict=True):
+        x_type = kind_of(name, x)[0]
+        if is_zero(d):
+            if t.is_inexact:
+                moved.append(zero_tangent(x_type))
+            continue
+        if t.is_inexact and kind_of(name, d)[0].shape != x_type.shape:
+            raise TypeError(f"Custom JVP rule for function {name} must produce primal and tangent "
+                            f"outputs with corresponding shapes and dtypes. Expected {x_type}, got "
+                            f"tangent {kind_of(name, d)[0]}.")
+        if t.is_inexact:
+            moved.append(typed(d, x_type))
+    return [*outs, *moved]
+
+
+__all__ = ["custom_jvp"]

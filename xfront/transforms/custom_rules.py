@@ -1,0 +1,380 @@
+"""What functions with rules of their own share: a call of one, and the rule that passes ask.
+
+A rule is Python that is traced when a pass asks for it. The op holds a `Rule` (a Deferred of the
+IR), which remembers the names of axes, the scopes and the options of the place where the op was
+recorded, and traces under them. A rule that closes over live tracers is traced when its op is
+recorded, and what it captures joins the operands. The rule says nothing of the derivative by what
+it captured: that derivative is the function's own.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, ParamSpec, TypeVar
+
+import numpy as np
+from xfront_ir import ops
+from xfront_ir.builder import Builder
+from xfront_ir.core import Function
+from xfront_ir.fingerprint import fingerprint, identity, skeleton
+from xfront_ir.opdef import OpDef, Request
+from xfront_ir.passes.literals import abstract
+from xfront_ir.types import TensorType
+
+from ..arrays.dispatch import deepest
+from ..dtypes import float0
+from ..errors import UnexpectedTracerError
+from ..tracebacks import front_door
+from ..tracing import concrete
+from ..tracing.compiled import to_array
+from ..tracing.programs import bind
+from ..tracing.trace import Trace, emit, state
+from ..tracing.tracer import Tracer
+from ..tree_util import tree_unflatten
+from .closing import closes_over_tracer, closes_over_value, constant_value, told_apart
+from .flat import Arguments, Flat, as_operand, fill, name_of
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class _Open(threading.local):
+    """What this thread is doing with rules.
+
+    `asked`: owners of those being told apart or recorded; in themselves their names stand for them.
+    `recorded`: those that are traced while their op is recorded, by identity of the custom function
+    and of its nondiff arguments, and by types; a call in them with these holds the same rule.
+    """
+
+    def __init__(self) -> None:
+        self.asked: list[int] = []
+        self.recorded: dict[tuple, Rule] = {}
+
+
+_OPEN = _Open()
+
+
+class Rule:
+    """The Deferred of a custom rule. `roles` maps a role to the function that traces it.
+
+    `n_own` operands come first, captures after; `fingerprint` tells rules apart where programs are
+    told apart.
+    """
+
+    def __init__(self, name: str, n_own: int, roles: dict[str, Callable[..., Function]],
+                 probe: Request, owner: int, types: tuple[TensorType, ...]) -> None:
+        self.owner = owner                       # identity of the custom function
+        self.types = types                       # of own operands and the body's captures
+        self.print: bytes | None = None
+        self.symbolic_zeros = False              # whether Python sees which tangents are zero
+        self.told_apart = ""                     # by what, beside the Function for the probe
+        self.name, self.n_own, self.roles, self.probe = name, n_own, roles, probe
+        self.captures: list[Any] = []
+        self.saved: list[int] = []               # captures that bwd reads: residuals behind fwd's
+        self.home: Trace | None = None           # from which its numbers and arrays are captured
+        self.values: dict[tuple[str, int], Tracer] = {}      # these, by role and place
+        self.memo: dict[Request, Function] = {}
+        self.place = (state.axes, state.scope)
+        self.recording = True                    # until its op has been recorded
+        self.holds_others = False                # rules of its function that are not traced yet
+        self.refusal: Exception | None = None    # what it raised while its op was recorded
+        self.whole: Function | None = None       # jvp by all operands, of a rule with captures
+        self.known: list[Any] | None = None      # own operands, where Python may ask for values
+
+    def inputs(self, n_more: int) -> list[Any] | None:
+        """What Python may ask for of the own operands and `n_more` (co)tangents, which it may not;
+        None where nothing is known."""
+        return None if self.known is None else [*self.known, *[None] * n_more]
+
+    def function(self, request: Request) -> Function:
+        """The Function for a request; traced once, where the op was recorded."""
+        if self.refusal is not None:
+            raise self.refusal
+        found = self.memo.get(request)
+        if found is None and self.whole is not None and request.role == "jvp":
+            found = self.memo[request] = restricted(self.whole, request.details[0],
+                                                    request.details[1], self.n_own)
+        if found is None:
+            outer = state.axes, state.scope, state.current
+            state.axes, state.scope = self.place
+            state.current = None
+            try:
+                found = self.roles[request.role](*request.details)
+            finally:
+                state.axes, state.scope, state.current = outer
+            self.memo[request] = found
+        return found
+
+    def fingerprint(self) -> bytes:
+        """What distinguishes this rule: the Functions that a derivative will ask it for.
+
+        A rule that calls its own function holds itself again; there its name stands for it.
+        """
+        if self.owner in _OPEN.asked:
+            return f"again {self.name} {self.probe}".encode()
+        if self.print is None:
+            _OPEN.asked.append(self.owner)
+            try:
+                self.print = self.told_apart.encode() + fingerprint(self.function(self.probe))
+            except Exception:                    # it refuses: whoever asks for it will be told
+                self.print = (self.told_apart or identity(self)).encode()
+            finally:
+                _OPEN.asked.pop()
+        return self.print
+
+    def close(self, live: bool, called: tuple) -> None:
+        """Trace now a rule that closes over live tracers, or whose values have a home."""
+        if live or self.home is not None:
+            _OPEN.recorded[called] = self
+            _OPEN.asked.append(self.owner)
+            try:
+                self._find(live)
+            finally:
+                _OPEN.asked.pop()
+                del _OPEN.recorded[called]
+        self.recording = False
+
+    def _find(self, live: bool) -> None:
+        probe = self.probe
+        try:
+            self.find_captures()
+        except Exception as error:               # it refuses: whoever asks for it will be told
+            self.memo.clear()
+            self.probe, self.captures, self.saved, self.values = probe, [], [], {}
+            if self.home is not None:
+                self.home = None
+                if live:
+                    self._find(live)
+            else:
+                self.refusal = error             # its tracers will have ended
+
+    def find_captures(self) -> None:
+        """Trace the rule to see what it captures, then once more with that among its operands."""
+        self.function(self.probe)
+        if not self.captures:
+            return
+        self.memo.clear()
+        if self.probe.details:
+            _, flags, *rest = self.probe.details
+            types = (*self.probe.details[0], *[x.value.type for x in self.captures])
+            self.probe = Request(self.probe.role, types,
+                                 (*flags, *[False] * len(self.captures)), *rest)
+        n = len(self.captures)
+        again = self.function(self.probe)
+        if len(self.captures) != n or self.home is not None and self.holds_others:
+            raise UnexpectedTracerError(f"the rule of {self.name} captures other values each time; "
+                                        "pass them to the function as arguments")
+        self.whole = again if self.probe.role == "jvp" else None
+
+
+def restricted(whole: Function, types: tuple, perturbed: tuple, n_own: int) -> Function:
+    """A jvp rule by all inexact operands, for fewer: the others' tangents are zero."""
+    b = Builder(whole.name)
+    operands = [b.param(t) for t in types]
+    dots = [b.param(t) if p else b.zeros(t)
+            for t, p in zip(types[:n_own], perturbed, strict=False) if t.is_inexact]
+    return b.close(b.inline(whole, (*operands, *dots)), whole.weak_returns)
+
+
+class Ruled(Generic[P, R]):
+    """A function with a rule of its own: what custom_jvp, custom_vjp and custom_vmap share.
+"""
+
+    definition: OpDef
+    no_rule: str                                 # the message where a rule is missing
+    symbolic_zeros = False
+
+    @front_door
+    def __init__(self, fun: Callable[P, R], nondiff_argnums: Sequence[int] = (),
+                 nondiff_argnames: Sequence[str] = ()) -> None:
+        functools.update_wrapper(self, fun)
+        self.fun = fun
+        self.nondiff_argnums = named_argnums(fun, nondiff_argnums, nondiff_argnames)
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+    @front_door
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        if None in self.python:
+            raise AttributeError(self.no_rule.format(name_of(self.fun)))
+        return call_custom(self, args, kwargs)
+
+    @property
+    def python(self) -> tuple[Callable[..., Any] | None, ...]:
+        """The functions of the rule."""
+        raise NotImplementedError
+
+    def deferred(self, name: str, static: list, given: Arguments, flat: Flat) -> Rule:
+        """The Deferred of one call."""
+        raise NotImplementedError
+
+
+def named_argnums(fun: Any, argnums: int | Sequence[int], argnames: str | Sequence[str]
+                  ) -> tuple[int, ...]:
+    """Positions of arguments named by number or name."""
+    argnums = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+    argnames = (argnames,) if isinstance(argnames, str) else tuple(argnames)
+    if not argnames:
+        return argnums
+    names = list(inspect.signature(fun).parameters)
+    return tuple(sorted({*argnums, *[names.index(n) for n in argnames]}))
+
+
+def positional_args(fun: Any, args: tuple, kwargs: dict) -> tuple:
+    """All arguments positionally, defaults included. Raises: TypeError."""
+    try:
+        signature = inspect.signature(fun)
+    except (TypeError, ValueError):
+        if kwargs:
+            raise TypeError(f"{name_of(fun)} has no signature; give its arguments by position"
+                            ) from None
+        return args
+    bound = signature.bind(*args, **kwargs)
+    bound.apply_defaults()
+    if bound.kwargs:
+        raise TypeError(f"{name_of(fun)}: keyword-only arguments cannot be given to a function "
+                        f"with a custom derivative: {', '.join(bound.kwargs)}")
+    return bound.args
+
+
+def call_custom(custom: Ruled, args: tuple, kwargs: dict) -> Any:
+    """Trace the primal, and record or run the op with its rule."""
+    definition, fun, name = custom.definition, custom.fun, name_of(custom.fun)
+    args = positional_args(fun, args, kwargs)
+    nondiff = tuple(i % len(args) for i in custom.nondiff_argnums)
+    static = [args[i] for i in nondiff]
+    places = [i for i in range(len(args)) if i not in nondiff]
+    given = Arguments(name, [args[i] for i in places])
+    leaves = given.leaves
+
+    def call(*values: Any) -> Any:
+        return fun(*fill(args, places, values))
+
+    if definition is not ops.custom_vmap and state.current is None and not any(
+            type(x) is Tracer for x in leaves):           # nobody asks for its rule
+        return call(*tree_unflatten(given.tree, [to_array(as_operand(x)) for x in leaves]))
+    known = leaves if all(map(concrete.may_be_known, leaves)) else None
+    flat = given.trace(call, name=name, kind=definition.name, staging=False, inputs=known)
+    called = (id(custom), *map(id, static), flat.function.param_types)
+    rule = _OPEN.recorded.get(called)
+    if rule is None:
+        rule = custom.deferred(name, static, given, flat)
+        rule.known = known
+        python = (*custom.python, *static)
+        around = [r for r in _OPEN.recorded.values() if r.owner == rule.owner]
+        for other in around:
+            other.holds_others = True
+        if not (around or rule.told_apart or definition is ops.custom_vmap) and any(
+                map(closes_over_value, python)):
+            rule.home = deepest((*leaves, *flat.captures), state.current)
+        rule.close(any(map(closes_over_tracer, python)), called)
+    body = flat.function
+    if rule.captures:
+        body = with_params(body, [x.value.type for x in rule.captures])
+    operands = [*given.operands(flat), *rule.captures]
+    if state.current is None and not any(type(x) is Tracer for x in operands):
+        results = bind(body, operands, name=name)        # nothing is being differentiated
+    else:
+        results = emit(definition, *operands, body=body, rule=rule, name=name)
+    for t, w in zip(results, flat.function.weak_returns, strict=True):
+        if type(t) is Tracer:
+            t.weak = w
+    return tree_unflatten(flat.out_tree, results)
+
+
+def with_params(function: Function, types: Sequence[TensorType]) -> Function:
+    """The Function with further parameters that it does not read."""
+    b = Builder(function.name)
+    own = [b.param(v.type) for v in function.params]
+    for t in types:
+        b.param(t)
+    return b.close(b.inline(function, own), function.weak_returns)
+
+
+def mark_symbolic(rule: Rule, custom: Any, static: list) -> Callable[[TensorType], Any]:
+    """Note that a rule has symbolic zeros; gives what makes them."""
+    from .symbolic import SymbolicZero, zero_aval  # where a rule asks for them
+
+    rule.symbolic_zeros, rule.told_apart = True, told_apart(custom, static)
+    return lambda t: SymbolicZero(zero_aval(t))
+
+
+def is_zero(x: Any) -> bool:
+    """Whether a tangent or cotangent is known to be zero."""
+    return type(x).__name__ == "SymbolicZero" or getattr(x, "dtype", None) == float0
+
+
+def kinds_like(types: Sequence[TensorType], kinds: Sequence[tuple[TensorType, bool]]) -> list:
+    """The types asked for with the weakness of the operands."""
+    return [(t, w) for t, (_, w) in zip(types, kinds, strict=True)]
+
+
+def joined_captures(captures: Sequence[Any], rule: Rule, label: str) -> dict[Any, int]:
+    """The place of each captured tracer among the rule's captures.
+
+    They are allowed while the op is being recorded: they join its operands.
+    """
+    known = {x.value: i for i, x in enumerate(rule.captures)}
+    for x in captures:
+        if type(x) is Tracer and x.value not in known:
+            if not rule.recording:
+                raise UnexpectedTracerError(
+                    f"the rule {label} met a tracer of type {x.value.type} that its function was "
+                    "not given; pass the value to the function as an argument")
+            known[x.value] = len(rule.captures)
+            rule.captures.append(x)
+    return known
+
+
+def with_values(traced: Flat, rule: Rule, label: str) -> tuple[Function, list[Any]]:
+    """The Function of a role and what it captured; where the rule has a home, as tracers of that:
+    its numbers too, which are literals there like those of the program, and its arrays."""
+    function, captures = traced.function, list(traced.captures)
+    home, known = rule.home, rule.values
+    if home is None:
+        return function, captures
+    arrays = [i for i, x in enumerate(captures) if type(x) is not Tracer]
+    for n, i in enumerate(arrays):
+        if (label, ~n) not in known:
+            known[label, ~n] = home.lift(captures[i])
+        captures[i] = known[label, ~n]
+    literals = skeleton(function)[1]
+    places = [i for i, x in enumerate(literals) if x.dtype.is_inexact]
+    for i in places:
+        if (label, i) not in known:
+            known[label, i] = home.literal(literals[i], literals[i].type.shape)
+        captures.append(known[label, i])
+    return abstract(function, places), captures
+
+
+def order_params(traced: Flat, rule: Rule, n_own: int, capture_types: Sequence[TensorType],
+                 n_body: int, label: str) -> Function:
+    """The rule's Function with parameters own, captures, rest."""
+    function, captures = with_values(traced, rule, label)
+    known = joined_captures(captures, rule, label)
+    b = Builder(function.name)
+    own = [b.param(v.type) for v in function.params[:n_own]]
+    own_captures = [b.param(t) for t in capture_types]
+    missing = rule.captures[len(own_captures) - (n_body - n_own):]
+    own_captures += [b.param(x.value.type) for x in missing]
+    n_given = len(function.params) - len(captures)
+    rest = [b.param(v.type) for v in function.params[n_own:n_given]]
+    held = []
+    offset = n_body - n_own
+    for v, x in zip(function.params[n_given:], captures, strict=True):
+        if type(x) is Tracer:
+            held.append(own_captures[offset + known[x.value]])
+        else:
+            held.append(constant_value(b, v, x))
+    return b.close(b.inline(function, (*own, *rest, *held)), function.weak_returns)
+
+
+def zero_tangent(t: TensorType) -> Any:
+    """The zero that a rule is given for an operand without tangent."""
+    if not t.is_inexact:
+        return np.zeros(t.shape, float0)
+    return state.current.literal(np.zeros((), t.dtype.numpy), t.shape)  # type: ignore[union-attr]

@@ -1,0 +1,283 @@
+"""Functions with their own rule for cotangents: custom_vjp, and what is built on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar
+
+import numpy as np
+from xfront_ir import ops
+from xfront_ir.builder import Builder
+from xfront_ir.core import Function
+from xfront_ir.opdef import Request
+
+from ..dtypes import float0
+from ..errors import UnexpectedTracerError
+from ..tracebacks import front_door
+from ..tracing import concrete
+from ..tracing.programs import bind
+from ..tracing.tracer import Tracer
+from ..tree_util import Partial, keystr, tree_flatten, tree_flatten_with_path, tree_unflatten
+from .closing import constant_value
+from .custom_rules import (
+    Rule,
+    Ruled,
+    is_zero,
+    joined_captures,
+    kinds_like,
+    mark_symbolic,
+    order_params,
+    with_values,
+    zero_tangent,
+)
+from .flat import Arguments, Flat, as_operand, kind_of, name_of, trace_call, typed
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class custom_vjp(Ruled[P, R]):
+    """A function with its own rule for cotangents.
+
+    Args:
+      fun: the function; `nondiff_argnums` are handed to `bwd` as they are, first.
+
+    `defvjp(fwd, bwd)`: `fwd(*args) -> (value, residuals)`, `bwd(*nondiff, residuals, cotangent) ->`
+    a tuple with a cotangent (or None: zero) for each differentiable argument.
+    """
+
+    definition = ops.custom_vjp
+    no_rule = "No VJP defined for custom_vjp function {} using defvjp."
+    fwd: Callable[..., Any] | None = None
+    bwd: Callable[..., Any] | None = None
+
+    def defvjp(self, fwd: Callable[..., Any], bwd: Callable[..., Any],
+               symbolic_zeros: bool = False, optimize_remat: bool = False) -> None:
+        """Set the rule.
+
+        With `symbolic_zeros` the leaves of the arguments of `fwd` are `CustomVJPPrimal`s, which
+        say whether they are differentiated; cotangents that are known to be zero come to `bwd` as
+        `SymbolicZero`s, and it may give such. `optimize_remat` is a permission that is not made
+        use of: under `checkpoint`, what `fwd` does for the value alone runs again as it is.
+        """
+        self.fwd, self.bwd = fwd, bwd
+        self.symbolic_zeros = symbolic_zeros
+
+    @property
+    def python(self) -> tuple:
+        """The functions of the rule."""
+        return self.fwd, self.bwd
+
+    def deferred(self, name: str, static: list, given: Arguments, flat: Flat) -> Rule:
+        """The Deferred of one call."""
+        return vjp_rule(self, name, static, given, flat)
+
+
+def vjp_rule(custom: custom_vjp, name: str, static: list, given: Arguments, flat: Flat) -> Rule:
+    """The Deferred of a custom_vjp."""
+    tree, kinds = given.tree, given.kinds
+    n_own = len(kinds)
+    n_body = n_own + len(flat.captures)
+    residual_trees: dict[tuple, Any] = {}
+
+    def forward(types: tuple, perturbed: tuple = ()) -> Function:
+        own = kinds_like(types[:n_own], kinds)
+        held: dict[str, Any] = {}
+
+        def call(tracers: list) -> Any:
+            if custom.symbolic_zeros:
+                from .symbolic import CustomVJPPrimal
+
+                tracers = [CustomVJPPrimal(x, p) for x, p in
+                           zip(tracers, perturbed, strict=False)]
+            args: list[Any] = list(tree_unflatten(tree, tracers))
+            for i, x in sorted(zip(custom.nondiff_argnums, static, strict=True)):
+                args.insert(i, x)
+            made = custom.fwd(*args)  # type: ignore[misc]
+            if not isinstance(made, (tuple, list)) or len(made) != 2:
+                raise TypeError(f"Custom VJP fwd rule for function {name} must produce a pair "
+                                f"(value, residuals), got {made}.")
+            outs, out_tree = tree_flatten(made[0])
+            if out_tree != flat.out_tree:
+                raise TypeError(f"Custom VJP fwd rule for function {name} must produce a pair "
+                                "whose first element has the structure of the function's result "
+                                f"{flat.out_tree}, got {out_tree}.")
+            residuals, held["tree"] = tree_flatten(made[1])
+            held["plain"] = {i: x for i, x in enumerate(residuals) if type(x) in (bool, int)}
+            return [*outs, *residuals]
+
+        traced = trace_call(call, own, name=f"{name}_fwd", kind="custom_vjp fwd rule", staging=True,
+                            inputs=rule.inputs(0))
+        made = order_params(traced, rule, n_own, types[n_own:], n_body, f"{name}.fwd")
+        n_out = len(flat.function.returns)
+        weaks = traced.function.weak_returns[n_out:]
+        made = with_saved(made, n_body, rule)
+        flags = tuple([p for p, t in zip(perturbed, types[:n_own], strict=False) if t.is_inexact])
+        saved = None if rule.known is None else [
+            concrete.Later(traced.trace, v) for v in traced.function.returns[n_out:]]
+        residual_trees[made.return_types[n_out:], flags] = (
+            held["tree"], weaks, saved, held["plain"])
+        return made
+
+    def backward(residual_types: tuple, ct_types: tuple, perturbed: tuple = (), live: tuple = ()
+                 ) -> Function:
+        if (residual_types, perturbed) not in residual_trees:
+            raise UnexpectedTracerError(f"the bwd rule of {name} was asked for before its fwd rule")
+        residual_tree, weaks, saved, plain = residual_trees[residual_types, perturbed]
+        n = len(weaks)
+        of_residuals = zip(residual_types[:n], weaks, strict=True)
+
+        def call(tracers: list) -> Any:
+            residuals = tree_unflatten(
+                residual_tree, [plain.get(i, x) for i, x in enumerate(tracers[:n])])
+            cts = [x if t.is_inexact else np.zeros(t.shape, float0)
+                   for x, t in zip(tracers[n:], ct_types, strict=True)]
+            cts = [x if a else zero(t) for x, t, a in zip(
+                cts, ct_types, live or (True,) * len(cts), strict=True)]
+            made = custom.bwd(*static, residuals, tree_unflatten(flat.out_tree, cts))  # type: ignore[misc]
+            return check_bwd_result(name, made, tree, kinds)
+
+        inputs = None if saved is None else [*saved, *[None] * len(ct_types)]
+        traced = trace_call(call, [*of_residuals, *[(t, False) for t in ct_types]],
+                            name=f"{name}_bwd", kind="custom_vjp bwd rule",
+                            staging=True, inputs=inputs)
+        return back_params(traced, rule, n, f"{name}.bwd")
+
+    def both() -> Function:
+        """One Function that stands for the pair, for fingerprints."""
+        types = flat.function.param_types
+        types = (*types, *[x.value.type for x in rule.captures])
+        n_out = len(flat.function.returns)
+        out_types = flat.function.return_types
+        every: tuple = ()
+        if custom.symbolic_zeros:
+            every = (tuple([t.is_inexact for t in types[:n_own]]),)
+        ahead = rule.function(Request("fwd", types, *every))
+        if custom.symbolic_zeros:
+            every = ((True,) * sum(every[0]), tuple([t.is_inexact for t in out_types]))
+        back = rule.function(Request("bwd", ahead.return_types[n_out:],
+                                     ahead.return_types[:n_out], *every))
+        if len(back.params) != len(ahead.returns):
+            return back                          # it captures: both are traced again, to save that
+        b = Builder(name)
+        made = b.inline(ahead, [b.param(v.type) for v in ahead.params])
+        cts = [b.param(v.type) for v in ahead.returns[:n_out]]
+        return b.close((*made, *b.inline(back, (*made[n_out:], *cts))))
+
+    rule = Rule(name, n_own, {"fwd": forward, "bwd": backward, "both": both}, Request("both"),
+                id(custom), flat.function.param_types)
+    zero = zero_tangent
+    if custom.symbolic_zeros:
+        zero = mark_symbolic(rule, custom, static)
+    return rule
+
+
+def check_bwd_result(name: str, made: Any, tree: Any, kinds: list) -> list:
+    """One cotangent for each inexact leaf of the arguments. Raises: TypeError, ValueError."""
+    n_args = len(tree.children())
+    if not isinstance(made, (tuple, list)) or len(made) != n_args:
+        got = len(made) if isinstance(made, (tuple, list)) else type(made).__name__
+        raise TypeError(f"Custom VJP bwd rule for function {name} must produce a tuple with one "
+                        f"cotangent for each of the {n_args} differentiable arguments, got {got}.")
+    flat: list[Any] = []
+    for child, ct in zip(tree.children(), made, strict=True):
+        if ct is None:
+            flat += [None] * child.num_leaves
+        elif child.num_leaves:
+            flat += child.flatten_up_to(ct)
+    out = []
+    for k, (ct, (t, _)) in enumerate(zip(flat, kinds, strict=True)):
+        if not t.is_inexact:
+            continue
+        if ct is None or is_zero(ct):
+            out.append(zero_tangent(t))
+            continue
+        ct_type, _ = kind_of(name, ct)
+        if ct_type.shape != t.shape:
+            path = tree_flatten_with_path(tree_unflatten(tree, [0] * len(kinds)))[0][k][0]
+            raise ValueError(f"Custom VJP bwd rule for function {name} must produce cotangents of "
+                             f"the shapes of its arguments: argument {path[0].idx}"
+                             f"{keystr(path[1:])} is {t}, its cotangent {ct_type}.")
+        out.append(typed(ct, t))
+    return out
+
+
+def with_saved(function: Function, n_body: int, rule: Rule) -> Function:
+    """A forward rule that also returns the captures that the backward rule reads."""
+    if not rule.saved:
+        return function
+    held = [function.params[n_body + i] for i in rule.saved]
+    weaks = function.weak_returns or (False,) * len(function.returns)
+    return Function(function.name, function.params, function.ops, [*function.returns, *held],
+                    weak_params=function.weak_params,
+                    weak_returns=(*weaks, *[rule.captures[i].weak for i in rule.saved]))
+
+
+def back_params(traced: Flat, rule: Rule, n_residuals: int, label: str) -> Function:
+    """A backward rule's Function with parameters residuals, saved captures, cotangents."""
+    function, captures = with_values(traced, rule, label)
+    known = joined_captures(captures, rule, label)
+    for x in captures:
+        if type(x) is Tracer and known[x.value] not in rule.saved:
+            rule.saved.append(known[x.value])
+    b = Builder(function.name)
+    n_given = len(function.params) - len(captures)
+    own = [b.param(v.type) for v in function.params[:n_residuals]]
+    saved = [b.param(rule.captures[i].value.type) for i in rule.saved]
+    cts = [b.param(v.type) for v in function.params[n_residuals:n_given]]
+    place = {rule.captures[i].value: v for i, v in zip(rule.saved, saved, strict=True)}
+    held = [place[x.value] if type(x) is Tracer else constant_value(b, v, x)
+            for v, x in zip(function.params[n_given:], captures, strict=True)]
+    return b.close(b.inline(function, (*own, *cts, *held)), function.weak_returns)
+
+
+@front_door
+def custom_gradient(fun: Callable[..., Any]) -> Callable[..., Any]:
+    """A function from one that returns `(value, vjp)`: the vjp takes the value's cotangent."""
+    @custom_vjp
+    def wrapped(*args: Any) -> Any:
+        return fun(*args)[0]
+
+    def forward(*args: Any) -> Any:
+        value, rule = fun(*args)
+        closed, captured = closure_convert(rule, value)
+        return value, Partial(closed, captured, args)
+
+    def backward(puller: Any, ct: Any) -> Any:
+        captured, args = puller.args
+        cts = puller.func(ct, *captured)
+        return cts if isinstance(cts, (tuple, list)) and len(args) != 1 or isinstance(
+            cts, tuple) else (cts,)
+
+    wrapped.defvjp(forward, backward)
+    return front_door(lambda *args: wrapped(*args), fun)
+
+
+@front_door
+def closure_convert(fun: Callable[..., Any], *example_args: Any) -> tuple[Callable[..., Any], list]:
+    """`(closed, captured)`: `fun` as a function of its arguments and the tracers it captured.
+
+    `closed(*args, *captured)` equals `fun(*args)` for arguments like `example_args`.
+    """
+    name, n = name_of(fun), len(example_args)
+    given = Arguments("closure_convert", list(example_args))
+    flat = given.trace(fun, name=name, kind="closure_convert", staging=True)
+
+    @front_door
+    def closed(*args: Any) -> Any:
+        leaves, tree = tree_flatten(list(args[:n]))
+        if tree != given.tree:
+            raise TypeError(f"{name} was converted for arguments {given.tree}, got {tree}")
+        own = []
+        for x, (t, _) in zip(leaves, given.kinds, strict=True):
+            own.append(np.zeros(t.shape, t.dtype.numpy) if is_zero(x) else as_operand(x))
+            if kind_of(name, own[-1])[0] is not t:
+                raise TypeError(f"{name} was converted for an argument of type {t}, got "
+                                f"{kind_of(name, x)[0]}")
+        results = bind(flat.function, [*own, *args[n:]], name=name)
+        return tree_unflatten(flat.out_tree, results)
+
+    return closed, list(flat.captures)
+
+
+__all__ = ["closure_convert", "custom_gradient", "custom_vjp"]
