@@ -54,7 +54,7 @@ def _standing(op: Op) -> Iterator[Function]:
         if isinstance(held, Function):
             yield held
         elif isinstance(held, Pending):
-            yield held.function if held._forced is None else held._forced
+            yield held.forced or held.function
         elif isinstance(held, tuple):
             yield from held
 
@@ -100,7 +100,7 @@ def op_axis_names(op: Op) -> frozenset[str]:
     """As `axis_names`, for one op with its bodies."""
     definition = op.definition
     mentions = definition.mentions_axis
-    names = frozenset(mentions(op.attrs)) if mentions is not None else frozenset()
+    names: frozenset[str] = frozenset(mentions(op.attrs) if mentions is not None else ())
     if not definition.has_bodies or not any(
             derived(f, "axes_standing", _own_axes, _union, standing_bodies)
             for f in _standing(op)):
@@ -111,8 +111,11 @@ def op_axis_names(op: Op) -> frozenset[str]:
 def belongs_to_process(fn: Function) -> bool:
     """Whether an op of `fn` or of its bodies is one that a program defined, which no other process
     knows by its name."""
-    return derived(fn, "of_process", lambda f: any(
-        [op.definition.written is not None for op in f.ops]), any)
+    return derived(fn, "of_process", _own_to_process, any)
+
+
+def _own_to_process(fn: Function) -> bool:
+    return any([op.definition.written is not None for op in fn.ops])
 
 
 def meshes(fn: Function) -> frozenset[MeshAxes]:
@@ -153,7 +156,8 @@ def _own_axes(fn: Function) -> frozenset[str]:
 
 
 def _union(parts: Iterable[frozenset[str]]) -> frozenset[str]:
-    return frozenset().union(*parts)
+    nothing: frozenset[str] = frozenset()
+    return nothing.union(*parts)
 
 
 def derived(fn: Function, key: str, own: Callable[[Function], Any],

@@ -9,7 +9,7 @@ linear side reads becomes a residual.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from .core import NO_ATTRS, Function, Op, Value
@@ -17,7 +17,7 @@ from .dtypes import DType
 from .errors import IRTypeError
 from .literal import Literal, literal, number
 from .locations import Location
-from .opdef import OpDef, infer_types
+from .opdef import OpDef, R, infer_types
 from .types import TensorType
 
 _new = object.__new__
@@ -46,14 +46,14 @@ class Builder:
         self.weak_params.append(weak)
         return value
 
-    def emit(self, definition: OpDef, *operands: Value, **attrs: Any) -> Any:
+    def emit(self, definition: OpDef[R], *operands: Value, **attrs: Any) -> R:
         """Append an op; its result (ops with exactly one) or the tuple of its results.
 
         Raises: IRTypeError from the op's type rule.
         """
         return self.add(definition, operands, attrs)
 
-    def add(self, definition: OpDef, operands: tuple[Value, ...], attrs: dict[str, Any]) -> Any:
+    def add(self, definition: OpDef[R], operands: tuple[Value, ...], attrs: dict[str, Any]) -> R:
         """As `emit`; `attrs` becomes the op's, or the same that another op has."""
         n = len(operands)
         if n == 1:
@@ -83,11 +83,12 @@ class Builder:
         op.definition, op.operands, op.attrs, op.loc = definition, operands, attrs, self.loc
         self.ops.append(op)
         if definition.single:
-            made = _new(Value)
+            made: Any = _new(Value)
             made.type = found[0]
             op.results = (made,)
             return made
-        op.results = results = tuple([Value(t) for t in found])
+        results: Any = tuple([Value(t) for t in found])
+        op.results = results
         return results
 
     def append(self, definition: OpDef, operands: tuple[Value, ...], attrs: dict[str, Any],
@@ -177,34 +178,34 @@ class SplitBuilder(Builder):
         """Operands as the linear side names them."""
         return tuple([self.residual(v) for v in operands])
 
-    def emit(self, definition: OpDef, *operands: Value, **attrs: Any) -> Any:
+    def emit(self, definition: OpDef[R], *operands: Value, **attrs: Any) -> R:
         """Append an op to the side where it belongs; ops with bodies are divided by `split`."""
         tangents = self.tangents
         if tangents.isdisjoint(operands):
             return self.add(definition, operands, attrs)
         if definition.split is not None:
-            linear = tuple([v in tangents for v in operands])
-            results = tuple(definition.split(self, attrs, operands, linear))
+            flags = tuple([v in tangents for v in operands])
+            results: Any = tuple(definition.split(self, attrs, operands, flags))
             return results[0] if definition.single else results
         return self.add_linear(definition, operands, attrs)
 
-    def emit_linear(self, definition: OpDef, *operands: Value, **attrs: Any) -> Any:
+    def emit_linear(self, definition: OpDef[R], *operands: Value, **attrs: Any) -> R:
         """Append an op to the linear side, whatever its operands; forward ones become residuals."""
         return self.add_linear(definition, operands, attrs)
 
-    def add_linear(self, definition: OpDef, operands: tuple[Value, ...], attrs: dict[str, Any]
-                   ) -> Any:
+    def add_linear(self, definition: OpDef[R], operands: tuple[Value, ...], attrs: dict[str, Any]
+                   ) -> R:
         """As `emit_linear`; `attrs` becomes the op's."""
         linear = self.linear
         linear.loc = self.loc
-        made = linear.add(definition, self.read_there(operands), attrs)
+        made: Any = linear.add(definition, self.read_there(operands), attrs)
         if definition.single:
             self.tangents.add(made)
         else:
             self.tangents.update(made)
         return made
 
-    def emit_forward(self, definition: OpDef, *operands: Value, **attrs: Any) -> Any:
+    def emit_forward(self, definition: OpDef[R], *operands: Value, **attrs: Any) -> R:
         """Append an op to the forward side."""
         return self.add(definition, operands, attrs)
 
@@ -216,9 +217,6 @@ class SplitBuilder(Builder):
             made = self.emit(op.definition, *[env[v] for v in op.operands], **op.attrs)
             env.update(zip(op.results, (made,) if op.definition.single else made, strict=True))
         return tuple([env[v] for v in function.returns])
-
-
-Emit = Callable[..., Any]
 
 
 def refuse_foreign(function: Function) -> None:

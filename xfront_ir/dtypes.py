@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Callable
 from typing import Any
 
 import ml_dtypes
@@ -64,7 +65,7 @@ class DType:
     def __repr__(self) -> str:
         return self.name
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         return (named, (self.name,))
 
     def __copy__(self) -> DType:
@@ -191,6 +192,9 @@ def greatest(dtype: DType) -> Any:
     return _ends(dtype)[1]
 
 
+_limits: Callable[[Any], Any] = ml_dtypes.finfo
+
+
 @functools.cache
 def _ends(dtype: DType) -> tuple[Any, Any]:
     if dtype.kind == "bool":
@@ -202,19 +206,19 @@ def _ends(dtype: DType) -> tuple[Any, Any]:
         return complex(-math.inf, -math.inf), complex(math.inf, math.inf)
     if has_infinity(dtype):
         return -math.inf, math.inf
-    return float(ml_dtypes.finfo(dtype.numpy).min), greatest_finite(dtype)
+    return float(_limits(dtype.numpy).min), greatest_finite(dtype)
 
 
 @functools.cache
 def greatest_finite(dtype: DType) -> float:
     """The greatest number of a float dtype."""
-    return float(ml_dtypes.finfo(dtype.numpy).max)
+    return float(_limits(dtype.numpy).max)
 
 
 @functools.cache
 def epsilon(dtype: DType) -> float:
     """The distance from 1 to the next number of a float dtype."""
-    return float(ml_dtypes.finfo(dtype.numpy).eps)
+    return float(_limits(dtype.numpy).eps)
 
 
 @functools.cache

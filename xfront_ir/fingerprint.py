@@ -355,7 +355,7 @@ class _Plan:
             elif kind.text == "literal":
                 text.append(repr(value.key))
             elif kind.text in ("function", "functions", "body"):
-                bodies = value if type(value) is tuple else (value,)
+                bodies: list[Any] = [*value] if type(value) is tuple else [value]
                 text.append(str(len(bodies)))
                 alone = not self.definition.regions.takes_from_outside
                 for body in bodies:
@@ -392,9 +392,12 @@ def _hash(text: str) -> bytes:
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=SIZE).digest()
 
 
+_kind_of: Callable[[Any], type[Any]] = type
+
+
 def _content(value: Any, held: dict[int, tuple[Any, bytes]]) -> str:
     """Text that two values share only if they mean the same; floats by their bits."""
-    kind = type(value)
+    kind = _kind_of(value)
     if value is None or kind in (int, bool, str, bytes, DType, TensorType, MeshAxes, Spec,
                                  Sharding):
         return f"{kind.__name__} {value!r}"

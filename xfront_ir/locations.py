@@ -8,7 +8,7 @@ Kept as code object and instruction offset, resolved when asked: capture is on t
 from __future__ import annotations
 
 import sys
-from types import CodeType
+from types import CodeType, FrameType
 
 Scope = tuple[str, ...]
 
@@ -79,10 +79,10 @@ def is_library(code: CodeType) -> bool:
 
 def capture(scope: Scope = (), skip: int = 1) -> Location:
     """The innermost frame that is not the library's, looked for from `skip` frames up."""
-    frame = sys._getframe(skip)
+    frame: FrameType | None = sys._getframe(skip)      # pyright: ignore[reportPrivateUsage]
     while frame is not None:
         code = frame.f_code
         if code.co_filename not in LIBRARY_FILES and not is_library(code):
             return Location(code, frame.f_lasti, scope)
-        frame = frame.f_back  # type: ignore[assignment]
+        frame = frame.f_back
     return Location(None, 0, scope)

@@ -23,10 +23,10 @@ A rule that is absent is an error that names the op, the rule and the file where
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from collections.abc import Callable, Collection, Mapping
+from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, overload
 
-from .core import Function
+from .core import Function, Value
 from .dtypes import DType
 from .errors import IRTypeError, IRValueError, MissingRule
 from .regions import Regions
@@ -34,8 +34,32 @@ from .sharding import MeshAxes, Sharding, Spec
 from .traits import Traits
 from .types import TensorType
 
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar, Unpack
 
-class _Marker:
+    from .core import Op
+    from .rules import (
+        Attrs,
+        Discharge,
+        Infer,
+        Rules,
+        Split,
+        Strong,
+        Transformation,
+        Types,
+        VaryingRule,
+    )
+
+    R = TypeVar("R", default=Any)
+else:
+    from typing import TypeVar
+
+    R = TypeVar("R")                   # what `emit` gives: a Value, or the tuple of them
+
+
+class Marker:
+    """Stands for a rule."""
+
     __slots__ = ("name",)
 
     def __init__(self, name: str) -> None:
@@ -45,7 +69,7 @@ class _Marker:
         return self.name
 
 
-class _Linear(_Marker):
+class _Linear(Marker):
     """Stands where a linear operand has no value. A rule that reads it as a value is asked for the
     transpose of something that is not linear."""
 
@@ -61,13 +85,13 @@ class _Linear(_Marker):
 LINEAR = _Linear("LINEAR")
 """In `known` of a transpose rule: this operand is linear, it has no value, only a cotangent."""
 
-ZERO = _Marker("ZERO")
+ZERO = Marker("ZERO")
 """As a jvp: the derivative is zero everywhere (comparisons, integer ops, sign)."""
 
-NONE = _Marker("NONE")
+NONE = Marker("NONE")
 """As a rule: declared not to exist, with the op saying so when it is asked for."""
 
-LINEAR_OP = _Marker("LINEAR_OP")
+LINEAR_OP = Marker("LINEAR_OP")
 """As a jvp: the op is linear in all its operands together, so its tangent is itself."""
 
 
@@ -94,12 +118,35 @@ def _is_int(x: Any) -> bool:
     return type(x) is int
 
 
-def _is_ints(x: Any) -> bool:
-    return type(x) is tuple and all(type(i) is int for i in x)
+def _each(check: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    def accepts(x: Any) -> bool:
+        elements: Any = x
+        return type(x) is tuple and all(map(check, elements))
+
+    return accepts
+
+
+def _is_size(x: Any) -> bool:
+    return type(x) is int and x >= 0
+
+
+def _is_bool(x: Any) -> bool:
+    return type(x) is bool
+
+
+def _is_type(x: Any) -> bool:
+    return isinstance(x, TensorType)
+
+
+def _is_spec(x: Any) -> bool:
+    return type(x) is Spec
 
 
 def _is_tree(x: Any) -> bool:
-    return type(x) is int or type(x) is str or (type(x) is tuple and all(map(_is_tree, x)))
+    return type(x) is int or type(x) is str or _is_trees(x)
+
+
+_is_trees = _each(_is_tree)
 
 
 def _is_function(x: Any) -> bool:
@@ -112,25 +159,25 @@ def _is_dtype(x: Any) -> bool:
 
 INT = AttrKind("int", _is_int)
 SLOT = AttrKind("slot", lambda x: isinstance(x, int) and x >= 0)   # may carry what lives with it
-INTS = AttrKind("ints", _is_ints)                     # (1, -2, 3)
-SHAPE = AttrKind("ints", lambda x: _is_ints(x) and all(d >= 0 for d in x))
-AXES = AttrKind("ints", lambda x: _is_ints(x) and all(d >= 0 for d in x))
-BOOL = AttrKind("bool", lambda x: type(x) is bool)
-BOOLS = AttrKind("bools", lambda x: type(x) is tuple and all(type(b) is bool for b in x))
+INTS = AttrKind("ints", _each(_is_int))                     # (1, -2, 3)
+SHAPE = AttrKind("ints", _each(_is_size))
+AXES = AttrKind("ints", _each(_is_size))
+BOOL = AttrKind("bool", _is_bool)
+BOOLS = AttrKind("bools", _each(_is_bool))
 FLOAT = AttrKind("float", lambda x: type(x) is float)
 STR = AttrKind("str", lambda x: type(x) is str)
-NAMES = AttrKind("tree", lambda x: type(x) is tuple and all(map(_is_tree, x)))   # axis names
+NAMES = AttrKind("tree", _is_trees)                   # axis names
 TREE = AttrKind("tree", _is_tree)                     # nested tuples of ints and strings
 DTYPE = AttrKind("dtype", _is_dtype)
-TYPE = AttrKind("type", lambda x: isinstance(x, TensorType))
-TYPES = AttrKind("types", lambda x: type(x) is tuple and all(isinstance(t, TensorType) for t in x))
+TYPE = AttrKind("type", _is_type)
+TYPES = AttrKind("types", _each(_is_type))
 MESH = AttrKind("mesh", lambda x: type(x) is MeshAxes)            # the texts: see sharding.py
-SPEC = AttrKind("spec", lambda x: type(x) is Spec)
-SPECS = AttrKind("specs", lambda x: type(x) is tuple and all(type(s) is Spec for s in x))
+SPEC = AttrKind("spec", _is_spec)
+SPECS = AttrKind("specs", _each(_is_spec))
 SHARDING = AttrKind("sharding", lambda x: type(x) is Sharding)
 FUNCTION = AttrKind("function", _is_function)
 BODY = AttrKind("body", lambda x: _is_function(x) or isinstance(x, Pending))
-FUNCTIONS = AttrKind("functions", lambda x: type(x) is tuple and all(map(_is_function, x)))
+FUNCTIONS = AttrKind("functions", _each(_is_function))
 LITERAL = AttrKind("literal", lambda x: hasattr(x, "key") and hasattr(x, "array"))
 PYTHON = AttrKind("python", lambda x: True)           # Deferred and other Python: py"name#n"
 DERIVATIVE = AttrKind("python", lambda x: True)       # a Deferred that derivatives alone ask
@@ -189,61 +236,61 @@ class Pending:
     """A body that is a transformation not yet carried out: (Function, request).
 
     Its types follow from the request, and so does its fingerprint; the pass runs when something
-    first looks inside. `transform(function, request)` is supplied by whoever makes it, so that this
-    file knows no pass; so are the types, or `transform.types(function, request)` gives them, which
-    is asked when something wants to know.
+    first looks inside. `transform` carries it out: it is supplied by whoever makes the body, so
+    that this file knows no pass. So are the types, or `transform` is asked for them when something
+    wants to know.
     """
 
-    __slots__ = ("_forced", "_transform", "_types", "function", "request")
+    __slots__ = ("_types", "forced", "function", "request", "transform")
+
+    forced: Function | None            # the transformed Function, once it is there
 
     def __init__(self, function: Function, request: Request,
-                 transform: Callable[[Function, Request], Function],
-                 param_types: tuple[TensorType, ...] | None = None,
-                 return_types: tuple[TensorType, ...] = ()) -> None:
-        self.function, self.request = function, request
-        self._transform = transform
+                 transform: Transformation, param_types: Types | None = None,
+                 return_types: Types = ()) -> None:
+        self.function, self.request, self.transform = function, request, transform
         self._types = None if param_types is None else (param_types, return_types)
-        self._forced: Function | None = None
+        self.forced = None
 
     @property
-    def param_types(self) -> tuple[TensorType, ...]:
+    def param_types(self) -> Types:
         """Types of the parameters of the transformed Function."""
         return self._all_types()[0]
 
     @property
-    def return_types(self) -> tuple[TensorType, ...]:
+    def return_types(self) -> Types:
         """Types of the values that it returns."""
         return self._all_types()[1]
 
-    def _all_types(self) -> tuple[tuple[TensorType, ...], tuple[TensorType, ...]]:
+    def _all_types(self) -> tuple[Types, Types]:
         if self._types is None:
-            self._types = self._transform.types(self.function, self.request)  # type: ignore
+            self._types = self.transform.types(self.function, self.request)
         return self._types
 
     @property
     def is_forced(self) -> bool:
         """Whether the transformation has been carried out."""
-        return self._forced is not None
+        return self.forced is not None
 
-    def discharged(self) -> Any:
+    def discharged(self) -> tuple[Pending, tuple[int, ...], tuple[int, ...]]:
         """The same transformation of the Function with contents in place of references: (body,
         which parameters' contents are results, the order that brings these behind the results)."""
-        return self._transform.discharged(self.function, self.request)  # type: ignore
+        return self.transform.discharged(self.function, self.request)
 
     def force(self, function: Function | None = None) -> Function:
         """The transformed Function; computed once, from an equal `function` where one is given."""
-        if self._forced is None:
-            self._forced = self._transform(function or self.function, self.request)
-        return self._forced
+        if self.forced is None:
+            self.forced = self.transform(function or self.function, self.request)
+        return self.forced
 
 
 # --- definitions ----------------------------------------------------------------------------
 
-Infer = Callable[[tuple[TensorType, ...], Mapping[str, Any]], tuple[TensorType, ...]]
+class OpDef(Generic[R]):
+    """Everything that is true of an op; complete once the file that defines it is imported.
 
-
-class OpDef:
-    """Everything that is true of an op; complete once the file that defines it is imported."""
+    To type checkers it knows what `emit` gives: `OpDef[Value]`, `OpDef[tuple[Value, ...]]`.
+    """
 
     __slots__ = ("alike", "attrs", "batch", "body_attrs", "cost", "discharge", "effects", "family",
                  "has_bodies", "has_floats", "has_numbers", "holds_mesh", "holds_python", "infer",
@@ -255,6 +302,18 @@ class OpDef:
     alike: dict[TensorType, TensorType]     # what `of_alike` gave, by the type of the operands
     attrs: Mapping[str, AttrKind]
     infer: Infer
+    jvp: Any                           # this, `transpose` and `batch`: a rule, a Marker or None
+    transpose: Any
+    batch: Any
+    split: Split | None
+    strong: Strong | None
+    discharge: Discharge | None
+    varying: VaryingRule | None
+    written: Callable[[Op], Function | None] | None
+    effects: bool | Callable[[Attrs], bool] | None
+    cost: Callable[[Op], tuple[int, int]] | None
+    mentions_axis: Callable[[Attrs], Collection[str]] | None
+    memo: dict[Any, Any]               # what `infer` gave, by types and attributes
     n_operands: int | None
     single: bool
     has_bodies: bool
@@ -272,7 +331,7 @@ class OpDef:
     def __repr__(self) -> str:
         return self.name
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         return (lookup, (self.name,))
 
     def rule(self, which: str) -> Any:
@@ -313,13 +372,23 @@ def lookup(name: str) -> OpDef:
         raise IRValueError(f"no op is called {name!r}") from None
 
 
+@overload
+def define(name: str, *, single: Literal[False], **rules: Unpack[Rules]
+           ) -> OpDef[tuple[Value, ...]]: ...
+
+
+@overload
+def define(name: str, *, single: Literal[True] = True, **rules: Unpack[Rules]
+           ) -> OpDef[Value]: ...
+
+
 def define(name: str, *, infer: Infer, attrs: Mapping[str, AttrKind] | None = None,
            jvp: Any = None, transpose: Any = None, batch: Any = None, split: Any = None,
            strong: Any = None, regions: Regions | None = None, effects: Any = None,
            cost: Any = None, operands: int | None = None, single: bool = True,
            own_primal: bool = False, mentions_axis: Any = None, varying: Any = None,
            family: str | None = None, written: Any = None,
-           discharge: Any = None, apart: bool = False) -> OpDef:
+           discharge: Any = None, apart: bool = False) -> OpDef[Any]:
     """Define an op and enter it in the registry.
 
     Args:
@@ -346,7 +415,7 @@ def define(name: str, *, infer: Infer, attrs: Mapping[str, AttrKind] | None = No
     """
     if name in REGISTRY and not apart:
         raise IRValueError(f"op {name!r} is defined twice")
-    made = OpDef()
+    made: OpDef[Any] = OpDef()
     made.name, made.infer, made.attrs = name, infer, dict(attrs or {})
     made.jvp, made.transpose, made.batch, made.split = jvp, transpose, batch, split
     made.strong, made.regions, made.written = strong, regions, written

@@ -12,7 +12,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Generator, Mapping
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
@@ -24,6 +24,8 @@ from .opdef import AttrKind, OpDef, Request, infer_types
 from .ops import REGISTRY  # from here, so that it is full before text is read
 from .sharding import MeshAxes, Sharding, Spec
 from .types import TensorType, tensor
+
+T = TypeVar("T")
 
 MAX_TEXT = 1 << 26            # characters
 MAX_DEPTH = 500               # bodies in bodies
@@ -230,7 +232,9 @@ class _Parser:
         if label in self.labels:
             self.fail(f"{label} is defined twice", name_at)
         values: dict[str, Value] = {}
-        params, names, weak = [], [], []
+        params: list[Value] = []
+        names: list[str] = []
+        weak: list[bool] = []
         self.take("(")
         while not self.took(")"):
             if params:
@@ -247,7 +251,7 @@ class _Parser:
         body: list[Op] = []
         while not self.took("return"):
             body.append((yield from self.op(values)))
-        returns = []
+        returns: list[Value] = []
         if self.token != "}":
             returns.append(self.read(values))
             while self.took(","):
@@ -266,7 +270,7 @@ class _Parser:
     def returned_types(self) -> tuple[list[TensorType], list[bool]]:
         """`(type, weak type, ...)`."""
         types: list[TensorType] = []
-        weak = []
+        weak: list[bool] = []
         self.take("(")
         while not self.took(")"):
             if types:
@@ -310,7 +314,7 @@ class _Parser:
         definition = REGISTRY.get(name)
         if definition is None:
             self.fail(f"no op is called {name!r}", name_at)
-        operands = []
+        operands: list[Value] = []
         self.take("(")
         if self.token != ")":
             operands.append(self.read(values))
@@ -321,7 +325,7 @@ class _Parser:
         found = self.inferred(definition, tuple([v.type for v in operands]), attrs, name_at)
         if len(found) != len(declared):
             self.fail(f"{name} has {len(found)} results, got names for {len(declared)}", start)
-        results = []
+        results: list[Value] = []
         for (token, type, at), wanted in zip(declared, found, strict=True):
             if type is not wanted:
                 self.fail(f"{name} gives {wanted} here, not {type}", at)
@@ -438,9 +442,9 @@ class _Parser:
         """A word, quoted where it is not one."""
         return self.string() if self.kind == "string" else self.next("word")
 
-    def listed(self, read: Callable[[_Parser], Any]) -> tuple:
+    def listed(self, read: Callable[[_Parser], T]) -> tuple[T, ...]:
         """`[item, ...]`."""
-        found: list[Any] = []
+        found: list[T] = []
         self.take("[")
         while not self.took("]"):
             if found:

@@ -209,9 +209,8 @@ def _bodies(value: Any) -> Sequence[Function] | None:
             return (value.force(),)
         except Exception:        # printing is total: a transformation that fails prints by name
             return None
-    if type(value) is tuple and value and all(isinstance(f, Function) for f in value):
-        return value
-    return None
+    held: list[Any] = [*value] if type(value) is tuple else []
+    return held if held and all(isinstance(f, Function) for f in held) else None
 
 
 def _shared(fn: Function) -> dict[Function, int]:
@@ -250,8 +249,9 @@ def _signature(values: Sequence[Value], weak: Sequence[bool]) -> list[str]:
 def _tree(value: Any) -> str:
     """Nested tuples: those that hold tuples in round brackets, the others in square ones."""
     if type(value) is tuple:
-        inner = ", ".join(map(_tree, value))
-        return f"({inner})" if any(type(v) is tuple for v in value) else f"[{inner}]"
+        parts: list[Any] = [*value]
+        inner = ", ".join(map(_tree, parts))
+        return f"({inner})" if any(type(v) is tuple for v in parts) else f"[{inner}]"
     return json.dumps(value) if type(value) is str else str(value)
 
 

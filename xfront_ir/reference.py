@@ -18,7 +18,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 from collections.abc import Callable, Generator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -47,6 +47,14 @@ def reference(*names: str) -> Callable[[Row], Row]:
         return row
 
     return enter
+
+
+def plain(function: Callable[..., Any]) -> Row:
+    """The row that calls `function` on the operands alone."""
+    def row(attrs: Any, types: Any, *operands: Any) -> Any:
+        return function(*operands)
+
+    return row
 
 
 def _place(row: Row) -> tuple[str, str]:
@@ -125,21 +133,24 @@ def _steps(fn: Function, arrays: Sequence[np.ndarray]) -> Steps:
         definition = op.definition
         types = tuple([v.type for v in op.results])
         made = row_of(definition.name)(op.attrs, types, *[env[v] for v in op.operands])
-        if isinstance(made, Generator):
+        if _waits(made):
             made = yield from made
         env.update(zip(op.results, _results(definition, types, made), strict=True))
     return [env[v] for v in fn.returns]
 
 
+def _waits(made: Any) -> TypeGuard[Steps]:
+    return isinstance(made, Generator)
+
+
 def _results(definition: OpDef, types: tuple[TensorType, ...], made: Any) -> Arrays:
     """What a row gave, as results of these types."""
-    if definition.single and not isinstance(made, tuple):
-        made = (made,)
-    if len(made) != len(types):
+    given: list[Any] = [made] if definition.single and not isinstance(made, tuple) else [*made]
+    if len(given) != len(types):
         raise IRTypeError(f"reference: {definition.name} has {len(types)} results, its row gave "
-                          f"{len(made)}")
+                          f"{len(given)}")
     return [_fitted(x, t, f"a result of {definition.name}")
-            for x, t in zip(made, types, strict=True)]
+            for x, t in zip(given, types, strict=True)]
 
 
 def _fitted(x: Any, type: TensorType, what: str) -> np.ndarray:

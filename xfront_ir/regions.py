@@ -16,26 +16,28 @@ turn sees one row, of `ys` it makes one. What else a body of a loop takes is the
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from .core import Function, Op, Value
 
+T = TypeVar("T")
 Flags = Sequence[bool]
 Size = int | str | None
 REST = None
 """The size of a group that has what the others leave, or an equal share of it."""
 
 
-def cut(values: Sequence[Any], *sizes: int) -> list[list[Any]]:
+def cut(values: Sequence[T], *sizes: int) -> list[list[T]]:
     """The values in parts of these sizes, and what is left."""
-    parts, at = [], 0
+    parts: list[list[T]] = []
+    at = 0
     for size in sizes:
         parts.append(list(values[at:at + size]))
         at += size
     return [*parts, list(values[at:])]
 
 
-def select(values: Sequence[Any], flags: Flags) -> list[Any]:
+def select(values: Sequence[T], flags: Flags) -> list[T]:
     """The values whose flag is set."""
     return [v for v, f in zip(values, flags, strict=True) if f]
 
@@ -137,10 +139,11 @@ class Regions:
 
     def held(self, op: Op) -> list[Held]:
         """The bodies of an op in the order of its schema, pending ones as they are."""
-        found = []
+        found: list[Held] = []
         for name in op.definition.body_attrs:
             value = op.attrs.get(name)
-            bodies = value if type(value) is tuple else () if value is None else (value,)
+            bodies: list[Any] = ([*value] if type(value) is tuple else
+                                 [] if value is None else [value])
             found += [Held(name, self.bodies[name], body) for body in bodies]
         return found
 
@@ -205,7 +208,8 @@ class ByGroup:
 def _named(values: Sequence[Value], names: Sequence[str], groups: Mapping[str, list[Value]]
            ) -> dict[str, list[Value]]:
     """The values in groups of these names, which are as large as those in `groups`."""
-    made, at = {}, 0
+    made: dict[str, list[Value]] = {}
+    at = 0
     for name in names:
         end = at + len(groups[name])
         made[name] = list(values[at:end])
@@ -249,7 +253,8 @@ def with_bodies(op: Op, functions: Sequence[Any]) -> dict[str, Any]:
     for name in op.definition.body_attrs:
         value = attrs.get(name)
         if type(value) is tuple:
-            attrs[name] = tuple([next(given) for _ in value])
+            many: list[Any] = [*value]
+            attrs[name] = tuple([next(given) for _ in many])
         elif value is not None:
             attrs[name] = next(given)
     return attrs
@@ -268,7 +273,7 @@ def add(op: Op, functions: Sequence[Any], extra: Sequence[Sequence[Value]]) -> O
     joining: dict[str, list[Value]] = {}
     for one, values in zip(held, extra, strict=True):
         joining.setdefault(one.body.grows, []).extend(values)
-    made = []
+    made: list[Function] = []
     for one, function, values in zip(held, functions, extra, strict=True):
         body, every = one.body, joining[one.body.grows]
         if len(every) > len(values):
@@ -356,7 +361,7 @@ def fix(op: Op, fixed: Flags) -> Op:
     regions = op.definition.regions
     free, groups = [not f for f in fixed], regions.groups(op)
     same = select(groups["carry"], fixed)
-    made = []
+    made: list[Function] = []
     for one in regions.held(op):
         params = regions.params(op, one)
         params[one.body.grows] += select(params["carry"], fixed)

@@ -96,7 +96,7 @@ class MeshAxes(_Data):
             f"{json.dumps(n)} = {s}{'' if t == 'auto' else f' {t}'}"
             for n, s, t in zip(self.names, self.sizes, self.types, strict=True)]) + "]" + where)
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         return MeshAxes, (self.names, self.sizes, self.types, self.platform, self.devices)
 
     @property
@@ -159,7 +159,7 @@ class Spec(_Data):
             raise IRValueError(f"an axis divides one dimension once, got {self.dims}")
         if self.open and not 0 <= self.open[0] <= self.open[-1] < len(self.dims):
             raise IRValueError(f"open dimensions {self.open} of {len(self.dims)}")
-        written = []
+        written: list[str] = []
         for i, d in enumerate(self.dims):
             names = [json.dumps(n) for n in d] + ["open"] * (i in self.open)
             written.append("{" + ", ".join(names) + "}")
@@ -169,7 +169,7 @@ class Spec(_Data):
                 text += f" {word} {{{', '.join(map(json.dumps, names))}}}"
         self._keep(text)
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         return Spec, (self.dims, self.open, self.unreduced, self.reduced)
 
     @property
@@ -227,7 +227,7 @@ class Sharding(_Data):
         memory = "" if memory_kind is None else f" {json.dumps(memory_kind)}"
         self._keep(f"{mesh} {spec}{memory}")
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         return Sharding, (self.mesh, self.spec, self.memory_kind)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from . import dtypes
 from .dtypes import DType
@@ -28,7 +29,7 @@ class TensorType:
     def __repr__(self) -> str:
         return self._text
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         return (tensor, (self.shape, self.dtype))
 
     def __copy__(self) -> TensorType:

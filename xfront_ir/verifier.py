@@ -76,7 +76,7 @@ def _define(value: Value, defined: set[Value], what: str) -> None:
     if value in defined:
         raise VerifyError(f"{what} is a value that is defined twice")
     held = value.type
-    if not isinstance(held, TensorType) or tensor(held.shape, held.dtype) is not held:
+    if type(held) is not TensorType or tensor(held.shape, held.dtype) is not held:
         raise VerifyError(f"{what} has {held!r} for its type, which `tensor` did not make")
     defined.add(value)
 

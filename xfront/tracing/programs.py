@@ -145,7 +145,7 @@ def with_function(body: Body, function: Function) -> Body:
     """The same transformation of another Function (one with further, untouched parameters)."""
     if type(body) is not Pending:
         return function
-    return body._transform.pending(function, body.request)  # type: ignore[union-attr]
+    return body.transform.pending(function, body.request)
 
 
 _CONSTANTS: dict[tuple[Literal, Placement], Any] = {}
@@ -195,7 +195,7 @@ def weak_returns_of(body: Body) -> tuple[bool, ...]:
     """Weakness of a body's results; a transformation says what its results' weakness is."""
     if type(body) is not Pending:
         return body.weak_returns  # type: ignore[union-attr]
-    return body._transform.weak_returns(body.function, body.request)  # type: ignore[union-attr]
+    return body.transform.weak_returns(body.function, body.request)
 
 
 _NEW_IN_A_ROW: dict[str, int] = {}

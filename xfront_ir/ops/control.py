@@ -75,7 +75,7 @@ def check_types(name: str, what: str, wanted: Sequence[TensorType], got: Sequenc
             raise IRTypeError(f"{name}: {what} {i} is {w}, got {g}")
 
 
-def spread(values: Sequence[Value], flags: Sequence[bool]) -> list[Value | None]:
+def spread(values: Sequence[Any], flags: Sequence[bool]) -> list[Any]:
     """The values at the places whose flag is set, None at the others."""
     given = iter(values)
     return [next(given) if f else None for f in flags]
@@ -136,7 +136,7 @@ def _varying_call(v: Any, op: Op, operands: Any) -> Any:
     body = op.attrs["body"]
     if isinstance(body, Function):
         return like_body(v, op, operands)
-    rules, request = body._transform, body.request
+    rules, request = body.transform, body.request
     own = rules.own_sets(request, [v.of(x) for x in operands])
     made, results = v.body(body.function, own, without=rules.binds(request))
     wanted, out = rules.all_sets(request, body.function, own, results)

@@ -94,9 +94,8 @@ def _tangents_of(results: Sequence[Value], tangents: Sequence[Value]) -> list[Va
     return [next(given) if v.type.is_inexact else None for v in results]
 
 
-def _by_captures(b: Builder, attrs: Any, operands: Sequence[Value],
-                 tangents: Sequence[Value | None], results: Sequence[Value | None]
-                 ) -> list[Value | None]:
+def _by_captures(b: Builder, attrs: Any, operands: Sequence[Value], tangents: Sequence[Any],
+                 results: Sequence[Value | None]) -> list[Value | None]:
     """The tangents that a rule gave, and those of the body by what was captured."""
     own = _n_own(attrs["rule"], len(operands))
     flags = tuple([t is not None and i >= own for i, t in enumerate(tangents)])

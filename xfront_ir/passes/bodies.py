@@ -80,7 +80,7 @@ def jvp_to(fn: Function, active: Flags, out: Flags) -> Function:
         b = Builder(fn.name)
         b.ops = list(moved.ops)
         given = iter(moved.returns[n:])
-        tangents = []
+        tangents: list[Value] = []
         for v, has, wanted in zip(moved.returns[:n], active_out, out, strict=True):
             t = next(given) if has else None
             if wanted:
@@ -119,7 +119,7 @@ def transpose_to(fn: Function, linear: Flags, active_ct: Flags, active_in: Flags
         b = Builder(back.name)
         b.ops = list(back.ops)
         given = iter(back.returns)
-        returns = []
+        returns: list[Value] = []
         for v, has, wanted in zip(ordered.params, active, active_in, strict=False):
             ct = next(given) if has else None
             if wanted:
@@ -158,7 +158,8 @@ def invariants(fn: Function, constant: Sequence[bool]) -> set[Value]:
 
 def slice_of(fn: Function, wanted: Sequence[Value], given: Sequence[Value]) -> Function:
     """The part of `fn` that computes `wanted` from `given` (which may be inner values)."""
-    stop, live, kept = set(given), set(wanted) - set(given), []
+    stop, live = set(given), set(wanted) - set(given)
+    kept: list[Op] = []
     for op in reversed(fn.ops):
         if not live.isdisjoint(op.results):
             kept.append(op)

@@ -100,10 +100,11 @@ def _of_bodies(groups: ByGroup, read: set[Value]) -> Found:
     """Where bodies give the op's results: these are operands that every body returns, and results
     that every body returns twice."""
     op, held = groups.op, groups.held
-    stay, moved = [], {}
+    stay: list[bool] = []
+    moved: dict[Value, Value] = {}
     places = [dict(reversed([*zip(one.function.params, _fed(groups, one), strict=True)]))
               for one in held]
-    seen: dict[tuple, Value] = {}
+    seen: dict[tuple[Value, ...], Value] = {}
     for j, result in enumerate(op.results):
         returned = tuple([one.function.returns[j] for one in held])
         through = {at.get(v) for at, v in zip(places, returned, strict=True)}

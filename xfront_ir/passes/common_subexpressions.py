@@ -11,6 +11,7 @@ Ops with effects are all kept. Bodies are compared by identity.
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterable
 from typing import Any
 
 from ..core import Function, Op, Value
@@ -21,8 +22,9 @@ def common_subexpressions(fn: Function) -> Function:
     """The Function with each op that repeats an earlier one left out."""
     seen: dict[Any, tuple[Value, ...]] = {}
     env: dict[Value, Value] = {}
-    get, kept = env.get, []
-    first, keep, unchanged = seen.setdefault, kept.append, env.keys().isdisjoint
+    kept: list[Op] = []
+    get, unchanged = env.get, env.keys().isdisjoint
+    first, keep = seen.setdefault, kept.append
     for op in fn.ops:
         definition, operands, attrs = op.definition, op.operands, op.attrs
         if not unchanged(operands):
@@ -32,7 +34,7 @@ def common_subexpressions(fn: Function) -> Function:
             keep(op)
             continue
         if not attrs:
-            key: tuple = (definition, operands)
+            key: tuple[Any, ...] = (definition, operands)
         elif definition.has_floats:
             key = (definition, operands, _key(definition.attrs, attrs))
         else:
@@ -48,7 +50,7 @@ def common_subexpressions(fn: Function) -> Function:
     return fn.replace(ops=kept, returns=[get(v, v) for v in fn.returns])
 
 
-def _key(schema: Any, attrs: dict[str, Any]) -> tuple:
+def _key(schema: Iterable[str], attrs: dict[str, Any]) -> tuple[Any, ...]:
     """Attributes in the order of the schema, floats by their bits."""
     return tuple([struct.pack("d", v) if type(v) is float else v
                   for v in map(attrs.get, schema)])

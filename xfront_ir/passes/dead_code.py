@@ -34,7 +34,7 @@ def is_effectful(fn: Function) -> bool:
 def dead_code(fn: Function) -> Function:
     """The Function without the ops that no return and no effect depends on."""
     live = set(fn.returns)
-    kept = []
+    kept: list[Op] = []
     unread = live.isdisjoint
     for op in reversed(fn.ops):
         definition = op.definition

@@ -36,7 +36,8 @@ def fold_constants(fn: Function) -> Function:
     """The Function with ops of literals computed and identities left out."""
     known: dict[Value, Op] = {}                  # the ops of literals and what identities look at
     env: dict[Value, Value] = {}
-    get, ops, changed = env.get, [], False
+    ops: list[Op] = []
+    get, changed = env.get, False
     append, unknown = ops.append, known.keys().isdisjoint
     for op in fn.ops:
         definition, operands = op.definition, op.operands
@@ -90,7 +91,7 @@ def _uniform(known: dict[Value, Op], v: Value) -> Any:
 
 def _folded(op: Op, known: dict[Value, Op]) -> Op | None:
     """The literal that an op of literals of equal elements gives."""
-    elements = []
+    elements: list[np.ndarray[Any, Any]] = []
     for v in op.operands:
         found = _uniform(known, v)
         if found is None:

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..core import Function, Op, Value
-from ..regions import add
+from ..regions import Regions, add
 from .bodies import slice_of
 from .linearize import is_cheap
 
@@ -36,12 +36,13 @@ def hoist(fn: Function) -> Function:
 
 def _hoisted(op: Op, ops: list[Op]) -> Op:
     """Append to `ops` what the turns of a loop compute from constants; the loop that reads it."""
-    regions = op.definition.regions
+    regions: Regions = op.definition.regions
     turns = regions.turns(op.attrs)
     if turns is not None and turns <= 1:
         return op
     held, groups = regions.held(op), regions.groups(op)
-    functions, extra = [one.function for one in held], [[] for _ in held]
+    functions: list[Function] = [one.function for one in held]
+    extra: list[list[Value]] = [[] for _ in held]
     for i, one in reversed([*enumerate(held)]):
         constants = regions.params(op, one)[one.body.grows]
         functions[i], extra[i] = _moved_out(one.function, constants, groups[one.body.grows], ops)
@@ -54,7 +55,7 @@ def _moved_out(body: Function, consts: Sequence[Value], operands: Sequence[Value
     parameters for what it reads of that, and the operands for them."""
     outside = set(consts)
     moved: list[Value] = []
-    stay = []
+    stay: list[Op] = []
     for op in body.ops:
         definition = op.definition
         if not outside.issuperset(op.operands) or definition.has_bodies or (

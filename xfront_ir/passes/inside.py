@@ -18,7 +18,7 @@ def with_bodies(op: Op, change: Pass) -> Op:
     """
     changed: dict[str, Any] = {}
     for name in op.definition.body_attrs:
-        held = op.attrs[name]
+        held: Function | Pending | tuple[Function, ...] | None = op.attrs[name]
         if held is None:
             continue
         if isinstance(held, tuple):

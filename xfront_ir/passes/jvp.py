@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from ..builder import Builder
 from ..core import Function, Op, Value
 from ..errors import IRTypeError
-from ..opdef import LINEAR_OP, ZERO
+from ..opdef import LINEAR_OP, NONE, ZERO
 from .inline import settle
 from .scopes import Scoped
 
@@ -117,7 +117,8 @@ def push_forward(b: Builder, fn: Function, tangents: dict[Value, Value], scope: 
                 if definition.single:
                     made = (made,)
             else:
-                made = (rule if callable(rule) else definition.rule("jvp"))(b, here, given)
+                made = (definition.rule("jvp") if rule is None or rule is NONE else rule)(
+                    b, here, given)
         for v, t in zip(op.results, made, strict=True):
             if t is not None:
                 tangents[v] = t

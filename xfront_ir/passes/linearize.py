@@ -20,7 +20,7 @@ what merely enlarges another value (a broadcast, a wider dtype), are made again 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from ..builder import Builder, SplitBuilder
 from ..core import Function, Op, Value
@@ -34,6 +34,7 @@ from .strong import strong as with_strong_zeros
 from .transpose import push_back, transpose
 
 Source = tuple[str, int]
+T = TypeVar("T")
 
 
 class Linearized(NamedTuple):
@@ -55,7 +56,7 @@ class Linearized(NamedTuple):
     active_out: Flags
     n_out: int
 
-    def pick(self, params: Sequence, returned: Sequence) -> tuple:
+    def pick(self, params: Sequence[T], returned: Sequence[T]) -> tuple[T, ...]:
         """The residuals for `linear`, from what `forward` was given and what it returned."""
         shift = {"out": 0, "residual": self.n_out}
         return tuple([params[i] if kind == "param" else returned[i + shift[kind]]
@@ -142,7 +143,7 @@ def close_split(b: SplitBuilder, fn: Function, returns: tuple[Value, ...],
     places: dict[Value, Source] = {v: ("out", i) for i, v in reversed(list(enumerate(returns)))}
     places.update({v: ("param", i) for i, v in enumerate(b.params)})
     saved: list[Value] = []
-    residuals = []
+    residuals: list[Source] = []
     for v, _ in taken:
         if v not in places:
             places[v] = ("residual", len(saved))

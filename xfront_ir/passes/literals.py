@@ -87,7 +87,8 @@ def _broadcast(op: Op, value: Value) -> Op:
 def _threaded(op: Op, parts: Sequence[Indices], fresh: list[Value]) -> Op:
     """An op whose bodies take literals of theirs as operands, the outer values of which join
     `fresh`."""
-    functions, extra = [], []
+    functions: list[Body] = []
+    extra: list[list[Value]] = []
     for one, indices in zip(op.definition.regions.held(op), parts, strict=True):
         made, types = _extended(one.function, indices)
         functions.append(made)
@@ -102,5 +103,5 @@ def _extended(body: Body, indices: Indices) -> tuple[Any, list[Any]]:
     made = abstract(function, indices)
     types = [v.type for v in made.params[len(function.params):]]
     if isinstance(body, Pending):                # parameters after all others, as captures are
-        made = body._transform.pending(made, body.request)  # type: ignore[attr-defined]
+        return body.transform.pending(made, body.request), types
     return made, types

@@ -16,7 +16,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ..builder import Builder
-from ..core import Function, Value
+from ..core import Function, Op, Value
 from .dead_code import dead_code
 from .inline import inline_calls
 from .linearize import Flags, divide
@@ -55,7 +55,9 @@ def divide_checkpoint(body: Function, linear: Flags, policy: Any) -> Checkpointe
             if policy.saveable(op):
                 stop.update(op.results)
     wanted = parts.pick(forward.params, forward.returns)
-    live, again, used = set(wanted), [], set()
+    live = set(wanted)
+    used: set[Value] = set()
+    again: list[Op] = []
     for op in reversed(forward.ops):
         if live.isdisjoint(op.results):
             continue

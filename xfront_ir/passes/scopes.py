@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..locations import Location
 
 
-class Scoped(dict):
+class Scoped(dict[Location | None, Location | None]):
     """Location to the same one inside the scope `name`; each is made once."""
 
     __slots__ = ("name",)

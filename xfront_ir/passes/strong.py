@@ -49,7 +49,7 @@ def strengthened(ops: Iterable[Op], linear: set[Value], known: Iterable[Op] = ()
     `known` are ops outside whose results are read here.
     """
     finite = {op.results[0] for op in known if is_finite(op)}
-    made = []
+    made: list[Op] = []
     for op in ops:
         if linear.isdisjoint(op.operands):
             if is_finite(op):

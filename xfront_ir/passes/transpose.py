@@ -65,7 +65,7 @@ def push_back(b: Builder, ops: Iterable[Op], inputs: Sequence[Value], outputs: S
     `given` are the cotangents of `outputs`; returns those of `inputs`. None is zero.
     """
     linear = set(inputs)
-    to_reverse = []
+    to_reverse: list[Op] = []
     for op in ops:
         if linear.isdisjoint(op.operands):
             b.ops.append(op)

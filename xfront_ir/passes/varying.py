@@ -47,11 +47,11 @@ def varying(fn: Function, sets: Sequence[Names], axes: Axes, out: Sequence[Names
     key = ("varying", tuple(sets), axes, None if out is None else tuple(out))
     found = fn.memo.get(key)
     if found is None:
-        found = fn.memo[key] = _Varying(fn, axes).run(sets, out)
+        found = fn.memo[key] = Varying(fn, axes).run(sets, out)
     return found
 
 
-class _Varying:
+class Varying:
     """One run over a Function; what rules ask of it."""
 
     def __init__(self, fn: Function, axes: Axes) -> None:
@@ -144,10 +144,11 @@ class _Varying:
         return varying(fn, sets, (*axes, *also), out)
 
 
-def like_body(v: Any, op: Op, operands: Sequence[Value]) -> Any:
+def like_body(v: Varying, op: Op, operands: Sequence[Value]
+              ) -> tuple[Sequence[Value], Sets]:
     """The rule of an op whose body `body` takes its operands and gives its results."""
     body, sets = v.body(op.attrs["body"], [v.of(x) for x in operands])
-    made = v.b.emit(op.definition, *operands, **{**op.attrs, "body": body})
+    made: tuple[Value, ...] = v.b.emit(op.definition, *operands, **{**op.attrs, "body": body})
     return made, sets
 
 

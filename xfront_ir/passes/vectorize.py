@@ -57,7 +57,7 @@ def _vectorize(fn: Function, positions: Positions, axis: Axis,
     b = Builder(fn.name)
     env: dict[Value, Value] = {}             # values that are no longer themselves
     place: dict[Value, int] = {}             # where the batched ones have their axis
-    params = []
+    params: list[Value] = []
     for v, p in zip(fn.params, positions, strict=True):
         if p is not None:
             if not 0 <= p <= v.type.ndim:

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from ..reference import reference
-from .wide import wide
+from ..reference import plain, reference
+from .wide import where, wide
 
 for _name, _function in {"and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor,
                          "not": np.invert, "nextafter": np.nextafter}.items():
-    reference(_name)(lambda attrs, types, *operands, f=_function: f(*operands))
+    reference(_name)(plain(_function))
 
 
 def _unsigned(x: Any) -> Any:
@@ -21,7 +21,7 @@ def _unsigned(x: Any) -> Any:
 def _shift(x: Any, by: Any, shift: Any, beyond: Any) -> Any:
     """`shift(x, by)`, and `beyond` where `by`, read as unsigned, is the width or more."""
     inside = _unsigned(by) < 8 * x.dtype.itemsize
-    return np.where(inside, shift(x, np.where(inside, by, np.zeros_like(by))), beyond)
+    return where(inside, shift(x, np.where(inside, by, np.zeros_like(by))), beyond)
 
 
 @reference("shift_left")
@@ -70,6 +70,6 @@ def _reduce_precision(attrs: Any, types: Any, x: Any) -> Any:
     rounded = np.ldexp(np.rint(np.ldexp(fraction, bits + 1)), exponent - bits - 1)
     bias = 2 ** (attrs["exponent_bits"] - 1) - 1
     size = np.abs(rounded)
-    rounded = np.where(size >= 2.0 ** min(bias + 1, 1023), np.copysign(np.inf, x), rounded)
-    rounded = np.where(size < 2.0 ** (1 - bias), np.copysign(0.0, x), rounded)
-    return np.where(np.isfinite(x), rounded, x)
+    rounded = where(size >= 2.0 ** min(bias + 1, 1023), np.copysign(np.inf, x), rounded)
+    rounded = where(size < 2.0 ** (1 - bias), np.copysign(0.0, x), rounded)
+    return where(np.isfinite(x), rounded, x)

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..dtypes import from_numpy
 from ..reference import reference
-from .wide import widened
+from .wide import where, widened
 
 for _name, _function in {"eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal,
                          "gt": np.greater, "ge": np.greater_equal}.items():
@@ -20,8 +20,11 @@ def _ordered(x: Any) -> Any:
     if not from_numpy(x.dtype).is_float:
         return x
     bits = x.view(np.dtype(f"i{x.dtype.itemsize}"))
-    return np.where(bits < 0, bits ^ np.iinfo(bits.dtype).max, bits)
+    return where(bits < 0, bits ^ np.iinfo(bits.dtype).max, bits)
 
 
 for _name, _function in {"eq_to": np.equal, "le_to": np.less_equal, "lt_to": np.less}.items():
-    reference(_name)(lambda attrs, types, x, y, f=_function: f(_ordered(x), _ordered(y)))
+    def _total(attrs: Any, types: Any, x: Any, y: Any, f: Any = _function) -> Any:
+        return f(_ordered(x), _ordered(y))
+
+    reference(_name)(_total)

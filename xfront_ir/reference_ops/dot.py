@@ -22,7 +22,7 @@ def _dot_general(attrs: Any, types: Any, lhs: np.ndarray, rhs: np.ndarray) -> An
     of_lhs, of_rhs = list(range(lhs.ndim)), list(range(lhs.ndim, lhs.ndim + rhs.ndim))
     for a, c in (*zip(left, right), *zip(left_batch, right_batch)):
         of_rhs[c] = of_lhs[a]
-    out = [of_lhs[a] for a in left_batch]
+    out: list[int] = [of_lhs[a] for a in left_batch]
     out += [d for a, d in enumerate(of_lhs) if a not in left and a not in left_batch]
     out += [d for c, d in enumerate(of_rhs) if c not in right and c not in right_batch]
     return np.einsum(wide(lhs), of_lhs, wide(rhs), of_rhs, out)

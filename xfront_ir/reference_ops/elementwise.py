@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ..reference import reference
-from .wide import wide, widened
+from .wide import where, wide, widened
 
 # --- arithmetic ---------------------------------------------------------------------------
 
@@ -17,10 +18,10 @@ def _divide(x: Any, y: Any) -> Any:
     if not np.issubdtype(x.dtype, np.integer):
         return x / y
     zero, least = y == 0, _overflows(x, y)
-    safe = np.where(zero | least, np.ones_like(y), y)
+    safe = where(zero | least, np.ones_like(y), y)
     quotient = x // safe
     towards_zero = quotient + ((quotient * safe != x) & ((x < 0) != (safe < 0))).astype(x.dtype)
-    return np.where(zero, ~np.zeros_like(x), np.where(least, x, towards_zero))
+    return where(zero, ~np.zeros_like(x), where(least, x, towards_zero))
 
 
 def _overflows(x: Any, y: Any) -> Any:
@@ -33,7 +34,7 @@ def _remainder(x: Any, y: Any) -> Any:
     if not np.issubdtype(x.dtype, np.integer):
         return np.fmod(x, y)
     odd = (y == 0) | _overflows(x, y)
-    return np.where(y == 0, x, np.where(odd, 0, np.fmod(x, np.where(odd, np.ones_like(y), y))))
+    return where(y == 0, x, where(odd, 0, np.fmod(x, where(odd, np.ones_like(y), y))))
 
 
 def _logistic(x: Any) -> Any:
@@ -46,17 +47,30 @@ def _arctan2(y: Any, x: Any) -> Any:
     return np.arctan2(y, x)
 
 
-for _name, _function in {
-        "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": _divide, "rem": _remainder,
-        "neg": np.negative, "abs": np.abs, "sign": np.sign, "square": np.square, "pow": np.power,
-        "sqrt": np.sqrt, "rsqrt": lambda x: 1 / np.sqrt(x), "cbrt": np.cbrt,
-        "exp": np.exp, "exp2": lambda x: np.power(2.0, x), "expm1": np.expm1, "log": np.log,
-        "log1p": np.log1p, "logistic": _logistic, "floor": np.floor, "ceil": np.ceil,
-        "is_finite": np.isfinite, "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin,
-        "acos": np.arccos, "atan": np.arctan, "atan2": _arctan2, "sinh": np.sinh, "cosh": np.cosh,
-        "tanh": np.tanh, "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh,
-        "real": np.real, "imag": np.imag, "conj": np.conj, "complex": lambda x, y: x + 1j * y,
-        "max": np.maximum, "min": np.minimum}.items():
+def _rsqrt(x: Any) -> Any:
+    return 1 / np.sqrt(x)
+
+
+def _exp2(x: Any) -> Any:
+    return np.power(2.0, x)
+
+
+def _complex(x: Any, y: Any) -> Any:
+    return x + 1j * y
+
+
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": _divide, "rem": _remainder,
+    "neg": np.negative, "abs": np.abs, "sign": np.sign, "square": np.square, "pow": np.power,
+    "sqrt": np.sqrt, "rsqrt": _rsqrt, "cbrt": np.cbrt,
+    "exp": np.exp, "exp2": _exp2, "expm1": np.expm1, "log": np.log,
+    "log1p": np.log1p, "logistic": _logistic, "floor": np.floor, "ceil": np.ceil,
+    "is_finite": np.isfinite, "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin,
+    "acos": np.arccos, "atan": np.arctan, "atan2": _arctan2, "sinh": np.sinh, "cosh": np.cosh,
+    "tanh": np.tanh, "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh,
+    "real": np.real, "imag": np.imag, "conj": np.conj, "complex": _complex,
+    "max": np.maximum, "min": np.minimum}
+for _name, _function in _FUNCTIONS.items():
     reference(_name)(widened(_function))
 
 
@@ -77,14 +91,14 @@ def _round(attrs: Any, types: Any, x: Any) -> Any:
     if attrs["method"] == "to_nearest_even":
         return np.rint(x)
     whole = np.trunc(x)
-    return np.where(np.abs(x - whole) >= 0.5, whole + np.sign(x), whole)
+    return where(np.abs(x - whole) >= 0.5, whole + np.sign(x), whole)
 
 
 # --- choosing -----------------------------------------------------------------------------
 
 @reference("select")
 def _select(attrs: Any, types: Any, predicate: Any, on_true: Any, on_false: Any) -> Any:
-    return np.where(predicate, on_true, on_false)
+    return where(predicate, on_true, on_false)
 
 
 @reference("select_n")
@@ -92,7 +106,7 @@ def _select_n(attrs: Any, types: Any, which: Any, *cases: Any) -> Any:
     index = np.clip(which.astype(np.int64), 0, len(cases) - 1)
     chosen = cases[0]
     for i, case in enumerate(cases):
-        chosen = np.where(index == i, case, chosen)
+        chosen = where(index == i, case, chosen)
     return chosen
 
 

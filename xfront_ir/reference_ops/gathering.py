@@ -10,7 +10,7 @@ import numpy as np
 from ..ops.gathering import default_fill
 from ..reference import reference
 
-Place = tuple[tuple, tuple, bool]
+Place = tuple[tuple[Any, ...], tuple[Any, ...], bool]
 
 
 def _places(shape: tuple[int, ...], indices: np.ndarray, sizes: tuple[int, ...], windows: Any,

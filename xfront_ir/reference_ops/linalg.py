@@ -10,6 +10,8 @@ import numpy as np
 from ..reference import reference
 from .dot import wide
 
+_solved: Callable[[Any, Any], Any] = np.linalg.solve
+
 
 def each(types: Any, row: Callable[..., Any], ranks: tuple[int, ...], *operands: np.ndarray
          ) -> Any:
@@ -19,10 +21,11 @@ def each(types: Any, row: Callable[..., Any], ranks: tuple[int, ...], *operands:
     made = tuple(np.full(t.shape, nan.get(t.dtype.numpy.kind, 0), t.dtype.numpy) for t in types)
     for place in np.ndindex(*lead):
         try:
-            found = row(*[x[place] for x in operands])
+            found: Any = row(*[x[place] for x in operands])
         except np.linalg.LinAlgError:
             continue
-        for whole, part in zip(made, found if isinstance(found, tuple) else (found,), strict=True):
+        parts: list[Any] = [*found] if isinstance(found, tuple) else [found]
+        for whole, part in zip(made, parts, strict=True):
             whole[place] = part
     return made
 
@@ -50,7 +53,8 @@ def _triangular_solve(attrs: Any, types: Any, a: np.ndarray, rhs: np.ndarray) ->
 @reference("lu")
 def _lu(attrs: Any, types: Any, x: np.ndarray) -> Any:
     def row(a: np.ndarray) -> Any:
-        (m, n), pivots = a.shape, []
+        pivots: list[int] = []
+        m, n = a.shape
         a = a.copy()
         for i in range(min(m, n)):
             j = i + int(np.argmax(np.abs(np.real(a[i:, i])) + np.abs(np.imag(a[i:, i]))))
@@ -73,7 +77,10 @@ def _exchanged(pivots: Sequence[int], size: int) -> np.ndarray:
 
 @reference("lu_pivots_to_permutation")
 def _lu_pivots_to_permutation(attrs: Any, types: Any, pivots: np.ndarray) -> Any:
-    return each(types, lambda row: _exchanged(row, attrs["size"]), (1,), pivots)
+    def row(pivots: np.ndarray) -> Any:
+        return _exchanged(pivots.tolist(), attrs["size"])
+
+    return each(types, row, (1,), pivots)
 
 
 @reference("qr")
@@ -111,6 +118,6 @@ def _tridiagonal_solve(attrs: Any, types: Any, below: Any, diagonal: Any, above:
                        ) -> Any:
     def row(below: Any, diagonal: Any, above: Any, rhs: Any) -> Any:
         whole = np.diag(diagonal) + np.diag(below[1:], -1) + np.diag(above[:-1], 1)
-        return np.linalg.solve(whole, rhs)
+        return _solved(whole, rhs)
 
     return each(types, row, (1, 1, 1, 2), below, diagonal, above, rhs)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ..ops.random import KEY_DTYPES
-from ..reference import reference
+from ..reference import plain, reference
 
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 _PARITY = np.uint32(0x1BD11BDA)
@@ -30,8 +31,8 @@ def threefry(k1: Any, k2: Any, x1: Any, x2: Any) -> Words:
     return a, c
 
 
-reference("threefry2x32")(lambda attrs, types, *x: threefry(*x))
-reference("random_wrap", "random_unwrap")(lambda attrs, types, x: x)
+reference("threefry2x32")(plain(threefry))
+reference("random_wrap", "random_unwrap")(plain(np.asarray))
 
 
 def _is_fry(words: np.ndarray) -> bool:
@@ -76,7 +77,7 @@ def _enciphered(pair: Words, shape: tuple[int, ...]) -> Words:
 def _split(attrs: Any, types: Any, key: np.ndarray) -> Any:
     shape = attrs["shape"]
     if types[0].dtype is KEY_DTYPES["urbg"]:
-        rows = (*key.shape[:-1], 10 * int(np.prod(shape)), 4)
+        rows = (*key.shape[:-1], 10 * math.prod(shape), 4)
         return _philox(key.reshape(-1, 4)[0], rows, 32)[..., ::10, :].reshape(
             *key.shape[:-1], *shape, 4)
     return _joined([_enciphered(pair, shape) for pair in _pairs(key)])

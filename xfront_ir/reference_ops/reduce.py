@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from ..dtypes import greatest, least
+from ..dtypes import DType, greatest, least
 from ..reference import reference
 from .wide import wide
 
 # --- reductions ---------------------------------------------------------------------------
 
 
-for _name, _function, _identity in (
-        ("sum", np.add, lambda of: 0), ("prod", np.multiply, lambda of: 1),
-        ("max", np.maximum, least), ("min", np.minimum, greatest),
-        ("and", np.bitwise_and, lambda of: np.invert(np.zeros((), of.numpy))),
-        ("or", np.bitwise_or, lambda of: np.zeros((), of.numpy)),
-        ("xor", np.bitwise_xor, lambda of: np.zeros((), of.numpy))):
+def _zero(of: DType) -> Any:
+    return np.zeros((), of.numpy)
+
+
+_REDUCTIONS: tuple[tuple[str, Any, Callable[[DType], Any]], ...] = (
+    ("sum", np.add, lambda of: 0), ("prod", np.multiply, lambda of: 1),
+    ("max", np.maximum, least), ("min", np.minimum, greatest),
+    ("and", np.bitwise_and, lambda of: np.invert(_zero(of))),
+    ("or", np.bitwise_or, _zero), ("xor", np.bitwise_xor, _zero))
+
+for _name, _function, _identity in _REDUCTIONS:
     def _reduce(attrs: Any, types: Any, x: Any, f: Any = _function, one: Any = _identity) -> Any:
         x = wide(x)
         return f.reduce(x, axis=attrs["axes"], initial=one(types[0].dtype), dtype=x.dtype)

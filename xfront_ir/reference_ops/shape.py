@@ -40,6 +40,6 @@ def _reverse(attrs: Any, types: Any, x: np.ndarray) -> Any:
 @reference("iota")
 def _iota(attrs: Any, types: Any) -> Any:
     shape, dimension = attrs["shape"], attrs["dimension"]
-    count = np.arange(shape[dimension]).astype(types[0].dtype.numpy)
+    count = np.arange(shape[dimension], dtype=np.int64).astype(types[0].dtype.numpy)
     return np.broadcast_to(count.reshape([-1 if d == dimension else 1
                                           for d in range(len(shape))]), shape)

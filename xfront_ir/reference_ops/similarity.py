@@ -32,7 +32,7 @@ def _reflection(x: np.ndarray) -> tuple[np.ndarray, Any, Any]:
     if not np.any(x[1:]) and np.imag(alpha) == 0:
         v[0] = 1
         return v, 0, alpha
-    beta = -np.copysign(np.linalg.norm(x), np.real(alpha))
+    beta = -np.copysign(float(np.linalg.norm(x)), alpha.real)
     v[1:] = x[1:] / (alpha - beta)
     v[0] = 1
     return v, (beta - alpha) / beta, beta
@@ -44,7 +44,8 @@ def _similar(a: np.ndarray, v: np.ndarray, tau: Any) -> np.ndarray:
 
 
 def _hessenberg_of(a: np.ndarray) -> Any:
-    a, n, taus = a.copy(), len(a), []
+    taus: list[Any] = []
+    a, n = a.copy(), len(a)
     for i in range(n - 1):
         v, tau, beta = _reflection(a[i + 1:, i])
         h = np.eye(n - i - 1) - tau * np.outer(v, v.conj())
@@ -66,7 +67,9 @@ def _tridiagonal(attrs: Any, types: Any, x: np.ndarray) -> Any:
     def lower(given: np.ndarray) -> Any:
         a = np.tril(given) + np.tril(given, -1).conj().T
         a[np.diag_indices(len(a))] = np.real(np.diag(a))
-        n, beside, taus = len(a), [], []
+        beside: list[Any] = []
+        taus: list[Any] = []
+        n = len(a)
         for i in range(n - 1):
             v, tau, beta = _reflection(a[i + 1:, i])
             a[i + 1:, i + 1:] = _similar(a[i + 1:, i + 1:], v, tau)

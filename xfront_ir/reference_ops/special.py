@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..reference import reference
-from .wide import wide
+from .wide import widened
 
 INF, NAN = math.inf, math.nan
 
@@ -29,8 +29,7 @@ def _scalar(name: str) -> Callable[..., Any]:
             except OverflowError:
                 return INF
 
-        spread = np.vectorize(safe, otypes=[np.float64])
-        reference(name)(lambda attrs, types, *operands: spread(*map(wide, operands)))
+        reference(name)(widened(np.vectorize(safe, otypes=[np.float64])))
         return function
 
     return enter

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ..dtypes import from_numpy
+from ..reference import Row
+
+where: Callable[[Any, Any, Any], Any] = np.where
+"""Of whatever: checkers know no result of it where they know no operand."""
 
 
 def wide(x: np.ndarray) -> np.ndarray:
@@ -17,6 +22,9 @@ def wide(x: np.ndarray) -> np.ndarray:
     return x.astype(np.complex128 if dtype.is_complex else np.float64)
 
 
-def widened(function: Any) -> Any:
+def widened(function: Callable[..., Any]) -> Row:
     """The row that calls `function` on widened operands."""
-    return lambda attrs, types, *operands: function(*map(wide, operands))
+    def row(attrs: Any, types: Any, *operands: Any) -> Any:
+        return function(*map(wide, operands))
+
+    return row

@@ -22,7 +22,7 @@ def _windows(shape: tuple[int, ...], out: tuple[int, ...], attrs: Any, keep_padd
     ones = (1,) * len(shape)
     base, inner = attrs.get("base_dilation", ones), attrs.get("window_dilation", ones)
     for index in np.ndindex(*out):
-        along = []
+        along: list[list[int | None]] = []
         for i, n, w, stride, (low, _), by, apart in zip(
                 index, shape, attrs["window"], attrs["strides"], attrs["padding"], base, inner):
             places = [i * stride + k * apart - low for k in range(w)]
