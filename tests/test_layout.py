@@ -64,21 +64,6 @@ FLOORS_OF_XFRONT = (
     ("image", "nn", "random", "scipy"),
     ("",),                                       # all else
 )
-LOOKS_UP = {
-    ("xfront.primitives", "xfront.jaxpr.binding"), ("xfront.primitives", "xfront.jaxpr.own"),
-    ("xfront.stages", "xfront.jaxpr.views"),
-}
-"""Imports of what stands above that are still there: to be taken out, none to be added."""
-
-CIRCLES = (
-    {*[f"xfront.jaxpr.{name}" for name in (
-        "binding", "evaluating", "own", "parameters", "printing", "views")],
-     "xfront.lax", "xfront.primitives", "xfront.stages", "xfront.transforms.jit"},
-    {f"xfront.experimental.sparse.{name}" for name in (
-        "arithmetic", "coordinates", "moving", "products")},
-)
-"""Files that still import one another: to be taken apart, none to be added."""
-
 # Of the ops, only the families with bodies, or with rules made of several ops, see the passes, and
 # through one door.
 BODY_FAMILIES = ("collective", "control", "custom", "custom_vmap", "families", "lanes",
@@ -244,18 +229,12 @@ def _floor_in_xfront(module: str) -> int:
 
 def test_imports_inside_xfront_go_down() -> None:
     """No file of xfront imports one of a floor above its own, in a function neither."""
-    files, wrong, known = _files(), set(), set()
+    files, wrong = _files(), set()
     for name, targets in _imported_files().items():
         for target, line in targets.items():
             if name.split(".")[0] == target.split(".")[0] == "xfront" and (
                     _floor_in_xfront(target) > _floor_in_xfront(name)):
-                if (name, target) in LOOKS_UP:
-                    known.add((name, target))
-                else:
-                    wrong.add(
-                        f"{place(files[name], line)}: imports {target}, which stands above it")
-    wrong |= {f"{name} imports {target} no more: take it out of LOOKS_UP"
-              for name, target in LOOKS_UP - known}
+                wrong.add(f"{place(files[name], line)}: imports {target}, which stands above it")
     assert not wrong, "\n".join(sorted(wrong))
 
 
@@ -289,10 +268,7 @@ def _circles(graph: dict[str, dict[str, int]]) -> list[list[str]]:
 
 def test_no_files_import_one_another() -> None:
     """Imports of the three packages have no circle, those in functions included."""
-    found = _circles(_imported_files())
-    wrong = [" <-> ".join(circle) for circle in found if set(circle) not in CIRCLES]
-    wrong += [f"no circle any more, to be taken out of CIRCLES: {sorted(circle)}"
-              for circle in CIRCLES if sorted(circle) not in found]
+    wrong = [" <-> ".join(circle) for circle in _circles(_imported_files())]
     assert not wrong, "\n".join(wrong)
 
 

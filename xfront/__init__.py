@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from .tracing.collector import collector_paused as _collector_paused
 
 with _collector_paused():
+    from . import above as _above
     from . import dtypes, errors, numpy, tree_util
     from .arrays import methods as _methods
     from .arrays import operators as _operators
@@ -186,9 +187,9 @@ _FAMILIES = {
     "transforms.custom_vjp": "closure_convert custom_gradient custom_vjp",
     "transforms.from_ir": "from_ir",
     "transforms.jacobians": "hessian jacfwd jacobian jacrev",
-    "transforms.chunks": "vmap",
     "transforms.pmap": "pmap",
     "transforms.shard_map": "shard_map smap",
+    "transforms.vmap": "vmap",
 }
 
 _SUBMODULES = (

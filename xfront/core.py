@@ -10,6 +10,7 @@ from .tracing.trace import Trace
 from .tracing.tracer import Tracer
 
 if TYPE_CHECKING:
+    from .jaxpr.atoms import DebugInfo, DropVar, Literal, Var, no_effects
     from .jaxpr.context import (
         AbstractValue,
         concrete_or_error,
@@ -26,17 +27,7 @@ if TYPE_CHECKING:
         valid_jaxtype,
     )
     from .jaxpr.evaluating import eval_jaxpr, jaxpr_as_fun, jaxprs_in_params, subjaxprs
-    from .jaxpr.views import (
-        ClosedJaxpr,
-        DebugInfo,
-        DropVar,
-        Jaxpr,
-        JaxprEqn,
-        Literal,
-        Var,
-        new_jaxpr_eqn,
-        no_effects,
-    )
+    from .jaxpr.views import ClosedJaxpr, Jaxpr, JaxprEqn, new_jaxpr_eqn
 
 _CONTEXT = """AbstractValue Effect Effects ParamDict Value array_types axis_frame concrete_or_error
 eval_context find_top_trace full_lower get_aval get_opaque_trace_state get_type mapped_aval max_dim
@@ -44,9 +35,10 @@ min_dim nonempty_axis_env_DO_NOT_USE primal_dtype_to_tangent_dtype raise_to_shap
 take_current_trace trace_state_clean unmapped_aval unsafe_am_i_under_a_jit_DO_NOT_USE
 unsafe_am_i_under_a_vmap_DO_NOT_USE unsafe_get_axis_names_DO_NOT_USE valid_jaxtype"""
 _EVALUATING = """JaxprTypeError check_jaxpr eval_jaxpr jaxpr_as_fun jaxprs_in_params subjaxprs"""
-_VIEWS = """Atom ClosedJaxpr DebugInfo DropVar Jaxpr JaxprEqn Literal Var gensym new_jaxpr_eqn
-no_effects"""
+_ATOMS = """Atom DebugInfo DropVar Literal Var gensym no_effects"""
+_VIEWS = """ClosedJaxpr Jaxpr JaxprEqn new_jaxpr_eqn"""
 _HOMES = {
+    **dict.fromkeys(_ATOMS.split(), "atoms"),
     **dict.fromkeys(_CONTEXT.split(), "context"),
     **dict.fromkeys(_EVALUATING.split(), "evaluating"),
     **dict.fromkeys(_VIEWS.split(), "views"),

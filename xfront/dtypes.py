@@ -19,6 +19,7 @@ from xfront_ir import dtypes as ir_dtypes
 from .arrays import binding, promotion
 from .arrays.binding import canonical_dtype, scalar_dtype, x64_state
 from .arrays.promotion import TypePromotionError
+from .on_demand import above
 from .on_demand import shown as _shown
 from .tracebacks import front_door, shorten, warn
 
@@ -37,14 +38,6 @@ __dir__ = _shown(globals())
 # ---- scalar type objects
 
 
-_asarray: list[Any] = []
-
-
-def arrays_by(asarray: Any) -> None:
-    """Have scalar types make arrays of lists and tracers by this function, which stands above."""
-    _asarray[:] = [asarray]
-
-
 class ScalarType(type):
     """Class of the scalar types; `dtype` is the NumPy dtype that one stands for."""
 
@@ -57,7 +50,7 @@ class ScalarType(type):
             with np.errstate(all="ignore"):
                 value = np.asarray(x, dtype=requested_dtype(cls.__name__, cls.dtype))
             return binding.put(value, copy=isinstance(x, np.ndarray))
-        return _asarray[0](x, dtype=cls.dtype)
+        return above("creation").asarray(x, dtype=cls.dtype)
 
     def __eq__(cls, other: object) -> bool:
         if cls is other:

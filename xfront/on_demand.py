@@ -62,6 +62,19 @@ def on_demand(
     return public_names, __getattr__, __dir__
 
 
+_ABOVE: dict[str, Callable[[], ModuleType]] = {}
+
+
+def offer(*modules: Callable[[], ModuleType]) -> None:
+    """Let files below ask for these modules, by the names of the functions that import them."""
+    _ABOVE.update({find.__name__.removeprefix("_"): find for find in modules})
+
+
+def above(name: str) -> Any:
+    """A module that stands above the file which asks for it; `xfront/above.py` says which."""
+    return _ABOVE[name]()
+
+
 def _is_shown(name: str, value: Any) -> bool:
     """Whether a package shows a name that it has beside those of its table: no module, and nothing
     that it needs for itself."""

@@ -26,6 +26,7 @@ from .dimension_numbers import (
     GatherScatterMode,
     ScatterDimensionNumbers,
 )
+from .on_demand import above
 
 
 class Primitive:
@@ -84,12 +85,8 @@ class Primitive:
           recorded under this name, or a rule is missing.
         """
         if self.is_own:
-            from .jaxpr.own import bind_own
-
-            return bind_own(self, args, params)
-        from .jaxpr.binding import bind_op
-
-        return bind_op(self, args, params)
+            return above("own").bind_own(self, args, params)
+        return above("binding").bind_op(self, args, params)
 
     def get_bind_params(self, params: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
         """No functions, and the params: `bind(*functions, *args, **params)` takes both."""
@@ -100,9 +97,7 @@ class Primitive:
         if not self.is_own:
             return self.bind(*args, **params)
         if self._impl is None:
-            from .jaxpr.own import apply_primitive
-
-            return apply_primitive(self, *args, **params)
+            return above("own").apply_primitive(self, *args, **params)
         return self._impl(*args, **params)
 
     def abstract_eval(self, *avals: Any, **params: Any) -> Any:
@@ -253,13 +248,13 @@ def parameters(op: Op) -> dict[str, Any]:
     grouped = _GROUPED.get(name)
     if grouped is not None:
         attrs = grouped(attrs)
-    renamed = _PARAMETERS.get(name)
+    renamed = PARAMETERS.get(name)
     return attrs if renamed is None else {renamed.get(k, k): v for k, v in attrs.items()}
 
 
 _WINDOW = {"window": "window_dimensions", "strides": "window_strides"}
 _AXIS = {"axes": "axis_name", "groups": "axis_index_groups"}
-_PARAMETERS: dict[str, dict[str, str]] = {
+PARAMETERS: dict[str, dict[str, str]] = {
     "all_gather": {**_AXIS, "dimension": "all_gather_dimension"},
     "all_to_all": {**_AXIS, "split": "split_axis", "concat": "concat_axis"},
     "axis_index": _AXIS,

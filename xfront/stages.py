@@ -24,6 +24,7 @@ from .arrays.dispatch import Program
 from .arrays.keys import key_dtype
 from .arrays.placement import Placement, Promised, commitment, placement_of
 from .arrays.refs import Ref
+from .on_demand import above
 from .on_demand import shown as _shown
 from .tracebacks import front_door, front_door_of
 from .tracing.collector import uncollected
@@ -183,9 +184,7 @@ def make_jaxpr(fun: Callable[..., Any], static_argnums: int | Sequence[int] = ()
     only("make_jaxpr", None, "shapes are known while tracing", abstracted_axes=abstracted_axes)
 
     def close(flat: Flat) -> Any:
-        from .jaxpr.views import ClosedJaxpr  # what most programs do without
-
-        return ClosedJaxpr.of(flat.function, flat.captures, flat.out_tree)
+        return above("views").ClosedJaxpr.of(flat.function, flat.captures, flat.out_tree)
 
     return _tracing(fun, "make_jaxpr", static_argnums, tuple(axis_env or ()), return_shape, close)
 
@@ -307,9 +306,8 @@ class Traced:
     @property
     def jaxpr(self) -> Any:
         """The program as data: a `ClosedJaxpr`."""
-        from .jaxpr.views import ClosedJaxpr  # what most programs do without
-
-        return ClosedJaxpr.of(self._flat.function, self._flat.captures, self._flat.out_tree)
+        return above("views").ClosedJaxpr.of(self._flat.function, self._flat.captures,
+                                             self._flat.out_tree)
 
     @property
     def out_info(self) -> Any:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ..jaxpr.atoms import Literal
 from ..jaxpr.classes import DynamicJaxprTracer, absent
 from ..jaxpr.evaluating import eval_jaxpr
-from ..jaxpr.views import ClosedJaxpr, Jaxpr, JaxprEqn, Literal
+from ..jaxpr.views import ClosedJaxpr, Jaxpr, JaxprEqn
 from ..on_demand import shown as _shown
 from ..stages import struct_kind
 from ..tracing.trace import trace_function

@@ -15,7 +15,7 @@ from ..tracing import programs
 from ..tracing.trace import emit, state
 from ..tracing.tracer import Tracer
 from ..transforms.flat import as_operand, kind_of
-from .parameters import attributes
+from .attributes import attributes
 
 
 def bind_op(primitive: Primitive, args: Sequence[Any], params: Mapping[str, Any]) -> Any:

@@ -17,7 +17,7 @@ from ..errors import ConcretizationTypeError
 from ..stages import typeof
 from ..tracing.trace import Trace, concretely, state
 from ..tracing.tracer import Tracer
-from .views import OpEffect
+from .atoms import OpEffect
 
 Effect = OpEffect
 Effects = frozenset

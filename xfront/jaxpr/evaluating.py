@@ -11,7 +11,8 @@ from ..stages import struct_kind
 from ..tracing.trace import trace_function
 from ..tracing.tracer import Tracer
 from ..transforms.closing import with_constants
-from .views import ClosedJaxpr, Jaxpr, Literal, each_jaxpr
+from .atoms import Literal
+from .views import ClosedJaxpr, Jaxpr, each_jaxpr
 
 
 def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any,

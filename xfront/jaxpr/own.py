@@ -32,7 +32,7 @@ from ..tracing.tracer import Tracer
 from ..transforms.closing import with_constants
 from ..transforms.flat import as_operand, kind_of
 from ..transforms.symbolic import SymbolicZero
-from .parameters import viewed_parameters
+from .views import ClosedJaxpr, viewed_parameters
 
 # --- the tables of rules ------------------------------------------------------------------------
 
@@ -386,8 +386,6 @@ def _told_apart(x: Any) -> str:
         array = np.asarray(x)
         if array.dtype != object:
             return f"array {array.dtype} {array.shape} {array.tobytes().hex()}"
-    from .views import ClosedJaxpr
-
     if isinstance(x, ClosedJaxpr) and x.jaxpr.function is not None and x.has_own_consts:
         return f"jaxpr {fingerprint(x.ir).hex()} {_told_apart(x.consts)}"
     if isinstance(x, Primitive) or kind.__hash__ is object.__hash__ or callable(x):

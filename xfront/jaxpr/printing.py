@@ -11,11 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import count, product
 from string import ascii_lowercase
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .views import ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, Var
+from .atoms import DropVar, Literal, Var
+
+if TYPE_CHECKING:
+    from .views import Jaxpr, JaxprEqn
 
 WIDTH = 80
 
@@ -109,10 +112,9 @@ def _params(eqn: JaxprEqn, names: _Names, indent: str) -> list[str]:
 
 
 def _value(value: Any, names: _Names, indent: str) -> str:
-    if isinstance(value, (Jaxpr, ClosedJaxpr)):
-        jaxpr = value if isinstance(value, Jaxpr) else value.jaxpr
-        return _jaxpr(jaxpr, names, indent)
-    if type(value) in (tuple, list) and any(isinstance(x, (Jaxpr, ClosedJaxpr)) for x in value):
+    if hasattr(value, "eqns"):                   # a Jaxpr, closed or not
+        return _jaxpr(getattr(value, "jaxpr", value), names, indent)
+    if type(value) in (tuple, list) and any(hasattr(x, "eqns") for x in value):
         inner = "\n".join([f"{indent}  {_value(x, names, indent + '  ')}" for x in value])
         return f"(\n{inner}\n{indent})"
     if isinstance(value, np.dtype):

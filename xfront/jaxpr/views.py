@@ -10,7 +10,7 @@ too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,108 +18,12 @@ from xfront_ir import ops
 from xfront_ir.analysis import op_has_effects
 from xfront_ir.core import Function, Op, Value
 from xfront_ir.literal import literal
-from xfront_ir.opdef import lookup
+from xfront_ir.opdef import Pending, lookup
 from xfront_ir.ops.families import batch_elementwise
 
-from ..arrays.abstract import AbstractArray
-from ..primitives import Primitive, aval_of, primitive_of
-
-no_effects: frozenset[Any] = frozenset()
-
-
-class OpEffect:
-    """What an op does besides giving values; compared by the name of the primitive."""
-
-    __slots__ = ("name",)
-
-    def __init__(self, name: str = "") -> None:
-        self.name = name or type(self).__name__
-
-    def __repr__(self) -> str:
-        return f"{self.name}Effect"
-
-    def __eq__(self, other: object) -> bool:
-        return type(other) is OpEffect and other.name == self.name
-
-    def __hash__(self) -> int:
-        return hash(self.name)
-
-
-class Var:
-    """A value of a program: `aval` is its type. Compared by identity."""
-
-    __slots__ = ("aval",)
-
-    def __init__(self, aval: Any) -> None:
-        self.aval = aval
-
-    def __repr__(self) -> str:
-        return f"Var(id={id(self)}):{self.aval.str_short()}"
-
-
-class DropVar(Var):
-    """A result that nothing reads."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return "_"
-
-
-class Literal:
-    """A known value where it is read: `val`, a NumPy scalar or array, and its type `aval`."""
-
-    __slots__ = ("aval", "val")
-
-    def __init__(self, val: Any, aval: Any = None) -> None:
-        if aval is None:
-            aval = AbstractArray(np.shape(val), np.asarray(val).dtype)
-        self.val, self.aval = val, aval
-
-    def __repr__(self) -> str:
-        return f"{self.val}:{self.aval.str_short(short_dtypes=True)}"
-
-
-Atom = Var | Literal
-
-
-def gensym(suffix: str = "") -> Callable[[Any], Var]:
-    """A function that makes a new Var of a type; names are given where a program is printed."""
-    if suffix:
-        raise NotImplementedError("gensym: suffix must be empty: Vars have no names of their own")
-    return Var
-
-
-class SourceInfo(NamedTuple):
-    """Where an eqn comes from: `location` of the IR, and the scopes around it."""
-
-    location: Any
-
-    @property
-    def name_stack(self) -> str:
-        """Names of scopes and transformations, outermost first, with slashes between."""
-        return "/".join(self.location.scope) if self.location is not None else ""
-
-    @property
-    def traceback(self) -> None:
-        """None: a location is kept, no traceback."""
-
-    def __str__(self) -> str:
-        return "?" if self.location is None else str(self.location)
-
-
-class DebugInfo(NamedTuple):
-    """What a program was traced for."""
-
-    traced_for: str
-    func_src_info: str
-    arg_names: tuple[str, ...] | None = None
-    result_paths: tuple[str, ...] | None = None
-
-    @property
-    def func_name(self) -> str:
-        """Name of the function alone."""
-        return self.func_src_info.split(" ")[0]
+from ..primitives import Primitive, aval_of, parameters, primitive_of
+from .atoms import DebugInfo, DropVar, Literal, OpEffect, SourceInfo, Var, no_effects
+from .printing import print_eqn, print_jaxpr
 
 
 class JaxprEqn:
@@ -144,8 +48,6 @@ class JaxprEqn:
     def params(self) -> dict[str, Any]:
         """Parameters under JAX's names; `bind` of the primitive takes them."""
         if self._params is None:
-            from .parameters import viewed_parameters
-
             assert self.op is not None
             self._params = viewed_parameters(self.op)
         return dict(self._params)
@@ -158,8 +60,6 @@ class JaxprEqn:
         return JaxprEqn(**{**parts, **_known("JaxprEqn", parts, changes)})
 
     def __repr__(self) -> str:
-        from .printing import print_eqn
-
         return print_eqn(self)
 
 
@@ -272,8 +172,6 @@ class Jaxpr:
         return Jaxpr(**{**parts, **_known("Jaxpr", parts, changes)})
 
     def __repr__(self) -> str:
-        from .printing import print_jaxpr
-
         return print_jaxpr(self)
 
     def pretty_print(self, **options: Any) -> str:
@@ -460,3 +358,28 @@ def each_jaxpr(params: Mapping[str, Any]) -> Iterator[Jaxpr]:
                 yield x
             elif isinstance(x, ClosedJaxpr):
                 yield x.jaxpr
+
+
+# --- parameters -----------------------------------------------------------------------------------
+
+def viewed_parameters(op: Op) -> dict[str, Any]:
+    """The attributes of an op under JAX's names, with views in place of bodies."""
+    name = op.definition.name
+    found = {key: _viewed(value, name == "checkpoint" and key == "jaxpr")
+             for key, value in parameters(op).items()}
+    if name == "call":
+        n, m = len(op.operands), len(op.results)
+        found.update(donated_invars=(False,) * n, keep_unused=False, inline=False,
+                     in_shardings=(None,) * n, out_shardings=(None,) * m,
+                     in_layouts=(None,) * n, out_layouts=(None,) * m, compiler_options_kvs=())
+    return found
+
+
+def _viewed(value: Any, open: bool) -> Any:
+    if isinstance(value, Pending):
+        value = value.force()
+    if isinstance(value, Function):
+        return Jaxpr.of(value, open=True) if open else ClosedJaxpr.of(value)
+    if type(value) is tuple and value and isinstance(value[0], Function):
+        return tuple([ClosedJaxpr.of(f) for f in value])
+    return value

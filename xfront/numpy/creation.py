@@ -32,7 +32,6 @@ from ..arrays.operands import (
 )
 from ..dtypes import (
     KeyDType,
-    arrays_by,
     bfloat16,
     canonicalize_dtype,
     dtype_and_weakness,
@@ -559,8 +558,6 @@ def from_dlpack(x: ArrayLike, /, *, device: Any = None, copy: bool | None = None
                          "dtypes are off")
     return asarray(binding.to_numpy(made).astype(narrow), device=device)
 
-
-arrays_by(asarray)
 
 __all__ = [
     "array", "asarray", "astype", "copy", "empty", "empty_like", "from_dlpack", "frombuffer",

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..tree_util import tree_flatten, tree_unflatten
-from .vmap import chunks_by, vmap
 
 
 def in_chunks(mapped: Callable[[list[Any]], tuple[Any, list[int | None]]], leaves: Sequence[Any],
@@ -66,6 +65,4 @@ def _joined(y: Any, axis: int) -> Any:
     return reshape(y, (*shape[:axis], shape[axis] * shape[axis + 1], *shape[axis + 2:]))
 
 
-chunks_by(in_chunks)
-
-__all__ = ["in_chunks", "vmap"]
+__all__ = ["in_chunks"]

@@ -11,6 +11,7 @@ from xfront_ir.passes.vectorize import vectorize
 from xfront_ir.types import tensor
 
 from ..arrays.arguments import only
+from ..on_demand import above
 from ..tracebacks import front_door
 from ..tracing.programs import bind
 from ..tracing.trace import state
@@ -186,14 +187,6 @@ def _check_chunk(name: str, chunk: Any, axis_name: Any) -> None:
                          "other: a collective would see the examples of one chunk")
 
 
-_in_chunks: list[Callable[..., Any]] = []
-
-
-def chunks_by(in_chunks: Callable[..., Any]) -> None:
-    """Have batches mapped in chunks by this function, a scan, which stands above."""
-    _in_chunks[:] = [in_chunks]
-
-
 def _by_chunks(fun: Callable[..., Any], tree: Any, leaves: list, axes: Sequence[int | None],
                out_axes: Any, size: int, chunk: int) -> Any:
     @functools.wraps(fun)
@@ -211,7 +204,7 @@ def _by_chunks(fun: Callable[..., Any], tree: Any, leaves: list, axes: Sequence[
 
     positive = [a if a is None else a % kind_of("vmap", x)[0].ndim
                 for a, x in zip(axes, leaves, strict=True)]
-    return _in_chunks[0](part, leaves, positive, size, int(chunk))
+    return above("chunks").in_chunks(part, leaves, positive, size, int(chunk))
 
 
 def _out_axes(name: str, axes: Any, flat: Flat) -> tuple[int | None, ...]:

@@ -17,6 +17,7 @@ import numpy as np
 from ... import numpy as jnp
 from ...arrays.operands import index_of
 from ...errors import ConcretizationTypeError
+from ...on_demand import above
 from ...tracing.tracer import Tracer
 from ...transforms.jit import jit
 from ...transforms.vmap import vmap
@@ -97,10 +98,8 @@ class JAXSparse:
 
     def transpose(self, axes: Any = None) -> Any:
         """The array with its axes in another order; see `bcoo_transpose`."""
-        from .moving import bcoo_transpose
-
         order = tuple(range(self.ndim))[::-1] if axes is None else tuple(axes)
-        return self._as_self(bcoo_transpose(self._bcoo(), permutation=order))
+        return self._as_self(above("sparse_moving").bcoo_transpose(self._bcoo(), permutation=order))
 
     def todense(self) -> Any:
         """The dense array."""
@@ -113,15 +112,13 @@ class JAXSparse:
 
     def sum(self, axis: Any = None) -> Any:
         """The sum over axes: sparse, and dense where it is over all of them."""
-        from .arithmetic import summed
-
-        return self._as_self(summed(self._bcoo(), axis))
+        return self._as_self(above("sparse_arithmetic").summed(self._bcoo(), axis))
 
     def reshape(self, *sizes: Any) -> Any:
         """The elements in another shape; see `bcoo_reshape`."""
-        from .moving import bcoo_reshape, whole_sizes
-
-        return self._as_self(bcoo_reshape(self._bcoo(), new_sizes=whole_sizes(self, sizes)))
+        moving = above("sparse_moving")
+        return self._as_self(moving.bcoo_reshape(
+            self._bcoo(), new_sizes=moving.whole_sizes(self, sizes)))
 
     def astype(self, dtype: Any) -> Any:
         """The array with its elements in another dtype."""
@@ -137,9 +134,7 @@ class JAXSparse:
         return iter([self[i] for i in range(len(self))])
 
     def __getitem__(self, index: Any) -> Any:
-        from .moving import picked
-
-        return self._as_self(picked(self._bcoo(), index))
+        return self._as_self(above("sparse_moving").picked(self._bcoo(), index))
 
     def __neg__(self) -> Any:
         return self._mapped(jnp.negative)
@@ -158,9 +153,7 @@ class JAXSparse:
         return self._as_self(own.with_data(function(own.data)))
 
     def __add__(self, other: Any) -> Any:
-        from .arithmetic import added
-
-        return self._as_self(added(self._bcoo(), _other(other)))
+        return self._as_self(above("sparse_arithmetic").added(self._bcoo(), _other(other)))
 
     __radd__ = __add__
 
@@ -171,31 +164,21 @@ class JAXSparse:
         return -self + other
 
     def __mul__(self, other: Any) -> Any:
-        from .arithmetic import multiplied
-
-        return self._as_self(multiplied(self._bcoo(), _other(other)))
+        return self._as_self(above("sparse_arithmetic").multiplied(self._bcoo(), _other(other)))
 
     __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> Any:
-        from .arithmetic import divided
-
-        return self._as_self(divided(self._bcoo(), _other(other)))
+        return self._as_self(above("sparse_arithmetic").divided(self._bcoo(), _other(other)))
 
     def __pow__(self, exponent: Any) -> Any:
-        from .arithmetic import powered
-
-        return self._as_self(powered(self._bcoo(), exponent))
+        return self._as_self(above("sparse_arithmetic").powered(self._bcoo(), exponent))
 
     def __matmul__(self, other: Any) -> Any:
-        from .products import matmul
-
-        return self._as_self(matmul(self._bcoo(), _other(other)))
+        return self._as_self(above("sparse_products").matmul(self._bcoo(), _other(other)))
 
     def __rmatmul__(self, other: Any) -> Any:
-        from .products import matmul
-
-        return self._as_self(matmul(_other(other), self._bcoo()))
+        return self._as_self(above("sparse_products").matmul(_other(other), self._bcoo()))
 
     def _refused(self, *_: Any) -> Any:
         raise NotImplementedError(

@@ -1,8 +1,4 @@
-"""Attributes of ops as params of eqns, and back.
-
-`viewed_parameters(op)` has views in place of bodies; `attributes(primitive, operands, params)` is
-the inverse, for `bind`.
-"""
+"""Params of eqns as attributes of ops, for `bind`: the inverse of `views.viewed_parameters`."""
 
 from __future__ import annotations
 
@@ -10,43 +6,16 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from xfront_ir.core import Function, Op
+from xfront_ir.core import Function
 from xfront_ir.dtypes import DType, from_numpy
 from xfront_ir.literal import Literal as IRLiteral
-from xfront_ir.opdef import AttrKind, OpDef, Pending
+from xfront_ir.opdef import AttrKind, OpDef
 
 from ..arrays import binding
-from ..primitives import _PARAMETERS, Primitive, parameters
+from ..primitives import PARAMETERS, Primitive
 from ..tracing.trace import state
 from .views import ClosedJaxpr, Jaxpr
 
-# --- to params --------------------------------------------------------------------------------
-
-
-def viewed_parameters(op: Op) -> dict[str, Any]:
-    """The attributes of an op under JAX's names, with views in place of bodies."""
-    name = op.definition.name
-    found = {key: _viewed(value, name == "checkpoint" and key == "jaxpr")
-             for key, value in parameters(op).items()}
-    if name == "call":
-        n, m = len(op.operands), len(op.results)
-        found.update(donated_invars=(False,) * n, keep_unused=False, inline=False,
-                     in_shardings=(None,) * n, out_shardings=(None,) * m,
-                     in_layouts=(None,) * n, out_layouts=(None,) * m, compiler_options_kvs=())
-    return found
-
-
-def _viewed(value: Any, open: bool) -> Any:
-    if isinstance(value, Pending):
-        value = value.force()
-    if isinstance(value, Function):
-        return Jaxpr.of(value, open=True) if open else ClosedJaxpr.of(value)
-    if type(value) is tuple and value and isinstance(value[0], Function):
-        return tuple([ClosedJaxpr.of(f) for f in value])
-    return value
-
-
-# --- to attributes ------------------------------------------------------------------------------
 
 def attributes(primitive: Primitive, params: Mapping[str, Any]) -> dict[str, Any]:
     """The attributes of the op behind a primitive, from params under JAX's names.
@@ -60,7 +29,7 @@ def attributes(primitive: Primitive, params: Mapping[str, Any]) -> dict[str, Any
     regrouped = _REGROUPED.get(definition.name)
     if regrouped is not None:
         given = regrouped(given)
-    back = {v: k for k, v in _PARAMETERS.get(definition.name, {}).items()}
+    back = {v: k for k, v in PARAMETERS.get(definition.name, {}).items()}
     attrs: dict[str, Any] = {}
     for key, value in given.items():
         name = back.get(key, key)
@@ -80,7 +49,7 @@ def attributes(primitive: Primitive, params: Mapping[str, Any]) -> dict[str, Any
 
 
 def _names(definition: OpDef) -> list[str]:
-    renamed = _PARAMETERS.get(definition.name, {})
+    renamed = PARAMETERS.get(definition.name, {})
     return [renamed.get(k, k) for k in definition.attrs]
 
 

@@ -1,0 +1,107 @@
+"""What programs as data are made of: Vars, Literals, effects, and where an eqn comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..arrays.abstract import AbstractArray
+
+no_effects: frozenset[Any] = frozenset()
+
+
+class OpEffect:
+    """What an op does besides giving values; compared by the name of the primitive."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str = "") -> None:
+        self.name = name or type(self).__name__
+
+    def __repr__(self) -> str:
+        return f"{self.name}Effect"
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is OpEffect and other.name == self.name
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+
+class Var:
+    """A value of a program: `aval` is its type. Compared by identity."""
+
+    __slots__ = ("aval",)
+
+    def __init__(self, aval: Any) -> None:
+        self.aval = aval
+
+    def __repr__(self) -> str:
+        return f"Var(id={id(self)}):{self.aval.str_short()}"
+
+
+class DropVar(Var):
+    """A result that nothing reads."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "_"
+
+
+class Literal:
+    """A known value where it is read: `val`, a NumPy scalar or array, and its type `aval`."""
+
+    __slots__ = ("aval", "val")
+
+    def __init__(self, val: Any, aval: Any = None) -> None:
+        if aval is None:
+            aval = AbstractArray(np.shape(val), np.asarray(val).dtype)
+        self.val, self.aval = val, aval
+
+    def __repr__(self) -> str:
+        return f"{self.val}:{self.aval.str_short(short_dtypes=True)}"
+
+
+Atom = Var | Literal
+
+
+def gensym(suffix: str = "") -> Callable[[Any], Var]:
+    """A function that makes a new Var of a type; names are given where a program is printed."""
+    if suffix:
+        raise NotImplementedError("gensym: suffix must be empty: Vars have no names of their own")
+    return Var
+
+
+class SourceInfo(NamedTuple):
+    """Where an eqn comes from: `location` of the IR, and the scopes around it."""
+
+    location: Any
+
+    @property
+    def name_stack(self) -> str:
+        """Names of scopes and transformations, outermost first, with slashes between."""
+        return "/".join(self.location.scope) if self.location is not None else ""
+
+    @property
+    def traceback(self) -> None:
+        """None: a location is kept, no traceback."""
+
+    def __str__(self) -> str:
+        return "?" if self.location is None else str(self.location)
+
+
+class DebugInfo(NamedTuple):
+    """What a program was traced for."""
+
+    traced_for: str
+    func_src_info: str
+    arg_names: tuple[str, ...] | None = None
+    result_paths: tuple[str, ...] | None = None
+
+    @property
+    def func_name(self) -> str:
+        """Name of the function alone."""
+        return self.func_src_info.split(" ")[0]
