@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import os
 import threading
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import plugins
+
+if TYPE_CHECKING:
+    from .processes import Processes
 
 ALIASES = {"gpu": ("cuda", "rocm"), "cuda": ("cuda",), "rocm": ("rocm",), "tpu": ("tpu",),
            "cpu": ("cpu",)}
@@ -24,14 +27,18 @@ _cpu_devices: int | None = None
 _keep_freed_memory = False
 _asynchronous = True
 _visible = {"cuda": "all", "rocm": "all"}
+_processes: Processes | None = None
+_between_processes: dict[str, Any] = {}
 
 
 def configure(*, platforms: str | None = None, cpu_devices: int | None = None,
               keep_freed_memory: bool | None = None, asynchronous: bool | None = None,
-              visible: dict[str, str] | None = None) -> None:
+              visible: dict[str, str] | None = None,
+              between_processes: dict[str, Any] | None = None) -> None:
     """Choose platforms (comma-separated, the first is the default), virtual CPU devices, whether
     freed memory stays with the process (allocation.py), whether programs on CPU run beside Python,
-    and by platform which devices are used ("all", or their numbers).
+    by platform which devices are used ("all", or their numbers), and for CPU devices of several
+    processes what `compat.cpu_client` takes: `collectives`, `topology_minutes`.
 
     Raises: RuntimeError where the clients that this concerns exist already.
     """
@@ -57,11 +64,32 @@ def configure(*, platforms: str | None = None, cpu_devices: int | None = None,
                 raise RuntimeError("cpu_enable_async_dispatch must be chosen before the first use "
                                    "of a CPU device")
             _asynchronous = asynchronous
+        if between_processes and "cpu" in _CLIENTS and _processes is not None:
+            raise RuntimeError("how CPU devices of several processes meet must be chosen before "
+                               "the first use of a CPU device")
+        _between_processes.update(between_processes or {})
         for name, devices in (visible or {}).items():
             if name in _CLIENTS and devices != _visible[name]:
                 raise RuntimeError(f"{name}_visible_devices must be chosen before the first use of "
                                    "such a device")
             _visible[name] = devices
+
+
+def join(processes: Processes | None) -> None:
+    """Make clients that know the devices of several processes; None: of this one alone.
+
+    Raises: RuntimeError where clients exist already.
+    """
+    global _processes
+    with _LOCK:
+        if _CLIENTS and processes is not None:
+            raise RuntimeError("several processes must meet before the first use of a device")
+        _processes = processes
+
+
+def processes() -> Processes | None:
+    """This process among others; None where it is alone."""
+    return _processes
 
 
 def client(platform: str | None = None) -> Any:
@@ -149,8 +177,9 @@ def _try(name: str) -> Any:
 
         keep_freed_memory()
     try:
-        made = (compat.cpu_client(_cpu_count(), _asynchronous) if name == "cpu" else
-                plugins.make_client(name, _visible.get(name, "all")))
+        made = (compat.cpu_client(_cpu_count(), _asynchronous, _processes, **_between_processes)
+                if name == "cpu" else
+                plugins.make_client(name, _visible.get(name, "all"), _processes))
     except Exception as e:      # plugins raise whatever their loader meets
         if name == "cpu":
             raise

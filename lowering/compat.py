@@ -9,13 +9,16 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")     # read when the first extension is imported
 
 import jaxlib._jax as _jax
 import numpy as np
 from jaxlib.version import __version__ as JAXLIB_VERSION
+
+if TYPE_CHECKING:
+    from .processes import Processes
 
 VERSION: tuple[int, ...] = tuple(int(p) for p in JAXLIB_VERSION.split(".")[:3] if p.isdigit())
 
@@ -85,10 +88,27 @@ def device_list(devices: Sequence[Any]) -> Any:
     return _jax.DeviceList(tuple(devices))
 
 
-def cpu_client(num_devices: int | None, asynchronous: bool = True) -> Any:
-    """A CPU client; `None` leaves the number of devices to XLA_FLAGS."""
+def cpu_client(num_devices: int | None, asynchronous: bool = True,
+               processes: Processes | None = None, *, collectives: str = "gloo",
+               topology_minutes: tuple[int, int] = (2, 5)) -> Any:
+    """A CPU client; `None` leaves the number of devices to XLA_FLAGS.
+
+    Args:
+      processes: this one among others, whose devices it shall know.
+      collectives: what moves numbers between them.
+      topology_minutes: how long to wait for their devices, on one machine and on all.
+    """
+    among: dict[str, Any] = {}
+    if processes is not None:
+        from .processes import collectives as made  # most programs are of one process
+
+        local, everywhere = topology_minutes
+        among = {"distributed_client": processes.client, "node_id": processes.index,
+                 "num_nodes": processes.count, "collectives": made(collectives, processes),
+                 "get_local_topology_timeout_minutes": local,
+                 "get_global_topology_timeout_minutes": everywhere}
     with _enough_threads(num_devices):
-        return _jax.get_tfrt_cpu_client(asynchronous=asynchronous, num_devices=num_devices)
+        return _jax.get_tfrt_cpu_client(asynchronous=asynchronous, num_devices=num_devices, **among)
 
 
 @contextmanager

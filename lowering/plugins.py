@@ -10,7 +10,10 @@ import glob
 import os
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .processes import Processes
 
 _PRELOADED = ("cuda_runtime", "cuda_nvrtc", "nvjitlink", "cublas", "nccl", "cuda_cupti", "cusparse",
               "cusolver", "cufft", "nvshmem", "cudnn")
@@ -55,8 +58,9 @@ def _found(package: str, pattern: str) -> Any:
         yield from sorted(glob.glob(os.path.join(folder, pattern)), reverse=True)
 
 
-def make_client(platform: str, visible: str = "all") -> Any:
-    """Load the plugin and make its client, for all devices or those of the numbers given.
+def make_client(platform: str, visible: str = "all", processes: Processes | None = None) -> Any:
+    """Load the plugin and make its client, for all devices or those of the numbers given, in this
+    process or among several.
 
     Raises: RuntimeError and whatever the loader raises.
     """
@@ -70,11 +74,14 @@ def make_client(platform: str, visible: str = "all") -> Any:
         options = gpu_options(os.environ)
         if visible != "all":
             options["visible_devices"] = [int(number) for number in visible.split(",")]
+        if processes is not None:
+            options["node_id"], options["num_nodes"] = processes.index, processes.count
         if platform == "cuda":
             _preload_cuda()
     c_api = jax_extension.load_pjrt_plugin(platform, library, None)
     jax_extension.initialize_pjrt_plugin(platform)
-    client = jax_extension.get_c_api_client(platform, options, None)
+    client = jax_extension.get_c_api_client(
+        platform, options, None if processes is None else processes.client)
     if platform in ("cuda", "rocm"):
         _register_gpu_calls(platform, library, c_api)
     return client

@@ -228,6 +228,14 @@ def test_three_ways_to_divide_give_the_losses_of_one_device() -> None:
     np.testing.assert_allclose(losses, np.tile(losses[0], (4, 1)), rtol=1e-4)
 
 
+def test_processes_learn_together() -> None:
+    """Both say the same loss, of the data of both."""
+    rows = re.findall(r"process (\d): the loss of 128 points went from ([\d.]+) to ([\d.]+)",
+                      run("processes.py"))
+    assert sorted(row[0] for row in rows) == ["0", "1"] and rows[0][1:] == rows[1][1:]
+    assert float(rows[0][2]) < 0.1 * float(rows[0][1])
+
+
 def test_gaussian_process_is_fitted_and_drawn(tmp_path: Path) -> None:
     """The fit is a better one, near the scales of the draw; the picture is an image of the band."""
     text = run("gaussian_process.py", str(tmp_path / "drawn.svg"))

@@ -80,6 +80,7 @@ if TYPE_CHECKING:
         custom_batching,
         custom_derivatives,
         debug,
+        distributed,
         dlpack,
         example_libraries,
         experimental,
@@ -144,7 +145,7 @@ if TYPE_CHECKING:
         "custom_gradient", "custom_jvp", "custom_vjp", "debug", "debug_infs", "debug_key_reuse",
         "debug_nans", "default_backend", "default_device", "default_matmul_precision",
         "default_prng_impl", "device_count", "device_get", "device_put", "devices",
-        "disable_jit", "dlpack", "dtypes", "effects_barrier", "enable_checks",
+        "disable_jit", "distributed", "dlpack", "dtypes", "effects_barrier", "enable_checks",
         "enable_custom_prng", "enable_x64", "ensure_compile_time_eval", "errors", "eval_shape",
         "example_libraries", "experimental", "explain_cache_misses", "extend", "fence",
         "flatten_util", "float0", "freeze", "from_ir", "fwd_and_bwd", "grad", "hessian",
@@ -194,9 +195,9 @@ _FAMILIES = {
 
 _SUBMODULES = (
     "ad_checkpoint", "api_util", "core", "custom_batching", "custom_derivatives", "debug",
-    "dlpack", "dtypes", "errors", "example_libraries", "experimental", "extend", "flatten_util",
-    "image", "interpreters", "lax", "monitoring", "nn", "numpy", "ops", "random", "ref",
-    "scipy", "sharding", "stages", "test_util", "tree", "tree_util", "typing",
+    "distributed", "dlpack", "dtypes", "errors", "example_libraries", "experimental", "extend",
+    "flatten_util", "image", "interpreters", "lax", "monitoring", "nn", "numpy", "ops", "random",
+    "ref", "scipy", "sharding", "stages", "test_util", "tree", "tree_util", "typing",
 )
 
 _names, __getattr__, __dir__ = _on_demand(__name__, _FAMILIES, _SUBMODULES)

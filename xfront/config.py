@@ -418,6 +418,17 @@ for _name, _default, _doc, _parse in (
      "set before the first use of a CPU device.", None),
     ("jax_cpu_enable_async_dispatch", True, "Whether programs on CPU run beside Python. To be set "
      "before the first use of a CPU device.", None),
+    ("jax_cpu_collectives_implementation", "gloo", "What moves numbers between CPU devices of "
+     "several processes: `gloo`, `mpi` or `none`. To be set before the first use of a CPU device.",
+     _one_of("gloo", "mpi", "none")),
+    ("jax_cpu_get_local_topology_timeout_minutes", 2, "How long a process waits for the CPU "
+     "devices of others on its machine.", None),
+    ("jax_cpu_get_global_topology_timeout_minutes", 5, "How long a process waits for the CPU "
+     "devices of all others.", None),
+    ("jax_enable_recoverability", False, "Whether processes outlive others that end; to be set "
+     "before `distributed.initialize`.", None),
+    ("jax_enable_preemption_service", True, "Whether `distributed.initialize` listens for a coming "
+     "end of the machine (`multihost_utils.reached_preemption_sync_point`).", None),
     ("jax_cuda_visible_devices", "all", "Numbers of the GPUs to use, comma-separated. To be set "
      "before the first use of a GPU.", _devices),
     ("jax_rocm_visible_devices", "all", "As `jax_cuda_visible_devices`, for ROCm.", _devices),
@@ -517,6 +528,13 @@ def _configure_logs(level: Any, modules: str) -> None:
 
 
 _configured("jax_cpu_enable_async_dispatch", lambda v: _configure_clients(asynchronous=v))
+_configured("jax_cpu_collectives_implementation",
+            lambda v: _configure_clients(between_processes={"collectives": v}))
+for _name in ("local", "global"):
+    _configured(f"jax_cpu_get_{_name}_topology_timeout_minutes",
+                lambda _: _configure_clients(between_processes={"topology_minutes": (
+                    config.jax_cpu_get_local_topology_timeout_minutes,
+                    config.jax_cpu_get_global_topology_timeout_minutes)}))
 _configured("jax_cuda_visible_devices", lambda v: _configure_clients(visible={"cuda": v}))
 _configured("jax_rocm_visible_devices", lambda v: _configure_clients(visible={"rocm": v}))
 _configured("jax_enable_compilation_cache", lambda v: _configure_cache(enabled=None if v else v))

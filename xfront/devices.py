@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -66,8 +68,9 @@ def device_put(x: T, device: Any = None, *, src: Any = None, donate: bool = Fals
         True allow it to share.
     Returns: tree of arrays; committed to the device where one is given.
     Raises: TypeError where a leaf is no array; ValueError where `device` is no place, and for both
-      `donate` and `may_alias`; RuntimeError where an array was deleted; NotImplementedError for
-      `src`.
+      `donate` and `may_alias`, and where the devices are those of another process; AssertionError
+      where processes give different values to devices of them all; RuntimeError where an array was
+      deleted; NotImplementedError for `src`.
     """
     only("device_put", None, "the arrays themselves say where they are", src=src)
     if donate and may_alias:
@@ -75,10 +78,33 @@ def device_put(x: T, device: Any = None, *, src: Any = None, donate: bool = Fals
     leaves, tree = tree_flatten(x)
     places = broadcast_prefix(device, x, is_leaf=lambda d: d is None) if isinstance(
         device, (list, tuple, dict)) else [device] * len(leaves)
+    if clients.processes() is not None:
+        _agree(leaves, places)
     made = [_put(v, d) for v, d in zip(leaves, places, strict=True)]
     if may_alias is False:
         made = [_own(y, v) for y, v in zip(made, leaves, strict=True)]
     return tree_unflatten(tree, made)
+
+
+def _agree(leaves: Sequence[Any], places: Sequence[Any]) -> None:
+    """Refuse values that differ between the processes whose devices shall have them."""
+    here, by_processes = clients.processes(), {}
+    for x, place in zip(leaves, places, strict=True):
+        if not isinstance(place, binding.Sharding) or place.is_fully_addressable or (
+                isinstance(x, (Tracer, binding.ArrayImpl)) and not (
+                    type(x) is binding.ArrayImpl and x.is_fully_addressable)):
+            continue
+        value = np.ascontiguousarray(binding.host_array(x))
+        holders = tuple(sorted({d.process_index for d in place.device_set}))
+        digest = by_processes.setdefault(holders, hashlib.sha256())
+        digest.update(f"{value.dtype}{value.shape}".encode())
+        digest.update(value.view(np.uint8).data)
+    for holders, digest in by_processes.items():
+        if here is not None and (others := here.differing(digest.hexdigest(), holders)):
+            raise AssertionError(
+                f"device_put: devices of the processes {list(holders)} shall have one value, but "
+                f"the value of {others} is another than that of {holders[0]}; "
+                "make_array_from_process_local_data takes what each process has")
 
 
 def _own(made: Any, given: Any) -> Any:

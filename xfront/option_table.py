@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from typing import Any
 
-ONE_PROCESS = "there are no programs of several processes here"
+NO_TRANSFERS = "arrays move between processes by programs, as XLA's collectives do"
+NO_ENCRYPTION = "what processes say to one another is not encrypted here: keep it in one network"
 NO_MESHES = "there are no meshes here: arrays are on one device"
 NO_PALLAS = "there is no Pallas here"
 NO_EXPORT = "there is no export here"
@@ -22,7 +23,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "jax_accurate_erf_inv": (False, "erf_inv has one form here"),
     "jax_allow_f16_reductions": (True, "give sums a wider dtype with `dtype=float32`"),
     "jax_auto_pcast": (True, NO_MESHES),
-    "jax_backend_target": ("", ONE_PROCESS),
+    "jax_backend_target": ("", "programs run in this process"),
     "jax_check_static_indices": (False, "static indices are not compared with shapes where a mode "
                                  "says what becomes of them; give the mode, or compare yourself"),
     "jax_compilation_cache_check_contents": (False, "call xfront.clear_caches() and compile under "
@@ -40,18 +41,22 @@ REFUSED: dict[str, tuple[Any, str]] = {
                                "arguments"),
     "jax_disable_vmap_shmap_error": (False, "shard_map has no such error"),
     "jax_disallow_mesh_context_manager": (False, NO_MESHES),
-    "jax_distributed_debug": (False, ONE_PROCESS),
+    "jax_distributed_debug": (False, "errors say which process they are about"),
     "jax_enable_pgle": (False, "programs are not compiled from profiles"),
-    "jax_enable_recoverability": (False, ONE_PROCESS),
     "jax_error_checking_behavior_divide": ("ignore", "set jax_debug_infs or jax_debug_nans"),
     "jax_error_checking_behavior_nan": ("ignore", "set jax_debug_nans"),
     "jax_error_checking_behavior_oob": ("ignore", "give indexing a mode, such as mode='fill'"),
     "jax_experimental_unsafe_xla_runtime_errors": (False, "checkify is not here"),
-    "jax_force_dcn_cross_host_transfers": (False, ONE_PROCESS),
+    "jax_force_dcn_cross_host_transfers": (False, NO_TRANSFERS),
     "jax_hlo_source_file_canonicalization_regex": (None, "locations hold paths as Python has them"),
     "jax_log_checkpoint_residuals": (False, "ad_checkpoint.print_saved_residuals shows them"),
     "jax_mock_gpu_topology": ("", "programs run on devices that are there"),
     "mock_num_gpu_processes": (0, "programs run on devices that are there"),
+    "jax_mtls_ca_file": (None, NO_ENCRYPTION),
+    "jax_mtls_cert_file": (None, NO_ENCRYPTION),
+    "jax_mtls_key_file": (None, NO_ENCRYPTION),
+    "jax_mtls_peer_uri_prefix": (None, NO_ENCRYPTION),
+    "jax_distributed_verify_secure_credentials": (False, NO_ENCRYPTION),
     "jax_pallas_enable_debug_checks": (False, NO_PALLAS),
     "jax_pallas_poison_buffers": (False, NO_PALLAS),
     "jax_pjrt_client_create_options": (None, "XLA_FLAGS and the XLA_PYTHON_CLIENT_* variables "
@@ -61,7 +66,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "jax_remat3": (False, "checkpoint has one behaviour here"),
     "jax_remove_size_one_mesh_axis_from_type": (False, NO_MESHES),
     "jax_scan3": (False, "scan has one behaviour here"),
-    "jax_share_binary_between_hosts": (False, ONE_PROCESS),
+    "jax_share_binary_between_hosts": (False, "each process compiles its programs"),
     "jax_threefry_partitionable": (True, "random bits are those of the partitionable generator"),
     "jax_use_hlo_logistic_lowering": (None, "logistic has one form here"),
     "jax_use_magma": ("auto", "MAGMA is not used; eig runs on the CPU"),
@@ -78,17 +83,12 @@ IDLE: dict[str, tuple[Any, str]] = {
         2_000_000_000, "captured arrays are arguments of programs, never constants in them"),
     "jax_check_proxy_envs": (True, "it is about TPU slices"),
     "jax_compiler_detailed_logging_min_ops": (10, "jax_log_compiles logs programs of every size"),
-    "jax_cpu_collectives_implementation": ("gloo", ONE_PROCESS),
-    "jax_cpu_get_global_topology_timeout_minutes": (5, ONE_PROCESS),
-    "jax_cpu_get_local_topology_timeout_minutes": (2, ONE_PROCESS),
-    "jax_cross_host_transfer_socket_address": ("", ONE_PROCESS),
-    "jax_cross_host_transfer_timeout_seconds": (None, ONE_PROCESS),
-    "jax_cross_host_transfer_transfer_size": (None, ONE_PROCESS),
-    "jax_cross_host_transport_addresses": ("", ONE_PROCESS),
+    "jax_cross_host_transfer_socket_address": ("", NO_TRANSFERS),
+    "jax_cross_host_transfer_timeout_seconds": (None, NO_TRANSFERS),
+    "jax_cross_host_transfer_transfer_size": (None, NO_TRANSFERS),
+    "jax_cross_host_transport_addresses": ("", NO_TRANSFERS),
     "jax_debug_leaked_clients_on_clear_backends": (False, "there is no clear_backends here"),
-    "jax_distributed_verify_secure_credentials": (False, ONE_PROCESS),
     "jax_embedded_constants_max_bytes": (32, "captured arrays are arguments of programs"),
-    "jax_enable_preemption_service": (True, ONE_PROCESS),
     "jax_export_calling_convention_version": (10, NO_EXPORT),
     "jax_export_deserialize_expired_versions": (False, NO_EXPORT),
     "jax_export_ignore_forward_compatibility": (False, NO_EXPORT),
@@ -97,10 +97,6 @@ IDLE: dict[str, tuple[Any, str]] = {
         True, "a location is one line: the innermost of the user's code"),
     "jax_mosaic_allow_hlo": (False, NO_PALLAS),
     "jax_mosaic_unzip_debug_locations": (True, NO_PALLAS),
-    "jax_mtls_ca_file": (None, ONE_PROCESS),
-    "jax_mtls_cert_file": (None, ONE_PROCESS),
-    "jax_mtls_key_file": (None, ONE_PROCESS),
-    "jax_mtls_peer_uri_prefix": (None, ONE_PROCESS),
     "jax_mutable_array_checks": (True, "there are no mutable arrays here"),
     "jax_oneapi_visible_devices": ("all", "there is no client for oneAPI here"),
     "jax_pallas_auto_assign_collective_ids": ("no", NO_PALLAS),
@@ -115,13 +111,14 @@ IDLE: dict[str, tuple[Any, str]] = {
     "jax_ragged_dot_use_gpu_pallas_triton_lowering": (False, NO_PALLAS),
     "jax_ragged_dot_use_ragged_dot_instruction": (
         True, "ragged_dot is made of products that every platform has"),
-    "jax_raise_on_ppermute_sort_diff": (True, ONE_PROCESS),
+    "jax_raise_on_ppermute_sort_diff": (True, "ppermute has its pairs in the order given"),
     "jax_remove_custom_partitioning_ptr_from_cache_key": (False, "there is no custom_partitioning"),
     "jax_send_traceback_to_runtime": ("off", "the runtime gets no tracebacks"),
     "jax_serialization_version": (0, NO_EXPORT),
-    "jax_share_binary_between_hosts_timeout_ms": (1_200_000, ONE_PROCESS),
+    "jax_share_binary_between_hosts_timeout_ms": (
+        1_200_000, "each process compiles its programs"),
     "jax_softmax_custom_jvp": (True, "softmax has its own derivative, of the same values"),
-    "jax_sort_devices_by_process_index": (True, ONE_PROCESS),
+    "jax_sort_devices_by_process_index": (True, "devices() is in the order of processes"),
     "jax_source_url_schema": (None, "there are no HTML dumps here"),
     "jax_thread_guard": (False, "it guards programs of several processes; threads of one process "
                          "may use the devices at the same time"),

@@ -27,7 +27,7 @@ def _repr(x: ArrayImpl) -> str:
     """`Array([1., 2.], dtype=float32)`, weak type named; RuntimeError where it was deleted."""
     aval = x.aval
     tail = f"dtype={aval.dtype.name}" + (", weak_type=True)" if aval.weak_type else ")")
-    if not (x._sharding.is_fully_addressable or x._sharding.is_fully_replicated):
+    if not _is_readable(x):
         return f"Array(shape={aval.shape}, {tail}"
     return text_of(to_numpy(x), tail)
 
@@ -43,11 +43,18 @@ def text_of(value: np.ndarray, tail: str) -> str:
     return f"Array({text},{gap}{tail}"
 
 
+def _is_readable(x: ArrayImpl) -> bool:
+    """Whether devices of this process hold all of it."""
+    return x._sharding.is_fully_addressable or x._sharding.is_fully_replicated
+
+
 def _str(x: ArrayImpl) -> str:
-    return str(to_numpy(x))
+    return str(to_numpy(x)) if _is_readable(x) else _repr(x)
 
 
 def _format(x: ArrayImpl, spec: str) -> str:
+    if not _is_readable(x):
+        return format(_repr(x), spec)
     value = to_numpy(x)
     return format(value[()] if value.ndim == 0 else value, spec)
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -99,22 +100,86 @@ def make_array_from_process_local_data(sharding: Any, local_data: Any,
 
     Args:
       sharding: how it lies on devices.
-      local_data: where this process drives all devices, the whole array.
-      global_shape: of the whole array; None: as the data.
-    Raises: ValueError where the shapes do not agree; NotImplementedError where other processes
-      drive some of the devices.
+      local_data: the parts of this process's devices side by side, in the order in which they
+        stand in the whole; along a dimension where it is as long as the whole, the whole.
+      global_shape: of the whole array; None: each dimension is as long as the data of all processes
+        together, along which it is divided between them.
+    Raises: ValueError where the shapes do not agree, or where processes hold different shares of
+      a dimension whose length is to be found.
     """
-    if not sharding.is_fully_addressable:
-        raise NotImplementedError(
-            "make_array_from_process_local_data: devices of other processes are not supported; "
-            "make_array_from_callback asks for each part by its indices")
     data = binding.host_array(local_data)
-    whole = data.shape if global_shape is None else tuple([int(n) for n in global_shape])
-    if data.shape != whole:
-        raise ValueError(f"make_array_from_process_local_data: the data of all devices has shape "
-                         f"{data.shape}, global_shape is {whole}")
-    return binding.put(data, sharding)
+    shares = process_shares(sharding, data.ndim)
+    if global_shape is None:
+        whole = tuple([share.whole(n) for n, share in zip(data.shape, shares, strict=True)])
+    else:
+        whole = tuple([int(n) for n in global_shape])
+        if len(whole) != data.ndim:
+            raise ValueError(f"make_array_from_process_local_data: the data has shape {data.shape},"
+                             f" and global_shape is {whole}")
+    part = sharding.shard_shape(whole)
+    for i, (given, total, share) in enumerate(zip(data.shape, whole, shares, strict=True)):
+        held = len(share.mine) * part[i]
+        if given not in (total, held):
+            raise ValueError(
+                "Invalid host data, each dimension should match either global or process shape. In "
+                f"dimension {i}, the process data has {given} elements. Process addresses {held} "
+                f"elements and global_shape={whole}.")
+
+    def local(index: tuple[slice, ...]) -> tuple[slice, ...]:
+        found = []
+        for i, where in enumerate(index):
+            if data.shape[i] == whole[i]:
+                found.append(where)
+            else:
+                first = shares[i].mine.index((where.start or 0) // part[i]) * part[i]
+                found.append(slice(first, first + part[i]))
+        return tuple(found)
+
+    return make_array_from_callback(whole, sharding, lambda index: data[local(index)])
+
+
+class Share(NamedTuple):
+    """The parts of one dimension that devices of this process hold: which of `count`, in order;
+    `uniform` says whether every process holds as many."""
+
+    mine: tuple[int, ...]
+    count: int
+    uniform: bool
+
+    def whole(self, n: int) -> int:
+        """The length of a dimension of which this process has `n` elements."""
+        if not self.uniform:
+            raise ValueError("make_array_from_process_local_data: processes hold different shares "
+                             "of a dimension; give global_shape")
+        if n % len(self.mine):
+            raise ValueError(
+                f"make_array_from_process_local_data: this process holds {len(self.mine)} of "
+                f"{self.count} parts of a dimension, its data has {n} elements")
+        return n // len(self.mine) * self.count
+
+
+def process_shares(sharding: Any, ndim: int) -> list[Share]:
+    """What this process holds of each dimension of an array of `ndim` dimensions.
+
+    Raises: ValueError where its parts are no block of rows, columns, ..., or where it has none.
+    """
+    hlo = sharding._to_xla_hlo_sharding(ndim)
+    whole = (1,) * ndim if hlo.is_replicated() else tuple(hlo.tile_assignment_dimensions())[:ndim]
+    held: dict[int, set[tuple[int, ...]]] = {}
+    for device, index in sharding.devices_indices_map(whole).items():
+        held.setdefault(device.process_index, set()).add(tuple([i.start or 0 for i in index]))
+    here = {d.process_index for d in sharding.addressable_devices}
+    if not here:
+        raise ValueError(f"{sharding} has no devices of this process")
+    mine = held[here.pop()]
+    lengths = [{len({part[k] for part in parts}) for parts in held.values()} for k in range(ndim)]
+    found = [Share(tuple(sorted({part[k] for part in mine})), whole[k], len(lengths[k]) == 1)
+             for k in range(ndim)]
+    if len(mine) != math.prod(len(share.mine) for share in found):
+        raise ValueError(f"the parts of {sharding} that devices of this process hold are no block; "
+                         "make_array_from_callback asks for each by its indices")
+    return found
 
 
 __all__ = ["make_array_from_callback", "make_array_from_process_local_data",
-           "make_array_from_single_device_arrays"]
+           "make_array_from_single_device_arrays", "process_shares"]

@@ -46,6 +46,11 @@ class Spread:
     def __repr__(self) -> str:
         return f"Spread({self.mesh}, {self.ins}, {self.outs})"
 
+    @property
+    def is_of_one_process(self) -> bool:
+        """Whether this process drives all devices, or they move numbers by links of their own."""
+        return self.sharding.is_fully_addressable or self.devices[0].platform != "cpu"
+
     def bring(self, x: Any, sharding: Any = None) -> ArrayImpl:
         """The array (of a key array, its words) as the sharding says, or whole on every device."""
         if type(x) is KeyArray:

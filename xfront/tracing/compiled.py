@@ -118,9 +118,12 @@ class Compiled:
         try:
             self.brought(buffers)
             results = self.executable.execute(buffers, self.handlers[committed])
-        except (RuntimeError, ValueError):
+        except (RuntimeError, ValueError) as e:
             self.refuse_deleted(buffers)
-            raise
+            named = binding.of_processes(e)
+            if named is e:
+                raise
+            raise named from None
         if watched and (_nans.value or _infs.value):
             check_numbers(results)
         for i in self.keys:
@@ -152,6 +155,7 @@ class SpreadProgram(Compiled):
         self.ins = [s or place.sharding for s in ins]         # of all arguments
         self.outs = place.results(executable, out_types)
         super().__init__(executable, kept, out_types, place)
+        self.host_free &= place.is_of_one_process     # whose errors C++ would give without names
 
     def wrap(self) -> None:
         """As `Compiled.wrap`; results are committed."""

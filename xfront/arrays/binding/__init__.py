@@ -14,6 +14,8 @@ from .buffers import (
     deleted_error,
     device_arrays,
     host_array,
+    moved_between_processes,
+    of_processes,
     put,
     put_copy,
     put_explicitly,
@@ -24,6 +26,7 @@ from .buffers import (
     scalar_dtype,
     sharding_of,
     to_numpy,
+    wait,
 )
 from .classes import (
     Array,

@@ -47,6 +47,11 @@ _EXTENDED = frozenset(
 )
 
 
+moved_between_processes: list[Callable[[ArrayImpl, Any], ArrayImpl]] = []
+"""Moves an array of several processes to another sharding of the same devices: filled
+with sharding/moving.py, which compiles a program for it, where processes join."""
+
+
 def canonical_dtype(dtype: np.dtype) -> np.dtype:
     """The dtype that arrays get: 64-bit ones become 32-bit unless 64-bit mode is on."""
     return dtype if x64_state.value else _64_TO_32.get(dtype, dtype)
@@ -97,7 +102,8 @@ def put(x: Any, device: Any = None, weak: bool = False, copy: bool = True,
     else:
         client()
         sharding = sharding_of(device)
-        if type(sharding) is not SingleDeviceSharding:
+        if type(sharding) is not SingleDeviceSharding or (
+                moved_between_processes and not sharding.has_addressable_devices):
             return put_sharded(x, sharding, weak, committed)
     aval = AbstractArray(x.shape, x.dtype, weak)
     return cpp.batched_device_put(
@@ -138,15 +144,26 @@ def put_sharded(x: Any, sharding: Any, weak: bool = False, committed: bool = Tru
     if isinstance(x, ArrayImpl):
         if x._sharding == sharding and not x.is_deleted():
             return x if x._committed == committed else rewrap(x, committed=committed)
+        if not sharding.has_addressable_devices:
+            raise _not_ours(sharding)
         if x._sharding.num_devices == 1 == sharding.num_devices:
             return _move(x, sharding, committed)
+        if not (x._sharding.is_fully_addressable or x._sharding.is_fully_replicated):
+            return moved_between_processes[0](x, sharding)
         x = to_numpy(x)
     x = np.asarray(x)
+    if not sharding.has_addressable_devices:
+        raise _not_ours(sharding)
     places = sharding.addressable_devices_indices_map(x.shape)
     parts = {device: x[index] for device, index in places.items()}
     if sharding.is_fully_replicated and x.flags.c_contiguous:
         return _put_given(x.shape, sharding, parts, weak, committed, copy=True)
     return put_parts(x.shape, sharding, parts, weak, committed)
+
+
+def _not_ours(sharding: Any) -> ValueError:
+    return ValueError(f"this process drives none of the devices of {sharding}; the processes that "
+                      "do can put arrays there")
 
 
 def put_parts(shape: tuple[int, ...], sharding: Any, parts: dict[Any, np.ndarray],
@@ -169,6 +186,7 @@ def _put_given(shape: tuple[int, ...], sharding: Any, parts: dict[Any, np.ndarra
                committed: bool, copy: bool) -> ArrayImpl:
     """An array of these parts. C++ fails on memory that is given twice, unless the sharding is a
     fully replicated one."""
+    client()                                     # jaxlib is primed before its first array
     given = list(parts.values())
     aval = AbstractArray(shape, given[0].dtype, weak)
     return cpp.batched_device_put(
@@ -214,12 +232,13 @@ def to_numpy(x: ArrayImpl) -> np.ndarray:
         pass
     if x.is_deleted():
         raise deleted_error(x)
-    x.block_until_ready()  # the error of a failed computation comes from here
+    wait(x)
     sharding = x._sharding
     if not sharding.is_fully_addressable and not sharding.is_fully_replicated:
         raise RuntimeError(
             f"an array of type {x.aval.str_short()} lies partly on devices of other processes, so "
-            "its value cannot be read here; read `addressable_shards`, or gather it first"
+            "its value cannot be read here; read `addressable_shards`, or gather it with "
+            "experimental.multihost_utils.process_allgather(x, tiled=True)"
         )
     if _READS_ALL:
         value, copied = x._to_np_array_did_copy()
@@ -237,6 +256,29 @@ def to_numpy(x: ArrayImpl) -> np.ndarray:
     if copied:
         x._npy_value = value
     return value
+
+
+_wait = ArrayImpl.block_until_ready
+
+
+def wait(x: ArrayImpl) -> None:
+    """Wait until the value is there. Raises: the error of the computation that was to give it, by
+    the names of processes that were lost."""
+    try:
+        _wait(x)
+    except (RuntimeError, ValueError) as e:
+        named = of_processes(e)
+        if named is e:
+            raise
+        raise named from None
+
+
+def of_processes(error: BaseException) -> BaseException:
+    """The error that names the processes whose end made a computation fail; others as they are."""
+    from lowering import clients  # late: errors alone need it
+
+    here = clients.processes()
+    return error if here is None else here.named(error)
 
 
 def device_arrays(x: ArrayImpl) -> list[ArrayImpl]:

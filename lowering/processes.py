@@ -1,0 +1,153 @@
+"""Several processes that compute together: jaxlib's coordination service and its clients.
+
+Process 0 runs the service; every process is a client of it, finds the others by its table of keys
+and values, and makes its PJRT clients with it (clients.py), so that these know all devices.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import jaxlib._jax as _jax
+
+JaxRuntimeError = _jax.JaxRuntimeError
+
+
+_SECONDS_TO_HEAR = 3.0
+_MS_TO_AGREE = 300_000
+
+
+class ProcessLost(JaxRuntimeError):
+    """Another process has ended while this one was computing with it."""
+
+
+class Processes:
+    """This process among others.
+
+    Fields: `index` of `count`; `client` of the coordination service; `service`, that of process 0,
+    None elsewhere; `preemption` tells of a coming end of the machine, None where nobody listens;
+    `recoverable` says that processes may outlive others; `lost` has, by index, how those were
+    called that ended without leaving.
+    """
+
+    __slots__ = ("_asked", "client", "count", "index", "lost", "preemption", "recoverable",
+                 "service")
+
+    def __init__(self, index: int, count: int, client: Any, service: Any, preemption: Any,
+                 recoverable: bool) -> None:
+        self.index, self.count, self.client, self.service = index, count, client, service
+        self.preemption, self.recoverable = preemption, recoverable
+        self.lost: dict[int, str] = {}
+        self._asked: dict[tuple[int, ...], int] = {}
+
+    def leave(self) -> None:
+        """Wait for the others to leave, too, and stop the service. Raises: JaxRuntimeError."""
+        if self.preemption is not None:
+            self.preemption.shutdown()
+        self.client.shutdown()
+        if self.service is not None:
+            self.service.shutdown()
+
+    def named(self, error: BaseException) -> BaseException:
+        """The error that names the processes that were lost, where a collective failed by their
+        end; any other error as it is."""
+        if "Gloo" not in str(error) or isinstance(error, ProcessLost):
+            return error
+        until = time.monotonic() + _SECONDS_TO_HEAR  # the connection breaks before the news come
+        while not self.lost and time.monotonic() < until:
+            time.sleep(0.02)
+        if not self.lost:
+            return error
+        text = " ".join(str(error).split())[:300]
+        return ProcessLost(f"{self.losses()} of {self.count} ended while process {self.index} was "
+                           f"computing with it: {text}")
+
+    def differing(self, digest: str, indices: Sequence[int]) -> list[int]:
+        """Those of the processes whose digest is another than that of the first of them; each of
+        them calls this, in the same order. Raises: JaxRuntimeError where one does not."""
+        asked = self._asked
+        asked[tuple(indices)] = number = asked.get(tuple(indices), 0) + 1
+        folder = f"xfront/digests/{'-'.join(map(str, indices))}/{number}"
+        self.client.key_value_set(f"{folder}/{self.index}", digest)
+        self.client.wait_at_barrier(f"{folder}/set", _MS_TO_AGREE, list(indices))
+        found = [self.client.blocking_key_value_get(f"{folder}/{i}", _MS_TO_AGREE) for i in indices]
+        self.client.wait_at_barrier(f"{folder}/read", _MS_TO_AGREE, list(indices))
+        self.client.key_value_delete(f"{folder}/{self.index}")
+        return [i for i, d in zip(indices, found, strict=True) if d != found[0]]
+
+    def losses(self) -> str:
+        """Who was lost: `process 1 (of host a, pid 17)`."""
+        return ", ".join([f"process {i} ({name})" for i, name in sorted(self.lost.items())])
+
+
+def join(address: str, index: int, count: int, *, bind: str, patience: float, heartbeat: int,
+         farewell: int, recoverable: bool, preemptible: bool) -> Processes:
+    """Start the service (process 0) and meet the others.
+
+    Args:
+      address: `host:port` of the service, as processes reach it.
+      bind: `host:port` on which process 0 listens.
+      patience: seconds to wait for all to come.
+      heartbeat: seconds of silence after which a process counts as dead.
+      farewell: seconds to wait for all to leave.
+      recoverable: whether processes outlive others.
+      preemptible: whether to listen for a coming end of the machine.
+    Raises: TimeoutError where not all came in time; JaxRuntimeError.
+    """
+    longer = int(patience) + 120                 # after its own time jaxlib ends the process
+    service = None
+    if index == 0:
+        service = _jax.get_distributed_runtime_service(
+            bind, count, heartbeat_timeout=heartbeat, shutdown_timeout=farewell,
+            cluster_register_timeout=longer, recoverable=recoverable)
+    client = _jax.get_distributed_runtime_client(
+        address, index, init_timeout=longer, heartbeat_timeout=heartbeat,
+        shutdown_timeout=farewell, use_compression=True, shutdown_on_destruction=False)
+    _connect(client, patience, f"{count} processes did not all come to {address} within "
+                               f"{patience:g} s; process {index} did")
+    preemption = _jax.create_preemption_sync_manager() if preemptible else None
+    if preemption is not None:
+        preemption.initialize(client)
+    return Processes(index, count, client, service, preemption, recoverable)
+
+
+def _connect(client: Any, patience: float, complaint: str) -> None:
+    failures: list[BaseException] = []
+
+    def connect() -> None:
+        try:
+            client.connect()
+        except Exception as e:
+            failures.append(e)
+
+    thread = threading.Thread(target=connect, name="xfront-connect", daemon=True)
+    thread.start()
+    thread.join(patience)
+    if thread.is_alive():
+        raise TimeoutError(complaint)
+    if failures:
+        raise failures[0]
+
+
+def collectives(kind: str, processes: Processes) -> Any:
+    """What moves numbers between CPU devices of several processes.
+
+    Args:
+      kind: `gloo`, `mpi` or `none`.
+    Raises: ValueError for another kind.
+    """
+    if kind == "gloo":
+        return _jax.make_gloo_tcp_collectives(distributed_client=processes.client)
+    if kind == "mpi":
+        made = _jax.make_mpi_collectives()
+        made.Init()
+        return made
+    if kind == "none":
+        return None
+    raise ValueError(f"jax_cpu_collectives_implementation is gloo, mpi or none, got {kind!r}")
+
+
+__all__ = ["ProcessLost", "Processes", "collectives", "join"]

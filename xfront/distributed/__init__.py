@@ -1,0 +1,7 @@
+"""Programs of several processes: `initialize` before the first use of a device."""
+
+from ..on_demand import shown as _shown
+from .membership import initialize, is_initialized, shutdown
+
+__all__ = ["initialize", "is_initialized", "shutdown"]
+__dir__ = _shown(globals())

@@ -1,0 +1,224 @@
+"""What launchers of processes say: how many there are, which one this is, and where they meet.
+
+Each reads the environment variables (or the service) that its own documentation describes.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+import ssl
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+Environment = Mapping[str, str]
+
+
+class Cluster(NamedTuple):
+    """Where processes meet (`host:port`), how many there are, which one this is, and the devices
+    that it shall use (None: all)."""
+
+    address: str
+    count: int
+    index: int
+    local_devices: tuple[int, ...] | None = None
+
+
+_FIRST_PORT, _PORTS = 49152, 8192
+
+
+def port_of(job: str) -> int:
+    """A port that all processes of a job find by its name alone: its number, where it has one."""
+    digits = re.sub(r"\D", "", job)
+    return _FIRST_PORT + int(digits or "0") % _PORTS
+
+
+# --- Slurm ------------------------------------------------------------------------------------
+
+def first_host(hosts: str) -> str:
+    """The first host of Slurm's list: `node003` of `node[003-007,9],other1`."""
+    head = re.match(r"([^,\[]*)(?:\[([^\],-]*)[^\]]*\]([^,]*))?", hosts)
+    if head is None or not head.group(0):
+        raise ValueError(f"a list of hosts in Slurm's notation is wanted, got {hosts!r}")
+    return "".join(part or "" for part in head.groups())
+
+
+def slurm(env: Environment) -> Cluster | None:
+    """A step of Slurm's `srun`; each process takes the device of its number on its host."""
+    names = ("SLURM_JOB_ID", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_STEP_NODELIST",
+             "SLURM_LOCALID")
+    if any(name not in env for name in names):
+        return None
+    job, index, count, hosts, local = (env[name] for name in names)
+    return Cluster(f"{first_host(hosts)}:{port_of(job)}", int(count), int(index), (int(local),))
+
+
+# --- MPI --------------------------------------------------------------------------------------
+
+def open_mpi(env: Environment) -> Cluster | None:
+    """A process of Open MPI's `mpirun`, which runs where process 0 does."""
+    names = ("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK")
+    if any(name not in env for name in names):
+        return None
+    count, index, local = (int(env[name]) for name in names)
+    uri = env.get("OMPI_MCA_orte_hnp_uri", "")
+    found = re.match(r"(\d+)\.\d+;tcp6?://(?:(\[[^,\]]+)|([^,:]+))", uri)
+    if found is None:
+        raise ValueError(
+            "initialize: this is a process of Open MPI, but OMPI_MCA_orte_hnp_uri does not say "
+            'where mpirun runs (Open MPI 5 does not); give cluster_detection_method="mpi4py" or '
+            "coordinator_address")
+    job, six, four = found.groups()
+    host = f"{six}]" if six else four
+    return Cluster(f"{host}:{port_of(job)}", count, index, (local,))
+
+
+def mpi4py(env: Environment) -> Cluster | None:
+    """A process of any MPI, asked through the package mpi4py."""
+    from mpi4py import MPI  # type: ignore[import-not-found]    # only where it is asked for
+
+    world = MPI.COMM_WORLD
+    index, count = world.Get_rank(), world.Get_size()
+    on_host = world.Split_type(MPI.COMM_TYPE_SHARED)
+    address = world.bcast(f"{socket.gethostname()}:{free_port()}" if index == 0 else None, root=0)
+    return Cluster(address, count, index, (on_host.Get_rank(),))
+
+
+def free_port() -> int:
+    """A port on which nobody listens now."""
+    with socket.socket() as s:
+        s.bind(("", 0))
+        return s.getsockname()[1]
+
+
+# --- Kubernetes -------------------------------------------------------------------------------
+
+_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
+_COORDINATOR_PORT = 1234
+
+
+def kubernetes(env: Environment, ask: Callable[[str], Any] | None = None) -> Cluster | None:
+    """A pod of an indexed Job; how many there are the API server says, where the pod's service
+    account may read pods and jobs. A headless service gives process 0 its name."""
+    if "KUBERNETES_SERVICE_HOST" not in env or "JOB_COMPLETION_INDEX" not in env:
+        return None
+    if ask is None:
+        ask = _api_server(env)
+    pod = ask(f"pods/{env.get('HOSTNAME') or socket.gethostname()}")
+    labels = pod["metadata"]["labels"]
+    job = labels.get("batch.kubernetes.io/job-name") or labels["job-name"]
+    spec = ask(f"jobs/{job}")["spec"]
+    subdomain = pod["spec"].get("subdomain")
+    if not subdomain:
+        raise ValueError(f"initialize: pods of the job {job} have no names of their own; give the "
+                         "job a headless service and its pods the service's name as `subdomain`, "
+                         "or pass coordinator_address")
+    count = spec.get("completions") or spec.get("parallelism") or 1
+    return Cluster(f"{job}-0.{subdomain}:{_COORDINATOR_PORT}", int(count),
+                   int(env["JOB_COMPLETION_INDEX"]))
+
+
+def _api_server(env: Environment) -> Callable[[str], Any]:
+    account = Path(_ACCOUNT)
+    token = (account / "token").read_text().strip()
+    space = (account / "namespace").read_text().strip()
+    trusted = ssl.create_default_context(cafile=str(account / "ca.crt"))
+    host = env["KUBERNETES_SERVICE_HOST"]
+    host = f"[{host}]" if ":" in host else host
+    base = f"https://{host}:{env.get('KUBERNETES_SERVICE_PORT', '443')}"
+
+    def ask(what: str) -> Any:
+        group = "api/v1" if what.startswith("pods/") else "apis/batch/v1"
+        url = f"{base}/{group}/namespaces/{space}/{what}"
+        request = urllib.request.Request(url, headers={"Authorization": f"Bearer {token}"})
+        try:
+            with urllib.request.urlopen(request, timeout=20, context=trusted) as answer:
+                return json.load(answer)
+        except urllib.error.HTTPError as e:
+            raise ValueError(
+                f"initialize: the API server answers {e.code} to {url}: the service account of "
+                "this pod must be allowed to get pods and jobs, or coordinator_address, "
+                "num_processes and process_id must be given") from None
+
+    return ask
+
+
+# --- Cloud TPU --------------------------------------------------------------------------------
+
+_METADATA = "http://metadata.google.internal/computeMetadata/v1/instance/attributes/"
+_TPU_PORT = 8476
+_SLICES_PORT = 8477
+
+
+def cloud_tpu(env: Environment, ask: Callable[[str], str | None] | None = None) -> Cluster | None:
+    """A host of a Cloud TPU slice, or of several slices: from the TPU_* and MEGASCALE_* variables
+    (which Kubernetes Engine sets), or from the machine's metadata."""
+    ask = _metadata if ask is None else ask
+    if "TPU_WORKER_ID" in env and "TPU_WORKER_HOSTNAMES" in env:
+        index, hosts = int(env["TPU_WORKER_ID"]), env["TPU_WORKER_HOSTNAMES"].split(",")
+    elif "TPU_SKIP_MDS_QUERY" not in env and _is_tpu_machine(env):
+        worker, endpoints = ask("agent-worker-number"), ask("worker-network-endpoints")
+        if worker is None or endpoints is None:
+            return None
+        index, hosts = int(worker), [end.split(":")[-1] for end in endpoints.split(",")]
+    else:
+        return None
+    slices = int(env.get("MEGASCALE_NUM_SLICES", "1"))
+    if slices > 1:
+        if "MEGASCALE_COORDINATOR_ADDRESS" not in env:
+            raise ValueError("initialize: MEGASCALE_NUM_SLICES says that there are several slices, "
+                             "but MEGASCALE_COORDINATOR_ADDRESS does not say where they meet")
+        host = env["MEGASCALE_COORDINATOR_ADDRESS"].partition(":")[0]
+        index += int(env["MEGASCALE_SLICE_ID"]) * len(hosts)
+        return Cluster(f"{host}:{_SLICES_PORT}", slices * len(hosts), index)
+    return Cluster(f"{hosts[0]}:{_TPU_PORT}", len(hosts), index)
+
+
+def _is_tpu_machine(env: Environment) -> bool:
+    return "TPU_ACCELERATOR_TYPE" in env or Path("/dev/accel0").exists() or \
+        Path("/dev/vfio/0").exists() and "CLOUD_TPU_TASK_ID" not in env
+
+
+def _metadata(key: str) -> str | None:
+    request = urllib.request.Request(_METADATA + key, headers={"Metadata-Flavor": "Google"})
+    try:
+        with urllib.request.urlopen(request, timeout=5) as answer:
+            return answer.read().decode()
+    except (urllib.error.URLError, OSError):
+        return None
+
+
+# --- which it is ------------------------------------------------------------------------------
+
+_KINDS: dict[str, Callable[[Environment], Cluster | None]] = {
+    "ompi": open_mpi, "slurm": slurm, "k8s": kubernetes, "gcetpu": cloud_tpu, "mpi4py": mpi4py}
+_UNASKED = ("ompi", "slurm", "k8s", "gcetpu")
+
+
+def detect(method: str | None, env: Environment) -> Cluster | None:
+    """What the launcher says; None where there is none.
+
+    Args:
+      method: `ompi`, `slurm`, `k8s`, `gcetpu` or `mpi4py` asks that one alone; None: the first of
+        them that is there, but for `mpi4py`; `deactivate`: none.
+    Raises: ValueError for another method, or where the launcher that was named is not there.
+    """
+    if method == "deactivate":
+        return None
+    if method is None:
+        return next((c for name in _UNASKED if (c := _KINDS[name](env)) is not None), None)
+    if method not in _KINDS:
+        raise ValueError(f"initialize: cluster_detection_method is one of {', '.join(_KINDS)} and "
+                         f"deactivate, got {method!r}")
+    found = _KINDS[method](env)
+    if found is None:
+        raise ValueError(f"initialize: cluster_detection_method={method!r}, but this process was "
+                         f"not started by it: its variables are not in the environment")
+    return found
+
+
+__all__ = ["Cluster", "detect", "first_host", "free_port", "port_of"]

@@ -1,0 +1,265 @@
+"""Values from process to process, and points where all processes meet.
+
+Each function is called by every process of the program, in the same order; with one process it is
+as if the others agreed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import zlib
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from lowering import clients
+
+from ..arrays import binding
+from ..arrays.keys import KeyArray
+from ..devices import devices, process_count, process_index
+from ..on_demand import shown as _shown
+from ..sharding.assembly import (
+    make_array_from_process_local_data,
+    make_array_from_single_device_arrays,
+)
+from ..sharding.mesh import Mesh
+from ..sharding.named import NamedSharding
+from ..sharding.partition_spec import P
+from ..tracebacks import front_door
+from ..tracing.tracer import Tracer
+from ..tree_util import broadcast_prefix, tree_flatten, tree_map, tree_unflatten
+
+
+@front_door
+def process_allgather(in_tree: Any, tiled: bool = False) -> Any:
+    """The values of all processes, in every process.
+
+    Args:
+      in_tree: tree of NumPy arrays, numbers and arrays, of the same shapes in every process; or of
+        arrays of several processes.
+      tiled: concatenate along the first dimension instead of stacking along a new one. Arrays of
+        several processes, which give their whole value, need it.
+    Returns: tree of NumPy arrays; numbers get a dimension in either case.
+    Raises: ValueError for an array of several processes without `tiled`; TypeError for a key.
+    """
+    return tree_map(lambda x: _gathered(x, tiled), in_tree)
+
+
+def _gathered(x: Any, tiled: bool) -> np.ndarray:
+    if isinstance(x, binding.ArrayImpl) and not x.is_fully_addressable:
+        if not tiled:
+            raise ValueError(
+                "Gathering global non-fully-addressable arrays only supports tiled=True")
+        return np.asarray(x if x.is_fully_replicated else binding.put(
+            x, NamedSharding(_mesh_of(x.sharding), P())))
+    value = _local("process_allgather", x)
+    if process_count() == 1:
+        return value[None] if not tiled or value.ndim == 0 else value
+    stacked = value[None] if not tiled or value.ndim == 0 else value
+    spread = make_array_from_process_local_data(NamedSharding(_of_processes(), P("processes")),
+                                                _words(stacked, 1))
+    everywhere = np.asarray(binding.put(spread, NamedSharding(_of_processes(), P())))
+    return _value(everywhere, value.dtype, (-1, *stacked.shape[1:]) if stacked.size else
+                  (process_count() * stacked.shape[0], *stacked.shape[1:]))
+
+
+def _local(function: str, x: Any) -> np.ndarray:
+    """A value of this process on the host. Raises: TypeError for what has none."""
+    if type(x) is KeyArray:
+        raise TypeError(f"{function}: a random key has no NumPy value; random.key_data gives its "
+                        "words")
+    if type(x) is Tracer:
+        raise TypeError(f"{function}: processes exchange values, and {x!r} is traced")
+    return np.asarray(x) if isinstance(x, binding.ArrayImpl) else binding.host_array(x)
+
+
+def _words(x: np.ndarray, keep: int) -> np.ndarray:
+    """The bytes of an array, behind its first `keep` dimensions: moved and summed exactly."""
+    flat = np.ascontiguousarray(x).reshape(*x.shape[:keep], -1)
+    return flat.view(np.uint8)
+
+
+def _value(words: np.ndarray, dtype: np.dtype, shape: Sequence[int]) -> np.ndarray:
+    return np.ascontiguousarray(words).view(dtype).reshape(shape)
+
+
+def _of_processes() -> Mesh:
+    """A mesh of one row of devices for each process."""
+    rows: dict[int, list[Any]] = {}
+    for d in devices():
+        rows.setdefault(d.process_index, []).append(d)
+    least = min(map(len, rows.values()))
+    return Mesh(np.array([rows[i][:least] for i in sorted(rows)], object), ("processes", "local"))
+
+
+def _mesh_of(sharding: Any) -> Mesh:
+    if type(sharding) is NamedSharding:
+        return sharding.mesh
+    return Mesh(np.array(sharding._device_assignment, object), ("devices",))
+
+
+@front_door
+def broadcast_one_to_all(in_tree: Any, is_source: bool | None = None) -> Any:
+    """The values of one process, in every process.
+
+    Args:
+      in_tree: tree of NumPy arrays, numbers and arrays, of the same shapes and dtypes in every
+        process.
+      is_source: whether it is this process that gives them; None: process 0 does.
+    Returns: tree of NumPy arrays.
+    Raises: TypeError for a key.
+    """
+    source = process_index() == 0 if is_source is None else is_source
+    return tree_map(lambda x: _from_source(_local("broadcast_one_to_all", x), source), in_tree)
+
+
+def _from_source(x: np.ndarray, source: bool) -> np.ndarray:
+    if process_count() == 1:
+        return x
+    words = _words(x, 0)[None]
+    spread = make_array_from_process_local_data(
+        NamedSharding(_of_processes(), P("processes")),
+        words if source else np.zeros_like(words))
+    total = spread.sum(axis=0, dtype=np.uint8)   # of zeros but for one
+    return _value(np.asarray(binding.put(total, NamedSharding(_of_processes(), P()))), x.dtype,
+                  x.shape)
+
+
+@front_door
+def assert_equal(in_tree: Any, fail_message: str = "") -> None:
+    """Check that all processes have the same values. Raises: AssertionError where they have not."""
+    if process_count() == 1:
+        return
+    gathered = process_allgather(tree_map(lambda x: _local("assert_equal", x)[None], in_tree),
+                                 tiled=True)
+    for rows in tree_flatten(gathered)[0]:
+        first = np.broadcast_to(rows[:1], rows.shape)
+        if not np.array_equal(first, rows, equal_nan=rows.dtype.kind in "fc"):
+            expected = tree_map(lambda r: r[0], gathered)
+            raise AssertionError(f"{fail_message}. Expected: {expected}; got: {in_tree}.")
+
+
+@front_door
+def sync_global_devices(name: str) -> None:
+    """Wait until all processes call this with the same name. Raises: AssertionError where one
+    comes with another name."""
+    number = np.uint32(zlib.crc32(name.encode()))
+    assert_equal(number, f"sync_global_devices name mismatch ({name!r})")
+
+
+@front_door
+def host_local_array_to_global_array(local_inputs: Any, global_mesh: Mesh, pspecs: Any) -> Any:
+    """Arrays of several processes of what each process has.
+
+    Args:
+      local_inputs: tree of NumPy arrays and arrays: along a dimension that is divided between
+        processes the part of this one, along others the whole, the same in every process.
+      global_mesh: of devices of all processes.
+      pspecs: tree prefix of PartitionSpecs.
+    Returns: tree of arrays on the mesh; what is one of several processes already stays.
+    Raises: ValueError where shapes do not divide.
+    """
+    return _by_spec(_globally, local_inputs, global_mesh, pspecs)
+
+
+def _globally(x: Any, mesh: Mesh, spec: Any) -> Any:
+    if isinstance(x, binding.ArrayImpl) and not x.is_fully_addressable:
+        return x
+    return make_array_from_process_local_data(
+        NamedSharding(mesh, spec), _local("host_local_array_to_global_array", x))
+
+
+@front_door
+def global_array_to_host_local_array(global_inputs: Any, global_mesh: Mesh, pspecs: Any) -> Any:
+    """What this process has of arrays of several processes: the other direction of
+    `host_local_array_to_global_array`, with its arguments.
+
+    Returns: tree of arrays on the devices of this process; arrays of one process stay.
+    """
+    return _by_spec(_locally, global_inputs, global_mesh, pspecs)
+
+
+def _locally(x: Any, mesh: Mesh, spec: Any) -> Any:
+    if not isinstance(x, binding.ArrayImpl):
+        return binding.put(_local("global_array_to_host_local_array", x))
+    if x.is_fully_addressable:
+        return x
+    moved = binding.put(x, NamedSharding(mesh, spec))
+    shards = moved.addressable_shards
+    lengths = []
+    for k, n in enumerate(x.shape):
+        spans = {s.index[k].indices(n)[:2] for s in shards}
+        lengths.append(sum(stop - start for start, stop in spans))
+    return make_array_from_single_device_arrays(
+        lengths, NamedSharding(mesh.local_mesh, spec), [s.data for s in shards])
+
+
+def _by_spec(function: Any, tree: Any, mesh: Mesh, pspecs: Any) -> Any:
+    leaves, structure = tree_flatten(tree)
+    specs = broadcast_prefix(pspecs, tree, is_leaf=lambda s: isinstance(s, P))
+    return tree_unflatten(structure, [function(x, mesh, s)
+                                      for x, s in zip(leaves, specs, strict=True)])
+
+
+def reached_preemption_sync_point(step_id: int) -> bool:
+    """Whether a machine of the program is about to be taken away, and this is the step after which
+    all processes shall save their state: the same in every process.
+
+    Args:
+      step_id: number of the step, the same in every process.
+    Raises: RuntimeError where `jax_enable_preemption_service` is off.
+    """
+    here = clients.processes()
+    if here is None:
+        return False
+    if here.preemption is None:
+        raise RuntimeError("reached_preemption_sync_point: nobody listens for the end of machines; "
+                           "set jax_enable_preemption_service before distributed.initialize")
+    return here.preemption.reached_sync_point(step_id)
+
+
+class ProcessFailureError(RuntimeError):
+    """Processes ended inside `live_devices`; `failed_devices` were theirs."""
+
+    def __init__(self, failed_devices: set[Any]) -> None:
+        super().__init__(f"processes ended that drove the devices {failed_devices}")
+        self.failed_devices = failed_devices
+
+
+@contextlib.contextmanager
+def live_devices(devices: Sequence[Any]) -> Iterator[list[Any]]:
+    """The devices whose processes are there, for a block of a program that goes on without those
+    that end (`jax_enable_recoverability`). All processes that are there enter and leave it.
+
+    Args:
+      devices: to choose from.
+    Raises: RuntimeError where no processes were joined, or the option is off;
+      ProcessFailureError, when the block is left, where one of these processes has ended.
+    """
+    here = clients.processes()
+    if here is None:
+        raise RuntimeError("Distributed JAX not initialized: live_devices is for programs of "
+                           "several processes")
+    if not here.recoverable:
+        raise RuntimeError("live_devices: set jax_enable_recoverability before "
+                           "distributed.initialize; else processes do not outlive others")
+    asked = sorted({d.process_index for d in devices})
+    before = here.client.get_live_nodes(asked)
+    chosen = [d for d in devices if d.process_index in before]
+    failure: Exception | None = None
+    try:
+        yield chosen
+    except Exception as e:
+        failure = e
+    after = here.client.get_live_nodes(sorted(before))
+    gone = {d for d in chosen if before[d.process_index] != after.get(d.process_index)}
+    if gone:
+        raise ProcessFailureError(gone) from failure
+    if failure is not None:
+        raise failure
+
+
+__all__ = ["P", "ProcessFailureError", "assert_equal", "broadcast_one_to_all",
+           "global_array_to_host_local_array", "host_local_array_to_global_array", "live_devices",
+           "process_allgather", "reached_preemption_sync_point", "sync_global_devices"]
+__dir__ = _shown(globals())

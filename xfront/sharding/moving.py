@@ -1,0 +1,43 @@
+"""Arrays of several processes from one sharding to another, by a program that copies them."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from xfront_ir.builder import Builder
+from xfront_ir.types import tensor
+
+from ..arrays.binding import AbstractArray, ArrayImpl
+from ..arrays.operands import from_numpy
+from ..tracing.compiled import TABLES, Compiled, compile_body
+from .spread import spread_over
+
+
+def move(x: ArrayImpl, sharding: Any) -> ArrayImpl:
+    """The array with another sharding of the same devices; each process of them calls this.
+
+    Raises: ValueError where the devices are others.
+    """
+    there = x._sharding
+    if there._internal_device_list != sharding._internal_device_list:
+        raise ValueError(
+            f"an array of several processes can be moved between shardings of the same devices in "
+            f"the same order; it lies as {there}, and {sharding} is asked for. "
+            "multihost_utils.process_allgather gives its value to every process")
+    [moved] = _program(x.aval, there, sharding).run([x], True)
+    return moved
+
+
+@functools.lru_cache(maxsize=1024)
+def _program(aval: AbstractArray, source: Any, target: Any) -> Compiled:
+    b = Builder("move")
+    made = b.param(tensor(aval.shape, from_numpy(aval.dtype)))
+    mesh = getattr(target, "mesh", None) or source.mesh
+    place: Any = spread_over(mesh, [source], [target])
+    return compile_body(b.close([made], [aval.weak_type]), name="move", place=place)
+
+
+TABLES.append(_program.cache_clear)
+
+__all__ = ["move"]
