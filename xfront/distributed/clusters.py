@@ -77,7 +77,7 @@ def open_mpi(env: Environment) -> Cluster | None:
     return Cluster(f"{host}:{port_of(job)}", count, index, (local,))
 
 
-def mpi4py(env: Environment) -> Cluster | None:
+def mpi4py() -> Cluster:
     """A process of any MPI, asked through the package mpi4py."""
     from mpi4py import MPI  # type: ignore[import-not-found]    # only where it is asked for
 
@@ -195,7 +195,7 @@ def _metadata(key: str) -> str | None:
 # --- which it is ------------------------------------------------------------------------------
 
 _KINDS: dict[str, Callable[[Environment], Cluster | None]] = {
-    "ompi": open_mpi, "slurm": slurm, "k8s": kubernetes, "gcetpu": cloud_tpu, "mpi4py": mpi4py}
+    "ompi": open_mpi, "slurm": slurm, "k8s": kubernetes, "gcetpu": cloud_tpu, "mpi4py": lambda _: mpi4py()}
 _UNASKED = ("ompi", "slurm", "k8s", "gcetpu")
 
 
