@@ -195,7 +195,8 @@ def _metadata(key: str) -> str | None:
 # --- which it is ------------------------------------------------------------------------------
 
 _KINDS: dict[str, Callable[[Environment], Cluster | None]] = {
-    "ompi": open_mpi, "slurm": slurm, "k8s": kubernetes, "gcetpu": cloud_tpu, "mpi4py": lambda _: mpi4py()}
+    "ompi": open_mpi, "slurm": slurm, "k8s": kubernetes, "gcetpu": cloud_tpu,
+    "mpi4py": lambda _: mpi4py()}
 _UNASKED = ("ompi", "slurm", "k8s", "gcetpu")
 
 
