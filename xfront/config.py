@@ -563,7 +563,6 @@ softmax_custom_jvp = _OPTIONS["jax_softmax_custom_jvp"]
 threefry_partitionable = _OPTIONS["jax_threefry_partitionable"]
 thread_guard = _OPTIONS["jax_thread_guard"]
 allow_f16_reductions = _OPTIONS["jax_allow_f16_reductions"]
-logging_level = _OPTIONS["jax_logging_level"]
 
 
 def option(name: str) -> Option:

@@ -101,14 +101,6 @@ class Builder:
         self.ops.append(op)
         return made
 
-    def emit_plain(self, definition: OpDef, operands: tuple[Value, ...],
-                   types: tuple[TensorType, ...]) -> Value:
-        """As `emit`, for an op of one result and no attributes whose operands have these types."""
-        found = definition.memo.get(types)
-        if found is None:
-            found = definition.memo[types] = infer_types(definition, types, {})
-        return self.append(definition, operands, NO_ATTRS, found[0])
-
     def literal(self, value: Any, dtype: DType | None = None, shape: tuple[int, ...] | None = None
                 ) -> Value:
         """A known scalar or small array, broadcast to `shape` where that is given."""

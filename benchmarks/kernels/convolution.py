@@ -79,6 +79,11 @@ def convolve_1d(jax: Any, jnp: Any, n: int) -> Program:
     return lambda x, k: jnp.convolve(x, k, mode="same"), (normal(jnp, n), normal(jnp, 31))
 
 
+@kernel("convolve with 101 taps", 1_000, 30_000, 300_000)
+def convolve_long(jax: Any, jnp: Any, n: int) -> Program:
+    return lambda x, k: jnp.convolve(x, k, mode="same"), (normal(jnp, n), normal(jnp, 101))
+
+
 @kernel("one channel, 31×31", 48, 96, 160)
 def large_taps(jax: Any, jnp: Any, n: int) -> Program:
     return convolve(jax), (normal(jnp, 1, n, n, 1), normal(jnp, 31, 31, 1, 1))

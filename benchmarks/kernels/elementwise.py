@@ -68,6 +68,12 @@ def stack(jax: Any, jnp: Any, n: int) -> Program:
     return lambda x, y: jnp.stack([x, y], axis=-1), (normal(jnp, n), normal(jnp, n, seed=1))
 
 
+@kernel("stack of two images on the last axis", (4, 64, 64), (16, 64, 64), (16, 256, 256))
+def stack_images(jax: Any, jnp: Any, *shape: int) -> Program:
+    return lambda x, y: jnp.stack([x, y], axis=-1), (
+        normal(jnp, *shape), normal(jnp, *shape, seed=1))
+
+
 @kernel("tile 4 times", *SIZES)
 def tile(jax: Any, jnp: Any, n: int) -> Program:
     return lambda x: jnp.tile(x, 4), (normal(jnp, n),)

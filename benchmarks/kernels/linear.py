@@ -52,7 +52,7 @@ for side in (3, 4):
     of_batch("inverse", side, lambda jax, jnp, a: jnp.linalg.inv(a))
 of_batch("determinant", 3, lambda jax, jnp, a: jnp.linalg.det(a))
 of_batch("eigh", 4, lambda jax, jnp, a: jnp.linalg.eigh(a)[1], (64, 500, 2_000))
-of_batch("qr", 4, lambda jax, jnp, a: jnp.linalg.qr(a)[1], (64, 500, 2_000))
+of_batch("qr", 4, lambda jax, jnp, a: jnp.linalg.qr(a)[1], (64, 500, 4_000))
 of_batch("svd", 4, lambda jax, jnp, a: jnp.linalg.svd(a)[1], (64, 500, 2_000))
 
 
@@ -71,6 +71,31 @@ def half_product(jax: Any, jnp: Any, n: int) -> Program:
 @kernel("product, float32", *SIDES)
 def product(jax: Any, jnp: Any, n: int) -> Program:
     return lambda a, b: a @ b, (normal(jnp, n, n), normal(jnp, n, n, seed=1))
+
+
+@kernel("product of a transposed matrix", 192, 512, 768)
+def transposed_product(jax: Any, jnp: Any, n: int) -> Program:
+    rows = (((0,), (0,)), ((), ()))
+    return lambda a, b: jax.lax.dot_general(a, b, rows), (
+        normal(jnp, n, n), normal(jnp, n, n, seed=1))
+
+
+@kernel("products in a loop, 4×4", 100, 1_000, 10_000)
+def products_in_loop(jax: Any, jnp: Any, n: int) -> Program:
+    def run(a: Any, x: Any) -> Any:
+        return jax.lax.fori_loop(0, n, lambda _, x: jnp.tanh(a @ x), x)
+
+    return run, (normal(jnp, 4, 4), normal(jnp, 4, 4, seed=1))
+
+
+@kernel("products one after the other, 4×4", 4, 16, 64)
+def products_in_row(jax: Any, jnp: Any, n: int) -> Program:
+    def run(a: Any, x: Any) -> Any:
+        for _ in range(n):
+            x = jnp.tanh(a @ x)
+        return x
+
+    return run, (normal(jnp, 4, 4), normal(jnp, 4, 4, seed=1))
 
 
 @kernel("product of matrix and vector", *SIDES)

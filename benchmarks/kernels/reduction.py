@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from benchmarks.kernels.sized import Program, between, kernel, normal
 
 ROWS = (1_000, 30_000, 500_000)
@@ -30,15 +32,28 @@ def running(name: str, f: Callable[[Any, Any], Any]) -> None:
         return lambda x: f(jax.lax, x), (between(jnp, 0.999, 1.001, n),)
 
 
+def integers(name: str, f: Callable[[Any, Any], Any]) -> None:
+    """A row of `f(jnp, x)` for rows of integers."""
+
+    @kernel(f"{name} of rows, int32", *SQUARES)
+    def make(jax: Any, jnp: Any, n: int) -> Program:
+        return lambda x: f(jnp, x), (between(jnp, -1000, 1000, n, n, dtype=np.int32),)
+
+
+integers("sum", lambda jnp, x: jnp.sum(x, axis=-1))
+integers("max", lambda jnp, x: jnp.max(x, axis=-1))
+integers("min", lambda jnp, x: jnp.min(x, axis=-1))
 short("sum of rows of 2", 2, lambda jnp, x: jnp.sum(x, axis=-1))
 short("sum of rows of 3", 3, lambda jnp, x: jnp.sum(x, axis=-1))
 short("sum of rows of 8", 8, lambda jnp, x: jnp.sum(x, axis=-1))
 short("max of rows of 4", 4, lambda jnp, x: jnp.max(x, axis=-1))
+short("min of rows of 4", 4, lambda jnp, x: jnp.min(x, axis=-1))
 short("norm of rows of 3", 3, lambda jnp, x: jnp.sqrt(jnp.sum(x * x, axis=-1)))
 short("mean of rows of 128", 128, lambda jnp, x: jnp.mean(x, axis=-1), (64, 1_000, 10_000))
 running("cumsum", lambda lax, x: lax.cumsum(x))
 running("cumprod", lambda lax, x: lax.cumprod(x))
 running("cummax", lambda lax, x: lax.cummax(x))
+running("cummin", lambda lax, x: lax.cummin(x))
 running("cumlogsumexp", lambda lax, x: lax.cumlogsumexp(x))
 
 
@@ -104,14 +119,24 @@ def scan(jax: Any, jnp: Any, n: int) -> Program:
     return lambda xs: jax.lax.scan(step, 0.0, xs), (normal(jnp, n),)
 
 
+def exchanging(jax: Any, i: Any, a: Any, b: Any) -> Any:
+    """Two arrays, each with 16 elements of the other."""
+    from_a = jax.lax.dynamic_slice(a, (i,), (16,))
+    from_b = jax.lax.dynamic_slice(b, (i,), (16,))
+    a = jax.lax.dynamic_update_slice(a, from_b + 1, (i,))
+    return a, jax.lax.dynamic_update_slice(b, from_a * 0.5, (i,))
+
+
 @kernel("loop of two arrays that read each other", 1_000, 30_000, 300_000)
 def ping_pong(jax: Any, jnp: Any, n: int) -> Program:
-    def turn(i: Any, both: Any) -> Any:
-        a, b = both
-        from_a = jax.lax.dynamic_slice(a, (i,), (16,))
-        from_b = jax.lax.dynamic_slice(b, (i,), (16,))
-        a = jax.lax.dynamic_update_slice(a, from_b + 1, (i,))
-        return a, jax.lax.dynamic_update_slice(b, from_a * 0.5, (i,))
-
-    run = lambda a, b: jax.lax.fori_loop(0, 100, turn, (a, b))
+    run = lambda a, b: jax.lax.fori_loop(0, 100, lambda i, both: exchanging(jax, i, *both), (a, b))
     return run, (normal(jnp, n), normal(jnp, n, seed=1))
+
+
+@kernel("while loop of two arrays that read each other", 1_000, 30_000, 300_000)
+def while_ping_pong(jax: Any, jnp: Any, n: int) -> Program:
+    def run(a: Any, b: Any, turns: Any) -> Any:
+        return jax.lax.while_loop(lambda s: s[0] < turns,
+                                  lambda s: (s[0] + 1, *exchanging(jax, *s)), (0, a, b))
+
+    return run, (normal(jnp, n), normal(jnp, n, seed=1), jnp.int32(100))

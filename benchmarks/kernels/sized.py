@@ -20,6 +20,9 @@ Program = tuple[Callable[..., Any], tuple[Any, ...]]
 """A function to be compiled, with its arguments."""
 
 
+PROGRAMS: dict[str, tuple[Callable[..., Program], tuple[Size, ...], bool]] = {}
+"""For each row its `make`, the sizes, and whether 64-bit dtypes are on."""
+
 CALLED = 5
 """The turns in which a side calls a program."""
 
@@ -46,7 +49,9 @@ def kernel(name: str, *sizes: Size, x64: bool = False) -> Callable[[Any], Any]:
                     for _ in range(harness.scaled(CALLED, 1)):
                         yield {label(size): harness.per_call(call, budget=0.03, batches=4)}
 
-        harness.enter(harness.Row(harness.group_of(make), name, run, repeats=3))
+        group = harness.group_of(make)
+        PROGRAMS[f"{group}: {name}"] = make, sizes, x64
+        harness.enter(harness.Row(group, name, run, repeats=3))
         return make
 
     return register

@@ -363,7 +363,7 @@ def _line(op: Op) -> bool:
 
 
 # More places than are added up fast in one pass: the plain rule gathers them for each element.
-@form(ops.conv_general_dilated, when=_line)
+@form(ops.conv_general_dilated, when=_line, row="kernels.convolution: convolve with 101 taps")
 def in_chunks(b: Builder, op: Op, x: Value, k: Value) -> Value:
     """The sum of what parts of the filter give."""
     a, axis, n = op.attrs, op.attrs["rhs_spec"][2], math.prod(k.type.shape)

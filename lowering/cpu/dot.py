@@ -137,7 +137,7 @@ def _by_rows(op: Op) -> bool:
 
 # Gradients of weights: the library that reads the left matrix by columns is slower than a copy,
 # which of smaller matrices, beside the rest of a network, takes longer than it saves.
-@form(ops.dot_general, when=_by_rows)
+@form(ops.dot_general, when=_by_rows, row="kernels.linear: product of a transposed matrix")
 def product_by_rows(b: Builder, op: Op, x: Value, y: Value) -> Value:
     """The product of the transposed matrix, written out before."""
     turned = b.emit(ops.fence, b.emit(ops.transpose, x, permutation=(1, 0)))
@@ -161,7 +161,8 @@ def _small(op: Op) -> bool:
 
 
 # Small matrices in loops: the plain rule leaves the kernel that is the loop for each product.
-@form(ops.dot_general, when=_small, only=in_loops)
+@form(ops.dot_general, when=_small, only=in_loops,
+      row="kernels.linear: products in a loop, 4×4")
 def small_product(b: Builder, op: Op, x: Value, y: Value) -> Value:
     """The sum over the products of elements: batch, rows, columns, and the sum's axis last."""
     (left,), (right,) = op.attrs["contract"]
@@ -189,7 +190,8 @@ def _tiny_product(op: Op) -> bool:
 
 
 # Elsewhere, up to 4x4 matrices: starting a product costs more than computing it.
-@form(ops.dot_general, when=_tiny_product, only=in_programs)
+@form(ops.dot_general, when=_tiny_product, only=in_programs,
+      row="kernels.linear: products one after the other, 4×4")
 def tiny_product(b: Builder, op: Op, x: Value, y: Value) -> Value:
     """As in loops, computed once however many read it."""
     return b.emit(ops.fence, small_product(b, op, x, y))

@@ -46,7 +46,8 @@ def scan(b: Builder, op: Op, *operands: Value) -> tuple[Value, ...]:
 
 
 # The same of loops without a known end.
-@form(ops.while_, when=_reads_late, since=(0, 12))
+@form(ops.while_, when=_reads_late, since=(0, 12),
+      row="kernels.reduction: while loop of two arrays that read each other")
 def while_(b: Builder, op: Op, *operands: Value) -> tuple[Value, ...]:
     """The same loop, whose turns read before they write: no array is copied."""
     return b.emit(ops.while_, *operands, **{**op.attrs, "body": reading_first(op)})

@@ -21,7 +21,7 @@ def _stack(op: Op) -> bool:
 
 
 # 2 or 3 columns of arrays with three axes or more: the plain rule writes one element at a time.
-@form(ops.concatenate, when=_stack, row="kernels.elementwise: stack of two on the last axis")
+@form(ops.concatenate, when=_stack, row="kernels.elementwise: stack of two images on the last axis")
 def concatenate(b: Builder, op: Op, *xs: Value) -> Value:
     """Each element chooses its column; all are at hand, so what makes them is fenced off."""
     last = xs[0].type.ndim - 1

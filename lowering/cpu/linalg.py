@@ -133,7 +133,7 @@ def triangular_solve(b: Builder, op: Op, a: Value, rhs: Value) -> Value:
 
 # 2 rows in batches of 1000, 3 in batches of 2000: it takes 0.1 and 0.3 s more to compile.
 @form(ops.lu, when=_is_tiny(3, least=lambda n: 1000 * (n - 1)),
-      row="kernels.linear: determinant, 3×3")
+      row="kernels.linear: solve, 3×3")
 def lu(b: Builder, op: Op, x: Value) -> list[Value]:
     """Rows exchanged by comparison, the first of equals first; a pivot of zero divides nothing."""
     n, lead = x.type.shape[-1], x.type.shape[:-2]

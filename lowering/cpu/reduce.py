@@ -106,18 +106,21 @@ def _side_by_side(op: Op) -> bool:
 
 # 64 integers of 32 bits or more, next to each other: XLA reduces them in several steps, each a
 # kernel. It has a library for shorter ones.
-@form(ops.reduce_sum, when=_side_by_side, only=near_memory)
+@form(ops.reduce_sum, when=_side_by_side, only=near_memory,
+      row="kernels.reduction: sum of rows, int32")
 def sum_of_integers(b: Builder, op: Op, x: Value) -> Value:
     """In one kernel; so are the greatest and the least."""
     return _whole(b, op.definition, x, op.attrs["axes"])
 
 
-@form(ops.reduce_max, when=_side_by_side, only=near_memory)
+@form(ops.reduce_max, when=_side_by_side, only=near_memory,
+      row="kernels.reduction: max of rows, int32")
 def greatest_integer(b: Builder, op: Op, x: Value) -> Value:
     return _whole(b, op.definition, x, op.attrs["axes"])
 
 
-@form(ops.reduce_min, when=_side_by_side, only=near_memory)
+@form(ops.reduce_min, when=_side_by_side, only=near_memory,
+      row="kernels.reduction: min of rows, int32")
 def least_integer(b: Builder, op: Op, x: Value) -> Value:
     return _whole(b, op.definition, x, op.attrs["axes"])
 
@@ -176,7 +179,8 @@ def reduce_max(b: Builder, op: Op, x: Value) -> Value:
     return b.emit(ops.fence, _folded(b, op, x, ops.max))
 
 
-@form(ops.reduce_min, when=_is_short(4, 2 ** 15), only=near_memory)
+@form(ops.reduce_min, when=_is_short(4, 2 ** 15), only=near_memory,
+      row="kernels.reduction: min of rows of 4")
 def reduce_min(b: Builder, op: Op, x: Value) -> Value:
     return b.emit(ops.fence, _folded(b, op, x, ops.min))
 

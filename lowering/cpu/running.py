@@ -72,7 +72,7 @@ def cummax(b: Builder, op: Op, x: Value) -> Value:
     return _running(b, op, x, ops.max, least(x.type.dtype), x.type.dtype)
 
 
-@form(ops.cummin, when=real & _long_in_few_rows)
+@form(ops.cummin, when=real & _long_in_few_rows, row="kernels.reduction: cummin")
 def cummin(b: Builder, op: Op, x: Value) -> Value:
     return _running(b, op, x, ops.min, greatest(x.type.dtype), x.type.dtype)
 

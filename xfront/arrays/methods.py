@@ -9,7 +9,7 @@ public functions.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NoReturn
 
 import numpy as np
@@ -464,8 +464,3 @@ def install_operations(table: Mapping[str, Any]) -> None:
         (array, other). Names in it replace what is here.
     """
     binding.install(table)
-
-
-def public_methods() -> dict[str, Callable[..., Any]]:
-    """The methods and properties of this file by name, without underscored ones."""
-    return {name: value for name, value in SURFACE.items() if not name.startswith("_")}

@@ -217,8 +217,3 @@ def log1mexp(x: Any) -> Any:
     near, far = choose(small, x, 0.5), choose(small, 1.0, x)
     return choose(small, emit(ops.log, negative(emit(ops.expm1, negative(near)))),
                   emit(ops.log1p, negative(emit(ops.exp, negative(far)))))
-
-
-def half_square(z: Any) -> Any:
-    """z^2 / 2."""
-    return mul(emit(ops.square, z), 0.5)
