@@ -72,7 +72,7 @@ BODY_FAMILIES = ("collective", "control", "custom", "custom_vmap", "families", "
 DOOR = "xfront_ir.passes.bodies"
 
 # Families whose ops are resolved by passes and so have nothing to lower.
-NOT_LOWERED = ("families", "lanes", "refs", "words")
+NOT_LOWERED = ("families", "formulas", "lanes", "refs", "words")
 
 JAXLIB_ROOMS = ("lowering/", "xfront/arrays/binding/")
 

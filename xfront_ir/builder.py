@@ -122,13 +122,18 @@ class Builder:
     def inline(self, function: Function, operands: Sequence[Value]) -> tuple[Value, ...]:
         """Append the ops of `function` with `operands` for its parameters; its returns here."""
         env = dict(zip(function.params, operands, strict=True))
-        append = self.ops.append
+        append, read, loc = self.ops.append, env.__getitem__, self.loc
         for op in function.ops:
-            results = tuple([Value(v.type) for v in op.results])
-            append(Op(op.definition, tuple([env[v] for v in op.operands]), op.attrs, results,
-                      op.loc or self.loc))
-            env.update(zip(op.results, results, strict=True))
-        return tuple([env[v] for v in function.returns])
+            made, values = _new(Op), []
+            made.definition, made.attrs, made.loc = op.definition, op.attrs, op.loc or loc
+            made.operands = tuple(map(read, op.operands))
+            for v in op.results:
+                env[v] = value = _new(Value)
+                value.type = v.type
+                values += value,
+            made.results = tuple(values)
+            append(made)
+        return tuple(map(read, function.returns))
 
     def close(self, returns: Sequence[Value], weak_returns: Sequence[bool] = ()) -> Function:
         """The Function of what was collected."""
@@ -203,12 +208,26 @@ class SplitBuilder(Builder):
 
     def inline(self, function: Function, operands: Sequence[Value]) -> tuple[Value, ...]:
         """As Builder.inline, each op to its side."""
+        tangents = self.tangents
+        if tangents.isdisjoint(operands):
+            return super().inline(function, operands)
         env = dict(zip(function.params, operands, strict=True))
+        read = env.__getitem__
         for op in function.ops:
             self.loc = op.loc or self.loc
-            made = self.emit(op.definition, *[env[v] for v in op.operands], **op.attrs)
-            env.update(zip(op.results, (made,) if op.definition.single else made, strict=True))
-        return tuple([env[v] for v in function.returns])
+            definition, attrs, given = op.definition, op.attrs, tuple(map(read, op.operands))
+            if not definition.single:
+                made = self.emit(definition, *given, **attrs)
+                env.update(zip(op.results, made, strict=True))
+                continue
+            (result,) = op.results
+            if tangents.isdisjoint(given):
+                env[result] = self.append(definition, given, attrs, result.type)
+            elif definition.split is None:
+                env[result] = self.add_linear(definition, given, attrs)
+            else:
+                env[result] = self.emit(definition, *given, **attrs)
+        return tuple(map(read, function.returns))
 
 
 def refuse_foreign(function: Function) -> None:

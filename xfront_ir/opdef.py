@@ -334,6 +334,10 @@ class OpDef(Generic[R]):
     def __reduce__(self) -> tuple[Any, ...]:
         return (lookup, (self.name,))
 
+    def __call__(self, *operands: Any, **attrs: Any) -> Any:
+        """This op in a formula, of Terms and of numbers, which take the type of the last Term."""
+        return [v for v in operands if hasattr(v, "apply")][-1].apply(self, operands, attrs)
+
     def rule(self, which: str) -> Any:
         """The rule called `which`, or the error that says where to add it.
 

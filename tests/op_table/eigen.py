@@ -6,13 +6,11 @@ which no phase changes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from xfront_ir import dtypes, ops
-from xfront_ir.builder import Builder
-from xfront_ir.core import Value
 from xfront_ir.ops import linalg
+from xfront_ir.ops.formulas import Term
 
 from .linalg import DTYPES, TOLERANCE, after, hermitian
 from .row import Bad, Draw, Row, Sample
@@ -20,30 +18,25 @@ from .row import Bad, Draw, Row, Sample
 REAL, COMPLEX = DTYPES[:2], DTYPES[2:]
 
 
-def _apart(b: Builder, x: Value) -> Value:
+def _apart(x: Term) -> Term:
     """x and a growing diagonal: its values stay away from each other."""
-    m, n = x.type.shape[-2:]
-    steps = b.emit(ops.iota, dtype=dtypes.real_of(x.type.dtype), shape=(n,), dimension=0)
-    if x.type.dtype.is_complex:
-        steps = b.emit(ops.convert, steps, dtype=x.type.dtype)
-    steps = b.emit(ops.mul, steps, b.full(steps.type, 3.0))
-    wide = b.emit(ops.broadcast_in_dim, steps, shape=x.type.shape, dims=(x.type.ndim - 1,))
-    return b.emit(ops.add, x, linalg.diagonal_part(b, wide))
+    (n,), dtype = x.type.shape[-1:], dtypes.real_of(x.dtype)
+    steps = x.apply(ops.iota, (), {"dtype": dtype, "shape": (n,), "dimension": 0}).to(x.dtype)
+    wide = ops.broadcast_in_dim(steps * 3.0, shape=x.type.shape, dims=(x.type.ndim - 1,))
+    return x + linalg.diagonal_part(wide)
 
 
 # --- svd ----------------------------------------------------------------------------------
 
 def _svd(**attrs: bool) -> Any:
-    return lambda b, x: b.emit(ops.svd, _apart(b, x), **attrs)
+    return lambda x: ops.svd(_apart(x), **attrs)
 
 
-def _rank_one(b: Builder, made: Sequence[Value]) -> Sequence[Value]:
+def _rank_one(s: Term, u: Term, vh: Term) -> tuple[Term, Term]:
     """s, and for each singular value u v^H: the first of them, which no phase changes."""
-    s, u, vh = made
-    k = s.type.shape[-1]
-    first = linalg.block(b, u, u.type.shape[-2], 1)
-    row = linalg.block(b, vh, 1, vh.type.shape[-1])
-    return s, linalg.matmul(b, first, row) if k else s
+    first = linalg.block(u, u.type.shape[-2], 1)
+    row = linalg.block(vh, 1, vh.type.shape[-1])
+    return s, linalg.matmul(first, row) if s.type.shape[-1] else s
 
 
 THIN = {"full_matrices": False, "compute_uv": True}
@@ -68,14 +61,13 @@ SVD = Row("svd", [
 # --- eigh ---------------------------------------------------------------------------------
 
 def _eigh(lower: bool) -> Any:
-    return lambda b, x: b.emit(ops.eigh, hermitian(b, _apart(b, x)), lower=lower)
+    return lambda x: ops.eigh(hermitian(_apart(x)), lower=lower)
 
 
-def _projector(b: Builder, made: Sequence[Value]) -> Sequence[Value]:
+def _projector(vectors: Term, values: Term) -> tuple[Term, Term]:
     """v v^H of the first vector, and the values."""
-    vectors, values = made
-    first = linalg.block(b, vectors, vectors.type.shape[-2], 1)
-    return linalg.matmul(b, first, linalg.adjoint(b, first)), values
+    first = linalg.block(vectors, vectors.type.shape[-2], 1)
+    return linalg.matmul(first, linalg.adjoint(first)), values
 
 
 EIGH = Row("eigh", [
@@ -91,8 +83,7 @@ EIGH = Row("eigh", [
 # --- eig ----------------------------------------------------------------------------------
 
 def _eig(left: bool, right: bool) -> Any:
-    return lambda b, x: b.emit(ops.eig, _apart(b, x), left=left, right=right,
-                               vector_derivatives=right)
+    return lambda x: ops.eig(_apart(x), left=left, right=right, vector_derivatives=right)
 
 
 EIG = Row("eig", [

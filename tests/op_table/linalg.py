@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from xfront_ir import dtypes, ops
 from xfront_ir.builder import Builder
-from xfront_ir.core import Function, Value
+from xfront_ir.core import Function
 from xfront_ir.dtypes import DType, from_numpy
 from xfront_ir.ops import linalg
+from xfront_ir.ops.formulas import Term, formula
 from xfront_ir.types import tensor
 
 from .row import Bad, Draw, Fixed, Row, Sample
@@ -24,29 +25,31 @@ F32_BAD = [Bad([("bf16", (3, 3))], "takes f32, f64, c64 or c128", {}),
            Bad([("f32", (3,))], "two axes", {})]
 
 
-def after(prepare: Callable[..., Sequence[Value]], *draws: Any,
-          finish: Callable[[Builder, Sequence[Value]], Sequence[Value]] | None = None,
+def after(prepare: Callable[..., Any], *draws: Any, finish: Callable[..., Any] | None = None,
           **options: Any) -> Sample:
-    """A sample whose operands go through `prepare` first, a part of the program."""
+    """A sample whose operands go through `prepare` first, a formula that is a part of the program;
+    what it gives goes through `finish`."""
+    @formula
+    def written(*terms: Term) -> Any:
+        made = prepare(*terms)
+        return finish(*made) if finish else made
+
     def build(dtype: DType, rng: np.random.Generator) -> tuple[Function, list[np.ndarray]]:
         arrays = [draw.array(dtype, rng) for draw in draws]
         b = Builder("f")
-        params = [b.param(tensor(a.shape, from_numpy(a.dtype))) for a in arrays]
-        made = prepare(b, *params)
-        return b.close(finish(b, made) if finish else made), arrays
+        made = written(b, *[b.param(tensor(a.shape, from_numpy(a.dtype))) for a in arrays])
+        return b.close(made if isinstance(made, tuple) else (made,)), arrays
 
     return Sample(build=build, **options)
 
 
-def hermitian(b: Builder, x: Value, plus: float = 0.0) -> Value:
+def hermitian(x: Term, plus: float = 0.0) -> Term:
     """x + x^H and a multiple of the identity."""
-    total = b.emit(ops.add, x, linalg.adjoint(b, x))
-    shift = b.emit(ops.mul, linalg.eye(b, x.type), b.full(x.type, plus))
-    return b.emit(ops.add, total, shift)
+    return x + linalg.adjoint(x) + linalg.eye(x) * plus
 
 
-def _cholesky(b: Builder, x: Value) -> Sequence[Value]:
-    return (b.emit(ops.cholesky, hermitian(b, x, 6.0)),)
+def _cholesky(x: Term) -> Term:
+    return ops.cholesky(hermitian(x, 6.0))
 
 
 CHOLESKY = Row("cholesky", [
@@ -61,14 +64,13 @@ def _solve(**given: bool) -> dict[str, bool]:
             "unit_diagonal": False, **given}
 
 
-def _diagonal_away_from_zero(b: Builder, a: Value, rhs: Value, **attrs: bool) -> Sequence[Value]:
-    shift = b.emit(ops.mul, linalg.eye(b, a.type), b.full(a.type, 4.0))
-    return (b.emit(ops.triangular_solve, b.emit(ops.add, a, shift), rhs, **attrs),)
+def _diagonal_away_from_zero(a: Term, rhs: Term, **attrs: bool) -> Term:
+    return ops.triangular_solve(a + linalg.eye(a) * 4.0, rhs, **attrs)
 
 
 def _triangular(a: tuple, rhs: tuple, **given: bool) -> Sample:
     attrs = _solve(**given)
-    return after(lambda b, x, y: _diagonal_away_from_zero(b, x, y, **attrs), Draw(a, -1, 1),
+    return after(lambda x, y: _diagonal_away_from_zero(x, y, **attrs), Draw(a, -1, 1),
                  Draw(rhs, -2, 2))
 
 
@@ -86,11 +88,9 @@ TRIANGULAR_SOLVE = Row("triangular_solve", [
     Bad([("f32", (2, 3, 3)), ("f32", (3, 3))], "leading axes", _solve()),
     Bad([("f32", (3, 3)), ("f64", (3, 3))], "dtype", _solve())], tolerance=TOLERANCE)
 
-def _lu(b: Builder, x: Value) -> Sequence[Value]:
+def _lu(x: Term) -> tuple[Term, ...]:
     """Of matrices with large elements on the other diagonal: pivots are far from ties."""
-    large = b.emit(ops.reverse, linalg.eye(b, x.type), axes=(x.type.ndim - 2,))
-    large = b.emit(ops.mul, large, b.full(x.type, 4.0))
-    return b.emit(ops.lu, b.emit(ops.add, x, large))
+    return ops.lu(x + ops.reverse(linalg.eye(x), axes=(x.type.ndim - 2,)) * 4.0)
 
 
 LU = Row("lu", [

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from xfront_ir import ops
-from xfront_ir.builder import Builder
-from xfront_ir.core import Value
 from xfront_ir.ops import linalg
+from xfront_ir.ops.formulas import Term
 
 from .linalg import DTYPES, F32_BAD, TOLERANCE, after, hermitian
 from .row import Bad, Draw, Row, Sample
@@ -16,28 +14,26 @@ from .row import Bad, Draw, Row, Sample
 SQUARE = [Bad([("f32", (2, 3))], "square"), *F32_BAD]
 
 
-def _invariants(b: Builder, made: Sequence[Value]) -> Sequence[Value]:
+def _invariants(t: Term, q: Term) -> tuple[Term, ...]:
     """Q T Q^H, Q^H Q, and T below its subdiagonal (for complex T, its diagonal)."""
-    t, q = made
     n = t.type.ndim - 2
-    turned = linalg.matmul(b, linalg.matmul(b, q, t), linalg.adjoint(b, q))
+    turned = linalg.matmul(linalg.matmul(q, t), linalg.adjoint(q))
     below = t
-    if not t.type.dtype.is_complex and t.type.shape[-1]:
-        below = b.emit(ops.slice, t, starts=(*[0] * n, 1, 0), strides=(1,) * (n + 2),
-                       limits=(*t.type.shape[:-1], t.type.shape[-1] - 1))
-    return turned, linalg.matmul(b, linalg.adjoint(b, q), q), linalg.lower_part(b, below, True)
+    if not t.dtype.is_complex and t.type.shape[-1]:
+        below = ops.slice(t, starts=(*[0] * n, 1, 0), strides=(1,) * (n + 2),
+                          limits=(*t.type.shape[:-1], t.type.shape[-1] - 1))
+    return turned, linalg.matmul(linalg.adjoint(q), q), linalg.lower_part(below, True)
 
 
 def _schur(vectors: bool) -> Any:
-    return lambda b, x: b.emit(ops.schur, x, vectors=vectors)
+    return lambda x: ops.schur(x, vectors=vectors)
 
 
-def _values(b: Builder, made: Sequence[Value]) -> Sequence[Value]:
+def _values(t: Term) -> tuple[Term, ...]:
     """The trace of T T and of T: sums of the eigenvalues' squares and of themselves."""
-    (t,) = made
-    n, squared = t.type.ndim, linalg.matmul(b, t, t)
-    return [b.emit(ops.reduce_sum, linalg.diagonal_part(b, x), axes=(n - 2, n - 1))
-            for x in (t, squared)]
+    n, squared = t.type.ndim, linalg.matmul(t, t)
+    return tuple(ops.reduce_sum(linalg.diagonal_part(x), axes=(n - 2, n - 1))
+                 for x in (t, squared))
 
 
 SCHUR = Row("schur", [
@@ -53,7 +49,7 @@ HESSENBERG = Row("hessenberg", [
 
 
 def _tridiagonal(lower: bool) -> Any:
-    return lambda b, x: b.emit(ops.tridiagonal, hermitian(b, x), lower=lower)
+    return lambda x: ops.tridiagonal(hermitian(x), lower=lower)
 
 
 TRIDIAGONAL = Row("tridiagonal", [
@@ -65,7 +61,7 @@ TRIDIAGONAL = Row("tridiagonal", [
 
 def _reflected(**attrs: bool) -> Any:
     """By the Q of a matrix's own factors: other vectors and taus would not be unitary."""
-    return lambda b, a, c: (b.emit(ops.ormqr, *b.emit(ops.geqrf, a), c, **attrs),)
+    return lambda a, c: ops.ormqr(*ops.geqrf(a), c, **attrs)
 
 
 ORMQR = Row("ormqr", [

@@ -11,51 +11,37 @@ from __future__ import annotations
 from typing import Any
 
 from .. import dtypes
-from ..core import Op, Value
+from ..core import Op
 from ..errors import MissingRule
 from ..opdef import BOOL, define
-from .compare import eq
-from .convert import convert
-from .elementwise import abs_, add, complex_, conj, div, imag, mul, neg, real, select, sub
-from .families import lit
-from .linalg import (
-    adjoint,
-    batch_leading,
-    diagonal_part,
-    eye,
-    matmul,
-    matrix,
-)
+from .elementwise import complex_, conj, imag, real
+from .formulas import Term, formula, where
+from .linalg import adjoint, batch_leading, diagonal_part, eye, matmul, matrix
 from .reduce import argmax, reduce_sum
 from .shape import broadcast_in_dim, iota
 
 
-def _real(b: Any, x: Value) -> Value:
-    return b.emit(real, x) if x.type.dtype.is_complex else x
+def _real(x: Term) -> Term:
+    return real(x) if x.dtype.is_complex else x
 
 
-def _like(b: Any, x: Value, like: Value) -> Value:
-    return x if x.type.dtype is like.type.dtype else b.emit(convert, x, dtype=like.type.dtype)
+def _diagonal(x: Term) -> Term:
+    return reduce_sum(diagonal_part(x), axes=(x.type.ndim - 1,))
 
 
-def _diagonal(b: Any, x: Value) -> Value:
-    return b.emit(reduce_sum, diagonal_part(b, x), axes=(x.type.ndim - 1,))
-
-
-def _along(b: Any, vector: Value, rows: int, columns: int, axis: int) -> Value:
+def _along(vector: Term, rows: int, columns: int, axis: int) -> Term:
     """Vectors repeated to matrices: element i in row i (axis -2) or in column i (axis -1)."""
     n = vector.type.ndim
-    return b.emit(broadcast_in_dim, vector, shape=(*vector.type.shape[:-1], rows, columns),
-                  dims=(*range(n - 1), n + 1 + axis))
+    return broadcast_in_dim(vector, shape=(*vector.type.shape[:-1], rows, columns),
+                            dims=(*range(n - 1), n + 1 + axis))
 
 
-def _gaps(b: Any, values: Value) -> Value:
+def _gaps(values: Term) -> Term:
     """1 / (values[j] - values[i]) in row i, column j; 0 on the diagonal."""
     n = values.type.shape[-1]
-    difference = b.emit(sub, _along(b, values, n, n, -1), _along(b, values, n, n, -2))
-    one = eye(b, difference.type)
-    inverse = b.emit(div, b.ones(difference.type), b.emit(add, difference, one))
-    return b.emit(sub, inverse, one)
+    difference = _along(values, n, n, -1) - _along(values, n, n, -2)
+    one = eye(difference)
+    return difference.like(1) / (difference + one) - one
 
 
 # --- svd ----------------------------------------------------------------------------------
@@ -72,52 +58,58 @@ def _infer_svd(types: Any, attrs: Any) -> Any:
 
 
 def _jvp_svd(b: Any, op: Op, tangents: Any) -> Any:
-    """With M = U^H A' V: S' is M's diagonal; U' = U (G (M S + S M^H)) and what leaves U's span;
-    V likewise; G the inverse gaps of the squares."""
     (x,), (t,) = op.operands, tangents
     m, n = x.type.shape[-2:]
     if not op.attrs["compute_uv"]:
-        _, u, vt = b.emit(svd, x, full_matrices=False, compute_uv=True)
-        middle = matmul(b, matmul(b, adjoint(b, u), t), adjoint(b, vt))
-        return (_real(b, _diagonal(b, middle)),)
+        return (_tangent_values(b, t, x),)
     if op.attrs["full_matrices"] and m != n:
         raise MissingRule("the vectors of svd have no derivative with full_matrices where the "
                           f"matrix is not square; got {x.type}")
-    s, u, vt = op.results
-    k = s.type.shape[-1]
-    v, uh = adjoint(b, vt), adjoint(b, u)
-    middle = matmul(b, matmul(b, uh, t), v)
-    gaps = _like(b, _gaps(b, b.emit(mul, s, s)), t)
-    columns, rows = (_like(b, _along(b, s, k, k, axis), t) for axis in (-1, -2))
-    right, left = b.emit(mul, middle, columns), b.emit(mul, rows, middle)
-    of_u = b.emit(mul, gaps, b.emit(add, right, adjoint(b, right)))
-    of_v = b.emit(mul, gaps, b.emit(add, left, adjoint(b, left)))
-    inverse = _inverse(b, s)
-    if t.type.dtype.is_complex:                  # what turns on the diagonal turns U
-        turning = diagonal_part(b, b.emit(sub, middle, adjoint(b, middle)))
-        half = b.emit(mul, turning, lit(b, turning, 0.5))
-        of_u = b.emit(add, of_u, b.emit(mul, half, _like(b, _along(b, inverse, k, k, -1), t)))
-    u_moving, v_moving = matmul(b, u, of_u), matmul(b, v, of_v)
+    return _tangents_svd(b, t, *op.results)
+
+
+@formula
+def _tangent_values(t: Term, x: Term) -> Term:
+    _, u, vt = svd(x, full_matrices=False, compute_uv=True)
+    return _real(_diagonal(matmul(matmul(adjoint(u), t), adjoint(vt))))
+
+
+@formula
+def _tangents_svd(t: Term, s: Term, u: Term, vt: Term) -> tuple[Term, Term, Term]:
+    """With M = U^H A' V: S' is M's diagonal; U' = U (G (M S + S M^H)) and what leaves U's span;
+    V likewise; G the inverse gaps of the squares."""
+    (m, n), k = t.type.shape[-2:], s.type.shape[-1]
+    v, uh = adjoint(vt), adjoint(u)
+    middle = matmul(matmul(uh, t), v)
+    gaps = _gaps(s * s).to(t.dtype)
+    columns, rows = (_along(s, k, k, axis).to(t.dtype) for axis in (-1, -2))
+    right, left = middle * columns, rows * middle
+    of_u = gaps * (right + adjoint(right))
+    of_v = gaps * (left + adjoint(left))
+    inverse = _inverse(s)
+    if t.dtype.is_complex:                       # what turns on the diagonal turns U
+        turning = diagonal_part(middle - adjoint(middle))
+        of_u = of_u + turning * 0.5 * _along(inverse, k, k, -1).to(t.dtype)
+    u_moving, v_moving = matmul(u, of_u), matmul(v, of_v)
     if m > k:
-        u_moving = b.emit(add, u_moving, _outside(b, matmul(b, t, v), u, uh, inverse))
+        u_moving = u_moving + _outside(matmul(t, v), u, uh, inverse)
     if n > k:
-        outside = _outside(b, matmul(b, adjoint(b, t), u), v, vt, inverse)
-        v_moving = b.emit(add, v_moving, outside)
-    return _real(b, _diagonal(b, middle)), u_moving, adjoint(b, v_moving)
+        v_moving = v_moving + _outside(matmul(adjoint(t), u), v, vt, inverse)
+    return _real(_diagonal(middle)), u_moving, adjoint(v_moving)
 
 
-def _inverse(b: Any, s: Value) -> Value:
+def _inverse(s: Term) -> Term:
     """1 / s, and 0 where s is 0."""
-    zero = b.emit(eq, s, b.zeros(s.type))
-    safe = b.emit(select, zero, b.ones(s.type), s)
-    return b.emit(select, zero, b.zeros(s.type), b.emit(div, b.ones(s.type), safe))
+    zero = s == 0
+    safe = where(zero, 1, s)
+    return where(zero, s.like(0), 1 / safe)
 
 
-def _outside(b: Any, moving: Value, u: Value, uh: Value, inverse: Value) -> Value:
+def _outside(moving: Term, u: Term, uh: Term, inverse: Term) -> Term:
     """The part of `moving` outside the span of `u`, over the singular values."""
-    apart = b.emit(sub, moving, matmul(b, u, matmul(b, uh, moving)))
+    apart = moving - matmul(u, matmul(uh, moving))
     rows, columns = moving.type.shape[-2:]
-    return b.emit(mul, apart, _like(b, _along(b, inverse, rows, columns, -1), apart))
+    return apart * _along(inverse, rows, columns, -1).to(apart.dtype)
 
 
 svd = define("svd", attrs={"full_matrices": BOOL, "compute_uv": BOOL}, operands=1,
@@ -134,16 +126,17 @@ def _infer_eigh(types: Any, attrs: Any) -> Any:
     return x, x.with_shape((*x.shape[:-2], n)).with_dtype(dtypes.real_of(x.dtype))
 
 
-def _jvp_eigh(b: Any, op: Op, tangents: Any) -> Any:
+@formula
+def _tangents_eigh(t: Term, vectors: Term, values: Term) -> tuple[Term, Term]:
     """With M = V^H A' V: w' is M's diagonal, V' = V (G M), G the inverse gaps of w."""
-    vectors, values = op.results
-    middle = matmul(b, matmul(b, adjoint(b, vectors), tangents[0]), vectors)
-    turned = b.emit(mul, _like(b, _gaps(b, values), middle), middle)
-    return matmul(b, vectors, turned), _real(b, _diagonal(b, middle))
+    middle = matmul(matmul(adjoint(vectors), t), vectors)
+    turned = _gaps(values).to(t.dtype) * middle
+    return matmul(vectors, turned), _real(_diagonal(middle))
 
 
 eigh = define("eigh", attrs={"lower": BOOL}, operands=1, infer=_infer_eigh, single=False,
-              jvp=_jvp_eigh, batch=batch_leading)
+              batch=batch_leading,
+              jvp=lambda b, op, tangents: _tangents_eigh(b, tangents[0], *op.results))
 """Vectors (as columns) and values, ascending, of Hermitian matrices, of which one triangle is
 read. Derivatives take the tangent to be Hermitian too."""
 
@@ -160,8 +153,6 @@ def _infer_eig(types: Any, attrs: Any) -> Any:
 
 
 def _jvp_eig(b: Any, op: Op, tangents: Any) -> Any:
-    """With M = L^H A' R and D = diag(L^H R): w' = diag(M) / D, R' = R (G D^-1 M) turned to their
-    norm, G the gaps of w; L' likewise of A^H, whose values are conj(w)."""
     a = op.attrs
     if (a["left"] or a["right"]) and not a["vector_derivatives"]:
         raise MissingRule(
@@ -170,42 +161,44 @@ def _jvp_eig(b: Any, op: Op, tangents: Any) -> Any:
             "alone (eigvals) and the vectors of eigh have theirs")
     if not op.results[0].type.shape[-1]:
         return tuple([b.zeros(v.type) for v in op.results])
-    values, left, right = b.emit(eig, op.operands[0], left=True, right=True,
-                                 vector_derivatives=True)
-    tangent = _like(b, tangents[0], right)
-    of_left = adjoint(b, left)
-    middle = matmul(b, matmul(b, of_left, tangent), right)
-    overlap = _diagonal(b, matmul(b, of_left, right))
-    made = [b.emit(div, _diagonal(b, middle), overlap)]
-    if a["left"]:
-        made.append(_turning(b, left, b.emit(conj, values), adjoint(b, middle),
-                             b.emit(conj, overlap)))
-    if a["right"]:
-        made.append(_turning(b, right, values, middle, overlap))
+    return _tangents_eig(b, tangents[0], op.operands[0], left=a["left"], right=a["right"])
+
+
+@formula
+def _tangents_eig(t: Term, x: Term, left: bool, right: bool) -> tuple[Term, ...]:
+    """With M = L^H A' R and D = diag(L^H R): w' = diag(M) / D, R' = R (G D^-1 M) turned to their
+    norm, G the gaps of w; L' likewise of A^H, whose values are conj(w)."""
+    values, of_left, of_right = eig(x, left=True, right=True, vector_derivatives=True)
+    t = t.to(of_right.dtype)
+    across = adjoint(of_left)
+    middle = matmul(matmul(across, t), of_right)
+    overlap = _diagonal(matmul(across, of_right))
+    made = [_diagonal(middle) / overlap]
+    if left:
+        made.append(_turning(of_left, conj(values), adjoint(middle), conj(overlap)))
+    if right:
+        made.append(_turning(of_right, values, middle, overlap))
     return tuple(made)
 
 
-def _turning(b: Any, vectors: Value, values: Value, middle: Value, overlap: Value) -> Value:
+def _turning(vectors: Term, values: Term, middle: Term, overlap: Term) -> Term:
     """The tangent of eigenvectors of norm 1 whose greatest element is real."""
-    n = values.type.shape[-1]
-    mixed = b.emit(div, b.emit(mul, middle, _gaps(b, values)), _along(b, overlap, n, n, -2))
-    free = matmul(b, vectors, mixed)
-    size = vectors.type.ndim
-    conjugate = b.emit(conj, vectors)
-    grown = b.emit(reduce_sum, b.emit(real, b.emit(mul, conjugate, free)), axes=(size - 2,))
+    n, axis = values.type.shape[-1], vectors.type.ndim - 2
+    mixed = middle * _gaps(values) / _along(overlap, n, n, -2)
+    free = matmul(vectors, mixed)
+    grown = reduce_sum(real(conj(vectors) * free), axes=(axis,))
     # the greatest of the elements that are real, the first of equals
-    sizes = b.emit(abs_, b.emit(real, vectors))
-    nothing = b.zeros(sizes.type)
-    sizes = b.emit(select, b.emit(eq, b.emit(imag, vectors), nothing), sizes,
-                   b.emit(neg, b.ones(sizes.type)))
-    place = b.emit(argmax, sizes, axis=size - 2, index_dtype=dtypes.i32)
-    rows = b.emit(iota, dtype=dtypes.i32, shape=sizes.type.shape, dimension=size - 2)
-    chosen = b.emit(eq, rows, _along(b, place, n, n, -1))
-    level = b.emit(select, chosen, b.emit(real, vectors), b.ones(sizes.type))
-    turned = b.emit(select, chosen, b.emit(div, b.emit(imag, free), level), nothing)
-    turned = b.emit(reduce_sum, turned, axes=(size - 2,))
-    away = b.emit(complex_, grown, turned)
-    return b.emit(sub, free, b.emit(mul, vectors, _along(b, away, n, n, -1)))
+    sizes = abs(real(vectors))
+    nothing = sizes.like(0)
+    sizes = where(imag(vectors) == nothing, sizes, -sizes.like(1))
+    place = argmax(sizes, axis=axis, index_dtype=dtypes.i32)
+    rows = sizes.apply(iota, (), {"dtype": dtypes.i32, "shape": sizes.type.shape,
+                                  "dimension": axis})
+    chosen = rows == _along(place, n, n, -1)
+    level = where(chosen, real(vectors), sizes.like(1))
+    turned = where(chosen, imag(free) / level, nothing)
+    turned = reduce_sum(turned, axes=(axis,))
+    return free - vectors * _along(complex_(grown, turned), n, n, -1)
 
 
 eig = define("eig", attrs={"left": BOOL, "right": BOOL, "vector_derivatives": BOOL}, operands=1,

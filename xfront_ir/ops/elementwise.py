@@ -15,9 +15,6 @@ from .. import dtypes
 from ..errors import IRTypeError
 from ..opdef import INT, LINEAR, define, enum
 from ..traits import CHEAP, ELEMENTWISE, EXACT, EXACT_COMPLEX, LIGHT, MERGED, does, mark
-from .bits import and_
-from .compare import eq, ge, gt, lt
-from .convert import convert
 from .families import (
     batch_elementwise,
     batch_scalar_operands,
@@ -29,11 +26,13 @@ from .families import (
     is_inexact,
     is_numeric,
     is_real,
-    lit,
-    scaled,
+    partials_jvp,
+    slope,
     sum_tangents,
+    tangent,
     transpose_bilinear,
 )
+from .formulas import Term, formula, where
 from .shape import broadcast_in_dim
 
 
@@ -42,66 +41,58 @@ def _numeric(name: str, *partials: Any, **options: Any) -> Any:
     return elementwise(name, *partials, allowed=is_numeric, wanted="numeric", **options)
 
 
-def _inexact(name: str, coefficient: Any = None, **options: Any) -> Any:
-    """An op of one inexact operand whose derivative is `coefficient(b, operand, result)`."""
-    partials = () if coefficient is None else (_times(coefficient),)
-    return elementwise(name, *partials, allowed=is_inexact, wanted="inexact", family=__name__,
+def _inexact(name: str, fn: Any = None, **options: Any) -> Any:
+    """An op of one inexact operand whose derivative is `fn(operand, result)`."""
+    return elementwise(name, *_slopes(fn), allowed=is_inexact, wanted="inexact", family=__name__,
                        **options)
 
 
-def _float(name: str, coefficient: Any = None, **options: Any) -> Any:
-    partials = () if coefficient is None else (_times(coefficient),)
-    return elementwise(name, *partials, allowed=is_float, wanted="float", family=__name__,
+def _float(name: str, fn: Any = None, **options: Any) -> Any:
+    return elementwise(name, *_slopes(fn), allowed=is_float, wanted="float", family=__name__,
                        **options)
 
 
-def _times(coefficient: Any) -> Any:
-    return scaled(lambda b, op: coefficient(b, op.operands[0], op.results[0]))
+def _slopes(fn: Any) -> tuple[Any, ...]:
+    return () if fn is None else (slope(fn),)
 
 
 # --- arithmetic ---------------------------------------------------------------------------
 
-def _transpose_div(b: Any, op: Any, cotangents: Any, known: Any) -> Any:
-    return b.emit(div, cotangents[0], known[1]), None
-
-
-def _inverse(b: Any, x: Any) -> Any:
-    """1 / x. A factor where there are two quotients: XLA divides once, by a product that may
-    leave the range."""
-    return b.emit(div, lit(b, x, 1), x)
-
-
-def _trunc(b: Any, x: Any) -> Any:
-    return b.emit(select, b.emit(lt, x, lit(b, x, 0)), b.emit(ceil, x), b.emit(floor, x))
+_negative = formula(lambda x: -x)
+_quotient = formula(lambda x, y: x / y)
 
 
 add = _numeric("add", operands=2, jvp=lambda b, op, ts: (sum_tangents(b, *ts),),
                transpose=lambda b, op, cts, known: (cts[0], cts[0]))
-neg = _numeric("neg", lambda b, t, op: b.emit(neg, t),
-               transpose=lambda b, op, cts, known: (b.emit(neg, cts[0]),))
+neg = _numeric("neg", tangent(lambda t, x, y: -t),
+               transpose=lambda b, op, cts, known: (_negative(b, cts[0]),))
 
 
 def _jvp_sub(b: Any, op: Any, tangents: Any) -> Any:
     x, y = tangents
     if y is None:
         return (x,)
-    return (b.emit(neg, y) if x is None else b.emit(sub, x, y),)
+    return (_negative(b, y) if x is None else _difference(b, x, y),)
 
 
+_difference = formula(lambda x, y: x - y)
 sub = _numeric("sub", operands=2, jvp=_jvp_sub,
-               transpose=lambda b, op, cts, known: (cts[0], b.emit(neg, cts[0])))
-mul = _numeric("mul", lambda b, t, op: b.emit(mul, t, op.operands[1]),
-               lambda b, t, op: b.emit(mul, op.operands[0], t),
-               transpose=transpose_bilinear(lambda b, ct, y, op: b.emit(mul, ct, y),
-                                            lambda b, ct, x, op: b.emit(mul, x, ct)),
+               transpose=lambda b, op, cts, known: (cts[0], _negative(b, cts[0])))
+mul = _numeric("mul", tangent(lambda t, x, y, z: t * y), tangent(lambda t, x, y, z: x * t),
+               transpose=transpose_bilinear(lambda ct, y: ct * y, lambda ct, x: x * ct),
                strong=becomes("strong_mul"))
-div = _numeric("div", lambda b, t, op: b.emit(div, t, op.operands[1]),
-               scaled(lambda b, op: b.emit(neg, b.emit(mul, op.results[0],
-                                                   _inverse(b, op.operands[1])))),
-               transpose=_transpose_div, strong=becomes("strong_div"))
-rem = elementwise("rem", lambda b, t, op: t,
-                  scaled(lambda b, op: b.emit(neg, _trunc(b, b.emit(div, *op.operands)))),
+div = _numeric("div", tangent(lambda t, x, y, z: t / y),
+               # a factor where there are two quotients: XLA divides once, by a product that may
+               # leave the range
+               slope(lambda x, y, z: -(z * (1 / y))),
+               transpose=lambda b, op, cts, known: (_quotient(b, cts[0], known[1]), None),
+               strong=becomes("strong_div"))
+rem = elementwise("rem", lambda b, t, op: t, slope(lambda x, y, z: -_trunc(x / y)),
                   allowed=is_real, wanted="integer or float", family=__name__)
+
+
+def _trunc(x: Term) -> Term:
+    return where(x < 0, ceil(x), floor(x))
 
 
 def _infer_abs(types: Any, attrs: Any) -> Any:
@@ -111,51 +102,44 @@ def _infer_abs(types: Any, attrs: Any) -> Any:
     return (x.with_dtype(dtypes.real_of(x.dtype)),)
 
 
-def _jvp_abs(b: Any, op: Any, tangents: Any) -> Any:
-    (x,) = op.operands
-    if not x.type.dtype.is_complex:              # zero has the derivative of positive numbers
-        rising = b.emit(ge, x, lit(b, x, 0))
-        return (b.emit(mul, tangents[0], b.emit(select, rising, lit(b, x, 1), lit(b, x, -1))),)
-    direction = b.emit(sign, x)
-    return (b.emit(real, b.emit(mul, tangents[0], b.emit(conj, direction))),)
+def _along(t: Term, x: Term, y: Term) -> Term:
+    if x.dtype.is_complex:
+        return real(t * conj(sign(x)))
+    return t * where(x >= 0, x.like(1), -1)      # zero has the derivative of positive numbers
 
 
-abs_ = define("abs", infer=_infer_abs, operands=1, jvp=_jvp_abs, batch=batch_elementwise)
+abs_ = define("abs", infer=_infer_abs, operands=1, jvp=partials_jvp(tangent(_along)),
+              batch=batch_elementwise)
 
 
-def _jvp_sign(b: Any, op: Any, tangents: Any) -> Any:
+def _across(t: Term, x: Term, direction: Term) -> Term:
     """A complex sign turns: what of the tangent is across x, over |x|; 0 for x = 0."""
-    (x,), (t,), (direction,) = op.operands, tangents, op.results
-    if not x.type.dtype.is_complex:
-        return (None,)
-    size = b.emit(abs_, x)
-    size = b.emit(select, b.emit(eq, size, lit(b, size, 0)), lit(b, size, 1), size)
-    nothing = b.zeros(size.type)
-    along = b.emit(real, b.emit(mul, t, b.emit(conj, direction)))
-    across = b.emit(sub, t, b.emit(mul, b.emit(complex_, along, nothing), direction))
-    return (b.emit(div, across, b.emit(complex_, size, nothing)),)
+    size = abs(x)
+    size = where(size == 0, 1, size)
+    nothing = size.like(0)
+    along = real(t * conj(direction))
+    return (t - complex_(along, nothing) * direction) / complex_(size, nothing)
 
 
-sign = _numeric("sign", operands=1, jvp=_jvp_sign)
-square = _numeric("square", _times(lambda b, x, y: b.emit(add, x, x)))
+_turning = tangent(_across)
+sign = _numeric("sign", operands=1, jvp=lambda b, op, tangents: (
+    _turning(b, tangents[0], op) if op.operands[0].type.dtype.is_complex else None,))
+square = _numeric("square", slope(lambda x, y: x + x))
 
 
-def _power_lhs(b: Any, op: Any) -> Any:
+def _power_lhs(x: Term, y: Term, z: Term) -> Term:
     """y x^(y-1), with 0 for y = 0 whatever x is."""
-    x, y = op.operands
-    zero = b.emit(eq, y, lit(b, y, 0))
-    lowered = b.emit(select, zero, lit(b, y, 1), b.emit(sub, y, lit(b, y, 1)))
-    return b.emit(select, zero, lit(b, y, 0), b.emit(mul, y, b.emit(pow_, x, lowered)))
+    zero = y == 0
+    lowered = where(zero, y.like(1), y - 1)
+    return where(zero, y.like(0), y * pow_(x, lowered))
 
 
-def _power_rhs(b: Any, op: Any) -> Any:
+def _power_rhs(x: Term, y: Term, z: Term) -> Term:
     """log(x) x^y, with 0 for x = 0 (the limit where y > 0)."""
-    x = op.operands[0]
-    safe = b.emit(select, b.emit(eq, x, lit(b, x, 0)), lit(b, x, 1), x)
-    return b.emit(mul, b.emit(log, safe), op.results[0])
+    return log(where(x == 0, 1, x)) * z
 
 
-pow_ = elementwise("pow", scaled(_power_lhs), scaled(_power_rhs), allowed=is_inexact,
+pow_ = elementwise("pow", slope(_power_lhs), slope(_power_rhs), allowed=is_inexact,
                    wanted="inexact", family=__name__)
 
 
@@ -169,13 +153,14 @@ def _infer_integer_pow(types: Any, attrs: Any) -> Any:
 
 
 def _jvp_integer_pow(b: Any, op: Any, tangents: Any) -> Any:
-    (x,), (t,), n = op.operands, tangents, op.attrs["exponent"]
-    if n == 0:
-        return (None,)
-    if n == 1:
-        return (t,)
-    lowered = x if n == 2 else b.emit(integer_pow, x, exponent=n - 1)
-    return (b.emit(mul, t, b.emit(mul, lit(b, x, n), lowered)),)
+    (t,), n = tangents, op.attrs["exponent"]
+    return (None if n == 0 else t if n == 1 else _by_power(b, t, op.operands[0], n=n),)
+
+
+@formula
+def _by_power(t: Term, x: Term, n: int) -> Term:
+    lowered = x if n == 2 else integer_pow(x, exponent=n - 1)
+    return t * (n * lowered)
 
 
 integer_pow = define("integer_pow", infer=_infer_integer_pow, attrs={"exponent": INT}, operands=1,
@@ -184,30 +169,16 @@ integer_pow = define("integer_pow", infer=_infer_integer_pow, attrs={"exponent":
 
 # --- roots, exponentials, logarithms ------------------------------------------------------
 
-def _one_plus(b: Any, x: Any) -> Any:
-    return b.emit(add, x, lit(b, x, 1))
-
-
-def _one_minus(b: Any, x: Any) -> Any:
-    return b.emit(sub, lit(b, x, 1), x)
-
-
-def _over(b: Any, t: Any, x: Any) -> Any:
-    return b.emit(div, t, x)
-
-
-sqrt = _inexact("sqrt", lambda b, x, y: b.emit(div, lit(b, y, 0.5), y))
-rsqrt = _inexact("rsqrt", lambda b, x, y: b.emit(mul, b.emit(div, y, x), lit(b, x, -0.5)))
-cbrt = _float("cbrt", lambda b, x, y: b.emit(mul, b.emit(integer_pow, y, exponent=-2),
-                                             lit(b, y, 1 / 3)))
-exp = _inexact("exp", lambda b, x, y: y)
-exp2 = _inexact("exp2", lambda b, x, y: b.emit(mul, y, lit(b, y, math.log(2))))
-expm1 = _inexact("expm1", lambda b, x, y: _one_plus(b, y))
-log = elementwise("log", lambda b, t, op: _over(b, t, op.operands[0]), allowed=is_inexact,
-                  wanted="inexact")
-log1p = elementwise("log1p", lambda b, t, op: _over(b, t, _one_plus(b, op.operands[0])),
-                    allowed=is_inexact, wanted="inexact")
-logistic = _inexact("logistic", lambda b, x, y: b.emit(mul, y, _one_minus(b, y)))
+sqrt = _inexact("sqrt", lambda x, y: 0.5 / y)
+rsqrt = _inexact("rsqrt", lambda x, y: y / x * -0.5)
+cbrt = _float("cbrt", lambda x, y: integer_pow(y, exponent=-2) * (1 / 3))
+exp = _inexact("exp", lambda x, y: y)
+exp2 = _inexact("exp2", lambda x, y: y * math.log(2))
+expm1 = _inexact("expm1", lambda x, y: y + 1)
+log = elementwise("log", tangent(lambda t, x, y: t / x), allowed=is_inexact, wanted="inexact")
+log1p = elementwise("log1p", tangent(lambda t, x, y: t / (x + 1)), allowed=is_inexact,
+                    wanted="inexact")
+logistic = _inexact("logistic", lambda x, y: y * (1 - y))
 
 
 # --- rounding -----------------------------------------------------------------------------
@@ -220,80 +191,60 @@ is_finite = _float("is_finite", result=lambda dtype: dtypes.bool_)
 
 # --- trigonometric and hyperbolic ---------------------------------------------------------
 
-def _roomy(b: Any, x: Any) -> Any:
+def _roomy(x: Term) -> Term:
     """`x` in f32 where its dtype is one of those too narrow for squares."""
-    return _as(b, x, dtypes.f32) if x.type.dtype.bits < 16 else x
+    return x.to(dtypes.f32) if x.dtype.bits < 16 else x
 
 
-def _as(b: Any, x: Any, dtype: dtypes.DType) -> Any:
-    return x if x.type.dtype is dtype else b.emit(convert, x, dtype=dtype)
-
-
-def _over_squares(part: int) -> Any:
+def _over_squares(x: Term, y: Term, part: int) -> Term:
     """One operand over the sum of their squares, which may leave the range; 0 where both are 0."""
-    def coefficient(b: Any, op: Any) -> Any:
-        x, y = op.operands
-        dtype = x.type.dtype
-        if dtype.is_complex:
-            total = b.emit(add, b.emit(square, x), b.emit(square, y))
-            return b.emit(div, op.operands[part], total)
-        x, y = _roomy(b, x), _roomy(b, y)
-        end = lit(b, x, dtypes.greatest_finite(x.type.dtype))     # 0 at infinities
-        x, y = (b.emit(clamp, b.emit(neg, end), v, end) for v in (x, y))
-        most = b.emit(max_, b.emit(abs_, x), b.emit(abs_, y))
-        scale = _inverse(b, b.emit(select, b.emit(eq, most, lit(b, x, 0)), lit(b, x, 1), most))
-        x, y = b.emit(mul, x, scale), b.emit(mul, y, scale)
-        total = b.emit(add, b.emit(square, x), b.emit(square, y))
-        total = b.emit(select, b.emit(eq, total, lit(b, x, 0)), lit(b, x, 1), total)
-        return _as(b, b.emit(div, b.emit(mul, (x, y)[part], scale), total), dtype)
-
-    return coefficient
-
-
-def _slope_asinh(b: Any, x: Any) -> Any:
-    """rsqrt(1 + x^2), whose square may leave the range: 1 / |x| far out."""
-    dtype = x.type.dtype
+    dtype = x.dtype
     if dtype.is_complex:
-        return b.emit(rsqrt, _one_plus(b, b.emit(square, x)))
-    size = b.emit(abs_, _roomy(b, x))
-    far = b.emit(gt, size, lit(b, size, 2 / math.sqrt(dtypes.epsilon(size.type.dtype))))
-    near = b.emit(select, far, lit(b, size, 1), size)
-    beyond = b.emit(select, far, size, lit(b, size, 1))
-    slope = b.emit(select, far, _inverse(b, beyond),
-                   b.emit(rsqrt, _one_plus(b, b.emit(square, near))))
-    return _as(b, slope, dtype)
+        return (x, y)[part] / (square(x) + square(y))
+    x, y = _roomy(x), _roomy(y)
+    end = x.like(dtypes.greatest_finite(x.dtype))                 # 0 at infinities
+    x, y = (clamp(-end, v, end) for v in (x, y))
+    most = max_(abs(x), abs(y))
+    scale = 1 / where(most == 0, 1, most)
+    x, y = x * scale, y * scale
+    total = square(x) + square(y)
+    total = where(total == 0, 1, total)
+    return ((x, y)[part] * scale / total).to(dtype)
 
 
-sin = _inexact("sin", lambda b, x, y: b.emit(cos, x))
-cos = _inexact("cos", lambda b, x, y: b.emit(neg, b.emit(sin, x)))
-tan = _inexact("tan", lambda b, x, y: _one_plus(b, b.emit(square, y)))
-asin = _inexact("asin", lambda b, x, y: b.emit(rsqrt, _one_minus_square(b, x)))
-acos = _inexact("acos", lambda b, x, y: b.emit(neg, b.emit(rsqrt, _one_minus_square(b, x))))
-atan = _inexact("atan", lambda b, x, y: _inverse(b, _one_plus(b, b.emit(square, x))))
-atan2 = elementwise(
-    "atan2", scaled(_over_squares(1)),
-    scaled(lambda b, op: b.emit(neg, _over_squares(0)(b, op))),
-    allowed=is_inexact, wanted="inexact")
-sinh = _inexact("sinh", lambda b, x, y: b.emit(cosh, x))
-cosh = _inexact("cosh", lambda b, x, y: b.emit(sinh, x))
-tanh = _inexact("tanh", lambda b, x, y: _one_minus_square(b, y))
-asinh = _inexact("asinh", lambda b, x, y: _slope_asinh(b, x))
-acosh = _inexact("acosh", lambda b, x, y: b.emit(     # one root each: the branch cut of acosh
-    mul, b.emit(rsqrt, b.emit(sub, x, lit(b, x, 1))), b.emit(rsqrt, _one_plus(b, x))))
-atanh = _inexact("atanh", lambda b, x, y: _inverse(b, _one_minus_square(b, x)))
+def _slope_asinh(x: Term, y: Term) -> Term:
+    """rsqrt(1 + x^2), whose square may leave the range: 1 / |x| far out."""
+    if x.dtype.is_complex:
+        return rsqrt(square(x) + 1)
+    size = abs(_roomy(x))
+    far = size > 2 / math.sqrt(dtypes.epsilon(size.dtype))
+    near, beyond = where(far, 1, size), where(far, size, 1)
+    return where(far, 1 / beyond, rsqrt(square(near) + 1)).to(x.dtype)
 
 
-def _one_minus_square(b: Any, x: Any) -> Any:
+def _one_minus_square(x: Term) -> Term:
     """(1 - x)(1 + x), which keeps its digits near x = 1 and -1."""
-    return b.emit(mul, _one_minus(b, x), _one_plus(b, x))
+    return (1 - x) * (x + 1)
+
+
+sin = _inexact("sin", lambda x, y: cos(x))
+cos = _inexact("cos", lambda x, y: -sin(x))
+tan = _inexact("tan", lambda x, y: square(y) + 1)
+asin = _inexact("asin", lambda x, y: rsqrt(_one_minus_square(x)))
+acos = _inexact("acos", lambda x, y: -rsqrt(_one_minus_square(x)))
+atan = _inexact("atan", lambda x, y: 1 / (square(x) + 1))
+atan2 = elementwise("atan2", slope(lambda x, y, z: _over_squares(x, y, 1)),
+                    slope(lambda x, y, z: -_over_squares(x, y, 0)),
+                    allowed=is_inexact, wanted="inexact")
+sinh = _inexact("sinh", lambda x, y: cosh(x))
+cosh = _inexact("cosh", lambda x, y: sinh(x))
+tanh = _inexact("tanh", lambda x, y: _one_minus_square(y))
+asinh = _inexact("asinh", _slope_asinh)
+acosh = _inexact("acosh", lambda x, y: rsqrt(x - 1) * rsqrt(x + 1))     # one root each: the cut
+atanh = _inexact("atanh", lambda x, y: 1 / _one_minus_square(x))
 
 
 # --- complex numbers ----------------------------------------------------------------------
-
-def _transpose_imag(b: Any, op: Any, cotangents: Any, known: Any) -> Any:
-    (ct,) = cotangents
-    return (b.emit(complex_, b.zeros(ct.type), b.emit(neg, ct)),)
-
 
 def _jvp_complex(b: Any, op: Any, tangents: Any) -> Any:
     x, y = (b.zeros(op.operands[0].type) if t is None else t for t in tangents)
@@ -303,15 +254,19 @@ def _jvp_complex(b: Any, op: Any, tangents: Any) -> Any:
 def _transpose_complex(b: Any, op: Any, cotangents: Any, known: Any) -> Any:
     (ct,) = cotangents
     return (b.emit(real, ct) if known[0] is LINEAR else None,
-            b.emit(neg, b.emit(imag, ct)) if known[1] is LINEAR else None)
+            _less_imag(b, ct) if known[1] is LINEAR else None)
 
 
-real = elementwise("real", lambda b, t, op: b.emit(real, t), allowed=is_complex, wanted="complex",
-                   result=dtypes.real_of, transpose=lambda b, op, cts, known: (
-                       b.emit(complex_, cts[0], b.zeros(cts[0].type)),))
-imag = elementwise("imag", lambda b, t, op: b.emit(imag, t), allowed=is_complex, wanted="complex",
-                   result=dtypes.real_of, transpose=_transpose_imag)
-conj = elementwise("conj", lambda b, t, op: b.emit(conj, t), allowed=is_complex, wanted="complex",
+_as_real = formula(lambda ct: complex_(ct, 0))
+_as_imag = formula(lambda ct: complex_(ct.like(0), -ct))
+_less_imag = formula(lambda ct: -imag(ct))
+real = elementwise("real", tangent(lambda t, x, y: real(t)), allowed=is_complex, wanted="complex",
+                   result=dtypes.real_of,
+                   transpose=lambda b, op, cts, known: (_as_real(b, cts[0]),))
+imag = elementwise("imag", tangent(lambda t, x, y: imag(t)), allowed=is_complex, wanted="complex",
+                   result=dtypes.real_of,
+                   transpose=lambda b, op, cts, known: (_as_imag(b, cts[0]),))
+conj = elementwise("conj", tangent(lambda t, x, y: conj(t)), allowed=is_complex, wanted="complex",
                    transpose=lambda b, op, cts, known: (b.emit(conj, cts[0]),))
 complex_ = elementwise("complex", operands=2, jvp=_jvp_complex, transpose=_transpose_complex,
                        allowed=lambda dtype: dtype in (dtypes.f32, dtypes.f64),
@@ -320,15 +275,14 @@ complex_ = elementwise("complex", operands=2, jvp=_jvp_complex, transpose=_trans
 
 # --- choosing -----------------------------------------------------------------------------
 
-def _share(b: Any, mine: Any, other: Any, result: Any) -> Any:
+def _share(mine: Term, other: Term, result: Term) -> Term:
     """1 where `mine` is the result alone, 1/2 where both are, else 0."""
-    one, half, zero = (lit(b, mine, v) for v in (1, 0.5, 0))
-    tie = b.emit(select, b.emit(eq, mine, other), half, one)
-    return b.emit(select, b.emit(eq, mine, result), tie, zero)
+    one, half, zero = mine.like(1), mine.like(0.5), mine.like(0)
+    tie = where(mine == other, half, one)
+    return where(mine == result, tie, zero)
 
 
-_CHOOSING = (scaled(lambda b, op: _share(b, op.operands[0], op.operands[1], op.results[0])),
-             scaled(lambda b, op: _share(b, op.operands[1], op.operands[0], op.results[0])))
+_CHOOSING = slope(_share), slope(lambda other, mine, result: _share(mine, other, result))
 max_ = elementwise("max", *_CHOOSING, allowed=is_any, wanted="number or bool")
 min_ = elementwise("min", *_CHOOSING, allowed=is_any, wanted="number or bool")
 
@@ -393,17 +347,18 @@ def _infer_clamp(types: Any, attrs: Any) -> Any:
 
 def _jvp_clamp(b: Any, op: Any, tangents: Any) -> Any:
     """min(max(x, low), high): each operand's tangent where it alone decides, zero on ties."""
-    low, x, high = (_whole(b, v, op.results[0].type) for v in op.operands)
-    chosen = (lambda: b.emit(and_, b.emit(gt, low, x), b.emit(lt, low, high)),
-              lambda: b.emit(and_, b.emit(gt, x, low), b.emit(lt, x, high)),
-              lambda: b.emit(lt, high, x))
+    type = op.results[0].type
+    bounds = [_whole(b, v, type) for v in op.operands]
     total = None
-    for t, mask in zip(tangents, chosen, strict=True):
+    for t, share in zip(tangents, _SHARES, strict=True):
         if t is not None:
-            t = _whole(b, t, op.results[0].type)
-            part = b.emit(select, mask(), t, b.zeros(t.type))
-            total = sum_tangents(b, total, part)
+            total = sum_tangents(b, total, share(b, _whole(b, t, type), *bounds))
     return (total,)
+
+
+_SHARES = (formula(lambda t, low, x, high: where((low > x) & (low < high), t, 0)),
+           formula(lambda t, low, x, high: where((x > low) & (x < high), t, 0)),
+           formula(lambda t, low, x, high: where(high < x, t, 0)))
 
 
 def _whole(b: Any, v: Any, type: Any) -> Any:

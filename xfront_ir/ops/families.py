@@ -13,6 +13,7 @@ from ..core import Op, Value
 from ..errors import IRTypeError
 from ..opdef import LINEAR, ZERO, OpDef, define, lookup
 from ..types import TensorType
+from .formulas import Term, formula
 from .shape import broadcast_in_dim, moved, transpose
 
 Types = tuple[TensorType, ...]
@@ -168,17 +169,19 @@ def partials_jvp(*partials: Partial | None) -> Callable[..., tuple[Value | None]
     return jvp
 
 
-def lit(b: Any, like: Value, value: Any) -> Value:
-    """The scalar `value` in every element of an array like `like`."""
-    return b.full(like.type, value)
+def tangent(fn: Callable[..., Term]) -> Partial:
+    """The partial that is `fn(t, *operands, result)`."""
+    of = formula(fn)
 
-
-def scaled(coefficient: Callable[..., Value]) -> Partial:
-    """The partial that multiplies the tangent by `coefficient(b, op)`."""
     def partial(b: Any, t: Value, op: Op) -> Value:
-        return b.emit(lookup("mul"), t, coefficient(b, op))
+        return of(b, t, *op.operands, *op.results)
 
     return partial
+
+
+def slope(fn: Callable[..., Term]) -> Partial:
+    """The partial that multiplies the tangent by `fn(*operands, result)`."""
+    return tangent(lambda t, *values: t * fn(*values))
 
 
 # --- ops ----------------------------------------------------------------------------------
@@ -187,7 +190,8 @@ def elementwise(name: str, *partials: Partial | None, allowed: Callable[[Any], b
                 result: Callable[[Any], Any] | None = None, operands: int | None = None,
                 jvp: Any = None, transpose: Any = None, attrs: Any = None, strong: Any = None,
                 cost: Any = None, family: str | None = None) -> OpDef:
-    """Define an elementwise op from its partials (none given and no `jvp`: zero derivative)."""
+    """Define an elementwise op from its partials (none given and no `jvp`: zero derivative), which
+    `slope` and `tangent` make of formulas."""
     count = operands if operands is not None else max(1, len(partials))
     rule = jvp if jvp is not None else partials_jvp(*partials) if any(partials) else ZERO
     return define(name, infer=same(name, allowed, wanted, result), attrs=attrs, operands=count,
@@ -209,16 +213,18 @@ def becomes(name: str) -> Callable[..., Any]:
     return rule
 
 
-def transpose_bilinear(left: Callable[..., Value], right: Callable[..., Value]
+def transpose_bilinear(left: Callable[..., Term], right: Callable[..., Term]
                        ) -> Callable[..., Any]:
     """Transpose of an op linear in either of two operands, the other being known.
 
-    `left(b, ct, other, op)` gives the cotangent of operand 0 where operand 1 is `other`.
+    `left(ct, other)` gives the cotangent of operand 0 where operand 1 is `other`.
     """
+    of_left, of_right = formula(left), formula(right)
+
     def rule(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
         (ct,) = cotangents
         if known[0] is LINEAR:
-            return left(b, ct, known[1], op), None
-        return None, right(b, ct, known[0], op)
+            return of_left(b, ct, known[1]), None
+        return None, of_right(b, ct, known[0])
 
     return rule

@@ -11,14 +11,15 @@ from __future__ import annotations
 from typing import Any
 
 from .. import dtypes
-from ..core import Op, Value
+from ..core import Op
 from ..errors import IRTypeError, MissingRule
-from ..opdef import BOOL, INT, NONE, ZERO, define
+from ..opdef import BOOL, INT, NONE, ZERO, OpDef, define
 from ..types import TensorType
 from .compare import eq, ge, gt
 from .dot import dot_general
-from .elementwise import add, conj, mul, neg, select, sub
-from .families import lit, move_batch, sum_tangents
+from .elementwise import conj
+from .families import move_batch, partials_jvp, sum_tangents, tangent
+from .formulas import Term, formula, where
 from .gathering import gather
 from .indexing import pad
 from .indexing import slice as slice_
@@ -52,77 +53,78 @@ def one_batch(name: str, types: Any, ranks: Any) -> None:
                               f"{', '.join(map(str, types))}")
 
 
-# --- matrices of a rule -------------------------------------------------------------------
+# --- matrices of a formula ----------------------------------------------------------------
 
-def matmul(b: Any, x: Value, y: Value) -> Value:
+def matmul(x: Term, y: Term) -> Term:
     """The product of matrices, the leading axes in step."""
     lead = tuple(range(x.type.ndim - 2))
-    return b.emit(dot_general, x, y, contract=((len(lead) + 1,), (len(lead),)),
-                  batch=(lead, lead), precision=HIGHEST, preferred=None)
+    return dot_general(x, y, contract=((len(lead) + 1,), (len(lead),)), batch=(lead, lead),
+                       precision=HIGHEST, preferred=None)
 
 
-def conjugate(b: Any, x: Value) -> Value:
+def conjugate(x: Term) -> Term:
     """The complex conjugate; a real value is its own."""
-    return b.emit(conj, x) if x.type.dtype.is_complex else x
+    return conj(x) if x.dtype.is_complex else x
 
 
-def transposed(b: Any, x: Value) -> Value:
+def transposed(x: Term) -> Term:
     """Rows and columns exchanged."""
     n = x.type.ndim
-    return b.emit(transpose, x, permutation=(*range(n - 2), n - 1, n - 2))
+    return transpose(x, permutation=(*range(n - 2), n - 1, n - 2))
 
 
-def adjoint(b: Any, x: Value) -> Value:
+def adjoint(x: Term) -> Term:
     """The conjugate transpose."""
-    return conjugate(b, transposed(b, x))
+    return conjugate(transposed(x))
 
 
-def where_places(b: Any, definition: Any, type: TensorType) -> Value:
-    """A bool of `type`'s shape: how the number of the row compares with that of the column."""
-    shape, n = type.shape[-2:], type.ndim
-    rows, columns = (b.emit(iota, dtype=dtypes.i32, shape=shape, dimension=d) for d in (0, 1))
-    mask = b.emit(definition, rows, columns)
-    if n == 2:
-        return mask
-    return b.emit(broadcast_in_dim, mask, shape=type.shape, dims=(n - 2, n - 1))
+def where_places(compare: OpDef, x: Term, type: TensorType | None = None) -> Term:
+    """A bool of that shape: how the number of the row compares with that of the column."""
+    whole = (type or x.type).shape
+    shape, n = whole[-2:], len(whole)
+    rows, columns = (x.apply(iota, (), {"dtype": dtypes.i32, "shape": shape, "dimension": d})
+                     for d in (0, 1))
+    mask = compare(rows, columns)
+    return mask if n == 2 else broadcast_in_dim(mask, shape=whole, dims=(n - 2, n - 1))
 
 
-def lower_part(b: Any, x: Value, strict: bool = False) -> Value:
+def lower_part(x: Term, strict: bool = False) -> Term:
     """`x` with zeros above its diagonal, and on it where `strict`."""
-    return b.emit(select, where_places(b, gt if strict else ge, x.type), x, b.zeros(x.type))
+    return where(where_places(gt if strict else ge, x), x, 0)
 
 
-def upper_part(b: Any, x: Value, strict: bool = False) -> Value:
+def upper_part(x: Term, strict: bool = False) -> Term:
     """`x` with zeros below its diagonal, and on it where `strict`."""
-    return b.emit(select, where_places(b, ge if strict else gt, x.type), b.zeros(x.type), x)
+    return where(where_places(ge if strict else gt, x), 0, x)
 
 
-def diagonal_part(b: Any, x: Value) -> Value:
+def diagonal_part(x: Term) -> Term:
     """`x` with zeros off its diagonal."""
-    return b.emit(select, where_places(b, eq, x.type), x, b.zeros(x.type))
+    return where(where_places(eq, x), x, 0)
 
 
-def eye(b: Any, type: TensorType) -> Value:
-    """The identity in each matrix of `type`."""
-    return b.emit(select, where_places(b, eq, type), b.ones(type), b.zeros(type))
+def eye(x: Term, type: TensorType | None = None) -> Term:
+    """The identity in each matrix of `type`, or of that of `x`."""
+    one = x.type if type is None else type
+    return where(where_places(eq, x, one), x.like(1, one), 0)
 
 
-def block(b: Any, x: Value, rows: int, columns: int) -> Value:
+def block(x: Term, rows: int, columns: int) -> Term:
     """The upper left block of each matrix."""
     lead = x.type.shape[:-2]
     if x.type.shape[-2:] == (rows, columns):
         return x
-    return b.emit(slice_, x, starts=(0,) * x.type.ndim, limits=(*lead, rows, columns),
+    return slice_(x, starts=(0,) * x.type.ndim, limits=(*lead, rows, columns),
                   strides=(1,) * x.type.ndim)
 
 
-def padded(b: Any, x: Value, low: tuple[int, int], high: tuple[int, int]) -> Value:
+def padded(x: Term, low: tuple[int, int], high: tuple[int, int]) -> Term:
     """`x` with zeros before and after its rows and columns (negative: cut off)."""
     lead = (0,) * (x.type.ndim - 2)
     if not any((*low, *high)):
         return x
-    return b.emit(pad, x, b.zeros(x.type.with_shape(())), low=(*lead, *low), high=(*lead, *high),
-                  interior=(*lead, 0, 0))
+    return pad(x, x.like(0, x.type.with_shape(())), low=(*lead, *low), high=(*lead, *high),
+               interior=(*lead, 0, 0))
 
 
 def batch_leading(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:
@@ -139,20 +141,19 @@ def _infer_cholesky(types: Any, attrs: Any) -> Any:
     return types
 
 
-def _jvp_cholesky(b: Any, op: Op, tangents: Any) -> Any:
+def _tangent_cholesky(t: Term, x: Term, factor: Term) -> Term:
     """L' = L half(L^-1 A' L^-H): the lower triangle, its diagonal halved."""
-    factor = op.results[0]
     solve = {"lower": True, "unit_diagonal": False}
-    middle = b.emit(triangular_solve, factor, tangents[0], left_side=False, transpose_a=True,
-                    conjugate_a=True, **solve)
-    middle = b.emit(triangular_solve, factor, middle, left_side=True, transpose_a=False,
-                    conjugate_a=False, **solve)
-    half = b.emit(mul, diagonal_part(b, middle), lit(b, middle, 0.5))
-    return (matmul(b, factor, b.emit(add, lower_part(b, middle, strict=True), half)),)
+    middle = triangular_solve(factor, t, left_side=False, transpose_a=True, conjugate_a=True,
+                              **solve)
+    middle = triangular_solve(factor, middle, left_side=True, transpose_a=False, conjugate_a=False,
+                              **solve)
+    half = diagonal_part(middle) * 0.5
+    return matmul(factor, lower_part(middle, strict=True) + half)
 
 
-cholesky = define("cholesky", infer=_infer_cholesky, operands=1, jvp=_jvp_cholesky,
-                  batch=batch_leading)
+cholesky = define("cholesky", infer=_infer_cholesky, operands=1, batch=batch_leading,
+                  jvp=partials_jvp(tangent(_tangent_cholesky)))
 """The lower triangular L with L L^H = A, for Hermitian positive definite A, of which the lower
 triangle is read; NaN for others. Derivatives take A's tangent to be Hermitian too."""
 
@@ -171,16 +172,20 @@ def _infer_triangular_solve(types: Any, attrs: Any) -> Any:
 
 
 def _jvp_triangular_solve(b: Any, op: Op, tangents: Any) -> Any:
-    a, x, attrs = op.operands[0], op.results[0], op.attrs
+    """op(A) X' = B' - op(A') X"""
     rhs = tangents[1]
-    if tangents[0] is not None:                 # op(A) X' = B' - op(A') X
-        part = lower_part if attrs["lower"] else upper_part
-        moving = part(b, tangents[0], strict=attrs["unit_diagonal"])
-        moving = transposed(b, moving) if attrs["transpose_a"] else moving
-        moving = conjugate(b, moving) if attrs["conjugate_a"] else moving
-        of_a = matmul(b, moving, x) if attrs["left_side"] else matmul(b, x, moving)
-        rhs = sum_tangents(b, rhs, b.emit(neg, of_a))
-    return (b.emit(triangular_solve, a, rhs, **attrs),)
+    if tangents[0] is not None:
+        rhs = sum_tangents(b, rhs, _of_matrix(b, tangents[0], op.results[0], **op.attrs))
+    return (b.emit(triangular_solve, op.operands[0], rhs, **op.attrs),)
+
+
+@formula
+def _of_matrix(t: Term, x: Term, left_side: bool, lower: bool, transpose_a: bool,
+               conjugate_a: bool, unit_diagonal: bool) -> Term:
+    moving = (lower_part if lower else upper_part)(t, strict=unit_diagonal)
+    moving = transposed(moving) if transpose_a else moving
+    moving = conjugate(moving) if conjugate_a else moving
+    return -(matmul(moving, x) if left_side else matmul(x, moving))
 
 
 def _transpose_triangular_solve(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
@@ -226,12 +231,12 @@ def _infer_lu(types: Any, attrs: Any) -> Any:
     return x, places.with_shape((*lead, min(m, n))), places.with_shape((*lead, m))
 
 
-def _take_rows(b: Any, x: Value, order: Value) -> Value:
+def _take_rows(x: Term, order: Term) -> Term:
     """The rows of each matrix in the order that the vector beside it says."""
     lead = tuple(range(x.type.ndim - 2))
     n = len(lead)
-    places = b.emit(reshape, order, shape=(*order.type.shape, 1))
-    return b.emit(gather, x, places, offset_dims=(n + 1,), collapsed_slice_dims=(n,),
+    places = reshape(order, shape=(*order.type.shape, 1))
+    return gather(x, places, offset_dims=(n + 1,), collapsed_slice_dims=(n,),
                   operand_batching_dims=lead, start_indices_batching_dims=lead,
                   start_index_map=(n,), slice_sizes=(*(min(1, d) for d in x.type.shape[:-1]),
                                                      x.type.shape[-1]),
@@ -239,28 +244,27 @@ def _take_rows(b: Any, x: Value, order: Value) -> Value:
                   unique_indices=True)
 
 
-def _jvp_lu(b: Any, op: Op, tangents: Any) -> Any:
+def _tangent_lu(t: Term, x: Term, factors: Term, pivots: Term, order: Term) -> Term:
     """With M = L^-1 P A' U^-1: L' = L lower(M), U' = upper(M) U; L and U made square."""
-    factors, _, order = op.results
     m, n = factors.type.shape[-2:]
     k, lead = min(m, n), factors.type.shape[:-2]
-    left = padded(b, lower_part(b, block(b, factors, m, k), strict=True), (0, 0), (0, m - k))
-    left = b.emit(add, left, eye(b, left.type))
-    right = padded(b, upper_part(b, block(b, factors, k, n)), (0, 0), (n - k, 0))
+    left = padded(lower_part(block(factors, m, k), strict=True), (0, 0), (0, m - k))
+    left = left + eye(left)
+    right = padded(upper_part(block(factors, k, n)), (0, 0), (n - k, 0))
     if n > k:
-        corner = eye(b, factors.type.with_shape((*lead, n - k, n - k)))
-        right = b.emit(add, right, padded(b, corner, (k, k), (0, 0)))
+        corner = eye(factors, factors.type.with_shape((*lead, n - k, n - k)))
+        right = right + padded(corner, (k, k), (0, 0))
     plain = {"transpose_a": False, "conjugate_a": False}
-    middle = b.emit(triangular_solve, left, _take_rows(b, tangents[0], order), left_side=True,
-                    lower=True, unit_diagonal=True, **plain)
-    middle = b.emit(triangular_solve, right, middle, left_side=False, lower=False,
-                    unit_diagonal=False, **plain)
-    moving = b.emit(add, matmul(b, left, lower_part(b, middle, strict=True)),
-                    matmul(b, upper_part(b, middle), right))
-    return moving, None, None
+    middle = triangular_solve(left, _take_rows(t, order), left_side=True, lower=True,
+                              unit_diagonal=True, **plain)
+    middle = triangular_solve(right, middle, left_side=False, lower=False, unit_diagonal=False,
+                              **plain)
+    return matmul(left, lower_part(middle, strict=True)) + matmul(upper_part(middle), right)
 
 
-lu = define("lu", infer=_infer_lu, operands=1, single=False, jvp=_jvp_lu, batch=batch_leading)
+_moved_lu = tangent(_tangent_lu)
+lu = define("lu", infer=_infer_lu, operands=1, single=False, batch=batch_leading,
+            jvp=lambda b, op, tangents: (_moved_lu(b, tangents[0], op), None, None))
 """Factors, pivots, permutation: the rows of A in the order of the permutation are L U. L, without
 its diagonal of ones, is below the diagonal of the factors, U above. Row i was exchanged with row
 pivots[i]. A singular A gives a zero on U's diagonal."""
@@ -289,24 +293,25 @@ def _infer_qr(types: Any, attrs: Any) -> Any:
 
 
 def _jvp_qr(b: Any, op: Op, tangents: Any) -> Any:
-    """With M = Q^H A' R^-1 and skew S, S below the diagonal as M: Q' = Q (S - M) + A' R^-1,
-    R' = (M - S) R."""
-    q, r = op.results
     m, n = op.operands[0].type.shape[-2:]
     if m < n or (op.attrs["full_matrices"] and m != n):
         raise MissingRule("qr has derivatives for matrices with as many rows as columns or more, "
                           f"without full_matrices; got {op.operands[0].type}")
-    solved = b.emit(triangular_solve, r, tangents[0], left_side=False, lower=False,
-                    transpose_a=False, conjugate_a=False, unit_diagonal=False)
-    middle = matmul(b, adjoint(b, q), solved)
-    below = lower_part(b, middle, strict=True)
-    skew = b.emit(sub, below, adjoint(b, below))
-    if q.type.dtype.is_complex:                  # R's diagonal stays real
-        turning = b.emit(sub, middle, conjugate(b, middle))
-        turning = b.emit(mul, diagonal_part(b, turning), lit(b, turning, 0.5))
-        skew = b.emit(add, skew, turning)
-    of_q = b.emit(add, matmul(b, q, b.emit(sub, skew, middle)), solved)
-    return of_q, matmul(b, b.emit(sub, middle, skew), r)
+    return _tangents_qr(b, tangents[0], *op.results)
+
+
+@formula
+def _tangents_qr(t: Term, q: Term, r: Term) -> tuple[Term, Term]:
+    """With M = Q^H A' R^-1 and skew S, S below the diagonal as M: Q' = Q (S - M) + A' R^-1,
+    R' = (M - S) R."""
+    solved = triangular_solve(r, t, left_side=False, lower=False, transpose_a=False,
+                              conjugate_a=False, unit_diagonal=False)
+    middle = matmul(adjoint(q), solved)
+    below = lower_part(middle, strict=True)
+    skew = below - adjoint(below)
+    if q.dtype.is_complex:                       # R's diagonal stays real
+        skew = skew + diagonal_part(middle - conjugate(middle)) * 0.5
+    return matmul(q, skew - middle) + solved, matmul(middle - skew, r)
 
 
 qr = define("qr", attrs={"full_matrices": BOOL}, operands=1, infer=_infer_qr, single=False,
@@ -352,31 +357,39 @@ def _infer_tridiagonal_solve(types: Any, attrs: Any) -> Any:
     return (rhs,)
 
 
-def _rows_shifted(b: Any, x: Value, axis: int, by: int) -> Value:
+def _rows_shifted(x: Term, axis: int, by: int) -> Term:
     """`x` moved by one place along `axis`, a zero moving in."""
-    zero = b.zeros(x.type.with_shape(()))
     low = tuple(by if d == axis else 0 for d in range(x.type.ndim))
-    return b.emit(pad, x, zero, low=low, high=tuple(-n for n in low), interior=(0,) * len(low))
+    return pad(x, x.like(0, x.type.with_shape(())), low=low, high=tuple(-n for n in low),
+               interior=(0,) * len(low))
+
+
+@formula
+def _of_diagonal(t: Term, x: Term, by: int) -> Term:
+    n = x.type.ndim
+    wide = broadcast_in_dim(t, shape=x.type.shape, dims=tuple(range(n - 1)))
+    return -(wide * (_rows_shifted(x, n - 2, by) if by else x))
 
 
 def _jvp_tridiagonal_solve(b: Any, op: Op, tangents: Any) -> Any:
-    x, rhs = op.results[0], tangents[3]
-    n = x.type.ndim
-    shifted = (lambda: _rows_shifted(b, x, n - 2, 1), lambda: x,
-               lambda: _rows_shifted(b, x, n - 2, -1))
-    for t, rows in zip(tangents[:3], shifted, strict=True):
+    rhs = tangents[3]
+    for t, by in zip(tangents[:3], (1, 0, -1), strict=True):
         if t is not None:
-            wide = b.emit(broadcast_in_dim, t, shape=x.type.shape, dims=tuple(range(n - 1)))
-            rhs = sum_tangents(b, rhs, b.emit(neg, b.emit(mul, wide, rows())))
+            rhs = sum_tangents(b, rhs, _of_diagonal(b, t, op.results[0], by=by))
     return (b.emit(tridiagonal_solve, *op.operands[:3], rhs, **op.attrs),)
 
 
-def _transpose_tridiagonal_solve(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
-    below, diagonal, above = known[:3]
+@formula
+def _by_transpose(ct: Term, below: Term, diagonal: Term, above: Term, perturb_singular: bool
+                  ) -> Term:
     last = diagonal.type.ndim - 1
-    made = b.emit(tridiagonal_solve, _rows_shifted(b, above, last, 1), diagonal,
-                  _rows_shifted(b, below, last, -1), cotangents[0], **op.attrs)
-    return None, None, None, made
+    return tridiagonal_solve(_rows_shifted(above, last, 1), diagonal,
+                             _rows_shifted(below, last, -1), ct,
+                             perturb_singular=perturb_singular)
+
+
+def _transpose_tridiagonal_solve(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
+    return None, None, None, _by_transpose(b, cotangents[0], *known[:3], **op.attrs)
 
 
 tridiagonal_solve = define("tridiagonal_solve", operands=4, infer=_infer_tridiagonal_solve,

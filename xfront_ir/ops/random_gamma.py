@@ -16,9 +16,9 @@ from .. import dtypes
 from ..core import Op
 from ..errors import IRTypeError
 from ..opdef import BOOL, define
-from .compare import lt
-from .elementwise import add, div, exp, mul, select, sub
-from .families import batch_elementwise, lit
+from .elementwise import exp
+from .families import batch_elementwise
+from .formulas import Term, formula, where
 from .special import digamma
 from .special import random_gamma_grad as slope
 
@@ -33,18 +33,20 @@ def _infer(types: Any, attrs: Any) -> Any:
 
 def _jvp(b: Any, op: Op, tangents: Any) -> Any:
     t, a, x = tangents[1], op.operands[1], op.results[0]
-    if t is None:
-        return (None,)
-    if not op.attrs["log_space"]:
-        return (b.emit(mul, t, b.emit(slope, a, x)),)
+    return (None if t is None else _tangent(b, t, a, x, log_space=op.attrs["log_space"]),)
+
+
+@formula
+def _tangent(t: Term, a: Term, x: Term, log_space: bool) -> Term:
+    if not log_space:
+        return t * slope(a, x)
     # below: x^a / (a gamma(a)) is the probability up to a factor 1 + O(x), so that the logarithm's
     # slope is known where x itself has no digits, or is too small for its dtype
-    least = math.log(float(ml_dtypes.finfo(a.type.dtype.numpy).eps))
-    tiny = b.emit(lt, x, lit(b, x, least))
-    sample = b.emit(exp, b.emit(select, tiny, lit(b, x, 0), x))
-    usual = b.emit(div, b.emit(slope, a, sample), sample)
-    small = b.emit(div, b.emit(sub, b.emit(digamma, b.emit(add, a, lit(b, a, 1))), x), a)
-    return (b.emit(mul, t, b.emit(select, tiny, small, usual)),)
+    tiny = x < math.log(float(ml_dtypes.finfo(a.dtype.numpy).eps))
+    sample = exp(where(tiny, 0, x))
+    usual = slope(a, sample) / sample
+    small = (digamma(a + 1) - x) / a
+    return t * where(tiny, small, usual)
 
 
 random_gamma = define("random_gamma", attrs={"log_space": BOOL}, operands=2, infer=_infer, jvp=_jvp,

@@ -13,6 +13,7 @@ from .. import dtypes
 from ..core import Op
 from ..errors import IRTypeError, MissingRule
 from ..opdef import BOOL, NONE, define
+from .formulas import Term, formula
 from .linalg import batch_leading, conjugate, matrix, one_batch
 
 # --- schur --------------------------------------------------------------------------------
@@ -77,11 +78,14 @@ def _jvp_ormqr(b: Any, op: Op, tangents: Any) -> Any:
     return (b.emit(ormqr, *op.operands[:2], tangents[2], **op.attrs),)
 
 
-def _transpose_ormqr(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
+@formula
+def _conjugate_of_adjoint(ct: Term, a: Term, taus: Term, left: bool, transpose: bool) -> Term:
     """The transpose of Q is the conjugate of Q^H."""
-    other = {**op.attrs, "transpose": not op.attrs["transpose"]}
-    made = b.emit(ormqr, *known[:2], conjugate(b, cotangents[0]), **other)
-    return None, None, conjugate(b, made)
+    return conjugate(ormqr(a, taus, conjugate(ct), left=left, transpose=not transpose))
+
+
+def _transpose_ormqr(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
+    return None, None, _conjugate_of_adjoint(b, cotangents[0], *known[:2], **op.attrs)
 
 
 ormqr = define("ormqr", attrs={"left": BOOL, "transpose": BOOL}, operands=3, infer=_infer_ormqr,

@@ -14,35 +14,14 @@ from .. import dtypes
 from ..errors import MissingRule
 from ..opdef import NONE
 from ..traits import MERGED, does, mark
-from .bits import and_
-from .compare import eq, lt
-from .elementwise import (
-    add,
-    div,
-    exp,
-    floor,
-    log,
-    log1p,
-    mul,
-    neg,
-    select,
-    sign,
-    sin,
-    sqrt,
-    square,
-    sub,
-)
-from .families import elementwise, is_float, lit, scaled
+from .elementwise import exp, floor, log, log1p, sign, sin, sqrt, square
+from .families import elementwise, is_float, slope
+from .formulas import Term, where
 
 
 def _float(name: str, *partials: Any, **options: Any) -> Any:
     return elementwise(name, *partials, allowed=is_float, wanted="float", family=__name__,
                        **options)
-
-
-def _coefficient(rule: Any) -> Any:
-    """The partial that multiplies by `rule(b, result, *operands)`."""
-    return scaled(lambda b, op: rule(b, op.results[0], *op.operands))
 
 
 def _no_derivative(name: str, operand: str) -> Any:
@@ -52,130 +31,102 @@ def _no_derivative(name: str, operand: str) -> Any:
     return refuse
 
 
-def _times(b: Any, x: Any, value: float) -> Any:
-    return b.emit(mul, x, lit(b, x, value))
-
-
-def _less_one(b: Any, x: Any) -> Any:
-    return b.emit(sub, x, lit(b, x, 1))
-
-
 # --- error functions ----------------------------------------------------------------------
 
-def _bell(b: Any, x: Any, height: float) -> Any:
-    """height exp(-x^2)"""
-    return _times(b, b.emit(exp, b.emit(neg, b.emit(square, x))), height)
-
-
-erf = _float("erf", _coefficient(lambda b, y, x: _bell(b, x, 2 / math.sqrt(math.pi))))
-erfc = _float("erfc", _coefficient(lambda b, y, x: _bell(b, x, -2 / math.sqrt(math.pi))))
-erf_inv = _float("erf_inv", _coefficient(
-    lambda b, y, x: _times(b, b.emit(exp, b.emit(square, y)), math.sqrt(math.pi) / 2)))
+erf = _float("erf", slope(lambda x, y: exp(-square(x)) * (2 / math.sqrt(math.pi))))
+erfc = _float("erfc", slope(lambda x, y: exp(-square(x)) * (-2 / math.sqrt(math.pi))))
+erf_inv = _float("erf_inv", slope(lambda x, y: exp(square(y)) * (math.sqrt(math.pi) / 2)))
 
 
 # --- the logarithm of gamma and its derivatives -------------------------------------------
 
-def _polygamma_of(b: Any, order: Any, x: Any) -> Any:
-    return b.emit(polygamma, order, x)
-
-
-def _slope_digamma(b: Any, x: Any) -> Any:
+def _slope_digamma(x: Term, y: Term) -> Term:
     """polygamma(1, x): by reflection below 0, where the series does not hold, 1/x far out."""
-    one, zero = lit(b, x, 1), lit(b, x, 0)
-    below = b.emit(lt, x, zero)
-    far = b.emit(lt, lit(b, x, 1e18 if x.type.dtype.bits == 64 else 1e9), x)
-    inside = b.emit(select, far, one, b.emit(select, below, b.emit(sub, one, x), x))
-    made = _polygamma_of(b, one, inside)
-    rest = b.emit(sub, x, b.emit(floor, b.emit(add, x, lit(b, x, 0.5))))
-    angle = _times(b, b.emit(select, below, rest, lit(b, x, 0.5)), math.pi)
-    pole = b.emit(square, b.emit(div, lit(b, x, math.pi), b.emit(sin, angle)))
-    made = b.emit(select, below, b.emit(sub, pole, made), made)
-    outside = b.emit(div, one, b.emit(select, far, x, one))
-    return b.emit(select, far, outside, made)
+    one, zero = x.like(1), x.like(0)
+    below = x < zero
+    far = x.like(1e18 if x.dtype.bits == 64 else 1e9) < x
+    inside = where(far, one, where(below, one - x, x))
+    made = polygamma(one, inside)
+    rest = x - floor(x + 0.5)
+    angle = where(below, rest, 0.5) * math.pi
+    pole = square(x.like(math.pi) / sin(angle))
+    made = where(below, pole - made, made)
+    outside = one / where(far, x, one)
+    return where(far, outside, made)
 
 
-lgamma = _float("lgamma", _coefficient(lambda b, y, x: b.emit(digamma, x)))
-digamma = _float("digamma", _coefficient(lambda b, y, x: _slope_digamma(b, x)))
-polygamma = _float("polygamma", _no_derivative("polygamma", "order"), _coefficient(
-    lambda b, y, n, x: _polygamma_of(b, b.emit(add, n, lit(b, n, 1)), x)))
-zeta = _float("zeta", _no_derivative("zeta", "x"), _coefficient(    # Hurwitz: sum of (q + k)^-x
-    lambda b, y, x, q: b.emit(mul, b.emit(neg, x),
-                              b.emit(zeta, b.emit(add, x, lit(b, x, 1)), q))))
+lgamma = _float("lgamma", slope(lambda x, y: digamma(x)))
+digamma = _float("digamma", slope(_slope_digamma))
+polygamma = _float("polygamma", _no_derivative("polygamma", "order"),
+                   slope(lambda n, x, y: polygamma(n + 1, x)))
+zeta = _float("zeta", _no_derivative("zeta", "x"),          # Hurwitz: sum of (q + k)^-x
+              slope(lambda x, q, y: -x * zeta(x + 1, q)))
 
 
 # --- modified Bessel functions, scaled by exp(-|x|) ---------------------------------------
 
-def _slope_i0e(b: Any, y: Any, x: Any) -> Any:
-    return b.emit(sub, b.emit(bessel_i1e, x), b.emit(mul, b.emit(sign, x), y))
-
-
-def _slope_i1e(b: Any, y: Any, x: Any) -> Any:
+def _slope_i1e(x: Term, y: Term) -> Term:
     """i0e(x) - i1e(x) (sign(x) + 1/x); i1e(x)/x by its series near 0, as of all derivatives."""
-    size = b.emit(mul, x, b.emit(sign, x))
-    near = b.emit(lt, size, lit(b, x, 0.5))
-    inverse = b.emit(div, lit(b, x, 1), b.emit(select, near, lit(b, x, 1), x))
-    size = b.emit(select, near, size, lit(b, x, 0))
-    square_, series = b.emit(square, size), lit(b, x, 1 / 1474560)
+    size = x * sign(x)
+    near = size < 0.5
+    inverse = x.like(1) / where(near, 1, x)
+    size = where(near, size, 0)
+    square_, series = square(size), x.like(1 / 1474560)
     for term in (1 / 18432, 1 / 384, 1 / 16, 1 / 2):
-        series = b.emit(add, b.emit(mul, series, square_), lit(b, x, term))
-    series = b.emit(mul, series, b.emit(exp, b.emit(neg, size)))
-    far = b.emit(sub, b.emit(bessel_i0e, x), b.emit(mul, y, b.emit(sign, x)))
-    return b.emit(sub, far, b.emit(select, near, series, b.emit(mul, y, inverse)))
+        series = series * square_ + term
+    series = series * exp(-size)
+    far = bessel_i0e(x) - y * sign(x)
+    return far - where(near, series, y * inverse)
 
 
-bessel_i0e = _float("bessel_i0e", _coefficient(_slope_i0e))
-bessel_i1e = _float("bessel_i1e", _coefficient(_slope_i1e))
+bessel_i0e = _float("bessel_i0e", slope(lambda x, y: bessel_i1e(x) - sign(x) * y))
+bessel_i1e = _float("bessel_i1e", slope(_slope_i1e))
 
 
 # --- incomplete gamma and beta functions, regularised -------------------------------------
 
-def _times_log(b: Any, factor: Any, log: Any) -> Any:
+def _times_log(factor: Term, log: Term) -> Term:
     """factor * log, 0 where the factor is 0 though the logarithm is infinite."""
-    none = b.emit(eq, factor, lit(b, factor, 0))
-    return b.emit(mul, factor, b.emit(select, none, factor, log))
+    return factor * where(factor == 0, factor, log)
 
 
-def _gamma_density(b: Any, a: Any, x: Any) -> Any:
+def _gamma_density(a: Term, x: Term) -> Term:
     """exp(-x) x^(a-1) / gamma(a)"""
-    power = _times_log(b, _less_one(b, a), b.emit(log, x))
-    plain = b.emit(exp, b.emit(sub, b.emit(sub, power, x), b.emit(lgamma, a)))
-    least, wide = (1e5, 0.03) if a.type.dtype is dtypes.f64 else (200, 0.3)
-    apart = b.emit(sub, x, a)
-    size = b.emit(mul, apart, b.emit(sign, apart))
-    near = b.emit(lt, lit(b, a, least), a)
-    near = b.emit(and_, near, b.emit(lt, size, _times(b, a, wide)))
-    return b.emit(select, near, _density_of_large(b, a, x, near), plain)
+    plain = exp(_times_log(a - 1, log(x)) - x - lgamma(a))
+    least, wide = (1e5, 0.03) if a.dtype is dtypes.f64 else (200, 0.3)
+    apart = x - a
+    size = apart * sign(apart)
+    near = a.like(least) < a
+    near = near & (size < a * wide)
+    return where(near, _density_of_large(a, x, near), plain)
 
 
-def _density_of_large(b: Any, a: Any, x: Any, near: Any) -> Any:
+def _density_of_large(a: Term, x: Term, near: Term) -> Term:
     """The same where a is large and x near it, and the terms of the exponent cancel: by Stirling,
     sqrt(a / 2 pi) / x exp(-a (u - log(1 + u)) - 1 / 12 a), u = (x - a) / a."""
-    a = b.emit(select, near, a, lit(b, a, 1000))
-    x = b.emit(select, near, x, a)
-    off = b.emit(div, b.emit(sub, x, a), a)
-    half = lit(b, a, 1 / 16)                             # of (u - log(1 + u)) / u^2
+    a = where(near, a, 1000)
+    x = where(near, x, a)
+    off = (x - a) / a
+    half = a.like(1 / 16)                                # of (u - log(1 + u)) / u^2
     for k in range(15, 1, -1):
-        half = b.emit(add, b.emit(mul, half, off), lit(b, a, (-1) ** k / k))
-    exponent = b.emit(mul, b.emit(mul, a, b.emit(square, off)), half)
-    exponent = b.emit(add, exponent, b.emit(div, lit(b, a, 1 / 12), a))
-    scale = b.emit(div, b.emit(sqrt, _times(b, a, 1 / (2 * math.pi))), x)
-    return b.emit(mul, b.emit(exp, b.emit(neg, exponent)), scale)
+        half = half * off + (-1) ** k / k
+    exponent = a * square(off) * half
+    exponent = exponent + a.like(1 / 12) / a
+    scale = sqrt(a * (1 / (2 * math.pi))) / x
+    return exp(-exponent) * scale
 
 
-def _beta_density(b: Any, y: Any, p: Any, q: Any, x: Any) -> Any:
+def _beta_density(p: Term, q: Term, x: Term, y: Term) -> Term:
     """x^(p-1) (1-x)^(q-1) / B(p, q)"""
-    powers = b.emit(add, _times_log(b, _less_one(b, p), b.emit(log, x)),
-                    _times_log(b, _less_one(b, q), b.emit(log1p, b.emit(neg, x))))
-    log_beta = b.emit(sub, b.emit(add, b.emit(lgamma, p), b.emit(lgamma, q)),
-                      b.emit(lgamma, b.emit(add, p, q)))
-    return b.emit(exp, b.emit(sub, powers, log_beta))
+    powers = _times_log(p - 1, log(x)) + _times_log(q - 1, log1p(-x))
+    log_beta = lgamma(p) + lgamma(q) - lgamma(p + q)
+    return exp(powers - log_beta)
 
 
-igamma = _float("igamma", _coefficient(lambda b, y, a, x: b.emit(igamma_grad_a, a, x)),
-                _coefficient(lambda b, y, a, x: _gamma_density(b, a, x)))
-igammac = _float(
-    "igammac", _coefficient(lambda b, y, a, x: b.emit(neg, b.emit(igamma_grad_a, a, x))),
-    _coefficient(lambda b, y, a, x: b.emit(neg, _gamma_density(b, a, x))))
+igamma = _float("igamma", slope(lambda a, x, y: igamma_grad_a(a, x)),
+                slope(lambda a, x, y: _gamma_density(a, x)))
+igammac = _float("igammac", slope(lambda a, x, y: -igamma_grad_a(a, x)),
+                 slope(lambda a, x, y: -_gamma_density(a, x)))
 igamma_grad_a = _float("igamma_grad_a", operands=2, jvp=NONE)
 """The derivative of `igamma` in `a`."""
 
@@ -184,7 +135,7 @@ random_gamma_grad = _float("random_gamma_grad", operands=2, jvp=NONE)
 probability: -igamma_grad_a(a, x) over the density at x."""
 
 betainc = _float("betainc", _no_derivative("betainc", "a"), _no_derivative("betainc", "b"),
-                 _coefficient(_beta_density))
+                 slope(_beta_density))
 
 
 # --- what passes ask ----------------------------------------------------------------------

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core import Value
 from ..opdef import DTYPE, TREE, define, optional
 from .dot import (
     batch_dot_general,
@@ -22,8 +21,8 @@ from .dot import (
     jvp_dot_general,
     transpose_dot_general,
 )
-from .elementwise import neg
-from .families import elementwise, is_inexact, transpose_bilinear
+from .families import elementwise, is_inexact, tangent, transpose_bilinear
+from .formulas import formula
 
 
 def _strong(name: str, *partials: Any, transpose: Any) -> Any:
@@ -31,22 +30,14 @@ def _strong(name: str, *partials: Any, transpose: Any) -> Any:
                        transpose=transpose)
 
 
-def _by_divisor(b: Any, t: Value, op: Any) -> Value:
-    ratio = b.emit(strong_div, op.results[0], op.operands[1])
-    return b.emit(neg, b.emit(strong_mul, t, ratio))
-
-
-def _transpose_div(b: Any, op: Any, cotangents: Any, known: Any) -> Any:
-    return b.emit(strong_div, cotangents[0], known[1]), None
-
-
-strong_mul = _strong("strong_mul", lambda b, t, op: b.emit(strong_mul, t, op.operands[1]),
-                     lambda b, t, op: b.emit(strong_mul, op.operands[0], t),
-                     transpose=transpose_bilinear(
-                         lambda b, ct, y, op: b.emit(strong_mul, ct, y),
-                         lambda b, ct, x, op: b.emit(strong_mul, x, ct)))
-strong_div = _strong("strong_div", lambda b, t, op: b.emit(strong_div, t, op.operands[1]),
-                     _by_divisor, transpose=_transpose_div)
+_quotient = formula(lambda x, y: strong_div(x, y))
+strong_mul = _strong("strong_mul", tangent(lambda t, x, y, z: strong_mul(t, y)),
+                     tangent(lambda t, x, y, z: strong_mul(x, t)),
+                     transpose=transpose_bilinear(lambda ct, y: strong_mul(ct, y),
+                                                  lambda ct, x: strong_mul(x, ct)))
+strong_div = _strong("strong_div", tangent(lambda t, x, y, z: strong_div(t, y)),
+                     tangent(lambda t, x, y, z: -strong_mul(t, strong_div(z, y))),
+                     transpose=lambda b, op, cts, known: (_quotient(b, cts[0], known[1]), None))
 strong_dot_general = define(
     "strong_dot_general", operands=2, infer=infer_products("strong_dot_general"),
     jvp=jvp_dot_general, transpose=transpose_dot_general, batch=batch_dot_general,
