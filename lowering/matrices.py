@@ -13,12 +13,16 @@ import numpy as np
 from xfront_ir import dtypes, ops
 from xfront_ir.builder import Builder
 from xfront_ir.core import Function, Value
+from xfront_ir.ops import linalg
 from xfront_ir.ops.control import SCAN
-from xfront_ir.ops.linalg import adjoint, lower_part, upper_part
+from xfront_ir.ops.formulas import Term, of_values, where
 from xfront_ir.types import TensorType, tensor
 
 from .cpu.conditions import Condition
-from .cpu.formulas import Term, where
+
+adjoint, block, matmul, padded, lower_part, upper_part = map(of_values, (
+    linalg.adjoint, linalg.block, linalg.matmul, linalg.padded, linalg.lower_part,
+    linalg.upper_part))
 
 filled = Condition(lambda op: all(v.type.size for v in op.operands), "filled")
 """No operand is empty."""
@@ -197,7 +201,7 @@ def _elimination(entry: TensorType, side: TensorType) -> Function:
     swaps_side = Term(b, along(b, swaps.value, side, dims))
     pivot, first, second = where(swaps, lower, p), where(swaps, on, q), where(swaps, upper, 0)
     taken, other = where(swaps_side, rhs, c), where(swaps_side, c, rhs)
-    nothing = pivot.equals(0)
+    nothing = pivot == 0
     factor = where(nothing, 0, where(swaps, p, lower) / where(nothing, 1, pivot))
     left = where(swaps, q, on) - factor * first
     beyond = where(swaps, 0, upper) - factor * second
@@ -228,7 +232,7 @@ def _away_from_zero(b: Builder, pivots: Value, *others: Value) -> Value:
         most = b.emit(ops.max, most, v)
     eps = float(np.finfo(real.numpy).eps)
     least = Term(b, most) * eps
-    least = where(least.equals(0), eps, least)
+    least = where(least == 0, eps, least)
     least_of_each = Term(b, along(b, least.value, sizes[0].type, range(1, sizes[0].type.ndim)))
     small = Term(b, sizes[0]) < least_of_each
     given = Term(b, pivots)

@@ -10,11 +10,11 @@ import math
 from xfront_ir import dtypes, ops
 from xfront_ir.builder import Builder
 from xfront_ir.core import Op, Value
+from xfront_ir.ops.formulas import Term, polynomial, where
 
 from . import trigonometric  # noqa: F401  (it registers forms of this family)
 from .conditions import f32, of, size
-from .formulas import Term, polynomial, where
-from .pieces import branch
+from .pieces import branch, with_sign_of
 from .places import Place
 from .registry import form
 
@@ -39,12 +39,12 @@ def cbrt(b: Builder, op: Op, x: Value) -> Value:
     """Newton's method from a third of the exponent; below 1 ulp."""
     t = Term(b, x)
     a = abs(t)
-    third = (a.bits(dtypes.i32).to(dtypes.f32) * (1 / 3)).to(dtypes.i32)
-    root = (third + _THIRD_OF_ONE).bits(dtypes.f32)
+    third = (ops.bitcast(a, dtype=dtypes.i32).to(dtypes.f32) * (1 / 3)).to(dtypes.i32)
+    root = ops.bitcast(third + _THIRD_OF_ONE, dtype=dtypes.f32)
     for _ in range(3):
         root = root - (root - a / (root * root)) * (1 / 3)
-    at_end = (a < 2.0 ** -126) | a.equals(float("inf"))
-    return where(at_end, t, root.with_sign_of(t)).value
+    at_end = (a < 2.0 ** -126) | (a == math.inf)
+    return where(at_end, t, with_sign_of(t, root)).value
 
 
 # jaxlib 0.11 and later have a vector rsqrt of their own.
@@ -54,9 +54,9 @@ def rsqrt(b: Builder, op: Op, x: Value) -> Value:
     t = Term(b, x)
     large = t > 2.0 ** 100
     inverse = 1.0 / where(large, t * 2.0 ** -64, t)
-    root = inverse.sqrt()
+    root = ops.sqrt(inverse)
     made = where(t < 0.0, float("nan"), where(large, root * 2.0 ** -32, root))
-    return where(t.equals(0.0), inverse, made).value
+    return where(t == 0.0, inverse, made).value
 
 
 # --- exponentials -------------------------------------------------------------------------
@@ -74,15 +74,15 @@ _EXP = (0.5000000100986695, 0.16666512890590668, 0.04166618725537824, 0.00836959
 def sinh(b: Builder, op: Op, x: Value) -> Value:
     """A polynomial below 1, (e^a - e^-a) / 2 above."""
     t = Term(b, x)
-    a = abs(t).op(ops.min, 89.5)
-    n = (a * 1.4426950408889634).round()
+    a = ops.min(abs(t), 89.5)
+    n = ops.round(a * 1.4426950408889634, method="to_nearest_even")
     r = (a - n * 0.693359375) + n * 2.12194440e-4
-    power = (n.to(dtypes.i32) + 125).op(ops.shift_left, 23).bits(dtypes.f32)
+    power = ops.bitcast(ops.shift_left(n.to(dtypes.i32) + 125, 23), dtype=dtypes.f32)
     quarter = ((r + (r * r) * polynomial(r, _EXP)) + 1.0) * power
     far = (quarter - 0.0625 / quarter) * 2.0
     z = a * a
     near = a + a * (z * polynomial(z, _SINH))
-    return where(a < 1.0, near, far).with_sign_of(t).value
+    return with_sign_of(t, where(a < 1.0, near, far)).value
 
 
 # --- logarithms ---------------------------------------------------------------------------
@@ -93,10 +93,10 @@ def log1p(b: Builder, op: Op, x: Value) -> Value:
     """log(u) and what u = 1 + x has lost, over u. Its maximum with zero keeps XLA from taking
     u - 1 for x."""
     t = Term(b, x)
-    u = (t + 1.0).op(ops.max, 0.0)
-    log = u.op(ops.log)
-    made = where(u.equals(1.0), t, log + (t - (u - 1.0)) / u)
-    made = where(u.equals(0.0) | u.equals(math.inf), log, made)
+    u = ops.max(t + 1.0, 0.0)
+    log = ops.log(u)
+    made = where(u == 1.0, t, log + (t - (u - 1.0)) / u)
+    made = where((u == 0.0) | (u == math.inf), log, made)
     return where(t < -1.0, math.nan, made).value
 
 
@@ -117,13 +117,13 @@ def half_power(place: Place, op: Op) -> float | None:
 def pow_(b: Builder, op: Op, x: Value, y: Value) -> Value:
     """Products of x and its root, of long ones in f64; at most 2 ulp."""
     t, exponent = Term(b, x), op.attrs["known"]
-    t = where(t.equals(-math.inf), math.inf, t)
+    t = where(t == -math.inf, math.inf, t)
     if exponent != 1.5 and x.type.dtype is dtypes.f32:
         t = t.to(dtypes.f64)
     made = t
     for _ in range(int(abs(exponent)) - 1):
         made = made * t
-    made = made * t.sqrt()
+    made = made * ops.sqrt(t)
     return abs(1.0 / made if exponent < 0 else made).to(x.type.dtype).value
 
 
@@ -136,7 +136,7 @@ def _ratio(top: Term, bottom: Term) -> Term:
     """top / bottom in f64. Its divisor seems to depend on the dividend: XLA would multiply by the
     reciprocal of one that is a scalar, which is off by one at multiples."""
     wide = top.to(dtypes.f64)
-    return wide / bottom.to(dtypes.f64).op(ops.max, wide * _ABOVE_ANY_RATIO)
+    return wide / ops.max(bottom.to(dtypes.f64), wide * _ABOVE_ANY_RATIO)
 
 
 # A function of the C library, one by one.
@@ -159,9 +159,9 @@ def _plain_remainder(b: Builder, x: Value, y: Value) -> Value:
 
 def _remainder(b: Builder, x: Value, y: Value) -> Value:
     t, along, by = Term(b, x), abs(Term(b, x)), abs(Term(b, y))
-    whole = _ratio(along, by).op(ops.floor)
+    whole = ops.floor(_ratio(along, by))
     rest = along.to(dtypes.f64) - whole * by.to(dtypes.f64)
-    return where(along < by, t, rest.to(dtypes.f32).with_sign_of(t)).value
+    return where(along < by, t, with_sign_of(t, rest.to(dtypes.f32))).value
 
 
 _INTEGERS = of(dtypes.i32, dtypes.u32) & size(LEAST)
@@ -186,13 +186,13 @@ def div(b: Builder, op: Op, x: Value, y: Value) -> Value:
 def integer_rem(b: Builder, op: Op, x: Value, y: Value) -> Value:
     """What the quotient leaves; by zero: x."""
     t, by = Term(b, x), Term(b, y)
-    return where(by.equals(0), t, t - _quotient(t, by) * by).value
+    return where(by == 0, t, t - _quotient(t, by) * by).value
 
 
 def _quotient(t: Term, by: Term) -> Term:
     """By zero: all bits set. The least integer has itself as size, which is right without sign."""
-    if t.value.type.dtype is dtypes.u32:
-        return where(by.equals(0), 2 ** 32 - 1, _ratio(t, by).to(dtypes.u32))
-    sizes = [abs(v).bits(dtypes.u32) for v in (t, by)]
-    made = _ratio(*sizes).to(dtypes.u32).bits(dtypes.i32)
-    return where(by.equals(0), -1, where((t < 0).op(ops.ne, by < 0), -made, made))
+    if t.dtype is dtypes.u32:
+        return where(by == 0, 2 ** 32 - 1, _ratio(t, by).to(dtypes.u32))
+    sizes = [ops.bitcast(abs(v), dtype=dtypes.u32) for v in (t, by)]
+    made = ops.bitcast(_ratio(*sizes).to(dtypes.u32), dtype=dtypes.i32)
+    return where(by == 0, -1, where((t < 0) != (by < 0), -made, made))

@@ -13,10 +13,10 @@ from xfront_ir import dtypes, ops
 from xfront_ir.builder import Builder
 from xfront_ir.core import Op, Value
 from xfront_ir.ops.convert import fence
+from xfront_ir.ops.formulas import Term, sum_of, where
 from xfront_ir.types import tensor
 
 from .conditions import Condition, number
-from .formulas import Term, sum_of, where
 from .pieces import branch
 from .registry import form
 
@@ -201,14 +201,15 @@ def _reflection(column: Sequence[Term]) -> tuple[Term, list[Term], Term]:
     first, *rest = column
     most = abs(first)
     for v in rest:
-        most = most.op(ops.max, abs(v))
-    unit = where(most.equals(0.0), 1.0, most)        # squares of the column may not be numbers
-    length = sum_of([(v / unit) * (v / unit) for v in column]).sqrt() * unit
-    negative = first.bits(dtypes.i32 if first.value.type.dtype is dtypes.f32 else dtypes.i64) < 0
+        most = ops.max(most, abs(v))
+    unit = where(most == 0.0, 1.0, most)        # squares of the column may not be numbers
+    length = ops.sqrt(sum_of([(v / unit) * (v / unit) for v in column])) * unit
+    word = dtypes.i32 if first.dtype is dtypes.f32 else dtypes.i64
+    negative = ops.bitcast(first, dtype=word) < 0
     turned = where(negative, length, -length)
-    nothing = rest[0].equals(0.0)
+    nothing = rest[0] == 0.0
     for v in rest[1:]:
-        nothing = nothing & v.equals(0.0)
+        nothing = nothing & (v == 0.0)
     divisor = where(nothing, 1.0, first - turned)
     factor = where(nothing, 0.0, (turned - first) / where(nothing, 1.0, turned))
     return where(nothing, first, turned), [v / divisor for v in rest], factor

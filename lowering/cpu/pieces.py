@@ -1,12 +1,13 @@
-"""What several forms are written with: parts of an array along one axis, branches."""
+"""What several forms are written with: parts of an array along one axis, signs, branches."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from xfront_ir import ops
+from xfront_ir import dtypes, ops
 from xfront_ir.builder import Builder
 from xfront_ir.core import Function, Op, Value
+from xfront_ir.ops.formulas import Term
 
 
 def cut(b: Builder, x: Value, axis: int, start: int, size: int) -> Value:
@@ -21,6 +22,12 @@ def at(b: Builder, x: Value, axis: int, i: int) -> Value:
     """What stands at `i` of an axis, without it."""
     shape = x.type.shape
     return b.emit(ops.reshape, cut(b, x, axis, i, 1), shape=(*shape[:axis], *shape[axis + 1:]))
+
+
+def with_sign_of(x: Term, size: Term) -> Term:
+    """`size`, an f32 which is not negative, with the sign of `x`, zeros included."""
+    sign = ops.bitcast(x, dtype=dtypes.i32) & -2 ** 31
+    return ops.bitcast(ops.bitcast(size, dtype=dtypes.i32) | sign, dtype=dtypes.f32)
 
 
 def branch(op: Op, write: Callable[..., Value | Sequence[Value]]) -> Function:

@@ -13,11 +13,11 @@ from lowering import compat
 from xfront_ir import dtypes, ops
 from xfront_ir.builder import Builder
 from xfront_ir.core import Op, Value
+from xfront_ir.ops.formulas import Term, polynomial, where
 
 from .conditions import f32, size
-from .formulas import Term, polynomial, where
 from .registry import form
-from .trigonometric import sine_of_turns
+from .trigonometric import nearest, sine_of_turns
 
 LEAST = 2 ** 17
 """Smaller arrays are computed on one core, where the C library is as fast or nearly so."""
@@ -72,10 +72,10 @@ def lgamma(b: Builder, op: Op, x: Value) -> Value:
     far = (z - 0.5) * log - z + 0.5 * math.log(2 * math.pi) + part * polynomial(part * part, _FAR)
     made = where(third, near, far)
     size = abs(wide)
-    turn = size - size.op(ops.floor)
-    turn = turn.op(ops.min, 1.0 - turn) * 0.5
+    turn = size - ops.floor(size)
+    turn = ops.min(turn, 1.0 - turn) * 0.5
     made = where(below, math.log(math.pi) - _log(sine_of_turns(turn)) - made, made)
-    at_pole = (t <= 0.0) & turn.equals(0.0) | abs(t).equals(math.inf)
+    at_pole = (t <= 0.0) & (turn == 0.0) | (abs(t) == math.inf)
     return where(at_pole, math.inf, made.to(dtypes.f32)).value
 
 
@@ -91,20 +91,20 @@ def digamma(b: Builder, op: Op, x: Value) -> Value:
     square = part * part
     far = _log(z) - part * 0.5 - square * polynomial(square, _SLOPE_FAR)
     made = where(third, near, far)
-    half = (wide - wide.round()) * 0.5
+    half = (wide - nearest(wide)) * 0.5
     cotangent = sine_of_turns(0.25 - abs(half)) / sine_of_turns(half)
     made = where(below, made - cotangent * math.pi, made).to(dtypes.f32)
-    made = where(t.equals(math.inf), math.inf, made)
-    at_pole = (t <= 0.0) & half.equals(0.0)
+    made = where(t == math.inf, math.inf, made)
+    at_pole = (t <= 0.0) & (half == 0.0)
     # before 0.11 XLA gave zeros NaN too
     of_zero = math.nan if compat.VERSION < (0, 11) else -math.inf
-    return where(at_pole, where(t.equals(0.0), of_zero, t.like(math.nan)), made).value
+    return where(at_pole, where(t == 0.0, of_zero, t.like(math.nan)), made).value
 
 
 def _log(x: Term) -> Term:
     """Of positive numbers, not denormal; relative error 4e-12."""
-    bits = x.bits(dtypes.i64)
-    power = (bits - _ROOT_OF_HALF).op(ops.shift_right_arithmetic, 52)
-    mantissa = (bits - power.op(ops.shift_left, 52)).bits(dtypes.f64)
+    bits = ops.bitcast(x, dtype=dtypes.i64)
+    power = ops.shift_right_arithmetic(bits - _ROOT_OF_HALF, 52)
+    mantissa = ops.bitcast(bits - ops.shift_left(power, 52), dtype=dtypes.f64)
     s = (mantissa - 1.0) / (mantissa + 1.0)
     return power.to(dtypes.i32).to(dtypes.f64) * math.log(2) + s * polynomial(s * s, _LOGARITHM)

@@ -12,9 +12,10 @@ import math
 from xfront_ir import dtypes, ops
 from xfront_ir.builder import Builder
 from xfront_ir.core import Op, Value
+from xfront_ir.ops.formulas import Term, polynomial, where
 
 from .conditions import f32, size
-from .formulas import Term, polynomial, where
+from .pieces import with_sign_of
 from .registry import form
 
 LEAST = 2 ** 15
@@ -52,6 +53,11 @@ def _parts() -> list[float]:
     return made
 
 
+def nearest(x: Term) -> Term:
+    """The nearest integer, ties to even."""
+    return ops.round(x, method="to_nearest_even")
+
+
 def _turns(x: Term, each: float = 1.0, before: float = 0.0) -> tuple[Term, Term]:
     """x / 2 pi times `each` less `before`, modulo 1, as the sum of two f64: the first in
     [-1/2, 1/2], the second what the sums lost (M. Moller, BIT 5, 1965), which counts near the
@@ -59,16 +65,16 @@ def _turns(x: Term, each: float = 1.0, before: float = 0.0) -> tuple[Term, Term]
     wide = x.to(dtypes.f64)
     first, *parts, last = (part * each for part in _parts())
     total = wide * first
-    total = total - total.round()
+    total = total - nearest(total)
     if before:
         total = total - before
     lost: Term | None = None
     for part in parts:
         product = wide * part
-        fraction = product - product.round()
+        fraction = product - nearest(product)
         total, error = _two_sum(total, fraction)
         lost = error if lost is None else lost + error
-        total = total - total.round()
+        total = total - nearest(total)
     assert lost is not None
     return total, lost + wide * last
 
@@ -125,7 +131,7 @@ def _arcsine(a: Term) -> tuple[Term, Term, Term]:
     sum of two terms."""
     far = a > 0.5
     square = where(far, (1.0 - a) * 0.5, a * a)
-    root = where(far, square.sqrt(), a)
+    root = where(far, ops.sqrt(square), a)
     return far, root, root * (square * polynomial(square, _ARCSINE))
 
 
@@ -136,7 +142,7 @@ def asin(b: Builder, op: Op, x: Value) -> Value:
     t = Term(b, x)
     far, root, rest = _arcsine(abs(t))
     outer = (_HALF_PI - root * 2.0) + (_HALF_PI_REST - rest * 2.0)
-    return where(far, outer, root + rest).with_sign_of(t).value
+    return with_sign_of(t, where(far, outer, root + rest)).value
 
 
 @form(ops.acos, when=f32 & size(SIMPLE_LEAST), row="kernels.elementwise: acos")
@@ -166,7 +172,7 @@ def atan(b: Builder, op: Op, x: Value) -> Value:
     a = abs(t)
     far = a > 1.0
     made = _arctangent(where(far, 1.0, a), where(far, a, 1.0))
-    return where(far, (_HALF_PI - made) + _HALF_PI_REST, made).with_sign_of(t).value
+    return with_sign_of(t, where(far, (_HALF_PI - made) + _HALF_PI_REST, made)).value
 
 
 @form(ops.atan2, when=f32 & size(SIMPLE_LEAST), row="kernels.elementwise: atan2")
@@ -175,9 +181,9 @@ def atan2(b: Builder, op: Op, y: Value, x: Value) -> Value:
     over, along = Term(b, y), Term(b, x)
     high, low = abs(over), abs(along)
     steep = high > low
-    low, high = high.op(ops.min, low), high.op(ops.max, low)
-    same, nothing = low.equals(high), high.equals(0.0)
+    low, high = ops.min(high, low), ops.max(high, low)
+    same, nothing = low == high, high == 0.0
     p = _arctangent(where(same, where(nothing, 0.0, high.like(1.0)), low), where(same, 1.0, high))
     p = where(steep, (_HALF_PI - p) + _HALF_PI_REST, p)
-    left = along.bits(dtypes.i32) < 0
-    return where(left, (2 * _HALF_PI - p) + 2 * _HALF_PI_REST, p).with_sign_of(over).value
+    left = ops.bitcast(along, dtype=dtypes.i32) < 0
+    return with_sign_of(over, where(left, (2 * _HALF_PI - p) + 2 * _HALF_PI_REST, p)).value

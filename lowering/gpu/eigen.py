@@ -6,11 +6,10 @@ import functools
 from typing import Any
 
 from lowering.cpu import registry
-from lowering.matrices import filled, hermitian
+from lowering.matrices import adjoint, block, filled, hermitian
 from xfront_ir import dtypes, ops
 from xfront_ir.builder import Builder
 from xfront_ir.core import Op, Value
-from xfront_ir.ops.linalg import adjoint, block
 
 from .linalg import checked, flag, info_type, library
 

@@ -8,11 +8,10 @@ from typing import Any
 
 from lowering import matrices
 from lowering.cpu import registry
-from lowering.matrices import filled, kernel, nan_unless
+from lowering.matrices import block, filled, kernel, lower_part, nan_unless, padded, upper_part
 from xfront_ir import dtypes, ops
 from xfront_ir.builder import Builder
 from xfront_ir.core import Op, Value
-from xfront_ir.ops.linalg import block, lower_part, padded, upper_part
 from xfront_ir.types import TensorType, tensor
 
 form = functools.partial(registry.form, platform="gpu")

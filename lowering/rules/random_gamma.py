@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lowering.cpu.formulas import Term, where
 from xfront_ir import dtypes, ops
 from xfront_ir.builder import Builder
 from xfront_ir.core import Value
 from xfront_ir.dtypes import DType
 from xfront_ir.ops.convert import convert
+from xfront_ir.ops.formulas import Term, where
 from xfront_ir.ops.while_loop import WHILE
 from xfront_ir.types import TensorType, tensor
 
@@ -80,7 +80,7 @@ def _normal(b: Builder, bits: Key, dtype: DType) -> Term:
     one = np.asarray(1, dtype.numpy)
     low = float(np.nextafter(-one, np.zeros_like(one), dtype=dtype.numpy))
     drawn = _unit(b, bits, dtype) * (1.0 - low) + low
-    return drawn.op(ops.erf_inv) * math.sqrt(2)
+    return ops.erf_inv(drawn) * math.sqrt(2)
 
 
 class _Turn(NamedTuple):
@@ -113,7 +113,7 @@ def _attempt(b: Builder, d: Value, c: Value, turn: _Turn) -> _Turn:
     square, cube = x * x, v * v * v
     positive = v > 0.0
     squeezed = u < 1.0 - square * square * 0.0331
-    within = u.op(ops.log) < square * 0.5 + Term(b, d) * (1.0 - cube + cube.op(ops.log))
+    within = ops.log(u) < square * 0.5 + Term(b, d) * (1.0 - cube + ops.log(cube))
     accepted = positive & (squeezed | within)
     done = Term(b, turn.done)
     kept = where(done, Term(b, turn.cube), cube)
@@ -148,7 +148,7 @@ def _random_gamma(b: Builder, attrs: Any, result: TensorType, keys: Value, a: Va
     shape = where(legal, given, 1.0)
     small = shape < 1.0
     d = where(small, shape + 1.0, shape) - 1 / 3
-    c = (1 / 3) / d.sqrt()
+    c = (1 / 3) / ops.sqrt(d)
     k1, k2 = words_of(b, keys)
     key, boost = _next(b, ((k1, k2), 0), ((k1, k2), 1))
     key, of_x, of_u, of_boost = _next(b, (key, 0), (key, 1), (key, 2), (boost, 0))
@@ -157,10 +157,10 @@ def _random_gamma(b: Builder, attrs: Any, result: TensorType, keys: Value, a: Va
     cube = Term(b, _loop(b, d.value, c.value, first))
     rest = 1.0 - _unit(b, of_boost, result.dtype)
     if attrs["log_space"]:
-        made = cube.op(ops.log) + d.op(ops.log)
-        made = where(small, made + rest.op(ops.log) / shape, made)
+        made = ops.log(cube) + ops.log(d)
+        made = where(small, made + ops.log(rest) / shape, made)
     else:
         made = d * cube
-        made = where(small, made * rest.op(ops.pow, 1.0 / shape), made)
-    made = where(given.equals(0.0), -math.inf if attrs["log_space"] else 0.0, made)
-    return where(legal, made, where(given.equals(math.inf), given, math.nan)).value
+        made = where(small, made * ops.pow(rest, 1.0 / shape), made)
+    made = where(given == 0.0, -math.inf if attrs["log_space"] else 0.0, made)
+    return where(legal, made, where(given == math.inf, given, math.nan)).value

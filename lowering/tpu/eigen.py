@@ -9,19 +9,12 @@ from typing import Any
 import numpy as np
 
 from lowering.cpu import registry
-from lowering.cpu.formulas import Term, where
-from lowering.matrices import along, filled, hermitian, kernel
+from lowering.matrices import adjoint, along, block, filled, hermitian, kernel, matmul, padded
 from xfront_ir import dtypes, ops
 from xfront_ir.builder import Builder
 from xfront_ir.core import Op, Value
-from xfront_ir.ops.linalg import (
-    adjoint,
-    block,
-    eye,
-    matmul,
-    padded,
-    where_places,
-)
+from xfront_ir.ops.formulas import Term, where
+from xfront_ir.ops.linalg import eye, where_places
 
 from .linalg import orthogonal
 
@@ -84,7 +77,7 @@ def unitary_factor(b: Builder, x: Value) -> Value:
 def _step_by_qr(b: Builder, x: Term, a: float, w: float, c: float) -> Value:
     n = x.value.type.shape[-1]
     scaled = x * math.sqrt(c)
-    stacked = b.emit(ops.concatenate, scaled.value, eye(b, x.value.type),
+    stacked = b.emit(ops.concatenate, scaled.value, eye(b, x.type).value,
                      dimension=x.value.type.ndim - 2)
     q, _ = orthogonal(b, stacked, False)
     upper = block(b, q, n, n)
@@ -96,7 +89,7 @@ def _step_by_qr(b: Builder, x: Term, a: float, w: float, c: float) -> Value:
 def _step_by_cholesky(b: Builder, x: Term, a: float, w: float, c: float) -> Value:
     """With L L^H = I + c x^H x, the part is x L^-H L^-1."""
     gram = Term(b, matmul(b, adjoint(b, x.value), x.value)) * c
-    factor = b.emit(ops.cholesky, (gram + Term(b, eye(b, gram.value.type))).value)
+    factor = b.emit(ops.cholesky, (gram + eye(b, gram.type)).value)
     solve: Any = functools.partial(b.emit, ops.triangular_solve, left_side=False, lower=True,
                                    unit_diagonal=False)
     part = solve(factor, x.value, transpose_a=True, conjugate_a=True)
@@ -128,7 +121,7 @@ def _tall_svd(b: Builder, x: Value, full: bool) -> tuple[Value, Value, Value]:
     lead = x.type.ndim - 2
     most = Term(b, b.emit(ops.reduce_max, b.emit(ops.abs, x), axes=(lead, lead + 1)))
     scale = most * float(n)                      # no singular value is greater
-    scale = where(scale.equals(0), 1, scale)
+    scale = where(scale == 0, 1, scale)
     wide = along(b, scale.value, x.type, range(lead))
     wide = b.emit(ops.convert, wide, dtype=x.type.dtype) if x.type.dtype.is_complex else wide
     unit = b.emit(ops.div, x, wide)
@@ -138,12 +131,12 @@ def _tall_svd(b: Builder, x: Value, full: bool) -> tuple[Value, Value, Value]:
     v, values = rotations(b, positive.value)
     v, values = (b.emit(ops.reverse, t, axes=(t.type.ndim - 1,)) for t in (v, values))
     u = _unitary(b, matmul(b, turned, v))
-    s = (Term(b, values).op(ops.max, 0.0)
+    s = (ops.max(Term(b, values), 0.0)
          * Term(b, along(b, scale.value, values.type, range(lead)))).value
     if outer is not None:
         k = outer.type.shape[-1]
         if k > n:                                # the columns beyond stay as they are
-            beyond = padded(b, eye(b, u.type.with_shape((*u.type.shape[:-2], k - n, k - n))),
+            beyond = padded(b, eye(b, u.type.with_shape((*u.type.shape[:-2], k - n, k - n))).value,
                             (n, n), (0, 0))
             u = b.emit(ops.add, padded(b, u, (0, 0), (k - n, k - n)), beyond)
         u = matmul(b, outer, u)
@@ -154,13 +147,13 @@ def _unitary(b: Builder, x: Value) -> Value:
     """The columns, made unitary where singular values of zero left some that are not; the others
     come first and stay."""
     q, r = orthogonal(b, x, False)
-    on_diagonal = where_places(b, ops.eq, r.type)
+    on_diagonal = where_places(b, ops.eq, r.type).value
     diagonal = b.emit(ops.reduce_sum, b.emit(ops.select, on_diagonal, r, b.zeros(r.type)),
                       axes=(r.type.ndim - 2,))
     size = b.emit(ops.abs, diagonal)
     if r.type.dtype.is_complex:
         size = b.emit(ops.convert, size, dtype=r.type.dtype)
-    nothing = Term(b, size).equals(0)
+    nothing = Term(b, size) == 0
     phase = where(nothing, 1, Term(b, diagonal) / where(nothing, 1, Term(b, size)))
     columns = along(b, phase.value, q.type, (*range(q.type.ndim - 2), q.type.ndim - 1))
     return b.emit(ops.mul, q, columns)

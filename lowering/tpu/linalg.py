@@ -8,11 +8,10 @@ from typing import Any
 from lowering import matrices
 from lowering.cpu import registry
 from lowering.cpu.conditions import f32
-from lowering.matrices import filled, kernel
+from lowering.matrices import block, filled, kernel, padded, upper_part
 from xfront_ir import ops
 from xfront_ir.builder import Builder
 from xfront_ir.core import Op, Value
-from xfront_ir.ops.linalg import block, padded, upper_part
 from xfront_ir.types import TensorType
 
 form = functools.partial(registry.form, platform="tpu")

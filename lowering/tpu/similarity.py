@@ -6,11 +6,10 @@ import functools
 from typing import Any
 
 from lowering.cpu import registry
-from lowering.matrices import filled
+from lowering.matrices import adjoint, block, filled, matmul, padded
 from xfront_ir import ops
 from xfront_ir.builder import Builder
 from xfront_ir.core import Op, Value
-from xfront_ir.ops.linalg import adjoint, block, matmul, padded
 
 from .linalg import product
 

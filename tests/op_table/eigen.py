@@ -21,7 +21,7 @@ REAL, COMPLEX = DTYPES[:2], DTYPES[2:]
 def _apart(x: Term) -> Term:
     """x and a growing diagonal: its values stay away from each other."""
     (n,), dtype = x.type.shape[-1:], dtypes.real_of(x.dtype)
-    steps = x.apply(ops.iota, (), {"dtype": dtype, "shape": (n,), "dimension": 0}).to(x.dtype)
+    steps = Term(x.b, x.b.emit(ops.iota, dtype=dtype, shape=(n,), dimension=0)).to(x.dtype)
     wide = ops.broadcast_in_dim(steps * 3.0, shape=x.type.shape, dims=(x.type.ndim - 1,))
     return x + linalg.diagonal_part(wide)
 

@@ -45,7 +45,7 @@ def after(prepare: Callable[..., Any], *draws: Any, finish: Callable[..., Any] |
 
 def hermitian(x: Term, plus: float = 0.0) -> Term:
     """x + x^H and a multiple of the identity."""
-    return x + linalg.adjoint(x) + linalg.eye(x) * plus
+    return x + linalg.adjoint(x) + linalg.eye(x.b, x.type) * plus
 
 
 def _cholesky(x: Term) -> Term:
@@ -65,7 +65,7 @@ def _solve(**given: bool) -> dict[str, bool]:
 
 
 def _diagonal_away_from_zero(a: Term, rhs: Term, **attrs: bool) -> Term:
-    return ops.triangular_solve(a + linalg.eye(a) * 4.0, rhs, **attrs)
+    return ops.triangular_solve(a + linalg.eye(a.b, a.type) * 4.0, rhs, **attrs)
 
 
 def _triangular(a: tuple, rhs: tuple, **given: bool) -> Sample:
@@ -90,7 +90,7 @@ TRIANGULAR_SOLVE = Row("triangular_solve", [
 
 def _lu(x: Term) -> tuple[Term, ...]:
     """Of matrices with large elements on the other diagonal: pivots are far from ties."""
-    return ops.lu(x + ops.reverse(linalg.eye(x), axes=(x.type.ndim - 2,)) * 4.0)
+    return ops.lu(x + ops.reverse(linalg.eye(x.b, x.type), axes=(x.type.ndim - 2,)) * 4.0)
 
 
 LU = Row("lu", [

@@ -40,7 +40,7 @@ def _gaps(values: Term) -> Term:
     """1 / (values[j] - values[i]) in row i, column j; 0 on the diagonal."""
     n = values.type.shape[-1]
     difference = _along(values, n, n, -1) - _along(values, n, n, -2)
-    one = eye(difference)
+    one = eye(difference.b, difference.type)
     return difference.like(1) / (difference + one) - one
 
 
@@ -192,8 +192,8 @@ def _turning(vectors: Term, values: Term, middle: Term, overlap: Term) -> Term:
     nothing = sizes.like(0)
     sizes = where(imag(vectors) == nothing, sizes, -sizes.like(1))
     place = argmax(sizes, axis=axis, index_dtype=dtypes.i32)
-    rows = sizes.apply(iota, (), {"dtype": dtypes.i32, "shape": sizes.type.shape,
-                                  "dimension": axis})
+    rows = Term(sizes.b, sizes.b.emit(iota, dtype=dtypes.i32, shape=sizes.type.shape,
+                                      dimension=axis))
     chosen = rows == _along(place, n, n, -1)
     level = where(chosen, real(vectors), sizes.like(1))
     turned = where(chosen, imag(free) / level, nothing)

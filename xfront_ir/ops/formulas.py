@@ -143,6 +143,16 @@ def formula(fn: Callable[..., Any]) -> Callable[..., Any]:
     return made
 
 
+def of_values(fn: Callable[..., Term]) -> Callable[..., Value]:
+    """As `formula`, for what is written once for each use; other arguments than values are given as
+    they are."""
+    @functools.wraps(fn)
+    def made(b: Any, *given: Any, **known: Any) -> Value:
+        return fn(*[Term(b, v) if isinstance(v, Value) else v for v in given], **known).value
+
+    return made
+
+
 def _write(fn: Callable[..., Any], like: Sequence[Value], known: dict[str, Any]
            ) -> tuple[Function, bool]:
     """What `fn` writes for such values, and whether it gives one term alone."""

@@ -78,35 +78,34 @@ def adjoint(x: Term) -> Term:
     return conjugate(transposed(x))
 
 
-def where_places(compare: OpDef, x: Term, type: TensorType | None = None) -> Term:
-    """A bool of that shape: how the number of the row compares with that of the column."""
-    whole = (type or x.type).shape
-    shape, n = whole[-2:], len(whole)
-    rows, columns = (x.apply(iota, (), {"dtype": dtypes.i32, "shape": shape, "dimension": d})
+def where_places(b: Any, compare: OpDef[Any], type: TensorType) -> Term:
+    """A bool of `type`'s shape: how the number of the row compares with that of the column."""
+    shape, n = type.shape[-2:], type.ndim
+    rows, columns = (Term(b, b.emit(iota, dtype=dtypes.i32, shape=shape, dimension=d))
                      for d in (0, 1))
     mask = compare(rows, columns)
-    return mask if n == 2 else broadcast_in_dim(mask, shape=whole, dims=(n - 2, n - 1))
+    return mask if n == 2 else broadcast_in_dim(mask, shape=type.shape, dims=(n - 2, n - 1))
 
 
 def lower_part(x: Term, strict: bool = False) -> Term:
     """`x` with zeros above its diagonal, and on it where `strict`."""
-    return where(where_places(gt if strict else ge, x), x, 0)
+    return where(where_places(x.b, gt if strict else ge, x.type), x, 0)
 
 
 def upper_part(x: Term, strict: bool = False) -> Term:
     """`x` with zeros below its diagonal, and on it where `strict`."""
-    return where(where_places(ge if strict else gt, x), 0, x)
+    return where(where_places(x.b, ge if strict else gt, x.type), 0, x)
 
 
 def diagonal_part(x: Term) -> Term:
     """`x` with zeros off its diagonal."""
-    return where(where_places(eq, x), x, 0)
+    return where(where_places(x.b, eq, x.type), x, 0)
 
 
-def eye(x: Term, type: TensorType | None = None) -> Term:
-    """The identity in each matrix of `type`, or of that of `x`."""
-    one = x.type if type is None else type
-    return where(where_places(eq, x, one), x.like(1, one), 0)
+def eye(b: Any, type: TensorType) -> Term:
+    """The identity in each matrix of `type`."""
+    mask, one = where_places(b, eq, type), Term(b, b.ones(type))
+    return where(mask, one, 0)
 
 
 def block(x: Term, rows: int, columns: int) -> Term:
@@ -249,10 +248,10 @@ def _tangent_lu(t: Term, x: Term, factors: Term, pivots: Term, order: Term) -> T
     m, n = factors.type.shape[-2:]
     k, lead = min(m, n), factors.type.shape[:-2]
     left = padded(lower_part(block(factors, m, k), strict=True), (0, 0), (0, m - k))
-    left = left + eye(left)
+    left = left + eye(left.b, left.type)
     right = padded(upper_part(block(factors, k, n)), (0, 0), (n - k, 0))
     if n > k:
-        corner = eye(factors, factors.type.with_shape((*lead, n - k, n - k)))
+        corner = eye(factors.b, factors.type.with_shape((*lead, n - k, n - k)))
         right = right + padded(corner, (k, k), (0, 0))
     plain = {"transpose_a": False, "conjugate_a": False}
     middle = triangular_solve(left, _take_rows(t, order), left_side=True, lower=True,
