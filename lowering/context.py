@@ -326,9 +326,11 @@ class RuleContext:
           terminator: the op that returns from regions.
           attrs: MLIR attributes, from the helpers below.
         """
-        types = [self.type(t) for t in result_types]
-        made = self._create(name, types, operands, attrs or None, None, len(regions), self.loc,
-                            self.ip)
+        types = [*map(self._types.get, result_types)]
+        if None in types:
+            types = [self.type(t) for t in result_types]
+        made = self._create(name, types, operands, attrs or None, None,
+                            len(regions) if regions else 0, self.loc, self.ip)
         if regions:
             arg_types = [self.type(t) for t in region_args]
             self._fill(made, regions, arg_types, terminator)

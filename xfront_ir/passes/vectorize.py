@@ -68,8 +68,8 @@ def _vectorize(fn: Function, positions: Positions, axis: Axis,
         params.append(v)
     b.params = params
     _push(b, fn, env, place, axis)
-    returns = [env.get(v, v) for v in fn.returns]
-    places_out = [place.get(v) for v in fn.returns]
+    returns = [*map(env.get, fn.returns, fn.returns)]
+    places_out = [*map(place.get, fn.returns)]
     for i, wanted in enumerate(out or ()):
         if wanted is not None and wanted != places_out[i]:
             from ..ops.families import move_batch  # ops stand beside passes, not under them
@@ -113,17 +113,13 @@ def _push(b: Builder, fn: Function, env: dict[Value, Value], place: dict[Value, 
                 env.update(zip(op.results, made, strict=True))
                 op = Op(definition, tuple([env[v] for v in operands]), op.attrs, made, op.loc)
             elif env and not moved.isdisjoint(operands):
-                op = Op(definition, tuple([renamed(v, v) for v in operands]), op.attrs, op.results,
+                op = Op(definition, tuple(map(renamed, operands, operands)), op.attrs, op.results,
                         op.loc)
             append(op)
             continue
         b.loc = locs[op.loc]
-        if len(operands) == 1:
-            (v,) = operands
-            given, positions = (renamed(v, v),), (position(v),)
-        else:
-            given = tuple([renamed(v, v) for v in operands])
-            positions = tuple([position(v) for v in operands])
+        given = tuple(map(renamed, operands, operands))
+        positions = tuple(map(position, operands))
         batch = definition.batch
         if batch is None or batch is NONE:
             batch = definition.rule("batch")
