@@ -27,7 +27,8 @@ from xfront_ir.errors import MissingRule
 from xfront_ir.literal import Literal, literal
 from xfront_ir.locations import Location
 from xfront_ir.opdef import OpDef
-from xfront_ir.sharding import MeshAxes, Sharding
+from xfront_ir.ops.sharding import reshard
+from xfront_ir.sharding import MeshAxes, Sharding, Spec
 from xfront_ir.types import TensorType
 
 from .partitioning import sharding_text
@@ -391,6 +392,8 @@ class RuleContext:
                     made_type = types.get(result.type) or self.type(result.type)
                     env[result] = create(name, [made_type], values, None, None, 0, self.loc,
                                          self.ip).result
+                    if result.type.sharding is not None:
+                        env[result] = self.as_typed(result, env[result])
                     continue
                 lower = rules.get(definition) or find(definition)
                 if lower is _call_body:
@@ -411,6 +414,9 @@ class RuleContext:
                 else:
                     env.update(zip(op.results, made if isinstance(made, (list, tuple)) else [made],
                                    strict=True))
+                for result in op.results:
+                    if result.type.sharding is not None and definition is not reshard:
+                        env[result] = self.as_typed(result, env[result])
             else:
                 returned = [env[v] for v in function.returns]
                 if not stack:
@@ -452,6 +458,22 @@ class RuleContext:
                  "mhlo.frontend_attributes": self.attr('{inlineable = "false"}')}
         return self._create("func.call", [self.type(type_)], [value], attrs, None, 0, self.loc,
                             self.ip).result
+
+    def as_typed(self, value: Value, made: Any) -> Any:
+        """An MLIR value that lies as the type of `value` says; axes that are no explicit ones are
+        the compiler's."""
+        found = value.type.sharding
+        if found is None or self.num_partitions == 1:
+            return made
+        return self.constrained(made, found, value.type)
+
+    def constrained(self, made: Any, sharding: Sharding, type_: TensorType) -> Any:
+        """An MLIR value that lies as a sharding says."""
+        spec = sharding.spec
+        if sharding.mesh.of_type("auto"):
+            spec = Spec(spec.dims, range(spec.ndim), spec.unreduced)
+        return self.create("sdy.sharding_constraint", [made], [type_], sharding=self.sharding(
+            Sharding(sharding.mesh, spec), type_))
 
     def sharding(self, sharding: Sharding, type_: TensorType) -> Any:
         """The attribute `#sdy.sharding` of a value of `type_`; its mesh is declared in the module.

@@ -128,10 +128,9 @@ def _put(x: Any, device: Any) -> Any:
         place = binding.sharding_of(device)        # it refuses what is no place
         if type(place) is binding.SingleDeviceSharding:
             return x
-        from .sharding.constraint import constraint  # with the first sharding on several devices
+        from .sharding.constraint import placed  # with the first sharding on several devices
 
-        place.shard_shape(x.shape)
-        return constraint(x, place)
+        return placed(x, place)
     if type(x) is KeyArray:
         return KeyArray(x._ir, _put(x._base, device))
     if isinstance(x, binding.ArrayImpl) and device is None:

@@ -229,7 +229,7 @@ def aval_of(type: TensorType) -> Any:
 
         return AbstractRef(aval_of(content_type(type)))
     dtype = key_dtype(type.dtype) if type.dtype.is_key else type.dtype.numpy
-    return AbstractArray(type.shape, dtype)
+    return AbstractArray(type.shape, dtype, sharding=type.sharding)
 
 
 # --- parameters ---------------------------------------------------------------------------

@@ -76,7 +76,7 @@ class ShapeDtypeStruct:
     @property
     def aval(self) -> Any:
         """The same as the type of an array."""
-        return binding.AbstractArray(self.shape, self.dtype, self.weak_type)
+        return binding.AbstractArray(self.shape, self.dtype, self.weak_type, sharding=self.sharding)
 
     def __len__(self) -> int:
         if not self.shape:
@@ -111,7 +111,9 @@ def _np_dtype(dtype: Any) -> Any:
 def shape_struct(ir_type: Any, weak: bool) -> ShapeDtypeStruct:
     """The struct of an IR type."""
     dtype = key_dtype(ir_type.dtype) if ir_type.dtype.is_key else ir_type.dtype.numpy
-    return ShapeDtypeStruct(ir_type.shape, dtype, weak_type=weak)
+    axes = ir_type.sharding
+    return ShapeDtypeStruct(ir_type.shape, dtype, weak_type=weak, sharding=None if axes is None else
+                            binding.AbstractArray(ir_type.shape, dtype, sharding=axes).sharding)
 
 
 class ClosedProgram:
@@ -157,7 +159,7 @@ class ClosedProgram:
 
 def typeof(x: Any) -> Any:
     """Shape, dtype and weakness of an array, a traced one or a number. Raises: TypeError."""
-    if isinstance(x, binding.Array):
+    if isinstance(x, (binding.Array, Tracer)):
         return x.aval
     return shape_struct(*kind_of("typeof", x)).aval
 
@@ -246,7 +248,8 @@ def struct_kind(name: str, x: Any) -> tuple[Any, bool]:
             and not hasattr(x, "__array__"):
         ir = x.dtype.ir if hasattr(x.dtype, "ir") else dtypes.from_numpy(
             binding.canonical_dtype(_np_dtype(x.dtype)))
-        return tensor(tuple(x.shape), ir), getattr(x, "weak_type", False)
+        axes = getattr(getattr(x, "sharding", None), "_explicit", lambda ndim: None)(len(x.shape))
+        return tensor(tuple(x.shape), ir).over(axes), getattr(x, "weak_type", False)
     return kind_of(name, x)
 
 

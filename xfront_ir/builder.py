@@ -14,10 +14,10 @@ from typing import Any
 
 from .core import NO_ATTRS, Function, Op, Value
 from .dtypes import DType
-from .errors import IRTypeError
+from .errors import IRTypeError, ShardingTypeError
 from .literal import Literal, literal, number
 from .locations import Location
-from .opdef import OpDef, R, infer_types
+from .opdef import OpDef, R, infer_anyway, infer_types
 from .types import TensorType
 
 _new = object.__new__
@@ -28,6 +28,9 @@ class Builder:
     """Collects ops. `loc` is given to every op emitted until it is set again."""
 
     __slots__ = ("loc", "name", "ops", "param_names", "params", "weak_params", "widened")
+    strict = False
+    """Whether an op is refused for which no axes of results can be told: in programs as users write
+    them. What passes make of them says nothing then, and the compiler decides."""
 
     def __init__(self, name: str = "main") -> None:
         self.name = name
@@ -64,21 +67,27 @@ class Builder:
             types = tuple([v.type for v in operands]) if n else ()
         if attrs:
             if definition.holds_python:
-                found = infer_types(definition, types, attrs)
+                found = self.infer(definition, types, attrs)
             else:
                 key = (types, *attrs, *attrs.values())
                 if definition.has_numbers:                   # 2 is not 2.0
                     key = (*key, *map(type, attrs.values()))
                 known = definition.memo.get(key)
                 if known is None:
-                    known = definition.memo[key] = (infer_types(definition, types, attrs),
-                                                    None if definition.has_floats else attrs)
+                    try:
+                        known = definition.memo[key] = (infer_types(definition, types, attrs),
+                                                        None if definition.has_floats else attrs)
+                    except ShardingTypeError:
+                        known = self.infer(definition, types, attrs), None
                 found, attrs = known[0], known[1] or attrs
         else:
             attrs = NO_ATTRS
             found = definition.memo.get(types)
             if found is None:
-                found = definition.memo[types] = infer_types(definition, types, attrs)
+                try:
+                    found = definition.memo[types] = infer_types(definition, types, attrs)
+                except ShardingTypeError:
+                    found = self.infer(definition, types, attrs)
         op = _new(Op)
         op.definition, op.operands, op.attrs, op.loc = definition, operands, attrs, self.loc
         self.ops.append(op)
@@ -90,6 +99,11 @@ class Builder:
         results: Any = tuple([Value(t) for t in found])
         op.results = results
         return results
+
+    def infer(self, definition: OpDef, types: tuple[TensorType, ...], attrs: dict[str, Any]
+              ) -> tuple[TensorType, ...]:
+        """Result types, unless the builder is strict also where no axes can be told."""
+        return (infer_types if self.strict else infer_anyway)(definition, types, attrs)
 
     def append(self, definition: OpDef, operands: tuple[Value, ...], attrs: dict[str, Any],
                type: TensorType) -> Value:

@@ -11,6 +11,10 @@ class IRTypeError(IRError, TypeError):
     """Operand types or attributes that an op's type rule refuses."""
 
 
+class ShardingTypeError(IRError):
+    """A program does something for which the shardings of its operands do not say a result's."""
+
+
 class IRValueError(IRError, ValueError):
     """A value (an attribute, a size) outside what an op or a pass accepts."""
 

@@ -289,7 +289,7 @@ def _signature(fn: Function) -> bytes:
            len(fn.returns))
     found = _SIGNATURES.get(key)
     if found is None:
-        types = ";".join([str(v.type) for v in fn.params])
+        types = ";".join([repr(v.type) for v in fn.params])
         text = (f"{types}|{_flags(fn.weak_params)}|{_flags(fn.weak_returns)}|{len(fn.ops)}|"
                 f"{len(fn.returns)}").encode()
         if len(_SIGNATURES) >= _MAX_TOKENS:

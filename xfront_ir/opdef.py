@@ -17,6 +17,8 @@ tangent, transpose and batching. Rules have these shapes (`b` is a builder):
                                                            they refer to now, by operand
     varying(pass, op, operands) -> (results, sets)         over which axes of a mesh they vary: see
                                                            passes/varying.py
+    spread(op, types, attrs, results) -> dims of results   which explicit axes divide them: see
+                                                           spreading.py
 
 A rule that is absent is an error that names the op, the rule and the file where it would go.
 """
@@ -28,9 +30,10 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, overload
 
 from .core import Function, Value
 from .dtypes import DType
-from .errors import IRTypeError, IRValueError, MissingRule
+from .errors import IRTypeError, IRValueError, MissingRule, ShardingTypeError
 from .regions import Regions
 from .sharding import MeshAxes, Sharding, Spec
+from .spreading import spread_types
 from .traits import Traits
 from .types import TensorType
 
@@ -295,8 +298,8 @@ class OpDef(Generic[R]):
     __slots__ = ("alike", "attrs", "batch", "body_attrs", "cost", "discharge", "effects", "family",
                  "has_bodies", "has_floats", "has_numbers", "holds_mesh", "holds_python", "infer",
                  "is_call", "jvp", "memo", "mentions_axis", "n_operands", "name", "own_primal",
-                 "regions", "room", "single", "split", "strong", "traits", "transpose", "varying",
-                 "work", "written")
+                 "regions", "room", "single", "split", "spread", "strong", "traits", "transpose",
+                 "varying", "work", "written")
 
     name: str
     alike: dict[TensorType, TensorType]     # what `of_alike` gave, by the type of the operands
@@ -325,6 +328,7 @@ class OpDef(Generic[R]):
     is_call: bool                      # its body's ops may stand in its place at any time
     regions: Any                       # Regions, of ops with bodies or with groups of operands
     room: str                          # the name of its family's files; "" where it has none
+    spread: Any                        # `spreads` in spreading.py
     traits: Traits                     # what passes ask: `mark` in traits.py
     work: int                          # how many operations an element takes
 
@@ -426,7 +430,7 @@ def define(name: str, *, infer: Infer, attrs: Mapping[str, AttrKind] | None = No
     made.discharge = discharge
     made.effects, made.cost, made.n_operands = effects, cost, operands
     made.single, made.own_primal, made.mentions_axis = single, own_primal, mentions_axis
-    made.varying = varying
+    made.varying, made.spread = varying, None
     made.body_attrs = tuple(key for key, kind in made.attrs.items()
                             if kind.text in ("function", "functions", "body"))
     made.has_bodies = bool(made.body_attrs)
@@ -467,9 +471,25 @@ def check_attrs(definition: OpDef, attrs: Mapping[str, Any]) -> None:
 
 def infer_types(definition: OpDef, types: tuple[TensorType, ...],
                 attrs: Mapping[str, Any]) -> tuple[TensorType, ...]:
-    """Result types, with the schema and the number of operands checked. Raises: IRTypeError."""
+    """Result types, with the schema and the number of operands checked.
+
+    Raises: IRTypeError; ShardingTypeError where the axes of operands do not say a result's.
+    """
     if definition.n_operands is not None and len(types) != definition.n_operands:
         raise IRTypeError(f"{definition.name}: takes {definition.n_operands} operands, "
                           f"got {len(types)}")
     check_attrs(definition, attrs)
+    for t in types:
+        if t.sharding is not None and not definition.has_bodies:
+            return spread_types(definition, types, attrs,
+                                linear=definition.jvp is LINEAR_OP)
     return tuple(definition.infer(types, attrs))
+
+
+def infer_anyway(definition: OpDef, types: tuple[TensorType, ...],
+                 attrs: Mapping[str, Any]) -> tuple[TensorType, ...]:
+    """As `infer_types`; results say nothing of axes where the op's rule cannot tell these."""
+    try:
+        return infer_types(definition, types, attrs)
+    except ShardingTypeError:
+        return infer_types(definition, tuple([t.plain for t in types]), attrs)

@@ -20,7 +20,7 @@ from .core import Function, Op, Value
 from .dtypes import BY_NAME, DType, find, real_of
 from .errors import IRError, MissingRule, ParseError
 from .literal import Literal
-from .opdef import AttrKind, OpDef, Request, infer_types
+from .opdef import AttrKind, OpDef, Request, infer_anyway
 from .ops import REGISTRY  # from here, so that it is full before text is read
 from .sharding import MeshAxes, Sharding, Spec
 from .types import TensorType, tensor
@@ -327,7 +327,7 @@ class _Parser:
             self.fail(f"{name} has {len(found)} results, got names for {len(declared)}", start)
         results: list[Value] = []
         for (token, type, at), wanted in zip(declared, found, strict=True):
-            if type is not wanted:
+            if type.plain is not wanted.plain:
                 self.fail(f"{name} gives {wanted} here, not {type}", at)
             results.append(self.define(values, token, type, at))
         return Op(definition, tuple(operands), attrs, tuple(results))
@@ -336,7 +336,7 @@ class _Parser:
                  at: int) -> tuple[TensorType, ...]:
         """Result types, every refusal turned into this parser's error."""
         try:
-            found = infer_types(definition, types, attrs)
+            found = infer_anyway(definition, types, attrs)
         except IRError as error:
             self.fail(str(error), at)
         except Exception as error:
@@ -529,7 +529,7 @@ class _Parser:
         return found
 
     def type(self) -> TensorType:
-        """`f32[2,3]`."""
+        """`f32[2,3]`; `f32[2,3] over ["x" = 2 explicit] [{"x"}, {}]`."""
         at, dtype = self.pos, self.dtype()
         self.take("[")
         shape: list[int] = []
@@ -545,7 +545,13 @@ class _Parser:
                 self.fail(f"a type of more than {MAX_ELEMENTS} elements", at)
             if len(shape) > MAX_RANK:
                 self.fail(f"a type of more than {MAX_RANK} dimensions", at)
-        return tensor(tuple(shape), dtype)
+        made = tensor(tuple(shape), dtype)
+        if not self.took("over"):
+            return made
+        at = self.pos
+        sharding = self.sharding()
+        self.made(at, sharding.spec.check, sharding.mesh, made.shape)
+        return made.over(sharding)
 
     def mention(self) -> Any:
         """`py"name#n"`: what is bound to it, or an unbound rule; one object a mention."""

@@ -52,7 +52,7 @@ def print_function(fn: Function, *, locations: bool = False) -> str:
 
 def print_op(op: Op, names: dict[Value, str]) -> str:
     """One line for an op, with its bodies left out; for messages."""
-    results = ", ".join(f"{names.get(v, '%?')}: {v.type}" for v in op.results)
+    results = ", ".join(f"{names.get(v, '%?')}: {v.type!r}" for v in op.results)
     operands = ", ".join(names.get(v, "%?") for v in op.operands)
     return f"{results}{' = ' if results else ''}{op.definition.name}({operands})"
 
@@ -135,7 +135,7 @@ class _Printer:
         for op in fn.ops:
             write(f"{pad}  ")
             if op.results:
-                write(", ".join([f"{_name(names, v)}: {v.type}" for v in op.results]))
+                write(", ".join([f"{_name(names, v)}: {v.type!r}" for v in op.results]))
                 write(" = ")
             write(f"{op.definition.name}({', '.join([_name(names, v) for v in op.operands])})")
             if op.attrs:
@@ -240,8 +240,8 @@ def _name(names: dict[Value, str], value: Value) -> str:
 
 def _signature(values: Sequence[Value], weak: Sequence[bool]) -> list[str]:
     if len(weak) != len(values):
-        return [str(v.type) for v in values]
-    return [f"weak {v.type}" if w else str(v.type) for v, w in zip(values, weak, strict=True)]
+        return [repr(v.type) for v in values]
+    return [f"weak {v.type!r}" if w else repr(v.type) for v, w in zip(values, weak, strict=True)]
 
 
 # --- attributes ---------------------------------------------------------------------------
@@ -266,7 +266,7 @@ def _list(write: Callable[[Any], str]) -> Callable[[Any], str]:
 _WRITERS: dict[str, Callable[[Any], str]] = {
     "int": str, "slot": lambda x: str(int(x)), "ints": _list(str), "bool": _bool,
     "bools": _list(_bool), "float": print_float,
-    "str": json.dumps, "tree": _tree, "dtype": str, "type": str, "types": _list(str),
+    "str": json.dumps, "tree": _tree, "dtype": str, "type": repr, "types": _list(repr),
     "word": lambda w: w if WORD.match(w) else json.dumps(w), "literal": print_literal,
     "mesh": str, "spec": str, "specs": _list(str), "sharding": str, "functions": lambda fs: "[]"}
 

@@ -20,7 +20,8 @@ from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from .errors import IRValueError
-from .types import Shape
+
+Shape = tuple[int, ...]
 
 AXIS_TYPES = ("auto", "explicit", "manual")
 
@@ -193,6 +194,12 @@ class Spec(_Data):
         opened = [i + (i >= position) for i in self.open] + [position] * open
         return Spec(dims, opened, self.unreduced, self.reduced)
 
+    def without(self, position: int) -> Spec:
+        """Without the dimension at `position`."""
+        dims = [*self.dims[:position], *self.dims[position + 1:]]
+        opened = [i - (i > position) for i in self.open if i != position]
+        return Spec(dims, opened, self.unreduced, self.reduced)
+
     def local_shape(self, mesh: MeshAxes, shape: Shape) -> Shape:
         """The shape of a device's part. Raises: IRValueError where a dimension does not divide."""
         self.check(mesh, shape)
@@ -231,9 +238,24 @@ class Sharding(_Data):
         return Sharding, (self.mesh, self.spec, self.memory_kind)
 
 
+_EXPLICIT: dict[Sharding, Sharding | None] = {}
+
+
+def explicit(sharding: Sharding) -> Sharding | None:
+    """What a sharding says of the explicit axes of its mesh; None where that is nothing."""
+    if sharding in _EXPLICIT:
+        return _EXPLICIT[sharding]
+    mesh, spec = sharding.mesh.abstract, sharding.spec
+    own = frozenset(mesh.of_type("explicit"))
+    kept = Spec([[a for a in d if a in own] for d in spec.dims], (), own & {*spec.unreduced},
+                own & {*spec.reduced})
+    says = kept.axes or kept.unreduced or kept.reduced
+    return _EXPLICIT.setdefault(sharding, Sharding(mesh, kept) if says else None)
+
+
 def replicated(ndim: int) -> Spec:
     """The spec of a value that every device holds whole."""
     return Spec(((),) * ndim)
 
 
-__all__ = ["AXIS_TYPES", "MeshAxes", "Sharding", "Spec", "replicated"]
+__all__ = ["AXIS_TYPES", "MeshAxes", "Sharding", "Spec", "explicit", "replicated"]

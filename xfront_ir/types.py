@@ -1,36 +1,53 @@
-"""Types of IR values: `TensorType`, interned, so that equal types are the same object."""
+"""Types of IR values: `TensorType`, interned, so that equal types are the same object.
+
+A type may say which axes of a mesh divide its values: in `f32[8@x,4]`, over four devices, each
+has two rows. These are *explicit* axes of the mesh. What a type says there never changes a value.
+Type rules of ops see types that say nothing; `spreading.py` gives the results theirs.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 from . import dtypes
 from .dtypes import DType
-
-Shape = tuple[int, ...]
+from .sharding import Shape, Sharding, explicit
 
 
 class TensorType:
     """A shape and an element type. Made by `tensor`; two equal ones are one object."""
 
-    __slots__ = ("_text", "dtype", "is_inexact", "ndim", "shape", "size")
+    __slots__ = ("_text", "dtype", "is_inexact", "ndim", "plain", "shape", "sharding", "size")
 
     shape: Shape
     dtype: DType
     is_inexact: bool                   # whether a derivative can flow through a value of this type
+    sharding: Sharding | None          # explicit axes of a mesh over which values are divided
+    plain: TensorType                  # the type without them
 
     def __init__(self, shape: Shape, dtype: DType) -> None:
         self.shape, self.dtype = shape, dtype
         self.ndim, self.is_inexact = len(shape), dtype.is_inexact
         self.size = math.prod(shape)
         self._text = f"{dtype.name}[{','.join(map(str, shape))}]"
+        self.sharding, self.plain = None, self
+
+    def __str__(self) -> str:
+        return self._text                # short, for people
 
     def __repr__(self) -> str:
-        return self._text
+        return self._text if self.sharding is None else f"{self.plain} over {self.sharding}"
+
+    @property
+    def dims(self) -> tuple[tuple[str, ...], ...]:
+        """For each dimension the explicit axes that divide it."""
+        return ((),) * self.ndim if self.sharding is None else self.sharding.spec.dims
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (tensor, (self.shape, self.dtype))
+        return (_sharded if self.sharding else tensor), (
+            self.shape, self.dtype, *([self.sharding] if self.sharding else ()))
 
     def __copy__(self) -> TensorType:
         return self
@@ -43,8 +60,33 @@ class TensorType:
         return tensor(shape, self.dtype)
 
     def with_dtype(self, dtype: DType) -> TensorType:
-        """The type of the same shape with other elements."""
-        return tensor(self.shape, dtype)
+        """The type of the same shape with other elements, divided alike."""
+        found = tensor(self.shape, dtype)
+        return found if self.sharding is None else found.over(self.sharding)
+
+    def over(self, sharding: Sharding | None) -> TensorType:
+        """The type of values that lie as a sharding says, as far as its mesh has explicit axes."""
+        kept = None if sharding is None else explicit(sharding)
+        return self.plain if kept is None else _sharded(self.shape, self.dtype, kept)
+
+    def stacked(self, length: int, axis: int = 0) -> TensorType:
+        """The type of `length` such values along a new dimension, which is not divided."""
+        found = tensor((*self.shape[:axis], length, *self.shape[axis:]), self.dtype)
+        if self.sharding is None:
+            return found
+        return found.over(Sharding(self.sharding.mesh, self.sharding.spec.insert(axis)))
+
+    def without(self, axis: int) -> TensorType:
+        """The type of what stands at one place along a dimension."""
+        found = tensor((*self.shape[:axis], *self.shape[axis + 1:]), self.dtype)
+        if self.sharding is None:
+            return found
+        return found.over(Sharding(self.sharding.mesh, self.sharding.spec.without(axis)))
+
+
+def plain(types: Iterable[TensorType]) -> tuple[TensorType, ...]:
+    """Types without the axes that divide values."""
+    return tuple([t.plain for t in types])
 
 
 _INTERNED: dict[tuple[Shape, DType], TensorType] = {}
@@ -56,6 +98,23 @@ def tensor(shape: Shape, dtype: DType) -> TensorType:
     if found is None:
         exact = tuple(int(d) for d in shape)      # True and np.int64 hash like ints: keep ints only
         found = _INTERNED.setdefault((exact, dtype), TensorType(exact, dtype))
+    return found
+
+
+_SHARDED: dict[tuple[Shape, DType, Sharding], TensorType] = {}
+
+
+def _sharded(shape: Shape, dtype: DType, sharding: Sharding) -> TensorType:
+    found = _SHARDED.get((shape, dtype, sharding))
+    if found is None:
+        made, spec = TensorType(shape, dtype), sharding.spec
+        made.sharding, made.plain = sharding, tensor(shape, dtype)
+        sizes = [f"{n}@{a[0]}" if len(a) == 1 else f"{n}@({','.join(a)})" if a else str(n)
+                 for n, a in zip(shape, spec.dims, strict=True)]
+        sums = [f"{letter}:{','.join(names)}" for letter, names in
+                (("U", spec.unreduced), ("R", spec.reduced)) if names]
+        made._text = f"{dtype.name}[{','.join(sizes)}]" + f"{{{', '.join(sums)}}}" * bool(sums)
+        found = _SHARDED.setdefault((shape, dtype, sharding), made)
     return found
 
 

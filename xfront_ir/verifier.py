@@ -5,7 +5,7 @@ from __future__ import annotations
 from .analysis import functions, standing_bodies
 from .core import Function, Op, Value
 from .errors import IRError, VerifyError
-from .opdef import REGISTRY, infer_types
+from .opdef import REGISTRY, infer_anyway
 from .printer import print_op, value_names
 from .types import TensorType, tensor
 
@@ -55,7 +55,7 @@ def _verify_op(op: Op, defined: set[Value]) -> None:
         if v not in defined:
             raise VerifyError(f"operand {i} is not defined before this")
     try:
-        types = infer_types(definition, tuple([v.type for v in op.operands]), op.attrs)
+        types = infer_anyway(definition, tuple([v.type for v in op.operands]), op.attrs)
     except IRError:
         raise
     except Exception as error:
@@ -68,7 +68,7 @@ def _verify_op(op: Op, defined: set[Value]) -> None:
         raise VerifyError(f"has {len(found)} results, its definition says one")
     for i, (v, wanted) in enumerate(zip(op.results, types, strict=True)):
         _define(v, defined, f"result {i}")
-        if v.type is not wanted:
+        if v.type.plain is not wanted.plain:
             raise VerifyError(f"result {i} is {v.type}, its type rule gives {wanted}")
 
 
@@ -76,7 +76,8 @@ def _define(value: Value, defined: set[Value], what: str) -> None:
     if value in defined:
         raise VerifyError(f"{what} is a value that is defined twice")
     held = value.type
-    if type(held) is not TensorType or tensor(held.shape, held.dtype) is not held:
+    if type(held) is not TensorType or tensor(
+            held.shape, held.dtype).over(held.sharding) is not held:
         raise VerifyError(f"{what} has {held!r} for its type, which `tensor` did not make")
     defined.add(value)
 

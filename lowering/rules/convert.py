@@ -28,7 +28,7 @@ def _convert(ctx: RuleContext, op: Op, x: Any) -> Any:
 
 @rule(ops.bitcast)
 def _bitcast(ctx: RuleContext, op: Op, x: Any) -> Any:
-    if op.operands[0].type is op.results[0].type:
+    if op.operands[0].type.plain is op.results[0].type.plain:
         return x
     return ctx.create("stablehlo.bitcast_convert", [x], op.results)
 

@@ -16,3 +16,10 @@ def _sharding_constraint(ctx: RuleContext, op: Op, x: Any) -> Any:
         return x
     found = ctx.sharding(sharding, op.results[0].type)
     return ctx.create("sdy.sharding_constraint", [x], op.results, sharding=found)
+
+
+@rule(ops.reshard)
+def _reshard(ctx: RuleContext, op: Op, x: Any) -> Any:
+    if ctx.num_partitions == 1:
+        return x
+    return ctx.constrained(x, op.attrs["sharding"], op.results[0].type)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from xfront_ir.dtypes import from_numpy
 from xfront_ir.errors import IRTypeError
+from xfront_ir.sharding import Sharding, explicit
 from xfront_ir.types import TensorType, tensor
 
 _AVALS: dict[tuple, AbstractArray] = {}
@@ -26,8 +27,9 @@ def _ir_type(shape: tuple[int, ...], dtype: Any) -> TensorType | None:
 
 
 class AbstractArray:
-    """Type of an array: `shape`, NumPy `dtype`, `weak_type`; `ndim` and `size` follow. Interned,
-    so that types made by `AbstractArray(...)` usually compare by identity; immutable."""
+    """Type of an array: `shape`, NumPy `dtype`, `weak_type`; `ndim` and `size` follow; on meshes
+    with explicit axes also how these divide it. Interned, so that types made by
+    `AbstractArray(...)` usually compare by identity; immutable."""
 
     __slots__ = ("__weakref__", "dtype", "ir", "ndim", "shape", "size", "weak_type")
 
@@ -40,8 +42,8 @@ class AbstractArray:
 
     def __new__(cls, shape: Sequence[int], dtype: Any, weak_type: bool = False, *,
                 sharding: Any = None) -> AbstractArray:
-        if sharding is not None and any(sharding.spec):
-            raise NotImplementedError(f"a type of arrays has no axes of a mesh here: {sharding}")
+        if sharding is not None:
+            return AbstractArray(shape, dtype, weak_type).placed(sharding)
         try:
             return _AVALS[shape, dtype, weak_type]  # type: ignore[index]
         except (KeyError, TypeError):
@@ -73,18 +75,39 @@ class AbstractArray:
         if type(other) is not AbstractArray:
             return NotImplemented
         return (self.shape, self.weak_type) == (other.shape, other.weak_type) and (
-            self.dtype == other.dtype
+            self.dtype == other.dtype and self.axes is other.axes
         )
 
     def __hash__(self) -> int:
         return hash((self.shape, self.dtype, self.weak_type))
 
     def __reduce__(self) -> tuple:
-        return AbstractArray, (self.shape, self.dtype, self.weak_type)
+        return _made, (self.shape, self.dtype, self.weak_type, self.axes)
+
+    @property
+    def axes(self) -> Sharding | None:
+        """Explicit axes of a mesh over which arrays of the type are divided, as the IR has them."""
+        return None if self.ir is None else self.ir.sharding
+
+    def placed(self, sharding: Any) -> AbstractArray:
+        """The type of arrays that lie as a sharding says; axes that are not explicit have no part
+        in it."""
+        axes = sharding if type(sharding) is Sharding else sharding._explicit(self.ndim) if hasattr(
+            sharding, "_explicit") else None
+        return self._over(None if axes is None else explicit(axes))
+
+    def _over(self, axes: Sharding | None) -> AbstractArray:
+        if axes is self.axes or self.ir is None:
+            return self
+        plain = AbstractArray(self.shape, self.dtype, self.weak_type)
+        return plain if axes is None else _made(self.shape, self.dtype, self.weak_type, axes)
 
     def __repr__(self) -> str:
         weak = ", weak_type=True" if self.weak_type else ""
         return f"ShapedArray({self.str_short()}{weak})"
+
+    def __str__(self) -> str:
+        return f"{'~' if self.weak_type else ''}{self.str_short()}"
 
     def __len__(self) -> int:
         if not self.shape:
@@ -94,24 +117,28 @@ class AbstractArray:
     def str_short(self, short_dtypes: bool = False) -> str:
         """The type as text, `float32[3,4]`; with `short_dtypes` as in IR text, `f32[3,4]`."""
         name = short_dtype_name(self.dtype) if short_dtypes else self.dtype.name
-        return f"{name}[{','.join(map(str, self.shape))}]"
+        if self.axes is None:
+            return f"{name}[{','.join(map(str, self.shape))}]"
+        return name + str(self.ir)[str(self.ir).index("["):]
 
     def update(
-        self, shape: Sequence[int] | None = None, dtype: Any = None, weak_type: bool | None = None
+        self, shape: Sequence[int] | None = None, dtype: Any = None, weak_type: bool | None = None,
+        sharding: Any = None
     ) -> AbstractArray:
         """The same type with some fields replaced."""
-        return AbstractArray(
+        made = AbstractArray(
             self.shape if shape is None else tuple(shape),
             self.dtype if dtype is None else dtype,
             self.weak_type if weak_type is None else weak_type,
         )
+        return made if sharding is None and shape is not None else made.placed(
+            sharding or self.axes)
 
     @property
     def sharding(self) -> Any:
-        """Over which axes of a mesh arrays of the type are spread: none, as a `NamedSharding`."""
-        placing = import_module("xfront.sharding")      # it stands on this file, and few ask
-        return placing.NamedSharding(placing.AbstractMesh((), ()),
-                                     placing.PartitionSpec(*[None] * self.ndim))
+        """Over which axes of a mesh arrays of the type are divided, as a `NamedSharding` on an
+        abstract mesh: that of the type, or else the one in context."""
+        return import_module("xfront.sharding.named").of_type(self)     # it stands on this file
 
     def to_tangent_aval(self) -> AbstractArray:
         """The type of tangents: the same, or of float0 elements where it has no derivative."""
@@ -123,6 +150,26 @@ class AbstractArray:
     def strip_weak_type(self) -> AbstractArray:
         """The same type, strong."""
         return self.update(weak_type=False) if self.weak_type else self
+
+
+_DIVIDED: dict[tuple, AbstractArray] = {}
+
+
+def _made(shape: tuple[int, ...], dtype: Any, weak_type: bool, axes: Sharding | None
+          ) -> AbstractArray:
+    """The type of arrays that are divided over these axes; there is one object for each."""
+    plain = AbstractArray(shape, dtype, weak_type)
+    if axes is None or plain.ir is None:
+        return plain
+    ir = plain.ir.over(axes)
+    found = _DIVIDED.get((ir, plain.dtype, plain.weak_type))
+    if found is None:
+        found = object.__new__(AbstractArray)
+        for name in ("shape", "dtype", "weak_type", "ndim", "size"):
+            object.__setattr__(found, name, getattr(plain, name))
+        object.__setattr__(found, "ir", ir)
+        found = _DIVIDED.setdefault((ir, plain.dtype, plain.weak_type), found)
+    return found
 
 
 def short_dtype_name(dtype: Any) -> str:

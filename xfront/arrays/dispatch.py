@@ -102,7 +102,7 @@ def abstract(name: str, x: Any) -> tuple[Any, bool]:
         return type_of(x)
     if isinstance(x, binding.ArrayImpl):
         aval = x.aval
-        return tensor(aval.shape, from_numpy(aval.dtype)), aval.weak_type
+        return aval.ir or tensor(aval.shape, from_numpy(aval.dtype)), aval.weak_type
     kind = type(x)
     if kind in SCALARS:
         return tensor((), from_numpy(binding.scalar_dtype(kind))), kind is not bool
@@ -289,6 +289,9 @@ def _eager(body: Callable[..., Any], *, static: tuple[str, ...]) -> Callable[...
     def public(*args: Any, **kwargs: Any) -> Any:
         nonlocal front
         try:
+            if kwargs and kwargs.get("out_sharding") is not None and (
+                    made := _told(name, public, args, kwargs)):
+                return made[0]
             if args and type(args[0]) is Tracer:     # Python itself completes the arguments
                 target = deepest((*args, *kwargs.values()) if kwargs else args, state.current)
                 assert target is not None
@@ -332,6 +335,16 @@ def _eager(body: Callable[..., Any], *, static: tuple[str, ...]) -> Callable[...
     functools.update_wrapper(public, body)
     public.body = call_body  # type: ignore[attr-defined]
     return public
+
+
+def _told(name: str, public: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> tuple:
+    """The result of a call that says on which devices it lies, alone; nothing where it is one."""
+    from ..sharding.told import asked_for, told  # with the first that is told
+
+    asked = asked_for(name, kwargs["out_sharding"])
+    if asked is None:
+        return ()
+    return (told(name, asked, public, args, {**kwargs, "out_sharding": None}),)
 
 
 MOST_OF_ONE = 256

@@ -11,6 +11,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 from xfront_ir.dtypes import DType, named
+from xfront_ir.sharding import Sharding
+from xfront_ir.types import TensorType, tensor
 
 from .. import dtypes
 from ..dtypes import KeyDType
@@ -61,6 +63,14 @@ class KeyArray(binding.Array):  # type: ignore[misc]
     def weak_type(self) -> bool:
         """Key dtypes are never weak."""
         return False
+
+    @property
+    def ir_type(self) -> TensorType:
+        """Its type in the IR."""
+        found, axes = tensor(self.shape, self._ir), self._base.aval.axes
+        for _ in self._ir.physical:
+            axes = axes and Sharding(axes.mesh, axes.spec.without(axes.spec.ndim - 1))
+        return found.over(axes)
 
     @property
     def aval(self) -> Any:

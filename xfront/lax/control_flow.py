@@ -419,7 +419,11 @@ def scan(f: Callable[[Carry, X], tuple[Carry, Y]], init: Carry, xs: X | None = N
     slices = []
     for x in xs_leaves:
         t, w = kind_of("scan", x)
-        slices.append((t.with_shape(t.shape[1:]), w))
+        if t.sharding is not None and t.dims[0]:
+            raise ValueError(f"scan: 0th dimension of all xs should be replicated. Got {t}, which "
+                             "would go over the devices one by one: reshard it, "
+                             "`xfront.sharding.reshard(xs, P(None, ...))`, or use vmap")
+        slices.append((t.without(0), w))
     if config.jax_disable_jit and not any(type(x) is Tracer for x in [*init_leaves, *xs_leaves]):
         return _scan_in_python(f, init, xs, n, reverse)
     _, tree = tree_flatten([init, xs])

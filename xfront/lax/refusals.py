@@ -100,4 +100,5 @@ def path_of(tree: Any, i: int, skipped: int = 0) -> str:
 def way(a: Any, b: Any) -> str:
     """In what two types differ."""
     found = ["shape"] * (a.shape != b.shape) + ["dtype"] * (a.dtype is not b.dtype)
+    found += ["sharding"] * (a.sharding is not b.sharding and not found)
     return " and ".join(found) or "weakness"

@@ -109,7 +109,12 @@ def place_of(name: str, device: Any, out_sharding: Any) -> Any:
     """Where a new array goes: one of the two arguments that say so. Raises: ValueError for both."""
     if device is not None and out_sharding is not None:
         raise ValueError(f"{name}: device and out_sharding both say where the array goes; give one")
-    return out_sharding if device is None else device
+    found = out_sharding if device is None else device
+    if type(found).__name__ == "PartitionSpec":
+        from ..sharding.context import as_sharding  # with the first spec
+
+        return as_sharding(name, found, "out_sharding")
+    return found
 
 
 def _placed(x: Any, device: Any) -> Any:
@@ -427,6 +432,14 @@ def _full(fill_value: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     return broadcast_to(x, shape)
 
 
+def _beside(a: Any, shape: tuple[int, ...]) -> Any:
+    """Where an array of `shape` like `a` goes; None: the default device."""
+    if type(a) is not Tracer:
+        return beside(a, shape)
+    divided = a.value.type.sharding is not None and a.value.type.shape == shape
+    return a.aval.sharding if divided else None
+
+
 def _like(name: str, a: Any, dtype: Any, shape: Any) -> tuple[tuple[int, ...], Any, bool]:
     if not (hasattr(a, "shape") and hasattr(a, "dtype")):
         a = array_like(name, a)
@@ -444,7 +457,7 @@ def zeros_like(a: ArrayLike, dtype: DTypeLike | None = None, shape: ShapeLike | 
     Array([0, 0, 0], dtype=int32)
     """
     made = _like("zeros_like", a, dtype, shape)
-    return filled(0, *made, place_of("zeros_like", device, out_sharding) or beside(a, made[0]))
+    return filled(0, *made, place_of("zeros_like", device, out_sharding) or _beside(a, made[0]))
 
 
 def ones_like(a: ArrayLike, dtype: DTypeLike | None = None, shape: ShapeLike | None = None, *,
@@ -455,7 +468,7 @@ def ones_like(a: ArrayLike, dtype: DTypeLike | None = None, shape: ShapeLike | N
     Array([1, 1, 1], dtype=int32)
     """
     made = _like("ones_like", a, dtype, shape)
-    return filled(1, *made, place_of("ones_like", device, out_sharding) or beside(a, made[0]))
+    return filled(1, *made, place_of("ones_like", device, out_sharding) or _beside(a, made[0]))
 
 
 def empty_like(prototype: Any, dtype: DTypeLike | None = None, shape: ShapeLike | None = None, *,
@@ -467,7 +480,7 @@ def empty_like(prototype: Any, dtype: DTypeLike | None = None, shape: ShapeLike 
     """
     made = _like("empty_like", prototype, dtype, shape)
     return filled(0, *made, place_of("empty_like", device, out_sharding)
-                  or beside(prototype, made[0]))
+                  or _beside(prototype, made[0]))
 
 
 def full_like(a: ArrayLike, fill_value: ArrayLike, dtype: DTypeLike | None = None,
@@ -479,7 +492,7 @@ def full_like(a: ArrayLike, fill_value: ArrayLike, dtype: DTypeLike | None = Non
     Array([7, 7, 7], dtype=int32)
     """
     shape, kind, weak = _like("full_like", a, dtype, shape)
-    place = place_of("full_like", device, out_sharding) or beside(a, shape)
+    place = place_of("full_like", device, out_sharding) or _beside(a, shape)
     if is_extended(kind):
         return _placed(broadcast_keys(fill_value, shape), place)
     if type(fill_value) in SCALARS:

@@ -177,7 +177,14 @@ def einsum(subscripts: Any, /, *operands: Any, out: None = None, optimize: Any =
     >>> einsum("ij,kj->ik", np.ones((2, 3)), np.ones((4, 3))).shape
     (2, 4)
     """
-    at_home("einsum", out_sharding)
+    if out_sharding is not None:
+        from ..sharding.told import asked_for, told  # with the first that is told
+
+        if (asked := asked_for("einsum", out_sharding)) is not None:
+            return told("einsum", asked, einsum, (subscripts, *operands), {
+                "optimize": optimize, "precision": precision,
+                "preferred_element_type": preferred_element_type})
+        at_home("einsum", out_sharding)
     if _dot_general is not None:
         from ..lax import dot_general  # late: they stand side by side
 

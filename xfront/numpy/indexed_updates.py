@@ -243,13 +243,28 @@ def _update(how: str, doc: str) -> Callable[..., Any]:
     def method(self: AtIndex, values: Any, *, indices_are_sorted: bool = False,
                unique_indices: bool = False, mode: str | None = None, out_sharding: Any = None,
                wrap_negative_indices: bool = True) -> Any:
-        at_home(f"at[].{how}", out_sharding)
+        if out_sharding is not None and (asked := _asked(f"at[].{how}", out_sharding)) is not None:
+            from ..sharding.told import told  # with the first that is told
+
+            return told(how, asked, getattr(AtIndex, how), (self, values), {
+                "indices_are_sorted": indices_are_sorted, "unique_indices": unique_indices,
+                "mode": mode, "wrap_negative_indices": wrap_negative_indices})
         return write(self._array, self._index, values, how, _mode(mode),
                      bool(indices_are_sorted), bool(unique_indices), bool(wrap_negative_indices))
 
     method.__name__, method.__qualname__, method.__doc__ = how, f"AtIndex.{how}", doc
     method.__code__ = method.__code__.replace(co_name=how)   # frames tell what the user called
     return front_door(method)
+
+
+def _asked(name: str, out_sharding: Any) -> Any:
+    """The sharding on several devices that is asked for; None for that of one."""
+    from ..sharding.told import asked_for  # with the first that is told
+
+    found = asked_for(name, out_sharding)
+    if found is None:
+        at_home(name, out_sharding)
+    return found
 
 
 class AtIndex:
@@ -279,7 +294,13 @@ class AtIndex:
             mode: str | None = None, fill_value: Any = None, out_sharding: Any = None,
             wrap_negative_indices: bool = True) -> Any:
         """The elements, with `fill_value` (NaN, the least integer) outside in the mode "fill"."""
-        at_home("at[].get", out_sharding)
+        if out_sharding is not None and (asked := _asked("at[].get", out_sharding)) is not None:
+            from ..sharding.told import told  # with the first that is told
+
+            return told("get", asked, AtIndex.get, (self,), {
+                "indices_are_sorted": indices_are_sorted, "unique_indices": unique_indices,
+                "mode": mode, "fill_value": fill_value,
+                "wrap_negative_indices": wrap_negative_indices})
         return read(self._array, self._index, _mode(mode), fill_value, bool(indices_are_sorted),
                     bool(unique_indices), bool(wrap_negative_indices))
 

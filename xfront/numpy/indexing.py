@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from xfront_ir import dtypes, ops
 from xfront_ir.literal import Literal
+from xfront_ir.opdef import infer_types
 from xfront_ir.ops.gathering import default_fill
 
 from ..arrays import binding
@@ -392,12 +393,25 @@ def _cut(x: Tracer, starts: list[Any], spans: list[int], steps: list[int], wrap:
                     else convert(operand("getitem", s), dtypes.i32))
     if any(m.value.type.dtype is dtypes.i64 for m in made):
         made = [convert(m, dtypes.i64) for m in made]
-    weak = x.weak
-    x = emit(ops.dynamic_slice, x, *made, sizes=tuple(spans))
-    x.weak = weak
-    if any(s != 1 for s in steps):
-        x = emit(ops.slice, x, starts=(0,) * len(spans), limits=tuple(spans), strides=tuple(steps))
-    return x
+    if all(s == 1 for s in steps):
+        return _dynamic(x, made, spans)
+    picked = {"starts": (0,) * len(spans), "limits": tuple(spans), "strides": tuple(steps)}
+    if x.value.type.sharding is None:
+        return emit(ops.slice, _dynamic(x, made, spans), **picked)
+    # what is between the two need not divide
+    (wanted,) = infer_types(ops.slice, (x.value.type,), picked)
+    before, state.told = state.told, True
+    try:
+        x = emit(ops.slice, _dynamic(x, made, spans), **picked)
+    finally:
+        state.told = before
+    return x if wanted.sharding is None else emit(ops.reshard, x, sharding=wanted.sharding)
+
+
+def _dynamic(x: Tracer, starts: Sequence[Tracer], spans: Sequence[int]) -> Tracer:
+    made = emit(ops.dynamic_slice, x, *starts, sizes=tuple(spans))
+    made.weak = x.weak
+    return made
 
 
 def clamped(i: int, size: int, wrap: bool = True) -> int:

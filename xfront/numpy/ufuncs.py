@@ -142,8 +142,10 @@ def binary(fast: OpDef | None = None, kinds: frozenset[str] = NUMERIC
                                         return emit_alike(fast, x, y)
                                     if theirs.dtype is mine.dtype and is_open(x.home):
                                         shape = broadcast_shapes(name, (mine.shape, theirs.shape))
-                                        return emit_alike(fast, broadcast_to(x, shape),
-                                                          broadcast_to(y, shape))
+                                        x, y = broadcast_to(x, shape), broadcast_to(y, shape)
+                                        if x.value.type is y.value.type:
+                                            return emit_alike(fast, x, y)
+                                        return emit(fast, x, y)      # divided differently
                             elif kind in _ADAPTS.get(type(y), ()) and not x.home.closed:
                                 return emit_alike(fast, x, y)
                     return traced(body, x, y)

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from xfront_ir import ops
-from xfront_ir.sharding import Sharding, Spec
+from xfront_ir.sharding import Sharding, Spec, explicit
 
 from ..arrays.keys import KeyArray
 from ..arrays.operands import is_array_like
 from ..tracing.programs import to_array
 from ..tracing.trace import emit, type_of
-from .named import ir_sharding
+from .named import abstract_sharding, ir_sharding
+from .partition_spec import PartitionSpec
 
 
 def checked(x: Any) -> Any:
@@ -26,7 +27,8 @@ def checked(x: Any) -> Any:
 def constrained(values: Sequence[Any], shardings: Sequence[Any]) -> list[Any]:
     """Values with constraints on those that have a sharding; later ones have none."""
     padded = [*shardings, *[None] * (len(values) - len(shardings))]
-    return [x if s is None else constraint(x, s) for x, s in zip(values, padded, strict=True)]
+    return [x if s is None else resharded(x, s) if s.mesh.explicit_axes else constraint(x, s)
+            for x, s in zip(values, padded, strict=True)]
 
 
 def constraint(x: Any, sharding: Any) -> Any:
@@ -37,8 +39,37 @@ def constraint(x: Any, sharding: Any) -> Any:
         if sharding.memory_kind != own:
             raise NotImplementedError(f"with_sharding_constraint: the memory of {sharding} is not "
                                       f"supported, only the devices' own is ({own!r})")
-    return emit(ops.sharding_constraint, x, sharding=divisible(
-        ir_sharding(sharding, kind.ndim), kind.shape))
+    asked = ir_sharding(sharding, kind.ndim)
+    if asked.mesh.of_type("explicit") and explicit(asked) != kind.sharding:
+        raise AssertionError(
+            "`with_sharding_constraint` acts as an assert when all axes of mesh are of type "
+            f"`Explicit`. The array sharding: {shown(kind)} did not match the sharding provided: "
+            f"{sharding.spec}. Please use `xfront.sharding.reshard` to shard your input to the "
+            "sharding you want.")
+    return emit(ops.sharding_constraint, x, sharding=divisible(asked, kind.shape))
+
+
+def shown(kind: Any) -> Any:
+    """The spec of a type."""
+    return PartitionSpec(*[None] * kind.ndim) if kind.sharding is None else abstract_sharding(
+        kind.sharding).spec
+
+
+def placed(x: Any, sharding: Any) -> Any:
+    """One traced value where a sharding says: resharded over explicit axes, else constrained.
+    Raises: IndivisibleError where a dimension does not divide."""
+    if sharding.mesh.explicit_axes:
+        return resharded(x, sharding)
+    sharding.shard_shape(x.shape)
+    return constraint(x, sharding)
+
+
+def resharded(x: Any, sharding: Any) -> Any:
+    """One traced value, which lies as the sharding says from there on, in its type too. Raises:
+    IndivisibleError where a dimension does not divide."""
+    kind = type_of(x)[0]
+    sharding.shard_shape(kind.shape)
+    return emit(ops.reshard, x, sharding=ir_sharding(sharding, kind.ndim))
 
 
 def divisible(sharding: Sharding, shape: tuple[int, ...]) -> Sharding:
@@ -50,4 +81,4 @@ def divisible(sharding: Sharding, shape: tuple[int, ...]) -> Sharding:
                     sharding.memory_kind)
 
 
-__all__ = ["checked", "constrained", "constraint"]
+__all__ = ["checked", "constrained", "constraint", "placed", "resharded"]

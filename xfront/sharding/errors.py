@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from xfront_ir.errors import ShardingTypeError
+
 
 class IndivisibleError(ValueError):
     """A dimension of an array does not divide into as many parts as its sharding asks for."""
@@ -9,10 +11,6 @@ class IndivisibleError(ValueError):
 
 class DuplicateSpecError(Exception):
     """A spec has an axis of the mesh twice."""
-
-
-class ShardingTypeError(Exception):
-    """A program does something for which the shardings of its operands do not say a result's."""
 
 
 __all__ = ["DuplicateSpecError", "IndivisibleError", "ShardingTypeError"]

@@ -386,6 +386,21 @@ class AbstractMesh(_Axes):
             self.axis_names, self.axis_types, strict=True)])
 
 
+_ABSTRACT: dict[MeshAxes, AbstractMesh] = {}
+
+
+def known_by_axes(mesh: AbstractMesh) -> None:
+    """Have types whose axes are those of a mesh give it."""
+    _ABSTRACT.setdefault(mesh.axes, mesh)
+
+
+def abstract_mesh(axes: MeshAxes) -> AbstractMesh:
+    """The mesh with these axes, as this process knows it."""
+    found = _ABSTRACT.get(axes)
+    return AbstractMesh(axes.sizes, axes.names, [AxisType[t.capitalize()] for t in axes.types]
+                        ) if found is None else found
+
+
 def _abstract(sizes: tuple, names: tuple, types: tuple, device: Any) -> AbstractMesh:
     return AbstractMesh(sizes, names, types, abstract_device=device)
 

@@ -1,26 +1,29 @@
 """`reshard`, and functions that are run with other types of mesh axes.
 
-Here the compiler divides values over auto and explicit axes alike: shardings of arguments are
-followed, results are where it says unless they are told. So a function needs no other mode to run,
-and these say where its arguments or results are.
+Over auto axes the compiler divides values as it finds best; over explicit ones types say how, and
+ops whose results they do not tell are refused.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
+
+from xfront_ir import ops
+from xfront_ir.sharding import Sharding, Spec
 
 from ..arrays import binding
 from ..devices import device_put
 from ..tracebacks import front_door, front_door_of
-from ..tracing.trace import state
+from ..tracing.trace import emit, state
 from ..tracing.tracer import Tracer
 from ..tree_util import broadcast_prefix, tree_flatten, tree_unflatten
-from .constraint import constraint
+from .constraint import checked, resharded
 from .context import as_sharding, get_abstract_mesh, use_abstract_mesh
 from .mesh import AxisType
 from .partition_spec import PartitionSpec
+from .told import in_a_trace
 
 
 @front_door
@@ -43,28 +46,37 @@ def _resharded(x: Any, sharding: Any) -> Any:
     if type(x) is not Tracer and state.current is None:
         return device_put(x, sharding)
     if type(sharding) is not binding.SingleDeviceSharding:
-        sharding.shard_shape(x.shape)
-        return constraint(x, sharding)
+        return resharded(x if type(x) is Tracer else checked(x), sharding)
     return device_put(x, sharding)
 
 
-def _chosen(name: str, axes: str | Sequence[str] | None) -> tuple[str, ...]:
+def _inner(name: str, axes: Any, kind: AxisType, arrays: Any) -> Any:
+    """The mesh in context with other types of some axes; where none is, that of the arrays."""
     mesh = get_abstract_mesh()
+    if mesh.empty:
+        found = [x.aval.sharding.mesh for x in tree_flatten(arrays)[0]
+                 if getattr(getattr(x, "aval", None), "axes", None) is not None]
+        mesh = found[0] if found else mesh
     chosen = mesh.axis_names if axes is None else (axes,) if isinstance(axes, str) else tuple(axes)
     if strays := [a for a in chosen if a not in mesh.axis_names]:
         raise ValueError(f"{name}: the mesh in context has axes {mesh.axis_names}, not "
                          f"{strays[0]!r}; set it with set_mesh")
-    return chosen
+    return mesh.update_axis_types(dict.fromkeys(chosen, kind))
 
 
-def _run(name: str, f: Callable[..., Any], axes: Any, kind: AxisType, args: tuple, kwargs: dict
-         ) -> Any:
-    mesh = get_abstract_mesh()
-    chosen = _chosen(name, axes)
-    if mesh.empty:
-        return f(*args, **kwargs)
-    with use_abstract_mesh(mesh.update_axis_types(dict.fromkeys(chosen, kind))):
-        return f(*args, **kwargs)
+def _retyped(tree: Any, mesh: Any) -> Any:
+    """A tree whose arrays have the types that their shardings are on a mesh with those axes; axes
+    that are no longer explicit are the compiler's."""
+    leaves, structure = tree_flatten(tree)
+    return tree_unflatten(structure, [_in(x, mesh) for x in leaves])
+
+
+def _in(x: Any, mesh: Any) -> Any:
+    aval = getattr(x, "aval", None)
+    if aval is None or aval.axes is None or aval.axes.mesh == mesh.axes:
+        return x
+    spec = Spec(aval.axes.spec.dims, range(aval.ndim))
+    return emit(ops.reshard, x, sharding=Sharding(mesh.axes.abstract, spec))
 
 
 @front_door
@@ -87,7 +99,17 @@ def auto_axes(f: Callable[..., Any] | None = None, /, *, axes: str | tuple[str, 
         if told is None:
             raise TypeError("Missing required keyword argument: 'out_sharding': auto_axes needs to "
                             "know where the result is; give it here or to auto_axes")
-        return reshard(_run("auto_axes", f, axes, AxisType.Auto, args, kwargs), told)
+        inner = _inner("auto_axes", axes, AxisType.Auto, (args, kwargs))
+        if inner.empty:
+            return reshard(f(*args, **kwargs), told)
+
+        def run(args: tuple, kwargs: dict) -> Any:
+            args, kwargs = _retyped((args, kwargs), inner)
+            with use_abstract_mesh(inner):
+                made = f(*args, **kwargs)
+            return reshard(made, told)
+
+        return in_a_trace("auto_axes", run, args, kwargs)
 
     return wrapped
 
@@ -116,8 +138,17 @@ def explicit_axes(f: Callable[..., Any] | None = None, /, *,
             raise TypeError("Missing required keyword argument: 'in_sharding': explicit_axes needs "
                             "to know where arguments are; give it here or to explicit_axes")
         one = isinstance(told, binding.Sharding | PartitionSpec)
-        return _run("explicit_axes", f, axes, AxisType.Explicit,
-                    reshard(args, (told,) * len(args) if one else told), kwargs)
+        outer = get_abstract_mesh()
+        inner = _inner("explicit_axes", axes, AxisType.Explicit, (args, kwargs))
+        if inner.empty:
+            return f(*args, **kwargs)
+
+        def run(args: tuple, kwargs: dict) -> Any:
+            with use_abstract_mesh(inner):
+                made = f(*reshard(args, (told,) * len(args) if one else told), **kwargs)
+            return _retyped(made, outer)
+
+        return in_a_trace("explicit_axes", run, args, kwargs)
 
     return wrapped
 

@@ -14,7 +14,7 @@ from xfront_ir.errors import IRValueError
 
 from ..arrays import binding
 from .errors import DuplicateSpecError, IndivisibleError
-from .mesh import AbstractMesh, Mesh, mesh_of
+from .mesh import AbstractMesh, Mesh, abstract_mesh, known_by_axes, mesh_of
 from .partition_spec import PartitionSpec, axes_of, ir_spec, public_spec
 
 Sharding = binding.Sharding
@@ -160,6 +160,36 @@ def _refuse_sums(s: Any) -> None:
 # --- a mesh and a spec ------------------------------------------------------------------------
 
 @functools.lru_cache(maxsize=4096)
+def _explicit(s: Any, ndim: int) -> data.Sharding | None:
+    """What it says of explicit axes to types of arrays of `ndim` dimensions (of keys, with those of
+    their words)."""
+    known_by_axes(s.mesh.abstract_mesh)
+    if not s.mesh.explicit_axes or len(s.spec) > ndim:
+        return None
+    return data.explicit(data.Sharding(s.mesh.axes, ir_spec(s.spec, ndim)))
+
+
+def of_type(aval: Any) -> Any:
+    """The sharding of a type of arrays, on the mesh that it names, or on the one in context."""
+    if aval.axes is None:
+        found = binding.mesh_state.value
+        mesh = AbstractMesh((), ()) if found is None or found[1] is None else found[1]
+        return NamedSharding(mesh, PartitionSpec(*[None] * aval.ndim))
+    return abstract_sharding(aval.axes)
+
+
+def abstract_sharding(sharding: data.Sharding) -> Any:
+    """The NamedSharding of a sharding of types, on an abstract mesh, with all dimensions."""
+    spec = sharding.spec
+    return NamedSharding(abstract_mesh(sharding.mesh), PartitionSpec(
+        *[_entry(d) for d in spec.dims], unreduced=spec.unreduced, reduced=spec.reduced))
+
+
+def _entry(axes: tuple[str, ...]) -> Any:
+    return None if not axes else axes[0] if len(axes) == 1 else axes
+
+
+@functools.lru_cache(maxsize=4096)
 def ir_sharding(s: Any, ndim: int) -> data.Sharding:
     """A sharding as the IR has it, of arrays of `ndim` dimensions.
 
@@ -254,6 +284,7 @@ binding.install_on(NamedSharding, {
     "__reduce__": lambda s: (_rebuilt, (s.mesh, s.spec, s._memory_kind)),
     "__copy__": lambda s: s,
     "__deepcopy__": lambda s, memo: s,
+    "_explicit": _explicit,
     "_to_xla_hlo_sharding": _hlo,
     "num_devices": property(lambda s: s.mesh.size, doc="How many devices."),
     "is_fully_replicated": property(

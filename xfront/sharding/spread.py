@@ -25,7 +25,14 @@ from ..arrays.commitment import commitment
 from ..arrays.keys import KeyArray
 from .context import context_mesh
 from .mesh import Mesh, mesh_of
-from .named import NamedSharding, compiled_sharding, ir_sharding, replicated
+from .named import (
+    NamedSharding,
+    abstract_sharding,
+    compiled_sharding,
+    ir_sharding,
+    replicated,
+)
+from .partition_spec import PartitionSpec
 
 
 class Spread:
@@ -85,9 +92,8 @@ class Spread:
         count = len(self.devices)
         if count == 1:
             return Partition()
-        outs = [None if s is None else self._checked(s, v.type)
-                for s, v in zip([*self.outs, *[None] * len(function.returns)], function.returns,
-                                strict=False)]
+        outs = [None if s is None else self._checked(s, v.type) for s, v in zip(
+            self.told([v.type for v in function.returns]), function.returns, strict=True)]
         return Partition(1, count, tuple([self._param(s, v.type) for s, v in
                                           zip(ins, function.params, strict=True)]), tuple(outs),
                          self.mesh.axes.abstract)
@@ -101,9 +107,26 @@ class Spread:
         sharding.shard_shape(type.shape)          # its errors are what users know
         return ir_sharding(sharding, type.ndim)
 
+    def told(self, types: Sequence[TensorType]) -> list[Any]:
+        """The sharding of each result: as `jit` was told; or as types have it, where axes are
+        explicit; or None."""
+        padded = [*self.outs, *[None] * (len(types) - len(self.outs))]
+        return [self._typed(t) if s is None else s for s, t in zip(padded, types, strict=True)]
+
+    def _typed(self, type: TensorType) -> Any:
+        axes, mesh = type.sharding, self.mesh
+        if axes is None:
+            whole = mesh.axes.of_type("explicit") == mesh.axis_names
+            return NamedSharding(mesh, PartitionSpec(*[None] * type.ndim)) if whole else None
+        if axes.mesh.of_type("auto"):
+            return None                           # along these the compiler divides further
+        if axes.mesh != mesh.axes.abstract:
+            mesh = _like(mesh, axes.mesh)
+        return NamedSharding(mesh, abstract_sharding(axes).spec)
+
     def results(self, executable: Any, out_types: Sequence[tuple[TensorType, bool]]) -> list[Any]:
         """The shardings of the results of a program that was compiled."""
-        told = [*self.outs, *[None] * (len(out_types) - len(self.outs))]
+        told = self.told([t for t, _ in out_types])
         if len(self.devices) == 1:
             return [s or self.sharding for s in told]
         chosen = executable.loaded.get_output_shardings() if None in told else told
@@ -208,6 +231,14 @@ def _agreed(claims: Sequence[Claim], ins: Sequence[Any], outs: Sequence[Any]) ->
         mesh = context_mesh() if not claims else _line(claims[0].sharding)
     assert mesh is not None
     return spread_over(mesh, ins, outs)
+
+
+def _like(mesh: Mesh, axes: data.MeshAxes) -> Mesh:
+    """The mesh of the same devices with those axes."""
+    own = mesh.axes
+    found = mesh_of(data.MeshAxes(axes.names, axes.sizes, axes.types, own.platform, own.devices))
+    assert found is not None
+    return found
 
 
 def _line(sharding: Any) -> Mesh:

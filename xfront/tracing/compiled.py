@@ -159,6 +159,7 @@ class SpreadProgram(Compiled):
 
     def wrap(self) -> None:
         """As `Compiled.wrap`; results are committed."""
+        self.out_avals = [a.placed(s) for a, s in zip(self.out_avals, self.outs, strict=True)]
         made = [binding.result_handler(a, s, True)
                 for a, s in zip(self.out_avals, self.outs, strict=True)]
         self.handlers = [made, made]

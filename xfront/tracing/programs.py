@@ -21,7 +21,7 @@ from xfront_ir.analysis import axis_names, meshes
 from xfront_ir.core import Function, Op, Value
 from xfront_ir.fingerprint import fingerprint, skeleton
 from xfront_ir.literal import Literal
-from xfront_ir.opdef import OpDef, Pending
+from xfront_ir.opdef import OpDef, Pending, infer_types
 from xfront_ir.passes.discharge import discharge
 from xfront_ir.passes.literals import abstract
 from xfront_ir.passes.pipeline import simplify
@@ -374,6 +374,8 @@ def run_op(definition: OpDef, operands: Sequence[Any], attrs: dict[str, Any]) ->
     if definition is ops.callback:               # the key would keep its host function
         key = None
     if found is None:
+        if not state.told:
+            infer_types(definition, types, attrs)            # as strict as a trace
         outs = single_op(definition, types, attrs).returns
         weak = definition.single and bool(types) and all(weaks) \
             and outs[0].type.dtype is types[0].dtype

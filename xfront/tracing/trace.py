@@ -55,12 +55,24 @@ class State(threading.local):
         self.scope: tuple[str, ...] = ()
         self.place: Location | None = None     # of the library's function that is running
         self.axes: tuple[tuple[Any, int], ...] = ()
+        self.told = False                      # where the result lies: ops within need not say it
 
     def __reduce__(self) -> str:
         return "state"                           # functions that read it are pickled by content
 
 
 state = State()
+
+
+class Recorder(Builder):
+    """The builder of a trace: what does not say where results lie is refused, where it stands."""
+
+    __slots__ = ()
+
+    @property
+    def strict(self) -> bool:  # type: ignore[override]
+        """Whether it is, here."""
+        return not state.told
 
 
 class Trace:
@@ -71,7 +83,7 @@ class Trace:
 
     def __init__(self, name: str, kind: str, *, staging: bool, level: int,
                  axis: tuple[Any, int] | None = None) -> None:
-        self.builder = Builder(name)
+        self.builder = Recorder(name)
         self.kind, self.staging, self.level, self.axis = kind, staging, level, axis
         self.captured: dict[Any, Tracer] = {}
         self.sources: list[Any] = []              # keeps what was captured alive, in order
@@ -215,7 +227,7 @@ def type_of(x: Any) -> tuple[TensorType, bool]:
     if type(x) is Tracer:
         return x.value.type, x.weak
     if type(x) is KeyArray:
-        return tensor(x.shape, x.dtype.ir), False
+        return x.ir_type, False
     aval = x.aval
     return aval.ir or tensor(aval.shape, dtypes.from_numpy(aval.dtype)), aval.weak_type
 

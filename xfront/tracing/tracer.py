@@ -71,8 +71,9 @@ class Tracer(binding.Array):  # type: ignore[misc]
 
     @property
     def aval(self) -> Any:
-        """Shape, dtype and weakness as one object."""
-        return binding.AbstractArray(self.shape, self.dtype, self.weak)
+        """Shape, dtype and weakness as one object, with the explicit axes that divide it."""
+        return binding.AbstractArray(self.shape, self.dtype, self.weak,
+                                     sharding=self.value.type.sharding)
 
     @property
     def sharding(self) -> NoReturn:

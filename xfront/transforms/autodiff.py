@@ -11,7 +11,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar, TypeVarTuple, overload
 
 import numpy as np
+from xfront_ir import ops
 from xfront_ir.opdef import Request
+from xfront_ir.ops.sharding import lying
 from xfront_ir.passes.inline import inline_calls
 from xfront_ir.passes.linearize import linear_transpose as linear_transpose_pass
 from xfront_ir.passes.linearize import linearize as linearize_pass
@@ -24,6 +26,7 @@ from ..dtypes import float0
 from ..sharding.regions import refuse_passes
 from ..tracebacks import front_door, front_door_of
 from ..tracing.programs import bind
+from ..tracing.trace import emit
 from ..tracing.tracer import Tracer
 from ..tree_util import (
     Partial,
@@ -478,7 +481,9 @@ def _apply_transposed(name: str, split: Any, tree: Any, kinds: tuple, value_tree
         if not t.is_inexact:
             continue
         ct_type, _ = kind_of("vjp", ct)
-        if ct_type is not t:
+        if ct_type is not t and ct_type.plain is t.plain and type(ct) is Tracer:
+            ct = emit(ops.reshard, ct, sharding=lying(t, ct_type))
+        elif ct_type.plain is not t.plain:
             raise ValueError(f"unexpected JAX type (e.g. shape/dtype) for argument to vjp function "
                              f"of {name}: got {ct_type}, but expected {t} because the "
                              f"corresponding output (leaf {i}) has that type")

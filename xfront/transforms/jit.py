@@ -303,6 +303,8 @@ class Jitted:
                 kinds.append(kind(self.name, x))
             except TypeError:
                 self.refuse(args, kwargs, k)
+        if self.options.told is not None:
+            kinds = self.options.told.typed(kinds, self.dynamic(args), kwargs)
         key = (statics, tree, tuple(kinds), trace_key(), state.axes)
         try:
             found = self.traces.get(key)
@@ -452,10 +454,14 @@ class Jitted:
     def placed(self, flat: Flat, given: Sequence[Any], named: dict) -> tuple[tuple, dict, Any]:
         """What shardings are trees of: positional arguments without static ones, named ones, and
         the result."""
-        statics = {i % len(given) for i in self.options.static_argnums
-                   if -len(given) <= i < len(given)}
-        return (tuple([x for i, x in enumerate(given) if i not in statics]), named,
+        return (self.dynamic(given), named,
                 tree_unflatten(flat.out_tree, [0] * len(flat.function.returns)))
+
+    def dynamic(self, args: Sequence[Any]) -> tuple:
+        """Positional arguments without static ones."""
+        statics = {i % len(args) for i in self.options.static_argnums
+                   if -len(args) <= i < len(args)}
+        return tuple([x for i, x in enumerate(args) if i not in statics])
 
     def program(self, flat: Flat, donated: list[bool], place: Placement) -> Program:
         """The compiled program of a traced call, at a place."""

@@ -81,6 +81,15 @@ class Told:
                              f"arguments {sorted(kwargs)}; pass them by position")
         return _spread("in_shardings", self.in_shardings, args)
 
+    def typed(self, kinds: list[Any], args: tuple, kwargs: dict) -> list[Any]:
+        """Types and weakness of leaves, with the explicit axes of the shardings that are told."""
+        if self.in_shardings is None:
+            return kinds
+        told = self.arguments(args, kwargs)
+        return [*[(t.over(s._explicit(t.ndim)), w) if hasattr(s, "_explicit") and
+                  s.mesh.explicit_axes else (t, w) for (t, w), s in zip(kinds, told, strict=False)],
+                *kinds[len(told):]]
+
     def results(self, result: Any) -> list[Any]:
         """A sharding or None for each leaf of the result. Raises: as `arguments`."""
         return _spread("out_shardings", self.out_shardings, result)

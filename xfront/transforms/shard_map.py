@@ -15,9 +15,12 @@ from xfront_ir import ops
 from xfront_ir.builder import Builder
 from xfront_ir.core import Function
 from xfront_ir.errors import IRValueError
+from xfront_ir.ops.shard_map import part_type, whole_type
 from xfront_ir.passes.varying import varying
 from xfront_ir.sharding import MeshAxes, Spec, replicated
+from xfront_ir.types import TensorType
 
+from ..sharding.constraint import shown
 from ..sharding.context import use_abstract_mesh
 from ..sharding.mesh import AbstractMesh, AxisType, Mesh
 from ..sharding.partition_spec import PartitionSpec, axes_of, ir_spec, public_spec
@@ -50,7 +53,8 @@ def shard_map(f: Callable[..., Any] | None = None, /, *, out_specs: Any, in_spec
       f: a function of parts; over axes that a spec does not mention each device has all.
       out_specs: how the results' parts are put together: a PartitionSpec, or a tree prefix of the
         result; None is `P()`. Over an axis that is not mentioned all devices have the same.
-      in_specs: how the positional arguments are divided, likewise.
+      in_specs: how the positional arguments are divided, likewise; where it is not given, as the
+        explicit axes of their types say.
       mesh: a Mesh or AbstractMesh; None: the one in context.
       axis_names: over which of its axes values are parts; the others are the compiler's. Empty: all
         that are not those of a `shard_map` around.
@@ -59,7 +63,8 @@ def shard_map(f: Callable[..., Any] | None = None, /, *, out_specs: Any, in_spec
         Inside, `vjp` and `linearize` are refused then, `grad` and `jvp` are not.
     Returns: a function of whole arrays; results lie on the mesh as their specs say.
     Raises: TypeError where a spec or mesh is none; ValueError where specs do not fit the mesh, the
-      arguments or the results, and where there is no mesh; NotImplementedError without `in_specs`.
+      arguments or the results, and where there is no mesh; TypeError without `in_specs` where some
+      of the axes are not explicit.
     Source: Shardy, `sdy.manual_computation`.
 
     >>> mesh = xfront.make_mesh((1,), ("i",))
@@ -79,10 +84,8 @@ def shard_map(f: Callable[..., Any] | None = None, /, *, out_specs: Any, in_spec
     if isinstance(axis_names, str):
         raise TypeError(f"shard_map: axis_names is a set of names, got {axis_names!r}; write "
                         f"{{{axis_names!r}}}")
-    if in_specs is Infer:
-        raise NotImplementedError("shard_map: in_specs must be given; they are not inferred from "
-                                  "arguments")
-    _check_specs("in_specs", in_specs)
+    if in_specs is not Infer:
+        _check_specs("in_specs", in_specs)
     _check_specs("out_specs", out_specs)
     mapped = Mapped(f, mesh, in_specs, out_specs, frozenset(axis_names), bool(check_vma))
 
@@ -129,7 +132,8 @@ class Mapped:
 
     def check_axes(self, axes: tuple[str, ...]) -> None:
         """Refuse specs with other axes. Raises: ValueError."""
-        for what, specs in (("in_specs", self.in_specs), ("out_specs", self.out_specs)):
+        given = () if self.in_specs is Infer else self.in_specs
+        for what, specs in (("in_specs", given), ("out_specs", self.out_specs)):
             for spec in tree_leaves(specs, is_leaf=_is_spec):
                 if spec is None:
                     continue
@@ -178,16 +182,19 @@ class Mapped:
         axes = self.own_axes(mesh)
         self.check_axes(axes)
         leaves, tree = tree_flatten(args)
-        specs = self.spread("in_specs", self.in_specs, args)
+        specs = self.inferred(mesh, axes, leaves) if self.in_specs is Infer else (
+            self.spread("in_specs", self.in_specs, args))
         kinds, ins = [], []
         for i, (x, spec) in enumerate(zip(leaves, specs, strict=True)):
             t, weak = kind_of(self.name, x)
             ins.append(self.fitted("in_specs", spec, t, lambda i=i: self.place(args, i)))
             try:
-                local = ins[-1].local_shape(mesh.axes, t.shape)
+                ins[-1].check(mesh.axes, t.shape)
             except (IRValueError, ValueError):
                 self.refuse_sizes(mesh, t, public_spec(ins[-1]), self.place(args, i))
-            kinds.append((t.with_shape(local), weak))
+            if t.sharding is not None:
+                self.check_divided(mesh, axes, t, ins[-1])
+            kinds.append((part_type(mesh.axes, axes, t, ins[-1]), weak))
 
         def call(tracers: list[Tracer]) -> Any:
             return self.f(*tree_unflatten(tree, tracers))
@@ -197,6 +204,12 @@ class Mapped:
         outs = [self.fitted("out_specs", spec, v.type, lambda i=i: f"result {i}")
                 for i, (spec, v) in enumerate(zip(self.spread("out_specs", self.out_specs, result),
                                                   flat.function.returns, strict=True))]
+        for v in flat.function.params[len(ins):]:
+            if held := {a for d in v.type.dims for a in d}.intersection(axes):
+                raise ValueError(
+                    f"shard_map: {self.name} closes over a value of type {v.type}, which the axis "
+                    f"{sorted(held)[0]!r} divides: inside that axis is manual. Pass it as an "
+                    "argument")
         operands = [*map(as_operand, leaves), *flat.captures]
         ins += [replicated(v.type.ndim) for v in flat.function.params[len(ins):]]
         body = flat.function
@@ -204,6 +217,32 @@ class Mapped:
             body = self.checked(body, mesh, axes, ins, outs)
         program = mapped_program(self.name, body, mesh.axes, axes, ins, outs, self.check_vma)
         return tree_unflatten(flat.out_tree, bind(program, operands, name=self.name))
+
+    def inferred(self, mesh: Any, axes: tuple[str, ...], leaves: Sequence[Any]
+                 ) -> list[PartitionSpec]:
+        """The specs that the types of the arguments say. Raises: TypeError where axes are not
+        explicit."""
+        if strays := [a for a in axes if a not in mesh.explicit_axes]:
+            raise TypeError(
+                "shard_map in_specs argument must be a pytree of `PartitionSpec` instances, but it "
+                f"was not given when axis_names={frozenset(axes)} are not all of type "
+                f"AxisType.Explicit: {strays[0]!r} is not. Only the types of arrays on explicit "
+                "axes say how they are divided")
+        dims = [kind_of(self.name, x)[0].dims for x in leaves]
+        return [PartitionSpec(*[tuple([a for a in d if a in axes]) or None for d in found])
+                for found in dims]
+
+    def check_divided(self, mesh: Any, axes: tuple[str, ...], t: TensorType, spec: Spec) -> None:
+        """Refuse an argument that explicit axes divide otherwise than its spec. Raises:
+        ValueError."""
+        own = {*axes}.intersection(mesh.explicit_axes)
+        if any({*d} & own != {*s} & own for d, s in zip(t.dims, spec.dims, strict=True)):
+            raise ValueError(
+                f"in_specs passed to shard_map: {public_spec(spec)} does not match the specs of "
+                f"the input: {shown(t)} for arg: {t}. `in_specs` is an optional argument so you "
+                "can omit specifying it and shard_map will infer the in_specs from the arguments. If "
+                "you want to reshard your inputs, you can use `xfront.sharding.reshard` on the "
+                "arguments and then pass those args to shard_map.")
 
     def traced(self, call: Callable[..., Any], kinds: Sequence[Any], mesh: Any,
                axes: tuple[str, ...]) -> Flat:
@@ -295,7 +334,7 @@ def mapped_program(name: str, body: Function, mesh: MeshAxes, axes: tuple[str, .
     """The Function of whole values that is one `shard_map`."""
     b = Builder(name)
     weak = body.weak_params or (False,) * len(ins)
-    params = [b.param(v.type.with_shape(s.global_shape(mesh, v.type.shape)), "", w)
+    params = [b.param(whole_type(mesh, v.type, s), "", w)
               for v, s, w in zip(body.params, ins, weak, strict=True)]
     made = b.emit(ops.shard_map, *params, mesh=mesh, axes=axes, in_specs=tuple(ins),
                   out_specs=tuple(outs), check_vma=check_vma, body=body)
@@ -310,7 +349,7 @@ def smap(f: Callable[..., Any] | None = None, /, *, in_axes: Any = Infer, out_ax
     Args:
       f: a function of parts.
       in_axes: which dimension of each positional argument is divided: an int, None for none, or a
-        tree prefix of the arguments.
+        tree prefix of the arguments; where it is not given, as their types say.
       out_axes: likewise for the results.
       axis_name: the axis of the mesh.
     Raises: as `shard_map`; TypeError where a position is no int.
@@ -319,10 +358,8 @@ def smap(f: Callable[..., Any] | None = None, /, *, in_axes: Any = Infer, out_ax
         return functools.partial(smap, in_axes=in_axes, out_axes=out_axes, axis_name=axis_name)
     if not isinstance(axis_name, str):
         raise TypeError(f"smap: axis_name is the name of a mesh axis, got {axis_name!r}")
-    if in_axes is Infer:
-        raise NotImplementedError("smap: in_axes must be given; they are not inferred from "
-                                  "arguments")
-    return shard_map(f, in_specs=_specs_of("in_axes", in_axes, axis_name),
+    ins = Infer if in_axes is Infer else _specs_of("in_axes", in_axes, axis_name)
+    return shard_map(f, in_specs=ins,
                      out_specs=_specs_of("out_axes", out_axes, axis_name), axis_names={axis_name})
 
 

@@ -6,15 +6,17 @@ import functools
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, ParamSpec, TypeVar
 
+from xfront_ir import ops
+from xfront_ir.core import Function
 from xfront_ir.opdef import Request
 from xfront_ir.passes.vectorize import vectorize
-from xfront_ir.types import tensor
+from xfront_ir.sharding import Sharding, Spec
 
 from ..arrays.arguments import only
 from ..on_demand import above
 from ..tracebacks import front_door
 from ..tracing.programs import bind
-from ..tracing.trace import state
+from ..tracing.trace import emit, state
 from ..tracing.tracer import Tracer
 from ..tree_util import (
     broadcast_prefix,
@@ -125,6 +127,8 @@ def vmap(fun: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0,
         if any(axes):
             _ask_nodes(args, axes)
         kinds, positions, size = [], [], axis_size
+        taken: list[tuple[Any, int]] = []
+        divided = False
         for k, (x, a) in enumerate(zip(leaves, axes, strict=True)):
             if a is None:
                 continue
@@ -135,11 +139,12 @@ def vmap(fun: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0,
             if size is not None and t.shape[a] != size:
                 _refuse_sizes(fun, args, kwargs, axes, axis_size)
             size = t.shape[a]
-            kinds.append((tensor((*t.shape[:a], *t.shape[a + 1:]), t.dtype), weak))
+            kinds.append((t.without(a), weak))
+            taken.append((t, a))
+            divided = divided or t.sharding is not None
             positions.append(a)
-        if size is None:
-            raise ValueError(f"vmap of {name} must have at least one non-None value in in_axes, "
-                             "or an axis_size")
+        if size is None or divided:
+            size = _checked_batch(name, size, taken)
         if chunk is not None and positions and size > chunk:
             return _by_chunks(fun, tree, leaves, axes, out_axes, size, chunk)
         mapped = [k for k, a in enumerate(axes) if a is not None]
@@ -160,10 +165,51 @@ def vmap(fun: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0,
             _check_unbatched(fun, flat, positions, axis, out)
         request = Request("vectorize", tuple(positions), axis, out)
         operands = [as_operand(leaves[k]) for k in mapped]
-        results = bind(VECTORIZE.pending(function, request), [*operands, *flat.captures], name=name)
+        results = _mapped(function, request, [*operands, *flat.captures], taken)
         return tree_unflatten(flat.out_tree, results)
 
     return front_door(wrapped, fun)
+
+
+def _checked_batch(name: str, size: int | None, taken: list) -> int:
+    """The size of a batch. Raises: ValueError where there is none, or where explicit axes divide
+    the mapped dimension of arguments differently."""
+    if size is None:
+        raise ValueError(f"vmap of {name} must have at least one non-None value in in_axes, "
+                         "or an axis_size")
+    found = [t.dims[a] for t, a in taken]
+    if other := [axes for axes in found if axes != found[0]]:
+        shown = [" and ".join(a) or "None" for a in (found[0], other[0])]
+        raise ValueError("Mapped away dimension of inputs passed to vmap should be sharded the "
+                         f"same. Got inconsistent axis specs: {shown[0]} vs {shown[1]}; reshard "
+                         "one of them, `xfront.sharding.reshard(x, P(...))`")
+    return size
+
+
+def _mapped(function: Function, request: Request, given: list, taken: list) -> list[Any]:
+    """The results over a batch. `taken` are the types of mapped arguments and the dimension along
+    which each is; on explicit axes results are divided as one of them is, the batch as theirs."""
+    body = VECTORIZE.pending(function, request)
+    meshes = [t.sharding.mesh for t in (*[t for t, _ in taken], *[v.type for v in function.returns])
+              if t.sharding is not None]
+    if not meshes:
+        return bind(body, given, name=function.name)
+    along = taken[0][0].dims[taken[0][1]] if taken else ()
+
+    def run(given: tuple, kwargs: dict) -> list[Any]:
+        results = list(bind(body, given, name=function.name))
+        for i, (v, o) in enumerate(zip(function.returns, request.details[2], strict=True)):
+            dims = list(v.type.dims)
+            if o is not None:
+                dims.insert(o, along)
+            if any(dims):
+                results[i] = emit(ops.reshard, results[i],
+                                  sharding=Sharding(meshes[0], Spec(dims)))
+        return results
+
+    from ..sharding.told import in_a_trace  # with the first explicit axes
+
+    return in_a_trace(function.name, run, tuple(given), {})
 
 
 def _check_arguments(name: str, in_axes: Any, out_axes: Any, axis_name: Any, spmd_axis_name: Any,

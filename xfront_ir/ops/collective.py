@@ -31,6 +31,7 @@ from ..core import Op, Value
 from ..errors import IRTypeError, MissingRule
 from ..opdef import BOOL, INT, INTS, LINEAR_OP, NAMES, NONE, TREE, ZERO, define, lookup, optional
 from ..passes.bodies import vectorize
+from ..spreading import alike, spreads, unchanged
 from ..types import I32, TensorType
 from .families import move_batch
 from .shape import broadcast_in_dim, moved, reshape, transpose
@@ -399,3 +400,9 @@ axis_index = define("axis_index", attrs=_AXES, operands=0, infer=_infer_axis_ind
                     batch=_batch_axis_index, mentions_axis=_mentioned,
                     varying=lambda v, op, operands: (
                         (v.b.emit(axis_index, **op.attrs),), (v.followed(op.attrs["axes"]),)))
+
+
+# --- axes that divide ---------------------------------------------------------------------
+
+spreads(alike, psum, pmax, pmin, psum_invariant, pcast, ppermute)
+spreads(unchanged, all_gather, psum_scatter, all_to_all)

@@ -71,7 +71,7 @@ def check_types(name: str, what: str, wanted: Sequence[TensorType], got: Sequenc
     if len(wanted) != len(got):
         raise IRTypeError(f"{name}: {what}: {len(wanted)} wanted, {len(got)} given")
     for i, (w, g) in enumerate(zip(wanted, got, strict=True)):
-        if w is not g:
+        if w is not g and w.plain is not g.plain:
             raise IRTypeError(f"{name}: {what} {i} is {w}, got {g}")
 
 
@@ -368,11 +368,11 @@ def _infer_scan(types: Types, attrs: Any) -> Types:
     for t in xs:
         if not t.shape or t.shape[0] != length:
             raise IRTypeError(f"scan: scanned operands have length {length} in front, got {t}")
-    slices = [t.with_shape(t.shape[1:]) for t in xs]
+    slices = [t.without(0) for t in xs]
     check_types("scan", "operand", body.param_types, (*consts, *carry, *slices))
     after, rows = SCAN.split_returns("body", attrs, body.return_types)
     check_types("scan", "carry", carry, after)
-    return (*carry, *[t.with_shape((length, *t.shape)) for t in rows])
+    return (*carry, *[t.stacked(length) for t in rows])
 
 
 def _settled_carry(attrs: Any, active: Sequence[bool], out_of: Callable[[Flags], Flags]

@@ -16,6 +16,7 @@ from typing import Any
 from ..core import Op, Value
 from ..errors import IRTypeError
 from ..opdef import AXES, DTYPE, INT, LINEAR, TREE, define, lookup, optional
+from ..spreading import RESHARD, refuse, spreads
 from ..types import TensorType, tensor
 from .dot import check_precision, product_dtype
 from .families import move_batch
@@ -106,7 +107,7 @@ def _transpose_conv(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
         made = b.zeros(own)
     else:
         made = (_transpose_lhs if of_lhs else _transpose_rhs)(b, op, ct, other)
-        if made.type is not own:
+        if made.type.plain is not own.plain:
             made = b.emit(lookup("convert"), made, dtype=own.dtype)
     return (made, None) if of_lhs else (None, made)
 
@@ -220,3 +221,24 @@ conv_general_dilated = define(
     attrs={"lhs_spec": AXES, "rhs_spec": AXES, "out_spec": AXES, "strides": AXES,
            "padding": TREE, "lhs_dilation": AXES, "rhs_dilation": AXES, "feature_groups": INT,
            "batch_groups": INT, "precision": optional(TREE), "preferred": optional(DTYPE)})
+
+
+# --- axes that divide ---------------------------------------------------------------------
+
+def _spread_conv(op: Any, types: Any, attrs: Any, results: Any) -> Any:
+    """The batch of the one operand and the outputs of the other, where these are one group each."""
+    (lhs, rhs), out = types, attrs["out_spec"]
+    dims: list[Any] = [()] * results[0].ndim
+    groups = attrs["batch_groups"]
+    kept = [(lhs, attrs["lhs_spec"][0], out[0], groups),
+            (rhs, attrs["rhs_spec"][0], out[1], max(attrs["feature_groups"], groups))]
+    for t, own, place, groups in kept:
+        for a, d in enumerate(t.dims):
+            if d and (a != own or groups != 1):
+                refuse(f"{op.name} takes operands divided along their batch and their output "
+                       f"features, got {t}: {RESHARD}")
+        dims[place] = t.dims[own]
+    return (tuple(dims),)
+
+
+spreads(_spread_conv, conv_general_dilated)

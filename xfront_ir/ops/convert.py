@@ -9,6 +9,7 @@ from typing import Any
 
 from ..errors import IRTypeError
 from ..opdef import DTYPE, LINEAR, LINEAR_OP, ZERO, define
+from ..spreading import each_as_it_is, spreads, unchanged
 from ..traits import CHEAP, ELEMENTWISE, EXACT, EXACT_COMPLEX, LIGHT, MERGED, does, mark
 from ..types import tensor
 from .families import batch_elementwise, move_batch
@@ -125,6 +126,12 @@ optimization_barrier = define(
     jvp=lambda b, op, tangents: tuple(_barrier(b, tangents)), transpose=_transpose_barrier,
     split=_split_barrier, batch=_batch_barrier)
 """Its operands, all of them computed before any of its results is used."""
+
+
+# --- axes that divide ---------------------------------------------------------------------
+
+spreads(each_as_it_is, optimization_barrier)
+spreads(unchanged, bitcast)
 
 
 # --- what passes ask ----------------------------------------------------------------------

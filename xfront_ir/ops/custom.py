@@ -56,7 +56,8 @@ from ..passes.bodies import (
     vectorize,
 )
 from ..regions import ALL, REST, Regions, cut
-from ..types import TensorType
+from ..spreading import alike, anyhow, spreads
+from ..types import TensorType, plain
 
 Types = tuple[TensorType, ...]
 Positions = Sequence[int | None]
@@ -66,7 +67,7 @@ def infer_body(name: str) -> Any:
     """The type rule of an op whose operands and results are those of its body."""
     def infer(types: Types, attrs: Any) -> Types:
         params = attrs["body"].param_types
-        if params != types:
+        if params != types and plain(params) != plain(types):
             raise IRTypeError(f"{name}: operands are {list(types)}, the body takes {list(params)}")
         return attrs["body"].return_types
 
@@ -538,6 +539,10 @@ checkpoint_name = define("checkpoint_name", attrs={"name": STR}, operands=1,
                          jvp=lambda b, op, tangents: tangents,
                          transpose=lambda b, op, cts, known: cts, batch=_batch_same,
                          family=__name__)
+
+
+spreads(alike, checkpoint_name)
+spreads(anyhow, custom_vjp_tangent)
 
 
 __all__ = ["BatchedRule", "checkpoint", "checkpoint_name", "custom_jvp", "custom_vjp",

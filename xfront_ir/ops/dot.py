@@ -16,6 +16,7 @@ from typing import Any
 from ..core import Op, Value
 from ..errors import IRTypeError
 from ..opdef import DTYPE, LINEAR, TREE, define, lookup, optional
+from ..spreading import met, refuse, spreads
 from ..types import TensorType, tensor
 from .families import becomes
 from .shape import transpose
@@ -119,7 +120,7 @@ def _cotangent(b: Any, op: Op, ct: Value, other: Value, side: int) -> Value:
                   preferred=None if kept else ct.type.dtype)
     if permutation is not None:
         made = b.emit(transpose, made, permutation=permutation)
-    if made.type is not own:
+    if made.type.plain is not own.plain:
         made = b.emit(lookup("convert"), made, dtype=own.dtype)
     return made
 
@@ -200,3 +201,29 @@ dot_general = define("dot_general", operands=2, infer=infer_products("dot_genera
                      cost=cost_dot_general, strong=becomes("strong_dot_general"),
                      attrs={"contract": TREE, "batch": TREE, "precision": optional(TREE),
                             "preferred": optional(DTYPE)}, family=__name__)
+
+
+# --- axes that divide ---------------------------------------------------------------------
+
+def spread_products(op: Any, types: Any, attrs: Any, results: Any) -> Any:
+    """Batch and free axes as they are. Contracted ones may be divided on one side, where the other
+    is whole: on both the result would be terms of a sum, and where that goes must be said."""
+    (lhs, rhs), (left, right), (left_batch, right_batch) = types, attrs["contract"], attrs["batch"]
+    ours, theirs = (tuple([t.dims[a] for a in axes])
+                    for t, axes in ((lhs, left), (rhs, right)))
+    both = [(a, c) for a, c in zip(ours, theirs, strict=True) if a and c]
+    if any(a != c for a, c in both):
+        refuse(f"{op.name} requires contracting dimensions to have consistent sharding, got {ours} "
+               f"and {theirs}. Reshard one operand, `xfront.sharding.reshard(x, P(...))`")
+    if both:
+        refuse("Contracting dimensions are sharded and it is ambiguous how the output should be "
+               "sharded. Please specify the output sharding via the `out_sharding` parameter. Got "
+               f"lhs_contracting_spec={ours} and rhs_contracting_spec={theirs}")
+    batch = met(op.name, [tuple([t.dims[a] for a in axes])
+                          for t, axes in ((lhs, left_batch), (rhs, right_batch))], len(left_batch))
+    free = [t.dims[a] for t, c, k in ((lhs, left, left_batch), (rhs, right, right_batch))
+            for a in _free(t.ndim, c, k)]
+    return ((*batch, *free),)
+
+
+spreads(spread_products, dot_general)

@@ -16,6 +16,7 @@ from ..builder import Builder
 from ..core import Op, Value
 from ..errors import IRTypeError, IRValueError
 from ..opdef import BOOL, NONE, SLOT, TYPES, ZERO, define, enum, lookup, optional
+from ..spreading import anyhow, spreads
 from ..types import tensor
 from .families import move_batch
 
@@ -113,3 +114,6 @@ dce_sink = define("dce_sink", attrs={"prevent_mlir_dce": BOOL}, operands=1, sing
                   infer=lambda types, attrs: (), jvp=ZERO, transpose=NONE, batch=_batch_sink,
                   effects=True, family=__name__)
 """Uses a value, so that programs keep it; with `prevent_mlir_dce` compilers keep it too."""
+
+
+spreads(anyhow, callback, dce_sink)

@@ -14,6 +14,7 @@ from .. import dtypes
 from ..core import Op
 from ..errors import MissingRule
 from ..opdef import BOOL, define
+from ..spreading import leading, spreads
 from .elementwise import complex_, conj, imag, real
 from .formulas import Term, formula, where
 from .linalg import adjoint, batch_leading, diagonal_part, eye, matmul, matrix
@@ -206,3 +207,6 @@ eig = define("eig", attrs={"left": BOOL, "right": BOOL, "vector_derivatives": BO
 """Complex eigenvalues and, as asked, left and right vectors: columns of norm 1 whose greatest
 element is real. Vectors have derivatives where `vector_derivatives` says that no two eigenvalues
 are equal and no two elements of a vector tie for the greatest."""
+
+
+spreads(leading(2), svd, eigh, eig)

@@ -14,6 +14,7 @@ from typing import Any
 from .. import dtypes
 from ..errors import IRTypeError
 from ..opdef import INT, LINEAR, define, enum
+from ..spreading import alike, listed, refuse, spreads
 from ..traits import CHEAP, ELEMENTWISE, EXACT, EXACT_COMPLEX, LIGHT, MERGED, does, mark
 from .families import (
     batch_elementwise,
@@ -362,11 +363,27 @@ _SHARES = (formula(lambda t, low, x, high: where((low > x) & (low < high), t, 0)
 
 
 def _whole(b: Any, v: Any, type: Any) -> Any:
-    return v if v.type is type else b.emit(broadcast_in_dim, v, shape=type.shape, dims=())
+    if v.type.plain is type.plain:
+        return v
+    return b.emit(broadcast_in_dim, v, shape=type.shape, dims=())
 
 
 clamp = define("clamp", infer=_infer_clamp, operands=3, jvp=_jvp_clamp,
                batch=batch_scalar_operands)
+
+
+# --- axes that divide ---------------------------------------------------------------------
+
+def _spread_choice(op: Any, types: Any, attrs: Any, results: Any) -> Any:
+    """Cases that are divided are divided alike."""
+    found = {t.dims for t in types[1:] if t.sharding is not None}
+    if len(found) > 1:
+        refuse(f"select cases must have the same shardings, got {listed(types[1:])}. Bring one to "
+               "the other's by `xfront.sharding.reshard(x, xfront.typeof(y).sharding)`")
+    return alike(op, types, attrs, results)
+
+
+spreads(_spread_choice, select, select_n)
 
 
 # --- what passes ask ----------------------------------------------------------------------

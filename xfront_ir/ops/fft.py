@@ -23,6 +23,7 @@ from ..core import Op, Value
 from ..errors import IRTypeError
 from ..literal import Literal
 from ..opdef import LINEAR_OP, SHAPE, define, enum, lookup
+from ..spreading import leading, spreads
 from .families import move_batch
 from .indexing import pad
 from .shape import broadcast_in_dim
@@ -94,3 +95,10 @@ def _cost_fft(op: Op) -> Any:
 
 fft = define("fft", attrs={"kind": enum(*KINDS), "lengths": SHAPE}, operands=1, infer=_infer_fft,
              jvp=LINEAR_OP, transpose=_transpose_fft, batch=_batch_fft, cost=_cost_fft)
+
+
+def _spread_fft(op: Any, types: Any, attrs: Any, results: Any) -> Any:
+    return leading(len(attrs["lengths"]))(op, types, attrs, results)
+
+
+spreads(_spread_fft, fft)

@@ -13,7 +13,7 @@ updates of a `scatter` meet, one of them wins; its derivative follows the winner
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import dtypes
@@ -21,6 +21,7 @@ from ..core import Op, Value
 from ..errors import IRTypeError
 from ..literal import Literal
 from ..opdef import AXES, BOOL, LINEAR, LITERAL, SHAPE, OpDef, define, enum, lookup, optional
+from ..spreading import met, refuse, spreads
 from ..traits import MERGED, MOVES, mark
 from ..types import TensorType
 from .families import is_numeric, move_batch
@@ -381,6 +382,64 @@ def _jvp_scatter_extremum(b: Any, op: Op, tangents: Any) -> Any:
 
 scatter_min = _define_scatter("scatter_min", _jvp_scatter_extremum, None, is_numeric)
 scatter_max = _define_scatter("scatter_max", _jvp_scatter_extremum, None, is_numeric)
+
+
+# --- axes that divide ---------------------------------------------------------------------
+
+def _whole_slices(x: TensorType, sizes: Any, taken: Sequence[int], batch: Sequence[int]
+                  ) -> list[int] | None:
+    """The dimensions of x in order of which slices have all; None where one that is divided is
+    read or written in part."""
+    kept = []
+    for i, d in enumerate(x.dims):
+        if i in batch:
+            continue
+        if d and (i in taken or sizes[i] != x.shape[i]):
+            return None
+        if i not in taken:
+            kept.append(i)
+    return kept
+
+
+def _spread_gather(op: Any, types: Any, a: Any, results: Any) -> Any:
+    """Slices keep the axes of the dimensions of which they have all, and of batches."""
+    (x, indices), windows = types, a["offset_dims"]
+    batch = a["operand_batching_dims"]
+    kept = _whole_slices(x, a["slice_sizes"], a["collapsed_slice_dims"], batch)
+    paired = dict(zip(a["start_indices_batching_dims"], batch, strict=True))
+    if kept is None or any([d for i, d in enumerate(indices.dims) if i not in paired]):
+        refuse("Use `.at[...].get(out_sharding=)` to provide output PartitionSpec for the gather "
+               "indexing as out sharding could not be resolved unambiguously (or would require "
+               f"collectives on inputs). Got operand={x}, indices={indices}")
+    of_windows = iter([x.dims[i] for i in kept])
+    of_places = iter([met(op.name, [(d,), (x.dims[paired[i]],)], 1)[0] if i in paired else d
+                      for i, d in enumerate(indices.dims[:-1])])
+    return (tuple([next(of_windows if i in windows else of_places)
+                   for i in range(results[0].ndim)]),)
+
+
+def _spread_scatter(op: Any, types: Any, a: Any, results: Any) -> Any:
+    x, indices, updates = types
+    batch, taken = a["operand_batching_dims"], a["inserted_window_dims"]
+    windows = [d for d in range(x.ndim) if d not in taken and d not in batch]
+    sizes = dict(zip(windows, [updates.shape[d] for d in a["update_window_dims"]], strict=True))
+    kept = _whole_slices(x, [sizes.get(d, 1) for d in range(x.ndim)], taken, batch)
+    places = [i for i in range(updates.ndim) if i not in a["update_window_dims"]]
+    paired = a["scatter_indices_batching_dims"]
+    free = [d for i, d in enumerate(indices.dims[:-1]) if i not in paired]
+    free += [updates.dims[p] for i, p in enumerate(places) if i not in paired]
+    there = [(x.dims[i], updates.dims[d]) for i, d in zip(windows, a["update_window_dims"],
+                                                          strict=True)]
+    if kept is None or any(free) or any(u and u != d for d, u in there):
+        refuse("Use `.at[...].set/add/mul/...(out_sharding=)` to provide output PartitionSpec for "
+               "the scatter update as out sharding could not be resolved unambiguously (or would "
+               f"require collectives on inputs). Got operand={x}, indices={indices}, "
+               f"updates={updates}")
+    return (x.dims,)
+
+
+spreads(_spread_gather, gather)
+spreads(_spread_scatter, scatter_add, scatter, scatter_mul, scatter_min, scatter_max)
 
 
 # --- what passes ask ----------------------------------------------------------------------

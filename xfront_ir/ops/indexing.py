@@ -13,6 +13,7 @@ from .. import dtypes
 from ..core import Value
 from ..errors import IRTypeError
 from ..opdef import AXES, INT, INTS, LINEAR, LINEAR_OP, SHAPE, define, lookup
+from ..spreading import RESHARD, listed, met, refuse, resized, spreads
 from ..traits import BRANCHES, CHEAP, MERGED, MOVES, REARRANGES, mark
 from ..types import TensorType
 from .families import move_batch
@@ -320,6 +321,30 @@ dynamic_update_slice = define("dynamic_update_slice", infer=_infer_dynamic_updat
                               jvp=_jvp_dynamic_update_slice,
                               transpose=_transpose_dynamic_update_slice,
                               batch=_batch_dynamic_update_slice)
+
+
+# --- axes that divide ---------------------------------------------------------------------
+
+def _spread_concatenate(op: Any, types: Any, attrs: Any, results: Any) -> Any:
+    if len({t.dims for t in types}) > 1:
+        refuse(f"All operands should have the same sharding. Got shardings {listed(types)}. Bring "
+               "them to one by `xfront.sharding.reshard(x, P(...))`")
+    return (types[0].dims,)
+
+
+def _spread_update(op: Any, types: Any, attrs: Any, results: Any) -> Any:
+    """A dimension that is written in part must be whole."""
+    x, update = types[:2]
+    for a, (n, m) in enumerate(zip(x.shape, update.shape, strict=True)):
+        if n != m and (x.dims[a] or update.dims[a]):
+            refuse(f"{op.name}: dimension {a} of {x} is divided, and {update} is only a part of "
+                   f"it: {RESHARD}")
+    return (met(op.name, [x.dims, update.dims], x.ndim),)
+
+
+spreads(resized, slice, pad, dynamic_slice)
+spreads(_spread_concatenate, concatenate)
+spreads(_spread_update, dynamic_update_slice)
 
 
 # --- what passes ask ----------------------------------------------------------------------

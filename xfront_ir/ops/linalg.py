@@ -14,6 +14,7 @@ from .. import dtypes
 from ..core import Op
 from ..errors import IRTypeError, MissingRule
 from ..opdef import BOOL, INT, NONE, ZERO, OpDef, define
+from ..spreading import leading, spreads
 from ..types import TensorType
 from .compare import eq, ge, gt
 from .dot import dot_general
@@ -398,3 +399,8 @@ tridiagonal_solve = define("tridiagonal_solve", operands=4, infer=_infer_tridiag
 has below[i], diagonal[i], above[i]; the first of `below` and the last of `above` are not read.
 Solutions of singular T are NaN; with `perturb_singular` pivots near 0 are moved by about eps times
 the greatest element of U."""
+
+
+spreads(leading(2), cholesky, triangular_solve, lu, qr, geqrf, householder_product,
+        tridiagonal_solve)
+spreads(leading(1), lu_pivots_to_permutation)

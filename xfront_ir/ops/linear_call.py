@@ -20,7 +20,7 @@ from ..errors import IRTypeError, MissingRule
 from ..opdef import FUNCTION, INT, LINEAR, define, optional
 from ..passes.bodies import Flags, jvp_to, linear_transpose, remembered, strong, vectorize
 from ..regions import REST, Body, Regions, cut
-from ..types import TensorType
+from ..types import TensorType, plain
 from .elementwise import sub
 from .families import move_batch, sum_tangents
 
@@ -29,7 +29,7 @@ Types = tuple[TensorType, ...]
 
 def _check_types(name: str, what: str, wanted: Sequence[TensorType], got: Sequence[TensorType]
                  ) -> None:
-    if list(wanted) != list(got):
+    if plain(wanted) != plain(got):
         raise IRTypeError(f"{name}: {what} are {list(got)}, must be {list(wanted)}")
 
 

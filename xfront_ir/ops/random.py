@@ -15,6 +15,7 @@ from .. import dtypes
 from ..core import Op
 from ..errors import IRTypeError
 from ..opdef import DTYPE, INT, NONE, SHAPE, ZERO, AttrKind, define, enum
+from ..spreading import alike, anyhow, leading, spreads
 from ..traits import MERGED, MIXES_BITS, does, mark
 from ..types import TensorType, tensor
 from .families import batch_elementwise, move_batch
@@ -187,6 +188,14 @@ rng_uniform = define("rng_uniform", attrs={"shape": SHAPE}, operands=2, infer=_i
                      jvp=NONE, batch=NONE, effects=True)
 """Numbers in [low, high). The generator's state is that of the program, and each use moves it on:
 its effect."""
+
+
+# --- axes that divide ---------------------------------------------------------------------
+
+spreads(alike, threefry2x32, random_seed, random_fold_in)
+spreads(leading(1), random_wrap)
+spreads(leading(0), random_unwrap, random_split, random_bits)
+spreads(anyhow, rng_bit_generator, rng_uniform)
 
 
 # --- what passes ask ----------------------------------------------------------------------

@@ -16,6 +16,7 @@ from .. import dtypes
 from ..core import Op
 from ..errors import IRTypeError
 from ..opdef import BOOL, define
+from ..spreading import alike, spreads
 from .elementwise import exp
 from .families import batch_elementwise
 from .formulas import Term, formula, where
@@ -53,3 +54,6 @@ random_gamma = define("random_gamma", attrs={"log_space": BOOL}, operands=2, inf
                       batch=batch_elementwise)
 """(keys, shapes a) to samples of scale 1, or their logarithms, which small `a` need: the samples
 are below what floats hold. NaN for negative `a`."""
+
+
+spreads(alike, random_gamma)

@@ -13,6 +13,7 @@ from typing import Any
 from ..core import Op, Value
 from ..errors import IRTypeError
 from ..opdef import AXES, BOOL, DTYPE, INT, LINEAR_OP, ZERO, OpDef, define
+from ..spreading import along, gone, spreads
 from ..traits import BRANCHES, LIGHT, MERGED, mark
 from .bits import and_, not_
 from .compare import eq
@@ -313,6 +314,14 @@ cumprod = _running("cumprod", _scanned_tangent(_product_rule), is_numeric, "nume
 cummax = _running("cummax", _scanned_tangent(_with_tangent_of(max_)), is_numeric, "numeric")
 cummin = _running("cummin", _scanned_tangent(_with_tangent_of(min_)), is_numeric, "numeric")
 cumlogsumexp = _running("cumlogsumexp", _scanned_tangent(_log_add_exp), is_inexact, "inexact")
+
+
+# --- axes that divide ---------------------------------------------------------------------
+
+spreads(gone("axes"), reduce_sum, reduce_prod, reduce_max, reduce_min, reduce_and, reduce_or,
+        reduce_xor)
+spreads(gone("axis"), argmax, argmin)
+spreads(along("axis"), cumsum, cumprod, cummax, cummin, cumlogsumexp)
 
 
 # --- what passes ask ----------------------------------------------------------------------

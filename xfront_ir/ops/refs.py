@@ -25,6 +25,7 @@ from ..passes.bodies import (
     refuse_twice,
 )
 from ..regions import cut
+from ..spreading import alike, spreads
 from .control import call, cond, scan
 from .custom import checkpoint
 from .while_loop import while_
@@ -176,3 +177,6 @@ def _discharge_while(b: Any, op: Op, operands: Any) -> Any:
 for _op, _rule in ((call, _of_body("body")), (checkpoint, _of_body("body")),
                    (cond, _discharge_cond), (scan, _discharge_scan), (while_, _discharge_while)):
     _op.discharge = _rule
+
+
+spreads(alike, new_ref, get, freeze, swap, addupdate)

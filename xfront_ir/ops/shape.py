@@ -11,6 +11,7 @@ from typing import Any
 
 from ..errors import IRTypeError
 from ..opdef import AXES, DTYPE, INT, LINEAR_OP, SHAPE, ZERO, define, lookup
+from ..spreading import alike, refuse, spreads
 from ..traits import CHEAP, LIGHT, MERGED, MOVES, REARRANGES, does, mark
 from ..types import tensor
 
@@ -34,7 +35,7 @@ def _transpose_broadcast_in_dim(b: Any, op: Any, cotangents: Any, known: Any) ->
         total = b.emit(lookup("reduce_sum"), total, axes=summed)
     if order:
         total = b.emit(transpose, total, permutation=order)
-    return (total if total.type is x else b.emit(reshape, total, shape=x.shape),)
+    return (total if total.type.plain is x.plain else b.emit(reshape, total, shape=x.shape),)
 
 
 @lru_cache(maxsize=4096)
@@ -155,6 +156,75 @@ def _infer_iota(types: Any, attrs: Any) -> Any:
 
 iota = define("iota", attrs={"dtype": DTYPE, "shape": SHAPE, "dimension": INT}, operands=0,
               infer=_infer_iota, jvp=ZERO)
+
+
+# --- axes that divide ---------------------------------------------------------------------
+
+def _spread_broadcast_in_dim(op: Any, types: Any, attrs: Any, results: Any) -> Any:
+    (x,), dims = types, [()] * results[0].ndim
+    for i, (d, n) in enumerate(zip(attrs["dims"], x.shape, strict=True)):
+        if n == attrs["shape"][d]:
+            dims[d] = x.dims[i]
+    return (tuple(dims),)
+
+
+def _spread_transpose(op: Any, types: Any, attrs: Any, results: Any) -> Any:
+    return (tuple([types[0].dims[d] for d in attrs["permutation"]]),)
+
+
+def _spread_reshape(op: Any, types: Any, attrs: Any, results: Any) -> Any:
+    (x,), shape = types, attrs["shape"]
+    dims: list[Any] = [()] * len(shape)
+    for own, made in _same_sizes(x.shape, shape):
+        axes = _joined([x.dims[i] for i in own])
+        if axes is not None and not axes:
+            continue
+        mesh = x.sharding.mesh
+        if axes is None or not made or (len(own) > 1 < len(made)) or (
+                shape[made[0]] % mesh.size_of(axes)):
+            refuse("This reshape is not supported. Please specify the sharding of the output via "
+                   "the `out_sharding` argument of xfront.lax.reshape. Got operand type: "
+                   f"{x}, new sizes: {shape}")
+        dims[made[0]] = axes
+    return (tuple(dims),)
+
+
+def _same_sizes(old: Any, new: Any) -> Any:
+    """Groups of dimensions of two shapes that hold the same elements, those of size 1 left out."""
+    i = j = 0
+    left = [k for k, n in enumerate(old) if n != 1]
+    right = [k for k, n in enumerate(new) if n != 1]
+    while i < len(left) and j < len(right):
+        own, made = [left[i]], [right[j]]
+        size, other = old[left[i]], new[right[j]]
+        while size != other and (i + 1 < len(left) if size < other else j + 1 < len(right)):
+            if size < other:
+                i += 1
+                own.append(left[i])
+                size *= old[left[i]]
+            else:
+                j += 1
+                made.append(right[j])
+                other *= new[right[j]]
+        yield own, made
+        i, j = i + 1, j + 1
+
+
+def _joined(dims: Any) -> Any:
+    """The axes of dimensions that become one; None where an inner one is divided and one around
+    it is not."""
+    axes: tuple = ()
+    for k, d in enumerate(dims):
+        if d and len(axes) < k and not all(dims[:k]):
+            return None
+        axes += d
+    return axes
+
+
+spreads(_spread_broadcast_in_dim, broadcast_in_dim)
+spreads(_spread_transpose, transpose)
+spreads(_spread_reshape, reshape)
+spreads(alike, reverse)
 
 
 # --- what passes ask ----------------------------------------------------------------------

@@ -39,8 +39,8 @@ from ..passes.bodies import (
     vectorize,
 )
 from ..regions import REST, Body, Regions
-from ..sharding import MeshAxes, Spec, replicated
-from ..types import TensorType
+from ..sharding import MeshAxes, Sharding, Spec, replicated
+from ..types import TensorType, plain
 from .shape import reshape
 
 Types = tuple[TensorType, ...]
@@ -68,16 +68,36 @@ def _infer(types: Types, attrs: Any) -> Types:
     _check("in_specs", ins, attrs)
     _check("out_specs", outs, attrs)
     try:
-        local = tuple([t.with_shape(s.local_shape(mesh, t.shape))
+        local = tuple([part_type(mesh, attrs["axes"], t, s)
                        for t, s in zip(types, ins, strict=True)])
-        results = tuple([t.with_shape(s.global_shape(mesh, t.shape))
+        results = tuple([whole_type(mesh, t, s)
                          for t, s in zip(body.return_types, outs, strict=True)])
     except (IRValueError, ValueError) as e:
         raise IRTypeError(f"shard_map: {e}") from None
-    if local != body.param_types:
+    if plain(local) != plain(body.param_types):
         raise IRTypeError(f"shard_map: local parts are {list(map(str, local))}, the body takes "
                           f"{list(map(str, body.param_types))}")
     return results
+
+
+def part_type(mesh: MeshAxes, axes: Sequence[str], t: TensorType, spec: Spec) -> TensorType:
+    """The type of a device's part; other explicit axes still divide it."""
+    local = t.with_shape(spec.local_shape(mesh, t.shape))
+    if t.sharding is None:
+        return local
+    left = Spec([[a for a in d if a not in axes] for d in t.dims])
+    return local.over(Sharding(_inside(mesh, axes), left))
+
+
+def whole_type(mesh: MeshAxes, t: TensorType, spec: Spec) -> TensorType:
+    """The type of the whole whose parts have that type."""
+    whole = t.with_shape(spec.global_shape(mesh, t.shape))
+    dims = [(*mine, *more) for mine, more in zip(spec.dims, t.dims, strict=True)]
+    return whole.over(Sharding(mesh, Spec(dims)))
+
+
+def _inside(mesh: MeshAxes, axes: Sequence[str]) -> MeshAxes:
+    return mesh.with_types(dict.fromkeys(axes, "manual"))
 
 
 def _with(attrs: Any, body: Any, ins: Specs, outs: Specs) -> dict[str, Any]:

@@ -1,9 +1,11 @@
 """Ops that say how values lie on a mesh of devices; none changes a value.
 
     sharding_constraint(x) {sharding}
+    reshard(x) {sharding}
 
-The compiler places x as the sharding says, and everything else so that this holds. Source: the
-Shardy dialect, `sdy.sharding_constraint`.
+The compiler places x as the sharding says, and everything else so that this holds. The type of what
+`reshard` gives has the explicit axes of the sharding, whatever those of x are; a constraint leaves
+types as they are. Source: the Shardy dialect, `sdy.sharding_constraint`.
 """
 
 from __future__ import annotations
@@ -13,16 +15,43 @@ from typing import Any
 from ..core import Op
 from ..errors import IRTypeError, IRValueError
 from ..opdef import LINEAR_OP, SHARDING, define
-from ..sharding import Sharding
+from ..sharding import Sharding, replicated
+from ..spreading import alike, as_inferred, spreads
+from ..types import TensorType
 
 
-def _infer_sharding_constraint(types: Any, attrs: Any) -> Any:
-    (x,), sharding = types, attrs["sharding"]
+def _checked(name: str, x: Any, sharding: Sharding) -> None:
     try:
         sharding.spec.check(sharding.mesh, x.shape)
     except IRValueError as e:
-        raise IRTypeError(f"sharding_constraint: {e}") from None
-    return (x,)
+        raise IRTypeError(f"{name}: {e}") from None
+
+
+def _infer_sharding_constraint(types: Any, attrs: Any) -> Any:
+    _checked("sharding_constraint", types[0], attrs["sharding"])
+    return types
+
+
+def _infer_reshard(types: Any, attrs: Any) -> Any:
+    (x,), sharding = types, attrs["sharding"]
+    _checked("reshard", x, sharding)
+    return (x.over(sharding),)
+
+
+def _transpose_reshard(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
+    """The cotangent goes back to where the operand was; a sum that was taken has no inverse."""
+    x, old = op.operands[0].type, op.attrs["sharding"]
+    sharding = x.sharding or Sharding(old.mesh, replicated(x.ndim))
+    return (b.emit(reshard, cotangents[0], sharding=sharding),)
+
+
+def lying(type: TensorType, other: TensorType) -> Sharding:
+    """How values lie that are to lie as a type says: where it says nothing, whole over the mesh of
+    another type, which does."""
+    if type.sharding is not None:
+        return type.sharding
+    assert other.sharding is not None
+    return Sharding(other.sharding.mesh, replicated(type.ndim))
 
 
 def _transpose_sharding_constraint(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
@@ -33,12 +62,17 @@ def _batch_sharding_constraint(b: Any, op: Op, operands: Any, positions: Any, ax
     (x,), (p,), old = operands, positions, op.attrs["sharding"]
     spec = old.spec.insert(p, open=True)        # closed, it would gather the batch on every device
     sharding = Sharding(old.mesh, spec, old.memory_kind)
-    return (b.emit(sharding_constraint, x, sharding=sharding),), (p,)
+    return (b.emit(op.definition, x, sharding=sharding),), (p,)
 
 
 sharding_constraint = define(
     "sharding_constraint", attrs={"sharding": SHARDING}, operands=1,
     infer=_infer_sharding_constraint, jvp=LINEAR_OP, transpose=_transpose_sharding_constraint,
     batch=_batch_sharding_constraint)
+reshard = define("reshard", attrs={"sharding": SHARDING}, operands=1, infer=_infer_reshard,
+                 jvp=LINEAR_OP, transpose=_transpose_reshard, batch=_batch_sharding_constraint)
 
-__all__ = ["sharding_constraint"]
+spreads(alike, sharding_constraint)
+spreads(as_inferred, reshard)
+
+__all__ = ["lying", "reshard", "sharding_constraint"]

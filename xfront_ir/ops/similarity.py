@@ -13,6 +13,7 @@ from .. import dtypes
 from ..core import Op
 from ..errors import IRTypeError, MissingRule
 from ..opdef import BOOL, NONE, define
+from ..spreading import leading, spreads
 from .formulas import Term, formula
 from .linalg import batch_leading, conjugate, matrix, one_batch
 
@@ -91,3 +92,6 @@ def _transpose_ormqr(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
 ormqr = define("ormqr", attrs={"left": BOOL, "transpose": BOOL}, operands=3, infer=_infer_ormqr,
                jvp=_jvp_ormqr, transpose=_transpose_ormqr, batch=batch_leading)
 """Q C where `left`, else C Q, for the Q of Householder vectors and taus; Q^H where `transpose`."""
+
+
+spreads(leading(2), schur, hessenberg, tridiagonal, ormqr)

@@ -12,6 +12,7 @@ from .. import dtypes
 from ..core import Op, Value
 from ..errors import IRTypeError
 from ..opdef import BOOL, INT, define
+from ..spreading import along, spreads
 from .families import move_batch
 from .gathering import gather
 from .shape import iota, reshape
@@ -97,3 +98,7 @@ top_k = define("top_k", attrs={"k": INT, "axis": INT}, infer=_infer_top_k, opera
                single=False, jvp=_jvp_top_k, batch=_batch_top_k)
 """The `k` greatest elements along an axis, greatest first, and their positions, which decide
 between equals: the lower comes first."""
+
+
+spreads(along("dimension"), sort)
+spreads(along("axis"), top_k)

@@ -13,6 +13,7 @@ from typing import Any
 from .. import dtypes
 from ..errors import MissingRule
 from ..opdef import NONE
+from ..spreading import alike, spreads
 from ..traits import MERGED, does, mark
 from .elementwise import exp, floor, log, log1p, sign, sin, sqrt, square
 from .families import elementwise, is_float, slope
@@ -136,6 +137,12 @@ probability: -igamma_grad_a(a, x) over the density at x."""
 
 betainc = _float("betainc", _no_derivative("betainc", "a"), _no_derivative("betainc", "b"),
                  slope(_beta_density))
+
+
+# --- axes that divide ---------------------------------------------------------------------
+
+spreads(alike, erf, erfc, erf_inv, lgamma, digamma, polygamma, zeta, bessel_i0e, bessel_i1e,
+        igamma, igammac, igamma_grad_a, random_gamma_grad, betainc)
 
 
 # --- what passes ask ----------------------------------------------------------------------

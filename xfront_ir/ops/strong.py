@@ -14,11 +14,13 @@ from __future__ import annotations
 from typing import Any
 
 from ..opdef import DTYPE, TREE, define, optional
+from ..spreading import alike, spreads
 from .dot import (
     batch_dot_general,
     cost_dot_general,
     infer_products,
     jvp_dot_general,
+    spread_products,
     transpose_dot_general,
 )
 from .families import elementwise, is_inexact, tangent, transpose_bilinear
@@ -44,3 +46,7 @@ strong_dot_general = define(
     cost=cost_dot_general,
     attrs={"contract": TREE, "batch": TREE, "precision": optional(TREE),
            "preferred": optional(DTYPE)}, family=__name__)
+
+
+spreads(alike, strong_mul, strong_div)
+spreads(spread_products, strong_dot_general)

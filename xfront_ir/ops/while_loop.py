@@ -95,7 +95,7 @@ def _infer_while(types: Types, attrs: Any) -> Types:
     cond_consts, body_consts, carry = WHILE.split(attrs, types)
     test, body = attrs["cond"], attrs["body"]
     check_types("while", "parameter of the condition", (*cond_consts, *carry), test.param_types)
-    if len(test.returns) != 1 or test.return_types[0] is not tensor((), dtypes.bool_):
+    if len(test.returns) != 1 or test.return_types[0].plain is not tensor((), dtypes.bool_):
         raise IRTypeError(f"while: the condition returns one bool, got {test.return_types}")
     check_types("while", "parameter of the body", (*body_consts, *carry), body.param_types)
     check_types("while", "carry", carry, body.return_types)

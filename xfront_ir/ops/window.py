@@ -22,6 +22,7 @@ from ..core import Function, Op, Value
 from ..errors import IRTypeError
 from ..opdef import AXES, FUNCTION, LINEAR_OP, SHAPE, TREE, OpDef, define, enum
 from ..regions import cut
+from ..spreading import RESHARD, listed, refuse, spreads, unchanged
 from ..types import TensorType, scalar
 from .compare import eq, ge, le
 from .conv import dilated
@@ -296,3 +297,18 @@ reduce_window = define("reduce_window", infer=_infer_by_body, jvp=_jvp_by_body, 
                        batch=_batch_by_body, attrs={"body": FUNCTION, **ATTRS},
                        regions=COMBINED)
 """`reduce_window(*operands, *inits) {body, ...}`: body(lefts, rights) -> combined, all scalars."""
+
+
+# --- axes that divide ---------------------------------------------------------------------
+
+def _spread_window(op: Any, types: Any, attrs: Any, results: Any) -> Any:
+    """Dimensions over which windows reach must be whole."""
+    for a, w in enumerate(attrs["window"]):
+        if w != 1 and any(t.dims[a] for t in types):
+            refuse(f"{op.name}: windows reach along dimension {a}, which is divided: "
+                   f"{listed(types)}. {RESHARD}")
+    return unchanged(op, types, attrs, results)
+
+
+spreads(_spread_window, reduce_window_sum, reduce_window_prod, reduce_window_max,
+        reduce_window_min, select_and_gather_add, select_and_scatter_add)

@@ -162,7 +162,7 @@ def _neg(op: Op, operands: tuple[Value, ...], known: dict[Value, Op]) -> Value |
 
 def _same_type(op: Op, operands: tuple[Value, ...], known: dict[Value, Op]) -> Value | None:
     (x,) = operands
-    if x.type is not op.results[0].type:
+    if x.type.plain is not op.results[0].type.plain:
         return None
     dims = op.attrs.get("dims")
     return x if dims is None or dims == tuple(range(x.type.ndim)) else None

@@ -100,10 +100,20 @@ def push_back(b: Builder, ops: Iterable[Op], inputs: Sequence[Value], outputs: S
         for v, k, ct in zip(operands, known, rule(b, op, reached, known), strict=True):
             if ct is not None and k is LINEAR:
                 if ct.type is not v.type:
-                    _refuse(op, v, ct)
+                    ct = _fitted(b, op, v, ct)
                 old = get(v)
                 cotangents[v] = ct if old is None else b.emit(add, old, ct)
     return [get(v) for v in inputs]
+
+
+def _fitted(b: Builder, op: Op, v: Value, ct: Value) -> Value:
+    """A cotangent that lies where its primal does. Raises: IRTypeError where it is of another
+    type."""
+    if ct.type.plain is not v.type.plain:
+        _refuse(op, v, ct)
+    from ..ops.sharding import lying, reshard  # ops stand beside passes, not under them
+
+    return b.emit(reshard, ct, sharding=lying(v.type, ct.type))
 
 
 def _refuse(op: Op, v: Value, ct: Value) -> None:

@@ -7,6 +7,6 @@ from typing import Any
 from ..reference import reference
 
 
-@reference("sharding_constraint")
+@reference("sharding_constraint", "reshard")
 def _sharding_constraint(attrs: Any, types: Any, x: Any) -> Any:
     return x

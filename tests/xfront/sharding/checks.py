@@ -433,11 +433,12 @@ FUNCTIONS: list[Callable[[Any, Any], Any]] = [
     lambda a, b: a.reshape(-1)[::2] + b.reshape(-1)[1::2], lambda a, b: a.argmax(0) + 0 * b[0]]
 
 
-def drawn(rng: random.Random) -> tuple[Mesh, tuple[int, ...], P, P]:
-    """A mesh, a shape and two specs that divide it."""
+def drawn(rng: random.Random, kinds: Sequence[AxisType] = (AxisType.Auto,)
+          ) -> tuple[Mesh, tuple[int, ...], P, P]:
+    """A mesh with axes of these types, a shape and two specs that divide it."""
     sizes = rng.choice([(8,), (4, 2), (2, 4), (2, 2, 2), (2, 3), (1, 4), (5,)])
     names = ("a", "b", "c")[:len(sizes)]
-    types = [rng.choice([AxisType.Auto, AxisType.Explicit]) for _ in sizes]
+    types = [rng.choice(kinds) for _ in sizes]
     devices = rng.sample(xfront.devices(), int(np.prod(sizes)))
     made = Mesh(np.array(devices).reshape(sizes), names, types)
     ndim = rng.randint(1, 3)

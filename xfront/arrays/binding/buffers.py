@@ -188,7 +188,7 @@ def _put_given(shape: tuple[int, ...], sharding: Any, parts: dict[Any, np.ndarra
     fully replicated one."""
     client()                                     # jaxlib is primed before its first array
     given = list(parts.values())
-    aval = AbstractArray(shape, given[0].dtype, weak)
+    aval = AbstractArray(shape, given[0].dtype, weak).placed(sharding)
     return cpp.batched_device_put(
         aval, sharding, given, list(parts), committed, copy, _ZERO_COPY, True
     )
@@ -303,7 +303,7 @@ def result_handler(
         extra = () if _READS_ALL else (True,)  # 0.10: skip checks that are written in Python
         if len(_HANDLERS) > 20_000:
             _HANDLERS.clear()
-        made = cpp.array_result_handler(aval, sharding, committed, *extra)
+        made = cpp.array_result_handler(aval.placed(sharding), sharding, committed, *extra)
         found = _HANDLERS.setdefault(key, made)
     return found
 

@@ -1,0 +1,333 @@
+"""What `test_explicit.py` runs in a process with eight CPU devices: types over explicit axes.
+
+The types and the classes of errors are JAX's, for the same functions. Most are asked of the trace
+alone.
+"""
+
+from __future__ import annotations
+
+import random
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import xfront
+import xfront.numpy as jnp
+from tests.device_checks import report
+from xfront import lax
+from xfront.sharding import (
+    AxisType,
+    Mesh,
+    NamedSharding,
+    auto_axes,
+    explicit_axes,
+    get_abstract_mesh,
+    reshard,
+    set_mesh,
+)
+from xfront.sharding import PartitionSpec as P
+from xfront.sharding.errors import ShardingTypeError
+
+from . import checks
+from .checks import grid, raises
+
+DEVICES = 8
+
+
+def mesh() -> Mesh:
+    return xfront.make_mesh((4, 2), ("x", "y"))
+
+
+def put(shape: tuple[int, ...], *spec: Any, dtype: Any = np.float32) -> Any:
+    """An array on the explicit mesh."""
+    return xfront.device_put((grid(*shape) % 7).astype(dtype), NamedSharding(mesh(), P(*spec)))
+
+
+def agrees(name: str, f: Callable[..., Any], args: Any, expected: str) -> None:
+    """The text of the result's type, or a part of the error where it begins with its class."""
+    try:
+        leaves = xfront.tree.leaves(xfront.eval_shape(f, *args))
+        found = " ".join([str(x.aval) for x in leaves])
+    except (ShardingTypeError, TypeError, ValueError, AssertionError) as e:
+        found = f"{type(e).__name__}: {e}"
+        kind, _, part = expected.partition(": ")
+        assert found.startswith(kind) and part in found, (name, found)
+        return
+    assert found == expected, (name, found)
+
+
+def check_types_of_results_are_those_of_jax() -> None:
+    x, a, r = put((8, 4), "x", "y"), put((8, 4), "x"), put((8, 4))
+    b, z = put((8, 4), None, "y"), put((8, 4), "y", "x")
+    xy, v, w = put((8, 4), ("x", "y")), put((8,), "x"), put((8,), "y")
+    sq, c = put((8, 8), "x", "y"), put((8, 8, 8), "x", None, "y")
+    i = put((8,), "x", dtype=np.int32)
+    refused = "ShardingTypeError: "
+    table: list[tuple[Callable[..., Any], Any, str]] = [
+        (jnp.sin, (x,), "float32[8@x,4@y]"), (jnp.add, (a, b), "float32[8@x,4@y]"),
+        (jnp.add, (x, r), "float32[8@x,4@y]"), (lambda x: x + 1, (xy,), "float32[8@(x,y),4]"),
+        (jnp.add, (x, z), refused + "incompatible shardings for broadcasting: ('x', 'y'), ('y', "),
+        (jnp.add, (xy, a), refused + "(('x', 'y'), None), ('x', None)"),
+        (jnp.add, (v, w), refused + "('x',), ('y',)"),
+        (lambda v, w: v[:, None] * w[None], (v, w), "float32[8@x,8@y]"),
+        (lambda v: v[:, None] * v[None], (v,), refused + "illegally sharded result"),
+        (lambda x, a: jnp.where(x > 0, x, a), (x, a), refused + "the same shardings"),
+        (lambda x: jnp.where(x > 0, x, 0.), (x,), "float32[8@x,4@y]"),
+        (lambda a, b: a @ b.T, (a, b), "float32[8@x,8]"),
+        (lambda r, b: r.T @ b, (r, b), "float32[4,4@y]"),
+        (lambda x: x @ x.T, (x,), refused + "out_sharding"),
+        (lambda s: s @ s, (sq,), refused + "consistent sharding"),
+        (lambda a: a @ a.T, (a,), refused + "illegally sharded result: f32[8@x,8@x]"),
+        (lambda a: jnp.matmul(a.T, a, out_sharding=P("x")), (a,), "float32[4@x,4]"),
+        (lambda a: jnp.einsum("ij,ik->jk", a, a, out_sharding=P()), (a,), "float32[4,4]"),
+        (lambda c: jnp.einsum("bij,bkj->bik", c, c[:, :4]), (put((8, 8, 8), "x"),),
+         "float32[8@x,8,4]"),
+        (jnp.sum, (x,), "float32[]"), (lambda x: x.max(0), (x,), "float32[4@y]"),
+        (lambda x: x.sum(0, keepdims=True), (x,), "float32[1,4@y]"),
+        (lambda x: x.argmax(1), (x,), "int32[8@x]"), (lambda x: (x > 0).any(0), (x,), "bool[4@y]"),
+        (lambda a: jnp.cumsum(a, 1), (a,), "float32[8@x,4]"),
+        (lambda a: jnp.cumsum(a, 0), (a,), refused + "unsharded over"),
+        (lambda a: jnp.sort(a, 1), (a,), "float32[8@x,4]"),
+        (lambda a: jnp.sort(a, 0), (a,), refused + "unsharded over"),
+        (lambda a: lax.top_k(a, 2), (a,), "float32[8@x,2] int32[8@x,2]"),
+        (lambda x: x.T, (x,), "float32[4@y,8@x]"),
+        (lambda x: x.reshape(32), (x,), "float32[32@(x,y)]"),
+        (lambda x: x.reshape(4, 2, 4), (x,), "float32[4@x,2,4@y]"),
+        (lambda x: x.reshape(1, 8, 2, 2), (x,), "float32[1,8@x,2@y,2]"),
+        (lambda x: x.reshape(2, 4, 4), (x,), refused + "This reshape is not supported"),
+        (lambda c: c.reshape(8, 64), (c,), refused + "new sizes: (8, 64)"),
+        (lambda c: c.reshape(64, 8), (c,), "float32[64@x,8@y]"),
+        (lambda x: jnp.reshape(x, (2, 16), out_sharding=P(None, "x")), (x,), "float32[2,16@x]"),
+        (lambda x: jnp.broadcast_to(x, (3, 8, 4)), (x,), "float32[3,8@x,4@y]"),
+        (lambda x: x[:4], (x,), "float32[4@x,4@y]"), (lambda a: a[:, 1:], (a,), "float32[8@x,3]"),
+        (lambda a: a[:, 1], (a,), "float32[8@x]"), (lambda a: a[::-1], (a,), "float32[8@x,4]"),
+        (lambda x: x[3], (x,), refused + "is not divisible by mesh axes (4)"),
+        (lambda x: x[2:3], (x,), refused + "is not divisible"),
+        (lambda a: a[jnp.array([0, 1])], (a,), refused + ".at[...].get(out_sharding=)"),
+        (lambda a: a[:, jnp.array([0, 1])], (a,), "float32[8@x,2]"),
+        (lambda r, i: r[i], (r, i), refused + ".at[...].get(out_sharding=)"),
+        (lambda r, i: r.at[i].get(out_sharding=P("x")), (r, i), "float32[8@x,4]"),
+        (lambda a, i: jnp.take_along_axis(a, i[:, None], 1), (a, i), "float32[8@x,1]"),
+        (lambda x: x.at[0].set(1.), (x,), refused + "set/add/mul/...(out_sharding=)"),
+        (lambda x: x.at[0].set(1., out_sharding=P("x", "y")), (x,), "float32[8@x,4@y]"),
+        (lambda a: lax.dynamic_slice_in_dim(a, 1, 2, 1), (a,), "float32[8@x,2]"),
+        (lambda a: lax.dynamic_update_slice_in_dim(a, a[:, :2], 1, 1), (a,), "float32[8@x,4]"),
+        (lambda x: jnp.concatenate([x, x]), (x,), "float32[16@x,4@y]"),
+        (lambda a, r: jnp.concatenate([a, r]), (a, r), refused + "the same sharding"),
+        (lambda x: jnp.stack([x, x]), (x,), "float32[2,8@x,4@y]"),
+        (lambda a: jnp.pad(a, ((0, 0), (1, 1))), (a,), "float32[8@x,6]"),
+        (lambda a: jnp.pad(a, ((1, 1), (0, 0))), (a,), refused + "not divisible"),
+        (lambda x: jnp.split(x, 2), (x,), "float32[4@x,4@y] float32[4@x,4@y]"),
+        (jnp.fft.fft, (a,), "complex64[8@x,4]"), (xfront.nn.softmax, (a,), "float32[8@x,4]"),
+        (jnp.linalg.cholesky, (put((4, 3, 3), "x"),), "float32[4@x,3,3]"),
+        (jnp.linalg.qr, (put((4, 4), "x"),), refused + "last 2 dimensions are whole"),
+        (lambda a: lax.conv_general_dilated(a[:, None], jnp.ones((1, 1, 3)), (1,), "SAME"), (a,),
+         "float32[8@x,1,4]"),
+        (lambda a: lax.reduce_window(a, 0., lax.add, (1, 2), (1, 2), "VALID"), (a,),
+         "float32[8@x,2]"),
+        (jnp.ones_like, (x,), "float32[8@x,4@y]"), (lambda x: x.astype(int), (x,), "int32[8@x,4@y]"),
+        (lambda v: xfront.nn.one_hot(v.astype(int), 4), (v,), "float32[8@x,4]"),
+        (lambda x: lax.cond(True, lambda x: x, lambda x: x * 2, x), (x,), "float32[8@x,4@y]"),
+        (lambda x, z: lax.cond(True, lambda: x, lambda: z), (x, z), "TypeError: sharding"),
+        (lambda x: lax.while_loop(lambda x: x.sum() < 3, lambda x: x + 1, x), (x,),
+         "float32[8@x,4@y]"),
+        (lambda b: lax.scan(lambda c, r: (c + r.sum(), r * 2), 0., b), (b,),
+         "float32[] float32[8,4@y]"),
+        (lambda b: lax.scan(lambda c, r: (c + r, None), jnp.zeros(4), b), (b,),
+         "TypeError: f32[4@y]"),
+        (lambda x: lax.scan(lambda c, r: (c, r), 0., x), (x,), "ValueError: 0th dimension"),
+        (xfront.vmap(lambda r: r * 2), (x,), "float32[8@x,4@y]"),
+        (xfront.vmap(jnp.sum), (x,), "float32[8@x]"),
+        (xfront.vmap(lambda r: r * 2, 1, 1), (x,), "float32[8@x,4@y]"),
+        (xfront.vmap(jnp.add), (x, z), "ValueError: should be sharded the same"),
+        (xfront.vmap(jnp.add), (a, r), "ValueError: x vs None"),
+        (xfront.grad(lambda x: jnp.sin(x).sum()), (x,), "float32[8@x,4@y]"),
+        (xfront.jacrev(lambda v: v * v), (v,), "float32[8,8@x]"),
+        (lambda x: reshard(x, P(None, "x")), (x,), "float32[8,4@x]"),
+        (lambda x: lax.with_sharding_constraint(x, P("x", "y")), (x,), "float32[8@x,4@y]"),
+        (lambda x: lax.with_sharding_constraint(x, P("x")), (x,), "AssertionError: reshard"),
+        (lambda x: xfront.random.normal(xfront.random.key(0), (8, 4), out_sharding=P("x", "y")),
+         (x,), "float32[8@x,4@y]"),
+        (lambda x: jnp.zeros((8, 4), out_sharding=P("x")), (x,), "float32[8@x,4]"),
+        (xfront.jit(lambda x: x * 2), (x,), "float32[8@x,4@y]"),
+        (xfront.checkpoint(lambda x: jnp.sin(x)), (x,), "float32[8@x,4@y]")]
+    with set_mesh(mesh()):
+        for k, (f, args, expected) in enumerate(table):
+            agrees(f"row {k}, {expected}", f, args, expected)
+
+
+def check_types_tell_the_sharding() -> None:
+    x = put((8, 4), "x", "y")
+    kind = xfront.typeof(x)
+    assert str(kind) == "float32[8@x,4@y]" and repr(kind) == "ShapedArray(float32[8@x,4@y])"
+    assert kind.sharding.mesh == mesh().abstract_mesh and kind.sharding.spec == P("x", "y")
+    met: list[Any] = []
+    xfront.jit(lambda x: met.append(xfront.typeof(x.sum(0))))(x)
+    assert met[0].sharding.spec == P("y") and met[0].sharding.mesh == mesh().abstract_mesh
+    assert met[0] != xfront.typeof(jnp.ones(4)) and str(xfront.typeof(1.)) == "~float32[]"
+    auto = xfront.device_put(grid(8, 4), checks.on("x"))
+    assert str(xfront.typeof(auto)) == "float32[8,4]"
+    keys = xfront.random.split(xfront.random.key(0), 8)
+    keys = xfront.device_put(keys, NamedSharding(mesh(), P("x")))
+    made = xfront.vmap(lambda k: xfront.random.uniform(k, (2,)))(keys)
+    assert str(xfront.typeof(made)) == "float32[8@x,2]", xfront.typeof(made)
+    text = str(xfront.make_jaxpr(lambda x: x.T)(x))
+    assert "f32[4@y,8@x] = transpose" in text, text
+
+
+def lies(made: Any, kind: str, values: Any) -> None:
+    """Its type, and that it lies so."""
+    assert str(xfront.typeof(made)) == kind, (xfront.typeof(made), kind)
+    spec = xfront.typeof(made).sharding.spec
+    assert made.sharding.is_equivalent_to(NamedSharding(mesh(), spec), made.ndim), made.sharding
+    np.testing.assert_allclose(made, values, rtol=1e-5, atol=1e-4)
+
+
+def check_results_lie_as_their_types_say() -> None:
+    """Eagerly, under jit, and their derivatives."""
+    a, w = put((8, 4), "x"), put((4, 8), None, "y")
+    x, y = np.asarray(a), np.asarray(w)
+
+    def loss(a: Any, w: Any) -> Any:
+        return jnp.sin(a @ w).sum()
+
+    slope = np.cos(x @ y)
+    for f in (lambda f: f, xfront.jit):
+        lies(f(jnp.matmul)(a, w), "float32[8@x,8@y]", x @ y)
+        da, dw = f(xfront.grad(loss, (0, 1)))(a, w)
+        lies(da, "float32[8@x,4]", slope @ y.T)
+        lies(dw, "float32[4,8@y]", x.T @ slope)
+        lies(f(lambda a: a.sum(0))(a), "float32[4]", x.sum(0))
+        lies(f(lambda a: xfront.vmap(xfront.grad(lambda r: (r ** 2).sum()))(a))(a),
+             "float32[8@x,4]", 2 * x)
+    with set_mesh(mesh()):
+        for f in (lambda f: f, xfront.jit):
+            told = f(lambda a: jnp.einsum("ij,ik->jk", a, a, out_sharding=P("x")))
+            lies(told(a), "float32[4@x,4]", x.T @ x)
+            lies(f(xfront.grad(lambda a: told(a).sum()))(a), "float32[8@x,4]",
+                 np.repeat(2 * x.sum(1, keepdims=True), 4, 1))
+            lies(f(lambda a: a[::2])(put((16, 4), "x")), "float32[8@x,4]",
+                 np.asarray(put((16, 4), "x"))[::2])
+    step = xfront.jit(xfront.grad(lambda w: loss(a, w)))
+    assert "all-reduce" in step.lower(w).compile().as_text()
+
+
+def check_resharding_and_its_derivative() -> None:
+    a, z = put((8, 4), "x"), put((8, 4), "y", "x")
+    with set_mesh(mesh()):
+        moved = reshard(a, P("y", "x"))
+        lies(moved, "float32[8@y,4@x]", a)
+        found = xfront.grad(lambda a: (reshard(a, P("y", "x")) * z).sum())(a)
+        lies(found, "float32[8@x,4]", z)
+        lies(xfront.jit(lambda a: xfront.device_put(a, P(None, "y")))(a), "float32[8,4@y]", a)
+        lies(xfront.jit(lambda a: a * 1, in_shardings=P("y"))(np.asarray(a)), "float32[8@y,4]", a)
+
+
+def check_axes_made_auto_and_explicit() -> None:
+    a = put((8, 4), "x")
+    value = np.asarray(a)
+    with set_mesh(mesh()):
+        def third(a: Any) -> Any:
+            assert xfront.typeof(a).sharding.mesh.axis_types == (AxisType.Auto,) * 2
+            return a[3]
+
+        for f in (lambda f: f, xfront.jit):
+            lies(f(auto_axes(third, out_sharding=P()))(a), "float32[4]", value[3])
+            gram = auto_axes(lambda a: a.T @ a, out_sharding=P("x"))
+            lies(f(gram)(a), "float32[4@x,4]", value.T @ value)
+            lies(f(xfront.grad(lambda a: gram(a).sum()))(a), "float32[8@x,4]",
+                 np.repeat(2 * value.sum(1, keepdims=True), 4, 1))
+    raises(TypeError, ["out_sharding"], lambda: auto_axes(lambda a: a)(a))
+    auto = xfront.make_mesh((4, 2), ("x", "y"), axis_types=(AxisType.Auto,) * 2)
+    with set_mesh(auto):
+        met: list[str] = []
+
+        def inner(x: Any) -> Any:
+            met.append(str(xfront.typeof(x)))
+            return x * 2
+
+        x = xfront.device_put(value, P("x"))
+        made = xfront.jit(explicit_axes(inner, in_sharding=P("x", "y")))(x)
+        assert met == ["float32[8@x,4@y]"] and str(xfront.typeof(made)) == "float32[8,4]"
+        np.testing.assert_array_equal(made, 2 * value)
+        assert get_abstract_mesh() == auto.abstract_mesh
+
+
+def check_errors_stand_at_the_users_line() -> None:
+    x = put((8, 4), "x")
+    for f in (lambda: x + x.T.reshape(8, 4), xfront.jit(lambda: x @ x.T @ x)):
+        try:
+            f()
+        except ShardingTypeError as e:
+            frames = traceback.extract_tb(e.__traceback__)
+            assert frames[-1].filename == __file__, frames
+        else:
+            raise AssertionError("nothing was raised")
+
+
+def check_specs_of_shard_map_from_types() -> None:
+    x = put((8, 4), "x", "y")
+    with set_mesh(mesh()):
+        met: list[str] = []
+
+        def body(x: Any) -> Any:
+            met.append(str(xfront.typeof(x)))
+            return x * 2
+
+        lies(xfront.shard_map(body, out_specs=P("x", "y"))(x), "float32[8@x,4@y]", 2 * np.asarray(x))
+        lies(xfront.shard_map(body, out_specs=P("x"), axis_names={"x"})(x), "float32[8@x,4@y]",
+             2 * np.asarray(x))
+        assert [m.partition("{")[0] for m in met] == ["float32[2,2]", "float32[2,4@y]"], met
+        lies(xfront.smap(lambda r: r * 2, out_axes=0, axis_name="x")(x), "float32[8@x,4@y]",
+             2 * np.asarray(x))
+        raises(ValueError, ["does not match the specs"], lambda: xfront.shard_map(
+            body, in_specs=P("y"), out_specs=P("y"))(x))
+        raises(ValueError, ["closes over"], lambda: xfront.shard_map(
+            lambda: x.sum(1), in_specs=(), out_specs=P())())
+    raises(TypeError, ["AxisType.Explicit"], lambda: xfront.shard_map(
+        body, mesh=checks.mesh(), out_specs=P("x"))(x))
+
+
+# --- at random ----------------------------------------------------------------------------
+
+def agree(seed: int) -> None:
+    """A random program on a mesh with explicit axes is refused, or gives the values of one device
+    where its type says, and slopes that lie as what they are slopes of."""
+    rng = random.Random(seed)
+    made, shape, first, second = checks.drawn(rng, (AxisType.Auto, AxisType.Explicit))
+    values = np.random.default_rng(seed)
+    a, b = [values.standard_normal(shape).astype(np.float32) for _ in range(2)]
+    f = rng.choice(checks.FUNCTIONS)
+    x = xfront.device_put(a, NamedSharding(made, first))
+    y = xfront.device_put(b, NamedSharding(made, second))
+    try:
+        kind = xfront.eval_shape(f, x, y).aval
+    except ShardingTypeError:
+        return
+    expected = f(jnp.asarray(a), jnp.asarray(b))
+    for result in (xfront.jit(f)(x, y), f(x, y)):
+        np.testing.assert_allclose(result, expected, rtol=1e-4, atol=1e-4)
+        assert xfront.typeof(result) == kind, (xfront.typeof(result), kind)
+    if expected.dtype == np.float32:
+        slope = xfront.grad(lambda a: f(a, y).sum())(x)
+        assert xfront.typeof(slope) == xfront.typeof(x)
+        np.testing.assert_allclose(
+            slope, xfront.grad(lambda v: f(v, jnp.asarray(b)).sum())(jnp.asarray(a)),
+            rtol=1e-3, atol=1e-3)
+
+
+def check_random_programs_agree_or_are_refused() -> None:
+    for seed in range(12):
+        try:
+            agree(seed)
+        except Exception as e:
+            raise AssertionError(f"agree({seed})") from e
+
+
+CHECKS = {name.removeprefix("check_"): f for name, f in list(globals().items())
+          if name.startswith("check_")}
+
+if __name__ == "__main__":
+    report(CHECKS, DEVICES)

@@ -1,0 +1,60 @@
+"""Functions that are told where their result lies: `out_sharding=`.
+
+The function's ops need not say it, so they may exchange what they need to; the result is resharded.
+With arrays all of it is one program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..arrays import binding
+from ..tracing.programs import bind
+from ..tracing.trace import state, trace_function
+from ..tracing.tracer import Tracer
+from ..tree_util import tree_flatten, tree_unflatten
+from .constraint import resharded
+from .context import as_sharding
+
+
+def asked_for(name: str, out_sharding: Any) -> Any:
+    """The sharding on several devices that a function is told; None for that of one device.
+
+    Raises: TypeError for what is no sharding; RuntimeError for a spec without a mesh in context.
+    """
+    found = as_sharding(name, out_sharding, "out_sharding")
+    return found if type(found) is binding.NamedSharding and found.mesh.axis_names else None
+
+
+def told(name: str, sharding: Any, function: Callable[..., Any], args: tuple, kwargs: dict) -> Any:
+    """`function(*args, **kwargs)`, the arrays in its result placed as the sharding says."""
+    def run(args: tuple, kwargs: dict) -> Any:
+        before, state.told = state.told, True
+        try:
+            leaves, tree = tree_flatten(function(*args, **kwargs))
+        finally:
+            state.told = before
+        return tree_unflatten(tree, [resharded(x, sharding) for x in leaves])
+
+    return in_a_trace(name, run, args, kwargs)
+
+
+def in_a_trace(name: str, run: Callable[[tuple, dict], Any], args: tuple, kwargs: dict) -> Any:
+    """`run(args, kwargs)` where it is recorded: in the trace that is open, or in one of its own,
+    whose program runs at once."""
+    leaves = tree_flatten((args, kwargs))[0]
+    if state.current is not None or any([type(x) is Tracer for x in leaves]):
+        return run(args, kwargs)
+    tree: Any = None
+
+    def flat(tracers: list[Any]) -> list[Any]:
+        nonlocal tree
+        found, tree = tree_flatten(run(args, kwargs))
+        return found
+
+    traced = trace_function(flat, [], [], name=name, kind=name, staging=True)
+    return tree_unflatten(tree, bind(traced.function, traced.captures, name=name))
+
+
+__all__ = ["asked_for", "in_a_trace", "told"]

@@ -1,0 +1,218 @@
+"""Which explicit axes divide the results of an op, said from those that divide its operands.
+
+A rule has this shape, and stands with the op by `spreads(rule, op, ...)`; elementwise ops have the
+first by their trait:
+
+    rule(op, types, attrs, results) -> for each result the axes of each dimension
+
+`results` are the types that the op's type rule gave, without axes. A rule refuses by `refuse` what
+would need an exchange between devices that nobody asked for, and says what to write instead. An op
+without a rule takes operands that are whole, or divided along none of the axes that are explicit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from .errors import ShardingTypeError
+from .sharding import MeshAxes, Sharding, Spec
+from .traits import ELEMENTWISE
+from .types import TensorType
+
+if TYPE_CHECKING:
+    from .opdef import OpDef
+
+Types = tuple[TensorType, ...]
+Dims = tuple[tuple[str, ...], ...]
+Rule = Callable[["OpDef", Types, Mapping[str, Any], Types], Sequence[Dims]]
+
+RESHARD = "reshard it first, `xfront.sharding.reshard(x, P(...))`"
+
+
+def spreads(rule: Rule, *definitions: OpDef) -> None:
+    """Enter a rule on definitions, in the file that has these."""
+    for definition in definitions:
+        definition.spread = rule
+
+
+def refuse(message: str) -> NoReturn:
+    """Raise the ShardingTypeError of a program that does not say where a result lies."""
+    raise ShardingTypeError(message)
+
+
+def spread_types(definition: OpDef, types: Types, attrs: Mapping[str, Any], *, linear: bool
+                 ) -> Types:
+    """Result types of an op some of whose operands are divided; `linear`: in all its operands
+    together.
+
+    Raises: IRTypeError from the type rule; ShardingTypeError.
+    """
+    name = definition.name
+    mesh = one_mesh(name, types)
+    found = tuple(definition.infer(tuple([t.plain for t in types]), attrs))
+    rule = definition.spread or (alike if ELEMENTWISE in definition.traits else whole)
+    made = []
+    if rule is as_inferred:
+        return found
+    sums = summed_alike(name, types, linear)
+    for t, dims in zip(found, rule(definition, types, attrs, found), strict=True):
+        names = [a for d in dims for a in d]
+        if len({*names}) != len(names):
+            shown = ",".join([f"{n}@{','.join(d)}" if d else str(n)
+                              for n, d in zip(t.shape, dims, strict=True)])
+            refuse(f"{name} operation with inputs: {listed(types)} produces an illegally sharded "
+                   f"result: {t.dtype.name}[{shown}]. An axis divides one dimension: {RESHARD}, or "
+                   "give `out_sharding=`")
+        for n, d in zip(t.shape, dims, strict=True):
+            if n % mesh.size_of(d):
+                refuse(f"{name} on sharded dims where out dim ({n}) is not divisible by mesh axes "
+                       f"({mesh.size_of(d)}) with spec ({','.join(d)}) is not implemented. Got "
+                       f"input type={listed(types)} and output shape={t.shape}: {RESHARD}")
+        made.append(t.over(Sharding(mesh, Spec(dims, (), *sums))) if names or any(sums) else t)
+    return tuple(made)
+
+
+def one_mesh(name: str, types: Sequence[TensorType]) -> MeshAxes:
+    """The mesh of all operands that are divided. Raises: ShardingTypeError where there are two."""
+    meshes = [t.sharding.mesh for t in types if t.sharding is not None]
+    if other := [m for m in meshes if m != meshes[0]]:
+        refuse(f"{name}: operands are divided over the mesh {meshes[0]} and over {other[0]}; "
+               "reshard one of them")
+    return meshes[0]
+
+
+def listed(types: Sequence[TensorType]) -> str:
+    """Types as messages have them."""
+    return ", ".join(map(str, types))
+
+
+# --- sums that are still to be taken --------------------------------------------------------
+
+def summed_alike(name: str, types: Types, linear: bool) -> tuple[Sequence[str], Sequence[str]]:
+    """The `unreduced` and `reduced` axes of results. Raises: ShardingTypeError where an op that is
+    not linear meets terms of a sum."""
+    found = {(t.sharding.spec.unreduced, t.sharding.spec.reduced) if t.sharding else ((), ())
+             for t in types}
+    if found == {((), ())}:
+        return (), ()
+    unreduced = {u for u, _ in found}
+    if linear and len(found) == 1:
+        return next(iter(found))
+    if unreduced == {()}:
+        return (), ()                             # whole over them: derivatives alone differ
+    refuse(f"{name} operation does not accept unreduced inputs like {listed(types)}: "
+           "the devices hold terms of a sum. Take the sum by `xfront.sharding.reshard(x, P(...))`")
+
+
+# --- rules of families ----------------------------------------------------------------------
+
+def met(name: str, dims: Sequence[Dims], ndim: int) -> Dims:
+    """Axes of a result each of whose dimensions is divided as that of the operands which say how.
+
+    Raises: ShardingTypeError where two say different things.
+    """
+    found: list[tuple[str, ...]] = []
+    for i in range(ndim):
+        told = {d[i] for d in dims if d[i]}
+        if len(told) > 1:
+            shown = ", ".join([_entries(d) for d in dims])
+            refuse(f"{name} got incompatible shardings for broadcasting: {shown}. Bring one to the "
+                   "other's by `xfront.sharding.reshard(x, xfront.typeof(y).sharding)`")
+        found.append(told.pop() if told else ())
+    return tuple(found)
+
+
+def _entries(dims: Dims) -> str:
+    return str(tuple([None if not d else d[0] if len(d) == 1 else d for d in dims]))
+
+
+def alike(op: OpDef, types: Types, attrs: Mapping[str, Any], results: Types) -> Sequence[Dims]:
+    """Operands that are no scalars agree where they are divided; results are divided so too."""
+    ndim = results[0].ndim if results else 0
+    return (met(op.name, [t.dims for t in types if t.ndim == ndim], ndim),) * len(results)
+
+
+def each_as_it_is(op: OpDef, types: Types, attrs: Mapping[str, Any], results: Types
+                  ) -> Sequence[Dims]:
+    """Each result is divided as the operand at its place."""
+    return [t.dims for t in types]
+
+
+def anyhow(op: OpDef, types: Types, attrs: Mapping[str, Any], results: Types) -> Sequence[Dims]:
+    """Operands however they lie; results are whole."""
+    return [((),) * t.ndim for t in results]
+
+
+def whole(op: OpDef, types: Types, attrs: Mapping[str, Any], results: Types) -> Sequence[Dims]:
+    """Operands must be whole."""
+    for t in types:
+        if t.sharding is not None:
+            refuse(f"{op.name} has no rule for an operand that is divided, {t}: {RESHARD}")
+    return anyhow(op, types, attrs, results)
+
+
+def as_inferred(op: OpDef, types: Types, attrs: Mapping[str, Any], results: Types
+                ) -> Sequence[Dims]:
+    """The op's type rule says where results are."""
+    return [t.dims for t in results]
+
+
+def along(*names: str) -> Rule:
+    """The dimensions that these attributes name must be whole; the others stay."""
+    def rule(op: OpDef, types: Types, attrs: Mapping[str, Any], results: Types) -> Sequence[Dims]:
+        for name in names:
+            at = attrs[name]
+            for a in at if type(at) is tuple else (at,):
+                if i := [i for i, t in enumerate(types) if t.ndim > a and t.dims[a]]:
+                    refuse(f"Arguments to {op.name} must be unsharded over the dimension that it "
+                           f"goes along. Got type {types[i[0]]} and dimension {a}: {RESHARD}")
+        return alike(op, types, attrs, results)
+
+    return rule
+
+
+def gone(*names: str) -> Rule:
+    """The dimensions that these attributes name are no longer there; the others stay."""
+    def rule(op: OpDef, types: Types, attrs: Mapping[str, Any], results: Types) -> Sequence[Dims]:
+        taken = [attrs[n] for n in names]
+        axes = {a for t in taken for a in (t if type(t) is tuple else (t,))}
+        left = tuple([d for i, d in enumerate(types[0].dims) if i not in axes])
+        return (left,) * len(results)
+
+    return rule
+
+
+def leading(own: int) -> Rule:
+    """The last dimensions of operands, `own` of them, must be whole, and so are those of results;
+    the ones before them, where operands agree, stay."""
+    def rule(op: OpDef, types: Types, attrs: Mapping[str, Any], results: Types) -> Sequence[Dims]:
+        n = max([t.ndim for t in types]) - own
+        for t in types:
+            if any(t.dims[n:]):
+                refuse(f"{op.name} takes operands whose last {own} dimensions are whole, got {t}: "
+                       f"{RESHARD}")
+        before = met(op.name, [t.dims[:n] for t in types if t.ndim >= n], n)
+        return [(*before, *[()] * (t.ndim - n)) if t.ndim >= n else ((),) * t.ndim
+                for t in results]
+
+    return rule
+
+
+def resized(op: OpDef, types: Types, attrs: Mapping[str, Any], results: Types) -> Sequence[Dims]:
+    """Dimensions of the first operand; what is divided must still divide."""
+    return (types[0].dims,) * len(results)
+
+
+def unchanged(op: OpDef, types: Types, attrs: Mapping[str, Any], results: Types
+              ) -> Sequence[Dims]:
+    """Dimensions of another size in the result must be whole, and the others stay."""
+    x, out = types[0], results[0]
+    for a, (n, m, d) in enumerate(zip(x.shape, out.shape, x.dims, strict=False)):
+        if n != m and d:
+            refuse(f"{op.name} changes dimension {a} of {x}, which is divided: {RESHARD}")
+    return [(*x.dims, *[()] * (t.ndim - x.ndim))[:t.ndim] for t in results]
+
+
+__all__ = ["RESHARD", "along", "alike", "anyhow", "as_inferred", "each_as_it_is", "gone", "leading",
+           "listed", "met", "refuse", "resized", "spread_types", "spreads", "unchanged", "whole"]
