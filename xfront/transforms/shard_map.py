@@ -239,10 +239,9 @@ class Mapped:
         if any({*d} & own != {*s} & own for d, s in zip(t.dims, spec.dims, strict=True)):
             raise ValueError(
                 f"in_specs passed to shard_map: {public_spec(spec)} does not match the specs of "
-                f"the input: {shown(t)} for arg: {t}. `in_specs` is an optional argument so you "
-                "can omit specifying it and shard_map will infer the in_specs from the arguments. If "
-                "you want to reshard your inputs, you can use `xfront.sharding.reshard` on the "
-                "arguments and then pass those args to shard_map.")
+                f"the input: {shown(t)} for arg: {t}. `in_specs` is an optional argument: without "
+                "it shard_map infers the in_specs from the arguments. To reshard your inputs, use "
+                "`xfront.sharding.reshard` on the arguments and then pass those args to shard_map.")
 
     def traced(self, call: Callable[..., Any], kinds: Sequence[Any], mesh: Any,
                axes: tuple[str, ...]) -> Flat:
