@@ -31,7 +31,7 @@ from .parameters import chosen_dtype, constant, new_keys, size_of
 _UNSIGNED = {8: dtypes.u8, 16: dtypes.u16, 32: dtypes.u32, 64: dtypes.u64}
 
 
-@eager(static=("shape", "dtype"))
+@eager(static=("shape", "dtype", "out_sharding"))
 def bits(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = None, *,
          out_sharding: Any = None) -> Array:
     """Uniform random bits as unsigned integers (uint32 by default) of the given shape.
@@ -77,8 +77,8 @@ def uniform_in(key: Tracer, shape: tuple[int, ...], dtype: DType, low: Any, high
             low, high = (np.asarray(x, dtype.numpy) for x in (low, high))
             if low == 0 and high == 1:
                 return unit
-            # no float in [0, 1) times what is not negative, plus low, rounds to less than low
-            in_order = low <= high
+            # elsewhere the compiler may add `low` to the -1 that ends `unit`, and lose it
+            in_order = low == 0 <= high
 
     shapes = [x.shape for x in (low, high) if type(x) is Tracer]
     size_of("uniform", shape, *shapes)
@@ -154,7 +154,7 @@ def bernoulli(key: ArrayLike, p: ArrayLike = 0.5, shape: ShapeLike | None = None
     return _bernoulli(key, p, shape, mode == "high")
 
 
-@eager(static=("shape", "dtype"))
+@eager(static=("shape", "dtype", "out_sharding"))
 def rademacher(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = None, *,
                out_sharding: Any = None) -> Array:
     """Signs: -1 and 1 with equal probability.
@@ -177,7 +177,7 @@ def rademacher(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = 
 
 # --- integers -------------------------------------------------------------------------------------
 
-@eager(static=("shape", "dtype"))
+@eager(static=("shape", "dtype", "out_sharding"))
 def randint(key: ArrayLike, shape: ShapeLike, minval: ArrayLike, maxval: ArrayLike,
             dtype: DTypeLike | None = None, *, out_sharding: Any = None) -> Array:
     """Integers uniform in [minval, maxval).

@@ -88,7 +88,7 @@ def _poisson_many(key: Tracer, rate: Tracer) -> Tracer:
                   key)[0]
 
 
-@eager(static=("shape", "dtype"))
+@eager(static=("shape", "dtype", "out_sharding"))
 def poisson(key: ArrayLike, lam: ArrayLike, shape: ShapeLike | None = None,
             dtype: DTypeLike | None = None, *, out_sharding: Any = None) -> Array:
     """Integers of the Poisson distribution.
@@ -302,7 +302,7 @@ def multinomial(key: ArrayLike, n: ArrayLike, p: ArrayLike, *, shape: ShapeLike 
 
 # --- geometric ------------------------------------------------------------------------------------
 
-@eager(static=("shape", "dtype"))
+@eager(static=("shape", "dtype", "out_sharding"))
 def geometric(key: ArrayLike, p: ArrayLike, shape: ShapeLike | None = None,
               dtype: DTypeLike | None = None, *, out_sharding: Any = None) -> Array:
     """Integers from 1 on: the trial of the first success, of probability p.

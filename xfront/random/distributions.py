@@ -43,7 +43,7 @@ def normal_dtype(name: str, dtype: Any) -> DType:
     return found
 
 
-@eager(static=("shape", "dtype"))
+@eager(static=("shape", "dtype", "out_sharding"))
 def normal(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = None, *,
            out_sharding: Any = None) -> Array:
     """Standard normal floats (or, for a complex dtype, of unit variance) of the given shape.
@@ -57,7 +57,7 @@ def normal(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = None
     return normal_in(typed_key("normal", key), shape_of(shape), normal_dtype("normal", dtype))
 
 
-@eager(static=("shape", "dtype"))
+@eager(static=("shape", "dtype", "out_sharding"))
 def truncated_normal(key: ArrayLike, lower: ArrayLike, upper: ArrayLike,
                      shape: ShapeLike | None = None, dtype: DTypeLike | None = None, *,
                      out_sharding: Any = None) -> Array:
@@ -80,7 +80,7 @@ def truncated_normal(key: ArrayLike, lower: ArrayLike, upper: ArrayLike,
     return emit(ops.min, emit(ops.max, out, inside_low), inside_high)
 
 
-@eager(static=("shape", "dtype"))
+@eager(static=("shape", "dtype", "out_sharding"))
 def lognormal(key: ArrayLike, sigma: ArrayLike = 1.0, shape: ShapeLike | None = None,
               dtype: DTypeLike | None = None, *, out_sharding: Any = None) -> Array:
     """Floats (or complex numbers) whose logarithm is normal with mean 0 and deviation `sigma`.
@@ -100,7 +100,7 @@ def lognormal(key: ArrayLike, sigma: ArrayLike = 1.0, shape: ShapeLike | None = 
     return emit(ops.exp, drawn * deviation)
 
 
-@eager(static=("shape", "dtype"))
+@eager(static=("shape", "dtype", "out_sharding"))
 def maxwell(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = None, *,
             out_sharding: Any = None) -> Array:
     """Floats of the Maxwell distribution of scale 1: lengths of standard normal 3-vectors.
@@ -143,7 +143,7 @@ def double_sided_maxwell(key: ArrayLike, loc: ArrayLike, scale: ArrayLike, shape
         loc, size)
 
 
-@eager(static=("shape", "dtype"))
+@eager(static=("shape", "dtype", "out_sharding"))
 def wald(key: ArrayLike, mean: ArrayLike, shape: ShapeLike | None = None,
          dtype: DTypeLike | None = None, *, out_sharding: Any = None) -> Array:
     """Floats of the Wald (inverse Gaussian) distribution of scale 1.
@@ -188,7 +188,7 @@ def gumbel_noise(name: str, key: Tracer, shape: tuple[int, ...], dtype: DType,
     return emit(ops.neg, emit(ops.log, drawn))
 
 
-@eager(static=("shape", "dtype", "mode"))
+@eager(static=("shape", "dtype", "mode", "out_sharding"))
 def gumbel(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = None,
            mode: str | None = None, *, out_sharding: Any = None) -> Array:
     """Standard Gumbel floats: -log(-log(u)).
@@ -214,7 +214,7 @@ def exponential_in(key: Tracer, shape: tuple[int, ...], dtype: DType) -> Tracer:
     return emit(ops.neg, emit(ops.log1p, emit(ops.neg, drawn)))
 
 
-@eager(static=("shape", "dtype"))
+@eager(static=("shape", "dtype", "out_sharding"))
 def exponential(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = None, *,
                 out_sharding: Any = None) -> Array:
     """Floats of the exponential distribution with rate 1: -log1p(-u).
@@ -227,7 +227,7 @@ def exponential(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None =
                           chosen_dtype("exponential", dtype, float, "float"))
 
 
-@eager(static=("shape", "dtype"))
+@eager(static=("shape", "dtype", "out_sharding"))
 def laplace(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = None, *,
             out_sharding: Any = None) -> Array:
     """Floats of the Laplace distribution of scale 1: sign(u) log1p(-|u|), u uniform in (-1, 1).
@@ -241,7 +241,7 @@ def laplace(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = Non
     return emit(ops.sign, u) * emit(ops.log1p, emit(ops.neg, emit(ops.abs, u)))
 
 
-@eager(static=("shape", "dtype"))
+@eager(static=("shape", "dtype", "out_sharding"))
 def logistic(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = None, *,
              out_sharding: Any = None) -> Array:
     """Floats of the standard logistic distribution: log(u / (1 - u)).
@@ -255,7 +255,7 @@ def logistic(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = No
     return emit(ops.log, u) - emit(ops.log1p, emit(ops.neg, u))
 
 
-@eager(static=("shape", "dtype"))
+@eager(static=("shape", "dtype", "out_sharding"))
 def cauchy(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = None, *,
            out_sharding: Any = None) -> Array:
     """Floats of the standard Cauchy distribution: tan(pi (u - 1/2)).
@@ -269,7 +269,7 @@ def cauchy(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = None
     return emit(ops.tan, (u - 0.5) * math.pi)
 
 
-@eager(static=("shape", "dtype"))
+@eager(static=("shape", "dtype", "out_sharding"))
 def pareto(key: ArrayLike, b: ArrayLike, shape: ShapeLike | None = None,
            dtype: DTypeLike | None = None, *, out_sharding: Any = None) -> Array:
     """Floats of the Pareto distribution on [1, inf) with density b x^-(b+1).
@@ -287,7 +287,7 @@ def pareto(key: ArrayLike, b: ArrayLike, shape: ShapeLike | None = None,
     return emit(ops.exp, exponential_in(typed_key("pareto", key), size, made) / power)
 
 
-@eager(static=("shape", "dtype"))
+@eager(static=("shape", "dtype", "out_sharding"))
 def rayleigh(key: ArrayLike, scale: ArrayLike, shape: ShapeLike | None = None,
              dtype: DTypeLike | None = None, *, out_sharding: Any = None) -> Array:
     """Floats of the Rayleigh distribution: scale sqrt(-2 log(u)), u uniform in (0, 1).
@@ -327,7 +327,7 @@ def weibull_min(key: ArrayLike, scale: ArrayLike, concentration: ArrayLike, shap
     return emit(ops.pow, drawn, 1 / broadcast_to(power, size)) * broadcast_to(scale, size)
 
 
-@eager(static=("shape", "dtype"))
+@eager(static=("shape", "dtype", "out_sharding"))
 def triangular(key: ArrayLike, left: ArrayLike, mode: ArrayLike, right: ArrayLike,
                shape: ShapeLike | None = None, dtype: DTypeLike | None = None, *,
                out_sharding: Any = None) -> Array:

@@ -43,7 +43,7 @@ def _shapes(name: str, a: Any, shape: Any, dtype: DType) -> Tracer:
     return broadcast_to(x, size_of(name, shape, x.shape))
 
 
-@eager(static=("shape", "dtype"))
+@eager(static=("shape", "dtype", "out_sharding"))
 def gamma(key: ArrayLike, a: ArrayLike, shape: ShapeLike | None = None,
           dtype: DTypeLike | None = None, *, out_sharding: Any = None) -> Array:
     """Floats of the gamma distribution of shape `a` and scale 1.
@@ -66,7 +66,7 @@ def gamma(key: ArrayLike, a: ArrayLike, shape: ShapeLike | None = None,
     return gamma_in(typed_key("gamma", key), _shapes("gamma", a, shape, made), False)
 
 
-@eager(static=("shape", "dtype"))
+@eager(static=("shape", "dtype", "out_sharding"))
 def loggamma(key: ArrayLike, a: ArrayLike, shape: ShapeLike | None = None,
              dtype: DTypeLike | None = None, *, out_sharding: Any = None) -> Array:
     """Logarithms of samples of the gamma distribution of shape `a`; arguments as of `gamma`.
@@ -79,7 +79,7 @@ def loggamma(key: ArrayLike, a: ArrayLike, shape: ShapeLike | None = None,
     return gamma_in(typed_key("loggamma", key), _shapes("loggamma", a, shape, made), True)
 
 
-@eager(static=("shape", "dtype"))
+@eager(static=("shape", "dtype", "out_sharding"))
 def beta(key: ArrayLike, a: ArrayLike, b: ArrayLike, shape: ShapeLike | None = None,
          dtype: DTypeLike | None = None, *, out_sharding: Any = None) -> Array:
     """Floats in [0, 1] of the beta distribution: x / (x + y), where x and y are gamma samples.
@@ -104,7 +104,7 @@ def beta(key: ArrayLike, a: ArrayLike, b: ArrayLike, shape: ShapeLike | None = N
     return x / (x + y)
 
 
-@eager(static=("shape", "dtype"))
+@eager(static=("shape", "dtype", "out_sharding"))
 def dirichlet(key: ArrayLike, alpha: ArrayLike, shape: ShapeLike | None = None,
               dtype: DTypeLike | None = None, *, out_sharding: Any = None) -> Array:
     """Vectors of positive floats with sum 1, of the Dirichlet distribution.
@@ -133,7 +133,7 @@ def _chi_squared(key: Tracer, df: Tracer) -> Tracer:
     return emit(ops.exp, gamma_in(key, as_tracer(df / 2), True)) * 2
 
 
-@eager(static=("shape", "dtype"))
+@eager(static=("shape", "dtype", "out_sharding"))
 def chisquare(key: ArrayLike, df: ArrayLike, shape: ShapeLike | None = None,
               dtype: DTypeLike | None = None, *, out_sharding: Any = None) -> Array:
     """Floats of the chi-squared distribution of `df` degrees of freedom.
@@ -151,7 +151,7 @@ def chisquare(key: ArrayLike, df: ArrayLike, shape: ShapeLike | None = None,
     return _chi_squared(typed_key("chisquare", key), degrees)
 
 
-@eager(static=("shape", "dtype"))
+@eager(static=("shape", "dtype", "out_sharding"))
 def f(key: ArrayLike, dfnum: ArrayLike, dfden: ArrayLike, shape: ShapeLike | None = None,
       dtype: DTypeLike | None = None, *, out_sharding: Any = None) -> Array:
     """Floats of the F distribution: the ratio of two chi-squared samples over their degrees.
@@ -170,7 +170,7 @@ def f(key: ArrayLike, dfnum: ArrayLike, dfden: ArrayLike, shape: ShapeLike | Non
     return (_chi_squared(of_above, above) / above) / (_chi_squared(of_below, below) / below)
 
 
-@eager(static=("shape", "dtype"))
+@eager(static=("shape", "dtype", "out_sharding"))
 def t(key: ArrayLike, df: ArrayLike, shape: ShapeLike | None = None, dtype: DTypeLike | None = None,
       *, out_sharding: Any = None) -> Array:
     """Floats of Student's t distribution of `df` degrees of freedom.
@@ -198,7 +198,7 @@ def _generalized_normal(key: Tracer, p: Tracer) -> Tracer:
     return rademacher(of_sign, p.shape, p.dtype) * size
 
 
-@eager(static=("shape", "dtype"))
+@eager(static=("shape", "dtype", "out_sharding"))
 def generalized_normal(key: ArrayLike, p: ArrayLike, shape: ShapeLike = (),
                        dtype: DTypeLike | None = None, *, out_sharding: Any = None) -> Array:
     """Floats with density proportional to exp(-|x|^p).
@@ -217,7 +217,7 @@ def generalized_normal(key: ArrayLike, p: ArrayLike, shape: ShapeLike = (),
     return _generalized_normal(typed_key("generalized_normal", key), power)
 
 
-@eager(static=("d", "shape", "dtype"))
+@eager(static=("d", "shape", "dtype", "out_sharding"))
 def ball(key: ArrayLike, d: int, p: ArrayLike = 2, shape: ShapeLike = (),
          dtype: DTypeLike | None = None, *, out_sharding: Any = None) -> Array:
     """Vectors uniform in the unit ball of the p-norm.

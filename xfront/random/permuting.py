@@ -192,7 +192,7 @@ def choice(key: ArrayLike, a: ArrayLike, shape: ShapeLike = (), replace: bool = 
     return _chosen(key, a, p, None, shape_of(shape), replace, axis, mode)
 
 
-@eager(static=("axis", "shape", "replace", "mode"))
+@eager(static=("axis", "shape", "replace", "mode", "out_sharding"))
 def categorical(key: ArrayLike, logits: ArrayLike, axis: int = -1, shape: ShapeLike | None = None,
                 replace: bool = True, mode: ModeLike = None, *,
                 out_sharding: Any = None) -> Array:

@@ -18,7 +18,7 @@ from .parameters import chosen_dtype, in_dtype, size_of
 _METHODS = ("cholesky", "eigh", "svd")
 
 
-@eager(static=("shape", "dtype", "method"))
+@eager(static=("shape", "dtype", "method", "out_sharding"))
 def multivariate_normal(key: ArrayLike, mean: ArrayLike, cov: ArrayLike,
                         shape: ShapeLike | None = None, dtype: DTypeLike | None = None,
                         method: str = "cholesky", *, out_sharding: Any = None) -> Array:
@@ -77,7 +77,7 @@ def _root(sigma: Any, method: str) -> Any:
     return vectors * sqrt(values)[..., None, :]
 
 
-@eager(static=("n", "shape", "dtype", "m"))
+@eager(static=("n", "shape", "dtype", "m", "out_sharding"))
 def orthogonal(key: ArrayLike, n: int, shape: ShapeLike = (), dtype: DTypeLike | None = None,
                m: int | None = None, *, out_sharding: Any = None) -> Array:
     """Matrices uniform among the orthogonal (or unitary) ones; other than square ones have
