@@ -103,7 +103,7 @@ def client(platform: str | None = None) -> Any:
     if found is not None:
         return found
     if platform not in ALIASES and not plugins.is_known(platform):
-        raise RuntimeError(f"unknown platform {platform!r}; known are {', '.join(ALIASES)}")
+        raise RuntimeError(f"Unknown backend {platform!r}; known are {', '.join(ALIASES)}")
     with _LOCK:
         reasons = []
         for name in ALIASES.get(platform, (platform,)):
@@ -111,7 +111,8 @@ def client(platform: str | None = None) -> Any:
             if made is not None:
                 return made
             reasons.append(f"{name}: {_FAILURES[name]}")
-    raise RuntimeError(f"platform {platform!r} cannot be used ({'; '.join(reasons)})")
+    raise RuntimeError(f"Unknown backend: platform {platform!r} cannot be used "
+                       f"({'; '.join(reasons)})")
 
 
 def default_client() -> Any:
@@ -138,6 +139,11 @@ def device_kind(device: Any) -> str:
 def is_initialized() -> bool:
     """Whether any client exists."""
     return bool(_CLIENTS)
+
+
+def existing() -> dict[str, Any]:
+    """The clients that exist, by platform."""
+    return dict(_CLIENTS)
 
 
 def clear() -> None:

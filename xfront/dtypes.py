@@ -379,8 +379,10 @@ def dtype_and_weakness(x: Any) -> tuple[Any, bool]:
             return scalar_dtype(python), python is not bool
     if x is None or isinstance(x, str | np.dtype | type | KeyDType):
         return canonicalize_dtype(x, allow_extended_dtype=True), False
-    if hasattr(x, "__array__") or hasattr(x, "__jax_array__"):
-        return canonical_dtype(np.asarray(getattr(x, "__jax_array__", lambda: x)()).dtype), False
+    if hasattr(x, "__jax_array__"):
+        return dtype_and_weakness(x.__jax_array__())
+    if hasattr(x, "__array__"):
+        return canonical_dtype(np.asarray(x).dtype), False
     raise TypeError(f"{x!r} of {kind} has no dtype; arrays, scalars and dtypes have")
 
 

@@ -47,7 +47,7 @@ def differences(
         missing, extra = [k for k in prefix if k not in full], [k for k in full if k not in prefix]
         parts = [f"keys {missing} are missing in the other tree"] * bool(missing)
         parts += [f"keys {extra} are in the other tree only"] * bool(extra)
-        yield f"{where}, {_kind(prefix)}, {' and '.join(parts)}"
+        yield f"{where}, {_kind(prefix)}: Dict key mismatch: {' and '.join(parts)}"
         return
     if len(ours) != len(theirs):
         lengths = f"of length {len(ours)}, the other one of length {len(theirs)}"

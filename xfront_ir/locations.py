@@ -65,6 +65,18 @@ def register_library(path: str) -> None:
     USER_FILES.clear()
 
 
+def forget_library(path: str) -> None:
+    """Frames of files under `path` may be a user's again."""
+    _LIBRARY_PATHS.remove(path)
+    LIBRARY_FILES.clear()
+    USER_FILES.clear()
+
+
+def library_paths() -> tuple[str, ...]:
+    """Where the files of libraries begin."""
+    return tuple(_LIBRARY_PATHS)
+
+
 def is_library(code: CodeType) -> bool:
     """Whether code is the library's, not a user's."""
     file = code.co_filename

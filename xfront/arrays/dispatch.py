@@ -30,7 +30,7 @@ from ..tracing.watched_runs import run as watched_run
 from ..tree_util import keystr, tree_flatten, tree_flatten_with_path, tree_unflatten
 from . import binding
 from .keys import KeyArray
-from .operands import SCALARS, from_numpy
+from .operands import SCALARS, from_numpy, held_array
 from .placement import Placement, placement
 
 P = ParamSpec("P")
@@ -82,7 +82,8 @@ def canonical(x: Any) -> Any:
 
 
 def deepest(args: Sequence[Any], target: Trace | None) -> Trace | None:
-    """The deepest trace among tracers in `args` (lists and tuples looked through) and `target`."""
+    """The deepest trace among tracers in `args` (lists and tuples looked through, and what gives an
+    array by `__jax_array__`) and `target`."""
     for x in args:
         kind = type(x)
         if kind is Tracer:
@@ -90,7 +91,14 @@ def deepest(args: Sequence[Any], target: Trace | None) -> Trace | None:
                 target = x.home
         elif kind is list or kind is tuple:
             target = deepest(x, target)
+        elif kind not in _NO_HOLDERS and hasattr(x, "__jax_array__"):
+            target = deepest((x.__jax_array__(),), target)
     return target
+
+
+_NO_HOLDERS = frozenset((ArrayImpl, KeyArray, np.ndarray, int, float, complex, bool, str,
+                         type(None), type, slice, dict))
+"""Types of usual arguments that hold no tracer."""
 
 
 def abstract(name: str, x: Any) -> tuple[Any, bool]:
@@ -147,6 +155,7 @@ class Front:
         statics = tuple([(type(args[i]), args[i]) for i in self.static_indices])
         dynamic = [None if i in self.static_indices else x for i, x in enumerate(args)]
         leaves, tree = tree_flatten(dynamic)
+        leaves = list(map(held_array, leaves))
         kinds = tuple([abstract(self.name, x) for x in leaves])
         place, committed = placement(leaves, self.name, lambda: self.paths(tree))
         key = (tree, kinds, statics, trace_key(), place)

@@ -57,10 +57,18 @@ def array_like(name: str, x: Any, argument: str = "") -> binding.Array:
     if type(x) is Tracer or type(x) in SCALARS:
         return x
     if is_array_like(x):
-        return x.__jax_array__() if hasattr(x, "__jax_array__") else x
+        return held_array(x)
     which = f"argument {argument!r}" if argument else "an argument"
     hint = f"; write {name}(jnp.array(...))" if isinstance(x, (list, tuple)) else ""
     raise TypeError(f"{name} requires ndarray or scalar arguments, got {type(x)} for {which}{hint}")
+
+
+def held_array(x: Any) -> Any:
+    """The array that an object of a library gives by `__jax_array__`; all else as it is."""
+    kind = type(x)
+    if kind is Tracer or kind is binding.ArrayImpl or kind in SCALARS or kind is np.ndarray:
+        return x
+    return held_array(x.__jax_array__()) if hasattr(x, "__jax_array__") else x
 
 
 def ir_dtype(x: Any) -> tuple[DType, bool]:
@@ -282,6 +290,8 @@ def _deepest(x: Any, y: Any) -> Trace | None:
 
 def binary(definition: OpDef, name: str, x: Any, y: Any, inexact: bool = False) -> Any:
     """An elementwise op of two operands, promoted and broadcast; at least one is traced."""
+    if type(x) is not Tracer or type(y) is not Tracer:
+        x, y = held_array(x), held_array(y)
     target = _deepest(x, y)
     if target is None:
         raise AssertionError(f"{name}: neither operand is traced")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import FrameType
 
-from xfront_ir.locations import is_library
+from xfront_ir.locations import forget_library, is_library, library_paths, register_library
 
 from ..tracebacks import front_door as api_boundary
 
@@ -13,5 +13,23 @@ def include_frame(frame: FrameType) -> bool:
     """Whether a frame is a user's, and no library's."""
     return not is_library(frame.f_code)
 
+
+class _Paths:
+    """Where the files of libraries begin, as a list that libraries change."""
+
+    def __len__(self) -> int:
+        return len(library_paths())
+
+    def __contains__(self, path: object) -> bool:
+        return path in library_paths()
+
+    def append(self, path: str) -> None:
+        register_library(path)
+
+    def remove(self, path: str) -> None:
+        forget_library(path)
+
+
+_exclude_paths = _Paths()
 
 __all__ = ["api_boundary", "include_frame"]

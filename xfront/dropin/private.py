@@ -98,7 +98,7 @@ _MEANING = {
     "_src.tree_util": "tree_util dropin.tree_registry",
     "_src.typing": "typing .",
     "_src.util": "dropin.sequences",
-    "_src.xla_bridge": "dropin.versions extend.backend devices",
+    "_src.xla_bridge": "dropin.backends dropin.versions extend.backend devices",
 }
 """Modules of xfront (`.` is xfront itself) in which the names of a private module are looked up."""
 

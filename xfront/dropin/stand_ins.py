@@ -21,7 +21,6 @@ MODULES = (
     "jax.experimental.colocated_python.func",
     "jax.experimental.colocated_python.serialization",
     "jax.experimental.layout",
-    "jax.experimental.mesh_utils",
     "jax.experimental.multihost_utils",
     "jax.experimental.sparse",
     "jax.extend.ifrt_programs",

@@ -1,9 +1,12 @@
-"""The registered tree classes, as libraries look them up in JAX's private table."""
+"""The registered tree classes, as libraries look them up in JAX's private table, and where trees
+differ."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+from ..tree_errors import differences
 from ..tree_util import is_tree_node
 
 
@@ -15,3 +18,12 @@ class _Registry:
 
 
 _registry = _Registry()
+
+
+def prefix_errors(prefix: Any, full: Any, is_leaf: Callable[[Any], bool] | None = None
+                  ) -> list[Callable[[str], ValueError]]:
+    """What is wrong with a tree prefix: an error for each place, made of the argument's name."""
+    def error(i: int) -> Callable[[str], ValueError]:
+        return lambda name: ValueError(list(differences(prefix, full, is_leaf, name))[i])
+
+    return [error(i) for i, _ in enumerate(differences(prefix, full, is_leaf))]

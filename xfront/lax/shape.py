@@ -20,7 +20,7 @@ from ..arrays.commitment import beside
 from ..arrays.dispatch import eager
 from ..arrays.operands import array_like, broadcast_to, cast, convert, ir_dtype, is_array_like
 from ..arrays.operands import operand as tracer
-from ..dtypes import as_dtype, is_extended
+from ..dtypes import as_dtype, dtype_and_weakness, is_extended
 from ..tracing.trace import emit, state
 from ..tracing.tracer import Tracer
 from ..tree_util import tree_flatten, tree_map, tree_unflatten
@@ -112,7 +112,8 @@ def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
     try:
         return tuple(map(int, np.broadcast_shapes(*made)))
     except ValueError:
-        raise ValueError(f"broadcast_shapes: {made} do not broadcast together") from None
+        raise ValueError("broadcast_shapes: Incompatible shapes for broadcasting: "
+                         f"{', '.join(map(str, made))}") from None
 
 
 @eager(static=("rank",))
@@ -579,11 +580,13 @@ def bitcast_convert_type(operand: ArrayLike, new_dtype: DTypeLike) -> Array:
 
 
 def dtype(x: Any) -> Any:
-    """The dtype that `x` has as an array.
+    """The dtype that `x` has as an array, or the dtype that it stands for.
 
     >>> lax.dtype(jnp.array([1, 2]))
     dtype('int32')
     """
+    if isinstance(x, str | type | np.dtype):
+        return dtype_and_weakness(x)[0]
     if hasattr(x, "dtype") and not isinstance(x, (np.ndarray, np.generic)):
         return x.dtype
     return ir_dtype(array_like("dtype", x))[0].numpy

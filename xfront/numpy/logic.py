@@ -276,7 +276,8 @@ def _iscomplex(x: Tracer) -> Tracer:
 @eager(static=("equal_nan",))
 def isclose(a: ArrayLike, b: ArrayLike, rtol: ArrayLike = 1e-05, atol: ArrayLike = 1e-08,
             equal_nan: bool = False) -> Array:
-    """Whether |a - b| <= atol + rtol |b|, elementwise; equal infinities are close.
+    """Whether |a - b| <= atol + rtol |b|, elementwise; equal infinities are close. Of
+    random keys: whether they are the same.
 
     Args:
       equal_nan: count NaNs in the same place as close.
@@ -286,6 +287,8 @@ def isclose(a: ArrayLike, b: ArrayLike, rtol: ArrayLike = 1e-05, atol: ArrayLike
     Array([ True, False], dtype=bool)
     """
     x, y = together("isclose", a, b)
+    if x.value.type.dtype.is_key:
+        return emit(ops.eq, x, y)
     if not x.value.type.dtype.is_inexact:
         x, y = inexact(x), inexact(y)
     gap, size = emit(ops.abs, emit(ops.sub, x, y)), emit(ops.abs, y)

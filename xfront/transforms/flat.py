@@ -15,7 +15,7 @@ from xfront_ir.passes.dead_code import dead_code
 from ..arrays import binding
 from ..arrays.dispatch import abstract
 from ..arrays.keys import KeyArray
-from ..arrays.operands import is_array_like
+from ..arrays.operands import held_array, is_array_like
 from ..arrays.refs import Ref
 from ..tracing.compiled import prune
 from ..tracing.trace import Recorded, trace_function, type_of, used_as
@@ -89,7 +89,7 @@ def as_operand(x: Any) -> Any:
         return x
     if type(x) is Ref:
         return used_as(x)
-    return x.__jax_array__() if hasattr(x, "__jax_array__") else x
+    return held_array(x)
 
 
 _TRACED: Any = object()

@@ -1,0 +1,96 @@
+"""Arrays of devices for meshes.
+
+Devices stand in the order in which the client lists them: nothing here looks at how the chips of
+a platform are wired.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..arrays.arguments import only
+from ..devices import devices as all_devices
+from ..on_demand import shown as _shown
+from ..tracebacks import front_door
+
+
+@front_door
+def create_device_mesh(mesh_shape: Sequence[int], devices: Sequence[Any] | None = None, *,
+                       contiguous_submeshes: bool = False,
+                       allow_split_physical_axes: bool = False) -> np.ndarray:
+    """Devices in the shape of a mesh, for `sharding.Mesh`.
+
+    Args:
+      mesh_shape: sizes of the axes.
+      devices: which ones; None: all there are.
+      contiguous_submeshes: False; how chips are wired is not looked at.
+      allow_split_physical_axes: a permission, which is not needed here.
+    Returns: array of devices, of shape `mesh_shape`.
+    Raises: ValueError where there are not as many devices as the shape says.
+
+    >>> from xfront.experimental import mesh_utils
+    >>> mesh_utils.create_device_mesh((1, 1), xfront.devices()[:1]).shape
+    (1, 1)
+    """
+    only("create_device_mesh", False, "devices stand in the client's order",
+         contiguous_submeshes=contiguous_submeshes)
+    found = list(all_devices() if devices is None else devices)
+    shape = tuple(int(n) for n in mesh_shape)
+    if math.prod(shape) != len(found):
+        raise ValueError(f"Number of devices {len(found)} must equal the product of mesh_shape "
+                         f"{shape}")
+    made = np.empty(len(found), object)
+    made[:] = found
+    return made.reshape(shape)
+
+
+@front_door
+def create_hybrid_device_mesh(
+    mesh_shape: Sequence[int], dcn_mesh_shape: Sequence[int], devices: Sequence[Any] | None = None,
+    *, process_is_granule: bool = False, should_sort_granules_by_key: bool = True,
+    allow_split_physical_axes: bool = False,
+) -> np.ndarray:
+    """Devices in the shape of a mesh whose axes are each divided over slow and fast networks.
+
+    Args:
+      mesh_shape: sizes of the axes within a granule.
+      dcn_mesh_shape: sizes over granules, as many.
+      devices: which ones; None: all there are.
+      process_is_granule: whether a granule is a process; else it is a slice (`slice_index`).
+      should_sort_granules_by_key: granules by their number; else in the order of `devices`.
+      allow_split_physical_axes: a permission, which is not needed here.
+    Returns: array of devices, of the elementwise product of both shapes as its shape; the parts of
+      a granule are next to each other along each axis.
+    Raises: ValueError where there are not as many granules, or devices in one, as the shapes say.
+    """
+    mesh_shape, dcn_mesh_shape = tuple(mesh_shape), tuple(dcn_mesh_shape)
+    if len(mesh_shape) != len(dcn_mesh_shape):
+        raise ValueError(f"mesh_shape {mesh_shape} and dcn_mesh_shape {dcn_mesh_shape} must have "
+                         "as many axes")
+    found = list(all_devices() if devices is None else devices)
+    key = "process_index" if process_is_granule else "slice_index"
+    if any(not hasattr(d, key) for d in found):
+        raise ValueError(f"device {found[0]} has no attribute {key!r}; write "
+                         "process_is_granule=True to divide devices by process")
+    granules: dict[int, list[Any]] = {}
+    for device in found:
+        granules.setdefault(getattr(device, key), []).append(device)
+    keys = sorted(granules) if should_sort_granules_by_key else list(granules)
+    if len(keys) != math.prod(dcn_mesh_shape):
+        raise ValueError(f"Number of slices {len(keys)} must equal the product of dcn_mesh_shape "
+                         f"{dcn_mesh_shape}")
+    parts = np.stack([create_device_mesh(
+        mesh_shape, granules[k], allow_split_physical_axes=allow_split_physical_axes)
+        for k in keys])
+    outer = parts.reshape(*dcn_mesh_shape, *mesh_shape)
+    n = len(mesh_shape)
+    paired = outer.transpose([axis for i in range(n) for axis in (i, n + i)])
+    return paired.reshape([a * b for a, b in zip(dcn_mesh_shape, mesh_shape, strict=True)])
+
+
+__all__ = ["create_device_mesh", "create_hybrid_device_mesh"]
+__dir__ = _shown(globals())
