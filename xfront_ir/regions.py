@@ -272,11 +272,12 @@ def add(op: Op, functions: Sequence[Any], extra: Sequence[Sequence[Value]]) -> O
     held, groups = regions.held(op), regions.groups(op)
     joining: dict[str, list[Value]] = {}
     for one, values in zip(held, extra, strict=True):
-        joining.setdefault(one.body.grows, []).extend(values)
+        joined = joining.setdefault(one.body.grows, [])
+        joined.extend([v for v in values if v not in joined])
     made: list[Function] = []
     for one, function, values in zip(held, functions, extra, strict=True):
         body, every = one.body, joining[one.body.grows]
-        if len(every) > len(values):
+        if every != list(values):
             function = _with_others(function, values, every)
         if body.grows != body.takes[-1]:
             before = sum([len(groups[g]) for g in body.takes[:body.takes.index(body.grows) + 1]])
@@ -287,7 +288,7 @@ def add(op: Op, functions: Sequence[Any], extra: Sequence[Sequence[Value]]) -> O
     found = rebuilt(op, list(groups.values()), made)
     if regions.widened is not None:
         found.attrs.update(regions.widened(op, found.attrs, tuple(
-            [v.type for values in extra for v in values])))
+            [v.type for values in joining.values() for v in values])))
     return found
 
 

@@ -16,7 +16,6 @@ from ..on_demand import AbsentAttribute
 MODULES = (
     "jax.experimental.array_serialization",
     "jax.experimental.array_serialization.serialization",
-    "jax.experimental.checkify",
     "jax.experimental.colocated_python",
     "jax.experimental.colocated_python.func",
     "jax.experimental.colocated_python.serialization",

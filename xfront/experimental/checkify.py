@@ -1,0 +1,352 @@
+"""Checks of values in traced programs: the first that fails is a result, and is thrown outside.
+
+    def f(x):
+        checkify.check(x > 0, "x must be positive, got {x}", x=x)
+        return jnp.log(x)
+
+    error, y = jax.jit(checkify.checkify(f))(x)
+    error.throw()
+
+A check that no `checkify` is around raises at once where its value is known, and in a jitted
+function when the program runs. What a checked function computes with custom derivative rules is
+not looked into; a check that the user wrote in such a function is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+from xfront_ir import ops
+from xfront_ir.builder import Builder
+from xfront_ir.core import Op, bodies_of
+from xfront_ir.passes.checks import Failure, index_inside, no_nan, no_zero, with_checks
+from xfront_ir.traits import MOVES, REARRANGES
+
+from ..arrays import binding
+from ..callbacks import known_now
+from ..dtypes import is_extended
+from ..on_demand import shown as _shown
+from ..random import key_data
+from ..tracebacks import front_door, front_door_of
+from ..tracing.host import slot_of, slots_in
+from ..tracing.programs import bind
+from ..tracing.trace import emit
+from ..tracing.tracer import Tracer
+from ..transforms.flat import as_operand, kind_of, name_of, trace_call
+from ..tree_util import register_pytree_node, tree_flatten, tree_unflatten
+
+
+class JaxRuntimeError(ValueError):
+    """A check failed."""
+
+
+class ErrorCategory:
+    """What is checked; `user_checks` and the other sets hold such classes."""
+
+
+class FailedCheckError(ErrorCategory):
+    """A `check` that the program asks for."""
+
+
+class NaNError(ErrorCategory):
+    """An operation gave NaN."""
+
+
+class DivisionByZeroError(ErrorCategory):
+    """A division by zero."""
+
+
+class OOBError(ErrorCategory):
+    """An index out of bounds."""
+
+
+user_checks = frozenset({FailedCheckError})
+nan_checks = frozenset({NaNError})
+div_checks = frozenset({DivisionByZeroError})
+float_checks = nan_checks | div_checks
+index_checks = frozenset({OOBError})
+automatic_checks = float_checks | index_checks
+all_checks = automatic_checks | user_checks
+
+
+class _Message:
+    """What a user's check says where it fails; as a host function it raises that."""
+
+    def __init__(self, text: str, tree: Any) -> None:
+        self.text, self.tree = text, tree
+
+    def said(self, told: list[np.ndarray]) -> str:
+        args, kwargs = tree_unflatten(self.tree, told)
+        return f"{self.text.format(*args, **kwargs)} (`check` failed)"
+
+    def __call__(self, holds: Any, *told: Any) -> tuple:
+        if not holds:
+            raise JaxRuntimeError(self.said(list(told)))
+        return ()
+
+
+class _Generated:
+    """What is said where an operation gave NaN, or divided by zero."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def said(self, told: list[np.ndarray]) -> str:
+        return self.text
+
+
+class _OutOfBounds:
+    """What is said of an index out of bounds: of which shape, and which axes indices name."""
+
+    def __init__(self, shape: tuple[int, ...], axes: tuple[int, ...]) -> None:
+        self.shape, self.axes = shape, axes
+
+    def said(self, told: list[np.ndarray]) -> str:
+        index, column = (int(x) for x in told)
+        axis = self.axes[column]
+        return (f"out-of-bounds indexing for array of shape {self.shape}: index {index} is out of "
+                f"bounds for axis {axis} with size {self.shape[axis]}.")
+
+
+class Error:
+    """The first check of a program that failed, if any. A tree: results of functions hold it.
+
+    Under `vmap` it has one entry for each example.
+    """
+
+    def __init__(self, number: Any, told: Any, sites: tuple) -> None:
+        self._number, self._told, self._sites = number, told, sites
+
+    def get(self) -> str | None:
+        """What the check says; None where all hold. One line for each example of a batch."""
+        numbers = np.asarray(self._number)
+        told = list(self._told)
+        if not numbers.ndim:
+            return self._said(int(numbers), told)
+        lines = []
+        for place in np.ndindex(numbers.shape):
+            said = self._said(int(numbers[place]), [x[place] for x in told])
+            if said is not None:
+                where = ", ".join(map(str, place))
+                lines.append(f"at mapped index {where}: {said}")
+        return "\n".join(lines) or None
+
+    def _said(self, number: int, told: list[Any]) -> str | None:
+        if number == 0:
+            return None
+        site, places = self._sites[number - 1]
+        return site.said([told[i] for i in places])
+
+    def throw(self) -> None:
+        """Raise JaxRuntimeError where a check failed; as `check_error` in a traced program."""
+        check_error(self)
+
+    def __repr__(self) -> str:
+        if type(self._number) is Tracer:
+            return f"Error({self._number})"
+        return f"Error({self.get()})"
+
+
+register_pytree_node(Error, lambda e: ((e._number, e._told), e._sites),
+                     lambda sites, children: Error(*children, sites))
+
+
+def _no_error() -> Error:
+    return Error(np.zeros((), np.int32), (), ())
+
+
+init_error = _no_error()
+"""No check failed."""
+
+
+@front_door
+def check(pred: Any, msg: str, *fmt_args: Any, debug: bool = False, **fmt_kwargs: Any) -> None:
+    """Check that `pred` holds.
+
+    Args:
+      pred: a bool scalar.
+      msg: what to say where it does not, a format for the arguments behind it.
+      *fmt_args, **fmt_kwargs: trees of arrays.
+      debug: the check is left out unless `checkify` is around; see `debug_check`.
+    Raises: JaxRuntimeError where `pred` is known and does not hold; TypeError where it is no bool
+      scalar, or an argument is no array.
+    """
+    if np.shape(pred) != () or getattr(pred, "dtype", np.asarray(pred).dtype if not isinstance(
+            pred, Tracer) else None) != np.bool_:
+        raise TypeError(f"check takes a scalar pred as argument, got {pred}")
+    leaves, tree = tree_flatten((fmt_args, fmt_kwargs))
+    for x in leaves:
+        if not isinstance(x, Tracer | binding.Array | np.ndarray | np.generic):
+            raise TypeError("Formatting arguments to checkify.check need to be PyTrees of arrays, "
+                            f"but got {x!r} of type {type(x)}.")
+    if debug and not _CHECKED:
+        return
+    leaves = [key_data(x) if is_extended(x.dtype) else x for x in leaves]
+    message = _Message(msg, tree)
+    known = None if _CHECKED else known_now([pred, *leaves])
+    if known is not None:
+        message(*known)
+        return
+    emit(ops.callback, pred, *leaves, slot=slot_of(message), result_types=(), kind="debug",
+         ordered=False, vmap_method=None)
+
+
+def debug_check(pred: Any, msg: str, *fmt_args: Any, **fmt_kwargs: Any) -> None:
+    """As `check`, and left out where no `checkify` is around."""
+    check(pred, msg, *fmt_args, debug=True, **fmt_kwargs)
+
+
+def check_error(error: Error) -> None:
+    """Raise the error; in a function that `checkify` is around, hand it on.
+
+    Raises: JaxRuntimeError where a check failed; TypeError where `error` is no `Error`.
+    """
+    if not isinstance(error, Error):
+        raise TypeError(f"check_error takes an Error as argument, got type {type(error)}")
+    if type(error._number) is not Tracer:
+        said = error.get()
+        if said is not None:
+            raise JaxRuntimeError(said)
+        return
+    if error._number.shape:
+        raise NotImplementedError("check_error: an Error of a batch is not handed on in a traced "
+                                  "function; return it, and throw it outside")
+    for number, (site, places) in enumerate(error._sites, 1):
+        told = [error._told[i] for i in places]
+        emit(ops.callback, error._number != number, *told, slot=slot_of(_Handed(site)),
+             result_types=(), kind="debug", ordered=False, vmap_method=None)
+
+
+class _Handed:
+    """A check that an `Error` brought."""
+
+    def __init__(self, site: Any) -> None:
+        self.site = site
+
+    def said(self, told: list[np.ndarray]) -> str:
+        return self.site.said(told)
+
+    def __call__(self, holds: Any, *told: Any) -> tuple:
+        if not holds:
+            raise JaxRuntimeError(self.said(list(told)))
+        return ()
+
+
+_CHECKED: list[Any] = []
+"""The functions that are traced with checks."""
+
+
+@front_door
+def checkify(f: Callable[..., Any], errors: Iterable[type] = user_checks) -> Callable[..., Any]:
+    """The function with its first failed check as a result: `(error, result)`.
+
+    Args:
+      f: a function of trees of arrays. It may be jitted, differentiated and vectorised inside, and
+        so may what is returned; checks in branches, loops and their bodies count.
+      errors: what is checked: `user_checks`, `nan_checks`, `div_checks`, `float_checks`,
+        `index_checks`, `automatic_checks`, `all_checks`, or their unions.
+    Returns: a function that gives the `Error` and what `f` gives.
+    Raises: TypeError for other errors; at the call, MissingRule where a check stands in the
+      condition of a `while_loop`, NotImplementedError where a user's does in a function with custom
+      derivative rules or in a `shard_map`.
+
+    >>> from xfront.experimental import checkify
+    >>> def f(x):
+    ...     checkify.check(x > 0, "{x} is not positive", x=x)
+    ...     return jnp.log(x)
+    >>> error, y = checkify.checkify(f)(jnp.float32(-1.0))
+    >>> error.get()
+    '-1.0 is not positive (`check` failed)'
+    """
+    wanted = frozenset(errors)
+    if not wanted <= all_checks:
+        raise TypeError(f"checkify: errors must be a set of checks, such as user_checks, got "
+                        f"{errors!r}")
+    name = name_of(f)
+
+    @front_door_of(f)
+    def checked(*args: Any, **kwargs: Any) -> tuple[Error, Any]:
+        leaves, tree = tree_flatten((args, kwargs))
+        kinds = [kind_of(name, x) for x in leaves]
+
+        def call(tracers: list) -> Any:
+            given, named = tree_unflatten(tree, tracers)
+            return f(*given, **named)
+
+        _CHECKED.append(f)
+        try:
+            flat = trace_call(call, kinds, name=name, kind="checkify", staging=True)
+        finally:
+            _CHECKED.pop()
+        key = ("checks", wanted)
+        made = flat.function.memo.get(key)
+        if made is None:
+            made = flat.function.memo[key] = with_checks(
+                flat.function, lambda b, op: _checks_of(b, op, wanted))
+        operands = [*map(as_operand, leaves), *flat.captures]
+        results = bind(made.function, operands, name=name)
+        n = len(flat.function.returns)
+        for t, w in zip(results, flat.function.weak_returns, strict=False):
+            if type(t) is Tracer:
+                t.weak = w
+        return (Error(results[n], tuple(results[n + 1:]), made.sites),
+                tree_unflatten(flat.out_tree, results[:n]))
+
+    return checked
+
+
+def _checks_of(b: Builder, op: Op, wanted: frozenset[type]) -> list[Failure]:
+    """What is checked after an op."""
+    definition = op.definition
+    if definition is ops.callback:
+        host = getattr(op.attrs["slot"], "host", None)
+        site = host.function if host is not None else None
+        if not isinstance(site, _Message | _Handed):
+            return []
+        if FailedCheckError not in wanted:
+            return [Failure(b.full(op.operands[0].type, True), site, [])]
+        return [Failure(op.operands[0], site, op.operands[1:])]
+    if definition.has_bodies and definition.discharge is not None:
+        return []                                # they are looked into
+    if FailedCheckError in wanted and definition.has_bodies:
+        _refuse_checks_in(op)
+    found = []
+    if OOBError in wanted:
+        inside = index_inside(b, op)
+        if inside is not None:
+            shape = op.operands[0].type.shape
+            found.append(Failure(inside[0], _OutOfBounds(shape, inside[2]), inside[1]))
+    if DivisionByZeroError in wanted and definition in (ops.div, ops.rem):
+        found.append(Failure(no_zero(b, op.operands[1]), _Generated("division by zero"), []))
+    if NaNError in wanted and _may_make_nan(op):
+        text = f"nan generated by primitive: {definition.name}."
+        found += [Failure(no_nan(b, v), _Generated(text), []) for v in op.results
+                  if v.type.dtype.is_inexact]
+    return found
+
+
+def _refuse_checks_in(op: Op) -> None:
+    """Raise NotImplementedError where a body that is not looked into has a user's check."""
+    for body in bodies_of(op):
+        for slot in slots_in(body):
+            if isinstance(getattr(slot, "host", None) and slot.host.function, _Message | _Handed):  # type: ignore[attr-defined]
+                raise NotImplementedError(
+                    f"checkify: a check stands in the body of {op.definition.name} (at {op.loc}), "
+                    "which is not looked into; check the function's arguments or its result")
+
+
+def _may_make_nan(op: Op) -> bool:
+    """Whether an op computes floats, and does not only hand on those that it gets."""
+    traits = op.definition.traits
+    return MOVES not in traits and REARRANGES not in traits and any(
+        v.type.dtype.is_inexact for v in op.operands)
+
+
+__all__ = [
+    "Error", "ErrorCategory", "JaxRuntimeError", "all_checks", "automatic_checks", "check",
+    "check_error", "checkify", "debug_check", "div_checks", "float_checks", "index_checks",
+    "init_error", "nan_checks", "user_checks",
+]  # fmt: skip
+__dir__ = _shown(globals())

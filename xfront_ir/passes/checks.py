@@ -1,0 +1,227 @@
+"""Checks: the first that fails becomes a result of the program.
+
+    func @f(%x: f32[]) -> (f32[]) {            func @f(%x: f32[]) -> (f32[], i32[], f32[]) {
+      %0: f32[] = log(%x)                        %0: f32[] = log(%x)
+      %1: bool[] = gt(%x, 0)                     %1: bool[] = gt(%x, 0)
+      callback(%1, %x) {check}                   %2: i32[] = select(%1, 0, 1)
+      return %0                                  %3: f32[] = select(%1, 0, %x)
+    }                                            return %0, %2, %3
+                                               }
+
+The number of a check is its place in `Checked.sites`, from one; 0 says that all hold. What a check
+tells beside stands in results that all checks with values of that type share. Bodies write to
+references, which `discharge` carries through control flow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from .. import dtypes
+from ..builder import Builder
+from ..core import Function, Op, Value
+from ..dtypes import ref_dtype
+from ..opdef import lookup
+from ..regions import add
+from ..types import TensorType, tensor
+from .bodies import body_of
+from .discharge import discharge
+
+NUMBER = tensor((), dtypes.i32)
+
+
+class Failure(NamedTuple):
+    """A check: whether it holds (a bool scalar), what is told where it does not, and values."""
+
+    holds: Value
+    site: Any
+    told: Sequence[Value]
+
+
+class Checked(NamedTuple):
+    """A Function whose last results are the number of the first check that failed and the values
+    of `told` types; for each site what it is, and which of these values are its own."""
+
+    function: Function
+    told: tuple[TensorType, ...]
+    sites: tuple[tuple[Any, tuple[int, ...]], ...]
+
+
+Checks = Callable[[Builder, Op], Sequence[Failure]]
+
+
+def with_checks(fn: Function, checks: Checks) -> Checked:
+    """The Function with its checks as results.
+
+    Args:
+      checks: of an op, what is checked after it, as values that it emits; an op for which it gives
+        a check and that has no results is one itself, and goes.
+    Raises: MissingRule where the condition of a loop checks something.
+    """
+    walk = _Walk(checks)
+    inner, used = walk.body(fn)
+    b = Builder(fn.name)
+    b.params = [Value(v.type) for v in fn.params]
+    types = [NUMBER, *walk.told]
+    refs = [b.emit(lookup("new_ref"), b.zeros(t)) for t in types]
+    results = b.inline(inner, [*b.params, *[refs[k] for k in used]])
+    last = [b.emit(lookup("get"), r) for r in refs]
+    whole = Function(fn.name, b.params, b.ops, [*results, *last])
+    return Checked(discharge(whole)[0], tuple(walk.told), tuple(walk.sites))
+
+
+class _Walk:
+    """The Functions met so far, with further parameters for references: 0 is the number's."""
+
+    def __init__(self, checks: Checks) -> None:
+        self.checks = checks
+        self.told: list[TensorType] = []
+        self.sites: list[tuple[Any, tuple[int, ...]]] = []
+        self.done: dict[int, tuple[Function, tuple[int, ...], Function]] = {}
+
+    def body(self, fn: Function) -> tuple[Function, tuple[int, ...]]:
+        """The Function with a parameter for each reference that it writes, and which these are."""
+        found = self.done.get(id(fn))
+        if found is None:
+            made, used = self._body(fn)
+            found = self.done[id(fn)] = made, used, fn       # fn is held, so that its id stays
+        return found[0], found[1]
+
+    def _body(self, fn: Function) -> tuple[Function, tuple[int, ...]]:
+        b = Builder(fn.name)
+        refs: dict[int, Value] = {}
+        for op in fn.ops:
+            b.loc = op.loc
+            before = len(b.ops)
+            failures = self.checks(b, op)
+            emitted, b.ops[before:] = b.ops[before:], []
+            if not (failures and not op.results):
+                b.ops.append(self._op(op, refs))
+            b.ops.extend(emitted)
+            for failure in failures:
+                self._record(b, failure, refs)
+        if not refs:
+            return fn, ()
+        return fn.replace(params=(*fn.params, *refs.values()), ops=b.ops, param_names=(),
+                          weak_params=()), tuple(refs)
+
+    def _op(self, op: Op, refs: dict[int, Value]) -> Op:
+        """The op, its bodies given the references that they write; those of an op that takes no
+        references are not looked into."""
+        definition = op.definition
+        if not definition.has_bodies or definition.discharge is None:
+            return op
+        made = [self.body(body_of(one.function)) for one in definition.regions.held(op)]
+        if not any(used for _, used in made):
+            return op
+        return add(op, [f for f, _ in made], [[self._ref(k, refs) for k in used]
+                                              for _, used in made])
+
+    def _ref(self, key: int, refs: dict[int, Value]) -> Value:
+        if key not in refs:
+            type = NUMBER if key == 0 else self.told[key - 1]
+            refs[key] = Value(tensor(type.shape, ref_dtype(type.dtype)))
+        return refs[key]
+
+    def _record(self, b: Builder, failure: Failure, refs: dict[int, Value]) -> None:
+        """Write the number of a check, and what it tells, if it is the first to fail."""
+        places = self._places([v.type for v in failure.told])
+        self.sites.append((failure.site, places))
+        number = self._ref(0, refs)
+        before = b.emit(lookup("get"), number)
+        first = b.emit(lookup("and"), b.emit(lookup("eq"), before, b.zeros(NUMBER)),
+                       b.emit(lookup("not"), failure.holds))
+        own = b.full(NUMBER, len(self.sites))
+        b.emit(lookup("swap"), number, b.emit(lookup("select"), first, own, before))
+        for v, place in zip(failure.told, places, strict=True):
+            ref = self._ref(place + 1, refs)
+            chosen = first if not v.type.shape else b.emit(
+                lookup("broadcast_in_dim"), first, shape=v.type.shape, dims=())
+            b.emit(lookup("swap"), ref, b.emit(lookup("select"), chosen, v,
+                                               b.emit(lookup("get"), ref)))
+
+    def _places(self, types: Sequence[TensorType]) -> tuple[int, ...]:
+        """Where values of these types are told; those of one check stand apart."""
+        places: list[int] = []
+        for type in types:
+            free = [i for i, t in enumerate(self.told) if t is type and i not in places]
+            if not free:
+                self.told.append(type)
+                free = [len(self.told) - 1]
+            places.append(free[0])
+        return tuple(places)
+
+
+# --- what ops can be checked for --------------------------------------------------------------
+
+def all_of(b: Builder, holds: Value) -> Value:
+    """Whether all elements of a bool array hold."""
+    return b.emit(lookup("reduce_and"), holds, axes=tuple(range(holds.type.ndim)))
+
+
+def no_nan(b: Builder, x: Value) -> Value:
+    """Whether no element is NaN."""
+    return all_of(b, b.emit(lookup("eq"), x, x))
+
+
+def no_zero(b: Builder, x: Value) -> Value:
+    """Whether no element is zero."""
+    return all_of(b, b.emit(lookup("ne"), x, b.zeros(x.type)))
+
+
+def index_inside(b: Builder, op: Op) -> tuple[Value, list[Value], tuple[int, ...]] | None:
+    """Of an op that takes or puts blocks at positions: whether all lie inside, the first index that
+    does not and its place in an index vector, and the axes that an index vector names.
+
+    None for another op.
+    """
+    found = _positions(b, op)
+    if found is None:
+        return None
+    indices, limits, axes = found
+    indices = b.emit(lookup("convert"), indices, dtype=dtypes.i32)
+    n, k = indices.type.shape
+    rows = tensor((n, k), dtypes.i32)
+    limit = b.emit(lookup("broadcast_in_dim"), b.emit(lookup("concatenate"), *[
+        b.full(tensor((1,), dtypes.i32), limit) for limit in limits], dimension=0),
+        shape=rows.shape, dims=(1,))
+    inside = b.emit(lookup("and"), b.emit(lookup("ge"), indices, b.zeros(rows)),
+                    b.emit(lookup("le"), indices, limit))
+    flat = tensor((n * k,), dtypes.i32)
+    place = b.emit(lookup("iota"), dtype=dtypes.i32, shape=flat.shape, dimension=0)
+    good = b.emit(lookup("reshape"), inside, shape=flat.shape)
+    first = b.emit(lookup("reduce_min"), b.emit(lookup("select"), good, b.full(flat, n * k), place),
+                   axes=(0,))
+    listed = b.emit(lookup("reshape"), indices, shape=flat.shape)
+    one = b.emit(lookup("dynamic_slice"), listed, first, sizes=(1,))
+    return all_of(b, inside), [b.emit(lookup("reshape"), one, shape=()),
+                               b.emit(lookup("rem"), first, b.full(NUMBER, k))], axes
+
+
+def _positions(b: Builder, op: Op) -> tuple[Value, list[int], tuple[int, ...]] | None:
+    """Index vectors as rows, the largest index of each column, and the axes that they name."""
+    name, attrs = op.definition.name, op.attrs
+    shape = op.operands[0].type.shape if op.operands else ()
+    if name in ("dynamic_slice", "dynamic_update_slice"):
+        n = 1 if name == "dynamic_slice" else 2
+        starts = op.operands[n:]
+        sizes = attrs["sizes"] if n == 1 else op.operands[1].type.shape
+        axes = tuple(range(len(starts)))
+        columns = [b.emit(lookup("reshape"), s, shape=(1, 1)) for s in starts]
+        rows = b.emit(lookup("concatenate"), *columns, dimension=1) if columns else None
+    elif name == "gather":
+        sizes, axes, rows = attrs["slice_sizes"], attrs["start_index_map"], op.operands[1]
+    elif name.startswith("scatter"):
+        axes, rows = attrs["scatter_dims_to_operand_dims"], op.operands[1]
+        taken = (*attrs["inserted_window_dims"], *attrs["operand_batching_dims"])
+        windows = iter(attrs["update_window_dims"])
+        sizes = [1 if d in taken else op.operands[2].type.shape[next(windows)]
+                 for d in range(len(shape))]
+    else:
+        return None
+    if rows is None or not axes or 0 in rows.type.shape:
+        return None
+    n = rows.type.size // len(axes)
+    return (b.emit(lookup("reshape"), rows, shape=(n, len(axes))),
+            [shape[d] - sizes[d] for d in axes], axes)
