@@ -103,7 +103,8 @@ def client(platform: str | None = None) -> Any:
     if found is not None:
         return found
     if platform not in ALIASES and not plugins.is_known(platform):
-        raise RuntimeError(f"Unknown backend {platform!r}; known are {', '.join(ALIASES)}")
+        raise RuntimeError(f"Unknown backend: platform {platform!r}; known are "
+                           f"{', '.join(ALIASES)}")
     with _LOCK:
         reasons = []
         for name in ALIASES.get(platform, (platform,)):

@@ -103,7 +103,7 @@ def test_devices_of_the_default_platform() -> None:
 
 
 def test_unknown_platforms_are_errors() -> None:
-    with pytest.raises(RuntimeError, match="Unknown backend 'abacus'"):
+    with pytest.raises(RuntimeError, match="Unknown backend: platform 'abacus'"):
         clients.client("abacus")
     assert clients.client("cpu").platform == "cpu"
 

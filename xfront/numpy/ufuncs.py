@@ -27,6 +27,7 @@ from ..arrays.operands import (
     convert,
     default_int,
     filled,
+    held_array,
     inexact_dtype,
     scalar,
 )
@@ -61,6 +62,7 @@ class Binary(Protocol):
 def traced(body: Callable[..., Any], *args: Any) -> Any:
     """Run a body for the deepest of the traces of `args` and the current one."""
     target = before = state.current
+    args = tuple([x if type(x) is Tracer else held_array(x) for x in args])
     for x in args:
         if type(x) is Tracer:
             if target is None or x.home.level > target.level:

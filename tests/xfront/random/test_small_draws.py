@@ -1,0 +1,27 @@
+"""Draws at the ends of an interval."""
+
+from __future__ import annotations
+
+import xfront as jax
+import xfront.numpy as jnp
+from xfront import random
+
+
+def test_the_lowest_uniform_number_is_the_lower_bound():
+    # all of the bits that this key draws for its last element make zero
+    key = random.wrap_key_data(random.key_data(random.split(random.key(0), 1_000_000)[811_753]))
+    assert random.uniform(key, (4,))[3] == 0.0
+    tiny = float(jnp.finfo(jnp.float32).tiny)
+    assert random.uniform(key, (4,), minval=tiny)[3] > 0.0
+    assert jnp.isfinite(jax.jit(lambda k: random.gumbel(k, (4,)))(key)).all()
+
+
+def test_placements_that_typeof_tells_are_taken():
+    key, place = random.key(0), jax.typeof(jnp.ones(3)).sharding
+    for draw in (random.normal, random.bits, random.rademacher, random.gumbel):
+        assert draw(key, (3,), out_sharding=place).shape == (3,)
+
+
+def test_keys_are_close_where_they_are_the_same():
+    a, b = random.split(random.key(0))
+    assert jnp.allclose(a, a) and not jnp.allclose(a, b)
