@@ -46,7 +46,8 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "jax_error_checking_behavior_divide": ("ignore", "set jax_debug_infs or jax_debug_nans"),
     "jax_error_checking_behavior_nan": ("ignore", "set jax_debug_nans"),
     "jax_error_checking_behavior_oob": ("ignore", "give indexing a mode, such as mode='fill'"),
-    "jax_experimental_unsafe_xla_runtime_errors": (False, "a check raises by `experimental.checkify`, never from a device"),
+    "jax_experimental_unsafe_xla_runtime_errors": (
+        False, "a check raises by `experimental.checkify`, never from a device"),
     "jax_force_dcn_cross_host_transfers": (False, NO_TRANSFERS),
     "jax_hlo_source_file_canonicalization_regex": (None, "locations hold paths as Python has them"),
     "jax_log_checkpoint_residuals": (False, "ad_checkpoint.print_saved_residuals shows them"),
