@@ -6,6 +6,7 @@
 #   make check    ruff, pyright and the quick tests: what to run before a commit
 #   make generated  more random programs than in `make test`, others every day; PROGRAMS=2000
 #   make sharded  a thousand random programs of parts on eight virtual devices, others every day
+#   make numeric  errors of special functions in ulps, distributions at a million draws
 #   make bench    xfront's own times; AGAINST=PYTHON:jax compares them with another library's
 #   make docs     the documentation as a site
 #   make ecosystem  libraries that build on JAX, each in a real use
@@ -26,7 +27,7 @@ RUN     := $(VENV)/.run-$(VERSION)
 DEV     := $(VENV)/.dev-$(VERSION)
 DOCS    := $(VENV)/.docs-$(VERSION)
 
-.PHONY: demo test plain generated sharded check lint bench docs lines clean
+.PHONY: demo test plain generated sharded numeric check lint bench docs lines clean
 .DELETE_ON_ERROR:
 
 demo: $(RUN)
@@ -40,6 +41,9 @@ generated: $(DEV)
 
 sharded: $(DEV)
 	$(BIN)/python -m tests.xfront.sharding.mapped_programs 1000
+
+numeric: $(DEV)
+	$(BIN)/python -m tests.accuracy
 
 # The tests that compile through forms of the CPU, with the plain rule for every operation.
 plain: $(DEV)

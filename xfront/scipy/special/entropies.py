@@ -85,20 +85,35 @@ def _rel_entr(p: Any, q: Any) -> Any:
     empty = emit(zero, compare(ops.eq, p, 0), compare(ops.ge, q, 0))
     both = emit(zero, compare(ops.gt, p, 0), compare(ops.gt, q, 0))
     safe_p, safe_q = choose(both, p, 1.0), choose(both, q, 1.0)
-    made = mul(safe_p, sub(emit(ops.log, safe_p), emit(ops.log, safe_q)))
+    near, off = _near(safe_p, safe_q)
+    apart = sub(emit(ops.log, choose(near, 1.0, safe_p)), emit(ops.log, choose(near, 1.0, safe_q)))
+    made = mul(safe_p, choose(near, emit(ops.log1p, off), apart))
     numbers = emit(zero, compare(ops.eq, p, p), compare(ops.eq, q, q))
     return choose(both, made, choose(empty, 0.0, choose(numbers, np.inf, np.nan)))
 
 
+def _near(p: Any, q: Any) -> tuple[Any, Any]:
+    """Whether positive numbers are within a quarter, and then (p - q) / q, else 0."""
+    far = sub(p, q)
+    near = compare(ops.lt, emit(ops.abs, far), mul(q, 0.25))
+    return near, div(choose(near, far, 0.0), choose(near, q, 1.0))
+
+
 @eager
 def kl_div(p: ArrayLike, q: ArrayLike) -> Array:
-    """p log(p / q) - p + q.
+    """p log(p / q) - p + q; of p near q by its series.
 
     >>> special.kl_div(jnp.array([1., 2.]), 1.)
     Array([0.   , 0.386], dtype=float32)
     """
     p, q = together("kl_div", p, q)
-    return add(sub(_rel_entr(p, q), p), q)
+    both = emit(ops.and_, compare(ops.gt, p, 0), compare(ops.gt, q, 0))
+    near, off = _near(choose(both, p, 1.0), choose(both, q, 2.0))
+    series: Any = 0.0                            # (1 + t) log(1 + t) - t, over t^2
+    for k in range(_KL_TERMS, 1, -1):
+        series = add(mul(series, off), (-1) ** k / (k * (k - 1)))
+    series = mul(choose(near, q, 0.0), mul(mul(off, off), series))
+    return choose(near, series, add(sub(_rel_entr(p, q), p), q))
 
 
 @eager
@@ -135,6 +150,7 @@ def _boxcox(log_x: Any, power: Any) -> Any:
     return choose(near, mul(choose(near, log_x, 0.0), series), far)
 
 
+_KL_TERMS = 24
 _BOXCOX_TERMS = 13
 """Of 0.25: the next one is below 1e-18."""
 

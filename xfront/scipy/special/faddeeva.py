@@ -55,7 +55,7 @@ def _slope_of_complement(y: Any, x: Any) -> Any:
                   - 2 / _ROOT_PI)
 
 
-_erfcx = with_slopes(_scaled_complement, _slope_of_complement)
+erfcx_of = with_slopes(_scaled_complement, _slope_of_complement)
 
 
 @eager
@@ -69,7 +69,7 @@ def erfcx(x: ArrayLike) -> Array:
     if z.value.type.dtype.is_complex:
         return _faddeeva(z * 1j)
     (z,), back = wide("erfcx", z)
-    return back(_erfcx(z))
+    return back(erfcx_of(z))
 
 
 # --- complex numbers ------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from xfront_ir import ops
 from ...arrays.annotations import Array, ArrayLike
 from ...arrays.dispatch import eager
 from ...lax.strict import static_int
-from ...numpy import conj, exp, expm1, imag, log, rint, where
+from ...numpy import conj, exp, expm1, imag, log, log1p, rint, where
 from ...numpy.shorthand import add, choose, compare, div, inexact, mul, sub
 from ...tracing.trace import emit
 from .parts import one, real, together
@@ -128,9 +128,33 @@ def _log_gamma(z: Any) -> Any:
         made = made - log(v + k)
     off = u - rint(emit(ops.real, u))            # sin(pi u) by its distance from a zero
     sine = log(-expm1(where(left, off, 0.5) * (2j * math.pi)))
+    offset = v - where(emit(ops.real, v) < 1.5, 1.0, 2.0)
+    made = where(abs(offset) < 0.65, _log_gamma_near(v), made)
     reflected = u * (1j * math.pi) + (math.log(2 * math.pi) - 0.5j * math.pi) - sine - made
     made = where(left, reflected, made)
     return where(lower, conj(made), made)
+
+
+_ZETAS = (
+    0.6449340668482264, 0.2020569031595943, 0.08232323371113819, 0.03692775514336993,
+    0.01734306198444914, 0.008349277381922827, 0.00407735619794434, 0.0020083928260822143,
+    0.0009945751278180853, 0.0004941886041194645, 0.0002460865533080483, 0.00012271334757848915,
+    6.124813505870483e-05, 3.058823630702049e-05, 1.528225940865187e-05, 7.637197637899763e-06,
+    3.81729326499984e-06, 1.908212716553939e-06, 9.539620338727962e-07, 4.769329867878064e-07,
+    2.38450502727733e-07, 1.1921992596531106e-07, 5.960818905125948e-08, 2.980350351465228e-08,
+    1.4901554828365043e-08, 7.45071178983543e-09, 3.725334024788457e-09, 1.862659723513049e-09)
+"""zeta(k) - 1 from k = 2 on."""
+
+
+def _log_gamma_near(z: Any) -> Any:
+    """Between its zeros at 1 and 2 and around them, by its series at 2. Source: DLMF 5.7.3."""
+    below = emit(ops.real, z) < 1.5
+    w = where(below, z - 1, z - 2)
+    series = w * 0
+    for k in range(len(_ZETAS) + 1, 1, -1):
+        series = -series * w + _ZETAS[k - 2] / k
+    made = w * (1 - np.euler_gamma) + w * w * series
+    return where(below, made - log1p(w), made)
 
 
 @eager
@@ -176,10 +200,27 @@ def betaln(a: ArrayLike, b: ArrayLike) -> Array:
 def betaln_of(a: Any, b: Any) -> Any:
     smaller = compare(ops.lt, a, b)
     small, large = choose(smaller, a, b), choose(smaller, b, a)
-    return add(emit(ops.lgamma, small), lgamma_drop(large, small))
+    both = emit(ops.and_, compare(ops.ge, small, _LARGE), emit(ops.is_finite, add(a, b)))
+    first = choose(both, 1.0, small)
+    apart = add(emit(ops.lgamma, first), lgamma_drop(choose(both, 1.0, large), first))
+    return choose(both, _betaln_of_large(choose(both, large, _LARGE), choose(both, small, _LARGE)),
+                  apart)
 
 
-_LARGE = 16.0
+def _betaln_of_large(a: Any, b: Any) -> Any:
+    """Of a >= b >= 8, by Stirling's formula, whose large terms are quotients' logarithms."""
+    whole = add(a, b)
+    share = div(b, whole)
+    made = sub(add(_stirling(a), _stirling(b)), _stirling(whole))
+    made = add(made, sub(0.5 * math.log(2 * math.pi), mul(0.5, emit(ops.log, b))))
+    near = compare(ops.lt, share, 0.25)          # XLA's log1p of f64 loses digits below -0.3
+    log = choose(near, emit(ops.log1p, choose(near, emit(ops.neg, share), 0.0)),
+                 emit(ops.log, choose(near, 0.5, div(a, whole))))
+    made = add(made, mul(sub(a, 0.5), log))
+    return add(made, mul(b, emit(ops.log, share)))
+
+
+_LARGE = 8.0
 
 
 def lgamma_drop(x: Any, by: Any) -> Any:
@@ -200,11 +241,11 @@ def lgamma_drop(x: Any, by: Any) -> Any:
 
 
 def _stirling(x: Any) -> Any:
-    """What lgamma(x) has beyond (x - 1/2) log(x) - x + log(2 pi) / 2, for x >= 16."""
+    """What lgamma(x) has beyond (x - 1/2) log(x) - x + log(2 pi) / 2, for x >= 8."""
     inverse = div(1.0, x)
     squared = emit(ops.square, inverse)
-    made: Any = 1 / 1188
-    for term in (-1 / 1680, 1 / 1260, -1 / 360, 1 / 12):
+    made: Any = _STIRLING_TERMS[-1]
+    for term in _STIRLING_TERMS[-2::-1]:
         made = add(mul(made, squared), term)
     return mul(made, inverse)
 

@@ -146,7 +146,7 @@ def _inside(a: Any, b: Any, c: Any, x: Any) -> Any:
     b, z = where(negative, c - b, b), where(negative, x / (where(negative, x, 0.0) - 1), x)
     rest = c - a - b
     apart = abs(rest - rint(rest)) > float(np.finfo(x.dtype).eps) ** 0.2
-    near = (z > 0.75) & apart & ~_is_pole(a) & ~_is_pole(b)
+    near = (z > 0.9) & apart & ~_is_pole(a) & ~_is_pole(b)
     far = _near_one(*[where(near, v, s) for v, s in ((a, 0.5), (b, 0.5), (c, 1.75), (z, 0.9))])
     made = _series((where(near, 0.5, a), where(near, 0.5, b)), where(near, 1.75, c),
                    where(near, 0.5, z))

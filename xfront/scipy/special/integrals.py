@@ -21,6 +21,7 @@ from ...lax.control_flow import while_loop
 from ...numpy import rint, where
 from ...tracing.trace import emit
 from . import coefficients as known
+from .faddeeva import erfcx_of
 from .gammas import digamma
 from .parts import chebyshev, wide, with_slopes
 
@@ -98,8 +99,9 @@ def _positive(x: Any) -> Any:
     made = where(v < 1 / 12, chebyshev(v, 1 / 24, 1 / 12, known.EI_FAR), made)
     made = where(v < 1 / 24, chebyshev(where(v < 1 / 24, v, 0.0), 0, 1 / 24, known.EI_FARTHER),
                   made)
-    half = emit(ops.exp, 0.5 * where(near, 6.0, x))          # whose square leaves the range later
-    made = where(near, series, half * (half * v * made))
+    large = x > 80                               # the square of a root leaves the range later
+    root = emit(ops.exp, where(near, 6.0, x) * where(large, 0.5, 1.0))
+    made = where(near, series, root * v * made * where(large, root, 1.0))
     return where(x == math.inf, x, made)
 
 
@@ -161,17 +163,16 @@ def _general(n: Any, x: Any) -> Any:
         (one, one, 1 / (order - 1), one))
     w = where(ordinary & ~near, x, 1.0)
 
-    def nested(state: Any) -> Any:
-        k, c, d, value, change = state
+    def nested(state: Any) -> Any:               # by Steed's method: parts get ever smaller
+        k, d, part, value = state
         top, bottom = -k * (order - 1 + k), w + order + 2 * k
-        d = 1 / (top * d + bottom)
-        c = bottom + top / c
-        factor = where(change > 2 * eps, c * d, 1.0)
-        return k + 1, c, d, value * factor, abs(factor - 1)
+        grown = 1 / (top * d + bottom)
+        part = part * -top * d * grown
+        return k + 1, grown, part, value + part
 
     start = 1 / (w + order)
-    fraction = while_loop(lambda s: (s[4] > 2 * eps).any() & (s[0] < 400).all(), nested,
-                          (one, one / eps ** 2, start, start, one))[3]
+    fraction = while_loop(lambda s: (abs(s[2]) > eps * s[3]).any() & (s[0] < 400).all(), nested,
+                          (one, start, start, start))[3]
     made = where(near, series, emit(ops.exp, -w) * fraction)
     first = _expi(-where(x > 0, x, 1.0))
     zeroth = emit(ops.exp, -x) / x
@@ -364,8 +365,13 @@ def _beside(h: Any, a: Any) -> Any:
 
 
 def _complement(x: Any) -> Any:
-    """Probability of a normal variable above x."""
-    return 0.5 * emit(ops.erfc, x * math.sqrt(0.5))
+    """Probability of a normal variable above x >= 0: the factor exp(-x^2 / 2) is exact by a
+    number near x whose square is none that is rounded."""
+    inside = x < 40
+    x = where(inside, x, 40.0)
+    near = rint(x * 16) / 16
+    bell = emit(ops.exp, -0.5 * near * near) * emit(ops.exp, -0.5 * (x - near) * (x + near))
+    return where(inside, 0.5 * bell * erfcx_of(x * math.sqrt(0.5)), 0.0)
 
 
 def _owen(h: Any, a: Any) -> Any:

@@ -85,6 +85,10 @@ def ndtri_of(p: Any) -> Any:
         found = log_ndtr_of(x)
         slope = emit(ops.exp, sub(log_density_of(x), found))
         x = sub(x, div(sub(found, wanted), slope))
+    if p.value.type.dtype.bits <= 32:            # of f64 the inverse error function is less exact
+        middle = compare(ops.gt, small, 0.25)
+        direct = emit(ops.erf_inv, sub(mul(choose(middle, small, 0.25), 2), 1))
+        x = choose(middle, mul(direct, math.sqrt(2.0)), x)
     x = choose(inside, x, choose(compare(ops.eq, tail, 0), -np.inf, np.nan))
     return choose(upper, emit(ops.neg, x), x)
 
@@ -116,8 +120,8 @@ def log_ndtr_of(x: Any) -> Any:
     """
     if x.value.type.dtype.bits < 32:
         return convert(log_ndtr_of(convert(x, dtypes.f32)), x.value.type.dtype)
-    low, high = (-20.0, 8.0) if x.value.type.dtype.bits == 64 else (-8.0, 5.0)
-    is_low, is_high = compare(ops.lt, x, low), compare(ops.gt, x, high)
+    low = -20.0 if x.value.type.dtype.bits == 64 else -8.0
+    is_low, is_high = compare(ops.lt, x, low), compare(ops.gt, x, 0.0)
     far = choose(is_low, x, low)
     inverse = emit(ops.integer_pow, far, exponent=-2)
     series: Any = 1.0
@@ -126,7 +130,7 @@ def log_ndtr_of(x: Any) -> Any:
     below = sub(add(log_density_of(far), emit(ops.log, series)), emit(ops.log, emit(ops.neg, far)))
     centre = choose(is_low, 0.0, choose(is_high, 0.0, x))
     middle = emit(ops.log, ndtr_of(centre))
-    above = emit(ops.log1p, emit(ops.neg, ndtr_of(emit(ops.neg, choose(is_high, x, high)))))
+    above = emit(ops.log1p, emit(ops.neg, ndtr_of(emit(ops.neg, choose(is_high, x, 0.0)))))
     return choose(is_low, below, choose(is_high, above, middle))
 
 __all__ = ["erf", "erfc", "erfinv", "expit", "log_ndtr", "logit", "ndtr", "ndtri"]
