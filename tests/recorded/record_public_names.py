@@ -12,6 +12,7 @@ import sys
 import types
 
 MODULES = """numpy numpy.fft numpy.linalg lax lax.linalg nn nn.initializers random
+    image ops flatten_util
     scipy.cluster.vq scipy.fft scipy.integrate scipy.interpolate scipy.linalg scipy.ndimage
     scipy.optimize scipy.signal scipy.sparse.linalg scipy.spatial.transform scipy.special
     scipy.stats scipy.stats.bernoulli scipy.stats.beta scipy.stats.betabinom scipy.stats.binom
