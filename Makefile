@@ -43,6 +43,7 @@ sharded: $(DEV)
 	$(BIN)/python -m tests.xfront.sharding.mapped_programs 1000
 
 numeric: $(DEV)
+	$(BIN)/python -m pytest -n $(WORKERS) -q tests/xfront/random/test_distributions.py -k many
 	$(BIN)/python -m tests.accuracy
 
 # The tests that compile through forms of the CPU, with the plain rule for every operation.

@@ -19,6 +19,9 @@ CASES = {
            ("lognormal", "1.5,"), ("pareto", "2.5,"), ("rayleigh", "2.,"),
            ("weibull_min", "2.,1.5,"), ("triangular", "1.,2.,5.,"))
        for d in ("float32", *(("float16", "bfloat16") if name in ("cauchy", "logistic") else ()))},
+    **{f"uniform {d}": f"R.uniform(k,(40,),{d!r}{bounds})"
+       for d, bounds in (("float8_e3m4", ""), ("float8_e4m3", ""), ("float8_e4m3fn", ",-2,3"),
+                         ("float8_e4m3b11fnuz", ""), ("float8_e5m2", ""), ("float8_e5m2fnuz", ""))},
     "wald": "R.wald(k,1.7,(40,),'float32')",
     "double_sided_maxwell": "R.double_sided_maxwell(k,1.,2.,(40,),'float32')",
     "double_sided_maxwell of arrays": "R.double_sided_maxwell(k,f(1,2,3),2.,(2,))",

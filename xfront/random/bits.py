@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import ml_dtypes
+
 import numpy as np
 from xfront_ir import dtypes, ops
 from xfront_ir.dtypes import DType, from_numpy
@@ -50,6 +52,9 @@ def bits(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = None, 
 
 def unit_interval(key: Tracer, shape: tuple[int, ...], dtype: DType) -> Tracer:
     """Floats in [0, 1): random bits as the mantissa of a number in [1, 2), minus one."""
+    if dtype not in MANTISSA:
+        raise TypeError(f"random floats of {dtype.numpy.name} are not drawn: draw wider ones, and "
+                        "convert them by astype")
     mantissa, width = MANTISSA[dtype]
     drawn = 8 if mantissa < 8 else width       # bf16 needs no more than 7 random bits
     raw = draw(key, drawn, shape)
@@ -64,6 +69,8 @@ def unit_interval(key: Tracer, shape: tuple[int, ...], dtype: DType) -> Tracer:
 
 MANTISSA = {dtypes.f16: (10, 16), dtypes.bf16: (7, 16), dtypes.f32: (23, 32),
             dtypes.f64: (52, 64)}
+for _name in "e3m4 e4m3 e4m3fn e4m3fnuz e4m3b11fnuz e5m2 e5m2fnuz".split():
+    MANTISSA[from_numpy(np.dtype(getattr(ml_dtypes, f"float8_{_name}")))] = (int(_name[3]), 8)
 """Bits of the mantissa, and of the whole, of the float dtypes that are drawn."""
 
 
