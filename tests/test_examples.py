@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib.util
 import re
+import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -261,3 +262,25 @@ def test_bayesian_regression_agrees_with_its_approximation() -> None:
         assert abs(true - mean) < 3 * spread
     kept = re.search(r"(\d+)% of the proposals kept", text)
     assert kept and int(kept[1]) > 80
+
+
+def test_resize_keeps_the_picture_and_draws_it(tmp_path: Path) -> None:
+    """By descent the picture is in small the scan; five pictures stand side by side."""
+    text = run("resize.py", str(tmp_path / "drawn.png"))
+    off = {name: float(x) for name, x in re.findall(r"^([\w ]+?) *: in small off by ([\d.]+)", text,
+                                                     re.MULTILINE)}
+    assert len(off) == 5 and off["by descent"] < 0.1 * min(
+        x for name, x in off.items() if name != "by descent")
+    drawn = (tmp_path / "drawn.png").read_bytes()
+    assert drawn.startswith(b"\x89PNG") and struct.unpack(">II", drawn[16:24]) == (504, 96)
+
+
+def test_causal_attention_sees_the_past_alone() -> None:
+    """It names what was said three places before, and no answer depends on a later place."""
+    text = run("causal_attention.py")
+    losses = re.search(r"loss ([\d.]+) at first, ([\d.]+) after", text)
+    right = re.search(r"unseen rows: ([\d.]+)%", text)
+    moved = re.search(r"first half move by ([\d.]+), of the second by ([\d.]+)", text)
+    assert losses and float(losses[2]) < 0.05 * float(losses[1])
+    assert right and float(right[1]) > 99.0
+    assert moved and float(moved[1]) == 0.0 < float(moved[2])

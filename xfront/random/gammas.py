@@ -30,8 +30,8 @@ def gamma_in(key: Tracer, a: Tracer, log_space: bool) -> Tracer:
     """Samples of the shapes of an array, or their logarithms, each from a key of its own."""
     dtype = a.value.type.dtype
     if dtype.bits < 16:
-        raise TypeError(f"samples of {dtype.numpy.name} that come of gamma's are not drawn: draw wider "
-                        "ones, and convert them by astype")
+        raise TypeError(f"samples of {dtype.numpy.name} that come of gamma's are not drawn: draw "
+                        "wider ones, and convert them by astype")
     keys = emit(ops.random_split, threefry_key(key), shape=a.shape)
     return emit(ops.random_gamma, keys, a, log_space=log_space)
 
