@@ -16,7 +16,7 @@ from digits import Adam, adam
 
 import xfront as jax
 import xfront.numpy as jnp
-from xfront import nn
+from xfront import lax, nn
 
 SYMBOLS, LENGTH, WIDTH, BACK = 8, 24, 32, 3
 ROWS, STEPS, RATE = 64, 400, 0.01
@@ -59,7 +59,7 @@ def learned(params: Any, key: Any, steps: int) -> tuple[Any, Any]:
         return adam(params, slopes, momenta, rate=RATE), value
 
     start = (params, Adam(jnp.float32(0), zeros, zeros))
-    (params, _), losses = jax.lax.scan(step, start, jax.random.split(key, steps))
+    (params, _), losses = lax.scan(step, start, jax.random.split(key, steps))
     return params, losses
 
 

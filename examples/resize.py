@@ -18,6 +18,7 @@ from digits import load
 
 import xfront as jax
 import xfront.numpy as jnp
+from xfront import lax
 from xfront.image import resize
 
 SIDE = 96
@@ -45,7 +46,7 @@ def drawn_large(small: Any, steps: int = 200) -> Any:
         return x + speed, speed
 
     start = resize(small, (SIDE, SIDE), "cubic")
-    return jax.lax.fori_loop(0, steps, step, (start, 0 * start))[0]
+    return lax.fori_loop(0, steps, step, (start, 0 * start))[0]
 
 
 def png(grey: np.ndarray) -> bytes:
