@@ -46,7 +46,7 @@ FLOORS = {
 FLOORS_OF_XFRONT = (
     # jaxlib, tracebacks, and what needs nothing else
     ("absent", "arrays", "arrays.abstract", "arrays.beside", "arrays.binding", "arrays.caller",
-     "arrays.promotion", "flags", "logs", "on_demand", "option_table", "tracebacks"),
+     "arrays.promotion", "docstrings", "flags", "logs", "on_demand", "option_table", "tracebacks"),
     # options, dtypes, trees, errors
     ("config", "dimension_numbers", "dtypes", "errors", "tree_errors", "tree_registry",
      "tree_util"),

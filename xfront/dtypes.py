@@ -77,7 +77,8 @@ SCALAR_TYPES: dict[str, ScalarType] = {}
 
 def _scalar_type(name: str) -> ScalarType:
     dtype = np.dtype(getattr(ml_dtypes, name, name))
-    doc = f"The dtype {name}; called, it makes an array of it."
+    doc = (f"The dtype {name}; called, it makes an array of it.\n\n>>> np.dtype(jnp.{name})\n"
+           f"{dtype!r}")
     made = ScalarType(name, (), {"dtype": dtype, "__doc__": doc, "__module__": "xfront.numpy"})
     SCALAR_TYPES[name] = made
     return made
@@ -429,6 +430,9 @@ def promote_types(a: Any, b: Any) -> Any:
       a, b: anything that stands for a dtype; Python's `int`, `float`, `complex` are weak.
     Raises: TypePromotionError where they have no common dtype.
     Source: `numpy.promote_types`.
+
+    >>> jnp.promote_types("int32", "float16")
+    dtype('float16')
     """
     types = []
     for x in (a, b):

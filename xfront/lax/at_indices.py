@@ -49,6 +49,9 @@ def index_take(src: Any, idxs: Sequence[Any], axes: Sequence[int]) -> Array:
       idxs: one vector of indices an axis, of one length; they are taken modulo the axis's size.
       axes: the axes indexed, which the result lacks; places become its first axis.
     Raises: TypeError where the indices are no integer vectors of one length.
+
+    >>> lax.index_take(jnp.array([5, 6, 7]), (jnp.array([2, 0]),), (0,))
+    Array([7, 5], dtype=int32)
     """
     return _index_take(src, tuple(idxs), axes=tuple(int(a) for a in axes))
 

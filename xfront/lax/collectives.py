@@ -154,7 +154,8 @@ def pmean(x: Any, axis_name: AxisName, *, axis_index_groups: Groups = None) -> A
     return tree_map(mean, x)
 
 
-def _extremum(name: str, definition: Any, reducer: Any) -> Callable[..., Any]:
+def _extremum(name: str, definition: Any, reducer: Any, doc: str, gives: str
+              ) -> Callable[..., Any]:
     def leaf(x: Any, axis_name: Any, groups: Any) -> Any:
         names, own = _positions(axis_name, np.ndim(array_like(name, x)))
         names, sizes = axis_sizes(name, names)
@@ -171,13 +172,16 @@ def _extremum(name: str, definition: Any, reducer: Any) -> Callable[..., Any]:
         return tree_map(lambda x: leaf(x, axis_name, groups), x)
 
     public.__name__ = public.__qualname__ = name
+    public.__doc__ = f"""{doc} over named axes. Arguments and errors as `psum`.
+
+    >>> xfront.vmap(lambda x: lax.{name}(x, "i"), axis_name="i")(jnp.array([1., 3.]))
+    Array({gives}, dtype=float32)
+    """
     return public
 
 
-pmax = _extremum("pmax", ops.pmax, ops.reduce_max)
-pmax.__doc__ = "The greatest over named axes. Arguments and errors as `psum`."
-pmin = _extremum("pmin", ops.pmin, ops.reduce_min)
-pmin.__doc__ = "The smallest over named axes. Arguments and errors as `psum`."
+pmax = _extremum("pmax", ops.pmax, ops.reduce_max, "The greatest", "[3., 3.]")
+pmin = _extremum("pmin", ops.pmin, ops.reduce_min, "The smallest", "[1., 1.]")
 
 
 # --- gathering and exchanging ---------------------------------------------------------------
@@ -225,6 +229,9 @@ def psum_scatter(x: Any, axis_name: AxisName, *, scatter_dimension: int = 0,
     Args:
       scatter_dimension: has one element for each participant and is taken away; if `tiled`, a
         multiple, and is divided.
+
+    >>> xfront.vmap(lambda x: lax.psum_scatter(x, "i"), axis_name="i")(jnp.array([[1, 2], [3, 4]]))
+    Array([4, 6], dtype=int32)
     """
     groups = _groups(axis_index_groups)
     names, sizes = axis_sizes("psum_scatter", axis_name)
@@ -248,6 +255,11 @@ def all_to_all(x: Any, axis_name: AxisName, split_axis: int, concat_axis: int, *
 
     Raises: ValueError where `split_axis` does not have one element (if `tiled`, a multiple) for
       each participant.
+
+    >>> rows = jnp.array([[1, 2], [3, 4]])
+    >>> xfront.vmap(lambda x: lax.all_to_all(x, "i", 0, 0), axis_name="i")(rows)
+    Array([[1, 3],
+           [2, 4]], dtype=int32)
     """
     groups = _groups(axis_index_groups)
     names, sizes = axis_sizes("all_to_all", axis_name)
@@ -267,7 +279,12 @@ def all_to_all(x: Any, axis_name: AxisName, split_axis: int, concat_axis: int, *
 
 
 def pswapaxes(x: Any, axis_name: AxisName, axis: int, *, axis_index_groups: Groups = None) -> Array:
-    """A named axis and an axis of x of the same size change places."""
+    """A named axis and an axis of x of the same size change places.
+
+    >>> xfront.vmap(lambda x: lax.pswapaxes(x, "i", 0), axis_name="i")(jnp.array([[1, 2], [3, 4]]))
+    Array([[1, 3],
+           [2, 4]], dtype=int32)
+    """
     return all_to_all(x, axis_name, axis, axis, axis_index_groups=axis_index_groups)
 
 
@@ -276,6 +293,10 @@ def ppermute(x: Any, axis_name: AxisName, perm: Sequence[tuple[int, int]]) -> Ar
 
     Args:
       perm: (source, destination) pairs, each source and each destination at most once.
+
+    >>> swap = lambda x: lax.ppermute(x, "i", [(0, 1), (1, 0)])
+    >>> xfront.vmap(swap, axis_name="i")(jnp.array([1., 3.]))
+    Array([3., 1.], dtype=float32)
     """
     names, sizes = axis_sizes("ppermute", axis_name)
     pairs = tuple([(int(s), int(d)) for s, d in perm])
@@ -298,7 +319,11 @@ def pshuffle(x: Any, axis_name: AxisName, perm: Sequence[int]) -> Array:
 
 
 def pbroadcast(x: Any, axis_name: AxisName, source: int) -> Array:
-    """Every participant receives the value of participant `source`."""
+    """Every participant receives the value of participant `source`.
+
+    >>> xfront.vmap(lambda x: lax.pbroadcast(x, "i", 1), axis_name="i")(jnp.array([1., 3.]))
+    Array([3., 3.], dtype=float32)
+    """
     names, sizes = axis_sizes("pbroadcast", axis_name)
     if not 0 <= source < math.prod(sizes):
         raise ValueError(f"pbroadcast: source {source} is not in [0, {math.prod(sizes)})")

@@ -29,6 +29,9 @@ def composite(decomposition: Callable[..., Any], name: str, version: int = 0
     Returns: a function of the same arguments. Every transformation goes through it, since nothing
       but its decomposition is recorded; the compiler is not told of the composite.
     Source: StableHLO spec, composite.
+
+    >>> lax.composite(lambda x: x + 1, "my.increment")(2.)
+    Array(3., dtype=float32, weak_type=True)
     """
     if not callable(decomposition):
         raise TypeError(f"composite: expected a function, got {decomposition!r}")
@@ -54,6 +57,9 @@ def platform_dependent(*args: Any, default: Callable[..., Any] | None = None,
       per_platform: functions by platform: cpu, cuda, rocm, tpu; gpu stands for cuda and rocm.
     Raises: NotImplementedError where there is none for the platform. The choice is made while
       tracing: by the default device's platform.
+
+    >>> lax.platform_dependent(2., cpu=lambda x: x + 1, default=lambda x: x)
+    3.0
     """
     platform = _platform()
     names = (platform, "gpu") if platform in ("cuda", "rocm") else (platform,)

@@ -127,7 +127,11 @@ ConvGeneralDilatedDimensionNumbers = tuple[str, str, str] | ConvDimensionNumbers
 
 
 def conv_general_permutations(dimension_numbers: Sequence[str]) -> tuple[tuple[int, ...], ...]:
-    """The axes that three strings such as ("NHWC", "HWIO", "NHWC") name. Raises: TypeError."""
+    """The axes that three strings such as ("NHWC", "HWIO", "NHWC") name. Raises: TypeError.
+
+    >>> lax.conv_general_permutations(("NHWC", "HWIO", "NHWC"))
+    ((0, 3, 1, 2), (3, 2, 0, 1), (0, 3, 1, 2))
+    """
     lhs, rhs, out = dimension_numbers
     pairs = (("N", "C"), ("O", "I"), ("N", "C"))
     for i, (first, second) in enumerate(pairs):
@@ -151,6 +155,9 @@ def conv_dimension_numbers(lhs_shape: Sequence[int], rhs_shape: Sequence[int],
     """Dimension numbers from strings, from themselves, or from None: ("NC...", "OI...", "NC...").
 
     Raises: TypeError where they do not fit the shapes.
+
+    >>> lax.conv_dimension_numbers((1, 8, 8, 3), (3, 3, 3, 4), ("NHWC", "HWIO", "NHWC")).rhs_spec
+    (3, 2, 0, 1)
     """
     if isinstance(dimension_numbers, ConvDimensionNumbers):
         return dimension_numbers
@@ -183,6 +190,9 @@ def padtype_to_pads(in_shape: Sequence[int], window_shape: Sequence[int],
 
     "VALID" pads nothing; "SAME" pads so that there is one window each stride, what is odd at the
     end; "SAME_LOWER" puts it at the beginning. Raises: RuntimeError for other names.
+
+    >>> lax.padtype_to_pads((8, 8), (3, 3), (1, 1), "SAME")
+    [(1, 1), (1, 1)]
     """
     name = padding.upper() if isinstance(padding, str) else padding
     if name == "VALID":
@@ -221,6 +231,9 @@ def conv_general_dilated(lhs: ArrayLike, rhs: ArrayLike, window_strides: Sequenc
       feature_group_count, batch_group_count: how many parts the features or the batch have.
       precision, preferred_element_type: as `dot_general`.
     Raises: TypeError where dtypes differ or the numbers do not fit.
+
+    >>> lax.conv_general_dilated(jnp.ones((1, 1, 3)), jnp.ones((1, 1, 2)), (1,), "VALID")
+    Array([[[2., 2.]]], dtype=float32)
     """
     at_home("conv_general_dilated", out_sharding)
     name = "conv_general_dilated"
@@ -295,7 +308,12 @@ def conv_with_general_padding(lhs: ArrayLike, rhs: ArrayLike, window_strides: Se
                               lhs_dilation: Sequence[int] | None,
                               rhs_dilation: Sequence[int] | None, precision: PrecisionLike = None,
                               preferred_element_type: DTypeLike | None = None) -> Array:
-    """`conv_general_dilated` of NC... with OI...."""
+    """`conv_general_dilated` of NC... with OI....
+
+    >>> x, k = jnp.ones((1, 1, 3)), jnp.ones((1, 1, 2))
+    >>> lax.conv_with_general_padding(x, k, (1,), "VALID", None, None)
+    Array([[[2., 2.]]], dtype=float32)
+    """
     return conv_general_dilated(lhs, rhs, window_strides, padding, lhs_dilation, rhs_dilation,
                                 precision=precision, preferred_element_type=preferred_element_type)
 
@@ -316,6 +334,9 @@ def conv_transpose(lhs: ArrayLike, rhs: ArrayLike, strides: Sequence[int],
       transpose_kernel: whether the filter is one of the forward convolution: it is then flipped and
         its features exchanged.
       use_consistent_padding: whether pairs are those of the forward convolution.
+
+    >>> lax.conv_transpose(jnp.ones((1, 3, 1)), jnp.ones((2, 1, 1)), (2,), "SAME").shape
+    (1, 6, 1)
     """
     shape, filter_shape = np.shape(lhs), np.shape(rhs)
     n = len(shape) - 2
@@ -377,7 +398,11 @@ def _flipped(rhs: Any, spec: tuple[int, ...]) -> Any:
 def conv_shape_tuple(lhs_shape: Sequence[int], rhs_shape: Sequence[int], strides: Sequence[int],
                      pads: Sequence[tuple[int, int]], batch_group_count: int = 1
                      ) -> tuple[int, ...]:
-    """The shape of a convolution of NC... with OI.... Raises: TypeError."""
+    """The shape of a convolution of NC... with OI.... Raises: TypeError.
+
+    >>> lax.conv_shape_tuple((1, 3, 8, 8), (4, 3, 3, 3), (1, 1), ((0, 0), (0, 0)))
+    (1, 4, 6, 6)
+    """
     if isinstance(pads, str):
         pads = padtype_to_pads(lhs_shape[2:], rhs_shape[2:], strides, pads)
     if len(pads) != len(lhs_shape) - 2:
@@ -393,7 +418,12 @@ def conv_general_shape_tuple(lhs_shape: Sequence[int], rhs_shape: Sequence[int],
                              window_strides: Sequence[int],
                              padding: str | Sequence[tuple[int, int]], dimension_numbers: Any
                              ) -> tuple[int, ...]:
-    """The shape of a convolution in any layout."""
+    """The shape of a convolution in any layout.
+
+    >>> layout = "NCHW", "OIHW", "NCHW"
+    >>> lax.conv_general_shape_tuple((1, 3, 8, 8), (4, 3, 3, 3), (1, 1), "VALID", layout)
+    (1, 4, 6, 6)
+    """
     numbers = conv_dimension_numbers(lhs_shape, rhs_shape, dimension_numbers)
     lhs, rhs = ([shape[d] for d in spec] for shape, spec in
                 zip((lhs_shape, rhs_shape), numbers[:2], strict=True))
@@ -405,7 +435,12 @@ def conv_transpose_shape_tuple(lhs_shape: Sequence[int], rhs_shape: Sequence[int
                                window_strides: Sequence[int],
                                padding: str | Sequence[tuple[int, int]], dimension_numbers: Any
                                ) -> tuple[int, ...]:
-    """The shape of `conv_transpose`'s result."""
+    """The shape of `conv_transpose`'s result.
+
+    >>> layout = "NCHW", "OIHW", "NCHW"
+    >>> lax.conv_transpose_shape_tuple((1, 3, 8, 8), (4, 3, 3, 3), (2, 2), "SAME", layout)
+    (1, 4, 16, 16)
+    """
     numbers = conv_dimension_numbers(lhs_shape, rhs_shape, dimension_numbers)
     lhs, rhs = ([shape[d] for d in spec] for shape, spec in
                 zip((lhs_shape, rhs_shape), numbers[:2], strict=True))
@@ -428,6 +463,9 @@ def conv_general_dilated_patches(lhs: ArrayLike, filter_shape: Sequence[int],
     """What a filter of this shape would see at each place, as features.
 
     Returns: the features are (input feature, *filter places) in row-major order.
+
+    >>> lax.conv_general_dilated_patches(jnp.ones((1, 2, 8, 8)), (3, 3), (1, 1), "SAME").shape
+    (1, 18, 8, 8)
     """
     ndim, places = np.ndim(lhs), math.prod(filter_shape)
     numbers = conv_dimension_numbers((0,) * ndim, (0,) * ndim, dimension_numbers)
@@ -458,6 +496,10 @@ def conv_general_dilated_local(lhs: ArrayLike, rhs: ArrayLike, window_strides: S
         (input feature, *filter places) in row-major order.
       filter_shape: sizes of a filter's spatial axes.
     Raises: TypeError where the axes of rhs are not those of the result.
+
+    >>> x, k = jnp.ones((1, 1, 3)), jnp.ones((1, 2, 2))
+    >>> lax.conv_general_dilated_local(x, k, (1,), "VALID", (2,)).shape
+    (1, 1, 2)
     """
     numbers = conv_dimension_numbers(np.shape(lhs), np.shape(rhs), dimension_numbers)
     seen = conv_general_dilated_patches(

@@ -24,6 +24,7 @@ from ..arrays import binding
 from ..arrays.annotations import Array, ArrayLike, DTypeLike
 from ..arrays.dispatch import by_name, eager
 from ..arrays.operands import array_like, broadcast_to, convert, operand
+from ..docstrings import with_example
 from ..tracebacks import shorten
 from ..tracing.trace import WEAK_KINDS, emit, emit_alike
 from ..tracing.tracer import Tracer
@@ -97,20 +98,20 @@ def check_accuracy(name: str, accuracy: Accuracy) -> None:
         raise ValueError(f"{name}: tolerances must not be negative, got {accuracy}")
 
 
-def _named(body: Any, name: str, doc: str) -> Any:
+def _named(body: Any, name: str, doc: str, shows: str) -> Any:
     body.__name__ = body.__qualname__ = name
-    body.__doc__ = doc
+    body.__doc__ = with_example(doc, f"lax.{name}", shows)
     return eager(body)
 
 
 # --- makers ---------------------------------------------------------------------------------
 # Met with tracers that need nothing done to them, these record their op at once.
 
-def _unary(name: str, definition: Any, doc: str) -> Callable[[ArrayLike], Array]:
+def _unary(name: str, definition: Any, doc: str, shows: str) -> Callable[[ArrayLike], Array]:
     def body(x: ArrayLike) -> Array:
         return emit(definition, operand(name, x))
 
-    general = _named(body, name, doc)
+    general = _named(body, name, doc, shows)
 
     def public(x: ArrayLike) -> Array:
         try:
@@ -122,13 +123,13 @@ def _unary(name: str, definition: Any, doc: str) -> Callable[[ArrayLike], Array]
     return functools.update_wrapper(public, general)
 
 
-def _accurate(name: str, definition: Any, doc: str) -> Callable[..., Any]:
+def _accurate(name: str, definition: Any, doc: str, shows: str) -> Callable[..., Any]:
     def body(x: ArrayLike, *, accuracy: Accuracy = None) -> Array:
         check_accuracy(name, accuracy)
         return emit(definition, inexact(name, x))
 
     body.__name__ = body.__qualname__ = name
-    body.__doc__ = doc
+    body.__doc__ = with_example(doc, f"lax.{name}", shows)
     general = eager(static=("accuracy",))(body)
 
     def public(x: ArrayLike, *, accuracy: Accuracy = None) -> Array:
@@ -145,12 +146,13 @@ def _accurate(name: str, definition: Any, doc: str) -> Callable[..., Any]:
     return functools.update_wrapper(public, general)
 
 
-def binary_of(name: str, definition: Any, doc: str) -> Callable[[ArrayLike, ArrayLike], Array]:
-    """A function of two operands that are alike."""
+def binary_of(name: str, definition: Any, doc: str, shows: str
+              ) -> Callable[[ArrayLike, ArrayLike], Array]:
+    """A function of two operands that are alike; `shows` as in `with_example`."""
     def body(x: ArrayLike, y: ArrayLike) -> Array:
         return emit(definition, *alike(name, x, y))
 
-    general = _named(body, name, doc)
+    general = _named(body, name, doc, shows)
 
     def public(x: ArrayLike, y: ArrayLike) -> Array:
         try:
@@ -172,23 +174,28 @@ def binary_of(name: str, definition: Any, doc: str) -> Callable[[ArrayLike, Arra
 
 # --- arithmetic -----------------------------------------------------------------------------
 
-add = binary_of("add", ops.add, "x + y, for numbers.")
-sub = binary_of("sub", ops.sub, "x - y, for numbers.")
-div = binary_of("div", ops.div, "x / y; integers are divided towards zero, and by 0 give -1.")
-rem = binary_of("rem", ops.rem, "Remainder of x / y with the sign of x, for real numbers.")
+add = binary_of("add", ops.add, "x + y, for numbers.", "[1, 2], [3, 4] -> [4, 6] int32")
+sub = binary_of("sub", ops.sub, "x - y, for numbers.", "[1, 2], [3, 5] -> [-2, -3] int32")
+div = binary_of("div", ops.div, "x / y; integers are divided towards zero, and by 0 give -1.",
+                "[7, -7], [2, 2] -> [ 3, -3] int32")
+rem = binary_of("rem", ops.rem, "Remainder of x / y with the sign of x, for real numbers.",
+                "[7, -7], [3, 3] -> [ 1, -1] int32")
 max = binary_of("max", ops.max, "The greater; complex numbers are compared by real part first, a "
-                                "NaN wins.")
+                                "NaN wins.", "[1, 5], [3, 4] -> [3, 5] int32")
 min = binary_of("min", ops.min, "The smaller; complex numbers are compared by real part first, a "
-                                "NaN wins.")
+                                "NaN wins.", "[1, 5], [3, 4] -> [1, 4] int32")
 atan2 = binary_of("atan2", ops.atan2, "The angle of the point (y, x), for floats and complex "
-                                      "numbers.")
-nextafter = by_name(binary_of("nextafter", ops.nextafter, "The next float after x1 towards x2."),
+                                      "numbers.", "[0., 1.], [1., 1.] -> [0.   , 0.785]")
+nextafter = by_name(binary_of("nextafter", ops.nextafter, "The next float after x1 towards x2.",
+                              "[1., 2.], [2., 2.] -> [1., 2.]"),
                     "x1", "x2")
-mulhi = binary_of("mulhi", ops.mulhi, "The upper half of the product of integers.")
+mulhi = binary_of("mulhi", ops.mulhi, "The upper half of the product of integers.",
+                  "[2 ** 30, 5], [8, 2] -> [2, 0] int32")
 
-neg = _unary("neg", ops.neg, "-x, for numbers.")
-sign = _unary("sign", ops.sign, "-1, 0 or 1; x/|x| for complex numbers; NaN for NaN.")
-square = _unary("square", ops.square, "x * x, for numbers.")
+neg = _unary("neg", ops.neg, "-x, for numbers.", "[1., -2.] -> [-1.,  2.]")
+sign = _unary("sign", ops.sign, "-1, 0 or 1; x/|x| for complex numbers; NaN for NaN.",
+              "[3., 0., -2.] -> [ 1.,  0., -1.]")
+square = _unary("square", ops.square, "x * x, for numbers.", "[3., -2.] -> [9., 4.]")
 
 
 @eager
@@ -202,7 +209,7 @@ def abs(x: ArrayLike) -> Array:
     return weakly(emit(ops.abs, x), x.weak)
 
 
-_mul = binary_of("mul", ops.mul, "x * y, for numbers.")
+_mul = binary_of("mul", ops.mul, "x * y, for numbers.", "[1, 2], [3, 4] -> [3, 8] int32")
 
 
 @eager(static=("out_dtype",))
@@ -283,50 +290,54 @@ def pow(x: ArrayLike, y: ArrayLike) -> Array:
 
 # --- roots, exponentials, angles ------------------------------------------------------------
 
-sqrt = _accurate("sqrt", ops.sqrt, "Square root; NaN below 0.")
-rsqrt = _accurate("rsqrt", ops.rsqrt, "1 / sqrt(x).")
-cbrt = _accurate("cbrt", ops.cbrt, "Cube root, of negative numbers too.")
-exp = _accurate("exp", ops.exp, "e to the power x.")
-exp2 = _accurate("exp2", ops.exp2, "2 to the power x.")
-expm1 = _accurate("expm1", ops.expm1, "exp(x) - 1, exact near 0.")
-log = _accurate("log", ops.log, "Natural logarithm.")
-log1p = _accurate("log1p", ops.log1p, "log(1 + x), exact near 0.")
-logistic = _accurate("logistic", ops.logistic, "1 / (1 + exp(-x)).")
-sin = _accurate("sin", ops.sin, "Sine.")
-cos = _accurate("cos", ops.cos, "Cosine.")
-tan = _accurate("tan", ops.tan, "Tangent.")
-tanh = _accurate("tanh", ops.tanh, "Hyperbolic tangent.")
+sqrt = _accurate("sqrt", ops.sqrt, "Square root; NaN below 0.", "[4., 9.] -> [2., 3.]")
+rsqrt = _accurate("rsqrt", ops.rsqrt, "1 / sqrt(x).", "[4., 16.] -> [0.5 , 0.25]")
+cbrt = _accurate("cbrt", ops.cbrt, "Cube root, of negative numbers too.",
+                 "[8., -27.] -> [ 2., -3.]")
+exp = _accurate("exp", ops.exp, "e to the power x.", "[0., 1.] -> [1.   , 2.718]")
+exp2 = _accurate("exp2", ops.exp2, "2 to the power x.", "[1., 3.] -> [2., 8.]")
+expm1 = _accurate("expm1", ops.expm1, "exp(x) - 1, exact near 0.", "[0., 1.] -> [0.   , 1.718]")
+log = _accurate("log", ops.log, "Natural logarithm.", "[1., 10.] -> [0.   , 2.303]")
+log1p = _accurate("log1p", ops.log1p, "log(1 + x), exact near 0.", "[0., 1.] -> [0.   , 0.693]")
+logistic = _accurate("logistic", ops.logistic, "1 / (1 + exp(-x)).", "[0., 2.] -> [0.5  , 0.881]")
+sin = _accurate("sin", ops.sin, "Sine.", "[0., 1.] -> [0.   , 0.841]")
+cos = _accurate("cos", ops.cos, "Cosine.", "[0., 1.] -> [1.  , 0.54]")
+tan = _accurate("tan", ops.tan, "Tangent.", "[0., 1.] -> [0.   , 1.557]")
+tanh = _accurate("tanh", ops.tanh, "Hyperbolic tangent.", "[0., 1.] -> [0.   , 0.762]")
 
 
-def _inexact(name: str, definition: Any, doc: str) -> Callable[[ArrayLike], Array]:
+def _inexact(name: str, definition: Any, doc: str, shows: str) -> Callable[[ArrayLike], Array]:
     def body(x: ArrayLike) -> Array:
         return emit(definition, inexact(name, x))
 
-    return _named(body, name, doc)
+    return _named(body, name, doc, shows)
 
 
-asin = _inexact("asin", ops.asin, "Inverse sine, in [-pi/2, pi/2].")
-acos = _inexact("acos", ops.acos, "Inverse cosine, in [0, pi].")
-atan = _inexact("atan", ops.atan, "Inverse tangent, in [-pi/2, pi/2].")
-sinh = _inexact("sinh", ops.sinh, "Hyperbolic sine.")
-cosh = _inexact("cosh", ops.cosh, "Hyperbolic cosine.")
-asinh = _inexact("asinh", ops.asinh, "Inverse hyperbolic sine.")
-acosh = _inexact("acosh", ops.acosh, "Inverse hyperbolic cosine.")
-atanh = _inexact("atanh", ops.atanh, "Inverse hyperbolic tangent.")
+asin = _inexact("asin", ops.asin, "Inverse sine, in [-pi/2, pi/2].", "[0., 1.] -> [0.   , 1.571]")
+acos = _inexact("acos", ops.acos, "Inverse cosine, in [0, pi].", "[0., 1.] -> [1.571, 0.   ]")
+atan = _inexact("atan", ops.atan, "Inverse tangent, in [-pi/2, pi/2].",
+                "[0., 1.] -> [0.   , 0.785]")
+sinh = _inexact("sinh", ops.sinh, "Hyperbolic sine.", "[0., 1.] -> [0.   , 1.175]")
+cosh = _inexact("cosh", ops.cosh, "Hyperbolic cosine.", "[0., 1.] -> [1.   , 1.543]")
+asinh = _inexact("asinh", ops.asinh, "Inverse hyperbolic sine.", "[0., 1.] -> [0.   , 0.881]")
+acosh = _inexact("acosh", ops.acosh, "Inverse hyperbolic cosine.", "[1., 2.] -> [0.   , 1.317]")
+atanh = _inexact("atanh", ops.atanh, "Inverse hyperbolic tangent.", "[0., 0.5] -> [0.   , 0.549]")
 
 
 # --- rounding -------------------------------------------------------------------------------
 
-def _floating(name: str, definition: Any, doc: str) -> Callable[[ArrayLike], Array]:
+def _floating(name: str, definition: Any, doc: str, shows: str) -> Callable[[ArrayLike], Array]:
     def body(x: ArrayLike) -> Array:
         return emit(definition, floating(name, x))
 
-    return _named(body, name, doc)
+    return _named(body, name, doc, shows)
 
 
-floor = _floating("floor", ops.floor, "The greatest integer not above x.")
-ceil = _floating("ceil", ops.ceil, "The smallest integer not below x.")
-is_finite = _floating("is_finite", ops.is_finite, "Whether x is neither infinite nor NaN; bool.")
+floor = _floating("floor", ops.floor, "The greatest integer not above x.",
+                  "[1.5, -1.5] -> [ 1., -2.]")
+ceil = _floating("ceil", ops.ceil, "The smallest integer not below x.", "[1.5, -1.5] -> [ 2., -1.]")
+is_finite = _floating("is_finite", ops.is_finite, "Whether x is neither infinite nor NaN; bool.",
+                      "[1., jnp.inf] -> [ True, False] bool")
 
 
 @eager(static=("rounding_method",))
@@ -342,16 +353,16 @@ def round(x: ArrayLike, rounding_method: RoundingMethod = RoundingMethod.AWAY_FR
 
 # --- complex numbers ------------------------------------------------------------------------
 
-def _part(name: str, definition: Any, doc: str) -> Callable[[Any], Any]:
+def _part(name: str, definition: Any, doc: str, shows: str) -> Callable[[Any], Any]:
     def body(x: Any) -> Any:
         x = operand(name, x)
         return weakly(emit(definition, x), x.weak)
 
-    return _named(body, name, doc)
+    return _named(body, name, doc, shows)
 
 
-real = _part("real", ops.real, "Real part of complex numbers; real.")
-imag = _part("imag", ops.imag, "Imaginary part of complex numbers; real.")
+real = _part("real", ops.real, "Real part of complex numbers; real.", "[1+2j] -> [1.]")
+imag = _part("imag", ops.imag, "Imaginary part of complex numbers; real.", "[1+2j] -> [2.]")
 
 
 @eager
@@ -380,30 +391,43 @@ def complex(x: ArrayLike, y: ArrayLike) -> Array:
 
 # --- bits -----------------------------------------------------------------------------------
 
-bitwise_not = _unary("bitwise_not", ops.not_, "Every bit flipped, for integers and bools.")
-bitwise_and = binary_of("bitwise_and", ops.and_, "Bits of both, for integers and bools.")
-bitwise_or = binary_of("bitwise_or", ops.or_, "Bits of either, for integers and bools.")
-bitwise_xor = binary_of("bitwise_xor", ops.xor, "Bits of one alone, for integers and bools.")
-population_count = _unary("population_count", ops.popcnt, "How many bits are set, for integers.")
-clz = _unary("clz", ops.clz, "How many bits above the highest set one are clear, for integers.")
+bitwise_not = _unary("bitwise_not", ops.not_, "Every bit flipped, for integers and bools.",
+                     "[0, 5] -> [-1, -6] int32")
+bitwise_and = binary_of("bitwise_and", ops.and_, "Bits of both, for integers and bools.",
+                        "[6, 5], [3, 3] -> [2, 1] int32")
+bitwise_or = binary_of("bitwise_or", ops.or_, "Bits of either, for integers and bools.",
+                       "[6, 5], [3, 3] -> [7, 7] int32")
+bitwise_xor = binary_of("bitwise_xor", ops.xor, "Bits of one alone, for integers and bools.",
+                        "[6, 5], [3, 3] -> [5, 6] int32")
+population_count = _unary("population_count", ops.popcnt, "How many bits are set, for integers.",
+                          "[0, 7] -> [0, 3] int32")
+clz = _unary("clz", ops.clz, "How many bits above the highest set one are clear, for integers.",
+             "[1, 255] -> [31, 24] int32")
 shift_left = binary_of("shift_left", ops.shift_left,
-                       "Bits of x moved up by y places, for integers.")
+                       "Bits of x moved up by y places, for integers.",
+                       "[1, 3], [2, 4] -> [ 4, 48] int32")
 shift_right_arithmetic = binary_of(
     "shift_right_arithmetic", ops.shift_right_arithmetic,
-    "Bits of x moved down by y places, the sign coming in, for integers.")
+    "Bits of x moved down by y places, the sign coming in, for integers.",
+    "[8, -8], [1, 1] -> [ 4, -4] int32")
 shift_right_logical = binary_of(
     "shift_right_logical", ops.shift_right_logical,
-    "Bits of x moved down by y places, zeros coming in, for integers.")
+    "Bits of x moved down by y places, zeros coming in, for integers.",
+    "[8, -8], [1, 28] -> [ 4, 15] int32")
 
 
 # --- comparisons ----------------------------------------------------------------------------
 
-eq = binary_of("eq", ops.eq, "x == y; bool.")
-ne = binary_of("ne", ops.ne, "x != y; bool.")
-lt = binary_of("lt", ops.lt, "x < y, for real numbers and bools; bool.")
-le = binary_of("le", ops.le, "x <= y, for real numbers and bools; bool.")
-gt = binary_of("gt", ops.gt, "x > y, for real numbers and bools; bool.")
-ge = binary_of("ge", ops.ge, "x >= y, for real numbers and bools; bool.")
+eq = binary_of("eq", ops.eq, "x == y; bool.", "[1, 2], [1, 3] -> [ True, False] bool")
+ne = binary_of("ne", ops.ne, "x != y; bool.", "[1, 2], [1, 3] -> [False,  True] bool")
+lt = binary_of("lt", ops.lt, "x < y, for real numbers and bools; bool.",
+               "[1, 2], [1, 3] -> [False,  True] bool")
+le = binary_of("le", ops.le, "x <= y, for real numbers and bools; bool.",
+               "[1, 2], [1, 3] -> [ True,  True] bool")
+gt = binary_of("gt", ops.gt, "x > y, for real numbers and bools; bool.",
+               "[1, 4], [1, 3] -> [False,  True] bool")
+ge = binary_of("ge", ops.ge, "x >= y, for real numbers and bools; bool.",
+               "[1, 2], [1, 3] -> [ True, False] bool")
 
 
 # --- choosing -------------------------------------------------------------------------------

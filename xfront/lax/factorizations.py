@@ -154,6 +154,9 @@ def eig(x: ArrayLike, *, compute_left_eigenvectors: bool = True,
     `enable_eigvec_derivs`: it is right where no two eigenvalues are equal and no two elements tie
     for the greatest of a vector. Raises: NotImplementedError for an implementation that is not
     LAPACK.
+
+    >>> lax.linalg.eig(jnp.diag(jnp.array([1., 2.])))[0]
+    Array([1.+0.j, 2.+0.j], dtype=complex64)
     """
     _chosen("eig", implementation, EigImplementation.LAPACK)
     _no_magma("eig", use_magma)
@@ -210,7 +213,12 @@ def qr(x: ArrayLike, *, pivoting: bool = False, full_matrices: bool = True,
 @eager
 def householder_product(a: ArrayLike, taus: ArrayLike) -> Array:
     """The first columns of the product of reflections I - taus[i] v v^H, v below the diagonal of
-    column i of `a`."""
+    column i of `a`.
+
+    >>> lax.linalg.householder_product(jnp.eye(2), jnp.zeros(2))
+    Array([[ 1.,  0.],
+           [-0.,  1.]], dtype=float32)
+    """
     a, taus = same_dtype("householder_product", a, taus)
     return emit(ops.householder_product, matrices("householder_product", a), taus)
 
@@ -226,6 +234,10 @@ def ormqr(a: ArrayLike, taus: ArrayLike, c: ArrayLike, *, left: bool = True, tra
       transpose: Q^H in the place of Q.
     Raises: ValueError where shapes do not fit.
     Source: LAPACK, ormqr and unmqr.
+
+    >>> lax.linalg.ormqr(jnp.eye(2), jnp.zeros(2), jnp.ones((2, 1)))
+    Array([[1.],
+           [1.]], dtype=float32)
     """
     a, taus, c = same_dtype("ormqr", a, taus, c)
     a, c = matrices("ormqr", a), matrices("ormqr", c)
@@ -246,6 +258,10 @@ def schur(x: ArrayLike, *, compute_schur_vectors: bool = True, sort_eig_vals: bo
     T is upper triangular; of a real x it has blocks of two rows on the diagonal, one for each pair
     of complex eigenvalues. There is no derivative.
     Raises: NotImplementedError for `sort_eig_vals`.
+
+    >>> lax.linalg.schur(jnp.diag(jnp.array([1., 2.])))[0]
+    Array([[1., 0.],
+           [0., 2.]], dtype=float32)
     """
     if sort_eig_vals or select_callable is not None:
         raise NotImplementedError("schur: eigenvalues are not sorted; scipy.linalg.schur does")
@@ -258,6 +274,9 @@ def hessenberg(a: ArrayLike) -> Any:
     """The Hessenberg form Q^H a Q, zero below its subdiagonal, and the taus of Q, in a list.
 
     In the place of these zeros are Q's Householder vectors (LAPACK, gehrd). No derivative.
+
+    >>> lax.linalg.hessenberg(jnp.eye(3))[0].shape
+    (3, 3)
     """
     return list(emit(ops.hessenberg, matrices("hessenberg", a, square=True)))
 
@@ -268,6 +287,9 @@ def tridiagonal(a: ArrayLike, *, lower: bool = True) -> list[Array]:
 
     Returns: a list of the matrix (Q's Householder vectors in the place of zeros), the diagonal and
       the elements beside it (both real), and the taus of Q (LAPACK, sytrd, hetrd). No derivative.
+
+    >>> lax.linalg.tridiagonal(jnp.diag(jnp.array([1., 2.])))[1]
+    Array([1., 2.], dtype=float32)
     """
     return list(emit(ops.tridiagonal, matrices("tridiagonal", a, square=True), lower=bool(lower)))
 
@@ -311,6 +333,11 @@ def triangular_solve(a: ArrayLike, b: ArrayLike, *, left_side: bool = False, low
       transpose_a, conjugate_a: what op does to `a`.
       unit_diagonal: take a's diagonal for ones.
     Raises: TypeError where shapes or dtypes do not fit.
+
+    >>> a, b = jnp.array([[2., 0.], [1., 1.]]), jnp.array([[2.], [3.]])
+    >>> lax.linalg.triangular_solve(a, b, left_side=True, lower=True)
+    Array([[1.],
+           [2.]], dtype=float32)
     """
     a, b = same_dtype("triangular_solve", a, b)
     matrices("triangular_solve", a, square=True)
@@ -337,6 +364,11 @@ def tridiagonal_solve(dl: ArrayLike, d: ArrayLike, du: ArrayLike, b: ArrayLike, 
     Args:
       perturb_singular: move pivots that are nearly 0 by about eps times the greatest, so that
         singular T have finite solutions (inverse iteration wants them). Without it these are NaN.
+
+    >>> below, diagonal, above = jnp.array([0., 1.]), jnp.array([2., 2.]), jnp.array([1., 0.])
+    >>> lax.linalg.tridiagonal_solve(below, diagonal, above, jnp.array([[3.], [3.]]))
+    Array([[1.],
+           [1.]], dtype=float32)
     """
     return emit(ops.tridiagonal_solve, *same_dtype("tridiagonal_solve", dl, d, du, b),
                 perturb_singular=bool(perturb_singular))

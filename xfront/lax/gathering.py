@@ -58,6 +58,10 @@ def gather(operand: ArrayLike, start_indices: ArrayLike, dimension_numbers: Gath
       mode: for slices that do not lie inside; None means clip.
       fill_value: what fills; NaN, or the number furthest from use, where None.
     Raises: TypeError where the numbers do not fit.
+
+    >>> x, at = jnp.array([5., 6., 7.]), jnp.array([[2], [0]])
+    >>> lax.gather(x, at, lax.GatherDimensionNumbers((), (0,), (0,)), (1,))
+    Array([7., 5.], dtype=float32)
     """
     x, indices = tracer("gather", operand), _indices("gather", start_indices)
     numbers = GatherDimensionNumbers(*dimension_numbers)
@@ -78,7 +82,7 @@ def gather(operand: ArrayLike, start_indices: ArrayLike, dimension_numbers: Gath
 
 # --- scatters -------------------------------------------------------------------------------
 
-def _scatter(name: str, definition: Any, doc: str) -> Callable[..., Any]:
+def _scatter(name: str, definition: Any, doc: str, gives: str) -> Callable[..., Any]:
     def body(operand: Any, scatter_indices: Any, updates: Any,
              dimension_numbers: ScatterDimensionNumbers, *, indices_are_sorted: bool = False,
              unique_indices: bool = False, mode: Any = None) -> Any:
@@ -97,6 +101,10 @@ def _scatter(name: str, definition: Any, doc: str) -> Callable[..., Any]:
       indices_are_sorted, unique_indices: promises about the indices.
       mode: for updates that do not lie inside; None leaves them out.
     Raises: TypeError where dtypes differ or the numbers do not fit.
+
+    >>> x, at, new = jnp.array([5., 6., 7.]), jnp.array([[0], [2]]), jnp.array([2., 9.])
+    >>> lax.{name}(x, at, new, lax.ScatterDimensionNumbers((), (0,), (0,)))
+    Array({gives}, dtype=float32)
     """
     return eager(static=("dimension_numbers", "indices_are_sorted", "unique_indices", "mode"))(body)
 
@@ -118,18 +126,27 @@ def _emit_scatter(name: str, definition: Any, x: Any, indices: Any, values: Any,
 
 
 scatter = _scatter("scatter", ops.scatter, "The operand with updates in place of slices; where two "
-                                           "meet, either may win.")
-scatter_add = _scatter("scatter_add", ops.scatter_add, "The operand with updates added to slices.")
-scatter_mul = _scatter("scatter_mul", ops.scatter_mul, "The operand's slices times updates.")
-scatter_min = _scatter("scatter_min", ops.scatter_min, "The smaller of slices and updates.")
-scatter_max = _scatter("scatter_max", ops.scatter_max, "The greater of slices and updates.")
+                                           "meet, either may win.", "[2., 6., 9.]")
+scatter_add = _scatter("scatter_add", ops.scatter_add, "The operand with updates added to slices.",
+                       "[ 7.,  6., 16.]")
+scatter_mul = _scatter("scatter_mul", ops.scatter_mul, "The operand's slices times updates.",
+                       "[10.,  6., 63.]")
+scatter_min = _scatter("scatter_min", ops.scatter_min, "The smaller of slices and updates.",
+                       "[2., 6., 7.]")
+scatter_max = _scatter("scatter_max", ops.scatter_max, "The greater of slices and updates.",
+                       "[5., 6., 9.]")
 
 
 @eager(static=("dimension_numbers", "indices_are_sorted", "unique_indices", "mode"))
 def scatter_sub(operand: ArrayLike, scatter_indices: ArrayLike, updates: ArrayLike,
                 dimension_numbers: ScatterDimensionNumbers, *, indices_are_sorted: bool = False,
                 unique_indices: bool = False, mode: str | GatherScatterMode | None = None) -> Array:
-    """The operand with updates subtracted from slices; arguments as `scatter_add`."""
+    """The operand with updates subtracted from slices; arguments as `scatter_add`.
+
+    >>> x, at, new = jnp.array([5., 6.]), jnp.array([[1]]), jnp.array([2.])
+    >>> lax.scatter_sub(x, at, new, lax.ScatterDimensionNumbers((), (0,), (0,)))
+    Array([5., 4.], dtype=float32)
+    """
     x, values = same_dtype("scatter_sub", operand, updates)
     indices = _indices("scatter_sub", scatter_indices)
     return _emit_scatter("scatter_sub", ops.scatter_add, x, indices,

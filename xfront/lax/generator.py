@@ -50,6 +50,9 @@ def rng_bit_generator(key: ArrayLike, shape: ShapeLike, dtype: DTypeLike = np.ui
     Raises: TypeError for other states and dtypes, ValueError for what is no algorithm,
       NotImplementedError for RNG_THREE_FRY.
     Source: StableHLO spec, rng_bit_generator; Salmon et al., SC 2011.
+
+    >>> lax.rng_bit_generator(jnp.zeros(4, "uint32"), (2,))[1].dtype
+    dtype('uint32')
     """
     at_home("rng_bit_generator", out_sharding)
     try:

@@ -33,6 +33,10 @@ def cholesky_update(r_matrix: ArrayLike, w_vector: ArrayLike) -> Array:
     Returns: S, of positive diagonal, also where R's is not.
     Raises: TypeError for other dtypes, ValueError where sizes do not fit.
     Source: Golub and Van Loan, Matrix Computations, 6.5.4: one rotation a row.
+
+    >>> lax.linalg.cholesky_update(jnp.eye(2), jnp.array([1., 0.]))
+    Array([[1.414, 0.   ],
+           [0.   , 1.   ]], dtype=float32)
     """
     r, w = _real("cholesky_update", r_matrix, w_vector)
     n = r.shape[-1] if r.ndim == 2 else -1
@@ -64,6 +68,9 @@ def symmetric_product(a_matrix: ArrayLike, c_matrix: ArrayLike, *, alpha: ArrayL
       symmetrize_output: give the lower triangle of that in both triangles.
     Raises: TypeError for other dtypes, ValueError where shapes do not fit.
     Source: BLAS, syrk.
+
+    >>> lax.linalg.symmetric_product(jnp.array([[1., 2.]]), jnp.zeros((1, 1)))
+    Array([[5.]], dtype=float32)
     """
     a, c = _real("symmetric_product", a_matrix, c_matrix)
     if a.ndim < 2 or c.shape != (*a.shape[:-1], a.shape[-2]):
@@ -93,6 +100,10 @@ def qdwh(x: ArrayLike, *, is_hermitian: bool = False, max_iterations: int | None
     Raises: ValueError where x has more columns than rows or is no matrix.
     Source: Nakatsukasa, Bai and Gygi, Optimizing Halley's iteration for computing the matrix polar
       decomposition, SIAM J. Matrix Anal. Appl. 31 (2010).
+
+    >>> lax.linalg.qdwh(jnp.diag(jnp.array([1., 2.])))[1]
+    Array([[1., 0.],
+           [0., 2.]], dtype=float32)
     """
     x = as_tracer(linalg.matrices("qdwh", operand("qdwh", x)))
     if x.ndim != 2 or x.shape[0] < x.shape[1]:

@@ -46,6 +46,11 @@ def ragged_dot(lhs: ArrayLike, rhs: ArrayLike, group_sizes: ArrayLike,
       group_sizes: integers [g]; rows after the last group give zeros.
     Returns: [m, n].
     Raises: TypeError, NotImplementedError as `ragged_dot_general`.
+
+    >>> lax.ragged_dot(jnp.ones((3, 2)), jnp.ones((2, 2, 1)), jnp.array([1, 2]))
+    Array([[2.],
+           [2.],
+           [2.]], dtype=float32)
     """
     return ragged_dot_general(lhs, rhs, group_sizes, _MATRICES, precision,
                               preferred_element_type, group_offset, out_sharding)

@@ -22,6 +22,7 @@ from ..arrays.arguments import at_home, only
 from ..arrays.dispatch import eager
 from ..arrays.operands import SCALARS
 from ..arrays.operands import operand as tracer
+from ..docstrings import with_example
 from ..tracing.programs import bind
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer
@@ -37,7 +38,7 @@ from .strict import axis_in, dtype_of, ints, listed, static_int, weakly
 # --- reductions -----------------------------------------------------------------------------
 
 
-def _reducer(name: str, definition: Any, doc: str) -> Callable[..., Any]:
+def _reducer(name: str, definition: Any, doc: str, shows: str) -> Callable[..., Any]:
     def body(operand: ArrayLike, axes: Sequence[int], *, out_sharding: Any = None) -> Array:
         at_home(name, out_sharding)
         x = tracer(name, operand)
@@ -47,10 +48,9 @@ def _reducer(name: str, definition: Any, doc: str) -> Callable[..., Any]:
         return emit(definition, x, axes=_axes(axes, x))
 
     body.__name__ = body.__qualname__ = name
-    body.__doc__ = f"""{doc}
-
-    Raises: TypeError for other dtypes; ValueError where an axis is out of bounds or named twice.
-    """
+    body.__doc__ = with_example(
+        f"{doc}\n\nRaises: TypeError for other dtypes; ValueError where an axis is out of bounds "
+        "or named twice.", f"lax.{name}", shows)
     return eager(static=("axes", "out_sharding"))(body)
 
 
@@ -63,15 +63,22 @@ def _axes(axes: Any, x: Any) -> tuple[int, ...]:
     return tuple(sorted(made))
 
 
-reduce_sum = _reducer("reduce_sum", ops.reduce_sum, "Sum over axes, of numbers.")
-reduce_prod = _reducer("reduce_prod", ops.reduce_prod, "Product over axes, of numbers.")
+reduce_sum = _reducer("reduce_sum", ops.reduce_sum, "Sum over axes, of numbers.",
+                      "[1, 2, 3], (0,) -> 6 int32")
+reduce_prod = _reducer("reduce_prod", ops.reduce_prod, "Product over axes, of numbers.",
+                       "[2, 3, 4], (0,) -> 24 int32")
 reduce_max = _reducer("reduce_max", ops.reduce_max, "The greatest over axes; -inf (or the least "
-                                                    "number) of no elements.")
+                                                    "number) of no elements.",
+                      "[1, 3, 2], (0,) -> 3 int32")
 reduce_min = _reducer("reduce_min", ops.reduce_min, "The smallest over axes; inf (or the greatest "
-                                                    "number) of no elements.")
-reduce_and = _reducer("reduce_and", ops.reduce_and, "Bits of all, over axes.")
-reduce_or = _reducer("reduce_or", ops.reduce_or, "Bits of any, over axes.")
-reduce_xor = _reducer("reduce_xor", ops.reduce_xor, "Bits of an odd number, over axes.")
+                                                    "number) of no elements.",
+                      "[3, 1, 2], (0,) -> 1 int32")
+reduce_and = _reducer("reduce_and", ops.reduce_and, "Bits of all, over axes.",
+                      "[6, 3], (0,) -> 2 int32")
+reduce_or = _reducer("reduce_or", ops.reduce_or, "Bits of any, over axes.",
+                     "[6, 3], (0,) -> 7 int32")
+reduce_xor = _reducer("reduce_xor", ops.reduce_xor, "Bits of an odd number, over axes.",
+                      "[6, 3], (0,) -> 5 int32")
 
 
 def reduce(operands: Any, init_values: Any, computation: Callable[[Any, Any], Any],
@@ -309,7 +316,11 @@ def reduce_window_shape_tuple(operand_shape: Sequence[int], window_dimensions: S
                               padding: str | Sequence[tuple[int, int]],
                               base_dilation: Sequence[int] | None = None,
                               window_dilation: Sequence[int] | None = None) -> tuple[int, ...]:
-    """The shape of `reduce_window`'s result."""
+    """The shape of `reduce_window`'s result.
+
+    >>> lax.reduce_window_shape_tuple((8, 8), (2, 2), (2, 2), ((0, 0), (0, 0)))
+    (4, 4)
+    """
     window, strides, pairs, base, inner = window_attrs(
         "reduce_window", tuple(operand_shape), window_dimensions, window_strides, padding,
         base_dilation, window_dilation)
@@ -323,7 +334,7 @@ def reduce_window_shape_tuple(operand_shape: Sequence[int], window_dimensions: S
 
 # --- places of extrema ----------------------------------------------------------------------
 
-def _arg(name: str, definition: Any, doc: str) -> Callable[..., Any]:
+def _arg(name: str, definition: Any, doc: str, shows: str) -> Callable[..., Any]:
     def body(operand: ArrayLike, axis: int, index_dtype: DTypeLike) -> Array:
         x, a = tracer(name, operand), static_int(name, axis)
         if not 0 <= a < x.ndim:
@@ -336,19 +347,19 @@ def _arg(name: str, definition: Any, doc: str) -> Callable[..., Any]:
         return emit(definition, x, axis=a, index_dtype=kind)
 
     body.__name__ = body.__qualname__ = name
-    body.__doc__ = doc
+    body.__doc__ = with_example(doc, f"lax.{name}", shows)
     return eager(static=("axis", "index_dtype"))(body)
 
 
 argmax = _arg("argmax", ops.argmax, "Index of the greatest along an axis, the first of equals; a "
-                                    "NaN counts as greatest.")
+                                    "NaN counts as greatest.", "[1., 3., 2.], 0, int -> 1 int32")
 argmin = _arg("argmin", ops.argmin, "Index of the smallest along an axis, the first of equals; a "
-                                    "NaN counts as smallest.")
+                                    "NaN counts as smallest.", "[2., 3., 1.], 0, int -> 2 int32")
 
 
 # --- running reductions ---------------------------------------------------------------------
 
-def _running(name: str, definition: Any, doc: str) -> Callable[..., Any]:
+def _running(name: str, definition: Any, doc: str, shows: str) -> Callable[..., Any]:
     def body(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
         x, a = tracer(name, operand), static_int(name, axis)
         if a < 0:
@@ -358,15 +369,18 @@ def _running(name: str, definition: Any, doc: str) -> Callable[..., Any]:
         return emit(definition, x, axis=a, reverse=bool(reverse))
 
     body.__name__ = body.__qualname__ = name
-    body.__doc__ = f"{doc} of all elements up to each one along an axis, from its end if `reverse`."
+    body.__doc__ = with_example(
+        f"{doc} of all elements up to each one along an axis, from its end if `reverse`.",
+        f"lax.{name}", shows)
     return eager(static=("axis", "reverse"))(body)
 
 
-cumsum = _running("cumsum", ops.cumsum, "Sum")
-cumprod = _running("cumprod", ops.cumprod, "Product")
-cummax = _running("cummax", ops.cummax, "The greatest")
-cummin = _running("cummin", ops.cummin, "The smallest")
-cumlogsumexp = _running("cumlogsumexp", ops.cumlogsumexp, "log of the sum of exponentials")
+cumsum = _running("cumsum", ops.cumsum, "Sum", "[1, 2, 3] -> [1, 3, 6] int32")
+cumprod = _running("cumprod", ops.cumprod, "Product", "[1, 2, 3] -> [1, 2, 6] int32")
+cummax = _running("cummax", ops.cummax, "The greatest", "[1, 3, 2] -> [1, 3, 3] int32")
+cummin = _running("cummin", ops.cummin, "The smallest", "[3, 1, 2] -> [3, 1, 1] int32")
+cumlogsumexp = _running("cumlogsumexp", ops.cumlogsumexp, "log of the sum of exponentials",
+                        "[0., 0., 0.] -> [0.   , 0.693, 1.099]")
 
 
 # --- sorting --------------------------------------------------------------------------------
@@ -420,6 +434,9 @@ def top_k(operand: ArrayLike, k: int, *, axis: int = -1) -> list[Array]:
     """The k greatest along an axis, greatest first, and their indices (i32).
 
     Raises: ValueError where there are not k.
+
+    >>> lax.top_k(jnp.array([1., 3., 2.]), 2)
+    [Array([3., 2.], dtype=float32), Array([1, 2], dtype=int32)]
     """
     x = tracer("top_k", operand)
     count, a = static_int("k", k), axis_in("top_k", axis, x.ndim)
@@ -441,6 +458,9 @@ def approx_max_k(operand: ArrayLike, k: int, reduction_dimension: int = -1,
       reduction_input_size_override: of what size the recall is counted; all are found.
       aggregate_to_topk: True.
     Raises: ValueError for another recall; NotImplementedError for `aggregate_to_topk=False`.
+
+    >>> lax.approx_max_k(jnp.array([1., 3., 2.]), 2)
+    [Array([3., 2.], dtype=float32), Array([1, 2], dtype=int32)]
     """
     only("approx_max_k", True, "what is found is the k greatest",
          aggregate_to_topk=aggregate_to_topk)
@@ -452,7 +472,11 @@ def approx_max_k(operand: ArrayLike, k: int, reduction_dimension: int = -1,
 def approx_min_k(operand: ArrayLike, k: int, reduction_dimension: int = -1,
                  recall_target: float = 0.95, reduction_input_size_override: int = -1,
                  aggregate_to_topk: bool = True) -> list[Array]:
-    """The k smallest along an axis and their indices; arguments and errors as of `approx_max_k`."""
+    """The k smallest along an axis and their indices; arguments and errors as of `approx_max_k`.
+
+    >>> lax.approx_min_k(jnp.array([1., 3., 2.]), 2)
+    [Array([1., 2.], dtype=float32), Array([0, 2], dtype=int32)]
+    """
     values, places = approx_max_k(_negated(operand), k, reduction_dimension, recall_target,
                                   reduction_input_size_override, aggregate_to_topk)
     return [_negated(values), places]

@@ -498,7 +498,11 @@ def zeros_like_array(x: ArrayLike) -> Array:
 
 
 def empty(shape: ShapeLike, dtype: DTypeLike, *, out_sharding: Any = None) -> Array:
-    """An array whose elements are not to be read; they are zeros."""
+    """An array whose elements are not to be read; they are zeros.
+
+    >>> lax.empty((2, 3), float).shape
+    (2, 3)
+    """
     at_home("empty", out_sharding)
     return full(shape, 0, dtype)
 

@@ -45,6 +45,9 @@ def dot_product_attention(query: ArrayLike, key: ArrayLike, value: Any,
     Returns: an array like `query`. Where there are more than 2^24 logits, blocks of queries are
       computed one after the other, and again in the backward pass: memory then grows with T + S.
     Raises: ValueError where shapes do not fit or the implementation is not known.
+
+    >>> nn.dot_product_attention(*[jnp.ones((1, 4, 2, 8))] * 3).shape
+    (1, 4, 2, 8)
     """
     if implementation not in (None, "xla", "cudnn"):
         raise ValueError(f"dot_product_attention: there is no implementation {implementation!r}")

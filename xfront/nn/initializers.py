@@ -253,7 +253,8 @@ def _family(name: str, scale: float, mode: str, distribution: str) -> Callable[.
 
     maker.__name__ = maker.__qualname__ = name
     maker.__doc__ = (f"`variance_scaling` with scale {scale}, mode {mode!r} and distribution "
-                     f"{distribution!r}.")
+                     f"{distribution!r}.\n\n>>> nn.initializers.{name}()(xfront.random.key(0), "
+                     "(2, 3)).shape\n(2, 3)")
     return maker
 
 

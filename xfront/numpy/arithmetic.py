@@ -39,14 +39,22 @@ from .ufuncs import (
 
 @binary(ops.add)
 def add(x: Any, y: Any) -> Any:
-    """x + y; of bools, their or. Source: `numpy.add`."""
+    """x + y; of bools, their or. Source: `numpy.add`.
+
+    >>> jnp.add(jnp.array([1, 2]), 3)
+    Array([4, 5], dtype=int32)
+    """
     x, y = together("add", x, y)
     return emit(ops.or_ if x.value.type.dtype.kind == "bool" else ops.add, x, y)
 
 
 @binary(ops.sub)
 def subtract(x: Any, y: Any) -> Any:
-    """x - y. Raises: TypeError for bools. Source: `numpy.subtract`."""
+    """x - y. Raises: TypeError for bools. Source: `numpy.subtract`.
+
+    >>> jnp.subtract(jnp.array([1, 2]), 3)
+    Array([-2, -1], dtype=int32)
+    """
     x, y = together("subtract", x, y)
     if x.value.type.dtype.kind == "bool":
         raise refuse("sub", x, "numeric")
@@ -55,14 +63,22 @@ def subtract(x: Any, y: Any) -> Any:
 
 @binary(ops.mul)
 def multiply(x: Any, y: Any) -> Any:
-    """x y; of bools, their and. Source: `numpy.multiply`."""
+    """x y; of bools, their and. Source: `numpy.multiply`.
+
+    >>> jnp.multiply(jnp.array([1, 2]), 3)
+    Array([3, 6], dtype=int32)
+    """
     x, y = together("multiply", x, y)
     return emit(ops.and_ if x.value.type.dtype.kind == "bool" else ops.mul, x, y)
 
 
 @unary(ops.neg)
 def negative(x: Any) -> Any:
-    """-x. Raises: TypeError for bools. Source: `numpy.negative`."""
+    """-x. Raises: TypeError for bools. Source: `numpy.negative`.
+
+    >>> jnp.negative(jnp.array([1, -2]))
+    Array([-1,  2], dtype=int32)
+    """
     x = operand("negative", x)
     if x.value.type.dtype.kind not in NUMERIC:
         raise refuse("neg", x, "numeric")
@@ -406,6 +422,9 @@ def _gcd(x: Any, y: Any) -> Any:
     """Greatest common divisor, not negative; of zeros, 0. Raises: ValueError for non-integers.
 
     Source: `numpy.gcd`.
+
+    >>> jnp.gcd(jnp.array([12, 7]), 18)
+    Array([6, 1], dtype=int32)
     """
     return _divisor(*_integers("gcd", x, y))
 
@@ -434,6 +453,9 @@ def _lcm(x: Any, y: Any) -> Any:
     """Least common multiple, not negative; with zero, 0. Raises: ValueError for non-integers.
 
     Source: `numpy.lcm`.
+
+    >>> jnp.lcm(jnp.array([4, 7]), 6)
+    Array([12, 42], dtype=int32)
     """
     x, y = _integers("lcm", x, y)
     x, y = absolute(x), absolute(y)

@@ -30,19 +30,31 @@ def _bitwise(name: str, definition: Any, x: Any, y: Any) -> Tracer:
 
 @binary(ops.and_, LOGICAL)
 def bitwise_and(x: Any, y: Any) -> Any:
-    """Bits set in both. Raises: TypeError for floats. Source: `numpy.bitwise_and`."""
+    """Bits set in both. Raises: TypeError for floats. Source: `numpy.bitwise_and`.
+
+    >>> jnp.bitwise_and(jnp.array([6, 5]), 3)
+    Array([2, 1], dtype=int32)
+    """
     return _bitwise("bitwise_and", ops.and_, x, y)
 
 
 @binary(ops.or_, LOGICAL)
 def bitwise_or(x: Any, y: Any) -> Any:
-    """Bits set in one or both. Raises: TypeError for floats. Source: `numpy.bitwise_or`."""
+    """Bits set in one or both. Raises: TypeError for floats. Source: `numpy.bitwise_or`.
+
+    >>> jnp.bitwise_or(jnp.array([6, 5]), 3)
+    Array([7, 7], dtype=int32)
+    """
     return _bitwise("bitwise_or", ops.or_, x, y)
 
 
 @binary(ops.xor, LOGICAL)
 def bitwise_xor(x: Any, y: Any) -> Any:
-    """Bits set in one alone. Raises: TypeError for floats. Source: `numpy.bitwise_xor`."""
+    """Bits set in one alone. Raises: TypeError for floats. Source: `numpy.bitwise_xor`.
+
+    >>> jnp.bitwise_xor(jnp.array([6, 5]), 3)
+    Array([5, 6], dtype=int32)
+    """
     return _bitwise("bitwise_xor", ops.xor, x, y)
 
 
@@ -224,6 +236,9 @@ def frexp(x: ArrayLike) -> tuple[Array, Array]:
 
     The exponent is an integer; of 0, infinities and NaN it is 0 and the mantissa x itself.
     Neither has a derivative. Source: `numpy.frexp`.
+
+    >>> jnp.frexp(jnp.array([8., 0.75]))
+    (Array([0.5 , 0.75], dtype=float32), Array([4, 0], dtype=int32))
     """
     x = as_tracer(emit(ops.stop_gradient, float_operand("frexp", x)))
     mantissa, exponent, plain = _exponent(x)

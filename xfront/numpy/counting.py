@@ -222,6 +222,9 @@ def histogram(a: ArrayLike, bins: ArrayLike | Sequence[ArrayLike] = 10,
       density: divide so that the integral is 1.
     Raises: ValueError where the weights do not fit; TypeError for bins named by text.
     Source: `numpy.histogram`.
+
+    >>> jnp.histogram(jnp.array([1., 2., 2., 3.]), bins=2)
+    (Array([1., 3.], dtype=float32), Array([1., 2., 3.], dtype=float32))
     """
     n, edges = _split_bins(bins)
     return tuple(_histogram(a, n, edges, range, weights, bool(density)))

@@ -79,13 +79,21 @@ def _extreme(name: str, definition: Any, x: Any, y: Any) -> Tracer:
 
 @binary(ops.max, ORDERED)
 def maximum(x: Any, y: Any) -> Any:
-    """The greater; NaN where one is NaN. Source: `numpy.maximum`."""
+    """The greater; NaN where one is NaN. Source: `numpy.maximum`.
+
+    >>> jnp.maximum(jnp.array([1, 5]), 3)
+    Array([3, 5], dtype=int32)
+    """
     return _extreme("maximum", ops.max, x, y)
 
 
 @binary(ops.min, ORDERED)
 def minimum(x: Any, y: Any) -> Any:
-    """The lesser; NaN where one is NaN. Source: `numpy.minimum`."""
+    """The lesser; NaN where one is NaN. Source: `numpy.minimum`.
+
+    >>> jnp.minimum(jnp.array([1, 5]), 3)
+    Array([1, 3], dtype=int32)
+    """
     return _extreme("minimum", ops.min, x, y)
 
 

@@ -537,7 +537,12 @@ def _slogdet_qr_jvp(primals: Any, tangents: Any) -> Any:
 
 @eager(static=("ind",))
 def tensorinv(a: ArrayLike, ind: int = 2) -> Array:
-    """The inverse of tensordot(a, ., ind). Source: `numpy.linalg.tensorinv`."""
+    """The inverse of tensordot(a, ., ind). Source: `numpy.linalg.tensorinv`.
+
+    >>> jnp.linalg.tensorinv(2 * jnp.eye(2), ind=1)
+    Array([[0.5, 0. ],
+           [0. , 0.5]], dtype=float32)
+    """
     (x,) = promote_inexact("tensorinv", a)
     ind = index_of(ind)
     if ind <= 0:

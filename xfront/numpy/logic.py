@@ -120,19 +120,31 @@ def _logical(name: str, definition: Any, x: Any, y: Any) -> Tracer:
 
 @binary(ops.and_, frozenset(("bool",)))
 def logical_and(x: Any, y: Any) -> Any:
-    """Whether both are nonzero. Source: `numpy.logical_and`."""
+    """Whether both are nonzero. Source: `numpy.logical_and`.
+
+    >>> jnp.logical_and(jnp.array([0, 1]), True)
+    Array([False,  True], dtype=bool)
+    """
     return _logical("logical_and", ops.and_, x, y)
 
 
 @binary(ops.or_, frozenset(("bool",)))
 def logical_or(x: Any, y: Any) -> Any:
-    """Whether one or both are nonzero. Source: `numpy.logical_or`."""
+    """Whether one or both are nonzero. Source: `numpy.logical_or`.
+
+    >>> jnp.logical_or(jnp.array([0, 1]), False)
+    Array([False,  True], dtype=bool)
+    """
     return _logical("logical_or", ops.or_, x, y)
 
 
 @binary(ops.xor, frozenset(("bool",)))
 def logical_xor(x: Any, y: Any) -> Any:
-    """Whether one alone is nonzero. Source: `numpy.logical_xor`."""
+    """Whether one alone is nonzero. Source: `numpy.logical_xor`.
+
+    >>> jnp.logical_xor(jnp.array([0, 1]), True)
+    Array([ True, False], dtype=bool)
+    """
     return _logical("logical_xor", ops.xor, x, y)
 
 

@@ -46,6 +46,9 @@ def softmax(x: ArrayLike, axis: AxisLike = -1, where: ArrayLike | None = None) -
       axis: axis or axes; None means all.
       where: mask of the elements that take part.
     Raises: ValueError where an axis is out of range.
+
+    >>> nn.softmax(jnp.array([0., 1.]))
+    Array([0.269, 0.731], dtype=float32)
     """
     x = strong(inexact("softmax", x))
     axes, mask = axes_of("softmax", axis, x), mask_of(where, x)
@@ -66,7 +69,11 @@ def _where(mask: Any, x: Any) -> Any:
 
 @eager(static=("axis",))
 def log_softmax(x: ArrayLike, axis: AxisLike = -1, where: ArrayLike | None = None) -> Array:
-    """log(softmax(x)), exact where softmax is small. Arguments as `softmax`."""
+    """log(softmax(x)), exact where softmax is small. Arguments as `softmax`.
+
+    >>> nn.log_softmax(jnp.array([0., 1.]))
+    Array([-1.313, -0.313], dtype=float32)
+    """
     x = strong(inexact("log_softmax", x))
     axes, mask = axes_of("log_softmax", axis, x), mask_of(where, x)
     shifted = _where(mask, sub(_where(mask, x), stopped(greatest(x, axes, mask))))
@@ -89,6 +96,9 @@ def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False,
       return_sign: whether to give (log |sum|, sign of the sum); else a negative sum gives NaN.
       where: mask of the elements that take part.
     Source: `scipy.special.logsumexp`.
+
+    >>> nn.logsumexp(jnp.array([0., 1.]))
+    Array(1.313, dtype=float32)
     """
     if b is None:
         x, factor = strong(inexact("logsumexp", a)), None
@@ -134,7 +144,11 @@ def _unkept(x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
 @eager(static=("axis", "keepdims"))
 def logmeanexp(x: ArrayLike, axis: AxisLike = None, where: ArrayLike | None = None,
                keepdims: bool = False) -> Array:
-    """log(mean(exp(x))) over axes. Arguments as `logsumexp`."""
+    """log(mean(exp(x))) over axes. Arguments as `logsumexp`.
+
+    >>> nn.logmeanexp(jnp.array([0., 1.]))
+    Array(0.62, dtype=float32)
+    """
     x = inexact("logmeanexp", x)
     axes, mask = axes_of("logmeanexp", axis, x), mask_of(where, x)
     n = count(x, axes, mask)
@@ -156,6 +170,9 @@ def standardize(x: ArrayLike, axis: AxisLike = -1, mean: ArrayLike | None = None
       algorithm: None, "fast" or "stable"; the variance is that of the centred values, the stable
         way, for each.
     Raises: ValueError for another algorithm.
+
+    >>> nn.standardize(jnp.array([1., 2., 3.]))
+    Array([-1.225,  0.   ,  1.225], dtype=float32)
     """
     if algorithm not in (None, "fast", "stable"):
         raise ValueError(f"standardize: algorithm must be 'fast' or 'stable', got {algorithm!r}")
@@ -185,6 +202,10 @@ def one_hot(x: ArrayLike, num_classes: int, *, dtype: DTypeLike | None = None, a
       num_classes: size of the new axis.
       dtype: of the result, the default float where None.
       axis: where the new axis stands in the result.
+
+    >>> nn.one_hot(jnp.array([0, 2]), 3)
+    Array([[1., 0., 0.],
+           [0., 0., 1.]], dtype=float32)
     """
     x = operand("one_hot", x)
     n, at = static_int("num_classes", num_classes), axis_in("one_hot", axis, x.ndim + 1)

@@ -418,6 +418,9 @@ def polydiv(u: ArrayLike, v: ArrayLike, *, trim_leading_zeros: bool = False) -> 
     Args:
       trim_leading_zeros: leave out the remainder's leading zeros, whose number must be known.
     Source: `numpy.polydiv`.
+
+    >>> jnp.polydiv(jnp.array([1., 5., 6.]), jnp.array([1., 2.]))
+    (Array([1., 3.], dtype=float32), Array([0., 0., 0.], dtype=float32))
     """
     quotient, rest = _polydiv(u, v)
     return quotient, trim_zeros(rest, "f") if trim_leading_zeros else rest

@@ -118,7 +118,11 @@ around = round
 
 @unary()
 def modf(x: ArrayLike) -> tuple[Array, Array]:
-    """(fractional part, integral part) as floats, both with x's sign. Source: `numpy.modf`."""
+    """(fractional part, integral part) as floats, both with x's sign. Source: `numpy.modf`.
+
+    >>> jnp.modf(jnp.array([1.5, -2.25]))
+    (Array([ 0.5 , -0.25], dtype=float32), Array([ 1., -2.], dtype=float32))
+    """
     x = float_operand("modf", x)
     whole = _toward_zero(x)
     infinite = emit(ops.eq, emit(ops.abs, x), like(x, float("inf")))

@@ -15,13 +15,14 @@ from xfront_ir.opdef import OpDef
 
 from ..arrays.annotations import Array, ArrayLike
 from ..arrays.operands import convert, inexact_dtype, operand, promote_inexact, together
+from ..docstrings import with_example
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer
 from .ufuncs import FLOAT, INEXACT, Unary, binary, inexact, like, refuse, select, unary
 
 
-def _function(name: str, definition: OpDef, kinds: frozenset[str], doc: str) -> Unary:
-    """The function that is one op of an inexact operand."""
+def _function(name: str, definition: OpDef, kinds: frozenset[str], doc: str, shows: str) -> Unary:
+    """The function that is one op of an inexact operand; `shows` as in `with_example`."""
     def body(x: ArrayLike) -> Array:
         (x,) = promote_inexact(name, x)
         if x.value.type.dtype.kind not in kinds:
@@ -30,17 +31,19 @@ def _function(name: str, definition: OpDef, kinds: frozenset[str], doc: str) -> 
 
     body.__name__ = body.__qualname__ = name
     body.__module__ = __name__
-    body.__doc__ = f"{doc} Source: `numpy.{name}`."
+    body.__doc__ = with_example(f"{doc} Source: `numpy.{name}`.", f"jnp.{name}", shows)
     return unary(definition, kinds)(body)
 
 
 # --- exponentials and logarithms ----------------------------------------------------------
 
-exp = _function("exp", ops.exp, INEXACT, "e to the power x.")
-exp2 = _function("exp2", ops.exp2, INEXACT, "2 to the power x.")
-expm1 = _function("expm1", ops.expm1, INEXACT, "exp(x) - 1, accurate near 0.")
-log = _function("log", ops.log, INEXACT, "Natural logarithm.")
-log1p = _function("log1p", ops.log1p, INEXACT, "log(1 + x), accurate near 0.")
+exp = _function("exp", ops.exp, INEXACT, "e to the power x.", "[0., 1.] -> [1.   , 2.718]")
+exp2 = _function("exp2", ops.exp2, INEXACT, "2 to the power x.", "[1., 3.] -> [2., 8.]")
+expm1 = _function("expm1", ops.expm1, INEXACT, "exp(x) - 1, accurate near 0.",
+                  "[0., 1.] -> [0.   , 1.718]")
+log = _function("log", ops.log, INEXACT, "Natural logarithm.", "[1., 10.] -> [0.   , 2.303]")
+log1p = _function("log1p", ops.log1p, INEXACT, "log(1 + x), accurate near 0.",
+                  "[0., 1.] -> [0.   , 0.693]")
 
 
 def _log_base(name: str, x: Any, base: float) -> Tracer:
@@ -123,30 +126,43 @@ def _complex_logaddexp(x: Tracer, y: Tracer, base: float) -> Tracer:
 
 @binary()
 def logaddexp(x: Any, y: Any) -> Any:
-    """log(exp(x) + exp(y)) without overflow in between. Source: `numpy.logaddexp`."""
+    """log(exp(x) + exp(y)) without overflow in between. Source: `numpy.logaddexp`.
+
+    >>> jnp.logaddexp(jnp.array([0., 1.]), 0.)
+    Array([0.693, 1.313], dtype=float32)
+    """
     return _logaddexp("logaddexp", x, y, math.e)
 
 
 @binary()
 def logaddexp2(x: Any, y: Any) -> Any:
-    """log2(2^x + 2^y) without overflow in between. Source: `numpy.logaddexp2`."""
+    """log2(2^x + 2^y) without overflow in between. Source: `numpy.logaddexp2`.
+
+    >>> jnp.logaddexp2(jnp.array([0., 1.]), 0.)
+    Array([1.   , 1.585], dtype=float32)
+    """
     return _logaddexp("logaddexp2", x, y, 2)
 
 
 # --- trigonometric ------------------------------------------------------------------------
 
-sin = _function("sin", ops.sin, INEXACT, "Sine.")
-cos = _function("cos", ops.cos, INEXACT, "Cosine.")
-tan = _function("tan", ops.tan, INEXACT, "Tangent.")
-arcsin = _function("arcsin", ops.asin, INEXACT, "Angle in [-pi/2, pi/2] whose sine is x.")
-arccos = _function("arccos", ops.acos, INEXACT, "Angle in [0, pi] whose cosine is x.")
-arctan = _function("arctan", ops.atan, INEXACT, "Angle in [-pi/2, pi/2] whose tangent is x.")
-sinh = _function("sinh", ops.sinh, INEXACT, "Hyperbolic sine.")
-cosh = _function("cosh", ops.cosh, INEXACT, "Hyperbolic cosine.")
-tanh = _function("tanh", ops.tanh, INEXACT, "Hyperbolic tangent.")
-arcsinh = _function("arcsinh", ops.asinh, INEXACT, "Inverse of sinh.")
-arccosh = _function("arccosh", ops.acosh, INEXACT, "Inverse of cosh, not negative.")
-arctanh = _function("arctanh", ops.atanh, INEXACT, "Inverse of tanh.")
+sin = _function("sin", ops.sin, INEXACT, "Sine.", "[0., 1.] -> [0.   , 0.841]")
+cos = _function("cos", ops.cos, INEXACT, "Cosine.", "[0., 1.] -> [1.  , 0.54]")
+tan = _function("tan", ops.tan, INEXACT, "Tangent.", "[0., 1.] -> [0.   , 1.557]")
+arcsin = _function("arcsin", ops.asin, INEXACT, "Angle in [-pi/2, pi/2] whose sine is x.",
+                   "[0., 1.] -> [0.   , 1.571]")
+arccos = _function("arccos", ops.acos, INEXACT, "Angle in [0, pi] whose cosine is x.",
+                   "[0., 1.] -> [1.571, 0.   ]")
+arctan = _function("arctan", ops.atan, INEXACT, "Angle in [-pi/2, pi/2] whose tangent is x.",
+                   "[0., 1.] -> [0.   , 0.785]")
+sinh = _function("sinh", ops.sinh, INEXACT, "Hyperbolic sine.", "[0., 1.] -> [0.   , 1.175]")
+cosh = _function("cosh", ops.cosh, INEXACT, "Hyperbolic cosine.", "[0., 1.] -> [1.   , 1.543]")
+tanh = _function("tanh", ops.tanh, INEXACT, "Hyperbolic tangent.", "[0., 1.] -> [0.   , 0.762]")
+arcsinh = _function("arcsinh", ops.asinh, INEXACT, "Inverse of sinh.", "[0., 1.] -> [0.   , 0.881]")
+arccosh = _function("arccosh", ops.acosh, INEXACT, "Inverse of cosh, not negative.",
+                    "[1., 2.] -> [0.   , 1.317]")
+arctanh = _function("arctanh", ops.atanh, INEXACT, "Inverse of tanh.",
+                    "[0., 0.5] -> [0.   , 0.549]")
 asin, acos, atan = arcsin, arccos, arctan
 asinh, acosh, atanh = arcsinh, arccosh, arctanh
 

@@ -109,6 +109,9 @@ def kaiser(M: int, beta: ArrayLike) -> Array:
     """The Kaiser window of shape parameter `beta`, a number. See `hanning`.
 
     Source: `numpy.kaiser`.
+
+    >>> jnp.kaiser(5, 2.)
+    Array([0.439, 0.835, 1.   , 0.835, 0.439], dtype=float32)
     """
     n = index_of(M, "M")
     return _few(n) if n <= 1 else _kaiser(beta, n)

@@ -85,6 +85,9 @@ def permutation(key: ArrayLike, x: ArrayLike, axis: int = 0, independent: bool =
       key: one key. x: an array, or an int (of negative ones nothing comes).
       axis: of `x`. independent: permute each vector along the axis differently.
     Raises: TypeError for a float; AxisError, a ValueError, for an axis that there is not.
+
+    >>> random.permutation(random.key(0), 4).shape
+    (4,)
     """
     at_home("permutation", out_sharding)
     if isinstance(x, (int, np.integer)) and not isinstance(x, (bool, np.bool_)):

@@ -453,6 +453,10 @@ def expm_frechet(A: ArrayLike, E: ArrayLike, *, method: str | None = None, compu
         "blockEnlarge", a corner of the exponential of [[A, E], [0, A]].
     Raises: ValueError for other methods and shapes.
     Source: Al-Mohy and Higham 2009; `scipy.linalg.expm_frechet`.
+
+    >>> linalg.expm_frechet(jnp.zeros((2, 2)), jnp.eye(2), compute_expm=False)
+    Array([[1., 0.],
+           [0., 1.]], dtype=float32)
     """
     if method not in (None, "SPS", "blockEnlarge"):
         raise ValueError(f"expm_frechet: method must be 'SPS' or 'blockEnlarge', got {method!r}")

@@ -80,6 +80,10 @@ def schur(a: ArrayLike, output: str = "real") -> Any:
     There is no derivative.
     Raises: ValueError for other outputs and matrices that are not square.
     Source: `scipy.linalg.schur`.
+
+    >>> linalg.schur(jnp.diag(jnp.array([1., 2.])))[0]
+    Array([[1., 0.],
+           [0., 2.]], dtype=float32)
     """
     if output not in ("real", "complex"):
         raise ValueError(f"Expected 'output' to be either 'real' or 'complex', got {output=}.")
@@ -95,6 +99,10 @@ def rsf2csf(T: ArrayLike, Z: ArrayLike, check_finite: bool = True) -> tuple[Arra
     Source: Golub and Van Loan, Matrix Computations, 7.4.1: a rotation for each block of two rows;
       `scipy.linalg.rsf2csf`.
     Permissions, as above: `check_finite`.
+
+    >>> linalg.rsf2csf(jnp.eye(2), jnp.eye(2))[0]
+    Array([[1.+0.j, 0.+0.j],
+           [0.+0.j, 1.+0.j]], dtype=complex64)
     """
     t, z = promote_inexact("rsf2csf", T, Z)
     for x, name in ((z, "Z"), (t, "T")):
@@ -139,6 +147,9 @@ def hessenberg(a: ArrayLike, *, calc_q: bool = False, overwrite_a: bool = False,
     Raises: ValueError for matrices that are not square.
     Source: LAPACK, gehrd; `scipy.linalg.hessenberg`.
     Permissions, as above: `overwrite_a`, `check_finite`.
+
+    >>> linalg.hessenberg(jnp.eye(3)).shape
+    (3, 3)
     """
     (x,) = _square("hessenberg", a)
     n = x.shape[-1]
@@ -171,6 +182,9 @@ def eigh_tridiagonal(d: ArrayLike, e: ArrayLike, *, eigvals_only: bool = False, 
     Raises: ValueError for another `select` and ranges that are empty or outside; TypeError where
       sizes or dtypes do not fit; NotImplementedError for "v", and complex vectors.
     Source: `scipy.linalg.eigh_tridiagonal`.
+
+    >>> linalg.eigh_tridiagonal(jnp.array([1., 2.]), jnp.array([0.]), eigvals_only=True)
+    Array([1., 2.], dtype=float32)
     """
     if select not in ("a", "i", "v"):
         raise ValueError(f"eigh_tridiagonal: select must have a value in 'a', 'i', 'v', got "
@@ -342,6 +356,10 @@ def funm(A: ArrayLike, func: Callable[[Any], Any], disp: bool = True) -> Any:
       disp: False for (result, estimate of its error); nothing is displayed.
     Raises: ValueError for matrices that are not square.
     Source: Parlett 1976; Golub and Van Loan, Matrix Computations, 9.1.4; `scipy.linalg.funm`.
+
+    >>> linalg.funm(jnp.diag(jnp.array([1., 2.])), jnp.exp)
+    Array([[2.718+0.j, 0.   +0.j],
+           [0.   +0.j, 7.389+0.j]], dtype=complex64)
     """
     x = jnp.asarray(array_like("funm", A))
     if not jnp.issubdtype(x.dtype, jnp.inexact):
@@ -428,6 +446,9 @@ def qr_multiply(a: ArrayLike, c: ArrayLike, mode: str = "right", pivoting: bool 
     Raises: ValueError for other modes and shapes that do not fit.
     Source: `scipy.linalg.qr_multiply`.
     Permissions, as above: `overwrite_a`, `overwrite_c`.
+
+    >>> linalg.qr_multiply(jnp.eye(2), jnp.ones((2, 2)))[0].shape
+    (2, 2)
     """
     if mode not in ("right", "left"):
         raise ValueError(f"qr_multiply: mode must be 'right' or 'left', got {mode!r}")

@@ -125,6 +125,10 @@ def fiedler_companion(a: ArrayLike) -> Array:
     coefficients `a`, the highest first.
 
     Source: Fiedler, A note on companion matrices, 2003; `scipy.linalg.fiedler_companion`.
+
+    >>> linalg.fiedler_companion(jnp.array([1., 2., 3.]))
+    Array([[-2., -3.],
+           [ 1.,  0.]], dtype=float32)
     """
     (x,) = promote_inexact("fiedler_companion", a)
     x = jnp.atleast_1d(x)
@@ -310,6 +314,11 @@ def invpascal(n: int, kind: str | None = None) -> Array:
 
     Raises: ValueError for other kinds.
     Source: `scipy.linalg.invpascal`.
+
+    >>> linalg.invpascal(3)
+    Array([[ 3., -3.,  1.],
+           [-3.,  5., -2.],
+           [ 1., -2.,  1.]], dtype=float32)
     """
     n, kind = _size("invpascal", n), _kind("invpascal", kind)
     lower = _integers(n, lambda i, j: (-1) ** (i + j) * math.comb(i, j))

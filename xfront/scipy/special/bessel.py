@@ -10,6 +10,7 @@ from xfront_ir import ops
 
 from ...arrays.annotations import Array, ArrayLike
 from ...arrays.dispatch import eager
+from ...docstrings import with_example
 from ...lax.strict import static_int
 from ...numpy import concatenate, stack
 from ...numpy.shorthand import mul
@@ -17,21 +18,25 @@ from ...tracing.trace import emit
 from ...transforms.custom_jvp import custom_jvp
 from .parts import one, public, real, wide
 
-i0e = one("i0e", ops.bessel_i0e, "Modified Bessel function of order 0, times exp(-|x|).")
-i1e = one("i1e", ops.bessel_i1e, "Modified Bessel function of order 1, times exp(-|x|).")
+i0e = one("i0e", ops.bessel_i0e, "Modified Bessel function of order 0, times exp(-|x|).",
+          "[0., 1.] -> [1.   , 0.466]")
+i1e = one("i1e", ops.bessel_i1e, "Modified Bessel function of order 1, times exp(-|x|).",
+          "[0., 1.] -> [0.   , 0.208]")
 
 
-def _unscaled(name: str, definition: Any, doc: str) -> Callable[[ArrayLike], Array]:
+def _unscaled(name: str, definition: Any, doc: str, shows: str) -> Callable[[ArrayLike], Array]:
     def body(x: ArrayLike) -> Array:
         x = real(name, x)
         size = mul(x, emit(ops.sign, x))         # its slope at 0 is 0, as that of the Bessel ops
         return mul(emit(ops.exp, size), emit(definition, x))
 
-    return public(body, name, doc)
+    return public(body, name, with_example(doc, f"special.{name}", shows))
 
 
-i0 = _unscaled("i0", ops.bessel_i0e, "Modified Bessel function of order 0.")
-i1 = _unscaled("i1", ops.bessel_i1e, "Modified Bessel function of order 1.")
+i0 = _unscaled("i0", ops.bessel_i0e, "Modified Bessel function of order 0.",
+               "[0., 1.] -> [1.   , 1.266]")
+i1 = _unscaled("i1", ops.bessel_i1e, "Modified Bessel function of order 1.",
+               "[0., 1.] -> [0.   , 0.565]")
 
 
 @eager(static=("v", "n_iter"))

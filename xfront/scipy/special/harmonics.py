@@ -36,6 +36,9 @@ def sph_harm_y(n: ArrayLike, m: ArrayLike, theta: ArrayLike, phi: ArrayLike, dif
     Returns: complex numbers; the arguments broadcast.
     Raises: NotImplementedError where diff_n is given: use `jvp`; TypeError where n or m are no
       integers, and where n is traced and n_max is None.
+
+    >>> special.sph_harm_y(jnp.array([1]), jnp.array([0]), jnp.array([0.5]), jnp.array([0.]))
+    Array([0.429+0.j], dtype=complex64)
     """
     if diff_n is not None:
         raise NotImplementedError(f"sph_harm_y: diff_n is not there, got {diff_n!r}: differentiate "

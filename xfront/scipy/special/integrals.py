@@ -59,6 +59,9 @@ def dawsn(x: ArrayLike) -> Array:
     """Dawson's integral: exp(-x^2) times the integral of exp(t^2) from 0 to x.
 
     Raises: ValueError for complex numbers.
+
+    >>> special.dawsn(jnp.array([0., 1.]))
+    Array([0.   , 0.538], dtype=float32)
     """
     (x,), back = wide("dawsn", x)
     return back(_dawsn(x))

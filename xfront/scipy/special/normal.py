@@ -19,9 +19,9 @@ from ...tracing.trace import emit
 from ...tracing.tracer import as_tracer
 from .parts import one, real
 
-erf = one("erf", ops.erf, "Error function.")
-erfc = one("erfc", ops.erfc, "1 - erf(x), exact for large x.")
-erfinv = one("erfinv", ops.erf_inv, "Inverse of erf on (-1, 1).")
+erf = one("erf", ops.erf, "Error function.", "[0., 1.] -> [0.   , 0.843]")
+erfc = one("erfc", ops.erfc, "1 - erf(x), exact for large x.", "[0., 1.] -> [1.   , 0.157]")
+erfinv = one("erfinv", ops.erf_inv, "Inverse of erf on (-1, 1).", "[0., 0.5] -> [0.   , 0.477]")
 
 
 @eager

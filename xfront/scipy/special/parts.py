@@ -13,18 +13,19 @@ from xfront_ir import dtypes
 from ...arrays.annotations import Array, ArrayLike
 from ...arrays.dispatch import eager
 from ...arrays.operands import broadcast_shapes, broadcast_to, convert, promote_inexact
+from ...docstrings import with_example
 from ...numpy.shorthand import inexact
 from ...tracing.trace import emit
 from ...tracing.tracer import Tracer
 from ...transforms.custom_jvp import custom_jvp
 
 
-def one(name: str, definition: Any, doc: str) -> Callable[[ArrayLike], Array]:
-    """A function of one argument that is one op."""
+def one(name: str, definition: Any, doc: str, shows: str) -> Callable[[ArrayLike], Array]:
+    """A function of one argument that is one op; `shows` as in `with_example`."""
     def body(x: ArrayLike) -> Array:
         return emit(definition, real(name, x))
 
-    return public(body, name, doc)
+    return public(body, name, with_example(doc, f"special.{name}", shows))
 
 
 def public(body: Callable[..., Any], name: str, doc: str) -> Any:
