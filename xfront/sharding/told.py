@@ -48,7 +48,7 @@ def in_a_trace(name: str, run: Callable[[tuple, dict], Any], args: tuple, kwargs
         return run(args, kwargs)
     tree: Any = None
 
-    def flat(tracers: list[Any]) -> list[Any]:
+    def flat(_: list[Any]) -> list[Any]:
         nonlocal tree
         found, tree = tree_flatten(run(args, kwargs))
         return found

@@ -196,7 +196,7 @@ def _mapped(function: Function, request: Request, given: list, taken: list) -> l
         return bind(body, given, name=function.name)
     along = taken[0][0].dims[taken[0][1]] if taken else ()
 
-    def run(given: tuple, kwargs: dict) -> list[Any]:
+    def run(given: tuple, _: dict) -> list[Any]:
         results = list(bind(body, given, name=function.name))
         for i, (v, o) in enumerate(zip(function.returns, request.details[2], strict=True)):
             dims = list(v.type.dims)
