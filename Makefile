@@ -75,7 +75,8 @@ ecosystem:
 	  decorator dm-tree etils fastprogress gast humanize msgpack multipledispatch nest_asyncio \
 	  networkx psutil PyYAML rich simplejson tabulate tensorstore toolz tqdm treescope wadler-lindig
 	$(PYTHON_OF_LIBRARIES) -m pip install --quiet --no-deps -r tests/ecosystem/requirements.txt
-	$(PYTHON_OF_LIBRARIES) -W ignore -m xfront -m pytest -W ignore -q tests/ecosystem
+	JAX_NUM_CPU_DEVICES=4 $(PYTHON_OF_LIBRARIES) -W ignore -m xfront -m pytest -W ignore -q \
+	  tests/ecosystem
 
 clean:
 	rm -rf $(VENV) build dist site *.egg-info

@@ -14,6 +14,7 @@ from lowering.clients import default_backend as _default_backend
 
 from .arrays import binding
 from .arrays.arguments import only
+from .arrays.formats import Format, sharding_in
 from .arrays.keys import KeyArray
 from .arrays.operands import is_array_like
 from .tracebacks import front_door
@@ -59,9 +60,10 @@ def device_put(x: T, device: Any = None, *, src: Any = None, donate: bool = Fals
 
     Args:
       x: tree of arrays and numbers.
-      device: a device, a sharding, a PartitionSpec on the mesh in context, None (the default
-        device, uncommitted), or a tree prefix of x. Inside a program a sharding on several devices
-        is a constraint (`lax.with_sharding_constraint`), and one device says nothing.
+      device: a device, a sharding, a PartitionSpec on the mesh in context, a Format of the
+        platform's own layout, None (the default device, uncommitted), or a tree prefix of x.
+        Inside a program a sharding on several devices is a constraint
+        (`lax.with_sharding_constraint`), and one device says nothing.
       src: None; where the arrays come from is known from them.
       donate: a permission to reuse the memory of `x`, which is not made use of.
       may_alias: False asks for memory of its own where an array would be handed through; None and
@@ -70,7 +72,8 @@ def device_put(x: T, device: Any = None, *, src: Any = None, donate: bool = Fals
     Raises: TypeError where a leaf is no array; ValueError where `device` is no place, and for both
       `donate` and `may_alias`, and where the devices are those of another process; AssertionError
       where processes give different values to devices of them all; RuntimeError where an array was
-      deleted; NotImplementedError for `src`.
+      deleted; NotImplementedError for `src`, for a layout that is not the platform's, and for
+      another memory inside a program.
     """
     only("device_put", None, "the arrays themselves say where they are", src=src)
     if donate and may_alias:
@@ -118,6 +121,9 @@ def _own(made: Any, given: Any) -> Any:
 
 
 def _put(x: Any, device: Any) -> Any:
+    if type(device) is Format:
+        typed = x if hasattr(x, "shape") and hasattr(x, "dtype") else binding.host_array(x)
+        device = sharding_in("device_put", device, typed.shape, typed.dtype)
     if type(device).__name__ == "PartitionSpec":
         from .sharding.context import as_sharding  # with the first spec
 
@@ -127,6 +133,10 @@ def _put(x: Any, device: Any) -> Any:
             return x
         place = binding.sharding_of(device)        # it refuses what is no place
         if type(place) is binding.SingleDeviceSharding:
+            if place.memory_kind not in (None, place._device.default_memory().kind):
+                raise NotImplementedError(
+                    f"device_put: {place} is asked for inside a program, whose values are in the "
+                    "device's own memory; move its arguments and results outside")
             return x
         from .sharding.constraint import placed  # with the first sharding on several devices
 

@@ -21,6 +21,7 @@ from xfront_ir.passes.pipeline import simplify
 from .arrays import binding
 from .arrays.arguments import only
 from .arrays.dispatch import Program
+from .arrays.formats import Format, Layout, check_layout, default_layout
 from .arrays.keys import key_dtype
 from .arrays.placement import Placement, Promised, commitment, placement_of
 from .arrays.refs import Ref
@@ -39,12 +40,15 @@ from .tree_util import tree_flatten, tree_map, tree_unflatten
 class ShapeDtypeStruct:
     """A shape and a dtype without elements: an argument of `eval_shape`, `lower` and `trace`."""
 
-    __slots__ = ("dtype", "shape", "sharding", "weak_type")
+    __slots__ = ("_layout", "dtype", "shape", "sharding", "weak_type")
 
     def __init__(self, shape: Sequence[int], dtype: Any, *, sharding: Any = None,
                  weak_type: bool = False, vma: Any = None, is_ref: bool = False) -> None:
         only("ShapeDtypeStruct", None, "arrays are on one device", vma=vma)
         only("ShapeDtypeStruct", False, "arrays do not change", is_ref=is_ref)
+        self._layout = None
+        if isinstance(sharding, Format):
+            self._layout, sharding = sharding.layout, sharding.sharding
         if sharding is not None and not isinstance(sharding, binding.Sharding):
             raise ValueError(f"ShapeDtypeStruct: sharding must be a Sharding or None, got "
                              f"{sharding!r} of type {type(sharding).__name__}")
@@ -53,6 +57,8 @@ class ShapeDtypeStruct:
         self.shape = tuple(shape)
         self.dtype = dtype if hasattr(dtype, "ir") else binding.canonical_dtype(_np_dtype(dtype))
         self.sharding, self.weak_type = sharding, weak_type
+        if sharding is not None and isinstance(self._layout, Layout):
+            check_layout("ShapeDtypeStruct", self._layout, sharding, self.shape, self.dtype)
 
     @staticmethod
     def like(x: Any) -> ShapeDtypeStruct:
@@ -62,6 +68,11 @@ class ShapeDtypeStruct:
             x, "committed", True) else None
         return ShapeDtypeStruct(x.shape, x.dtype, sharding=kept,
                                 weak_type=bool(getattr(x, "weak_type", False)))
+
+    @property
+    def format(self) -> Format:
+        """The layout and the sharding, as they were given."""
+        return Format(self._layout, self.sharding)
 
     @property
     def ndim(self) -> int:
@@ -85,7 +96,8 @@ class ShapeDtypeStruct:
 
     def update(self, **changes: Any) -> ShapeDtypeStruct:
         """A copy with some fields changed."""
-        fields = {"shape": self.shape, "dtype": self.dtype, "sharding": self.sharding,
+        placed = self.sharding if self._layout is None else self.format
+        fields = {"shape": self.shape, "dtype": self.dtype, "sharding": placed,
                   "weak_type": self.weak_type, **changes}
         return ShapeDtypeStruct(**fields)
 
@@ -102,6 +114,11 @@ class ShapeDtypeStruct:
 
     def __hash__(self) -> int:
         return hash((self.shape, self.dtype, self.sharding, self.weak_type))
+
+
+def _format(place: Any, kind: Any) -> Format:
+    shape = (*kind.shape, *kind.dtype.physical)
+    return Format(default_layout(place, shape, kind.dtype.numpy), place)
 
 
 def _np_dtype(dtype: Any) -> Any:
@@ -604,6 +621,24 @@ class Compiled:
         required = self._program.compiled.shardings_of_arguments(len(self._kinds))
         places = iter([s if self._reads(i) else None for i, s in enumerate(required)])
         return tree_map(lambda _: next(places), info)
+
+    @property
+    def input_formats(self) -> Any:
+        """As `input_shardings`, with layouts."""
+        kinds = iter(self._kinds)
+
+        def format_(place: Any) -> Any:
+            kind, _ = next(kinds)
+            return None if place is None else _format(place, kind)
+
+        return tree_map(format_, self.input_shardings, is_leaf=lambda x: x is None)
+
+    @property
+    def output_formats(self) -> Any:
+        """The result's tree of layouts and shardings."""
+        compiled = self._program.compiled
+        return tree_unflatten(self.out_tree, [_format(s, t) for s, (t, _) in zip(
+            compiled.out_shardings, compiled.out_types, strict=True)])
 
     @property
     def output_shardings(self) -> Any:

@@ -83,6 +83,12 @@ class Function:
         """Types of the returned values."""
         return tuple([v.type for v in self.returns])
 
+    def __copy__(self) -> Function:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Function:
+        return self                              # nothing of it changes
+
     def replace(self, **changes: Any) -> Function:
         """A copy with some parts changed; derived facts are not carried over."""
         parts: dict[str, Any] = {

@@ -255,3 +255,41 @@ def test_distrax_blackjax_and_jraph():
     net = jraph.GraphNetwork(lambda e, s, r, g: e + s.sum(1, keepdims=True),
                              lambda n, s, r, g: n + r.sum(1, keepdims=True))
     np.testing.assert_allclose(jax.jit(net)(graph).nodes[1], [4.0, 4.0])
+
+
+@pytest.fixture
+def mesh():
+    if len(jax.devices()) < 4:
+        pytest.skip("four devices are wanted: JAX_NUM_CPU_DEVICES=4")
+    return jax.sharding.Mesh(np.array(jax.devices()[:4]), ("x",))
+
+
+def test_orbax_saves_and_restores_a_sharded_tree(tmp_path, mesh):
+    import orbax.checkpoint as ocp
+
+    P = jax.sharding.PartitionSpec
+    on = lambda *spec: jax.sharding.NamedSharding(mesh, P(*spec))
+    tree = {"w": jax.device_put(np.arange(32.0, dtype=np.float32).reshape(8, 4), on("x")),
+            "b": [jax.device_put(np.ones(3, np.float32), on()), jnp.arange(5)],
+            "half": jax.device_put(jnp.ones((4, 4), jnp.bfloat16), on("x", None)), "step": 3}
+    kinds = jax.tree.map(ocp.utils.to_shape_dtype_struct, tree)
+
+    def same(a, b):
+        assert type(a) is type(b) and np.array_equal(a, b)
+        assert getattr(a, "sharding", None) == getattr(b, "sharding", None)
+
+    with ocp.StandardCheckpointer() as checkpointer:
+        checkpointer.save(tmp_path / "all", tree)
+        checkpointer.wait_until_finished()
+        jax.tree.map(same, checkpointer.restore(tmp_path / "all", kinds), tree)
+        turned = {**kinds, "w": jax.ShapeDtypeStruct((8, 4), jnp.float32, sharding=on(None, "x"))}
+        found = checkpointer.restore(tmp_path / "all", turned)["w"]
+        assert found.sharding == on(None, "x") and np.array_equal(found, tree["w"])
+    options = ocp.CheckpointManagerOptions(max_to_keep=2)
+    with ocp.CheckpointManager(tmp_path / "steps", options=options) as manager:
+        for step in range(3):
+            manager.save(step, args=ocp.args.StandardSave({**tree, "step": step}))
+        manager.wait_until_finished()
+        assert manager.all_steps() == [1, 2]
+        found = manager.restore(2, args=ocp.args.StandardRestore(kinds))
+        jax.tree.map(same, found, {**tree, "step": 2})

@@ -17,6 +17,7 @@ import numpy as np
 from ..tracebacks import shorten
 from . import binding
 from .binding import ArrayImpl, deleted_error, device_arrays, put, to_numpy
+from .formats import format_of
 from .promotion import dtype_kind
 from .rows import rows
 
@@ -431,6 +432,7 @@ SURFACE: dict[str, Any] = {
     "device": property(_device, doc=_device.__doc__),
     "devices": _devices,
     "sharding": property(_aval("_sharding"), doc="How the array lies on devices."),
+    "format": property(format_of, doc=format_of.__doc__),
     "committed": property(_aval("_committed"), doc="Whether operations must run where it lies."),
     "is_fully_addressable": property(
         _aval("_sharding.is_fully_addressable"), doc="Whether this process drives all its devices."

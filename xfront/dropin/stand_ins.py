@@ -19,8 +19,6 @@ MODULES = (
     "jax.experimental.colocated_python",
     "jax.experimental.colocated_python.func",
     "jax.experimental.colocated_python.serialization",
-    "jax.experimental.layout",
-    "jax.experimental.multihost_utils",
     "jax.experimental.sparse",
     "jax.extend.ifrt_programs",
 )

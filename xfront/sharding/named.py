@@ -139,6 +139,8 @@ _SHARED: dict[str, Any] = {
     "memory_kind": property(lambda s: s._memory_kind, doc="Which memory of the devices."),
     "device_set": property(lambda s: set(_devices(s)), doc="The devices, as a set."),
     "num_devices": property(lambda s: len(_devices(s)), doc="How many devices."),
+    "_addressable_device_assignment": property(
+        lambda s: tuple(_devices(s).addressable_device_list)),
     "addressable_devices": property(_addressable, doc="Those that this process drives."),
     "has_addressable_devices": property(lambda s: bool(_addressable(s))),
     "is_fully_addressable": property(lambda s: _devices(s).is_fully_addressable,
@@ -313,6 +315,11 @@ def _gspmd_shard_shape(s: Any, shape: Sequence[int]) -> tuple[int, ...]:
     return tuple([n // c for n, c in zip(shape, parts, strict=True)])
 
 
+def _gspmd(devices: Sequence[Any], text: str, memory_kind: str | None) -> Any:
+    return GSPMDSharding(binding.DeviceList(tuple(devices)),
+                         binding.hlo().HloSharding.from_string(text), memory_kind)
+
+
 binding.install_on(GSPMDSharding, {
     **_SHARED,
     "__repr__": lambda s: f"GSPMDSharding({s._hlo_sharding})",
@@ -323,6 +330,9 @@ binding.install_on(GSPMDSharding, {
     "__hash__": lambda s: hash((str(s._hlo_sharding), s._internal_device_list)),
     "_to_xla_hlo_sharding": lambda s, ndim: s._hlo_sharding,
     "is_fully_replicated": property(lambda s: s._hlo_sharding.is_replicated()),
+    "__reduce__": lambda s: (_gspmd, (s._device_assignment, str(s._hlo_sharding), s._memory_kind)),
+    "__copy__": lambda s: s,
+    "__deepcopy__": lambda s, memo: s,
     "shard_shape": _gspmd_shard_shape,
     "with_memory_kind": lambda s, kind: GSPMDSharding(s._internal_device_list, s._hlo_sharding,
                                                       kind),

@@ -36,6 +36,7 @@ from ..tracing.tracer import Tracer
 from ..tree_util import tree_unflatten
 from .closing import closes_over_tracer, closes_over_value, constant_value, told_apart
 from .flat import Arguments, Flat, as_operand, fill, name_of
+from .pickling import name_in_module
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -193,6 +194,10 @@ class Ruled(Generic[P, R]):
         functools.update_wrapper(self, fun)
         self.fun = fun
         self.nondiff_argnums = named_argnums(fun, nondiff_argnums, nondiff_argnames)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        name = name_in_module(self)
+        return super().__reduce_ex__(protocol) if name is None else name
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)

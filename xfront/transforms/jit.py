@@ -12,7 +12,6 @@ from __future__ import annotations
 import copyreg
 import functools
 import inspect
-import sys
 import weakref
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
@@ -33,6 +32,7 @@ from ..tracing.watching import explain_miss
 from ..tree_util import keystr, tree_flatten, tree_flatten_with_path, tree_leaves, tree_unflatten
 from .flat import Flat, as_operand, kind_of, name_of, positional_names, trace_call
 from .float0 import hidden, is_float0
+from .pickling import name_in_module
 from .with_refs import call_with_refs, uses_refs
 
 if TYPE_CHECKING:
@@ -484,12 +484,9 @@ class Jitted:
 def pickled(function: Any) -> Any:
     """How a compiled function is pickled: by its name where it has one, which copies keep, else as
     the function under it and what `jit` was given. Traces and programs are not part of it."""
-    module = sys.modules.get(getattr(function, "__module__", None) or "")
-    place: Any = module
-    for part in getattr(function, "__qualname__", "").split("."):
-        place = getattr(place, part, None)
-    if place is function and module is not sys.modules.get("__main__"):
-        return function.__qualname__
+    name = name_in_module(function)
+    if name is not None:
+        return name
     jitted = getattr(function, "_jitted", None)
     if jitted is None:
         raise TypeError(f"cannot pickle the compiled function {function!r}: it has no name in a "

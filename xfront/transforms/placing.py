@@ -12,8 +12,9 @@ from typing import Any
 from lowering import clients
 
 from ..arrays import binding
+from ..arrays.formats import Format, Layout
 from ..arrays.placement import Placement, Promised, placement, placement_of
-from ..tree_util import broadcast_prefix, tree_flatten
+from ..tree_util import broadcast_prefix, tree_flatten, tree_map
 
 
 def check_given(device: Any, backend: Any, in_shardings: Any, out_shardings: Any) -> None:
@@ -42,6 +43,20 @@ def _is_spec(x: Any) -> bool:
     return spec is not None and isinstance(x, spec.PartitionSpec)
 
 
+def _without_formats(name: str, shardings: Any) -> Any:
+    """The shardings of formats. Raises: NotImplementedError for a layout."""
+    def sharding(x: Any) -> Any:
+        if not isinstance(x, Format):
+            return x
+        if isinstance(x.layout, Layout):
+            raise NotImplementedError(
+                f"jit: {name} has {x.layout}: arguments and results of programs have the "
+                "platform's own layouts; give the sharding alone, or Format(Layout.AUTO, sharding)")
+        return x.sharding
+
+    return tree_map(sharding, shardings)
+
+
 def _is_several(x: Any) -> bool:
     return x is not None and type(x) is not binding.SingleDeviceSharding
 
@@ -52,6 +67,8 @@ class Told:
     __slots__ = ("backend", "device", "in_shardings", "out_shardings")
 
     def __init__(self, device: Any, backend: Any, in_shardings: Any, out_shardings: Any) -> None:
+        in_shardings = _without_formats("in_shardings", in_shardings)
+        out_shardings = _without_formats("out_shardings", out_shardings)
         check_given(device, backend, in_shardings, out_shardings)
         self.device, self.backend = device, backend
         self.in_shardings, self.out_shardings = in_shardings, out_shardings

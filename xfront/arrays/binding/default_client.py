@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copyreg
 import sys
 import threading
 import types
@@ -137,6 +138,19 @@ def default_sharding() -> SingleDeviceSharding:
 
         chosen = clients.client(chosen).local_devices()[0]
     return single_device_sharding(chosen)
+
+
+def _device_of(platform: str, number: int) -> Device:
+    from lowering import clients  # late: see `client`
+
+    found = next((d for d in clients.client(platform).devices() if d.id == number), None)
+    if found is None:
+        raise ValueError(f"a device of the platform {platform!r} with the number {number} was "
+                         "pickled, and there is none here")
+    return found
+
+
+copyreg.pickle(Device, lambda d: (_device_of, (d.platform, d.id)))  # type: ignore[arg-type]
 
 
 def default_device() -> Device:

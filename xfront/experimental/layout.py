@@ -1,0 +1,42 @@
+"""Layouts of arrays in memory: `Layout`, and `Format`, a layout with a sharding.
+
+`Array.format` tells them. Arrays and programs have the platform's own layouts; others are refused
+where they are asked for.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..arrays.binding import default_sharding
+from ..arrays.formats import Format, Layout, check_layout
+from ..on_demand import shown as _shown
+from ..sharding.constraint import checked
+from ..tracebacks import front_door
+from ..tracing.tracer import Tracer
+from ..tree_util import broadcast_prefix, tree_flatten, tree_unflatten
+
+
+@front_door
+def with_layout_constraint(x: Any, layouts: Any) -> Any:
+    """The tree `x`, whose arrays are to have layouts, inside a program as outside.
+
+    Args:
+      x: tree of arrays.
+      layouts: tree prefix of Layouts.
+    Raises: ValueError where a layout is none of its array; NotImplementedError for another than
+      the platform's own; TypeError for what is no Layout.
+    """
+    leaves, tree = tree_flatten(x)
+    found = []
+    for value, layout in zip(leaves, broadcast_prefix(layouts, x), strict=True):
+        if not isinstance(layout, Layout):
+            raise TypeError(f"with_layout_constraint: layouts are Layouts, got {layout!r}")
+        array = value if type(value) is Tracer else checked(value)
+        check_layout("with_layout_constraint", layout, default_sharding(), array.shape, array.dtype)
+        found.append(array)
+    return tree_unflatten(tree, found)
+
+
+__all__ = ["Format", "Layout", "with_layout_constraint"]
+__dir__ = _shown(globals())
