@@ -150,7 +150,7 @@ def _device_of(platform: str, number: int) -> Device:
     return found
 
 
-copyreg.pickle(Device, lambda d: (_device_of, (d.platform, d.id)))  # type: ignore[arg-type]
+copyreg.pickle(Device, lambda d: (_device_of, (d.platform, d.id)))
 
 
 def default_device() -> Device:
