@@ -60,7 +60,7 @@ def test_what_is_no_format_is_refused() -> None:
 def test_the_own_layout_is_accepted() -> None:
     x = grid()
     for layout in (None, Layout.AUTO, ROWS, x.format.layout):
-        y = xfront.device_put(np.asarray(x), Format(layout, x.sharding))
+        y = xfront.device_put(jnp.asarray(np.asarray(x)), Format(layout, x.sharding))
         assert y.committed and np.array_equal(y, x)
     assert xfront.device_put(2.0, Format(None, x.sharding)) == 2.0
     assert np.array_equal(with_layout_constraint({"a": x}, ROWS)["a"], x)
