@@ -18,6 +18,7 @@ import pytest
 
 import xfront.core
 import xfront_ir.ops
+from xfront_ir.traits import ELEMENTWISE
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("xfront_ir", "lowering", "xfront")
@@ -181,6 +182,30 @@ def _is_of_definition(node: ast.expr) -> bool:
         and node.attr in ("name", "family")
         and ast.unparse(node.value).endswith("definition")
     )
+
+
+def _emitted(node: ast.AST) -> bool:
+    """Whether an expression emits one of the elementwise ops by hand."""
+    if not (isinstance(node, ast.Call) and ast.unparse(node.func).endswith(".emit") and node.args):
+        return False
+    name = ast.unparse(node.args[0]).removeprefix('lookup(').removeprefix("ops.").strip("'\")_")
+    found = xfront_ir.ops.REGISTRY.get(name)
+    return found is not None and ELEMENTWISE in found.traits
+
+
+def test_formulas_are_written_in_one_notation() -> None:
+    """Mathematics in the rules of ops is written with operators on Terms (`ops/formulas.py`): no
+    elementwise op is emitted by hand of what another gives."""
+    assert _emitted(ast.parse("b.emit(lookup('add'), x, y)", mode="eval").body)
+    assert _emitted(ast.parse("b.emit(ops.and_, x, y)", mode="eval").body)
+    wrong = [
+        f"{place(path, node.lineno)}: {ast.unparse(node)}"
+        for path in sources("xfront_ir")
+        if path.parent.name == "ops"
+        for node in ast.walk(ast.parse(path.read_bytes()))
+        if isinstance(node, ast.Call) and _emitted(node) and any(map(_emitted, node.args))
+    ]
+    assert not wrong, "\n".join(wrong)
 
 
 def test_names_of_one_file_stay_in_it() -> None:

@@ -15,26 +15,8 @@ from ..errors import IRTypeError
 from ..opdef import AXES, BOOL, DTYPE, INT, LINEAR_OP, ZERO, OpDef, define
 from ..spreading import along, gone, spreads
 from ..traits import BRANCHES, LIGHT, MERGED, mark
-from .bits import and_, not_
-from .compare import eq
-from .convert import convert
-from .elementwise import (
-    add,
-    complex_,
-    div,
-    exp,
-    imag,
-    is_finite,
-    log,
-    logistic,
-    max_,
-    min_,
-    mul,
-    neg,
-    real,
-    select,
-    sub,
-)
+from ..types import TensorType
+from .elementwise import add, complex_, exp, imag, is_finite, log, logistic, max_, min_, real
 from .families import (
     is_any,
     is_inexact,
@@ -43,6 +25,7 @@ from .families import (
     is_numeric,
     moved_axes,
 )
+from .formulas import Term, formula, where
 from .indexing import concatenate, pad, slice
 from .shape import broadcast_in_dim, reshape, reverse, transpose
 
@@ -81,21 +64,31 @@ def _batch_reduction(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -
     return (b.emit(op.definition, x, axes=axes),), (place,)
 
 
-def _along(b: Any, reduced: Value, x: Any, axes: Sequence[int]) -> Value:
+@formula
+def _spread(reduced: Term, x: TensorType, axes: tuple[int, ...]) -> Term:
     """A reduction's result, repeated along the axes that it reduced."""
-    kept = tuple(d for d in range(x.ndim) if d not in axes)
-    return b.emit(broadcast_in_dim, reduced, shape=x.shape, dims=kept)
+    return broadcast_in_dim(reduced, shape=x.shape, dims=_without(range(x.ndim), axes))
 
 
 def _transpose_sum(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
-    return (_along(b, cotangents[0], op.operands[0].type, op.attrs["axes"]),)
+    return (_spread(b, cotangents[0], x=op.operands[0].type, axes=op.attrs["axes"]),)
 
 
 def _jvp_extremum(b: Any, op: Op, tangents: Any) -> Any:
     (x,), (y,), axes = op.operands, op.results, op.attrs["axes"]
-    mask = b.emit(convert, b.emit(eq, x, _along(b, y, x.type, axes)), dtype=x.type.dtype)
-    count = _along(b, b.emit(reduce_sum, mask, axes=axes), x.type, axes)
-    return (b.emit(reduce_sum, b.emit(mul, tangents[0], b.emit(div, mask, count)), axes=axes),)
+    return (_tangent_extremum(b, tangents[0], x, y, axes=axes),)
+
+
+@formula
+def _tangent_extremum(t: Term, x: Term, y: Term, axes: tuple[int, ...]) -> Term:
+    kept = _without(range(x.type.ndim), axes)
+
+    def along(reduced: Term) -> Term:
+        return broadcast_in_dim(reduced, shape=x.type.shape, dims=kept)
+
+    mask = (x == along(y)).to(x.dtype)
+    count = along(reduce_sum(mask, axes=axes))
+    return reduce_sum(t * (mask / count), axes=axes)
 
 
 def _jvp_prod(b: Any, op: Op, tangents: Any) -> Any:
@@ -106,9 +99,13 @@ def _jvp_prod(b: Any, op: Op, tangents: Any) -> Any:
     return (tree_reduce(b, _product_rule, rows, in_order=False)[1],)
 
 
+@formula
+def _product(x: Term, tx: Term, y: Term, ty: Term) -> tuple[Term, Term]:
+    return x * y, tx * y + ty * x
+
+
 def _product_rule(b: Any, left: Any, right: Any) -> tuple[Value, ...]:
-    (x, tx), (y, ty) = left, right
-    return b.emit(mul, x, y), b.emit(add, b.emit(mul, tx, y), b.emit(mul, ty, x))
+    return _product(b, *left, *right)
 
 
 def leading(b: Any, x: Value, axes: Sequence[int]) -> Value:
@@ -238,32 +235,27 @@ def _with_tangent_of(definition: OpDef) -> Combine:
 
 
 def _log_add_exp(b: Any, left: Any, right: Any) -> tuple[Value, ...]:
+    return _log_sum(b, *left, *right)
+
+
+@formula
+def _log_sum(x: Term, tx: Term, y: Term, ty: Term) -> tuple[Term, Term]:
     """log(exp(x) + exp(y)) with its tangent; the shift keeps the exponentials in range."""
-    (x, tx), (y, ty) = left, right
-    complex_valued = x.type.dtype.is_complex
+    complex_valued = x.dtype.is_complex
 
-    def finite(v: Value) -> Value:
-        return b.emit(select, b.emit(is_finite, v), v, b.zeros(v.type))
+    def finite(v: Term) -> Term:
+        return where(is_finite(v), v, 0)
 
-    def shift_of(v: Value) -> Value:
-        return b.emit(complex_, v, b.zeros(v.type)) if complex_valued else v
-
-    def weight(v: Value, shift: Value) -> Value:
-        return b.emit(exp, b.emit(sub, v, shift))
-
-    sizes = [b.emit(real, v) if complex_valued else v for v in (x, y)]
-    shift = shift_of(finite(b.emit(max_, *sizes)))
-    total = b.emit(log, b.emit(add, weight(x, shift), weight(y, shift)))
-    made = b.emit(add, total, shift)
+    sizes = [real(v) if complex_valued else v for v in (x, y)]
+    shift = finite(max_(*sizes))
+    shift = complex_(shift, 0) if complex_valued else shift
+    made = log(exp(x - shift) + exp(y - shift)) + shift
     if not complex_valued:                   # exact also where log(2) is lost beside the shift
-        apart, same = b.emit(sub, x, y), b.emit(eq, x, y)
-        infinite = b.emit(and_, same, b.emit(not_, b.emit(is_finite, x)))
-        apart = b.emit(select, infinite, b.zeros(x.type), apart)
-        return made, b.emit(add, b.emit(mul, tx, b.emit(logistic, apart)),
-                            b.emit(mul, ty, b.emit(logistic, b.emit(neg, apart))))
-    safe = b.emit(complex_, finite(b.emit(real, made)), finite(b.emit(imag, made)))
-    t = b.emit(add, b.emit(mul, tx, weight(x, safe)), b.emit(mul, ty, weight(y, safe)))
-    return made, t
+        apart, same = x - y, x == y
+        apart = where(same & ~is_finite(x), 0, apart)
+        return made, tx * logistic(apart) + ty * logistic(-apart)
+    safe = complex_(finite(real(made)), finite(imag(made)))
+    return made, tx * exp(x - safe) + ty * exp(y - safe)
 
 
 def associative_scan(b: Any, combine: Combine, values: Sequence[Value], axis: int,

@@ -55,6 +55,7 @@ from .control import (
     widest,
 )
 from .families import move_batch
+from .formulas import Term, formula, where
 from .words import words_of, wrapped
 
 CHECKPOINTS = 64
@@ -630,7 +631,7 @@ class _Checkpoints:
             given, (t,), (top,), (turns,), rows = groups
             here = _read(b, turns, top)
             one = b.full(I32, 1)
-            left = b.emit(lookup("add"), b.emit(lookup("sub"), t, here), one)
+            left = _left(b, t, here, one)
             free = b.emit(lookup("sub"), b.full(I32, self.n_slots), top)
             count = _stride(b, left, free)
             reached = _turns(b, count, self.ahead, given, self._top(b, rows, top))
@@ -650,6 +651,9 @@ class _Checkpoints:
 
     def _top(self, b: Any, rows: Sequence[Value], top: Value) -> list[Value]:
         return [wrapped(b, _read(b, r, top), t) for r, t in zip(rows, self.state, strict=True)]
+
+
+_left = formula(lambda t, here, one: t - here + one)
 
 
 def _slots(state: Types, budget: Budget = None) -> int:
@@ -689,9 +693,7 @@ def _stride(b: Any, left: Value, free: Value) -> Value:
 
     def more(b: Any, consts: list[Value], carry: list[Value]) -> list[Value]:
         (s,), (r, reach, _) = consts, carry
-        r = b.emit(lookup("add"), r, b.full(f32, 1))
-        grown = b.emit(lookup("div"), b.emit(lookup("mul"), reach, b.emit(lookup("add"), s, r)), r)
-        return [r, grown, reach]
+        return [*_further(b, s, r, reach), reach]
 
     target, s = [b.emit(lookup("convert"), v, dtype=dtypes.f32) for v in (left, free)]
     one, last = b.full(f32, 1), b.emit(lookup("sub"), left, b.full(I32, 1))
@@ -700,5 +702,16 @@ def _stride(b: Any, left: Value, free: Value) -> Value:
         b.emit(lookup("lt"), carry[1], *target)])
     _, _, before = WHILE.emit(b.emit, while_, ([target], [s], [b.full(f32, 0), one, one]),
                               cond=test, body=_trace("reach", ((f32,), carry), more))
-    far = b.emit(lookup("min"), b.emit(lookup("convert"), before, dtype=dtypes.i32), last)
-    return b.emit(lookup("select"), b.emit(lookup("le"), free, b.full(I32, 1)), last, far)
+    return _nearest(b, before, last, free)
+
+
+@formula
+def _further(s: Term, r: Term, reach: Term) -> tuple[Term, Term]:
+    r = r + 1
+    return r, reach * (s + r) / r
+
+
+@formula
+def _nearest(before: Term, last: Term, free: Term) -> Term:
+    far = lookup("min")(before.to(dtypes.i32), last)
+    return where(free <= 1, last, far)

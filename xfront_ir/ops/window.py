@@ -28,6 +28,7 @@ from .compare import eq, ge, le
 from .conv import dilated
 from .elementwise import add, mul, select
 from .families import is_float, is_numeric, is_real, move_batch
+from .formulas import formula
 from .indexing import or_zeros, pad, slice
 from .reduce_by_body import COMBINED, combine, vectorize, with_tangents
 from .shape import broadcast_in_dim
@@ -128,9 +129,12 @@ def _jvp_prod(b: Any, op: Op, tangents: Any) -> Any:
     moves = patches(b, tangents[0], shape, a, 0)
     product, total = factors[0], moves[0]
     for x, t in zip(factors[1:], moves[1:]):
-        total = b.emit(add, b.emit(mul, total, x), b.emit(mul, t, product))
+        total = _of_product(b, total, x, t, product)
         product = b.emit(mul, product, x)
     return (total,)
+
+
+_of_product = formula(lambda total, x, t, product: total * x + t * product)
 
 
 def _jvp_extremum(direction: str) -> Any:
