@@ -10,6 +10,7 @@
 #   make bench    xfront's own times; AGAINST=PYTHON:jax compares them with another library's
 #   make docs     the documentation as a site
 #   make ecosystem  libraries that build on JAX, each in a real use
+#   make accelerators  the op table and the examples compiled for a TPU v5e and an H100, neither needed
 #   make lines    how many lines of code the engine has
 #
 # PYTHON selects the interpreter, VENV where its environment goes, WORKERS the test processes.
@@ -27,7 +28,7 @@ RUN     := $(VENV)/.run-$(VERSION)
 DEV     := $(VENV)/.dev-$(VERSION)
 DOCS    := $(VENV)/.docs-$(VERSION)
 
-.PHONY: demo test plain generated sharded numeric check lint bench docs lines clean
+.PHONY: demo test plain generated sharded numeric check lint bench docs lines clean accelerators
 .DELETE_ON_ERROR:
 
 demo: $(RUN)
@@ -77,6 +78,16 @@ ecosystem:
 	$(PYTHON_OF_LIBRARIES) -m pip install --quiet --no-deps -r tests/ecosystem/requirements.txt
 	JAX_NUM_CPU_DEVICES=4 $(PYTHON_OF_LIBRARIES) -W ignore -m xfront -m pytest -W ignore -q \
 	  tests/ecosystem
+
+# Plugins compile for devices that are described: of the CUDA one, nothing that it depends on is needed.
+accelerators: PYTHON_OF_PLUGINS = .venv-accelerators/bin/python
+accelerators:
+	@test -e $(PYTHON_OF_PLUGINS) || $(PYTHON) -m venv .venv-accelerators
+	$(PYTHON_OF_PLUGINS) -m pip install --quiet --editable '.[test,tpu]'
+	version=$$($(PYTHON_OF_PLUGINS) -c 'from importlib.metadata import version; print(version("jaxlib"))'); \
+	  $(PYTHON_OF_PLUGINS) -m pip install --quiet --no-deps jax-cuda12-pjrt==$$version jax-cuda12-plugin==$$version
+	$(PYTHON_OF_PLUGINS) -m pytest -q tests/lowering/test_topologies.py
+	$(PYTHON_OF_PLUGINS) -m tests.accelerators --write
 
 clean:
 	rm -rf $(VENV) build dist site *.egg-info
