@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from lowering.cpu.placing import taken
-from lowering.cpu.registry import FORMS_OF, forms_of
+from lowering.cpu.registry import FORMS_OF, Form, forms_of
 from lowering.gpu.for_gpu import for_gpu
 from lowering.tpu.eigen import weights
 from lowering.tpu.for_tpu import for_tpu
@@ -20,6 +20,7 @@ from xfront_ir import dtypes, ops
 from xfront_ir.builder import Builder
 from xfront_ir.core import Function
 from xfront_ir.dtypes import from_numpy
+from xfront_ir.errors import MissingRule
 from xfront_ir.ops import REGISTRY
 from xfront_ir.parser import parse
 from xfront_ir.reference import evaluate
@@ -29,7 +30,13 @@ PASSES = {"tpu": for_tpu, "gpu": for_gpu}
 for _definition in REGISTRY.values():
     for _platform in PASSES:
         forms_of(_definition, _platform)
-WRITTEN = [(platform, definition.name) for platform in PASSES for definition in FORMS_OF[platform]]
+
+def _is_written(form: Form) -> bool:
+    return form.write.__name__ != "refused"
+
+
+WRITTEN = [(platform, definition.name) for platform in PASSES
+           for definition, forms in FORMS_OF[platform].items() if any(map(_is_written, forms))]
 FREE_SIGNS = {("tpu", "svd")}
 """Vectors have another sign than LAPACK's, which is free."""
 
@@ -137,6 +144,15 @@ def test_tridiagonal_systems_exchange_rows() -> None:
     assert np.isnan(evaluate(made, below * 0, diagonal, above, rhs)[0]).all()
 
 
+def test_what_a_platform_cannot_do_is_refused_by_its_name() -> None:
+    b = Builder("f")
+    y = b.param(tensor((2, 2), dtypes.f32))
+    made = b.emit(ops.dot_general, y, y, contract=((1,), (0,)), batch=((), ()),
+                  precision="TF32_TF32_F32", preferred=None)
+    with pytest.raises(MissingRule, match="a tpu has the algorithms BF16_BF16_F32, "):
+        for_tpu(b.close([made]))
+
+
 # --- text -----------------------------------------------------------------------------------
 
 FILES = sorted((Path(__file__).parent / "golden" / "accelerators").glob("*.ir"))
@@ -157,5 +173,5 @@ def test_golden(path: Path, update_golden: bool) -> None:
 
 def test_every_form_has_its_text() -> None:
     names = sorted(f"{platform}_{form.name}" for platform in PASSES
-                   for forms in FORMS_OF[platform].values() for form in forms)
+                   for forms in FORMS_OF[platform].values() for form in filter(_is_written, forms))
     assert names == [path.stem for path in FILES]

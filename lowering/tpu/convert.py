@@ -1,0 +1,33 @@
+"""Conversions to and from complex numbers of 128 bits on TPU."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from lowering.cpu import registry
+from lowering.cpu.conditions import condition
+from xfront_ir import dtypes, ops
+from xfront_ir.builder import Builder
+from xfront_ir.core import Op, Value
+
+form = functools.partial(registry.form, platform="tpu")
+
+
+@condition
+def _wide_complex(op: Op) -> bool:
+    """To c128, or from there to c64."""
+    given, wanted = op.operands[0].type.dtype, op.attrs["dtype"]
+    return given is not wanted and wanted.is_complex and dtypes.c128 in (given, wanted)
+
+
+# XLA's compiler ends the process.
+@form(ops.convert, when=_wide_complex)
+def convert(b: Builder, op: Op, x: Value) -> Any:
+    """The parts, each by itself."""
+    part = dtypes.real_of(op.attrs["dtype"])
+    if x.type.dtype.is_complex:
+        parts = [b.emit(of, x) for of in (ops.real, ops.imag)]
+    else:
+        parts = [x, b.zeros(x.type)]
+    return b.emit(ops.complex, *[b.emit(ops.convert, v, dtype=part) for v in parts])
