@@ -81,7 +81,7 @@ class LoweredModule:
         from .compile import all_options
 
         devices = _devices(devices, self.partition)
-        overrides = all_options(effort, self.function, devices[0].platform, options, self.extras)
+        overrides = all_options(effort, self.function, self.platform, options, self.extras)
         return _compile(self._built, self.name, devices, overrides, self.partition, callbacks)
 
 
@@ -146,19 +146,21 @@ def compile_function(function: Function, *, name: str | None = None,
     Raises: MissingRule, ValueError, and JaxRuntimeError with XLA's message.
     """
     from . import disk_cache, dump
+    from .clients import platform_of
     from .compile import all_options
     from .cpu.extras import extras
     from .partitioning import Partition
+    from .topologies import is_described
 
     partition = partition or Partition()
     places = _devices(devices, partition)
     first = places[0]
-    platform = first.platform
+    platform = platform_of(first)
     name = name or function.name
     chosen = extras(effort, platform, len(places))
     overrides = all_options(effort, function, platform, options, chosen)
     key = None
-    if fingerprint is not None and not callbacks:
+    if fingerprint is not None and not callbacks and not is_described(first):
         key = disk_cache.key(fingerprint, (
             name, tuple(donated), overrides, chosen, *_where(places), partition))
         found = find(key, overrides, places, partition)
@@ -265,8 +267,13 @@ def _from_disk(key: str, devices: Sequence[Any], overrides: Any, partition: Part
 def _compile(built: Built, name: str, devices: Sequence[Any], overrides: Any,
              partition: Partition, callbacks: Callbacks) -> Executable:
     from .compile import compile_module
-    from .executable import Executable, HostCallExecutable, host_calls
+    from .executable import DescribedExecutable, Executable, HostCallExecutable, host_calls
+    from .topologies import is_described
 
+    if is_described(devices[0]):
+        loaded = compile_module(built, devices[0].client, devices, overrides, partition, [])
+        return DescribedExecutable(loaded, name, devices, overrides, partition,
+                                   sorted(built.requirements))
     hosts = host_calls(built.callbacks, callbacks)
     loaded = compile_module(built, devices[0].client, devices, overrides, partition, hosts)
     requirements = sorted(built.requirements)

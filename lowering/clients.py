@@ -132,9 +132,19 @@ def default_backend() -> str:
     return "gpu" if name in ("cuda", "rocm") else name
 
 
+def platform_of(device: Any) -> str:
+    """`cpu`, `cuda`, `rocm` or `tpu`: what to lower for. `device.platform` says `gpu` for two."""
+    return device.client._raw_platform
+
+
 def device_kind(device: Any) -> str:
-    """What kind of device it is; programs compiled for one run on any other of its kind."""
-    return f"{device.platform}:{device.device_kind}"
+    """What kind of device it is; programs compiled for one run on any other of its kind, by the
+    same version of its plugin and under the same settings of that."""
+    kind = f"{device.platform}:{device.device_kind}"
+    if device.platform == "cpu":
+        return kind
+    settings = os.environ.get("LIBTPU_INIT_ARGS", "") if device.platform == "tpu" else ""
+    return f"{kind}:{device.client.platform_version}:{settings}"
 
 
 def is_initialized() -> bool:

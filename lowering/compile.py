@@ -19,6 +19,7 @@ from xfront_ir.traits import BRANCHES, MIXES_BITS
 
 from . import compat
 from .partitioning import Partition
+from .topologies import is_described
 
 if TYPE_CHECKING:
     from .cpu.extras import Extras
@@ -143,10 +144,15 @@ def all_options(effort: str, function: Function, platform: str, options: Any,
 
 def compile_module(built: Built, client: Any, devices: Sequence[Any], overrides: Options,
                    partition: Partition, hosts: Sequence[Any]) -> Any:
-    """Compile for `devices` and load. Raises: JaxRuntimeError with XLA's message."""
+    """Compile for `devices` and load; those that are described have nothing to load it.
+
+    Raises: JaxRuntimeError with XLA's message.
+    """
     compat.meet(sorted(built.requirements))
     options = compat.compile_options(partition.num_replicas, partition.num_partitions,
                                      [d.id for d in devices], overrides)
+    if is_described(devices[0]):
+        return client.compile(built.module, compat.device_list(devices), options)
     return client.compile_and_load(built.module, compat.device_list(devices), options, list(hosts))
 
 

@@ -18,6 +18,7 @@ from xfront_ir.types import TensorType
 from . import compat
 from .compile import Options, load_serialized
 from .partitioning import Partition
+from .topologies import name_of
 
 Callbacks = Mapping[int, Callable[..., Any]] | Sequence[Callable[..., Any]]
 """Host functions by slot."""
@@ -68,6 +69,37 @@ class Executable:
     def serialize(self) -> bytes:
         """The executable as bytes; `lowering.deserialize` loads it on a device of the same kind."""
         return self.loaded.client.serialize_executable(self.loaded)
+
+
+class DescribedExecutable(Executable):
+    """A program compiled for devices that are described and not there (topologies.py): what the
+    compiler says of it can be asked."""
+
+    __slots__ = ()
+
+    def __init__(self, compiled: Any, name: str, devices: Sequence[Any], overrides: Options,
+                 partition: Partition, requirements: Sequence[str] = ()) -> None:
+        self.loaded, self.name, self.devices = compiled, name, tuple(devices)
+        self.overrides, self.partition = overrides, partition
+        self.requirements = tuple(requirements)
+        self.key = None
+
+    def execute(self, buffers: list[Any], handlers: Sequence[Any]) -> list[Any]:
+        """Not to be had. Raises: RuntimeError."""
+        raise RuntimeError(f"{self.name} is compiled for {name_of(self.devices[0])}, devices that "
+                           "are described and not here: it can be read and serialized, not run")
+
+    def cost_analysis(self) -> dict[str, float]:
+        """As `Executable.cost_analysis`. Raises: NotImplementedError where there is none."""
+        try:
+            return super().cost_analysis()
+        except compat.RuntimeFailure as e:
+            raise NotImplementedError(f"the compiler for {name_of(self.devices[0])} gives no cost "
+                                      f"analysis: {e}") from None
+
+    def serialize(self) -> bytes:
+        """The executable as bytes, which load on such devices where they are."""
+        return self.loaded.serialize()
 
 
 class HostCallExecutable(Executable):

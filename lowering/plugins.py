@@ -1,6 +1,10 @@
-"""PJRT plugins (CUDA, ROCm, TPU): found by their files and loaded without the packages around them.
+"""PJRT plugins (CUDA, ROCm, TPU, others): found by their files and loaded once, without the
+packages around them.
 
-A plugin's own Python package may import frameworks; only its shared library is used here.
+A plugin's own Python package may import frameworks; only its shared library is used here. Others
+than these three are found by the entry points `jax_plugins`, or named in the environment:
+
+    PJRT_NAMES_AND_LIBRARY_PATHS=name:/path/to/plugin.so,other:/path
 """
 
 from __future__ import annotations
@@ -9,6 +13,7 @@ import ctypes
 import glob
 import os
 from importlib import import_module
+from importlib.metadata import entry_points
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +24,22 @@ _PRELOADED = ("cuda_runtime", "cuda_nvrtc", "nvjitlink", "cublas", "nccl", "cuda
               "cusolver", "cufft", "nvshmem", "cudnn")
 _DEVICE_FILES = {"cuda": ("/dev/nvidiactl", "/dev/dxg"), "rocm": ("/dev/kfd",),
                  "tpu": ("/dev/accel0", "/dev/vfio/0")}
+_STEMS = {"cuda_runtime": "cudart", "cuda_nvrtc": "nvrtc", "nvjitlink": "nvJitLink",
+          "cuda_cupti": "cupti"}
+_GOOGLE = "0x1ae0"
 _REGISTERED: dict[str, str] = {}
+_LOADED: dict[str, Any] = {}
+"""The C interface of each plugin that this process has; None where something else loaded it."""
+
+EXTRAS = {"cuda": "xfront[cuda12] or xfront[cuda13]", "tpu": "xfront[tpu]",
+          "rocm": "jax-rocm7-plugin"}
+"""What to install for a platform."""
+
+_WITHOUT_CHIPS = {"TPU_SKIP_MDS_QUERY": "1", "TPU_ACCELERATOR_TYPE": "v5litepod-4",
+                  "TPU_WORKER_ID": "0", "TPU_WORKER_HOSTNAMES": "localhost",
+                  "ALLOW_MULTIPLE_LIBTPU_LOAD": "1"}
+"""What libtpu is told where there is no TPU: it asks a metadata server for minutes otherwise, and
+two processes that compile stop at a lock file."""
 
 
 def register(platform: str, library: str) -> None:
@@ -28,26 +48,71 @@ def register(platform: str, library: str) -> None:
 
 
 def is_known(platform: str) -> bool:
-    """Whether a plugin of that name was registered."""
-    return platform in _REGISTERED
+    """Whether a plugin of that name was registered, named in the environment, or is installed."""
+    return platform in _REGISTERED or platform in _named() or platform in _installed()
+
+
+def _named() -> dict[str, str]:
+    """The plugins that the environment names. Raises: ValueError where it cannot be read."""
+    given = os.environ.get("PJRT_NAMES_AND_LIBRARY_PATHS", "")
+    pairs = [entry.strip().partition(":") for entry in given.split(",") if entry.strip()]
+    for name, colon, path in pairs:
+        if not (name and colon and path):
+            raise ValueError("PJRT_NAMES_AND_LIBRARY_PATHS holds name:path, with commas between, "
+                             f"got {given!r}")
+    return {name: path for name, _, path in pairs}
+
+
+def _installed() -> dict[str, str]:
+    """Plugins of other platforms that packages offer: by the name of the entry point, the shared
+    library in the package."""
+    found: dict[str, str] = {}
+    for point in entry_points(group="jax_plugins"):
+        package, _, module = point.module.rpartition(".")
+        if point.name.startswith(("xla_cuda", "xla_rocm")) or not module:
+            continue
+        libraries = [path for suffix in ("so", "dylib")
+                     for path in _found(package, f"{module}/*pjrt*.{suffix}")]
+        if libraries:
+            found[point.name] = libraries[0]
+    return found
 
 
 def present() -> list[str]:
-    """Platforms whose plugin is installed and whose device files exist, best first."""
-    return [name for name in ("tpu", "cuda", "rocm")
-            if any(map(os.path.exists, _DEVICE_FILES[name])) and library_of(name)]
+    """Platforms whose plugin is installed and whose device files exist, best first; then those that
+    the environment names."""
+    known = [name for name in ("tpu", "cuda", "rocm") if _has_device(name) and library_of(name)]
+    return [*known, *(name for name in _named() if name not in known)]
+
+
+def _has_device(platform: str) -> bool:
+    """Whether there is a device of a platform. Chips that others make are passed through to
+    programs by the same files as TPUs, whose vendor is asked for therefore."""
+    if not any(map(os.path.exists, _DEVICE_FILES[platform])):
+        return False
+    if platform != "tpu" or os.path.exists("/dev/accel0"):
+        return True
+    return any(_text(path) == _GOOGLE for path in glob.glob("/sys/bus/pci/devices/*/vendor"))
+
+
+def _text(path: str) -> str:
+    try:
+        with open(path) as file:
+            return file.read().strip()
+    except OSError:
+        return ""
 
 
 def library_of(platform: str) -> str | None:
     """Path of the plugin's shared library, or None where it is not installed."""
-    if platform in _REGISTERED:
-        return _REGISTERED[platform]
+    if (given := _REGISTERED.get(platform) or _named().get(platform)) is not None:
+        return given
     if platform == "tpu":
         given = os.environ.get("TPU_LIBRARY_PATH")
         return given or next(_found("libtpu", "libtpu.so"), None)
     pattern = {"cuda": "xla_cuda*/xla_cuda_plugin.so", "rocm": "xla_rocm*/xla_rocm_plugin.so"}
     if platform not in pattern:
-        return None
+        return _installed().get(platform)
     return next(_found("jax_plugins", pattern[platform]), None)
 
 
@@ -58,6 +123,50 @@ def _found(package: str, pattern: str) -> Any:
         yield from sorted(glob.glob(os.path.join(folder, pattern)), reverse=True)
 
 
+def load(platform: str) -> Any:
+    """The C interface of a plugin, which is loaded at the first call; None where something else in
+    the process had loaded it.
+
+    Raises: RuntimeError where it is not installed, and whatever the loader raises.
+    """
+    import jaxlib._jax as jax_extension
+
+    if platform in _LOADED:
+        return _LOADED[platform]
+    library = library_of(platform)
+    if library is None:
+        raise RuntimeError(f"no {platform} plugin is installed; the package is "
+                           f"{EXTRAS.get(platform, 'that of its maker')}")
+    if platform == "tpu":
+        _tell_libtpu(_has_device("tpu"))
+    c_api = None
+    if not jax_extension.pjrt_plugin_loaded(platform):
+        if platform == "cuda":
+            _preload_cuda()
+        c_api = jax_extension.load_pjrt_plugin(platform, library, None)
+    if not jax_extension.pjrt_plugin_initialized(platform):
+        jax_extension.initialize_pjrt_plugin(platform)
+    if platform in ("cuda", "rocm") and c_api is not None:
+        _register_gpu_calls(platform, library, c_api)
+    _LOADED[platform] = c_api
+    return c_api
+
+
+def _tell_libtpu(has_chips: bool) -> None:
+    """Put into the environment what libtpu reads there; what users have set stays."""
+    if not has_chips:
+        for name, value in _WITHOUT_CHIPS.items():
+            os.environ.setdefault(name, value)
+        return
+    os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
+    flags = os.environ.get("LIBTPU_INIT_ARGS", "")
+    if _BARRIER not in flags:
+        os.environ["LIBTPU_INIT_ARGS"] = f"{flags} --{_BARRIER}=true".strip()
+
+
+_BARRIER = "xla_tpu_use_enhanced_launch_barrier"
+
+
 def make_client(platform: str, visible: str = "all", processes: Processes | None = None) -> Any:
     """Load the plugin and make its client, for all devices or those of the numbers given, in this
     process or among several.
@@ -66,34 +175,25 @@ def make_client(platform: str, visible: str = "all", processes: Processes | None
     """
     import jaxlib._jax as jax_extension
 
-    library = library_of(platform)
-    if library is None:
-        raise RuntimeError(f"no {platform} plugin is installed")
+    load(platform)
     options: dict[str, Any] = {}
     if platform in ("cuda", "rocm"):
-        options = gpu_options(os.environ)
+        options = {"platform_name": platform, **gpu_options(os.environ)}
         if visible != "all":
             options["visible_devices"] = [int(number) for number in visible.split(",")]
         if processes is not None:
             options["node_id"], options["num_nodes"] = processes.index, processes.count
-        if platform == "cuda":
-            _preload_cuda()
-    c_api = jax_extension.load_pjrt_plugin(platform, library, None)
-    jax_extension.initialize_pjrt_plugin(platform)
-    client = jax_extension.get_c_api_client(
+    return jax_extension.get_c_api_client(
         platform, options, None if processes is None else processes.client)
-    if platform in ("cuda", "rocm"):
-        _register_gpu_calls(platform, library, c_api)
-    return client
 
 
 def gpu_options(env: Any) -> dict[str, Any]:
     """Options of a GPU client from the XLA_* variables that users know."""
     options: dict[str, Any] = {}
     if allocator := env.get("XLA_PYTHON_CLIENT_ALLOCATOR", "").lower():
-        if allocator not in ("default", "platform", "bfc", "cuda_async"):
-            raise ValueError("XLA_PYTHON_CLIENT_ALLOCATOR must be default, platform, bfc or "
-                             f"cuda_async, got {allocator!r}")
+        if allocator not in _ALLOCATORS:
+            raise ValueError(f"XLA_PYTHON_CLIENT_ALLOCATOR must be one of {', '.join(_ALLOCATORS)},"
+                             f" got {allocator!r}")
         if allocator != "default":
             options["allocator"] = allocator
     fraction = env.get("XLA_CLIENT_MEM_FRACTION") or env.get("XLA_PYTHON_CLIENT_MEM_FRACTION")
@@ -103,17 +203,24 @@ def gpu_options(env: Any) -> dict[str, Any]:
         options["preallocate"] = preallocate.lower() not in ("0", "false")
     if collective := env.get("XLA_PYTHON_CLIENT_COLLECTIVE_MEM_SIZE_MB"):
         options["collective_memory_size"] = int(collective) << 20
+    if abort := env.get("XLA_PYTHON_CLIENT_ABORT_COLLECTIVES_ON_FAILURE"):
+        options["abort_collectives_on_failure"] = abort.lower() not in ("0", "false")
     return options
+
+
+_ALLOCATORS = ("default", "platform", "bfc", "cuda_async", "vmm", "address")
 
 
 def _preload_cuda() -> None:
     """Open the CUDA libraries of the nvidia wheels, so that the plugin finds them."""
     for name in _PRELOADED:
-        for path in _found("nvidia", f"*{name}/lib/lib*.so.*"):
-            try:
-                ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
-            except OSError:
-                continue                    # helpers that want others first; the plugin tells
+        stem = _STEMS.get(name, name)           # from CUDA 13 on, many libraries share a folder
+        for pattern in (f"*{name}/lib/lib*.so.*", f"cu1[0-9]/lib/lib{stem}*.so.*"):
+            for path in _found("nvidia", pattern):
+                try:
+                    ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
+                except OSError:
+                    continue                # helpers that want others first; the plugin tells
 
 
 def _register_gpu_calls(platform: str, library: str, c_api: Any) -> None:
@@ -127,6 +234,7 @@ def _register_gpu_calls(platform: str, library: str, c_api: Any) -> None:
             if platform == "rocm" else None
     if ext is None:
         return
+    import_module("jaxlib.gpu_solver").initialize_hybrid_kernels()     # those of eig
     for name, made in ext.ffi_types().items():
         ext.register_custom_type(c_api, name, made)
     for name, handler in ext.ffi_handlers().items():

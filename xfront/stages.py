@@ -15,6 +15,8 @@ from typing import Any, Protocol, runtime_checkable
 import lowering
 import numpy as np
 from lowering import clients
+from lowering.clients import platform_of
+from lowering.topologies import described, is_described
 from xfront_ir.core import Function
 from xfront_ir.passes.pipeline import simplify
 
@@ -438,7 +440,7 @@ class Lowered:
             ins = self._place.params(self._whole, n)
             partition = self._place.partition(
                 function, [s for s, k in zip(ins, kept, strict=True) if k])
-        wanted: str = platform or self._place.devices[0].platform
+        wanted: str = platform or platform_of(self._place.devices[0])
         self._lowered = lowering.lower(
             function, name=traced.fun_name, donated=donated, platform=wanted, partition=partition,
             extras=None if plain else lowering.needed(wanted))
@@ -501,17 +503,41 @@ class Lowered:
         return self.compile().cost_analysis()
 
     @front_door
-    def compile(self, compiler_options: dict[str, Any] | None = None) -> Compiled:
+    def compile(self, compiler_options: dict[str, Any] | None = None, *,
+                topology: str | None = None) -> Compiled:
         """To machine code, with XLA options by name over those that `jit` was given.
 
+        Args:
+          topology: devices that need not be here, `v5e:2x2`, `h100` or `h100:1x1x4`
+            (docs/accelerators.md): the program is compiled for the first of them, or for as many
+            as it is spread over, in their order, and can be read and serialized.
         Raises: JaxRuntimeError where XLA does not know an option; NotImplementedError where it was
-          lowered for another platform than that of its devices.
+          lowered for another platform than that of its devices; ValueError where there is no such
+          topology, or it has fewer devices than the program; RuntimeError where the plugin of its
+          platform is not installed; MissingRule where it cannot do an operation.
         """
-        home, wanted = self._place.devices[0].platform, self._lowered.platform
-        if wanted != home:
+        place = self._place if topology is None else there(self._place, topology)
+        home, wanted = platform_of(place.devices[0]), self._lowered.platform
+        if topology is None and wanted != home:
             raise NotImplementedError(f"compile: the program was lowered for {wanted}, and its "
                                       f"devices are of {home}; lower it for that")
-        return Compiled(self, compiler_options or {})
+        return Compiled(self, compiler_options or {}, place)
+
+
+def there(place: Any, topology: str) -> Any:
+    """The place on the devices of a topology that another one is here.
+
+    Raises: as `Lowered.compile`.
+    """
+    devices = described(topology).devices
+    if len(devices) < len(place.devices):
+        raise ValueError(f"compile: the program is spread over {len(place.devices)} devices, "
+                         f"{topology} has {len(devices)}")
+    if type(place) is Placement:
+        return placement_of(binding.single_device_sharding(devices[0]))
+    from .sharding.spread import elsewhere  # with the first program on several devices
+
+    return elsewhere(place, devices)
 
 
 def promised(x: Any) -> Any:
@@ -524,10 +550,10 @@ class Compiled:
     """A jitted function compiled for one signature and device; call it with arguments of that
     signature, which are on that device or uncommitted."""
 
-    def __init__(self, lowered: Lowered, compiler_options: dict[str, Any]) -> None:
+    def __init__(self, lowered: Lowered, compiler_options: dict[str, Any], place: Any) -> None:
         traced = lowered._traced
         flat, options = traced._flat, traced._jitted.options
-        self._place, self._committed = lowered._place, lowered._committed
+        self._place, self._committed = place, lowered._committed
         n = len(flat.function.params) - len(flat.captures)
         shift = len(flat.captures)
         donated = tuple([i + shift for i, d in enumerate(traced._donated) if d])
@@ -566,6 +592,8 @@ class Compiled:
     def _miss(self, *args: Any, **kwargs: Any) -> tuple:
         """Called from C++ for arguments that it has not seen."""
         name = self._traced.fun_name
+        if is_described(self._place.devices[0]):
+            self._program.compiled.executable.execute([], [])      # says that it cannot run
         leaves, tree = tree_flatten(self._with_statics(args, kwargs))
         if any(type(x) is Tracer for x in leaves):
             raise TypeError(f"{name} is compiled: transformations and traces cannot look into it. "
@@ -677,8 +705,12 @@ class Compiled:
         """Sizes of arguments, results and temporary memory, in bytes."""
         return self._program.compiled.executable.memory_analysis()
 
+    def serialize(self) -> bytes:
+        """The executable as bytes, for devices of the same kind; they are machine code."""
+        return self._program.compiled.executable.serialize()
+
     def runtime_executable(self) -> Any:
-        """The loaded executable."""
+        """The loaded executable; of a program for a topology, one that is not loaded."""
         return self._program.compiled.executable.loaded
 
 

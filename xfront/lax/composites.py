@@ -6,12 +6,12 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from lowering.clients import default_client, platform_of
 from xfront_ir import ops
 
 from ..arrays.binding import Device
 from ..arrays.operands import index_of
 from ..config import config
-from ..devices import default_backend
 from ..tracebacks import front_door_of
 from ..tracing.trace import emit, state
 from ..tracing.tracer import Tracer
@@ -75,8 +75,8 @@ def platform_dependent(*args: Any, default: Callable[..., Any] | None = None,
 def _platform() -> str:
     device = config.jax_default_device
     if isinstance(device, Device):
-        return device.platform
-    return device or default_backend()
+        return platform_of(device)
+    return device or platform_of(default_client().local_devices()[0])
 
 
 class Token:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
+from lowering.topologies import devices_of, name_of
 from xfront_ir.sharding import MeshAxes
 
 from ..arrays import binding
@@ -203,7 +204,7 @@ class Mesh(_Axes):
         self.axis_names, self.axis_types = names, types
         self.axis_sizes = array.shape
         self.axes = MeshAxes(names, map(int, array.shape), [t.name.lower() for t in types],
-                             flat[0].platform if flat else "", [d.id for d in flat]
+                             name_of(flat[0]) if flat else "", [d.id for d in flat]
                              ) if names else MeshAxes((), ())
         self._internal_device_list = binding.DeviceList(flat) if names else None
         self._abstract: AbstractMesh | None = None
@@ -301,7 +302,7 @@ def _found(platform: str, ids: np.ndarray, names: tuple[str, ...], types: tuple[
         return Mesh(np.empty((), object), ())
     from lowering import clients  # with the first mesh that is read back
 
-    by_id = {d.id: d for d in clients.client(platform).devices()}
+    by_id = {d.id: d for d in devices_of(platform) or clients.client(platform).devices()}
     if lost := sorted({*ids.flat} - {*by_id}):
         raise ValueError(f"a mesh of the devices {ids.tolist()} of {platform}, of which {lost} are "
                          "not here")

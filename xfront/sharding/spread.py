@@ -135,6 +135,16 @@ class Spread:
                 for s, c, (t, _) in zip(told, chosen or (), out_types, strict=True)]
 
 
+def elsewhere(place: Spread, devices: Sequence[Any]) -> Spread:
+    """The same placement on the first of other devices, in their order."""
+    old = place.mesh
+    mesh = Mesh(np.array(devices[:old.devices.size], object).reshape(old.devices.shape),
+                old.axis_names, old.axis_types)
+    ins, outs = (tuple([s and NamedSharding(mesh, s.spec) for s in given])
+                 for given in (place.ins, place.outs))
+    return spread_over(mesh, ins, outs)
+
+
 _SPREADS: dict[Any, Spread] = {}
 
 

@@ -40,16 +40,19 @@ def name_of(body: Any, place: Placement, effort: str, request: tuple) -> str | N
     where it gets none."""
     from lowering import compile as xla  # with the first program, not with the library
     from lowering import disk_cache, dump
-    from lowering.clients import device_kind
+    from lowering.clients import device_kind, platform_of
     from lowering.cpu.extras import extras
+    from lowering.topologies import is_described
 
     if (type(body) is not Function or "simple" in body.memo or len(place.devices) != 1
             or not disk_cache.is_enabled() or dump.is_on() or enable_checks.value
             or watching.is_heard() or is_small(body, LEAST) or is_known_by_python(body)):
         return None
     device = place.devices[0]
+    if is_described(device):
+        return None
     return disk_cache.key(fingerprint(body), (
-        "note", effort, request, extras(effort, device.platform, 1), device_kind(device),
+        "note", effort, request, extras(effort, platform_of(device), 1), device_kind(device),
         xla.all_of_process(), disk_cache.files_text(_SOURCES)))
 
 

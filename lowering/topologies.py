@@ -1,0 +1,132 @@
+"""Devices that are described and not there: programs are compiled for them, and read.
+
+    described("v5e:2x2")          four chips of a TPU v5e
+    described("v5p:2x2x1")        the names are those of libtpu
+    described("h100:1x1x4")       slices x hosts x devices, of H100s
+    described("h100")             one of them
+
+The plugin of the platform does it, on any machine. Programs for such devices are told apart from
+those that run by `is_described`.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import threading
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from . import plugins
+
+COMPILE_ONLY = "compile_only_runtime"
+
+TPUS = ("v2", "v3", "v4", "v5e", "v5p", "v6e", "tpu7x")
+
+_H100 = """
+gpu_device_info {
+  threads_per_block_limit: 1024 threads_per_warp: 32 shared_memory_per_block: 49152
+  shared_memory_per_core: 233472 threads_per_core_limit: 2048 core_count: 132 fpus_per_core: 128
+  block_dim_limit_x: 2147483647 block_dim_limit_y: 65535 block_dim_limit_z: 65535
+  memory_bandwidth: 3352320000000 l2_cache_size: 52428800 clock_rate_ghz: 1.98
+  device_memory_size: 84942979072 shared_memory_per_block_optin: 232448
+  cuda_compute_capability { major: 9 }
+  registers_per_core_limit: 65536 registers_per_block_limit: 65536
+}
+platform_name: "CUDA"
+"""
+
+GPUS = {"h100": _H100}
+"""By name the text of XLA's `GpuTargetConfigProto`, of the SXM modules."""
+
+
+class Topology(NamedTuple):
+    """Devices by description. `name` says of which kind and how many, `platform` is theirs."""
+
+    name: str
+    platform: str
+    devices: tuple[Any, ...]
+
+
+_LOCK = threading.Lock()
+_TOPOLOGIES: dict[Any, Topology] = {}
+_NAMES: dict[Any, str] = {}
+
+
+def described(name: str = "", platform: str | None = None,
+              options: Mapping[str, Any] | None = None) -> Topology:
+    """The topology of that name; the same object for the same request.
+
+    Args:
+      name: `v5e:2x2`, `h100`, `h100:1x1x4`; with a platform, what its plugin calls it.
+      platform: `tpu`, `cuda` or `gpu`; None: what the name is of.
+      options: what else the plugin takes: `target_config` and `topology` for GPUs,
+        `chips_per_host_bounds` for TPUs.
+    Raises: ValueError where the name says nothing; NotImplementedError for platforms that describe
+      no devices; RuntimeError where the plugin is not installed, JaxRuntimeError where it refuses.
+    """
+    kind, _, layout = name.partition(":")
+    if platform is None:
+        platform = "tpu" if kind in TPUS else "cuda" if kind in GPUS else None
+    if platform is None:
+        raise ValueError(f"topology {name!r} is not known: TPUs are {', '.join(TPUS)} with their "
+                         f"layout, as in 'v5e:2x2', GPUs are {', '.join(GPUS)}, as in 'h100' or "
+                         "'h100:1x1x4' (slices x hosts x devices)")
+    platform = "cuda" if platform == "gpu" else platform
+    if platform not in ("tpu", "cuda"):
+        raise NotImplementedError(f"topology not implemented for {platform}: devices are described "
+                                  "of tpu and cuda")
+    given = dict(options or {})
+    if platform == "cuda" and kind in GPUS:
+        if layout and not re.fullmatch(r"\d+x\d+x\d+", layout):
+            raise ValueError(f"topology {name!r}: after the colon stand three numbers, slices x "
+                             "hosts x devices of a host, as in 'h100:1x1x4'")
+        given.setdefault("target_config", GPUS[kind])
+        given.setdefault("topology", layout or "1x1x1")
+        name = name if layout else f"{kind}:1x1x1"
+    elif platform == "tpu" and kind in TPUS:
+        layout = layout or "x".join("1" * _AXES.get(kind, 2))
+        name = f"{kind}:{layout}"
+        sizes = [int(n) for n in layout.split("x") if n.isdigit()]
+        if math.prod(sizes) == 1:                # hosts have more chips, unless told otherwise
+            given.setdefault("chips_per_host_bounds", [1, 1, 1])
+    key = (name, platform, repr(sorted(given.items())))
+    with _LOCK:
+        found = _TOPOLOGIES.get(key)
+        if found is None:
+            found = _TOPOLOGIES[key] = Topology(name, platform, _devices(name, platform, given))
+            taken = name in _NAMES.values()
+            _NAMES[found.devices[0].client] = f"{name} #{len(_NAMES)}" if taken else name
+    return found
+
+
+_AXES = {"v4": 3, "v5p": 3, "tpu7x": 3}
+"""Chips of these stand in a torus of three dimensions."""
+
+
+def _devices(name: str, platform: str, options: dict[str, Any]) -> tuple[Any, ...]:
+    import jaxlib._jax as jax_extension
+
+    c_api = plugins.load(platform)
+    plain = "" if platform == "cuda" else name
+    if c_api is None:
+        made = jax_extension.get_default_c_api_topology(platform, plain, options)
+    else:
+        made = jax_extension.get_c_api_topology(c_api, plain, options)
+    return tuple(made._make_compile_only_devices())
+
+
+def is_described(device: Any) -> bool:
+    """Whether a device is not there."""
+    return device.client.runtime_type == COMPILE_ONLY
+
+
+def name_of(device: Any) -> str:
+    """What tells the devices of a client from others of the same ids: its platform, or the name of
+    the topology."""
+    return _NAMES.get(device.client) or device.platform
+
+
+def devices_of(name: str) -> tuple[Any, ...]:
+    """The devices of a topology that `name_of` named, none where there is no such topology."""
+    return next((t.devices for t in _TOPOLOGIES.values() if name_of(t.devices[0]) == name), ())

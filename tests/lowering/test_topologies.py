@@ -1,0 +1,206 @@
+"""Programs compiled for devices that are not here, and how plugins are found and loaded.
+
+What compiles needs the plugin of its platform and no device; `make accelerators` installs both.
+"""
+
+from __future__ import annotations
+
+import os
+import types
+from typing import Any
+
+import numpy as np
+import pytest
+
+import xfront
+import xfront.numpy as jnp
+from lowering import clients, plugins, topologies
+from xfront.experimental.topologies import get_topology_desc, make_mesh
+from xfront.sharding import Mesh, NamedSharding, PartitionSpec
+from xfront_ir.errors import MissingRule
+
+needs_tpu = pytest.mark.skipif(plugins.library_of("tpu") is None,
+                               reason="the plugin libtpu is not installed")
+needs_cuda = pytest.mark.skipif(plugins.library_of("cuda") is None,
+                                reason="the plugin jax-cuda12-pjrt or jax-cuda13-pjrt is not "
+                                       "installed")
+
+
+# --- compiled for a topology ----------------------------------------------------------------
+
+def _loss(x: Any) -> Any:
+    return jnp.tanh(x @ x.T).sum()
+
+
+X = np.ones((8, 8), np.float32)
+
+
+@needs_tpu
+def test_a_program_for_a_tpu_can_be_read() -> None:
+    made = xfront.jit(xfront.grad(_loss)).lower(X).compile(topology="v5e:2x2")
+    assert made.as_text().startswith("HloModule") and ":T(8,128)" in made.as_text()
+    assert made.memory_analysis().argument_size_in_bytes >= X.nbytes
+    assert made.cost_analysis()["flops"] > 0
+    assert len(made.serialize()) > 1000
+    with pytest.raises(RuntimeError, match="compiled for v5e:2x2, devices that are described"):
+        made(X)
+
+
+@needs_tpu
+@pytest.mark.parametrize("name", ["svd", "eigh", "qr", "cholesky"])
+def test_linear_algebra_compiles_for_a_tpu(name: str) -> None:
+    decompose = getattr(jnp.linalg, name)
+    text = xfront.jit(lambda x: decompose(x @ x.T)).lower(X).compile(topology="v5e").as_text()
+    assert text.startswith("HloModule")
+
+
+@needs_tpu
+def test_a_tpu_refuses_by_a_typed_error() -> None:
+    with pytest.raises(MissingRule, match="not on tpu"):
+        xfront.jit(jnp.linalg.eig).lower(X).compile(topology="v5e:2x2")
+
+
+@needs_tpu
+def test_a_program_over_described_devices_has_its_exchanges() -> None:
+    """As a mesh of them says, or as one of as many devices here says, if there are so many."""
+    topology = get_topology_desc("v5e:2x2", "tpu")
+    mesh = make_mesh(topology, (2, 2), ("x", "y"))
+    rows = NamedSharding(mesh, PartitionSpec("x", "y"))
+    made = xfront.jit(_loss, in_shardings=rows).lower(
+        xfront.ShapeDtypeStruct(X.shape, X.dtype)).compile()
+    assert "all-reduce" in made.as_text() and "num_partitions=4" in made.as_text()
+    assert made.input_shardings[0][0].is_equivalent_to(rows, 2)
+    one = Mesh(np.array(xfront.devices()[:1]), ("x",))
+    spread = xfront.jit(_loss, in_shardings=NamedSharding(one, PartitionSpec("x"))).lower(X)
+    assert spread.compile(topology="v5e:2x2").as_text().startswith("HloModule")
+
+
+@needs_cuda
+def test_a_program_for_an_h100_can_be_read() -> None:
+    made = xfront.jit(xfront.grad(_loss)).lower(X).compile(topology="h100")
+    assert made.as_text().startswith("HloModule")
+    assert made.memory_analysis().argument_size_in_bytes >= X.nbytes
+    assert len(made.serialize()) > 1000
+    with pytest.raises(NotImplementedError, match="for h100:1x1x1 gives no cost analysis"):
+        made.cost_analysis()
+    with pytest.raises(MissingRule, match="not on cuda"):
+        xfront.jit(xfront.scipy.linalg.schur).lower(X).compile(topology="h100")
+
+
+@needs_cuda
+def test_linear_algebra_for_an_h100_is_cusolvers() -> None:
+    made = xfront.jit(jnp.linalg.svd).lower(X).compile(topology="h100")
+    assert "cusolver_gesvdj_ffi" in made.as_text()
+
+
+# --- what is asked for ------------------------------------------------------------------------
+
+@pytest.mark.parametrize(("name", "platform", "error", "message"), [
+    ("b200", None, ValueError, "topology 'b200' is not known"),
+    ("", "cpu", NotImplementedError, "topology not implemented for cpu"),
+    ("h100:4", None, ValueError, "three numbers, slices x hosts x devices"),
+    ("v5e:2x2", "rocm", NotImplementedError, "not implemented for rocm"),
+])
+def test_topologies_that_do_not_exist(name: str, platform: str | None, error: type[Exception],
+                                      message: str) -> None:
+    with pytest.raises(error, match=message):
+        topologies.described(name, platform)
+
+
+def test_what_is_here_is_a_topology_too() -> None:
+    here = get_topology_desc()
+    assert list(here.devices) == list(xfront.devices())
+    assert not any(map(topologies.is_described, here.devices))
+    with pytest.raises(ValueError, match="must equal the product of mesh_shape"):
+        make_mesh(here, (len(here.devices) + 1,), ("x",))
+    assert make_mesh(here, (len(here.devices),), ("x",)).devices.size == len(here.devices)
+
+
+class _Extension(types.SimpleNamespace):
+    """In place of jaxlib's: notes what it is asked."""
+
+    def __init__(self, loaded: bool) -> None:
+        calls: list[str] = []
+        super().__init__(
+            calls=calls, pjrt_plugin_loaded=lambda name: loaded,
+            pjrt_plugin_initialized=lambda name: loaded,
+            load_pjrt_plugin=lambda name, path, c_api: calls.append(f"load {path}") or "c api",
+            initialize_pjrt_plugin=lambda name: calls.append("initialize"))
+
+
+@pytest.fixture
+def extension(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """`extension(loaded)`: what stands in place of jaxlib's functions for plugins."""
+    import jaxlib._jax as jax_extension
+
+    def replaced(loaded: bool) -> _Extension:
+        made = _Extension(loaded)
+        for name, function in vars(made).items():
+            if name != "calls":
+                monkeypatch.setattr(jax_extension, name, function)
+        return made
+
+    monkeypatch.setattr(plugins, "_LOADED", {})
+    monkeypatch.setattr(plugins, "_REGISTERED", {"own": "/own.so"})
+    return replaced
+
+
+def test_a_plugin_is_loaded_once(extension: Any) -> None:
+    made = extension(False)
+    assert plugins.load("own") == plugins.load("own") == "c api"
+    assert made.calls == ["load /own.so", "initialize"]
+
+
+def test_a_plugin_that_is_there_already_is_taken(extension: Any) -> None:
+    """Notebooks have some; to load one twice is an error that hides the first reason."""
+    made = extension(True)
+    assert plugins.load("own") is None
+    assert made.calls == []
+
+
+def test_a_plugin_that_is_not_installed_names_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plugins, "library_of", lambda platform: None)
+    monkeypatch.setattr(plugins, "_LOADED", {})
+    with pytest.raises(RuntimeError, match=r"no tpu plugin .* the package is xfront\[tpu"):
+        topologies.described("v6e:8x8")
+
+
+def test_plugins_that_the_environment_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PJRT_NAMES_AND_LIBRARY_PATHS", "rocket:/opt/rocket.so, tpu:/own/libtpu.so")
+    assert plugins.library_of("rocket") == "/opt/rocket.so"
+    assert plugins.library_of("tpu") == "/own/libtpu.so"
+    assert plugins.is_known("rocket") and "rocket" in plugins.present()
+    monkeypatch.setenv("PJRT_NAMES_AND_LIBRARY_PATHS", "rocket")
+    with pytest.raises(ValueError, match="holds name:path"):
+        plugins.library_of("rocket")
+
+
+def test_plugins_of_other_packages_are_found(tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+                                             ) -> None:
+    """By their entry point; the package is not imported."""
+    package = tmp_path / "rocket_plugins" / "engine"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("raise AssertionError('imported')")
+    (package / "pjrt_rocket.so").write_text("")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    point = types.SimpleNamespace(name="rocket", module="rocket_plugins.engine")
+    monkeypatch.setattr(plugins, "entry_points", lambda group: [point])
+    assert plugins.library_of("rocket") == str(package / "pjrt_rocket.so")
+    assert plugins.is_known("rocket")
+
+
+def test_what_libtpu_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "environ", {"LIBTPU_INIT_ARGS": "--own=1", "TPU_WORKER_ID": "3"})
+    plugins._tell_libtpu(True)
+    plugins._tell_libtpu(True)
+    assert os.environ["LIBTPU_INIT_ARGS"] == f"--own=1 --{plugins._BARRIER}=true"
+    assert "TPU_SKIP_MDS_QUERY" not in os.environ
+    plugins._tell_libtpu(False)
+    assert os.environ["TPU_WORKER_ID"] == "3" and os.environ["TPU_SKIP_MDS_QUERY"] == "1"
+
+
+def test_programs_of_plugins_are_kept_by_their_version() -> None:
+    client = types.SimpleNamespace(platform_version="v1", _raw_platform="cuda")
+    device = types.SimpleNamespace(platform="gpu", device_kind="H100", client=client)
+    assert clients.device_kind(device) == "gpu:H100:v1:"
+    assert clients.platform_of(device) == "cuda"

@@ -1,0 +1,89 @@
+"""Devices that are described and need not be here, to compile programs for.
+
+    topology = get_topology_desc("v5e:2x2", "tpu")
+    mesh = make_mesh(topology, (2, 2), ("x", "y"))
+    jit(f, in_shardings=NamedSharding(mesh, P("x"))).lower(shape).compile().as_text()
+
+`jit(f).lower(x).compile(topology="v5e:2x2")` does it for a program that is written for no device.
+docs/accelerators.md has the names.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from lowering import clients
+from lowering.topologies import described
+
+from ..arrays.arguments import only
+from ..arrays.binding import Device
+from ..on_demand import shown as _shown
+from ..sharding.mesh import Mesh
+
+
+class TopologyDescription:
+    """Devices and how they are connected; `devices` lists them."""
+
+    __slots__ = ("devices",)
+
+    def __init__(self, devices: list[Device]) -> None:
+        self.devices = devices
+
+    def __repr__(self) -> str:
+        return f"TopologyDescription({self.devices})"
+
+
+def get_attached_topology(platform: str | None = None) -> TopologyDescription:
+    """The devices that are here, those of other processes included.
+
+    Args:
+      platform: `cpu`, `gpu`, `cuda`, `tpu`; None: the default one.
+    Raises: RuntimeError where the platform cannot be used.
+    """
+    return TopologyDescription(list(clients.client(platform).devices()))
+
+
+def get_topology_desc(topology_name: str = "", platform: str | None = None, **kwargs: Any
+                      ) -> TopologyDescription:
+    """The devices of that description; no such device has to be here, its plugin has to.
+
+    Args:
+      topology_name: of a TPU and its layout, `v5e:2x2`, `v5p:2x2x1`; or of a GPU and how many,
+        `h100`, `h100:1x1x4` (slices x hosts x devices). With neither name nor platform: the devices
+        that are here.
+      platform: `tpu`, `cuda` or `gpu`; None: what the name is of.
+      kwargs: what else the plugin takes: `chips_per_host_bounds` for TPUs, `target_config` (XLA's
+        `GpuTargetConfigProto` as text) and `topology` for GPUs.
+    Raises: ValueError for an unknown name, NotImplementedError for other platforms, RuntimeError
+      where the plugin is not installed, JaxRuntimeError where it refuses the description.
+    """
+    if not topology_name and not kwargs and platform is None:
+        return get_attached_topology()
+    return TopologyDescription(list(described(topology_name, platform, kwargs).devices))
+
+
+def make_mesh(topo: TopologyDescription, mesh_shape: Sequence[int], axis_names: tuple[str, ...], *,
+              contiguous_submeshes: bool = False) -> Mesh:
+    """A mesh of all devices of a topology, in their order, with automatic axes.
+
+    Args:
+      topo: what `get_topology_desc` gave.
+      mesh_shape, axis_names: sizes and names of the axes.
+      contiguous_submeshes: False; the order of the devices is theirs.
+    Raises: ValueError where the sizes do not multiply to the number of devices.
+    """
+    only("make_mesh", False, "devices stand in their own order",
+         contiguous_submeshes=contiguous_submeshes)
+    shape = tuple(mesh_shape)
+    if math.prod(shape) != len(topo.devices):
+        raise ValueError(f"Number of devices {len(topo.devices)} must equal the product of "
+                         f"mesh_shape {shape}")
+    return Mesh(np.array(topo.devices, object).reshape(shape), axis_names)
+
+
+__all__ = ["Device", "TopologyDescription", "get_attached_topology", "get_topology_desc",
+           "make_mesh"]
+__dir__ = _shown(globals())
