@@ -389,17 +389,22 @@ def tree_broadcast(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf = None) -> 
     [(1, 1), {'a': 2}]
     """
     return tree_structure(full_tree, is_leaf).unflatten(
-        broadcast_prefix(prefix_tree, full_tree, is_leaf)
+        _repeated(prefix_tree, full_tree, is_leaf, is_leaf)
     )
 
 
 def broadcast_prefix(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf = None) -> list[Any]:
-    """The leaves of `tree_broadcast`, as a flat list."""
+    """For each leaf of `full_tree`, the leaf of `prefix_tree` at or above it; `is_leaf` is of the
+    prefix alone, so a None in `full_tree` has none."""
+    return _repeated(prefix_tree, full_tree, is_leaf, None)
+
+
+def _repeated(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf, below: IsLeaf) -> list[Any]:
     leaves, structure = _flatten(prefix_tree, is_leaf)
     [subtrees] = _alongside("tree_broadcast", prefix_tree, structure, [full_tree], is_leaf)
     flat: list[Any] = []
     for leaf, subtree in zip(leaves, subtrees, strict=True):
-        flat.extend([leaf] * _flatten(subtree, is_leaf)[1].num_leaves)
+        flat.extend([leaf] * _flatten(subtree, below)[1].num_leaves)
     return flat
 
 

@@ -246,3 +246,9 @@ def test_containers_keep_their_kind_and_order() -> None:
 def test_classes_that_are_nodes(kind: type) -> None:
     assert tu.is_tree_node(kind)
     assert not tu.is_tree_node(int) and not tu.is_tree_node([])
+
+
+def test_a_prefix_with_none_stands_for_the_leaves_below_it() -> None:
+    none = lambda x: x is None
+    assert tu.broadcast_prefix((1, None), (2, (3, None)), none) == [1, None]
+    assert tu.broadcast_prefix((1, 2), (None, 3), none) == [2]
