@@ -111,6 +111,7 @@ def main() -> dict[str, float]:
     unseen = random_bits(jax.random.key(1), 500, LENGTH)
     longer = random_bits(jax.random.key(2), 200, 5 * LENGTH)
     measure = jax.jit(accuracy)
+    right = 0.0
     for round_ in range(1, ROUNDS + 1):
         carry, value = train(carry, jax.random.fold_in(jax.random.key(3), round_))
         right = float(measure(carry[0], unseen))

@@ -12,6 +12,7 @@ The option `jax_traceback_filtering` says how: see `xfront.config`.
 from __future__ import annotations
 
 import functools
+import operator
 import os
 import re
 import sys
@@ -54,6 +55,7 @@ def front_door(body: F, named: Any = None) -> F:
 
 
 _GENERIC = sys.version_info >= (3, 12)
+_type_params = operator.attrgetter("__type_params__")
 
 
 def dressed(call: Any, named: Any) -> Any:
@@ -65,7 +67,7 @@ def dressed(call: Any, named: Any) -> Any:
     call.__qualname__, call.__doc__ = named.__qualname__, named.__doc__
     call.__annotations__ = named.__annotations__
     if _GENERIC:
-        call.__type_params__ = named.__type_params__
+        call.__type_params__ = _type_params(named)
     call.__dict__.update(named.__dict__)
     call.__wrapped__ = named
     return call

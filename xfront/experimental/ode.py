@@ -115,7 +115,7 @@ def _solved(slope: Any, y0: Any, times: Any, rtol: Any, atol: Any, mxstep: Any, 
 
     def tried(y: Any, f: Any, t: Any, h: Any) -> Any:
         """The end of a step, its slope, the estimated error, and the middle."""
-        slopes = [f]
+        end, slopes = y, [f]
         for at, weights in zip(_TIMES, _STAGES, strict=True):
             end = (y + h * weighted(weights, slopes)).astype(dtype)
             slopes.append(slope(end, t + h * at))

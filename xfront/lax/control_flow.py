@@ -366,7 +366,7 @@ def fori_loop(lower: int | Array, upper: int | Array, body_fun: Callable[[Array,
             i, value = carry
             return (i + 1, body_fun(i, value)), None
 
-        step.body_of_fori_loop = body_fun        # whom errors name
+        vars(step)["body_of_fori_loop"] = body_fun       # whom errors name
         n_unroll = length if unroll is True else 1 if not unroll else int(unroll)
         (_, value), _ = scan(step, (first, init_val), None, length, unroll=max(n_unroll, 1))
         return value
@@ -378,7 +378,7 @@ def fori_loop(lower: int | Array, upper: int | Array, body_fun: Callable[[Array,
         i, end, value = carry
         return i + 1, end, body_fun(i, value)
 
-    body.body_of_fori_loop = body_fun            # whom errors name
+    vars(body)["body_of_fori_loop"] = body_fun           # whom errors name
     bounds = [to_type(x, dtype) for x in (lower, upper)]
     return while_loop(lambda c: c[0] < c[1], body, (*bounds, init_val), checkpoints=checkpoints)[2]
 

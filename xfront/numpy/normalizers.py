@@ -108,13 +108,13 @@ def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False,
     axes, mask = axes_of("logsumexp", axis, x), mask_of(where, x)
     is_complex = x.value.type.dtype.is_complex
     part = emit(ops.real, x) if is_complex else x
-    if factor is not None:
-        taken = compare(ops.ne, factor, 0)
+    taken = None if factor is None else compare(ops.ne, factor, 0)
+    if taken is not None:
         top = greatest(part, axes, taken if mask is None else emit(ops.and_, taken, mask))
     else:
         top = greatest(part, axes, mask)
     top = stopped(as_tracer(choose(emit(ops.is_finite, top), top, 0)))
-    if factor is not None:                       # 0 leaves out even what is infinite or NaN
+    if taken is not None:                        # 0 leaves out even what is infinite or NaN
         x = choose(emit(ops.or_, taken, compare(ops.le, part, add(top, 8))), x, real_least(x))
     if mask is not None:
         x = choose(mask, x, top)

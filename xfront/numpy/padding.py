@@ -98,8 +98,7 @@ def _pad(array: Any, values: Any, widths: Any, mode: str, option: Any) -> Any:
     if mode in ("constant", "empty"):
         return _constant(x, 0 if values is None else values, widths)
     weak = x.weak
-    if mode == "linear_ramp":
-        ends = _fitted(values, x, (x.ndim, 2))
+    ends = _fitted(values, x, (x.ndim, 2)) if mode == "linear_ramp" else None
     for axis, pair in enumerate(widths):
         if pair == (0, 0):
             continue
@@ -107,7 +106,7 @@ def _pad(array: Any, values: Any, widths: Any, mode: str, option: Any) -> Any:
         if not size:
             raise ValueError(f"pad: can't extend empty axis {axis} using modes other than "
                              "'constant' or 'empty'")
-        if mode == "linear_ramp":
+        if ends is not None:
             low, high = (cut(cut(ends, 0, axis, axis + 1), 1, i, i + 1) for i in (0, 1))
             x = joined([_ramp(x, axis, low, pair[0], True), x,
                         _ramp(x, axis, high, pair[1], False)], axis)

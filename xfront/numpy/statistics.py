@@ -79,13 +79,14 @@ def _mean(name: str, a: Any, axis: Any, dtype: Any, out: Any, keepdims: bool, wh
     x = operand(name, a)
     wanted, inner = _dtypes(name, x, dtype)
     x = cast(x, inner)
+    count: Any = None
     if where is not None:
         x, mask = mask_of(name, x, where)
         x = select(mask, x, like(x, 0))
-        count: Any = count_nonzero(mask, axis, keepdims)
+        count = count_nonzero(mask, axis, keepdims)
     axes = axes_of(name, axis, x.ndim)
     total = reduced(ops.reduce_sum, x, axes, keepdims)
-    return convert(strong(_scaled(total, _count(x, axes) if where is None else count)), wanted)
+    return convert(strong(_scaled(total, _count(x, axes) if count is None else count)), wanted)
 
 
 @eager(static=("axis", "dtype", "out", "keepdims"))
@@ -128,19 +129,20 @@ def _var(name: str, a: Any, axis: Any, dtype: Any, out: Any, ddof: float, keepdi
     if own.is_complex and not inner.is_complex:
         inner = dtypes.complex_of(inner)
     x = convert(x, inner)
+    mask = None
     if where is not None:
         x, mask = mask_of(name, x, where)
         x = select(mask, x, like(x, 0))          # what is left out may be NaN, also to derivatives
     axes = axes_of(name, axis, x.ndim)
     if center is None:
-        center = _mean(name, x, axes, None, None, True, None if where is None else mask)
+        center = _mean(name, x, axes, None, None, True, mask)
     x = subtract(x, convert(operand(name, center), inner))
     if inner.is_complex:
         squares = emit(ops.add, emit(ops.square, emit(ops.real, x)),
                        emit(ops.square, emit(ops.imag, x)))
     else:
         squares = emit(ops.square, x)
-    if where is not None:
+    if mask is not None:
         squares = select(mask, squares, like(squares, 0))
         count: Any = convert(as_tracer(count_nonzero(mask, axes, keepdims)),
                              squares.value.type.dtype)
@@ -579,6 +581,7 @@ def cov(m: ArrayLike, y: ArrayLike | None = None, rowvar: bool = True, bias: boo
     if not n:
         return _unboxed(x.home.literal(np.asarray(math.nan, x.dtype), (x.shape[0],) * 2))
     w = _observation_weights(fweights, aweights, n)
+    weights: Any = None
     if w is None:
         center = mean(x, 1, None, None, True)
         factor: Any = n - ddof
@@ -586,7 +589,7 @@ def cov(m: ArrayLike, y: ArrayLike | None = None, rowvar: bool = True, bias: boo
         weights, factor = _weight_factor(w, aweights, ddof)
         center = average(x, 1, weights, False, True)
     x = subtract(x, center)
-    right = x if w is None else multiply(x, weights)
+    right = x if weights is None else multiply(x, weights)
     made = exact_matmul(x, transpose(conj(right)))
     return _unboxed(as_tracer(divide(made, factor)))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -16,11 +17,12 @@ def run(name: str, function: Function, operands: Sequence[Any], located: bool,
 
     Raises: KeyReuseError, FloatingPointError.
     """
-    uses = None
+    follow = None
     if debug_key_reuse.value:
         from . import key_reuse  # seldom asked for
 
         uses = key_reuse.before(name, function, operands)
+        follow = functools.partial(key_reuse.after, uses)
     try:
         results = run_()
     except FloatingPointError:
@@ -28,6 +30,6 @@ def run(name: str, function: Function, operands: Sequence[Any], located: bool,
 
         blame.explain(name, function, operands, located)
         raise
-    if uses is not None:
-        key_reuse.after(uses, operands, results)
+    if follow is not None:
+        follow(operands, results)
     return results

@@ -60,8 +60,11 @@ Argnums = int | Sequence[int]
 
 # --- grad -----------------------------------------------------------------------------------
 
+# The first signature gives more than the last, which is for arguments that are not literal: what a
+# `Gradient` of unknown parameters takes cannot be compared with `Callable`.
+
 @overload
-def value_and_grad(fun: Callable[P, R], argnums: Literal[0] = 0,
+def value_and_grad(fun: Callable[P, R], argnums: Literal[0] = 0,  # pyright: ignore[reportOverlappingOverload]
                    has_aux: Literal[False] = False, holomorphic: bool = False,
                    allow_int: bool = False, reduce_axes: Sequence[Any] = (), *,
                    strong_zero: bool = False
@@ -150,7 +153,7 @@ def value_and_grad(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool 
 
 
 @overload
-def grad(fun: Callable[P, Any], argnums: Literal[0] = 0,
+def grad(fun: Callable[P, Any], argnums: Literal[0] = 0,  # pyright: ignore[reportOverlappingOverload]
          has_aux: Literal[False] = False, holomorphic: bool = False, allow_int: bool = False,
          reduce_axes: Sequence[Any] = (), *, strong_zero: bool = False
          ) -> Gradient[P]: ...

@@ -24,7 +24,7 @@ class ConsumedError(RuntimeError, ValueError):
 
 
 def donating(compiled: Any, refuse: Callable[[tuple, dict], None],
-             after: Callable[[tuple, dict], None]) -> Callable[..., Any]:
+             after: Callable[[tuple, dict], None]) -> Any:
     """`compiled`, a jitted function, with `refuse(args, kwargs)` to name what is gone and
     `after(args, kwargs)` to follow each call."""
     def call(*args: Any, **kwargs: Any) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Hashable, Sequence
 from collections.abc import Set as AbstractSet
-from typing import Any
+from typing import Any, NoReturn
 
 from xfront_ir import ops
 from xfront_ir.builder import Builder
@@ -314,7 +314,7 @@ class Mapped:
                 return f"the passed args[{k}]{bound}"
         return f"argument {i}"
 
-    def refuse_sizes(self, mesh: Any, t: Any, spec: PartitionSpec, place: str) -> None:
+    def refuse_sizes(self, mesh: Any, t: Any, spec: PartitionSpec, place: str) -> NoReturn:
         """Raise the ValueError of a dimension that does not divide."""
         raise ValueError(
             f"shard_map applied to the function {self.name!r} was given argument arrays with axis "

@@ -6,9 +6,8 @@ conversion, 2022; quaternions of matrices: Markley, Unit quaternion from rotatio
 
 from __future__ import annotations
 
-from collections import namedtuple
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -39,7 +38,7 @@ def _product(p: Any, q: Any) -> Any:
                             a * b - jnp.sum(u * v, -1, keepdims=True)], -1)
 
 
-class Rotation(namedtuple("Rotation", ["quat"])):
+class Rotation(NamedTuple("Rotation", [("quat", Any)])):
     """A rotation, or N of them: made by `from_...`, `identity` and `random`.
 
     Args:
@@ -47,8 +46,6 @@ class Rotation(namedtuple("Rotation", ["quat"])):
     """
 
     __slots__ = ()
-
-    quat: Any
 
     # --- made of ---
 
@@ -292,15 +289,11 @@ def _axes(seq: Any, least: int) -> tuple[list[int], bool]:
     return found, seq.isupper()
 
 
-class Slerp(namedtuple("Slerp", ["times", "timedelta", "rotations", "rotvecs"])):
+class Slerp(NamedTuple("Slerp", [("times", Any), ("timedelta", Any), ("rotations", Rotation),
+                                ("rotvecs", Any)])):
     """Rotations between given ones, turning evenly; made by `Slerp.init(times, rotations)`."""
 
     __slots__ = ()
-
-    times: Any
-    timedelta: Any
-    rotations: Rotation
-    rotvecs: Any
 
     @classmethod
     @front_door
