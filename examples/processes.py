@@ -42,13 +42,14 @@ def train(index: int) -> float:
         value, slope = jax.value_and_grad(loss)(params, x, y)
         return jax.tree.map(lambda p, g: p - 0.1 * g, params, slope), value
 
-    first = None
+    losses = []
     for _ in range(200):
         params, value = step(params)
-        first = float(value) if first is None else first
-    print(f"process {index}: the loss of {x.shape[0]} points went from {first:.4f} to "
-          f"{float(value):.4f}", flush=True)
-    return float(value)
+        losses.append(value)
+    first, last = float(losses[0]), float(losses[-1])
+    print(f"process {index}: the loss of {x.shape[0]} points went from {first:.4f} to {last:.4f}",
+          flush=True)
+    return last
 
 
 def main() -> None:

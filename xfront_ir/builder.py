@@ -138,7 +138,8 @@ class Builder:
         env = dict(zip(function.params, operands, strict=True))
         append, read, loc = self.ops.append, env.__getitem__, self.loc
         for op in function.ops:
-            made, values = _new(Op), []
+            values: list[Value] = []
+            made = _new(Op)
             made.definition, made.attrs, made.loc = op.definition, op.attrs, op.loc or loc
             made.operands = tuple(map(read, op.operands))
             for v in op.results:

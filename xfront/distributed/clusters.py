@@ -23,8 +23,8 @@ class Cluster(NamedTuple):
     that it shall use (None: all)."""
 
     address: str
-    count: int
-    index: int
+    size: int
+    rank: int
     local_devices: tuple[int, ...] | None = None
 
 

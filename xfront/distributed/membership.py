@@ -76,8 +76,8 @@ def initialize(coordinator_address: str | None = None, num_processes: int | None
         cluster_detection_method, os.environ)
     if found is not None:
         address = coordinator_address or found.address
-        count = found.count if num_processes is None else num_processes
-        index = found.index if process_id is None else process_id
+        count = found.size if num_processes is None else num_processes
+        index = found.rank if process_id is None else process_id
         devices = found.local_devices if local_device_ids is None else local_device_ids
     else:
         address, count, index = _complete(coordinator_address, num_processes, process_id)

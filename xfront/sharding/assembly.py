@@ -139,11 +139,11 @@ def make_array_from_process_local_data(sharding: Any, local_data: Any,
 
 
 class Share(NamedTuple):
-    """The parts of one dimension that devices of this process hold: which of `count`, in order;
+    """The parts of one dimension that devices of this process hold: which of `parts`, in order;
     `uniform` says whether every process holds as many."""
 
     mine: tuple[int, ...]
-    count: int
+    parts: int
     uniform: bool
 
     def whole(self, n: int) -> int:
@@ -154,8 +154,8 @@ class Share(NamedTuple):
         if n % len(self.mine):
             raise ValueError(
                 f"make_array_from_process_local_data: this process holds {len(self.mine)} of "
-                f"{self.count} parts of a dimension, its data has {n} elements")
-        return n // len(self.mine) * self.count
+                f"{self.parts} parts of a dimension, its data has {n} elements")
+        return n // len(self.mine) * self.parts
 
 
 def process_shares(sharding: Any, ndim: int) -> list[Share]:
