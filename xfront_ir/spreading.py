@@ -52,7 +52,7 @@ def spread_types(definition: OpDef, types: Types, attrs: Mapping[str, Any], *, l
     mesh = one_mesh(name, types)
     found = tuple(definition.infer(tuple([t.plain for t in types]), attrs))
     rule = definition.spread or (alike if ELEMENTWISE in definition.traits else whole)
-    made = []
+    made: list[TensorType] = []
     if rule is as_inferred:
         return found
     sums = summed_alike(name, types, linear)
@@ -158,12 +158,15 @@ def as_inferred(op: OpDef, types: Types, attrs: Mapping[str, Any], results: Type
     return [t.dims for t in results]
 
 
+def _axes(at: Any) -> list[int]:
+    return [*at] if type(at) is tuple else [at]
+
+
 def along(*names: str) -> Rule:
     """The dimensions that these attributes name must be whole; the others stay."""
     def rule(op: OpDef, types: Types, attrs: Mapping[str, Any], results: Types) -> Sequence[Dims]:
         for name in names:
-            at = attrs[name]
-            for a in at if type(at) is tuple else (at,):
+            for a in _axes(attrs[name]):
                 if i := [i for i, t in enumerate(types) if t.ndim > a and t.dims[a]]:
                     refuse(f"Arguments to {op.name} must be unsharded over the dimension that it "
                            f"goes along. Got type {types[i[0]]} and dimension {a}: {RESHARD}")
@@ -175,8 +178,7 @@ def along(*names: str) -> Rule:
 def gone(*names: str) -> Rule:
     """The dimensions that these attributes name are no longer there; the others stay."""
     def rule(op: OpDef, types: Types, attrs: Mapping[str, Any], results: Types) -> Sequence[Dims]:
-        taken = [attrs[n] for n in names]
-        axes = {a for t in taken for a in (t if type(t) is tuple else (t,))}
+        axes = {a for n in names for a in _axes(attrs[n])}
         left = tuple([d for i, d in enumerate(types[0].dims) if i not in axes])
         return (left,) * len(results)
 

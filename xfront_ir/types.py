@@ -113,7 +113,8 @@ def _sharded(shape: Shape, dtype: DType, sharding: Sharding) -> TensorType:
                  for n, a in zip(shape, spec.dims, strict=True)]
         sums = [f"{letter}:{','.join(names)}" for letter, names in
                 (("U", spec.unreduced), ("R", spec.reduced)) if names]
-        made._text = f"{dtype.name}[{','.join(sizes)}]" + f"{{{', '.join(sums)}}}" * bool(sums)
+        text = f"{dtype.name}[{','.join(sizes)}]" + f"{{{', '.join(sums)}}}" * bool(sums)
+        made._text = text               # pyright: ignore[reportPrivateUsage]
         found = _SHARDED.setdefault((shape, dtype, sharding), made)
     return found
 
