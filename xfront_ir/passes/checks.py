@@ -216,8 +216,9 @@ def _positions(b: Builder, op: Op) -> tuple[Value, list[int], tuple[int, ...]] |
         axes, rows = attrs["scatter_dims_to_operand_dims"], op.operands[1]
         taken = (*attrs["inserted_window_dims"], *attrs["operand_batching_dims"])
         windows = iter(attrs["update_window_dims"])
-        sizes = [1 if d in taken else op.operands[2].type.shape[next(windows)]
-                 for d in range(len(shape))]
+        sizes = [              # pyright: ignore[reportUnknownVariableType]
+            1 if d in taken else op.operands[2].type.shape[next(windows)]
+            for d in range(len(shape))]
     else:
         return None
     if rows is None or not axes or 0 in rows.type.shape:
