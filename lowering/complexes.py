@@ -15,237 +15,236 @@ Signs of zeros and values at infinities are those of C99, Annex G.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, NamedTuple
 
-from lowering.context import RuleContext
-from lowering.rules.compare import compare
-from xfront_ir import dtypes
+from lowering.context import RuleContext, table
+from xfront_ir import dtypes, ops
+from xfront_ir.builder import Builder
+from xfront_ir.core import Function
+from xfront_ir.opdef import OpDef, define
+from xfront_ir.ops.formulas import Term, where
 from xfront_ir.types import TensorType
+
+Pair = tuple[Term, Term]
+OfParts = Callable[[Term, Term, Term], Pair]
 
 
 class Parts(NamedTuple):
     """The four products of an angle t and a number u."""
 
-    sine_cosh: Any
-    cosine_sinh: Any
-    cosine_cosh: Any
-    sine_sinh: Any
+    sine_cosh: Term
+    cosine_sinh: Term
+    cosine_cosh: Term
+    sine_sinh: Term
 
 
-class _Floats:
-    """Arithmetic on values of one float type."""
-
-    def __init__(self, ctx: RuleContext, type: TensorType) -> None:
-        self.ctx, self.type, self.mask = ctx, type, type.with_dtype(dtypes.bool_)
-        self.whole = type.with_dtype(dtypes.c128 if type.dtype.bits == 64 else dtypes.c64)
-
-    def op(self, name: str, *operands: Any) -> Any:
-        return self.ctx.create(f"stablehlo.{name}", operands, [self.type])
-
-    def number(self, value: float) -> Any:
-        return self.ctx.constant(value, self.type)
-
-    def times(self, x: Any, y: Any) -> Any:
-        return self.op("multiply", x, y)
-
-    def is_(self, direction: str, x: Any, y: Any) -> Any:
-        return compare(self.ctx, direction, x, y, self.mask, "FLOAT")
-
-    def both(self, name: str, *masks: Any) -> Any:
-        return self.ctx.create(f"stablehlo.{name}", masks, [self.mask])
-
-    def not_(self, mask: Any) -> Any:
-        return self.both("not", mask)
-
-    def where(self, mask: Any, x: Any, y: Any) -> Any:
-        return self.op("select", mask, x, y)
-
-    def is_zero(self, x: Any) -> Any:
-        return self.is_("EQ", x, self.number(0.0))
-
-    def is_nan(self, x: Any) -> Any:
-        return self.is_("NE", x, x)
-
-    def endless(self, *xs: Any) -> Any:
-        """Whether one of two numbers is infinite."""
-        inf = self.number(float("inf"))
-        return self.both("or", *[self.is_("EQ", self.op("abs", x), inf) for x in xs])
-
-    def signed(self, x: Any, of: Any) -> Any:
-        """`x`, negated where `of` is negative or -0."""
-        bits = self.type.with_dtype(dtypes.i64 if self.type.dtype.bits == 64 else dtypes.i32)
-        word = self.ctx.create("stablehlo.bitcast_convert", [of], [bits])
-        below = compare(self.ctx, "LT", word, self.ctx.constant(0, bits), self.mask, "SIGNED")
-        return self.where(below, self.op("negate", x), x)
+def _endless(x: Term, y: Term) -> Term:
+    """Whether one of two numbers is infinite."""
+    inf = x.like(math.inf)
+    return (abs(x) == inf) | (abs(y) == inf)
 
 
-def _parts(f: _Floats, t: Any, u: Any) -> Parts:
-    sine, cosine = f.op("sine", t), f.op("cosine", t)
-    zero, one, half = f.number(0.0), f.number(1.0), f.number(0.5)
-    size = f.op("abs", u)
-    large = f.is_("GT", size, f.number(math.log(dtypes.greatest_finite(f.type.dtype)) - 1))
-    half_size = f.op("select", large, f.times(size, half), size)
-    grown, less = f.op("exponential", half_size), f.op("exponential_minus_one", half_size)
-    factor = f.op("select", large, grown, one)
-    # (e - 1 + (e - 1)/e)/2 loses nothing near 0
-    s = f.op("add", less, f.op("divide", less, f.op("add", less, one)))
-    c = f.op("add", grown, f.op("divide", one, grown))
-    s, c = (f.times(half, f.op("select", large, grown, v)) for v in (s, c))
-    s = f.op("select", f.is_("LT", u, zero), f.op("negate", s), s)
-    s = f.op("select", f.is_("EQ", u, zero), u, s)
+def _signed(x: Term, of: Term) -> Term:
+    """`x`, negated where `of` is negative or -0."""
+    word = ops.bitcast(of, dtype=dtypes.i64 if of.dtype.bits == 64 else dtypes.i32)
+    return where(word < 0, -x, x)
 
-    def product(x: Any, y: Any) -> Any:
-        return f.times(f.times(x, y), factor)
 
-    level, still = f.is_("EQ", t, zero), f.is_("EQ", u, zero)
-    endless = f.is_("EQ", size, f.number(float("inf")))
-    lost = f.both("not", f.ctx.create("stablehlo.is_finite", [t], [f.mask]))
-    turn = f.op("clamp", f.number(-1.0), f.op("select", f.is_("NE", u, u), one, u), one)
+def _most(x: Term) -> float:
+    """The exponential of greater numbers may overflow."""
+    return math.log(dtypes.greatest_finite(x.dtype)) - 1
+
+
+def _parts(t: Term, u: Term) -> Parts:
+    sine, cosine = ops.sin(t), ops.cos(t)
+    zero, one, half = t.like(0.0), t.like(1.0), t.like(0.5)
+    size = abs(u)
+    large = size > _most(size)
+    half_size = where(large, size * half, size)
+    grown, less = ops.exp(half_size), ops.expm1(half_size)
+    factor = where(large, grown, one)
+    s = less + less / (less + one)               # (e - 1 + (e - 1)/e)/2 loses nothing near 0
+    c = grown + one / grown
+    s, c = (half * where(large, grown, v) for v in (s, c))
+    s = where(u < zero, -s, s)
+    s = where(u == zero, u, s)
+    level, still = t == zero, u == zero
+    endless = size == math.inf
+    lost = ~ops.is_finite(t)
+    turn = ops.clamp(t.like(-1.0), where(u != u, one, u), one)
     return Parts(
-        f.op("select", level, t, product(sine, c)),
-        f.op("select", f.both("and", lost, f.both("or", still, endless)), u, product(cosine, s)),
-        f.op("select", f.both("and", lost, endless), size, product(cosine, c)),
-        f.op("select", level, f.times(t, turn),
-             f.op("select", f.both("and", lost, still), u, product(sine, s))))
+        where(level, t, sine * c * factor),
+        where(lost & (still | endless), u, cosine * s * factor),
+        where(lost & endless, size, cosine * c * factor),
+        where(level, t * turn, where(lost & still, u, sine * s * factor)))
 
 
-def circular(ctx: RuleContext, name: str, x: Any, type: TensorType) -> Any:
-    """`sin`, `cos`, `sinh` or `cosh` of complex numbers."""
-    f = _Floats(ctx, type.with_dtype(dtypes.real_of(type.dtype)))
-    t, u = f.op("real", x), f.op("imag", x)
-    p = _parts(f, u, t) if name in ("sinh", "cosh") else _parts(f, t, u)
-    real, imag = {"sin": (p.sine_cosh, p.cosine_sinh), "cos": (p.cosine_cosh, p.sine_sinh),
-                  "sinh": (p.cosine_sinh, p.sine_cosh),
-                  "cosh": (p.cosine_cosh, p.sine_sinh)}[name]
-    if name == "cos":
-        imag = f.op("negate", imag)
-    return ctx.create("stablehlo.complex", [real, imag], [type])
+def _sin(z: Term, a: Term, b: Term) -> Pair:
+    p = _parts(a, b)
+    return p.sine_cosh, p.cosine_sinh
 
 
-def less_one(ctx: RuleContext, x: Any, type: TensorType) -> Any:
+def _cos(z: Term, a: Term, b: Term) -> Pair:
+    p = _parts(a, b)
+    return p.cosine_cosh, -p.sine_sinh
+
+
+def _sinh(z: Term, a: Term, b: Term) -> Pair:
+    p = _parts(b, a)
+    return p.cosine_sinh, p.sine_cosh
+
+
+def _cosh(z: Term, a: Term, b: Term) -> Pair:
+    p = _parts(b, a)
+    return p.cosine_cosh, p.sine_sinh
+
+
+def _expm1(z: Term, u: Term, t: Term) -> Pair:
     """exp(x) - 1 of complex numbers u + it: (exp(u) - 1) C - 2 sin(t/2)^2 + i exp(u) S."""
-    f = _Floats(ctx, type.with_dtype(dtypes.real_of(type.dtype)))
-    u, t = f.op("real", x), f.op("imag", x)
-    zero, half = f.number(0.0), f.number(0.5)
-    sine, cosine, middle = f.op("sine", t), f.op("cosine", t), f.op("sine", f.times(t, half))
-    large = f.is_("GT", u, f.number(math.log(dtypes.greatest_finite(f.type.dtype)) - 1))
-    grown = f.op("exponential", f.op("select", large, f.times(u, half), u))
-    versine = f.times(f.number(2.0), f.times(middle, middle))
-    real = f.op("subtract", f.times(f.op("exponential_minus_one", u), cosine), versine)
-    real = f.op("select", large, f.times(f.times(grown, cosine), grown), real)
-    imag = f.times(grown, sine)
-    imag = f.op("select", large, f.times(imag, grown), imag)
-    lost = f.both("not", ctx.create("stablehlo.is_finite", [t], [f.mask]))
-    gone = f.both("and", lost, f.is_("EQ", u, f.number(-float("inf"))))
-    endless = f.both("and", lost, f.is_("EQ", u, f.number(float("inf"))))
-    real = f.op("select", gone, f.number(-1.0), f.op("select", endless, u, real))
-    imag = f.op("select", gone, zero, f.op("select", f.is_("EQ", t, zero), t, imag))
-    return ctx.create("stablehlo.complex", [real, imag], [type])
+    zero, half = u.like(0.0), u.like(0.5)
+    sine, cosine, middle = ops.sin(t), ops.cos(t), ops.sin(t * half)
+    large = u > _most(u)
+    grown = ops.exp(where(large, u * half, u))
+    versine = u.like(2.0) * (middle * middle)
+    real = ops.expm1(u) * cosine - versine
+    real = where(large, grown * cosine * grown, real)
+    imag = grown * sine
+    imag = where(large, imag * grown, imag)
+    lost = ~ops.is_finite(t)
+    gone, endless = lost & (u == -math.inf), lost & (u == math.inf)
+    return (where(gone, u.like(-1.0), where(endless, u, real)),
+            where(gone, zero, where(t == zero, t, imag)))
 
 
 # --- functions of StableHLO and CHLO, with their special cases ----------------------------
 
-def annexed(ctx: RuleContext, name: str, x: Any, type: TensorType) -> Any:
-    """The function `name` of complex numbers, one of those below."""
-    f = _Floats(ctx, type.with_dtype(dtypes.real_of(type.dtype)))
-    real, imag = _ANNEXED[name](f, x, f.op("real", x), f.op("imag", x))
-    return ctx.create("stablehlo.complex", [real, imag], [type])
+def _plain(name: str, infer: Any = lambda types, attrs: types) -> OpDef[Any]:
+    """The MLIR op of that name, without what is mended below."""
+    made = define(name, infer=infer, operands=1, apart=True, family=__name__)
+    table({made: name})
+    return made
+
+
+_plain_abs = _plain("stablehlo.abs", lambda types, attrs: (
+    types[0].with_dtype(dtypes.real_of(types[0].dtype)),))
+
+
+_plain_exp, _plain_sqrt = _plain("stablehlo.exponential"), _plain("stablehlo.sqrt")
+_plain_asinh, _plain_atanh = _plain("chlo.asinh"), _plain("chlo.atanh")
+_plain_acos, _plain_acosh = _plain("chlo.acos"), _plain("chlo.acosh")
+
+
+def of_complex(ctx: RuleContext, definition: OpDef[Any], x: Any, type: TensorType) -> Any:
+    """The function of complex numbers that an op is, one of those below."""
+    return ctx.inline(_body(_FUNCTIONS[definition], type), [x])[0]
 
 
 def size(ctx: RuleContext, x: Any, type: TensorType) -> Any:
     """|x|: infinite where a part is, also beside a NaN."""
-    f = _Floats(ctx, type)
-    return f.where(f.endless(f.op("real", x), f.op("imag", x)), f.number(float("inf")),
-                   ctx.create("stablehlo.abs", [x], [type]))
+    return ctx.inline(_body(_size, type.with_dtype(dtypes.complex_of(type.dtype))), [x])[0]
 
 
-def _parts_of(f: _Floats, name: str, *parts: Any) -> tuple[Any, Any]:
-    """Real and imaginary part of a function of parts, or of a number."""
-    x = parts[0]
-    if len(parts) == 2:
-        x = f.ctx.create("stablehlo.complex", parts, [f.whole])
-    made = f.ctx.create(name, [x], [f.whole])
-    return f.op("real", made), f.op("imag", made)
+@lru_cache(maxsize=256)
+def _body(fn: Callable[[Term, Term, Term], Any], type: TensorType) -> Function:
+    """`fn(z, real, imag)` as a Function of numbers of `type`; of parts, the numbers."""
+    b = Builder("complex")
+    z = Term(b, b.param(type))
+    made = fn(z, ops.real(z), ops.imag(z))
+    return b.close([(made if isinstance(made, Term) else ops.complex(*made)).value])
 
 
-def _exp(f: _Floats, x: Any, a: Any, b: Any) -> tuple[Any, Any]:
-    real, imag = _parts_of(f, "stablehlo.exponential", x)
-    lost = f.not_(f.ctx.create("stablehlo.is_finite", [b], [f.mask]))
-    gone = f.both("and", lost, f.is_("EQ", a, f.number(-float("inf"))))
-    endless = f.both("and", lost, f.is_("EQ", a, f.number(float("inf"))))
-    zero = f.number(0.0)
-    return (f.where(gone, zero, f.where(endless, a, real)),
-            f.where(f.is_zero(b), b, f.where(gone, zero, imag)))
+def _size(z: Term, a: Term, b: Term) -> Term:
+    return where(_endless(a, b), a.like(math.inf), _plain_abs(z))
 
 
-def _logarithm(name: str) -> Any:
-    def parts(f: _Floats, x: Any, a: Any, b: Any) -> tuple[Any, Any]:
-        real, imag = _parts_of(f, name, x)
-        return f.where(f.endless(a, b), f.number(float("inf")), real), imag
+def _parts_of(plain: OpDef[Any], z: Term) -> Pair:
+    made = plain(z)
+    return ops.real(made), ops.imag(made)
+
+
+def _exp(z: Term, a: Term, b: Term) -> Pair:
+    real, imag = _parts_of(_plain_exp, z)
+    lost = ~ops.is_finite(b)
+    gone, endless = lost & (a == -math.inf), lost & (a == math.inf)
+    zero = a.like(0.0)
+    return (where(gone, zero, where(endless, a, real)),
+            where(b == 0.0, b, where(gone, zero, imag)))
+
+
+def _logarithm(name: str) -> OfParts:
+    plain = _plain(name)
+
+    def parts(z: Term, a: Term, b: Term) -> Pair:
+        real, imag = _parts_of(plain, z)
+        return where(_endless(a, b), math.inf, real), imag
 
     return parts
 
 
-def _sqrt(f: _Floats, x: Any, a: Any, b: Any) -> tuple[Any, Any]:
-    real, imag = _parts_of(f, "stablehlo.sqrt", x)
-    inf = f.number(float("inf"))
-    up, ahead = f.is_("EQ", f.op("abs", b), inf), f.is_("EQ", a, inf)
-    behind = f.both("and", f.is_nan(b), f.is_("EQ", a, f.number(-float("inf"))))
-    level = f.both("and", f.is_zero(b), f.is_("GE", a, f.number(0.0)))
-    real = f.where(f.both("or", up, ahead), inf, real)
-    return real, f.where(f.both("or", up, level), b, f.where(behind, inf, imag))
+def _sqrt(z: Term, a: Term, b: Term) -> Pair:
+    real, imag = _parts_of(_plain_sqrt, z)
+    inf = a.like(math.inf)
+    up, ahead = abs(b) == inf, a == inf
+    behind = (b != b) & (a == -math.inf)
+    level = (b == 0.0) & (a >= 0.0)
+    real = where(up | ahead, inf, real)
+    return real, where(up | level, b, where(behind, inf, imag))
 
 
-def _tangent(name: str) -> Any:
+def _tangent(name: str) -> OfParts:
     """tan and tanh: a part that is 0 stays so."""
-    def parts(f: _Floats, x: Any, a: Any, b: Any) -> tuple[Any, Any]:
-        real, imag = _parts_of(f, name, x)
-        return f.where(f.is_zero(a), a, real), f.where(f.is_zero(b), b, imag)
+    plain = _plain(name)
+
+    def parts(z: Term, a: Term, b: Term) -> Pair:
+        real, imag = _parts_of(plain, z)
+        return where(a == 0.0, a, real), where(b == 0.0, b, imag)
 
     return parts
 
 
-def _asinh(f: _Floats, x: Any, a: Any, b: Any) -> tuple[Any, Any]:
+def _asinh(z: Term, a: Term, b: Term) -> Pair:
     # computed in one quadrant: the function is odd, and commutes with conjugation
-    right, up = f.op("abs", a), f.op("abs", b)
-    real, imag = _parts_of(f, "chlo.asinh", right, up)
-    real = f.where(f.endless(right, up), f.number(float("inf")), real)
-    return f.signed(real, a), f.signed(f.where(f.is_zero(up), up, imag), b)
+    right, up = abs(a), abs(b)
+    real, imag = _parts_of(_plain_asinh, ops.complex(right, up))
+    real = _signed(where(_endless(right, up), math.inf, real), a)
+    return real, _signed(where(up == 0.0, up, imag), b)
 
 
-def _atanh(f: _Floats, x: Any, a: Any, b: Any) -> tuple[Any, Any]:
-    right, up = f.op("abs", a), f.op("abs", b)
-    real, imag = _parts_of(f, "chlo.atanh", right, up)
-    finite = f.ctx.create("stablehlo.is_finite", [up], [f.mask])
-    lost = f.both("or", f.is_nan(up), f.both("and", f.is_nan(right), finite))
-    imag = f.where(lost, f.number(float("nan")), imag)
-    return f.signed(f.where(f.is_zero(right), right, real), a), f.signed(imag, b)
+def _atanh(z: Term, a: Term, b: Term) -> Pair:
+    right, up = abs(a), abs(b)
+    real, imag = _parts_of(_plain_atanh, ops.complex(right, up))
+    finite = ops.is_finite(up)
+    imag = where((up != up) | ((right != right) & finite), math.nan, imag)
+    return _signed(where(right == 0.0, right, real), a), _signed(imag, b)
 
 
-def _turned(parts: Any) -> Any:
+def _turned(parts: OfParts) -> OfParts:
     """asin of asinh, atan of atanh: g(z) = -i f(iz)."""
-    def turned(f: _Floats, x: Any, a: Any, b: Any) -> tuple[Any, Any]:
-        real, imag = parts(f, x, b, a)
+    def turned(z: Term, a: Term, b: Term) -> Pair:
+        real, imag = parts(z, b, a)
         return imag, real
 
     return turned
 
 
-def _acos(f: _Floats, x: Any, a: Any, b: Any) -> tuple[Any, Any]:
-    real, imag = _parts_of(f, "chlo.acos", a, f.op("abs", b))
-    still = f.both("and", f.is_zero(a), f.is_nan(b))
-    return f.where(still, f.number(math.pi / 2), real), f.signed(imag, b)
+def _acos(z: Term, a: Term, b: Term) -> Pair:
+    real, imag = _parts_of(_plain_acos, ops.complex(a, abs(b)))
+    still = (a == 0.0) & (b != b)
+    return where(still, math.pi / 2, real), _signed(imag, b)
 
 
-def _acosh(f: _Floats, x: Any, a: Any, b: Any) -> tuple[Any, Any]:
-    real, imag = _parts_of(f, "chlo.acosh", a, f.op("abs", b))
-    still = f.both("and", f.is_zero(a), f.is_nan(b))
-    return real, f.signed(f.where(still, f.number(math.pi / 2), imag), b)
+def _acosh(z: Term, a: Term, b: Term) -> Pair:
+    real, imag = _parts_of(_plain_acosh, ops.complex(a, abs(b)))
+    still = (a == 0.0) & (b != b)
+    return real, _signed(where(still, math.pi / 2, imag), b)
 
 
-_ANNEXED = {
-    "exp": _exp, "log": _logarithm("stablehlo.log"), "log1p": _logarithm("stablehlo.log_plus_one"),
-    "sqrt": _sqrt, "tan": _tangent("chlo.tan"), "tanh": _tangent("stablehlo.tanh"),
-    "asinh": _asinh, "asin": _turned(_asinh), "atanh": _atanh, "atan": _turned(_atanh),
-    "acos": _acos, "acosh": _acosh,
+_FUNCTIONS: dict[OpDef[Any], OfParts] = {
+    ops.sin: _sin, ops.cos: _cos, ops.sinh: _sinh, ops.cosh: _cosh, ops.expm1: _expm1,
+    ops.exp: _exp, ops.log: _logarithm("stablehlo.log"),
+    ops.log1p: _logarithm("stablehlo.log_plus_one"), ops.sqrt: _sqrt, ops.tan: _tangent("chlo.tan"),
+    ops.tanh: _tangent("stablehlo.tanh"), ops.asinh: _asinh, ops.asin: _turned(_asinh),
+    ops.atanh: _atanh, ops.atan: _turned(_atanh), ops.acos: _acos, ops.acosh: _acosh,
 }

@@ -154,6 +154,11 @@ def _find_rule(definition: OpDef) -> Rule:
     return found
 
 
+def rule_of(definition: OpDef) -> Rule:
+    """The rule by which an op is lowered. Raises: MissingRule."""
+    return RULES.get(definition) or _find_rule(definition)
+
+
 def _simple_rule(name: str) -> Rule:
     def simple(ctx: RuleContext, op: Op, *operands: Any) -> Any:
         return ctx.create(name, operands, op.results)

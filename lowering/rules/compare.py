@@ -37,7 +37,8 @@ def _register(definition: OpDef, direction: str, total_order: bool) -> None:
         return "stablehlo.compare", _how(ctx, direction, kind)
 
 
-for _definition in (ops.eq, ops.ne, ops.lt, ops.le, ops.gt, ops.ge):
-    _register(_definition, _definition.name.upper(), False)
-for _definition in (ops.eq_to, ops.le_to, ops.lt_to):
-    _register(_definition, _definition.name[:2].upper(), True)
+for _definition, _direction in {ops.eq: "EQ", ops.ne: "NE", ops.lt: "LT", ops.le: "LE",
+                                ops.gt: "GT", ops.ge: "GE"}.items():
+    _register(_definition, _direction, False)
+for _definition, _direction in {ops.eq_to: "EQ", ops.le_to: "LE", ops.lt_to: "LT"}.items():
+    _register(_definition, _direction, True)

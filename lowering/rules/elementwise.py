@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from lowering.complexes import annexed, circular, less_one, size
+from lowering.complexes import of_complex, size
 from lowering.context import RuleContext, rule, table
 from lowering.rules.compare import compare
 from xfront_ir import dtypes, ops
@@ -24,44 +24,23 @@ table({
 })
 
 
-def _circular(definition: OpDef, of_floats: str) -> None:
+def _of_both(definition: OpDef, of_floats: str) -> None:
     @rule(definition)
     def lower(ctx: RuleContext, op: Op, x: Any) -> Any:
         type = op.results[0].type
         if type.dtype.is_complex:
-            return circular(ctx, definition.name, x, type)
-        return ctx.create(of_floats, [x], [type])
-
-
-@rule(ops.expm1)
-def _expm1(ctx: RuleContext, op: Op, x: Any) -> Any:
-    type = op.results[0].type
-    if type.dtype.is_complex:
-        return less_one(ctx, x, type)
-    return ctx.create("stablehlo.exponential_minus_one", [x], [type])
-
-
-_circular(ops.sin, "stablehlo.sine")
-_circular(ops.cos, "stablehlo.cosine")
-_circular(ops.sinh, "chlo.sinh")
-_circular(ops.cosh, "chlo.cosh")
-
-
-def _annexed(definition: OpDef, of_floats: str) -> None:
-    @rule(definition)
-    def lower(ctx: RuleContext, op: Op, x: Any) -> Any:
-        type = op.results[0].type
-        if type.dtype.is_complex:
-            return annexed(ctx, definition.name, x, type)
+            return of_complex(ctx, definition, x, type)
         return ctx.create(of_floats, [x], [type])
 
 
 for _definition, _of_floats in {
+        ops.sin: "stablehlo.sine", ops.cos: "stablehlo.cosine", ops.sinh: "chlo.sinh",
+        ops.cosh: "chlo.cosh", ops.expm1: "stablehlo.exponential_minus_one",
         ops.exp: "stablehlo.exponential", ops.log: "stablehlo.log", ops.sqrt: "stablehlo.sqrt",
         ops.log1p: "stablehlo.log_plus_one", ops.tan: "chlo.tan", ops.tanh: "stablehlo.tanh",
         ops.asin: "chlo.asin", ops.acos: "chlo.acos", ops.atan: "chlo.atan",
         ops.asinh: "chlo.asinh", ops.acosh: "chlo.acosh", ops.atanh: "chlo.atanh"}.items():
-    _annexed(_definition, _of_floats)
+    _of_both(_definition, _of_floats)
 
 
 @rule(ops.abs)

@@ -60,16 +60,13 @@ def _complex_log_add_exp(ctx: RuleContext, x: Any, y: Any, type: TensorType) -> 
     return op("add", op("log", total), shift)
 
 
-_KINDS: dict[str, tuple[Combine, Callable[[DType], Any]]] = {
-    "sum": (_one_op("add"), lambda dtype: 0),
-    "prod": (_one_op("multiply"), lambda dtype: 1),
-    "max": (lambda ctx, x, y, type: extremum(ctx, "GT", x, y, type), least),
-    "min": (lambda ctx, x, y, type: extremum(ctx, "LT", x, y, type), greatest),
-    "and": (_one_op("and"), _all_ones),
-    "or": (_one_op("or"), lambda dtype: 0),
-    "xor": (_one_op("xor"), lambda dtype: 0),
-    "logsumexp": (_log_add_exp, lambda dtype: least(dtypes.real_of(dtype))),
-}
+Kind = tuple[Combine, Callable[[DType], Any]]
+
+_SUM: Kind = (_one_op("add"), lambda dtype: 0)
+_PROD: Kind = (_one_op("multiply"), lambda dtype: 1)
+_MAX: Kind = (lambda ctx, x, y, type: extremum(ctx, "GT", x, y, type), least)
+_MIN: Kind = (lambda ctx, x, y, type: extremum(ctx, "LT", x, y, type), greatest)
+_LOG_SUM: Kind = (_log_add_exp, lambda dtype: least(dtypes.real_of(dtype)))
 
 
 def _region(combine: Combine, element: TensorType) -> Any:
@@ -78,9 +75,7 @@ def _region(combine: Combine, element: TensorType) -> Any:
 
 # --- reductions ---------------------------------------------------------------------------
 
-def _register_reduction(definition: OpDef) -> None:
-    combine, identity = _KINDS[definition.name.removeprefix("reduce_")]
-
+def _register_reduction(definition: OpDef, combine: Combine, identity: Any) -> None:
     @rule(definition)
     def lower(ctx: RuleContext, op: Op, x: Any) -> Any:
         of, axes = op.operands[0].type, op.attrs["axes"]
@@ -96,8 +91,12 @@ def _register_reduction(definition: OpDef) -> None:
         return found
 
 
-for _name in ("sum", "prod", "max", "min", "and", "or", "xor"):
-    _register_reduction(getattr(ops, f"reduce_{_name}"))
+for _definition, _kind in {
+        ops.reduce_sum: _SUM, ops.reduce_prod: _PROD, ops.reduce_max: _MAX, ops.reduce_min: _MIN,
+        ops.reduce_and: (_one_op("and"), _all_ones),
+        ops.reduce_or: (_one_op("or"), lambda dtype: 0),
+        ops.reduce_xor: (_one_op("xor"), lambda dtype: 0)}.items():
+    _register_reduction(_definition, *_kind)
 
 
 # --- positions of extrema -----------------------------------------------------------------
@@ -137,9 +136,7 @@ _register_position(ops.argmin, "LT", greatest)
 
 # --- running reductions -------------------------------------------------------------------
 
-def _register_running(definition: OpDef) -> None:
-    combine, identity = _KINDS[definition.name.removeprefix("cum")]
-
+def _register_running(definition: OpDef, combine: Combine, identity: Any) -> None:
     @rule(definition)
     def lower(ctx: RuleContext, op: Op, x: Any) -> Any:
         """A window as long as the axis, hanging over one end."""
@@ -161,5 +158,6 @@ def _register_running(definition: OpDef) -> None:
         return ctx.create("stablehlo.convert", [made], [result]) if narrow else made
 
 
-for _name in ("sum", "prod", "max", "min", "logsumexp"):
-    _register_running(getattr(ops, f"cum{_name}"))
+for _definition, _kind in {ops.cumsum: _SUM, ops.cumprod: _PROD, ops.cummax: _MAX, ops.cummin: _MIN,
+                           ops.cumlogsumexp: _LOG_SUM}.items():
+    _register_running(_definition, *_kind)

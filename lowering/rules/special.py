@@ -13,40 +13,53 @@ from typing import Any
 import numpy as np
 
 from lowering.context import RuleContext, rule
-from lowering.expressions import Expr, loop, where
+from lowering.expressions import Writer, loop
 from xfront_ir import dtypes, ops
 from xfront_ir.core import Op
 from xfront_ir.opdef import OpDef
+from xfront_ir.ops.formulas import Term, where
 
-Formula = Callable[..., Expr]
+Formula = Callable[..., Term]
 
 
 def _formula(definition: OpDef) -> Callable[[Formula], Formula]:
-    """Decorator: a function of Exprs as the lowering of an op, in f32 at least."""
-    def register(formula: Formula) -> Formula:
+    """Decorator: a function of Terms as the lowering of an op, in f32 at least."""
+    def register(fn: Formula) -> Formula:
         @rule(definition)
         def lower(ctx: RuleContext, op: Op, *operands: Any) -> Any:
-            type = op.results[0].type
-            if type.dtype.bits >= 32:
-                return formula(*[Expr(ctx, v, type) for v in operands]).value
-            whole = type.with_dtype(dtypes.f32)
-            made = formula(*[Expr(ctx, ctx.create("stablehlo.convert", [v], [whole]), whole)
-                             for v in operands])
-            return ctx.create("stablehlo.convert", [made.value], [type])
+            type, writer = op.results[0].type, Writer(ctx)
+            wide = dtypes.f32 if type.dtype.bits < 32 else type.dtype
+            made = fn(*[writer.term(type, v).to(wide) for v in operands])
+            return writer.mlir(made.to(type.dtype))
 
-        return formula
+        return fn
 
     return register
 
 
-def _epsilon(x: Expr) -> float:
-    return float(np.finfo(x.type.dtype.numpy).eps)
+def _epsilon(x: Term) -> float:
+    return float(np.finfo(x.dtype.numpy).eps)
 
 
 # --- what CHLO has ------------------------------------------------------------------------
 
-for _name in ("erf", "erfc", "erf_inv", "lgamma", "digamma", "polygamma", "zeta", "bessel_i1e"):
-    _formula(getattr(ops, _name))(lambda *xs, name=_name: xs[0].op(f"chlo.{name}", *xs[1:]))
+def _of_chlo(definition: OpDef, name: str) -> None:
+    @rule(definition)
+    def lower(ctx: RuleContext, op: Op, *operands: Any) -> Any:
+        type = op.results[0].type
+        if type.dtype.bits >= 32:
+            return ctx.create(name, operands, [type])
+        whole = type.with_dtype(dtypes.f32)
+        made = ctx.create(name, [ctx.create("stablehlo.convert", [v], [whole]) for v in operands],
+                          [whole])
+        return ctx.create("stablehlo.convert", [made], [type])
+
+
+for _definition, _name in {
+        ops.erf: "chlo.erf", ops.erfc: "chlo.erfc", ops.erf_inv: "chlo.erf_inv",
+        ops.lgamma: "chlo.lgamma", ops.digamma: "chlo.digamma", ops.polygamma: "chlo.polygamma",
+        ops.zeta: "chlo.zeta", ops.bessel_i1e: "chlo.bessel_i1e"}.items():
+    _of_chlo(_definition, _name)
 
 
 # --- Bessel i0e ---------------------------------------------------------------------------
@@ -71,7 +84,7 @@ _I0E_FAR = (        # of i0e(x) sqrt(x) in 16/x - 1, for x above 8
     -2.8276239805165836e-16, 3.461222867697461e-17, 4.46562142029676e-17)
 
 
-def _chebyshev(t: Expr, coefficients: Sequence[float]) -> Expr:
+def _chebyshev(t: Term, coefficients: Sequence[float]) -> Term:
     """The series at `t` by Clenshaw's recurrence, without terms below the dtype's precision."""
     needed = [c for c in coefficients if abs(c) > 0.01 * _epsilon(t)]
     later = last = t.like(0.0)
@@ -81,10 +94,10 @@ def _chebyshev(t: Expr, coefficients: Sequence[float]) -> Expr:
 
 
 @_formula(ops.bessel_i0e)
-def _bessel_i0e(x: Expr) -> Expr:
+def _bessel_i0e(x: Term) -> Term:
     size = abs(x)
     near = _chebyshev(size * 0.25 - 1.0, _I0E_NEAR)
-    far = _chebyshev(16.0 / where(size > 8.0, size, 8.0) - 1.0, _I0E_FAR) * size.rsqrt()
+    far = _chebyshev(16.0 / where(size > 8.0, size, 8.0) - 1.0, _I0E_FAR) * ops.rsqrt(size)
     return where(size > 8.0, far, near)
 
 
@@ -102,49 +115,49 @@ _TEMME = ((-1 / 3, 1 / 12, -2 / 135, 1 / 864, 1 / 2835, -139 / 777600, 1 / 25515
 """Taylor coefficients of the first two functions of 8.12.9, c0 and c1."""
 
 
-def _is_large(a: Expr, x: Expr) -> Expr:
+def _is_large(a: Term, x: Term) -> Term:
     """Where 8.12.3 and 8.12.4 are used: series and fraction lose digits, then do not end."""
-    least, wide = (1e5, 0.03) if a.type.dtype is dtypes.f64 else (200.0, 0.3)
+    least, wide = (1e5, 0.03) if a.dtype is dtypes.f64 else (200.0, 0.3)
     return (a > least) & (a < float("inf")) & (abs(x - a) < wide * a)
 
 
 class _Temme:
     """The expansion for large a and x near it, by eta of 8.12.1."""
 
-    def __init__(self, a: Expr, x: Expr) -> None:
+    def __init__(self, a: Term, x: Term) -> None:
         large = _is_large(a, x)
         self.a, self.x = where(large, a, 1e6), where(large, x, 1e6)
         self.off = (self.x - self.a) / self.a
         half = _polynomial(self.off, [(-1) ** k / k for k in range(2, 17)])    # over off squared
-        self.root = half.like(1.0) / (2.0 * half).rsqrt()                      # eta over off
+        self.root = half.like(1.0) / ops.rsqrt(2.0 * half)                      # eta over off
         self.eta = self.off * self.root
         self.c0, self.c1 = (_polynomial(self.eta, c) for c in _TEMME)
         self.c = self.c0 + self.c1 / self.a
-        self.bell = (-0.5 * self.a * self.eta * self.eta).exp() * (2 * np.pi * self.a).rsqrt()
+        self.bell = ops.exp(-0.5 * self.a * self.eta * self.eta) * ops.rsqrt(2 * np.pi * self.a)
 
-    def tail(self, sign: float) -> Expr:
+    def tail(self, sign: float) -> Term:
         """Q for sign 1, P for -1."""
-        z = self.eta * (2.0 / self.a).rsqrt()
-        return 0.5 * (sign * z).erfc() + sign * self.bell * self.c
+        z = self.eta * ops.rsqrt(2.0 / self.a)
+        return 0.5 * ops.erfc(sign * z) + sign * self.bell * self.c
 
-    def slope(self, over_density: bool) -> Expr:
+    def slope(self, over_density: bool) -> Term:
         """The derivative of P in a, where asked divided by the density."""
         a, c0, c1 = self.a, *([k * c for k, c in enumerate(cs)][1:] for cs in _TEMME)
         turned = (_polynomial(self.eta, c0) + _polynomial(self.eta, c1) / a) / self.root
-        made = (-1.0 / self.root + 0.5 * self.eta - self.off.log1p() * self.c
+        made = (-1.0 / self.root + 0.5 * self.eta - ops.log1p(self.off) * self.c
                 + (0.5 * self.c + turned + self.c1 / a) / a)
         gamma = 1.0 + (1 / 12 + (1 / 288) / a) / a                             # by Stirling
         return made * gamma * self.x / a if over_density else made * self.bell
 
 
-def _polynomial(x: Expr, coefficients: Sequence[float]) -> Expr:
+def _polynomial(x: Term, coefficients: Sequence[float]) -> Term:
     made = x.like(coefficients[-1])
     for c in reversed(coefficients[:-1]):
         made = made * x + c
     return made
 
 
-def _gamma_parts(a: Expr, x: Expr, slopes: bool) -> tuple[Expr, Expr, list[Expr], list[Expr]]:
+def _gamma_parts(a: Term, x: Term, slopes: bool) -> tuple[Term, Term, list[Term], list[Term]]:
     """Whether the fraction serves, log of the front, and (value, slope in a) of both forms."""
     inside = (x > 0.0) & (a > 0.0) & (x < float("inf")) & (a < float("inf")) & ~_is_large(a, x)
     a, x = where(inside, a, 1.0), where(inside, x, 1.0)
@@ -154,31 +167,31 @@ def _gamma_parts(a: Expr, x: Expr, slopes: bool) -> tuple[Expr, Expr, list[Expr]
     return far, _log_front(a, x), series, fraction
 
 
-def _log_front(a: Expr, x: Expr) -> Expr:
+def _log_front(a: Term, x: Term) -> Term:
     """a log(x) - x - lgamma(a); for large a by Stirling's series, where the large terms cancel."""
     large = where(a > 10.0, a, 10.0)
     off = (x - large) / large
-    log = where(off < -0.25, where(off < -0.25, x / large, 0.5).log(), off.log1p())
+    log = where(off < -0.25, ops.log(where(off < -0.25, x / large, 0.5)), ops.log1p(off))
     inverse = 1.0 / large            # XLA's log1p of f64 loses digits from -0.5 to -0.3
     rest = inverse.like(0.0)
     for c in reversed(_STIRLING):
         rest = rest * inverse * inverse + c
-    stirling = (large * (log - off) + 0.5 * (large * (0.5 / np.pi)).log()
+    stirling = (large * (log - off) + 0.5 * ops.log(large * (0.5 / np.pi))
                 - rest * inverse)
-    return where(a > 10.0, stirling, a * x.log() - x - a.lgamma())
+    return where(a > 10.0, stirling, a * ops.log(x) - x - ops.lgamma(a))
 
 
-def _gamma_series(a: Expr, x: Expr, slopes: bool) -> list[Expr]:
+def _gamma_series(a: Term, x: Term, slopes: bool) -> list[Term]:
     """The sum of x^n / ((a + 1) ... (a + n)), and its derivative in a."""
     epsilon = _epsilon(x)
 
-    def going(n: Expr, term: Expr, total: Expr, *slope: Expr) -> Expr:
+    def going(n: Term, term: Term, total: Term, *slope: Term) -> Term:
         unfinished = term > total * epsilon
         for t, s in zip(slope[::2], slope[1::2], strict=True):
             unfinished = unfinished | (abs(t) > abs(s) * epsilon)
         return unfinished & (n < a + 10000.0)
 
-    def step(n: Expr, term: Expr, total: Expr, *slope: Expr) -> list[Expr]:
+    def step(n: Term, term: Term, total: Term, *slope: Term) -> list[Term]:
         n = n + 1.0
         grown = term * (x / n)
         made = [n, grown, total + grown]
@@ -194,18 +207,18 @@ def _gamma_series(a: Expr, x: Expr, slopes: bool) -> list[Expr]:
     return [made[2], made[4]] if slopes else [made[2]]
 
 
-def _gamma_fraction(a: Expr, x: Expr, slopes: bool) -> list[Expr]:
+def _gamma_fraction(a: Term, x: Term, slopes: bool) -> list[Term]:
     """Legendre's continued fraction of the upper function over the front, by Steed's method, which
     adds ever smaller parts; and its derivative in a."""
     epsilon = _epsilon(x)
 
-    def going(i: Expr, d: Expr, part: Expr, value: Expr, *slope: Expr) -> Expr:
+    def going(i: Term, d: Term, part: Term, value: Term, *slope: Term) -> Term:
         unfinished = abs(part) > abs(value) * epsilon
         if slope:
             unfinished = unfinished | (abs(slope[1]) > abs(slope[2]) * epsilon)
         return unfinished & (i < 2000.0)
 
-    def step(i: Expr, d: Expr, part: Expr, value: Expr, *slope: Expr) -> list[Expr]:
+    def step(i: Term, d: Term, part: Term, value: Term, *slope: Term) -> list[Term]:
         i = i + 1.0
         top, bottom = i * (a - i), x + 1.0 - a + 2.0 * i
         new_d = 1.0 / (top * d + bottom)
@@ -225,82 +238,83 @@ def _gamma_fraction(a: Expr, x: Expr, slopes: bool) -> list[Expr]:
     return [made[3], made[6]] if slopes else [made[3]]
 
 
-def _at_edges(a: Expr, x: Expr, inside: Expr, none: float, all: float) -> Expr:
+def _at_edges(a: Term, x: Term, inside: Term, none: float, all: float) -> Term:
     """`inside` within the domain, what the function tends to at its edges, else NaN."""
     nan = float("nan")
-    made = where(x.compared("EQ", 0.0), none, inside)
-    made = where(a.compared("EQ", 0.0) | x.compared("EQ", float("inf")), all, made)
-    wrong = (x < 0.0) | (a < 0.0) | a.compared("EQ", float("inf")) | a.is_nan() | x.is_nan()
-    both = a.compared("EQ", 0.0) & x.compared("EQ", 0.0)
+    made = where(x == 0.0, none, inside)
+    made = where((a == 0.0) | (x == float("inf")), all, made)
+    wrong = (x < 0.0) | (a < 0.0) | (a == float("inf")) | (a != a) | (x != x)
+    both = (a == 0.0) & (x == 0.0)
     return where(wrong | both, nan, made)
 
 
 @_formula(ops.igamma)
-def _igamma(a: Expr, x: Expr) -> Expr:
+def _igamma(a: Term, x: Term) -> Term:
     far, front, (series,), (fraction,) = _gamma_parts(a, x, False)
-    inside = where(far, 1.0 - fraction * front.exp(), series * front.exp() / a)
+    inside = where(far, 1.0 - fraction * ops.exp(front), series * ops.exp(front) / a)
     inside = where(_is_large(a, x), _Temme(a, x).tail(-1.0), inside)
     return _at_edges(a, x, inside, 0.0, 1.0)
 
 
 @_formula(ops.igammac)
-def _igammac(a: Expr, x: Expr) -> Expr:
+def _igammac(a: Term, x: Term) -> Term:
     far, front, (series,), (fraction,) = _gamma_parts(a, x, False)
-    inside = where(far, fraction * front.exp(), 1.0 - series * front.exp() / a)
+    inside = where(far, fraction * ops.exp(front), 1.0 - series * ops.exp(front) / a)
     inside = where(_is_large(a, x), _Temme(a, x).tail(1.0), inside)
     return _at_edges(a, x, inside, 1.0, 0.0)
 
 
 @_formula(ops.igamma_grad_a)
-def _igamma_grad_a(a: Expr, x: Expr) -> Expr:
+def _igamma_grad_a(a: Term, x: Term) -> Term:
     return _at_edges(a, x, _gamma_slope(a, x, False), 0.0, 0.0)
 
 
 @_formula(ops.random_gamma_grad)
-def _random_gamma_grad(a: Expr, x: Expr) -> Expr:
+def _random_gamma_grad(a: Term, x: Term) -> Term:
     return _at_edges(a, x, -_gamma_slope(a, x, True), 0.0, 0.0)
 
 
-def _gamma_slope(a: Expr, x: Expr, over_density: bool) -> Expr:
+def _gamma_slope(a: Term, x: Term, over_density: bool) -> Term:
     """The derivative of P in a, where asked divided by the density x^(a-1) e^-x / gamma(a)."""
     far, front, (series, d_series), (fraction, d_fraction) = _gamma_parts(a, x, True)
-    scale = x if over_density else front.exp()
-    near = (d_series + series * (x.log() - (a + 1.0).digamma())) / a
-    made = where(far, -(d_fraction + fraction * (x.log() - a.digamma())), near) * scale
+    scale = x if over_density else ops.exp(front)
+    near = (d_series + series * (ops.log(x) - ops.digamma(a + 1.0))) / a
+    made = where(far, -(d_fraction + fraction * (ops.log(x) - ops.digamma(a))), near) * scale
     return where(_is_large(a, x), _Temme(a, x).slope(over_density), made)
 
 
 # --- incomplete beta ----------------------------------------------------------------------
 
 @_formula(ops.betainc)
-def _betainc(a: Expr, b: Expr, x: Expr) -> Expr:
+def _betainc(a: Term, b: Term, x: Term) -> Term:
     inf = float("inf")
     inside = (a > 0.0) & (b > 0.0) & (a < inf) & (b < inf) & (x > 0.0) & (x < 1.0)
     p, q, t = where(inside, a, 1.0), where(inside, b, 1.0), where(inside, x, 0.5)
     flipped = t > (p + 1.0) / (p + q + 2.0)
     p, q = where(flipped, q, p), where(flipped, p, q)
-    log_t = where(flipped, (-t).log1p(), t.log())
-    log_rest = where(flipped, t.log(), (-t).log1p())
+    log_t = where(flipped, ops.log1p(-t), ops.log(t))
+    log_rest = where(flipped, ops.log(t), ops.log1p(-t))
     t = where(flipped, 1.0 - t, t)
-    front = (p * log_t + q * log_rest + (p + q).lgamma() - p.lgamma() - q.lgamma()).exp() / p
+    size = p * log_t + q * log_rest + ops.lgamma(p + q) - ops.lgamma(p) - ops.lgamma(q)
+    front = ops.exp(size) / p
     made = front * _beta_fraction(p, q, t)
     made = where(flipped, 1.0 - made, made)
-    made = where(x.compared("EQ", 0.0) | b.compared("EQ", 0.0) | a.compared("EQ", inf), 0.0,
+    made = where((x == 0.0) | (b == 0.0) | (a == inf), 0.0,
                  where(inside, made, 1.0))
-    wrong = (a < 0.0) | (b < 0.0) | (x < 0.0) | (x > 1.0) | a.is_nan() | b.is_nan() | x.is_nan()
-    zeros, infinite = a.compared("EQ", 0.0), a.compared("EQ", inf)
-    wrong = wrong | (zeros & b.compared("EQ", 0.0)) | (infinite & b.compared("EQ", inf))
+    wrong = (a < 0.0) | (b < 0.0) | (x < 0.0) | (x > 1.0) | (a != a) | (b != b) | (x != x)
+    zeros, infinite = a == 0.0, a == inf
+    wrong = wrong | (zeros & (b == 0.0)) | (infinite & (b == inf))
     return where(wrong, float("nan"), made)
 
 
-def _beta_fraction(a: Expr, b: Expr, x: Expr) -> Expr:
+def _beta_fraction(a: Term, b: Term, x: Term) -> Term:
     """The continued fraction by Lentz's method, two levels a step."""
     epsilon = _epsilon(x)
 
-    def going(m: Expr, c: Expr, d: Expr, fraction: Expr, change: Expr) -> Expr:
+    def going(m: Term, c: Term, d: Term, fraction: Term, change: Term) -> Term:
         return (abs(change - 1.0) > epsilon) & (m < 2000.0)
 
-    def step(m: Expr, c: Expr, d: Expr, fraction: Expr, change: Expr) -> list[Expr]:
+    def step(m: Term, c: Term, d: Term, fraction: Term, change: Term) -> list[Term]:
         m = m + 1.0
         twice = a + m + m
         even = m * (b - m) * x / ((twice - 1.0) * twice)

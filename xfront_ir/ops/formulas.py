@@ -65,8 +65,9 @@ class Term:
     def apply(self, definition: OpDef, operands: Sequence[Any], attrs: dict[str, Any]) -> Any:
         """What an op gives of these operands, numbers being of this term's type: a term, or a tuple
         of them. It is how `definition(*operands, **attrs)` is carried out."""
-        values = [(v if isinstance(v, Term) else self.like(v)).value for v in operands]
-        made = self.b.emit(definition, *values, **attrs)
+        b, own = self.b, self.value.type
+        made = b.emit(definition, *[v.value if type(v) is Term else b.full(own, v)
+                                    for v in operands], **attrs)
         return Term(self.b, made) if definition.single else tuple([Term(self.b, v) for v in made])
 
     def to(self, dtype: DType) -> Term:
