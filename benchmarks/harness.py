@@ -30,7 +30,7 @@ KERNELS = tuple(
     for family in ("elementwise", "order", "randomness", "reduction", "convolution", "linear")
 )
 GROUPS = (
-    *("startup", "eager", "call", "trace", "lower", "transforms", "control", "compiled"),
+    *("startup", "eager", "call", "trace", "lower", "transforms", "control", "compiled", "numeric"),
     *("sharding", "unrolled", "fences", *KERNELS),
 )
 
