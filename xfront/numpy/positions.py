@@ -108,7 +108,8 @@ def _wrapped(i: Tracer, size: int) -> Tracer:
 
 def _aligned(name: str, arr: Any, indices: Any, axis: int | None, wrap: bool = True
              ) -> tuple[Tracer, Tracer, int]:
-    """Operands with equal sizes in all axes but `axis`; flattened without an axis."""
+    """The array with the sizes that both have together in all axes but `axis`, and the indices,
+    which may still have 1 there; flattened without an axis."""
     x, i = operand(name, arr), operand(name, indices)
     if not i.value.type.dtype.is_integer:
         raise TypeError(f"{name} indices must be of integer type, got {i.dtype}")
@@ -122,7 +123,6 @@ def _aligned(name: str, arr: Any, indices: Any, axis: int | None, wrap: bool = T
     axis = normalize_axis(name, axis, x.ndim)
     rest = broadcast_shapes(name, [s[:axis] + (1,) + s[axis + 1:] for s in (x.shape, i.shape)])
     x = broadcast_to(x, (*rest[:axis], x.shape[axis], *rest[axis + 1:]))
-    i = broadcast_to(i, (*rest[:axis], i.shape[axis], *rest[axis + 1:]))
     return x, position(i, x.shape[axis], wrap), axis
 
 
@@ -151,24 +151,34 @@ def take_along_axis(arr: ArrayLike, indices: ArrayLike, axis: int | None = -1,
         raise ValueError(f"take_along_axis: mode {mode!r} is not known")
     dtype = x.value.type.dtype
     if how == "one_hot":
-        return _by_one_hot(x, i, axis)
+        return _by_one_hot(x, _spread(i, x, axis), axis)
     if not x.size:                     # an axis without elements: all that is asked for is outside
         if how != "fill" and i.size:
             raise IndexError("take_along_axis: cannot take elements of an empty axis")
         value = default_fill(dtype) if fill_value is None else fill_value
-        return x.home.literal(np.asarray(value).astype(dtype.numpy), i.shape)
+        shape = (*x.shape[:axis], i.shape[axis], *x.shape[axis + 1:])
+        return x.home.literal(np.asarray(value).astype(dtype.numpy), shape)
     fill = None
     if how == "fill" and not dtype.is_key:
         value = default_fill(dtype) if fill_value is None else fill_value
         fill = Literal(np.asarray(value).astype(dtype.numpy), dtype)
-    others = tuple(d for d in range(x.ndim) if d != axis)
-    vectors = emit(ops.reshape, i, shape=(*i.shape, 1))
-    made = emit(ops.gather, x, vectors, offset_dims=(), collapsed_slice_dims=(axis,),
-                operand_batching_dims=others, start_indices_batching_dims=others,
-                start_index_map=(axis,), slice_sizes=(1,) * x.ndim, mode=how, fill_value=fill,
-                indices_are_sorted=False, unique_indices=False)
+    whole = tuple([d for d in range(x.ndim) if d != axis and i.shape[d] != x.shape[d]])
+    kept = [d for d in range(x.ndim) if d not in whole]
+    each = tuple([d for d in kept if d != axis])
+    vectors = emit(ops.reshape, i, shape=(*[i.shape[d] for d in kept], 1))
+    made = emit(ops.gather, x, vectors, offset_dims=whole, collapsed_slice_dims=(axis,),
+                operand_batching_dims=each,
+                start_indices_batching_dims=tuple([kept.index(d) for d in each]),
+                start_index_map=(axis,),
+                slice_sizes=tuple([n if d in whole else 1 for d, n in enumerate(x.shape)]),
+                mode=how, fill_value=fill, indices_are_sorted=False, unique_indices=False)
     made.weak = x.weak
     return made
+
+
+def _spread(i: Tracer, x: Tracer, axis: int) -> Tracer:
+    """Indices with the sizes of `x` in all axes but `axis`."""
+    return broadcast_to(i, (*x.shape[:axis], i.shape[axis], *x.shape[axis + 1:]))
 
 
 def _by_one_hot(x: Tracer, i: Tracer, axis: int) -> Tracer:
@@ -208,6 +218,7 @@ def _put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None, mode:
     from .indexed_updates import fitted  # late: it stands beside
 
     x, i, at = _aligned("put_along_axis", arr, indices, axis)
+    i = _spread(i, x, at)
     y = broadcast_to(fitted(x, array_like("put_along_axis", values), "set"), i.shape)
     others = tuple(d for d in range(x.ndim) if d != at)
     how = {None: "fill", "drop": "fill"}.get(mode, mode)

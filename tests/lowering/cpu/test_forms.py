@@ -12,7 +12,7 @@ import lowering
 import xfront
 import xfront.numpy as jnp
 from lowering import compat
-from lowering.cpu.extras import NOTHING, Extras, extras
+from lowering.cpu.extras import ALWAYS, NOTHING, Extras, extras
 from tests.lowering.cpu.against_plain import (
     Case,
     compared,
@@ -186,7 +186,7 @@ def test_short_extrema(run, case) -> None:
 
 def test_who_has_them(func, monkeypatch) -> None:
     assert extras("eager", "cpu", 1).forms and not extras("jit", "cpu", 2).forms
-    assert extras("jit", "cuda", 1) == NOTHING
+    assert extras("jit", "cuda", 1) == ALWAYS["cuda"] and extras("jit", "rocm", 1) == NOTHING
     fn = func([named("f32", 512)], lambda b, x: b.emit(sort, x, dimension=0, n_keys=1, stable=True))
     assert "xi64>" in lowering.lower(fn, extras=Extras(forms=1)).as_text()
     assert "xi64>" not in lowering.lower(fn).as_text()

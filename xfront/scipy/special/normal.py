@@ -5,6 +5,7 @@ Sources: NIST DLMF chapter 7; `scipy.special`.
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -14,10 +15,11 @@ from xfront_ir import dtypes, ops
 from ...arrays.annotations import Array, ArrayLike
 from ...arrays.dispatch import eager
 from ...arrays.operands import convert
-from ...numpy.shorthand import add, choose, compare, div, inexact, mul, stopped, sub
+from ...numpy import exp, log, sqrt, where
+from ...numpy.shorthand import add, choose, compare, div, inexact, mul, sub
 from ...tracing.trace import emit
 from ...tracing.tracer import as_tracer
-from .parts import one, real
+from .parts import chebyshev, one, real, with_slopes
 
 erf = one("erf", ops.erf, "Error function.", "[0., 1.] -> [0.   , 0.843]")
 erfc = one("erfc", ops.erfc, "1 - erf(x), exact for large x.", "[0., 1.] -> [1.   , 0.157]")
@@ -70,27 +72,67 @@ def ndtri(p: ArrayLike) -> Array:
     return ndtri_of(real("ndtri", p))
 
 
+_MIDDLE = ((2.5090809287301226727e3, 3.3430575583588128105e4, 6.7265770927008700853e4,
+            4.5921953931549871457e4, 1.3731693765509461125e4, 1.9715909503065514427e3,
+            1.3314166789178437745e2, 3.3871328727963666080e0),
+           (5.2264952788528545610e3, 2.8729085735721942674e4, 3.9307895800092710610e4,
+            2.1213794301586595867e4, 5.3941960214247511077e3, 6.8718700749205790830e2,
+            4.2313330701600911252e1, 1.0))
+_NEAR = ((7.74545014278341407640e-4, 2.27238449892691845833e-2, 2.41780725177450611770e-1,
+          1.27045825245236838258e0, 3.64784832476320460504e0, 5.76949722146069140550e0,
+          4.63033784615654529590e0, 1.42343711074968357734e0),
+         (1.05075007164441684324e-9, 5.47593808499534494600e-4, 1.51986665636164571966e-2,
+          1.48103976427480074590e-1, 6.89767334985100004550e-1, 1.67638483018380384940e0,
+          2.05319162663775882187e0, 1.0))
+_FAR = ((2.01033439929228813265e-7, 2.71155556874348757815e-5, 1.24266094738807843860e-3,
+         2.65321895265761230930e-2, 2.96560571828504891230e-1, 1.78482653991729133580e0,
+         5.46378491116411436990e0, 6.65790464350110377720e0),
+        (2.04426310338993978564e-15, 1.42151175831644588870e-7, 1.84631831751005468180e-5,
+         7.86869131145613259100e-4, 1.48753612908506148525e-2, 1.36929880922735805310e-1,
+         5.99832206555887937690e-1, 1.0))
+"""Coefficients of quotients of polynomials, those of the highest powers first: for probabilities
+within 0.425 of one half, for tails down to exp(-25), and below. Source: Wichura, Algorithm AS 241,
+1988, PPND16."""
+
+_RISE = (3.1084372039520782, 0.5357661826052641, 0.05862170745728706, 0.00718595161715742,
+         0.0009410101382711135, 0.00012864377003984171, 1.81255511339855e-05, 2.611461800691657e-06,
+         3.827574396146198e-07, 5.68666063482391e-08)
+"""With s = (p - 1/2)^2 <= 0.35^2, ndtri(p) / (p - 1/2) = sqrt(2 pi) + s times this series in s;
+interpolated at 12 Chebyshev points with 30 digits."""
+
+
+def _quotient(x: Any, polynomials: tuple[tuple[float, ...], tuple[float, ...]]) -> Any:
+    above, below = (functools.reduce(lambda made, c: made * x + c, rest, x * 0 + first)
+                    for first, *rest in polynomials)
+    return above / below
+
+
+def _ndtri_body(p: Any) -> Any:
+    q = p - 0.5
+    tail = where(q > 0, 1 - p, p)
+    r = sqrt(-log(where(tail > 0, tail, 0.25)))
+    outer = where(r > 5, _quotient(r - 5, _FAR), _quotient(r - 1.6, _NEAR))
+    outer = where(tail > 0, outer, where(tail == 0, np.inf, np.nan))
+    wide = p.dtype.itemsize == 8
+    is_middle = abs(q) <= (0.425 if wide else 0.35)
+    near = where(is_middle, q, 0)
+    square = near * near
+    if wide:
+        near = near * _quotient(0.180625 - square, _MIDDLE)
+    else:                                        # half the quotient's error, in f32
+        near = near * (square * chebyshev(square, 0, 0.1225, _RISE)) + near * math.sqrt(2 * math.pi)
+    return where(is_middle, near, where(q > 0, outer, -outer))
+
+
+_ndtri = with_slopes(_ndtri_body, lambda x, p: math.sqrt(2 * math.pi) * exp(x * x / 2))
+
+
 def ndtri_of(p: Any) -> Any:
     """The same of a tracer."""
-    # the inverse error function loses small p in 2p - 1: two Newton steps on log_ndtr restore them
-    upper = compare(ops.gt, p, 0.5)
-    tail = choose(upper, sub(1, p), p)
-    inside = compare(ops.gt, tail, 0)
-    small = choose(inside, tail, 0.25)
-    x = mul(emit(ops.erf_inv, sub(mul(small, 2), 1)), math.sqrt(2.0))
-    rough = emit(ops.neg, emit(ops.sqrt, mul(emit(ops.log, small), -2)))
-    x = stopped(as_tracer(choose(compare(ops.lt, small, 1e-3), rough, x)))
-    wanted = emit(ops.log, small)
-    for _ in range(4):
-        found = log_ndtr_of(x)
-        slope = emit(ops.exp, sub(log_density_of(x), found))
-        x = sub(x, div(sub(found, wanted), slope))
-    if p.value.type.dtype.bits <= 32:            # of f64 the inverse error function is less exact
-        middle = compare(ops.gt, small, 0.25)
-        direct = emit(ops.erf_inv, sub(mul(choose(middle, small, 0.25), 2), 1))
-        x = choose(middle, mul(direct, math.sqrt(2.0)), x)
-    x = choose(inside, x, choose(compare(ops.eq, tail, 0), -np.inf, np.nan))
-    return choose(upper, emit(ops.neg, x), x)
+    dtype = p.value.type.dtype
+    if dtype.bits < 32:
+        return convert(ndtri_of(convert(p, dtypes.f32)), dtype)
+    return as_tracer(_ndtri(p))
 
 
 def log_density_of(x: Any) -> Any:
