@@ -12,7 +12,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from xfront import dtypes
+from xfront import dtypes, numpy
 from xfront.arrays.binding import x64_state
 
 i32, f32 = np.dtype("int32"), np.dtype("float32")
@@ -27,7 +27,7 @@ def x64():
 
 
 def test_examples_in_docstrings() -> None:
-    assert doctest.testmod(dtypes).failed == 0
+    assert doctest.testmod(dtypes, extraglobs={"jnp": numpy}).failed == 0
 
 
 @pytest.mark.parametrize("name", dtypes.SCALAR_TYPES)

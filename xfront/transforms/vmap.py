@@ -177,12 +177,13 @@ def _checked_batch(name: str, size: int | None, taken: list) -> int:
     if size is None:
         raise ValueError(f"vmap of {name} must have at least one non-None value in in_axes, "
                          "or an axis_size")
-    found = [t.dims[a] for t, a in taken]
-    if other := [axes for axes in found if axes != found[0]]:
-        shown = [" and ".join(a) or "None" for a in (found[0], other[0])]
-        raise ValueError("Mapped away dimension of inputs passed to vmap should be sharded the "
-                         f"same. Got inconsistent axis specs: {shown[0]} vs {shown[1]}; reshard "
-                         "one of them, `xfront.sharding.reshard(x, P(...))`")
+    for t, a in taken:
+        first = taken[0][0].dims[taken[0][1]]
+        if t.dims[a] != first:
+            shown = [" and ".join(axes) or "None" for axes in (first, t.dims[a])]
+            raise ValueError("Mapped away dimension of inputs passed to vmap should be sharded the "
+                             f"same. Got inconsistent axis specs: {shown[0]} vs {shown[1]}; "
+                             "reshard one of them, `xfront.sharding.reshard(x, P(...))`")
     return size
 
 
@@ -190,10 +191,14 @@ def _mapped(function: Function, request: Request, given: list, taken: list) -> l
     """The results over a batch. `taken` are the types of mapped arguments and the dimension along
     which each is; on explicit axes results are divided as one of them is, the batch as theirs."""
     body = VECTORIZE.pending(function, request)
-    meshes = [t.sharding.mesh for t in (*[t for t, _ in taken], *[v.type for v in function.returns])
-              if t.sharding is not None]
-    if not meshes:
+    sharding = None
+    for t, _ in taken:
+        sharding = sharding or t.sharding
+    for v in function.returns:
+        sharding = sharding or v.type.sharding
+    if sharding is None:
         return bind(body, given, name=function.name)
+    mesh = sharding.mesh
     along = taken[0][0].dims[taken[0][1]] if taken else ()
 
     def run(given: tuple, _: dict) -> list[Any]:
@@ -204,7 +209,7 @@ def _mapped(function: Function, request: Request, given: list, taken: list) -> l
                 dims.insert(o, along)
             if any(dims):
                 results[i] = emit(ops.reshard, results[i],
-                                  sharding=Sharding(meshes[0], Spec(dims)))
+                                  sharding=Sharding(mesh, Spec(dims)))
         return results
 
     from ..sharding.told import in_a_trace  # with the first explicit axes
