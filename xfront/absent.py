@@ -69,8 +69,10 @@ def sentence(module: str, name: str, here: Iterable[str]) -> str:
     if name in REMOVED.get(jax_module, {}):
         return f"JAX has removed {whole}; write {REMOVED[jax_module][name]}"
     like = nearest(name, (n for n in here if not n.startswith("_")))
-    if like is None and known is not None:
-        like = nearest(name, known.names)
+    if like is None:
+        below = jax_module + "."
+        modules = {m[len(below):].partition(".")[0] for m in public_modules() if m.startswith(below)}
+        like = nearest(name, modules | (known.names if known is not None else set()))
     said = f"module {module!r} has no attribute {name!r}"
     return f"{said}; did you mean {like!r}?" if like else said
 

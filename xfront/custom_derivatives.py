@@ -7,6 +7,7 @@ import numpy as np
 from .dtypes import float0
 from .lax.linear_call import linear_call
 from .numpy.creation import zeros_like
+from .on_demand import absent as _absent
 from .on_demand import shown as _shown
 from .transforms.custom_jvp import custom_jvp
 from .transforms.custom_vjp import closure_convert, custom_gradient, custom_vjp
@@ -25,7 +26,7 @@ def __getattr__(name: str) -> Any:
         from .primitives import named
 
         return named(name, __name__)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    raise _absent(__name__, name, __dir__)
 
 
 def zero_from_primal(val: Any, symbolic_zeros: bool = False) -> Any:

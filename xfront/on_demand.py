@@ -28,7 +28,7 @@ def on_demand(
       package: its `__name__`.
       families: public names, with spaces between, by the module of the package that has them.
       submodules: public modules of the package, imported when asked for too.
-      otherwise: what answers for names that are neither.
+      otherwise: what answers for names that are neither, or gives None.
       quick: functions that take less than a microsecond or two, and so are handed out as they are
         written. The other plain functions are front doors: see `xfront.tracebacks`.
     """
@@ -48,10 +48,11 @@ def on_demand(
                 value = _as_shown(value, package, name)
         elif name in submodules:
             value = import_module(f"{package}.{name}")
-        elif otherwise is not None:
-            return otherwise(name)
         else:
-            raise AbsentAttribute(package, name, __dir__)
+            found = None if otherwise is None else otherwise(name)
+            if found is None:
+                raise absent(package, name, __dir__)
+            return found
         setattr(sys.modules[package], name, value)
         return value
 
@@ -87,9 +88,33 @@ def shown(module: dict[str, Any]) -> Callable[[], list[str]]:
     """The `__dir__` of a public module: what its `__all__` lists, and the names of Python's own.
 
         __dir__ = shown(globals())
+
+    A module without a `__getattr__` gets one, which says what is nearest to a name it has not.
     """
-    return lambda: sorted({*module["__all__"], *[name for name in module
-                                                if name.startswith("__")]})
+    def __dir__() -> list[str]:
+        return sorted({*module["__all__"], *[name for name in module if name.startswith("__")]})
+
+    def __getattr__(name: str) -> Any:
+        raise absent(module["__name__"], name, __dir__)
+
+    module.setdefault("__getattr__", __getattr__)
+    return __dir__
+
+
+def absent(module: str, name: str, here: Callable[[], Iterable[str]]) -> Exception:
+    """What a module's `__getattr__` raises for a name that it has not.
+
+    That is an AbsentAttribute; to `from module import name`, which would hide what that says, an
+    ImportError with the same words.
+    """
+    from opcode import opmap  # late: few programs ask for what is not there
+
+    frame = sys._getframe(2)                     # of whom asks the module
+    if frame.f_code.co_code[frame.f_lasti] == opmap["IMPORT_FROM"]:
+        from .absent import sentence  # late: likewise
+
+        return ImportError(sentence(module, name, here()), name=module)
+    return AbsentAttribute(module, name, here)
 
 
 class AbsentAttribute(AttributeError):

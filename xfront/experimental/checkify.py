@@ -8,8 +8,8 @@
     error.throw()
 
 A check that no `checkify` is around raises at once where its value is known, and in a jitted
-function when the program runs. What a checked function computes with custom derivative rules is
-not looked into; a check that the user wrote in such a function is refused.
+function when the program runs. Of the devices of a `shard_map`, the first whose checks fail is
+heard.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy as np
 from xfront_ir import ops
 from xfront_ir.builder import Builder
 from xfront_ir.core import Op, bodies_of
-from xfront_ir.passes.checks import Failure, index_inside, no_nan, no_zero, with_checks
+from xfront_ir.passes.checks import Failure, has_rule, index_inside, no_nan, no_zero, with_checks
 from xfront_ir.traits import MOVES, REARRANGES
 
 from ..arrays import binding
@@ -249,9 +249,8 @@ def checkify(f: Callable[..., Any], errors: Iterable[type] = user_checks) -> Cal
       errors: what is checked: `user_checks`, `nan_checks`, `div_checks`, `float_checks`,
         `index_checks`, `automatic_checks`, `all_checks`, or their unions.
     Returns: a function that gives the `Error` and what `f` gives.
-    Raises: TypeError for other errors; at the call, MissingRule where a check stands in the
-      condition of a `while_loop`, NotImplementedError where a user's does in a function with custom
-      derivative rules or in a `shard_map`.
+    Raises: TypeError for other errors; at the call, NotImplementedError where a user's check stands
+      in a body that is not looked into (of `custom_linear_solve`, `reduce`, ...).
 
     >>> from xfront.experimental import checkify
     >>> def f(x):
@@ -284,14 +283,14 @@ def checkify(f: Callable[..., Any], errors: Iterable[type] = user_checks) -> Cal
         key = ("checks", wanted)
         made = flat.function.memo.get(key)
         if made is None:
-            made = flat.function.memo[key] = with_checks(
-                flat.function, lambda b, op: _checks_of(b, op, wanted))
+            made = with_checks(flat.function, lambda b, op: _checks_of(b, op, wanted))
+            n_more = len(made.function.returns) - len(flat.function.returns)
+            weak = (*flat.function.weak_returns, *[False] * n_more)
+            made = flat.function.memo[key] = made._replace(
+                function=made.function.replace(weak_returns=weak))
         operands = [*map(as_operand, leaves), *flat.captures]
         results = bind(made.function, operands, name=name)
         n = len(flat.function.returns)
-        for t, w in zip(results, flat.function.weak_returns, strict=False):
-            if type(t) is Tracer:
-                t.weak = w
         return (Error(results[n], tuple(results[n + 1:]), made.sites),
                 tree_unflatten(flat.out_tree, results[:n]))
 
@@ -309,7 +308,8 @@ def _checks_of(b: Builder, op: Op, wanted: frozenset[type]) -> list[Failure]:
         if FailedCheckError not in wanted:
             return [Failure(b.full(op.operands[0].type, True), site, [])]
         return [Failure(op.operands[0], site, op.operands[1:])]
-    if definition.has_bodies and definition.discharge is not None:
+    if definition.has_bodies and (
+            definition is ops.shard_map or definition.discharge is not None or has_rule(op)):
         return []                                # they are looked into
     if FailedCheckError in wanted and definition.has_bodies:
         _refuse_checks_in(op)

@@ -84,11 +84,11 @@ if TYPE_CHECKING:
 
 def _primitive(name: str) -> _Any:
     """Primitives, found when first asked for: `lax.dot_general_p`."""
-    if name.endswith("_p"):
-        from ..primitives import named
+    if not name.endswith("_p"):
+        return None
+    from ..primitives import named
 
-        return named(name, __name__)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return named(name, __name__)
 
 
 if not TYPE_CHECKING:

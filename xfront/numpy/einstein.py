@@ -31,9 +31,10 @@ def _terms(subscripts: str) -> tuple[tuple[Labels, ...], Labels | None]:
             raise ValueError(f"einsum: invalid ellipsis in {term!r} of {subscripts!r}")
         before, dots, after = term.partition("...")
         made: list[Hashable] = [*before, *([...] if dots else []), *after]
-        wrong = [c for c in made if isinstance(c, str) and not c.isalpha()]
+        wrong = [c for c in made if isinstance(c, str) and not c.isalnum()]
         if wrong:
-            raise ValueError(f"einsum: character {wrong[0]!r} of {subscripts!r} is no letter")
+            raise ValueError(f"einsum: character {wrong[0]!r} of {subscripts!r} is no letter or "
+                             "digit")
         return tuple(made)
 
     return tuple([labels(term) for term in left.split(",")]), labels(right) if arrow else None

@@ -56,7 +56,7 @@ def write(x: Any, index: Any, y: Any, how: str, mode: str | None, indices_are_so
     if mask is not None:
         return masked(x, mask, array_like(f"at[].{how}", y), how,
                       lambda x, index, y: write(x, index, y, how, None, False, False, True))
-    given, pattern = parse(x.shape, index)
+    given, pattern = parse(x.shape, index, written=True)
     y = array_like(f"at[].{how}", y)
     _warn_of_loss(x, y, how)
     target = deepest((x, y, given), state.current)

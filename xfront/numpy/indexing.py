@@ -39,8 +39,10 @@ NUMBER, ARRAY and slices take one operand each, a slice its lowest position."""
 
 # --- what an index means ------------------------------------------------------------------
 
-def parse(shape: tuple[int, ...], index: Any) -> tuple[list[Any], Pattern]:
+def parse(shape: tuple[int, ...], index: Any, written: bool = False) -> tuple[list[Any], Pattern]:
     """(operands, pattern) of an index into an array of `shape`.
+
+    `written`: elements are set there, so that arrays of indices may ask for those of empty axes.
 
     Raises: IndexError for too many indices, slices of traced bounds, masks of another shape;
       TypeError for lists, floats and text; NonConcreteBooleanIndexError for traced masks.
@@ -77,7 +79,8 @@ def parse(shape: tuple[int, ...], index: Any) -> tuple[list[Any], Pattern]:
                     continue
                 pattern.append(NUMBER if not made.shape else ARRAY)
                 given.append(made)
-                check_size(shape, axis, made)
+                if not written:
+                    check_size(shape, axis, made)
                 axis += 1
     pattern += [FULL] * (len(shape) - axis)
     return given, tuple(pattern)

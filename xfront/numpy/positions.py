@@ -57,7 +57,8 @@ def take(a: ArrayLike, indices: ArrayLike, axis: int | None = None, out: None = 
       axis: None for the flattened array.
       mode: "fill", the default, gives `fill_value` (NaN, the least integer) outside of the axis;
         "clip" the nearest element, "wrap" counts round and round.
-    Raises: TypeError for indices that are no integers; ValueError for other modes.
+    Raises: TypeError for indices that are no integers; ValueError for other modes;
+      IndexError where something is asked of an empty axis.
     Source: `numpy.take`.
 
     >>> jnp.take(jnp.array([10, 20, 30]), jnp.array([2, 0]))
@@ -81,13 +82,7 @@ def take(a: ArrayLike, indices: ArrayLike, axis: int | None = None, out: None = 
         raise ValueError(f"take: mode is 'fill', 'clip', 'wrap' or 'promise_in_bounds', got "
                          f"{mode!r}")
     how = "promise_in_bounds" if mode in ("wrap", "promise_in_bounds") else mode or "fill"
-    if size == 0 and i.size and x.size == 0:
-        if mode in (None, "fill"):
-            shape = (*x.shape[:axis], *i.shape, *x.shape[axis + 1:])
-            dtype = x.value.type.dtype
-            value = default_fill(dtype) if fill_value is None else fill_value
-            assert state.current is not None
-            return state.current.literal(np.asarray(value).astype(dtype.numpy), shape)
+    if size == 0 and i.size:
         raise IndexError("take: cannot take elements of an empty axis")
     return read(x, (*(slice(None),) * axis, i), how, fill_value, indices_are_sorted,
                 unique_indices)

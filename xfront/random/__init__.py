@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 from typing import Any as _Any
 
+from ..on_demand import absent as _absent
 from ..on_demand import shown as _shown
 from .bits import bernoulli, bits, rademacher, randint, uniform
 from .counts import binomial, geometric, multinomial, poisson
@@ -55,7 +56,7 @@ if TYPE_CHECKING:
 def __getattr__(name: str) -> _Any:
     """The primitive `random_gamma_p`, made when first asked for."""
     if name != "random_gamma_p":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise _absent(__name__, name, __dir__)
     from ..primitives import named
 
     return named(name)

@@ -294,12 +294,33 @@ def _batch_cond(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any
     if of_index is not None:
         from .lanes import choose_by_lane  # start-up: few programs have a predicate a lane
 
-        return choose_by_lane(b, cond, branches, index, values, places, axis)
+        same = [_handed_through(branches, k, places) for k in range(len(op.results))]
+        flags = tuple([i is None for i in same])
+        made, out = choose_by_lane(b, cond, [_giving(f, flags) for f in branches], index, values,
+                                   places, axis)
+        return (join(flags, made, [values[i] for i in same if i is not None]),
+                join(flags, out, [None] * (len(flags) - len(out))))
     natural = [vectorize(branch, places, axis)[1] for branch in branches]
     out = tuple([next((p for p in column if p is not None), None)
                  for column in zip(*natural, strict=True)])
     made = tuple([vectorize(branch, places, axis, out)[0] for branch in branches])
     return b.emit(cond, *operands, branches=made), out
+
+
+def _handed_through(branches: Sequence[Function], k: int, places: Sequence[int | None]
+                    ) -> int | None:
+    """The operand without a batch that every branch gives as result k; None where there is none."""
+    found = {next((i for i, p in enumerate(f.params) if p is f.returns[k]), None) for f in branches}
+    i = found.pop()
+    return i if not found and i is not None and places[i] is None else None
+
+
+def _giving(branch: Function, flags: Flags) -> Function:
+    """A branch with the results that are flagged."""
+    if all(flags):
+        return branch
+    return remembered(branch, ("giving", flags), lambda: branch.replace(
+        returns=select(branch.returns, flags), weak_returns=()))
 
 
 def _strong_cond(op: Op, linear: Flags) -> Any:

@@ -161,7 +161,7 @@ def _batch_gather(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> A
         if p is None:
             a["unique_indices"] = False
             return (b.emit(gather, x, indices, **a),), (r,)
-        a["slice_sizes"] = (*a["slice_sizes"][:p], 1, *a["slice_sizes"][p:])
+        a["slice_sizes"] = (*a["slice_sizes"][:p], min(1, axis[1]), *a["slice_sizes"][p:])
     for name in ("collapsed_slice_dims", "start_index_map"):
         a[name] = _up(a[name], p)
     if q is None:
@@ -256,7 +256,9 @@ def gather_back(b: Any, x: Value, op: Op, like: TensorType | None = None) -> Val
     a, updates, ndim = op.attrs, op.operands[2].type, op.operands[0].type.ndim
     removed = (*a["inserted_window_dims"], *a["operand_batching_dims"])
     windows = iter(a["update_window_dims"])
-    sizes = tuple(1 if d in removed else updates.shape[next(windows)] for d in range(ndim))
+    whole = op.operands[0].type.shape
+    sizes = tuple(min(1, whole[d]) if d in removed else updates.shape[next(windows)]
+                  for d in range(ndim))
     fill = Literal(0, x.type.dtype) if a["mode"] == "fill" else None
     return b.emit(gather, x, op.operands[1], offset_dims=a["update_window_dims"],
                   collapsed_slice_dims=a["inserted_window_dims"],

@@ -257,7 +257,7 @@ def _batch_dynamic_slice(b: Any, op: Any, operands: Any, positions: Any, axis: A
         operand_batching_dims=() if p is None else (p,),
         start_indices_batching_dims=() if p is None else (0,),
         start_index_map=tuple(up[d] for d in moving),
-        slice_sizes=sizes if p is None else _inserted(sizes, p, 1),
+        slice_sizes=sizes if p is None else _inserted(sizes, p, min(1, axis[1])),
         mode="clip", fill_value=None, indices_are_sorted=False, unique_indices=p is not None)
     return (sliced,), (0,)
 

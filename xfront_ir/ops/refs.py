@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ..builder import Builder
 from ..core import Function, Op, Value
 from ..dtypes import ref_dtype
 from ..errors import IRTypeError, MissingRule
@@ -153,7 +154,9 @@ def _discharge_while(b: Any, op: Op, operands: Any) -> Any:
         refuse_twice([op.operands[i] for i in places if op.operands[i].type.dtype.is_ref], "while")
     cond_, asked = discharge(op.attrs["cond"])
     if asked:
-        raise MissingRule("while: its condition writes to a reference; write in the body")
+        whole, now = _asked_by_the_body(b, op, operands)
+        results, contents = _discharge_while(b, whole, now)
+        return results[:-1], {op.operands.index(whole.operands[i]): v for i, v in contents.items()}
     body, which = discharge(op.attrs["body"])
     written = [[*of_body, *carry][i] for i in which]
     _outside(op, written, of_body)
@@ -172,6 +175,31 @@ def _discharge_while(b: Any, op: Op, operands: Any) -> Any:
                            **{**op.attrs, "cond": test, "body": made})
     contents, results = cut(results, len(written))
     return results, dict(zip(written, contents, strict=True))
+
+
+def _asked_by_the_body(b: Any, op: Op, operands: Any) -> tuple[Op, list[Value]]:
+    """A `while` whose condition writes, as one whose body asks the condition for the next turn and
+    carries the answer; with its operands."""
+    regions, body, test = op.definition.regions, op.attrs["body"], op.attrs["cond"]
+    of_cond, of_body, carry = regions.split(op.attrs, range(len(operands)))
+    asked, which = discharge(test)
+    answer, *contents = b.inline(asked, [operands[i] for i in (*of_cond, *carry)])
+    now = dict(zip(op.operands, operands, strict=True))
+    now.update(zip([op.operands[[*of_cond, *carry][i]] for i in which], contents, strict=True))
+    inside = {op.operands[i]: Value(op.operands[i].type) for i in (*of_body, *of_cond)}
+    state = [Value(op.operands[i].type) for i in carry]
+    inner = Builder(body.name)
+    turned = inner.inline(body, [*[inside[op.operands[i]] for i in of_body], *state])
+    again = inner.inline(test, [*[inside[op.operands[i]] for i in of_cond], *turned])
+    said = Value(answer.type)
+    made = {"body": Function(body.name, [*inside.values(), *state, said], inner.ops,
+                             [*turned, *again]),
+            "cond": Function(test.name, [*[Value(v.type) for v in state], said], [], [said])}
+    first = Value(answer.type)
+    groups = [[], [*inside], [*[op.operands[i] for i in carry], first]]
+    whole = Op(op.definition, tuple([v for group in groups for v in group]),
+               {**op.attrs, **made, **regions.sizes(groups)}, (*op.results, said), op.loc)
+    return whole, [*[now[v] for v in inside], *[operands[i] for i in carry], answer]
 
 
 for _op, _rule in ((call, _of_body("body")), (checkpoint, _of_body("body")),

@@ -23,7 +23,8 @@ from ..builder import Builder
 from ..core import Function, Op, Value
 from ..dtypes import ref_dtype
 from ..opdef import lookup
-from ..regions import add
+from ..regions import add, with_bodies
+from ..sharding import replicated
 from ..types import TensorType, tensor
 from .bodies import body_of
 from .discharge import discharge
@@ -57,7 +58,8 @@ def with_checks(fn: Function, checks: Checks) -> Checked:
     Args:
       checks: of an op, what is checked after it, as values that it emits; an op for which it gives
         a check and that has no results is one itself, and goes.
-    Raises: MissingRule where the condition of a loop checks something.
+    Raises: NotImplementedError where a function with a custom rule checks something, and has other
+      effects that would come twice.
     """
     walk = _Walk(checks)
     inner, used = walk.body(fn)
@@ -97,7 +99,7 @@ class _Walk:
             failures = self.checks(b, op)
             emitted, b.ops[before:] = b.ops[before:], []
             if not (failures and not op.results):
-                b.ops.append(self._op(op, refs))
+                b.ops.extend(self._ops(op, refs))
             b.ops.extend(emitted)
             for failure in failures:
                 self._record(b, failure, refs)
@@ -106,21 +108,66 @@ class _Walk:
         return fn.replace(params=(*fn.params, *refs.values()), ops=b.ops, param_names=(),
                           weak_params=()), tuple(refs)
 
-    def _op(self, op: Op, refs: dict[int, Value]) -> Op:
-        """The op, its bodies given the references that they write; those of an op that takes no
-        references are not looked into."""
+    def _ops(self, op: Op, refs: dict[int, Value]) -> list[Op]:
+        """The op, its bodies given the references that they write; one with a custom rule beside a
+        call of its body that writes them. Bodies of others are not looked into."""
         definition = op.definition
-        if not definition.has_bodies or definition.discharge is None:
-            return op
+        ruled, parted = has_rule(op), "mesh" in definition.attrs and definition.has_bodies
+        if not (ruled or parted or definition.has_bodies and definition.discharge is not None):
+            return [op]
         made = [self.body(body_of(one.function)) for one in definition.regions.held(op)]
         if not any(used for _, used in made):
-            return op
-        return add(op, [f for f, _ in made], [[self._ref(k, refs) for k in used]
-                                              for _, used in made])
+            return [op]
+        if ruled:
+            ((checked, used),) = made
+            call = Op(lookup("call"), (*op.operands, *[self._ref(k, refs) for k in used]),
+                      {"body": checked, "name": checked.name},
+                      tuple([Value(v.type) for v in op.results]), op.loc)
+            return [call, silent(op)]
+        if parted:
+            return self._of_parts(op, *made[0], refs)
+        return [add(op, [f for f, _ in made], [[self._ref(k, refs) for k in used]
+                                               for _, used in made])]
+
+    def _of_parts(self, op: Op, checked: Function, used: tuple[int, ...], refs: dict[int, Value]
+                  ) -> list[Op]:
+        """A `shard_map` that gives what each device found in a row, and writes of the first device
+        whose checks failed."""
+        axes, outs = op.attrs["axes"], op.attrs["out_specs"]
+        n = op.attrs["mesh"].size_of(axes)
+        inner = Builder(checked.name)
+        params = [Value(v.type) for v in checked.params[:len(op.operands)]]
+        types = [self._type(k) for k in used]
+        own = [inner.emit(lookup("new_ref"), inner.zeros(t)) for t in types]
+        results = inner.inline(checked, [*params, *own])
+        rows = [inner.emit(lookup("reshape"), inner.emit(lookup("get"), r), shape=(1, *t.shape))
+                for r, t in zip(own, types, strict=True)]
+        body, _ = discharge(Function(checked.name, params, inner.ops, [*results, *rows]))
+        found = [Value(t.with_shape((n, *t.shape))) for t in types]
+        specs = [replicated(t.ndim).insert(0, axes) for t in types]
+        made = Op(op.definition, op.operands, {**op.attrs, "body": body,
+                  "out_specs": (*outs, *specs)}, (*op.results, *found), op.loc)
+        b = Builder(checked.name)
+        numbers = found[used.index(0)]
+        failed = b.emit(lookup("ne"), numbers, b.zeros(numbers.type))
+        place = b.emit(lookup("iota"), dtype=dtypes.i32, shape=(n,), dimension=0)
+        device = b.emit(lookup("reduce_min"), b.emit(lookup("select"), failed, place,
+                                                     b.full(numbers.type, n - 1)), axes=(0,))
+        number = self._ref(0, refs)
+        holds = b.emit(lookup("eq"), b.emit(lookup("get"), number), b.zeros(NUMBER))
+        for key, rows_of, type in zip(used, found, types, strict=True):
+            starts = [device, *[b.zeros(NUMBER) for _ in type.shape]]
+            row = b.emit(lookup("dynamic_slice"), rows_of, *starts, sizes=(1, *type.shape))
+            _put_where(b, holds, self._ref(key, refs),
+                       b.emit(lookup("reshape"), row, shape=type.shape))
+        return [made, *b.ops]
+
+    def _type(self, key: int) -> TensorType:
+        return NUMBER if key == 0 else self.told[key - 1]
 
     def _ref(self, key: int, refs: dict[int, Value]) -> Value:
         if key not in refs:
-            type = NUMBER if key == 0 else self.told[key - 1]
+            type = self._type(key)
             refs[key] = Value(tensor(type.shape, ref_dtype(type.dtype)))
         return refs[key]
 
@@ -135,11 +182,7 @@ class _Walk:
         own = b.full(NUMBER, len(self.sites))
         b.emit(lookup("swap"), number, b.emit(lookup("select"), first, own, before))
         for v, place in zip(failure.told, places, strict=True):
-            ref = self._ref(place + 1, refs)
-            chosen = first if not v.type.shape else b.emit(
-                lookup("broadcast_in_dim"), first, shape=v.type.shape, dims=())
-            b.emit(lookup("swap"), ref, b.emit(lookup("select"), chosen, v,
-                                               b.emit(lookup("get"), ref)))
+            _put_where(b, first, self._ref(place + 1, refs), v)
 
     def _places(self, types: Sequence[TensorType]) -> tuple[int, ...]:
         """Where values of these types are told; those of one check stand apart."""
@@ -151,6 +194,38 @@ class _Walk:
                 free = [len(self.told) - 1]
             places.append(free[0])
         return tuple(places)
+
+
+def _put_where(b: Builder, holds: Value, ref: Value, v: Value) -> None:
+    """Write a value to a reference where a bool scalar holds."""
+    chosen = holds if not v.type.shape else b.emit(lookup("broadcast_in_dim"), holds,
+                                                   shape=v.type.shape, dims=())
+    b.emit(lookup("swap"), ref, b.emit(lookup("select"), chosen, v, b.emit(lookup("get"), ref)))
+
+
+def has_rule(op: Op) -> bool:
+    """Whether an op is a function with a custom derivative rule."""
+    return op.definition.has_bodies and "rule" in op.definition.attrs
+
+
+def silent(op: Op) -> Op:
+    """An op with bodies from which ops go that have effects and no results, such as checks."""
+    bodies = [body_of(one.function) for one in op.definition.regions.held(op)]
+    made = [_silent_body(body) for body in bodies]
+    if made == bodies:
+        return op
+    return Op(op.definition, op.operands, with_bodies(op, made), op.results, op.loc)
+
+
+def _silent_body(body: Function) -> Function:
+    kept = [silent(op) if op.definition.has_bodies else op for op in body.ops
+            if op.results or not op.definition.has_effects(op.attrs)]
+    for op in kept:
+        if op.definition.has_effects(op.attrs):
+            raise NotImplementedError(
+                f"checks stand in a function with a custom rule, @{body.name}, which also has a "
+                f"{op.definition.name}: it would come twice. Check outside of the function")
+    return body if tuple(kept) == tuple(body.ops) else body.replace(ops=tuple(kept))
 
 
 # --- what ops can be checked for --------------------------------------------------------------

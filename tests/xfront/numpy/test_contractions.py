@@ -64,6 +64,7 @@ def test_einsum() -> None:
     for equation, x in zip(EQUATIONS, made, strict=True):
         np.testing.assert_allclose(x, np.einsum(equation, *arrays(equation)), rtol=2e-5, atol=2e-5,
                                    err_msg=equation)
+    agree("digits", jnp.einsum("0i,i1->10", A, B), (A @ B).T)
     agree("lists", jnp.einsum(A, [0, 1], B, [1, 2], [2, 0]), (A @ B).T)
     agree("diagonal", jnp.einsum("ii->i", jnp.array(B[:, :4])), np.diag(B))
     agree("trace", jnp.einsum("ii", jnp.array(B[:, :4])), np.trace(B[:, :4]))

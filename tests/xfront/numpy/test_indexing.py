@@ -216,3 +216,19 @@ def test_positions_as_numbers():
 def test_weak_arrays_read_as_weak(read):
     for x, weak in ((jnp.full(4, 2.0), True), (jnp.ones(4), False)):
         assert x.weak_type == weak == read(x).weak_type == xfront.jit(read)(x).weak_type
+
+
+def test_no_examples_and_empty_axes() -> None:
+    none, i = jnp.ones((0, 3)), jnp.zeros(0, int)
+    for f in (lambda x, i: x[i], lambda x, i: x.at[i].add(1.0)[i], lambda x, i: jnp.take(x, i),
+              lambda x, i: jnp.take_along_axis(x, i[None], 0)[0],
+              lambda x, i: xfront.lax.dynamic_slice(x, (i,), (1,))[0],
+              xfront.grad(lambda x, i: x[i])):
+        got = xfront.vmap(f)(none, i)
+        assert got.size == 0 and got.shape[0] == 0 and got.dtype == np.float32
+    some = jnp.array([0, 1])
+    np.testing.assert_array_equal(none.at[some].add(1.0), none)
+    for f in (lambda: none[some], lambda: none[0], lambda: jnp.take(none, some, 0),
+              lambda: none.at[0].set(1.0)):
+        with pytest.raises(IndexError):
+            f()

@@ -10,6 +10,7 @@ import xfront
 import xfront.numpy as jnp
 from tests.device_checks import report
 from xfront import lax
+from xfront.experimental import checkify
 from xfront.sharding import AbstractMesh, NamedSharding, set_mesh
 from xfront.sharding import PartitionSpec as P
 
@@ -223,6 +224,33 @@ def check_pmap() -> None:
            lambda: xfront.pmap(jnp.sin, in_axes=None)(x))
     raises(TypeError, ["in_axes"], lambda: xfront.pmap(jnp.sin, in_axes="x"))
     raises(NotImplementedError, ["string"], lambda: xfront.pmap(jnp.sin, axis_name=3))
+
+
+# --- checks inside --------------------------------------------------------------------------
+
+def check_checkify_hears_the_first_device_whose_checks_fail() -> None:
+    def f(a, b):
+        checkify.check(jnp.all(a > 0), "{a} is not positive", a=a)
+        checkify.check(lax.psum(b[0], "x") > 0, "a sum of {}", b[0])
+        return 2 * a
+
+    checked = checkify.checkify(mapped(f, (P("x"), P("x")), P("x")))
+    a = np.ones(8, np.float32)
+    bad = np.where(np.arange(8) > 4, -a, a)
+    for way in (checked, xfront.jit(checked)):
+        assert way(a, a)[0].get() is None
+        error, out = way(bad, a)
+        assert "-1." in error.get() and "not positive" in error.get(), error.get()
+        np.testing.assert_array_equal(out, 2 * bad)
+        assert way(a, -a)[0].get() == "a sum of -1.0 (`check` failed)"
+    np.testing.assert_array_equal(xfront.grad(lambda a: checked(a, a)[1].sum())(a), 2 * a)
+
+    def g(x):
+        checkify.check(x > 0, "{x} is not positive", x=x)
+        return x
+
+    error, _ = checkify.checkify(xfront.pmap(g))(bad)
+    assert error.get() == "-1.0 is not positive (`check` failed)"
 
 
 # --- what is compiled -----------------------------------------------------------------------

@@ -108,6 +108,19 @@ def test_results_that_no_lane_owns_and_integers():
     np.testing.assert_array_equal(by_w, [2, 2, 2])
 
 
+def test_what_every_branch_hands_through_has_no_axis():
+    def f(p, x, w, v):
+        return lax.cond(p, lambda: (x, w, v, w), lambda: (2 * x, w, w, w + 0))
+
+    p, x = np.array([True, False]), np.ones(2, np.float32)
+    w, v = jnp.float32(3), jnp.float32(4)
+    got = jax.vmap(f, (0, 0, None, None), (0, None, 0, 0))(p, x, w, v)
+    for have, want in zip(got, ([1, 2], 3, [4, 3], [3, 3]), strict=True):
+        np.testing.assert_array_equal(have, want)
+    only = jax.vmap(lambda p, w: lax.cond(p, lambda w: w, lambda w: w, w), (0, None), None)
+    assert only(p, w) == 3 and jax.grad(lambda w: only(p, w))(w) == 1
+
+
 def conds(f, *args):
     return op_counts(simplify(jax.jit(f).trace(*args).ir))["cond"]
 
