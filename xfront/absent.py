@@ -71,7 +71,8 @@ def sentence(module: str, name: str, here: Iterable[str]) -> str:
     like = nearest(name, (n for n in here if not n.startswith("_")))
     if like is None:
         below = jax_module + "."
-        modules = {m[len(below):].partition(".")[0] for m in public_modules() if m.startswith(below)}
+        modules = {m.removeprefix(below).partition(".")[0] for m in public_modules()
+                   if m.startswith(below)}
         like = nearest(name, modules | (known.names if known is not None else set()))
     said = f"module {module!r} has no attribute {name!r}"
     return f"{said}; did you mean {like!r}?" if like else said
