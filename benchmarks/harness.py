@@ -162,7 +162,7 @@ def lowering_what_runs(jax: Any, traced: Any) -> Callable[[], Any]:
         return traced.lower
     import lowering
     from lowering.clients import default_client
-    from lowering.cpu.extras import extras
+    from lowering.forms.extras import extras
     from xfront.tracing.collector import uncollected
     from xfront_ir.passes.pipeline import simplify
 

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 from xfront_ir.core import Function
 
 if TYPE_CHECKING:
-    from .cpu.extras import Extras
-    from .cpu.inspection import TakenForm
     from .executable import Callbacks, Executable
+    from .forms.extras import Extras
+    from .forms.inspection import TakenForm
     from .module import Built
     from .partitioning import Partition
 
@@ -54,8 +54,8 @@ class LoweredModule:
         """The ops that take a form for the platform, in order; those of a body once."""
         if not self.extras.forms:
             return []
-        from .cpu.inspection import described
-        from .cpu.placing import taken
+        from .forms.inspection import described
+        from .forms.placing import taken
 
         return [described(op, form) for op, form in taken(self.function_written)]
 
@@ -99,7 +99,7 @@ def lower(function: Function, *, name: str | None = None, donated: Sequence[int]
       extras: what the platform gets beyond the plain StableHLO of all; nothing if None.
     Raises: MissingRule where an op has no lowering.
     """
-    from .cpu.extras import NOTHING
+    from .forms.extras import NOTHING
     from .module import build_module
     from .partitioning import Partition
 
@@ -112,7 +112,7 @@ def lower(function: Function, *, name: str | None = None, donated: Sequence[int]
 
 def as_compiled(lowered: LoweredModule, effort: str = "jit", devices: int = 1) -> LoweredModule:
     """The same program with the extras that it gets where it is compiled for so many devices."""
-    from .cpu.extras import extras
+    from .forms.extras import extras
 
     return lower(lowered.function, name=lowered.name, donated=lowered.donated,
                  platform=lowered.platform, partition=lowered.partition,
@@ -121,7 +121,7 @@ def as_compiled(lowered: LoweredModule, effort: str = "jit", devices: int = 1) -
 
 def needed(platform: str) -> Extras:
     """The extras without which programs do not compile on a platform."""
-    from .cpu.extras import ALWAYS, NOTHING
+    from .forms.extras import ALWAYS, NOTHING
 
     return ALWAYS.get(platform, NOTHING)
 
@@ -148,7 +148,7 @@ def compile_function(function: Function, *, name: str | None = None,
     from . import disk_cache, dump
     from .clients import platform_of
     from .compile import all_options
-    from .cpu.extras import extras
+    from .forms.extras import extras
     from .partitioning import Partition
     from .topologies import is_described
 

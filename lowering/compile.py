@@ -22,7 +22,7 @@ from .partitioning import Partition
 from .topologies import is_described
 
 if TYPE_CHECKING:
-    from .cpu.extras import Extras
+    from .forms.extras import Extras
     from .module import Built
 
 Options = tuple[tuple[str, Any], ...]

@@ -30,7 +30,7 @@ from xfront_ir.sharding import MeshAxes
 from xfront_ir.types import TensorType
 
 from .context import MARK, RuleContext, mlir_context
-from .cpu.extras import NOTHING, Extras
+from .forms.extras import NOTHING, Extras
 from .partitioning import FIRST_DEVICE, MESH, Partition, mesh_text
 from .platforms import for_platform
 
@@ -102,7 +102,7 @@ class _Module:
         self._analyse(function)
         self.has_fences = platform == "cpu" and extras != NOTHING     # elsewhere it is a barrier
         if extras != NOTHING:
-            function = for_platform(platform)(function, extras, self._facts)
+            function = for_platform(function, platform, extras, self._facts)
             if function is not self.function:
                 self._analyse(function)
         self.built = Built(None, function)
@@ -141,7 +141,7 @@ class _Module:
 
     def _facts(self, function: Function) -> Any:
         """What becomes of the bodies of a Function, for the passes of a platform."""
-        from .cpu.facts import Facts
+        from .forms.facts import Facts
 
         if function is not self.function:
             self._analyse(function)

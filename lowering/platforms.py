@@ -1,30 +1,45 @@
-"""The passes of platforms: what is special about one is a pass over IR before the module is built.
+"""What is special about a platform, as a pass over the IR, between the caches and the lowering.
 
-    cpu     fences and forms that run faster        cpu/for_cpu.py
-    tpu     what its compiler has no rule for       tpu/for_tpu.py
-    cuda    the same, by NVIDIA's libraries         gpu/for_gpu.py
+    cpu     fences, and forms that run faster
+    tpu     forms of what its compiler has no rule for
+    cuda    the same, by NVIDIA's libraries
 
-`lowering/rules/` is the plain StableHLO of every op, for every platform.
+`lowering/rules/` is the plain StableHLO of every op, for every platform. Fences come first, for
+they are chosen by what XLA makes of the plain operations, which a form is in their eyes; then
+forms, which may ask how much is computed behind the fences. Keys hold the Function before and the
+version of both (`forms/extras.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
-from typing import Any
 
 from xfront_ir.core import Function
 
-Pass = Callable[[Function, Any, Callable[[Function], Any]], Function]
-"""(program, its extras, what becomes of its bodies) to the program as it is lowered."""
-
-_PASSES = {"cpu": ("cpu.for_cpu", "for_cpu"), "tpu": ("tpu.for_tpu", "for_tpu"),
-           "cuda": ("gpu.for_gpu", "for_gpu")}
+from .forms.extras import Extras
+from .forms.facts import NO_FACTS, Facts
 
 
-def for_platform(platform: str) -> Pass:
-    """The pass of a platform, which changes nothing where it has none."""
-    if platform not in _PASSES:
-        return lambda fn, extras, facts_of: fn
-    module, name = _PASSES[platform]
-    return getattr(import_module(f"{__package__}.{module}"), name)
+def for_platform(fn: Function, platform: str, extras: Extras,
+                 facts_of: Callable[[Function], Facts] = lambda _: NO_FACTS) -> Function:
+    """`fn` as a platform's compiler gets it; the same object where it is nothing special.
+
+    Not idempotent: a form may write ops that have one themselves.
+
+    Args:
+      fn: a clean Function.
+      platform: `cpu`, `tpu`, `cuda`; on others nothing is special.
+      extras: what it gets.
+      facts_of: what becomes of the bodies of a Function; asked again where fences made new ones.
+    """
+    facts, given = facts_of(fn), fn
+    if extras.fences:
+        from .cpu.fences import fence_pass  # what is switched off is not imported
+
+        fn = fence_pass(fn, facts)
+    if extras.forms:
+        from .forms.placing import place_forms
+
+        fn = place_forms(fn, facts if fn is given else facts_of(fn), platform=platform,
+                         has_fences=extras.fences != 0)
+    return fn

@@ -17,7 +17,7 @@ PARTS = {
     "passes": ("xfront_ir/passes", ()),
     "tracing": ("xfront/tracing", ()),
     "transformations": ("xfront/transforms", ()),
-    "lowering": ("lowering", ("cpu", "gpu", "rules", "tpu")),
+    "lowering": ("lowering", ("cpu", "forms", "gpu", "rules", "tpu")),
 }
 """Each part: its folder, and the folders in it that are none of the engine."""
 

@@ -1,1 +1,1 @@
-"""What XLA's CPU compiler is given other than on other platforms: fences, forms of ops."""
+"""What is special about CPUs: forms of ops that run faster, fences, the choice of libraries."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from lowering.forms.conditions import condition
+from lowering.forms.registry import form
 from xfront_ir import ops
 from xfront_ir.builder import Builder
 from xfront_ir.core import Op, Value
 from xfront_ir.literal import literal
 
 from . import in_place  # noqa: F401  (it registers forms of this family)
-from .conditions import condition
-from .registry import form
 
 TURNS = (8, 7, 6, 5, 4)
 MOST_OPERATIONS = 64

@@ -12,6 +12,8 @@ import itertools
 import math
 from typing import Any, NamedTuple
 
+from lowering.forms.conditions import condition
+from lowering.forms.registry import form
 from xfront_ir import dtypes, ops
 from xfront_ir.builder import Builder
 from xfront_ir.core import Op, Value
@@ -20,9 +22,7 @@ from xfront_ir.ops.conv import dilated
 from xfront_ir.ops.while_loop import WHILE
 from xfront_ir.types import I32, TensorType
 
-from .conditions import condition
 from .pieces import cut
-from .registry import form
 
 Ints = tuple[int, ...]
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 
 import math
 
+from lowering.forms.conditions import condition
+from lowering.forms.places import Place
+from lowering.forms.registry import form, in_loops, in_programs
 from xfront_ir import dtypes, ops
 from xfront_ir.builder import Builder
 from xfront_ir.core import Op, Value
 from xfront_ir.literal import Literal
 from xfront_ir.opdef import OpDef
 
-from .conditions import condition
 from .pieces import at
-from .places import Place
-from .registry import form, in_loops, in_programs
 
 
 @condition

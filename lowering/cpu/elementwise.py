@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import math
 
+from lowering.forms.conditions import f32, of, size
+from lowering.forms.places import Place
+from lowering.forms.registry import form
 from xfront_ir import dtypes, ops
 from xfront_ir.builder import Builder
 from xfront_ir.core import Op, Value
 from xfront_ir.ops.formulas import Term, polynomial, where
 
 from . import trigonometric  # noqa: F401  (it registers forms of this family)
-from .conditions import f32, of, size
 from .pieces import branch, with_sign_of
-from .places import Place
-from .registry import form
 
 LEAST = 2 ** 11
 LOGARITHM_LEAST = 2 ** 13

@@ -32,8 +32,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import pairwise
 
-from lowering.cpu.facts import NO_FACTS, Facts
 from lowering.cpu.kernels import IN_MEMORY, Handed, Kind, Places, Region, Row
+from lowering.forms.facts import NO_FACTS, Facts
 from xfront_ir import ops
 from xfront_ir.core import Function, Op, Value, bodies_of
 from xfront_ir.opdef import Pending

@@ -12,13 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from lowering.forms.conditions import condition
+from lowering.forms.registry import form
 from xfront_ir import ops
 from xfront_ir.builder import Builder
 from xfront_ir.core import Function, Op, Value
 from xfront_ir.passes.dead_code import is_effectful
-
-from .conditions import condition
-from .registry import form
 
 _UPDATES = {ops.dynamic_update_slice: 1, ops.scatter: 2, ops.scatter_add: 2, ops.scatter_mul: 2,
             ops.scatter_min: 2, ops.scatter_max: 2}

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from lowering.forms.conditions import condition
+from lowering.forms.registry import form
 from xfront_ir import dtypes, ops
 from xfront_ir.builder import Builder
 from xfront_ir.core import Op, Value
-
-from .conditions import condition
-from .registry import form
 
 
 @condition

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from lowering.forms.conditions import Condition, number
+from lowering.forms.registry import form
 from xfront_ir import dtypes, ops
 from xfront_ir.builder import Builder
 from xfront_ir.core import Op, Value
@@ -16,9 +18,7 @@ from xfront_ir.ops.convert import fence
 from xfront_ir.ops.formulas import Term, sum_of, where
 from xfront_ir.types import tensor
 
-from .conditions import Condition, number
 from .pieces import branch
-from .registry import form
 
 
 def _is_tiny(order: int, least: Callable[[int], int], tall: bool = False) -> Condition:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 
 from lowering import compat
+from lowering.forms.conditions import Condition, axis, condition, number, of, over_axes, real, size
+from lowering.forms.registry import form, near_memory
 from xfront_ir import dtypes, ops
 from xfront_ir.builder import Builder
 from xfront_ir.core import Op, Value
@@ -13,9 +15,7 @@ from xfront_ir.ops.convert import convert
 from xfront_ir.types import TensorType
 
 from . import running  # noqa: F401  (forms of the same family)
-from .conditions import Condition, axis, condition, number, of, over_axes, real, size
 from .pieces import at
-from .registry import form, near_memory
 from .sort import float_order
 
 _LONG = real & axis(32) & size(2 ** 15)

@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from lowering.forms.conditions import axis, below, condition, floats, real, size
+from lowering.forms.registry import form
 from xfront_ir import dtypes, ops
 from xfront_ir.builder import Builder
 from xfront_ir.core import Op, Value
@@ -18,9 +20,6 @@ from xfront_ir.dtypes import DType, greatest, least
 from xfront_ir.ops.convert import convert
 from xfront_ir.ops.while_loop import WHILE
 from xfront_ir.types import I32, tensor
-
-from .conditions import axis, below, condition, floats, real, size
-from .registry import form
 
 STEP = 8
 """Elements a turn along the last axis. From 16 on, jaxlib 0.10 runs a kernel for each op."""

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from lowering.forms.conditions import condition
+from lowering.forms.registry import form
 from xfront_ir import dtypes, ops
 from xfront_ir.builder import Builder
 from xfront_ir.core import Op, Value
 from xfront_ir.ops.convert import convert
 from xfront_ir.ops.sort import sort, take_along
-
-from .conditions import condition
-from .registry import form
 
 LEAST = 32
 """Shorter axes are sorted as fast by the plain rule."""

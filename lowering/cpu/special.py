@@ -10,13 +10,13 @@ from __future__ import annotations
 import math
 
 from lowering import compat
+from lowering.forms.conditions import f32, size
+from lowering.forms.registry import form
 from xfront_ir import dtypes, ops
 from xfront_ir.builder import Builder
 from xfront_ir.core import Op, Value
 from xfront_ir.ops.formulas import Term, polynomial, where
 
-from .conditions import f32, size
-from .registry import form
 from .trigonometric import nearest, sine_of_turns
 
 LEAST = 2 ** 17

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import math
 
+from lowering.forms.conditions import f32, size
+from lowering.forms.registry import form
 from xfront_ir import dtypes, ops
 from xfront_ir.builder import Builder
 from xfront_ir.core import Op, Value
 from xfront_ir.ops.formulas import Term, polynomial, where
 
-from .conditions import f32, size
 from .pieces import with_sign_of
-from .registry import form
 
 LEAST = 2 ** 15
 """Smaller arrays are computed on one core, where the C library is as fast or nearly so."""

@@ -6,13 +6,12 @@ import itertools
 import math
 from typing import Any
 
+from lowering.forms.conditions import condition
+from lowering.forms.registry import form
 from xfront_ir import dtypes, ops
 from xfront_ir.builder import Builder
 from xfront_ir.core import Op, Value
 from xfront_ir.ops.window import patches
-
-from .conditions import condition
-from .registry import form
 
 Ints = tuple[int, ...]
 

@@ -1,1 +1,10 @@
-"""What is special about GPUs: `for_gpu.py` is the pass, the other files hold its forms."""
+"""Forms for CUDA: ops that XLA's compiler has no rule for there, or refuses.
+
+NVIDIA's kernels are `platform_call`s. What CUDA cannot do at all keeps its op, whose rule refuses.
+"""
+
+import functools
+
+from lowering.forms import registry
+
+form = functools.partial(registry.form, platform="cuda")

@@ -5,14 +5,12 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from lowering.cpu import registry
-from lowering.cpu.conditions import Condition
-from lowering.matrices import filled
+from lowering.forms.conditions import Condition
+from lowering.forms.matrices import filled
+from lowering.gpu import form
 from xfront_ir import dtypes, ops
 from xfront_ir.builder import Builder
 from xfront_ir.core import Op, Value
-
-form = functools.partial(registry.form, platform="gpu")
 
 _complex = Condition(lambda op: op.operands[0].type.dtype.is_complex, "complex")
 

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
-from lowering.cpu import registry
-from lowering.matrices import adjoint, block, filled, hermitian
+from lowering.forms.matrices import adjoint, block, filled, hermitian
+from lowering.gpu import form
 from xfront_ir import dtypes, ops
 from xfront_ir.builder import Builder
 from xfront_ir.core import Op, Value
 
 from .linalg import checked, flag, info_type, library
-
-form = functools.partial(registry.form, platform="gpu")
 
 MOST_BY_ROTATIONS = 1024
 """Rows and columns up to which singular values are found by Jacobi rotations."""

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from typing import Any
 
-from lowering import matrices
-from lowering.cpu import registry
-from lowering.matrices import block, filled, kernel, lower_part, nan_unless, padded, upper_part
+from lowering.forms import matrices
+from lowering.forms.matrices import (
+    filled,
+    kernel,
+    lower_part,
+    nan_unless,
+)
+from lowering.gpu import form
 from xfront_ir import dtypes, ops
 from xfront_ir.builder import Builder
 from xfront_ir.core import Op, Value
 from xfront_ir.types import TensorType, tensor
-
-form = functools.partial(registry.form, platform="gpu")
 
 
 def library(b: Builder, target: str, operands: Sequence[Value], results: Sequence[TensorType],
@@ -66,38 +68,22 @@ def lu_pivots_to_permutation(b: Builder, op: Op, pivots: Value) -> Any:
                   config="{}")[0]
 
 
-def _householder(b: Builder, x: Value) -> Any:
-    return library(b, "cusolver_geqrf_ffi", [x], ops.geqrf.infer((x.type,), {}), in_place=[(0, 0)])
-
-
-def _product(b: Builder, x: Value, taus: Value) -> Value:
-    return library(b, "cusolver_orgqr_ffi", [x, taus], [x.type], in_place=[(0, 0)])[0]
-
-
 @form(ops.geqrf, when=filled)
 def geqrf(b: Builder, op: Op, x: Value) -> Any:
     """cuSOLVER's geqrf."""
-    return _householder(b, x)
+    return library(b, "cusolver_geqrf_ffi", [x], ops.geqrf.infer((x.type,), {}), in_place=[(0, 0)])
 
 
 @form(ops.householder_product, when=filled)
 def householder_product(b: Builder, op: Op, x: Value, taus: Value) -> Any:
     """cuSOLVER's orgqr."""
-    return _product(b, x, taus)
+    return library(b, "cusolver_orgqr_ffi", [x, taus], [x.type], in_place=[(0, 0)])[0]
 
 
 @form(ops.qr, when=filled)
 def qr(b: Builder, op: Op, x: Value) -> Any:
-    """cuSOLVER's geqrf and orgqr."""
-    m, n = x.type.shape[-2:]
-    k = m if op.attrs["full_matrices"] else min(m, n)
-    factored, taus = _householder(b, x)
-    r = upper_part(b, block(b, factored, k, n))
-    if k > n:
-        factored = padded(b, factored, (0, 0), (0, k - n))
-    else:
-        factored = block(b, factored, m, k)
-    return [_product(b, factored, taus), r]
+    """Reflections and their product."""
+    return matrices.orthogonal(b, x, op.attrs["full_matrices"])
 
 
 @form(ops.tridiagonal_solve, when=filled)

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
-from lowering.cpu import registry
-from lowering.cpu.conditions import condition
-from lowering.matrices import filled
+from lowering.forms.conditions import condition
+from lowering.forms.matrices import filled
+from lowering.gpu import form
 from xfront_ir import ops
 from xfront_ir.builder import Builder
 from xfront_ir.core import Op, Value
 
 from .linalg import flag, info_type, library
-
-form = functools.partial(registry.form, platform="gpu")
 
 
 @condition

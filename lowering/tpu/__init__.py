@@ -1,1 +1,11 @@
-"""What is special about TPUs: `for_tpu.py` is the pass, the other files hold its forms."""
+"""Forms for TPUs: ops that XLA's compiler has no rule for there, or refuses.
+
+Kernels that it knows by name are `platform_call`s. What it cannot do at all keeps its op, whose
+rule refuses.
+"""
+
+import functools
+
+from lowering.forms import registry
+
+form = functools.partial(registry.form, platform="tpu")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from lowering.cpu.conditions import condition
-from lowering.refusals import refuse
+from lowering.forms.conditions import condition
+from lowering.forms.refusals import refuse
 from xfront_ir import ops
 from xfront_ir.core import Op
 

@@ -8,17 +8,23 @@ from typing import Any
 
 import numpy as np
 
-from lowering.cpu import registry
-from lowering.matrices import adjoint, along, block, filled, hermitian, kernel, matmul, padded
+from lowering.forms.matrices import (
+    adjoint,
+    along,
+    block,
+    filled,
+    hermitian,
+    kernel,
+    matmul,
+    orthogonal,
+    padded,
+)
+from lowering.tpu import form
 from xfront_ir import dtypes, ops
 from xfront_ir.builder import Builder
 from xfront_ir.core import Op, Value
 from xfront_ir.ops.formulas import Term, where
 from xfront_ir.ops.linalg import eye, where_places
-
-from .linalg import orthogonal
-
-form = functools.partial(registry.form, platform="tpu")
 
 SWEEPS = 100
 """Jacobi's method ends after 6 to 15 in practice."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from lowering.cpu import registry
-from lowering.cpu.conditions import of
+from lowering import tpu
+from lowering.forms.conditions import of
 from xfront_ir import dtypes, ops
 from xfront_ir.builder import Builder
 from xfront_ir.core import Op, Value
 from xfront_ir.ops.formulas import Term, where
 
-form = functools.partial(registry.form, platform="tpu", when=of(dtypes.c128))
+form = functools.partial(tpu.form, when=of(dtypes.c128))
 
 
 def _parts(b: Builder, x: Value) -> tuple[Term, Term]:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
-from lowering import matrices
-from lowering.cpu import registry
-from lowering.cpu.conditions import f32
-from lowering.matrices import block, filled, kernel, padded, upper_part
+from lowering.forms import matrices
+from lowering.forms.conditions import f32
+from lowering.forms.matrices import filled, kernel
+from lowering.tpu import form
 from xfront_ir import ops
 from xfront_ir.builder import Builder
 from xfront_ir.core import Op, Value
 from xfront_ir.types import TensorType
-
-form = functools.partial(registry.form, platform="tpu")
 
 
 # XLA knows a kernel for f32.
@@ -35,46 +32,23 @@ def _of_lu(x: TensorType) -> tuple[TensorType, ...]:
     return ops.lu.infer((x,), {})
 
 
-def householder(b: Builder, x: Value) -> Any:
-    """R with the vectors below it, and their factors."""
-    return kernel(b, "Qr", [x], ops.geqrf.infer((x.type,), {}), x.type.ndim - 2)
-
-
-def product(b: Builder, x: Value, taus: Value) -> Value:
-    """The first columns of the product of the reflections."""
-    return kernel(b, "ProductOfElementaryHouseholderReflectors", [x, taus], [x.type],
-                  x.type.ndim - 2)[0]
-
-
-def orthogonal(b: Builder, x: Value, full: bool) -> tuple[Value, Value]:
-    """Q and R."""
-    m, n = x.type.shape[-2:]
-    k = m if full else min(m, n)
-    factored, taus = householder(b, x)
-    r = upper_part(b, block(b, factored, k, n))
-    if k > n:
-        factored = padded(b, factored, (0, 0), (0, k - n))
-    else:
-        factored = block(b, factored, m, k)
-    return product(b, factored, taus), r
-
-
 @form(ops.geqrf, when=filled)
 def geqrf(b: Builder, op: Op, x: Value) -> Any:
     """XLA's kernel."""
-    return householder(b, x)
+    return kernel(b, "Qr", [x], ops.geqrf.infer((x.type,), {}), x.type.ndim - 2)
 
 
 @form(ops.householder_product, when=filled)
 def householder_product(b: Builder, op: Op, x: Value, taus: Value) -> Any:
     """XLA's kernel."""
-    return product(b, x, taus)
+    return kernel(b, "ProductOfElementaryHouseholderReflectors", [x, taus], [x.type],
+                  x.type.ndim - 2)[0]
 
 
 @form(ops.qr, when=filled)
 def qr(b: Builder, op: Op, x: Value) -> Any:
-    """XLA's kernels, one for R and the vectors, one for Q."""
-    return orthogonal(b, x, op.attrs["full_matrices"])
+    """Reflections and their product."""
+    return matrices.orthogonal(b, x, op.attrs["full_matrices"])
 
 
 @form(ops.tridiagonal_solve, when=filled)

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
-from lowering.cpu import registry
-from lowering.cpu.conditions import condition
+from lowering.forms.conditions import condition
+from lowering.tpu import form
 from xfront_ir import ops
 from xfront_ir.builder import Builder
 from xfront_ir.core import Op, Value
-
-form = functools.partial(registry.form, platform="tpu")
 
 
 @condition

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lowering.cpu.placing import taken
-from lowering.cpu.registry import FORMS_OF, Form, forms_of
-from lowering.gpu.for_gpu import for_gpu
+from lowering.forms.extras import ALWAYS
+from lowering.forms.placing import taken
+from lowering.forms.registry import FORMS_OF, Form, forms_of
+from lowering.platforms import for_platform
 from lowering.tpu.eigen import weights
-from lowering.tpu.for_tpu import for_tpu
 from tests.op_table import all_rows
 from tests.op_table.checks import check_text, compare, run_compiled
 from xfront_ir import dtypes, ops
@@ -26,16 +26,22 @@ from xfront_ir.parser import parse
 from xfront_ir.reference import evaluate
 from xfront_ir.types import tensor
 
-PASSES = {"tpu": for_tpu, "gpu": for_gpu}
+PLATFORMS = tuple(ALWAYS)
+
+
+def special(fn: Function, platform: str = "tpu") -> Function:
+    return for_platform(fn, platform, ALWAYS[platform])
+
+
 for _definition in REGISTRY.values():
-    for _platform in PASSES:
+    for _platform in PLATFORMS:
         forms_of(_definition, _platform)
 
 def _is_written(form: Form) -> bool:
     return form.write.__name__ != "refused"
 
 
-WRITTEN = [(platform, definition.name) for platform in PASSES
+WRITTEN = [(platform, definition.name) for platform in PLATFORMS
            for definition, forms in FORMS_OF[platform].items() if any(map(_is_written, forms))]
 FREE_SIGNS = {("tpu", "svd")}
 """Vectors have another sign than LAPACK's, which is free."""
@@ -46,7 +52,7 @@ def test_forms_mean_what_their_op_means(platform: str, name: str) -> None:
     row, met = all_rows()[name], 0
     for sample, dtype in row.cases():
         fn, arrays = sample.made(name, dtype)
-        made = PASSES[platform](fn)
+        made = special(fn, platform)
         if made is fn or (platform, name) in FREE_SIGNS:
             met += made is not fn
             continue
@@ -61,7 +67,7 @@ def test_forms_mean_what_their_op_means(platform: str, name: str) -> None:
 def _svd(x: np.ndarray, **attrs: bool) -> Function:
     b = Builder("svd")
     made = b.emit(ops.svd, b.param(tensor(x.shape, from_numpy(x.dtype))), **attrs)
-    return for_tpu(b.close(made))
+    return special(b.close(made))
 
 
 def _matrices(dtype: str) -> list[np.ndarray]:
@@ -112,7 +118,7 @@ def test_eigh_by_the_compilers_own_kernel() -> None:
     for lower in (True, False):
         x = np.random.default_rng(1).normal(size=(2, 5, 5)).astype(np.float32)
         b = Builder("eigh")
-        made = for_tpu(b.close(b.emit(ops.eigh, b.param(tensor(x.shape, dtypes.f32)),
+        made = special(b.close(b.emit(ops.eigh, b.param(tensor(x.shape, dtypes.f32)),
                                       lower=lower)))
         vectors, values = run_compiled(made, [x])
         whole = np.tril(x) + np.tril(x, -1).swapaxes(1, 2) if lower else \
@@ -138,7 +144,7 @@ def test_tridiagonal_systems_exchange_rows() -> None:
     b = Builder("solve")
     three, side = tensor((4,), dtypes.f64), tensor((4, 2), dtypes.f64)
     params = [b.param(t) for t in (three, three, three, side)]
-    made = for_tpu(b.close([b.emit(ops.tridiagonal_solve, *params, perturb_singular=False)]))
+    made = special(b.close([b.emit(ops.tridiagonal_solve, *params, perturb_singular=False)]))
     rhs = np.arange(8.0).reshape(4, 2)
     assert np.allclose(whole @ evaluate(made, below, diagonal, above, rhs)[0], rhs)
     assert np.isnan(evaluate(made, below * 0, diagonal, above, rhs)[0]).all()
@@ -150,7 +156,7 @@ def test_what_a_platform_cannot_do_is_refused_by_its_name() -> None:
     made = b.emit(ops.dot_general, y, y, contract=((1,), (0,)), batch=((), ()),
                   precision="TF32_TF32_F32", preferred=None)
     with pytest.raises(MissingRule, match="a tpu has the algorithms BF16_BF16_F32, "):
-        for_tpu(b.close([made]))
+        special(b.close([made]))
 
 
 # --- text -----------------------------------------------------------------------------------
@@ -160,10 +166,11 @@ FILES = sorted((Path(__file__).parent / "golden" / "accelerators").glob("*.ir"))
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
 def test_golden(path: Path, update_golden: bool) -> None:
-    """`// pass: for_tpu` or `for_gpu`, a program with one op that has a form, what it becomes."""
+    """`// pass: for_platform tpu` or `cuda`, a program with one op that has a form, its text after.
+    """
     given, _, expected = path.read_text().partition("// ---- expect\n")
     head, program = given.split("\n", 1)
-    made = PASSES[head.removeprefix("// pass: for_")](parse(program))
+    made = special(parse(program), head.removeprefix("// pass: for_platform "))
     assert [form.name for _, form in taken(made)][0] == path.stem.partition("_")[2]
     if update_golden:
         path.write_text(f"{given}// ---- expect\n{made}\n")
@@ -172,6 +179,6 @@ def test_golden(path: Path, update_golden: bool) -> None:
 
 
 def test_every_form_has_its_text() -> None:
-    names = sorted(f"{platform}_{form.name}" for platform in PASSES
+    names = sorted(f"{platform}_{form.name}" for platform in PLATFORMS
                    for forms in FORMS_OF[platform].values() for form in filter(_is_written, forms))
     assert names == [path.stem for path in FILES]

@@ -13,7 +13,7 @@ import pytest
 
 import lowering
 from lowering import clients, compat, compile, devices, plugins
-from lowering.cpu.extras import NOTHING
+from lowering.forms.extras import NOTHING
 from xfront_ir import dtypes, ops
 from xfront_ir.types import tensor
 

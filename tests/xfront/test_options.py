@@ -196,7 +196,7 @@ def test_programs_are_written_where_they_are_asked_for(tmp_path: Path) -> None:
     ("jax_xla_profile_version", 1)])
 def test_what_xla_is_told(name: str, value: Any) -> None:
     from lowering import compile
-    from lowering.cpu.extras import NOTHING
+    from lowering.forms.extras import NOTHING
 
     function = jax.make_jaxpr(jnp.sin)(1.0).ir
     before = compile.all_options("jit", function, "gpu", (), NOTHING)

@@ -41,7 +41,7 @@ def name_of(body: Any, place: Placement, effort: str, request: tuple) -> str | N
     from lowering import compile as xla  # with the first program, not with the library
     from lowering import disk_cache, dump
     from lowering.clients import device_kind, platform_of
-    from lowering.cpu.extras import extras
+    from lowering.forms.extras import extras
     from lowering.topologies import is_described
 
     if (type(body) is not Function or "simple" in body.memo or len(place.devices) != 1

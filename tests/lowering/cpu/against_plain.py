@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import lowering
-from lowering.cpu.placing import place_forms, taken
+from lowering.forms.placing import place_forms, taken
 from tests.lowering.conftest import get, handlers_of, put
 from xfront_ir import dtypes, ops
 from xfront_ir.builder import Builder

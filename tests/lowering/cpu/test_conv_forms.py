@@ -13,7 +13,7 @@ import lowering
 import xfront
 import xfront.numpy as jnp
 from lowering.cpu import conv
-from lowering.cpu.extras import extras
+from lowering.forms.extras import extras
 from tests.lowering.cpu.against_plain import Case, form_taken, named, program, variants
 from xfront_ir import ops
 

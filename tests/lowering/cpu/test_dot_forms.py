@@ -13,10 +13,10 @@ import lowering
 import xfront
 import xfront.numpy as jnp
 from lowering import compat
-from lowering.cpu.extras import extras
-from lowering.cpu.facts import NO_FACTS
-from lowering.cpu.places import Place
-from lowering.cpu.registry import forms_of
+from lowering.forms.extras import extras
+from lowering.forms.facts import NO_FACTS
+from lowering.forms.places import Place
+from lowering.forms.registry import forms_of
 from tests.lowering.cpu.against_plain import (
     Case,
     compared,

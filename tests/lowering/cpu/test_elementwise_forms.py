@@ -138,7 +138,7 @@ def power(dtype: str, exponent: float, n: int = N) -> Any:
 
 def has_logarithm(fn: Any) -> bool:
     import lowering
-    from lowering.cpu.extras import Extras
+    from lowering.forms.extras import Extras
 
     return "stablehlo.power" in lowering.lower(fn, extras=Extras(forms=1)).as_text()
 
@@ -253,7 +253,7 @@ def test_quotients_are_those_of_the_plain_rule(monkeypatch, case) -> None:
 
 def test_quotients_by_what_the_program_states_stay_plain() -> None:
     import lowering
-    from lowering.cpu.extras import Extras
+    from lowering.forms.extras import Extras
 
     for divisor in (lambda b, t: b.full(t, 7),
                     lambda b, t: b.emit(ops.select, b.emit(ops.eq, b.full(t, 7), b.full(t, 0)),

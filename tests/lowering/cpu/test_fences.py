@@ -13,9 +13,9 @@ import xfront
 import xfront.numpy as jnp
 from lowering import disk_cache
 from lowering.cpu import fences
-from lowering.cpu.extras import FENCES, NOTHING, Extras, extras
 from lowering.cpu.fences import NO_FACTS, Facts, fence_pass
 from lowering.cpu.kernels import Region
+from lowering.forms.extras import FENCES, NOTHING, Extras, extras
 from lowering.partitioning import Partition
 from xfront_ir import dtypes, ops
 from xfront_ir.builder import Builder

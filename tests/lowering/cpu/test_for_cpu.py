@@ -13,12 +13,12 @@ import lowering
 from lowering import compat
 from lowering.context import mlir_context
 from lowering.cpu import fences
-from lowering.cpu.extras import NOTHING, Extras
-from lowering.cpu.facts import NO_FACTS
-from lowering.cpu.for_cpu import for_cpu
-from lowering.cpu.places import Place
-from lowering.cpu.placing import form_of, place_forms, taken
-from lowering.cpu.registry import FORMS, forms_of, written
+from lowering.forms.extras import NOTHING, Extras
+from lowering.forms.facts import NO_FACTS
+from lowering.forms.places import Place
+from lowering.forms.placing import form_of, place_forms, taken
+from lowering.forms.registry import FORMS_OF, forms_of, written
+from lowering.platforms import for_platform
 from tests.op_table import all_rows
 from xfront_ir import dtypes, ops
 from xfront_ir.builder import Builder
@@ -74,7 +74,7 @@ def test_golden(path: Path, at_version: Any, update_golden: bool) -> None:
 def test_every_form_has_its_text() -> None:
     for definition in REGISTRY.values():
         forms_of(definition)
-    names = sorted([form.name for forms in FORMS.values() for form in forms])
+    names = sorted([form.name for forms in FORMS_OF["cpu"].values() for form in forms])
     assert names == [path.stem for path in FILES]
 
 
@@ -131,8 +131,8 @@ def test_a_program_without_forms_is_itself(func: Any) -> None:
     fn = func([LARGE], lambda b, x: b.emit(
         ops.scan, *b.emit(ops.call, x, body=turn, name="turn"), body=turn, length=3, n_consts=0,
         n_carry=1, reverse=False, unroll=1))
-    assert for_cpu(fn, ALL) is fn
-    assert for_cpu(sines(1), NOTHING).ops[0].definition is ops.sin
+    assert for_platform(fn, "cpu", ALL) is fn
+    assert for_platform(sines(1), "cpu", NOTHING).ops[0].definition is ops.sin
 
 
 def test_calls_are_walked_as_deep_as_they_nest(func: Any) -> None:
@@ -154,7 +154,7 @@ def test_what_a_form_writes_of_its_own_op_stays() -> None:
 
 def test_fences_of_users_are_barriers_where_fences_are_off(func: Any) -> None:
     fn = func([LARGE], lambda b, x: [b.emit(ops.sin, b.emit(ops.fence, x))])
-    kept, barrier = for_cpu(fn, ALL), for_cpu(fn, Extras(0, 1))
+    kept, barrier = for_platform(fn, "cpu", ALL), for_platform(fn, "cpu", Extras(0, 1))
     assert kept.ops[0].definition is ops.fence
     assert barrier.ops[0].definition is ops.optimization_barrier
     assert kept.ops[1].attrs["body"] is barrier.ops[1].attrs["body"]
@@ -174,7 +174,7 @@ def test_generated_programs_mean_the_same(monkeypatch: pytest.MonkeyPatch) -> No
         with enable_x64(True):
             x = checks.Examined(program)
         fn = simplify(x.ir.ir)
-        made = for_cpu(fn, ALL)
+        made = for_platform(fn, "cpu", ALL)
         verify(made)
         changed.append(made is not fn)
         want, got = (evaluate(f, *x.args, *x.ir.captured) for f in (fn, made))

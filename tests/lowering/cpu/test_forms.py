@@ -12,7 +12,7 @@ import lowering
 import xfront
 import xfront.numpy as jnp
 from lowering import compat
-from lowering.cpu.extras import ALWAYS, NOTHING, Extras, extras
+from lowering.forms.extras import ALWAYS, NOTHING, Extras, extras
 from tests.lowering.cpu.against_plain import (
     Case,
     compared,

@@ -13,9 +13,9 @@ import xfront.numpy as jnp
 from benchmarks import harness
 from benchmarks.kernels import sized
 from lowering import compat
-from lowering.cpu import registry
-from lowering.cpu.conditions import axis, condition, real, size
-from lowering.cpu.inspection import described, table
+from lowering.forms import registry
+from lowering.forms.conditions import axis, condition, real, size
+from lowering.forms.inspection import described, table
 from xfront_ir import dtypes, ops
 from xfront_ir.core import Op, Value
 from xfront_ir.ops import REGISTRY
@@ -67,7 +67,7 @@ def test_bodies_of_loops_are_looked_into() -> None:
 def test_every_form_says_why() -> None:
     for definition in REGISTRY.values():
         registry.forms_of(definition)
-    found = [form for forms in registry.FORMS.values() for form in forms]
+    found = [form for forms in registry.FORMS_OF["cpu"].values() for form in forms]
     said = [described(Op(form.definition, (), {}, ()), form) for form in found]
     assert said and not [form.form for form in said if not form.why]
 
@@ -96,7 +96,7 @@ def takes(form: registry.Form) -> bool:
 def test_the_benchmarks_have_the_rows_that_measure_them() -> None:
     for group in harness.KERNELS:
         importlib.import_module(f"benchmarks.{group}")
-    found = [form for forms in registry.FORMS.values() for form in forms]
+    found = [form for forms in registry.FORMS_OF["cpu"].values() for form in forms]
     assert found and not [form.name for form in found if form.row not in sized.PROGRAMS]
     assert not [form.name for form in found if form.is_on and not takes(form)]
 

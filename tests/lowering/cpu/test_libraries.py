@@ -9,7 +9,7 @@ import xfront
 import xfront.numpy as jnp
 from lowering import compat, compile
 from lowering.cpu import libraries
-from lowering.cpu.extras import NOTHING, Extras
+from lowering.forms.extras import NOTHING, Extras
 from tests.lowering.cpu.against_plain import named
 from xfront_ir import ops
 

@@ -12,8 +12,8 @@ from xfront_ir.core import Op
 from xfront_ir.errors import MissingRule
 from xfront_ir.opdef import OpDef
 
-from .cpu.conditions import Condition
-from .cpu.registry import form
+from .conditions import Condition
+from .registry import form
 
 
 def refuse(definition: OpDef, when: Condition, platform: str, why: str) -> None:

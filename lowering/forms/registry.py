@@ -1,4 +1,4 @@
-"""Forms: what the CPU gets for an op in place of its plain rule, and under which condition.
+"""Forms: what a platform gets for an op in place of its plain rule, and under which condition.
 
     # arrays that the plain rule reduces one element at a time
     @form(ops.argmax, when=real & axis(32) & size(2 ** 15))
@@ -7,9 +7,9 @@
 
 A form is data but for what it writes: the op, a condition that prints (`conditions.py`), what it
 asks of the place, the versions of jaxlib that it is for. It writes the op as other ops of the IR;
-of several, the first whose condition holds is taken. They live in this folder under the file names
-of the rules, and a file is imported when the first op of its family is met. `placing.py` puts them
-into programs.
+of several, the first whose condition holds is taken. They stand in the folder of their platform
+under the file names of the rules, and a file is imported when the first op of its family is met.
+`placing.py` puts them into programs.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ Write = Callable[..., Any]
 Only = Callable[[Place, Op], bool]
 Known = Callable[[Place, Op], Any]
 Reads = Callable[[Place, Op], "Sequence[Value] | None"]
+
 
 class Form(NamedTuple):
     """One form of an op: when it is taken, and what writes it."""
@@ -81,9 +82,11 @@ class Written(NamedTuple):
     n_operands: int
 
 
-FORMS_OF: dict[str, dict[OpDef, list[Form]]] = {"cpu": {}, "tpu": {}, "gpu": {}}
-"""Those of the families met so far, by the folder where they stand."""
-FORMS = FORMS_OF["cpu"]
+FOLDERS = {"cpu": "lowering.cpu", "tpu": "lowering.tpu", "cuda": "lowering.gpu"}
+"""Where the forms of a platform stand."""
+
+FORMS_OF: dict[str, dict[OpDef, list[Form]]] = {platform: {} for platform in FOLDERS}
+"""Those of the families met so far, by their platform."""
 
 _loaded: set[tuple[str, str]] = set()
 
@@ -99,7 +102,7 @@ def form(definition: OpDef, when: Condition, only: Only | None = None, known: Kn
     `known` what the form must know of the operands, which it finds under that name in `op.attrs`;
     `reads` values that it reads beyond the operands. Where the last two find None, the form is not
     taken. `since` and `before` are versions of jaxlib, `row` is the row of the benchmarks that
-    measures the form, `platform` the folder of those that it is for.
+    measures the form, `platform` is its platform.
     """
     def register(fn: Write) -> Write:
         FORMS_OF[platform].setdefault(definition, []).append(
@@ -114,7 +117,7 @@ def forms_of(definition: OpDef, platform: str = "cpu") -> Sequence[Form]:
     if (platform, definition.room) not in _loaded:
         _loaded.add((platform, definition.room))
         context.load_family(definition)
-        context.load_family(definition, f"lowering.{platform}")
+        context.load_family(definition, FOLDERS[platform])
     return FORMS_OF[platform].get(definition, ())
 
 

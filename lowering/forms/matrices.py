@@ -18,7 +18,7 @@ from xfront_ir.ops.control import SCAN
 from xfront_ir.ops.formulas import Term, of_values, where
 from xfront_ir.types import TensorType, tensor
 
-from .cpu.conditions import Condition
+from .conditions import Condition
 
 adjoint, block, matmul, padded, lower_part, upper_part = map(of_values, (
     linalg.adjoint, linalg.block, linalg.matmul, linalg.padded, linalg.lower_part,
@@ -68,6 +68,19 @@ def _abs(b: Builder, x: Value) -> Value:
         return b.emit(ops.abs, x)
     return b.emit(ops.add, b.emit(ops.abs, b.emit(ops.real, x)),
                   b.emit(ops.abs, b.emit(ops.imag, x)))
+
+
+def orthogonal(b: Builder, x: Value, full: bool) -> tuple[Value, Value]:
+    """Q and R, by reflections and their product, each a kernel of the platform."""
+    m, n = x.type.shape[-2:]
+    k = m if full else min(m, n)
+    factored, taus = b.emit(ops.geqrf, x)
+    r = upper_part(b, block(b, factored, k, n))
+    if k > n:
+        factored = padded(b, factored, (0, 0), (0, k - n))
+    else:
+        factored = block(b, factored, m, k)
+    return b.emit(ops.householder_product, factored, taus), r
 
 
 # --- LU -----------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""What the passes for the CPU must know beyond a program's ops: what becomes of its bodies."""
+"""What the pass of a platform must know beyond a program's ops: what becomes of its bodies."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from xfront_ir.core import Op
 from xfront_ir.ops import REGISTRY
 
-from .registry import FORMS, Form, forms_of
+from .registry import FORMS_OF, Form, forms_of
 
 
 class TakenForm(NamedTuple):
@@ -44,7 +44,7 @@ def described(op: Op, form: Form) -> TakenForm:
 
 def _why(form: Form) -> str:
     module = form.write.__module__
-    same = [other for rows in FORMS.values() for other in rows
+    same = [other for found in FORMS_OF.values() for rows in found.values() for other in rows
             if other.write.__module__ == module and other.condition == form.condition]
     for found in (form, *same):
         comment = inspect.getcomments(inspect.unwrap(found.write))
@@ -56,11 +56,12 @@ def _why(form: Form) -> str:
 # --- the table of the documentation -------------------------------------------------------
 
 def table() -> str:
-    """All forms with their conditions, and what the names in these mean, as Markdown."""
+    """The forms for the CPU with their conditions, and what the names in these mean: Markdown."""
     for definition in REGISTRY.values():
         forms_of(definition)
-    forms = [form for definition in sorted(FORMS, key=lambda d: d.name)
-             for form in FORMS[definition]]
+    found = FORMS_OF["cpu"]
+    forms = [form for definition in sorted(found, key=lambda d: d.name)
+             for form in found[definition]]
     meanings = {name: says for form in forms for name, says in form.when.named}
     meanings |= {ask.__name__: " ".join((ask.__doc__ or "").split())
                  for form in forms for ask in form.asks}
