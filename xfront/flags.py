@@ -6,6 +6,7 @@ import itertools
 import re
 import sys
 from collections.abc import Mapping
+from importlib import import_module
 from typing import Any
 
 _FLAG = re.compile(r"--?(?P<no>no)?(?P<name>(?:jax|xfront|mock)_\w+)(?:=(?P<value>.*))?", re.DOTALL)
@@ -14,7 +15,8 @@ _FLAG = re.compile(r"--?(?P<no>no)?(?P<name>(?:jax|xfront|mock)_\w+)(?:=(?P<valu
 def parse_command_line(config: Any, options: Mapping[str, Any]) -> None:
     """Set the options that `sys.argv` names before `--`; other arguments are left alone.
 
-    Where absl's flags are loaded, the options are made flags of it, so that `absl.app` takes them.
+    Where absl is installed, the options are made flags of it, so that `absl.app` takes them, and
+    its other flags can be read from now on: they have their defaults until absl parses them.
     Raises: ValueError, NotImplementedError where an option does not accept its value.
     """
     _define_for_absl(options)
@@ -33,7 +35,7 @@ def parse_command_line(config: Any, options: Mapping[str, Any]) -> None:
 
 
 def _define_for_absl(options: Mapping[str, Any]) -> None:
-    flags: Any = sys.modules.get("absl.flags")
+    flags: Any = sys.modules.get("absl.flags") or _absl_flags()
     if flags is None:
         return
     for name, option in options.items():
@@ -41,6 +43,14 @@ def _define_for_absl(options: Mapping[str, Any]) -> None:
             define = flags.DEFINE_boolean if isinstance(option.default, bool) else (
                 flags.DEFINE_string)
             define(name, None, option.__doc__)
+    flags.FLAGS.mark_as_parsed()
+
+
+def _absl_flags() -> Any:
+    try:
+        return import_module("absl.flags")
+    except ImportError:
+        return None
 
 
 __all__ = ["parse_command_line"]

@@ -139,8 +139,14 @@ def test_flags_of_the_command_line(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_absl_learns_of_the_options(monkeypatch: pytest.MonkeyPatch) -> None:
     defined: list[tuple[str, str]] = []
 
+    class Known(list):
+        parsed = False
+
+        def mark_as_parsed(self) -> None:
+            self.parsed = True
+
     class Flags:
-        FLAGS = ("jax_debug_nans",)
+        FLAGS = Known(["jax_debug_nans"])
         DEFINE_boolean = staticmethod(lambda name, default, doc: defined.append((name, "bool")))
         DEFINE_string = staticmethod(lambda name, default, doc: defined.append((name, "text")))
 
@@ -149,6 +155,7 @@ def test_absl_learns_of_the_options(monkeypatch: pytest.MonkeyPatch) -> None:
     config.parse_flags_with_absl()
     assert ("jax_enable_x64", "bool") in defined and ("jax_platforms", "text") in defined
     assert "jax_debug_nans" not in [name for name, _ in defined]
+    assert Flags.FLAGS.parsed
 
 
 # --- the cache on disk, dumps, the compiler -------------------------------------------------

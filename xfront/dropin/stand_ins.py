@@ -14,8 +14,6 @@ from ..arrays import beside
 from ..on_demand import AbsentAttribute
 
 MODULES = (
-    "jax.experimental.array_serialization",
-    "jax.experimental.array_serialization.serialization",
     "jax.experimental.colocated_python",
     "jax.experimental.colocated_python.func",
     "jax.experimental.colocated_python.serialization",

@@ -1,0 +1,6 @@
+"""Arrays of many devices to files and back, by TensorStore."""
+
+from ...on_demand import on_demand
+
+__all__, __getattr__, __dir__ = on_demand(
+    __name__, {}, submodules=("serialization", "tensorstore_impl"))

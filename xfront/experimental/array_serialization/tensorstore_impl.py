@@ -1,0 +1,283 @@
+"""One array to a file and back: each process writes and reads the parts that its devices hold.
+
+Where a file is and how it is encoded is a TensorStore spec, a dictionary; `get_tensorstore_spec`
+makes the usual ones. The formats are zarr's, so that other programs read what is written here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import math
+import os
+import re
+from collections.abc import Sequence
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from ...arrays import binding
+from ...arrays.formats import Format, sharding_in
+from ...devices import process_count, process_index
+from ...on_demand import shown as _shown
+from ...stages import ShapeDtypeStruct
+from ...tracebacks import front_door
+
+_SCHEME = re.compile(r"^(gs|s3)://([^/]*)/?(.*)$")
+_STORES = {"gs": "gcs", "s3": "s3"}
+
+
+def tensorstore() -> ModuleType:
+    """The package of that name. Raises: ImportError where it is not installed."""
+    try:
+        return import_module("tensorstore")
+    except ImportError as error:
+        raise ImportError("experimental.array_serialization writes and reads files by TensorStore, "
+                          "which is not installed: pip install tensorstore",
+                          name="tensorstore") from error
+
+
+@functools.cache
+def default_context() -> Any:
+    """What bounds the work of all reads and writes: 128 files at a time, caches of 10 GB."""
+    pool = {"total_bytes_limit": 10_000_000_000}
+    return tensorstore().Context({"file_io_concurrency": {"limit": 128},
+                                  "data_copy_concurrency": {"limit": 128},
+                                  "cache_pool": pool, "cache_pool#remote": pool})
+
+
+@front_door
+def get_tensorstore_spec(ckpt_path: str | os.PathLike[str], ocdbt: bool = True,
+                         process_idx: int | None = None, arr: Any = None,
+                         driver: str = "zarr3") -> dict[str, Any]:
+    """The spec of an array in a file system, at Google Cloud Storage (`gs://`) or S3 (`s3://`).
+
+    Args:
+      ckpt_path: where the array is.
+      ocdbt: keep the arrays of a folder in one database: `ckpt_path` is the folder, which is
+        absolute, and the array's name in it.
+      process_idx: with `ocdbt`, write to a folder of its own for this process.
+      arr: describe this array in the spec: its shape, chunks that are its parts, compression.
+      driver: `zarr` (version 2) or `zarr3`.
+    Raises: ValueError where the path lacks a part, is relative with `ocdbt`, or the driver is
+      another.
+
+    >>> from xfront.experimental.array_serialization import tensorstore_impl
+    >>> tensorstore_impl.get_tensorstore_spec("/saved/weights", ocdbt=False, driver="zarr")
+    {'driver': 'zarr', 'kvstore': {'driver': 'file', 'path': '/saved/weights'}}
+    """
+    if driver not in ("zarr", "zarr3"):
+        raise ValueError(f"get_tensorstore_spec: driver is 'zarr' or 'zarr3', got {driver!r}")
+    path = os.fspath(ckpt_path)
+    scheme = "://".join(path.split("://")[:-1])
+    path = (f"{scheme}://" if scheme else "") + os.path.normpath(path.split("://")[-1])
+    if ocdbt:
+        folder, name = os.path.split(path)
+        if scheme and path.count("/") < 4:
+            raise ValueError("Using OCDBT requires the bucket name, the directory name and the "
+                             f"array name, your path is: {path}")
+        if process_idx is not None:
+            folder = os.path.join(folder, f"process_{process_idx}")
+        if not scheme and not os.path.isabs(folder):
+            raise ValueError(f"Checkpoint path should be absolute. Got {folder}")
+        store: dict[str, Any] = {"driver": "ocdbt", "base": _store(folder), "path": name}
+    else:
+        store = _store(path)
+    spec = {"driver": driver, "kvstore": store}
+    return spec if arr is None else {**spec, "metadata": _metadata(driver, arr)}
+
+
+def _store(path: str) -> dict[str, Any]:
+    remote = _SCHEME.match(path)
+    if remote is None:
+        return {"driver": "file", "path": path}
+    scheme, bucket, inside = remote.groups()
+    if not bucket or not inside:
+        raise ValueError("The ckpt_path should contain the bucket name and the file path inside "
+                         f"the bucket. Got: {path}")
+    return {"driver": _STORES[scheme], "bucket": bucket, "path": inside}
+
+
+def _metadata(driver: str, x: Any) -> dict[str, Any]:
+    """Shape and chunks as the format writes them: each part of the array is a chunk."""
+    part = [max(1, n) for n in x.sharding.shard_shape(x.shape)]
+    if driver == "zarr":
+        return {"compressor": {"id": "zstd"}, "shape": list(x.shape), "chunks": part}
+    return {"codecs": [], "shape": list(x.shape), "data_type": np.dtype(x.dtype).name,
+            "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": part}}}
+
+
+def _described(spec: Any, x: Any) -> dict[str, Any]:
+    """The spec with what it does not say itself about the array."""
+    said = dict(spec.to_json() if hasattr(spec, "to_json") else spec)
+    if said.get("driver") in ("zarr", "zarr3"):
+        said["metadata"] = {**_metadata(said["driver"], x), **said.get("metadata", {})}
+        if said["driver"] == "zarr3" and not said["metadata"]["codecs"]:
+            del said["metadata"]["codecs"]       # the format's own
+    return {"dtype": np.dtype(x.dtype).name, **said}
+
+
+async def async_serialize(arr_inp: Any, tensorstore_spec: Any, commit_future: Any = None,
+                          context: Any = None, chunk_layout: Any = None,
+                          primary_host: int | None = None, replica_id: int = 0,
+                          transaction: Any = None) -> None:
+    """Write an array, each process the parts that its devices hold.
+
+    Args:
+      arr_inp: the array.
+      tensorstore_spec: where it goes; what the spec does not say of shape and chunks is that of
+        the array, and its parts are the chunks.
+      commit_future: a list, to which TensorStore's futures are added: the data have been copied
+        from the devices when this returns, and are in the file when these are done. None: return
+        when they are in the file.
+      context, chunk_layout: TensorStore's; None: `TS_CONTEXT`, and that of the format.
+      primary_host: the only process that makes the file; None: the first that comes.
+      replica_id: which copy of each part is written.
+      transaction: TensorStore's, which the caller commits; None: written at once.
+    Raises: TypeError for what is no array; ValueError for an array of this process alone in a
+      program of several, and as TensorStore does; ImportError without TensorStore.
+    """
+    ts = tensorstore()
+    if not isinstance(arr_inp, binding.ArrayImpl):
+        raise TypeError("async_serialize: arrays are written (device_put makes one; of a random "
+                        f"key, random.key_data), got {type(arr_inp).__name__}")
+    if process_count() > 1 and arr_inp.is_fully_addressable:
+        raise ValueError("async_serialize: the array lies on devices of this process alone, and "
+                         "every process would write to the same file; write one that lies on the "
+                         f"devices of all. The file is {tensorstore_spec}")
+    makes = primary_host is None or process_index() == primary_host
+    held = [s for s in arr_inp.addressable_shards if s.replica_id == replica_id]
+    for shard in held:
+        shard.data.copy_to_host_async()
+    file = await ts.open(
+        ts.Spec(_described(tensorstore_spec, arr_inp)), create=makes, open=True,
+        assume_metadata=not makes, context=context or default_context(), transaction=transaction,
+        **({} if chunk_layout is None else {"chunk_layout": chunk_layout}))
+
+    async def write(shard: Any) -> None:
+        writing = file[shard.index].write(np.asarray(shard.data))
+        if transaction is not None:              # nothing is in the file before its commit
+            await writing.copy
+        elif commit_future is None:
+            await writing.commit
+        else:
+            commit_future.append(writing.commit)
+            await writing.copy
+
+    await asyncio.gather(*[write(shard) for shard in held])
+
+
+def estimate_read_memory_footprint(t: Any, domain: Any) -> int:
+    """Bytes that reading a domain of a TensorStore takes: all the chunks that it touches."""
+    ts = tensorstore()
+    read = t.chunk_layout.read_chunk
+    size = t.dtype.numpy_dtype.itemsize
+    if read.shape is None:
+        return domain.size * size
+    origin = t.chunk_layout.grid_origin or (0,) * t.rank
+    spans = []
+    for span, start, n in zip(domain, origin, read.shape, strict=True):
+        first = (span.inclusive_min - start) // n
+        spans.append((math.ceil((span.exclusive_max - start) / n) - first) * n if span.size else 0)
+    return ts.IndexDomain(shape=spans).size * size
+
+
+class ByteLimiter:
+    """Lets reads go on while they take no more than so many bytes; one that takes more by itself
+    waits until it is alone."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit, self._taken = limit, 0
+        self._changed = asyncio.Condition()
+
+    async def wait_for_bytes(self, requested_bytes: int) -> None:
+        """Wait until there is room."""
+        async with self._changed:
+            await self._changed.wait_for(
+                lambda: not self._taken or self._taken + requested_bytes <= self._limit)
+            self._taken += requested_bytes
+
+    async def release_bytes(self, requested_bytes: int) -> None:
+        """Give back what was waited for."""
+        async with self._changed:
+            self._taken -= requested_bytes
+            self._changed.notify_all()
+
+
+async def async_deserialize(in_type: Any, tensorstore_spec: Any,
+                            global_shape: Sequence[int] | None = None, dtype: Any = None,
+                            byte_limiter: Any = None, context: Any = None, chunk_layout: Any = None,
+                            assume_metadata: bool = False) -> Any:
+    """Read an array, each process the parts that its devices hold.
+
+    Args:
+      in_type: a sharding, a Format, or a ShapeDtypeStruct with one of them, whose shape and dtype
+        are `global_shape` and `dtype` where these are None.
+      tensorstore_spec: where it is.
+      global_shape: of the result: what lies beyond the file is zero, what is too much is left out.
+        None: that of the file.
+      dtype: of the result, to which numbers are converted; None: that of the file.
+      byte_limiter: has coroutines `wait_for_bytes(n)`, `release_bytes(n)`, called around each read.
+      context, chunk_layout: TensorStore's; None: `TS_CONTEXT`, and that of the file.
+      assume_metadata: take what the spec says for what is in the file, and do not look.
+    Raises: TypeError for another `in_type`; ValueError where the file does not exist or has another
+      number of dimensions, where the shape does not divide, or a ShapeDtypeStruct has no sharding;
+      ImportError without TensorStore.
+    """
+    ts = tensorstore()
+    place = in_type
+    if isinstance(in_type, ShapeDtypeStruct):
+        place = in_type.format
+        if in_type.sharding is None:
+            raise ValueError(f"async_deserialize: {in_type} has no sharding, which says where the "
+                             "array goes")
+        global_shape = in_type.shape if global_shape is None else global_shape
+        dtype = in_type.dtype if dtype is None else dtype
+    if not isinstance(place, (binding.Sharding, Format)) or (
+            isinstance(place, Format) and place.sharding is None):
+        raise TypeError("async_deserialize: in_type is a sharding, a Format with one or a "
+                        f"ShapeDtypeStruct with one, got {in_type!r}")
+    file = await ts.open(
+        tensorstore_spec if isinstance(tensorstore_spec, ts.Spec) else ts.Spec(tensorstore_spec),
+        open=True, assume_metadata=assume_metadata, context=context or default_context(),
+        **({} if chunk_layout is None else {"chunk_layout": chunk_layout}))
+    shape = tuple(file.shape if global_shape is None else [int(n) for n in global_shape])
+    if len(shape) != file.rank:
+        raise ValueError(f"async_deserialize: global_shape is {shape}, and the array in the file "
+                         f"has the shape {tuple(file.shape)}: as many dimensions are wanted")
+    kind = binding.canonical_dtype(np.dtype(file.dtype.numpy_dtype if dtype is None else dtype))
+    sharding = sharding_in("async_deserialize", place, shape, kind)
+    sharding.shard_shape(shape)                  # refuses what does not divide
+
+    async def read(index: tuple[slice, ...]) -> np.ndarray:
+        wanted = ts.IndexTransform(domain=ts.IndexDomain(shape=shape))[index].domain
+        there = wanted.intersect(file.domain)
+        part = np.zeros(wanted.shape, file.dtype.numpy_dtype)
+        size = estimate_read_memory_footprint(file, there)
+        if byte_limiter is not None:
+            await byte_limiter.wait_for_bytes(size)
+        try:
+            await ts.array(part)[ts.d[:].translate_to[wanted.origin]][there].write(file[there])
+        finally:
+            if byte_limiter is not None:
+                await byte_limiter.release_bytes(size)
+        return part.astype(kind, copy=False)
+
+    indices = sharding.addressable_devices_indices_map(shape)
+    places: dict[Any, tuple[slice, ...]] = {}
+    for index in indices.values():
+        places.setdefault(_key(index, shape), index)
+    parts = dict(zip(places, await asyncio.gather(*map(read, places.values())), strict=True))
+    return binding.put_parts(shape, sharding,
+                             {d: parts[_key(index, shape)] for d, index in indices.items()})
+
+
+def _key(index: tuple[slice, ...], shape: tuple[int, ...]) -> Any:
+    return tuple([span.indices(n) for span, n in zip(index, shape, strict=True)])
+
+
+__all__ = ["async_deserialize", "async_serialize", "estimate_read_memory_footprint",
+           "get_tensorstore_spec"]
+__dir__ = _shown(globals())
