@@ -67,6 +67,26 @@ def test_single_checks():
         check_vjp(f, lambda *p: (f(*p), lambda ct: (ct, ct)), (0.3, 0.4), err_msg="mine")
 
 
+def test_differences_are_taken_at_one_step():
+    bent = lambda x: jnp.where(x < 1.002, x, 3 * x - 2.004)
+    check_grads(bent, (1.0,), 1)                           # 1e-4 away from 1 there is no kink
+    with pytest.raises(AssertionError):
+        check_grads(bent, (1.0,), 1, eps=1e-2)
+    ripple = jax.custom_jvp(lambda x: x + 3e-3 * jnp.sin(100 * x))
+    ripple.defjvp(lambda p, t: (ripple(*p), t[0]))         # of the mean, not at the point
+    with pytest.raises(AssertionError):
+        check_grads(ripple, (0.0,), 1)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "complex64"])
+def test_narrow_types_have_their_steps(dtype):
+    check_grads(lambda x: x * jnp.sin(x), (jnp.asarray([1.25, 0.5], dtype),), 1)
+    twice = jax.custom_jvp(lambda x: x * 1)
+    twice.defjvp(lambda p, t: (twice(*p), 2 * t[0]))
+    with pytest.raises(AssertionError):
+        check_grads(twice, (jnp.asarray(1.25, dtype),), 1)
+
+
 def test_an_unknown_mode_is_refused():
     with pytest.raises(ValueError, match="'fwd' and 'rev'"):
         check_grads(jnp.sin, (1.0,), 1, modes=("forward",))

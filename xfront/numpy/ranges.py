@@ -227,31 +227,68 @@ def logspace(start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: bool = 
 
 @eager(static=("num", "endpoint", "dtype", "axis"))
 def _geomspace(start: Any, stop: Any, num: int, endpoint: bool, dtype: Any, axis: int) -> Any:
-    from .transcendental import log10
-
     x, y = together("geomspace", start, stop)
     wanted = inexact_dtype(x.value.type.dtype)
     x, y = convert(x, wanted), convert(y, wanted)
-    if wanted.is_complex:
-        sign = emit(ops.sign, x)
-        low, high = log10(emit(ops.div, x, sign)), log10(emit(ops.div, y, sign))
-    else:
-        sign = like(x, 1)
-        below = emit(ops.and_, emit(ops.lt, x, like(x, 0)), emit(ops.lt, y, like(y, 0)))
-        sign = select(below, like(x, -1), sign)
-        low, high = log10(emit(ops.mul, x, sign)), log10(emit(ops.mul, y, sign))
-    made = logspace(low, high, num, endpoint, 10.0)
-    made = emit(ops.mul, made, broadcast_to(sign, made.shape))
+    parts = num - 1 if endpoint else num
+    made = (_turning if wanted.is_complex else _growing)(x, y, num, parts)
     place = emit(ops.iota, dtype=from_numpy(np.int32), shape=made.shape, dimension=0)
     if num:
         made = select(emit(ops.eq, place, like(place, 0)), broadcast_to(x, made.shape), made)
     if endpoint and num > 1:
-        made = select(emit(ops.eq, place, like(place, num - 1)), broadcast_to(y, made.shape), made)
+        made = select(emit(ops.eq, place, like(place, parts)), broadcast_to(y, made.shape), made)
     to = normalize_axis("geomspace", axis, made.ndim)
     if to:
         order = [*range(1, to + 1), 0, *range(to + 1, made.ndim)]
         made = emit(ops.transpose, made, permutation=tuple(order))
     return made if dtype is None else cast(made, from_numpy(dtype))
+
+
+def _turning(x: Tracer, y: Tracer, num: int, parts: int) -> Tracer:
+    """`num` complex numbers of equal ratios, by powers of 10."""
+    from .transcendental import log10
+
+    sign = emit(ops.sign, x)
+    low, high = log10(emit(ops.div, x, sign)), log10(emit(ops.div, y, sign))
+    made = as_tracer(logspace(low, high, num, parts < num, 10.0))
+    return emit(ops.mul, made, broadcast_to(sign, made.shape))
+
+
+def _growing(x: Tracer, y: Tracer, num: int, parts: int) -> Tracer:
+    """`num` floats of equal ratios, by powers of the ratio of the ends from the nearer one.
+
+    What the exponent lost by being rounded is made good by the first term of its exponential.
+    """
+    dtype, shape = x.value.type.dtype, (num, *x.shape)
+    inner = dtype if dtype.bits > 16 else dtypes.f32
+    first, last = convert(x, inner), convert(y, inner)
+    # of the square roots, since the ratio itself may overflow
+    root = emit(ops.div, *[emit(ops.sqrt, emit(ops.abs, v)) for v in (last, first)])
+    mixed = emit(ops.lt, emit(ops.mul, emit(ops.sign, first), emit(ops.sign, last)), like(first, 0))
+    root = broadcast_to(select(mixed, like(root, float("nan")), root), shape)
+    if num <= KNOWN:
+        shares = (operand("geomspace", t) for t in _doubled_shares(num, parts, inner.numpy))
+        power, rest = (emit(ops.broadcast_in_dim, t, shape=shape, dims=(0,)) for t in shares)
+    else:
+        place = emit(ops.mul, emit(ops.iota, dtype=inner, shape=shape, dimension=0), like(root, 2))
+        back = emit(ops.sub, place, like(place, 2 * parts))
+        place = select(emit(ops.gt, place, like(place, parts)), back, place)
+        power, rest = emit(ops.div, place, like(place, parts)), like(place, 0)
+    lost = emit(ops.mul, rest, emit(ops.log, root))
+    grown = emit(ops.pow, root, power)
+    near = select(emit(ops.ge, power, like(power, 0)), broadcast_to(first, shape),
+                  broadcast_to(last, shape))
+    return convert(emit(ops.mul, near, emit(ops.add, grown, emit(ops.mul, grown, lost))), dtype)
+
+
+def _doubled_shares(num: int, parts: int, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
+    """Twice the shares 0, 1, ... of `parts`, from the middle on less 2: rounded, and the rest."""
+    place = 2.0 * np.arange(num)
+    place = np.where(place > parts, place - 2.0 * parts, place)
+    share = (place / max(parts, 1)).astype(dtype)
+    wide = share.astype(np.float64)
+    upper = wide.astype(np.float32).astype(np.float64)          # by halves the product is exact
+    return share, ((place - upper * parts - (wide - upper) * parts) / max(parts, 1)).astype(dtype)
 
 
 def geomspace(start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: bool = True,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 import ml_dtypes
 
@@ -50,11 +50,16 @@ def bits(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = None, 
 
 # --- uniform --------------------------------------------------------------------------------------
 
+def refuse_dtype(dtype: DType) -> NoReturn:
+    """Raises: TypeError, which names the dtype."""
+    raise TypeError(f"random floats of {dtype.numpy.name} are not drawn: draw wider ones, and "
+                    "convert them by astype")
+
+
 def unit_interval(key: Tracer, shape: tuple[int, ...], dtype: DType) -> Tracer:
     """Floats in [0, 1): random bits as the mantissa of a number in [1, 2), minus one."""
     if dtype not in MANTISSA:
-        raise TypeError(f"random floats of {dtype.numpy.name} are not drawn: draw wider ones, and "
-                        "convert them by astype")
+        refuse_dtype(dtype)
     mantissa, width = MANTISSA[dtype]
     drawn = 8 if mantissa < 8 else width       # bf16 needs no more than 7 random bits
     raw = draw(key, drawn, shape)

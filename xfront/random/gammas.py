@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from xfront_ir import ops
-from xfront_ir.dtypes import DType
+from xfront_ir.dtypes import DType, f32
 
 from ..arrays.annotations import Array, ArrayLike, DTypeLike, ShapeLike
 from ..arrays.arguments import at_home
@@ -19,7 +19,7 @@ from ..dtypes import TypePromotionError
 from ..numpy.normalizers import softmax
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer, as_tracer
-from .bits import rademacher
+from .bits import MANTISSA, rademacher, refuse_dtype
 from .distributions import exponential_in, normal_in
 from .generators import threefry_key
 from .keys import typed_key
@@ -28,12 +28,17 @@ from .parameters import chosen_dtype, constant, in_dtype, new_keys, parameters, 
 
 def gamma_in(key: Tracer, a: Tracer, log_space: bool) -> Tracer:
     """Samples of the shapes of an array, or their logarithms, each from a key of its own."""
-    dtype = a.value.type.dtype
-    if dtype.bits < 16:
-        raise TypeError(f"samples of {dtype.numpy.name} that come of gamma's are not drawn: draw "
-                        "wider ones, and convert them by astype")
     keys = emit(ops.random_split, threefry_key(key), shape=a.shape)
     return emit(ops.random_gamma, keys, a, log_space=log_space)
+
+
+def _dtypes(name: str, dtype: Any) -> tuple[DType, DType]:
+    """The dtype that a sampler was asked for, and the one to draw in: the steps of samplers that
+    reject are lost in numbers of 8 bits."""
+    asked = chosen_dtype(name, dtype, float, "float")
+    if asked.bits < 16 and asked not in MANTISSA:
+        refuse_dtype(asked)
+    return asked, asked if asked.bits >= 16 else f32
 
 
 def _shapes(name: str, a: Any, shape: Any, dtype: DType) -> Tracer:
@@ -66,8 +71,9 @@ def gamma(key: ArrayLike, a: ArrayLike, shape: ShapeLike | None = None,
     (3,)
     """
     at_home("gamma", out_sharding)
-    made = chosen_dtype("gamma", dtype, float, "float")
-    return gamma_in(typed_key("gamma", key), _shapes("gamma", a, shape, made), False)
+    asked, made = _dtypes("gamma", dtype)
+    drawn = gamma_in(typed_key("gamma", key), _shapes("gamma", a, shape, made), False)
+    return convert(drawn, asked)
 
 
 @eager(static=("shape", "dtype", "out_sharding"))
@@ -79,8 +85,9 @@ def loggamma(key: ArrayLike, a: ArrayLike, shape: ShapeLike | None = None,
     (3,)
     """
     at_home("loggamma", out_sharding)
-    made = chosen_dtype("loggamma", dtype, float, "float")
-    return gamma_in(typed_key("loggamma", key), _shapes("loggamma", a, shape, made), True)
+    asked, made = _dtypes("loggamma", dtype)
+    drawn = gamma_in(typed_key("loggamma", key), _shapes("loggamma", a, shape, made), True)
+    return convert(drawn, asked)
 
 
 @eager(static=("shape", "dtype", "out_sharding"))
@@ -97,7 +104,7 @@ def beta(key: ArrayLike, a: ArrayLike, b: ArrayLike, shape: ShapeLike | None = N
     (3,)
     """
     at_home("beta", out_sharding)
-    made = chosen_dtype("beta", dtype, float, "float")
+    asked, made = _dtypes("beta", dtype)
     _, both = parameters("beta", shape, made, a, b)
     x, y = (gamma_in(k, p, True)
             for k, p in zip(new_keys(typed_key("beta", key)), both, strict=True))
@@ -105,7 +112,7 @@ def beta(key: ArrayLike, a: ArrayLike, b: ArrayLike, shape: ShapeLike | None = N
 
     most = stop_gradient(emit(ops.max, x, y))
     x, y = emit(ops.exp, x - most), emit(ops.exp, y - most)
-    return x / (x + y)
+    return convert(as_tracer(x / (x + y)), asked)
 
 
 @eager(static=("shape", "dtype", "out_sharding"))
@@ -123,14 +130,14 @@ def dirichlet(key: ArrayLike, alpha: ArrayLike, shape: ShapeLike | None = None,
     Array(1., dtype=float32)
     """
     at_home("dirichlet", out_sharding)
-    made = chosen_dtype("dirichlet", dtype, float, "float")
+    asked, made = _dtypes("dirichlet", dtype)
     x = operand("dirichlet", alpha)
     if not x.ndim:
         raise ValueError("dirichlet requires alpha.ndim >= 1, got alpha.ndim == 0")
     size = size_of("dirichlet", shape, x.shape[:-1])
     logs = gamma_in(typed_key("dirichlet", key),
                     _shapes("dirichlet", x, (*size, x.shape[-1]), made), True)
-    return softmax(logs, axis=-1)
+    return convert(as_tracer(softmax(logs, axis=-1)), asked)
 
 
 def _chi_squared(key: Tracer, df: Tracer) -> Tracer:
@@ -150,9 +157,9 @@ def chisquare(key: ArrayLike, df: ArrayLike, shape: ShapeLike | None = None,
     (3,)
     """
     at_home("chisquare", out_sharding)
-    made = chosen_dtype("chisquare", dtype, float, "float")
+    asked, made = _dtypes("chisquare", dtype)
     _, (degrees,) = parameters("chisquare", shape, made, df)
-    return _chi_squared(typed_key("chisquare", key), degrees)
+    return convert(_chi_squared(typed_key("chisquare", key), degrees), asked)
 
 
 @eager(static=("shape", "dtype", "out_sharding"))
@@ -168,10 +175,11 @@ def f(key: ArrayLike, dfnum: ArrayLike, dfden: ArrayLike, shape: ShapeLike | Non
     (2,)
     """
     at_home("f", out_sharding)
-    made = chosen_dtype("f", dtype, float, "float")
+    asked, made = _dtypes("f", dtype)
     _, (above, below) = parameters("f", shape, made, dfnum, dfden)
     of_below, of_above = new_keys(typed_key("f", key))
-    return (_chi_squared(of_above, above) / above) / (_chi_squared(of_below, below) / below)
+    x, y = _chi_squared(of_above, above) / above, _chi_squared(of_below, below) / below
+    return convert(as_tracer(x / y), asked)
 
 
 @eager(static=("shape", "dtype", "out_sharding"))
@@ -187,12 +195,13 @@ def t(key: ArrayLike, df: ArrayLike, shape: ShapeLike | None = None, dtype: DTyp
     (3,)
     """
     at_home("t", out_sharding)
-    made = chosen_dtype("t", dtype, float, "float")
+    asked, made = _dtypes("t", dtype)
     size, (degrees,) = parameters("t", shape, made, df)
     of_normal, of_gamma = new_keys(typed_key("t", key))
     half = degrees / 2
     drawn = normal_in(of_normal, size, made)
-    return drawn * emit(ops.sqrt, half / gamma_in(of_gamma, as_tracer(half), False))
+    spread = emit(ops.sqrt, half / gamma_in(of_gamma, as_tracer(half), False))
+    return convert(as_tracer(drawn * spread), asked)
 
 
 def _generalized_normal(key: Tracer, p: Tracer) -> Tracer:
@@ -216,9 +225,9 @@ def generalized_normal(key: ArrayLike, p: ArrayLike, shape: ShapeLike = (),
     (3,)
     """
     at_home("generalized_normal", out_sharding)
-    made = chosen_dtype("generalized_normal", dtype, float, "float")
+    asked, made = _dtypes("generalized_normal", dtype)
     _, (power,) = parameters("generalized_normal", shape_of(shape), made, p)
-    return _generalized_normal(typed_key("generalized_normal", key), power)
+    return convert(_generalized_normal(typed_key("generalized_normal", key), power), asked)
 
 
 @eager(static=("d", "shape", "dtype", "out_sharding"))
@@ -239,7 +248,7 @@ def ball(key: ArrayLike, d: int, p: ArrayLike = 2, shape: ShapeLike = (),
     n = index_of(d, "ball: d")
     if n < 0:
         raise TypeError(f"ball: d must not be negative, got {n}")
-    made = chosen_dtype("ball", dtype, float, "float")
+    asked, made = _dtypes("ball", dtype)
     power = in_dtype("ball", p, made)
     size = size_of("ball", shape_of(shape) or None, power.shape)
     power = broadcast_to(power, size)
@@ -249,7 +258,7 @@ def ball(key: ArrayLike, d: int, p: ArrayLike = 2, shape: ShapeLike = (),
     powers = emit(ops.pow, emit(ops.abs, drawn), whole)
     total = emit(ops.reduce_sum, powers, axes=(len(size),))
     radius = emit(ops.pow, total + exponential_in(of_radius, size, made), 1 / power)
-    return drawn / radius[..., None]
+    return convert(as_tracer(drawn / radius[..., None]), asked)
 
 
 __all__ = ["ball", "beta", "chisquare", "dirichlet", "f", "gamma", "generalized_normal", "loggamma",

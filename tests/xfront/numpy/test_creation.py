@@ -164,3 +164,12 @@ def test_ranges_meet_their_ends_and_stay_between():
     values = np.array([0.0, 5, 10, 15, 20, 25, 3, 15], np.float32)
     np.testing.assert_array_equal(jnp.histogram(values, 5, (0, 25))[0],
                                   np.histogram(values, 5, (0, 25))[0])
+
+
+@pytest.mark.parametrize(("first", "last"), [(1, 1000), (-7.3, -1e-3), (1e-30, 1e30), (5, 0.1)])
+def test_geomspace_is_right_to_three_units_in_the_last_place(first, last):
+    first, last = float(np.float32(first)), float(np.float32(last))
+    exact = np.sign(first) * np.exp(np.linspace(np.log(abs(first)), np.log(abs(last)), 50))
+    got = np.asarray(jnp.geomspace(first, last, 50), np.float64)
+    assert (np.abs(got - exact) <= 3 * np.spacing(np.abs(exact).astype(np.float32))).all()
+    assert got[0] == first and got[-1] == last

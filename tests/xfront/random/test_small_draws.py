@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 import xfront as jax
 import xfront.numpy as jnp
 from xfront import random
@@ -14,6 +16,19 @@ def test_the_lowest_uniform_number_is_the_lower_bound():
     tiny = float(jnp.finfo(jnp.float32).tiny)
     assert random.uniform(key, (4,), minval=tiny)[3] > 0.0
     assert jnp.isfinite(jax.jit(lambda k: random.gumbel(k, (4,)))(key)).all()
+
+
+def test_kin_of_gamma_in_eight_bits_are_rounded_draws_of_float32():
+    key, draws = random.key(3), {}
+    for dtype in ("float8_e4m3fn", "float8_e3m4", "float32"):
+        draws[dtype] = jax.jit(lambda dtype=dtype: [
+            random.gamma(key, 2.5, (9,), dtype), random.beta(key, 2.0, 3.0, (9,), dtype),
+            random.t(key, 3.0, (9,), dtype), random.dirichlet(key, jnp.ones(3), (3,), dtype)])()
+    for dtype, drawn in draws.items():
+        for x, y in zip(drawn, draws["float32"], strict=True):
+            assert x.dtype == dtype and (x == y.astype(dtype)).all()
+    with pytest.raises(TypeError, match="random floats of float4_e2m1fn are not drawn"):
+        random.gamma(key, 2.5, (9,), "float4_e2m1fn")
 
 
 def test_placements_that_typeof_tells_are_taken():
