@@ -86,7 +86,7 @@ accelerators:
 	$(PYTHON_OF_PLUGINS) -m pip install --quiet --editable '.[test,tpu]'
 	version=$$($(PYTHON_OF_PLUGINS) -c 'from importlib.metadata import version; print(version("jaxlib"))'); \
 	  $(PYTHON_OF_PLUGINS) -m pip install --quiet --no-deps jax-cuda12-pjrt==$$version jax-cuda12-plugin==$$version
-	$(PYTHON_OF_PLUGINS) -m pytest -q tests/lowering/test_topologies.py
+	$(PYTHON_OF_PLUGINS) -m pytest -q tests/lowering/test_topologies.py tests/test_examples.py -k 'topolog or tpu or h100'
 	$(PYTHON_OF_PLUGINS) -m tests.accelerators --write
 
 clean:

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import xfront as jax
+from lowering import plugins
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
@@ -227,6 +228,51 @@ def test_three_ways_to_divide_give_the_losses_of_one_device() -> None:
     losses = np.array([row[-5:] for row in rows], float)
     assert losses.shape == (4, 5) and losses[0, -1] < 0.5 * losses[0, 0]
     np.testing.assert_allclose(losses, np.tile(losses[0], (4, 1)), rtol=1e-4)
+
+
+def exchanged(text: str) -> dict[tuple[str, str], dict[str, int]]:
+    """By way and writing, how many arrays of each kind cross devices."""
+    rows = re.findall(r"^(data|tensor|fsdp|pipeline) +(jit|shard_map|pmap) .*(\{.*\})$", text, re.M)
+    return {(way, written): ast.literal_eval(kinds) for way, written, kinds in rows}
+
+
+def assert_exchanges_are_those_of_the_way(
+        found: dict[tuple[str, str], dict[str, int]]) -> None:
+    """Sums are all-reduces, or reduce-scatters where parts of them are wanted. The letters are
+    used at both ends, and may be summed or gathered for each; a sum of parts of the loss by itself
+    is one more than the compiler needs."""
+    assert len(found) == 12
+    for (way, written), kinds in found.items():
+        sums = kinds.pop("all-reduce", 0) + kinds.pop("reduce-scatter", 0)
+        gathers, permutes = kinds.pop("all-gather", 0), kinds.pop("collective-permute", 0)
+        assert not kinds, (way, written, kinds)
+        expected: tuple[object, object, object] = {
+            "data": ((6, 7), (0,), (0,)),         # slopes of five weights and the loss
+            "tensor": ((4, 5, 6), (0,), (0,)),    # twice a layer, there and back; letters, loss
+            "fsdp": ((6, 7), (9, 10), (0,)),      # weights of a layer there, back, and the letters
+            "pipeline": ((2, 3), (0,), (2,)),     # onwards and back; what leaves, letters, loss
+        }[way]
+        for count, allowed in zip((sums, gathers, permutes), expected, strict=True):
+            assert count in allowed, (way, written, sums, gathers, permutes)  # type: ignore
+
+
+def test_divided_transformer_learns_what_one_device_does() -> None:
+    """Divided in four ways and written in three: the weights after three steps are those of one
+    device to rounding, and no more is exchanged than the way needs."""
+    text = run("divided_transformer.py")
+    losses = np.array([row.split() for row in re.findall(r"losses ([\d. ]+)", text)], float)
+    assert losses.shape == (13, 3) and losses[0, -1] < 0.5 * losses[0, 0]
+    np.testing.assert_allclose(losses, np.tile(losses[0], (13, 1)), atol=2e-5)
+    assert all(float(apart) < 2e-6 for apart in re.findall(r"differ by ([\de.-]+)", text))
+    found = exchanged(text)
+    for written in ("shard_map", "pmap"):
+        assert found["fsdp", written]["reduce-scatter"] == 5
+    assert_exchanges_are_those_of_the_way(found)
+
+
+@pytest.mark.skipif(plugins.library_of("tpu") is None, reason="the plugin libtpu is not installed")
+def test_divided_transformer_on_a_tpu_exchanges_no_more() -> None:
+    assert_exchanges_are_those_of_the_way(exchanged(run("divided_transformer.py", "v5e:4x4")))
 
 
 def test_processes_learn_together() -> None:
