@@ -114,9 +114,10 @@ def as_compiled(lowered: LoweredModule, effort: str = "jit", devices: int = 1) -
     """The same program with the extras that it gets where it is compiled for so many devices."""
     from .forms.extras import extras
 
-    return lower(lowered.function, name=lowered.name, donated=lowered.donated,
-                 platform=lowered.platform, partition=lowered.partition,
-                 extras=extras(effort, lowered.platform, devices))
+    chosen = extras(effort, lowered.platform, devices)
+    return lowered if chosen == lowered.extras else lower(
+        lowered.function, name=lowered.name, donated=lowered.donated, platform=lowered.platform,
+        partition=lowered.partition, extras=chosen)
 
 
 def needed(platform: str) -> Extras:

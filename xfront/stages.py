@@ -348,9 +348,9 @@ class Traced:
         Args:
           lowering_platforms: another platform, as a sequence of one: `tpu`, `cuda`, `rocm`, `cpu`.
             That program is text; `compile(topology=...)` compiles for devices that are not here.
-          passes: those of the platform, which write what its compiler has no rule for; with `()`
-            the program goes without, and is the plain StableHLO of all platforms. For CPUs that is
-            what is shown in any case, until `as_text` is asked for another stage.
+          passes: those of the platform, which write what its compiler has no rule for, and on CPU
+            what runs faster; with `()` the plain StableHLO of all platforms is shown. `compile`
+            has them in any case.
         Raises: NotImplementedError for several platforms, and an unknown one; ValueError for other
           passes; MissingRule where an op has no lowering there: without passes that is linear
           algebra off the CPU for the most part, with them what docs/accelerators.md lists.
@@ -444,23 +444,26 @@ class Lowered:
         self._lowered = lowering.lower(
             function, name=traced.fun_name, donated=donated, platform=wanted, partition=partition,
             extras=None if plain else lowering.needed(wanted))
+        self._stage = "lowered" if plain else "compiled"
         self.in_tree, self.out_tree = traced.in_tree, traced.out_tree
         self.out_info = traced.out_info
 
-    def as_text(self, dialect: str | None = None, *, stage: str = "lowered",
+    def as_text(self, dialect: str | None = None, *, stage: str | None = None,
                 debug_info: bool = False) -> str:
         """The program as text.
 
         Args:
           dialect: `stablehlo` (the default), `hlo` or `ir`, which is our own.
-          stage: `lowered` shows what was lowered, `compiled` what is compiled for the default
-            device: on CPU with fences, and forms as calls (docs/cpu.md).
+          stage: `compiled` shows what runs on the default device: on CPU with fences, and forms as
+            calls (docs/cpu.md); `lowered` the program without these. None is `lowered` where it was
+            lowered with `passes=()`, else `compiled`.
           debug_info: whether StableHLO has locations.
         Raises: ValueError for another dialect or stage.
         """
+        stage = stage or self._stage
         if stage not in ("lowered", "compiled"):
             raise ValueError(f"as_text: unknown stage {stage!r}; one of lowered, compiled")
-        shown = self._lowered if stage == "lowered" else self._compiled()
+        shown = self._lowered if stage == "lowered" else self._compiled
         if dialect in (None, "stablehlo"):
             return shown.as_text(debug_info=debug_info)
         if dialect == "hlo":
@@ -469,33 +472,36 @@ class Lowered:
             return str(self._whole if stage == "lowered" else shown.function_written)
         raise ValueError(f"as_text: unknown dialect {dialect!r}; one of stablehlo, hlo, ir")
 
+    @functools.cached_property
     def _compiled(self) -> lowering.LoweredModule:
-        """What is compiled."""
+        """What is compiled, lowered when it is first looked at."""
         return lowering.as_compiled(self._lowered, self._traced._jitted.options.effort,
                                     len(self._place.devices))
 
     def forms(self) -> list[Any]:
         """The operations that get StableHLO of their own on CPU, in the order of the program.
 
-        `as_text` shows the plain StableHLO of every platform; these are written otherwise when the
-        program is compiled for the default device (docs/cpu.md).
+        `as_text` shows what they become (docs/cpu.md), and of `lower(passes=())` the plain
+        StableHLO of every platform.
 
         Returns: for each, `op`, `location`, `form`, `does` and `why`; it prints as one line. Empty
           where the default platform is another, or under `XFRONT_CPU_FORMS=0`.
 
         >>> print(*xfront.jit(jnp.argmax).lower(jnp.zeros(64)).forms(), sep="\n")
         """
-        return self._compiled().forms
+        return self._compiled.forms
 
     def compiler_ir(self, dialect: str | None = None) -> Any:
-        """The MLIR module (`stablehlo`, the default), or XLA's computation (`hlo`).
+        """The MLIR module (`stablehlo`, the default), or XLA's computation (`hlo`), of what
+        `as_text` shows.
 
         Raises: ValueError for another dialect.
         """
+        shown = self._lowered if self._stage == "lowered" else self._compiled
         if dialect in (None, "stablehlo"):
-            return self._lowered.module
+            return shown.module
         if dialect == "hlo":
-            return self._lowered.as_hlo()
+            return shown.as_hlo()
         raise ValueError(f"compiler_ir: unknown dialect {dialect!r}; one of stablehlo, hlo")
 
     def cost_analysis(self) -> Any:

@@ -411,7 +411,7 @@ def test_a_residual_net_stays_small(norm) -> None:
     lowered = xfront.jit(xfront.value_and_grad(loss)).lower(*args)
     text = lowered.compile().as_text()
     assert largest_fusion(text) < 60
-    assert text.count("\n") < 4 * lowered.as_text("hlo").count("\n")
+    assert text.count("\n") < 4 * lowered.as_text("hlo", stage="lowered").count("\n")
 
 
 def test_gradients_stay_as_close_to_double_precision(monkeypatch) -> None:

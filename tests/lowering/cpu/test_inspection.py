@@ -35,18 +35,21 @@ def test_a_form_is_named_with_its_place_and_reason() -> None:
     assert "Axes of 32 or more" in taken.why and "least position" in taken.does
     for part in taken:
         assert part in str(taken)
-    assert "reduce(" in lowered.as_text() and lowered.as_text() == jax.jit(positions).lower(
-        jnp.zeros(2 ** 15)).as_text()
 
 
-def test_what_is_compiled_can_be_printed() -> None:
-    lowered = jax.jit(positions).lower(jnp.zeros(2 ** 15))
-    text = lowered.as_text("ir", stage="compiled")
+def test_what_runs_is_shown_and_the_plain_program_without_passes() -> None:
+    x = jnp.zeros(2 ** 15)
+    lowered, plain = jax.jit(positions).lower(x), jax.jit(positions).lower(x, passes=())
+    text = lowered.as_text("ir")
     assert text.count("call(") == 1 and 'name = "reduce.argmax"' in text
-    assert text.count("= argmax(") == 1 and lowered.as_text("ir").count("= argmax(") == 2
-    assert "call(" not in lowered.as_text("ir", stage="lowered")
-    assert "optimization_barrier" in lowered.as_text(stage="compiled")
-    assert lowered.as_text("hlo", stage="compiled") != lowered.as_text("hlo")
+    assert text.count("= argmax(") == 1 and plain.as_text("ir").count("= argmax(") == 2
+    for dialect, form in (("ir", "call("), ("stablehlo", "optimization_barrier"),
+                          ("hlo", "opt-barrier")):
+        assert form in lowered.as_text(dialect) and form not in plain.as_text(dialect)
+        assert plain.as_text(dialect, stage="compiled") == lowered.as_text(dialect)
+        assert plain.as_text(dialect) == lowered.as_text(dialect, stage="lowered")
+    assert str(lowered.compiler_ir()) == lowered.as_text()
+    assert str(plain.compiler_ir()) == plain.as_text()
     with pytest.raises(ValueError, match="unknown stage 'optimised'; one of lowered, compiled"):
         lowered.as_text(stage="optimised")
 
