@@ -262,8 +262,10 @@ def requested_dtype(where: str, dtype: Any) -> Any:
     """As `canonicalize_dtype` for a dtype that the user wrote: warns where a 64-bit one is asked
     for while 64-bit mode is off, and refuses what arrays do not hold.
 
-    Raises: TypeError for dtypes of text, objects and dates; ValueError for key types.
+    Raises: TypeError for dtypes of text, objects and dates; ValueError for key types and arrays.
     """
+    if hasattr(dtype, "ndim") and not isinstance(dtype, (type, np.dtype, np.generic)):
+        raise ValueError(f"{where}: an array is no dtype; write its dtype, {dtype.dtype} here")
     found = as_dtype(dtype)
     if is_extended(found):
         return found

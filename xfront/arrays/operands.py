@@ -320,7 +320,7 @@ def index_of(x: Any, name: str = "axis") -> int:
     Raises: TypeError for all else; ConcretizationTypeError, which is one, for a traced integer.
     """
     try:
-        return operator.index(x)
+        return int(operator.index(x))  # bools are integers too
     except TypeError:
         if type(x) is Tracer and not x.home.closed and x.value.type.dtype.is_integer and not x.ndim:
             raise ConcretizationTypeError(x, f"{name} must be known while tracing: make the "

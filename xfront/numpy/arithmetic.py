@@ -379,7 +379,10 @@ def cbrt(x: ArrayLike) -> Array:
     >>> jnp.cbrt(jnp.array([0., 1., 27.]))
     Array([0., 1., 3.], dtype=float32)
     """
-    return emit(ops.cbrt, *promote_inexact("cbrt", x))
+    (x,) = promote_inexact("cbrt", x)
+    if x.value.type.dtype.is_complex:
+        raise refuse("cbrt", x, "real")
+    return emit(ops.cbrt, x)
 
 
 @binary()

@@ -72,12 +72,11 @@ def bincount(x: ArrayLike, weights: ArrayLike | None = None, minlength: int = 0,
     dtype = np.asarray(x).dtype if not hasattr(x, "dtype") else x.dtype
     if dtype.kind not in "biu":
         raise TypeError(f"x argument to bincount must have an integer type; got {dtype}")
-    if len(x.shape) != 1:
-        raise ValueError(f"bincount: only 1-dimensional input is supported, got shape {x.shape}")
+    if np.ndim(x) != 1:
+        raise ValueError(f"bincount: only 1-dimensional input is supported, got {np.ndim(x)} axes")
     if length is None:
         known = known_values("bincount", x, "give `length`, the size of its result, while tracing")
-        length = max(index_of(minlength, "minlength"),
-                     int(known.max(initial=-1)) + 1)
+        length = max(index_of(minlength, "minlength"), int(known.max()) + 1 if known.size else 0)
     return _bincount(x, weights, int(length))
 
 

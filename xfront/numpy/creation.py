@@ -86,8 +86,8 @@ def asarray(a: Any, dtype: DTypeLike | None = None, order: str | None = None, *,
     >>> jnp.asarray([1., 2., 3.])
     Array([1., 2., 3.], dtype=float32)
     """
-    if type(a) is binding.ArrayImpl and not copy and dtype is None and device is None \
-            and out_sharding is None and state.current is None:
+    if type(a) is binding.ArrayImpl and not copy and dtype is None and order is None \
+            and device is None and out_sharding is None and state.current is None:
         return a
     try:
         return array(a, dtype, bool(copy), order, device=device, out_sharding=out_sharding)

@@ -97,6 +97,7 @@ def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> A
 
 def _diagonal(x: Tracer, offset: int) -> Tracer:
     """Diagonals of matrices in the last two axes: every (columns + 1)-th element of the rows."""
+    offset = index_of(offset, "the diagonal's offset")
     *batch, rows, columns = x.shape
     first = -offset * columns if offset < 0 else offset
     size = max(0, min(rows + min(offset, 0), columns - max(offset, 0)))
@@ -111,6 +112,7 @@ def _diagonal(x: Tracer, offset: int) -> Tracer:
 
 def matrix_of(x: Tracer, k: int) -> Tracer:
     """Matrices with the vectors in x's last axis on their k-th diagonal."""
+    k = index_of(k, "the diagonal's offset k")
     *batch, size = x.shape
     n = size + abs(k)
     first = -k * n if k < 0 else k

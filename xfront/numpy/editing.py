@@ -15,7 +15,6 @@ from ..arrays.operands import (
     broadcast_to,
     cast,
     convert,
-    index_of,
     normalize_axis,
     operand,
 )
@@ -79,16 +78,23 @@ def _delete_unique(arr: Any, obj: Any, axis: int) -> Any:
     return take(x, index, axis, mode="clip")
 
 
+def _position(index: int, size: int) -> int:
+    if not -size <= index < size:
+        raise ValueError(f"delete: position {index} is out of bounds for an axis of size {size}")
+    return index
+
+
 def delete(arr: ArrayLike, obj: Any, axis: int | None = None, *, assume_unique_indices: bool = False
            ) -> Array:
     """`arr` without the elements, or slices along an axis, at some positions.
 
     Args:
-      obj: a known integer, a slice, or a known array of integers or bools.
+      obj: a known integer, a slice, or a known array of integers, or of bools that mark elements.
       axis: None deletes from the flattened array.
       assume_unique_indices: the integers are all different and in range; they may then be traced.
-    Raises: TypeError for lists; ValueError for an integer out of range; ConcretizationTypeError for
-      traced positions that are not said to be unique.
+    Raises: TypeError for lists and positions that are no integers; ValueError for an integer, and
+      IndexError for one of an array, out of range; ConcretizationTypeError for traced positions
+      that are not said to be unique.
     Source: `numpy.delete`.
 
     >>> jnp.delete(jnp.array([1, 2, 3]), 1)
@@ -98,7 +104,7 @@ def delete(arr: ArrayLike, obj: Any, axis: int | None = None, *, assume_unique_i
     if axis is None:
         arr, at = ravel(arr), 0
     else:
-        at = normalize_axis("delete", axis, len(arr.shape))
+        at = normalize_axis("delete", axis, np.ndim(arr))
     size = arr.shape[at]
     if isinstance(obj, slice):
         gone: Any = np.arange(size)[obj]
@@ -108,14 +114,13 @@ def delete(arr: ArrayLike, obj: Any, axis: int | None = None, *, assume_unique_i
             return _delete_unique(arr, obj, at)
         gone = known_values("delete", obj, "give assume_unique_indices=True for an array of "
                                            "different positions")
-        if not gone.ndim and gone.dtype.kind != "b":
-            gone = np.asarray(normalize_axis("delete", index_of(gone), size))
-        elif gone.dtype.kind == "b":
-            gone = np.flatnonzero(np.broadcast_to(gone, (size,)))
-        elif gone.dtype.kind not in "iu":
+        if gone.dtype.kind not in "biu":
             raise TypeError(f"delete: positions must be integers or bools, got {gone.dtype}")
-        else:
-            gone = np.where(gone < 0, gone + size, gone).clip(0, size - 1)
+        if not gone.ndim:
+            gone = np.asarray(_position(int(gone), size))
+        elif gone.dtype.kind == "b" and gone.shape != (size,):
+            raise ValueError(f"delete: a mask needs the shape of the axis, ({size},), got "
+                             f"{gone.shape}")
     kept = np.delete(np.arange(size, dtype=np.int64), gone)
     return _keep(arr, kept.tobytes(), at)
 

@@ -40,7 +40,7 @@ from .ufuncs import shaped
 
 def dims_of(name: str, shape: Any) -> tuple[int, ...]:
     """A shape as a tuple of ints, one of which may be -1."""
-    several = isinstance(shape, (tuple, list)) or (isinstance(shape, np.ndarray) and shape.ndim)
+    several = isinstance(shape, (tuple, list)) or getattr(shape, "ndim", 0) == 1
     given = shape if several else (shape,)
     return tuple([d if type(d) is int else index_of(d, f"{name}: a size") for d in given])
 
@@ -339,7 +339,7 @@ def broadcast_shapes(*shapes: int | Sequence[int]) -> tuple[int, ...]:
     """
     if not shapes:
         return ()
-    given = [dims_of("broadcast_shapes", s) if s != () else () for s in shapes]
+    given = [dims_of("broadcast_shapes", s) for s in shapes]
     try:
         return operands.broadcast_shapes("broadcast_shapes", given)
     except TypeError as error:

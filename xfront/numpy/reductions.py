@@ -105,13 +105,13 @@ def _total(name: str, definition: OpDef, neutral: int, combine: Any, a: Any, axi
     if dtype is not None:
         wanted = from_numpy(requested_dtype(name, dtype))
     is_bool = wanted.kind == "bool"
-    x = cast(x, dtypes.i32 if is_bool else wide(wanted), x.weak)
+    x = convert(cast(x, wanted), dtypes.i32) if is_bool else cast(x, wide(wanted), x.weak)
     if where is not None:
         x = masked(name, x, where, neutral)
     made = reduced(definition, x, axes_of(name, axis, x.ndim), keepdims)
     if initial is not None:
-        initial = convert(operand(name, initial), made.value.type.dtype)
-        made = combine(made, initial)
+        first = operand(name, initial)
+        made = combine(made, convert(truth(first) if is_bool else first, made.value.type.dtype))
     if is_bool:
         made = truth(made)
     return convert(made, wanted)

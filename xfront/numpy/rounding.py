@@ -8,7 +8,7 @@ from xfront_ir import ops
 
 from ..arrays.annotations import Array, ArrayLike
 from ..arrays.dispatch import eager
-from ..arrays.operands import convert, default_float, operand
+from ..arrays.operands import convert, default_float, index_of, operand
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer
 from .transcendental import float_operand
@@ -110,7 +110,7 @@ def round(a: ArrayLike, decimals: int = 0, out: None = None) -> Array:
     """
     if out is not None:
         raise NotImplementedError("round: arrays are immutable, so `out` is not supported")
-    return _round(a, decimals)
+    return _round(a, index_of(decimals, "round: decimals"))
 
 
 around = round

@@ -48,7 +48,9 @@ def _running(name: str, definition: OpDef, a: Any, axis: Any, dtype: Any, out: A
     else:
         wanted = default_int() if own.kind == "bool" else own
     is_bool = wanted.kind == "bool"
-    x = cast(x, default_int() if is_bool else wanted)
+    x = cast(x, wanted)
+    if is_bool:
+        x = convert(x, default_int())
     made = strong(emit(definition, x, axis=at, reverse=False))
     return convert(made, wanted) if is_bool else made
 

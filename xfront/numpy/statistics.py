@@ -548,7 +548,8 @@ def cov(m: ArrayLike, y: ArrayLike | None = None, rowvar: bool = True, bias: boo
       fweights: 1-d integers: how often each observation was made.
       aweights: 1-d: the weight of each observation.
       dtype: of the result.
-    Raises: ValueError for more than two axes; TypeError for weights that do not fit.
+    Raises: ValueError for more than two axes and for dtypes of integers; TypeError for weights that
+      do not fit.
     Source: `numpy.cov`.
 
     >>> jnp.cov(jnp.array([[1., 2., 3.], [3., 2., 1.]]))
@@ -568,6 +569,8 @@ def cov(m: ArrayLike, y: ArrayLike | None = None, rowvar: bool = True, bias: boo
         raise ValueError(f"cov: m has more than 2 dimensions, got shape {x.shape}")
     if dtype is not None:
         wanted = from_numpy(requested_dtype("cov", dtype))
+        if not (wanted.is_float or wanted.is_complex):
+            raise ValueError(f"cov: dtype must be one of floats or complex numbers, got {wanted}")
         x = cast(x, wanted)
         y = None if y is None else cast(y, wanted)
     x = strong(_as_rows(x, rowvar))

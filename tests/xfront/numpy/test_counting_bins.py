@@ -46,3 +46,11 @@ def test_by_rows_and_with_weights() -> None:
     inside = np.abs(x[0]) <= 2
     assert np.asarray(slope)[~inside].max(initial=0) == 0
     assert set(np.unique(np.asarray(slope)[inside])) <= set(np.unique(counts).astype(np.float32))
+
+
+def test_bincount_of_unsigned_integers() -> None:
+    x = np.array([1, 2, 2], np.uint8)
+    np.testing.assert_array_equal(jnp.bincount(jnp.asarray(x)), np.bincount(x))
+    np.testing.assert_array_equal(jnp.bincount(jnp.asarray(x[:0]), minlength=2), [0, 0])
+    with pytest.raises(ValueError, match="1-dimensional"):
+        jnp.bincount(0)

@@ -163,3 +163,28 @@ def test_gradients_and_batches() -> None:
     columns = xfront.jit(xfront.vmap(mixed))(basis)               # the function is linear
     np.testing.assert_allclose(got, np.einsum("kij,ij->k", columns, weights).reshape(3, 4),
                                rtol=1e-5, atol=1e-5)
+
+
+def test_delete_refuses_positions_out_of_range() -> None:
+    x = jnp.arange(3)
+    for gone, error in ((7, ValueError), (-4, ValueError), (jnp.array([0, 7]), IndexError),
+                        (np.array([-4]), IndexError), (0.5, TypeError),
+                        (np.array([True, False]), ValueError)):
+        with pytest.raises(error, match="delete|out of bounds"):
+            jnp.delete(x, gone)
+    agree("delete", jnp.delete(x, jnp.array([0, -1])), np.array([1]))
+    with pytest.raises(ValueError, match="axis 2 is out of bounds"):
+        jnp.delete(0.5, x, 2)
+
+
+def test_shapes_as_arrays() -> None:
+    assert jnp.broadcast_shapes(np.array([1, 2]), (3, 1)) == (3, 2)
+    assert jnp.broadcast_shapes((), jnp.array([3])) == (3,)
+
+
+def test_offsets_of_diagonals_are_integers() -> None:
+    x = jnp.arange(4).reshape(2, 2)
+    agree("diag", jnp.diag(x, True), np.array([1]))
+    for f in (jnp.diag, jnp.diagonal, jnp.diagflat, jnp.trace, jnp.round):
+        with pytest.raises(TypeError, match="must be an integer, got 1.5"):
+            f(x * 1.0, 1.5)

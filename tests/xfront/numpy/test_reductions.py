@@ -214,3 +214,11 @@ def test_softmax_of_floats_without_infinity(dtype: str) -> None:
                 [-1.3133, -0.3133]]               # to two units in the last place
     for got, e in zip(made, expected, strict=True):
         np.testing.assert_allclose(np.asarray(got).astype(np.float64), e, rtol=0.2, atol=0.06)
+
+
+def test_totals_as_bools_are_of_truths() -> None:
+    x, i = np.array([[0.5, -0.5], [0, 0.25]], np.float32), np.array([2 ** 31 - 1, -2, 3], np.int32)
+    for name in ("sum", "prod", "cumsum", "cumprod"):
+        agree(name, getattr(jnp, name)(x, 1, dtype=bool), getattr(np, name)(x, 1, dtype=bool))
+        agree(name, getattr(jnp, name)(i, dtype=bool), getattr(np, name)(i, dtype=bool))
+    agree("initial", jnp.sum(x * 0, 1, dtype=bool, initial=0.5), np.array([True, True]))
