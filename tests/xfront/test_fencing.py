@@ -68,5 +68,5 @@ def test_fences_that_are_off_are_barriers(monkeypatch):
 
 
 def test_elsewhere_it_is_a_barrier():
-    text = jax.jit(lambda x: jax.fence(x * 2)).lower(X, passes=()).as_text()
+    text = jax.jit(lambda x: jax.fence(x * 2)).trace(X).lower(passes=()).as_text()
     assert re.search(r"optimization_barrier %\d+ : tensor<3x4xf32>", text)

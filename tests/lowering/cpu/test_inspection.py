@@ -39,7 +39,8 @@ def test_a_form_is_named_with_its_place_and_reason() -> None:
 
 def test_what_runs_is_shown_and_the_plain_program_without_passes() -> None:
     x = jnp.zeros(2 ** 15)
-    lowered, plain = jax.jit(positions).lower(x), jax.jit(positions).lower(x, passes=())
+    traced = jax.jit(positions).trace(x)
+    lowered, plain = traced.lower(), traced.lower(passes=())
     text = lowered.as_text("ir")
     assert text.count("call(") == 1 and 'name = "reduce.argmax"' in text
     assert text.count("= argmax(") == 1 and plain.as_text("ir").count("= argmax(") == 2
