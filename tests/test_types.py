@@ -8,6 +8,7 @@ import json
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from types import FunctionType
 
@@ -59,6 +60,15 @@ def test_the_project_runs(project: Path) -> None:
     done = subprocess.run([sys.executable, str(project / "program.py")], capture_output=True,
                           text=True, timeout=300, cwd=ROOT)
     assert done.returncode == 0, done.stderr
+
+
+def test_the_ir_is_checked_in_strict_mode() -> None:
+    """All of it; lines that are excused from it become no more."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pyright"]
+    assert "xfront_ir" in settings["strict"]
+    excused = [line for file in (ROOT / "xfront_ir").rglob("*.py")
+               for line in file.read_text().splitlines() if re.search(r"# (type|pyright): ", line)]
+    assert len(excused) <= 14, excused
 
 
 def test_an_editable_install_is_a_path() -> None:

@@ -100,22 +100,22 @@ class Regions:
 
     # --- groups ---------------------------------------------------------------------------
 
-    def split(self, attrs: Mapping[str, Any], values: Sequence[Any]) -> list[list[Any]]:
+    def split(self, attrs: Mapping[str, Any], values: Sequence[T]) -> list[list[T]]:
         """What stands for the operands (types, flags, ...), by group."""
         return _grouped(self._operand_sizes, attrs, values)
 
-    def split_results(self, attrs: Mapping[str, Any], values: Sequence[Any]) -> list[list[Any]]:
+    def split_results(self, attrs: Mapping[str, Any], values: Sequence[T]) -> list[list[T]]:
         """What stands for the results, by group."""
         return _grouped(self._result_sizes, attrs, values)
 
-    def split_params(self, name: str, attrs: Mapping[str, Any], values: Sequence[Any]
-                     ) -> list[list[Any]]:
+    def split_params(self, name: str, attrs: Mapping[str, Any], values: Sequence[T]
+                     ) -> list[list[T]]:
         """What stands for the parameters of the body `name`, by group."""
         sizes = {**self.results, **self.operands}
         return _grouped([sizes[g] for g in self.bodies[name].takes], attrs, values)
 
-    def split_returns(self, name: str, attrs: Mapping[str, Any], values: Sequence[Any]
-                      ) -> list[list[Any]]:
+    def split_returns(self, name: str, attrs: Mapping[str, Any], values: Sequence[T]
+                      ) -> list[list[T]]:
         """What stands for the returns of the body `name`, by group."""
         return _grouped(self._return_sizes[name], attrs, values)
 

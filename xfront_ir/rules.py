@@ -23,6 +23,11 @@ Types = tuple["TensorType", ...]
 Axis = tuple[str, int]
 Tangents = Sequence[Any]
 Positions = Sequence["int | None"]
+Values = Sequence["Value"]
+Batched = tuple[Values, Positions]
+Varied = tuple[Values, Sequence["Names"]]
+Discharged = tuple[Values, Mapping[int, "Value"]]
+WithTangents = tuple[Values, Tangents]
 
 
 class Infer(Protocol):
@@ -40,8 +45,8 @@ class Jvp(Protocol):
 class OwnPrimal(Protocol):
     """A tangent rule that emits the op too: results and their tangents."""
 
-    def __call__(self, b: Builder, attrs: dict[str, Any], operands: Sequence[Value],
-                 tangents: Tangents, /) -> tuple[Sequence[Value], Tangents]: ...
+    def __call__(self, b: Builder, attrs: dict[str, Any], operands: Values, tangents: Tangents, /
+                 ) -> WithTangents: ...
 
 
 class Transpose(Protocol):
@@ -54,14 +59,14 @@ class Transpose(Protocol):
 class Batch(Protocol):
     """The results of a batch, and where their batch axes are."""
 
-    def __call__(self, b: Builder, op: Op, operands: Sequence[Value], positions: Any, axis: Axis, /
-                 ) -> tuple[Sequence[Value], Positions]: ...
+    def __call__(self, b: Builder, op: Op, operands: Values, positions: Any, axis: Axis, /
+                 ) -> Batched: ...
 
 
 class Split(Protocol):
     """The results of an op with bodies that linearize divides."""
 
-    def __call__(self, b: SplitBuilder, attrs: dict[str, Any], operands: Sequence[Value],
+    def __call__(self, b: SplitBuilder, attrs: dict[str, Any], operands: Values,
                  linear: tuple[bool, ...], /) -> Iterable[Value]: ...
 
 
@@ -75,15 +80,13 @@ class Strong(Protocol):
 class Discharge(Protocol):
     """What stands for the results, and the contents of the references among the operands."""
 
-    def __call__(self, b: Builder, op: Op, operands: tuple[Value, ...], /
-                 ) -> tuple[Sequence[Value], Mapping[int, Value]]: ...
+    def __call__(self, b: Builder, op: Op, operands: Values, /) -> Discharged: ...
 
 
 class VaryingRule(Protocol):
     """The results, and over which axes each varies."""
 
-    def __call__(self, v: Varying, op: Op, operands: tuple[Value, ...], /
-                 ) -> tuple[Sequence[Value], Sequence[Names]]: ...
+    def __call__(self, v: Varying, op: Op, operands: Values, /) -> Varied: ...
 
 
 class Rules(TypedDict, total=False):

@@ -5,12 +5,15 @@ Sources: StableHLO spec, sections of the same names; CHLO for `next_after` and `
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import IRTypeError
 from ..opdef import INT, LINEAR_OP, NONE, define
 from ..traits import CHEAP, ELEMENTWISE, EXACT, LIGHT, MERGED, MIXES_BITS, mark
 from .families import batch_elementwise, elementwise, is_float, is_integer, is_logical
+
+if TYPE_CHECKING:
+    from ..rules import Attrs, Types
 
 
 def _logical(name: str, operands: int = 2) -> Any:
@@ -38,7 +41,7 @@ mulhi = _integer("mulhi", 2)                       # upper half of the product o
 nextafter = elementwise("nextafter", allowed=is_float, wanted="float", operands=2, jvp=NONE)
 
 
-def _infer_reduce_precision(types: Any, attrs: Any) -> Any:
+def _infer_reduce_precision(types: Types, attrs: Attrs) -> Types:
     if not types[0].dtype.is_float:
         raise IRTypeError(f"reduce_precision: takes float operands, got {types[0]}")
     if attrs["exponent_bits"] < 1 or attrs["mantissa_bits"] < 0:

@@ -23,18 +23,39 @@ Source: StableHLO spec, the collective ops.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import dtypes
 from ..builder import Builder
 from ..core import Op, Value
 from ..errors import IRTypeError, MissingRule
-from ..opdef import BOOL, INT, INTS, LINEAR_OP, NAMES, NONE, TREE, ZERO, define, lookup, optional
+from ..opdef import (
+    BOOL,
+    INT,
+    INTS,
+    LINEAR_OP,
+    NAMES,
+    NONE,
+    TREE,
+    ZERO,
+    OpDef,
+    define,
+    lookup,
+    optional,
+)
 from ..passes.bodies import vectorize
 from ..spreading import alike, spreads, unchanged
 from ..types import I32, TensorType
 from .families import move_batch
 from .shape import broadcast_in_dim, moved, reshape, transpose
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from ..passes.varying import Varying
+    from ..rules import Attrs, Axis, Batch, Batched, Infer, Types, Values, Varied
+
+Ints = tuple[int, ...]
 
 _AXES = {"axes": NAMES, "sizes": INTS}
 _GROUPS = {**_AXES, "groups": optional(TREE)}
@@ -62,29 +83,29 @@ def _check_dimension(name: str, x: TensorType, d: int, ndim: int) -> None:
         raise IRTypeError(f"{name}: dimension {d} is not in [0, {ndim}) of {x}")
 
 
-def _mentioned(attrs: Any) -> Any:
+def _mentioned(attrs: Attrs) -> Collection[str]:
     return attrs["axes"]
 
 
-def _without(attrs: Any, name: Any) -> dict[str, Any]:
+def _without(attrs: Attrs, name: str) -> dict[str, Any]:
     """The attributes for the axes that are left once `name` is mapped."""
     kept = [(a, n) for a, n in zip(attrs["axes"], attrs["sizes"], strict=True) if a != name]
     return {**attrs, "axes": tuple(a for a, _ in kept), "sizes": tuple(n for _, n in kept)}
 
 
-def _refuse_groups(op: Op, name: Any) -> None:
+def _refuse_groups(op: Op, name: str) -> None:
     if op.attrs.get("groups"):
         raise MissingRule(f"{op.definition.name}: axis_index_groups do not work over {name!r}, an "
                           "axis of vmap; reshape the batch into two mapped axes instead")
 
 
-def _alone(op: Op, name: Any) -> None:
+def _alone(op: Op, name: str) -> None:
     if len(op.attrs["axes"]) > 1:
         raise MissingRule(f"{op.definition.name}: {name!r}, an axis of vmap, cannot be mixed with "
                           f"others ({op.attrs['axes']}); use one call for each axis")
 
 
-def _one_by_one(b: Any, op: Op, operands: Any, positions: Any, axis: Any, write: Any) -> Any:
+def _one_by_one(b: Builder, op: Op, operands: Any, positions: Any, axis: Any, write: Any) -> Any:
     """Batching of an op over several axes, by the ops over one axis each that `write` emits."""
     inner = Builder(op.definition.name)
     x = inner.param(op.operands[0].type)
@@ -96,8 +117,8 @@ def _one_by_one(b: Any, op: Op, operands: Any, positions: Any, axis: Any, write:
 
 # --- sums and extrema ---------------------------------------------------------------------
 
-def _infer_reduction(name: str) -> Any:
-    def infer(types: Any, attrs: Any) -> Any:
+def _infer_reduction(name: str) -> Infer:
+    def infer(types: Types, attrs: Attrs) -> Types:
         _check_axes(name, attrs)
         if not (types[0].dtype.is_numeric or not name.startswith("psum")):
             raise IRTypeError(f"{name}: takes numbers, got {types[0]}")
@@ -106,8 +127,8 @@ def _infer_reduction(name: str) -> Any:
     return infer
 
 
-def _batch_reduction(reducer: str) -> Any:
-    def batch(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:
+def _batch_reduction(reducer: str) -> Batch:
+    def batch(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
         (x,), (p,), attrs, (name, size) = operands, positions, op.attrs, axis
         if name in attrs["axes"]:
             _refuse_groups(op, name)
@@ -123,7 +144,7 @@ def _batch_reduction(reducer: str) -> Any:
     return batch
 
 
-def _varying_sum(v: Any, op: Op, operands: Any) -> Any:
+def _varying_sum(v: Varying, op: Op, operands: Values) -> Varied:
     """A sum over axes that are followed is one value there; by groups each has its own."""
     (x,), attrs = operands, op.attrs
     followed = tuple([a for a in attrs["axes"] if a in v.axes])
@@ -133,21 +154,22 @@ def _varying_sum(v: Any, op: Op, operands: Any) -> Any:
     return (total,), (v.of(x).difference(followed),)
 
 
-def _varying_extremum(v: Any, op: Op, operands: Any) -> Any:
+def _varying_extremum(v: Varying, op: Op, operands: Values) -> Varied:
     (x,), attrs = operands, op.attrs
     axes = () if attrs["groups"] else attrs["axes"]
     return (v.b.emit(op.definition, x, **attrs),), (v.of(x).difference(axes),)
 
 
-def _varying_exchange(v: Any, op: Op, operands: Any) -> Any:
+def _varying_exchange(v: Varying, op: Op, operands: Values) -> Varied:
     """What each device receives is its own."""
     x, wanted = operands[0], v.of(operands[0]).union(v.followed(op.attrs["axes"]))
     return (v.b.emit(op.definition, v.cast(x, wanted), **op.attrs),), (wanted,)
 
 
-psum = define("psum", attrs=_GROUPS, operands=1, infer=_infer_reduction("psum"), jvp=LINEAR_OP,
-              transpose=lambda b, op, cts, known: (b.emit(psum, cts[0], **op.attrs),),
-              batch=_batch_reduction("reduce_sum"), mentions_axis=_mentioned, varying=_varying_sum)
+psum: OpDef[Value] = define(
+    "psum", attrs=_GROUPS, operands=1, infer=_infer_reduction("psum"), jvp=LINEAR_OP,
+    transpose=lambda b, op, cts, known: (b.emit(psum, cts[0], **op.attrs),),
+    batch=_batch_reduction("reduce_sum"), mentions_axis=_mentioned, varying=_varying_sum)
 pmax = define("pmax", attrs=_GROUPS, operands=1, infer=_infer_reduction("pmax"), jvp=NONE,
               batch=_batch_reduction("reduce_max"), mentions_axis=_mentioned,
               varying=_varying_extremum)
@@ -156,20 +178,20 @@ pmin = define("pmin", attrs=_GROUPS, operands=1, infer=_infer_reduction("pmin"),
               varying=_varying_extremum)
 
 
-def _infer_cast(types: Any, attrs: Any) -> Any:
+def _infer_cast(types: Types, attrs: Attrs) -> Types:
     _check_axes("pcast", attrs)
     return types
 
 
-def _batch_cast(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:
+def _batch_cast(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
     return (b.emit(pcast, operands[0], **op.attrs),), positions
 
 
-psum_invariant = define(
+psum_invariant: OpDef[Value] = define(
     "psum_invariant", attrs=_AXES, operands=1, infer=_infer_reduction("psum_invariant"),
     jvp=LINEAR_OP, transpose=lambda b, op, cts, known: (b.emit(pcast, cts[0], **op.attrs),),
     batch=_batch_reduction("reduce_sum"), mentions_axis=_mentioned)
-pcast = define(
+pcast: OpDef[Value] = define(
     "pcast", attrs=_AXES, operands=1, infer=_infer_cast, jvp=LINEAR_OP,
     transpose=lambda b, op, cts, known: (b.emit(psum_invariant, cts[0], **op.attrs),),
     batch=_batch_cast, mentions_axis=_mentioned, varying=_varying_exchange)
@@ -177,8 +199,9 @@ pcast = define(
 
 # --- all_gather and psum_scatter ------------------------------------------------------------
 
-def _infer_all_gather(types: Any, attrs: Any) -> Any:
-    (x,), d, n = types, attrs["dimension"], _participants(attrs)
+def _infer_all_gather(types: Types, attrs: Attrs) -> Types:
+    (x,), n = types, _participants(attrs)
+    d: int = attrs["dimension"]
     _check_axes("all_gather", attrs)
     _check_dimension("all_gather", x, d, x.ndim + (not attrs["tiled"]))
     shape = x.shape
@@ -186,43 +209,44 @@ def _infer_all_gather(types: Any, attrs: Any) -> Any:
                          (*shape[:d], n, *shape[d:])),)
 
 
-def _infer_psum_scatter(types: Any, attrs: Any) -> Any:
-    (x,), d, n = types, attrs["dimension"], _participants(attrs)
+def _infer_psum_scatter(types: Types, attrs: Attrs) -> Types:
+    (x,), n = types, _participants(attrs)
+    d: int = attrs["dimension"]
     _check_axes("psum_scatter", attrs)
     _check_dimension("psum_scatter", x, d, x.ndim)
     shape = x.shape
     if shape[d] % n or (not attrs["tiled"] and shape[d] != n):
         raise IRTypeError(f"psum_scatter: dimension {d} of {x} does not divide among {n}")
-    kept = (shape[d] // n,) if attrs["tiled"] else ()
+    kept: Ints = (shape[d] // n,) if attrs["tiled"] else ()
     return (x.with_shape((*shape[:d], *kept, *shape[d + 1:])),)
 
 
-def _shifted(b: Any, op: Op, x: Value, p: int, names: Any) -> Any:
+def _shifted(b: Builder, op: Op, x: Value, p: int, names: Any) -> Any:
     """A collective over other axes of an operand with a batch: its dimensions move up."""
     front = b.emit(transpose, x, permutation=moved(x.type.ndim, p, 0)) if p else x
     attrs = {**op.attrs, **{k: op.attrs[k] + 1 for k in names}}
     return (b.emit(op.definition, front, **attrs),), (0,)
 
 
-def _merge(b: Any, x: Value, d: int) -> Value:
+def _merge(b: Builder, x: Value, d: int) -> Value:
     """Axes d and d + 1 as one."""
     shape = x.type.shape
     return b.emit(reshape, x, shape=(*shape[:d], shape[d] * shape[d + 1], *shape[d + 2:]))
 
 
-def _divide(b: Any, x: Value, d: int, n: int) -> Value:
+def _divide(b: Builder, x: Value, d: int, n: int) -> Value:
     """Axis d as two, the first of size n."""
     shape = x.type.shape
     return b.emit(reshape, x, shape=(*shape[:d], n, shape[d] // n, *shape[d + 1:]))
 
 
-def _gathers(b: Any, op: Op, x: Value, each: Any) -> Value:
+def _gathers(b: Builder, op: Op, x: Value, each: Any) -> Value:
     for attrs in reversed(each):                 # the outermost axis counts slowest
         x = b.emit(all_gather, x, **attrs)
     return b.emit(reshape, x, shape=op.results[0].type.shape)
 
 
-def _scatters(b: Any, op: Op, x: Value, each: Any) -> Value:
+def _scatters(b: Builder, op: Op, x: Value, each: Any) -> Value:
     d, shape = op.attrs["dimension"], x.type.shape
     if not op.attrs["tiled"]:
         x = b.emit(reshape, x, shape=(*shape[:d], *op.attrs["sizes"], *shape[d + 1:]))
@@ -231,7 +255,7 @@ def _scatters(b: Any, op: Op, x: Value, each: Any) -> Value:
     return x
 
 
-def _batch_all_gather(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:
+def _batch_all_gather(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
     (x,), (p,), attrs, (name, size) = operands, positions, op.attrs, axis
     if name not in attrs["axes"]:
         return _shifted(b, op, x, p, ("dimension",))
@@ -243,7 +267,8 @@ def _batch_all_gather(b: Any, op: Op, operands: Any, positions: Any, axis: Any) 
     return (_merge(b, made, d) if attrs["tiled"] else made,), (None,)
 
 
-def _batch_psum_scatter(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:
+def _batch_psum_scatter(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis
+                        ) -> Batched:
     (x,), (p,), attrs, (name, size) = operands, positions, op.attrs, axis
     if name not in attrs["axes"]:
         return _shifted(b, op, x, p, ("dimension",))
@@ -270,7 +295,7 @@ psum_scatter = define(
 
 # --- all_to_all ---------------------------------------------------------------------------
 
-def _infer_all_to_all(types: Any, attrs: Any) -> Any:
+def _infer_all_to_all(types: Types, attrs: Attrs) -> Types:
     (x,), n = types, _participants(attrs)
     split, concat, shape = attrs["split"], attrs["concat"], list(types[0].shape)
     _check_axes("all_to_all", attrs)
@@ -286,11 +311,12 @@ def _infer_all_to_all(types: Any, attrs: Any) -> Any:
     return (x.with_shape(tuple(shape)),)
 
 
-def _exchanges(b: Any, op: Op, x: Value, each: Any) -> Value:
+def _exchanges(b: Builder, op: Op, x: Value, each: Any) -> Value:
     """Each axis exchanges its part of the split axis in place; then sources go to `concat`."""
-    n, split, concat = _participants(op.attrs), op.attrs["split"], op.attrs["concat"]
+    n, concat = _participants(op.attrs), op.attrs["concat"]
+    split: int = op.attrs["split"]
     tiled, shape = op.attrs["tiled"], x.type.shape
-    kept = (shape[split] // n,) if tiled else ()
+    kept: Ints = (shape[split] // n,) if tiled else ()
     sides = shape[:split], (*kept, *shape[split + 1:])
     x = b.emit(reshape, x, shape=(*sides[0], *op.attrs["sizes"], *sides[1]))
     for i, attrs in enumerate(each):
@@ -301,7 +327,7 @@ def _exchanges(b: Any, op: Op, x: Value, each: Any) -> Value:
     return _merge(b, x, concat) if tiled else x
 
 
-def _batch_all_to_all(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:
+def _batch_all_to_all(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
     """The batch axis and the split axis change places."""
     (x,), (p,), attrs, (name, size) = operands, positions, op.attrs, axis
     if name not in attrs["axes"]:
@@ -330,7 +356,7 @@ all_to_all = define(
 
 # --- ppermute -----------------------------------------------------------------------------
 
-def _infer_ppermute(types: Any, attrs: Any) -> Any:
+def _infer_ppermute(types: Types, attrs: Attrs) -> Types:
     _check_axes("ppermute", attrs)
     n, perm = math.prod(attrs["sizes"]), attrs["perm"]
     for what, ends in (("sources", [s for s, _ in perm]), ("destinations", [d for _, d in perm])):
@@ -339,7 +365,7 @@ def _infer_ppermute(types: Any, attrs: Any) -> Any:
     return types
 
 
-def _batch_ppermute(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:
+def _batch_ppermute(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
     """Rows of the batch in another order; who receives nothing has zeros."""
     (x,), (p,), attrs, (name, size) = operands, positions, op.attrs, axis
     if name not in attrs["axes"]:
@@ -364,7 +390,7 @@ def _batch_ppermute(b: Any, op: Op, operands: Any, positions: Any, axis: Any) ->
     return (made,), (0,)
 
 
-ppermute = define(
+ppermute: OpDef[Value] = define(
     "ppermute", attrs={**_AXES, "perm": TREE}, operands=1, infer=_infer_ppermute, jvp=LINEAR_OP,
     transpose=lambda b, op, cts, known: (b.emit(ppermute, cts[0], **{
         **op.attrs, "perm": tuple((d, s) for s, d in op.attrs["perm"])}),),
@@ -373,12 +399,12 @@ ppermute = define(
 
 # --- axis_index ---------------------------------------------------------------------------
 
-def _infer_axis_index(types: Any, attrs: Any) -> Any:
+def _infer_axis_index(types: Types, attrs: Attrs) -> Types:
     _check_axes("axis_index", attrs)
     return (I32,)
 
 
-def _batch_axis_index(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:
+def _batch_axis_index(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
     attrs, (name, size) = op.attrs, axis
     at = attrs["axes"].index(name)
     inner = math.prod(attrs["sizes"][at + 1:])

@@ -15,7 +15,7 @@ Sources: StableHLO spec, `case` and `while`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import dtypes
 from ..builder import Builder, SplitBuilder
@@ -59,7 +59,12 @@ from ..types import TensorType
 from .families import move_batch
 from .words import zeros_of
 
+if TYPE_CHECKING:
+    from ..passes.varying import Varying
+    from ..rules import Attrs, Axis, Batched, Positions, Tangents, Values, Varied, WithTangents
+
 Types = tuple[TensorType, ...]
+Slots = tuple[int, ...]
 
 
 def has_tangent(tangents: Sequence[Value | None]) -> Flags:
@@ -89,14 +94,14 @@ def _known(marks: Sequence[Any]) -> tuple[Flags, list[Value]]:
 
 # --- call ---------------------------------------------------------------------------------
 
-def _infer_call(types: Types, attrs: Any) -> Types:
+def _infer_call(types: Types, attrs: Attrs) -> Types:
     body = attrs["body"]
     params = body.param_types
     check_types("call", f"operand of @{attrs['name']}", params, types)
     return body.return_types
 
 
-def _jvp_call(b: Any, attrs: Any, operands: Any, tangents: Any) -> Any:
+def _jvp_call(b: Builder, attrs: Attrs, operands: Values, tangents: Tangents) -> WithTangents:
     body = body_of(attrs["body"])
     moved, active_out = jvp(body, has_tangent(tangents))
     made = b.emit(call, *operands, *[t for t in tangents if t is not None], body=moved,
@@ -105,7 +110,7 @@ def _jvp_call(b: Any, attrs: Any, operands: Any, tangents: Any) -> Any:
     return made[:n], spread(made[n:], active_out)
 
 
-def _split_call(b: Any, attrs: Any, operands: Any, linear: Flags) -> Any:
+def _split_call(b: SplitBuilder, attrs: Attrs, operands: Values, linear: Flags) -> Values:
     parts = divide(body_of(attrs["body"]), linear)
     tangents, known = unzip(operands, linear)
     returned: tuple[Value, ...] = ()
@@ -118,7 +123,7 @@ def _split_call(b: Any, attrs: Any, operands: Any, linear: Flags) -> Any:
     return join(parts.active_out, made, returned[:parts.n_out])
 
 
-def _transpose_call(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
+def _transpose_call(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> Tangents:
     linear, values = _known(known)
     back, active_in = transpose_to(body_of(op.attrs["body"]), linear, has_tangent(cotangents))
     made = b.emit(call, *values, *[ct for ct in cotangents if ct is not None], body=back,
@@ -126,12 +131,12 @@ def _transpose_call(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
     return join(linear, spread(made, active_in), [None] * len(values))
 
 
-def _batch_call(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:
+def _batch_call(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
     body, out = vectorize(body_of(op.attrs["body"]), positions, axis)
     return b.emit(call, *operands, body=body, name=op.attrs["name"]), out
 
 
-def _varying_call(v: Any, op: Op, operands: Any) -> Any:
+def _varying_call(v: Varying, op: Op, operands: Values) -> Varied:
     """A transformation stays one, of the Function with casts: they are what it must see."""
     body = op.attrs["body"]
     if isinstance(body, Function):
@@ -157,7 +162,7 @@ COND = Regions({"index": 1, "operands": REST}, {"results": REST}, {"branches": A
                is_choice=True, free=True)
 
 
-def _infer_cond(types: Types, attrs: Any) -> Types:
+def _infer_cond(types: Types, attrs: Attrs) -> Types:
     branches, (index, operands) = attrs["branches"], COND.split(attrs, types)
     if not index or index[0].shape or index[0].dtype not in (dtypes.bool_, dtypes.i32):
         raise IRTypeError(f"cond: the index must be a scalar bool or i32, got {tuple(index)}")
@@ -175,7 +180,7 @@ def _any_of(flags: Sequence[Flags]) -> Flags:
     return tuple([any(column) for column in zip(*flags, strict=True)])
 
 
-def _jvp_cond(b: Any, attrs: Any, operands: Any, tangents: Any) -> Any:
+def _jvp_cond(b: Builder, attrs: Attrs, operands: Values, tangents: Tangents) -> WithTangents:
     (index,), values = COND.split(attrs, operands)
     active, branches = has_tangent(COND.split(attrs, tangents)[1]), attrs["branches"]
     moving = [t for t in tangents if t is not None]
@@ -190,7 +195,7 @@ def _jvp_cond(b: Any, attrs: Any, operands: Any, tangents: Any) -> Any:
     return made[:n], spread(made[n:], out)
 
 
-def _split_cond(b: Any, attrs: Any, operands: Any, linear: Flags) -> Any:
+def _split_cond(b: SplitBuilder, attrs: Attrs, operands: Values, linear: Flags) -> Values:
     (index,), values = COND.split(attrs, operands)
     (of_index,), of_values = COND.split(attrs, linear)
     if of_index:
@@ -209,16 +214,16 @@ def _alike(make: Callable[[Function, Flags | None], Linearized], branches: Seque
     return [make(branch, out) for branch in branches], out
 
 
-def _divided(b: Any, index: Value, parts: Sequence[Linearized], known: Sequence[Value],
+def _divided(b: SplitBuilder, index: Value, parts: Sequence[Linearized], known: Sequence[Value],
              tangents: Sequence[Value]) -> tuple[Sequence[Value], Sequence[Value]]:
     """A cond on either side, and the results of both; residuals of all branches share slots of
     equal type."""
     n_known = parts[0].n_out
     slots: list[TensorType] = []                 # one for each saved value of some branch
-    taken = []                                   # for each branch: slot of each saved value
+    taken: list[list[int]] = []                  # for each branch: slot of each saved value
     for part in parts:
         free = dict(enumerate(slots))
-        mine = []
+        mine: list[int] = []
         for t in part.forward.return_types[n_known:]:
             slot = next((i for i, s in free.items() if s is t), None)
             if slot is None:
@@ -247,7 +252,7 @@ def _divided(b: Any, index: Value, parts: Sequence[Linearized], known: Sequence[
     return returned[:n_known], made
 
 
-def _fill_slots(forward: Function, n_known: int, mine: tuple, slots: Types) -> Function:
+def _fill_slots(forward: Function, n_known: int, mine: Slots, slots: Types) -> Function:
     """`forward` with its saved values at their slots, zeros at those of other branches."""
     def make() -> Function:
         b = Builder(forward.name)
@@ -260,7 +265,7 @@ def _fill_slots(forward: Function, n_known: int, mine: tuple, slots: Types) -> F
     return remembered(forward, ("fill_slots", mine, slots), make)
 
 
-def _read_slots(part: Any, n_linear: int, shared: tuple, read: tuple, types: Types, mine: tuple
+def _read_slots(part: Any, n_linear: int, shared: Slots, read: Slots, types: Types, mine: Slots
                 ) -> Function:
     """The linear side of one branch: tangents, shared operands, what forward returned at `read`."""
     def make() -> Function:
@@ -277,7 +282,7 @@ def _read_slots(part: Any, n_linear: int, shared: tuple, read: tuple, types: Typ
     return remembered(part.linear, ("read_slots", shared, read, types, mine), make)
 
 
-def _transpose_cond(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
+def _transpose_cond(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> Tangents:
     ((index,), others), branches = COND.split(op.attrs, known), op.attrs["branches"]
     linear, values = _known(others)
     active_ct = has_tangent(cotangents)
@@ -288,7 +293,7 @@ def _transpose_cond(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
     return None, *join(linear, spread(made, active_in), [None] * len(values))
 
 
-def _batch_cond(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:
+def _batch_cond(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
     (index,), values = COND.split(op.attrs, operands)
     ((of_index,), places), branches = COND.split(op.attrs, positions), op.attrs["branches"]
     if of_index is not None:
@@ -331,7 +336,7 @@ def _strong_cond(op: Op, linear: Flags) -> Any:
     return op.definition, {**op.attrs, "branches": tuple([branch for branch, _ in made])}, out
 
 
-def _varying_cond(v: Any, op: Op, operands: Any) -> Any:
+def _varying_cond(v: Varying, op: Op, operands: Values) -> Varied:
     """Results vary over what those of any branch do, and over what the choice does."""
     branches, sets = op.attrs["branches"], [v.of(x) for x in operands[1:]]
     each = [v.body(branch, sets)[1] for branch in branches]
@@ -347,7 +352,7 @@ cond = define("cond", attrs={"branches": FUNCTIONS}, infer=_infer_cond, single=F
 
 # --- loops: what is common -----------------------------------------------------------------
 
-def grown_flags(carry: Flags, step: Any) -> Flags:
+def grown_flags(carry: Flags, step: Callable[[Flags], Sequence[bool]]) -> Flags:
     """The least flags of carries, at least `carry`, that `step` maps to no more."""
     while True:
         grown = tuple([a or c for a, c in zip(carry, step(carry), strict=True)])
@@ -381,7 +386,7 @@ SCAN = Regions({"consts": "n_consts", "carry": "n_carry", "xs": REST},
                is_loop=True, turns=lambda attrs: attrs["length"], free=True)
 
 
-def _infer_scan(types: Types, attrs: Any) -> Types:
+def _infer_scan(types: Types, attrs: Attrs) -> Types:
     body, length = attrs["body"], attrs["length"]
     consts, carry, xs = SCAN.split(attrs, types)
     if length < 0:
@@ -410,7 +415,7 @@ def _settled_carry(attrs: Any, active: Sequence[bool], out_of: Callable[[Flags],
     return flags, (*of_carry, *SCAN.split_returns("body", attrs, out_of(flags))[1])
 
 
-def _jvp_scan(b: Any, attrs: Any, operands: Any, tangents: Any) -> Any:
+def _jvp_scan(b: Builder, attrs: Attrs, operands: Values, tangents: Tangents) -> WithTangents:
     body = attrs["body"]
     active, out = _settled_carry(attrs, has_tangent(tangents), lambda flags: jvp(body, flags)[1])
     moved = jvp_to(body, active, out)
@@ -432,13 +437,14 @@ def _jvp_scan(b: Any, attrs: Any, operands: Any, tangents: Any) -> Any:
     return [*parts[0], *parts[2]], spread([*parts[1], *parts[3]], out)
 
 
-def _in_pairs(groups: Sequence[Sequence[Any]], tangents: Sequence[Sequence[Any]]) -> list[list]:
+def _in_pairs(groups: Sequence[Sequence[Any]], tangents: Sequence[Sequence[Any]]
+              ) -> list[list[Any]]:
     """Each group with its tangents behind, where they are not None."""
     return [[*group, *[t for t in dots if t is not None]]
             for group, dots in zip(groups, tangents, strict=True)]
 
 
-def _split_scan(b: Any, attrs: Any, operands: Any, linear: Flags) -> Any:
+def _split_scan(b: SplitBuilder, attrs: Attrs, operands: Values, linear: Flags) -> Values:
     """The known part runs first and stacks what the linear one reads of each turn; what is the
     same in every turn is computed once, outside, and what was scanned is scanned again."""
     body = attrs["body"]
@@ -481,7 +487,7 @@ def _split_scan(b: Any, attrs: Any, operands: Any, linear: Flags) -> Any:
     return join(out, made, returned[:len(known)])
 
 
-def _transpose_scan(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
+def _transpose_scan(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> Tangents:
     """Turns in the other order; cotangents of constants add up in the carry."""
     attrs, body = op.attrs, op.attrs["body"]
     marks = SCAN.split(attrs, known)
@@ -529,8 +535,8 @@ def _transpose_scan(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
             *join(of_xs, spread(of_rows, into_xs), [None] * len(known_xs)))
 
 
-def settled_places(body: Function, before: tuple, places: list, after: tuple, axis: Any
-            ) -> tuple[int | None, ...]:
+def settled_places(body: Function, before: Positions, places: Sequence[int | None],
+                   after: Positions, axis: Any) -> tuple[int | None, ...]:
     """Positions of the carries that a vectorised body maps to batched ones exactly there."""
     while True:
         out = vectorize(body, (*before, *places, *after), axis)[1]
@@ -540,7 +546,7 @@ def settled_places(body: Function, before: tuple, places: list, after: tuple, ax
         places = grown
 
 
-def _batch_scan(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:
+def _batch_scan(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
     attrs, body, size = op.attrs, op.attrs["body"], axis[1]
     consts, carry, xs = SCAN.split(attrs, operands)
     of_consts, of_carry, of_xs = SCAN.split(attrs, positions)
@@ -563,7 +569,7 @@ def _strong_scan(op: Op, linear: Flags) -> Any:
     return op.definition, {**op.attrs, "body": strong(body, flags)[0]}, out
 
 
-def _varying_scan(v: Any, op: Op, operands: Any) -> Any:
+def _varying_scan(v: Varying, op: Op, operands: Values) -> Varied:
     attrs = op.attrs
     consts, carry, xs = SCAN.split(attrs, [v.of(x) for x in operands])
     carry = widest(v, attrs["body"], consts, carry, xs)

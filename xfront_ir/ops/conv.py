@@ -11,16 +11,23 @@ Source: StableHLO spec, `convolution`.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..core import Op, Value
 from ..errors import IRTypeError
-from ..opdef import AXES, DTYPE, INT, LINEAR, TREE, define, lookup, optional
-from ..spreading import RESHARD, refuse, spreads
+from ..opdef import AXES, DTYPE, INT, INTS, LINEAR, TREE, define, lookup, optional
+from ..spreading import RESHARD, Dims, refuse, spreads
 from ..types import TensorType, tensor
 from .dot import check_precision, product_dtype
 from .families import move_batch
 from .shape import moved, reshape, reverse, transpose
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..builder import Builder
+    from ..opdef import OpDef
+    from ..rules import Attrs, Axis, Batched, Tangents, Types, Values
 
 Ints = tuple[int, ...]
 
@@ -33,7 +40,7 @@ def dilated(size: int, dilation: int) -> int:
 # --- type rule ----------------------------------------------------------------------------
 
 def _check_conv(lhs: TensorType, rhs: TensorType, attrs: Any) -> None:
-    def refuse(wrong: str) -> None:
+    def refuse(wrong: str) -> NoReturn:
         raise IRTypeError(f"conv_general_dilated: {wrong}, for input {lhs} and filter {rhs}")
 
     n, axes = lhs.ndim - 2, list(range(lhs.ndim))
@@ -46,13 +53,14 @@ def _check_conv(lhs: TensorType, rhs: TensorType, attrs: Any) -> None:
         if len(attrs[name]) != n or min(attrs[name], default=1) < 1:
             refuse(f"{name} {attrs[name]} must be one positive number a spatial axis")
     padding = attrs["padding"]
-    if type(padding) is not tuple or len(padding) != n or not all(
-            type(pair) is tuple and len(pair) == 2 and all(type(i) is int for i in pair)
-            for pair in padding):
+    pairs: list[Any] = [*padding] if type(padding) is tuple else [None]
+    if len(pairs) != n or not all(INTS.accepts(pair) and len(pair) == 2 for pair in pairs):
         refuse(f"padding {padding} must be one pair of ints a spatial axis")
     features, batches = attrs["feature_groups"], attrs["batch_groups"]
-    batch, feature = (lhs.shape[d] for d in attrs["lhs_spec"][:2])
-    out_feature, in_feature = (rhs.shape[d] for d in attrs["rhs_spec"][:2])
+    lhs_spec: Ints = attrs["lhs_spec"]
+    rhs_spec: Ints = attrs["rhs_spec"]
+    batch, feature = [lhs.shape[d] for d in lhs_spec[:2]]
+    out_feature, in_feature = [rhs.shape[d] for d in rhs_spec[:2]]
     if features < 1 or batches < 1 or (features > 1 and batches > 1):
         refuse(f"feature_groups {features} and batch_groups {batches} must be positive and one of "
                f"them 1")
@@ -65,12 +73,12 @@ def _check_conv(lhs: TensorType, rhs: TensorType, attrs: Any) -> None:
     check_precision("conv_general_dilated", attrs.get("precision"))
 
 
-def _infer_conv(types: Any, attrs: Any) -> Any:
+def _infer_conv(types: Types, attrs: Attrs) -> Types:
     lhs, rhs = types
     _check_conv(lhs, rhs, attrs)
     dtype = product_dtype("conv_general_dilated", lhs, rhs, attrs.get("preferred"))
-    sizes = [lhs.shape[attrs["lhs_spec"][0]] // attrs["batch_groups"],
-             rhs.shape[attrs["rhs_spec"][0]]]
+    sizes: list[int] = [
+        lhs.shape[attrs["lhs_spec"][0]] // attrs["batch_groups"], rhs.shape[attrs["rhs_spec"][0]]]
     for x, k, stride, (low, high), of_x, of_k in zip(
             _spatial(lhs, attrs["lhs_spec"]), _spatial(rhs, attrs["rhs_spec"]), attrs["strides"],
             attrs["padding"], attrs["lhs_dilation"], attrs["rhs_dilation"]):
@@ -88,7 +96,7 @@ def _spatial(t: TensorType, spec: Ints) -> Ints:
 
 # --- derivatives --------------------------------------------------------------------------
 
-def _jvp_conv(b: Any, op: Op, tangents: Any) -> Any:
+def _jvp_conv(b: Builder, op: Op, tangents: Tangents) -> Tangents:
     (lhs, rhs), (of_lhs, of_rhs) = op.operands, tangents
     total = None
     if of_lhs is not None:
@@ -99,7 +107,7 @@ def _jvp_conv(b: Any, op: Op, tangents: Any) -> Any:
     return (total,)
 
 
-def _transpose_conv(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
+def _transpose_conv(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> Tangents:
     (ct,) = cotangents
     of_lhs = known[0] is LINEAR
     own, other = op.operands[1 - of_lhs].type, known[of_lhs]
@@ -117,11 +125,11 @@ def _preferred(op: Op, ct: Value) -> Any:
         else ct.type.dtype
 
 
-def _transpose_lhs(b: Any, op: Op, ct: Value, rhs: Value) -> Value:
+def _transpose_lhs(b: Builder, op: Op, ct: Value, rhs: Value) -> Value:
     """Convolve ct with the reversed filter, whose two kinds of features have changed places."""
     a, lhs = op.attrs, op.operands[0].type
     rhs_spec, groups = a["rhs_spec"], a["feature_groups"] * a["batch_groups"]
-    padding = []
+    padding: list[tuple[int, int]] = []
     for x, k, out, (low, _), stride, of_x, of_k in zip(
             _spatial(lhs, a["lhs_spec"]), _spatial(rhs.type, rhs_spec),
             _spatial(ct.type, a["out_spec"]), a["padding"], a["strides"], a["lhs_dilation"],
@@ -145,11 +153,11 @@ def _transpose_lhs(b: Any, op: Op, ct: Value, rhs: Value) -> Value:
     return made
 
 
-def _transpose_rhs(b: Any, op: Op, ct: Value, lhs: Value) -> Value:
+def _transpose_rhs(b: Builder, op: Op, ct: Value, lhs: Value) -> Value:
     """Convolve the input with ct, batches and features having changed places in both."""
     a, rhs = op.attrs, op.operands[1].type
     lhs_spec, rhs_spec, out_spec = a["lhs_spec"], a["rhs_spec"], a["out_spec"]
-    padding = []
+    padding: list[tuple[int, int]] = []
     for x, k, out, (low, _), stride, of_x, of_k in zip(
             _spatial(lhs.type, lhs_spec), _spatial(rhs, rhs_spec), _spatial(ct.type, out_spec),
             a["padding"], a["strides"], a["lhs_dilation"], a["rhs_dilation"]):
@@ -166,7 +174,7 @@ def _transpose_rhs(b: Any, op: Op, ct: Value, lhs: Value) -> Value:
 
 # --- batching -----------------------------------------------------------------------------
 
-def _fold(b: Any, x: Value, p: int, to: int, groups: int) -> Value:
+def _fold(b: Builder, x: Value, p: int, to: int, groups: int) -> Value:
     """`x` without its batch axis `p`: axis `to` (counted without it) is (groups, batch, rest)."""
     size = x.type.shape[p]
     x = move_batch(b, x, p, to, size)
@@ -178,7 +186,7 @@ def _fold(b: Any, x: Value, p: int, to: int, groups: int) -> Value:
     return b.emit(reshape, x, shape=(*before, size * total, *after))
 
 
-def _unfold(b: Any, x: Value, at: int, size: int, groups: int) -> Value:
+def _unfold(b: Builder, x: Value, at: int, size: int, groups: int) -> Value:
     """The inverse: axis `at`, (groups, batch, rest), gives its batch, which then stands at `at`."""
     shape = x.type.shape
     before, rest, after = shape[:at], shape[at] // (size * groups), shape[at + 1:]
@@ -188,7 +196,7 @@ def _unfold(b: Any, x: Value, at: int, size: int, groups: int) -> Value:
     return b.emit(reshape, x, shape=(*before, size, groups * rest, *after))
 
 
-def _batch_conv(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:
+def _batch_conv(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
     (lhs, rhs), (p, q), a, size = operands, positions, dict(op.attrs), axis[1]
     lhs_spec, rhs_spec, out_spec = a["lhs_spec"], a["rhs_spec"], a["out_spec"]
     if q is None:                               # more of the batch
@@ -208,9 +216,10 @@ def _batch_conv(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any
     return (_unfold(b, made, at, size, out_groups),), (at,)
 
 
-def _cost_conv(op: Op) -> Any:
+def _cost_conv(op: Op) -> tuple[int, int]:
     lhs, rhs, result = op.operands[0].type, op.operands[1].type, op.results[0].type
-    _, in_feature, *spatial = (rhs.shape[d] for d in op.attrs["rhs_spec"])
+    spec: Ints = op.attrs["rhs_spec"]
+    _, in_feature, *spatial = [rhs.shape[d] for d in spec]
     read = sum(t.size * t.dtype.bits // 8 for t in (lhs, rhs, result))
     return 2 * result.size * in_feature * math.prod(spatial), read
 
@@ -225,10 +234,10 @@ conv_general_dilated = define(
 
 # --- axes that divide ---------------------------------------------------------------------
 
-def _spread_conv(op: Any, types: Any, attrs: Any, results: Any) -> Any:
+def _spread_conv(op: OpDef, types: Types, attrs: Attrs, results: Types) -> Sequence[Dims]:
     """The batch of the one operand and the outputs of the other, where these are one group each."""
     (lhs, rhs), out = types, attrs["out_spec"]
-    dims: list[Any] = [()] * results[0].ndim
+    dims: list[tuple[str, ...]] = [()] * results[0].ndim
     groups = attrs["batch_groups"]
     kept = [(lhs, attrs["lhs_spec"][0], out[0], groups),
             (rhs, attrs["rhs_spec"][0], out[1], max(attrs["feature_groups"], groups))]

@@ -5,31 +5,36 @@ Sources: StableHLO spec, `convert`, `bitcast_convert`, `optimization_barrier`.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from ..core import Op, Value
 from ..errors import IRTypeError
-from ..opdef import DTYPE, LINEAR, LINEAR_OP, ZERO, define
+from ..opdef import DTYPE, LINEAR, LINEAR_OP, ZERO, OpDef, define
 from ..spreading import each_as_it_is, spreads, unchanged
 from ..traits import CHEAP, ELEMENTWISE, EXACT, EXACT_COMPLEX, LIGHT, MERGED, does, mark
 from ..types import tensor
 from .families import batch_elementwise, move_batch
 
+if TYPE_CHECKING:
+    from ..builder import Builder, SplitBuilder
+    from ..rules import Attrs, Axis, Batched, Tangents, Types, Values
+
 # --- convert ------------------------------------------------------------------------------
 
 
-def _infer_convert(types: Any, attrs: Any) -> Any:
+def _infer_convert(types: Types, attrs: Attrs) -> Types:
     (x,), dtype = types, attrs["dtype"]
     if x.dtype.is_key or dtype.is_key:
         raise IRTypeError(f"convert: keys are no numbers, got {x} to {dtype}")
     return (x.with_dtype(dtype),)
 
 
-def _jvp_convert(b: Any, op: Any, tangents: Any) -> Any:
+def _jvp_convert(b: Builder, op: Op, tangents: Tangents) -> Tangents:
     (t,), dtype = tangents, op.attrs["dtype"]
     return (b.emit(convert, t, dtype=dtype) if dtype.is_inexact else None,)
 
 
-def _transpose_convert(b: Any, op: Any, cotangents: Any, known: Any) -> Any:
+def _transpose_convert(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> Tangents:
     return (b.emit(convert, cotangents[0], dtype=op.operands[0].type.dtype),)
 
 
@@ -41,7 +46,7 @@ integer truncates and saturates, NaN gives 0."""
 
 # --- bitcast ------------------------------------------------------------------------------
 
-def _infer_bitcast(types: Any, attrs: Any) -> Any:
+def _infer_bitcast(types: Types, attrs: Attrs) -> Types:
     (x,), dtype = types, attrs["dtype"]
     if dtype is x.dtype:
         return types
@@ -59,7 +64,7 @@ def _infer_bitcast(types: Any, attrs: Any) -> Any:
     return (tensor(x.shape[:-1], dtype),)
 
 
-def _batch_bitcast(b: Any, op: Any, operands: Any, positions: Any, axis: Any) -> Any:
+def _batch_bitcast(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
     (x,), (p,) = operands, positions
     x = move_batch(b, x, p, 0, axis[1])         # the batch must not be the last dimension
     return (b.emit(bitcast, x, **op.attrs),), (0,)
@@ -73,7 +78,7 @@ the last dimension away; the least significant part comes first."""
 
 # --- copy and barriers --------------------------------------------------------------------
 
-copy = define("copy", infer=lambda types, attrs: types, operands=1, jvp=LINEAR_OP,
+copy: OpDef[Value] = define("copy", infer=lambda types, attrs: types, operands=1, jvp=LINEAR_OP,
               transpose=lambda b, op, cts, known: (b.emit(copy, cts[0]),),
               batch=batch_elementwise)
 stop_gradient = define("stop_gradient", infer=lambda types, attrs: types, operands=1, jvp=ZERO,
@@ -83,32 +88,32 @@ idle = define("idle", infer=lambda types, attrs: types, operands=1, jvp=ZERO,
               transpose=lambda b, op, cts, known: (None,), batch=batch_elementwise)
 """Its operand, in lanes whose results nobody reads: a constant to derivatives. What reads it may be
 linear all the same; no cotangent comes from these lanes."""
-fence = define("fence", infer=lambda types, attrs: types, operands=1, jvp=LINEAR_OP,
+fence: OpDef[Value] = define("fence", infer=lambda types, attrs: types, operands=1, jvp=LINEAR_OP,
                transpose=lambda b, op, cts, known: (b.emit(fence, cts[0]),),
                batch=batch_elementwise)
 """Its operand, which is computed once however many read it. What it means for speed depends on the
 platform; so that reverse mode keeps what it divides apart, its cotangent is fenced too."""
 
 
-def _infer_barrier(types: Any, attrs: Any) -> Any:
+def _infer_barrier(types: Types, attrs: Attrs) -> Types:
     if not types:
         raise IRTypeError("optimization_barrier: takes one operand or more")
     return types
 
 
-def _barrier(b: Any, values: Any) -> list[Any]:
+def _barrier(b: Builder, values: Any) -> list[Any]:
     """A barrier on those of `values` that are there."""
     there = [v for v in values if v is not None]
     made = iter(b.emit(optimization_barrier, *there) if there else ())
     return [None if v is None else next(made) for v in values]
 
 
-def _transpose_barrier(b: Any, op: Any, cotangents: Any, known: Any) -> Any:
+def _transpose_barrier(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> Tangents:
     wanted = [ct if k is LINEAR else None for ct, k in zip(cotangents, known, strict=True)]
     return tuple(_barrier(b, wanted))
 
 
-def _split_barrier(b: Any, attrs: Any, operands: Any, linear: Any) -> Any:
+def _split_barrier(b: SplitBuilder, attrs: Attrs, operands: Values, linear: Any) -> Values:
     """Values that are known do not wait for tangents: one barrier on each side."""
     known = [v for v, t in zip(operands, linear, strict=True) if not t]
     ahead = iter(b.emit_forward(optimization_barrier, *known) if known else ())
@@ -117,7 +122,7 @@ def _split_barrier(b: Any, attrs: Any, operands: Any, linear: Any) -> Any:
     return tuple([next(moved if t else ahead) for t in linear])
 
 
-def _batch_barrier(b: Any, op: Any, operands: Any, positions: Any, axis: Any) -> Any:
+def _batch_barrier(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
     return b.emit(optimization_barrier, *operands), tuple(positions)
 
 

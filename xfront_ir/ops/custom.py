@@ -18,7 +18,7 @@ differentiates next sees plain ops and no two perturbations can be confused.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..builder import Builder
 from ..core import Function, Op, Value
@@ -59,13 +59,18 @@ from ..regions import ALL, REST, Regions, cut
 from ..spreading import alike, anyhow, spreads
 from ..types import TensorType, plain
 
+if TYPE_CHECKING:
+    from ..builder import SplitBuilder
+    from ..passes.varying import Varying
+    from ..rules import Attrs, Axis, Batched, Tangents, Values, Varied, WithTangents
+
 Types = tuple[TensorType, ...]
 Positions = Sequence[int | None]
 
 
 def infer_body(name: str) -> Any:
     """The type rule of an op whose operands and results are those of its body."""
-    def infer(types: Types, attrs: Any) -> Types:
+    def infer(types: Types, attrs: Attrs) -> Types:
         params = attrs["body"].param_types
         if params != types and plain(params) != plain(types):
             raise IRTypeError(f"{name}: operands are {list(types)}, the body takes {list(params)}")
@@ -182,7 +187,7 @@ class BatchedRule:
         many, out = vectorize(one, (*saved, *in_front), self.axis, self.inputs)
         b = Builder(many.name)
         b.ops = list(many.ops)
-        returns = []
+        returns: list[Value] = []
         for v, wanted, p in zip(many.returns, self.inputs, out, strict=True):
             if wanted is None:
                 v = (b.emit(lookup("reduce_sum"), v, axes=(p,)) if p is not None else
@@ -191,7 +196,7 @@ class BatchedRule:
         return Function(many.name, many.params, b.ops, returns)
 
 
-def _batch_custom(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:
+def _batch_custom(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
     attrs, n_out = op.attrs, len(op.results)
     own = _n_own(attrs["rule"], len(operands))
     inputs = [p for v, p in zip(op.operands[:own], positions, strict=False) if v.type.is_inexact]
@@ -200,11 +205,16 @@ def _batch_custom(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> A
     return b.emit(op.definition, *operands, body=body, rule=rule, name=attrs["name"]), (0,) * n_out
 
 
-def _split_custom(b: Any, attrs: Any, operands: Any, linear: Flags) -> Any:
+def _split_custom(b: SplitBuilder, attrs: Attrs, operands: Values, linear: Flags) -> Values:
     return b.inline(attrs["body"], operands)     # applied to a tangent: only its value matters
 
 
 # --- further operands ---------------------------------------------------------------------
+
+def _first(n: int, x: Any) -> Any:
+    parts: Any = x
+    return parts[:n] if type(x) is tuple else x
+
 
 class WidenedRule:
     """A Deferred whose op has got further operands, which its rule does not know or read."""
@@ -224,8 +234,10 @@ class WidenedRule:
             return self.rule.function(request)
         found = self.memo.get(request)
         if found is None:
-            n, (types, *rest) = self.n_operands, request.details
-            details = (types[:n], *[x[:n] if type(x) is tuple else x for x in rest])
+            n = self.n_operands
+            types: Types = request.details[0]
+            rest: Sequence[Any] = [_first(n, x) for x in request.details[1:]]
+            details = (types[:n], *rest)
             inner = self.rule.function(Request(request.role, *details))
             found = self.memo[request] = inner.replace(
                 params=(*inner.params[:n], *[Value(t) for t in types[n:]], *inner.params[n:]),
@@ -293,7 +305,7 @@ class VaryingRule:
         return f"varying {what}".encode() + rule_fingerprint(self.rule)
 
 
-def _varying_custom(v: Any, op: Op, operands: Any) -> Any:
+def _varying_custom(v: Varying, op: Op, operands: Values) -> Varied:
     """Operands vary alike, so that what a rule gives a cotangent of is what it was given."""
     wanted = v.union(operands)
     operands = [v.cast(x, wanted) for x in operands]
@@ -304,7 +316,7 @@ def _varying_custom(v: Any, op: Op, operands: Any) -> Any:
 
 # --- custom_jvp ---------------------------------------------------------------------------
 
-def _jvp_custom_jvp(b: Any, attrs: Any, operands: Any, tangents: Any) -> Any:
+def _jvp_custom_jvp(b: Builder, attrs: Attrs, operands: Values, tangents: Tangents) -> WithTangents:
     rule, n = attrs["rule"], len(attrs["body"].returns)
     perturbed = _perturbed(rule, tangents)
     if not any(perturbed):
@@ -325,7 +337,7 @@ custom_jvp = define("custom_jvp", attrs={"body": FUNCTION, "rule": DERIVATIVE, "
 
 # --- custom_vjp ---------------------------------------------------------------------------
 
-def _jvp_custom_vjp(b: Any, attrs: Any, operands: Any, tangents: Any) -> Any:
+def _jvp_custom_vjp(b: Builder, attrs: Attrs, operands: Values, tangents: Tangents) -> WithTangents:
     rule, n = attrs["rule"], len(attrs["body"].returns)
     perturbed = _perturbed(rule, tangents)
     if not any(perturbed):
@@ -351,7 +363,7 @@ custom_vjp = define("custom_vjp", attrs={"body": FUNCTION, "rule": DERIVATIVE, "
 TANGENT = Regions({"residuals": "n_residuals", "tangents": REST}, {"results": REST}, {})
 
 
-def _infer_tangent(types: Types, attrs: Any) -> Types:
+def _infer_tangent(types: Types, attrs: Attrs) -> Types:
     n_residuals, n_tangents = map(len, TANGENT.split(attrs, types))
     if not TANGENT.fits(attrs, types) or n_tangents != sum(attrs["perturbed"]):
         raise IRTypeError(f"custom_vjp_tangent: takes {n_residuals} residuals and "
@@ -369,7 +381,7 @@ def _backward(types: Types, attrs: Any, live: Flags | None = None) -> Function:
     return rule.function(Request("bwd", tuple(residuals), outs, *told))
 
 
-def tangent_function(types: Types, attrs: Any) -> Function:
+def tangent_function(types: Types, attrs: Attrs) -> Function:
     """What a custom_vjp_tangent of such operands computes, as a Function of them.
 
     A backward rule is linear in the cotangents, so the transpose of it is the tangent map.
@@ -393,7 +405,7 @@ def tangent_function(types: Types, attrs: Any) -> Function:
     return remembered(backward, ("tangent", attrs["perturbed"]), make)
 
 
-def _jvp_tangent(b: Any, op: Op, tangents: Any) -> Any:
+def _jvp_tangent(b: Builder, op: Op, tangents: Tangents) -> Tangents:
     residuals, linear = TANGENT.split(op.attrs, op.operands)
     of_residuals, moved = TANGENT.split(op.attrs, tangents)
     if all(t is None for t in of_residuals):
@@ -405,7 +417,7 @@ def _jvp_tangent(b: Any, op: Op, tangents: Any) -> Any:
     return [next(made) if a else None for a in active_out]
 
 
-def _transpose_tangent(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
+def _transpose_tangent(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> Tangents:
     attrs, (residuals, _) = op.attrs, TANGENT.split(op.attrs, known)
     given = iter(cotangents)
     found = [next(given) if t.is_inexact else None for t in attrs["types"]]
@@ -419,7 +431,7 @@ def _transpose_tangent(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
     return (*[None] * len(residuals), *select(made, attrs["perturbed"]))
 
 
-def _batch_tangent(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:
+def _batch_tangent(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
     attrs, (of_residuals, of_tangents) = op.attrs, TANGENT.split(op.attrs, positions)
     inputs = join(attrs["perturbed"], of_tangents,
                   [None] * (len(attrs["perturbed"]) - sum(attrs["perturbed"])))
@@ -471,7 +483,7 @@ custom_vjp_tangent = define(
 
 # --- checkpoint ---------------------------------------------------------------------------
 
-def _jvp_checkpoint(b: Any, attrs: Any, operands: Any, tangents: Any) -> Any:
+def _jvp_checkpoint(b: Builder, attrs: Attrs, operands: Values, tangents: Tangents) -> WithTangents:
     active = tuple([t is not None for t in tangents])
     moved, active_out = jvp(attrs["body"], active)
     made = b.emit(checkpoint, *operands, *select(tangents, active), **{**attrs, "body": moved})
@@ -480,7 +492,7 @@ def _jvp_checkpoint(b: Any, attrs: Any, operands: Any, tangents: Any) -> Any:
     return made[:n], [next(given) if a else None for a in active_out]
 
 
-def _split_checkpoint(b: Any, attrs: Any, operands: Any, linear: Flags) -> Any:
+def _split_checkpoint(b: SplitBuilder, attrs: Attrs, operands: Values, linear: Flags) -> Values:
     body, policy = attrs["body"], attrs.get("policy")
     parts = remembered(body, ("checkpoint", linear, policy),
                        lambda: divide_checkpoint(body, linear, policy))
@@ -494,7 +506,7 @@ def _split_checkpoint(b: Any, attrs: Any, operands: Any, linear: Flags) -> Any:
     return join(parts.active_out, made, ahead[:parts.n_out])
 
 
-def _transpose_checkpoint(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
+def _transpose_checkpoint(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> Tangents:
     attrs, body = op.attrs, op.attrs["body"]
     linear = tuple([k is LINEAR for k in known])
     active_ct = tuple([ct is not None for ct in cotangents])
@@ -515,7 +527,7 @@ def _fenced(fn: Function) -> Function:
     return b.close(b.inline(fn, b.emit(lookup("optimization_barrier"), *b.params)))
 
 
-def _batch_checkpoint(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:
+def _batch_checkpoint(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
     body, out = vectorize(op.attrs["body"], positions, axis)
     return b.emit(checkpoint, *operands, **{**op.attrs, "body": body}), out
 
@@ -530,7 +542,7 @@ checkpoint = define("checkpoint", attrs={"body": FUNCTION, "policy": optional(PY
                     family=__name__)
 
 
-def _batch_same(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:
+def _batch_same(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
     return (b.emit(op.definition, *operands, **op.attrs),), positions
 
 

@@ -12,7 +12,7 @@ goes by it: `Pushed`, `Part`, `Pulled` and `Strong` are the rules of the parts.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..builder import Builder
 from ..core import Function, Op, Value
@@ -37,10 +37,14 @@ from ..types import TensorType
 from .custom import RULED, infer_body
 from .families import move_batch
 
+if TYPE_CHECKING:
+    from ..builder import SplitBuilder
+    from ..rules import Attrs, Axis, Batched, Tangents, Values, WithTangents
+
 Types = tuple[TensorType, ...]
 
 
-def _batch_custom_vmap(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:
+def _batch_custom_vmap(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
     attrs, size = op.attrs, axis[1]
     flags = tuple([p is not None for p in positions])
     if not any(flags):                           # its body alone asks for the axis
@@ -184,13 +188,14 @@ class Strong(_Derived):
         return strong(self._asked(types, flags, size), self.linear)[0]
 
 
-def _with_batch(b: Any, value: Value, size: int) -> Value:
+def _with_batch(b: Builder, value: Value, size: int) -> Value:
     return move_batch(b, value, None, 0, size)
 
 
 # --- derivatives --------------------------------------------------------------------------------
 
-def _jvp_custom_vmap(b: Any, attrs: Any, operands: Any, tangents: Any) -> Any:
+def _jvp_custom_vmap(b: Builder, attrs: Attrs, operands: Values, tangents: Tangents
+                     ) -> WithTangents:
     active = tuple([t is not None for t in tangents])
     moved, out = jvp(attrs["body"], active)
     made = b.emit(custom_vmap, *operands, *select(tangents, active), body=moved,
@@ -200,7 +205,7 @@ def _jvp_custom_vmap(b: Any, attrs: Any, operands: Any, tangents: Any) -> Any:
     return made[:n], [next(given) if a else None for a in out]
 
 
-def _split_custom_vmap(b: Any, attrs: Any, operands: Any, linear: Flags) -> Any:
+def _split_custom_vmap(b: SplitBuilder, attrs: Attrs, operands: Values, linear: Flags) -> Values:
     """Two ops that compute what they share twice: a batch of the residuals would have no rule."""
     body, name = attrs["body"], attrs["name"]
     types = tuple([v.type for v in operands])
@@ -231,7 +236,7 @@ def _part(body: Function, given: tuple[int, ...], kept: tuple[int, ...]) -> Func
     return remembered(body, ("part", given, kept), make)
 
 
-def _transpose_custom_vmap(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
+def _transpose_custom_vmap(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> Tangents:
     linear = tuple([k is LINEAR for k in known])
     active_ct = tuple([ct is not None for ct in cotangents])
     back, active_in = linear_transpose(op.attrs["body"], linear, active_ct)

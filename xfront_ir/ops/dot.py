@@ -11,33 +11,43 @@ pair of `default`, `high`, `highest`, or the name of an algorithm such as `BF16_
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..core import Op, Value
 from ..errors import IRTypeError
-from ..opdef import DTYPE, LINEAR, TREE, define, lookup, optional
-from ..spreading import met, refuse, spreads
+from ..opdef import DTYPE, INTS, LINEAR, TREE, define, lookup, optional
+from ..spreading import Dims, met, refuse, spreads
 from ..types import TensorType, tensor
 from .families import becomes
 from .shape import transpose
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..builder import Builder
+    from ..dtypes import DType
+    from ..opdef import OpDef
+    from ..rules import Attrs, Axis, Batched, Tangents, Types, Values
+
 Ints = tuple[int, ...]
 Pair = tuple[Ints, Ints]
+
+Precision = str | tuple[str, str] | None
 
 PRECISIONS = ("default", "high", "highest")
 
 
 def check_precision(name: str, precision: Any) -> None:
     """Refuse what is no precision. Raises: IRTypeError."""
+    parts: Any = precision
     fits = precision is None or type(precision) is str or (
-        type(precision) is tuple and len(precision) == 2 and all(p in PRECISIONS
-                                                                 for p in precision))
+        type(precision) is tuple and len(parts) == 2 and all(p in PRECISIONS for p in parts))
     if not fits:
         raise IRTypeError(f"{name}: precision must be None, the name of an algorithm or a pair of "
                           f"{', '.join(PRECISIONS)}, got {precision!r}")
 
 
-def product_dtype(name: str, lhs: TensorType, rhs: TensorType, preferred: Any) -> Any:
+def product_dtype(name: str, lhs: TensorType, rhs: TensorType, preferred: DType | None) -> DType:
     """The dtype of sums of products of two arrays. Raises: IRTypeError."""
     if preferred is None and lhs.dtype is not rhs.dtype:
         raise IRTypeError(f"{name}: {lhs} and {rhs} have different dtypes; say which dtype is "
@@ -56,15 +66,16 @@ def _free(ndim: int, contract: Ints, batch: Ints) -> Ints:
 
 
 def _is_pair(x: Any) -> bool:
-    return type(x) is tuple and len(x) == 2 and all(
-        type(axes) is tuple and all(type(a) is int for a in axes) for axes in x)
+    parts: list[Any] = [*x] if type(x) is tuple else []
+    return len(parts) == 2 and all(map(INTS.accepts, parts))
 
 
 def infer_products(name: str) -> Any:
     """The type rule of sums of products, for the op called `name`."""
-    def infer(types: Any, attrs: Any) -> Any:
+    def infer(types: Types, attrs: Attrs) -> Types:
         lhs, rhs = types
-        contract, batch = attrs["contract"], attrs["batch"]
+        contract: Pair = attrs["contract"]
+        batch: Pair = attrs["batch"]
         if not (_is_pair(contract) and _is_pair(batch)):
             raise IRTypeError(f"{name}: contract and batch are pairs of axes, got {contract} and "
                               f"{batch}")
@@ -88,7 +99,7 @@ def infer_products(name: str) -> Any:
     return infer
 
 
-def jvp_dot_general(b: Any, op: Op, tangents: Any) -> Any:
+def jvp_dot_general(b: Builder, op: Op, tangents: Tangents) -> Tangents:
     """The tangent of a product, of the op's own kind."""
     (lhs, rhs), (of_lhs, of_rhs) = op.operands, tangents
     total = None
@@ -100,7 +111,7 @@ def jvp_dot_general(b: Any, op: Op, tangents: Any) -> Any:
     return (total,)
 
 
-def transpose_dot_general(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
+def transpose_dot_general(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> Tangents:
     """The transpose of a product, of the op's own kind."""
     (ct,) = cotangents
     if known[0] is LINEAR:
@@ -108,7 +119,7 @@ def transpose_dot_general(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
     return None, _cotangent(b, op, ct, known[0], 1)
 
 
-def _cotangent(b: Any, op: Op, ct: Value, other: Value, side: int) -> Value:
+def _cotangent(b: Builder, op: Op, ct: Value, other: Value, side: int) -> Value:
     """The cotangent of operand `side`: the product of `ct` and the other operand over its axes."""
     own, precision = op.operands[side].type, op.attrs.get("precision")
     other_first, contract, batch, permutation = _turned(
@@ -151,15 +162,15 @@ def _turned(own_ndim: int, other_ndim: int, contract: Pair, batch: Pair, side: i
         tuple(sorted(range(own_ndim), key=axes.__getitem__)) if turned else None)
 
 
-def _swapped(precision: Any) -> Any:
-    return precision[::-1] if type(precision) is tuple else precision
+def _swapped(precision: Precision) -> Precision:
+    return (precision[1], precision[0]) if isinstance(precision, tuple) else precision
 
 
 def _up(axes: Ints, p: int) -> Ints:
     return tuple(a + (a >= p) for a in axes)
 
 
-def batch_dot_general(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:
+def batch_dot_general(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
     """The batching of a product."""
     (p, q), a = positions, dict(op.attrs)
     (left, right), (left_batch, right_batch) = a["contract"], a["batch"]
@@ -190,6 +201,7 @@ def cost_dot_general(op: Op) -> Any:
     """Operations and bytes of a product."""
     lhs, rhs, result = op.operands[0].type, op.operands[1].type, op.results[0].type
     summed = 1
+    a: int
     for a in op.attrs["contract"][0]:
         summed *= lhs.shape[a]
     moved = sum(t.size * t.dtype.bits // 8 for t in (lhs, rhs, result))
@@ -205,10 +217,13 @@ dot_general = define("dot_general", operands=2, infer=infer_products("dot_genera
 
 # --- axes that divide ---------------------------------------------------------------------
 
-def spread_products(op: Any, types: Any, attrs: Any, results: Any) -> Any:
+def spread_products(op: OpDef, types: Types, attrs: Attrs, results: Types) -> Sequence[Dims]:
     """Batch and free axes as they are. Contracted ones may be divided on one side, where the other
     is whole: on both the result would be terms of a sum, and where that goes must be said."""
-    (lhs, rhs), (left, right), (left_batch, right_batch) = types, attrs["contract"], attrs["batch"]
+    lhs, rhs = types
+    contract: Pair = attrs["contract"]
+    both_batch: Pair = attrs["batch"]
+    (left, right), (left_batch, right_batch) = contract, both_batch
     ours, theirs = (tuple([t.dims[a] for a in axes])
                     for t, axes in ((lhs, left), (rhs, right)))
     both = [(a, c) for a, c in zip(ours, theirs, strict=True) if a and c]

@@ -10,7 +10,7 @@ order of the program.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..builder import Builder
 from ..core import Op, Value
@@ -19,6 +19,9 @@ from ..opdef import BOOL, NONE, SLOT, TYPES, ZERO, define, enum, lookup, optiona
 from ..spreading import anyhow, spreads
 from ..types import tensor
 from .families import move_batch
+
+if TYPE_CHECKING:
+    from ..rules import Attrs, Axis, Batched, Tangents, Types, Values
 
 METHODS = ("sequential", "sequential_unrolled", "expand_dims", "broadcast_all")
 """How a batch reaches the host: one call an example, or one call with the batch in front, operands
@@ -29,7 +32,7 @@ class NoBatching(IRValueError, NotImplementedError):
     """A callback that was not told how to treat a batch."""
 
 
-def _infer_callback(types: Any, attrs: Any) -> Any:
+def _infer_callback(types: Types, attrs: Attrs) -> Types:
     if attrs["kind"] == "debug" and attrs["result_types"]:
         raise IRTypeError("callback: a debug callback gives no results")
     if attrs["kind"] == "pure" and attrs["ordered"]:
@@ -37,7 +40,7 @@ def _infer_callback(types: Any, attrs: Any) -> Any:
     return attrs["result_types"]
 
 
-def _jvp_callback(b: Any, op: Op, tangents: Any) -> Any:
+def _jvp_callback(b: Builder, op: Op, tangents: Tangents) -> Tangents:
     kind = op.attrs["kind"]
     if kind == "debug":
         return ()
@@ -48,7 +51,7 @@ def _jvp_callback(b: Any, op: Op, tangents: Any) -> Any:
         "around its inputs")
 
 
-def _batch_callback(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:
+def _batch_callback(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
     kind, method = op.attrs["kind"], op.attrs.get("vmap_method")
     if op.attrs["ordered"]:
         raise IRValueError(f"Cannot vmap an ordered {kind} callback: the examples of a batch have "
@@ -62,7 +65,8 @@ def _batch_callback(b: Any, op: Op, operands: Any, positions: Any, axis: Any) ->
     return _batch_by_example(b, op, operands, positions, axis[1], unroll)
 
 
-def _batch_at_once(b: Any, op: Op, operands: Any, positions: Any, size: int, expand: bool) -> Any:
+def _batch_at_once(b: Builder, op: Op, operands: Any, positions: Any, size: int, expand: bool
+                   ) -> Any:
     given = [_in_front(b, v, p, 1 if expand else size) for v, p in
              zip(operands, positions, strict=True)]
     types = tuple([tensor((size, *t.shape), t.dtype) for t in op.attrs["result_types"]])
@@ -70,13 +74,14 @@ def _batch_at_once(b: Any, op: Op, operands: Any, positions: Any, size: int, exp
     return made, (0,) * len(types)
 
 
-def _in_front(b: Any, value: Value, position: int | None, size: int) -> Value:
+def _in_front(b: Builder, value: Value, position: int | None, size: int) -> Value:
     if position is None:
         return move_batch(b, value, None, 0, size)
     return move_batch(b, value, position, 0, value.type.shape[position])
 
 
-def _batch_by_example(b: Any, op: Op, operands: Any, positions: Any, size: int, unroll: int) -> Any:
+def _batch_by_example(b: Builder, op: Op, operands: Any, positions: Any, size: int, unroll: int
+                      ) -> Any:
     inner = Builder("example")
     inner.loc = op.loc
     params = [inner.param(v.type) for v, p in zip(operands, positions, strict=True) if p is None]
@@ -105,7 +110,7 @@ callback = define("callback", attrs={"slot": SLOT, "result_types": TYPES,
 
 # --- dce_sink -----------------------------------------------------------------------------
 
-def _batch_sink(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:
+def _batch_sink(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
     b.emit(dce_sink, *operands, **op.attrs)
     return (), ()
 

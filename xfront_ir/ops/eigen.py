@@ -8,7 +8,7 @@ derivative results, 2008.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from .. import dtypes
 from ..core import Op
@@ -20,6 +20,10 @@ from .formulas import Term, formula, where
 from .linalg import adjoint, batch_leading, diagonal_part, eye, matmul, matrix
 from .reduce import argmax, reduce_sum
 from .shape import broadcast_in_dim, iota
+
+if TYPE_CHECKING:
+    from ..builder import Builder
+    from ..rules import Attrs, Tangents, Types
 
 
 def _real(x: Term) -> Term:
@@ -47,7 +51,7 @@ def _gaps(values: Term) -> Term:
 
 # --- svd ----------------------------------------------------------------------------------
 
-def _infer_svd(types: Any, attrs: Any) -> Any:
+def _infer_svd(types: Types, attrs: Attrs) -> Types:
     (x,) = types
     m, n = matrix("svd", x)
     lead, k = x.shape[:-2], min(m, n)
@@ -58,7 +62,7 @@ def _infer_svd(types: Any, attrs: Any) -> Any:
     return values, x.with_shape((*lead, m, rows)), x.with_shape((*lead, columns, n))
 
 
-def _jvp_svd(b: Any, op: Op, tangents: Any) -> Any:
+def _jvp_svd(b: Builder, op: Op, tangents: Tangents) -> Tangents:
     (x,), (t,) = op.operands, tangents
     m, n = x.type.shape[-2:]
     if not op.attrs["compute_uv"]:
@@ -121,7 +125,7 @@ columns and rows, or all with `full_matrices`."""
 
 # --- eigh ---------------------------------------------------------------------------------
 
-def _infer_eigh(types: Any, attrs: Any) -> Any:
+def _infer_eigh(types: Types, attrs: Attrs) -> Types:
     (x,) = types
     n, _ = matrix("eigh", x, square=True)
     return x, x.with_shape((*x.shape[:-2], n)).with_dtype(dtypes.real_of(x.dtype))
@@ -144,7 +148,7 @@ read. Derivatives take the tangent to be Hermitian too."""
 
 # --- eig ----------------------------------------------------------------------------------
 
-def _infer_eig(types: Any, attrs: Any) -> Any:
+def _infer_eig(types: Types, attrs: Attrs) -> Types:
     (x,) = types
     n, _ = matrix("eig", x, square=True)
     dtype = x.dtype if x.dtype.is_complex else dtypes.complex_of(x.dtype)
@@ -153,7 +157,7 @@ def _infer_eig(types: Any, attrs: Any) -> Any:
             *[vectors for side in ("left", "right") if attrs[side]])
 
 
-def _jvp_eig(b: Any, op: Op, tangents: Any) -> Any:
+def _jvp_eig(b: Builder, op: Op, tangents: Tangents) -> Tangents:
     a = op.attrs
     if (a["left"] or a["right"]) and not a["vector_derivatives"]:
         raise MissingRule(

@@ -9,14 +9,20 @@ transposes are linear, never conjugated.
 from __future__ import annotations
 
 import math
-from typing import Any
+import operator
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from .. import dtypes
+from ..core import Op, Value
+from ..dtypes import DType
 from ..errors import IRTypeError
-from ..opdef import INT, LINEAR, define, enum
-from ..spreading import alike, listed, refuse, spreads
+from ..opdef import INT, LINEAR, AttrKind, OpDef, define, enum
+from ..spreading import Dims, alike, listed, refuse, spreads
 from ..traits import CHEAP, ELEMENTWISE, EXACT, EXACT_COMPLEX, LIGHT, MERGED, does, mark
 from .families import (
+    Partial,
     batch_elementwise,
     batch_scalar_operands,
     becomes,
@@ -33,33 +39,37 @@ from .families import (
     tangent,
     transpose_bilinear,
 )
-from .formulas import Term, formula, where
+from .formulas import Formula, Term, formula, where
 from .shape import broadcast_in_dim
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
-def _numeric(name: str, *partials: Any, **options: Any) -> Any:
-    options.setdefault("family", __name__)
-    return elementwise(name, *partials, allowed=is_numeric, wanted="numeric", **options)
+    from ..builder import Builder
+    from ..rules import Attrs, Tangents, Types
 
 
-def _inexact(name: str, fn: Any = None, **options: Any) -> Any:
+_numeric = partial(elementwise, allowed=is_numeric, wanted="numeric")
+
+
+def _inexact(name: str, fn: Formula | None = None) -> OpDef[Value]:
     """An op of one inexact operand whose derivative is `fn(operand, result)`."""
-    return elementwise(name, *_slopes(fn), allowed=is_inexact, wanted="inexact", family=__name__,
-                       **options)
+    return elementwise(name, *_slopes(fn), allowed=is_inexact, wanted="inexact", family=__name__)
 
 
-def _float(name: str, fn: Any = None, **options: Any) -> Any:
+def _float(name: str, fn: Formula | None = None, attrs: Mapping[str, AttrKind] | None = None,
+           result: Callable[[DType], DType] | None = None) -> OpDef[Value]:
     return elementwise(name, *_slopes(fn), allowed=is_float, wanted="float", family=__name__,
-                       **options)
+                       attrs=attrs, result=result)
 
 
-def _slopes(fn: Any) -> tuple[Any, ...]:
+def _slopes(fn: Formula | None) -> tuple[Partial, ...]:
     return () if fn is None else (slope(fn),)
 
 
 # --- arithmetic ---------------------------------------------------------------------------
 
-_negative = formula(lambda x: -x)
+_negative = formula(operator.neg)
 _quotient = formula(lambda x, y: x / y)
 
 
@@ -69,7 +79,7 @@ neg = _numeric("neg", tangent(lambda t, x, y: -t),
                transpose=lambda b, op, cts, known: (_negative(b, cts[0]),))
 
 
-def _jvp_sub(b: Any, op: Any, tangents: Any) -> Any:
+def _jvp_sub(b: Builder, op: Op, tangents: Tangents) -> Tangents:
     x, y = tangents
     if y is None:
         return (x,)
@@ -96,7 +106,7 @@ def _trunc(x: Term) -> Term:
     return where(x < 0, ceil(x), floor(x))
 
 
-def _infer_abs(types: Any, attrs: Any) -> Any:
+def _infer_abs(types: Types, attrs: Attrs) -> Types:
     (x,) = types
     if not x.dtype.is_numeric or x.dtype.is_unsigned:
         raise IRTypeError(f"abs: takes signed integer, float or complex operands, got {x}")
@@ -144,7 +154,7 @@ pow_ = elementwise("pow", slope(_power_lhs), slope(_power_rhs), allowed=is_inexa
                    wanted="inexact", family=__name__)
 
 
-def _infer_integer_pow(types: Any, attrs: Any) -> Any:
+def _infer_integer_pow(types: Types, attrs: Attrs) -> Types:
     (x,), n = types, attrs["exponent"]
     if not x.dtype.is_numeric:
         raise IRTypeError(f"integer_pow: takes numeric operands, got {x}")
@@ -153,7 +163,7 @@ def _infer_integer_pow(types: Any, attrs: Any) -> Any:
     return types
 
 
-def _jvp_integer_pow(b: Any, op: Any, tangents: Any) -> Any:
+def _jvp_integer_pow(b: Builder, op: Op, tangents: Tangents) -> Tangents:
     (t,), n = tangents, op.attrs["exponent"]
     return (None if n == 0 else t if n == 1 else _by_power(b, t, op.operands[0], n=n),)
 
@@ -247,20 +257,32 @@ atanh = _inexact("atanh", lambda x, y: 1 / _one_minus_square(x))
 
 # --- complex numbers ----------------------------------------------------------------------
 
-def _jvp_complex(b: Any, op: Any, tangents: Any) -> Any:
+def _jvp_complex(b: Builder, op: Op, tangents: Tangents) -> Tangents:
     x, y = (b.zeros(op.operands[0].type) if t is None else t for t in tangents)
     return (b.emit(complex_, x, y),)
 
 
-def _transpose_complex(b: Any, op: Any, cotangents: Any, known: Any) -> Any:
+def _transpose_complex(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> Tangents:
     (ct,) = cotangents
     return (b.emit(real, ct) if known[0] is LINEAR else None,
             _less_imag(b, ct) if known[1] is LINEAR else None)
 
 
-_as_real = formula(lambda ct: complex_(ct, 0))
-_as_imag = formula(lambda ct: complex_(ct.like(0), -ct))
-_less_imag = formula(lambda ct: -imag(ct))
+@formula
+def _as_real(ct: Term) -> Term:
+    return complex_(ct, 0)
+
+
+@formula
+def _as_imag(ct: Term) -> Term:
+    return complex_(ct.like(0), -ct)
+
+
+@formula
+def _less_imag(ct: Term) -> Term:
+    return -imag(ct)
+
+
 real = elementwise("real", tangent(lambda t, x, y: real(t)), allowed=is_complex, wanted="complex",
                    result=dtypes.real_of,
                    transpose=lambda b, op, cts, known: (_as_real(b, cts[0]),))
@@ -296,19 +318,19 @@ def _check_choice(name: str, chooser: Any, cases: Any) -> None:
         raise IRTypeError(f"{name}: {chooser} must be a scalar or of the cases' shape, {first}")
 
 
-def _infer_select(types: Any, attrs: Any) -> Any:
+def _infer_select(types: Types, attrs: Attrs) -> Types:
     if types[0].dtype is not dtypes.bool_:
         raise IRTypeError(f"select: the predicate must be bool, got {types[0]}")
     _check_choice("select", types[0], types[1:])
     return (types[1],)
 
 
-def _jvp_cases(b: Any, op: Any, tangents: Any) -> Any:
+def _jvp_cases(b: Builder, op: Op, tangents: Tangents) -> Tangents:
     cases = [b.zeros(op.results[0].type) if t is None else t for t in tangents[1:]]
     return (b.emit(op.definition, op.operands[0], *cases),)
 
 
-def _transpose_cases(b: Any, op: Any, cotangents: Any, known: Any) -> Any:
+def _transpose_cases(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> Tangents:
     """Each linear case receives the cotangent where it was chosen, zero elsewhere."""
     (ct,), n = cotangents, len(known) - 1
     zero = b.zeros(ct.type)
@@ -321,7 +343,7 @@ select = define("select", infer=_infer_select, operands=3, jvp=_jvp_cases,
                 transpose=_transpose_cases, batch=batch_scalar_operands)
 
 
-def _infer_select_n(types: Any, attrs: Any) -> Any:
+def _infer_select_n(types: Types, attrs: Attrs) -> Types:
     which, *cases = types
     if not cases or which.dtype not in (dtypes.bool_, dtypes.i32):
         raise IRTypeError(f"select_n: takes a bool or i32 and then cases, got {list(types)}")
@@ -335,7 +357,7 @@ select_n = define("select_n", infer=_infer_select_n, jvp=_jvp_cases, transpose=_
                   batch=batch_scalar_operands)
 
 
-def _infer_clamp(types: Any, attrs: Any) -> Any:
+def _infer_clamp(types: Types, attrs: Attrs) -> Types:
     low, x, high = types
     for bound in (low, high):
         if bound.dtype is not x.dtype or bound.shape not in ((), x.shape):
@@ -346,7 +368,7 @@ def _infer_clamp(types: Any, attrs: Any) -> Any:
     return (x,)
 
 
-def _jvp_clamp(b: Any, op: Any, tangents: Any) -> Any:
+def _jvp_clamp(b: Builder, op: Op, tangents: Tangents) -> Tangents:
     """min(max(x, low), high): each operand's tangent where it alone decides, zero on ties."""
     type = op.results[0].type
     bounds = [_whole(b, v, type) for v in op.operands]
@@ -362,7 +384,7 @@ _SHARES = (formula(lambda t, low, x, high: where((low > x) & (low < high), t, 0)
            formula(lambda t, low, x, high: where(high < x, t, 0)))
 
 
-def _whole(b: Any, v: Any, type: Any) -> Any:
+def _whole(b: Builder, v: Any, type: Any) -> Any:
     if v.type.plain is type.plain:
         return v
     return b.emit(broadcast_in_dim, v, shape=type.shape, dims=())
@@ -374,7 +396,7 @@ clamp = define("clamp", infer=_infer_clamp, operands=3, jvp=_jvp_clamp,
 
 # --- axes that divide ---------------------------------------------------------------------
 
-def _spread_choice(op: Any, types: Any, attrs: Any, results: Any) -> Any:
+def _spread_choice(op: OpDef, types: Types, attrs: Attrs, results: Types) -> Sequence[Dims]:
     """Cases that are divided are divided alike."""
     found = {t.dims for t in types[1:] if t.sharding is not None}
     if len(found) > 1:

@@ -6,23 +6,29 @@ A rule builds ops through `b` and computes no numbers; the type rule refuses, th
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from ..core import Op, Value
 from ..errors import IRTypeError
 from ..opdef import LINEAR, ZERO, OpDef, define, lookup
 from ..types import TensorType
-from .formulas import Term, formula
+from .formulas import Formula, Term, formula
 from .shape import broadcast_in_dim, moved, transpose
 
+if TYPE_CHECKING:
+    from ..builder import Builder
+    from ..dtypes import DType
+    from ..opdef import AttrKind, Marker
+    from ..rules import Attrs, Axis, Batched, Infer, Jvp, Strong, Tangents, Transpose
+
 Types = tuple[TensorType, ...]
-Partial = Callable[..., Value]
+Partial = Callable[["Builder", Value, Op], Value]
 
 
 # --- values with a batch ------------------------------------------------------------------
 
-def move_batch(b: Any, value: Value, position: int | None, to: int, size: int) -> Value:
+def move_batch(b: Builder, value: Value, position: int | None, to: int, size: int) -> Value:
     """`value` with its batch axis at `to`; an unbatched value is broadcast along a new one."""
     if position == to:
         return value
@@ -38,8 +44,8 @@ def move_batch(b: Any, value: Value, position: int | None, to: int, size: int) -
     return b.emit(transpose, value, permutation=moved(value.type.ndim, position, to))
 
 
-def batch_elementwise(b: Any, op: Op, operands: Sequence[Value], positions: Sequence[int | None],
-                      axis: Any) -> Any:
+def batch_elementwise(b: Builder, op: Op, operands: Sequence[Value],
+                      positions: Sequence[int | None], axis: Axis) -> Batched:
     """Batching of ops that treat every element alike: bring all batches to one place."""
     to = positions[0]
     if len(operands) > 1:
@@ -61,8 +67,8 @@ def moved_axes(axes: Sequence[int], position: int) -> tuple[tuple[int, ...], int
     return up, position - sum([a < position for a in up])
 
 
-def batch_scalar_operands(b: Any, op: Op, operands: Sequence[Value],
-                          positions: Sequence[int | None], axis: Any) -> Any:
+def batch_scalar_operands(b: Builder, op: Op, operands: Sequence[Value],
+                          positions: Sequence[int | None], axis: Axis) -> Batched:
     """As `batch_elementwise`, for ops some of whose operands may be scalars beside arrays.
 
     A scalar that has a batch of its own is broadcast to the result's shape.
@@ -72,7 +78,7 @@ def batch_scalar_operands(b: Any, op: Op, operands: Sequence[Value],
     to = [*[p for p, w in zip(positions, whole, strict=True) if w and p is not None], 0][0]
     shape = list(op.results[0].type.shape)
     shape.insert(to, size)
-    made = []
+    made: list[Value] = []
     for v, p, w in zip(operands, positions, whole, strict=True):
         if w:
             v = move_batch(b, v, p, to, size)
@@ -84,13 +90,13 @@ def batch_scalar_operands(b: Any, op: Op, operands: Sequence[Value],
 
 # --- type rules ---------------------------------------------------------------------------
 
-def same(name: str, allowed: Callable[[Any], bool], wanted: str,
-         result: Callable[[Any], Any] | None = None) -> Callable[..., Types]:
+def same(name: str, allowed: Callable[[DType], bool], wanted: str,
+         result: Callable[[DType], DType] | None = None) -> Infer:
     """Type rule: all operands of one type whose dtype is `allowed`; the result of that type.
 
     `result` maps the operand's dtype to the result's, where they differ.
     """
-    def infer(types: Types, attrs: Any) -> Types:
+    def infer(types: Types, attrs: Attrs) -> Types:
         first = types[0]
         for t in types:
             if t is not first:
@@ -103,49 +109,49 @@ def same(name: str, allowed: Callable[[Any], bool], wanted: str,
     return infer
 
 
-def is_complex(dtype: Any) -> bool:
+def is_complex(dtype: DType) -> bool:
     """Complex numbers."""
     return dtype.is_complex
 
 
-def is_numeric(dtype: Any) -> bool:
+def is_numeric(dtype: DType) -> bool:
     """Integers, floats, complex numbers."""
     return dtype.is_numeric
 
 
-def is_inexact(dtype: Any) -> bool:
+def is_inexact(dtype: DType) -> bool:
     """Floats and complex numbers."""
     return dtype.is_inexact
 
 
-def is_float(dtype: Any) -> bool:
+def is_float(dtype: DType) -> bool:
     """Floats."""
     return dtype.is_float
 
 
-def is_real(dtype: Any) -> bool:
+def is_real(dtype: DType) -> bool:
     """Integers and floats."""
     return dtype.is_integer or dtype.is_float
 
 
-def is_integer(dtype: Any) -> bool:
+def is_integer(dtype: DType) -> bool:
     """Integers."""
     return dtype.is_integer
 
 
-def is_logical(dtype: Any) -> bool:
+def is_logical(dtype: DType) -> bool:
     """Integers and bool."""
     return dtype.is_integer or dtype.kind == "bool"
 
 
-def is_any(dtype: Any) -> bool:
+def is_any(dtype: DType) -> bool:
     """Everything but keys."""
     return not dtype.is_key
 
 
 # --- tangents -----------------------------------------------------------------------------
 
-def sum_tangents(b: Any, a: Value | None, c: Value | None) -> Value | None:
+def sum_tangents(b: Builder, a: Value | None, c: Value | None) -> Value | None:
     """Sum of two tangents or cotangents, where None is zero."""
     if a is None:
         return c
@@ -154,12 +160,12 @@ def sum_tangents(b: Any, a: Value | None, c: Value | None) -> Value | None:
     return b.emit(lookup("add"), a, c)
 
 
-def partials_jvp(*partials: Partial | None) -> Callable[..., tuple[Value | None]]:
+def partials_jvp(*partials: Partial | None) -> Jvp:
     """Tangent rule from one partial an operand: `partial(b, t, op) -> t times the derivative`.
 
     None as a partial is a zero derivative.
     """
-    def jvp(b: Any, op: Op, tangents: Sequence[Value | None]) -> tuple[Value | None]:
+    def jvp(b: Builder, op: Op, tangents: Sequence[Value | None]) -> tuple[Value | None]:
         total = None
         for partial, t in zip(partials, tangents, strict=True):
             if t is not None and partial is not None:
@@ -169,27 +175,32 @@ def partials_jvp(*partials: Partial | None) -> Callable[..., tuple[Value | None]
     return jvp
 
 
-def tangent(fn: Callable[..., Term]) -> Partial:
+def tangent(fn: Formula) -> Partial:
     """The partial that is `fn(t, *operands, result)`."""
     of = formula(fn)
 
-    def partial(b: Any, t: Value, op: Op) -> Value:
+    def partial(b: Builder, t: Value, op: Op) -> Value:
         return of(b, t, *op.operands, *op.results)
 
     return partial
 
 
-def slope(fn: Callable[..., Term]) -> Partial:
+def slope(fn: Formula) -> Partial:
     """The partial that multiplies the tangent by `fn(*operands, result)`."""
-    return tangent(lambda t, *values: t * fn(*values))
+    def times(t: Term, *values: Term) -> Term:
+        return t * fn(*values)
+
+    return tangent(times)
 
 
 # --- ops ----------------------------------------------------------------------------------
 
-def elementwise(name: str, *partials: Partial | None, allowed: Callable[[Any], bool], wanted: str,
-                result: Callable[[Any], Any] | None = None, operands: int | None = None,
-                jvp: Any = None, transpose: Any = None, attrs: Any = None, strong: Any = None,
-                cost: Any = None, family: str | None = None) -> OpDef:
+def elementwise(name: str, *partials: Partial | None, allowed: Callable[[DType], bool], wanted: str,
+                result: Callable[[DType], DType] | None = None, operands: int | None = None,
+                jvp: Jvp | Marker | None = None, transpose: Transpose | None = None,
+                attrs: Mapping[str, AttrKind] | None = None, strong: Strong | None = None,
+                cost: Callable[[Op], tuple[int, int]] | None = None, family: str | None = None
+                ) -> OpDef[Value]:
     """Define an elementwise op from its partials (none given and no `jvp`: zero derivative), which
     `slope` and `tangent` make of formulas."""
     count = operands if operands is not None else max(1, len(partials))
@@ -201,10 +212,11 @@ def elementwise(name: str, *partials: Partial | None, allowed: Callable[[Any], b
 
 def defining_module(depth: int = 2) -> str:
     """The module that called the rule maker, for errors that say where an op is defined."""
-    return sys._getframe(depth).f_globals["__name__"]
+    frame = sys._getframe(depth)       # pyright: ignore[reportPrivateUsage]
+    return frame.f_globals["__name__"]
 
 
-def becomes(name: str) -> Callable[..., Any]:
+def becomes(name: str) -> Strong:
     """The `strong` rule of an op of one result that has the form `name` with strong zeros."""
     def rule(op: Op, linear: Sequence[bool]) -> Any:
         inexact = op.results[0].type.is_inexact
@@ -213,15 +225,14 @@ def becomes(name: str) -> Callable[..., Any]:
     return rule
 
 
-def transpose_bilinear(left: Callable[..., Term], right: Callable[..., Term]
-                       ) -> Callable[..., Any]:
+def transpose_bilinear(left: Formula, right: Formula) -> Transpose:
     """Transpose of an op linear in either of two operands, the other being known.
 
     `left(ct, other)` gives the cotangent of operand 0 where operand 1 is `other`.
     """
     of_left, of_right = formula(left), formula(right)
 
-    def rule(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
+    def rule(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> Tangents:
         (ct,) = cotangents
         if known[0] is LINEAR:
             return of_left(b, ct, known[1]), None

@@ -14,7 +14,7 @@ even) as zero. Source: StableHLO spec, `fft`.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,15 +23,22 @@ from ..core import Op, Value
 from ..errors import IRTypeError
 from ..literal import Literal
 from ..opdef import LINEAR_OP, SHAPE, define, enum, lookup
-from ..spreading import leading, spreads
+from ..spreading import Dims, leading, spreads
 from .families import move_batch
 from .indexing import pad
 from .shape import broadcast_in_dim
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..builder import Builder
+    from ..opdef import OpDef
+    from ..rules import Attrs, Axis, Batched, Tangents, Types, Values
+
 KINDS = ("fft", "ifft", "rfft", "irfft")
 
 
-def _infer_fft(types: Any, attrs: Any) -> Any:
+def _infer_fft(types: Types, attrs: Attrs) -> Types:
     (x,), kind, lengths = types, attrs["kind"], attrs["lengths"]
     n = len(lengths)
     if not 1 <= n <= min(3, x.ndim):
@@ -54,7 +61,7 @@ def _infer_fft(types: Any, attrs: Any) -> Any:
     return (x,)
 
 
-def _transpose_fft(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
+def _transpose_fft(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> Tangents:
     (ct,), kind, lengths = cotangents, op.attrs["kind"], op.attrs["lengths"]
     if kind == "rfft":                           # the coefficients that were left out read zero
         missing = lengths[-1] - ct.type.shape[-1]
@@ -69,7 +76,7 @@ def _transpose_fft(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
     return (b.emit(fft, ct, **op.attrs),)        # the matrix of a Fourier transform is symmetric
 
 
-def _weights(b: Any, like: Value, lengths: tuple[int, ...]) -> Value:
+def _weights(b: Builder, like: Value, lengths: tuple[int, ...]) -> Value:
     """How often irfft counts each coefficient (once, or twice as its mirror), over all points."""
     n = lengths[-1]
     counts = np.full(n // 2 + 1, 2.0)
@@ -81,7 +88,7 @@ def _weights(b: Any, like: Value, lengths: tuple[int, ...]) -> Value:
     return b.emit(broadcast_in_dim, vector, shape=like.type.shape, dims=(like.type.ndim - 1,))
 
 
-def _batch_fft(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:
+def _batch_fft(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
     x = move_batch(b, operands[0], positions[0], 0, axis[1])
     return (b.emit(fft, x, **op.attrs),), (0,)
 
@@ -97,7 +104,7 @@ fft = define("fft", attrs={"kind": enum(*KINDS), "lengths": SHAPE}, operands=1, 
              jvp=LINEAR_OP, transpose=_transpose_fft, batch=_batch_fft, cost=_cost_fft)
 
 
-def _spread_fft(op: Any, types: Any, attrs: Any, results: Any) -> Any:
+def _spread_fft(op: OpDef, types: Types, attrs: Attrs, results: Types) -> Sequence[Dims]:
     return leading(len(attrs["lengths"]))(op, types, attrs, results)
 
 

@@ -26,6 +26,10 @@ from ..opdef import REGISTRY, OpDef
 from ..types import TensorType
 
 Binary = Callable[["Term", Any], "Term"]
+Formula = (Callable[["Term"], Any] | Callable[["Term", "Term"], Any]
+           | Callable[["Term", "Term", "Term"], Any]
+           | Callable[["Term", "Term", "Term", "Term"], Any] | Callable[..., Any])
+"""A function of terms; at length for the sake of lambdas, whose parameters say no types."""
 
 
 def _unary(name: str) -> Callable[[Term], Term]:
@@ -122,15 +126,19 @@ MOST_KEPT = 1024
 _type_of = operator.attrgetter("type")
 
 
-def formula(fn: Callable[..., Any]) -> Callable[..., Any]:
+def formula(fn: Formula) -> Callable[..., Any]:
     """`fn(*terms, **known)`, giving a term or several, as a function `(b, *values, **known)`.
 
     What it writes may depend on the types and on what is known, which is hashable; on nothing else.
     """
+    return _kept(fn)
+
+
+def _kept(fn: Callable[..., Any]) -> Callable[..., Any]:
     kept: dict[Any, tuple[Function, bool]] = {}
 
     @functools.wraps(fn)
-    def made(b: Any, *values: Value, **known: Any) -> Any:
+    def made(b: Builder, *values: Value, **known: Any) -> Any:
         key = (*map(_type_of, values), *known.items())
         found = kept.get(key)
         if found is None:
@@ -148,7 +156,7 @@ def of_values(fn: Callable[..., Term]) -> Callable[..., Value]:
     """As `formula`, for what is written once for each use; other arguments than values are given as
     they are."""
     @functools.wraps(fn)
-    def made(b: Any, *given: Any, **known: Any) -> Value:
+    def made(b: Builder, *given: Any, **known: Any) -> Value:
         return fn(*[Term(b, v) if isinstance(v, Value) else v for v in given], **known).value
 
     return made

@@ -13,23 +13,27 @@ updates of a `scatter` meet, one of them wins; its derivative follows the winner
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from .. import dtypes
 from ..core import Op, Value
 from ..errors import IRTypeError
 from ..literal import Literal
 from ..opdef import AXES, BOOL, LINEAR, LITERAL, SHAPE, OpDef, define, enum, lookup, optional
-from ..spreading import met, refuse, spreads
+from ..spreading import Dims, met, refuse, spreads
 from ..traits import MERGED, MOVES, mark
 from ..types import TensorType
 from .families import is_numeric, move_batch
 from .indexing import or_zeros
 from .shape import iota, moved, reshape, transpose
 
+if TYPE_CHECKING:
+    from ..builder import Builder
+    from ..dtypes import DType
+    from ..rules import Attrs, Axis, Batched, Infer, Tangents, Types, Values
+
 Ints = tuple[int, ...]
-Attrs = Any
 
 MODE = enum("promise_in_bounds", "clip", "fill")
 
@@ -38,7 +42,7 @@ MODE = enum("promise_in_bounds", "clip", "fill")
 
 def _others(ndim: int, *taken: Ints) -> Ints:
     """The axes of `ndim` that no list names."""
-    named = set().union(*taken)
+    named = {d for axes in taken for d in axes}
     return tuple(d for d in range(ndim) if d not in named)
 
 
@@ -97,7 +101,7 @@ def _paired(batching: Ints, of_indices: Ints, p: int, q: int) -> tuple[Ints, Int
     return tuple(d for d, _ in pairs), tuple(i for _, i in pairs)
 
 
-def _indices_with_batch(b: Any, indices: Value, q: int) -> tuple[Value, int]:
+def _indices_with_batch(b: Builder, indices: Value, q: int) -> tuple[Value, int]:
     """Index vectors stay in the last axis: a batch that is last comes to the front."""
     if q < indices.type.ndim - 1:
         return indices, q
@@ -106,7 +110,7 @@ def _indices_with_batch(b: Any, indices: Value, q: int) -> tuple[Value, int]:
 
 # --- gather -------------------------------------------------------------------------------
 
-def _infer_gather(types: Any, attrs: Attrs) -> Any:
+def _infer_gather(types: Types, attrs: Attrs) -> Types:
     x, indices = types
     sizes, windows = attrs["slice_sizes"], attrs["offset_dims"]
     removed, batching = attrs["collapsed_slice_dims"], attrs["operand_batching_dims"]
@@ -124,12 +128,12 @@ def _infer_gather(types: Any, attrs: Attrs) -> Any:
     return (x.with_shape(_interleaved(ndim, windows, kept, indices.shape[:-1])),)
 
 
-def _jvp_gather(b: Any, op: Op, tangents: Any) -> Any:
+def _jvp_gather(b: Builder, op: Op, tangents: Tangents) -> Tangents:
     zero = Literal(0, op.operands[0].type.dtype) if op.attrs["mode"] == "fill" else None
     return (b.emit(gather, tangents[0], op.operands[1], **{**op.attrs, "fill_value": zero}),)
 
 
-def _transpose_gather(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
+def _transpose_gather(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> Tangents:
     a = op.attrs
     ct = b.emit(scatter_add, b.zeros(op.operands[0].type), known[1], cotangents[0],
                 update_window_dims=a["offset_dims"],
@@ -141,7 +145,7 @@ def _transpose_gather(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
     return ct, None
 
 
-def _batch_gather(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:
+def _batch_gather(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
     (x, indices), (p, q), a = operands, positions, dict(op.attrs)
     windows, ndim = a["offset_dims"], op.results[0].type.ndim
     if q is None:                              # the batch is one more window axis, taken whole
@@ -193,10 +197,11 @@ def default_fill(dtype: dtypes.DType) -> Any:
 
 # --- scatter: type rule, batching ---------------------------------------------------------
 
-def _infer_scatter(name: str, allowed: Callable[[Any], bool] | None) -> Callable[..., Any]:
-    def infer(types: Any, attrs: Attrs) -> Any:
+def _infer_scatter(name: str, allowed: Callable[[DType], bool] | None) -> Infer:
+    def infer(types: Types, attrs: Attrs) -> Types:
         x, indices, updates = types
-        windows, removed = attrs["update_window_dims"], attrs["inserted_window_dims"]
+        windows: Ints = attrs["update_window_dims"]
+        removed = attrs["inserted_window_dims"]
         batching = attrs["operand_batching_dims"]
         _check_numbers(name, x, indices, windows, removed, batching,
                        attrs["scatter_indices_batching_dims"],
@@ -215,7 +220,7 @@ def _infer_scatter(name: str, allowed: Callable[[Any], bool] | None) -> Callable
     return infer
 
 
-def _batch_scatter(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:
+def _batch_scatter(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
     (x, indices, updates), (p, q, u), size = operands, positions, axis[1]
     a = dict(op.attrs)
     windows = a["update_window_dims"]
@@ -251,11 +256,11 @@ def _define_scatter(name: str, jvp: Any, rule: Any, allowed: Any = None) -> OpDe
 
 # --- scatter: derivatives -----------------------------------------------------------------
 
-def gather_back(b: Any, x: Value, op: Op, like: TensorType | None = None) -> Value:
+def gather_back(b: Builder, x: Value, op: Op, like: TensorType | None = None) -> Value:
     """The blocks of `x` where the scatter `op` puts its updates; zero for those it leaves out."""
     a, updates, ndim = op.attrs, op.operands[2].type, op.operands[0].type.ndim
     removed = (*a["inserted_window_dims"], *a["operand_batching_dims"])
-    windows = iter(a["update_window_dims"])
+    windows: Iterator[int] = iter(a["update_window_dims"])
     whole = op.operands[0].type.shape
     sizes = tuple(min(1, whole[d]) if d in removed else updates.shape[next(windows)]
                   for d in range(ndim))
@@ -277,21 +282,21 @@ def meets_nothing(op: Op) -> bool:
                                       for d, n in enumerate(indices.shape[:-1]))
 
 
-def _jvp_scatter_add(b: Any, op: Op, tangents: Any) -> Any:
-    x, indices, updates = op.operands
+def _jvp_scatter_add(b: Builder, op: Op, tangents: Tangents) -> Tangents:
+    x, indices, _ = op.operands
     if tangents[2] is None:
         return (tangents[0],)
     return (b.emit(scatter_add, or_zeros(b, tangents[0], x.type), indices, tangents[2],
                    **op.attrs),)
 
 
-def _transpose_scatter_add(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
+def _transpose_scatter_add(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> Tangents:
     (ct,) = cotangents
     return (ct if known[0] is LINEAR else None, None,
             _gather_cotangent(b, ct, op, known) if known[2] is LINEAR else None)
 
 
-def _gather_cotangent(b: Any, ct: Value, op: Op, known: Any) -> Value:
+def _gather_cotangent(b: Builder, ct: Value, op: Op, known: Any) -> Value:
     return gather_back(b, ct, Op(op.definition, (op.operands[0], known[1], op.operands[2]),
                                  op.attrs, op.results, op.loc))
 
@@ -299,7 +304,7 @@ def _gather_cotangent(b: Any, ct: Value, op: Op, known: Any) -> Value:
 scatter_add = _define_scatter("scatter_add", _jvp_scatter_add, _transpose_scatter_add, is_numeric)
 
 
-def _jvp_scatter(b: Any, op: Op, tangents: Any) -> Any:
+def _jvp_scatter(b: Builder, op: Op, tangents: Tangents) -> Tangents:
     x, indices, updates = op.operands
     of_x, _, of_updates = tangents
     if of_updates is None or meets_nothing(op):
@@ -314,7 +319,7 @@ def _jvp_scatter(b: Any, op: Op, tangents: Any) -> Any:
     return (b.emit(scatter_add, kept, indices, of_updates, **op.attrs),)
 
 
-def _winners(b: Any, op: Op) -> Value:
+def _winners(b: Builder, op: Op) -> Value:
     """Which elements of the updates are in the result: scatter their numbers, look who is there."""
     x, indices, updates = op.operands
     size = updates.type.size
@@ -326,7 +331,7 @@ def _winners(b: Any, op: Op) -> Value:
     return b.emit(lookup("eq"), there, numbers)
 
 
-def _transpose_scatter(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
+def _transpose_scatter(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> Tangents:
     (ct,), of_x, of_updates = cotangents, None, None
     if known[0] is LINEAR:
         of_x = b.emit(scatter, ct, known[1], b.zeros(op.operands[2].type), **op.attrs)
@@ -338,7 +343,7 @@ def _transpose_scatter(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
 scatter = _define_scatter("scatter", _jvp_scatter, _transpose_scatter)
 
 
-def _jvp_scatter_mul(b: Any, op: Op, tangents: Any) -> Any:
+def _jvp_scatter_mul(b: Builder, op: Op, tangents: Tangents) -> Tangents:
     x, indices, updates = op.operands
     of_x, _, of_updates = tangents
     total = None
@@ -354,14 +359,14 @@ def _jvp_scatter_mul(b: Any, op: Op, tangents: Any) -> Any:
     return (total,)
 
 
-def _transpose_scatter_mul(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
+def _transpose_scatter_mul(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> Tangents:
     return b.emit(scatter_mul, cotangents[0], known[1], known[2], **op.attrs), None, None
 
 
 scatter_mul = _define_scatter("scatter_mul", _jvp_scatter_mul, _transpose_scatter_mul, is_numeric)
 
 
-def _jvp_scatter_extremum(b: Any, op: Op, tangents: Any) -> Any:
+def _jvp_scatter_extremum(b: Builder, op: Op, tangents: Tangents) -> Tangents:
     """The tangent of whoever gives the extremum; those that tie share it evenly."""
     x, indices, updates = op.operands
     of_x, _, of_updates = tangents
@@ -392,7 +397,7 @@ def _whole_slices(x: TensorType, sizes: Any, taken: Sequence[int], batch: Sequen
                   ) -> list[int] | None:
     """The dimensions of x in order of which slices have all; None where one that is divided is
     read or written in part."""
-    kept = []
+    kept: list[int] = []
     for i, d in enumerate(x.dims):
         if i in batch:
             continue
@@ -403,10 +408,10 @@ def _whole_slices(x: TensorType, sizes: Any, taken: Sequence[int], batch: Sequen
     return kept
 
 
-def _spread_gather(op: Any, types: Any, a: Any, results: Any) -> Any:
+def _spread_gather(op: OpDef, types: Types, a: Attrs, results: Types) -> Sequence[Dims]:
     """Slices keep the axes of the dimensions of which they have all, and of batches."""
     (x, indices), windows = types, a["offset_dims"]
-    batch = a["operand_batching_dims"]
+    batch: Ints = a["operand_batching_dims"]
     kept = _whole_slices(x, a["slice_sizes"], a["collapsed_slice_dims"], batch)
     paired = dict(zip(a["start_indices_batching_dims"], batch, strict=True))
     if kept is None or any([d for i, d in enumerate(indices.dims) if i not in paired]):
@@ -420,18 +425,18 @@ def _spread_gather(op: Any, types: Any, a: Any, results: Any) -> Any:
                    for i in range(results[0].ndim)]),)
 
 
-def _spread_scatter(op: Any, types: Any, a: Any, results: Any) -> Any:
+def _spread_scatter(op: OpDef, types: Types, a: Attrs, results: Types) -> Sequence[Dims]:
     x, indices, updates = types
     batch, taken = a["operand_batching_dims"], a["inserted_window_dims"]
+    of_updates: Ints = a["update_window_dims"]
     windows = [d for d in range(x.ndim) if d not in taken and d not in batch]
-    sizes = dict(zip(windows, [updates.shape[d] for d in a["update_window_dims"]], strict=True))
+    sizes = dict(zip(windows, [updates.shape[d] for d in of_updates], strict=True))
     kept = _whole_slices(x, [sizes.get(d, 1) for d in range(x.ndim)], taken, batch)
-    places = [i for i in range(updates.ndim) if i not in a["update_window_dims"]]
+    places = [i for i in range(updates.ndim) if i not in of_updates]
     paired = a["scatter_indices_batching_dims"]
     free = [d for i, d in enumerate(indices.dims[:-1]) if i not in paired]
     free += [updates.dims[p] for i, p in enumerate(places) if i not in paired]
-    there = [(x.dims[i], updates.dims[d]) for i, d in zip(windows, a["update_window_dims"],
-                                                          strict=True)]
+    there = [(x.dims[i], updates.dims[d]) for i, d in zip(windows, of_updates, strict=True)]
     if kept is None or any(free) or any(u and u != d for d, u in there):
         refuse("Use `.at[...].set/add/mul/...(out_sharding=)` to provide output PartitionSpec for "
                "the scatter update as out sharding could not be resolved unambiguously (or would "

@@ -7,17 +7,22 @@ slice whose starts differ along a batch is a gather (gathering.py), with no loop
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import dtypes
-from ..core import Value
+from ..core import Op, Value
 from ..errors import IRTypeError
 from ..opdef import AXES, INT, INTS, LINEAR, LINEAR_OP, SHAPE, define, lookup
-from ..spreading import RESHARD, listed, met, refuse, resized, spreads
+from ..spreading import RESHARD, Dims, listed, met, refuse, resized, spreads
 from ..traits import BRANCHES, CHEAP, MERGED, MOVES, REARRANGES, mark
 from ..types import TensorType
 from .families import move_batch
 from .shape import broadcast_in_dim
+
+if TYPE_CHECKING:
+    from ..builder import Builder
+    from ..opdef import OpDef
+    from ..rules import Attrs, Axis, Batched, Tangents, Types, Values
 
 Ints = tuple[int, ...]
 
@@ -26,14 +31,14 @@ def _inserted(values: Ints, at: int, value: int) -> Ints:
     return (*values[:at], value, *values[at:])
 
 
-def or_zeros(b: Any, tangent: Value | None, type: TensorType) -> Value:
+def or_zeros(b: Builder, tangent: Value | None, type: TensorType) -> Value:
     """The tangent, or zeros of `type` where it is None."""
     return b.zeros(type) if tangent is None else tangent
 
 
 # --- slice --------------------------------------------------------------------------------
 
-def _infer_slice(types: Any, attrs: Any) -> Any:
+def _infer_slice(types: Types, attrs: Attrs) -> Types:
     (x,), starts, limits, strides = types, attrs["starts"], attrs["limits"], attrs["strides"]
     fits = (len(starts) == len(limits) == len(strides) == x.ndim
             and all(0 <= s <= l <= n for s, l, n in zip(starts, limits, x.shape))
@@ -45,7 +50,7 @@ def _infer_slice(types: Any, attrs: Any) -> Any:
                                for s, l, stride in zip(starts, limits, strides))),)
 
 
-def _transpose_slice(b: Any, op: Any, cotangents: Any, known: Any) -> Any:
+def _transpose_slice(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> Tangents:
     x, (ct,) = op.operands[0].type, cotangents
     starts, strides = op.attrs["starts"], op.attrs["strides"]
     high = tuple(size - start - _dilated(n, stride)
@@ -59,10 +64,12 @@ def _dilated(size: int, stride: int) -> int:
     return (size - 1) * stride + 1 if size else 0
 
 
-def _batch_slice(b: Any, op: Any, operands: Any, positions: Any, axis: Any) -> Any:
-    (x,), (p,) = operands, positions
+def _batch_slice(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
+    (x,) = operands
+    p: int = positions[0]
+    size = x.type.shape[p]
     sliced = b.emit(slice, x, starts=_inserted(op.attrs["starts"], p, 0),
-                    limits=_inserted(op.attrs["limits"], p, x.type.shape[p]),
+                    limits=_inserted(op.attrs["limits"], p, size),
                     strides=_inserted(op.attrs["strides"], p, 1))
     return (sliced,), (p,)
 
@@ -73,7 +80,7 @@ slice = define("slice", attrs={"starts": AXES, "limits": AXES, "strides": AXES},
 
 # --- pad ----------------------------------------------------------------------------------
 
-def _infer_pad(types: Any, attrs: Any) -> Any:
+def _infer_pad(types: Types, attrs: Attrs) -> Types:
     (x, value), low, high = types, attrs["low"], attrs["high"]
     interior = attrs["interior"]
     if value.dtype is not x.dtype or value.ndim or x.dtype.is_key:
@@ -88,20 +95,20 @@ def _infer_pad(types: Any, attrs: Any) -> Any:
     return (x.with_shape(shape),)
 
 
-def _jvp_pad(b: Any, op: Any, tangents: Any) -> Any:
+def _jvp_pad(b: Builder, op: Op, tangents: Tangents) -> Tangents:
     x, value = op.operands
     return (b.emit(pad, or_zeros(b, tangents[0], x.type), or_zeros(b, tangents[1], value.type),
                    **op.attrs),)
 
 
-def _transpose_pad(b: Any, op: Any, cotangents: Any, known: Any) -> Any:
+def _transpose_pad(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> Tangents:
     (ct,), attrs = cotangents, op.attrs
     x = op.operands[0].type
     return (_unpad(b, ct, x, **attrs) if known[0] is LINEAR else None,
             _sum_of_padding(b, ct, x, attrs) if known[1] is LINEAR else None)
 
 
-def _unpad(b: Any, ct: Value, x: TensorType, low: Ints, high: Ints, interior: Ints) -> Value:
+def _unpad(b: Builder, ct: Value, x: TensorType, low: Ints, high: Ints, interior: Ints) -> Value:
     """Cotangent of the padded operand: what was cropped is zero, what was added is left out."""
     if min(low, default=0) < 0 or min(high, default=0) < 0:
         none = (0,) * x.ndim
@@ -114,18 +121,18 @@ def _unpad(b: Any, ct: Value, x: TensorType, low: Ints, high: Ints, interior: In
     return b.emit(slice, ct, starts=starts, limits=limits, strides=tuple(i + 1 for i in interior))
 
 
-def _padding(b: Any, x: TensorType, attrs: Any) -> Value:
+def _padding(b: Builder, x: TensorType, attrs: Any) -> Value:
     """Where the result of a pad holds the padding value."""
     inside = b.zeros(x.with_dtype(dtypes.bool_))
     return b.emit(pad, inside, b.literal(True, dtypes.bool_), **attrs)
 
 
-def _sum_of_padding(b: Any, ct: Value, x: TensorType, attrs: Any) -> Value:
+def _sum_of_padding(b: Builder, ct: Value, x: TensorType, attrs: Any) -> Value:
     kept = b.emit(lookup("select"), _padding(b, x, attrs), ct, b.zeros(ct.type))
     return b.emit(lookup("reduce_sum"), kept, axes=tuple(range(x.ndim)))
 
 
-def _batch_pad(b: Any, op: Any, operands: Any, positions: Any, axis: Any) -> Any:
+def _batch_pad(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
     (x, value), (p, of_value), attrs = operands, positions, op.attrs
     if of_value is None:
         attrs = {name: _inserted(amounts, p, 0) for name, amounts in attrs.items()}
@@ -147,8 +154,8 @@ pad = define("pad", attrs={"low": INTS, "high": INTS, "interior": AXES}, operand
 
 # --- concatenate --------------------------------------------------------------------------
 
-def _infer_concatenate(types: Any, attrs: Any) -> Any:
-    dimension = attrs["dimension"]
+def _infer_concatenate(types: Types, attrs: Attrs) -> Types:
+    dimension: int = attrs["dimension"]
     if not types:
         raise IRTypeError("concatenate: takes at least one operand")
     first = types[0]
@@ -164,14 +171,16 @@ def _infer_concatenate(types: Any, attrs: Any) -> Any:
     return (first.with_shape((*first.shape[:dimension], total, *first.shape[dimension + 1:])),)
 
 
-def _jvp_concatenate(b: Any, op: Any, tangents: Any) -> Any:
+def _jvp_concatenate(b: Builder, op: Op, tangents: Tangents) -> Tangents:
     filled = [or_zeros(b, t, v.type) for t, v in zip(tangents, op.operands)]
     return (b.emit(concatenate, *filled, **op.attrs),)
 
 
-def _transpose_concatenate(b: Any, op: Any, cotangents: Any, known: Any) -> Any:
-    (ct,), dimension = cotangents, op.attrs["dimension"]
-    made, start, ones = [], 0, (1,) * ct.type.ndim
+def _transpose_concatenate(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> Tangents:
+    (ct,) = cotangents
+    dimension: int = op.attrs["dimension"]
+    made: list[Value | None] = []
+    start, ones = 0, (1,) * ct.type.ndim
     for operand, of in zip(op.operands, known):
         stop = start + operand.type.shape[dimension]
         if of is LINEAR:
@@ -184,7 +193,7 @@ def _transpose_concatenate(b: Any, op: Any, cotangents: Any, known: Any) -> Any:
     return tuple(made)
 
 
-def _batch_concatenate(b: Any, op: Any, operands: Any, positions: Any, axis: Any) -> Any:
+def _batch_concatenate(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
     to = next(p for p in positions if p is not None)
     moved = [move_batch(b, v, p, to, axis[1]) for v, p in zip(operands, positions)]
     dimension = op.attrs["dimension"]
@@ -207,7 +216,7 @@ def _check_starts(name: str, x: TensorType, starts: Sequence[TensorType]) -> Non
                               f"{', '.join(map(str, starts))}")
 
 
-def _infer_dynamic_slice(types: Any, attrs: Any) -> Any:
+def _infer_dynamic_slice(types: Types, attrs: Attrs) -> Types:
     (x, *starts), sizes = types, attrs["sizes"]
     _check_starts("dynamic_slice", x, starts)
     if len(sizes) != x.ndim or any(s > n for s, n in zip(sizes, x.shape)):
@@ -215,35 +224,37 @@ def _infer_dynamic_slice(types: Any, attrs: Any) -> Any:
     return (x.with_shape(sizes),)
 
 
-def _jvp_dynamic_slice(b: Any, op: Any, tangents: Any) -> Any:
+def _jvp_dynamic_slice(b: Builder, op: Op, tangents: Tangents) -> Tangents:
     return (b.emit(dynamic_slice, tangents[0], *op.operands[1:], **op.attrs),)
 
 
-def _transpose_dynamic_slice(b: Any, op: Any, cotangents: Any, known: Any) -> Any:
+def _transpose_dynamic_slice(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> Tangents:
     zeros = b.zeros(op.operands[0].type)
     ct = b.emit(dynamic_update_slice, zeros, cotangents[0], *known[1:])
     return (ct, *(None for _ in known[1:]))
 
 
-def _batched_starts(b: Any, starts: Sequence[Value], positions: Sequence[int | None],
+def _batched_starts(b: Builder, starts: Sequence[Value], positions: Sequence[int | None],
                     dims: Sequence[int], size: int) -> Value:
     """The starts of `dims` as one array of index vectors, [size, len(dims)]."""
-    columns = []
+    columns: list[Value] = []
     for d in dims:
         kept = () if positions[d] is None else (0,)
         columns.append(b.emit(broadcast_in_dim, starts[d], shape=(size, 1), dims=kept))
     return columns[0] if len(columns) == 1 else b.emit(concatenate, *columns, dimension=1)
 
 
-def _with_zero_start(b: Any, starts: Sequence[Value], at: int) -> list[Value]:
+def _with_zero_start(b: Builder, starts: Sequence[Value], at: int) -> list[Value]:
     dtype = starts[0].type.dtype if starts else dtypes.i32
     return [*starts[:at], b.literal(0, dtype), *starts[at:]]
 
 
-def _batch_dynamic_slice(b: Any, op: Any, operands: Any, positions: Any, axis: Any) -> Any:
+def _batch_dynamic_slice(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis
+                         ) -> Batched:
     (x, *starts), (p, *of_starts), sizes = operands, positions, op.attrs["sizes"]
     if not any(q is not None for q in of_starts):
-        size = x.type.shape[p]
+        at: int = p
+        size = x.type.shape[at]
         return (b.emit(dynamic_slice, x, *_with_zero_start(b, starts, p),
                        sizes=_inserted(sizes, p, size)),), (p,)
     shape = op.operands[0].type.shape
@@ -269,7 +280,7 @@ dynamic_slice = define("dynamic_slice", attrs={"sizes": SHAPE}, infer=_infer_dyn
 
 # --- dynamic_update_slice -----------------------------------------------------------------
 
-def _infer_dynamic_update_slice(types: Any, attrs: Any) -> Any:
+def _infer_dynamic_update_slice(types: Types, attrs: Attrs) -> Types:
     if len(types) < 2:
         raise IRTypeError("dynamic_update_slice: takes an operand, an update and starts")
     x, update, *starts = types
@@ -280,13 +291,14 @@ def _infer_dynamic_update_slice(types: Any, attrs: Any) -> Any:
     return (x,)
 
 
-def _jvp_dynamic_update_slice(b: Any, op: Any, tangents: Any) -> Any:
+def _jvp_dynamic_update_slice(b: Builder, op: Op, tangents: Tangents) -> Tangents:
     x, update, *starts = op.operands
     return (b.emit(dynamic_update_slice, or_zeros(b, tangents[0], x.type),
                    or_zeros(b, tangents[1], update.type), *starts),)
 
 
-def _transpose_dynamic_update_slice(b: Any, op: Any, cotangents: Any, known: Any) -> Any:
+def _transpose_dynamic_update_slice(b: Builder, op: Op, cotangents: Tangents, known: Tangents
+                                    ) -> Tangents:
     (ct,), starts, update = cotangents, known[2:], op.operands[1].type
     of_x = of_update = None
     if known[0] is LINEAR:
@@ -296,7 +308,8 @@ def _transpose_dynamic_update_slice(b: Any, op: Any, cotangents: Any, known: Any
     return (of_x, of_update, *(None for _ in starts))
 
 
-def _batch_dynamic_update_slice(b: Any, op: Any, operands: Any, positions: Any, axis: Any) -> Any:
+def _batch_dynamic_update_slice(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis
+                                ) -> Batched:
     (x, update, *starts), (p, of_update, *of_starts), size = operands, positions, axis[1]
     if not any(q is not None for q in of_starts):
         to = p if p is not None else of_update
@@ -325,14 +338,15 @@ dynamic_update_slice = define("dynamic_update_slice", infer=_infer_dynamic_updat
 
 # --- axes that divide ---------------------------------------------------------------------
 
-def _spread_concatenate(op: Any, types: Any, attrs: Any, results: Any) -> Any:
+def _spread_concatenate(op: OpDef, types: Types, attrs: Attrs, results: Types
+                       ) -> Sequence[Dims]:
     if len({t.dims for t in types}) > 1:
         refuse(f"All operands should have the same sharding. Got shardings {listed(types)}. Bring "
                "them to one by `xfront.sharding.reshard(x, P(...))`")
     return (types[0].dims,)
 
 
-def _spread_update(op: Any, types: Any, attrs: Any, results: Any) -> Any:
+def _spread_update(op: OpDef, types: Types, attrs: Attrs, results: Types) -> Sequence[Dims]:
     """A dimension that is written in part must be whole."""
     x, update = types[:2]
     for a, (n, m) in enumerate(zip(x.shape, update.shape, strict=True)):

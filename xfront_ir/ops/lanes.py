@@ -39,7 +39,7 @@ LIGHT_ELEMENTS = 1 << 14
 Places = Sequence[int | None]
 
 
-def choose_by_lane(b: Any, cond: OpDef, branches: Sequence[Function], index: Value,
+def choose_by_lane(b: Builder, cond: OpDef, branches: Sequence[Function], index: Value,
                    values: Sequence[Value], places: Places, axis: Any
                    ) -> tuple[list[Value], tuple[int, ...]]:
     """The batching of a `cond` whose index has an axis; the axis of its results is in front."""
@@ -78,15 +78,17 @@ def _work(branch: Function) -> tuple[float, float]:
 
 # --- light branches -------------------------------------------------------------------------
 
-def _all_computed(b: Any, branches: Sequence[Function], index: Value, values: Sequence[Value],
+def _all_computed(b: Builder, branches: Sequence[Function], index: Value, values: Sequence[Value],
                   places: Places, axis: Any) -> list[Value]:
     """Every branch on the operands as they are, its results chosen for the lanes that take it.
 
     To derivatives, the operands of a branch are constants in the other lanes: what is infinite
     there would otherwise meet a cotangent of zero, and give NaN.
     """
-    size, held = axis[1], {}
-    fed, now_at = [], []
+    size = axis[1]
+    held: dict[Value, Value] = {}
+    fed: list[Value] = []
+    now_at: list[int | None] = []
     for v, p in zip(values, places, strict=True):
         if p is None and not v.type.is_inexact:
             now_at.append(None)
@@ -109,7 +111,7 @@ def _all_computed(b: Any, branches: Sequence[Function], index: Value, values: Se
     return results
 
 
-def _lanes_of(b: Any, index: Value, n: int) -> tuple[list[Value], list[bool]]:
+def _lanes_of(b: Builder, index: Value, n: int) -> tuple[list[Value], list[bool]]:
     """For each branch, a mask, and whether the lanes that take it are those where it is set."""
     if index.type.dtype is dtypes.bool_:
         return [index, index], [False, True]
@@ -118,7 +120,7 @@ def _lanes_of(b: Any, index: Value, n: int) -> tuple[list[Value], list[bool]]:
 
 # --- branches that run where a lane takes them -------------------------------------------------
 
-def _each_where_taken(b: Any, cond: OpDef, branches: Sequence[Function], index: Value,
+def _each_where_taken(b: Builder, cond: OpDef, branches: Sequence[Function], index: Value,
                       values: Sequence[Value], places: Places, axis: Any) -> list[Value]:
     size = axis[1]
     results: list[Value] = []
@@ -131,7 +133,7 @@ def _each_where_taken(b: Any, cond: OpDef, branches: Sequence[Function], index: 
     return results
 
 
-def _masks(b: Any, index: Value, n: int) -> list[Value]:
+def _masks(b: Builder, index: Value, n: int) -> list[Value]:
     """For each branch, the lanes that take it."""
     if index.type.dtype is dtypes.bool_:
         return [b.emit(lookup("not"), index), index]
@@ -146,7 +148,7 @@ def _masks(b: Any, index: Value, n: int) -> list[Value]:
             b.emit(lookup("ge"), index, at(n - 1))]
 
 
-def first_lane(b: Any, mask: Value, size: int) -> tuple[Value, Value]:
+def first_lane(b: Builder, mask: Value, size: int) -> tuple[Value, Value]:
     """Number of the first lane in `mask` (size where there is none), and whether there is one."""
     lanes = tensor((size,), dtypes.i32)
     numbers = b.emit(lookup("iota"), dtype=dtypes.i32, shape=(size,), dimension=0)
@@ -155,7 +157,7 @@ def first_lane(b: Any, mask: Value, size: int) -> tuple[Value, Value]:
     return first, b.emit(lookup("lt"), first, b.full(I32, size))
 
 
-def choose(b: Any, mask: Value, new: Value, old: Value, wide: dict[Any, Value] | None = None
+def choose(b: Builder, mask: Value, new: Value, old: Value, wide: dict[Any, Value] | None = None
            ) -> Value:
     """Lanes of `new` where `mask` is set, of `old` elsewhere; the batch axis is in front.
 
@@ -175,7 +177,8 @@ def choose(b: Any, mask: Value, new: Value, old: Value, wide: dict[Any, Value] |
     return wrapped(b, b.emit(lookup("select"), mask, yes, no), new.type)
 
 
-def feed(b: Any, mask: Value, first: Value, value: Value, place: int | None, size: int) -> Value:
+def feed(b: Builder, mask: Value, first: Value, value: Value, place: int | None, size: int
+         ) -> Value:
     """`value` with the lanes outside `mask` replaced by lane `first`; its batch axis in front."""
     if place is None:
         return value

@@ -8,23 +8,27 @@ extended collection of matrix derivative results, 2008.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import dtypes
-from ..core import Op
+from ..core import Op, Value
 from ..errors import IRTypeError, MissingRule
 from ..opdef import BOOL, INT, NONE, ZERO, OpDef, define
 from ..spreading import leading, spreads
 from ..types import TensorType
 from .compare import eq, ge, gt
 from .dot import dot_general
-from .elementwise import conj
-from .families import move_batch, partials_jvp, sum_tangents, tangent
+from .elementwise import add, conj
+from .families import move_batch, partials_jvp, tangent
 from .formulas import Term, formula, where
 from .gathering import gather
 from .indexing import pad
 from .indexing import slice as slice_
 from .shape import broadcast_in_dim, iota, reshape, transpose
+
+if TYPE_CHECKING:
+    from ..builder import Builder
+    from ..rules import Attrs, Axis, Batched, Tangents, Types, Values
 
 DTYPES = (dtypes.f32, dtypes.f64, dtypes.c64, dtypes.c128)
 HIGHEST = ("highest", "highest")
@@ -79,7 +83,7 @@ def adjoint(x: Term) -> Term:
     return conjugate(transposed(x))
 
 
-def where_places(b: Any, compare: OpDef[Any], type: TensorType) -> Term:
+def where_places(b: Builder, compare: OpDef[Any], type: TensorType) -> Term:
     """A bool of `type`'s shape: how the number of the row compares with that of the column."""
     shape, n = type.shape[-2:], type.ndim
     rows, columns = (Term(b, b.emit(iota, dtype=dtypes.i32, shape=shape, dimension=d))
@@ -103,7 +107,7 @@ def diagonal_part(x: Term) -> Term:
     return where(where_places(x.b, eq, x.type), x, 0)
 
 
-def eye(b: Any, type: TensorType) -> Term:
+def eye(b: Builder, type: TensorType) -> Term:
     """The identity in each matrix of `type`."""
     mask, one = where_places(b, eq, type), Term(b, b.ones(type))
     return where(mask, one, 0)
@@ -127,7 +131,7 @@ def padded(x: Term, low: tuple[int, int], high: tuple[int, int]) -> Term:
                interior=(*lead, 0, 0))
 
 
-def batch_leading(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:
+def batch_leading(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
     """Batching of ops whose leading axes are batches already: one more in front."""
     moved_in = [move_batch(b, v, p, 0, axis[1]) for v, p in zip(operands, positions, strict=True)]
     made = b.emit(op.definition, *moved_in, **op.attrs)
@@ -136,7 +140,7 @@ def batch_leading(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> A
 
 # --- cholesky -----------------------------------------------------------------------------
 
-def _infer_cholesky(types: Any, attrs: Any) -> Any:
+def _infer_cholesky(types: Types, attrs: Attrs) -> Types:
     matrix("cholesky", types[0], square=True)
     return types
 
@@ -160,7 +164,7 @@ triangle is read; NaN for others. Derivatives take A's tangent to be Hermitian t
 
 # --- triangular_solve ---------------------------------------------------------------------
 
-def _infer_triangular_solve(types: Any, attrs: Any) -> Any:
+def _infer_triangular_solve(types: Types, attrs: Attrs) -> Types:
     a, rhs = types
     n, _ = matrix("triangular_solve", a, square=True)
     matrix("triangular_solve", rhs)
@@ -171,11 +175,12 @@ def _infer_triangular_solve(types: Any, attrs: Any) -> Any:
     return (rhs,)
 
 
-def _jvp_triangular_solve(b: Any, op: Op, tangents: Any) -> Any:
+def _jvp_triangular_solve(b: Builder, op: Op, tangents: Tangents) -> Tangents:
     """op(A) X' = B' - op(A') X"""
     rhs = tangents[1]
     if tangents[0] is not None:
-        rhs = sum_tangents(b, rhs, _of_matrix(b, tangents[0], op.results[0], **op.attrs))
+        of_matrix: Value = _of_matrix(b, tangents[0], op.results[0], **op.attrs)
+        rhs = of_matrix if rhs is None else b.emit(add, rhs, of_matrix)
     return (b.emit(triangular_solve, op.operands[0], rhs, **op.attrs),)
 
 
@@ -188,12 +193,14 @@ def _of_matrix(t: Term, x: Term, left_side: bool, lower: bool, transpose_a: bool
     return -(matmul(moving, x) if left_side else matmul(x, moving))
 
 
-def _transpose_triangular_solve(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
+def _transpose_triangular_solve(b: Builder, op: Op, cotangents: Tangents, known: Tangents
+                                ) -> Tangents:
     attrs = {**op.attrs, "transpose_a": not op.attrs["transpose_a"]}
     return None, b.emit(triangular_solve, known[0], cotangents[0], **attrs)
 
 
-def _batch_triangular_solve(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:
+def _batch_triangular_solve(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis
+                            ) -> Batched:
     (a, rhs), (p, q), size = operands, positions, axis[1]
     if p is not None:
         return batch_leading(b, op, operands, positions, axis)
@@ -223,7 +230,7 @@ as said. The other triangle of A is not read, nor its diagonal where `unit_diago
 
 # --- lu -----------------------------------------------------------------------------------
 
-def _infer_lu(types: Any, attrs: Any) -> Any:
+def _infer_lu(types: Types, attrs: Attrs) -> Types:
     (x,) = types
     m, n = matrix("lu", x)
     lead = x.shape[:-2]
@@ -270,7 +277,7 @@ its diagonal of ones, is below the diagonal of the factors, U above. Row i was e
 pivots[i]. A singular A gives a zero on U's diagonal."""
 
 
-def _infer_permutation(types: Any, attrs: Any) -> Any:
+def _infer_permutation(types: Types, attrs: Attrs) -> Types:
     (x,), size = types, attrs["size"]
     if x.dtype is not dtypes.i32 or not x.ndim or not x.shape[-1] <= size:
         raise IRTypeError(f"lu_pivots_to_permutation: takes vectors of at most {size} i32, got "
@@ -285,14 +292,14 @@ lu_pivots_to_permutation = define("lu_pivots_to_permutation", attrs={"size": INT
 
 # --- qr -----------------------------------------------------------------------------------
 
-def _infer_qr(types: Any, attrs: Any) -> Any:
+def _infer_qr(types: Types, attrs: Attrs) -> Types:
     (x,) = types
     m, n = matrix("qr", x)
     k, lead = m if attrs["full_matrices"] else min(m, n), x.shape[:-2]
     return x.with_shape((*lead, m, k)), x.with_shape((*lead, k, n))
 
 
-def _jvp_qr(b: Any, op: Op, tangents: Any) -> Any:
+def _jvp_qr(b: Builder, op: Op, tangents: Tangents) -> Tangents:
     m, n = op.operands[0].type.shape[-2:]
     if m < n or (op.attrs["full_matrices"] and m != n):
         raise MissingRule("qr has derivatives for matrices with as many rows as columns or more, "
@@ -319,7 +326,7 @@ qr = define("qr", attrs={"full_matrices": BOOL}, operands=1, infer=_infer_qr, si
 """Q with orthonormal columns and upper triangular R (of real diagonal), Q R = A."""
 
 
-def _infer_geqrf(types: Any, attrs: Any) -> Any:
+def _infer_geqrf(types: Types, attrs: Attrs) -> Types:
     (x,) = types
     m, n = matrix("geqrf", x)
     return x, x.with_shape((*x.shape[:-2], min(m, n)))
@@ -330,7 +337,7 @@ geqrf = define("geqrf", operands=1, infer=_infer_geqrf, single=False, jvp=NONE,
 """R above and Householder vectors below the diagonal, and the factors tau of these vectors."""
 
 
-def _infer_householder_product(types: Any, attrs: Any) -> Any:
+def _infer_householder_product(types: Types, attrs: Attrs) -> Types:
     a, taus = types
     m, n = matrix("householder_product", a)
     one_batch("householder_product", types, (2, 1))
@@ -347,7 +354,7 @@ householder_product = define("householder_product", operands=2, jvp=NONE, batch=
 
 # --- tridiagonal_solve --------------------------------------------------------------------
 
-def _infer_tridiagonal_solve(types: Any, attrs: Any) -> Any:
+def _infer_tridiagonal_solve(types: Types, attrs: Attrs) -> Types:
     rhs = types[3]
     n, _ = matrix("tridiagonal_solve", rhs)
     one_batch("tridiagonal_solve", types, (1, 1, 1, 2))
@@ -371,11 +378,12 @@ def _of_diagonal(t: Term, x: Term, by: int) -> Term:
     return -(wide * (_rows_shifted(x, n - 2, by) if by else x))
 
 
-def _jvp_tridiagonal_solve(b: Any, op: Op, tangents: Any) -> Any:
+def _jvp_tridiagonal_solve(b: Builder, op: Op, tangents: Tangents) -> Tangents:
     rhs = tangents[3]
     for t, by in zip(tangents[:3], (1, 0, -1), strict=True):
         if t is not None:
-            rhs = sum_tangents(b, rhs, _of_diagonal(b, t, op.results[0], by=by))
+            of_diagonal: Value = _of_diagonal(b, t, op.results[0], by=by)
+            rhs = of_diagonal if rhs is None else b.emit(add, rhs, of_diagonal)
     return (b.emit(tridiagonal_solve, *op.operands[:3], rhs, **op.attrs),)
 
 
@@ -388,7 +396,8 @@ def _by_transpose(ct: Term, below: Term, diagonal: Term, above: Term, perturb_si
                              perturb_singular=perturb_singular)
 
 
-def _transpose_tridiagonal_solve(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
+def _transpose_tridiagonal_solve(b: Builder, op: Op, cotangents: Tangents, known: Tangents
+                                 ) -> Tangents:
     return None, None, None, _by_transpose(b, cotangents[0], *known[:3], **op.attrs)
 
 

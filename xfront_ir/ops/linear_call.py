@@ -12,7 +12,7 @@ A solution is differentiated by the system, not by how it was found: A dx = db -
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..builder import Builder
 from ..core import Function, Op, Value
@@ -24,6 +24,9 @@ from ..types import TensorType, plain
 from .elementwise import sub
 from .families import move_batch, sum_tangents
 
+if TYPE_CHECKING:
+    from ..rules import Attrs, Axis, Batched, Tangents, Values
+
 Types = tuple[TensorType, ...]
 
 
@@ -33,12 +36,12 @@ def _check_types(name: str, what: str, wanted: Sequence[TensorType], got: Sequen
         raise IRTypeError(f"{name}: {what} are {list(got)}, must be {list(wanted)}")
 
 
-def _whole(b: Any, values: Sequence[Value], tangents: Sequence[Value | None]) -> list[Value]:
+def _whole(b: Builder, values: Sequence[Value], tangents: Sequence[Value | None]) -> list[Value]:
     """Tangents with zeros where there is none."""
     return [b.zeros(v.type) if t is None else t for v, t in zip(values, tangents, strict=True)]
 
 
-def _in_front(b: Any, values: Sequence[Value], positions: Sequence[int | None], size: int
+def _in_front(b: Builder, values: Sequence[Value], positions: Sequence[int | None], size: int
               ) -> list[Value]:
     return [move_batch(b, v, p, 0, size) for v, p in zip(values, positions, strict=True)]
 
@@ -58,7 +61,7 @@ MAP = Regions({"linear": "n_linear", "constants": REST}, {"results": REST},
               value="body")
 
 
-def _infer_linear_call(types: Types, attrs: Any) -> Types:
+def _infer_linear_call(types: Types, attrs: Attrs) -> Types:
     body, transposed = attrs["body"], attrs["transposed"]
     linear, constants = MAP.split(attrs, types)
     results = body.return_types
@@ -69,7 +72,7 @@ def _infer_linear_call(types: Types, attrs: Any) -> Types:
     return results
 
 
-def _jvp_linear_call(b: Any, op: Op, tangents: Any) -> Any:
+def _jvp_linear_call(b: Builder, op: Op, tangents: Tangents) -> Tangents:
     """The map of the tangents; and by its constants the derivative of its body."""
     linear, constants = MAP.split(op.attrs, op.operands)
     moved, dots = MAP.split(op.attrs, tangents)
@@ -87,7 +90,7 @@ def _jvp_linear_call(b: Any, op: Op, tangents: Any) -> Any:
     return totals
 
 
-def _transpose_linear_call(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
+def _transpose_linear_call(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> Tangents:
     attrs, (_, constants) = op.attrs, MAP.split(op.attrs, known)
     if LINEAR in constants:
         raise MissingRule("linear_call is linear in its linear operands only")
@@ -96,7 +99,7 @@ def _transpose_linear_call(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
     return (*made, *[None] * len(constants))
 
 
-def _batch_linear_call(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:
+def _batch_linear_call(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
     attrs, n_out = op.attrs, len(op.results)
     linear, constants = MAP.split(attrs, operands)
     of_linear, places = MAP.split(attrs, positions)
@@ -132,7 +135,7 @@ SYSTEM = Regions({"b": "n", "constants": REST}, {"solution": "n", "more": REST},
                  value="solve")
 
 
-def _infer_solve(types: Types, attrs: Any) -> Types:
+def _infer_solve(types: Types, attrs: Attrs) -> Types:
     name, back = "custom_linear_solve", attrs.get("transpose_solve")
     for key in ("matvec", "solve", "transpose_solve"):
         if attrs.get(key) is not None:
@@ -146,7 +149,7 @@ def _infer_solve(types: Types, attrs: Any) -> Types:
     return attrs["solve"].return_types
 
 
-def _jvp_solve(b: Any, op: Op, tangents: Any) -> Any:
+def _jvp_solve(b: Builder, op: Op, tangents: Tangents) -> Tangents:
     attrs = op.attrs
     rhs, constants = SYSTEM.split(attrs, op.operands)
     moved, dots = SYSTEM.split(attrs, tangents)
@@ -168,7 +171,7 @@ def _solution(solve: Function, n: int) -> Function:
         solve, ("solution", n), lambda: solve.replace(returns=solve.returns[:n], weak_returns=()))
 
 
-def _transpose_solve(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
+def _transpose_solve(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> Tangents:
     attrs, (rhs, constants) = op.attrs, SYSTEM.split(op.attrs, known)
     n = len(rhs)
     if attrs.get("transpose_solve") is None:
@@ -198,7 +201,7 @@ def transposed_matvec(matvec: Function, n: int) -> Function:
     return remembered(matvec, ("transposed_matvec", n), make)
 
 
-def _batch_solve(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:
+def _batch_solve(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
     attrs = dict(op.attrs)
     rhs, constants = SYSTEM.split(attrs, operands)
     of_rhs, places = SYSTEM.split(attrs, positions)

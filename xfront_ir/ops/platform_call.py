@@ -15,21 +15,24 @@ Source: StableHLO spec, `custom_call`.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ..errors import IRTypeError
-from ..opdef import INT, NONE, STR, TREE, TYPES, define
+from ..opdef import INT, INTS, NONE, STR, TREE, TYPES, define
+
+if TYPE_CHECKING:
+    from ..rules import Attrs, Types
 
 APIS = (1, 2, 4)
 
 
-def _infer_platform_call(types: Any, attrs: Any) -> Any:
+def _infer_platform_call(types: Types, attrs: Attrs) -> Types:
     results, target = attrs["results"], attrs["target"]
     if not target or not results or attrs["api"] not in APIS:
         raise IRTypeError(f"platform_call: takes a target, results and an api of {APIS}, got "
                           f"{target!r}, {len(results)} results, api {attrs['api']}")
     for pair in attrs["in_place"]:
-        k, i = pair if type(pair) is tuple and len(pair) == 2 else (-1, -1)
+        k, i = pair if INTS.accepts(pair) and len(pair) == 2 else (-1, -1)
         if not (0 <= k < len(results) and 0 <= i < len(types) and results[k] is types[i]):
             raise IRTypeError("platform_call: in_place has pairs of a result and an operand of one "
                               f"type, got {pair} for @{target}")

@@ -9,7 +9,7 @@ Source: Salmon et al., Parallel random numbers: as easy as 1, 2, 3 (SC 2011).
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import dtypes
 from ..core import Op
@@ -22,6 +22,10 @@ from .families import batch_elementwise, move_batch
 from .indexing import concatenate, slice
 from .shape import reshape
 
+if TYPE_CHECKING:
+    from ..builder import Builder
+    from ..rules import Attrs, Axis, Batched, Types, Values
+
 KEY_DTYPES = {"fry": dtypes.key_fry, "rbg": dtypes.key_rbg, "urbg": dtypes.key_urbg}
 IMPLEMENTATION = enum(*KEY_DTYPES)
 KEY_TYPE = AttrKind("word", lambda x: type(x) is str and f"key<{x}>" in dtypes.BY_NAME)
@@ -31,7 +35,7 @@ whose words alone are known here."""
 
 # --- threefry -----------------------------------------------------------------------------
 
-def _infer_threefry(types: Any, attrs: Any) -> Any:
+def _infer_threefry(types: Types, attrs: Attrs) -> Types:
     first = types[0]
     if first.dtype is not dtypes.u32 or any(t is not first for t in types):
         raise IRTypeError(f"threefry2x32: takes four u32 arrays of one shape, got "
@@ -51,7 +55,7 @@ def _check_key(name: str, type: TensorType) -> None:
         raise IRTypeError(f"{name}: takes keys, got {type}")
 
 
-def _infer_wrap(types: Any, attrs: Any) -> Any:
+def _infer_wrap(types: Types, attrs: Attrs) -> Types:
     (x,), dtype = types, dtypes.named(f"key<{attrs['impl']}>")
     n = len(dtype.physical)
     if x.dtype is not dtypes.u32 or x.shape[x.ndim - n:] != dtype.physical:
@@ -60,7 +64,7 @@ def _infer_wrap(types: Any, attrs: Any) -> Any:
     return (tensor(x.shape[:x.ndim - n], dtype),)
 
 
-def _batch_wrap(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:
+def _batch_wrap(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
     to = min(positions[0], op.results[0].type.ndim)      # the words stay last
     x = move_batch(b, operands[0], positions[0], to, axis[1])
     return (b.emit(random_wrap, x, **op.attrs),), (to,)
@@ -70,7 +74,7 @@ random_wrap = define("random_wrap", attrs={"impl": KEY_TYPE}, operands=1, infer=
                      jvp=ZERO, batch=_batch_wrap)
 
 
-def _infer_unwrap(types: Any, attrs: Any) -> Any:
+def _infer_unwrap(types: Types, attrs: Attrs) -> Types:
     (key,) = types
     _check_key("random_unwrap", key)
     return (tensor((*key.shape, *key.dtype.physical), dtypes.u32),)
@@ -82,7 +86,7 @@ random_unwrap = define("random_unwrap", operands=1, infer=_infer_unwrap, jvp=ZER
 
 # --- making keys --------------------------------------------------------------------------
 
-def _infer_seed(types: Any, attrs: Any) -> Any:
+def _infer_seed(types: Types, attrs: Attrs) -> Types:
     (seed,) = types
     if not seed.dtype.is_integer:
         raise IRTypeError(f"random_seed: seeds are integers, got {seed}")
@@ -94,7 +98,7 @@ random_seed = define("random_seed", attrs={"impl": IMPLEMENTATION}, operands=1, 
 """A key for each integer: its upper and lower 32 bits, no sign spread into the upper ones."""
 
 
-def _infer_fold_in(types: Any, attrs: Any) -> Any:
+def _infer_fold_in(types: Types, attrs: Attrs) -> Types:
     key, data = types
     _check_key("random_fold_in", key)
     if data.dtype is not dtypes.u32 or data.shape != key.shape:
@@ -107,13 +111,13 @@ random_fold_in = define("random_fold_in", operands=2, infer=_infer_fold_in, jvp=
                         batch=batch_elementwise)
 
 
-def _infer_split(types: Any, attrs: Any) -> Any:
+def _infer_split(types: Types, attrs: Attrs) -> Types:
     (key,) = types
     _check_key("random_split", key)
     return (key.with_shape((*key.shape, *attrs["shape"])),)
 
 
-def _batch_in_front(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:
+def _batch_in_front(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
     """Batching of ops whose result has the keys' axes, then its own."""
     return (b.emit(op.definition, *operands, **op.attrs),), positions
 
@@ -125,7 +129,7 @@ random_split = define("random_split", attrs={"shape": SHAPE}, operands=1, infer=
 
 # --- bits ---------------------------------------------------------------------------------
 
-def _infer_bits(types: Any, attrs: Any) -> Any:
+def _infer_bits(types: Types, attrs: Attrs) -> Types:
     (key,), width = types, attrs["bit_width"]
     _check_key("random_bits", key)
     if width not in (8, 16, 32, 64):
@@ -143,7 +147,7 @@ random_bits = define("random_bits", attrs={"bit_width": INT, "shape": SHAPE}, op
 STATES = (tensor((4,), dtypes.u32), tensor((2,), dtypes.u64))
 
 
-def _infer_rng(types: Any, attrs: Any) -> Any:
+def _infer_rng(types: Types, attrs: Attrs) -> Types:
     (state,), dtype = types, attrs["dtype"]
     if state not in STATES:
         raise IRTypeError(f"rng_bit_generator: the state must be u32[4] or u64[2], got {state}")
@@ -152,7 +156,7 @@ def _infer_rng(types: Any, attrs: Any) -> Any:
     return state, tensor(attrs["shape"], dtype)
 
 
-def _batch_rng(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:
+def _batch_rng(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
     """The first lane's state gives the bits of all lanes, as in JAX; the others stay."""
     states, size = move_batch(b, operands[0], positions[0], 0, axis[1]), axis[1]
     width, ones = states.type.shape[1], (1, 1)
@@ -175,7 +179,7 @@ UNIFORM_DTYPES = (dtypes.f16, dtypes.bf16, dtypes.f32, dtypes.f64, dtypes.i32, d
 """XLA ends the process where it is asked for others."""
 
 
-def _infer_uniform(types: Any, attrs: Any) -> Any:
+def _infer_uniform(types: Types, attrs: Attrs) -> Types:
     low, high = types
     if low is not high or low.ndim or low.dtype not in UNIFORM_DTYPES:
         names = ", ".join(map(str, UNIFORM_DTYPES))

@@ -8,9 +8,7 @@ Source of the sampler: Marsaglia and Tsang, A simple method for generating gamma
 from __future__ import annotations
 
 import math
-from typing import Any
-
-import ml_dtypes
+from typing import TYPE_CHECKING
 
 from .. import dtypes
 from ..core import Op
@@ -23,8 +21,12 @@ from .formulas import Term, formula, where
 from .special import digamma
 from .special import random_gamma_grad as slope
 
+if TYPE_CHECKING:
+    from ..builder import Builder
+    from ..rules import Attrs, Tangents, Types
 
-def _infer(types: Any, attrs: Any) -> Any:
+
+def _infer(types: Types, attrs: Attrs) -> Types:
     key, a = types
     if key.dtype is not dtypes.key_fry or key.shape != a.shape or not a.dtype.is_float:
         raise IRTypeError("random_gamma: takes key<fry> and floats of one shape, got "
@@ -32,7 +34,7 @@ def _infer(types: Any, attrs: Any) -> Any:
     return (a,)
 
 
-def _jvp(b: Any, op: Op, tangents: Any) -> Any:
+def _jvp(b: Builder, op: Op, tangents: Tangents) -> Tangents:
     t, a, x = tangents[1], op.operands[1], op.results[0]
     return (None if t is None else _tangent(b, t, a, x, log_space=op.attrs["log_space"]),)
 
@@ -43,7 +45,7 @@ def _tangent(t: Term, a: Term, x: Term, log_space: bool) -> Term:
         return t * slope(a, x)
     # below: x^a / (a gamma(a)) is the probability up to a factor 1 + O(x), so that the logarithm's
     # slope is known where x itself has no digits, or is too small for its dtype
-    tiny = x < math.log(float(ml_dtypes.finfo(a.dtype.numpy).eps))
+    tiny = x < math.log(dtypes.epsilon(a.dtype))
     sample = exp(where(tiny, 0, x))
     usual = slope(a, sample) / sample
     small = (digamma(a + 1) - x) / a

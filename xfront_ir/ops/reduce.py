@@ -8,7 +8,7 @@ of the pairwise operation, which is exact where elements are zero.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..core import Op, Value
 from ..errors import IRTypeError
@@ -29,6 +29,10 @@ from .formulas import Term, formula, where
 from .indexing import concatenate, pad, slice
 from .shape import broadcast_in_dim, reshape, reverse, transpose
 
+if TYPE_CHECKING:
+    from ..builder import Builder
+    from ..rules import Attrs, Axis, Batched, Tangents, Types, Values
+
 Combine = Callable[..., tuple[Value, ...]]
 """`combine(b, left, right)`: what two neighbouring tuples of values become, element by element."""
 
@@ -47,7 +51,7 @@ def _without(shape: Sequence[int], axes: Sequence[int]) -> tuple[int, ...]:
 
 def _reducer(name: str, jvp: Any, allowed: Callable[[Any], bool], wanted: str,
              transpose: Any = None) -> OpDef:
-    def infer(types: Any, attrs: Any) -> Any:
+    def infer(types: Types, attrs: Attrs) -> Types:
         (x,), axes = types, attrs["axes"]
         _check_axes(name, x, axes)
         if not allowed(x.dtype):
@@ -58,7 +62,7 @@ def _reducer(name: str, jvp: Any, allowed: Callable[[Any], bool], wanted: str,
                   transpose=transpose, batch=_batch_reduction)
 
 
-def _batch_reduction(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:
+def _batch_reduction(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
     (x,), (p,) = operands, positions
     axes, place = moved_axes(op.attrs["axes"], p)
     return (b.emit(op.definition, x, axes=axes),), (place,)
@@ -70,11 +74,11 @@ def _spread(reduced: Term, x: TensorType, axes: tuple[int, ...]) -> Term:
     return broadcast_in_dim(reduced, shape=x.shape, dims=_without(range(x.ndim), axes))
 
 
-def _transpose_sum(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
+def _transpose_sum(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> Tangents:
     return (_spread(b, cotangents[0], x=op.operands[0].type, axes=op.attrs["axes"]),)
 
 
-def _jvp_extremum(b: Any, op: Op, tangents: Any) -> Any:
+def _jvp_extremum(b: Builder, op: Op, tangents: Tangents) -> Tangents:
     (x,), (y,), axes = op.operands, op.results, op.attrs["axes"]
     return (_tangent_extremum(b, tangents[0], x, y, axes=axes),)
 
@@ -91,7 +95,7 @@ def _tangent_extremum(t: Term, x: Term, y: Term, axes: tuple[int, ...]) -> Term:
     return reduce_sum(t * (mask / count), axes=axes)
 
 
-def _jvp_prod(b: Any, op: Op, tangents: Any) -> Any:
+def _jvp_prod(b: Builder, op: Op, tangents: Tangents) -> Tangents:
     (x,), axes = op.operands, op.attrs["axes"]
     rows = [leading(b, v, axes) for v in (x, tangents[0])]
     if rows[0].type.shape[0] == 0:
@@ -104,11 +108,11 @@ def _product(x: Term, tx: Term, y: Term, ty: Term) -> tuple[Term, Term]:
     return x * y, tx * y + ty * x
 
 
-def _product_rule(b: Any, left: Any, right: Any) -> tuple[Value, ...]:
+def _product_rule(b: Builder, left: Any, right: Any) -> tuple[Value, ...]:
     return _product(b, *left, *right)
 
 
-def leading(b: Any, x: Value, axes: Sequence[int]) -> Value:
+def leading(b: Builder, x: Value, axes: Sequence[int]) -> Value:
     """`x` with `axes` flattened into one in front, the others behind it in their order."""
     kept = _without(range(x.type.ndim), axes)
     order = (*axes, *kept)
@@ -121,7 +125,7 @@ def leading(b: Any, x: Value, axes: Sequence[int]) -> Value:
     return x if x.type.shape == (n, *rest) else b.emit(reshape, x, shape=(n, *rest))
 
 
-def tree_reduce(b: Any, combine: Combine, values: Sequence[Value], in_order: bool = True
+def tree_reduce(b: Builder, combine: Combine, values: Sequence[Value], in_order: bool = True
                 ) -> tuple[Value, ...]:
     """Reduce axis 0 (of one size in all, at least 1) by combining neighbours, keeping order.
 
@@ -143,7 +147,7 @@ def tree_reduce(b: Any, combine: Combine, values: Sequence[Value], in_order: boo
     return tuple(b.emit(reshape, v, shape=v.type.shape[1:]) for v in values)
 
 
-def cut(b: Any, x: Value, axis: int, start: int, limit: int, stride: int = 1) -> Value:
+def cut(b: Builder, x: Value, axis: int, start: int, limit: int, stride: int = 1) -> Value:
     """Elements start, start + stride, ... below limit along one axis."""
     ndim, shape = x.type.ndim, x.type.shape
     starts = tuple(start if d == axis else 0 for d in range(ndim))
@@ -164,7 +168,7 @@ reduce_xor = _reducer("reduce_xor", ZERO, is_logical, "integer or bool")
 # --- positions of extrema -----------------------------------------------------------------
 
 def _arg(name: str) -> OpDef:
-    def infer(types: Any, attrs: Any) -> Any:
+    def infer(types: Types, attrs: Attrs) -> Types:
         (x,), axis = types, attrs["axis"]
         _check_axes(name, x, (axis,))
         if x.shape[axis] == 0:
@@ -179,7 +183,7 @@ def _arg(name: str) -> OpDef:
                   jvp=ZERO, batch=_batch_arg)
 
 
-def _batch_arg(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:
+def _batch_arg(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
     (x,), (p,) = operands, positions
     (at,), place = moved_axes((op.attrs["axis"],), p)
     return (b.emit(op.definition, x, axis=at, index_dtype=op.attrs["index_dtype"]),), (place,)
@@ -193,7 +197,7 @@ argmin = _arg("argmin")
 
 def _running(name: str, jvp: Any, allowed: Callable[[Any], bool], wanted: str,
              transpose: Any = None) -> OpDef:
-    def infer(types: Any, attrs: Any) -> Any:
+    def infer(types: Types, attrs: Attrs) -> Types:
         _check_axes(name, types[0], (attrs["axis"],))
         if not allowed(types[0].dtype):
             raise IRTypeError(f"{name}: takes {wanted} operands, got {types[0]}")
@@ -203,20 +207,20 @@ def _running(name: str, jvp: Any, allowed: Callable[[Any], bool], wanted: str,
                   transpose=transpose, batch=_batch_running)
 
 
-def _batch_running(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:
+def _batch_running(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
     (x,), (p,), at = operands, positions, op.attrs["axis"]
     made = b.emit(op.definition, x, axis=at + (at >= p), reverse=op.attrs["reverse"])
     return (made,), (p,)
 
 
-def _transpose_cumsum(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
+def _transpose_cumsum(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> Tangents:
     return (b.emit(cumsum, cotangents[0], axis=op.attrs["axis"],
                    reverse=not op.attrs["reverse"]),)
 
 
 def _scanned_tangent(combine: Combine) -> Any:
     """Tangent of a running reduction: the pairs (element, tangent), scanned together."""
-    def jvp(b: Any, op: Op, tangents: Any) -> Any:
+    def jvp(b: Builder, op: Op, tangents: Tangents) -> Tangents:
         pairs = (op.operands[0], tangents[0])
         return (associative_scan(b, combine, pairs, op.attrs["axis"], op.attrs["reverse"])[1],)
 
@@ -225,7 +229,7 @@ def _scanned_tangent(combine: Combine) -> Any:
 
 def _with_tangent_of(definition: OpDef) -> Combine:
     """The combination of (element, tangent) pairs by an op of two operands."""
-    def combine(b: Any, left: Any, right: Any) -> tuple[Value, ...]:
+    def combine(b: Builder, left: Any, right: Any) -> tuple[Value, ...]:
         (x, tx), (y, ty) = left, right
         made = b.emit(definition, x, y)
         (t,) = definition.jvp(b, Op(definition, (x, y), {}, (made,)), (tx, ty))
@@ -234,7 +238,7 @@ def _with_tangent_of(definition: OpDef) -> Combine:
     return combine
 
 
-def _log_add_exp(b: Any, left: Any, right: Any) -> tuple[Value, ...]:
+def _log_add_exp(b: Builder, left: Any, right: Any) -> tuple[Value, ...]:
     return _log_sum(b, *left, *right)
 
 
@@ -258,7 +262,7 @@ def _log_sum(x: Term, tx: Term, y: Term, ty: Term) -> tuple[Term, Term]:
     return made, tx * exp(x - safe) + ty * exp(y - safe)
 
 
-def associative_scan(b: Any, combine: Combine, values: Sequence[Value], axis: int,
+def associative_scan(b: Builder, combine: Combine, values: Sequence[Value], axis: int,
                      reversed: bool) -> tuple[Value, ...]:
     """Running combination along an axis in logarithmic depth: pairs first, then the gaps."""
     values = tuple(values)
@@ -268,7 +272,7 @@ def associative_scan(b: Any, combine: Combine, values: Sequence[Value], axis: in
     return tuple(b.emit(reverse, v, axes=(axis,)) for v in values) if reversed else values
 
 
-def _scan(b: Any, combine: Combine, values: tuple[Value, ...], axis: int) -> tuple[Value, ...]:
+def _scan(b: Builder, combine: Combine, values: tuple[Value, ...], axis: int) -> tuple[Value, ...]:
     n = values[0].type.shape[axis]
     if n < 2:
         return values
@@ -286,7 +290,7 @@ def _scan(b: Any, combine: Combine, values: tuple[Value, ...], axis: int) -> tup
     return tuple(_interleave(b, e, o, axis) for e, o in zip(even, odd, strict=True))
 
 
-def _interleave(b: Any, even: Value, odd: Value, axis: int) -> Value:
+def _interleave(b: Builder, even: Value, odd: Value, axis: int) -> Value:
     """even[0], odd[0], even[1], ...; the values are spread with zeros between and added."""
     n = even.type.shape[axis] + odd.type.shape[axis]
     zero = b.literal(0, even.type.dtype)

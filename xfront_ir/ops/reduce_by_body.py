@@ -7,7 +7,7 @@ values, are carried through a tree of the body. Source: StableHLO spec, `reduce`
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..core import Function, Op, Value
 from ..errors import IRTypeError
@@ -19,11 +19,15 @@ from .families import move_batch, moved_axes
 from .reduce import leading, tree_reduce
 from .shape import broadcast_in_dim, reshape
 
+if TYPE_CHECKING:
+    from ..builder import Builder
+    from ..rules import Attrs, Axis, Batched, Tangents, Types, Values
+
 COMBINED = Regions({"operands": REST, "inits": REST}, {"results": REST}, {"body": COMBINER})
 """Of reductions by a body."""
 
 
-def _infer(types: Any, attrs: Any) -> Any:
+def _infer(types: Types, attrs: Attrs) -> Types:
     axes, body = attrs["axes"], attrs["body"]
     operands, inits = COMBINED.split(attrs, types)
     if not types or len(types) % 2:
@@ -43,7 +47,7 @@ def _infer(types: Any, attrs: Any) -> Any:
     return tuple(x.with_shape(kept) for x in operands)
 
 
-def combine(b: Any, body: Function, left: Sequence[Value], right: Sequence[Value]
+def combine(b: Builder, body: Function, left: Sequence[Value], right: Sequence[Value]
              ) -> tuple[Value, ...]:
     """The body on arrays of one shape, element by element."""
     shape, size = left[0].type.shape, left[0].type.size
@@ -53,17 +57,21 @@ def combine(b: Any, body: Function, left: Sequence[Value], right: Sequence[Value
     return tuple(b.emit(reshape, v, shape=shape) for v in b.inline(many, flat))
 
 
-def _fold(b: Any, body: Function, operands: Sequence[Value], starts: Sequence[Value],
+def _fold(b: Builder, body: Function, operands: Sequence[Value], starts: Sequence[Value],
           axes: Sequence[int]) -> tuple[Value, ...]:
     """Reduce by a tree, beginning with `starts`, which have the shape of the result."""
     rows = [leading(b, v, axes) for v in operands]
     if rows[0].type.shape[0] == 0:
         return tuple(starts)
-    whole = tree_reduce(b, lambda b, x, y: combine(b, body, x, y), rows)
+
+    def pair(b: Builder, x: Sequence[Value], y: Sequence[Value]) -> tuple[Value, ...]:
+        return combine(b, body, x, y)
+
+    whole = tree_reduce(b, pair, rows)
     return combine(b, body, starts, whole)
 
 
-def _jvp(b: Any, op: Op, tangents: Any) -> Any:
+def _jvp(b: Builder, op: Op, tangents: Tangents) -> Tangents:
     axes, (of_operands, of_inits) = op.attrs["axes"], COMBINED.split(op.attrs, tangents)
     values, inits = COMBINED.split(op.attrs, op.operands)
     pairs, places = with_tangents(op.attrs["body"])
@@ -93,7 +101,7 @@ def with_tangents(body: Function) -> tuple[Function, list[int]]:
     return pairs, [i for i, a in enumerate(active) if a]
 
 
-def _batch(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:
+def _batch(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
     n, (_, size) = len(op.results), axis
     values, inits = COMBINED.split(op.attrs, operands)
     of_values, of_inits = COMBINED.split(op.attrs, positions)

@@ -10,7 +10,7 @@ before derivatives are taken, batches are formed or anything is lowered, so they
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..builder import Builder
 from ..core import Function, Op, Value
@@ -25,14 +25,18 @@ from ..passes.bodies import (
     refs_of,
     refuse_twice,
 )
-from ..regions import cut
+from ..regions import Regions, cut
 from ..spreading import alike, spreads
 from .control import call, cond, scan
 from .custom import checkpoint
 from .while_loop import while_
 
+if TYPE_CHECKING:
+    from ..builder import Builder
+    from ..rules import Attrs, Discharge, Discharged, Infer, Types, Values
 
-def _infer_new(types: Any, attrs: Any) -> Any:
+
+def _infer_new(types: Types, attrs: Attrs) -> Types:
     (x,) = types
     if x.dtype.is_ref:
         raise IRTypeError(f"new_ref: takes an array, got a reference of type {x}")
@@ -45,18 +49,18 @@ def _content(name: str, type: Any) -> Any:
     return content_type(type)
 
 
-def _infer_get(name: str) -> Any:
+def _infer_get(name: str) -> Infer:
     return lambda types, attrs: (_content(name, types[0]),)
 
 
-def _infer_swap(types: Any, attrs: Any) -> Any:
+def _infer_swap(types: Types, attrs: Attrs) -> Types:
     content = _content("swap", types[0])
     if types[1] is not content:
         raise IRTypeError(f"swap: a reference of type {types[0]} holds {content}, got {types[1]}")
     return (content,)
 
 
-def _infer_addupdate(types: Any, attrs: Any) -> Any:
+def _infer_addupdate(types: Types, attrs: Attrs) -> Types:
     content = _content("addupdate", types[0])
     if types[1] is not content:
         raise IRTypeError(f"addupdate: a reference of type {types[0]} holds {content}, got "
@@ -64,36 +68,36 @@ def _infer_addupdate(types: Any, attrs: Any) -> Any:
     return ()
 
 
-def _discharge_read(b: Any, op: Op, operands: Any) -> Any:
+def _discharge_read(b: Builder, op: Op, operands: Values) -> Discharged:
     return (operands[0],), {}
 
 
-def _discharge_swap(b: Any, op: Op, operands: Any) -> Any:
+def _discharge_swap(b: Builder, op: Op, operands: Values) -> Discharged:
     return (operands[0],), {0: operands[1]}
 
 
-def _discharge_addupdate(b: Any, op: Op, operands: Any) -> Any:
+def _discharge_addupdate(b: Builder, op: Op, operands: Values) -> Discharged:
     return (), {0: b.emit(lookup("add"), *operands)}
 
 
-_NO_RULES: dict[str, Any] = dict(jvp=NONE, transpose=NONE, batch=NONE, family=__name__)
-
-new_ref = define("new_ref", infer=_infer_new, operands=1, discharge=_discharge_read, **_NO_RULES)
+new_ref = define("new_ref", infer=_infer_new, operands=1, discharge=_discharge_read, jvp=NONE,
+                 transpose=NONE, batch=NONE, family=__name__)
 get = define("get", infer=_infer_get("get"), operands=1, effects=True,
-             discharge=_discharge_read, **_NO_RULES)
+             discharge=_discharge_read, jvp=NONE, transpose=NONE, batch=NONE, family=__name__)
 freeze = define("freeze", infer=_infer_get("freeze"), operands=1, effects=True,
-                discharge=_discharge_read, **_NO_RULES)
+                discharge=_discharge_read, jvp=NONE, transpose=NONE, batch=NONE, family=__name__)
 swap = define("swap", infer=_infer_swap, operands=2, effects=True, discharge=_discharge_swap,
-              **_NO_RULES)
+              jvp=NONE, transpose=NONE, batch=NONE, family=__name__)
 addupdate = define("addupdate", infer=_infer_addupdate, operands=2, single=False, effects=True,
-                   discharge=_discharge_addupdate, **_NO_RULES)
+                   discharge=_discharge_addupdate, jvp=NONE, transpose=NONE, batch=NONE,
+                   family=__name__)
 
 
 # --- through ops with bodies ------------------------------------------------------------------
 
-def _of_body(name: str) -> Any:
+def _of_body(name: str) -> Discharge:
     """The rule of an op whose body takes its operands and gives its results."""
-    def rule(b: Any, op: Op, operands: Any) -> Any:
+    def rule(b: Builder, op: Op, operands: Values) -> Discharged:
         refs_of(op)
         held = op.attrs[name]
         discharged = getattr(held, "discharged", None)
@@ -109,7 +113,7 @@ def _of_body(name: str) -> Any:
     return rule
 
 
-def _discharge_cond(b: Any, op: Op, operands: Any) -> Any:
+def _discharge_cond(b: Builder, op: Op, operands: Values) -> Discharged:
     refs_of(op)
     branches = op.attrs["branches"]
     written = tuple(sorted({i for branch in branches for i in discharge(branch)[1]}))
@@ -133,9 +137,9 @@ def _last_first(body: Function, params: Sequence[Value], n: int) -> Function:
                         weak_returns=())
 
 
-def _discharge_scan(b: Any, op: Op, operands: Any) -> Any:
+def _discharge_scan(b: Builder, op: Op, operands: Values) -> Discharged:
     refs_of(op)
-    regions = op.definition.regions
+    regions: Regions = op.definition.regions
     consts, carry, xs = regions.split(op.attrs, range(len(operands)))
     body, written = discharge(op.attrs["body"])
     _outside(op, written, consts)
@@ -147,8 +151,8 @@ def _discharge_scan(b: Any, op: Op, operands: Any) -> Any:
     return results, dict(zip(written, contents, strict=True))
 
 
-def _discharge_while(b: Any, op: Op, operands: Any) -> Any:
-    regions = op.definition.regions
+def _discharge_while(b: Builder, op: Op, operands: Values) -> Discharged:
+    regions: Regions = op.definition.regions
     of_cond, of_body, carry = regions.split(op.attrs, range(len(operands)))
     for places in (of_cond, of_body):            # they may share references with one another
         refuse_twice([op.operands[i] for i in places if op.operands[i].type.dtype.is_ref], "while")

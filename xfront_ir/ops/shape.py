@@ -7,18 +7,28 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from ..core import Op
 from ..errors import IRTypeError
 from ..opdef import AXES, DTYPE, INT, LINEAR_OP, SHAPE, ZERO, define, lookup
-from ..spreading import alike, refuse, spreads
+from ..spreading import Dims, alike, refuse, spreads
 from ..traits import CHEAP, LIGHT, MERGED, MOVES, REARRANGES, does, mark
 from ..types import tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from ..builder import Builder
+    from ..opdef import OpDef
+    from ..rules import Attrs, Axis, Batched, Tangents, Types, Values
+
+Shape = tuple[int, ...]
 
 # --- broadcast_in_dim ---------------------------------------------------------------------
 
 
-def _infer_broadcast_in_dim(types: Any, attrs: Any) -> Any:
+def _infer_broadcast_in_dim(types: Types, attrs: Attrs) -> Types:
     (x,), shape, dims = types, attrs["shape"], attrs["dims"]
     fits = (len(dims) == x.ndim and len(set(dims)) == len(dims)
             and all(0 <= d < len(shape) for d in dims)
@@ -28,7 +38,8 @@ def _infer_broadcast_in_dim(types: Any, attrs: Any) -> Any:
     return (x.with_shape(shape),)
 
 
-def _transpose_broadcast_in_dim(b: Any, op: Any, cotangents: Any, known: Any) -> Any:
+def _transpose_broadcast_in_dim(b: Builder, op: Op, cotangents: Tangents, known: Tangents
+                                ) -> Tangents:
     x, (total,) = op.operands[0].type, cotangents
     summed, order = _gathered(x.shape, op.attrs["shape"], op.attrs["dims"])
     if summed:
@@ -50,8 +61,10 @@ def _gathered(given: tuple[int, ...], shape: tuple[int, ...], dims: tuple[int, .
     return summed, () if order == tuple(range(len(order))) else order
 
 
-def _batch_broadcast_in_dim(b: Any, op: Any, operands: Any, positions: Any, axis: Any) -> Any:
-    (x,), (p,) = operands, positions            # the batch becomes the result's first dimension
+def _batch_broadcast_in_dim(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis
+                            ) -> Batched:
+    (x,) = operands                             # the batch becomes the result's first dimension
+    p: int = positions[0]
     dims = [d + 1 for d in op.attrs["dims"]]
     dims.insert(p, 0)
     shape = (x.type.shape[p], *op.attrs["shape"])
@@ -65,7 +78,7 @@ broadcast_in_dim = define("broadcast_in_dim", attrs={"shape": SHAPE, "dims": AXE
 
 # --- reshape ------------------------------------------------------------------------------
 
-def _infer_reshape(types: Any, attrs: Any) -> Any:
+def _infer_reshape(types: Types, attrs: Attrs) -> Types:
     (x,), shape = types, attrs["shape"]
     if math.prod(shape) != x.size:
         raise IRTypeError(f"reshape: {x} has {x.size} elements, shape {shape} has "
@@ -73,11 +86,11 @@ def _infer_reshape(types: Any, attrs: Any) -> Any:
     return (x.with_shape(shape),)
 
 
-def _transpose_reshape(b: Any, op: Any, cotangents: Any, known: Any) -> Any:
+def _transpose_reshape(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> Tangents:
     return (b.emit(reshape, cotangents[0], shape=op.operands[0].type.shape),)
 
 
-def _batch_reshape(b: Any, op: Any, operands: Any, positions: Any, axis: Any) -> Any:
+def _batch_reshape(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
     (x,), (p,) = operands, positions
     front = x if p == 0 else b.emit(transpose, x, permutation=moved(x.type.ndim, p, 0))
     shape = (front.type.shape[0], *op.attrs["shape"])
@@ -97,20 +110,21 @@ def moved(ndim: int, source: int, destination: int) -> tuple[int, ...]:
     return tuple(order)
 
 
-def _infer_transpose(types: Any, attrs: Any) -> Any:
-    (x,), permutation = types, attrs["permutation"]
+def _infer_transpose(types: Types, attrs: Attrs) -> Types:
+    (x,) = types
+    permutation: Shape = attrs["permutation"]
     if sorted(permutation) != list(range(x.ndim)):
         raise IRTypeError(f"transpose: {permutation} is no permutation of {x}'s {x.ndim} axes")
     return (x.with_shape(tuple(x.shape[d] for d in permutation)),)
 
 
-def _transpose_transpose(b: Any, op: Any, cotangents: Any, known: Any) -> Any:
-    permutation = op.attrs["permutation"]
+def _transpose_transpose(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> Tangents:
+    permutation: Shape = op.attrs["permutation"]
     inverse = tuple(sorted(range(len(permutation)), key=permutation.__getitem__))
     return (b.emit(transpose, cotangents[0], permutation=inverse),)
 
 
-def _batch_transpose(b: Any, op: Any, operands: Any, positions: Any, axis: Any) -> Any:
+def _batch_transpose(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
     (x,), (p,) = operands, positions
     permutation = (p, *(d + (d >= p) for d in op.attrs["permutation"]))
     return (b.emit(transpose, x, permutation=permutation),), (0,)
@@ -122,18 +136,18 @@ transpose = define("transpose", attrs={"permutation": AXES}, operands=1, infer=_
 
 # --- reverse ------------------------------------------------------------------------------
 
-def _infer_reverse(types: Any, attrs: Any) -> Any:
+def _infer_reverse(types: Types, attrs: Attrs) -> Types:
     (x,), axes = types, attrs["axes"]
     if len(set(axes)) != len(axes) or not all(0 <= a < x.ndim for a in axes):
         raise IRTypeError(f"reverse: axes must be distinct and in [0, {x.ndim}), got {axes}")
     return (x,)
 
 
-def _transpose_reverse(b: Any, op: Any, cotangents: Any, known: Any) -> Any:
+def _transpose_reverse(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> Tangents:
     return (b.emit(reverse, cotangents[0], axes=op.attrs["axes"]),)
 
 
-def _batch_reverse(b: Any, op: Any, operands: Any, positions: Any, axis: Any) -> Any:
+def _batch_reverse(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
     (x,), (p,) = operands, positions
     axes = tuple(a + (a >= p) for a in op.attrs["axes"])
     return (b.emit(reverse, x, axes=axes),), (p,)
@@ -145,7 +159,7 @@ reverse = define("reverse", attrs={"axes": AXES}, operands=1, infer=_infer_rever
 
 # --- iota ---------------------------------------------------------------------------------
 
-def _infer_iota(types: Any, attrs: Any) -> Any:
+def _infer_iota(types: Types, attrs: Attrs) -> Types:
     dtype, shape, dimension = attrs["dtype"], attrs["shape"], attrs["dimension"]
     if not 0 <= dimension < len(shape):
         raise IRTypeError(f"iota: dimension must be in [0, {len(shape)}), got {dimension}")
@@ -160,27 +174,31 @@ iota = define("iota", attrs={"dtype": DTYPE, "shape": SHAPE, "dimension": INT}, 
 
 # --- axes that divide ---------------------------------------------------------------------
 
-def _spread_broadcast_in_dim(op: Any, types: Any, attrs: Any, results: Any) -> Any:
-    (x,), dims = types, [()] * results[0].ndim
+def _spread_broadcast_in_dim(op: OpDef, types: Types, attrs: Attrs, results: Types
+                            ) -> Sequence[Dims]:
+    (x,) = types
+    dims: list[tuple[str, ...]] = [()] * results[0].ndim
     for i, (d, n) in enumerate(zip(attrs["dims"], x.shape, strict=True)):
         if n == attrs["shape"][d]:
             dims[d] = x.dims[i]
     return (tuple(dims),)
 
 
-def _spread_transpose(op: Any, types: Any, attrs: Any, results: Any) -> Any:
-    return (tuple([types[0].dims[d] for d in attrs["permutation"]]),)
+def _spread_transpose(op: OpDef, types: Types, attrs: Attrs, results: Types
+                     ) -> Sequence[Dims]:
+    permutation: Shape = attrs["permutation"]
+    return (tuple([types[0].dims[d] for d in permutation]),)
 
 
-def _spread_reshape(op: Any, types: Any, attrs: Any, results: Any) -> Any:
+def _spread_reshape(op: OpDef, types: Types, attrs: Attrs, results: Types) -> Sequence[Dims]:
     (x,), shape = types, attrs["shape"]
-    dims: list[Any] = [()] * len(shape)
+    dims: list[tuple[str, ...]] = [()] * len(shape)
     for own, made in _same_sizes(x.shape, shape):
-        axes = _joined([x.dims[i] for i in own])
+        axes = _joined(tuple([x.dims[i] for i in own]))
         if axes is not None and not axes:
             continue
-        mesh = x.sharding.mesh
-        if axes is None or not made or (len(own) > 1 < len(made)) or (
+        mesh = x.sharding and x.sharding.mesh
+        if mesh is None or axes is None or not made or (len(own) > 1 < len(made)) or (
                 shape[made[0]] % mesh.size_of(axes)):
             refuse("This reshape is not supported. Please specify the sharding of the output via "
                    "the `out_sharding` argument of xfront.lax.reshape. Got operand type: "
@@ -189,7 +207,7 @@ def _spread_reshape(op: Any, types: Any, attrs: Any, results: Any) -> Any:
     return (tuple(dims),)
 
 
-def _same_sizes(old: Any, new: Any) -> Any:
+def _same_sizes(old: Shape, new: Shape) -> Iterator[tuple[list[int], list[int]]]:
     """Groups of dimensions of two shapes that hold the same elements, those of size 1 left out."""
     i = j = 0
     left = [k for k, n in enumerate(old) if n != 1]
@@ -210,10 +228,10 @@ def _same_sizes(old: Any, new: Any) -> Any:
         i, j = i + 1, j + 1
 
 
-def _joined(dims: Any) -> Any:
+def _joined(dims: Dims) -> tuple[str, ...] | None:
     """The axes of dimensions that become one; None where an inner one is divided and one around
     it is not."""
-    axes: tuple = ()
+    axes: tuple[str, ...] = ()
     for k, d in enumerate(dims):
         if d and len(axes) < k and not all(dims[:k]):
             return None

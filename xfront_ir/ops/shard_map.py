@@ -18,7 +18,7 @@ What linearize saves inside leaves with a new axis in front, over all manual axe
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..builder import Builder
 from ..core import Function, Op, Value
@@ -43,6 +43,11 @@ from ..sharding import MeshAxes, Sharding, Spec, replicated
 from ..types import TensorType, plain
 from .shape import reshape
 
+if TYPE_CHECKING:
+    from ..builder import SplitBuilder
+    from ..passes.varying import Varying
+    from ..rules import Attrs, Axis, Batched, Tangents, Values, Varied, WithTangents
+
 Types = tuple[TensorType, ...]
 Specs = Sequence[Spec]
 
@@ -57,7 +62,7 @@ def _check(what: str, specs: Specs, attrs: Any) -> None:
                               "divided and nothing else")
 
 
-def _infer(types: Types, attrs: Any) -> Types:
+def _infer(types: Types, attrs: Attrs) -> Types:
     mesh, body = attrs["mesh"], attrs["body"]
     ins, outs = attrs["in_specs"], attrs["out_specs"]
     if bad := [a for a in attrs["axes"] if a not in mesh.names]:
@@ -117,7 +122,7 @@ def _active(values: Sequence[Any]) -> Flags:
 
 # --- derivatives ----------------------------------------------------------------------------
 
-def _jvp(b: Any, attrs: Any, operands: Any, tangents: Any) -> Any:
+def _jvp(b: Builder, attrs: Attrs, operands: Values, tangents: Tangents) -> WithTangents:
     active = _active(tangents)
     moved, out = jvp(body_of(attrs["body"]), active)
     ins, outs = attrs["in_specs"], attrs["out_specs"]
@@ -129,7 +134,7 @@ def _jvp(b: Any, attrs: Any, operands: Any, tangents: Any) -> Any:
     return made[:n], [next(dots) if a else None for a in out]
 
 
-def _split(b: Any, attrs: Any, operands: Any, linear: Flags) -> Any:
+def _split(b: SplitBuilder, attrs: Attrs, operands: Values, linear: Flags) -> Values:
     parts = divide(body_of(attrs["body"]), linear)
     tangents, known = unzip(operands, linear)
     in_linear, in_known = unzip(attrs["in_specs"], linear)
@@ -149,7 +154,9 @@ def _split(b: Any, attrs: Any, operands: Any, linear: Flags) -> Any:
     if forward.returns or is_effectful(forward):
         returned = b.emit_forward(shard_map, *known,
                                   **_with(attrs, forward, in_known, (*out_known, *stacked)))
-    read, specs, flags = [], [], []
+    read: list[Value] = []
+    specs: list[Spec] = []
+    flags: list[bool] = []
     for kind, i in parts.residuals:
         if kind == "out" and not is_whole(i):
             kind, i = "residual", len(saved) - len(given) + given.index(i)
@@ -187,7 +194,7 @@ def _reading(linear: Function, flags: Sequence[bool]) -> Function:
     return b.close(b.inline(linear, operands))
 
 
-def _transpose(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
+def _transpose(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> Tangents:
     attrs = op.attrs
     linear = tuple([k is LINEAR for k in known])
     values = [k for k in known if k is not LINEAR]
@@ -227,7 +234,7 @@ def _of_copies(back: Function, n: int, copies: Sequence[Any], sums: Sequence[Any
 
 # --- batches and literals -------------------------------------------------------------------
 
-def _batch(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:
+def _batch(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
     """Each device has the whole batch of its parts. A name that the op binds is not that of the
     batch."""
     attrs, (name, size) = op.attrs, axis
@@ -244,7 +251,7 @@ def _widened(op: Op, attrs: Any, extra: Types) -> dict[str, Any]:
     return {**attrs, "in_specs": (*attrs["in_specs"], *more)}
 
 
-def _varying(v: Any, op: Op, operands: Any) -> Any:
+def _varying(v: Varying, op: Op, operands: Values) -> Varied:
     """Inside another one. A part varies over the axes of its spec too, and results over what is
     around alone."""
     attrs = op.attrs

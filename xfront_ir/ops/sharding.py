@@ -10,7 +10,7 @@ types as they are. Source: the Shardy dialect, `sdy.sharding_constraint`.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..core import Op
 from ..errors import IRTypeError, IRValueError
@@ -18,6 +18,10 @@ from ..opdef import LINEAR_OP, SHARDING, define
 from ..sharding import Sharding, replicated
 from ..spreading import alike, as_inferred, spreads
 from ..types import TensorType
+
+if TYPE_CHECKING:
+    from ..builder import Builder
+    from ..rules import Attrs, Axis, Batched, Tangents, Types, Values
 
 
 def _checked(name: str, x: Any, sharding: Sharding) -> None:
@@ -27,18 +31,18 @@ def _checked(name: str, x: Any, sharding: Sharding) -> None:
         raise IRTypeError(f"{name}: {e}") from None
 
 
-def _infer_sharding_constraint(types: Any, attrs: Any) -> Any:
+def _infer_sharding_constraint(types: Types, attrs: Attrs) -> Types:
     _checked("sharding_constraint", types[0], attrs["sharding"])
     return types
 
 
-def _infer_reshard(types: Any, attrs: Any) -> Any:
+def _infer_reshard(types: Types, attrs: Attrs) -> Types:
     (x,), sharding = types, attrs["sharding"]
     _checked("reshard", x, sharding)
     return (x.over(sharding),)
 
 
-def _transpose_reshard(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
+def _transpose_reshard(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> Tangents:
     """The cotangent goes back to where the operand was; a sum that was taken has no inverse."""
     x, old = op.operands[0].type, op.attrs["sharding"]
     sharding = x.sharding or Sharding(old.mesh, replicated(x.ndim))
@@ -54,11 +58,13 @@ def lying(type: TensorType, other: TensorType) -> Sharding:
     return Sharding(other.sharding.mesh, replicated(type.ndim))
 
 
-def _transpose_sharding_constraint(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
+def _transpose_sharding_constraint(b: Builder, op: Op, cotangents: Tangents, known: Tangents
+                                   ) -> Tangents:
     return (b.emit(sharding_constraint, cotangents[0], sharding=op.attrs["sharding"]),)
 
 
-def _batch_sharding_constraint(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:
+def _batch_sharding_constraint(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis
+                               ) -> Batched:
     (x,), (p,), old = operands, positions, op.attrs["sharding"]
     spec = old.spec.insert(p, open=True)        # closed, it would gather the batch on every device
     sharding = Sharding(old.mesh, spec, old.memory_kind)

@@ -7,7 +7,7 @@ Guide (gees, gehrd, sytrd and hetrd, ormqr and unmqr).
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from .. import dtypes
 from ..core import Op
@@ -17,9 +17,13 @@ from ..spreading import leading, spreads
 from .formulas import Term, formula
 from .linalg import batch_leading, conjugate, matrix, one_batch
 
+if TYPE_CHECKING:
+    from ..builder import Builder
+    from ..rules import Attrs, Tangents, Types
+
 # --- schur --------------------------------------------------------------------------------
 
-def _infer_schur(types: Any, attrs: Any) -> Any:
+def _infer_schur(types: Types, attrs: Attrs) -> Types:
     matrix("schur", types[0], square=True)
     return types * (2 if attrs["vectors"] else 1)
 
@@ -32,7 +36,7 @@ two rows on its diagonal, one for each pair of complex eigenvalues. NaN where it
 
 # --- hessenberg, tridiagonal ----------------------------------------------------------------
 
-def _infer_hessenberg(types: Any, attrs: Any) -> Any:
+def _infer_hessenberg(types: Types, attrs: Attrs) -> Types:
     (x,) = types
     n, _ = matrix("hessenberg", x, square=True)
     return x, x.with_shape((*x.shape[:-2], max(n - 1, 0)))
@@ -44,7 +48,7 @@ hessenberg = define("hessenberg", operands=1, infer=_infer_hessenberg, single=Fa
 and the factors tau of the vectors."""
 
 
-def _infer_tridiagonal(types: Any, attrs: Any) -> Any:
+def _infer_tridiagonal(types: Types, attrs: Attrs) -> Types:
     (x,) = types
     n, _ = matrix("tridiagonal", x, square=True)
     lead, real = x.shape[:-2], x.with_dtype(dtypes.real_of(x.dtype))
@@ -60,7 +64,7 @@ the diagonal and the one beside it, these two (real), and the factors tau of the
 
 # --- ormqr --------------------------------------------------------------------------------
 
-def _infer_ormqr(types: Any, attrs: Any) -> Any:
+def _infer_ormqr(types: Types, attrs: Attrs) -> Types:
     a, taus, c = types
     m, n = matrix("ormqr", a)
     matrix("ormqr", c)
@@ -72,7 +76,7 @@ def _infer_ormqr(types: Any, attrs: Any) -> Any:
     return (c,)
 
 
-def _jvp_ormqr(b: Any, op: Op, tangents: Any) -> Any:
+def _jvp_ormqr(b: Builder, op: Op, tangents: Tangents) -> Tangents:
     if tangents[0] is not None or tangents[1] is not None:
         raise MissingRule("ormqr has a derivative in the matrix that it multiplies alone; that of "
                           "qr gives Q and its derivative")
@@ -85,7 +89,7 @@ def _conjugate_of_adjoint(ct: Term, a: Term, taus: Term, left: bool, transpose: 
     return conjugate(ormqr(a, taus, conjugate(ct), left=left, transpose=not transpose))
 
 
-def _transpose_ormqr(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
+def _transpose_ormqr(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> Tangents:
     return None, None, _conjugate_of_adjoint(b, cotangents[0], *known[:2], **op.attrs)
 
 

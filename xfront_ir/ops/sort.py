@@ -6,7 +6,7 @@ real part, then imaginary part. Sources: StableHLO spec, `sort`; CHLO spec, `top
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import dtypes
 from ..core import Op, Value
@@ -17,8 +17,12 @@ from .families import move_batch
 from .gathering import gather
 from .shape import iota, reshape
 
+if TYPE_CHECKING:
+    from ..builder import Builder
+    from ..rules import Attrs, Axis, Batched, Tangents, Types, Values, WithTangents
 
-def take_along(b: Any, x: Value, indices: Value, dimension: int) -> Value:
+
+def take_along(b: Builder, x: Value, indices: Value, dimension: int) -> Value:
     """The elements of `x` at `indices` along one axis; the other axes go in step."""
     ndim = x.type.ndim
     others = tuple(d for d in range(ndim) if d != dimension)
@@ -32,7 +36,7 @@ def take_along(b: Any, x: Value, indices: Value, dimension: int) -> Value:
 
 # --- sort ---------------------------------------------------------------------------------
 
-def _infer_sort(types: Any, attrs: Any) -> Any:
+def _infer_sort(types: Types, attrs: Attrs) -> Types:
     dimension, n_keys = attrs["dimension"], attrs["n_keys"]
     if not types:
         raise IRTypeError("sort: takes one operand or more")
@@ -48,7 +52,7 @@ def _infer_sort(types: Any, attrs: Any) -> Any:
     return types
 
 
-def _jvp_sort(b: Any, attrs: Any, operands: Any, tangents: Any) -> Any:
+def _jvp_sort(b: Builder, attrs: Attrs, operands: Values, tangents: Tangents) -> WithTangents:
     """Tangents move as their operands do: one sort carries the positions along."""
     shape, dimension = operands[0].type.shape, attrs["dimension"]
     dtype = dtypes.i32 if shape[dimension] < 2 ** 31 else dtypes.i64
@@ -58,7 +62,7 @@ def _jvp_sort(b: Any, attrs: Any, operands: Any, tangents: Any) -> Any:
                                  for t in tangents)
 
 
-def _batch_sort(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:
+def _batch_sort(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
     to = next(p for p in positions if p is not None)
     moved = [move_batch(b, v, p, to, axis[1]) for v, p in zip(operands, positions, strict=True)]
     dimension = op.attrs["dimension"]
@@ -73,7 +77,7 @@ sort = define("sort", attrs={"dimension": INT, "n_keys": INT, "stable": BOOL}, i
 
 # --- top_k --------------------------------------------------------------------------------
 
-def _infer_top_k(types: Any, attrs: Any) -> Any:
+def _infer_top_k(types: Types, attrs: Attrs) -> Types:
     (x,), k, axis = types, attrs["k"], attrs["axis"]
     if not 0 <= axis < x.ndim:
         raise IRTypeError(f"top_k: axis must be in [0, {x.ndim}), got {axis}")
@@ -85,11 +89,11 @@ def _infer_top_k(types: Any, attrs: Any) -> Any:
     return made, made.with_dtype(dtypes.i32)
 
 
-def _jvp_top_k(b: Any, op: Op, tangents: Any) -> Any:
+def _jvp_top_k(b: Builder, op: Op, tangents: Tangents) -> Tangents:
     return take_along(b, tangents[0], op.results[1], op.attrs["axis"]), None
 
 
-def _batch_top_k(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:
+def _batch_top_k(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
     (x,), (p,), at = operands, positions, op.attrs["axis"]
     return b.emit(top_k, x, k=op.attrs["k"], axis=at + (at >= p)), (p, p)
 

@@ -8,25 +8,29 @@ Where no closed derivative exists in one operand, asking for it is an error, nev
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import dtypes
+from ..core import Op, Value
 from ..errors import MissingRule
-from ..opdef import NONE
+from ..opdef import NONE, OpDef
 from ..spreading import alike, spreads
 from ..traits import MERGED, does, mark
 from .elementwise import exp, floor, log, log1p, sign, sin, sqrt, square
-from .families import elementwise, is_float, slope
+from .families import Partial, elementwise, is_float, slope
 from .formulas import Term, where
 
+if TYPE_CHECKING:
+    from ..builder import Builder
 
-def _float(name: str, *partials: Any, **options: Any) -> Any:
+
+def _float(name: str, *partials: Partial | None, **options: Any) -> OpDef[Value]:
     return elementwise(name, *partials, allowed=is_float, wanted="float", family=__name__,
                        **options)
 
 
-def _no_derivative(name: str, operand: str) -> Any:
-    def refuse(b: Any, t: Any, op: Any) -> Any:
+def _no_derivative(name: str, operand: str) -> Partial:
+    def refuse(b: Builder, t: Value, op: Op) -> Value:
         raise MissingRule(f"op {name!r} has no derivative in its operand `{operand}`")
 
     return refuse

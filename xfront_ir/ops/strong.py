@@ -11,9 +11,10 @@ bilinear like the plain ones, and their derivatives are of their own kind.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
-from ..opdef import DTYPE, TREE, define, optional
+from ..core import Value
+from ..opdef import DTYPE, TREE, OpDef, define, optional
 from ..spreading import alike, spreads
 from .dot import (
     batch_dot_general,
@@ -23,11 +24,14 @@ from .dot import (
     spread_products,
     transpose_dot_general,
 )
-from .families import elementwise, is_inexact, tangent, transpose_bilinear
+from .families import Partial, elementwise, is_inexact, tangent, transpose_bilinear
 from .formulas import formula
 
+if TYPE_CHECKING:
+    from ..rules import Transpose
 
-def _strong(name: str, *partials: Any, transpose: Any) -> Any:
+
+def _strong(name: str, *partials: Partial, transpose: Transpose) -> OpDef[Value]:
     return elementwise(name, *partials, allowed=is_inexact, wanted="inexact", family=__name__,
                        transpose=transpose)
 

@@ -20,7 +20,7 @@ Sources: StableHLO spec, `while`; Griewank and Walther, "Algorithm 799: revolve"
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import dtypes
 from ..builder import Builder
@@ -58,6 +58,11 @@ from .families import move_batch
 from .formulas import Term, formula, where
 from .words import words_of, wrapped
 
+if TYPE_CHECKING:
+    from ..builder import SplitBuilder
+    from ..passes.varying import Varying
+    from ..rules import Attrs, Axis, Batched, Positions, Tangents, Values, Varied, WithTangents
+
 CHECKPOINTS = 64
 """Reverse mode keeps the carries of at most so many turns."""
 
@@ -92,7 +97,7 @@ WHILE = Regions({"cond_consts": "n_cond_consts", "body_consts": "n_body_consts",
                 is_loop=True, turns=lambda attrs: None, may_not_end=True, free=True)
 
 
-def _infer_while(types: Types, attrs: Any) -> Types:
+def _infer_while(types: Types, attrs: Attrs) -> Types:
     cond_consts, body_consts, carry = WHILE.split(attrs, types)
     test, body = attrs["cond"], attrs["body"]
     check_types("while", "parameter of the condition", (*cond_consts, *carry), test.param_types)
@@ -112,7 +117,7 @@ def _ignoring(fn: Function, extra: Types) -> Function:
         fn.name, (*fn.params, *[Value(t) for t in extra]), fn.ops, fn.returns))
 
 
-def _jvp_while(b: Any, attrs: Any, operands: Any, tangents: Any) -> Any:
+def _jvp_while(b: Builder, attrs: Attrs, operands: Values, tangents: Tangents) -> WithTangents:
     body = attrs["body"]
     cond_consts, body_consts, carry = WHILE.split(attrs, operands)
     _, t_consts, t_carry = WHILE.split(attrs, tangents)
@@ -175,7 +180,7 @@ def _divide_loop(attrs: Any, linear: Flags) -> _Divided:
     consts, carry = cut(forward.params, len(of_consts) - sum(of_consts))
     after, _ = cut(forward.returns, len(carry))
 
-    def counting(b: Any, given: list[Value], count: list[Value]) -> list[Value]:
+    def counting(b: Builder, given: list[Value], count: list[Value]) -> list[Value]:
         made, _ = cut(b.inline(forward, given), len(carry))
         return [*made, b.emit(lookup("add"), *count, b.full(I32, 1))]
 
@@ -196,7 +201,7 @@ def _divide_loop(attrs: Any, linear: Flags) -> _Divided:
     first = slice_of(forward, wanted, [*r_consts, *r_carry])
     l_consts, l_carry, _ = cut(parts.linear.params, sum(of_consts), sum(of_carry))
 
-    def turn(b: Any, *groups: list[Value]) -> list[Value]:
+    def turn(b: Builder, *groups: list[Value]) -> list[Value]:
         consts, l_consts, carry, linear = groups
         made, residuals = cut(b.inline(first, (*consts, *carry)), len(carry))
         return [*made, *b.inline(parts.linear, (*l_consts, *linear, *residuals))]
@@ -205,7 +210,7 @@ def _divide_loop(attrs: Any, linear: Flags) -> _Divided:
     return _Divided(known_test, ahead, side, of_consts, of_carry, read_consts, read_carry)
 
 
-def _run_ahead(emit: Callable[..., Any], b: Any, attrs: Any, parts: _Divided, operands: Any
+def _run_ahead(emit: Callable[..., Any], b: Builder, attrs: Any, parts: _Divided, operands: Any
                ) -> tuple[list[Value], list[Value], list[Value], Value]:
     """Emit the loop of the known carries. Returns what they end as, the constants and the carries
     that the linear side starts from, and the number of turns."""
@@ -217,7 +222,7 @@ def _run_ahead(emit: Callable[..., Any], b: Any, attrs: Any, parts: _Divided, op
     return known, select(consts, parts.read_consts), select(inits, parts.read_carry), count
 
 
-def _split_while(b: Any, attrs: Any, operands: Any, linear: Flags) -> Any:
+def _split_while(b: SplitBuilder, attrs: Attrs, operands: Values, linear: Flags) -> Values:
     parts = _divided(attrs, tuple(linear))
     known, consts, inits, count = _run_ahead(b.emit_forward, b, attrs, parts, operands)
     _, body_consts, carry = WHILE.split(attrs, operands)
@@ -228,7 +233,7 @@ def _split_while(b: Any, attrs: Any, operands: Any, linear: Flags) -> Any:
     return join(parts.of_carry, made, known)
 
 
-def _transpose_while(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
+def _transpose_while(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> Tangents:
     attrs = op.attrs
     parts = _divided(attrs, tuple([k is LINEAR for k in known]))
     _, consts, inits, count = _run_ahead(b.emit, b, attrs, parts, known)
@@ -240,7 +245,7 @@ def _transpose_while(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
             *spread(of_carry, parts.of_carry))
 
 
-def _batch_while(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:
+def _batch_while(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
     attrs, size = op.attrs, axis[1]
     test, body = attrs["cond"], attrs["body"]
     cond_consts, body_consts, carry = WHILE.split(attrs, operands)
@@ -267,7 +272,7 @@ def _batch_while(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> An
 def _some_lane(lanes: Function, size: int) -> Function:
     from . import lanes as parting  # start-up: few programs have lanes that part ways
 
-    def test(b: Any, given: list[Value]) -> list[Value]:
+    def test(b: Builder, given: list[Value]) -> list[Value]:
         (mask,) = b.inline(lanes, given)
         return [parting.first_lane(b, mask, size)[1]]
 
@@ -275,7 +280,7 @@ def _some_lane(lanes: Function, size: int) -> Function:
                       lambda: _trace(lanes.name, (lanes.param_types,), test))
 
 
-def _running(body: Function, lanes: Function, of_consts: tuple, n_cond: int, axis: Any
+def _running(body: Function, lanes: Function, of_consts: Positions, n_cond: int, axis: Any
              ) -> Function:
     """A turn of the lanes that still run. The others compute on the carries of the first that runs:
     on their own a loop of the body might not end, nor a coefficient of its derivative be finite."""
@@ -288,7 +293,7 @@ def _running(body: Function, lanes: Function, of_consts: tuple, n_cond: int, axi
         turn, _ = vectorize(body, (*places, *front), axis, front)
         given, _ = cut(body.param_types, len(of_consts))
 
-        def run(b: Any, *groups: list[Value]) -> list[Value]:
+        def run(b: Builder, *groups: list[Value]) -> list[Value]:
             cond_consts, consts, carry = groups
             (mask,) = b.inline(lanes, [*cond_consts, *carry])
             fed = [*consts, *carry]
@@ -323,7 +328,7 @@ def _strong_while(op: Op, linear: Flags) -> Any:
     return op.definition, {**attrs, "body": made}, carry
 
 
-def _varying_while(v: Any, op: Op, operands: Any) -> Any:
+def _varying_while(v: Varying, op: Op, operands: Values) -> Varied:
     """How many turns there are is what the condition says: carries vary over what it does."""
     attrs = op.attrs
     cond_consts, body_consts, carry = WHILE.split(attrs, [v.of(x) for x in operands])
@@ -358,7 +363,7 @@ TANGENT = Regions({"consts": "n_consts", "linear_consts": "n_linear_consts", "ca
 """Not free: its operands are those of the loop that it is the derivative of."""
 
 
-def _infer_tangent(types: Types, attrs: Any) -> Types:
+def _infer_tangent(types: Types, attrs: Attrs) -> Types:
     body = attrs["body"]
     if not types or types[-1] is not I32:
         raise IRTypeError(f"while_tangent: the number of turns is i32[], got {types[-1:]}")
@@ -378,22 +383,36 @@ def _trace(name: str, groups: Sequence[Sequence[TensorType]],
     return b.close(make(b, *[[b.param(t) for t in types] for types in groups]))
 
 
+def _more_turns(b: Builder, count: list[Value], at: list[Value], carry: list[Value]
+                ) -> list[Value]:
+    return [b.emit(lookup("lt"), *at, *count)]
+
+
+def _any_left(b: Builder, left: list[Value], *rest: list[Value]) -> list[Value]:
+    return [b.emit(lookup("ge"), *left, b.full(I32, 0))]
+
+
+def _too_short(b: Builder, target: list[Value], carry: list[Value]) -> list[Value]:
+    return [b.emit(lookup("lt"), carry[1], *target)]
+
+
 def _types(values: Sequence[Value]) -> Types:
     return tuple([v.type for v in values])
 
 
-def _turns(b: Any, count: Value, body: Function, consts: Sequence[Value], carry: Sequence[Value],
+def _turns(b: Builder, count: Value, body: Function, consts: Sequence[Value],
+           carry: Sequence[Value],
            **kept: Any) -> list[Value]:
     """`carry` after `count` turns of `body(consts, carry)`."""
     types = _types(carry)
 
     def make() -> tuple[Function, Function]:
-        def turn(b: Any, consts: list[Value], at: list[Value], carry: list[Value]) -> list[Value]:
+        def turn(b: Builder, consts: list[Value], at: list[Value], carry: list[Value]
+                 ) -> list[Value]:
             after = b.emit(lookup("add"), *at, b.full(I32, 1))
             return [after, *b.inline(body, (*consts, *carry))]
 
-        test = _trace("turns", ((I32,), (I32,), types),
-                      lambda b, count, at, carry: [b.emit(lookup("lt"), *at, *count)])
+        test = _trace("turns", ((I32,), (I32,), types), _more_turns)
         return test, _trace(body.name, (_types(consts), (I32,), types), turn)
 
     test, turn = remembered(body, ("turns", len(consts)), make)
@@ -402,12 +421,12 @@ def _turns(b: Any, count: Value, body: Function, consts: Sequence[Value], carry:
     return made
 
 
-def tangent_loop(types: Types, attrs: Any) -> Function:
+def tangent_loop(types: Types, attrs: Attrs) -> Function:
     """What a while_tangent of such operands computes, as a Function of them: the loop that runs
     the carries and the tangents together."""
     body, kept, groups = attrs["body"], _kept(attrs), TANGENT.split(attrs, types)
 
-    def run(b: Any, *groups: list[Value]) -> list[Value]:
+    def run(b: Builder, *groups: list[Value]) -> list[Value]:
         consts, l_consts, carry, linear, (count,) = groups
         made = _turns(b, count, body, [*consts, *l_consts], [*carry, *linear], **kept)
         return cut(made, len(carry))[1]
@@ -416,7 +435,7 @@ def tangent_loop(types: Types, attrs: Any) -> Function:
                       lambda: _trace(body.name, groups, run))
 
 
-def _jvp_tangent(b: Any, attrs: Any, operands: Any, tangents: Any) -> Any:
+def _jvp_tangent(b: Builder, attrs: Attrs, operands: Values, tangents: Tangents) -> WithTangents:
     consts, l_consts, carry, linear, count = TANGENT.split(attrs, operands)
     of_consts, d_consts, of_carry, d_linear, _ = TANGENT.split(attrs, tangents)
     if all(t is None for t in (*of_consts, *of_carry)):
@@ -431,7 +450,7 @@ def _jvp_tangent(b: Any, attrs: Any, operands: Any, tangents: Any) -> Any:
     return results, spread(d_results, out)
 
 
-def _transpose_tangent(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
+def _transpose_tangent(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> Tangents:
     consts, l_consts, carry, linear, (count,) = TANGENT.split(op.attrs, known)
     back = _transpose_turns(b, op.attrs["body"], consts, carry, count, len(l_consts), cotangents,
                             op.attrs.get("budget"))
@@ -441,7 +460,7 @@ def _transpose_tangent(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
     return (*[None] * len(consts), *of_consts, *[None] * len(carry), *of_linear, None)
 
 
-def _batch_tangent(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:
+def _batch_tangent(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
     """Lanes that have had their turns keep their tangents; they run on the carries of the first
     that has not, where its coefficients are finite."""
     attrs, size, body = op.attrs, axis[1], op.attrs["body"]
@@ -480,7 +499,7 @@ def _some_turns(body: Function, attrs: Any, of_consts: Places, of_linear: Places
         turn, _ = vectorize(body, (*at_front, *of_linear, *settled), axis, settled)
         lanes = tensor((size,), dtypes.i32)
 
-        def run(b: Any, *groups: list[Value]) -> list[Value]:
+        def run(b: Builder, *groups: list[Value]) -> list[Value]:
             counts, consts, l_consts, (i,), carry, linear = groups
             at = b.emit(lookup("broadcast_in_dim"), i, shape=(size,), dims=())
             mask = b.emit(lookup("lt"), at, *counts)
@@ -528,7 +547,7 @@ class _Sizes(NamedTuple):
     carry: int
 
 
-def _transpose_turns(b: Any, body: Function, consts: Sequence[Value], carry: Sequence[Value],
+def _transpose_turns(b: Builder, body: Function, consts: Sequence[Value], carry: Sequence[Value],
                      count: Value, n_linear_consts: int, cotangents: Sequence[Value | None],
                      budget: Budget) -> list[Value | None]:
     """Cotangents of the linear constants and of the linear carries of `count` turns."""
@@ -543,7 +562,8 @@ def _transpose_turns(b: Any, body: Function, consts: Sequence[Value], carry: Seq
     return [*spread(sums, _received(body, sizes, carried)[1]), *spread(made, carried)]
 
 
-def _received(body: Function, sizes: _Sizes, carried: Flags) -> tuple[Function, list, list]:
+def _received(body: Function, sizes: _Sizes, carried: Flags
+              ) -> tuple[Function, list[bool], list[bool]]:
     """The transpose of a turn, with cotangents of the linear carries in `carried`: which linear
     constants, and which linear carries, get one."""
     linear = (*[False] * sizes.consts, *[True] * sizes.linear_consts, *[False] * sizes.carry,
@@ -564,7 +584,7 @@ def _reversal(body: Function, sizes: _Sizes, carried: Flags, budget: Budget) -> 
     stack = _Checkpoints(body, sizes, budget) if state else None
     held = stack.types if stack is not None else ()
 
-    def turn(b: Any, *groups: list[Value]) -> list[Value]:
+    def turn(b: Builder, *groups: list[Value]) -> list[Value]:
         given, (t,), kept, cts, sums = groups
         at: list[Value] = []
         if stack is not None:
@@ -576,11 +596,10 @@ def _reversal(body: Function, sizes: _Sizes, carried: Flags, budget: Budget) -> 
         return [b.emit(lookup("sub"), t, b.full(I32, 1)), *kept, *after, *totals]
 
     carry_types = ((I32,), held, ct_types, sum_types)
-    test = _trace("left", carry_types,
-                  lambda b, left, *_: [b.emit(lookup("ge"), *left, b.full(I32, 0))])
+    test = _trace("left", carry_types, _any_left)
     step = _trace(back.name, (consts, *carry_types), turn)
 
-    def run(b: Any, *groups: list[Value]) -> Sequence[Value]:
+    def run(b: Builder, *groups: list[Value]) -> Sequence[Value]:
         given, inits, (count,), cts = groups
         last = b.emit(lookup("sub"), count, b.full(I32, 1))
         kept = stack.start(b, inits) if stack is not None else []
@@ -614,20 +633,20 @@ class _Checkpoints:
         self.types = (I32, tensor((n + 1,), dtypes.i32),
                       *[t.with_shape((n + 1, *t.shape)) for t in rows])
 
-    def start(self, b: Any, inits: Sequence[Value]) -> list[Value]:
+    def start(self, b: Builder, inits: Sequence[Value]) -> list[Value]:
         """The stack that holds the carries of turn 0."""
         top, turns, *rows = [b.zeros(t) for t in self.types]
         return [top, turns, *[_write(b, r, top, words_of(b, v))
                               for r, v in zip(rows, inits, strict=True)]]
 
-    def pop(self, b: Any, consts: Sequence[Value], t: Value, kept: Sequence[Value]
+    def pop(self, b: Builder, consts: Sequence[Value], t: Value, kept: Sequence[Value]
             ) -> tuple[list[Value], list[Value]]:
         """The stack without what it held for turn t or after, and the carries before turn t."""
-        def test(b: Any, t: list[Value], top: list[Value], turns: list[Value], *_: Any
+        def test(b: Builder, t: list[Value], top: list[Value], turns: list[Value], *_: Any
                  ) -> list[Value]:
             return [b.emit(lookup("lt"), _read(b, *turns, *top), *t)]
 
-        def advance(b: Any, *groups: list[Value]) -> list[Value]:
+        def advance(b: Builder, *groups: list[Value]) -> list[Value]:
             given, (t,), (top,), (turns,), rows = groups
             here = _read(b, turns, top)
             one = b.full(I32, 1)
@@ -649,7 +668,7 @@ class _Checkpoints:
         at = self._top(b, rows, top)
         return [b.emit(lookup("sub"), top, b.full(I32, 1)), turns, *rows], at
 
-    def _top(self, b: Any, rows: Sequence[Value], top: Value) -> list[Value]:
+    def _top(self, b: Builder, rows: Sequence[Value], top: Value) -> list[Value]:
         return [wrapped(b, _read(b, r, top), t) for r, t in zip(rows, self.state, strict=True)]
 
 
@@ -665,7 +684,7 @@ def _slots(state: Types, budget: Budget = None) -> int:
     return max(1, min(count, most // size))
 
 
-def _read(b: Any, rows: Value, at: Value) -> Value:
+def _read(b: Builder, rows: Value, at: Value) -> Value:
     """Row `at`."""
     shape = rows.type.shape
     starts = [at, *[b.full(I32, 0) for _ in shape[1:]]]
@@ -673,7 +692,7 @@ def _read(b: Any, rows: Value, at: Value) -> Value:
     return b.emit(lookup("reshape"), row, shape=shape[1:])
 
 
-def _write(b: Any, rows: Value, at: Value, value: Value) -> Value:
+def _write(b: Builder, rows: Value, at: Value, value: Value) -> Value:
     """`rows` with `value` as row `at`."""
     shape = rows.type.shape
     row = b.emit(lookup("reshape"), value, shape=(1, *shape[1:]))
@@ -681,7 +700,7 @@ def _write(b: Any, rows: Value, at: Value, value: Value) -> Value:
                   *[b.full(I32, 0) for _ in shape[1:]])
 
 
-def _stride(b: Any, left: Value, free: Value) -> Value:
+def _stride(b: Builder, left: Value, free: Value) -> Value:
     """How many turns to run on before the next checkpoint, with `left` turns to reverse from here
     (two or more) and `free` checkpoints for them, that of here included.
 
@@ -691,15 +710,14 @@ def _stride(b: Any, left: Value, free: Value) -> Value:
     """
     f32 = tensor((), dtypes.f32)
 
-    def more(b: Any, consts: list[Value], carry: list[Value]) -> list[Value]:
+    def more(b: Builder, consts: list[Value], carry: list[Value]) -> list[Value]:
         (s,), (r, reach, _) = consts, carry
         return [*_further(b, s, r, reach), reach]
 
     target, s = [b.emit(lookup("convert"), v, dtype=dtypes.f32) for v in (left, free)]
     one, last = b.full(f32, 1), b.emit(lookup("sub"), left, b.full(I32, 1))
     carry = (f32, f32, f32)
-    test = _trace("short", ((f32,), carry), lambda b, target, carry: [
-        b.emit(lookup("lt"), carry[1], *target)])
+    test = _trace("short", ((f32,), carry), _too_short)
     _, _, before = WHILE.emit(b.emit, while_, ([target], [s], [b.full(f32, 0), one, one]),
                               cond=test, body=_trace("reach", ((f32,), carry), more))
     return _nearest(b, before, last, free)

@@ -14,15 +14,15 @@ Source: StableHLO spec, `reduce_window` and `select_and_scatter`.
 from __future__ import annotations
 
 import itertools
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import dtypes
 from ..builder import Builder
 from ..core import Function, Op, Value
 from ..errors import IRTypeError
-from ..opdef import AXES, FUNCTION, LINEAR_OP, SHAPE, TREE, OpDef, define, enum
+from ..opdef import AXES, FUNCTION, INTS, LINEAR_OP, SHAPE, TREE, OpDef, define, enum
 from ..regions import cut
-from ..spreading import RESHARD, listed, refuse, spreads, unchanged
+from ..spreading import RESHARD, Dims, listed, refuse, spreads, unchanged
 from ..types import TensorType, scalar
 from .compare import eq, ge, le
 from .conv import dilated
@@ -32,6 +32,11 @@ from .formulas import formula
 from .indexing import or_zeros, pad, slice
 from .reduce_by_body import COMBINED, combine, vectorize, with_tangents
 from .shape import broadcast_in_dim
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..rules import Attrs, Axis, Batched, Tangents, Types, Values
 
 Ints = tuple[int, ...]
 
@@ -44,18 +49,18 @@ PLAIN = ("window", "strides", "padding")
 
 def windowed_shape(name: str, x: TensorType, attrs: Any) -> Ints:
     """How many windows fit along each axis. Raises: IRTypeError."""
-    padding = attrs["padding"]
-    lists = [attrs.get(key, (1,) * x.ndim) for key in ATTRS if key != "padding"]
+    padding: Any = attrs["padding"]
+    pairs: list[Any] = [*padding] if type(padding) is tuple else [None]
+    lists: list[Ints] = [attrs.get(key, (1,) * x.ndim) for key in ATTRS if key != "padding"]
     fits = (all(len(values) == x.ndim and min(values, default=1) >= 1 for values in lists)
-            and type(padding) is tuple and len(padding) == x.ndim
-            and all(type(pair) is tuple and len(pair) == 2 and all(type(i) is int for i in pair)
-                    for pair in padding))
+            and len(pairs) == x.ndim
+            and all(INTS.accepts(pair) and len(pair) == 2 for pair in pairs))
     if not fits:
         raise IRTypeError(f"{name}: window, strides, dilations (positive ints) and padding (pairs) "
                           f"must be one an axis of {x}")
     window, strides, base, inner = lists
-    shape = []
-    for n, w, stride, (low, high), by, apart in zip(x.shape, window, strides, padding, base, inner):
+    shape: list[int] = []
+    for n, w, stride, (low, high), by, apart in zip(x.shape, window, strides, pairs, base, inner):
         whole = dilated(n, by) + low + high
         room = whole - dilated(w, apart)
         shape.append(room // stride + 1 if room >= 0 and whole > 0 else 0)
@@ -68,7 +73,7 @@ def _batched(attrs: Any, p: int) -> dict[str, Any]:
             if name != "select" else of for name, of in attrs.items()}
 
 
-def _batch_window(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:
+def _batch_window(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
     to = next(p for p in positions if p is not None)
     moved = [move_batch(b, v, p, to, axis[1]) for v, p in zip(operands, positions)]
     return (b.emit(op.definition, *moved, **_batched(op.attrs, to)),), (to,)
@@ -76,14 +81,14 @@ def _batch_window(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> A
 
 # --- windows as values, for the rules that need each element of them ----------------------
 
-def patches(b: Any, x: Value, shape: Ints, attrs: Any, fill: Any) -> list[Value]:
+def patches(b: Builder, x: Value, shape: Ints, attrs: Any, fill: Any) -> list[Value]:
     """For each place in the window, what all windows hold there; `fill` in the padding."""
     padding = attrs["padding"]
     value = fill if isinstance(fill, Value) else b.literal(fill, x.type.dtype)
     wide = b.emit(pad, x, value, low=tuple(low for low, _ in padding),
                   high=tuple(high for _, high in padding),
                   interior=tuple(by - 1 for by in attrs["base_dilation"]))
-    made = []
+    made: list[Value] = []
     for at in itertools.product(*map(range, attrs["window"])):
         starts = tuple(i * by for i, by in zip(at, attrs["window_dilation"]))
         limits = tuple(start + dilated(n, stride)
@@ -95,7 +100,7 @@ def patches(b: Any, x: Value, shape: Ints, attrs: Any, fill: Any) -> list[Value]
 # --- sums, products, extrema --------------------------------------------------------------
 
 def _reducer(name: str, jvp: Any, allowed: Any, wanted: str, transpose: Any = None) -> OpDef:
-    def infer(types: Any, attrs: Any) -> Any:
+    def infer(types: Types, attrs: Attrs) -> Types:
         (x,) = types
         if not allowed(x.dtype):
             raise IRTypeError(f"{name}: takes {wanted} operands, got {x}")
@@ -105,12 +110,12 @@ def _reducer(name: str, jvp: Any, allowed: Any, wanted: str, transpose: Any = No
                   batch=_batch_window)
 
 
-def _transpose_sum(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
+def _transpose_sum(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> Tangents:
     """Each element receives the cotangents of the windows that hold it: windows over those."""
     a, x, (ct,) = op.attrs, op.operands[0].type, cotangents
     if not ct.type.size or not x.size:
         return (b.zeros(x),)
-    padding = []
+    padding: list[tuple[int, int]] = []
     for n, w, out, (low, _), stride, by, apart in zip(
             x.shape, a["window"], ct.type.shape, a["padding"], a["strides"], a["base_dilation"],
             a["window_dilation"]):
@@ -122,7 +127,7 @@ def _transpose_sum(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
                    window_dilation=a["window_dilation"]),)
 
 
-def _jvp_prod(b: Any, op: Op, tangents: Any) -> Any:
+def _jvp_prod(b: Builder, op: Op, tangents: Tangents) -> Tangents:
     """The product rule, window place by window place: no division, so zeros are no matter."""
     shape, a = op.results[0].type.shape, op.attrs
     factors = patches(b, op.operands[0], shape, a, 1)
@@ -138,7 +143,7 @@ _of_product = formula(lambda total, x, t, product: total * x + t * product)
 
 
 def _jvp_extremum(direction: str) -> Any:
-    def jvp(b: Any, op: Op, tangents: Any) -> Any:
+    def jvp(b: Builder, op: Op, tangents: Tangents) -> Tangents:
         return (b.emit(select_and_gather_add, tangents[0], op.operands[0], select=direction,
                        **op.attrs),)
 
@@ -153,7 +158,7 @@ reduce_window_min = _reducer("reduce_window_min", _jvp_extremum("le"), is_real, 
 
 # --- the element that wins ----------------------------------------------------------------
 
-def _infer_gather(types: Any, attrs: Any) -> Any:
+def _infer_gather(types: Types, attrs: Attrs) -> Types:
     tangents, x = types
     if tangents is not x or not is_float(x.dtype):
         raise IRTypeError(f"select_and_gather_add: takes two float arrays of one type, got "
@@ -161,14 +166,14 @@ def _infer_gather(types: Any, attrs: Any) -> Any:
     return (x.with_shape(windowed_shape("select_and_gather_add", x, attrs)),)
 
 
-def _jvp_first(b: Any, op: Op, tangents: Any) -> Any:
+def _jvp_first(b: Builder, op: Op, tangents: Tangents) -> Tangents:
     """Linear in the first operand; which element wins does not change for small moves."""
     if tangents[0] is None:
         return (None,)
     return (b.emit(op.definition, tangents[0], op.operands[1], **op.attrs),)
 
 
-def _transpose_gather(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
+def _transpose_gather(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> Tangents:
     (ct,), x, a = cotangents, known[1], op.attrs
     if not ct.type.size or not x.type.size:
         return b.zeros(x.type), None
@@ -178,7 +183,7 @@ def _transpose_gather(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
     return _scattered(b, ct, x, a), None
 
 
-def _scattered(b: Any, ct: Value, x: Value, a: Any) -> Value:
+def _scattered(b: Builder, ct: Value, x: Value, a: Any) -> Value:
     """`select_and_scatter_add` for windows with gaps: place by place in the window."""
     loser = (dtypes.least if a["select"] == "ge" else dtypes.greatest)(x.type.dtype)
     keeps = ge if a["select"] == "ge" else le
@@ -195,18 +200,23 @@ def _scattered(b: Any, ct: Value, x: Value, a: Any) -> Value:
         winner = b.emit(select, stays, winner, b.full(places, k))
         best = b.emit(select, stays, best, value)
         found = b.emit(select, found, found, there)
-    zeros, total = b.zeros(ct.type), None
+    zeros = b.zeros(ct.type)
     whole = tuple(dilated(n, by) + low + high for n, by, (low, high)
                   in zip(x.type.shape, a["base_dilation"], a["padding"]))
     none = b.literal(0, ct.type.dtype)
-    for k, at in enumerate(itertools.product(*map(range, a["window"]))):
+
+    def place(k: int, at: Ints) -> Value:
         won = b.emit(eq, winner, b.full(places, k))
         low = tuple(i * by for i, by in zip(at, a["window_dilation"]))
         high = tuple(n - start - dilated(out, stride) for n, start, out, stride
                      in zip(whole, low, shape, a["strides"]))
-        placed = b.emit(pad, b.emit(select, won, ct, zeros), none, low=low, high=high,
-                        interior=tuple(stride - 1 for stride in a["strides"]))
-        total = placed if total is None else b.emit(add, total, placed)
+        return b.emit(pad, b.emit(select, won, ct, zeros), none, low=low, high=high,
+                      interior=tuple(stride - 1 for stride in a["strides"]))
+
+    first, *others = enumerate(itertools.product(*map(range, a["window"])))
+    total = place(*first)
+    for k, at in others:
+        total = b.emit(add, total, place(k, at))
     cropped = b.emit(pad, total, none, low=tuple(-low for low, _ in a["padding"]),
                      high=tuple(-high for _, high in a["padding"]), interior=(0,) * len(whole))
     return b.emit(slice, cropped, starts=(0,) * len(whole), limits=cropped.type.shape,
@@ -220,7 +230,7 @@ select_and_gather_add = define(
 """(tangents, x) to, for each window, the tangent of the element of x that wins."""
 
 
-def _infer_scatter(types: Any, attrs: Any) -> Any:
+def _infer_scatter(types: Types, attrs: Attrs) -> Types:
     source, x = types
     shape = windowed_shape("select_and_scatter_add", x, attrs)
     if source is not x.with_shape(shape) or not is_float(x.dtype):
@@ -229,7 +239,7 @@ def _infer_scatter(types: Any, attrs: Any) -> Any:
     return (x,)
 
 
-def _transpose_scatter(b: Any, op: Op, cotangents: Any, known: Any) -> Any:
+def _transpose_scatter(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> Tangents:
     ones = (1,) * op.operands[1].type.ndim
     return b.emit(select_and_gather_add, cotangents[0], known[1], base_dilation=ones,
                   window_dilation=ones, **op.attrs), None
@@ -244,7 +254,7 @@ select_and_scatter_add = define(
 
 # --- by a body ----------------------------------------------------------------------------
 
-def _infer_by_body(types: Any, attrs: Any) -> Any:
+def _infer_by_body(types: Types, attrs: Attrs) -> Types:
     body, (operands, inits) = attrs["body"], COMBINED.split(attrs, types)
     if not types or len(types) % 2 or any(x.shape != operands[0].shape for x in operands):
         raise IRTypeError(f"reduce_window: takes operands of one shape and as many initial values, "
@@ -259,7 +269,7 @@ def _infer_by_body(types: Any, attrs: Any) -> Any:
     return tuple(x.with_shape(shape) for x in operands)
 
 
-def _by_places(b: Any, body: Function, operands: Any, inits: Any, shape: Ints, attrs: Any
+def _by_places(b: Builder, body: Function, operands: Any, inits: Any, shape: Ints, attrs: Any
                ) -> tuple[Value, ...]:
     """The same, place by place in the window, in ops that have derivatives and batches."""
     held = zip(*[patches(b, x, shape, attrs, init) for x, init in zip(operands, inits)])
@@ -269,7 +279,7 @@ def _by_places(b: Any, body: Function, operands: Any, inits: Any, shape: Ints, a
     return total
 
 
-def _jvp_by_body(b: Any, op: Op, tangents: Any) -> Any:
+def _jvp_by_body(b: Builder, op: Op, tangents: Tangents) -> Tangents:
     n, (pairs, places) = len(op.results), with_tangents(op.attrs["body"])
     operands, inits = ([*values, *[or_zeros(b, dots[i], values[i].type) for i in places]]
                        for values, dots in zip(COMBINED.split(op.attrs, op.operands),
@@ -279,7 +289,7 @@ def _jvp_by_body(b: Any, op: Op, tangents: Any) -> Any:
     return tuple(moved.get(i) for i in range(n))
 
 
-def _batch_by_body(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:
+def _batch_by_body(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
     n, (values, inits) = len(op.results), COMBINED.split(op.attrs, operands)
     of_values, of_inits = COMBINED.split(op.attrs, positions)
     if all(p is None for p in of_inits):
@@ -305,7 +315,7 @@ reduce_window = define("reduce_window", infer=_infer_by_body, jvp=_jvp_by_body, 
 
 # --- axes that divide ---------------------------------------------------------------------
 
-def _spread_window(op: Any, types: Any, attrs: Any, results: Any) -> Any:
+def _spread_window(op: OpDef, types: Types, attrs: Attrs, results: Types) -> Sequence[Dims]:
     """Dimensions over which windows reach must be whole."""
     for a, w in enumerate(attrs["window"]):
         if w != 1 and any(t.dims[a] for t in types):

@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from .. import dtypes
 from ..core import Value
 from ..opdef import lookup
 from ..types import TensorType, tensor
 
+if TYPE_CHECKING:
+    from ..builder import Builder
 
-def zeros_of(b: Any, type: TensorType) -> Value:
+
+def zeros_of(b: Builder, type: TensorType) -> Value:
     """Zeros of any type, for values that nobody looks at; keys among them."""
     if not type.dtype.is_key:
         return b.zeros(type)
     return wrapped(b, b.zeros(tensor((*type.shape, *type.dtype.physical), dtypes.u32)), type)
 
 
-def words_of(b: Any, v: Value) -> Value:
+def words_of(b: Builder, v: Value) -> Value:
     """The words of keys; other values as they are."""
     return b.emit(lookup("random_unwrap"), v) if v.type.dtype.is_key else v
 
 
-def wrapped(b: Any, v: Value, type: TensorType) -> Value:
+def wrapped(b: Builder, v: Value, type: TensorType) -> Value:
     """The inverse of `words_of`: `v` as a value of that type."""
     dtype = type.dtype
     return b.emit(lookup("random_wrap"), v, impl=dtype.implementation) if dtype.is_key else v
