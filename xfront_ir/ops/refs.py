@@ -32,7 +32,6 @@ from .custom import checkpoint
 from .while_loop import while_
 
 if TYPE_CHECKING:
-    from ..builder import Builder
     from ..rules import Attrs, Discharge, Discharged, Infer, Types, Values
 
 
@@ -181,10 +180,11 @@ def _discharge_while(b: Builder, op: Op, operands: Values) -> Discharged:
     return results, dict(zip(written, contents, strict=True))
 
 
-def _asked_by_the_body(b: Any, op: Op, operands: Any) -> tuple[Op, list[Value]]:
+def _asked_by_the_body(b: Builder, op: Op, operands: Values) -> tuple[Op, list[Value]]:
     """A `while` whose condition writes, as one whose body asks the condition for the next turn and
     carries the answer; with its operands."""
-    regions, body, test = op.definition.regions, op.attrs["body"], op.attrs["cond"]
+    regions: Regions = op.definition.regions
+    body, test = op.attrs["body"], op.attrs["cond"]
     of_cond, of_body, carry = regions.split(op.attrs, range(len(operands)))
     asked, which = discharge(test)
     answer, *contents = b.inline(asked, [operands[i] for i in (*of_cond, *carry)])
