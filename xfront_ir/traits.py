@@ -48,8 +48,17 @@ EXACT = Trait("exact")
 EXACT_COMPLEX = Trait("exact_complex")
 """Exact on complex numbers too."""
 
+IN_ORDER = Trait("in_order")
+"""It gives the elements of its operand in their order, under another type or name at most."""
+
+REDUCES = Trait("reduces")
+"""Each element comes from many."""
+
 MERGED = Trait("merged")
 """Compilers compute it in the kernel of what reads it."""
+
+EXPENSIVE = Trait("expensive")
+"""Compilers do not compute it a second time for another kernel that reads it."""
 
 MIXES_BITS = Trait("mixes_bits")
 """It is, or becomes, shifts and exclusive ors in long rows."""

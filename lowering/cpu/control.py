@@ -7,7 +7,7 @@ from lowering.forms.registry import form
 from xfront_ir import ops
 from xfront_ir.builder import Builder
 from xfront_ir.core import Op, Value
-from xfront_ir.literal import literal
+from xfront_ir.traits import CHEAP, ELEMENTWISE
 
 from . import in_place  # noqa: F401  (it registers forms of this family)
 
@@ -40,15 +40,11 @@ def _scalar_loop(op: Op) -> bool:
             and all(_is_scalar(inner) for inner in body.ops))
 
 
-_CHEAP = frozenset((
-    literal, ops.abs, ops.add, ops.and_, ops.convert, ops.eq, ops.ge, ops.gt, ops.le, ops.lt,
-    ops.max, ops.min, ops.mul, ops.ne, ops.neg, ops.not_, ops.or_, ops.select, ops.shift_left,
-    ops.shift_right_arithmetic, ops.shift_right_logical, ops.sub, ops.xor))
-"""XLA copies these to who reads them; what it does not copy it computes in a kernel of its own."""
-
-
 def _is_scalar(op: Op) -> bool:
-    return op.definition in _CHEAP and all(v.type.ndim == 0 for v in op.results)
+    """XLA copies these to who reads them; what it does not copy it computes in a kernel of its own.
+    """
+    return {CHEAP, ELEMENTWISE} <= op.definition.traits and all(
+        v.type.ndim == 0 for v in op.results)
 
 
 # Bodies of at most 16 cheap operations on scalars; 2**13 turns or more, a multiple of 4 to 8.

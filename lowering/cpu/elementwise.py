@@ -34,7 +34,7 @@ _THIRD_OF_ONE = 709921077
 
 
 # A function of the C library, one by one.
-@form(ops.cbrt, when=f32 & size(LEAST), row="kernels.elementwise: cbrt")
+@form(ops.cbrt, when=f32 & size(LEAST), row="kernels.elementwise: cbrt", is_cheap=True)
 def cbrt(b: Builder, op: Op, x: Value) -> Value:
     """Newton's method from a third of the exponent; below 1 ulp."""
     t = Term(b, x)
@@ -48,7 +48,8 @@ def cbrt(b: Builder, op: Op, x: Value) -> Value:
 
 
 # jaxlib 0.11 and later have a vector rsqrt of their own.
-@form(ops.rsqrt, when=f32 & size(VECTOR_LEAST), before=(0, 11), row="kernels.elementwise: rsqrt")
+@form(ops.rsqrt, when=f32 & size(VECTOR_LEAST), before=(0, 11), row="kernels.elementwise: rsqrt",
+      is_cheap=True)
 def rsqrt(b: Builder, op: Op, x: Value) -> Value:
     """sqrt(1 / x), of large x by parts, as 1 / x would be denormal."""
     t = Term(b, x)
@@ -88,7 +89,7 @@ def sinh(b: Builder, op: Op, x: Value) -> Value:
 # --- logarithms ---------------------------------------------------------------------------
 
 # The plain rule is off by 2.5 ulp at most, this by 1.7.
-@form(ops.log1p, when=f32 & size(LOGARITHM_LEAST), row="kernels.elementwise: log1p")
+@form(ops.log1p, when=f32 & size(LOGARITHM_LEAST), row="kernels.elementwise: log1p", is_cheap=True)
 def log1p(b: Builder, op: Op, x: Value) -> Value:
     """log(u) and what u = 1 + x has lost, over u. Its maximum with zero keeps XLA from taking
     u - 1 for x."""
@@ -140,7 +141,7 @@ def _ratio(top: Term, bottom: Term) -> Term:
 
 
 # A function of the C library, one by one.
-@form(ops.rem, when=f32 & size(REMAINDER_LEAST), row="kernels.elementwise: x % y")
+@form(ops.rem, when=f32 & size(REMAINDER_LEAST), row="kernels.elementwise: x % y", is_cheap=True)
 def rem(b: Builder, op: Op, x: Value, y: Value) -> Value:
     """The quotient in f64 has all digits where it is below 2^28 and y above 2^-100, and so the
     remainder is exact; the plain rule where that fails for any element."""

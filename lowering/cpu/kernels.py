@@ -20,12 +20,13 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from lowering.context import INLINED, body_of
+from lowering.forms.registry import forms_of
 from lowering.rules import control, custom  # noqa: F401  (they fill INLINED)
 from xfront_ir import ops
 from xfront_ir.core import Function, Op, Value
 from xfront_ir.literal import literal
 from xfront_ir.opdef import OpDef
-from xfront_ir.traits import MERGED
+from xfront_ir.traits import CHEAP, EXPENSIVE, IN_ORDER, MERGED, MOVES, REDUCES
 
 MANY = 8
 """So many places of a value are told apart; more become one, with the sum of their counts."""
@@ -33,22 +34,8 @@ MANY = 8
 MOST_ROWS = 1_000_000
 """Calls in longer regions are not expanded: their results count as written."""
 
-_SUMS = frozenset((
-    ops.reduce_sum, ops.reduce_prod, ops.reduce_max, ops.reduce_min, ops.reduce_and, ops.reduce_or,
-    ops.reduce_xor, ops.argmax, ops.argmin))
-_EXPENSIVE = _SUMS | frozenset((
-    ops.div, ops.exp, ops.exp2, ops.expm1, ops.log, ops.log1p, ops.logistic, ops.tanh, ops.sqrt,
-    ops.rsqrt, ops.cbrt, ops.pow, ops.sin, ops.cos, ops.tan, ops.atan2, ops.erf, ops.rem))
-_WITH_FORMS = frozenset((ops.log1p, ops.rsqrt, ops.cbrt, ops.sin, ops.cos, ops.tan, ops.atan2,
-                         ops.rem))
 FORMED_SIZE = 2 ** 13
-"""Some of them are cheap operations in a row where arrays are of this size."""
-_MOVES = _SUMS | frozenset((
-    ops.broadcast_in_dim, ops.slice, ops.pad, ops.concatenate, ops.dynamic_slice, ops.gather,
-    ops.transpose, ops.reverse))
-_FREE = frozenset((
-    ops.reshape, ops.broadcast_in_dim, ops.convert, ops.bitcast, ops.copy, ops.iota,
-    ops.stop_gradient, ops.idle, ops.slice, ops.pad, ops.random_wrap, ops.random_unwrap))
+"""Expensive ops with a form of cheap ones take it where arrays are of this size."""
 
 
 class Kind:
@@ -63,10 +50,14 @@ class Kind:
     __slots__ = ("broadcasts", "expensive", "formed", "free", "merged", "moves", "weight")
 
     def __init__(self, definition: OpDef) -> None:
-        self.merged, self.weight = MERGED in definition.traits, definition.work
-        self.expensive, self.formed = definition in _EXPENSIVE, definition in _WITH_FORMS
-        self.moves = definition in _MOVES
-        self.broadcasts, self.free = definition is ops.broadcast_in_dim, definition in _FREE
+        traits = definition.traits
+        self.merged, self.weight = MERGED in traits, definition.work
+        self.expensive = EXPENSIVE in traits
+        self.formed = any([form.is_cheap for form in forms_of(definition)])
+        self.moves = REDUCES in traits or (MOVES in traits and IN_ORDER not in traits)
+        self.broadcasts = definition is ops.broadcast_in_dim
+        self.free = IN_ORDER in traits or (self.merged and definition.n_operands == 0) or (
+            MOVES in traits and CHEAP in traits)
 
 
 _KINDS: dict[OpDef, Kind] = {}

@@ -102,20 +102,20 @@ def _unless_small(x: Term, made: Term) -> Value:
 
 
 # Functions that the C library computes one by one.
-@form(ops.sin, when=f32 & size(LEAST), row="kernels.elementwise: sin")
+@form(ops.sin, when=f32 & size(LEAST), row="kernels.elementwise: sin", is_cheap=True)
 def sin(b: Builder, op: Op, x: Value) -> Value:
     """cos(x - pi / 2)"""
     t = Term(b, x)
     return _unless_small(t, sine_of_turns(_to_quarter(*_turns(t, before=0.25))))
 
 
-@form(ops.cos, when=f32 & size(LEAST), row="kernels.elementwise: cos")
+@form(ops.cos, when=f32 & size(LEAST), row="kernels.elementwise: cos", is_cheap=True)
 def cos(b: Builder, op: Op, x: Value) -> Value:
     """The sine of what is missing to a quarter turn."""
     return sine_of_turns(_to_quarter(*_turns(Term(b, x)))).to(dtypes.f32).value
 
 
-@form(ops.tan, when=f32 & size(LEAST), row="kernels.elementwise: tan")
+@form(ops.tan, when=f32 & size(LEAST), row="kernels.elementwise: tan", is_cheap=True)
 def tan(b: Builder, op: Op, x: Value) -> Value:
     """Sine over cosine of the angle modulo half a turn."""
     t = Term(b, x)
@@ -175,7 +175,7 @@ def atan(b: Builder, op: Op, x: Value) -> Value:
     return with_sign_of(t, where(far, (_HALF_PI - made) + _HALF_PI_REST, made)).value
 
 
-@form(ops.atan2, when=f32 & size(SIMPLE_LEAST), row="kernels.elementwise: atan2")
+@form(ops.atan2, when=f32 & size(SIMPLE_LEAST), row="kernels.elementwise: atan2", is_cheap=True)
 def atan2(b: Builder, op: Op, y: Value, x: Value) -> Value:
     """The angle in the first eighth of the circle, turned to where (x, y) lies."""
     over, along = Term(b, y), Term(b, x)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 FENCES = 7
 """Version of the rule that places fences: a change of the rule is a change of the number."""
 
-FORMS = 26
+FORMS = 27
 """The same of the forms and their conditions."""
 
 

@@ -46,6 +46,7 @@ class Form(NamedTuple):
     since: Version | None
     before: Version | None
     row: str
+    is_cheap: bool
 
     @property
     def is_on(self) -> bool:
@@ -93,7 +94,8 @@ _loaded: set[tuple[str, str]] = set()
 
 def form(definition: OpDef, when: Condition, only: Only | None = None, known: Known | None = None,
          reads: Reads | None = None, since: Version | None = None, before: Version | None = None,
-         row: str = "", platform: str = "cpu") -> Callable[[Write], Write]:
+         row: str = "", is_cheap: bool = False, platform: str = "cpu"
+         ) -> Callable[[Write], Write]:
     """Decorator: `fn(b, op, *operands) -> value(s)` for `definition` where `when(op)` holds.
 
     What a form writes of its own op stays as it is, and what `ops.fence` gives is computed once.
@@ -102,11 +104,12 @@ def form(definition: OpDef, when: Condition, only: Only | None = None, known: Kn
     `known` what the form must know of the operands, which it finds under that name in `op.attrs`;
     `reads` values that it reads beyond the operands. Where the last two find None, the form is not
     taken. `since` and `before` are versions of jaxlib, `row` is the row of the benchmarks that
-    measures the form, `platform` is its platform.
+    measures the form; `is_cheap` where it writes an expensive op as cheap ones, which compilers
+    merge with each reader; `platform` is its platform.
     """
     def register(fn: Write) -> Write:
         FORMS_OF[platform].setdefault(definition, []).append(
-            Form(definition, when, fn, only, known, reads, since, before, row))
+            Form(definition, when, fn, only, known, reads, since, before, row, is_cheap))
         return fn
 
     return register

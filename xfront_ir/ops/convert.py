@@ -11,7 +11,7 @@ from ..core import Op, Value
 from ..errors import IRTypeError
 from ..opdef import DTYPE, LINEAR, LINEAR_OP, ZERO, OpDef, define
 from ..spreading import each_as_it_is, spreads, unchanged
-from ..traits import CHEAP, ELEMENTWISE, EXACT, EXACT_COMPLEX, LIGHT, MERGED, does, mark
+from ..traits import CHEAP, ELEMENTWISE, EXACT, EXACT_COMPLEX, IN_ORDER, LIGHT, MERGED, does, mark
 from ..types import tensor
 from .families import batch_elementwise, move_batch
 
@@ -144,5 +144,6 @@ spreads(unchanged, bitcast)
 mark({ELEMENTWISE, LIGHT}, convert, bitcast, copy, stop_gradient, idle, fence, optimization_barrier)
 mark({MERGED}, convert, bitcast, copy, stop_gradient, idle)
 mark({CHEAP}, convert, bitcast)
+mark({IN_ORDER}, convert, bitcast, copy, stop_gradient, idle)
 mark({EXACT, EXACT_COMPLEX}, convert)
 does(0, convert, bitcast, copy, stop_gradient, idle)

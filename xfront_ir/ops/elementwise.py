@@ -20,7 +20,7 @@ from ..dtypes import DType
 from ..errors import IRTypeError
 from ..opdef import INT, LINEAR, AttrKind, OpDef, define, enum
 from ..spreading import Dims, alike, listed, refuse, spreads
-from ..traits import CHEAP, ELEMENTWISE, EXACT, EXACT_COMPLEX, LIGHT, MERGED, does, mark
+from ..traits import CHEAP, ELEMENTWISE, EXACT, EXACT_COMPLEX, EXPENSIVE, LIGHT, MERGED, does, mark
 from .families import (
     Partial,
     batch_elementwise,
@@ -419,6 +419,8 @@ mark({CHEAP}, add, neg, sub, mul, abs_, sign, square, floor, is_finite, real, im
 mark({EXACT}, add, neg, sub, mul, div, abs_, sign, square, sqrt, floor, ceil, is_finite, max_, min_,
      select)
 mark({EXACT_COMPLEX}, add, neg, sub, select)
+mark({EXPENSIVE}, div, rem, pow_, sqrt, rsqrt, cbrt, exp, exp2, expm1, log, log1p, logistic, sin,
+     cos, tan, atan2, tanh)
 does(4, div)
 does(6, exp)
 does(8, log, logistic)

@@ -16,7 +16,7 @@ from ..core import Op
 from ..errors import IRTypeError
 from ..opdef import DTYPE, INT, NONE, SHAPE, ZERO, AttrKind, define, enum
 from ..spreading import alike, anyhow, leading, spreads
-from ..traits import MERGED, MIXES_BITS, does, mark
+from ..traits import IN_ORDER, MERGED, MIXES_BITS, does, mark
 from ..types import TensorType, tensor
 from .families import batch_elementwise, move_batch
 from .indexing import concatenate, slice
@@ -208,5 +208,6 @@ mark({MIXES_BITS}, threefry2x32, random_wrap, random_unwrap, random_seed, random
      random_split, random_bits, rng_bit_generator, rng_uniform)
 mark({MERGED}, threefry2x32, random_wrap, random_unwrap, random_seed, random_fold_in, random_split,
      random_bits)
+mark({IN_ORDER}, random_wrap, random_unwrap)
 does(0, random_wrap, random_unwrap)
 does(110, threefry2x32, random_fold_in, random_split, random_bits)

@@ -14,7 +14,7 @@ from ..core import Op, Value
 from ..errors import IRTypeError
 from ..opdef import AXES, BOOL, DTYPE, INT, LINEAR_OP, ZERO, OpDef, define
 from ..spreading import along, gone, spreads
-from ..traits import BRANCHES, LIGHT, MERGED, mark
+from ..traits import BRANCHES, EXPENSIVE, LIGHT, MERGED, REDUCES, mark
 from ..types import TensorType
 from .elementwise import add, complex_, exp, imag, is_finite, log, logistic, max_, min_, real
 from .families import (
@@ -324,6 +324,6 @@ spreads(along("axis"), cumsum, cumprod, cummax, cummin, cumlogsumexp)
 
 mark({LIGHT}, reduce_sum, reduce_prod, reduce_max, reduce_min, reduce_and, reduce_or, reduce_xor,
      argmax, argmin, cumsum, cumprod, cummax, cummin, cumlogsumexp)
-mark({MERGED}, reduce_sum, reduce_prod, reduce_max, reduce_min, reduce_and, reduce_or, reduce_xor,
-     argmax, argmin)
+mark({MERGED, EXPENSIVE, REDUCES}, reduce_sum, reduce_prod, reduce_max, reduce_min, reduce_and,
+     reduce_or, reduce_xor, argmax, argmin)
 mark({BRANCHES}, cummax, cummin)

@@ -13,7 +13,7 @@ from ..core import Op
 from ..errors import IRTypeError
 from ..opdef import AXES, DTYPE, INT, LINEAR_OP, SHAPE, ZERO, define, lookup
 from ..spreading import Dims, alike, refuse, spreads
-from ..traits import CHEAP, LIGHT, MERGED, MOVES, REARRANGES, does, mark
+from ..traits import CHEAP, IN_ORDER, LIGHT, MERGED, MOVES, REARRANGES, does, mark
 from ..types import tensor
 
 if TYPE_CHECKING:
@@ -249,5 +249,6 @@ spreads(alike, reverse)
 
 mark({LIGHT, MOVES, MERGED}, broadcast_in_dim, reshape, transpose, reverse, iota)
 mark({CHEAP}, broadcast_in_dim, reshape)
+mark({IN_ORDER}, reshape)
 mark({REARRANGES}, broadcast_in_dim, reshape, transpose, reverse)
 does(0, broadcast_in_dim, reshape)

@@ -15,7 +15,7 @@ from ..core import Op, Value
 from ..errors import MissingRule
 from ..opdef import NONE, OpDef
 from ..spreading import alike, spreads
-from ..traits import MERGED, does, mark
+from ..traits import EXPENSIVE, MERGED, does, mark
 from .elementwise import exp, floor, log, log1p, sign, sin, sqrt, square
 from .families import Partial, elementwise, is_float, slope
 from .formulas import Term, where
@@ -152,6 +152,7 @@ spreads(alike, erf, erfc, erf_inv, lgamma, digamma, polygamma, zeta, bessel_i0e,
 # --- what passes ask ----------------------------------------------------------------------
 
 mark({MERGED}, erf, erfc, erf_inv, lgamma, digamma, polygamma, zeta, bessel_i0e, bessel_i1e)
+mark({EXPENSIVE}, erf)
 does(40, erf_inv)
 does(80, lgamma, digamma)
 does(200, polygamma, zeta)

@@ -30,6 +30,10 @@ def where(b: Builder, c: Any, x: Any) -> list[Any]:
     return [b.emit(ops.select, up, b.emit(ops.add, c, x), b.emit(ops.sub, x, c)), c]
 
 
+def parabola(b: Builder, c: Any, x: Any) -> list[Any]:
+    return [b.emit(ops.sub, b.emit(ops.floor, b.emit(ops.square, x)), c), c]
+
+
 def curve(b: Builder, c: Any, x: Any) -> list[Any]:
     return [b.emit(ops.tanh, b.emit(ops.add, c, x)), c]
 
@@ -55,6 +59,7 @@ def loop(make: Body, length: int, reverse: bool = False, unroll: int = 1, shape:
 @pytest.mark.parametrize("fn, taken", (
     (loop(line, 8192), True), (loop(line, 8184), False), (loop(line, 8193), False),
     (loop(line, 8260), True), (loop(line, 8260, reverse=True), True), (loop(where, 9009), True),
+    (loop(parabola, 8192), True),
     (loop(line, 8192, unroll=2), False), (loop(line, 8192, shape=(1,)), False),
     (loop(curve, 8192), False), (loop(long, 8192), False)),
     ids=lambda x: getattr(x, "name", str(x)))
