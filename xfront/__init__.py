@@ -92,6 +92,7 @@ if TYPE_CHECKING:
         monitoring,
         nn,
         ops,
+        profiler,
         random,
         ref,
         scipy,
@@ -105,7 +106,8 @@ if TYPE_CHECKING:
     from .dropin.finder import install_as_jax
     from .fencing import fence
     from .naming import named_call, named_scope
-    from .ref import Ref, freeze, new_ref
+    from .numpy.slices import ds
+    from .ref import Ref, empty_ref, free_ref, freeze, new_ref
     from .sharding.assembly import (
         make_array_from_callback,
         make_array_from_process_local_data,
@@ -145,10 +147,11 @@ if TYPE_CHECKING:
         "custom_gradient", "custom_jvp", "custom_vjp", "debug", "debug_infs", "debug_key_reuse",
         "debug_nans", "default_backend", "default_device", "default_matmul_precision",
         "default_prng_impl", "device_count", "device_get", "device_put", "devices",
-        "disable_jit", "distributed", "dlpack", "dtypes", "effects_barrier", "enable_checks",
+        "disable_jit", "distributed", "dlpack", "ds", "dtypes", "effects_barrier", "empty_ref",
+        "enable_checks",
         "enable_custom_prng", "enable_x64", "ensure_compile_time_eval", "errors", "eval_shape",
         "example_libraries", "experimental", "explain_cache_misses", "extend", "fence",
-        "flatten_util", "float0", "freeze", "from_ir", "fwd_and_bwd", "grad", "hessian",
+        "flatten_util", "float0", "free_ref", "freeze", "from_ir", "fwd_and_bwd", "grad", "hessian",
         "host_count", "host_id", "host_ids", "image", "install_as_jax", "interpreters",
         "jacfwd", "jacobian", "jacrev", "jit", "jvp", "lax", "legacy_prng_key",
         "linear_transpose", "linearize", "live_arrays", "local_device_count", "local_devices",
@@ -157,6 +160,7 @@ if TYPE_CHECKING:
         "monitoring", "named_call", "named_scope", "new_ref", "nn", "no_execution",
         "no_tracing", "numpy", "numpy_dtype_promotion", "numpy_rank_promotion", "ops", "pmap",
         "print_environment_info", "process_count", "process_index", "process_indices",
+        "profiler",
         "pure_callback", "random", "ref", "remat", "remove_size_one_mesh_axis_from_type",
         "reshard", "scipy", "set_mesh", "shard_map", "sharding", "smap", "softmax_custom_jvp",
         "stages", "test_util", "thread_guard", "threefry_partitionable", "transfer_guard",
@@ -172,7 +176,8 @@ _FAMILIES = {
     "dropin.finder": "install_as_jax",
     "fencing": "fence",
     "naming": "named_call named_scope",
-    "ref": "Ref freeze new_ref",
+    "numpy.slices": "ds",
+    "ref": "Ref empty_ref free_ref freeze new_ref",
     "sharding.assembly": "make_array_from_callback make_array_from_process_local_data "
                          "make_array_from_single_device_arrays",
     "sharding.context": "set_mesh",
@@ -196,8 +201,8 @@ _FAMILIES = {
 _SUBMODULES = (
     "ad_checkpoint", "api_util", "core", "custom_batching", "custom_derivatives", "debug",
     "distributed", "dlpack", "dtypes", "errors", "example_libraries", "experimental", "extend",
-    "flatten_util", "image", "interpreters", "lax", "monitoring", "nn", "numpy", "ops", "random",
-    "ref", "scipy", "sharding", "stages", "test_util", "tree", "tree_util", "typing",
+    "flatten_util", "image", "interpreters", "lax", "monitoring", "nn", "numpy", "ops", "profiler",
+    "random", "ref", "scipy", "sharding", "stages", "test_util", "tree", "tree_util", "typing",
 )
 
 _names, __getattr__, __dir__ = _on_demand(__name__, _FAMILIES, _SUBMODULES)

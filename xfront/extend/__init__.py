@@ -6,8 +6,8 @@ from ..on_demand import on_demand as _on_demand
 from . import core
 
 if TYPE_CHECKING:
-    from . import linear_util, random, source_info_util
+    from . import backend, linear_util, random, source_info_util
 
 _NAMES, __getattr__, __dir__ = _on_demand(
-    __name__, {}, ("linear_util", "random", "source_info_util"))
-__all__ = ["core", "linear_util", "random", "source_info_util"]
+    __name__, {}, ("backend", "linear_util", "random", "source_info_util"))
+__all__ = ["backend", "core", "linear_util", "random", "source_info_util"]

@@ -29,6 +29,7 @@ from ..tracebacks import shorten
 from ..tracing.trace import emit, state
 from ..tracing.tracer import Tracer
 from ..tree_util import tree_leaves
+from .slices import Slice
 from .ufuncs import like, number, select
 
 FULL, NEW, NUMBER, ARRAY = ":", "n", "i", "a"
@@ -67,6 +68,11 @@ def parse(shape: tuple[int, ...], index: Any, written: bool = False) -> tuple[li
             pattern.append(entry)
             if entry is not FULL:
                 given.append(low)
+            axis += 1
+        elif kind is Slice:
+            low, entry = part.within(shape[axis])
+            pattern.append(entry)
+            given.append(low)
             axis += 1
         elif isinstance(part, (bool, np.bool_)):
             pattern.append((ARRAY, NEW))            # an axis of size 1, taken once or not at all

@@ -232,3 +232,31 @@ def test_no_examples_and_empty_axes() -> None:
               lambda: none.at[0].set(1.0)):
         with pytest.raises(IndexError):
             f()
+
+
+def test_slices_of_known_length() -> None:
+    x, ds = np.arange(20.0, dtype=np.float32).reshape(4, 5), xfront.ds
+    for i, low in ((1, 1), (3, 2), (-1, 2), (-9, 0)):
+        for way in (lambda f: f, xfront.jit):
+            np.testing.assert_array_equal(way(lambda x, i: jnp.asarray(x)[ds(i, 2)])(x, i),
+                                          x[low:low + 2])
+    y = jnp.array(x)
+    np.testing.assert_array_equal(y[1, ds(0, 3, 2)], x[1, ::2])
+    np.testing.assert_array_equal(y[ds(2), ds(3, 2)], x[:2, 3:])
+    np.testing.assert_array_equal(y[jnp.array([0, 2]), ds(jnp.int32(3), 2)], x[[0, 2], 3:])
+    np.testing.assert_array_equal(y.at[ds(1, 2), ds(3, 2)].set(0), np.where(y[ds(None)] > 0, [
+        [*row[:3], *(row[3:] * (i not in (1, 2)))] for i, row in enumerate(x)], 0))
+    np.testing.assert_array_equal(xfront.vmap(lambda i: y[0, ds(i, 2)])(jnp.array([1, 9])),
+                                  [[1, 2], [3, 4]])
+
+    def written(i):
+        r = xfront.new_ref(y)
+        r[ds(i, 2)] = jnp.zeros((2, 5))
+        return r[...]
+
+    np.testing.assert_array_equal(xfront.jit(written)(2)[2:], np.zeros((2, 5)))
+    assert ds(1, 2) == ds(1, 2) and repr(ds(3)) == "Slice(start=0, size=3, stride=1)"
+    assert xfront.tree.leaves(ds(1, 2)) == [1] and ds(None) == slice(None)
+    for error, f in ((TypeError, lambda: ds(0, 1.5)), (ValueError, lambda: y[ds(0, 9)])):
+        with pytest.raises(error):
+            f()

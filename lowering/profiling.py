@@ -1,0 +1,16 @@
+"""XLA's profiler: what is recorded of host and devices while a session lasts."""
+
+from __future__ import annotations
+
+from jaxlib._profile_data import ProfileData, ProfileEvent, ProfilePlane
+from jaxlib._profiler import (
+    ProfileOptions,
+    ProfilerServer,
+    ProfilerSession,
+    TraceMe,
+    register_subprocess,
+    start_server,
+)
+
+__all__ = ["ProfileData", "ProfileEvent", "ProfileOptions", "ProfilePlane", "ProfilerServer",
+           "ProfilerSession", "TraceMe", "register_subprocess", "start_server"]

@@ -1,0 +1,167 @@
+"""LSTMs of several layers whose weights lie in one array, as cuDNN lays them out.
+
+    weights = rnn.init_lstm_weight(key, 28, 128, 2, bidirectional=True)
+    y, h_n, c_n = rnn.lstm(x, h_0, c_0, weights, lengths, 28, 128, 2, 0.0, True)
+
+Each direction of a layer is one scan over time, behind one product for the inputs of all times. It
+has derivatives of every order in both modes, on every platform.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from .. import lax, random
+from .. import numpy as jnp
+from ..arrays.annotations import Array, PrecisionLike
+from ..arrays.arguments import only
+from ..nn import sigmoid
+from ..on_demand import shown as _shown
+from ..tracebacks import front_door
+
+ByLayer = dict[int, Array]
+
+_GATES = 4
+
+
+def _shapes(input_size: int, hidden_size: int, num_layers: int, bidirectional: bool
+            ) -> Iterator[tuple[int, str, tuple[int, ...]]]:
+    """The layer, the kind and the shape of each array of weights, in the order in which they lie;
+    each direction counts as a layer."""
+    directions, rows = 1 + bool(bidirectional), _GATES * hidden_size
+    for layer in range(num_layers * directions):
+        below = input_size if layer < directions else hidden_size * directions
+        yield layer, "W_ih", (rows, below)
+        yield layer, "W_hh", (rows, hidden_size)
+    for layer in range(num_layers * directions):
+        yield layer, "b_ih", (rows,)
+        yield layer, "b_hh", (rows,)
+
+
+def get_num_params_in_lstm(input_size: int, hidden_size: int, num_layers: int, bidirectional: bool
+                           ) -> int:
+    """How many weights an LSTM has.
+
+    >>> from xfront.experimental import rnn
+    >>> rnn.get_num_params_in_lstm(3, 4, 1, False)
+    144
+    """
+    return sum(math.prod(shape) for _, _, shape in
+               _shapes(input_size, hidden_size, num_layers, bidirectional))
+
+
+def init_lstm_weight(rng: Any, input_size: int, hidden_size: int, num_layers: int,
+                     bidirectional: bool) -> Array:
+    """Random weights, float32, evenly from -k to k, where k is 1/√hidden_size.
+
+    Args:
+      rng: a key.
+    Returns: one array of `get_num_params_in_lstm(...)` elements.
+    """
+    k = math.sqrt(1 / hidden_size)
+    n = get_num_params_in_lstm(input_size, hidden_size, num_layers, bidirectional)
+    return random.uniform(rng, (n,), jnp.float32, -k, k)
+
+
+def unpack_lstm_weights(weights: Any, input_size: int, hidden_size: int, num_layers: int,
+                        bidirectional: bool) -> tuple[ByLayer, ByLayer, ByLayer, ByLayer]:
+    """The arrays of weights in one array: `W_ih, W_hh, b_ih, b_hh`, by layer.
+
+    With two directions layer 2n is the forward and 2n + 1 the backward one of layer n. The rows of
+    each are those of the gates i, f, g, o.
+    """
+    found: dict[str, ByLayer] = {"W_ih": {}, "W_hh": {}, "b_ih": {}, "b_hh": {}}
+    at = 0
+    for layer, kind, shape in _shapes(input_size, hidden_size, num_layers, bidirectional):
+        end = at + math.prod(shape)
+        found[kind][layer] = jnp.reshape(weights[at:end], shape)
+        at = end
+    return found["W_ih"], found["W_hh"], found["b_ih"], found["b_hh"]
+
+
+def swap_lstm_gates(weights: Any, input_size: int, hidden_size: int, num_layers: int,
+                    bidirectional: bool) -> Array:
+    """The weights with the rows of the gates g and o in each other's place."""
+    swapped, at = [], 0
+    for _, _, shape in _shapes(input_size, hidden_size, num_layers, bidirectional):
+        end = at + math.prod(shape)
+        i, f, g, o = jnp.split(jnp.reshape(weights[at:end], shape), _GATES)
+        swapped.append(jnp.concatenate([i, f, o, g]).ravel())
+        at = end
+    return jnp.concatenate(swapped)
+
+
+@front_door
+def lstm(x: Any, h_0: Any, c_0: Any, weights: Any, seq_lengths: Any, input_size: int,
+         hidden_size: int, num_layers: int, dropout: float, bidirectional: bool,
+         precision: PrecisionLike = None) -> tuple[Array, Array, Array]:
+    """What an LSTM makes of sequences.
+
+    Args:
+      x: [batch, time, input_size].
+      h_0, c_0: where it starts, [layers, batch, hidden_size], with a layer for each direction.
+      weights: one array, as `init_lstm_weight` makes it.
+      seq_lengths: [batch], how many times each sequence has; what comes after them is not read.
+      dropout: 0.
+      precision: of the products on accelerators.
+    Returns: `y`, [batch, time, hidden_size times directions], zero after the end of each sequence,
+      and `h_n` and `c_n` as at its end, shaped as `h_0`.
+    Raises: NotImplementedError for another `dropout`; TypeError or ValueError where shapes do not
+      fit.
+    Source: Hochreiter and Schmidhuber 1997, with forget gates and two biases.
+    """
+    unpacked = unpack_lstm_weights(weights, input_size, hidden_size, num_layers, bidirectional)
+    return lstm_ref(x, h_0, c_0, *unpacked, seq_lengths, input_size, hidden_size, num_layers,
+                    dropout, bidirectional, precision)
+
+
+def lstm_ref(x: Any, h_0: Any, c_0: Any, W_ih: ByLayer, W_hh: ByLayer, b_ih: ByLayer,
+             b_hh: ByLayer, seq_lengths: Any, input_size: int, hidden_size: int, num_layers: int,
+             dropout: float, bidirectional: bool, precision: PrecisionLike = None
+             ) -> tuple[Array, Array, Array]:
+    """As `lstm`, of weights by layer."""
+    only("lstm", 0.0, "drop values of y between LSTMs of one layer",
+         dropout=float(dropout))
+    x = jnp.asarray(x)
+    layers = num_layers * (1 + bool(bidirectional))
+    batch = x.shape[0] if x.ndim == 3 else -1
+    for name, given, want in (("x", x, (*x.shape[:2], input_size)),
+                              ("h_0", h_0, (layers, batch, hidden_size)),
+                              ("c_0", c_0, (layers, batch, hidden_size)),
+                              ("seq_lengths", seq_lengths, (batch,))):
+        if jnp.shape(given) != want:
+            raise ValueError(f"lstm: {name} must have shape {want}, got {jnp.shape(given)}")
+    going = jnp.arange(x.shape[1])[:, None] < jnp.asarray(seq_lengths)[None]
+    y, h_n, c_n = jnp.swapaxes(x, 0, 1), [], []
+    for layer in range(0, layers, 2 if bidirectional else 1):
+        outs = []
+        for k in range(layer, layer + (2 if bidirectional else 1)):
+            inputs = jnp.matmul(y, W_ih[k].T, precision=precision) + b_ih[k] + b_hh[k]
+            (h, c), out = lax.scan(
+                _step(W_hh[k], precision), (jnp.asarray(h_0)[k], jnp.asarray(c_0)[k]),
+                (inputs, going[:, :, None]), reverse=k != layer)
+            h_n.append(h)
+            c_n.append(c)
+            outs.append(out)
+        y = jnp.concatenate(outs, -1) if bidirectional else outs[0]
+    return jnp.swapaxes(y, 0, 1), jnp.stack(h_n), jnp.stack(c_n)
+
+
+def _step(W: Array, precision: PrecisionLike) -> Any:
+    """One time of one direction; a sequence that has ended, or not begun, stays where it is."""
+    def step(state: tuple[Array, Array], seen: tuple[Array, Array]) -> tuple[Any, Array]:
+        (h, c), (inputs, going) = state, seen
+        i, f, g, o = jnp.split(inputs + jnp.matmul(h, W.T, precision=precision), _GATES, axis=-1)
+        new_c = sigmoid(f) * c + sigmoid(i) * jnp.tanh(g)
+        new_h = sigmoid(o) * jnp.tanh(new_c)
+        kept = jnp.where(going, new_h, h), jnp.where(going, new_c, c)
+        return kept, jnp.where(going, new_h, 0)
+
+    return step
+
+
+__all__ = ["get_num_params_in_lstm", "init_lstm_weight", "lstm", "lstm_ref", "swap_lstm_gates",
+           "unpack_lstm_weights"]
+__dir__ = _shown(globals())

@@ -1,0 +1,68 @@
+"""The clients of platforms, as libraries ask for them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lowering import clients, compat
+
+from ..config import config
+from ..devices import clear_caches, local_devices
+from ..on_demand import shown as _shown
+
+
+def backends() -> dict[str, Any]:
+    """The clients of this process by platform, with that of the default one."""
+    clients.default_client()
+    return clients.existing()
+
+
+def get_backend(platform: Any = None) -> Any:
+    """jaxlib's client of a platform; None: of the default one. A client gives itself.
+
+    Raises: RuntimeError where the platform is unknown or cannot be used.
+    """
+    return clients.client(platform) if platform is None or isinstance(platform, str) else platform
+
+
+def get_default_device() -> Any:
+    """Where new arrays go: what `default_device` says, else the first device of this process."""
+    chosen = config.jax_default_device
+    if chosen is None:
+        return local_devices()[0]
+    return local_devices(backend=chosen)[0] if isinstance(chosen, str) else chosen
+
+
+def clear_backends() -> None:
+    """Forget all clients and compiled programs; arrays of the old clients stay with them."""
+    clear_caches()
+    clients.clear()
+
+
+def clear_in_memory_compilation_cache() -> None:
+    """As `xfront.clear_caches`."""
+    clear_caches()
+
+
+def get_compile_options(num_replicas: int, num_partitions: int, device_assignment: Any = None,
+                        env_options_overrides: dict[str, str] | None = None,
+                        backend: Any = None) -> Any:
+    """jaxlib's options for its compiler.
+
+    Args:
+      device_assignment: ids of devices, [num_replicas, num_partitions] or flat; None: the first.
+      env_options_overrides: XLA's debug options by name.
+      backend: a client whose devices are taken where no ids are given.
+    """
+    ids = device_assignment
+    if ids is None:
+        there = get_backend(backend).devices()[:num_replicas * num_partitions]
+        ids = [d.id for d in there]
+    flat = [int(i) for row in ids for i in (row if hasattr(row, "__iter__") else [row])]
+    return compat.compile_options(num_replicas, num_partitions, flat,
+                                  [*(env_options_overrides or {}).items()])
+
+
+__all__ = ["backends", "clear_backends", "clear_in_memory_compilation_cache", "get_backend",
+           "get_compile_options", "get_default_device"]
+__dir__ = _shown(globals())

@@ -1,0 +1,170 @@
+"""What a program does with its time and its memory, recorded by XLA's profiler.
+
+    with profiler.trace("/tmp/profile"):
+        for step in range(3):
+            with profiler.StepTraceAnnotation("train", step_num=step):
+                params = train_step(params).block_until_ready()
+
+Below the folder, `plugins/profile/<time>` then has the profile, which XProf, TensorBoard and
+ui.perfetto.dev show.
+"""
+
+from __future__ import annotations
+
+import functools
+import gzip
+import os
+import shutil
+import threading
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+from lowering import clients
+from lowering.profiling import (
+    ProfileData,
+    ProfileEvent,
+    ProfileOptions,
+    ProfilePlane,
+    ProfilerServer,
+    ProfilerSession,
+    TraceMe,
+    register_subprocess,
+)
+from lowering.profiling import start_server as _start_server
+
+from .arrays.arguments import only
+from .on_demand import shown as _shown
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_LOCK = threading.Lock()
+_running: tuple[ProfilerSession, Path, bool] | None = None
+_server: ProfilerServer | None = None
+
+
+def start_trace(log_dir: str | os.PathLike[str], create_perfetto_link: bool = False,
+                create_perfetto_trace: bool = False,
+                profiler_options: ProfileOptions | None = None) -> None:
+    """Begin to record; `stop_trace` writes what was.
+
+    Args:
+      log_dir: the folder for profiles, made where it is not there.
+      create_perfetto_link: False.
+      create_perfetto_trace: write `perfetto_trace.json.gz` too, which ui.perfetto.dev opens.
+      profiler_options: what is recorded.
+    Raises: RuntimeError where a profile is being recorded; NotImplementedError for
+      `create_perfetto_link`.
+    """
+    global _running
+    only("start_trace", False, "write create_perfetto_trace=True, and open the file in "
+         "ui.perfetto.dev", create_perfetto_link=create_perfetto_link)
+    with _LOCK:
+        if _running is not None:
+            raise RuntimeError("Profile has already been started. Only one profile may be run at "
+                               "a time.")
+        clients.default_client()                 # a device's tracer is there once its client is
+        session = ProfilerSession() if profiler_options is None else ProfilerSession(
+            profiler_options)
+        _running = session, Path(log_dir), create_perfetto_trace
+
+
+def stop_trace() -> None:
+    """End what `start_trace` began, and write the profile.
+
+    Raises: RuntimeError where none is being recorded.
+    """
+    global _running
+    with _LOCK:
+        if _running is None:
+            raise RuntimeError("No profile started")
+        session, folder, for_perfetto = _running
+        _running = None
+        session.stop_and_export(str(folder))     # pyright: ignore[reportArgumentType]
+        if for_perfetto:
+            made = max(folder.glob("plugins/profile/*/*.trace.json.gz"), key=os.path.getmtime)
+            shutil.copyfile(made, made.parent / "perfetto_trace.json.gz")
+
+
+@contextmanager
+def trace(log_dir: str | os.PathLike[str], create_perfetto_link: bool = False,
+          create_perfetto_trace: bool = False, profiler_options: ProfileOptions | None = None
+          ) -> Generator[None, None, None]:
+    """`start_trace` and `stop_trace` around a block of code."""
+    start_trace(log_dir, create_perfetto_link, create_perfetto_trace, profiler_options)
+    try:
+        yield
+    finally:
+        stop_trace()
+
+
+class TraceAnnotation(TraceMe):
+    """A name for what a block of code does, on the time line of its thread.
+
+    >>> with xfront.profiler.TraceAnnotation("load", file=3):
+    ...     x = jnp.ones(3)
+    """
+
+
+class StepTraceAnnotation(TraceAnnotation):
+    """A step of a program, as tools count them: `StepTraceAnnotation("train", step_num=i)`."""
+
+    def __init__(self, name: str, **kwargs: Any) -> None:
+        super().__init__(name, _r=1, **kwargs)
+
+
+def annotate_function(func: F, name: str | None = None, **decorator_kwargs: Any) -> F:
+    """The function with its calls in a `TraceAnnotation`, under its name or another."""
+    name = name or getattr(func, "__qualname__", None) or func.__name__
+
+    @functools.wraps(func)
+    def annotated(*args: Any, **kwargs: Any) -> Any:
+        with TraceAnnotation(name, **decorator_kwargs):
+            return func(*args, **kwargs)
+
+    return annotated  # type: ignore[return-value]
+
+
+def start_server(port: int, requires_backend: bool = True) -> ProfilerServer:
+    """A server from which other programs take profiles of this one.
+
+    Args:
+      requires_backend: make the platform's client first, so that its devices are seen.
+    Raises: ValueError where there is one.
+    """
+    global _server
+    if _server is not None:
+        raise ValueError("Only one profiler server can be active at a time.")
+    if requires_backend:
+        clients.default_client()
+    _server = _start_server(port)
+    return _server
+
+
+def stop_server() -> None:
+    """Stop what `start_server` started. Raises: ValueError where there is none."""
+    global _server
+    if _server is None:
+        raise ValueError("No active profiler server.")
+    _server = None
+
+
+def device_memory_profile(backend: str | None = None) -> bytes:
+    """What lies in the memory of a platform's devices, and where it was made; pprof reads it."""
+    return gzip.compress(clients.client(backend).heap_profile())
+
+
+def save_device_memory_profile(filename: str | os.PathLike[str], backend: str | None = None
+                               ) -> None:
+    """Write `device_memory_profile` to a file."""
+    Path(filename).write_bytes(device_memory_profile(backend))
+
+
+__all__ = [
+    "ProfileData", "ProfileEvent", "ProfileOptions", "ProfilePlane", "StepTraceAnnotation",
+    "TraceAnnotation", "annotate_function", "device_memory_profile", "register_subprocess",
+    "save_device_memory_profile", "start_server", "start_trace", "stop_server", "stop_trace",
+    "trace",
+]
+__dir__ = _shown(globals())
