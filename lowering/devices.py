@@ -15,8 +15,16 @@ def devices(backend: str | None = None) -> list[Any]:
     return list(clients.client(backend).devices())
 
 
-def local_devices(process_index: int | None = None, backend: str | None = None) -> list[Any]:
-    """The devices of one process (this one if None)."""
+def local_devices(process_index: int | None = None, backend: str | None = None,
+                  host_id: int | None = None) -> list[Any]:
+    """The devices of one process (this one if None). `host_id` is another name of `process_index`.
+
+    Raises: RuntimeError where there is no such platform; ValueError where both are given.
+    """
+    if host_id is not None:
+        if process_index is not None:
+            raise ValueError("local_devices: host_id is process_index; give one of them")
+        process_index = host_id
     client = clients.client(backend)
     if process_index is None:
         return list(client.local_devices())

@@ -102,6 +102,7 @@ if TYPE_CHECKING:
         tree,
         typing,
     )
+    from .arrays.methods import Shard
     from .callbacks import pure_callback
     from .dropin.finder import install_as_jax
     from .fencing import fence
@@ -139,7 +140,8 @@ if TYPE_CHECKING:
     from .transforms.vmap import vmap
 
     __all__ = [  # what checkers of programs see as names of this package
-        "Array", "Device", "NamedSharding", "P", "Ref", "ShapeDtypeStruct", "ad_checkpoint",
+        "Array", "Device", "NamedSharding", "P", "Ref", "ShapeDtypeStruct", "Shard",
+        "ad_checkpoint",
         "allow_f16_reductions", "api_util", "array_garbage_collection_guard", "auto_pcast",
         "block_until_ready", "check_tracer_leaks", "checking_leaks", "checkpoint",
         "checkpoint_policies", "clear_caches", "closure_convert", "config",
@@ -172,6 +174,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _FAMILIES = {
+    "arrays.methods": "Shard",
     "callbacks": "pure_callback",
     "dropin.finder": "install_as_jax",
     "fencing": "fence",

@@ -6,11 +6,21 @@ from typing import Any
 
 import numpy as np
 
-from .numpy.creation import from_dlpack
+from .numpy.creation import from_dlpack as _from_dlpack
 from .on_demand import shown as _shown
 
 _SHARED = frozenset("bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 "
                     "float32 float64 complex64 complex128".split())
+
+
+def from_dlpack(external_array: Any, device: Any = None, copy: bool | None = None) -> Any:
+    """As `xfront.numpy.from_dlpack`: an array over the memory of an object that speaks DLPack.
+
+    >>> from xfront import dlpack
+    >>> dlpack.from_dlpack(np.array([1, 2], np.int32))
+    Array([1, 2], dtype=int32)
+    """
+    return _from_dlpack(external_array, device=device, copy=copy)
 
 
 def is_supported_dtype(dtype: Any) -> bool:

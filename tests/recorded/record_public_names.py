@@ -21,7 +21,19 @@ MODULES = """numpy numpy.fft numpy.linalg lax lax.linalg nn nn.initializers rand
     scipy.stats.laplace scipy.stats.logistic scipy.stats.multinomial
     scipy.stats.multivariate_normal scipy.stats.nbinom scipy.stats.norm scipy.stats.pareto
     scipy.stats.poisson scipy.stats.t scipy.stats.truncnorm scipy.stats.uniform
-    scipy.stats.vonmises scipy.stats.wrapcauchy""".split()
+    scipy.stats.vonmises scipy.stats.wrapcauchy
+    . ad_checkpoint core custom_batching custom_derivatives debug distributed dlpack dtypes errors
+    example_libraries.optimizers example_libraries.stax experimental experimental.checkify
+    experimental.jet experimental.layout experimental.mesh_utils experimental.multihost_utils
+    experimental.ode experimental.rnn experimental.serialize_executable experimental.sparse
+    experimental.topologies export extend.backend extend.core extend.core.primitives
+    extend.linear_util extend.random ffi interpreters.ad interpreters.batching interpreters.mlir
+    interpreters.partial_eval interpreters.pxla interpreters.xla monitoring profiler ref sharding
+    stages test_util tree tree_util typing""".split()
+
+ELSEWHERE = ("__future__", "builtins", "collections", "contextlib", "dataclasses", "enum",
+             "functools", "itertools", "math", "numpy", "operator", "typing", "weakref")
+"""Modules whose names are seen in those above since these need them."""
 
 
 def parameters(found: object) -> list[str]:
@@ -39,12 +51,17 @@ def recorded(library: str) -> dict[str, dict[str, list[str]]]:
     """Names and parameters by module."""
     made = {}
     for module in MODULES:
-        held = importlib.import_module(f"{library}.{module}")
+        held = importlib.import_module(f"{library}.{module}".rstrip("."))
         made[module] = {
             name: parameters(getattr(held, name)) for name in sorted(dir(held))
             if not name.startswith("_") and not isinstance(getattr(held, name), types.ModuleType)
-            and getattr(getattr(held, name), "__module__", None) not in ("typing", "__future__")}
+            and not _is_from_elsewhere(getattr(held, name), module)}
     return made
+
+
+def _is_from_elsewhere(found: object, module: str) -> bool:
+    home = str(getattr(found, "__module__", None)).partition(".")[0]
+    return home in ELSEWHERE and module.partition(".")[0] not in ("numpy", "lax", "dtypes")
 
 
 if __name__ == "__main__":

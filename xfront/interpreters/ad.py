@@ -155,24 +155,24 @@ def _enter_transpose(primitive: Primitive, rule: Callable[..., Any]) -> None:
     TRANSPOSES[primitive] = transpose
 
 
-def defbilinear(primitive: Primitive, lhs_rule: Callable[..., Any], rhs_rule: Callable[..., Any]
+def defbilinear(prim: Primitive, lhs_rule: Callable[..., Any], rhs_rule: Callable[..., Any]
                 ) -> None:
     """Enter the rules of a product of two operands.
 
     lhs_rule, rhs_rule: `rule(cotangent, x, y, **params)`, the cotangent of the one operand; it is
       an `UndefinedPrimal` there.
     """
-    defjvp(primitive, lambda t, _, y, **params: primitive.bind(t, y, **params),
-           lambda t, x, _, **params: primitive.bind(x, t, **params))
+    defjvp(prim, lambda t, _, y, **params: prim.bind(t, y, **params),
+           lambda t, x, _, **params: prim.bind(x, t, **params))
 
     def rule(ct: Any, x: Any, y: Any, **params: Any) -> Any:
         if is_undefined_primal(x) == is_undefined_primal(y):
-            raise TypeError(f"{primitive} is linear in one operand at a time")
+            raise TypeError(f"{prim} is linear in one operand at a time")
         if is_undefined_primal(x):
             return lhs_rule(ct, x, y, **params), None
         return None, rhs_rule(ct, x, y, **params)
 
-    _enter_transpose(primitive, rule)
+    _enter_transpose(prim, rule)
 
 
 def get_primitive_transpose(p: Primitive) -> Any:

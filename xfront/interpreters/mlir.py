@@ -107,15 +107,15 @@ def dtype_to_ir_type(dtype: Any) -> Any:
     return mlir_own.element_type(from_numpy(np.dtype(dtype)))
 
 
-def aval_to_ir_type(aval: Any) -> Any:
-    """The MLIR type of an array, in a lowering."""
-    kind: TensorType = aval.ir
+def aval_to_ir_type(ctx: Any, aval: Any = None) -> Any:
+    """The MLIR type of an array, in a lowering; without `ctx`, the aval alone, as well."""
+    kind: TensorType = (ctx if aval is None else aval).ir
     return mlir_own.tensor_type((*kind.shape, *kind.dtype.physical), kind.dtype)
 
 
-def aval_to_ir_types(aval: Any) -> tuple[Any, ...]:
-    """The MLIR types of a type: one."""
-    return (aval_to_ir_type(aval),)
+def aval_to_ir_types(ctx: Any, aval: Any = None) -> tuple[Any, ...]:
+    """The MLIR types of a type: one. As `aval_to_ir_type`."""
+    return (aval_to_ir_type(ctx, aval),)
 
 
 def ir_constant(val: Any) -> Any:

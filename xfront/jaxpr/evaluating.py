@@ -63,12 +63,12 @@ def _last_uses(jaxpr: Jaxpr) -> dict[int, list[Any]]:
     return found
 
 
-def jaxpr_as_fun(closed: ClosedJaxpr, *args: Any) -> Any:
-    """A function of arrays that gives the list of results of `closed`; with `args`, that list."""
+def jaxpr_as_fun(closed_jaxpr: ClosedJaxpr, *args: Any) -> Any:
+    """A function of arrays that gives the list of results; with `args`, that list."""
     def run(*values: Any) -> list[Any]:
-        return eval_jaxpr(closed.jaxpr, closed.consts, *values)
+        return eval_jaxpr(closed_jaxpr.jaxpr, closed_jaxpr.consts, *values)
 
-    run.__name__ = closed.jaxpr.debug_info.func_name
+    run.__name__ = closed_jaxpr.jaxpr.debug_info.func_name
     return run(*args) if args else run
 
 
