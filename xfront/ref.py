@@ -12,9 +12,11 @@ from typing import Any
 import numpy as np
 from xfront_ir import ops
 
+from .arrays.annotations import Array
 from .arrays.refs import AbstractRef, Does, Ref, install
 from .numpy import asarray
 from .on_demand import shown as _shown
+from .stages import ShapeDtypeStruct
 from .tracebacks import front_door
 from .tracing.programs import returned, to_array
 from .tracing.trace import emit, state, used_as
@@ -59,7 +61,7 @@ def _only_default(name: str, memory_space: Any, kind: Any) -> None:
         raise NotImplementedError(f"{name}: memory_space and kind must be None")
 
 
-def empty_ref(ty: Any, *, memory_space: Any = None) -> Ref:
+def empty_ref(ty: Array | ShapeDtypeStruct, *, memory_space: None = None) -> Ref:
     """A reference of a shape and dtype; what it refers to is zeros until it is written."""
     from .numpy import zeros
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..arrays.annotations import ArrayLike
 from ..tree_util import register_pytree_node
 
 
@@ -15,7 +16,7 @@ class Slice:
 
     __slots__ = ("size", "start", "stride")
 
-    def __init__(self, start: Any, size: int, stride: int = 1) -> None:
+    def __init__(self, start: Any, size: Any, stride: int = 1) -> None:
         if type(size) is not int or type(stride) is not int or size < 0 or stride < 1:
             raise TypeError(f"ds: the size and the stride of a slice must be known ints, of at "
                             f"least 0 and 1, got size={size!r} and stride={stride!r}")
@@ -56,7 +57,8 @@ def _made(start: Any, size: int, stride: int) -> Slice:
     return made
 
 
-def ds(start: Any, size: int | None = None, stride: int | None = None) -> slice | Slice:
+def ds(start: ArrayLike | None, size: int | None = None, stride: int | None = None
+       ) -> slice | Slice:
     """A slice of known length, for an index of an array or a reference.
 
     Args:
@@ -72,9 +74,8 @@ def ds(start: Any, size: int | None = None, stride: int | None = None) -> slice 
     """
     if start is None:
         return slice(None)
-    if size is None:
-        start, size = 0, start
-    return Slice(start, size, 1 if stride is None else stride)  # type: ignore[arg-type]
+    stride = 1 if stride is None else stride
+    return Slice(0, start, stride) if size is None else Slice(start, size, stride)
 
 
 __all__ = ["Slice", "ds"]
