@@ -19,6 +19,7 @@ from ..arrays.dispatch import eager
 from ..arrays.operands import array_like, binary, convert
 from ..arrays.operands import operand as tracer
 from ..sharding.regions import follows, manual_axes
+from ..tracing.following import varies
 from ..tracing.trace import binder_of, emit, state
 from ..tracing.tracer import Tracer
 from ..tree_util import tree_leaves, tree_map
@@ -374,6 +375,10 @@ def pcast(x: Any, axis_name: AxisName, *, to: str) -> Any:
     if not follows():
         return x
     names, sizes = axis_sizes("pcast", names)
+    for leaf in leaves:
+        if again := varies(leaf).intersection(names):
+            raise ValueError("Unsupported pcast from=varying, to='varying': a value varies over "
+                             f"{', '.join(map(repr, sorted(again)))} already")
 
     def body(x: Any) -> Any:
         return emit(ops.pcast, x, axes=names, sizes=sizes)

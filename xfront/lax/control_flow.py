@@ -21,8 +21,10 @@ from ..arrays.operands import index_of, promoted_dtype
 from ..arrays.placement import commitment
 from ..config import config, while_checkpoint_bytes, while_checkpoints
 from ..errors import ConcretizationTypeError
+from ..sharding.regions import manual_axes
+from ..tracing.following import varies
 from ..tracing.programs import bind
-from ..tracing.trace import emit, state
+from ..tracing.trace import emit, pcast, state
 from ..tracing.tracer import Tracer
 from ..transforms.flat import Flat, as_operand, kind_of, name_of, placed, trace_call
 from ..tree_util import (
@@ -46,13 +48,14 @@ _ABSENT: Any = object()
 
 # --- tracing bodies -------------------------------------------------------------------------
 
-def trace_body(fun: Callable[..., Any], tree: Any, kinds: Kinds, kind: str) -> Flat:
-    """Trace `fun(*tree_of_leaves)` as a body."""
+def trace_body(fun: Callable[..., Any], tree: Any, kinds: Kinds, kind: str,
+               origins: Sequence[Any] | None) -> Flat:
+    """Trace `fun(*tree_of_leaves)` as a body; `origins` are the leaves outside, if there are."""
     outer = state.scope
     state.scope = (*outer, kind)
     try:
         return trace_call(lambda ts: fun(*tree_unflatten(tree, ts)), kinds, name=name_of(fun),
-                          kind=kind, staging=True)
+                          kind=kind, staging=True, origins=origins)
     finally:
         state.scope = outer
 
@@ -209,7 +212,7 @@ def _clamped(index: Any, t: Any, n: int) -> Any:
 def _branches(what: str, index: Any, funs: Sequence[Callable[..., Any]], operands: tuple) -> Any:
     leaves, tree = tree_flatten(list(operands))
     kinds = [kind_of(what, x) for x in leaves]
-    bodies = [trace_body(f, tree, kinds, what) for f in funs]
+    bodies = [trace_body(f, tree, kinds, what, leaves) for f in funs]
     if what == "cond":
         bodies.reverse()                         # index 0 is false
         funs = [*reversed(funs)]
@@ -269,7 +272,7 @@ def while_loop(cond_fun: Callable[[T], ArrayLike], body_fun: Callable[[T], T], i
         return value
     leaves, kinds, body = _carry_body("while_loop", body_fun, tree, leaves,
                                       lambda out_tree: out_tree, tree.children()[0])
-    test = trace_body(cond_fun, tree, kinds, "while_cond")
+    test = trace_body(cond_fun, tree, kinds, "while_cond", leaves)
     returned = test.function.return_types
     if len(returned) != 1 or returned[0].shape != () or returned[0].dtype is not dtypes.bool_ or (
             test.out_tree.num_nodes != 1):
@@ -279,6 +282,7 @@ def while_loop(cond_fun: Callable[[T], ArrayLike], body_fun: Callable[[T], T], i
     groups = test.captures, body.captures, [as_operand(x) for x in leaves]
     results = record_groups(ops.while_, groups, [w for _, w in kinds],
                             cond=captures_in_front(test), body=captures_in_front(body), **budget)
+    check_varying("while_loop", body_fun, [test, body], tree.children()[0], leaves, results)
     return tree_unflatten(tree.children()[0], results)
 
 
@@ -293,17 +297,20 @@ def _budget(checkpoints: int | None) -> dict[str, Any]:
 
 
 def _carry_body(what: str, fun: Callable[..., Any], tree: Any, leaves: list,
-                carry_of: Callable[[Any], Any], carry_tree: Any, extra: Kinds | None = None
-                ) -> tuple[list, Kinds, Flat]:
-    """Trace a loop body until its carry keeps its types: weak leaves are promoted once.
+                carry_of: Callable[[Any], Any], carry_tree: Any, extra: Kinds | None = None,
+                more: Sequence[Any] = ()) -> tuple[list, Kinds, Flat]:
+    """Trace a loop body until its carry keeps its types: weak leaves are promoted once, and those
+    that come to vary over axes of a `shard_map` do so from the start, where the body asks for it.
 
+    Args:
+      extra: kinds of what it takes behind the carry; `more`: where that comes from.
     Raises: TypeError where the structure or a type changes.
     """
     n = carry_tree.num_leaves
     extra = extra or []
-    for _ in range(3):
+    for _ in range(3 + len(manual_axes())):
         kinds = [kind_of(what, x) for x in leaves]
-        body = trace_body(fun, tree, [*kinds, *extra], what)
+        body = trace_body(fun, tree, [*kinds, *extra], what, [*leaves, *more])
         out = carry_of(body.out_tree)
         if out != carry_tree:
             from .refusals import refuse_carry_structure  # only to say what is wrong
@@ -325,9 +332,29 @@ def _carry_body(what: str, fun: Callable[..., Any], tree: Any, leaves: list,
                 leaves = [*leaves]
                 leaves[i] = _strong(to_type(leaves[i], dtype), dtype)
                 changed = True
+        following = body.trace.following
+        if following is not None and following.asked:
+            grown = [s - varies(x) for x, s in
+                     zip(leaves, following.cast(body.function)[2], strict=False)]
+            changed = changed or any(grown)
+            leaves = [pcast(x, s) if s else x for x, s in zip(leaves, grown, strict=True)]
         if not changed:
             return leaves, kinds, body
     raise TypeError(f"{what}: the types of the carry do not settle")
+
+
+def check_varying(what: str, fun: Callable[..., Any], bodies: Sequence[Flat], tree: Any,
+                  inits: Sequence[Any], results: Sequence[Any]) -> None:
+    """Refuse a carry that varies over axes of a `shard_map` because the number of turns does, where
+    a body asked over which it does and was told those of the start. Raises: TypeError."""
+    if not any([body.trace.following is not None and body.trace.following.asked
+                for body in bodies]):
+        return
+    for i, (x, made) in enumerate(zip(inits, results, strict=False)):
+        if varies(made) != varies(x):
+            from .refusals import refuse_carry_axes  # only to say what is wrong
+
+            refuse_carry_axes(what, fun, tree, i, varies(made) - varies(x))
 
 
 def _strong(x: Any, dtype: Any) -> Any:
@@ -435,7 +462,7 @@ def scan(f: Callable[[Carry, X], tuple[Carry, Y]], init: Carry, xs: X | None = N
         return children[0]
 
     init_leaves, kinds, body = _carry_body("scan", f, tree, init_leaves,
-                                           carry_of, init_tree, slices)
+                                           carry_of, init_tree, slices, xs_leaves)
     n_carry, n_out = len(kinds), len(body.function.returns)
     steps = max(n, 1) if unroll is True else 1 if unroll is False else int(unroll) or 1
     if steps < 1:

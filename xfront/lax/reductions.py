@@ -142,7 +142,7 @@ def _body(name: str, computation: Callable[..., Any], tree: Any, types: Sequence
         return computation(lefts, rights)
 
     _, pair = tree_flatten([tree_unflatten(tree, range(len(types)))] * 2)
-    flat = trace_body(call, pair, scalars * 2, name)
+    flat = trace_body(call, pair, scalars * 2, name, None)
     body = with_constants(flat, 2 * len(types), name)
     if flat.out_tree != tree or body.return_types != tuple([t for t, _ in scalars]):
         raise TypeError(f"{name}: the computation must return what it takes, "

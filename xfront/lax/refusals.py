@@ -64,6 +64,18 @@ def refuse_carry_type(what: str, fun: Any, carry: Any, i: int, given: Any, retur
                     "the returned one, for instance with .astype(...).")
 
 
+def refuse_carry_axes(what: str, fun: Any, carry: Any, i: int, more: frozenset[str]) -> NoReturn:
+    """Raise the TypeError of a carry whose leaf `i` varies over `more` axes than its start."""
+    what, fun, role, start, skipped = loop_of(what, fun)
+    path = path_of(carry, i, skipped)
+    axes = ", ".join(map(repr, sorted(more)))
+    raise TypeError(f"{what} {role} carry input and carry output must have equal types, but they "
+                    f"differ: {start}{path} varies over {axes} after a turn of {placed(fun)} and "
+                    "does not before the first, so the manual axis types do not match. This might "
+                    f"be fixed by applying `lax.pcast(..., ({axes},), to='varying')` to its "
+                    "initial value.")
+
+
 def refuse_sizes(xs: Any, sizes: Sequence[int]) -> NoReturn:
     """Raise the ValueError of a scan over leaves of different lengths."""
     paths = [path for path, _ in tree_flatten_with_path(xs)[0]]

@@ -20,22 +20,22 @@ class _Open(threading.local):
         self.regions: tuple[Region, ...] = ()
 
 
-_open = _Open()
+open_regions = _Open()
 
 
 def regions() -> tuple[Region, ...]:
     """Those that are open in this thread, outermost first."""
-    return _open.regions
+    return open_regions.regions
 
 
 def follows() -> bool:
     """Whether one of them says over which axes values vary."""
-    return any([r.check_vma for r in _open.regions])
+    return any([r.check_vma for r in open_regions.regions])
 
 
 def manual_axes() -> tuple[str, ...]:
     """The axes of all of them."""
-    return tuple([a for r in _open.regions for a in r.axes])
+    return tuple([a for r in open_regions.regions for a in r.axes])
 
 
 class inside:
@@ -47,22 +47,11 @@ class inside:
         self._region = region
 
     def __enter__(self) -> None:
-        self._before, _open.regions = _open.regions, (*_open.regions, self._region)
+        self._before = open_regions.regions
+        open_regions.regions = (*self._before, self._region)
 
     def __exit__(self, *exc: object) -> None:
-        _open.regions = self._before
+        open_regions.regions = self._before
 
 
-def refuse_passes(name: str) -> None:
-    """Refuse a transformation that must know at once over which axes values vary.
-
-    Raises: NotImplementedError in a region that follows it.
-    """
-    if follows():
-        raise NotImplementedError(
-            f"{name} inside shard_map with check_vma=True is not supported: it would have to know "
-            "over which axes values vary before the body has been traced. Use grad, value_and_grad "
-            "or jvp, call it outside of shard_map, or give shard_map check_vma=False")
-
-
-__all__ = ["Region", "follows", "inside", "manual_axes", "refuse_passes", "regions"]
+__all__ = ["Region", "follows", "inside", "manual_axes", "open_regions", "regions"]

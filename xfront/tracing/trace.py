@@ -30,7 +30,7 @@ from xfront_ir.dtypes import DType
 from xfront_ir.literal import MAX_LITERAL_BYTES, Literal, literal
 from xfront_ir.locations import LIBRARY_FILES, USER_FILES, Location
 from xfront_ir.locations import capture as capture_location
-from xfront_ir.opdef import OpDef, Pending
+from xfront_ir.opdef import OpDef, Pending, lookup
 from xfront_ir.types import TensorType, tensor
 
 from ..arrays import binding
@@ -39,7 +39,9 @@ from ..arrays.refs import Ref, is_traced
 from ..config import check_tracer_leaks, enable_checks, log_compiles, no_tracing
 from ..config import staging as staging_state
 from ..errors import UnexpectedTracerError
+from ..sharding.regions import open_regions
 from . import watching
+from .following import Following, followed
 from .tracer import Tracer
 
 WEAK_KINDS = frozenset((int, float, complex))
@@ -78,8 +80,9 @@ class Recorder(Builder):
 class Trace:
     """One open trace: a builder, and what it captured from outside."""
 
-    __slots__ = ("axis", "builder", "captured", "closed", "constants", "evaluated", "has_refs",
-                 "inputs", "kind", "known", "level", "made_at", "sources", "staging", "thread")
+    __slots__ = ("axis", "builder", "captured", "closed", "constants", "evaluated", "following",
+                 "has_refs", "inputs", "kind", "known", "level", "made_at", "sources", "staging",
+                 "thread")
 
     def __init__(self, name: str, kind: str, *, staging: bool, level: int,
                  axis: tuple[Any, int] | None = None) -> None:
@@ -93,6 +96,7 @@ class Trace:
         self.evaluated: dict[Value, Any] = {}
         self.closed = False
         self.has_refs = False                     # whether references are among its values
+        self.following: Following | None = None   # over which axes its values vary
         self.made_at: Any = None
         self.thread = threading.get_ident()
 
@@ -295,6 +299,13 @@ def emit(definition: OpDef, *operands: Any, **attrs: Any) -> Any:
     return [Tracer(target, v, False) for v in made]
 
 
+def pcast(x: Any, names: Collection[str]) -> Any:
+    """x, said to vary over axes that are bound here."""
+    axes = [(a, n) for a, n in state.axes if a in names]
+    return emit(lookup("pcast"), x, axes=tuple([a for a, _ in axes]),
+                sizes=tuple([n for _, n in axes]))
+
+
 def is_open(trace: Trace) -> bool:
     """Whether an op on tracers of `trace` alone is recorded there."""
     around = state.current
@@ -394,7 +405,8 @@ class Recorded:
 def trace_function(run: Callable[[list[Tracer]], Sequence[Any]], types: Sequence[TensorType],
                    weaks: Sequence[bool], *, name: str, kind: str, staging: bool,
                    param_names: Sequence[str] = (), axis: tuple[Any, int] | None = None,
-                   inputs: list[Any] | None = None) -> Recorded:
+                   inputs: list[Any] | None = None, origins: Sequence[Any] | None = None
+                   ) -> Recorded:
     """Run Python once on tracers of `types` and close what was recorded.
 
     Args:
@@ -404,6 +416,8 @@ def trace_function(run: Callable[[list[Tracer]], Sequence[Any]], types: Sequence
       staging: whether operations without tracers are recorded too.
       axis: (name, size) bound while `run` runs.
       inputs: concrete values of the parameters, where Python may ask for them.
+      origins: what stands for the parameters outside, or over which axes of `shard_map`s each
+        varies; None where neither is known.
     """
     if _no_tracing.value:
         watching.refuse_tracing(name, kind)
@@ -415,6 +429,8 @@ def trace_function(run: Callable[[list[Tracer]], Sequence[Any]], types: Sequence
     trace = Trace(name, kind, staging=staging, level=len(stack) + 1, axis=axis)
     trace.made_at = capture_location(outer_scope, 2)
     tracers = trace.parameters(types, weaks, param_names)
+    if open_regions.regions:
+        trace.following = followed(trace, stack[-1] if stack else None, origins, len(types))
     if inputs is not None:
         trace.inputs = inputs
         trace.known = all([type(x) is not Tracer or x.home.known for x in inputs])

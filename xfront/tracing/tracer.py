@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from .trace import Trace
 
 
+_NOWHERE: frozenset[str] = frozenset()
+
+
 class Tracer(binding.Array):  # type: ignore[misc]
     """A value that is being recorded: shape and dtype are known, elements are not."""
 
@@ -74,6 +77,16 @@ class Tracer(binding.Array):  # type: ignore[misc]
         """Shape, dtype and weakness as one object, with the explicit axes that divide it."""
         return binding.AbstractArray(self.shape, self.dtype, self.weak,
                                      sharding=self.value.type.sharding)
+
+    @property
+    def varies(self) -> frozenset[str]:
+        """The axes of `shard_map`s around over which it may differ between devices, where they
+        follow it.
+
+        Raises: NotImplementedError where that is not known yet.
+        """
+        following = self.home.following
+        return _NOWHERE if following is None else following.of(self.value)
 
     @property
     def sharding(self) -> NoReturn:

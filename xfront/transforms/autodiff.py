@@ -23,10 +23,10 @@ from ..arrays import binding
 from ..arrays.arguments import only
 from ..arrays.operands import is_array_like
 from ..dtypes import float0
-from ..sharding.regions import refuse_passes
 from ..tracebacks import front_door, front_door_of
+from ..tracing.following import varies
 from ..tracing.programs import bind
-from ..tracing.trace import emit
+from ..tracing.trace import emit, pcast
 from ..tracing.tracer import Tracer
 from ..tree_util import (
     Partial,
@@ -380,12 +380,15 @@ class _Linearized:
 
     def __init__(self, fun: Callable[..., Any], primals: Sequence[Any], kind: str, has_aux: bool,
                  strong_zero: bool = False) -> None:
-        refuse_passes(kind)
         self.name = name_of(fun)
         self.given = Arguments(kind, list(primals))
         self.flat = self.given.trace(fun, name=self.name, kind=kind, staging=False,
                                      inputs=self.given.leaves, has_aux=has_aux)
         function, captures = self.flat.function, self.flat.captures
+        self.sets: Any = None                    # over which axes of shard_map results vary
+        following = self.flat.trace.following
+        if following is not None:
+            function, _, self.sets = following.cast(function)
         active = (*[t.is_inexact for t, _ in self.given.kinds], *[False] * len(captures))
         self.split = linearize_pass(function, active, strong_zero)
         operands = self.given.operands(self.flat)
@@ -469,12 +472,12 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False,
     types = at.flat.function.return_types[:value_tree.num_leaves]
     return at.with_aux(Partial(functools.partial(
         _apply_transposed, at.name, at.split, at.given.tree, tuple(at.given.kinds), value_tree,
-        types), at.residuals))
+        types, at.sets), at.residuals))
 
 
 @front_door
 def _apply_transposed(name: str, split: Any, tree: Any, kinds: tuple, value_tree: Any,
-                      types: tuple, residuals: list, cotangent: Any) -> tuple:
+                      types: tuple, sets: Any, residuals: list, cotangent: Any) -> tuple:
     cts, ct_tree = tree_flatten(cotangent)
     if ct_tree != value_tree:
         raise ValueError(f"unexpected tree structure of argument to vjp function of {name}: "
@@ -490,6 +493,8 @@ def _apply_transposed(name: str, split: Any, tree: Any, kinds: tuple, value_tree
             raise ValueError(f"unexpected JAX type (e.g. shape/dtype) for argument to vjp function "
                              f"of {name}: got {ct_type}, but expected {t} because the "
                              f"corresponding output (leaf {i}) has that type")
+        if sets is not None:
+            ct = varying_alike(name, ct, sets[i])
         given.append((i, typed(ct, t)))
     active_ct = tuple([a and i < len(types) for i, a in enumerate(split.active_out)])
     linear_cts = tuple([a for a, whole in zip(active_ct, split.active_out, strict=True) if whole])
@@ -503,6 +508,23 @@ def _apply_transposed(name: str, split: Any, tree: Any, kinds: tuple, value_tree
         made = zeros_like_type(t) if got is None else got
         outs.append(reweak(made, weak))
     return tuple(tree_unflatten(tree, outs))
+
+
+def varying_alike(name: str, ct: Any, wanted: frozenset[str]) -> Any:
+    """A cotangent that varies over axes of `shard_map` as what it is of. Raises: ValueError where
+    it varies over more."""
+    own = varies(ct)
+    if more := own - wanted:
+        raise ValueError(
+            f"unexpected JAX type (e.g. shape/dtype) for argument to vjp function of {name}: the "
+            f"cotangent varies over {_braced(own)} and the output that it is of over "
+            f"{_braced(wanted)}: sum it over {_braced(more)}, `lax.psum`, or have the output vary, "
+            "`lax.pcast(..., to='varying')`")
+    return pcast(ct, wanted - own) if wanted - own else ct
+
+
+def _braced(names: frozenset[str]) -> str:
+    return "{" + ", ".join(sorted(names)) + "}"
 
 
 def fwd_and_bwd(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False,
@@ -553,7 +575,7 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any, reduce_axes: Sequen
         if not t.is_inexact:
             raise TypeError(f"linear_transpose only supports float and complex inputs, got {t}")
     flat = trace_call(lambda ts: fun(*tree_unflatten(tree, ts)), kinds, name=name,
-                      kind="linear_transpose", staging=True)
+                      kind="linear_transpose", staging=True, origins=leaves)
     types = flat.function.return_types
 
     @front_door
@@ -566,9 +588,14 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any, reduce_axes: Sequen
             if kind_of("linear_transpose", ct)[0] is not t:
                 raise TypeError(f"cotangent type does not match function output, expected {t} but "
                                 f"got {kind_of('linear_transpose', ct)[0]}")
-        function = inline_calls(flat.function)
+        function, sets = flat.function, None
+        if flat.trace.following is not None:
+            function, _, sets = flat.trace.following.cast(function)
+        function = inline_calls(function)
         linear = (*[True] * len(kinds), *[False] * len(flat.captures))
         back, active = linear_transpose_pass(function, linear, (True,) * len(types))
+        if sets is not None:
+            cts = [varying_alike(name, ct, s) for ct, s in zip(cts, sets, strict=True)]
         moved = iter(bind(back, [*flat.captures, *map(as_operand, cts)], name=name))
         return tuple(tree_unflatten(tree, [
             next(moved) if a else zeros_like_type(t)

@@ -94,7 +94,8 @@ def jvp_rule(custom: custom_jvp, name: str, static: list, given: Arguments, flat
             return check_jvp_result(name, made, flat, out_types)
 
         traced = trace_call(call, [*own, *moved], name=f"{name}_jvp", kind="custom_jvp rule",
-                            staging=True, inputs=rule.inputs(len(moved)))
+                            staging=True, inputs=rule.inputs(len(moved)),
+                            origins=[rule] * (n_own + len(moved)))
         return order_params(traced, rule, n_own, types[n_own:], n_body, f"{name}.jvp")
 
     probe = Request("jvp", flat.function.param_types,

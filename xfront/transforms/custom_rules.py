@@ -22,14 +22,17 @@ from xfront_ir.core import Function
 from xfront_ir.fingerprint import fingerprint, identity, skeleton
 from xfront_ir.opdef import OpDef, Request
 from xfront_ir.passes.literals import abstract
+from xfront_ir.passes.varying import NOWHERE, varying
 from xfront_ir.types import TensorType
 
 from ..arrays.dispatch import deepest
 from ..dtypes import float0
 from ..errors import UnexpectedTracerError
+from ..sharding.regions import open_regions
 from ..tracebacks import front_door
 from ..tracing import concrete
 from ..tracing.compiled import to_array
+from ..tracing.following import Following, varies
 from ..tracing.programs import bind
 from ..tracing.trace import Trace, emit, state
 from ..tracing.tracer import Tracer
@@ -78,7 +81,9 @@ class Rule:
         self.home: Trace | None = None           # from which its numbers and arrays are captured
         self.values: dict[tuple[str, int], Tracer] = {}      # these, by role and place
         self.memo: dict[Request, Function] = {}
-        self.place = (state.axes, state.scope)
+        self.place = (state.axes, state.scope, open_regions.regions)
+        self.operands: Sequence[Any] = ()        # of its op, captures of its body among them
+        self.body: Flat | None = None            # of its op
         self.recording = True                    # until its op has been recorded
         self.holds_others = False                # rules of its function that are not traced yet
         self.refusal: Exception | None = None    # what it raised while its op was recorded
@@ -99,15 +104,21 @@ class Rule:
             found = self.memo[request] = restricted(self.whole, request.details[0],
                                                     request.details[1], self.n_own)
         if found is None:
-            outer = state.axes, state.scope, state.current
-            state.axes, state.scope = self.place
-            state.current = None
+            outer = state.axes, state.scope, open_regions.regions
+            current, state.current = state.current, None
+            state.axes, state.scope, open_regions.regions = self.place
             try:
                 found = self.roles[request.role](*request.details)
             finally:
-                state.axes, state.scope, state.current = outer
+                state.axes, state.scope, open_regions.regions = outer
+                state.current = current
             self.memo[request] = found
         return found
+
+    @property
+    def varies(self) -> frozenset[str]:
+        """The axes over which what it takes varies: all alike, as any operand of its op does."""
+        return NOWHERE.union(*map(varies, self.operands))
 
     def fingerprint(self) -> bytes:
         """What distinguishes this rule: the Functions that a derivative will ask it for.
@@ -169,6 +180,25 @@ class Rule:
             raise UnexpectedTracerError(f"the rule of {self.name} captures other values each time; "
                                         "pass them to the function as arguments")
         self.whole = again if self.probe.role == "jvp" else None
+
+
+class ResultOf:
+    """Stands for a result of the op of a rule, where one asks over which axes it varies."""
+
+    __slots__ = ("place", "rule")
+
+    def __init__(self, rule: Rule, place: int) -> None:
+        self.rule, self.place = rule, place
+
+    @property
+    def varies(self) -> frozenset[str]:
+        """The axes over which it does."""
+        flat = self.rule.body
+        following: Following | None = None if flat is None else flat.trace.following
+        if flat is None or following is None:
+            return NOWHERE
+        sets = [self.rule.varies] * len(flat.function.params)
+        return varying(flat.function, sets, following.axes)[1][self.place]
 
 
 def restricted(whole: Function, types: tuple, perturbed: tuple, n_own: int) -> Function:
@@ -269,6 +299,8 @@ def call_custom(custom: Ruled, args: tuple, kwargs: dict) -> Any:
     if rule is None:
         rule = custom.deferred(name, static, given, flat)
         rule.known = known
+        if flat.trace.following is not None:
+            rule.operands, rule.body = [*leaves, *flat.captures], flat
         python = (*custom.python, *static)
         around = [r for r in _OPEN.recorded.values() if r.owner == rule.owner]
         for other in around:

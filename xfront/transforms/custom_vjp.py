@@ -20,6 +20,7 @@ from ..tracing.tracer import Tracer
 from ..tree_util import Partial, keystr, tree_flatten, tree_flatten_with_path, tree_unflatten
 from .closing import constant_value
 from .custom_rules import (
+    ResultOf,
     Rule,
     Ruled,
     is_zero,
@@ -107,7 +108,7 @@ def vjp_rule(custom: custom_vjp, name: str, static: list, given: Arguments, flat
             return [*outs, *residuals]
 
         traced = trace_call(call, own, name=f"{name}_fwd", kind="custom_vjp fwd rule", staging=True,
-                            inputs=rule.inputs(0))
+                            inputs=rule.inputs(0), origins=[rule] * n_own)
         made = order_params(traced, rule, n_own, types[n_own:], n_body, f"{name}.fwd")
         n_out = len(flat.function.returns)
         weaks = traced.function.weak_returns[n_out:]
@@ -115,15 +116,17 @@ def vjp_rule(custom: custom_vjp, name: str, static: list, given: Arguments, flat
         flags = tuple([p for p, t in zip(perturbed, types[:n_own], strict=False) if t.is_inexact])
         saved = None if rule.known is None else [
             concrete.Later(traced.trace, v) for v in traced.function.returns[n_out:]]
+        origins = None if traced.trace.following is None else [
+            Tracer(traced.trace, v, False) for v in traced.function.returns[n_out:]]
         residual_trees[made.return_types[n_out:], flags] = (
-            held["tree"], weaks, saved, held["plain"])
+            held["tree"], weaks, saved, held["plain"], origins)
         return made
 
     def backward(residual_types: tuple, ct_types: tuple, perturbed: tuple = (), live: tuple = ()
                  ) -> Function:
         if (residual_types, perturbed) not in residual_trees:
             raise UnexpectedTracerError(f"the bwd rule of {name} was asked for before its fwd rule")
-        residual_tree, weaks, saved, plain = residual_trees[residual_types, perturbed]
+        residual_tree, weaks, saved, plain, origins = residual_trees[residual_types, perturbed]
         n = len(weaks)
         of_residuals = zip(residual_types[:n], weaks, strict=True)
 
@@ -140,7 +143,8 @@ def vjp_rule(custom: custom_vjp, name: str, static: list, given: Arguments, flat
         inputs = None if saved is None else [*saved, *[None] * len(ct_types)]
         traced = trace_call(call, [*of_residuals, *[(t, False) for t in ct_types]],
                             name=f"{name}_bwd", kind="custom_vjp bwd rule",
-                            staging=True, inputs=inputs)
+                            staging=True, inputs=inputs, origins=None if origins is None else [
+                                *origins, *[ResultOf(rule, i) for i in range(len(ct_types))]])
         return back_params(traced, rule, n, f"{name}.bwd")
 
     def both() -> Function:

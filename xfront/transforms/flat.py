@@ -142,7 +142,8 @@ class Flat:
 
 def trace_call(call: Callable[[list[Tracer]], Any], kinds: Sequence[tuple[Any, bool]], *,
                name: str, kind: str, staging: bool, axis: Any = None,
-               inputs: list[Any] | None = None, param_names: Sequence[str] = ()) -> Flat:
+               inputs: list[Any] | None = None, param_names: Sequence[str] = (),
+               origins: Sequence[Any] | None = None) -> Flat:
     """Trace `call(tracers) -> tree` and flatten what it returns.
 
     Raises: TypeError where a returned leaf is no array.
@@ -169,7 +170,7 @@ def trace_call(call: Callable[[list[Tracer]], Any], kinds: Sequence[tuple[Any, b
 
     types, weaks = zip(*kinds, strict=True) if kinds else ((), ())
     return Flat(trace_function(run, types, weaks, name=name, kind=kind, staging=staging, axis=axis,
-                               inputs=inputs, param_names=param_names), out_tree)
+                               inputs=inputs, param_names=param_names, origins=origins), out_tree)
 
 
 class Arguments:
@@ -190,7 +191,8 @@ class Arguments:
             result = fun(*tree_unflatten(self.tree, tracers))
             return result if aux is None else aux.strip(name, result)
 
-        flat = trace_call(call, self.kinds, name=name, kind=kind, staging=staging, inputs=inputs)
+        flat = trace_call(call, self.kinds, name=name, kind=kind, staging=staging, inputs=inputs,
+                          origins=self.leaves)
         flat.aux = aux
         return flat
 

@@ -25,6 +25,7 @@ from ..arrays.placement import Placement, captured_on_several, placement
 from ..config import explain_cache_misses, trace_key
 from ..tracebacks import front_door
 from ..tracing import programs
+from ..tracing.following import sets_of
 from ..tracing.programs import bind
 from ..tracing.trace import state
 from ..tracing.tracer import Tracer
@@ -305,7 +306,8 @@ class Jitted:
                 self.refuse(args, kwargs, k)
         if self.options.told is not None:
             kinds = self.options.told.typed(kinds, self.dynamic(args), kwargs)
-        key = (statics, tree, tuple(kinds), trace_key(), state.axes)
+        sets = sets_of(leaves)
+        key = (statics, tree, tuple(kinds), trace_key(), state.axes, sets)
         try:
             found = self.traces.get(key)
         except TypeError:
@@ -328,7 +330,8 @@ class Jitted:
             outer, state.scope = state.scope, ()      # names inside are relative to the call
             try:
                 found = trace_call(call, kinds, name=self.name, kind="jit", staging=True,
-                                   param_names=self.param_names(args, tree, len(leaves)))
+                                   param_names=self.param_names(args, tree, len(leaves)),
+                                   origins=sets)
             finally:
                 state.scope = outer
             if not any(type(x) is Tracer for x in found.captures):

@@ -26,6 +26,7 @@ from ..sharding.mesh import AbstractMesh, AxisType, Mesh
 from ..sharding.partition_spec import PartitionSpec, axes_of, ir_spec, public_spec
 from ..sharding.regions import Region, follows, inside, manual_axes, regions
 from ..tracebacks import front_door, front_door_of
+from ..tracing.following import varies
 from ..tracing.programs import bind
 from ..tracing.trace import state
 from ..tracing.tracer import Tracer
@@ -60,7 +61,6 @@ def shard_map(f: Callable[..., Any] | None = None, /, *, out_specs: Any, in_spec
         that are not those of a `shard_map` around.
       check_vma: follow over which axes values vary: results that may vary over an axis which their
         spec does not mention are refused, and derivatives need no sums that were not asked for.
-        Inside, `vjp` and `linearize` are refused then, `grad` and `jvp` are not.
     Returns: a function of whole arrays; results lie on the mesh as their specs say.
     Raises: TypeError where a spec or mesh is none; ValueError where specs do not fit the mesh, the
       arguments or the results, and where there is no mesh; TypeError without `in_specs` where some
@@ -199,7 +199,8 @@ class Mapped:
         def call(tracers: list[Tracer]) -> Any:
             return self.f(*tree_unflatten(tree, tracers))
 
-        flat = self.traced(call, kinds, mesh, axes)
+        sets = [varies(x).union(s.axes) for x, s in zip(leaves, ins, strict=True)]
+        flat = self.traced(call, kinds, mesh, axes, sets)
         result = tree_unflatten(flat.out_tree, [0] * len(flat.function.returns))
         outs = [self.fitted("out_specs", spec, v.type, lambda i=i: f"result {i}")
                 for i, (spec, v) in enumerate(zip(self.spread("out_specs", self.out_specs, result),
@@ -244,8 +245,9 @@ class Mapped:
                 "`xfront.sharding.reshard` on the arguments and then pass those args to shard_map.")
 
     def traced(self, call: Callable[..., Any], kinds: Sequence[Any], mesh: Any,
-               axes: tuple[str, ...]) -> Flat:
-        """The body, traced where its axes are bound and the mesh in context has them manual."""
+               axes: tuple[str, ...], sets: Sequence[frozenset[str]]) -> Flat:
+        """The body, traced where its axes are bound and the mesh in context has them manual;
+        `sets` are the axes over which its arguments vary."""
         manual = {a: AxisType.Manual for a in (*manual_axes(), *axes)}
         context = mesh.abstract_mesh.update_axis_types(manual)
         sizes = dict(mesh.shape_tuple)
@@ -253,7 +255,8 @@ class Mapped:
         with inside(Region(mesh, axes, self.check_vma)), use_abstract_mesh(context):
             state.axes = (*before, *[(a, sizes[a]) for a in axes])
             try:
-                return trace_call(call, kinds, name=self.name, kind="shard_map", staging=True)
+                return trace_call(call, kinds, name=self.name, kind="shard_map", staging=True,
+                                  origins=sets)
             finally:
                 state.axes = before
 

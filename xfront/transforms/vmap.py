@@ -158,7 +158,8 @@ def vmap(fun: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0,
             inner_args, inner_kwargs = tree_unflatten(tree, filled)
             return inner(*inner_args, **inner_kwargs)
 
-        flat = trace_call(call, kinds, name=name, kind="vmap", staging=False, axis=axis)
+        flat = trace_call(call, kinds, name=name, kind="vmap", staging=False, axis=axis,
+                          origins=[leaves[k] for k in mapped])
         function = flat.function
         out = _out_axes(name, out_axes, flat)
         if None in out:

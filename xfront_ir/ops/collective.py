@@ -183,6 +183,22 @@ def _infer_cast(types: Types, attrs: Attrs) -> Types:
     return types
 
 
+def _varying_cast(v: Varying, op: Op, operands: Values) -> Varied:
+    """What varies already needs no second cast: its cotangent would be summed twice."""
+    (x,), attrs = operands, op.attrs
+    own = v.of(x)
+    kept = [(a, n) for a, n in zip(attrs["axes"], attrs["sizes"], strict=True) if a not in own]
+    if kept:
+        x = v.b.emit(pcast, x, axes=tuple([a for a, _ in kept]), sizes=tuple([n for _, n in kept]))
+    return (x,), (own.union(v.followed(attrs["axes"])),)
+
+
+def _varying_invariant_sum(v: Varying, op: Op, operands: Values) -> Varied:
+    axes = v.followed(op.attrs["axes"])
+    x = v.cast(operands[0], axes)
+    return (v.b.emit(psum_invariant, x, **op.attrs),), (v.of(operands[0]).difference(axes),)
+
+
 def _batch_cast(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
     return (b.emit(pcast, operands[0], **op.attrs),), positions
 
@@ -190,11 +206,12 @@ def _batch_cast(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis
 psum_invariant: OpDef[Value] = define(
     "psum_invariant", attrs=_AXES, operands=1, infer=_infer_reduction("psum_invariant"),
     jvp=LINEAR_OP, transpose=lambda b, op, cts, known: (b.emit(pcast, cts[0], **op.attrs),),
-    batch=_batch_reduction("reduce_sum"), mentions_axis=_mentioned)
+    batch=_batch_reduction("reduce_sum"), mentions_axis=_mentioned,
+    varying=_varying_invariant_sum)
 pcast: OpDef[Value] = define(
     "pcast", attrs=_AXES, operands=1, infer=_infer_cast, jvp=LINEAR_OP,
     transpose=lambda b, op, cts, known: (b.emit(psum_invariant, cts[0], **op.attrs),),
-    batch=_batch_cast, mentions_axis=_mentioned, varying=_varying_exchange)
+    batch=_batch_cast, mentions_axis=_mentioned, varying=_varying_cast)
 
 
 # --- all_gather and psum_scatter ------------------------------------------------------------

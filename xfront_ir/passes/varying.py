@@ -47,26 +47,44 @@ def varying(fn: Function, sets: Sequence[Names], axes: Axes, out: Sequence[Names
     key = ("varying", tuple(sets), axes, None if out is None else tuple(out))
     found = fn.memo.get(key)
     if found is None:
-        found = fn.memo[key] = Varying(fn, axes).run(sets, out)
+        found = fn.memo[key] = Varying(fn.name, axes).run(fn, sets, out)
     return found
 
 
 class Varying:
-    """One run over a Function; what rules ask of it."""
+    """One run over the ops of a Function; what rules ask of it."""
 
-    def __init__(self, fn: Function, axes: Axes) -> None:
-        self.fn, self.axes, self.all = fn, dict(axes), axes
-        self.b = Builder(fn.name)
+    def __init__(self, name: str, axes: Axes) -> None:
+        self.axes, self.all = dict(axes), axes
+        self.b = Builder(name)
         self.sets: dict[Value, Names] = {}           # of values that vary at all
         self.names: dict[Value, Value] = {}          # values that are no longer themselves
         self.casts: dict[tuple[Value, Names], Value] = {}
         self.constants: set[Value] = set()           # literals, which have no derivative
+        self.locs = Scoped("varying")
 
-    def run(self, sets: Sequence[Names], out: Sequence[Names] | None) -> tuple[Function, Sets]:
-        fn, b = self.fn, self.b
-        self.sets.update({v: s for v, s in zip(fn.params, sets, strict=True) if s})
-        renamed, locs = self.names.get, Scoped("varying")
-        for op in fn.ops:
+    def run(self, fn: Function, sets: Sequence[Names], out: Sequence[Names] | None
+            ) -> tuple[Function, Sets]:
+        """The whole Function with casts, and the sets of its results."""
+        b = self.b
+        self.take(fn.params, sets)
+        self.step(fn.ops)
+        returns = [self.names.get(v, v) for v in fn.returns]
+        if out is not None:
+            returns = [self.cast(v, self.of(v) | s) for v, s in zip(returns, out, strict=True)]
+        same = len(b.ops) == len(fn.ops) and all(a is c for a, c in zip(b.ops, fn.ops, strict=True))
+        made = fn if same and tuple(returns) == fn.returns else fn.replace(
+            ops=tuple(b.ops), returns=tuple(returns))
+        return made, tuple(map(self.of, returns))
+
+    def take(self, params: Sequence[Value], sets: Sequence[Names]) -> None:
+        """Further parameters, with the axes over which they vary."""
+        self.sets.update({v: s for v, s in zip(params, sets, strict=True) if s})
+
+    def step(self, ops: Sequence[Op]) -> None:
+        """Further ops."""
+        b, renamed, locs = self.b, self.names.get, self.locs
+        for op in ops:
             operands = tuple([renamed(v, v) for v in op.operands])
             b.loc = locs[op.loc]
             if op.definition.varying is None:
@@ -77,13 +95,6 @@ class Varying:
                 self.names[v] = made
                 if s:
                     self.sets[made] = s
-        returns = [renamed(v, v) for v in fn.returns]
-        if out is not None:
-            returns = [self.cast(v, self.of(v) | s) for v, s in zip(returns, out, strict=True)]
-        same = len(b.ops) == len(fn.ops) and all(a is c for a, c in zip(b.ops, fn.ops, strict=True))
-        made = fn if same and tuple(returns) == fn.returns else fn.replace(
-            ops=tuple(b.ops), returns=tuple(returns))
-        return made, tuple(map(self.of, returns))
 
     def _plain(self, op: Op, operands: tuple[Value, ...]) -> None:
         """An op without a rule: operands alike, results as they are."""
@@ -110,6 +121,10 @@ class Varying:
     def of(self, value: Value) -> Names:
         """The axes over which a value varies."""
         return self.sets.get(value, NOWHERE)
+
+    def of_original(self, value: Value) -> Names:
+        """The axes over which a value varies, as the ops had it before casts."""
+        return self.sets.get(self.names.get(value, value), NOWHERE)
 
     def union(self, values: Sequence[Value]) -> Names:
         """The axes over which any of the values varies."""
@@ -152,4 +167,4 @@ def like_body(v: Varying, op: Op, operands: Sequence[Value]
     return made, sets
 
 
-__all__ = ["NOWHERE", "Names", "Sets", "like_body", "varying"]
+__all__ = ["NOWHERE", "Axes", "Names", "Sets", "Varying", "like_body", "varying"]

@@ -63,7 +63,7 @@ class Program:
         """A step of the program: from a part and the first argument to a part."""
         plain = [self.arithmetic, self.sums, self.extremum, self.gather, self.scatter,
                  self.exchange, self.permute, self.index, self.broadcast]
-        nested = [self.scan, self.cond, self.wrapped, self.batched, self.custom]
+        nested = [self.scan, self.cond, self.wrapped, self.batched, self.custom, self.pulled]
         kinds = plain + nested if depth else plain
         return self.draw.choice(kinds)(depth)
 
@@ -160,6 +160,18 @@ class Program:
 
         halved.defjvp(lambda p, t: (halved(*p), lax.psum(t[0], axes) / 2))
         return lambda v, w: v + jnp.sin(halved(v * w))
+
+    def pulled(self, depth: int) -> Step:
+        """A cotangent of what varies over all axes, by which all agree: without sums inside."""
+        kinds = [self.arithmetic, self.gather, self.scatter, self.exchange, self.permute]
+        inner, take = self.draw.choice(kinds)(0), self.draw.choice([xfront.vjp, xfront.linearize])
+
+        def pulled(v: Any, w: Any) -> Any:
+            own = v * (1 + 0 * lax.axis_index(self.names))
+            return v + 0.1 * xfront.tree_util.tree_leaves(
+                take(lambda v: inner(v, w), own)[1](jnp.cos(own)))[0]
+
+        return pulled
 
     # --- the whole ----------------------------------------------------------------------------
 

@@ -98,6 +98,7 @@ def check_gradients_with_and_without_check() -> None:
         for g in (xfront.grad(f, (0, 1)), xfront.jit(xfront.grad(f, (0, 1)))):
             for made, expected in zip(g(W, X), SLOPES, strict=True):
                 close(made, expected)
+        back: Any
         value, back = xfront.vjp(f, W, X)
         close(value, 9 * np.sin(X).sum())
         close(back(np.float32(1))[1], SLOPES[1])
@@ -133,14 +134,134 @@ def check_gradients_inside() -> None:
                    lambda saved, ct: ((ct * saved[1]).sum(), ct * saved[0]))
     close(mapped(lambda w, a: xfront.grad(lambda w: product(w, a).sum())(w), (P(), P("x")),
                  P())(W, X), X.sum())
-    for f in (xfront.vjp, xfront.linearize):
-        raises(NotImplementedError, ["check_vma"],
-               lambda f=f: mapped(lambda a: f(jnp.sin, a)[0], P("x"), P("x"))(X))
-    close(mapped(lambda a: xfront.vjp(jnp.sin, a)[1](a)[0], P("x"), P("x"), check_vma=False)(X),
-          X * np.cos(X))
+
+
+def pulled(f: Any, w: Any, a: Any) -> tuple[Any, Any]:
+    """Cotangents of both, of what f gives, by vjp inside."""
+    back: Any
+    value, back = xfront.vjp(f, w, a)
+    return back(jnp.ones_like(value))
+
+
+def check_cotangents_inside_are_those_of_the_whole_function() -> None:
+    a2 = np.linspace(-1, 1, 32, dtype=np.float32).reshape(8, 4)
+    w2 = np.linspace(0.5, 1.5, 4, dtype=np.float32)
+    ring = [(i, (i + 1) % 4) for i in range(4)]
+    inside: dict[str, tuple[Any, Any]] = {       # what a device computes, and what all do
+        "sum": (lambda w, a: lax.psum(jnp.sin(w * a).sum(), "x"),
+                lambda w, a: jnp.sin(w * a).sum()),
+        "mean": (lambda w, a: lax.pmean(((a @ w - 1) ** 2).mean(), "x"),
+                 lambda w, a: ((a @ w - 1) ** 2).mean()),
+        "own": (lambda w, a: jnp.sin(w * a).sum(), lambda w, a: jnp.sin(w * a).sum()),
+        "permuted": (lambda w, a: (lax.ppermute(w * a, "x", ring) * a).sum(),
+                     lambda w, a: (jnp.roll(w * a, 2, 0) * a).sum()),
+        "gathered": (lambda w, a: lax.psum((lax.all_gather(w * a, "x", tiled=True) ** 2).sum()
+                                           / 4, "x"), lambda w, a: ((w * a) ** 2).sum()),
+        "scanned": (lambda w, a: lax.psum(lax.scan(
+            lambda c, r: (c + jnp.sin(w * r), None), jnp.zeros_like(a[0]), a)[0].sum(), "x"),
+            lambda w, a: jnp.sin(w * a).sum()),
+        "again": (xfront.checkpoint(lambda w, a: lax.psum(jnp.sin(w * a).sum(), "x")),
+                  lambda w, a: jnp.sin(w * a).sum()),
+        "jitted": (xfront.jit(lambda w, a: lax.psum(jnp.sin(w * a).sum(), "x")),
+                   lambda w, a: jnp.sin(w * a).sum()),
+        "mapped": (lambda w, a: xfront.vmap(lambda r: lax.psum((w * r).sum(), "x"))(a).sum(),
+                   lambda w, a: (w * a).sum())}
+
+    def every(w: Any, a: Any) -> Any:
+        return {name: pulled(f, w, a) for name, (f, _) in inside.items()}
+
+    def alone(w: Any, a: Any) -> Any:
+        return {name: xfront.grad(f, (0, 1))(w, a) for name, (_, f) in inside.items()}
+
+    def weighed(f: Any) -> Any:
+        return lambda w, a: sum([(jnp.cos(g) * g).sum() for g in xfront.tree_util.tree_leaves(
+            f(w, a))])
+
+    whole = mapped(every, (P(), P("x")), {k: (P(), P("x")) for k in inside})
+    expected = xfront.jit(alone)(w2, a2)
+    for name, found in xfront.jit(whole)(w2, a2).items():
+        for x, y in zip(found, expected[name], strict=True):
+            np.testing.assert_allclose(x, y, rtol=2e-5, atol=1e-5, err_msg=name)
+    for x, y in zip(xfront.jit(xfront.grad(weighed(whole), (0, 1)))(w2, a2),
+                    xfront.jit(xfront.grad(weighed(alone), (0, 1)))(w2, a2), strict=True):
+        np.testing.assert_allclose(x, y, rtol=2e-4, atol=2e-4)
+    close(mapped(lambda w, a: xfront.vjp(lambda w: (w * jnp.sin(a)).sum(), w)[1](W)[0][None],
+                 (P(), P("x")), P("x"), check_vma=False)(W, X),      # without check each its own
+          3 * np.sin(X).reshape(4, 2).sum(1))
+
+
+def check_training_inside() -> None:
+    a2 = np.linspace(-1, 1, 32, dtype=np.float32).reshape(8, 4)
+    w2 = np.linspace(0.5, 1.5, 4, dtype=np.float32)
+
+    def step(mean: Any) -> Any:
+        def one(w: Any, a: Any) -> Any:
+            value, back = xfront.vjp(lambda w: mean(((a @ w - 1) ** 2).mean()), w)
+            return w - 0.1 * back(jnp.ones_like(value))[0]
+        return one
+
+    own, alone = step(lambda x: lax.pmean(x, "x")), step(lambda x: x)
+    expected = w2
+    for _ in range(3):
+        expected = alone(expected, a2)
+    loops = (lambda w, a: lax.scan(lambda w, _: (own(w, a), None), w, None, length=3)[0],
+             lambda w, a: lax.while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, own(c[1], a)),
+                                         (0, w))[1],
+             lambda w, a: own(lax.cond(w[0] > 0, own, lambda w, a: w, own(w, a), a), a))
+    for loop in loops:
+        close(mapped(loop, (P(), P("x")), P())(w2, a2), expected)
+    for f in (xfront.jacrev, xfront.jacfwd):
+        close(mapped(lambda a, f=f: f(lambda b: jnp.sin(b) * lax.psum(b.sum(), "x"))(a).sum(1),
+                     P("x"), P("x"), check_vma=f is xfront.jacrev)(X).shape, (8,))
+    second = xfront.hessian(lambda w, a: lax.psum((w * w * jnp.sin(a)).sum(), "x"))
+    close(mapped(second, (P(), P("x")), P())(W, X), 2 * np.sin(X).sum())
+    moved = mapped(lambda w, a: xfront.linearize(lambda w: lax.psum((w * a).sum(), "x"), w)[1](w),
+                   (P(), P("x")), P())
+    close(moved(W, X), 3 * X.sum())
+    back = mapped(lambda a: xfront.linear_transpose(lambda b: lax.psum(2 * b, "x"), a)(
+        lax.psum(a, "x"))[0], P("x"), P("x"))
+    close(back(X), np.tile(2 * X.reshape(4, 2).sum(0), 4))
+
+
+def ruled(f: Any) -> Any:
+    """The function with its own derivative as a rule."""
+    made = xfront.custom_vjp(f)
+    made.defvjp(lambda w, a: xfront.vjp(f, w, a), lambda back, ct: back(ct))
+    return made
+
+
+def check_rules_that_differentiate_inside() -> None:
+    def plain(w: Any, a: Any) -> Any:
+        return jnp.sin(w * a).sum()
+
+    for names in ((), ("x",)):
+        value = (lambda w, a: lax.psum(plain(w, a), "x")) if names else plain
+        rule = ruled(value)
+        for f in (value, rule):
+            def own(w: Any, a: Any, f: Any = f) -> Any:
+                return xfront.grad(f, (0, 1))(lax.pcast(w, "x", to="varying"), a)[0][None]
+            found = mapped(own, (P(), P("x")), P("x"))(W, X)
+            close(found, (X * np.cos(W * X)).reshape(4, 2).sum(1))
+        outside = xfront.grad(lambda w, f=rule: mapped(
+            lambda w, a: lax.pmean(f(w, a), "x"), (P(), P("x")), P())(w, X))(W)
+        close(outside, (X * np.cos(W * X)).sum() / (1 if names else 4))
 
 
 def check_casts() -> None:
+    cast = mapped(lambda w, a: lax.psum((lax.pcast(w, "x", to="varying") * a).sum(), "x"),
+                  (P(), P("x")), P())
+    close(xfront.grad(cast)(W, X), X.sum())
+    raises(ValueError, ["from=varying", "'x' already"],
+           lambda: mapped(lambda a: lax.pcast(a, "x", to="varying"), P("x"), P("x"))(X))
+    raises(ValueError, ["cotangent varies over {x}", "lax.psum"], lambda: mapped(
+        lambda w, a: xfront.vjp(jnp.sin, w)[1](a[0])[0], (P(), P("x")), P("x"))(W, X))
+    rows = X.reshape(8, 1)
+    grown = mapped(lambda w, a: lax.scan(lambda c, r: (
+        xfront.vjp(lambda c: (c * r).sum(), c)[1](W)[0] + r, None), w, a)[0], (P(), P("x")), P("x"))
+    close(grown(np.ones(1, np.float32), rows), 4 * X[1::2])      # each device its own carry
+    raises(TypeError, ["carry", "varies over 'x'", "lax.pcast"], lambda: mapped(
+        lambda w, a: lax.while_loop(lambda c: c < a[0], lambda c: xfront.vjp(jnp.sin, c)[1](c)[0],
+                                    w)[None], (P(), P("x")), P("x"))(W, X))
     raises(ValueError, ["is not an axis of one"], lambda: mapped(
         lambda a: lax.pcast(a, "z", to="varying"), P("x"), P("x"))(X))
     raises(NotImplementedError, ["only 'varying'"], lambda: mapped(
