@@ -139,7 +139,7 @@ def _likeness(old: tuple, new: tuple) -> float:
 
 def _differences(old: tuple, new: tuple, names: Sequence[str]) -> list[str]:
     found = []
-    (statics, tree, kinds, options, axes), before = new, old
+    (statics, tree, kinds, options, axes, sets), before = new, old
     if statics != before[0]:
         found.append("  different static arguments: now "
                      f"{[(p, x) for p, _, x in statics]} and before "
@@ -157,6 +157,10 @@ def _differences(old: tuple, new: tuple, names: Sequence[str]) -> list[str]:
                   if a != b]
     if axes != before[4]:
         found.append(f"  different mapped axes: now {axes} and before {before[4]}")
+    if sets != before[5]:
+        shown = [None if s is None else [sorted(x) for x in s] for s in (sets, before[5])]
+        found.append("  arguments vary over different axes of a shard_map: now "
+                     f"{shown[0]} and before {shown[1]}")
     return found
 
 
