@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")     # read when the first extension is imported
@@ -38,7 +37,8 @@ YNNPACK_CONVOLVES = VERSION < (0, 11)
 """Whether YNNPACK is XLA's default for convolutions too."""
 
 COLLECTIVES_NEED_THREADS = VERSION < (0, 12)
-"""Whether free-running collectives deadlock with fewer threads than twice the CPU devices."""
+"""Whether free-running collectives deadlock with fewer threads than twice the CPU devices, of which
+there are as many as NPROC says, or cores, or devices."""
 
 
 def compile_options(replicas: int, partitions: int, device_ids: Sequence[int],
@@ -107,28 +107,7 @@ def cpu_client(num_devices: int | None, asynchronous: bool = True,
                  "num_nodes": processes.count, "collectives": made(collectives, processes),
                  "get_local_topology_timeout_minutes": local,
                  "get_global_topology_timeout_minutes": everywhere}
-    with _enough_threads(num_devices):
-        return _jax.get_tfrt_cpu_client(asynchronous=asynchronous, num_devices=num_devices, **among)
-
-
-@contextmanager
-def _enough_threads(num_devices: int | None) -> Iterator[None]:
-    """The size of the thread pool is read from NPROC when the client is made."""
-    count = num_devices
-    if count is None:
-        flag = "--xla_force_host_platform_device_count="
-        found = [f for f in os.environ.get("XLA_FLAGS", "").split() if f.startswith(flag)]
-        count = int(found[-1][len(flag):]) if found and found[-1][len(flag):].isdigit() else 1
-    wanted = 2 * count
-    if (not COLLECTIVES_NEED_THREADS or count == 1 or "NPROC" in os.environ
-            or wanted <= (os.cpu_count() or 1)):
-        yield
-        return
-    os.environ["NPROC"] = str(wanted)
-    try:
-        yield
-    finally:
-        del os.environ["NPROC"]
+    return _jax.get_tfrt_cpu_client(asynchronous=asynchronous, num_devices=num_devices, **among)
 
 
 # --- what programs need before they are loaded --------------------------------------------

@@ -33,7 +33,7 @@ from ..config import (
     no_execution,
     when_compiled_otherwise,
 )
-from . import notes, watching
+from . import notes, pacing, watching
 from .capacity import capacity
 from .collector import uncollected
 from .host import host_functions, slots_in
@@ -145,7 +145,7 @@ class Compiled:
 class SpreadProgram(Compiled):
     """A program on several devices: each argument and each result has its own sharding."""
 
-    __slots__ = ("ins", "outs")
+    __slots__ = ("ins", "outs", "paced")
 
     place: Any
 
@@ -156,6 +156,15 @@ class SpreadProgram(Compiled):
         self.outs = place.results(executable, out_types)
         super().__init__(executable, kept, out_types, place)
         self.host_free &= place.is_of_one_process     # whose errors C++ would give without names
+        self.paced = pacing.begin(executable.devices)
+
+    def run(self, args: Sequence[Any], committed: bool = False, watched: bool = True) -> list[Any]:
+        """As `Compiled.run`; where devices share few threads, one program of a few is waited
+        for."""
+        results = super().run(args, committed, watched)
+        if self.paced:
+            pacing.begun(results)
+        return results
 
     def wrap(self) -> None:
         """As `Compiled.wrap`; results are committed."""

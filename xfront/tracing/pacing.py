@@ -1,0 +1,61 @@
+"""How many programs are under way on virtual CPU devices that outnumber the cores.
+
+The parts of a program that exchange values wait for one another in threads of one pool, of which
+there are as many as devices. C++ lets 32 programs begin; those called beyond wait in these threads
+too, and on jaxlib 0.10 and 0.11 nothing goes on then. A pool twice as large goes on, and takes
+twice as long for each call. So the pool stays as it is, and one program of a few is waited for.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+from lowering import compat
+
+from ..arrays import binding
+from ..arrays.keys import KeyArray
+
+UNDER_WAY = 16
+"""So many programs begin before one is waited for."""
+
+_begun = 0
+
+
+def begin(devices: Sequence[Any]) -> bool:
+    """Whether programs on these devices are to be paced; those that C++ runs alone are, from now
+    on."""
+    if not compat.COLLECTIVES_NEED_THREADS or len(devices) == 1 or devices[0].platform != "cpu":
+        return False
+    threads = int(os.environ.get("NPROC") or os.cpu_count() or 1)
+    here = devices[0].client.process_index()
+    needed = 2 * sum(d.process_index == here for d in devices) > threads
+    if needed and binding.post_hook_state.get_global() is None:
+        binding.post_hook_state.set_global(_called)
+    return needed
+
+
+def begun(results: Sequence[Any]) -> None:
+    """A program has begun, whose results these are: wait for it where it is time. What C++ runs
+    is counted on any device; those of one are not waited for."""
+    global _begun
+    _begun += 1
+    if _begun < UNDER_WAY:
+        return
+    spread = [x for x in results if isinstance(x, binding.ArrayImpl | KeyArray)
+              and not isinstance(x.sharding, binding.SingleDeviceSharding)]
+    if spread:
+        _begun = 0
+    for x in spread:
+        with suppress(compat.RuntimeFailure):    # of the program; or of one that is deleted
+            x.block_until_ready()
+
+
+def _called(function: Any, args: tuple, kwargs: dict[str, Any], result: Any) -> None:
+    """What C++ calls after each call that it has answered alone."""
+    if _begun + 1 < UNDER_WAY or isinstance(result, binding.ArrayImpl):
+        begun((result,))
+    else:
+        begun(binding.dispatch_registry.flatten(result)[0])
