@@ -24,6 +24,7 @@ drawn("normal", lambda random, key, n: random.normal(key, (n,)))
 drawn("randint", lambda random, key, n: random.randint(key, (n,), 0, 10))
 drawn("bernoulli", lambda random, key, n: random.bernoulli(key, 0.3, (n,)))
 drawn("exponential", lambda random, key, n: random.exponential(key, (n,)))
+drawn("gamma", lambda random, key, n: random.gamma(key, 2.5, (n,)))
 drawn("split", lambda random, key, n: random.key_data(random.split(key, n)))
 drawn("permutation", lambda random, key, n: random.permutation(key, n), (1_000, 30_000, 300_000))
 

@@ -29,7 +29,7 @@ Key = tuple[Value, Value]
 _MANTISSA = {dtypes.f16: (10, 16), dtypes.bf16: (7, 16), dtypes.f32: (23, 32), dtypes.f64: (52, 64)}
 
 
-def _next(b: Builder, *wanted: tuple[Key, int]) -> list[Key]:
+def next_keys(b: Builder, *wanted: tuple[Key, int]) -> list[Key]:
     """For each (keys, i), the i-th of the keys that each key splits into. They are enciphered
     together and written to memory: several copies of the cipher in a kernel take long to compile.
     """
@@ -102,19 +102,31 @@ class _Turn(NamedTuple):
         return cls((v[0], v[1]), (v[2], v[3]), (v[4], v[5]), v[6], v[7])
 
 
-def _attempt(b: Builder, d: Value, c: Value, turn: _Turn) -> _Turn:
-    """One more attempt of those elements that have no sample yet."""
+class Candidate(NamedTuple):
+    """v^3 of a sample, whether v is positive, and whether it is accepted."""
+
+    cube: Term
+    positive: Term
+    accepted: Term
+
+
+def candidate(b: Builder, d: Value, c: Value, of_x: Key, of_u: Key) -> Candidate:
+    """That of a normal number and a uniform one, made of these bits."""
     dtype = d.type.dtype
-    again, now, of_bits, key, of_x, of_u = _next(
-        b, (turn.of_x, 0), (turn.of_x, 1), (turn.of_u, 0), *[(turn.key, i) for i in range(3)])
-    x = _normal(b, _next(b, (now, 0))[0], dtype)
-    u = _unit(b, of_bits, dtype)
+    x, u = _normal(b, of_x, dtype), _unit(b, of_u, dtype)
     v = x * Term(b, c) + 1.0
     square, cube = x * x, v * v * v
     positive = v > 0.0
     squeezed = u < 1.0 - square * square * 0.0331
     within = ops.log(u) < square * 0.5 + Term(b, d) * (1.0 - cube + ops.log(cube))
-    accepted = positive & (squeezed | within)
+    return Candidate(cube, positive, positive & (squeezed | within))
+
+
+def _attempt(b: Builder, d: Value, c: Value, turn: _Turn) -> _Turn:
+    """One more attempt of those elements that have no sample yet."""
+    again, now, of_bits, key, of_x, of_u = next_keys(
+        b, (turn.of_x, 0), (turn.of_x, 1), (turn.of_u, 0), *[(turn.key, i) for i in range(3)])
+    cube, positive, accepted = candidate(b, d, c, next_keys(b, (now, 0))[0], of_bits)
     done = Term(b, turn.done)
     kept = where(done, Term(b, turn.cube), cube)
 
@@ -141,26 +153,64 @@ def _loop(b: Builder, d: Value, c: Value, first: _Turn) -> Value:
     return WHILE.emit(b.emit, ops.while_, ((), (d, c), first.flat()), cond=left, body=turn)[6]
 
 
-@of_words(ops.random_gamma)
-def _random_gamma(b: Builder, attrs: Any, result: TensorType, keys: Value, a: Value) -> Value:
+class Shapes(NamedTuple):
+    """Shape parameters: as given, which of them are legal, and 1 in place of the others; which of
+    these are small, d and c of the sampler, which takes a + 1 for small a."""
+
+    given: Term
+    legal: Term
+    shape: Term
+    small: Term
+    d: Term
+    c: Term
+
+
+def shapes_of(b: Builder, a: Value) -> Shapes:
+    """What the sampler reads of the shape parameters."""
     given = Term(b, a)
     legal = (given >= 0.0) & (given < math.inf)
     shape = where(legal, given, 1.0)
     small = shape < 1.0
     d = where(small, shape + 1.0, shape) - 1 / 3
-    c = (1 / 3) / ops.sqrt(d)
+    return Shapes(given, legal, shape, small, d, (1 / 3) / ops.sqrt(d))
+
+
+def cubes_of(b: Builder, key: Key, shapes: Shapes) -> Value:
+    """v^3 of every element's sample, from its first key on."""
+    key, of_x, of_u = next_keys(b, (key, 0), (key, 1), (key, 2))
+    d = shapes.d.value
+    first = _Turn(key, of_x, of_u, b.zeros(d.type), b.zeros(d.type.with_dtype(dtypes.bool_)))
+    return _loop(b, d, shapes.c.value, first)
+
+
+def unboosted(b: Builder, cube: Value, shapes: Shapes, log_space: bool) -> Value:
+    """Samples of the shapes d + 1/3, or their logarithms."""
+    if log_space:
+        return (ops.log(Term(b, cube)) + ops.log(shapes.d)).value
+    return (shapes.d * Term(b, cube)).value
+
+
+def boosted(b: Builder, made: Value, of_boost: Key, shapes: Shapes, log_space: bool) -> Value:
+    """Those of small shapes from samples of shapes greater by 1."""
+    rest = 1.0 - _unit(b, of_boost, made.type.dtype)
+    drawn, shape = Term(b, made), shapes.shape
+    if log_space:
+        return where(shapes.small, drawn + ops.log(rest) / shape, drawn).value
+    return where(shapes.small, drawn * ops.pow(rest, 1.0 / shape), drawn).value
+
+
+def checked(b: Builder, made: Value, shapes: Shapes, log_space: bool) -> Value:
+    """Samples with those of zero, infinity and of what is no shape."""
+    given = shapes.given
+    drawn = where(given == 0.0, -math.inf if log_space else 0.0, Term(b, made))
+    return where(shapes.legal, drawn, where(given == math.inf, given, math.nan)).value
+
+
+@of_words(ops.random_gamma)
+def _random_gamma(b: Builder, attrs: Any, result: TensorType, keys: Value, a: Value) -> Value:
+    log_space, shapes = attrs["log_space"], shapes_of(b, a)
     k1, k2 = words_of(b, keys)
-    key, boost = _next(b, ((k1, k2), 0), ((k1, k2), 1))
-    key, of_x, of_u, of_boost = _next(b, (key, 0), (key, 1), (key, 2), (boost, 0))
-    none = b.zeros(tensor(result.shape, dtypes.bool_))
-    first = _Turn(key, of_x, of_u, b.zeros(result), none)
-    cube = Term(b, _loop(b, d.value, c.value, first))
-    rest = 1.0 - _unit(b, of_boost, result.dtype)
-    if attrs["log_space"]:
-        made = ops.log(cube) + ops.log(d)
-        made = where(small, made + ops.log(rest) / shape, made)
-    else:
-        made = d * cube
-        made = where(small, made * ops.pow(rest, 1.0 / shape), made)
-    made = where(given == 0.0, -math.inf if attrs["log_space"] else 0.0, made)
-    return where(legal, made, where(given == math.inf, given, math.nan)).value
+    key, boost = next_keys(b, ((k1, k2), 0), ((k1, k2), 1))
+    made = unboosted(b, cubes_of(b, key, shapes), shapes, log_space)
+    made = boosted(b, made, next_keys(b, (boost, 0))[0], shapes, log_space)
+    return checked(b, made, shapes, log_space)
