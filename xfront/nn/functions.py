@@ -16,6 +16,7 @@ from ..arrays.dispatch import eager
 from ..arrays.operands import binary, normalize_axis, operand, strong
 from ..lax.shape import along
 from ..numpy.shorthand import add, choose, compare, div, inexact, mul, stopped
+from ..numpy.transcendental import logaddexp
 from ..tracing.trace import emit
 
 
@@ -118,7 +119,9 @@ def celu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Array:
 # --- smooth rectifiers ----------------------------------------------------------------------
 
 def softplus_of(x: Any) -> Any:
-    """log(1 + exp(x)) of a float tracer, in range for any x."""
+    """log(1 + exp(x)) of an inexact tracer, in range for any x."""
+    if x.value.type.dtype.is_complex:
+        return logaddexp(x, 0.0)
     # either side is smooth at 0, where the corners of max(x, 0) and |x| would hide derivatives
     below = compare(ops.lt, x, 0)
     bell = emit(ops.log1p, emit(ops.exp, choose(below, x, emit(ops.neg, x))))

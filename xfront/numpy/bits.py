@@ -173,6 +173,8 @@ def nextafter(x: ArrayLike, y: ArrayLike) -> Array:
     Array(True, dtype=bool)
     """
     x, y = together("nextafter", x, y)
+    if x.value.type.dtype.is_complex:
+        raise refuse("nextafter", x, "real")
     return emit(ops.nextafter, inexact(x), inexact(y))
 
 
@@ -247,12 +249,12 @@ def frexp(x: ArrayLike) -> tuple[Array, Array]:
 
 @binary()
 def ldexp(x1: ArrayLike, x2: ArrayLike) -> Array:
-    """x1 2^x2 of integers x2, as a float. Raises: TypeError for other x2. Source: `numpy.ldexp`.
+    """x1 2^x2 of integers x2, as a float. Raises: ValueError for other x2. Source: `numpy.ldexp`.
 
     >>> jnp.ldexp(jnp.array([0.5, 0.75]), jnp.array([1, 3]))
     Array([1., 6.], dtype=float32)
     """
-    x, n = operand("ldexp", x1), operand("ldexp", x2)
+    x, n = operand("ldexp", x1), arithmetic(operand("ldexp", x2))
     if not n.value.type.dtype.is_integer:
         raise ValueError(f"ldexp: the exponent x2 must be an integer array, got {n.value.type}")
     from ..arrays.operands import broadcast_shapes

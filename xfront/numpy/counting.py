@@ -18,7 +18,6 @@ from ..arrays.operands import (
     default_int,
     index_of,
     operand,
-    promote,
     promote_inexact,
 )
 from ..tracing.trace import emit
@@ -88,7 +87,9 @@ def _edges(x: Tracer, bins: Any, bounds: Any) -> Tracer:
         raise TypeError(f"histogram: bins must be a number or an array of edges, got {bins!r}")
     given = None if type(bins) is int else operand("histogram", bins)
     if given is not None and given.ndim == 1:
-        return promote_inexact("histogram", given)[0]
+        if given.value.type.dtype.is_complex:
+            raise TypeError(f"histogram: edges must be real, got {given.value.type}")
+        return convert(given, x.value.type.dtype)
     if given is not None:
         bins = index_of(given, "bins")
     dtype = x.value.type.dtype
@@ -197,7 +198,6 @@ def _histogram(a: Any, n: int | None, edges: Any, bounds: Any, weights: Any, den
             raise ValueError("weights should have the same shape as a: got "
                              f"{w.shape} for {x.shape}")
     edges = _edges(x, edges if n is None else n, bounds)
-    x, edges = promote("histogram", x, edges)
     x, w = shaped(x, (x.size,)), shaped(w, (w.size,))
     size = edges.size
     counts = x.home.literal(np.zeros((), w.dtype), (size + 1,))
@@ -239,7 +239,6 @@ def _histogramdd(sample: Any, numbers: Any, edges: Any, bounds: Any, weights: An
         column = shaped(cut(x, 1, i, i + 1), (n,))
         these = _edges(column, edges[i] if numbers[i] is None else numbers[i],
                        None if bounds is None else bounds[i])
-        column, these = promote("histogramdd", column, these)
         all_edges.append(these)
         shape.append(these.size + 1)
         place = convert(_bin_of(column, these), dtypes.i32)
@@ -283,8 +282,8 @@ def histogramdd(sample: ArrayLike | Sequence[ArrayLike], bins: Any = 10,
     if isinstance(sample, (tuple, list)):
         sample = stack(list(sample), 1)
     sample = array_like("histogramdd", sample)
-    if len(sample.shape) != 2:
-        raise ValueError(f"histogramdd: sample must be 2-d, got shape {sample.shape}")
+    if np.ndim(sample) != 2:
+        raise ValueError(f"histogramdd: sample must be 2-d, got {np.ndim(sample)} axes")
     d = sample.shape[1]
     listed = list(bins) if isinstance(bins, (tuple, list)) else [bins] * d
     if len(listed) != d:

@@ -9,7 +9,7 @@ from xfront_ir import dtypes, ops
 
 from ..arrays.annotations import Array, ArrayLike, DTypeLike
 from ..arrays.dispatch import eager
-from ..arrays.operands import array_like, convert, index_of, normalize_axis, operand
+from ..arrays.operands import array_like, convert, index_of, normalize_axis, operand, strong
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer, as_tracer
 from .manipulation import broadcast_to, moveaxis
@@ -155,7 +155,7 @@ def diagflat(v: ArrayLike, k: int = 0) -> Array:
            [0, 0, 0]], dtype=int32)
     """
     x = operand("diagflat", v)
-    return matrix_of(shaped(x, (x.size,)), k)
+    return strong(matrix_of(shaped(x, (x.size,)), k))
 
 
 @eager(static=("offset", "axis1", "axis2", "dtype", "out"))

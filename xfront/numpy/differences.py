@@ -158,10 +158,13 @@ def _slope(x: Tracer, axis: int, h: Tracer) -> Tracer:
 
 @eager(static=("axes",))
 def _gradient(f: Any, spacing: Any, axes: tuple[int, ...]) -> list[Tracer]:
-    (x,) = promote_inexact("gradient", f)
-    spacing = [promote_inexact("gradient", x, h)[1] for h in spacing]
-    return [_slope(x, axis, convert(h, x.value.type.dtype))
-            for axis, h in zip(axes, spacing, strict=True)]
+    x, *steps = promote_inexact("gradient", f, *spacing)
+    steps = steps or [convert(operand("gradient", 1.0), x.value.type.dtype)] * len(axes)
+    for axis, h in zip(axes, steps, strict=True):
+        if h.ndim and h.shape != (x.shape[axis],):
+            raise ValueError(f"gradient: coordinates along axis {axis} of an array of shape "
+                             f"{x.shape} must be of shape ({x.shape[axis]},), got {h.shape}")
+    return [_slope(x, axis, h) for axis, h in zip(axes, steps, strict=True)]
 
 
 def gradient(f: ArrayLike, *varargs: ArrayLike | Sequence[ArrayLike], axis: AxisLike = None,
@@ -191,7 +194,7 @@ def gradient(f: ArrayLike, *varargs: ArrayLike | Sequence[ArrayLike], axis: Axis
         raise ValueError("Shape of array too small to calculate a numerical gradient, at least 2 "
                          f"elements are required; got {shape}")
     if len(varargs) <= 1:
-        spacing = [varargs[0] if varargs else 1.0] * len(axes)
+        spacing = list(varargs) * len(axes)
     elif len(varargs) == len(axes):
         spacing = list(varargs)
     else:
@@ -234,6 +237,8 @@ def _interp(x: Any, xp: Any, fp: Any, left: Any, right: Any, period: Any, extend
             extend_right: bool) -> Any:
     (values,) = promote_inexact("interp", fp)
     x, xp = promote_inexact("interp", x, xp)
+    if x.value.type.dtype.is_complex:
+        raise refuse("interp", x, "real coordinates in")
     if period is not None:
         x, xp, values = _periodic(x, xp, values, operand("interp", period))
         left = right = None

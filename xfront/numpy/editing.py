@@ -15,6 +15,7 @@ from ..arrays.operands import (
     broadcast_to,
     cast,
     convert,
+    ir_dtype,
     normalize_axis,
     operand,
 )
@@ -149,6 +150,8 @@ def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: int | None = None)
     if isinstance(obj, slice):
         obj = np.arange(arr.shape[at], dtype=np.int32)[obj]
     obj = array_like("insert", obj)
+    if ir_dtype(obj)[0].kind not in ("bool", "int", "uint"):
+        raise ValueError(f"insert: positions must be integers, got {obj!r}")
     known = np.asarray(obj) if not isinstance(obj, Tracer) else None
     if known is not None and not known.ndim:
         return _insert_one(arr, values, int(known), at)
@@ -233,12 +236,15 @@ def resize(a: ArrayLike, new_shape: ShapeLike) -> Array:
 def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: AxisLike = None) -> Any:
     """`filt` without the zeros at its front ("f"), its back ("b") or both, along axes.
 
-    The values must be known. Raises: ConcretizationTypeError where they are not.
+    The values must be known. Raises: ConcretizationTypeError where they are not; ValueError for
+      another `trim`.
     Source: `numpy.trim_zeros`.
 
     >>> jnp.trim_zeros(jnp.array([0, 1, 2, 0]))
     Array([1, 2], dtype=int32)
     """
+    if not isinstance(trim, str) or not trim or set(trim.lower()) - set("fb"):
+        raise ValueError(f"trim_zeros: trim must be 'f', 'b' or 'fb', got {trim!r}")
     filt = array_like("trim_zeros", filt)
     values = known_values("trim_zeros", filt, "the size of its result depends on the values")
     axes = range(values.ndim) if axis is None else (

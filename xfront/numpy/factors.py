@@ -439,7 +439,7 @@ def matrix_rank(M: ArrayLike, rtol: ArrayLike | None = None, *, hermitian: bool 
         rtol = max(x.shape[-2:]) * _epsilon(x) if rtol is None else rtol
         rtol = convert(operand("matrix_rank", rtol), s.value.type.dtype)
         limit = multiply(expand_dims(rtol, -1), _first(s))
-    return sum(emit(ops.gt, s, broadcast_to(as_tracer(limit), s.shape)), -1)
+    return sum(greater(s, limit), -1)
 
 
 # --- determinants -------------------------------------------------------------------------

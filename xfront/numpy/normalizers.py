@@ -153,8 +153,11 @@ def logmeanexp(x: ArrayLike, axis: AxisLike = None, where: ArrayLike | None = No
     axes, mask = axes_of("logmeanexp", axis, x), mask_of(where, x)
     n = count(x, axes, mask)
     whole = logsumexp(x, axis=axes, keepdims=True, where=mask)
-    return _unkept(sub(whole, math.log(n) if isinstance(n, int) else emit(ops.log, n)), axes,
-                   keepdims)
+    if isinstance(n, int):
+        n = math.log(n) if n else -math.inf        # the mean of nothing is NaN
+    else:
+        n = emit(ops.log, n)
+    return _unkept(sub(whole, n), axes, keepdims)
 
 
 @eager(static=("axis", "algorithm"))
@@ -202,6 +205,7 @@ def one_hot(x: ArrayLike, num_classes: int, *, dtype: DTypeLike | None = None, a
       num_classes: size of the new axis.
       dtype: of the result, the default float where None.
       axis: where the new axis stands in the result.
+    Raises: TypeError for a negative num_classes.
 
     >>> nn.one_hot(jnp.array([0, 2]), 3)
     Array([[1., 0., 0.],
@@ -209,6 +213,8 @@ def one_hot(x: ArrayLike, num_classes: int, *, dtype: DTypeLike | None = None, a
     """
     x = operand("one_hot", x)
     n, at = static_int("num_classes", num_classes), axis_in("one_hot", axis, x.ndim + 1)
+    if n < 0:
+        raise TypeError(f"one_hot: num_classes must not be negative, got {n}")
     kind = default_float() if dtype is None else dtype_of("one_hot", dtype)
     shape = (*x.shape[:at], n, *x.shape[at:])
     own = x.value.type.dtype

@@ -12,6 +12,7 @@ from ..arrays.annotations import Array, ArrayLike
 from ..arrays.dispatch import eager
 from ..arrays.operands import (
     array_like,
+    broadcast_shapes,
     broadcast_to,
     convert,
     index_of,
@@ -38,7 +39,7 @@ def polyval(p: ArrayLike, x: ArrayLike, *, unroll: int = 16) -> Array:
     """The polynomial `p` at each element of `x`, by Horner's rule.
 
     Args:
-      p: 1-d coefficients.
+      p: coefficients along the first axis; those of further axes broadcast with `x`.
       unroll: how many steps the loop over many coefficients takes at a time.
     Raises: TypeError for lists.
     Source: `numpy.polyval`.
@@ -49,12 +50,12 @@ def polyval(p: ArrayLike, x: ArrayLike, *, unroll: int = 16) -> Array:
     from ..lax.control_flow import scan  # late: lax stands beside numpy
 
     p, x = promote("polyval", p, x)
-    n = p.size
-    p = shaped(p, (n,))
-    made = x.home.literal(np.zeros((), x.dtype), x.shape)
+    p = as_tracer(atleast_1d(p))
+    n, rest = p.shape[0], p.shape[1:]
+    made = x.home.literal(np.zeros((), x.dtype), broadcast_shapes("polyval", (x.shape, rest)))
     if n <= FEW:
         for i in range(n):
-            made = add(multiply(made, x), broadcast_to(shaped(cut(p, 0, i, i + 1), ()), x.shape))
+            made = add(multiply(made, x), shaped(cut(p, 0, i, i + 1), rest))
         return made
     return scan(lambda y, c: (add(multiply(y, x), c), None), made, p, unroll=unroll)[0]
 
@@ -337,6 +338,15 @@ def _polyfit(x: Any, y: Any, w: Any, n: int, rcond: float, cov: str | None) -> A
     return (c, residuals, rank, s), spread
 
 
+def _coefficients(name: str, *given: Any) -> list[Tracer]:
+    """Inexact coefficients, a number being one. Raises: ValueError for two axes or more."""
+    made = [as_tracer(atleast_1d(x)) for x in promote_inexact(name, *given)]
+    for x in made:
+        if x.ndim != 1:
+            raise ValueError(f"{name}: coefficients must be 1-d, got shape {x.shape}")
+    return made
+
+
 @eager(static=("m",))
 def polyder(p: ArrayLike, m: int = 1) -> Array:
     """The m-th derivative of a polynomial, inexact. Raises: ValueError for negative m.
@@ -348,7 +358,7 @@ def polyder(p: ArrayLike, m: int = 1) -> Array:
     """
     if m < 0:
         raise ValueError(f"Order of derivative must be positive, got {m}")
-    (x,) = promote_inexact("polyder", p)
+    (x,) = _coefficients("polyder", p)
     n = x.size
     if m == 0:
         return x
@@ -375,11 +385,10 @@ def polyint(p: ArrayLike, m: int = 1, k: ArrayLike | None = None) -> Array:
     if m < 0:
         raise ValueError(f"Order of integral must be positive, got {m}")
     if k is None:
-        (x,) = promote_inexact("polyint", arithmetic(operand("polyint", p)))
+        (x,) = _coefficients("polyint", arithmetic(operand("polyint", p)))
         ks = x.home.literal(np.zeros((), x.dtype), (m,))
     else:
-        x, ks = promote_inexact("polyint", p, k)
-        ks = atleast_1d(ks)
+        x, ks = _coefficients("polyint", p, k)
         if ks.size == 1:
             ks = broadcast_to(shaped(as_tracer(ks), (1,)), (m,))
         if ks.shape != (m,):
@@ -395,7 +404,7 @@ def polyint(p: ArrayLike, m: int = 1, k: ArrayLike | None = None) -> Array:
 
 @eager
 def _polydiv(u: Any, v: Any) -> Any:
-    x, y = promote_inexact("polydiv", u, v)
+    x, y = _coefficients("polydiv", u, v)
     n, m = x.size - 1, y.size - 1
     quotient = []
     lead = shaped(cut(y, 0, 0, 1), ())

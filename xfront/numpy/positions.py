@@ -27,6 +27,7 @@ from ..arrays.operands import (
     broadcast_to,
     convert,
     default_int,
+    index_of,
     normalize_axis,
     operand,
     promote,
@@ -40,7 +41,7 @@ from .extremes import choice
 from .indexed_updates import AtIndex
 from .indexing import getitem, position, read
 from .logic import truth
-from .ufuncs import like
+from .ufuncs import arithmetic, like
 from .ufuncs import select as choose_one
 
 # --- take ---------------------------------------------------------------------------------
@@ -66,7 +67,7 @@ def take(a: ArrayLike, indices: ArrayLike, axis: int | None = None, out: None = 
     """
     if out is not None:
         raise NotImplementedError("take: arrays are immutable, so `out` is not supported")
-    x, i = operand("take", a), operand("take", indices)
+    x, i = operand("take", a), arithmetic(operand("take", indices))
     if not i.value.type.dtype.is_integer:
         raise ValueError(f"take: indices must have an integer type, got {i.value.type}")
     if axis is None:
@@ -516,7 +517,7 @@ def unravel_index(indices: ArrayLike, shape: Any) -> tuple[Array, ...]:
         tuple(shape) if getattr(shape, "ndim", 0) else (shape,))
     if any(type(n) is Tracer and n.home.inputs is None for n in sizes):
         return _unravel_traced(indices, list(sizes))
-    return _unravel_index(indices, tuple([operator.index(n) for n in sizes]))
+    return _unravel_index(indices, tuple([index_of(n, "unravel_index: a size") for n in sizes]))
 
 
 @eager
@@ -553,13 +554,16 @@ def _flat_positions(indices: Any) -> Tracer:
 @eager(static=("sizes",))
 def _unravel_index(indices: Any, sizes: tuple[int, ...]) -> Any:
     i = _flat_positions(indices)
-    total = math.prod(sizes)
+    own, total = i.value.type.dtype, math.prod(sizes)
+    if own.bits < 32:                              # which may not hold the sizes
+        i = convert(i, dtypes.i32)
     if not i.value.type.dtype.is_unsigned:
         i = choose_one(emit(ops.lt, i, like(i, 0)), emit(ops.add, i, like(i, total)), i)
-        i = emit(ops.clamp, like(i, 0), i, like(i, max(total - 1, 0)))
+    i = emit(ops.clamp, like(i, 0), i, like(i, max(total - 1, 0)))
     made = []
     for n in reversed(sizes):
-        made.append(emit(ops.rem, i, like(i, max(n, 1))))
+        place = emit(ops.rem, i, like(i, max(n, 1)))
+        made.append(place if own.bits >= 32 else convert(place, own))
         i = emit(ops.div, i, like(i, max(n, 1)))
     return tuple(reversed(made))
 
@@ -662,7 +666,7 @@ def diag_indices_from(arr: ArrayLike) -> tuple[Array, ...]:
     >>> jnp.diag_indices_from(jnp.zeros((2, 2)))
     (Array([0, 1], dtype=int32), Array([0, 1], dtype=int32))
     """
-    shape = array_like("diag_indices_from", arr).shape
+    shape = np.shape(array_like("diag_indices_from", arr))
     if len(shape) < 2:
         raise ValueError("input array must be at least 2-d")
     if len(set(shape)) != 1:
@@ -689,7 +693,7 @@ def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, Array
 
 
 def _matrix_shape(name: str, arr: Any) -> tuple[int, int]:
-    shape = array_like(name, arr).shape
+    shape = np.shape(array_like(name, arr))
     if len(shape) != 2:
         raise ValueError(f"{name}: only 2-d arrays are accepted, got shape {shape}")
     return shape

@@ -80,6 +80,9 @@ def repeat(a: ArrayLike, repeats: ArrayLike, axis: int | None = None, *,
         a, shape, at = ravel(a), (1,), 0
     else:
         at = normalize_axis("repeat", axis, len(shape))
+    if np.size(repeats) != 1 and np.shape(repeats) != (shape[at],):
+        raise ValueError(f"repeat: repeats must be one number or one for each of the {shape[at]} "
+                         f"elements along the axis, got shape {np.shape(repeats)}")
     if total_repeat_length is not None:
         return _repeat_each(a, repeats, at, index_of(total_repeat_length, "total_repeat_length"))
     counts = known_values("repeat", repeats, "give total_repeat_length, the size of the result")
@@ -89,9 +92,6 @@ def repeat(a: ArrayLike, repeats: ArrayLike, axis: int | None = None, *,
         raise TypeError(f"repeat: repeats must not be negative, got {counts}")
     if counts.size == 1:
         return _repeat_evenly(a, int(counts.reshape(())), at)
-    if counts.shape != (shape[at],):
-        raise ValueError(f"repeat: repeats must be one number or one for each of the {shape[at]} "
-                         f"elements along the axis, got shape {counts.shape}")
     return take(a, np.repeat(np.arange(shape[at], dtype=np.int32), counts), at, mode="clip")
 
 
@@ -153,6 +153,8 @@ def _roll(a: Any, shift: Any, axis: Any) -> Any:
         shifts: Any = [operand("roll", s) for s in shift]
     else:
         given = operand("roll", shift)
+        if given.ndim > 1:
+            raise ValueError(f"roll: shift must be a scalar or 1-d, got shape {given.shape}")
         shifts = list(unstack(given)) if given.ndim else given
     if axis is None:
         x, axis = shaped(x, (x.size,)), 0

@@ -328,8 +328,8 @@ def digitize(x: ArrayLike, bins: ArrayLike | Sequence[ArrayLike], right: bool = 
     if edges.ndim != 1:
         raise ValueError(f"digitize: bins must be a 1-dimensional array; got shape {edges.shape}")
     x = operand("digitize", x)
-    if x.value.type.dtype.is_complex:
-        raise TypeError("digitize: x may not be complex")
+    if x.value.type.dtype.is_complex or edges.value.type.dtype.is_complex:
+        raise TypeError("digitize: x and bins may not be complex")
     n = edges.size
     if not n:
         return x.home.literal(np.zeros((), np.int32), x.shape)

@@ -14,7 +14,14 @@ from xfront_ir import ops
 from xfront_ir.opdef import OpDef
 
 from ..arrays.annotations import Array, ArrayLike
-from ..arrays.operands import convert, inexact_dtype, operand, promote_inexact, together
+from ..arrays.operands import (
+    convert,
+    inexact_dtype,
+    operand,
+    promote_inexact,
+    strong,
+    together,
+)
 from ..docstrings import with_example
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer
@@ -50,8 +57,9 @@ def _log_base(name: str, x: Any, base: float) -> Tracer:
     (x,) = promote_inexact(name, x)
     made = emit(ops.log, x)
     if not made.value.type.dtype.is_complex:
-        return _over_log(made, base)
-    return emit(ops.complex, *[_over_log(emit(part, made), base) for part in (ops.real, ops.imag)])
+        return strong(_over_log(made, base))
+    return strong(emit(ops.complex, *[_over_log(emit(part, made), base)
+                                      for part in (ops.real, ops.imag)]))
 
 
 def _over_log(x: Tracer, base: float) -> Tracer:

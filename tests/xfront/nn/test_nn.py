@@ -223,3 +223,12 @@ def test_scaled_matmul() -> None:
         nn.scaled_matmul(x, y, of_x[..., :1], of_y)
     with pytest.raises(ValueError, match="three axes"):
         nn.scaled_matmul(x[0], y, of_x, of_y)
+
+
+def test_complex_softplus_no_elements_and_no_classes() -> None:
+    x = np.array([1 + 2j, -3j, 0.5], np.complex64)
+    np.testing.assert_allclose(nn.softplus(x), np.log1p(np.exp(x.astype(complex))), rtol=1e-5)
+    np.testing.assert_allclose(nn.log_sigmoid(x), -np.log1p(np.exp(-x.astype(complex))), rtol=1e-5)
+    assert np.isnan(nn.logmeanexp(jnp.zeros(0)))
+    with pytest.raises(TypeError, match="num_classes must not be negative"):
+        nn.one_hot(jnp.array([1]), -1)

@@ -54,3 +54,13 @@ def test_bincount_of_unsigned_integers() -> None:
     np.testing.assert_array_equal(jnp.bincount(jnp.asarray(x[:0]), minlength=2), [0, 0])
     with pytest.raises(ValueError, match="1-dimensional"):
         jnp.bincount(0)
+
+
+def test_edges_have_the_dtype_of_the_values() -> None:
+    x, edges = jnp.array([1, 2, 3], jnp.bfloat16), jnp.array([1, 2, 3], jnp.uint8)
+    assert jnp.histogram(x, edges)[1].dtype == jnp.histogram_bin_edges(x, edges).dtype == x.dtype
+    for f in (lambda e: jnp.histogram(x, e), lambda e: jnp.digitize(x, e)):
+        with pytest.raises(TypeError, match="real|complex"):
+            f(edges * 1j)
+    with pytest.raises(ValueError, match="2-d"):
+        jnp.histogramdd(2)

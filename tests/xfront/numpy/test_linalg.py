@@ -341,3 +341,10 @@ def test_powers_of_matrices_have_their_dtype(dtype: type) -> None:
         assert got.dtype == x.dtype
         np.testing.assert_array_equal(got, np.linalg.matrix_power(x, n))
     assert jnp.linalg.matrix_power(x.astype(np.int32), -1).dtype == np.float32
+
+
+def test_rank_by_several_limits() -> None:
+    x = np.diag([1, 2, 0.1]).astype(np.float32)
+    np.testing.assert_array_equal(jnp.linalg.matrix_rank(x, np.array([0.6, 0.01])), [1, 3])
+    both = np.stack([x, x])
+    np.testing.assert_array_equal(jnp.linalg.matrix_rank(both, np.array([0.6, 0.01])), [1, 3])

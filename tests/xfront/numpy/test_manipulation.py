@@ -188,3 +188,36 @@ def test_offsets_of_diagonals_are_integers() -> None:
     for f in (jnp.diag, jnp.diagonal, jnp.diagflat, jnp.trace, jnp.round):
         with pytest.raises(TypeError, match="must be an integer, got 1.5"):
             f(x * 1.0, 1.5)
+
+
+def test_insert_takes_integers() -> None:
+    for where in (0.5, jnp.array([0.5, 1.2])):
+        with pytest.raises(ValueError, match="positions must be integers"):
+            jnp.insert(jnp.arange(3), where, 2)
+
+
+def test_gradient_has_the_dtype_of_values_and_coordinates_together() -> None:
+    x, f = jnp.array([1.0, 2, 4]), jnp.array([1, 4, 9], jnp.float16)
+    agree("f16 along f32", jnp.gradient(f, x), np.gradient(np.array([1.0, 4, 9]), np.asarray(x))
+          .astype(np.float32))
+    assert jnp.gradient(jnp.arange(3), x.astype(jnp.float16)).dtype == jnp.float16
+    with pytest.raises(ValueError, match="along axis 0"):
+        jnp.gradient(jnp.ones((2, 3)), x)
+
+
+def test_flat_positions_in_narrow_and_unsigned_dtypes() -> None:
+    for dtype in (np.uint8, np.uint32, np.int8):
+        i = np.array([1, 12, 100], dtype)
+        agree(f"clamped {dtype}", jnp.unravel_index(jnp.asarray(i), (3, 4)),
+              [a.astype(dtype) for a in np.unravel_index([1, 11, 11], (3, 4))])
+        agree(f"of many {dtype}", jnp.unravel_index(jnp.asarray(i), (20, 30)),
+              [a.astype(dtype) for a in np.unravel_index(i, (20, 30))])
+    agree("bools", jnp.take(jnp.array([4, 5]), jnp.array([True, False])), np.array([5, 4]))
+    for f, error in ((lambda: jnp.trim_zeros(jnp.arange(3), "x"), "trim must be"),
+                     (lambda: jnp.roll(jnp.ones((2, 2)), jnp.ones((2, 2), int), (0, 1)), "1-d"),
+                     (lambda: jnp.tril_indices_from(3), "2-d")):
+        with pytest.raises(ValueError, match=error):
+            f()
+    for f in (lambda z: jnp.nextafter(z, 1), lambda z: jnp.interp(z, z, z)):
+        with pytest.raises(TypeError, match="complex64"):
+            f(jnp.array([1j, 2]))

@@ -119,3 +119,15 @@ def test_text_is_a_number():
     assert jnp.float32("1.5").dtype == np.float32
     with pytest.raises(ValueError):
         jnp.float32("one")
+
+
+def test_coefficients_with_more_axes() -> None:
+    p, x = np.arange(6).reshape(2, 3), np.array([[1, 2, 3], [4, 5, 6]])
+    for at in (2, x, x[0]):
+        np.testing.assert_array_equal(jnp.polyval(jnp.asarray(p), at), np.polyval(p, at))
+    many = np.arange(40.0).reshape(20, 2)
+    np.testing.assert_allclose(jnp.polyval(jnp.asarray(many), 0.5), np.polyval(many, 0.5),
+                               rtol=1e-6)
+    for f in (jnp.polyder, jnp.polyint, lambda p: jnp.polydiv(p, p)):
+        with pytest.raises(ValueError, match="must be 1-d"):
+            f(jnp.asarray(p))
