@@ -40,46 +40,40 @@ def _is_tiny(order: int, least: Callable[[int], int], tall: bool = False) -> Con
     return Condition(holds, f"tiny({counts})", (("tiny", f"{meaning}."),))
 
 
-def _entries(b: Builder, x: Value) -> list[list[Value]]:
+def _entries(x: Term) -> list[list[Term]]:
     """The entries of each matrix, without its two axes."""
     lead, (m, n) = x.type.shape[:-2], x.type.shape[-2:]
-    return [[b.emit(ops.reshape, _block(b, x, i, j, 1, 1), shape=lead) for j in range(n)]
-            for i in range(m)]
+    return [[ops.reshape(_block(x, i, j, 1, 1), shape=lead) for j in range(n)] for i in range(m)]
 
 
-def _block(b: Builder, x: Value, i: int, j: int, rows: int, columns: int) -> Value:
+def _block(x: Term, i: int, j: int, rows: int, columns: int) -> Term:
     zeros, lead = (0,) * (x.type.ndim - 2), x.type.shape[:-2]
-    return b.emit(ops.slice, x, starts=(*zeros, i, j), limits=(*lead, i + rows, j + columns),
-                  strides=(1,) * x.type.ndim)
+    return ops.slice(x, starts=(*zeros, i, j), limits=(*lead, i + rows, j + columns),
+                     strides=(1,) * x.type.ndim)
 
 
-def _matrix(b: Builder, rows: Sequence[Sequence[Value]]) -> Value:
+def _matrix(rows: Sequence[Sequence[Term]]) -> Value:
     """The matrices of such entries. XLA makes a kernel of each part of a concatenation: of more
     than nine parts it compiles half as long where each element chooses its entry."""
     lead = rows[0][0].type.shape
     if len(rows) * len(rows[0]) > 9:
-        return b.emit(fence, _chosen(b, rows))
-    flat = [b.emit(ops.reshape, v, shape=(*lead, 1)) for row in rows for v in row]
-    made = b.emit(ops.concatenate, *flat, dimension=len(lead))
-    return b.emit(fence, b.emit(ops.reshape, made, shape=(*lead, len(rows), len(rows[0]))))
+        return fence(_chosen(rows)).value
+    flat = [ops.reshape(v, shape=(*lead, 1)) for row in rows for v in row]
+    made = ops.concatenate(*flat, dimension=len(lead))
+    return fence(ops.reshape(made, shape=(*lead, len(rows), len(rows[0])))).value
 
 
-def _chosen(b: Builder, rows: Sequence[Sequence[Value]]) -> Value:
-    first, lead = rows[0][0].type, rows[0][0].type.shape
+def _chosen(rows: Sequence[Sequence[Term]]) -> Term:
+    b, first, lead = rows[0][0].b, rows[0][0].type, rows[0][0].type.shape
     shape, dims = (*lead, len(rows), len(rows[0])), tuple(range(len(lead)))
-    row, column = (b.emit(ops.iota, dtype=dtypes.i32, shape=shape, dimension=len(lead) + d)
-                   for d in (0, 1))
-    at = b.emit(ops.add, b.emit(ops.mul, row, b.full(row.type, shape[-1])), column)
-    made = b.zeros(first.with_shape(shape))
+    row, column = (Term(b, b.emit(ops.iota, dtype=dtypes.i32, shape=shape,
+                                  dimension=len(lead) + d)) for d in (0, 1))
+    at = row * shape[-1] + column
+    made = row.like(0, first.with_shape(shape))
     for place, entry in enumerate(v for line in rows for v in line):
-        wide = b.emit(ops.broadcast_in_dim, entry, shape=shape, dims=dims)
-        made = b.emit(ops.select, b.emit(ops.eq, at, b.full(at.type, place)), wide, made)
+        wide = ops.broadcast_in_dim(entry, shape=shape, dims=dims)
+        made = where(at == place, wide, made)
     return made
-
-
-def _less(b: Builder, x: Value, y: Value, z: Value) -> Value:
-    """x - y * z"""
-    return b.emit(ops.sub, x, b.emit(ops.mul, y, z))
 
 
 # Up to 4 rows, batches of 1024, 2048 or 4096: it takes 0.1 to 0.2 s more to compile.
@@ -87,21 +81,21 @@ def _less(b: Builder, x: Value, y: Value, z: Value) -> Value:
       row="kernels.linear: cholesky, 3×3")
 def cholesky(b: Builder, op: Op, x: Value) -> Value:
     """Column by column; all NaN where a pivot is not positive, NaNs spread as they do."""
-    a, n = _entries(b, x), x.type.shape[-1]
-    zero, nan = b.zeros(a[0][0].type), b.full(a[0][0].type, float("nan"))
-    factor, bad = [[zero] * n for _ in range(n)], b.zeros(tensor(zero.type.shape, dtypes.bool_))
+    a, n = _entries(Term(b, x)), x.type.shape[-1]
+    zero, nan = a[0][0].like(0), a[0][0].like(float("nan"))
+    factor, bad = [[zero] * n for _ in range(n)], zero.like(0, zero.type.with_dtype(dtypes.bool_))
     for j in range(n):
         for i in range(j, n):
             made = a[i][j]
             for k in range(j):
-                made = _less(b, made, factor[i][k], factor[j][k])
+                made = made - factor[i][k] * factor[j][k]
             if i == j:
-                bad = b.emit(ops.or_, bad, b.emit(ops.le, made, zero))
-                factor[j][j] = b.emit(ops.sqrt, made)
+                bad = bad | (made <= zero)
+                factor[j][j] = ops.sqrt(made)
             else:
-                factor[i][j] = b.emit(ops.div, made, factor[j][j])
-    return _matrix(b, [[b.emit(ops.select, bad, nan, v) if j <= i else v
-                        for j, v in enumerate(row)] for i, row in enumerate(factor)])
+                factor[i][j] = made / factor[j][j]
+    return _matrix([[where(bad, nan, v) if j <= i else v for j, v in enumerate(row)]
+                    for i, row in enumerate(factor)])
 
 
 # Up to 4 rows, batches of 1000.
@@ -114,21 +108,22 @@ def triangular_solve(b: Builder, op: Op, a: Value, rhs: Value) -> Value:
     axis = rhs.type.ndim - (2 if left else 1)
     sizes = (1, rhs.type.shape[-1]) if left else (rhs.type.shape[-2], 1)
     line = tensor((*rhs.type.shape[:-2], *sizes), rhs.type.dtype)
+    matrix, side = Term(b, a), Term(b, rhs)
 
-    def weight(i: int, j: int) -> Value:
+    def weight(i: int, j: int) -> Term:
         """What line `j` of the solution is multiplied with in equation `i`."""
         at = (j, i) if flipped == left else (i, j)
-        made = _block(b, a, *at, 1, 1)
-        return b.emit(ops.broadcast_in_dim, made, shape=line.shape, dims=tuple(range(line.ndim)))
+        return ops.broadcast_in_dim(_block(matrix, *at, 1, 1), shape=line.shape,
+                                    dims=tuple(range(line.ndim)))
 
     ascending = (lower != flipped) == left
-    solved: dict[int, Value] = {}
+    solved: dict[int, Term] = {}
     for i in range(n) if ascending else range(n)[::-1]:
-        made = _block(b, rhs, *((i, 0) if left else (0, i)), *sizes)
+        made = _block(side, *((i, 0) if left else (0, i)), *sizes)
         for j, known in solved.items():
-            made = _less(b, made, weight(i, j), known)
-        solved[i] = made if op.attrs["unit_diagonal"] else b.emit(ops.div, made, weight(i, i))
-    return b.emit(fence, b.emit(ops.concatenate, *[solved[i] for i in range(n)], dimension=axis))
+            made = made - weight(i, j) * known
+        solved[i] = made if op.attrs["unit_diagonal"] else made / weight(i, i)
+    return fence(ops.concatenate(*[solved[i] for i in range(n)], dimension=axis)).value
 
 
 # 2 rows in batches of 1000, 3 in batches of 2000: it takes 0.1 and 0.3 s more to compile.
@@ -137,31 +132,32 @@ def triangular_solve(b: Builder, op: Op, a: Value, rhs: Value) -> Value:
 def lu(b: Builder, op: Op, x: Value) -> list[Value]:
     """Rows exchanged by comparison, the first of equals first; a pivot of zero divides nothing."""
     n, lead = x.type.shape[-1], x.type.shape[:-2]
-    places = [b.full(tensor(lead, dtypes.i32), i) for i in range(n)]
-    rows = [[*entries, place] for entries, place in zip(_entries(b, x), places, strict=True)]
-    pivots: list[Value] = []
+    matrix = Term(b, x)
+    places = [matrix.like(i, tensor(lead, dtypes.i32)) for i in range(n)]
+    rows = [[*entries, place] for entries, place in zip(_entries(matrix), places, strict=True)]
+    pivots: list[Term] = []
     for k in range(n):
-        most, at = b.emit(ops.abs, rows[k][k]), places[k]
+        most, at = abs(rows[k][k]), places[k]
         for i in range(k + 1, n):
-            size = b.emit(ops.abs, rows[i][k])
-            more = b.emit(ops.gt, size, most)
-            most, at = b.emit(ops.select, more, size, most), b.emit(ops.select, more, places[i], at)
+            size = abs(rows[i][k])
+            more = size > most
+            most, at = where(more, size, most), where(more, places[i], at)
         pivots.append(at)
         for i in range(k + 1, n):
-            here = b.emit(ops.eq, at, places[i])
-            rows[k], rows[i] = ([b.emit(ops.select, here, v, w) for v, w in zip(one, other)]
+            here = at == places[i]
+            rows[k], rows[i] = ([where(here, v, w) for v, w in zip(one, other)]
                                 for one, other in ((rows[i], rows[k]), (rows[k], rows[i])))
         pivot = rows[k][k]
-        none = b.emit(ops.eq, pivot, b.zeros(pivot.type))
+        none = pivot == 0
         for row in rows[k + 1:]:
-            row[k] = b.emit(ops.select, none, row[k], b.emit(ops.div, row[k], pivot))
-            row[k + 1:n] = [_less(b, v, row[k], w) for v, w in zip(row[k + 1:n], rows[k][k + 1:n])]
-    return [_matrix(b, [row[:n] for row in rows]), _vector(b, pivots),
+            row[k] = where(none, row[k], row[k] / pivot)
+            row[k + 1:n] = [v - row[k] * w for v, w in zip(row[k + 1:n], rows[k][k + 1:n])]
+    return [_matrix([row[:n] for row in rows]), _vector(b, pivots),
             _vector(b, [row[n] for row in rows])]
 
 
-def _vector(b: Builder, entries: Sequence[Value]) -> Value:
-    made = _matrix(b, [entries])
+def _vector(b: Builder, entries: Sequence[Term]) -> Value:
+    made = _matrix([entries])
     return b.emit(ops.reshape, made, shape=(*made.type.shape[:-2], len(entries)))
 
 
@@ -180,7 +176,7 @@ def _qr(b: Builder, x: Value) -> list[Value]:
     """Column k of R turns away from its old first entry, and stays as it is where nothing stands
     below. Source: Golub and Van Loan, Matrix Computations, 5.1 and 5.2."""
     m, n = x.type.shape[-2:]
-    a = [[Term(b, v) for v in row] for row in _entries(b, x)]
+    a = _entries(Term(b, x))
     reflections = []
     for k in range(min(n, m - 1)):
         a[k][k], below, factor = _reflection([row[k] for row in a[k:]])
@@ -191,8 +187,8 @@ def _qr(b: Builder, x: Value) -> list[Value]:
     for k, (below, factor) in reversed(list(enumerate(reflections))):
         _reflect(q[k:], k, below, factor)
     upper = [[a[i][j] if i <= j else None for j in range(n)] for i in range(n)]
-    return [_matrix(b, [[one.like(0.0).value if v is None else v.value for v in row]
-                        for row in made]) for made in (q, upper)]
+    return [_matrix([[one.like(0.0) if v is None else v for v in row] for row in made])
+            for made in (q, upper)]
 
 
 def _reflection(column: Sequence[Term]) -> tuple[Term, list[Term], Term]:

@@ -5,6 +5,7 @@ Matrices stand in the last two axes, all axes before are batches.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -36,9 +37,12 @@ def kernel(b: Builder, target: str, operands: Sequence[Value], results: Sequence
                   config=config, batch_axes=lead, in_place=tuple(in_place))
 
 
-def along(b: Builder, x: Value, type: TensorType, dims: Sequence[int]) -> Value:
+def _along(x: Term, type: TensorType, dims: Sequence[int]) -> Term:
     """`x` along `dims` of the shape of `type`."""
-    return b.emit(ops.broadcast_in_dim, x, shape=type.shape, dims=tuple(dims))
+    return ops.broadcast_in_dim(x, shape=type.shape, dims=tuple(dims))
+
+
+along = of_values(_along)
 
 
 def nan_unless(b: Builder, good: Value, values: Sequence[Value]) -> list[Value]:
@@ -51,23 +55,19 @@ def nan_unless(b: Builder, good: Value, values: Sequence[Value]) -> list[Value]:
     return made
 
 
-def hermitian(b: Builder, x: Value, lower: bool) -> Value:
+@of_values
+def hermitian(x: Term, lower: bool) -> Term:
     """The Hermitian matrix of which a triangle is given."""
-    kept = (lower_part if lower else upper_part)(b, x)
-    beside = (lower_part if lower else upper_part)(b, x, strict=True)
-    if x.type.dtype.is_complex:                  # of the diagonal the real part
-        onto = b.emit(ops.sub, kept, beside)
-        real = b.emit(ops.convert, b.emit(ops.real, onto), dtype=x.type.dtype)
-        kept = b.emit(ops.add, beside, real)
-    return b.emit(ops.add, kept, adjoint(b, beside))
+    part = linalg.lower_part if lower else linalg.upper_part
+    kept, beside = part(x), part(x, strict=True)
+    if x.dtype.is_complex:                       # of the diagonal the real part
+        kept = beside + ops.real(kept - beside).to(x.dtype)
+    return kept + linalg.adjoint(beside)
 
 
-def _abs(b: Builder, x: Value) -> Value:
+def _abs(x: Term) -> Term:
     """The size by which LAPACK compares pivots: of complex ones the sum of the parts' sizes."""
-    if not x.type.dtype.is_complex:
-        return b.emit(ops.abs, x)
-    return b.emit(ops.add, b.emit(ops.abs, b.emit(ops.real, x)),
-                  b.emit(ops.abs, b.emit(ops.imag, x)))
+    return abs(ops.real(x)) + abs(ops.imag(x)) if x.dtype.is_complex else abs(x)
 
 
 def orthogonal(b: Builder, x: Value, full: bool) -> tuple[Value, Value]:
@@ -103,49 +103,46 @@ def lu(b: Builder, x: Value, results: Sequence[TensorType]) -> list[Value]:
 def _column(type: TensorType, of_order: TensorType) -> Function:
     """(matrix, order, number of the column) to (both after its elimination, its pivot)."""
     b = Builder("column")
-    x, order = b.param(type), b.param(of_order)
-    k = b.param(tensor((), dtypes.i32))
+    x, order, k = (Term(b, b.param(t)) for t in (type, of_order, tensor((), dtypes.i32)))
     lead = type.ndim - 2
     column = (*range(lead), lead)
     row = (*range(lead), lead + 1)
     places = type.with_dtype(dtypes.i32)
-    rows, columns = (b.emit(ops.iota, dtype=dtypes.i32, shape=type.shape, dimension=d)
-                     for d in (lead, lead + 1))
-    here = along(b, k, places, ())
-    zero = b.zeros(type)
 
-    def picked(mask: Value, of: Value, *axes: int) -> Value:
-        chosen = b.emit(ops.select, mask, of, b.zeros(of.type))
-        return b.emit(ops.reduce_sum, chosen, axes=axes)
+    def numbers(of: TensorType, axis: int) -> Term:
+        return Term(b, b.emit(ops.iota, dtype=dtypes.i32, shape=of.shape, dimension=axis))
 
-    size = _abs(b, picked(b.emit(ops.eq, columns, here), x, lead + 1))
-    downwards = b.emit(ops.iota, dtype=dtypes.i32, shape=of_order.shape, dimension=lead)
-    k_of_rows = along(b, k, of_order, ())
-    done = b.emit(ops.lt, downwards, k_of_rows)
-    pivot = b.emit(ops.argmax, b.emit(ops.select, done, b.full(size.type, -1), size), axis=lead,
-                   index_dtype=dtypes.i32)
+    rows, columns = numbers(type, lead), numbers(type, lead + 1)
+    here = _along(k, places, ())
+    zero = x.like(0)
 
-    def exchanged(v: Value, numbers: Value, at: Value, other: Value, dims: Sequence[int]) -> Value:
-        is_one, is_other = (b.emit(ops.eq, numbers, i) for i in (at, other))
-        one, two = (along(b, picked(mask, v, lead), v.type, dims) for mask in (is_one, is_other))
-        return b.emit(ops.select, is_one, two, b.emit(ops.select, is_other, one, v))
+    def picked(mask: Term, of: Term, *axes: int) -> Term:
+        return ops.reduce_sum(where(mask, of, 0), axes=axes)
 
-    order = exchanged(order, downwards, k_of_rows, along(b, pivot, of_order, range(lead)),
+    size = _abs(picked(columns == here, x, lead + 1))
+    downwards = numbers(of_order, lead)
+    k_of_rows = _along(k, of_order, ())
+    pivot = ops.argmax(where(downwards < k_of_rows, -1, size), axis=lead, index_dtype=dtypes.i32)
+
+    def exchanged(v: Term, numbers: Term, at: Term, other: Term, dims: Sequence[int]) -> Term:
+        is_one, is_other = numbers == at, numbers == other
+        one, two = (_along(picked(mask, v, lead), v.type, dims) for mask in (is_one, is_other))
+        return where(is_one, two, where(is_other, one, v))
+
+    order = exchanged(order, downwards, k_of_rows, _along(pivot, of_order, range(lead)),
                       range(lead))
-    x = exchanged(x, rows, here, along(b, pivot, places, range(lead)), row)
-    top = picked(b.emit(ops.eq, rows, here), x, lead)
-    first = picked(b.emit(ops.eq, columns, here), x, lead + 1)
-    on_diagonal = b.emit(ops.and_, b.emit(ops.eq, rows, here), b.emit(ops.eq, columns, here))
-    corner = along(b, picked(on_diagonal, x, lead, lead + 1), type, range(lead))
-    nothing = b.emit(ops.eq, corner, zero)
-    safe = b.emit(ops.select, nothing, b.ones(type), corner)
-    below = b.emit(ops.gt, rows, here)
-    factor = b.emit(ops.select, below, b.emit(ops.div, along(b, first, type, column), safe), zero)
-    rest = b.emit(ops.sub, x, b.emit(ops.mul, factor, along(b, top, type, row)))
-    beyond = b.emit(ops.and_, below, b.emit(ops.gt, columns, here))
-    x = b.emit(ops.select, beyond, rest, x)
-    stands = b.emit(ops.and_, below, b.emit(ops.eq, columns, here))
-    return b.close([b.emit(ops.select, stands, factor, x), order, pivot])
+    x = exchanged(x, rows, here, _along(pivot, places, range(lead)), row)
+    top = picked(rows == here, x, lead)
+    first = picked(columns == here, x, lead + 1)
+    on_diagonal = (rows == here) & (columns == here)
+    corner = _along(picked(on_diagonal, x, lead, lead + 1), type, range(lead))
+    safe = where(corner == zero, 1, corner)
+    below = rows > here
+    factor = where(below, _along(first, type, column) / safe, zero)
+    rest = x - factor * _along(top, type, row)
+    x = where(below & (columns > here), rest, x)
+    made = where(below & (columns == here), factor, x)
+    return b.close([made.value, order.value, pivot.value])
 
 
 # --- tridiagonal systems ------------------------------------------------------------------
@@ -158,10 +155,8 @@ def tridiagonal_solve(b: Builder, below: Value, diagonal: Value, above: Value, r
     """
     type, n = rhs.type, rhs.type.shape[-2]
     lead = type.ndim - 2
-    last = b.emit(ops.eq, b.emit(ops.iota, dtype=dtypes.i32, shape=above.type.shape,
-                                 dimension=lead),
-                  b.full(above.type.with_dtype(dtypes.i32), n - 1))
-    above = b.emit(ops.select, last, b.zeros(above.type), above)      # it is not read
+    numbers = b.emit(ops.iota, dtype=dtypes.i32, shape=above.type.shape, dimension=lead)
+    above = where(Term(b, numbers) == n - 1, 0, Term(b, above)).value      # it is not read
     lines = [_rows_first(b, v, lead) for v in (below, diagonal, above, rhs)]
     p, q, c = (_line(b, v, 0) for v in lines[1:])
     rows = [_line(b, v, slice(1, n)) for v in lines]
@@ -183,8 +178,8 @@ def tridiagonal_solve(b: Builder, below: Value, diagonal: Value, above: Value, r
     x = b.emit(ops.transpose, solved, permutation=(*range(1, lead + 1), 0, lead + 1))
     if perturbed:
         return x
-    singular = b.emit(ops.reduce_or, b.emit(ops.eq, pivots, b.zeros(pivots.type)), axes=(0,))
-    return nan_unless(b, b.emit(ops.not_, singular), [x])[0]
+    singular = ops.reduce_or(Term(b, pivots) == 0, axes=(0,))
+    return nan_unless(b, (~singular).value, [x])[0]
 
 
 def _rows_first(b: Builder, x: Value, axis: int) -> Value:
@@ -210,15 +205,15 @@ def _elimination(entry: TensorType, side: TensorType) -> Function:
     lower, on, upper = (Term(b, b.param(entry)) for _ in range(3))
     rhs = Term(b, b.param(side))
     dims = range(entry.ndim)
-    swaps = Term(b, b.emit(ops.gt, _abs(b, lower.value), _abs(b, p.value)))
-    swaps_side = Term(b, along(b, swaps.value, side, dims))
+    swaps = _abs(lower) > _abs(p)
+    swaps_side = _along(swaps, side, dims)
     pivot, first, second = where(swaps, lower, p), where(swaps, on, q), where(swaps, upper, 0)
     taken, other = where(swaps_side, rhs, c), where(swaps_side, c, rhs)
     nothing = pivot == 0
     factor = where(nothing, 0, where(swaps, p, lower) / where(nothing, 1, pivot))
     left = where(swaps, q, on) - factor * first
     beyond = where(swaps, 0, upper) - factor * second
-    rest = other - Term(b, along(b, factor.value, side, dims)) * taken
+    rest = other - _along(factor, side, dims) * taken
     return b.close([v.value for v in (left, beyond, rest, pivot, first, second, taken)])
 
 
@@ -227,29 +222,24 @@ def _substitution(entry: TensorType, side: TensorType) -> Function:
     the unknown)."""
     b = Builder("substitute")
     one, two = (Term(b, b.param(side)) for _ in range(2))
-    pivot, first, second = (b.param(entry) for _ in range(3))
+    pivot, first, second = (Term(b, b.param(entry)) for _ in range(3))
     rhs = Term(b, b.param(side))
-    pivot, first, second = (Term(b, along(b, v, side, range(entry.ndim)))
-                            for v in (pivot, first, second))
+    pivot, first, second = (_along(v, side, range(entry.ndim)) for v in (pivot, first, second))
     x = (rhs - first * one - second * two) / pivot
     return b.close([x.value, one.value, x.value])
 
 
-def _away_from_zero(b: Builder, pivots: Value, *others: Value) -> Value:
+@of_values
+def _away_from_zero(pivots: Term, *others: Term) -> Term:
     """Pivots below eps times the greatest element of U, moved there."""
-    real = dtypes.real_of(pivots.type.dtype)
-    sizes = [b.emit(ops.abs, v) for v in (pivots, *others)]
-    greatest = [b.emit(ops.reduce_max, v, axes=(0,)) for v in sizes]
-    most = greatest[0]
-    for v in greatest[1:]:
-        most = b.emit(ops.max, most, v)
-    eps = float(np.finfo(real.numpy).eps)
-    least = Term(b, most) * eps
+    sizes = [abs(v) for v in (pivots, *others)]
+    most = functools.reduce(ops.max, [ops.reduce_max(v, axes=(0,)) for v in sizes])
+    eps = float(np.finfo(dtypes.real_of(pivots.dtype).numpy).eps)
+    least = most * eps
     least = where(least == 0, eps, least)
-    least_of_each = Term(b, along(b, least.value, sizes[0].type, range(1, sizes[0].type.ndim)))
-    small = Term(b, sizes[0]) < least_of_each
-    given = Term(b, pivots)
-    moved = least_of_each.to(pivots.type.dtype)
-    if not pivots.type.dtype.is_complex:
-        moved = where(given < 0, -moved, moved)
-    return where(small, moved, given).value
+    least_of_each = _along(least, sizes[0].type, range(1, sizes[0].type.ndim))
+    small = sizes[0] < least_of_each
+    moved = least_of_each.to(pivots.dtype)
+    if not pivots.dtype.is_complex:
+        moved = where(pivots < 0, -moved, moved)
+    return where(small, moved, pivots)

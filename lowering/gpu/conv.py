@@ -11,6 +11,7 @@ from lowering.gpu import form
 from xfront_ir import dtypes, ops
 from xfront_ir.builder import Builder
 from xfront_ir.core import Op, Value
+from xfront_ir.ops.formulas import Term
 
 _complex = Condition(lambda op: op.operands[0].type.dtype.is_complex, "complex")
 
@@ -23,9 +24,7 @@ def conv_general_dilated(b: Builder, op: Op, x: Value, kernel: Value) -> Any:
     preferred = attrs.get("preferred")
     if preferred is not None:
         attrs["preferred"] = dtypes.real_of(preferred)
-    p, q, r, s = (b.emit(part, v) for v in (x, kernel) for part in (ops.real, ops.imag))
-    convolve = functools.partial(b.emit, ops.conv_general_dilated, **attrs)
-    one = convolve(b.emit(ops.add, p, q), r)
-    two = convolve(p, b.emit(ops.sub, s, r))
-    three = convolve(q, b.emit(ops.add, r, s))
-    return b.emit(ops.complex, b.emit(ops.sub, one, three), b.emit(ops.add, one, two))
+    p, q, r, s = (part(Term(b, v)) for v in (x, kernel) for part in (ops.real, ops.imag))
+    convolve = functools.partial(ops.conv_general_dilated, **attrs)
+    one, two, three = convolve(p + q, r), convolve(p, s - r), convolve(q, r + s)
+    return ops.complex(one - three, one + two).value
