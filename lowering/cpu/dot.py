@@ -13,6 +13,7 @@ from xfront_ir.builder import Builder
 from xfront_ir.core import Op, Value
 from xfront_ir.literal import Literal
 from xfront_ir.opdef import OpDef
+from xfront_ir.ops.formulas import Term, where
 
 from .pieces import at
 
@@ -74,20 +75,20 @@ def rows(b: Builder, op: Op, x: Value, y: Value, i: Value) -> Value:
     n, width = x.type.ndim - 1, y.type.shape[kept]
     shape = [m for d, m in enumerate(x.type.shape) if d != op.attrs["contract"][0][0]]
 
-    def not_finite(x: Value) -> Value:
-        return b.emit(ops.convert, b.emit(ops.not_, b.emit(ops.is_finite, x)), dtype=dtypes.i32)
+    def not_finite(x: Term) -> Term:
+        return (~ops.is_finite(x)).to(dtypes.i32)
 
-    of_column = b.emit(ops.reduce_sum, not_finite(y), axes=(1 - kept,))
-    made = b.emit(
-        ops.gather, y, b.emit(ops.reshape, i, shape=(*shape, 1)), offset_dims=(n,),
+    matrix, places = Term(b, y), Term(b, i)
+    of_column = ops.reduce_sum(not_finite(matrix), axes=(1 - kept,))
+    made = ops.gather(
+        matrix, ops.reshape(places, shape=(*shape, 1)), offset_dims=(n,),
         collapsed_slice_dims=(1 - kept,), operand_batching_dims=(), start_indices_batching_dims=(),
         start_index_map=(1 - kept,), slice_sizes=(1, width) if kept else (width, 1), mode="fill",
         fill_value=Literal(0, y.type.dtype), indices_are_sorted=False, unique_indices=False)
-    zero = b.zeros(made.type)
-    made = b.emit(ops.select, b.emit(ops.eq, made, zero), zero, made)
-    of_column = b.emit(ops.broadcast_in_dim, of_column, shape=made.type.shape, dims=(n,))
-    none_else = b.emit(ops.eq, not_finite(made), of_column)
-    return b.emit(ops.select, none_else, made, b.full(made.type, math.nan))
+    zero = made.like(0)
+    made = where(made == zero, zero, made)
+    of_column = ops.broadcast_in_dim(of_column, shape=made.type.shape, dims=(n,))
+    return where(not_finite(made) == of_column, made, math.nan).value
 
 
 @condition
@@ -109,21 +110,20 @@ def _tiny_in_batch(op: Op) -> bool:
 @form(ops.dot_general, when=_tiny_in_batch, row="kernels.linear: batched product, 3×3")
 def dot_general(b: Builder, op: Op, x: Value, y: Value) -> Value:
     """Columns times rows, added up."""
-    a, total = op.attrs, None
-    (left,), (right,) = a["contract"]
+    (left,), (right,) = op.attrs["contract"]
     n = x.type.ndim - 2
     x, y = b.emit(ops.fence, x), b.emit(ops.fence, y)
     free = (x.type.shape[2 * n + 1 - left], y.type.shape[2 * n + 1 - right])
     shape = (*x.type.shape[:n], *free)
     batch = tuple(range(n))
-    for i in range(x.type.shape[left]):
-        product = b.emit(
-            ops.mul,
-            b.emit(ops.broadcast_in_dim, at(b, x, left, i), shape=shape, dims=(*batch, n)),
-            b.emit(ops.broadcast_in_dim, at(b, y, right, i), shape=shape, dims=(*batch, n + 1)))
-        total = product if total is None else b.emit(ops.add, total, product)
-    assert total is not None
-    return b.emit(ops.fence, total)
+
+    def wide(v: Value, axis: int, i: int, place: int) -> Term:
+        return ops.broadcast_in_dim(Term(b, at(b, v, axis, i)), shape=shape, dims=(*batch, place))
+
+    total = wide(x, left, 0, n) * wide(y, right, 0, n + 1)
+    for i in range(1, x.type.shape[left]):
+        total = total + wide(x, left, i, n) * wide(y, right, i, n + 1)
+    return ops.fence(total).value
 
 
 @condition
@@ -140,8 +140,8 @@ def _by_rows(op: Op) -> bool:
 @form(ops.dot_general, when=_by_rows, row="kernels.linear: product of a transposed matrix")
 def product_by_rows(b: Builder, op: Op, x: Value, y: Value) -> Value:
     """The product of the transposed matrix, written out before."""
-    turned = b.emit(ops.fence, b.emit(ops.transpose, x, permutation=(1, 0)))
-    return b.emit(ops.dot_general, turned, y, **{**op.attrs, "contract": ((1,), (0,))})
+    turned = ops.fence(ops.transpose(Term(b, x), permutation=(1, 0)))
+    return ops.dot_general(turned, Term(b, y), **{**op.attrs, "contract": ((1,), (0,))}).value
 
 
 def _is_small(op: Op, most: int, terms: int) -> bool:
@@ -176,11 +176,12 @@ def small_product(b: Builder, op: Op, x: Value, y: Value) -> Value:
     to_x = {**{d: i for i, d in enumerate(order)}, left: n}
     to_y = {**{d: i for i, d in enumerate(of_y)},
             **{d: len(order) + i for i, d in enumerate(columns)}, right: n}
-    products = b.emit(ops.mul, *[
-        b.emit(ops.broadcast_in_dim, v, shape=shape,
-               dims=tuple([places[d] for d in range(v.type.ndim)]))
-        for v, places in ((x, to_x), (y, to_y))])
-    return b.emit(ops.reduce_sum, products, axes=(n,))
+
+    def wide(v: Value, places: dict[int, int]) -> Term:
+        return ops.broadcast_in_dim(Term(b, v), shape=shape,
+                                    dims=tuple([places[d] for d in range(v.type.ndim)]))
+
+    return ops.reduce_sum(wide(x, to_x) * wide(y, to_y), axes=(n,)).value
 
 
 @condition
@@ -216,21 +217,21 @@ def complex_product(b: Builder, op: Op, x: Value, y: Value) -> Value:
     the plain rule multiplies by 1 + 0i, one infinite part makes NaN of both."""
     rows, columns = ([d for d in range(v.type.ndim) if d not in summed][0]
                      for v, summed in zip((x, y), op.attrs["contract"], strict=True))
-    x, y = (b.emit(ops.concatenate, b.emit(ops.real, v), b.emit(ops.imag, v), dimension=d)
-            for v, d in ((x, rows), (y, columns)))
-    made = b.emit(ops.dot_general, x, y, **{**op.attrs, "preferred": None})
+    beside = [ops.concatenate(ops.real(v), ops.imag(v), dimension=d)
+              for v, d in ((Term(b, x), rows), (Term(b, y), columns))]
+    made = ops.dot_general(*beside, **{**op.attrs, "preferred": None})
     shape, after = made.type.shape, x.type.ndim - len(op.attrs["contract"][0])
 
-    def part(i: int, j: int) -> Value:
+    def part(i: int, j: int) -> Term:
         half = {0: i, after: j}
-        return b.emit(ops.slice, made, strides=(1,) * len(shape),
-                      starts=tuple(half.get(d, 0) * n // 2 for d, n in enumerate(shape)),
-                      limits=tuple((half.get(d, 1) + 1) * n // 2 for d, n in enumerate(shape)))
+        return ops.slice(made, strides=(1,) * len(shape),
+                         starts=tuple(half.get(d, 0) * n // 2 for d, n in enumerate(shape)),
+                         limits=tuple((half.get(d, 1) + 1) * n // 2 for d, n in enumerate(shape)))
 
-    real = b.emit(ops.sub, part(0, 0), part(1, 1))
-    imag = b.emit(ops.add, part(0, 1), part(1, 0))
-    nothing = [b.emit(ops.mul, v, b.zeros(v.type)) for v in (imag, real)]
-    return b.emit(ops.complex, b.emit(ops.sub, real, nothing[0]), b.emit(ops.add, imag, nothing[1]))
+    real = part(0, 0) - part(1, 1)
+    imag = part(0, 1) + part(1, 0)
+    of_imag, of_real = imag * 0, real * 0
+    return ops.complex(real - of_imag, imag + of_real).value
 
 
 @condition

@@ -7,6 +7,7 @@ from lowering.forms.registry import form
 from xfront_ir import dtypes, ops
 from xfront_ir.builder import Builder
 from xfront_ir.core import Op, Value
+from xfront_ir.ops.formulas import Term, where
 
 
 @condition
@@ -25,10 +26,10 @@ def concatenate(b: Builder, op: Op, *xs: Value) -> Value:
     """Each element chooses its column; all are at hand, so what makes them is fenced off."""
     last = xs[0].type.ndim - 1
     shape = (*xs[0].type.shape[:last], len(xs))
-    at = b.emit(ops.iota, dtype=dtypes.i32, shape=shape, dimension=last)
+    at = Term(b, b.emit(ops.iota, dtype=dtypes.i32, shape=shape, dimension=last))
     dims = tuple(range(last + 1))
-    wide = [b.emit(ops.broadcast_in_dim, b.emit(ops.fence, x), shape=shape, dims=dims) for x in xs]
+    wide = [ops.broadcast_in_dim(ops.fence(Term(b, x)), shape=shape, dims=dims) for x in xs]
     made = wide[-1]
     for i in reversed(range(len(xs) - 1)):
-        made = b.emit(ops.select, b.emit(ops.eq, at, b.full(at.type, i)), wide[i], made)
-    return made
+        made = where(at == i, wide[i], made)
+    return made.value

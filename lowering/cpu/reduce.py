@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 
 from lowering import compat
@@ -12,6 +13,7 @@ from xfront_ir.builder import Builder
 from xfront_ir.core import Op, Value
 from xfront_ir.opdef import OpDef
 from xfront_ir.ops.convert import convert
+from xfront_ir.ops.formulas import Term, where
 from xfront_ir.types import TensorType
 
 from . import running  # noqa: F401  (forms of the same family)
@@ -28,10 +30,10 @@ def argmax(b: Builder, op: Op, x: Value) -> Value:
     """The least position of the elements that equal the greatest."""
     if not x.type.dtype.is_float:
         return _first(b, op, x, _reduced(b, ops.reduce_max, x, (op.attrs["axis"],)))
-    greatest = _reduced(b, ops.reduce_max, float_order(b, x), (op.attrs["axis"],))
+    greatest = _reduced(b, ops.reduce_max, float_order(Term(b, x)).value, (op.attrs["axis"],))
     # the keys are computed again in the second kernel: stored, they would take a third one
     again, greatest = b.emit(ops.optimization_barrier, x, greatest)
-    return _first(b, op, float_order(b, again), greatest)
+    return _first(b, op, float_order(Term(b, again)).value, greatest)
 
 
 @form(ops.argmin, when=_LONG, row="kernels.order: argmin of columns")
@@ -51,8 +53,8 @@ def _first(b: Builder, op: Op, keys: Value, extremum: Value) -> Value:
     whole = b.emit(ops.broadcast_in_dim, extremum, shape=keys.type.shape, dims=dims)
     at = b.emit(ops.iota, dtype=place.dtype, shape=place.shape, dimension=axis)
     last = b.full(place, keys.type.shape[axis] - 1)
-    found = b.emit(ops.select, b.emit(ops.eq, keys, whole), at, last)
-    return _reduced(b, ops.reduce_min, found, (axis,))
+    found = where(Term(b, keys) == Term(b, whole), Term(b, at), Term(b, last))
+    return _reduced(b, ops.reduce_min, found.value, (axis,))
 
 
 def _reduced(b: Builder, definition: OpDef, x: Value, axes: tuple[int, ...]) -> Value:
@@ -132,8 +134,8 @@ _BOOLS = of(dtypes.bool_) & size(2 ** 17) & over_axes
 @form(ops.reduce_or, when=_BOOLS, row="kernels.reduction: any")
 def reduce_or(b: Builder, op: Op, x: Value) -> Value:
     """The greatest of 0 and 1."""
-    made = b.emit(ops.reduce_max, b.emit(convert, x, dtype=dtypes.u8), axes=op.attrs["axes"])
-    return b.emit(convert, made, dtype=dtypes.bool_)
+    made = ops.reduce_max(Term(b, x).to(dtypes.u8), axes=op.attrs["axes"])
+    return made.to(dtypes.bool_).value
 
 
 @form(ops.reduce_and, when=_BOOLS, row="kernels.reduction: all of rows")
@@ -168,27 +170,25 @@ def _is_short(longest: int, least: int) -> Condition:
 def reduce_sum(b: Builder, op: Op, x: Value) -> Value:
     """One after the other; the sum of negative zeros is zero."""
     total = _folded(b, op, x, ops.add)
-    zero = b.full(total.type, 0.0)
-    return b.emit(ops.fence, b.emit(ops.select, b.emit(ops.eq, total, zero), zero, total))
+    zero = total.like(0.0)
+    return ops.fence(where(total == zero, zero, total)).value
 
 
 # 2 to 4 floats along one axis, 2**15 times: they gain less.
 @form(ops.reduce_max, when=_is_short(4, 2 ** 15), only=near_memory,
       row="kernels.reduction: max of rows of 4")
 def reduce_max(b: Builder, op: Op, x: Value) -> Value:
-    return b.emit(ops.fence, _folded(b, op, x, ops.max))
+    return ops.fence(_folded(b, op, x, ops.max)).value
 
 
 @form(ops.reduce_min, when=_is_short(4, 2 ** 15), only=near_memory,
       row="kernels.reduction: min of rows of 4")
 def reduce_min(b: Builder, op: Op, x: Value) -> Value:
-    return b.emit(ops.fence, _folded(b, op, x, ops.min))
+    return ops.fence(_folded(b, op, x, ops.min)).value
 
 
-def _folded(b: Builder, op: Op, x: Value, combine: OpDef) -> Value:
+def _folded(b: Builder, op: Op, x: Value, combine: OpDef) -> Term:
     """The parts of the reduced axis, from the first to the last."""
     (axis,) = op.attrs["axes"]
-    total, *rest = (at(b, x, axis, i) for i in range(x.type.shape[axis]))
-    for part in rest:
-        total = b.emit(combine, total, part)
-    return total
+    return functools.reduce(combine, [
+        Term(b, at(b, x, axis, i)) for i in range(x.type.shape[axis])])

@@ -18,6 +18,7 @@ from xfront_ir.builder import Builder
 from xfront_ir.core import Op, Value
 from xfront_ir.dtypes import DType, greatest, least
 from xfront_ir.ops.convert import convert
+from xfront_ir.ops.formulas import Term, where
 from xfront_ir.ops.while_loop import WHILE
 from xfront_ir.types import I32, tensor
 
@@ -85,16 +86,13 @@ def cumlogsumexp(b: Builder, op: Op, x: Value) -> Value:
     row = tensor((*shape[:axis], 1, *shape[axis + 1:]), dtypes.f64)
 
     def step(b: Builder, before: list[Value], x: Value) -> tuple[list[Value], Value]:
-        (most, total), x = before, _as(b, x, dtypes.f64)
-        above = b.emit(ops.gt, x, most)
-        after = b.emit(ops.max, most, x)
-        apart = b.emit(ops.select, b.emit(ops.eq, x, most), b.zeros(row),
-                       b.emit(ops.abs, b.emit(ops.sub, x, most)))
-        less = b.emit(ops.exp, b.emit(ops.neg, apart))
-        kept = b.emit(ops.select, above, b.emit(ops.mul, total, less), total)
-        added = b.emit(ops.select, above, b.ones(row), less)
-        total = b.emit(ops.add, kept, added)
-        return [after, total], _as(b, b.emit(ops.add, after, b.emit(ops.log, total)), dtype)
+        (most, total), new = (Term(b, v) for v in before), Term(b, x).to(dtypes.f64)
+        above, after = new > most, ops.max(most, new)
+        apart = where(new == most, new.like(0), abs(new - most))
+        less = ops.exp(-apart)
+        kept = where(above, total * less, total)
+        total = kept + where(above, 1, less)
+        return [after.value, total.value], (after + ops.log(total)).to(dtype).value
 
     return _by_rows(b, op, x, [b.full(row, -float("inf")), b.zeros(row)], step)
 

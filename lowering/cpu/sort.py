@@ -14,7 +14,7 @@ from lowering.forms.registry import form
 from xfront_ir import dtypes, ops
 from xfront_ir.builder import Builder
 from xfront_ir.core import Op, Value
-from xfront_ir.ops.convert import convert
+from xfront_ir.ops.formulas import Term, where
 from xfront_ir.ops.sort import sort, take_along
 
 LEAST = 32
@@ -43,37 +43,30 @@ def _one_short_key(op: Op) -> bool:
 @form(sort, when=_one_short_key, row="kernels.order: sort")
 def packed(b: Builder, op: Op, *operands: Value) -> list[Value]:
     """Sort (key, position) pairs as integers, then move each operand by the positions."""
-    key, dimension = operands[0], op.attrs["dimension"]
-    wide = key.type.with_dtype(dtypes.i64)
-    high = b.emit(ops.shift_left, b.emit(convert, _ordered(b, key), dtype=dtypes.i64),
-                  b.full(wide, 32))
-    place = b.emit(ops.iota, dtype=dtypes.i64, shape=wide.shape, dimension=dimension)
-    (pairs,) = b.emit(sort, b.emit(ops.or_, high, place), dimension=dimension, n_keys=1,
-                      stable=wide.shape[dimension] >= STABLE_FROM)
-    order = b.emit(convert, b.emit(ops.and_, pairs, b.full(wide, 2 ** 32 - 1)), dtype=dtypes.i32)
+    key, dimension = Term(b, operands[0]), op.attrs["dimension"]
+    high = ops.shift_left(_ordered(key).to(dtypes.i64), 32)
+    place = b.emit(ops.iota, dtype=dtypes.i64, shape=high.type.shape, dimension=dimension)
+    (pairs,) = sort(high | Term(b, place), dimension=dimension, n_keys=1,
+                    stable=high.type.shape[dimension] >= STABLE_FROM)
+    order = (pairs & 2 ** 32 - 1).to(dtypes.i32).value
     return [take_along(b, x, order, dimension) for x in operands]
 
 
-def _ordered(b: Builder, key: Value) -> Value:
+def _ordered(key: Term) -> Term:
     """Integers of 32 bits in the order of the keys."""
-    dtype = key.type.dtype
-    if dtype is dtypes.u32:
-        flipped = b.emit(ops.xor, key, b.full(key.type, 2 ** 31))
-        return b.emit(ops.bitcast, flipped, dtype=dtypes.i32)
-    if not dtype.is_float:
-        return key if dtype is dtypes.i32 else b.emit(convert, key, dtype=dtypes.i32)
-    return float_order(b, key)
+    if key.dtype is dtypes.u32:
+        return ops.bitcast(ops.xor(key, 2 ** 31), dtype=dtypes.i32)
+    return float_order(key) if key.dtype.is_float else key.to(dtypes.i32)
 
 
-def float_order(b: Builder, x: Value) -> Value:
+def float_order(x: Term) -> Term:
     """Integers in the order of floats; the zeros are equal, NaNs are and greater than all."""
-    if x.type.dtype.bits < 32:
-        x = b.emit(convert, x, dtype=dtypes.f32)
-    bits = x.type.dtype.bits
-    ints = x.type.with_dtype(dtypes.i32 if bits == 32 else dtypes.i64)
-    zero, nan = b.full(x.type, 0.0), b.full(x.type, np.nan)
-    one = b.emit(ops.select, b.emit(ops.eq, x, zero), zero, x)
-    one = b.emit(ops.select, b.emit(ops.ne, x, x), nan, one)
-    made = b.emit(ops.bitcast, one, dtype=ints.dtype)
-    sign = b.emit(ops.shift_right_arithmetic, made, b.full(ints, bits - 1))
-    return b.emit(ops.xor, made, b.emit(ops.and_, sign, b.full(ints, 2 ** (bits - 1) - 1)))
+    if x.dtype.bits < 32:
+        x = x.to(dtypes.f32)
+    bits = x.dtype.bits
+    zero, nan = x.like(0.0), x.like(np.nan)
+    one = where(x == zero, zero, x)
+    one = where(x != x, nan, one)
+    made = ops.bitcast(one, dtype=dtypes.i32 if bits == 32 else dtypes.i64)
+    sign = ops.shift_right_arithmetic(made, bits - 1)
+    return ops.xor(made, sign & 2 ** (bits - 1) - 1)

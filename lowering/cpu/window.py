@@ -11,6 +11,7 @@ from lowering.forms.registry import form
 from xfront_ir import dtypes, ops
 from xfront_ir.builder import Builder
 from xfront_ir.core import Op, Value
+from xfront_ir.ops.formulas import Term, where
 from xfront_ir.ops.window import patches
 
 Ints = tuple[int, ...]
@@ -36,72 +37,72 @@ def select_and_scatter_add(b: Builder, op: Op, source: Value, x: Value) -> Value
     """Which place of its window wins, for all windows at once; then each element looks at the
     windows that hold it. Along an axis, element `stride * q + r` (padding counted) has place
     `stride * j + r` in window `q - j`."""
-    a, shape = op.attrs, source.type.shape
-    source = b.emit(ops.select, b.emit(ops.eq, source, b.zeros(source.type)),
-                    b.zeros(source.type), source)          # as 0 + source
-    source, x = b.emit(ops.fence, source), b.emit(ops.fence, x)
+    a, shape, given = op.attrs, source.type.shape, Term(b, source)
+    gained = ops.fence(where(given == 0, 0, given))        # as 0 + source
+    x = b.emit(ops.fence, x)
     strides, reach = a["strides"], [-(-w // by) for w, by in zip(
         a["window"], a["strides"], strict=True)]
     sizes = [-(-(n + low + high) // by) for n, by, (low, high) in zip(
         x.type.shape, strides, a["padding"], strict=True)]
     units = [math.prod(n * by for n, by in zip(reach[d + 1:], strides[d + 1:], strict=True))
              for d in range(len(shape))]
-    winner = b.emit(ops.fence, _winner(b, x, shape, a, units))
+    winner = ops.fence(_winner(b, x, shape, a, units))
     full = tuple(n for pair in zip(sizes, strides, strict=True) for n in pair)
-    rest = b.zeros(winner.type.with_shape(full))
+    rest = winner.like(0, winner.type.with_shape(full))
     for d, (unit, stride) in enumerate(zip(units, strides, strict=True)):
         if stride > 1:
-            at = b.emit(ops.iota, dtype=rest.type.dtype, shape=full, dimension=2 * d + 1)
-            rest = b.emit(ops.add, rest, b.emit(ops.mul, at, b.full(at.type, unit)))
-    total, zero = None, b.zeros(source.type.with_shape(full))
-    for back in reversed(list(itertools.product(*map(range, reach)))):      # earlier windows first
-        def seen(v: Value, fill: Any, back: Ints = back) -> Value:
+            at = b.emit(ops.iota, dtype=rest.dtype, shape=full, dimension=2 * d + 1)
+            rest = rest + Term(b, at) * unit
+    zero = gained.like(0, gained.type.with_shape(full))
+
+    def part(back: Ints) -> Term:
+        """What elements get from the windows that begin so far before theirs."""
+        def seen(v: Term, fill: Any) -> Term:
             high = tuple(n - m - i for n, m, i in zip(sizes, shape, back, strict=True))
-            moved = b.emit(ops.pad, v, b.literal(fill, v.type.dtype), low=back, high=high,
-                           interior=(0,) * len(shape))
-            return b.emit(ops.broadcast_in_dim, moved, shape=full,
-                          dims=tuple(range(0, len(full), 2)))
+            moved = ops.pad(v, Term(b, b.literal(fill, v.dtype)), low=back, high=high,
+                            interior=(0,) * len(shape))
+            return ops.broadcast_in_dim(moved, shape=full, dims=tuple(range(0, len(full), 2)))
 
         first = sum(i * by * unit for i, by, unit in zip(back, strides, units, strict=True))
-        place = b.emit(ops.add, rest, b.full(rest.type, first))
-        given = b.emit(ops.select, b.emit(ops.eq, seen(winner, -1), place), seen(source, 0), zero)
-        total = given if total is None else b.emit(ops.add, total, given)
-    assert total is not None
+        place = rest + first
+        return where(seen(winner, -1) == place, seen(gained, 0), zero)
+
+    first, *later = reversed(list(itertools.product(*map(range, reach))))    # earlier windows first
+    total = part(first)
+    for back in later:
+        total = total + part(back)
     whole = tuple(n * by for n, by in zip(sizes, strides, strict=True))
-    return b.emit(ops.slice, b.emit(ops.reshape, total, shape=whole),
-                  starts=tuple(low for low, _ in a["padding"]),
-                  limits=tuple(low + n for n, (low, _) in zip(
-                      x.type.shape, a["padding"], strict=True)),
-                  strides=(1,) * len(shape))
+    return ops.slice(ops.reshape(total, shape=whole),
+                     starts=tuple(low for low, _ in a["padding"]),
+                     limits=tuple(low + n for n, (low, _) in zip(
+                         x.type.shape, a["padding"], strict=True)),
+                     strides=(1,) * len(shape)).value
 
 
-def _winner(b: Builder, x: Value, shape: Ints, a: Any, units: list[int]) -> Value:
+def _winner(b: Builder, x: Value, shape: Ints, a: Any, units: list[int]) -> Term:
     """The number of the place that wins, of equal ones the first; padding never does. A place has
     the number of `units` of each axis that it is away from the first."""
     keeps = ops.ge if a["select"] == "ge" else ops.le
     ones = (1,) * x.type.ndim
     attrs = {**a, "base_dilation": ones, "window_dilation": ones}
-    held = patches(b, x, shape, attrs, 0)
+    held = [Term(b, v) for v in patches(b, x, shape, attrs, 0)]
     numbers = [sum(i * unit for i, unit in zip(at, units, strict=True))
                for at in itertools.product(*map(range, a["window"]))]
     span = a["strides"][0] * -(-a["window"][0] // a["strides"][0]) * units[0]
     best = held[0]
     places = best.type.with_dtype(dtypes.i8 if span < 128 else dtypes.i32)
-    winner = b.zeros(places)
+    winner = best.like(0, places)
     if not any(low or high for low, high in a["padding"]):
         for k, value in zip(numbers[1:], held[1:], strict=True):
-            stays = b.emit(keeps, best, value)
-            winner = b.emit(ops.select, stays, winner, b.full(places, k))
-            best = b.emit(ops.select, stays, best, value)
+            stays = keeps(best, value)
+            winner, best = where(stays, winner, k), where(stays, best, value)
         return winner
-    inside = patches(b, b.ones(x.type.with_dtype(dtypes.bool_)), shape, attrs, False)
+    everywhere = b.ones(x.type.with_dtype(dtypes.bool_))
+    inside = [Term(b, v) for v in patches(b, everywhere, shape, attrs, False)]
     found = inside[0]
-    winner = b.emit(ops.select, found, winner, b.full(places, -1))
+    winner = where(found, winner, -1)
     for k, value, there in zip(numbers[1:], held[1:], inside[1:], strict=True):
-        beaten = b.emit(ops.or_, b.emit(ops.not_, found), b.emit(ops.not_, b.emit(
-            keeps, best, value)))
-        moves = b.emit(ops.and_, there, beaten)
-        winner = b.emit(ops.select, moves, b.full(places, k), winner)
-        best = b.emit(ops.select, moves, value, best)
-        found = b.emit(ops.or_, found, there)
+        moves = there & (~found | ~keeps(best, value))
+        winner, best = where(moves, k, winner), where(moves, value, best)
+        found = found | there
     return winner

@@ -12,7 +12,8 @@ from typing import Any
 from lowering.context import expanded
 from xfront_ir import ops
 from xfront_ir.builder import Builder
-from xfront_ir.core import Function, Op, Value
+from xfront_ir.core import Function, Op
+from xfront_ir.ops.formulas import Term, where
 from xfront_ir.types import TensorType
 
 
@@ -29,11 +30,12 @@ def _strong_div(op: Op) -> Function:
 @lru_cache(maxsize=512)
 def _scaled(plain: Any, type: TensorType) -> Function:
     b = Builder(f"strong_{plain.name}")
-    x, y, zero = b.param(type), b.param(type), b.zeros(type)
-    nothing = b.emit(ops.eq, x, zero)
+    x, y = Term(b, b.param(type)), Term(b, b.param(type))
+    zero = x.like(0)
+    nothing = x == zero
     if plain is ops.mul:
-        nothing = b.emit(ops.or_, nothing, b.emit(ops.eq, y, zero))
-    return b.close([b.emit(ops.select, nothing, zero, b.emit(plain, x, y))])
+        nothing = nothing | (y == zero)
+    return b.close([where(nothing, zero, plain(x, y)).value])
 
 
 @expanded(ops.strong_dot_general)
@@ -49,35 +51,28 @@ def _summed(lhs: TensorType, rhs: TensorType, attrs: tuple) -> Function:
     plain = b.close([b.emit(ops.dot_general, b.param(lhs), b.param(rhs), **dims)])
 
     b = Builder("careful")
-    operands = b.param(lhs), b.param(rhs)
-    finite = [_finite(b, v) for v in operands]
-    left, right = (b.emit(ops.select, f, v, b.zeros(v.type))
-                   for f, v in zip(finite, operands, strict=True))
-    odd = [b.emit(ops.convert, b.emit(ops.not_, f), dtype=v.type.dtype)
-           for f, v in zip(finite, operands, strict=True)]
-    some = [b.emit(ops.convert, b.emit(ops.ne, v, b.zeros(v.type)), dtype=v.type.dtype)
-            for v in operands]
-    meet = [b.emit(ops.dot_general, x, y, **dims) for x, y in ((odd[0], some[1]),
-                                                               (some[0], odd[1]))]
-    bad = b.emit(ops.ne, b.emit(ops.add, *meet), b.zeros(meet[0].type))
-    careful = b.close([b.emit(ops.select, bad, b.emit(ops.dot_general, *operands, **dims),
-                              b.emit(ops.dot_general, left, right, **dims))])
+    x, y = Term(b, b.param(lhs)), Term(b, b.param(rhs))
+    of_x, of_y = _finite(x), _finite(y)
+    left, right = where(of_x, x, 0), where(of_y, y, 0)
+    odd_x, odd_y = (~of_x).to(x.dtype), (~of_y).to(y.dtype)
+    some_x, some_y = (x != 0).to(x.dtype), (y != 0).to(y.dtype)
+    meet = ops.dot_general(odd_x, some_y, **dims) + ops.dot_general(some_x, odd_y, **dims)
+    made = where(meet != 0, ops.dot_general(x, y, **dims), ops.dot_general(left, right, **dims))
+    careful = b.close([made.value])
 
     b = Builder("strong_dot_general")
-    operands = b.param(lhs), b.param(rhs)
-    every = [_all(b, _finite(b, v)) for v in operands]
-    return b.close(b.emit(ops.cond, b.emit(ops.and_, *every), *operands,
-                          branches=(careful, plain)))
+    x, y = Term(b, b.param(lhs)), Term(b, b.param(rhs))
+    every = _all(_finite(x)) & _all(_finite(y))
+    return b.close(b.emit(ops.cond, every.value, x.value, y.value, branches=(careful, plain)))
 
 
-def _finite(b: Builder, v: Value) -> Value:
-    if not v.type.dtype.is_complex:
-        return b.emit(ops.is_finite, v)
-    return b.emit(ops.and_, b.emit(ops.is_finite, b.emit(ops.real, v)),
-                  b.emit(ops.is_finite, b.emit(ops.imag, v)))
+def _finite(x: Term) -> Term:
+    if not x.dtype.is_complex:
+        return ops.is_finite(x)
+    return ops.is_finite(ops.real(x)) & ops.is_finite(ops.imag(x))
 
 
-def _all(b: Builder, v: Value) -> Value:
-    return b.emit(ops.reduce_and, v, axes=tuple(range(v.type.ndim))) if v.type.ndim else v
+def _all(x: Term) -> Term:
+    return ops.reduce_and(x, axes=tuple(range(x.type.ndim))) if x.type.ndim else x
 
 
