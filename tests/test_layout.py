@@ -194,14 +194,13 @@ def _emitted(node: ast.AST) -> bool:
 
 
 def test_formulas_are_written_in_one_notation() -> None:
-    """Mathematics in the rules of ops is written with operators on Terms (`ops/formulas.py`): no
-    elementwise op is emitted by hand of what another gives."""
+    """Mathematics in the rules of ops, in passes and in forms is written with operators on Terms
+    (`ops/formulas.py`): no elementwise op is emitted by hand of what another gives."""
     assert _emitted(ast.parse("b.emit(lookup('add'), x, y)", mode="eval").body)
     assert _emitted(ast.parse("b.emit(ops.and_, x, y)", mode="eval").body)
     wrong = [
         f"{place(path, node.lineno)}: {ast.unparse(node)}"
-        for path in sources("xfront_ir")
-        if path.parent.name == "ops"
+        for path in sources("xfront_ir", "lowering")
         for node in ast.walk(ast.parse(path.read_bytes()))
         if isinstance(node, ast.Call) and _emitted(node) and any(map(_emitted, node.args))
     ]

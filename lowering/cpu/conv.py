@@ -19,6 +19,7 @@ from xfront_ir.builder import Builder
 from xfront_ir.core import Op, Value
 from xfront_ir.dtypes import DType
 from xfront_ir.ops.conv import dilated
+from xfront_ir.ops.formulas import Term
 from xfront_ir.ops.while_loop import WHILE
 from xfront_ir.types import I32, TensorType
 
@@ -146,10 +147,10 @@ def _times(b: Builder, x: Value, weights: Value, s: Sizes, feature: int) -> Valu
     shape = x.type.shape
     full = (*shape[:feature], s.groups, s.width, *shape[feature + 1:])
     dims = tuple(d + (d > feature) for d in range(len(shape)))
-    product = b.emit(ops.mul, b.emit(ops.broadcast_in_dim, x, shape=full, dims=dims),
-                     b.emit(ops.broadcast_in_dim, weights, shape=full, dims=(feature, feature + 1)))
-    return b.emit(ops.reshape, product,
-                  shape=(*shape[:feature], s.groups * s.width, *shape[feature + 1:]))
+    product = ops.broadcast_in_dim(Term(b, x), shape=full, dims=dims) * ops.broadcast_in_dim(
+        Term(b, weights), shape=full, dims=(feature, feature + 1))
+    return ops.reshape(product, shape=(*shape[:feature], s.groups * s.width, *shape[feature + 1:])
+                       ).value
 
 
 def _padded(b: Builder, x: Value, a: Any) -> Value:
@@ -323,15 +324,15 @@ def summed(b: Builder, op: Op, x: Value, ct: Value) -> Value:
             limits[d] = starts[d] + dilated(ct.type.shape[d], by)
         piece = b.emit(ops.slice, wide, starts=tuple(starts), limits=tuple(limits),
                        strides=tuple(strides))
-        sums.append(b.emit(ops.reduce_sum, b.emit(ops.mul, piece, ct), axes=tuple(
+        sums.append(ops.reduce_sum(Term(b, piece) * Term(b, ct), axes=tuple(
             d for d in range(x.type.ndim) if d != spec[0])))
-    rows = [b.emit(ops.reshape, v, shape=(1, *v.type.shape)) for v in sums]
-    made = b.emit(ops.concatenate, *rows, dimension=0)
-    made = b.emit(ops.reshape, made, shape=(*places, x.type.shape[spec[0]], 1))
+    rows = [ops.reshape(v, shape=(1, *v.type.shape)) for v in sums]
+    made = ops.reshape(ops.concatenate(*rows, dimension=0),
+                       shape=(*places, x.type.shape[spec[0]], 1))
     order = [0] * x.type.ndim
     for i, d in enumerate((*a["out_spec"][2:], a["out_spec"][1], a["out_spec"][0])):
         order[d] = i
-    return b.emit(ops.transpose, made, permutation=tuple(order))
+    return ops.transpose(made, permutation=tuple(order)).value
 
 
 # --- long filters of one channel ----------------------------------------------------------
@@ -409,16 +410,19 @@ def in_rows(b: Builder, op: Op, x: Value, k: Value) -> Value:
         (rows, row), filters = s.kernel, k
         stacked = _stacked(b, wide, rows, 1, out[0])
     made = b.emit(ops.dot_general, filters, stacked, contract=((0,), (0,)), batch=((), ()))
-    total, last = None, made.type.ndim - 1
-    for j in range(row):
-        part = cut(b, cut(b, made, 0, j, 1), last, j, out[-1])
-        total = part if total is None else b.emit(ops.add, total, part)
-    assert total is not None
-    total = b.emit(ops.reshape, total, shape=(batch, *out))
+    last = made.type.ndim - 1
+
+    def part(j: int) -> Term:
+        return Term(b, cut(b, cut(b, made, 0, j, 1), last, j, out[-1]))
+
+    total = part(0)
+    for j in range(1, row):
+        total = total + part(j)
+    total = ops.reshape(total, shape=(batch, *out))
     for i in range(rows * row, s.kernel[0]) if len(out) == 1 else ():
-        weight = b.emit(ops.broadcast_in_dim, cut(b, k, 0, i, 1), shape=(batch, *out), dims=(1,))
-        total = b.emit(ops.add, total, b.emit(ops.mul, cut(b, wide, 1, i, out[0]), weight))
-    return b.emit(ops.fence, b.emit(ops.reshape, total, shape=s.result.shape))
+        weight = ops.broadcast_in_dim(Term(b, cut(b, k, 0, i, 1)), shape=(batch, *out), dims=(1,))
+        total = total + Term(b, cut(b, wide, 1, i, out[0])) * weight
+    return ops.fence(ops.reshape(total, shape=s.result.shape)).value
 
 
 def _stacked(b: Builder, x: Value, rows: int, step: int, size: int) -> Value:

@@ -7,6 +7,7 @@ from typing import Any
 
 from lowering.complexes import of_complex, size
 from lowering.context import RuleContext, rule, table
+from lowering.expressions import Writer
 from lowering.rules.compare import compare
 from xfront_ir import dtypes, ops
 from xfront_ir.core import Op
@@ -100,11 +101,9 @@ def _round(ctx: RuleContext, op: Op, x: Any) -> Any:
 
 @rule(ops.conj)
 def _conj(ctx: RuleContext, op: Op, x: Any) -> Any:
-    type = op.results[0].type
-    part = type.with_dtype(dtypes.real_of(type.dtype))
-    real = ctx.create("stablehlo.real", [x], [part])
-    imag = ctx.create("stablehlo.negate", [ctx.create("stablehlo.imag", [x], [part])], [part])
-    return ctx.create("stablehlo.complex", [real, imag], [type])
+    writer = Writer(ctx)
+    given = writer.term(op.operands[0].type, x)
+    return writer.mlir(ops.complex(ops.real(given), -ops.imag(given)))
 
 
 # --- choosing -----------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from xfront_ir import dtypes, ops
 from xfront_ir.builder import Builder
 from xfront_ir.core import Function, Op, Value
 from xfront_ir.ops.convert import convert
+from xfront_ir.ops.formulas import Term
 from xfront_ir.ops.random import KEY_DTYPES
 from xfront_ir.types import TensorType, tensor
 
@@ -109,11 +110,16 @@ def of_words(definition: Any) -> Callable[..., Any]:
 
 def words_of(b: Builder, key: Value) -> list[Value]:
     """The words of keys, each of the keys' shape."""
-    words, shape = b.emit(ops.random_unwrap, key), key.type.shape
+    words, shape = ops.random_unwrap(Term(b, key)), key.type.shape
     n, zeros, ones = key.type.dtype.physical[0], (0,) * len(shape), (1,) * (len(shape) + 1)
-    return [b.emit(ops.reshape, b.emit(ops.slice, words, starts=(*zeros, i),
-                                       limits=(*shape, i + 1), strides=ones), shape=shape)
-            for i in range(n)]
+    return [ops.reshape(ops.slice(words, starts=(*zeros, i), limits=(*shape, i + 1), strides=ones),
+                        shape=shape).value for i in range(n)]
+
+
+def long_word(b: Builder, upper: Value, lower: Value) -> Value:
+    """Words of 64 bits from two of 32."""
+    high, low = (Term(b, v).to(dtypes.u64) for v in (upper, lower))
+    return (ops.shift_left(high, 32) | low).value
 
 
 def _key_of(b: Builder, words: list[Value], impl: str) -> Value:
@@ -204,8 +210,7 @@ def _bits(b: Builder, attrs: Any, result: TensorType, key: Value) -> Value:
     k1, k2 = words_of(b, key)
     upper, lower = _enciphered(b, k1, k2, attrs["shape"])
     if width == 64:
-        upper, lower = (b.emit(convert, x, dtype=dtypes.u64) for x in (upper, lower))
-        return b.emit(ops.or_, b.emit(ops.shift_left, upper, b.full(result, 32)), lower)
+        return long_word(b, upper, lower)
     mixed = b.emit(ops.xor, upper, lower)
     return mixed if width == 32 else b.emit(convert, mixed, dtype=result.dtype)
 

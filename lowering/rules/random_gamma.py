@@ -23,7 +23,7 @@ from xfront_ir.ops.formulas import Term, where
 from xfront_ir.ops.while_loop import WHILE
 from xfront_ir.types import TensorType, tensor
 
-from .random import of_words, words_of
+from .random import long_word, of_words, words_of
 
 Key = tuple[Value, Value]
 _MANTISSA = {dtypes.f16: (10, 16), dtypes.bf16: (7, 16), dtypes.f32: (23, 32), dtypes.f64: (52, 64)}
@@ -60,8 +60,7 @@ def _unit(b: Builder, bits: Key, dtype: DType) -> Term:
     upper, lower = bits
     shape = upper.type.shape
     if width == 64:
-        upper, lower = (b.emit(convert, x, dtype=dtypes.u64) for x in (upper, lower))
-        raw = b.emit(ops.or_, b.emit(ops.shift_left, upper, b.full(upper.type, 32)), lower)
+        raw = long_word(b, upper, lower)
     else:
         raw = b.emit(ops.xor, upper, lower)
         if drawn < 32:

@@ -6,12 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 from lowering.context import RuleContext, rule
+from lowering.expressions import Writer
 from lowering.rules.compare import compare, comparison_kind
 from lowering.rules.elementwise import extremum
 from xfront_ir import dtypes, ops
 from xfront_ir.core import Op
 from xfront_ir.dtypes import DType, greatest, least
 from xfront_ir.opdef import OpDef
+from xfront_ir.ops.formulas import Term, where
 from xfront_ir.types import BOOL, TensorType, scalar
 
 Combine = Callable[[RuleContext, Any, Any, TensorType], Any]
@@ -31,33 +33,28 @@ def _log_add_exp(ctx: RuleContext, x: Any, y: Any, type: TensorType) -> Any:
     """log(exp(x) + exp(y)): the greater plus log1p(exp(-difference)); equal infinities stay."""
     if type.dtype.is_complex:
         return _complex_log_add_exp(ctx, x, y, type)
-    mask = type.with_dtype(dtypes.bool_)
-
-    def op(name: str, *operands: Any) -> Any:
-        return ctx.create(f"stablehlo.{name}", operands, [type])
-
-    high, low = op("maximum", x, y), op("minimum", x, y)
-    grown = op("add", high, op("log_plus_one", op("exponential", op("subtract", low, high))))
-    infinite = ctx.create("stablehlo.not", [ctx.create("stablehlo.is_finite", [x], [mask])], [mask])
-    stays = ctx.create("stablehlo.and", [compare(ctx, "EQ", x, y, mask, "FLOAT"), infinite], [mask])
-    return op("select", stays, x, grown)
+    writer = Writer(ctx)
+    one, other = (writer.term(type, v) for v in (x, y))
+    high, low = ops.max(one, other), ops.min(one, other)
+    grown = high + ops.log1p(ops.exp(low - high))
+    infinite = ~ops.is_finite(one)
+    return writer.mlir(where((one == other) & infinite, one, grown))
 
 
 def _complex_log_add_exp(ctx: RuleContext, x: Any, y: Any, type: TensorType) -> Any:
     """The same with the greater real part as shift, so that the angle stays in (-pi, pi]."""
-    part, mask = type.with_dtype(dtypes.real_of(type.dtype)), type.with_dtype(dtypes.bool_)
+    writer = Writer(ctx)
+    one, other = (writer.term(type, v) for v in (x, y))
+    zero = one.like(0, type.with_dtype(dtypes.real_of(type.dtype)))
+    high = ops.max(ops.real(one), ops.real(other))
+    shift = ops.complex(where(ops.is_finite(high), high, zero), zero)
 
-    def op(name: str, *operands: Any) -> Any:
-        return ctx.create(f"stablehlo.{name}", operands, [type])
+    def power(v: Term) -> Any:                   # of no part is the exponential infinite
+        return ctx.create("stablehlo.exponential", [writer.mlir(v - shift)], [type])
 
-    zero = ctx.constant(0, part)
-    high = ctx.create("stablehlo.maximum",
-                      [ctx.create("stablehlo.real", [v], [part]) for v in (x, y)], [part])
-    finite = ctx.create("stablehlo.is_finite", [high], [mask])
-    high = ctx.create("stablehlo.select", [finite, high, zero], [part])
-    shift = op("complex", high, zero)
-    total = op("add", *(op("exponential", op("subtract", v, shift)) for v in (x, y)))
-    return op("add", op("log", total), shift)
+    total = ctx.create("stablehlo.add", [power(one), power(other)], [type])
+    found = writer.term(type, ctx.create("stablehlo.log", [total], [type]))
+    return writer.mlir(found + shift)
 
 
 Kind = tuple[Combine, Callable[[DType], Any]]

@@ -125,7 +125,7 @@ def _tall_svd(b: Builder, x: Value, full: bool) -> tuple[Value, Value, Value]:
         outer, x = orthogonal(b, x, full)
         x = block(b, x, n, n)
     lead = x.type.ndim - 2
-    most = Term(b, b.emit(ops.reduce_max, b.emit(ops.abs, x), axes=(lead, lead + 1)))
+    most = ops.reduce_max(abs(Term(b, x)), axes=(lead, lead + 1))
     scale = most * float(n)                      # no singular value is greater
     scale = where(scale == 0, 1, scale)
     wide = along(b, scale.value, x.type, range(lead))
@@ -153,13 +153,10 @@ def _unitary(b: Builder, x: Value) -> Value:
     """The columns, made unitary where singular values of zero left some that are not; the others
     come first and stay."""
     q, r = orthogonal(b, x, False)
-    on_diagonal = where_places(b, ops.eq, r.type).value
-    diagonal = b.emit(ops.reduce_sum, b.emit(ops.select, on_diagonal, r, b.zeros(r.type)),
-                      axes=(r.type.ndim - 2,))
-    size = b.emit(ops.abs, diagonal)
-    if r.type.dtype.is_complex:
-        size = b.emit(ops.convert, size, dtype=r.type.dtype)
-    nothing = Term(b, size) == 0
-    phase = where(nothing, 1, Term(b, diagonal) / where(nothing, 1, Term(b, size)))
+    on_diagonal = where_places(b, ops.eq, r.type)
+    diagonal = ops.reduce_sum(where(on_diagonal, Term(b, r), 0), axes=(r.type.ndim - 2,))
+    size = abs(diagonal).to(r.type.dtype)
+    nothing = size == 0
+    phase = where(nothing, 1, diagonal / where(nothing, 1, size))
     columns = along(b, phase.value, q.type, (*range(q.type.ndim - 2), q.type.ndim - 1))
     return b.emit(ops.mul, q, columns)

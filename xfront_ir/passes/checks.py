@@ -22,7 +22,15 @@ from .. import dtypes
 from ..builder import Builder
 from ..core import Function, Op, Value
 from ..dtypes import ref_dtype
-from ..opdef import lookup
+from ..ops.control import call
+from ..ops.convert import convert
+from ..ops.elementwise import rem
+from ..ops.formulas import Term, of_values, where
+from ..ops.gathering import gather
+from ..ops.indexing import concatenate, dynamic_slice, dynamic_update_slice
+from ..ops.reduce import reduce_and, reduce_min
+from ..ops.refs import get, new_ref, swap
+from ..ops.shape import broadcast_in_dim, iota, reshape
 from ..regions import add, with_bodies
 from ..sharding import replicated
 from ..types import TensorType, tensor
@@ -66,9 +74,9 @@ def with_checks(fn: Function, checks: Checks) -> Checked:
     b = Builder(fn.name)
     b.params = [Value(v.type) for v in fn.params]
     types = [NUMBER, *walk.told]
-    refs = [b.emit(lookup("new_ref"), b.zeros(t)) for t in types]
+    refs = [b.emit(new_ref, b.zeros(t)) for t in types]
     results = b.inline(inner, [*b.params, *[refs[k] for k in used]])
-    last = [b.emit(lookup("get"), r) for r in refs]
+    last = [b.emit(get, r) for r in refs]
     whole = Function(fn.name, b.params, b.ops, [*results, *last])
     return Checked(discharge(whole)[0], tuple(walk.told), tuple(walk.sites))
 
@@ -120,10 +128,10 @@ class _Walk:
             return [op]
         if ruled:
             ((checked, used),) = made
-            call = Op(lookup("call"), (*op.operands, *[self._ref(k, refs) for k in used]),
-                      {"body": checked, "name": checked.name},
-                      tuple([Value(v.type) for v in op.results]), op.loc)
-            return [call, silent(op)]
+            called = Op(call, (*op.operands, *[self._ref(k, refs) for k in used]),
+                        {"body": checked, "name": checked.name},
+                        tuple([Value(v.type) for v in op.results]), op.loc)
+            return [called, silent(op)]
         if parted:
             return self._of_parts(op, *made[0], refs)
         return [add(op, [f for f, _ in made], [[self._ref(k, refs) for k in used]
@@ -138,9 +146,9 @@ class _Walk:
         inner = Builder(checked.name)
         params = [Value(v.type) for v in checked.params[:len(op.operands)]]
         types = [self._type(k) for k in used]
-        own = [inner.emit(lookup("new_ref"), inner.zeros(t)) for t in types]
+        own = [inner.emit(new_ref, inner.zeros(t)) for t in types]
         results = inner.inline(checked, [*params, *own])
-        rows = [inner.emit(lookup("reshape"), inner.emit(lookup("get"), r), shape=(1, *t.shape))
+        rows = [inner.emit(reshape, inner.emit(get, r), shape=(1, *t.shape))
                 for r, t in zip(own, types, strict=True)]
         body, _ = discharge(Function(checked.name, params, inner.ops, [*results, *rows]))
         found = [Value(t.with_shape((n, *t.shape))) for t in types]
@@ -149,17 +157,15 @@ class _Walk:
                   "out_specs": (*outs, *specs)}, (*op.results, *found), op.loc)
         b = Builder(checked.name)
         numbers = found[used.index(0)]
-        failed = b.emit(lookup("ne"), numbers, b.zeros(numbers.type))
-        place = b.emit(lookup("iota"), dtype=dtypes.i32, shape=(n,), dimension=0)
-        device = b.emit(lookup("reduce_min"), b.emit(lookup("select"), failed, place,
-                                                     b.full(numbers.type, n - 1)), axes=(0,))
+        failed = Term(b, numbers) != 0
+        place = Term(b, b.emit(iota, dtype=dtypes.i32, shape=(n,), dimension=0))
+        device = reduce_min(where(failed, place, n - 1), axes=(0,)).value
         number = self._ref(0, refs)
-        holds = b.emit(lookup("eq"), b.emit(lookup("get"), number), b.zeros(NUMBER))
+        holds = (get(Term(b, number)) == 0).value
         for key, rows_of, type in zip(used, found, types, strict=True):
             starts = [device, *[b.zeros(NUMBER) for _ in type.shape]]
-            row = b.emit(lookup("dynamic_slice"), rows_of, *starts, sizes=(1, *type.shape))
-            _put_where(b, holds, self._ref(key, refs),
-                       b.emit(lookup("reshape"), row, shape=type.shape))
+            row = b.emit(dynamic_slice, rows_of, *starts, sizes=(1, *type.shape))
+            _put_where(b, holds, self._ref(key, refs), b.emit(reshape, row, shape=type.shape))
         return [made, *b.ops]
 
     def _type(self, key: int) -> TensorType:
@@ -176,13 +182,13 @@ class _Walk:
         places = self._places([v.type for v in failure.told])
         self.sites.append((failure.site, places))
         number = self._ref(0, refs)
-        before = b.emit(lookup("get"), number)
-        first = b.emit(lookup("and"), b.emit(lookup("eq"), before, b.zeros(NUMBER)),
-                       b.emit(lookup("not"), failure.holds))
-        own = b.full(NUMBER, len(self.sites))
-        b.emit(lookup("swap"), number, b.emit(lookup("select"), first, own, before))
+        of_number = Term(b, number)
+        before = get(of_number)
+        first = (before == 0) & ~Term(b, failure.holds)
+        own = before.like(len(self.sites))
+        swap(of_number, where(first, own, before))
         for v, place in zip(failure.told, places, strict=True):
-            _put_where(b, first, self._ref(place + 1, refs), v)
+            _put_where(b, first.value, self._ref(place + 1, refs), v)
 
     def _places(self, types: Sequence[TensorType]) -> tuple[int, ...]:
         """Where values of these types are told; those of one check stand apart."""
@@ -198,9 +204,10 @@ class _Walk:
 
 def _put_where(b: Builder, holds: Value, ref: Value, v: Value) -> None:
     """Write a value to a reference where a bool scalar holds."""
-    chosen = holds if not v.type.shape else b.emit(lookup("broadcast_in_dim"), holds,
-                                                   shape=v.type.shape, dims=())
-    b.emit(lookup("swap"), ref, b.emit(lookup("select"), chosen, v, b.emit(lookup("get"), ref)))
+    chosen, of_ref = Term(b, holds), Term(b, ref)
+    if v.type.shape:
+        chosen = broadcast_in_dim(chosen, shape=v.type.shape, dims=())
+    swap(of_ref, where(chosen, Term(b, v), get(of_ref)))
 
 
 def has_rule(op: Op) -> bool:
@@ -230,19 +237,24 @@ def _silent_body(body: Function) -> Function:
 
 # --- what ops can be checked for --------------------------------------------------------------
 
-def all_of(b: Builder, holds: Value) -> Value:
+def _all_of(holds: Term) -> Term:
     """Whether all elements of a bool array hold."""
-    return b.emit(lookup("reduce_and"), holds, axes=tuple(range(holds.type.ndim)))
+    return reduce_and(holds, axes=tuple(range(holds.type.ndim)))
 
 
-def no_nan(b: Builder, x: Value) -> Value:
+all_of = of_values(_all_of)
+
+
+@of_values
+def no_nan(x: Term) -> Term:
     """Whether no element is NaN."""
-    return all_of(b, b.emit(lookup("eq"), x, x))
+    return _all_of(x == x)
 
 
-def no_zero(b: Builder, x: Value) -> Value:
+@of_values
+def no_zero(x: Term) -> Term:
     """Whether no element is zero."""
-    return all_of(b, b.emit(lookup("ne"), x, b.zeros(x.type)))
+    return _all_of(x != 0)
 
 
 def index_inside(b: Builder, op: Op) -> tuple[Value, list[Value], tuple[int, ...]] | None:
@@ -254,40 +266,36 @@ def index_inside(b: Builder, op: Op) -> tuple[Value, list[Value], tuple[int, ...
     found = _positions(b, op)
     if found is None:
         return None
-    indices, limits, axes = found
-    indices = b.emit(lookup("convert"), indices, dtype=dtypes.i32)
+    rows, limits, axes = found
+    indices = convert(Term(b, rows), dtype=dtypes.i32)
     n, k = indices.type.shape
-    rows = tensor((n, k), dtypes.i32)
-    limit = b.emit(lookup("broadcast_in_dim"), b.emit(lookup("concatenate"), *[
-        b.full(tensor((1,), dtypes.i32), limit) for limit in limits], dimension=0),
-        shape=rows.shape, dims=(1,))
-    inside = b.emit(lookup("and"), b.emit(lookup("ge"), indices, b.zeros(rows)),
-                    b.emit(lookup("le"), indices, limit))
-    flat = tensor((n * k,), dtypes.i32)
-    place = b.emit(lookup("iota"), dtype=dtypes.i32, shape=flat.shape, dimension=0)
-    good = b.emit(lookup("reshape"), inside, shape=flat.shape)
-    first = b.emit(lookup("reduce_min"), b.emit(lookup("select"), good, b.full(flat, n * k), place),
-                   axes=(0,))
-    listed = b.emit(lookup("reshape"), indices, shape=flat.shape)
-    one = b.emit(lookup("dynamic_slice"), listed, first, sizes=(1,))
-    return all_of(b, inside), [b.emit(lookup("reshape"), one, shape=()),
-                               b.emit(lookup("rem"), first, b.full(NUMBER, k))], axes
+    one = tensor((1,), dtypes.i32)
+    limit = broadcast_in_dim(concatenate(*[indices.like(limit, one) for limit in limits],
+                                         dimension=0), shape=(n, k), dims=(1,))
+    inside = (indices >= 0) & (indices <= limit)
+    place = Term(b, b.emit(iota, dtype=dtypes.i32, shape=(n * k,), dimension=0))
+    good = reshape(inside, shape=(n * k,))
+    first = reduce_min(where(good, n * k, place), axes=(0,))
+    listed = reshape(indices, shape=(n * k,))
+    index = reshape(dynamic_slice(listed, first, sizes=(1,)), shape=())
+    column = rem(first, k)
+    return _all_of(inside).value, [index.value, column.value], axes
 
 
 def _positions(b: Builder, op: Op) -> tuple[Value, list[int], tuple[int, ...]] | None:
     """Index vectors as rows, the largest index of each column, and the axes that they name."""
-    name, attrs = op.definition.name, op.attrs
+    definition, attrs = op.definition, op.attrs
     shape = op.operands[0].type.shape if op.operands else ()
-    if name in ("dynamic_slice", "dynamic_update_slice"):
-        n = 1 if name == "dynamic_slice" else 2
+    if definition in (dynamic_slice, dynamic_update_slice):
+        n = 1 if definition is dynamic_slice else 2
         starts = op.operands[n:]
         sizes = attrs["sizes"] if n == 1 else op.operands[1].type.shape
         axes = tuple(range(len(starts)))
-        columns = [b.emit(lookup("reshape"), s, shape=(1, 1)) for s in starts]
-        rows = b.emit(lookup("concatenate"), *columns, dimension=1) if columns else None
-    elif name == "gather":
+        columns = [b.emit(reshape, s, shape=(1, 1)) for s in starts]
+        rows = b.emit(concatenate, *columns, dimension=1) if columns else None
+    elif definition is gather:
         sizes, axes, rows = attrs["slice_sizes"], attrs["start_index_map"], op.operands[1]
-    elif name.startswith("scatter"):
+    elif "scatter_dims_to_operand_dims" in definition.attrs:
         axes, rows = attrs["scatter_dims_to_operand_dims"], op.operands[1]
         taken = (*attrs["inserted_window_dims"], *attrs["operand_batching_dims"])
         windows = iter(attrs["update_window_dims"])
@@ -299,5 +307,5 @@ def _positions(b: Builder, op: Op) -> tuple[Value, list[int], tuple[int, ...]] |
     if rows is None or not axes or 0 in rows.type.shape:
         return None
     n = rows.type.size // len(axes)
-    return (b.emit(lookup("reshape"), rows, shape=(n, len(axes))),
+    return (b.emit(reshape, rows, shape=(n, len(axes))),
             [shape[d] - sizes[d] for d in axes], axes)
