@@ -25,13 +25,16 @@ from .arrays.arguments import only
 from .arrays.dispatch import Program
 from .arrays.formats import Format, Layout, check_layout, default_layout
 from .arrays.keys import key_dtype
+from .arrays.manual_axes import INVARYING, ManualAxisType
 from .arrays.placement import Placement, Promised, commitment, placement_of
 from .arrays.refs import Ref
 from .on_demand import above
 from .on_demand import shown as _shown
+from .sharding.regions import regions
 from .tracebacks import front_door, front_door_of
 from .tracing.collector import uncollected
 from .tracing.compiled import captures_first, compile_body, prune
+from .tracing.following import varies
 from .tracing.trace import state
 from .tracing.tracer import Tracer
 from .transforms.donation import forget_donated, refuse_consumed
@@ -40,13 +43,27 @@ from .tree_util import tree_flatten, tree_map, tree_unflatten
 
 
 class ShapeDtypeStruct:
-    """A shape and a dtype without elements: an argument of `eval_shape`, `lower` and `trace`."""
+    """A shape and a dtype without elements: an argument of `eval_shape`, `lower` and `trace`.
 
-    __slots__ = ("_layout", "dtype", "shape", "sharding", "weak_type")
+    Args:
+      sharding: how such an array lies.
+      weak_type: whether the dtype gives way in promotion.
+      manual_axis_type: inside `shard_map`, over which axes it varies; `vma`: the same as a set of
+        names.
+      is_ref: False.
+    """
+
+    __slots__ = ("_layout", "dtype", "manual_axis_type", "shape", "sharding", "weak_type")
 
     def __init__(self, shape: Sequence[int], dtype: Any, *, sharding: Any = None,
-                 weak_type: bool = False, vma: Any = None, is_ref: bool = False) -> None:
-        only("ShapeDtypeStruct", None, "arrays are on one device", vma=vma)
+                 weak_type: bool = False, manual_axis_type: ManualAxisType | None = None,
+                 vma: Any = None, is_ref: bool = False) -> None:
+        if vma is not None:                      # the older spelling
+            manual_axis_type = ManualAxisType(varying=vma)
+        if manual_axis_type is not None and not isinstance(manual_axis_type, ManualAxisType):
+            raise TypeError("`manual_axis_type` argument passed to ShapeDtypeStruct should be of "
+                            "type `xfront.sharding.ManualAxisType`. Got type "
+                            f"{type(manual_axis_type)}")
         only("ShapeDtypeStruct", False, "arrays do not change", is_ref=is_ref)
         self._layout = None
         if isinstance(sharding, Format):
@@ -59,6 +76,7 @@ class ShapeDtypeStruct:
         self.shape = tuple(shape)
         self.dtype = dtype if hasattr(dtype, "ir") else binding.canonical_dtype(_np_dtype(dtype))
         self.sharding, self.weak_type = sharding, weak_type
+        self.manual_axis_type = manual_axis_type or INVARYING
         if sharding is not None and isinstance(self._layout, Layout):
             check_layout("ShapeDtypeStruct", self._layout, sharding, self.shape, self.dtype)
 
@@ -69,7 +87,13 @@ class ShapeDtypeStruct:
         kept = placed if isinstance(placed, binding.Sharding) and getattr(
             x, "committed", True) else None
         return ShapeDtypeStruct(x.shape, x.dtype, sharding=kept,
-                                weak_type=bool(getattr(x, "weak_type", False)))
+                                weak_type=bool(getattr(x, "weak_type", False)),
+                                manual_axis_type=ManualAxisType(varying=varies(x)))
+
+    @property
+    def varies(self) -> frozenset[str]:
+        """The axes of `shard_map`s over which it varies."""
+        return self.manual_axis_type.varying
 
     @property
     def format(self) -> Format:
@@ -89,7 +113,8 @@ class ShapeDtypeStruct:
     @property
     def aval(self) -> Any:
         """The same as the type of an array."""
-        return binding.AbstractArray(self.shape, self.dtype, self.weak_type, sharding=self.sharding)
+        made = binding.AbstractArray(self.shape, self.dtype, self.weak_type, sharding=self.sharding)
+        return made if self.manual_axis_type.empty else made.varying_as(self.manual_axis_type)
 
     def __len__(self) -> int:
         if not self.shape:
@@ -100,19 +125,21 @@ class ShapeDtypeStruct:
         """A copy with some fields changed."""
         placed = self.sharding if self._layout is None else self.format
         fields = {"shape": self.shape, "dtype": self.dtype, "sharding": placed,
-                  "weak_type": self.weak_type, **changes}
+                  "weak_type": self.weak_type, "manual_axis_type": self.manual_axis_type, **changes}
         return ShapeDtypeStruct(**fields)
 
     def __repr__(self) -> str:
         weak = ", weak_type=True" if self.weak_type else ""
         placed = f", sharding={self.sharding}" if self.sharding is not None else ""
         name = getattr(self.dtype, "name", self.dtype)
-        return f"ShapeDtypeStruct(shape={self.shape}, dtype={name}{placed}{weak})"
+        manual = self.manual_axis_type
+        varied = "" if manual.empty else f", manual_axis_type={manual!r}"
+        return f"ShapeDtypeStruct(shape={self.shape}, dtype={name}{placed}{weak}{varied})"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ShapeDtypeStruct) and (
-            self.shape, self.dtype, self.sharding, self.weak_type) == (
-            other.shape, other.dtype, other.sharding, other.weak_type)
+            self.shape, self.dtype, self.sharding, self.weak_type, self.manual_axis_type) == (
+            other.shape, other.dtype, other.sharding, other.weak_type, other.manual_axis_type)
 
     def __hash__(self) -> int:
         return hash((self.shape, self.dtype, self.sharding, self.weak_type))
@@ -255,7 +282,8 @@ def trace_for(fun: Callable[..., Any], args: tuple, kwargs: dict, statics: set[i
             full[i] = x
         return fun(*full, **named)
 
-    return trace_call(call, kinds, name=name_of(fun), kind=kind, staging=True), leaves
+    return trace_call(call, kinds, name=name_of(fun), kind=kind, staging=True,
+                      origins=leaves), leaves
 
 
 def struct_kind(name: str, x: Any) -> tuple[Any, bool]:
@@ -268,6 +296,9 @@ def struct_kind(name: str, x: Any) -> tuple[Any, bool]:
         ir = x.dtype.ir if hasattr(x.dtype, "ir") else dtypes.from_numpy(
             binding.canonical_dtype(_np_dtype(x.dtype)))
         axes = getattr(getattr(x, "sharding", None), "_explicit", lambda ndim: None)(len(x.shape))
+        if more := varies(x).difference([a for r in regions() for a in r.axes]):
+            raise ValueError(f"{name}: {x} varies over {', '.join(map(repr, sorted(more)))}, which "
+                             "only values inside a shard_map over these axes do")
         return tensor(tuple(x.shape), ir).over(axes), getattr(x, "weak_type", False)
     return kind_of(name, x)
 
@@ -276,6 +307,10 @@ def shapes_of(flat: Flat) -> Any:
     """The tree of result shapes of a traced call."""
     structs = [shape_struct(v.type, w) for v, w in
                zip(flat.function.returns, flat.function.weak_returns, strict=True)]
+    following = flat.trace.following
+    if following is not None:
+        structs = [s.update(vma=names) for s, names in
+                   zip(structs, following.cast(flat.function)[2], strict=True)]
     return tree_unflatten(flat.out_tree, structs)
 
 

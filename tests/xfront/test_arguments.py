@@ -295,7 +295,10 @@ REFUSED: list[tuple[str, type[Exception], Callable[[], Any]]] = [
         lowering_platforms=("rocm", "cpu"))),
     ("dialect", ValueError, lambda: jax.jit(jnp.sin).lower(X).compiler_ir("zz")),
     ("sharding", ValueError, lambda: jax.ShapeDtypeStruct((3,), "float32", sharding=5)),
-    ("vma", NotImplementedError, lambda: jax.ShapeDtypeStruct((3,), "float32", vma={"i"})),
+    ("vma", ValueError, lambda: jax.eval_shape(jnp.sin, jax.ShapeDtypeStruct(
+        (3,), "float32", vma={"i"}))),
+    ("manual_axis_type", TypeError, lambda: jax.ShapeDtypeStruct(
+        (3,), "float32", manual_axis_type={"i"})),
     ("is_ref", NotImplementedError, lambda: jax.ShapeDtypeStruct((3,), "float32", is_ref=True)),
     ("src", NotImplementedError, lambda: jax.device_put(X, src=3)),
     ("may_alias", ValueError, lambda: jax.device_put(X, donate=True, may_alias=True)),

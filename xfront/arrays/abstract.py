@@ -14,6 +14,8 @@ from xfront_ir.errors import IRTypeError
 from xfront_ir.sharding import Sharding, explicit
 from xfront_ir.types import TensorType, tensor
 
+from .manual_axes import INVARYING, ManualAxisType
+
 _AVALS: dict[tuple, AbstractArray] = {}
 _FLOAT0 = np.dtype([("float0", np.void, 0)])
 """Elements without content."""
@@ -31,7 +33,7 @@ class AbstractArray:
     with explicit axes also how these divide it. Interned, so that types made by
     `AbstractArray(...)` usually compare by identity; immutable."""
 
-    __slots__ = ("__weakref__", "dtype", "ir", "ndim", "shape", "size", "weak_type")
+    __slots__ = ("__weakref__", "_varies", "dtype", "ir", "ndim", "shape", "size", "weak_type")
 
     ir: TensorType | None    # in the IR; None for dtypes that it has not
     shape: tuple[int, ...]
@@ -39,6 +41,7 @@ class AbstractArray:
     weak_type: bool
     ndim: int
     size: int
+    _varies: Any    # ManualAxisType, or what knows by `varies`; None for most
 
     def __new__(cls, shape: Sequence[int], dtype: Any, weak_type: bool = False, *,
                 sharding: Any = None) -> AbstractArray:
@@ -61,6 +64,7 @@ class AbstractArray:
             put_field(self, "ndim", len(shape))
             put_field(self, "size", math.prod(shape))
             put_field(self, "ir", _ir_type(shape, kept))
+            put_field(self, "_varies", None)
             if len(_AVALS) > 100_000:  # shapes without end: equality still holds
                 _AVALS.clear()
             self = _AVALS.setdefault(key, self)
@@ -76,18 +80,39 @@ class AbstractArray:
             return NotImplemented
         return (self.shape, self.weak_type) == (other.shape, other.weak_type) and (
             self.dtype == other.dtype and self.axes is other.axes
-        )
+        ) and (self._varies is other._varies or self.manual_axis_type == other.manual_axis_type)
 
     def __hash__(self) -> int:
         return hash((self.shape, self.dtype, self.weak_type))
 
     def __reduce__(self) -> tuple:
-        return _made, (self.shape, self.dtype, self.weak_type, self.axes)
+        return _made, (self.shape, self.dtype, self.weak_type, self.axes,
+                       None if self._varies is None else self.manual_axis_type)
 
     @property
     def axes(self) -> Sharding | None:
         """Explicit axes of a mesh over which arrays of the type are divided, as the IR has them."""
         return None if self.ir is None else self.ir.sharding
+
+    @property
+    def manual_axis_type(self) -> ManualAxisType:
+        """Over which axes of `shard_map`s around values of the type vary.
+
+        Raises: NotImplementedError where that is not known yet.
+        """
+        held = self._varies
+        if held is None or type(held) is ManualAxisType:
+            return held or INVARYING
+        return ManualAxisType(varying=held.varies)
+
+    mat = manual_axis_type
+
+    def varying_as(self, held: Any) -> AbstractArray:
+        """The same type of values that vary as a `ManualAxisType` says, or as what has `varies`
+        does, which is asked when somebody looks."""
+        made = _copied(self)
+        object.__setattr__(made, "_varies", held)
+        return made
 
     def placed(self, sharding: Any) -> AbstractArray:
         """The type of arrays that lie as a sharding says; axes that are not explicit have no part
@@ -99,8 +124,7 @@ class AbstractArray:
     def _over(self, axes: Sharding | None) -> AbstractArray:
         if axes is self.axes or self.ir is None:
             return self
-        plain = AbstractArray(self.shape, self.dtype, self.weak_type)
-        return plain if axes is None else _made(self.shape, self.dtype, self.weak_type, axes)
+        return _made(self.shape, self.dtype, self.weak_type, axes, self._varies)
 
     def __repr__(self) -> str:
         weak = ", weak_type=True" if self.weak_type else ""
@@ -117,9 +141,10 @@ class AbstractArray:
     def str_short(self, short_dtypes: bool = False) -> str:
         """The type as text, `float32[3,4]`; with `short_dtypes` as in IR text, `f32[3,4]`."""
         name = short_dtype_name(self.dtype) if short_dtypes else self.dtype.name
+        varies = "" if self._varies is None else self.manual_axis_type.text
         if self.axes is None:
-            return f"{name}[{','.join(map(str, self.shape))}]"
-        return name + str(self.ir)[str(self.ir).index("["):]
+            return f"{name}[{','.join(map(str, self.shape))}]{varies}"
+        return name + str(self.ir)[str(self.ir).index("["):] + varies
 
     def update(
         self, shape: Sequence[int] | None = None, dtype: Any = None, weak_type: bool | None = None,
@@ -131,8 +156,9 @@ class AbstractArray:
             self.dtype if dtype is None else dtype,
             self.weak_type if weak_type is None else weak_type,
         )
-        return made if sharding is None and shape is not None else made.placed(
-            sharding or self.axes)
+        if sharding is not None or shape is None:
+            made = made.placed(sharding or self.axes)
+        return made if self._varies is None else made.varying_as(self._varies)
 
     @property
     def sharding(self) -> Any:
@@ -143,7 +169,8 @@ class AbstractArray:
     def to_tangent_aval(self) -> AbstractArray:
         """The type of tangents: the same, or of float0 elements where it has no derivative."""
         inexact = self.ir is not None and self.ir.is_inexact
-        return self if inexact else AbstractArray(self.shape, _FLOAT0)
+        made = self if inexact else AbstractArray(self.shape, _FLOAT0)
+        return made if inexact or self._varies is None else made.varying_as(self._varies)
 
     at_least_vspace = to_tangent_aval
 
@@ -155,21 +182,29 @@ class AbstractArray:
 _DIVIDED: dict[tuple, AbstractArray] = {}
 
 
-def _made(shape: tuple[int, ...], dtype: Any, weak_type: bool, axes: Sharding | None
-          ) -> AbstractArray:
-    """The type of arrays that are divided over these axes; there is one object for each."""
+def _made(shape: tuple[int, ...], dtype: Any, weak_type: bool, axes: Sharding | None,
+          varies: Any = None) -> AbstractArray:
+    """The type of arrays that are divided over these axes; there is one object for each, but for
+    those that vary."""
     plain = AbstractArray(shape, dtype, weak_type)
+    if varies is not None:
+        return _made(shape, dtype, weak_type, axes).varying_as(varies)
     if axes is None or plain.ir is None:
         return plain
     ir = plain.ir.over(axes)
     found = _DIVIDED.get((ir, plain.dtype, plain.weak_type))
     if found is None:
-        found = object.__new__(AbstractArray)
-        for name in ("shape", "dtype", "weak_type", "ndim", "size"):
-            object.__setattr__(found, name, getattr(plain, name))
+        found = _copied(plain)
         object.__setattr__(found, "ir", ir)
         found = _DIVIDED.setdefault((ir, plain.dtype, plain.weak_type), found)
     return found
+
+
+def _copied(kind: AbstractArray) -> AbstractArray:
+    made = object.__new__(AbstractArray)
+    for name in ("shape", "dtype", "weak_type", "ndim", "size", "ir", "_varies"):
+        object.__setattr__(made, name, getattr(kind, name))
+    return made
 
 
 def short_dtype_name(dtype: Any) -> str:

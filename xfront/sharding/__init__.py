@@ -8,7 +8,7 @@ from ..on_demand import on_demand as _on_demand
 
 if TYPE_CHECKING:
     from .context import get_abstract_mesh, get_mesh, set_mesh, use_abstract_mesh
-    from .mesh import AbstractDevice, AbstractMesh, AxisType, Mesh
+    from .mesh import AbstractDevice, AbstractMesh, AxisType, ManualAxisType, Mesh
     from .modes import auto_axes, explicit_axes, reshard
     from .named import (
         NamedSharding,
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _FAMILIES = {
     "context": "get_abstract_mesh get_mesh set_mesh use_abstract_mesh",
-    "mesh": "AbstractDevice AbstractMesh AxisType Mesh",
+    "mesh": "AbstractDevice AbstractMesh AxisType ManualAxisType Mesh",
     "modes": "auto_axes explicit_axes reshard",
     "named": "NamedSharding Sharding SingleDeviceSharding make_single_device_sharding",
     "partition_spec": "PartitionSpec",

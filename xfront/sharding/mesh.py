@@ -13,6 +13,7 @@ from lowering.topologies import devices_of, name_of
 from xfront_ir.sharding import MeshAxes
 
 from ..arrays import binding
+from ..arrays.manual_axes import ManualAxisType
 from ..tracebacks import front_door
 from .entered import Entered
 
@@ -433,4 +434,5 @@ def make_mesh(axis_shapes: Sequence[int], axis_names: Sequence[str],
     return Mesh(np.array(found[:wanted], object).reshape(shape), names, types)
 
 
-__all__ = ["AbstractDevice", "AbstractMesh", "AxisType", "Mesh", "make_mesh", "mesh_of"]
+__all__ = ["AbstractDevice", "AbstractMesh", "AxisType", "ManualAxisType", "Mesh", "make_mesh",
+           "mesh_of"]

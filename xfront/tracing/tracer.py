@@ -74,9 +74,11 @@ class Tracer(binding.Array):  # type: ignore[misc]
 
     @property
     def aval(self) -> Any:
-        """Shape, dtype and weakness as one object, with the explicit axes that divide it."""
-        return binding.AbstractArray(self.shape, self.dtype, self.weak,
+        """Shape, dtype and weakness as one object, with the explicit axes that divide it and those
+        of `shard_map`s over which it varies."""
+        made = binding.AbstractArray(self.shape, self.dtype, self.weak,
                                      sharding=self.value.type.sharding)
+        return made if self.home.following is None else made.varying_as(self)
 
     @property
     def varies(self) -> frozenset[str]:

@@ -11,7 +11,7 @@ import xfront.numpy as jnp
 from tests.device_checks import report
 from xfront import lax
 from xfront.experimental import checkify
-from xfront.sharding import AbstractMesh, NamedSharding, set_mesh
+from xfront.sharding import AbstractMesh, ManualAxisType, NamedSharding, set_mesh
 from xfront.sharding import PartitionSpec as P
 
 from .checks import DEVICES, grid, mesh, on, put, raises
@@ -245,6 +245,43 @@ def check_rules_that_differentiate_inside() -> None:
         outside = xfront.grad(lambda w, f=rule: mapped(
             lambda w, a: lax.pmean(f(w, a), "x"), (P(), P("x")), P())(w, X))(W)
         close(outside, (X * np.cos(W * X)).sum() / (1 if names else 4))
+
+
+def check_types_show_over_which_axes_values_vary() -> None:
+    seen: dict[str, str] = {}
+
+    def note(name: str, x: Any) -> Any:
+        seen[name] = str(xfront.typeof(x))
+        return x
+
+    def body(w: Any, a: Any) -> Any:
+        note("whole", w), note("part", a), note("both", w + a), note("made", jnp.ones(3))
+        note("sum", lax.psum(a, "x")), note("index", lax.axis_index("y"))
+        xfront.jit(lambda b: note("jitted", b))(a)
+        xfront.vmap(lambda b: note("mapped", b))(a)
+        xfront.grad(lambda b: note("differentiated", b.sum()))(a)
+        lax.scan(lambda c, r: (note("carry", c), note("row", r)), w, a)
+        kind = xfront.typeof(a)
+        assert kind.mat == kind.manual_axis_type == ManualAxisType(varying={"x"})
+        assert kind == xfront.typeof(a * 2) != xfront.typeof(lax.psum(a, "x"))
+        assert kind.update(shape=(3,)).mat.varying == {"x"}
+        struct = xfront.eval_shape(lambda b: b * 2, a)
+        assert struct == xfront.ShapeDtypeStruct((2,), np.float32, vma={"x"}) and "varying" in repr(
+            struct)
+        assert xfront.eval_shape(jnp.sin, struct) == struct
+        assert xfront.eval_shape(lambda b: lax.psum(b, "x"), struct).manual_axis_type.empty
+        return lax.pcast(w, tuple(kind.mat.varying), to="varying") * a
+
+    close(mapped(body, (P(), P("x")), P("x"))(W, X), 3 * X)
+    part, whole = "float32[2]{V:x}", "float32[]"
+    assert seen == {
+        "whole": whole, "part": part, "both": part, "made": "float32[3]", "sum": "float32[2]",
+        "index": "int32[]{V:y}", "jitted": part, "mapped": "float32[]{V:x}",
+        "differentiated": "float32[]{V:x}", "carry": whole, "row": "float32[]{V:x}"}, seen
+    mapped(lambda a: note("unchecked", a), P("x"), P("x"), check_vma=False)(X)
+    assert seen["unchecked"] == "float32[2]"
+    raises(ValueError, ["varies over 'x'", "inside a shard_map"], lambda: xfront.jit(jnp.sin).lower(
+        xfront.ShapeDtypeStruct((2,), np.float32, vma={"x"})))
 
 
 def check_casts() -> None:

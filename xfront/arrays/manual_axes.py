@@ -1,0 +1,95 @@
+"""Over which axes of `shard_map`s a value varies, as types show it."""
+
+from __future__ import annotations
+
+from collections.abc import Set as AbstractSet
+from typing import Any
+
+
+class ManualAxisType:
+    """What is known of a value inside `shard_map`: `varying` axes are those over which it may
+    differ between devices. Immutable, equal by content.
+
+    Args:
+      varying: names of axes.
+      unreduced, reduced: axes over which its sum is still to be taken, and over which its
+        cotangent's is; no value here has such.
+    Raises: TypeError where they are no sets; ValueError where one axis is varying and another.
+
+    >>> xfront.sharding.ManualAxisType(varying={"x"})
+    ManualAxisType(varying=frozenset({'x'}), unreduced=frozenset(), reduced=frozenset())
+    """
+
+    __slots__ = ("reduced", "unreduced", "varying")
+
+    varying: frozenset[str]
+    unreduced: frozenset[str]
+    reduced: frozenset[str]
+
+    def __init__(self, *, varying: AbstractSet[str] = frozenset(),
+                 unreduced: AbstractSet[str] = frozenset(),
+                 reduced: AbstractSet[str] = frozenset()) -> None:
+        given = {"varying": varying, "unreduced": unreduced, "reduced": reduced}
+        for name, axes in given.items():
+            if not isinstance(axes, AbstractSet):
+                raise TypeError(f"ManualAxisType: {name} is a set of names, got {axes!r}")
+            object.__setattr__(self, name, frozenset(axes))
+        for name in ("unreduced", "reduced"):
+            if self.varying & given[name]:
+                raise ValueError(f"varying and {name} cannot have common mesh axes. Got "
+                                 f"varying={set(varying)} and {name}={set(given[name])}")
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"cannot assign to field {name!r}")
+
+    @property
+    def empty(self) -> bool:
+        """Whether no axis is in any of the sets."""
+        return not self.vur
+
+    @property
+    def vur(self) -> frozenset[str]:
+        """All axes."""
+        return self.varying | self.unreduced | self.reduced
+
+    def to_ct_mat(self) -> ManualAxisType:
+        """That of the cotangent."""
+        return ManualAxisType(varying=self.varying, unreduced=self.reduced, reduced=self.unreduced)
+
+    def update(self, **changes: Any) -> ManualAxisType:
+        """A copy with some sets replaced."""
+        return ManualAxisType(**{**self._fields(), **changes})
+
+    def _fields(self) -> dict[str, frozenset[str]]:
+        return {name: getattr(self, name) for name in ("varying", "unreduced", "reduced")}
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is ManualAxisType and self._fields() == other._fields()
+
+    def __hash__(self) -> int:
+        return hash(tuple(self._fields().values()))
+
+    def __reduce__(self) -> tuple:
+        return _restored, (self._fields(),)
+
+    def __repr__(self) -> str:
+        shown = []
+        for name, axes in self._fields().items():
+            listed = ", ".join(map(repr, sorted(axes)))
+            shown.append(f"{name}=frozenset({{{listed}}})" if axes else f"{name}=frozenset()")
+        return f"ManualAxisType({', '.join(shown)})"
+
+    @property
+    def text(self) -> str:
+        """What is written behind a type, `{V:x}`."""
+        letters = (("V", self.varying), ("U", self.unreduced), ("R", self.reduced))
+        found = [f"{letter}:{','.join(sorted(axes))}" for letter, axes in letters if axes]
+        return "{" + ", ".join(found) + "}" if found else ""
+
+
+def _restored(fields: dict[str, frozenset[str]]) -> ManualAxisType:
+    return ManualAxisType(**fields)
+
+
+INVARYING = ManualAxisType()
+"""That of what is the same on all devices."""
