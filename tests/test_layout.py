@@ -56,7 +56,7 @@ FLOORS_OF_XFRONT = (
     # tracing: traces, programs, front doors of eager functions, where they run
     ("arrays.dispatch", "arrays.operands", "arrays.placement", "arrays.rows", "devices", "naming",
      "sharding", "tracing"),
-    ("flatten_util", "primitives", "stages", "transforms"),
+    ("flatten_util", "primitives", "stages", "structs", "transforms"),
     ("lax",),
     # numpy, and what of lax and of the transformations is written in it
     ("lax.at_indices", "lax.exchange", "lax.linalg", "lax.matrix_functions", "lax.ragged", "numpy",

@@ -119,7 +119,8 @@ if TYPE_CHECKING:
     from .sharding.modes import reshard
     from .sharding.named import NamedSharding
     from .sharding.partition_spec import P
-    from .stages import ShapeDtypeStruct, eval_shape, make_ir, make_jaxpr, typeof
+    from .stages import eval_shape, make_ir, make_jaxpr, typeof
+    from .structs import ShapeDtypeStruct
     from .tracing.concrete import ensure_compile_time_eval
     from .transforms.autodiff import (
         fwd_and_bwd,
@@ -188,7 +189,8 @@ _FAMILIES = {
     "sharding.modes": "reshard",
     "sharding.named": "NamedSharding",
     "sharding.partition_spec": "P",
-    "stages": "ShapeDtypeStruct eval_shape make_ir make_jaxpr typeof",
+    "stages": "eval_shape make_ir make_jaxpr typeof",
+    "structs": "ShapeDtypeStruct",
     "tracing.concrete": "ensure_compile_time_eval",
     "transforms.autodiff": "fwd_and_bwd grad jvp linear_transpose linearize value_and_grad vjp",
     "transforms.checkpoint": "checkpoint checkpoint_policies remat",

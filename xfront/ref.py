@@ -16,7 +16,7 @@ from .arrays.annotations import Array
 from .arrays.refs import AbstractRef, Does, Ref, install
 from .numpy import asarray
 from .on_demand import shown as _shown
-from .stages import ShapeDtypeStruct
+from .structs import ShapeDtypeStruct
 from .tracebacks import front_door
 from .tracing.programs import returned, to_array
 from .tracing.trace import emit, state, used_as

@@ -23,18 +23,14 @@ from xfront_ir.passes.pipeline import simplify
 from .arrays import binding
 from .arrays.arguments import only
 from .arrays.dispatch import Program
-from .arrays.formats import Format, Layout, check_layout, default_layout
-from .arrays.keys import key_dtype
-from .arrays.manual_axes import INVARYING, ManualAxisType
+from .arrays.formats import Format, default_layout
 from .arrays.placement import Placement, Promised, commitment, placement_of
-from .arrays.refs import Ref
 from .on_demand import above
 from .on_demand import shown as _shown
-from .sharding.regions import regions
+from .structs import ShapeDtypeStruct, shape_struct, struct_kind
 from .tracebacks import front_door, front_door_of
 from .tracing.collector import uncollected
 from .tracing.compiled import captures_first, compile_body, prune
-from .tracing.following import varies
 from .tracing.trace import state
 from .tracing.tracer import Tracer
 from .transforms.donation import forget_donated, refuse_consumed
@@ -42,124 +38,9 @@ from .transforms.flat import Flat, as_operand, kind_of, name_of, trace_call
 from .tree_util import tree_flatten, tree_map, tree_unflatten
 
 
-class ShapeDtypeStruct:
-    """A shape and a dtype without elements: an argument of `eval_shape`, `lower` and `trace`.
-
-    Args:
-      sharding: how such an array lies.
-      weak_type: whether the dtype gives way in promotion.
-      manual_axis_type: inside `shard_map`, over which axes it varies; `vma`: the same as a set of
-        names.
-      is_ref: False.
-    """
-
-    __slots__ = ("_layout", "dtype", "manual_axis_type", "shape", "sharding", "weak_type")
-
-    def __init__(self, shape: Sequence[int], dtype: Any, *, sharding: Any = None,
-                 weak_type: bool = False, manual_axis_type: ManualAxisType | None = None,
-                 vma: Any = None, is_ref: bool = False) -> None:
-        if vma is not None:                      # the older spelling
-            manual_axis_type = ManualAxisType(varying=vma)
-        if manual_axis_type is not None and not isinstance(manual_axis_type, ManualAxisType):
-            raise TypeError("`manual_axis_type` argument passed to ShapeDtypeStruct should be of "
-                            "type `xfront.sharding.ManualAxisType`. Got type "
-                            f"{type(manual_axis_type)}")
-        only("ShapeDtypeStruct", False, "arrays do not change", is_ref=is_ref)
-        self._layout = None
-        if isinstance(sharding, Format):
-            self._layout, sharding = sharding.layout, sharding.sharding
-        if sharding is not None and not isinstance(sharding, binding.Sharding):
-            raise ValueError(f"ShapeDtypeStruct: sharding must be a Sharding or None, got "
-                             f"{sharding!r} of type {type(sharding).__name__}")
-        if dtype is None:
-            raise ValueError("ShapeDtypeStruct: dtype must be specified.")
-        self.shape = tuple(shape)
-        self.dtype = dtype if hasattr(dtype, "ir") else binding.canonical_dtype(_np_dtype(dtype))
-        self.sharding, self.weak_type = sharding, weak_type
-        self.manual_axis_type = manual_axis_type or INVARYING
-        if sharding is not None and isinstance(self._layout, Layout):
-            check_layout("ShapeDtypeStruct", self._layout, sharding, self.shape, self.dtype)
-
-    @staticmethod
-    def like(x: Any) -> ShapeDtypeStruct:
-        """The shape and the dtype of an array, or of what has both."""
-        placed = getattr(x, "sharding", None)
-        kept = placed if isinstance(placed, binding.Sharding) and getattr(
-            x, "committed", True) else None
-        return ShapeDtypeStruct(x.shape, x.dtype, sharding=kept,
-                                weak_type=bool(getattr(x, "weak_type", False)),
-                                manual_axis_type=ManualAxisType(varying=varies(x)))
-
-    @property
-    def varies(self) -> frozenset[str]:
-        """The axes of `shard_map`s over which it varies."""
-        return self.manual_axis_type.varying
-
-    @property
-    def format(self) -> Format:
-        """The layout and the sharding, as they were given."""
-        return Format(self._layout, self.sharding)
-
-    @property
-    def ndim(self) -> int:
-        """Number of axes."""
-        return len(self.shape)
-
-    @property
-    def size(self) -> int:
-        """Number of elements."""
-        return binding.AbstractArray(self.shape, self.dtype).size
-
-    @property
-    def aval(self) -> Any:
-        """The same as the type of an array."""
-        made = binding.AbstractArray(self.shape, self.dtype, self.weak_type, sharding=self.sharding)
-        return made if self.manual_axis_type.empty else made.varying_as(self.manual_axis_type)
-
-    def __len__(self) -> int:
-        if not self.shape:
-            raise TypeError("len() of unsized object")
-        return self.shape[0]
-
-    def update(self, **changes: Any) -> ShapeDtypeStruct:
-        """A copy with some fields changed."""
-        placed = self.sharding if self._layout is None else self.format
-        fields = {"shape": self.shape, "dtype": self.dtype, "sharding": placed,
-                  "weak_type": self.weak_type, "manual_axis_type": self.manual_axis_type, **changes}
-        return ShapeDtypeStruct(**fields)
-
-    def __repr__(self) -> str:
-        weak = ", weak_type=True" if self.weak_type else ""
-        placed = f", sharding={self.sharding}" if self.sharding is not None else ""
-        name = getattr(self.dtype, "name", self.dtype)
-        manual = self.manual_axis_type
-        varied = "" if manual.empty else f", manual_axis_type={manual!r}"
-        return f"ShapeDtypeStruct(shape={self.shape}, dtype={name}{placed}{weak}{varied})"
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, ShapeDtypeStruct) and (
-            self.shape, self.dtype, self.sharding, self.weak_type, self.manual_axis_type) == (
-            other.shape, other.dtype, other.sharding, other.weak_type, other.manual_axis_type)
-
-    def __hash__(self) -> int:
-        return hash((self.shape, self.dtype, self.sharding, self.weak_type))
-
-
 def _format(place: Any, kind: Any) -> Format:
     shape = (*kind.shape, *kind.dtype.physical)
     return Format(default_layout(place, shape, kind.dtype.numpy), place)
-
-
-def _np_dtype(dtype: Any) -> Any:
-    return np.dtype(dtype)
-
-
-def shape_struct(ir_type: Any, weak: bool) -> ShapeDtypeStruct:
-    """The struct of an IR type."""
-    dtype = key_dtype(ir_type.dtype) if ir_type.dtype.is_key else ir_type.dtype.numpy
-    axes = ir_type.sharding
-    return ShapeDtypeStruct(ir_type.shape, dtype, weak_type=weak, sharding=None if axes is None else
-                            binding.AbstractArray(ir_type.shape, dtype, sharding=axes).sharding)
 
 
 class ClosedProgram:
@@ -284,23 +165,6 @@ def trace_for(fun: Callable[..., Any], args: tuple, kwargs: dict, statics: set[i
 
     return trace_call(call, kinds, name=name_of(fun), kind=kind, staging=True,
                       origins=leaves), leaves
-
-
-def struct_kind(name: str, x: Any) -> tuple[Any, bool]:
-    """IR type and weakness of an array or of anything with shape and dtype."""
-    from xfront_ir import dtypes
-    from xfront_ir.types import tensor
-
-    if not isinstance(x, (binding.Array, Ref)) and hasattr(x, "shape") and hasattr(x, "dtype") \
-            and not hasattr(x, "__array__"):
-        ir = x.dtype.ir if hasattr(x.dtype, "ir") else dtypes.from_numpy(
-            binding.canonical_dtype(_np_dtype(x.dtype)))
-        axes = getattr(getattr(x, "sharding", None), "_explicit", lambda ndim: None)(len(x.shape))
-        if more := varies(x).difference([a for r in regions() for a in r.axes]):
-            raise ValueError(f"{name}: {x} varies over {', '.join(map(repr, sorted(more)))}, which "
-                             "only values inside a shard_map over these axes do")
-        return tensor(tuple(x.shape), ir).over(axes), getattr(x, "weak_type", False)
-    return kind_of(name, x)
 
 
 def shapes_of(flat: Flat) -> Any:

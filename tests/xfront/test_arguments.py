@@ -295,7 +295,7 @@ REFUSED: list[tuple[str, type[Exception], Callable[[], Any]]] = [
         lowering_platforms=("rocm", "cpu"))),
     ("dialect", ValueError, lambda: jax.jit(jnp.sin).lower(X).compiler_ir("zz")),
     ("sharding", ValueError, lambda: jax.ShapeDtypeStruct((3,), "float32", sharding=5)),
-    ("vma", ValueError, lambda: jax.eval_shape(jnp.sin, jax.ShapeDtypeStruct(
+    ("manual_axis_type", ValueError, lambda: jax.eval_shape(jnp.sin, jax.ShapeDtypeStruct(
         (3,), "float32", vma={"i"}))),
     ("manual_axis_type", TypeError, lambda: jax.ShapeDtypeStruct(
         (3,), "float32", manual_axis_type={"i"})),

@@ -32,7 +32,7 @@ def _jvp_of_op(primitive: Primitive) -> Any:
 
 
 def _transpose_of_op(primitive: Primitive) -> Any:
-    from ..stages import ShapeDtypeStruct
+    from ..structs import ShapeDtypeStruct
     from ..transforms.autodiff import linear_transpose
 
     def rule(ct: Any, *args: Any, **params: Any) -> list[Any]:

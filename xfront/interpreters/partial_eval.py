@@ -10,7 +10,7 @@ from ..jaxpr.classes import DynamicJaxprTracer, absent
 from ..jaxpr.evaluating import eval_jaxpr
 from ..jaxpr.views import ClosedJaxpr, Jaxpr, JaxprEqn
 from ..on_demand import shown as _shown
-from ..stages import struct_kind
+from ..structs import struct_kind
 from ..tracing.trace import trace_function
 from ..transforms.flat import name_of
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from xfront_ir.core import Function
 
-from ..stages import struct_kind
+from ..structs import struct_kind
 from ..tracing.trace import trace_function
 from ..tracing.tracer import Tracer
 from ..transforms.closing import with_constants

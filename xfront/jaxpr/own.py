@@ -25,7 +25,7 @@ from ..arrays.dispatch import deepest
 from ..dtypes import float0
 from ..errors import TracerArrayConversionError
 from ..primitives import Primitive, aval_of, belongs, primitive_of
-from ..stages import struct_kind
+from ..structs import struct_kind
 from ..tracing import programs
 from ..tracing.trace import emit, state, trace_function
 from ..tracing.tracer import Tracer
@@ -335,7 +335,7 @@ class Call:
 
     def _on_host(self, impl: Callable[..., Any], types: Types, tracers: list[Tracer]) -> list[Any]:
         from ..callbacks import pure_callback
-        from ..stages import shape_struct
+        from ..structs import shape_struct
 
         structs = [shape_struct(t, False) for t in self.types(types)]
 

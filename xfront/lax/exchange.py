@@ -11,7 +11,7 @@ import numpy as np
 from .. import numpy as jnp
 from ..arrays.annotations import ArrayLike
 from ..arrays.operands import array_like
-from ..stages import ShapeDtypeStruct
+from ..structs import ShapeDtypeStruct
 from ..tree_util import register_pytree_node, tree_flatten, tree_map
 from .collectives import AxisName, Groups, all_gather, axis_index, axis_sizes, ppermute
 from .composites import Token

@@ -565,7 +565,7 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any, reduce_axes: Sequen
     Raises: TypeError where an argument is an integer; NotImplementedError where `fun` uses an
       operation that is not linear.
     """
-    from ..stages import struct_kind  # the stages stand on this file
+    from ..structs import struct_kind  # it stands on this floor
 
     no_axes("linear_transpose", reduce_axes)
     name = name_of(fun)

@@ -290,7 +290,7 @@ class Jitted:
 
     def trace_structs(self, args: tuple, kwargs: dict) -> tuple[Flat, list, list]:
         """As `trace`, where shapes may stand for arrays."""
-        from ..stages import struct_kind  # the stages stand on this file
+        from ..structs import struct_kind  # it stands on this floor
 
         return self.trace(args, kwargs, struct_kind)
 

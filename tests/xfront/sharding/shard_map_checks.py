@@ -255,8 +255,9 @@ def check_types_show_over_which_axes_values_vary() -> None:
         return x
 
     def body(w: Any, a: Any) -> Any:
-        note("whole", w), note("part", a), note("both", w + a), note("made", jnp.ones(3))
-        note("sum", lax.psum(a, "x")), note("index", lax.axis_index("y"))
+        for name, x in {"whole": w, "part": a, "both": w + a, "made": jnp.ones(3),
+                        "sum": lax.psum(a, "x"), "index": lax.axis_index("y")}.items():
+            note(name, x)
         xfront.jit(lambda b: note("jitted", b))(a)
         xfront.vmap(lambda b: note("mapped", b))(a)
         xfront.grad(lambda b: note("differentiated", b.sum()))(a)
@@ -280,8 +281,9 @@ def check_types_show_over_which_axes_values_vary() -> None:
         "differentiated": "float32[]{V:x}", "carry": whole, "row": "float32[]{V:x}"}, seen
     mapped(lambda a: note("unchecked", a), P("x"), P("x"), check_vma=False)(X)
     assert seen["unchecked"] == "float32[2]"
-    raises(ValueError, ["varies over 'x'", "inside a shard_map"], lambda: xfront.jit(jnp.sin).lower(
-        xfront.ShapeDtypeStruct((2,), np.float32, vma={"x"})))
+    outside: Any = xfront.ShapeDtypeStruct((2,), np.float32, vma={"x"})
+    raises(ValueError, ["varies over 'x'", "inside a shard_map"],
+           lambda: xfront.jit(jnp.sin).lower(outside))
 
 
 def check_casts() -> None:

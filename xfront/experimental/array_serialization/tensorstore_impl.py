@@ -22,7 +22,7 @@ from ...arrays import binding
 from ...arrays.formats import Format, sharding_in
 from ...devices import process_count, process_index
 from ...on_demand import shown as _shown
-from ...stages import ShapeDtypeStruct
+from ...structs import ShapeDtypeStruct
 from ...tracebacks import front_door
 
 _SCHEME = re.compile(r"^(gs|s3)://([^/]*)/?(.*)$")
