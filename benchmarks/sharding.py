@@ -44,6 +44,37 @@ def reduced(jax: Any, jnp: Any) -> float:
     return per_call(lambda: f(x).block_until_ready())
 
 
+@row("warm pmap call on 8 devices")
+def mapped(jax: Any, jnp: Any) -> dict[str, float]:
+    """A row for each device, plus one; a dict of four, with a sum over the devices, waited for."""
+    x = jax.device_put(np.ones((8, 64), np.float32), named(jax, ("x", "y")))
+    f = jax.pmap(lambda x: x + 1.0)
+    g = jax.pmap(lambda p: {k: jax.lax.pmean(v, "i") for k, v in p.items()}, axis_name="i")
+    first, tree = f(x), {k: f(x) for k in "abcd"}    # lie as pmap has them
+    return {"x + 1": per_call(lambda: f(first)),
+            "mean of four": per_call(lambda: jax.block_until_ready(g(tree)))}
+
+
+@row("shard_map on 8 devices, trace + lower")
+def parts(jax: Any, jnp: Any) -> float:
+    """Gradient of eight layers, examples over one axis and features over the other."""
+    specs, over = jax.sharding.PartitionSpec, mesh(jax)
+    x = divided(jax, (64, 64), "x")
+    layers = [{"a": divided(jax, (64, 128), None, "y"), "b": divided(jax, (128, 64), "y")}
+              for _ in range(8)]
+    warm_stages(jax, jnp)
+
+    def part(layers: Any, x: Any) -> Any:
+        y = x
+        for p in layers:
+            y = y + jax.lax.psum(jnp.tanh(y @ p["a"]) @ p["b"], "y")
+        return jax.lax.pmean(jnp.mean((y - x) ** 2), "x")
+
+    whole = jax.shard_map(part, mesh=over, out_specs=specs(), in_specs=(
+        [{"a": specs(None, "y"), "b": specs("y")}] * 8, specs("x")))
+    return once(lambda: jax.jit(jax.grad(whole)).lower(layers, x))
+
+
 @row("eager ops on 8 devices")
 def eager(jax: Any, jnp: Any) -> dict[str, float]:
     """Functions that no jit surrounds."""

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import ml_dtypes
@@ -169,17 +169,23 @@ def _not_ours(sharding: Any) -> ValueError:
 def put_parts(shape: tuple[int, ...], sharding: Any, parts: dict[Any, np.ndarray],
               weak: bool = False, committed: bool = True) -> ArrayImpl:
     """An array of that shape of copies of the part for each device of this process."""
-    copies = {device: _aligned_copy(part) for device, part in parts.items()}
+    copies = dict(zip(parts, _aligned_copies(list(parts.values())), strict=True))
     return _put_given(shape, sharding, copies, weak, committed, copy=False)
 
 
-def _aligned_copy(x: np.ndarray) -> np.ndarray:
-    """A copy in memory that the CPU's client takes as it is."""
-    raw = np.empty(x.nbytes + 64, np.uint8)
+def _aligned_copies(parts: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Copies in memory that the CPU's client takes as it is: one piece, whose pages are large where
+    the system has such, and which is not given back and asked for again at each call."""
+    sizes = [-(-x.nbytes // 64) * 64 for x in parts]
+    raw = np.empty(sum(sizes) + 64, np.uint8)
     start = -raw.ctypes.data % 64
-    made = raw[start : start + x.nbytes].view(x.dtype).reshape(x.shape)
-    made[...] = x
-    return made
+    copies = []
+    for x, size in zip(parts, sizes, strict=True):
+        made = raw[start : start + x.nbytes].view(x.dtype).reshape(x.shape)
+        made[...] = x
+        copies.append(made)
+        start += size
+    return copies
 
 
 def _put_given(shape: tuple[int, ...], sharding: Any, parts: dict[Any, np.ndarray], weak: bool,
