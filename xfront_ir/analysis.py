@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from .core import Function, Op, Value, bodies_of
+from .core import Function, Op, Value
 from .opdef import Pending
 from .sharding import MeshAxes, Sharding
 
@@ -94,18 +94,6 @@ def axis_names(fn: Function) -> frozenset[str]:
     if not derived(fn, "axes_standing", _own_axes, _union, standing_bodies):
         return frozenset()
     return derived(fn, "axes", _own_axes, _union)
-
-
-def op_axis_names(op: Op) -> frozenset[str]:
-    """As `axis_names`, for one op with its bodies."""
-    definition = op.definition
-    mentions = definition.mentions_axis
-    names: frozenset[str] = frozenset(mentions(op.attrs) if mentions is not None else ())
-    if not definition.has_bodies or not any(
-            derived(f, "axes_standing", _own_axes, _union, standing_bodies)
-            for f in _standing(op)):
-        return names
-    return names.union(*map(axis_names, bodies_of(op)))
 
 
 def belongs_to_process(fn: Function) -> bool:

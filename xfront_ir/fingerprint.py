@@ -135,7 +135,7 @@ def _known(fn: Function, forward: bool) -> _Summary | None:
 def _summary(fn: Function, forward: bool = False) -> _Summary:
     found = _known(fn, forward) or _walk(fn, forward)
     while found is None:                             # a body is not known: all of them first
-        for f in functions(fn, _forward_bodies if forward else _bodies):
+        for f in functions(fn, lambda g: _bodies(g, forward)):
             found = _known(f, forward) or _walk(f, forward)
     return found
 
@@ -144,30 +144,20 @@ def _differentiates(body: Pending) -> bool:
     return body.request.role != "vectorize"
 
 
-def _forward_bodies(fn: Function) -> Iterator[Function]:
-    """Those of `_bodies` that are not differentiated."""
-    for op in fn.ops:
-        for key in op.definition.body_attrs:
-            held = op.attrs.get(key)
-            if type(held) is tuple:
-                yield from held
-            elif type(held) is not Pending:
-                if held is not None:
-                    yield held
-            elif not _differentiates(held):
-                yield held.function
-
-
-def _bodies(fn: Function) -> Iterator[Function]:
+def _bodies(fn: Function, forward: bool = False) -> Iterator[Function]:
     """As analysis.standing_bodies, but what a transformation starts from even when it is done:
-    the hash of a program must not depend on who looked inside before."""
+    the hash of a program must not depend on who looked inside before. With `forward` without those
+    that are differentiated."""
     for op in fn.ops:
         for key in op.definition.body_attrs:
             held = op.attrs.get(key)
             if type(held) is tuple:
                 yield from held
+            elif type(held) is Pending:
+                if not (forward and _differentiates(held)):
+                    yield held.function
             elif held is not None:
-                yield held.function if type(held) is Pending else held
+                yield held
 
 
 def _literals(summary: _Summary) -> tuple[Literal, ...]:

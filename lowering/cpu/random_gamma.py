@@ -23,7 +23,7 @@ from lowering.rules.random_gamma import (
 from xfront_ir import dtypes, ops
 from xfront_ir.builder import Builder
 from xfront_ir.core import Op, Value
-from xfront_ir.ops.convert import convert
+from xfront_ir.ops.formulas import Term, where
 from xfront_ir.ops.while_loop import WHILE
 from xfront_ir.types import tensor
 
@@ -71,12 +71,12 @@ def _drawn_again(b: Builder, key: Key, a: Value, cube: Value, left: Value) -> Va
 def _first_places(b: Builder, wanted: Value, count: int) -> Value:
     """Where the first `count` true elements are, as i32[count, 1]; behind the end for the rest."""
     n = wanted.type.size
-    number = b.emit(ops.cumsum, b.emit(convert, wanted, dtype=dtypes.i32), axis=0, reverse=False)
-    row = b.emit(ops.select, wanted, b.emit(ops.sub, number, b.full(number.type, 1)),
-                 b.full(number.type, count))
+    mask = Term(b, wanted)
+    number = ops.cumsum(mask.to(dtypes.i32), axis=0, reverse=False)
+    row = where(mask, number - 1, count)
     place = b.emit(ops.iota, dtype=dtypes.i32, shape=(n,), dimension=0)
     behind = b.full(tensor((count,), dtypes.i32), n)
-    at = _scattered(b, behind, b.emit(ops.reshape, row, shape=(n, 1)), place)
+    at = _scattered(b, behind, ops.reshape(row, shape=(n, 1)).value, place)
     return b.emit(ops.reshape, at, shape=(count, 1))
 
 

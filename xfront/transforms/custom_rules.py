@@ -12,13 +12,13 @@ from __future__ import annotations
 import functools
 import inspect
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, ParamSpec, TypeVar
 
 import numpy as np
 from xfront_ir import ops
 from xfront_ir.builder import Builder
-from xfront_ir.core import Function
+from xfront_ir.core import Function, Value
 from xfront_ir.fingerprint import fingerprint, identity, skeleton
 from xfront_ir.opdef import OpDef, Request
 from xfront_ir.passes.literals import abstract
@@ -393,20 +393,23 @@ def order_params(traced: Flat, rule: Rule, n_own: int, capture_types: Sequence[T
     """The rule's Function with parameters own, captures, rest."""
     function, captures = with_values(traced, rule, label)
     known = joined_captures(captures, rule, label)
-    b = Builder(function.name)
-    own = [b.param(v.type) for v in function.params[:n_own]]
-    own_captures = [b.param(t) for t in capture_types]
-    missing = rule.captures[len(own_captures) - (n_body - n_own):]
-    own_captures += [b.param(x.value.type) for x in missing]
-    n_given = len(function.params) - len(captures)
-    rest = [b.param(v.type) for v in function.params[n_own:n_given]]
-    held = []
     offset = n_body - n_own
-    for v, x in zip(function.params[n_given:], captures, strict=True):
-        if type(x) is Tracer:
-            held.append(own_captures[offset + known[x.value]])
-        else:
-            held.append(constant_value(b, v, x))
+    missing = rule.captures[len(capture_types) - offset:]
+    types = [*capture_types, *[x.value.type for x in missing]]
+    return arranged(function, captures, n_own, types, {v: offset + i for v, i in known.items()})
+
+
+def arranged(function: Function, captures: Sequence[Any], n_own: int, types: Sequence[TensorType],
+             place: Mapping[Value, int]) -> Function:
+    """A rule's Function with parameters own, of `types`, rest: of `types` the one at `place` is
+    what it captured, and its constants stand in it."""
+    b = Builder(function.name)
+    n_given = len(function.params) - len(captures)
+    own = [b.param(v.type) for v in function.params[:n_own]]
+    given = [b.param(t) for t in types]
+    rest = [b.param(v.type) for v in function.params[n_own:n_given]]
+    held = [given[place[x.value]] if type(x) is Tracer else constant_value(b, v, x)
+            for v, x in zip(function.params[n_given:], captures, strict=True)]
     return b.close(b.inline(function, (*own, *rest, *held)), function.weak_returns)
 
 

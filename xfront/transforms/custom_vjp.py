@@ -18,11 +18,11 @@ from ..tracing import concrete
 from ..tracing.programs import bind
 from ..tracing.tracer import Tracer
 from ..tree_util import Partial, keystr, tree_flatten, tree_flatten_with_path, tree_unflatten
-from .closing import constant_value
 from .custom_rules import (
     ResultOf,
     Rule,
     Ruled,
+    arranged,
     is_zero,
     joined_captures,
     kinds_like,
@@ -224,15 +224,9 @@ def back_params(traced: Flat, rule: Rule, n_residuals: int, label: str) -> Funct
     for x in captures:
         if type(x) is Tracer and known[x.value] not in rule.saved:
             rule.saved.append(known[x.value])
-    b = Builder(function.name)
-    n_given = len(function.params) - len(captures)
-    own = [b.param(v.type) for v in function.params[:n_residuals]]
-    saved = [b.param(rule.captures[i].value.type) for i in rule.saved]
-    cts = [b.param(v.type) for v in function.params[n_residuals:n_given]]
-    place = {rule.captures[i].value: v for i, v in zip(rule.saved, saved, strict=True)}
-    held = [place[x.value] if type(x) is Tracer else constant_value(b, v, x)
-            for v, x in zip(function.params[n_given:], captures, strict=True)]
-    return b.close(b.inline(function, (*own, *cts, *held)), function.weak_returns)
+    saved = [rule.captures[i].value for i in rule.saved]
+    return arranged(function, captures, n_residuals, [v.type for v in saved],
+                    {v: i for i, v in enumerate(saved)})
 
 
 @front_door
