@@ -299,7 +299,7 @@ def _betainc(a: Term, b: Term, x: Term) -> Term:
     front = ops.exp(size) / p
     made = front * _beta_fraction(p, q, t)
     made = where(flipped, 1.0 - made, made)
-    made = where((x == 0.0) | (b == 0.0) | (a == inf), 0.0,
+    made = where((x == 0.0) | (x < 1.0) & ((b == 0.0) | (a == inf)), 0.0,
                  where(inside, made, 1.0))
     wrong = (a < 0.0) | (b < 0.0) | (x < 0.0) | (x > 1.0) | (a != a) | (b != b) | (x != x)
     zeros, infinite = a == 0.0, a == inf

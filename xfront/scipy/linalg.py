@@ -516,7 +516,7 @@ def _block_diag(arrs: Any) -> Any:
 @eager
 def toeplitz(c: ArrayLike, r: ArrayLike | None = None) -> Array:
     """The matrices with first column `c` and first row `r` (None: conj(c)), constant along their
-    diagonals; leading axes are batches. Source: `scipy.linalg.toeplitz`.
+    diagonals; leading axes are batches, which broadcast. Source: `scipy.linalg.toeplitz`.
 
     >>> linalg.toeplitz(jnp.array([1, 2, 3]))
     Array([[1, 2, 3],
@@ -526,6 +526,8 @@ def toeplitz(c: ArrayLike, r: ArrayLike | None = None) -> Array:
     column = jnp.atleast_1d(c)
     row = jnp.conj(column) if r is None else jnp.atleast_1d(r)
     n, m = column.shape[-1], row.shape[-1]
+    batch = jnp.broadcast_shapes(column.shape[:-1], row.shape[:-1])
+    column, row = jnp.broadcast_to(column, (*batch, n)), jnp.broadcast_to(row, (*batch, m))
     both = jnp.concatenate([jnp.flip(column, -1), row[..., 1:]], -1)
     places = np.arange(n)[::-1, None] + np.arange(m)[None, :]
     return jnp.take(both, places, axis=-1)

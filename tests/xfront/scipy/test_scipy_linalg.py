@@ -131,3 +131,11 @@ def test_refuses() -> None:
         linalg.cho_solve((A, True), B[:3])
     with pytest.raises(NotImplementedError, match="b=None"):
         linalg.eigh(A, A)
+
+
+def test_batches_of_toeplitz_matrices_broadcast() -> None:
+    columns, row = np.array([[1, 2], [3, 4]]), np.array([9, 8, 7])
+    np.testing.assert_array_equal(linalg.toeplitz(columns, row),
+                                  [expected.toeplitz(c, row) for c in columns])
+    np.testing.assert_array_equal(linalg.toeplitz(row, columns),
+                                  [expected.toeplitz(row, r) for r in columns])

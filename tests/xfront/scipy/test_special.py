@@ -94,3 +94,14 @@ def test_softmax_is_over_all_axes():
         np.testing.assert_allclose(special.softmax(x, **options), sp.softmax(x, **options), 1e-6)
         np.testing.assert_allclose(special.log_softmax(x, **options),
                                    sp.log_softmax(x, **options), 1e-6)
+
+
+@pytest.mark.filterwarnings("ignore:divide by zero:RuntimeWarning")
+def test_where_formulas_meet_zero_times_infinity():
+    x = np.array([0.0, 1, 2], np.float32)
+    for power in (0.0, 0.5, -0.5):
+        np.testing.assert_allclose(special.boxcox(x, power), sp.boxcox(x, power), 1e-6)
+        np.testing.assert_allclose(special.boxcox1p(x - 1, power), sp.boxcox1p(x - 1, power), 1e-6)
+    a, b, t = np.array([[1, 0, 1, 2], [0, 0, 2, 0], [1, 1, 0.5, 0]], np.float32)
+    np.testing.assert_allclose(special.betainc(a, b, t), sp.betainc(a, b, t), 1e-6)
+    assert special.multigammaln(np.ones((2, 3)), 0).shape == (2, 3)

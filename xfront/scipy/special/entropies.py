@@ -142,7 +142,8 @@ def _boxcox(log_x: Any, power: Any) -> Any:
     """expm1(log_x power) / power; of small products the series, as for its derivatives."""
     product = mul(log_x, power)
     near = emit(ops.or_, compare(ops.lt, emit(ops.abs, product), 0.25), compare(ops.eq, power, 0))
-    small = choose(near, product, 0.0)
+    endless = compare(ops.eq, log_x, -math.inf)     # whose product with 0 is NaN
+    small = choose(emit(ops.and_, near, emit(ops.not_, endless)), product, 0.0)
     series: Any = 1 / math.factorial(_BOXCOX_TERMS)
     for k in range(_BOXCOX_TERMS - 1, 0, -1):
         series = add(mul(series, small), 1 / math.factorial(k))

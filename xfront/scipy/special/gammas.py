@@ -14,7 +14,7 @@ from xfront_ir import ops
 from ...arrays.annotations import Array, ArrayLike
 from ...arrays.dispatch import eager
 from ...lax.strict import static_int
-from ...numpy import conj, exp, expm1, imag, log, log1p, rint, where
+from ...numpy import conj, exp, expm1, full_like, imag, log, log1p, rint, where
 from ...numpy.shorthand import add, choose, compare, div, inexact, mul, sub
 from ...tracing.trace import emit
 from .parts import one, real, together
@@ -292,7 +292,7 @@ def multigammaln(a: ArrayLike, d: int) -> Array:
     """
     a, n = real("multigammaln", a), static_int("d", d)
     total = n * (n - 1) / 4 * math.log(math.pi)
-    made: Any = total
+    made: Any = full_like(a, total)
     for k in range(n):
         made = add(emit(ops.lgamma, sub(a, k / 2)), made)
     return made
