@@ -258,4 +258,11 @@ def replicated(ndim: int) -> Spec:
     return Spec(((),) * ndim)
 
 
-__all__ = ["AXIS_TYPES", "MeshAxes", "Sharding", "Spec", "explicit", "replicated"]
+def batch_axes(axis: tuple[Any, int]) -> tuple[str, ...]:
+    """The axes of a mesh over which an axis of vmap is divided: the name of one that has no other
+    name is a tuple, and ends with them."""
+    name = axis[0]
+    return name[2] if type(name) is tuple and len(name) == 3 else ()
+
+
+__all__ = ["AXIS_TYPES", "MeshAxes", "Sharding", "Spec", "batch_axes", "explicit", "replicated"]

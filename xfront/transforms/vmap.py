@@ -96,14 +96,16 @@ def vmap(fun: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0,
       out_axes: where the mapped axis goes in the results; a tree prefix of the result.
       axis_name: a name for the axis, for collectives such as `lax.psum` in `fun`.
       axis_size: its size, where no argument is mapped.
-      spmd_axis_name: None; it names devices over which arrays are spread.
+      spmd_axis_name: an axis of a mesh, or a tuple of such, over which the batch is divided where
+        `fun` says how values lie: in its sharding constraints and its `shard_map`s.
       sum_match: False; it is about results that are spread over devices.
       chunk: map over at most so many examples at once, in a scan, with the same result: memory is
         that of one chunk, and the examples of different chunks are computed one after the other.
         The size need not be a multiple. Not with `axis_name`: a collective is over all examples.
     Returns: a function of arguments with the mapped axis.
     Raises: ValueError where sizes, axes or chunk do not fit; TypeError where an axis is no int;
-      NotImplementedError for `spmd_axis_name` and `sum_match`.
+      NotImplementedError for `sum_match`, and for `spmd_axis_name` together with `axis_name` or
+      `chunk`.
 
     >>> xfront.vmap(jnp.dot)(jnp.eye(2), jnp.ones((2, 2)))
     Array([1., 1.], dtype=float32)
@@ -113,7 +115,8 @@ def vmap(fun: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0,
     if isinstance(in_axes, list):
         in_axes = tuple(in_axes)
     name = name_of(fun)
-    _check_arguments(name, in_axes, out_axes, axis_name, spmd_axis_name, sum_match, chunk)
+    _check_arguments(name, in_axes, out_axes, axis_name, sum_match, chunk)
+    spread = () if spmd_axis_name is None else _spread(name, spmd_axis_name, axis_name, chunk)
 
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         if isinstance(in_axes, tuple) and len(in_axes) != len(args):
@@ -144,11 +147,11 @@ def vmap(fun: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0,
             divided = divided or t.sharding is not None
             positions.append(a)
         if size is None or divided:
-            size = _checked_batch(name, size, taken)
+            size = _checked_batch(name, size, taken, spread)
         if chunk is not None and positions and size > chunk:
             return _by_chunks(fun, tree, leaves, axes, out_axes, size, chunk)
         mapped = [k for k, a in enumerate(axes) if a is not None]
-        axis = (axis_name if axis_name is not None else ("vmap", len(state.stack)), size)
+        axis = (axis_name if axis_name is not None else ("vmap", len(state.stack), spread), size)
 
         def call(tracers: list[Tracer]) -> Any:
             filled = list(leaves)
@@ -172,14 +175,18 @@ def vmap(fun: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0,
     return front_door(wrapped, fun)
 
 
-def _checked_batch(name: str, size: int | None, taken: list) -> int:
+def _checked_batch(name: str, size: int | None, taken: list, spread: tuple) -> int:
     """The size of a batch. Raises: ValueError where there is none, or where explicit axes divide
-    the mapped dimension of arguments differently."""
+    the mapped dimension of arguments differently, or over others than `spmd_axis_name` says."""
     if size is None:
         raise ValueError(f"vmap of {name} must have at least one non-None value in in_axes, "
                          "or an axis_size")
     for t, a in taken:
         first = taken[0][0].dims[taken[0][1]]
+        if spread and t.dims[a] and tuple(t.dims[a]) != spread:
+            raise ValueError("Only one of spmd_axis_name or arrays sharded on `Explicit` mesh axis "
+                             f"type is allowed. Got spmd_axis_name={spread} and arrays sharded on "
+                             f"explicit_mesh_axis={tuple(t.dims[a])}")
         if t.dims[a] != first:
             shown = [" and ".join(axes) or "None" for axes in (first, t.dims[a])]
             raise ValueError("Mapped away dimension of inputs passed to vmap should be sharded the "
@@ -218,15 +225,27 @@ def _mapped(function: Function, request: Request, given: list, taken: list) -> l
     return in_a_trace(function.name, run, tuple(given), {})
 
 
-def _check_arguments(name: str, in_axes: Any, out_axes: Any, axis_name: Any, spmd_axis_name: Any,
-                     sum_match: Any, chunk: Any) -> None:
+def _check_arguments(name: str, in_axes: Any, out_axes: Any, axis_name: Any, sum_match: Any,
+                     chunk: Any) -> None:
     if type(in_axes) is not int or type(out_axes) is not int:
         _check_axes(in_axes, out_axes)
-    if spmd_axis_name is not None or sum_match is not False:
-        only("vmap", None, "arrays are on one device", spmd_axis_name=spmd_axis_name)
-        only("vmap", False, "arrays are on one device", sum_match=sum_match)
+    if sum_match is not False:
+        only("vmap", False, "results that are sums over devices are none", sum_match=sum_match)
     if chunk is not None:
         _check_chunk(name, chunk, axis_name)
+
+
+def _spread(name: str, spmd_axis_name: Any, axis_name: Any, chunk: Any) -> tuple[str, ...]:
+    """The axes of a mesh over which the batch is to be divided. Raises: TypeError, ValueError."""
+    names = (spmd_axis_name,) if isinstance(spmd_axis_name, str) else spmd_axis_name
+    if not isinstance(names, tuple) or not all([isinstance(a, str) for a in names]):
+        raise TypeError(f"vmap of {name}: spmd_axis_name is the name of a mesh axis or a tuple of "
+                        f"such, got {spmd_axis_name!r}")
+    if axis_name is not None or chunk is not None:
+        other = f"axis_name={axis_name!r}" if axis_name is not None else f"chunk={chunk}"
+        raise NotImplementedError(f"vmap of {name}: spmd_axis_name={spmd_axis_name!r} and {other} "
+                                  "exclude each other; nest two vmaps")
+    return names
 
 
 def _check_chunk(name: str, chunk: Any, axis_name: Any) -> None:

@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..analysis import axis_names
 from ..builder import Builder
 from ..core import Function, Op, Value
 from ..errors import IRTypeError, IRValueError
@@ -36,10 +37,11 @@ from ..passes.bodies import (
     strong_body,
     transpose_to,
     unzip,
+    varying,
     vectorize,
 )
 from ..regions import REST, Body, Regions
-from ..sharding import MeshAxes, Sharding, Spec, replicated
+from ..sharding import MeshAxes, Sharding, Spec, batch_axes, replicated
 from ..types import TensorType, plain
 from .shape import reshape
 
@@ -235,14 +237,40 @@ def _of_copies(back: Function, n: int, copies: Sequence[Any], sums: Sequence[Any
 # --- batches and literals -------------------------------------------------------------------
 
 def _batch(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
-    """Each device has the whole batch of its parts. A name that the op binds is not that of the
-    batch."""
+    """Each device has the whole batch of its parts, or its part of the batch where that is divided
+    over axes of the op. A name that the op binds is not that of the batch."""
     attrs, (name, size) = op.attrs, axis
+    own = tuple([a for a in batch_axes(axis) if a in attrs["axes"]])
+    body = body_of(attrs["body"])
     inner: Any = (("outside", name), size) if name in attrs["axes"] else axis
-    body, places = vectorize(body_of(attrs["body"]), positions, inner)
-    ins, outs = ([s if p is None else s.insert(p) for s, p in zip(attrs[what], at, strict=True)]
+    if own:
+        inner = _part_of_batch(attrs, body, axis, own)
+    body, places = vectorize(body, positions, inner)
+    ins, outs = ([s if p is None else s.insert(p, own)
+                  for s, p in zip(attrs[what], at, strict=True)]
                  for what, at in (("in_specs", positions), ("out_specs", places)))
+    if own and attrs["check_vma"]:               # what is batched now varies over these axes too
+        followed = tuple([(a, attrs["mesh"].size_of((a,))) for a in attrs["axes"]])
+        body, _ = varying(body, [frozenset(s.axes) for s in ins], followed,
+                          [frozenset(s.axes) for s in outs])
     return b.emit(shard_map, *operands, **_with(attrs, body, ins, outs)), places
+
+
+def _part_of_batch(attrs: Attrs, body: Function, axis: Axis, own: tuple[str, ...]) -> Any:
+    """The axis of a batch as the body has it, which is divided over these axes of the op."""
+    name: Any = axis[0]
+    if any([a in own for s in (*attrs["in_specs"], *attrs["out_specs"]) for a in s.axes]):
+        raise IRValueError(f"vmap spmd_axis_name {own} cannot appear in shard_map in_specs or "
+                           "out_specs")
+    if read := axis_names(body).intersection(own):
+        raise IRValueError(f"vmap: spmd_axis_name has {min(read)!r}, which the body of a shard_map "
+                           "reads: its devices would exchange different examples")
+    count = attrs["mesh"].size_of(own)
+    if axis[1] % count:
+        raise IRValueError(f"vmap: a batch of {axis[1]} does not divide over spmd_axis_name {own}, "
+                           f"of {count} devices")
+    rest = tuple([a for a in batch_axes(axis) if a not in own])
+    return (*name[:2], rest), axis[1] // count
 
 
 def _widened(op: Op, attrs: Any, extra: Types) -> dict[str, Any]:

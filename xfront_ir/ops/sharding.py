@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ..core import Op
 from ..errors import IRTypeError, IRValueError
 from ..opdef import LINEAR_OP, SHARDING, define
-from ..sharding import Sharding, replicated
+from ..sharding import Sharding, batch_axes, replicated
 from ..spreading import alike, as_inferred, spreads
 from ..types import TensorType
 
@@ -66,9 +66,18 @@ def _transpose_sharding_constraint(b: Builder, op: Op, cotangents: Tangents, kno
 def _batch_sharding_constraint(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis
                                ) -> Batched:
     (x,), (p,), old = operands, positions, op.attrs["sharding"]
-    spec = old.spec.insert(p, open=True)        # closed, it would gather the batch on every device
-    sharding = Sharding(old.mesh, spec, old.memory_kind)
-    return (b.emit(op.definition, x, sharding=sharding),), (p,)
+    over = batch_axes(axis) if op.definition is sharding_constraint else ()
+    if over:
+        if again := [a for a in over if a in old.spec.axes]:
+            raise IRValueError(f"vmap spmd_axis_name {over} cannot appear in "
+                               f"with_sharding_constraint spec, but got {old.spec}, which has "
+                               f"{again[0]!r}")
+        if strays := [a for a in over if a not in old.mesh.names]:
+            raise IRValueError(f"vmap: spmd_axis_name has {strays[0]!r}, and the axes of the mesh "
+                               f"of a sharding constraint are {old.mesh.names}")
+    # where nothing is said it is open: closed, it would gather the batch on every device
+    spec = old.spec.insert(p, over, open=not over)
+    return (b.emit(op.definition, x, sharding=Sharding(old.mesh, spec, old.memory_kind)),), (p,)
 
 
 sharding_constraint = define(

@@ -327,6 +327,44 @@ def check_random_programs_agree_with_one_device() -> None:
         agree(seed)
 
 
+def check_batches_over_axes_of_the_mesh() -> None:
+    rows = np.arange(64, dtype=np.float32).reshape(4, 16)
+
+    def held(r: Any) -> Any:
+        return lax.with_sharding_constraint(r * 2, on("y"))
+
+    for f in (xfront.jit, lambda f: f):
+        made = f(xfront.vmap(held, spmd_axis_name="x"))(rows)
+        close(made, 2 * rows)
+        assert made.sharding.is_equivalent_to(on("x", "y"), 2)
+    looped = xfront.vmap(lambda r: lax.scan(lambda c, _: (held(c), None), r, None, length=2)[0],
+                         spmd_axis_name="x")
+    assert xfront.jit(looped)(rows).sharding.is_equivalent_to(on("x", "y"), 2)
+    for check_vma in (True, False):
+        total = mapped(lambda a, w: lax.psum(jnp.sin(a) * w, "y"), (P("y"), P("y")), P(),
+                       check_vma=check_vma)
+        many = xfront.vmap(total, in_axes=(0, None), spmd_axis_name="x")
+        waves = np.sin(rows).reshape(4, 2, 8)
+        close(many(rows, rows[1]), (waves * rows[1].reshape(2, 8)).sum(1))
+        assert many(rows, rows[1]).sharding.is_equivalent_to(on("x"), 2)
+        slopes = xfront.grad(lambda w, many=many: many(rows, w).sum())
+        close(slopes(rows[1]), np.sin(rows).sum(0))
+        text = xfront.jit(many).lower(rows, rows[1]).as_text()
+        assert "(%arg2: tensor<1x8xf32>, %arg3: tensor<8xf32>)" in text, text
+    raises(ValueError, ["spmd_axis_name", "with_sharding_constraint"],
+           lambda: xfront.vmap(held, spmd_axis_name="y")(rows))
+    raises(ValueError, ["spmd_axis_name", "'z'"],
+           lambda: xfront.vmap(held, spmd_axis_name="z")(rows))
+    double = mapped(lambda a: 2 * a, P("x"), P("x"))
+    raises(ValueError, ["spmd_axis_name", "in_specs"],
+           lambda: xfront.vmap(double, spmd_axis_name="x")(rows))
+    indexed = mapped(lambda a: a + lax.axis_index("x"), P("y"), P("y"), check_vma=False)
+    raises(ValueError, ["spmd_axis_name", "reads"],
+           lambda: xfront.vmap(indexed, spmd_axis_name="x")(rows))
+    raises(ValueError, ["batch of 3", "4 devices"],
+           lambda: xfront.vmap(mapped(jnp.sin, P("y"), P("y")), spmd_axis_name="x")(rows[:3]))
+
+
 # --- refusals -------------------------------------------------------------------------------
 
 def check_what_does_not_fit_is_refused() -> None:
