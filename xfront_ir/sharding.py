@@ -17,7 +17,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from .errors import IRValueError
 
@@ -261,8 +261,9 @@ def replicated(ndim: int) -> Spec:
 def batch_axes(axis: tuple[Any, int]) -> tuple[str, ...]:
     """The axes of a mesh over which an axis of vmap is divided: the name of one that has no other
     name is a tuple, and ends with them."""
-    name = axis[0]
-    return name[2] if type(name) is tuple and len(name) == 3 else ()
+    name: object = axis[0]
+    parts = cast("tuple[Any, ...]", name) if isinstance(name, tuple) else ()
+    return parts[2] if len(parts) == 3 else ()
 
 
 __all__ = ["AXIS_TYPES", "MeshAxes", "Sharding", "Spec", "batch_axes", "explicit", "replicated"]
