@@ -314,7 +314,7 @@ def _warn_of_lost_parts(x: Any, dtype: Any) -> bool:
 def sizes(name: str, shape: Any) -> tuple[int, ...]:
     """A shape as a tuple of ints. Raises: TypeError where a size is no integer or negative."""
     several = isinstance(shape, (tuple, list)) or getattr(shape, "ndim", 0) == 1
-    given = shape if several else (shape,)
+    given: Any = shape if several else (shape,)
     made = []
     for d in given:
         if type(d) is not int:

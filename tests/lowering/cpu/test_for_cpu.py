@@ -26,7 +26,7 @@ from xfront_ir.core import Function, Op, Value, bodies_of
 from xfront_ir.ops import REGISTRY
 from xfront_ir.parser import parse
 from xfront_ir.passes.pipeline import simplify
-from xfront_ir.reference import evaluate
+from xfront_ir.reference import evaluate, physical_shape
 from xfront_ir.types import tensor
 from xfront_ir.verifier import verify
 
@@ -80,6 +80,8 @@ def test_every_form_has_its_text() -> None:
 
 def drawn(v: Value, rng: np.random.Generator) -> np.ndarray:
     t = v.type
+    if t.dtype.is_key:
+        return rng.integers(0, 2 ** 32, physical_shape(t), np.uint32)
     if t.dtype.kind == "bool":
         return rng.random(t.shape) < 0.5
     if t.dtype.is_integer:
