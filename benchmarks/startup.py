@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import subprocess
 import tempfile
+import time
+from pathlib import Path
 
 from benchmarks.harness import Side, environment, row, scaled
 
@@ -133,3 +135,50 @@ def first_step(side: Side) -> dict[str, float]:
 def first_step_cached(side: Side) -> dict[str, float]:
     """As before, with JAX's cache."""
     return first_and_second(side, STEP.format(layers=scaled(12, 2)), **JAXS_CACHE)
+
+
+PROGRAMS = Path(__file__).parents[1] / "tests" / "programs"
+FIRST_STEPS = {
+    "cnn": ("for i in range(20):", "step(params, random.PRNGKey(0))"),
+    "flow": ("for _ in range(60):", "jax.grad(loss)(params)"),
+    "gan": ("for i in range(40):", "step(d, g, random.fold_in(random.key(2), 0))"),
+    "kalman": ("for _ in range(40):", "objective(p)"),
+    "mlp": ("for _ in range(3):", "update(params, images[:64], targets[:64])"),
+    "nbody": ("drift =", "end"),
+    "pinn": ("for _ in range(25):", "newton(vector, damping)"),
+    "rnn": ("for i in range(30):", "step(p, random.fold_in(random.key(1), 0))"),
+    "transformer": (
+        "for i in range(30):",
+        "step(params, momentum, random.fold_in(random.key(1), 0))",
+    ),
+    "vae": ("RESULT =", "losses"),
+}
+"""Of each program, where its steps begin, and the first of them."""
+
+
+def until_first_step(side: Side, program: str, cache: str) -> float:
+    """Seconds from the start of a process to what the first step of a program gives."""
+    steps, first = FIRST_STEPS[program]
+    source, found, _ = (PROGRAMS / f"{program}.py").read_text().partition(f"\n{steps}")
+    if not found:
+        raise RuntimeError(f"{program}.py has no line {steps!r}")
+    install = "import xfront; xfront.install_as_jax()\n" if side.module == "xfront" else ""
+    script = (
+        f"{install}{source}\nimport jax, time\njax.block_until_ready({first})\n"
+        f"print(time.time() - {time.time()!r})"
+    )
+    return printed(side, script, cache)
+
+
+def _first_step_of(program: str) -> None:
+    @row(f"first step of the program {program}")
+    def first_step_of(side: Side) -> dict[str, float]:
+        with tempfile.TemporaryDirectory(prefix="xfront-bench-") as cache:
+            return {
+                "cold process": until_first_step(side, program, cache),
+                "second process": until_first_step(side, program, cache),
+            }
+
+
+for _program in FIRST_STEPS:
+    _first_step_of(_program)
