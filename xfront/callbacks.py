@@ -159,5 +159,5 @@ def known_now(operands: list[Any]) -> list[np.ndarray] | None:
         value = concrete.known(x) if type(x) is Tracer else x
         if value is None:
             return None
-        known.append(np.asarray(key_words(value)))
+        known.append(canonical(key_words(value)))
     return known

@@ -426,7 +426,7 @@ def _only_extended(types: Iterable[tuple[Any, bool]]) -> tuple[Any, bool]:
 
 @front_door
 def promote_types(a: Any, b: Any) -> Any:
-    """The dtype that two dtypes promote to, 64-bit mode or not.
+    """The dtype that two dtypes promote to; 64 bits wide out of the mode where one of them is.
 
     Args:
       a, b: anything that stands for a dtype; Python's `int`, `float`, `complex` are weak.
@@ -444,6 +444,8 @@ def promote_types(a: Any, b: Any) -> Any:
         return _only_extended(types)[0]
     before = x64_state.swap_local(True)
     try:
-        return promotion.promote_all("promote_types", types)[0]
+        found = promotion.promote_all("promote_types", types)[0]
     finally:
         x64_state.set_local(before)
+    narrow = all([dtype.itemsize < 8 for dtype, _ in types])
+    return canonicalize_dtype(found) if narrow else found      # int64 of uint32 and int32

@@ -12,7 +12,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from xfront import dtypes, numpy
+from xfront import dtypes, enable_x64, numpy
 from xfront.arrays.binding import x64_state
 
 i32, f32 = np.dtype("int32"), np.dtype("float32")
@@ -110,6 +110,9 @@ def test_what_has_no_dtype() -> None:
 
 def test_promote_types_keeps_64_bits() -> None:
     assert dtypes.promote_types("int64", "uint32") == np.dtype("int64")
+    assert dtypes.promote_types("uint32", "int32") == np.dtype("int32")
+    with enable_x64(True):
+        assert dtypes.promote_types("uint32", "int32") == np.dtype("int64")
     assert dtypes.promote_types(float, "int32") == np.dtype("float64")
     assert dtypes.promote_types(int, "float16") == np.dtype("float16")
     with pytest.raises(dtypes.TypePromotionError):

@@ -129,10 +129,10 @@ def check_jvp_result(name: str, made: Any, flat: Flat, out_types: Sequence[Tenso
             if t.is_inexact:
                 moved.append(zero_tangent(x_type))
             continue
-        if t.is_inexact and kind_of(name, d)[0].shape != x_type.shape:
+        if t.is_inexact and kind_of(name, d)[0].plain is not x_type.plain:
             raise TypeError(f"Custom JVP rule for function {name} must produce primal and tangent "
                             f"outputs with corresponding shapes and dtypes. Expected {x_type}, got "
-                            f"tangent {kind_of(name, d)[0]}.")
+                            f"tangent {kind_of(name, d)[0]}; write tangent.astype(out.dtype).")
         if t.is_inexact:
             moved.append(typed(d, x_type))
     return [*outs, *moved]

@@ -109,3 +109,15 @@ def test_print_shows_values_of_trees_as_arrays(capfd):
         assert capfd.readouterr().out == (
             "[0. 1. 2.] {'a': Array([0., 1., 2.], dtype=float32), 'b': 'c'} [0 3] 1.0 float32 "
             "Array([0., 1., 2.], dtype=float32)\n")
+
+
+def test_python_numbers_reach_the_host_as_arrays_of_the_mode(capfd):
+    jax.debug.print("{} {}", [1, 2.5], np.int64(4))
+    jax.effects_barrier()
+    assert capfd.readouterr().out == "[Array(1, dtype=int32), Array(2.5, dtype=float32)] 4\n"
+    seen = []
+    for way in (lambda f: f, jax.jit):
+        way(lambda: jax.debug.callback(lambda x, y: seen.append((x.dtype, y.dtype)), 3,
+                                       np.float64(2)))()
+    jax.effects_barrier()
+    assert seen == [(np.int32, np.float32)] * 2

@@ -209,6 +209,14 @@ def test_missing_rules_are_errors():
         jax.grad(f)(1.0)
 
 
+def test_a_tangent_has_the_dtype_of_its_result() -> None:
+    f = jax.custom_jvp(lambda x: x)
+    f.defjvp(lambda p, t: (p[0], np.float32(3)))
+    assert jax.jvp(f, (1.0,), (1.0,))[1] == 3
+    with pytest.raises(TypeError, match=r"Expected f16\[\], got tangent f32\[\]"):
+        jax.grad(f)(jnp.float16(1))
+
+
 def test_custom_gradient_of_a_function_that_also_gives_an_integer() -> None:
     @jax.custom_gradient
     def f(x):
