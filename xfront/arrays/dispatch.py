@@ -35,6 +35,7 @@ from .placement import Placement, placement
 
 P = ParamSpec("P")
 R = TypeVar("R")
+F = TypeVar("F", bound=Callable[..., Any])
 
 ArrayImpl = binding.ArrayImpl
 
@@ -354,6 +355,29 @@ def _told(name: str, public: Callable[..., Any], args: tuple, kwargs: dict[str, 
     if asked is None:
         return ()
     return (told(name, asked, public, args, {**kwargs, "out_sharding": None}),)
+
+
+def tellable(name: str) -> Callable[[F], F]:
+    """A decorator of functions whose last parameter is `out_sharding`: where it names several
+    devices the function runs without it, and its result is placed."""
+    def wrap(function: F) -> F:
+        code = function.__code__
+        place = code.co_varnames.index("out_sharding")
+        by_position = place < code.co_argcount
+
+        @functools.wraps(function)
+        def wrapped(*args: Any, **kwargs: Any) -> Any:
+            given = by_position and len(args) > place
+            sharding = args[place] if given else kwargs.get("out_sharding")
+            if sharding is None:
+                return function(*args, **kwargs)
+            args, kwargs = args[:place] if given else args, {**kwargs, "out_sharding": sharding}
+            made = _told(name, function, args, kwargs)
+            return made[0] if made else function(*args, **kwargs)
+
+        return wrapped  # type: ignore[return-value]
+
+    return wrap
 
 
 MOST_OF_ONE = 256

@@ -10,7 +10,7 @@ import numpy as np
 from .. import numpy as jnp
 from ..arrays.annotations import Array, ArrayLike, DTypeLike, PrecisionLike
 from ..arrays.arguments import at_home
-from ..arrays.dispatch import eager
+from ..arrays.dispatch import eager, tellable
 from ..arrays.operands import operand
 from ..dtypes import bfloat16
 from ..tracing.tracer import Tracer, as_tracer
@@ -35,6 +35,7 @@ class RaggedDotDimensionNumbers(NamedTuple):
 _MATRICES = RaggedDotDimensionNumbers((((1,), (1,)), ((), ())), (0,), (0,))
 
 
+@tellable("ragged_dot")
 def ragged_dot(lhs: ArrayLike, rhs: ArrayLike, group_sizes: ArrayLike,
                precision: PrecisionLike = None, preferred_element_type: DTypeLike | None = None,
                group_offset: ArrayLike | None = None, out_sharding: Any = None) -> Array:
@@ -56,6 +57,7 @@ def ragged_dot(lhs: ArrayLike, rhs: ArrayLike, group_sizes: ArrayLike,
                               preferred_element_type, group_offset, out_sharding)
 
 
+@tellable("ragged_dot_general")
 def ragged_dot_general(lhs: ArrayLike, rhs: ArrayLike, group_sizes: ArrayLike,
                        ragged_dot_dimension_numbers: RaggedDotDimensionNumbers,
                        precision: PrecisionLike = None,

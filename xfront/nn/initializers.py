@@ -16,6 +16,7 @@ import numpy as np
 from .. import lax
 from ..arrays.annotations import Array, ArrayLike, DTypeLike
 from ..arrays.arguments import at_home
+from ..arrays.dispatch import tellable
 from ..dtypes import canonicalize_dtype
 from ..on_demand import shown as _shown
 from ..tracebacks import front_door
@@ -37,6 +38,7 @@ def _dtype(dtype: Any) -> Any:
 
 
 @front_door
+@tellable("zeros")
 def zeros(key: ArrayLike, shape: Sequence[int], dtype: DTypeLike | None = None,
           out_sharding: Any = None) -> Array:
     """Zeros; the key is not used.
@@ -49,6 +51,7 @@ def zeros(key: ArrayLike, shape: Sequence[int], dtype: DTypeLike | None = None,
 
 
 @front_door
+@tellable("ones")
 def ones(key: ArrayLike, shape: Sequence[int], dtype: DTypeLike | None = None,
          out_sharding: Any = None) -> Array:
     """Ones; the key is not used.
@@ -69,6 +72,7 @@ def constant(value: Any, dtype: DTypeLike | None = None) -> Initializer:
     default = dtype
 
     @front_door
+    @tellable("initializers.constant")
     def init(key: Any, shape: Sequence[int], dtype: Any = default,
              out_sharding: Any = None) -> Any:
         at_home("initializers.constant", out_sharding)
@@ -87,6 +91,7 @@ def uniform(scale: ArrayLike = 1e-2, dtype: DTypeLike | None = None) -> Initiali
     default = dtype
 
     @front_door
+    @tellable("initializers.uniform")
     def init(key: Any, shape: Sequence[int], dtype: Any = default,
              out_sharding: Any = None) -> Any:
         at_home("initializers.uniform", out_sharding)
@@ -107,6 +112,7 @@ def normal(stddev: ArrayLike = 1e-2, dtype: DTypeLike | None = None) -> Initiali
     default = dtype
 
     @front_door
+    @tellable("initializers.normal")
     def init(key: Any, shape: Sequence[int], dtype: Any = default,
              out_sharding: Any = None) -> Any:
         at_home("initializers.normal", out_sharding)
@@ -127,6 +133,7 @@ def truncated_normal(stddev: ArrayLike = 1e-2, dtype: DTypeLike | None = None, l
     default = dtype
 
     @front_door
+    @tellable("initializers.truncated_normal")
     def init(key: Any, shape: Sequence[int], dtype: Any = default,
              out_sharding: Any = None) -> Any:
         at_home("initializers.truncated_normal", out_sharding)
@@ -184,6 +191,7 @@ def variance_scaling(scale: ArrayLike, mode: str, distribution: str, in_axis: Ax
     default = dtype
 
     @front_door
+    @tellable("initializers.variance_scaling")
     def init(key: Any, shape: Sequence[int], dtype: Any = default,
              out_sharding: Any = None) -> Any:
         at_home("initializers.variance_scaling", out_sharding)
@@ -284,6 +292,7 @@ def orthogonal(scale: ArrayLike = 1.0, column_axis: int = -1, dtype: DTypeLike |
     default = dtype
 
     @front_door
+    @tellable("initializers.orthogonal")
     def init(key: Any, shape: Sequence[int], dtype: Any = default,
              out_sharding: Any = None) -> Any:
         at_home("initializers.orthogonal", out_sharding)
@@ -325,6 +334,7 @@ def delta_orthogonal(scale: ArrayLike = 1.0, column_axis: int = -1, dtype: DType
     default = dtype
 
     @front_door
+    @tellable("initializers.delta_orthogonal")
     def init(key: Any, shape: Sequence[int], dtype: Any = default,
              out_sharding: Any = None) -> Any:
         at_home("initializers.delta_orthogonal", out_sharding)

@@ -12,7 +12,7 @@ from xfront_ir import dtypes, ops
 from ..arrays import operands
 from ..arrays.annotations import Array, ArrayLike, AxisLike
 from ..arrays.arguments import at_home
-from ..arrays.dispatch import eager
+from ..arrays.dispatch import eager, tellable
 from ..arrays.operands import array_like, convert, index_of, normalize_axis, operand
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer, as_tracer
@@ -54,6 +54,7 @@ def _repeat_each(a: Any, repeats: Any, axis: int, length: int) -> Any:
     return take(x, marks, axis, mode="clip")
 
 
+@tellable("repeat")
 def repeat(a: ArrayLike, repeats: ArrayLike, axis: int | None = None, *,
            total_repeat_length: int | None = None, out_sharding: Any = None) -> Array:
     """Each element, or slice along an axis, repeated in place.

@@ -12,7 +12,7 @@ from xfront_ir.dtypes import DType, from_numpy
 
 from ..arrays.annotations import Array, ArrayLike, DTypeLike, ShapeLike
 from ..arrays.arguments import at_home
-from ..arrays.dispatch import eager
+from ..arrays.dispatch import eager, tellable
 from ..arrays.operands import (
     broadcast_to,
     convert,
@@ -112,6 +112,7 @@ def _uniform(key: Any, bounds: Any, shape: Any, dtype: Any) -> Any:
 
 
 @front_door
+@tellable("uniform")
 def uniform(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = None,
             minval: ArrayLike = 0.0, maxval: ArrayLike = 1.0, *, out_sharding: Any = None) -> Array:
     """Floats uniform in [minval, maxval).

@@ -58,6 +58,25 @@ def agrees(name: str, f: Callable[..., Any], args: Any, expected: str) -> None:
     assert found == expected, (name, found)
 
 
+def check_what_is_told_where_it_lies_has_the_same_values() -> None:
+    key, x = xfront.random.key(0), jnp.arange(8.0)
+    made = xfront.nn.initializers
+    calls: list[Callable[..., Any]] = [
+        lambda s: xfront.random.uniform(key, (8, 4), out_sharding=s),
+        lambda s: made.glorot_normal()(key, (8, 4), np.float32, s),
+        lambda s: made.orthogonal()(key, (8, 4), out_sharding=s),
+        lambda s: made.constant(2.0)(key, (8, 4), out_sharding=s),
+        lambda s: jnp.repeat(x, 2, out_sharding=s),
+        lambda s: lax.ragged_dot(jnp.sin(jnp.outer(x, x)), jnp.ones((2, 8, 4)),
+                                 jnp.array([3, 5]), out_sharding=s)]
+    with set_mesh(mesh()):
+        for call in calls:
+            for f in (call, lambda s, call=call: xfront.jit(lambda: call(s))()):
+                found = f(P("x"))
+                assert found.sharding.spec[0] == "x", found.sharding
+                np.testing.assert_allclose(found, call(None), rtol=1e-5, atol=1e-6)
+
+
 def check_types_of_results_are_those_of_jax() -> None:
     x, a, r = put((8, 4), "x", "y"), put((8, 4), "x"), put((8, 4))
     b, z = put((8, 4), None, "y"), put((8, 4), "y", "x")
@@ -151,6 +170,17 @@ def check_types_of_results_are_those_of_jax() -> None:
         (lambda x: lax.with_sharding_constraint(x, P("x")), (x,), "AssertionError: reshard"),
         (lambda x: xfront.random.normal(xfront.random.key(0), (8, 4), out_sharding=P("x", "y")),
          (x,), "float32[8@x,4@y]"),
+        (lambda x: jnp.repeat(x, 2, 0, out_sharding=P("x")), (x,), "float32[16@x,4]"),
+        (lambda x: lax.ragged_dot(x, jnp.ones((1, 4, 2)), jnp.array([8]), out_sharding=P("x")),
+         (x,), "float32[8@x,2]"),
+        (lambda x: xfront.random.uniform(xfront.random.key(0), (8, 4), out_sharding=P("x", "y")),
+         (x,), "float32[8@x,4@y]"),
+        (lambda x: xfront.nn.initializers.normal()(xfront.random.key(0), (8, 4), None, P("x")),
+         (x,), "float32[8@x,4]"),
+        (lambda x: xfront.nn.initializers.orthogonal()(
+            xfront.random.key(0), (8, 4), out_sharding=P("x")), (x,), "float32[8@x,4]"),
+        (lambda x: xfront.nn.initializers.zeros(
+            xfront.random.key(0), (8, 4), out_sharding=P("x", "y")), (x,), "float32[8@x,4@y]"),
         (lambda x: jnp.zeros((8, 4), out_sharding=P("x")), (x,), "float32[8@x,4]"),
         (xfront.jit(lambda x: x * 2), (x,), "float32[8@x,4@y]"),
         (xfront.checkpoint(lambda x: jnp.sin(x)), (x,), "float32[8@x,4@y]")]
