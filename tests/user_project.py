@@ -1,11 +1,15 @@
 """A user's program: what type checkers say of it is compared in `test_types.py`."""
 
 from functools import partial
-from typing import assert_type
+from typing import Any, assert_type
+
+import numpy as np
 
 import xfront as jax
 import xfront.numpy as jnp
 from xfront import lax, random
+from xfront.numpy import linalg
+from xfront.sharding import Mesh, NamedSharding, PartitionSpec, Sharding
 from xfront.typing import ArrayLike, DTypeLike
 
 Params = dict[str, jax.Array]
@@ -64,3 +68,35 @@ assert_type(1.0 + x, jax.Array)
 assert_type(jnp.sum(x, axis=0), jax.Array)
 assert_type(jnp.linalg.norm(x), jax.Array)
 half: jax.Array = jnp.float32(0.5)
+
+
+def spread(x: jax.Array, mesh: Mesh) -> jax.Array:
+    where = NamedSharding(mesh, PartitionSpec("data"))
+    return jnp.zeros_like(jax.device_put(x, where), out_sharding=where)
+
+
+def lies(x: jax.Array) -> tuple[Sharding, jax.Device]:
+    device = jax.devices()[0]
+    assert_type(device, jax.Device)
+    return NamedSharding(jax.make_mesh((1,), ("data",)), PartitionSpec()), device
+
+
+def shared(x: Params, n: jax.Array) -> tuple[Params, jax.Array]:
+    return lax.psum(x, "i"), lax.all_gather(n, "i")
+
+
+assert_type(jnp.where(x > 0, x, 0.0), jax.Array)
+assert_type(jnp.where(x > 0), tuple[jax.Array, ...])
+assert_type(jnp.average(x), jax.Array)
+assert_type(jnp.average(x, returned=True), tuple[jax.Array, jax.Array])
+assert_type(jnp.linspace(0.0, 1.0, 3), jax.Array)
+assert_type(jnp.unique(x), jax.Array)
+assert_type(jnp.gcd(4, 6), jax.Array)
+assert_type(linalg.svd(x).S, jax.Array)
+assert_type(linalg.svd(x, compute_uv=False), jax.Array)
+assert_type(linalg.svd(x, True, False), jax.Array)
+assert_type(linalg.qr(x).Q, jax.Array)
+assert_type(linalg.qr(x, "r"), jax.Array)
+assert_type(lax.sort(x), jax.Array)
+assert_type(jax.nn.logsumexp(x), jax.Array)
+assert_type(jnp.result_type(x, 1.0), np.dtype[Any])

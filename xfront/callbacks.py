@@ -16,6 +16,7 @@ from xfront_ir import dtypes, ops
 from xfront_ir.types import TensorType, tensor
 
 from .arrays import binding
+from .arrays.annotations import ShardingLike
 from .arrays.arguments import at_home, only
 from .arrays.keys import KeyArray
 from .tracebacks import front_door
@@ -31,8 +32,8 @@ VMAP_METHODS = (None, "sequential", "sequential_unrolled", "expand_dims", "broad
 
 
 def pure_callback(callback: Callable[..., Any], result_shape_dtypes: Any, *args: Any,
-                  sharding: Any = None, vmap_method: str | None = None,
-                  vectorized: Any = None, **kwargs: Any) -> Any:
+                  sharding: ShardingLike = None, vmap_method: str | None = None,
+                  vectorized: None = None, **kwargs: Any) -> Any:
     """Call a pure host function: it may be dropped where nothing reads its result, or run twice.
 
     Args:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from lowering import clients
@@ -27,7 +27,14 @@ T = TypeVar("T")
 default_backend = front_door(_default_backend)
 device_count = front_door(_known.device_count)
 local_device_count = front_door(_known.local_device_count)
-devices, local_devices = front_door(_known.devices), front_door(_known.local_devices)
+if TYPE_CHECKING:
+    from .arrays.binding import Device
+
+    def devices(backend: str | None = None) -> list[Device]: ...
+    def local_devices(process_index: int | None = None, backend: str | None = None
+                      ) -> list[Device]: ...
+else:
+    devices, local_devices = front_door(_known.devices), front_door(_known.local_devices)
 process_count, process_index = front_door(_known.process_count), front_door(_known.process_index)
 host_count, host_id = process_count, process_index
 
@@ -190,7 +197,7 @@ def effects_barrier() -> None:
     _executable.effects_barrier()
 
 
-def live_arrays(platform: str | None = None) -> list[Any]:
+def live_arrays(platform: str | None = None) -> list[binding.Array]:
     """Arrays of this process that have not been deleted, on a platform (None: the default one).
 
     Raises: RuntimeError where the platform is unknown or cannot be used.

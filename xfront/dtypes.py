@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import copyreg
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import ml_dtypes
 
@@ -22,6 +22,9 @@ from .arrays.promotion import TypePromotionError
 from .on_demand import above
 from .on_demand import shown as _shown
 from .tracebacks import front_door, shorten, warn
+
+if TYPE_CHECKING:
+    from .arrays.annotations import DTypeLike
 
 bfloat16 = ml_dtypes.bfloat16
 finfo = ml_dtypes.finfo
@@ -297,7 +300,7 @@ def explicit_x64_dtypes() -> str:
 _KINDS = {"b": bool, "i": int, "u": int, "f": float, "c": complex}
 
 
-def issubdtype(arg1: Any, arg2: Any) -> bool:
+def issubdtype(arg1: DTypeLike, arg2: DTypeLike) -> bool:
     """Whether dtype `arg1` is of the kind or dtype `arg2`, those of ml_dtypes and keys included.
 
     Args:
@@ -389,7 +392,15 @@ def dtype_and_weakness(x: Any) -> tuple[Any, bool]:
     raise TypeError(f"{x!r} of {kind} has no dtype; arrays, scalars and dtypes have")
 
 
-def result_type(*args: Any, return_weak_type_flag: bool = False) -> Any:
+@overload
+def result_type(*args: Any, return_weak_type_flag: Literal[False] = False) -> np.dtype: ...
+@overload
+def result_type(*args: Any, return_weak_type_flag: Literal[True]) -> tuple[np.dtype, bool]: ...
+@overload
+def result_type(*args: Any, return_weak_type_flag: bool = False
+               ) -> np.dtype | tuple[np.dtype, bool]: ...
+def result_type(*args: Any, return_weak_type_flag: bool = False
+               ) -> np.dtype | tuple[np.dtype, bool]:
     """The dtype that operands together promote to.
 
     Args:
@@ -425,7 +436,7 @@ def _only_extended(types: Iterable[tuple[Any, bool]]) -> tuple[Any, bool]:
 
 
 @front_door
-def promote_types(a: Any, b: Any) -> Any:
+def promote_types(a: DTypeLike, b: DTypeLike) -> np.dtype:
     """The dtype that two dtypes promote to; 64 bits wide out of the mode where one of them is.
 
     Args:

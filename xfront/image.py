@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from . import numpy as jnp
-from .arrays.annotations import ArrayLike, PrecisionLike
+from .arrays.annotations import Array, ArrayLike, PrecisionLike
 from .arrays.operands import array_like, normalize_axis, shape_of
 from .lax.precision import Precision
 from .on_demand import shown as _shown
@@ -127,7 +127,7 @@ def _precision(name: str, precision: Any) -> Any:
 
 @front_door
 def resize(image: ArrayLike, shape: Sequence[int], method: str | ResizeMethod,
-           antialias: bool = True, precision: PrecisionLike = Precision.HIGHEST) -> Any:
+           antialias: bool = True, precision: PrecisionLike = Precision.HIGHEST) -> Array:
     """An image of another size: the pixels, which are squares of size 1, spread over `shape`.
 
     Args:
@@ -186,7 +186,7 @@ def _areas(n: int, m: int, dtype: Any) -> np.ndarray:
 def scale_and_translate(image: ArrayLike, shape: Sequence[int], spatial_dims: Sequence[int],
                         scale: ArrayLike, translation: ArrayLike, method: str | ResizeMethod,
                         antialias: bool = True, precision: PrecisionLike = Precision.HIGHEST
-                        ) -> Any:
+                        ) -> Array:
     """An image stretched and moved: value x of an axis comes to `x * scale + translation`.
 
     Coordinates count from the edge of the first pixel, whose middle is at 1/2. What comes from

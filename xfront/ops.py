@@ -8,7 +8,7 @@ import numpy as np
 from xfront_ir.dtypes import DType
 
 from . import numpy as jnp
-from .arrays.annotations import ArrayLike, ModeLike
+from .arrays.annotations import Array, ArrayLike, ModeLike, ShardingLike
 from .arrays.arguments import at_home
 from .arrays.operands import array_like, index_of, ir_dtype
 from .numpy.indexed_updates import At, _mode
@@ -22,7 +22,7 @@ _REDUCTIONS: dict[str, Any] = {"add": jnp.sum, "multiply": jnp.prod, "max": jnp.
 def segment_sum(data: ArrayLike, segment_ids: ArrayLike, num_segments: int | None = None,
                 indices_are_sorted: bool = False, unique_indices: bool = False,
                 bucket_size: int | None = None, mode: ModeLike = None,
-                out_sharding: Any = None) -> Any:
+                out_sharding: ShardingLike = None) -> Array:
     """Sums of the rows of `data` with the same segment number; 0 for segments of no row.
 
     Args:
@@ -54,7 +54,7 @@ def segment_sum(data: ArrayLike, segment_ids: ArrayLike, num_segments: int | Non
 def segment_prod(data: ArrayLike, segment_ids: ArrayLike, num_segments: int | None = None,
                  indices_are_sorted: bool = False, unique_indices: bool = False,
                  bucket_size: int | None = None, mode: ModeLike = None,
-                 out_sharding: Any = None) -> Any:
+                 out_sharding: ShardingLike = None) -> Array:
     """Products of the rows of `data` with the same segment number; 1 for segments of no row.
 
     Arguments and errors are those of `segment_sum`.
@@ -67,7 +67,7 @@ def segment_prod(data: ArrayLike, segment_ids: ArrayLike, num_segments: int | No
 def segment_max(data: ArrayLike, segment_ids: ArrayLike, num_segments: int | None = None,
                 indices_are_sorted: bool = False, unique_indices: bool = False,
                 bucket_size: int | None = None, mode: ModeLike = None,
-                out_sharding: Any = None) -> Any:
+                out_sharding: ShardingLike = None) -> Array:
     """The greatest of the rows of `data` with the same segment number; for segments of no row -inf,
     the least integer or False.
 
@@ -83,7 +83,7 @@ def segment_max(data: ArrayLike, segment_ids: ArrayLike, num_segments: int | Non
 def segment_min(data: ArrayLike, segment_ids: ArrayLike, num_segments: int | None = None,
                 indices_are_sorted: bool = False, unique_indices: bool = False,
                 bucket_size: int | None = None, mode: ModeLike = None,
-                out_sharding: Any = None) -> Any:
+                out_sharding: ShardingLike = None) -> Array:
     """The least of the rows of `data` with the same segment number; for segments of no row inf, the
     greatest integer or True.
 
@@ -109,7 +109,7 @@ def _greatest(dtype: DType) -> Any:
 
 def _segment(name: str, how: str, empty: Any, data: Any, segment_ids: Any, num_segments: Any,
              indices_are_sorted: bool, unique_indices: bool, bucket_size: int | None, mode: Any,
-             out_sharding: Any) -> Any:
+             out_sharding: ShardingLike) -> Any:
     at_home(name, out_sharding)
     data = jnp.asarray(array_like(name, data))
     ids = jnp.asarray(array_like(name, segment_ids, "segment_ids"))

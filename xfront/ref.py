@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from xfront_ir import ops
 
-from .arrays.annotations import Array
+from .arrays.annotations import Array, ArrayLike
 from .arrays.refs import AbstractRef, Does, Ref, install
 from .numpy import asarray
 from .on_demand import shown as _shown
@@ -25,7 +25,7 @@ from .transforms.flat import as_operand, kind_of
 
 
 @front_door
-def new_ref(init_val: Any, *, memory_space: Any = None, kind: Any = None) -> Ref:
+def new_ref(init_val: ArrayLike, *, memory_space: None = None, kind: None = None) -> Ref:
     """A reference to an array of its own, which starts as `init_val`.
 
     Args:
@@ -70,7 +70,7 @@ def empty_ref(ty: Array | ShapeDtypeStruct, *, memory_space: None = None) -> Ref
 
 
 @front_door
-def freeze(ref: Ref) -> Any:
+def freeze(ref: Ref) -> Array:
     """The array that a reference refers to; the reference cannot be used afterwards.
 
     Raises: TypeError where it is no reference; ValueError where it was frozen before.

@@ -21,6 +21,7 @@ from xfront_ir.core import Function
 from xfront_ir.passes.pipeline import simplify
 
 from .arrays import binding
+from .arrays.annotations import ArrayLike
 from .arrays.arguments import only
 from .arrays.dispatch import Program
 from .arrays.formats import Format, default_layout
@@ -84,7 +85,7 @@ class ClosedProgram:
     __str__ = __repr__
 
 
-def typeof(x: Any) -> Any:
+def typeof(x: ArrayLike) -> Any:
     """Shape, dtype and weakness of an array, a traced one or a number. Raises: TypeError."""
     if isinstance(x, (binding.Array, Tracer)):
         return x.aval
@@ -93,7 +94,7 @@ def typeof(x: Any) -> Any:
 
 def make_jaxpr(fun: Callable[..., Any], static_argnums: int | Sequence[int] = (),
                axis_env: Sequence[tuple[Any, int]] | None = None, return_shape: bool = False,
-               abstracted_axes: Any = None) -> Callable[..., Any]:
+               abstracted_axes: None = None) -> Callable[..., Any]:
     """A function that traces `fun` on its arguments and gives the program as data.
 
     Args:

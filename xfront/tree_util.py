@@ -28,6 +28,8 @@ from .tree_registry import (
     keystr,
 )
 
+T = TypeVar("T")
+
 PyTreeDef = pytree.PyTreeDef
 KeyEntry = TypeVar("KeyEntry")
 KeyPath = tuple[KeyEntry, ...]
@@ -137,11 +139,11 @@ def _method(cls: type, name: str) -> Any:
 
 @front_door
 def register_dataclass(
-    nodetype: Any,
+    nodetype: type[T],
     data_fields: Sequence[str] | None = None,
     meta_fields: Sequence[str] | None = None,
     drop_fields: Sequence[str] = (),
-) -> Any:
+) -> type[T]:
     """Make a class whose fields are attributes, such as a dataclass, a node of trees.
 
     Args:
@@ -207,7 +209,7 @@ def register_static(cls: _Class) -> _Class:
     return cls
 
 
-def is_tree_node(typ: Any) -> bool:
+def is_tree_node(typ: type[Any]) -> bool:
     """True where instances of a class are nodes of trees: a registered class, a built-in
     container, a named tuple."""
     if not isinstance(typ, type):

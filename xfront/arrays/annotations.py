@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any, Protocol, SupportsIndex, TypeAlias
 
 import numpy as np
 
-from .binding import Array
+from .binding import Array, Device, Sharding
 
 if TYPE_CHECKING:
     from ..lax.gathering import GatherScatterMode
     from ..lax.precision import PrecisionLike as PrecisionLike
+    from ..sharding.partition_spec import PartitionSpec
 else:
     PrecisionLike = "PrecisionLike"              # lax stands on this file
 
@@ -22,6 +23,15 @@ class SupportsDType(Protocol):
     @property
     def dtype(self) -> Any:
         """The dtype."""
+        ...
+
+
+class SupportsShape(SupportsDType, Protocol):
+    """What has a shape and a dtype: an array, or a description of one."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape."""
         ...
 
 
@@ -40,5 +50,11 @@ AxisLike: TypeAlias = SupportsIndex | Sequence[SupportsIndex] | None
 ModeLike: TypeAlias = "str | GatherScatterMode | None"
 """What becomes of indices outside of an array."""
 
-__all__ = ["Array", "ArrayLike", "AxisLike", "DTypeLike", "ModeLike", "PrecisionLike",
-           "ShapeLike", "SupportsDType"]
+ShardingLike: TypeAlias = "Sharding | PartitionSpec | None"
+"""Where a result lies: a sharding, a spec on the mesh in context, or None for as it comes."""
+
+DeviceLike: TypeAlias = "Device | Sharding | None"
+"""Where an array is put: a device, a sharding, or None for the default."""
+
+__all__ = ["Array", "ArrayLike", "AxisLike", "DTypeLike", "DeviceLike", "ModeLike", "PrecisionLike",
+           "ShapeLike", "ShardingLike", "SupportsDType", "SupportsShape"]

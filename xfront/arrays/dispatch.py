@@ -464,13 +464,13 @@ def positional(body: Callable[..., Any], names: list[str], n_positional: int) ->
     return call
 
 
-def by_name(function: Callable[..., Any], *names: str) -> Callable[..., Any]:
+def by_name(function: Callable[..., R], *names: str) -> Callable[..., R]:
     """A function whose arguments may be given by these names."""
     signature = inspect.Signature([inspect.Parameter(n, inspect.Parameter.POSITIONAL_OR_KEYWORD)
                                    for n in names])
 
     @functools.wraps(function)
-    def public(*args: Any, **kwargs: Any) -> Any:
+    def public(*args: Any, **kwargs: Any) -> R:
         return function(*(signature.bind(*args, **kwargs).args if kwargs else args))
 
     public.__signature__ = signature  # type: ignore[attr-defined]

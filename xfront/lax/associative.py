@@ -6,7 +6,7 @@ Source: Blelloch, "Prefix sums and their applications" (1990).
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -17,9 +17,11 @@ from ..tree_util import tree_flatten, tree_unflatten
 from .shape import along, concatenate, reshape, rev, stack
 from .strict import axis_in
 
+T = TypeVar("T")
 
-def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = False,
-                     axis: int = 0) -> Any:
+
+def associative_scan(fn: Callable[[Any, Any], Any], elems: T, reverse: bool = False,
+                     axis: int = 0) -> T:
     """All running combinations of elements along an axis.
 
     Args:

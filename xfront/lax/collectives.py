@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from xfront_ir import dtypes, ops
@@ -23,6 +23,8 @@ from ..tracing.following import varies
 from ..tracing.trace import binder_of, emit, state
 from ..tracing.tracer import Tracer
 from ..tree_util import tree_leaves, tree_map
+
+T = TypeVar("T")
 
 AxisName = Hashable | tuple[Hashable, ...]
 Groups = Sequence[Sequence[int]] | None
@@ -98,7 +100,7 @@ def _recorded(names: Sequence[Any], x: Any, body: Callable[[Any], Any]) -> Any:
 
 # --- sums and extrema -----------------------------------------------------------------------
 
-def psum(x: Any, axis_name: AxisName, *, axis_index_groups: Groups = None) -> Any:
+def psum(x: T, axis_name: AxisName, *, axis_index_groups: Groups = None) -> T:
     """Sum over named axes.
 
     Args:
@@ -133,7 +135,7 @@ def _alone(x: Any, body: Callable[[Any], Any]) -> Any:
     return eager(body)(x)
 
 
-def pmean(x: Any, axis_name: AxisName, *, axis_index_groups: Groups = None) -> Any:
+def pmean(x: T, axis_name: AxisName, *, axis_index_groups: Groups = None) -> T:
     """Mean over named axes; integers become floats. Arguments and errors as `psum`.
 
     >>> xfront.vmap(lambda x: lax.pmean(x, 'i'), axis_name='i')(jnp.array([1., 3.]))
@@ -168,7 +170,7 @@ def _extremum(name: str, definition: Any, reducer: Any, doc: str, gives: str
 
         return _recorded(names, x, body) if names else _alone(x, body)
 
-    def public(x: Any, axis_name: AxisName, *, axis_index_groups: Groups = None) -> Any:
+    def public(x: T, axis_name: AxisName, *, axis_index_groups: Groups = None) -> T:
         groups = _groups(axis_index_groups)
         return tree_map(lambda x: leaf(x, axis_name, groups), x)
 
@@ -193,8 +195,8 @@ def _axis(name: str, axis: int, ndim: int) -> int:
     return axis % ndim
 
 
-def all_gather(x: Any, axis_name: AxisName, *, axis_index_groups: Groups = None, axis: int = 0,
-               tiled: bool = False, to: Any = None) -> Any:
+def all_gather(x: T, axis_name: AxisName, *, axis_index_groups: Groups = None, axis: int = 0,
+               tiled: bool = False, to: str | None = None) -> T:
     """The values of all participants, side by side.
 
     Args:
@@ -223,8 +225,8 @@ def all_gather(x: Any, axis_name: AxisName, *, axis_index_groups: Groups = None,
     return tree_map(lambda leaf: _recorded(names, array_like("all_gather", leaf), body), x)
 
 
-def psum_scatter(x: Any, axis_name: AxisName, *, scatter_dimension: int = 0,
-                 axis_index_groups: Groups = None, tiled: bool = False) -> Array:
+def psum_scatter(x: T, axis_name: AxisName, *, scatter_dimension: int = 0,
+                 axis_index_groups: Groups = None, tiled: bool = False) -> T:
     """The sum over named axes, of which each participant keeps its part of one dimension.
 
     Args:
@@ -249,8 +251,8 @@ def psum_scatter(x: Any, axis_name: AxisName, *, scatter_dimension: int = 0,
     return tree_map(lambda leaf: _recorded(names, array_like("psum_scatter", leaf), body), x)
 
 
-def all_to_all(x: Any, axis_name: AxisName, split_axis: int, concat_axis: int, *,
-               axis_index_groups: Groups = None, tiled: bool = False) -> Array:
+def all_to_all(x: T, axis_name: AxisName, split_axis: int, concat_axis: int, *,
+               axis_index_groups: Groups = None, tiled: bool = False) -> T:
     """Each participant gives its i-th slice along `split_axis` to participant i, and has what it
     receives along `concat_axis`.
 
@@ -279,7 +281,7 @@ def all_to_all(x: Any, axis_name: AxisName, split_axis: int, concat_axis: int, *
     return tree_map(lambda leaf: _recorded(names, array_like("all_to_all", leaf), body), x)
 
 
-def pswapaxes(x: Any, axis_name: AxisName, axis: int, *, axis_index_groups: Groups = None) -> Array:
+def pswapaxes(x: T, axis_name: AxisName, axis: int, *, axis_index_groups: Groups = None) -> T:
     """A named axis and an axis of x of the same size change places.
 
     >>> xfront.vmap(lambda x: lax.pswapaxes(x, "i", 0), axis_name="i")(jnp.array([[1, 2], [3, 4]]))
@@ -289,7 +291,7 @@ def pswapaxes(x: Any, axis_name: AxisName, axis: int, *, axis_index_groups: Grou
     return all_to_all(x, axis_name, axis, axis, axis_index_groups=axis_index_groups)
 
 
-def ppermute(x: Any, axis_name: AxisName, perm: Sequence[tuple[int, int]]) -> Array:
+def ppermute(x: T, axis_name: AxisName, perm: Sequence[tuple[int, int]]) -> T:
     """Each participant receives the value of another; who receives nothing has zeros.
 
     Args:
@@ -308,7 +310,7 @@ def ppermute(x: Any, axis_name: AxisName, perm: Sequence[tuple[int, int]]) -> Ar
     return tree_map(lambda leaf: _recorded(names, array_like("ppermute", leaf), body), x)
 
 
-def pshuffle(x: Any, axis_name: AxisName, perm: Sequence[int]) -> Array:
+def pshuffle(x: T, axis_name: AxisName, perm: Sequence[int]) -> T:
     """Participant i receives the value of participant `perm[i]`. Raises: ValueError.
 
     >>> xfront.vmap(lambda x: lax.pshuffle(x, 'i', [1, 0]), axis_name='i')(jnp.array([1, 2]))
@@ -319,7 +321,7 @@ def pshuffle(x: Any, axis_name: AxisName, perm: Sequence[int]) -> Array:
     return ppermute(x, axis_name, list(zip(perm, range(len(perm)), strict=True)))
 
 
-def pbroadcast(x: Any, axis_name: AxisName, source: int) -> Array:
+def pbroadcast(x: T, axis_name: AxisName, source: int) -> T:
     """Every participant receives the value of participant `source`.
 
     >>> xfront.vmap(lambda x: lax.pbroadcast(x, "i", 1), axis_name="i")(jnp.array([1., 3.]))
@@ -347,7 +349,7 @@ def pbroadcast(x: Any, axis_name: AxisName, source: int) -> Array:
 _CASTS = ("varying", "unreduced", "reduced")
 
 
-def pcast(x: Any, axis_name: AxisName, *, to: str) -> Any:
+def pcast(x: T, axis_name: AxisName, *, to: str) -> T:
     """Say how a value varies over axes of a `shard_map`; without axes, x itself.
 
     A value that is the same on all devices is said to vary over the axes. That changes no number:
@@ -386,7 +388,7 @@ def pcast(x: Any, axis_name: AxisName, *, to: str) -> Any:
     return tree_map(lambda leaf: _recorded(names, array_like("pcast", leaf), body), x)
 
 
-def pvary(x: Any, axis_name: AxisName) -> Any:
+def pvary(x: T, axis_name: AxisName) -> T:
     """`pcast(x, axis_name, to="varying")`."""
     return pcast(x, axis_name, to="varying")
 

@@ -86,7 +86,7 @@ class Token:
     __slots__ = ()
 
 
-def create_token(_: Any = None) -> Token:
+def create_token(_: object = None) -> Token:
     """A token; see `Token`."""
     return Token()
 
@@ -99,7 +99,7 @@ def after_all(*operands: Token) -> Token:
     return Token()
 
 
-def dce_sink(val: Any, *, prevent_mlir_dce: bool = False) -> None:
+def dce_sink(val: object, *, prevent_mlir_dce: bool = False) -> None:
     """Use a value, so that what computes it stays in programs (`make_ir`) that do not return it.
 
     Args:

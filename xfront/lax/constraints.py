@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 from ..arrays import binding
 from ..devices import device_put
@@ -12,9 +12,11 @@ from ..tracebacks import front_door
 from ..tracing.tracer import Tracer
 from ..tree_util import broadcast_prefix, tree_flatten, tree_unflatten
 
+T = TypeVar("T")
+
 
 @front_door
-def with_sharding_constraint(x: Any, shardings: Any) -> Any:
+def with_sharding_constraint(x: T, shardings: Any) -> T:
     """The tree `x`, its arrays placed as `shardings` say, wherever in a program that is.
 
     Args:

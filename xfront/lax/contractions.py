@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from xfront_ir import ops
 
-from ..arrays.annotations import Array, ArrayLike, DTypeLike, PrecisionLike
+from ..arrays.annotations import Array, ArrayLike, DTypeLike, PrecisionLike, ShardingLike
 from ..arrays.arguments import at_home
 from ..arrays.dispatch import eager
 from ..arrays.operands import array_like, convert, promoted_dtype
@@ -56,7 +56,7 @@ def product(x: Any, y: Any, contract: Any, batch: Any, precision: Any, preferred
 @eager(static=("dimension_numbers", "precision", "preferred_element_type", "out_sharding"))
 def dot_general(lhs: ArrayLike, rhs: ArrayLike, dimension_numbers: DotDimensionNumbers,
                 precision: PrecisionLike = None, preferred_element_type: DTypeLike | None = None, *,
-                out_sharding: Any = None) -> Array:
+                out_sharding: ShardingLike = None) -> Array:
     """Sums of products over pairs of axes.
 
     Args:
@@ -81,7 +81,7 @@ def dot_general(lhs: ArrayLike, rhs: ArrayLike, dimension_numbers: DotDimensionN
 @eager(static=("dimension_numbers", "precision", "preferred_element_type", "out_sharding"))
 def dot(lhs: ArrayLike, rhs: ArrayLike, *, dimension_numbers: DotDimensionNumbers | None = None,
         precision: PrecisionLike = None, preferred_element_type: DTypeLike | None = None,
-        out_sharding: Any = None) -> Array:
+        out_sharding: ShardingLike = None) -> Array:
     """The product of two vectors, of matrix and vector, or of two matrices; `dot_general` where
     dimension numbers are given.
 
@@ -151,7 +151,8 @@ def conv_general_permutations(dimension_numbers: Sequence[str]) -> tuple[tuple[i
 
 
 def conv_dimension_numbers(lhs_shape: Sequence[int], rhs_shape: Sequence[int],
-                           dimension_numbers: Any) -> ConvDimensionNumbers:
+                           dimension_numbers: ConvGeneralDilatedDimensionNumbers
+                          ) -> ConvDimensionNumbers:
     """Dimension numbers from strings, from themselves, or from None: ("NC...", "OI...", "NC...").
 
     Raises: TypeError where they do not fit the shapes.
@@ -173,14 +174,16 @@ def conv_dimension_numbers(lhs_shape: Sequence[int], rhs_shape: Sequence[int],
     if len(dimension_numbers) != 3:
         raise TypeError(f"dimension_numbers must be three (input, filter, result), got "
                         f"{dimension_numbers!r}")
-    for i, spec in enumerate(dimension_numbers):
+    specs: Any = dimension_numbers               # strings, or the axes themselves
+    for i, spec in enumerate(specs):
         if len(spec) != n:
             raise TypeError(f"dimension_numbers[{i}] names {len(spec)} axes, but input and filter "
                             f"have {n}: their shapes are {tuple(lhs_shape)} and "
                             f"{tuple(rhs_shape)}")
-    if not isinstance(dimension_numbers[0], str):
-        return ConvDimensionNumbers(*[tuple(spec) for spec in dimension_numbers])
-    return ConvDimensionNumbers(*conv_general_permutations(dimension_numbers))
+    if not isinstance(specs[0], str):
+        return ConvDimensionNumbers(*[tuple(spec) for spec in specs])
+    lhs_spec, rhs_spec, out_spec = conv_general_permutations(specs)
+    return ConvDimensionNumbers(lhs_spec, rhs_spec, out_spec)
 
 
 def padtype_to_pads(in_shape: Sequence[int], window_shape: Sequence[int],
@@ -215,11 +218,12 @@ def padtype_to_pads(in_shape: Sequence[int], window_shape: Sequence[int],
 def conv_general_dilated(lhs: ArrayLike, rhs: ArrayLike, window_strides: Sequence[int],
                          padding: str | Sequence[tuple[int, int]],
                          lhs_dilation: Sequence[int] | None = None,
-                         rhs_dilation: Sequence[int] | None = None, dimension_numbers: Any = None,
+                         rhs_dilation: Sequence[int] | None = None,
+                         dimension_numbers: ConvGeneralDilatedDimensionNumbers = None,
                          feature_group_count: int = 1, batch_group_count: int = 1,
                          precision: PrecisionLike = None,
                          preferred_element_type: DTypeLike | None = None, *,
-                         out_sharding: Any = None) -> Array:
+                         out_sharding: ShardingLike = None) -> Array:
     """Convolution (without flipping the filter) with strides, padding, dilations and groups.
 
     Args:
@@ -246,9 +250,9 @@ def conv_general_dilated(lhs: ArrayLike, rhs: ArrayLike, window_strides: Sequenc
             x, k = convert(x, preferred), convert(k, preferred)
         if x.value.type.dtype is preferred:
             preferred = None
-    if isinstance(dimension_numbers, tuple) and dimension_numbers and not isinstance(
-            dimension_numbers[0], str):
-        dimension_numbers = ConvDimensionNumbers(*dimension_numbers)
+    given: Any = dimension_numbers
+    if isinstance(given, tuple) and given and not isinstance(given[0], str):
+        dimension_numbers = ConvDimensionNumbers(*given)
     numbers = conv_dimension_numbers(x.shape, k.shape, dimension_numbers)
     lhs_spec, rhs_spec, out_spec = [ints("dimension_numbers", spec) for spec in numbers]
     n = x.ndim - 2
@@ -320,7 +324,8 @@ def conv_with_general_padding(lhs: ArrayLike, rhs: ArrayLike, window_strides: Se
 
 def conv_transpose(lhs: ArrayLike, rhs: ArrayLike, strides: Sequence[int],
                    padding: str | Sequence[tuple[int, int]],
-                   rhs_dilation: Sequence[int] | None = None, dimension_numbers: Any = None,
+                   rhs_dilation: Sequence[int] | None = None,
+                   dimension_numbers: ConvGeneralDilatedDimensionNumbers = None,
                    transpose_kernel: bool = False, precision: PrecisionLike = None,
                    preferred_element_type: DTypeLike | None = None,
                    use_consistent_padding: bool = False) -> Array:
@@ -416,7 +421,8 @@ def conv_shape_tuple(lhs_shape: Sequence[int], rhs_shape: Sequence[int], strides
 
 def conv_general_shape_tuple(lhs_shape: Sequence[int], rhs_shape: Sequence[int],
                              window_strides: Sequence[int],
-                             padding: str | Sequence[tuple[int, int]], dimension_numbers: Any
+                             padding: str | Sequence[tuple[int, int]],
+                             dimension_numbers: ConvGeneralDilatedDimensionNumbers
                              ) -> tuple[int, ...]:
     """The shape of a convolution in any layout.
 
@@ -433,7 +439,8 @@ def conv_general_shape_tuple(lhs_shape: Sequence[int], rhs_shape: Sequence[int],
 
 def conv_transpose_shape_tuple(lhs_shape: Sequence[int], rhs_shape: Sequence[int],
                                window_strides: Sequence[int],
-                               padding: str | Sequence[tuple[int, int]], dimension_numbers: Any
+                               padding: str | Sequence[tuple[int, int]],
+                               dimension_numbers: ConvGeneralDilatedDimensionNumbers
                                ) -> tuple[int, ...]:
     """The shape of `conv_transpose`'s result.
 
@@ -458,7 +465,8 @@ def conv_general_dilated_patches(lhs: ArrayLike, filter_shape: Sequence[int],
                                  padding: str | Sequence[tuple[int, int]],
                                  lhs_dilation: Sequence[int] | None = None,
                                  rhs_dilation: Sequence[int] | None = None,
-                                 dimension_numbers: Any = None, precision: PrecisionLike = None,
+                                 dimension_numbers: ConvGeneralDilatedDimensionNumbers = None,
+                                 precision: PrecisionLike = None,
                                  preferred_element_type: DTypeLike | None = None) -> Array:
     """What a filter of this shape would see at each place, as features.
 
@@ -487,7 +495,8 @@ def conv_general_dilated_local(lhs: ArrayLike, rhs: ArrayLike, window_strides: S
                                filter_shape: Sequence[int],
                                lhs_dilation: Sequence[int] | None = None,
                                rhs_dilation: Sequence[int] | None = None,
-                               dimension_numbers: Any = None, precision: PrecisionLike = None
+                               dimension_numbers: ConvGeneralDilatedDimensionNumbers = None,
+                               precision: PrecisionLike = None
                                ) -> Array:
     """A convolution with a filter of its own at each place of the result.
 

@@ -353,10 +353,11 @@ def round(x: ArrayLike, rounding_method: RoundingMethod = RoundingMethod.AWAY_FR
 
 # --- complex numbers ------------------------------------------------------------------------
 
-def _part(name: str, definition: Any, doc: str, shows: str) -> Callable[[Any], Any]:
-    def body(x: Any) -> Any:
-        x = operand(name, x)
-        return weakly(emit(definition, x), x.weak)
+def _part(name: str, definition: Any, doc: str, shows: str
+          ) -> Callable[[ArrayLike], Array]:
+    def body(x: ArrayLike) -> Array:
+        value = operand(name, x)
+        return weakly(emit(definition, value), value.weak)
 
     return _named(body, name, doc, shows)
 

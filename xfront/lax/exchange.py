@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import numpy as jnp
-from ..arrays.annotations import ArrayLike
+from ..arrays.annotations import Array, ArrayLike, SupportsShape
 from ..arrays.operands import array_like
 from ..structs import ShapeDtypeStruct
 from ..tree_util import register_pytree_node, tree_flatten, tree_map
@@ -19,7 +19,7 @@ from .composites import Token
 
 def ragged_all_to_all(operand: ArrayLike, output: ArrayLike, input_offsets: ArrayLike,
                       send_sizes: ArrayLike, output_offsets: ArrayLike, recv_sizes: ArrayLike, *,
-                      axis_name: AxisName, axis_index_groups: Groups = None) -> Any:
+                      axis_name: AxisName, axis_index_groups: Groups = None) -> Array:
     """`all_to_all` of slices that differ in length.
 
     Participant i sends `operand[input_offsets[j]:][:send_sizes[j]]` to participant j, who has it in
@@ -85,7 +85,7 @@ class SentToken(Token):
         self.sent, self.perm = sent, perm
 
 
-def psend(x: Any, axis_name: AxisName, perm: Sequence[tuple[int, int]]) -> Token:
+def psend(x: ArrayLike, axis_name: AxisName, perm: Sequence[tuple[int, int]]) -> Token:
     """Send a value to other participants, who have it by `precv` of the token.
 
     Args:
@@ -99,8 +99,9 @@ def psend(x: Any, axis_name: AxisName, perm: Sequence[tuple[int, int]]) -> Token
     return SentToken(sent, _pairs(perm))
 
 
-def precv(token: Token, out_shape: Any, axis_name: AxisName, perm: Sequence[tuple[int, int]]
-          ) -> Any:
+def precv(token: Token, out_shape: SupportsShape, axis_name: AxisName, perm: Sequence[tuple[int,
+          int]]
+          ) -> Array:
     """What other participants have sent; zeros for who is no destination.
 
     Args:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 from xfront_ir import dtypes, ops
@@ -109,7 +109,7 @@ def cholesky(x: ArrayLike, *, symmetrize_input: bool = True) -> Array:
                "implementation"))
 def eigh(x: ArrayLike, *, lower: bool = True, symmetrize_input: bool = True,
          sort_eigenvalues: bool = True, subset_by_index: tuple[int, int] | None = None,
-         implementation: Any = None) -> tuple[Array, Array]:
+         implementation: str | EighImplementation | None = None) -> tuple[Array, Array]:
     """Vectors (columns) and values, ascending, of Hermitian matrices.
 
     Args:
@@ -147,7 +147,8 @@ def _no_magma(name: str, use_magma: bool | None) -> None:
                "implementation", "use_magma"))
 def eig(x: ArrayLike, *, compute_left_eigenvectors: bool = True,
         compute_right_eigenvectors: bool = True, enable_eigvec_derivs: bool = False,
-        implementation: Any = None, use_magma: bool | None = None) -> Any:
+        implementation: str | EigImplementation | None = None, use_magma: bool | None = None
+       ) -> list[Array]:
     """Complex eigenvalues and, as asked, left and right vectors (columns of norm 1), in a list.
 
     The greatest element of a vector is real. Values have a derivative, vectors with
@@ -167,7 +168,7 @@ def eig(x: ArrayLike, *, compute_left_eigenvectors: bool = True,
 
 
 @eager
-def lu(x: ArrayLike) -> Any:
+def lu(x: ArrayLike) -> list[Array]:
     """Factors, pivots and permutation, in a list: x's rows in the order of the permutation are L U.
 
     L is below the diagonal of the factors (its own is ones), U above; row i was exchanged with
@@ -191,9 +192,18 @@ def lu_pivots_to_permutation(pivots: ArrayLike, permutation_size: int) -> Array:
                 size=index_of(permutation_size))
 
 
+@overload
+def qr(x: ArrayLike, *, pivoting: Literal[False] = False, full_matrices: bool = True,
+       use_magma: bool | None = None) -> tuple[Array, Array]: ...
+@overload
+def qr(x: ArrayLike, *, pivoting: Literal[True], full_matrices: bool = True,
+       use_magma: bool | None = None) -> tuple[Array, Array, Array]: ...
+@overload
+def qr(x: ArrayLike, *, pivoting: bool = False, full_matrices: bool = True,
+       use_magma: bool | None = None) -> tuple[Array, ...]: ...
 @eager(static=("pivoting", "full_matrices", "use_magma"))
 def qr(x: ArrayLike, *, pivoting: bool = False, full_matrices: bool = True,
-       use_magma: bool | None = None) -> Any:
+       use_magma: bool | None = None) -> tuple[Array, ...]:
     """Q with orthonormal columns and upper triangular R, Q R = x.
 
     Args:
@@ -252,7 +262,7 @@ def ormqr(a: ArrayLike, taus: ArrayLike, c: ArrayLike, *, left: bool = True, tra
 
 @eager(static=("compute_schur_vectors", "sort_eig_vals", "select_callable"))
 def schur(x: ArrayLike, *, compute_schur_vectors: bool = True, sort_eig_vals: bool = False,
-          select_callable: Callable[..., Any] | None = None) -> Any:
+          select_callable: Callable[..., Any] | None = None) -> list[Array]:
     """T and unitary Q with x = Q T Q^H, in a list; T alone without `compute_schur_vectors`.
 
     T is upper triangular; of a real x it has blocks of two rows on the diagonal, one for each pair
@@ -270,7 +280,7 @@ def schur(x: ArrayLike, *, compute_schur_vectors: bool = True, sort_eig_vals: bo
 
 
 @eager
-def hessenberg(a: ArrayLike) -> Any:
+def hessenberg(a: ArrayLike) -> list[Array]:
     """The Hessenberg form Q^H a Q, zero below its subdiagonal, and the taus of Q, in a list.
 
     In the place of these zeros are Q's Householder vectors (LAPACK, gehrd). No derivative.
@@ -294,9 +304,22 @@ def tridiagonal(a: ArrayLike, *, lower: bool = True) -> list[Array]:
     return list(emit(ops.tridiagonal, matrices("tridiagonal", a, square=True), lower=bool(lower)))
 
 
+@overload
+def svd(x: ArrayLike, *, full_matrices: bool = True, compute_uv: Literal[True] = True,
+        subset_by_index: tuple[int, int] | None = None, algorithm: str | SvdAlgorithm | None = None
+       ) -> tuple[Array, Array, Array]: ...
+@overload
+def svd(x: ArrayLike, *, full_matrices: bool = True, compute_uv: Literal[False],
+        subset_by_index: tuple[int, int] | None = None, algorithm: str | SvdAlgorithm | None = None
+       ) -> Array: ...
+@overload
+def svd(x: ArrayLike, *, full_matrices: bool = True, compute_uv: bool = True,
+        subset_by_index: tuple[int, int] | None = None, algorithm: str | SvdAlgorithm | None = None
+       ) -> Array | tuple[Array, Array, Array]: ...
 @eager(static=("full_matrices", "compute_uv", "subset_by_index", "algorithm"))
 def svd(x: ArrayLike, *, full_matrices: bool = True, compute_uv: bool = True,
-        subset_by_index: tuple[int, int] | None = None, algorithm: Any = None) -> Any:
+        subset_by_index: tuple[int, int] | None = None, algorithm: str | SvdAlgorithm | None = None
+       ) -> Array | tuple[Array, Array, Array]:
     """U, singular values (descending) and V^H, x = U diag(s) V^H; s alone without `compute_uv`.
 
     Args:

@@ -12,7 +12,7 @@ import numpy as np
 from xfront_ir import ops
 from xfront_ir.literal import Literal
 
-from ..arrays.annotations import Array, ArrayLike
+from ..arrays.annotations import Array, ArrayLike, ModeLike
 from ..arrays.dispatch import eager
 from ..arrays.operands import operand as tracer
 from ..dimension_numbers import (
@@ -83,9 +83,9 @@ def gather(operand: ArrayLike, start_indices: ArrayLike, dimension_numbers: Gath
 # --- scatters -------------------------------------------------------------------------------
 
 def _scatter(name: str, definition: Any, doc: str, gives: str) -> Callable[..., Any]:
-    def body(operand: Any, scatter_indices: Any, updates: Any,
+    def body(operand: ArrayLike, scatter_indices: ArrayLike, updates: ArrayLike,
              dimension_numbers: ScatterDimensionNumbers, *, indices_are_sorted: bool = False,
-             unique_indices: bool = False, mode: Any = None) -> Any:
+             unique_indices: bool = False, mode: ModeLike = None) -> Array:
         x, values = same_dtype(name, operand, updates)
         return _emit_scatter(name, definition, x, _indices(name, scatter_indices), values,
                              dimension_numbers, indices_are_sorted, unique_indices, mode)

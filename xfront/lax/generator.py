@@ -10,7 +10,7 @@ from xfront_ir import ops
 from xfront_ir.dtypes import from_numpy
 from xfront_ir.ops.random import UNIFORM_DTYPES
 
-from ..arrays.annotations import Array, ArrayLike, DTypeLike, ShapeLike
+from ..arrays.annotations import Array, ArrayLike, DTypeLike, ShapeLike, ShardingLike
 from ..arrays.arguments import at_home
 from ..arrays.dispatch import eager
 from ..arrays.operands import array_like, operand, shape_of
@@ -36,7 +36,8 @@ _NAMES = {RandomAlgorithm.RNG_DEFAULT: "default", RandomAlgorithm.RNG_PHILOX: "p
 
 
 def rng_bit_generator(key: ArrayLike, shape: ShapeLike, dtype: DTypeLike = np.uint32,
-                      algorithm: Any = RandomAlgorithm.RNG_DEFAULT, *, out_sharding: Any = None
+                      algorithm: int | RandomAlgorithm = RandomAlgorithm.RNG_DEFAULT, *,
+                      out_sharding: ShardingLike = None
                       ) -> tuple[Array, Array]:
     """The next state and an array of random bits.
 

@@ -152,7 +152,7 @@ def _by_qr(u: Any, a: Any, b: Any, c: Any) -> Any:
     m, n = u.shape
     wide = jnp.concatenate([jnp.sqrt(c).astype(u.dtype) * u, jnp.eye(n, dtype=u.dtype)])
     q, _ = linalg.qr(wide, full_matrices=False)
-    product = jnp.matmul(q[:m], linalg.adjoint(q[m:]), precision="highest")
+    product = jnp.matmul(q[:m], linalg.adjoint(as_tracer(q[m:])), precision="highest")
     return (b / c).astype(u.dtype) * u + ((a - b / c) / jnp.sqrt(c)).astype(u.dtype) * product
 
 

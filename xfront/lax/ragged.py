@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import numpy as jnp
-from ..arrays.annotations import Array, ArrayLike, DTypeLike, PrecisionLike
+from ..arrays.annotations import Array, ArrayLike, DTypeLike, PrecisionLike, ShardingLike
 from ..arrays.arguments import at_home
 from ..arrays.dispatch import eager, tellable
 from ..arrays.operands import operand
@@ -38,7 +38,7 @@ _MATRICES = RaggedDotDimensionNumbers((((1,), (1,)), ((), ())), (0,), (0,))
 @tellable("ragged_dot")
 def ragged_dot(lhs: ArrayLike, rhs: ArrayLike, group_sizes: ArrayLike,
                precision: PrecisionLike = None, preferred_element_type: DTypeLike | None = None,
-               group_offset: ArrayLike | None = None, out_sharding: Any = None) -> Array:
+               group_offset: ArrayLike | None = None, out_sharding: ShardingLike = None) -> Array:
     """The rows of lhs, in groups that follow one another, each times the matrix of its group.
 
     Args:
@@ -62,7 +62,8 @@ def ragged_dot_general(lhs: ArrayLike, rhs: ArrayLike, group_sizes: ArrayLike,
                        ragged_dot_dimension_numbers: RaggedDotDimensionNumbers,
                        precision: PrecisionLike = None,
                        preferred_element_type: DTypeLike | None = None,
-                       group_offset: ArrayLike | None = None, out_sharding: Any = None) -> Array:
+                       group_offset: ArrayLike | None = None, out_sharding: ShardingLike = None
+                      ) -> Array:
     """`dot_general` where one axis of lhs is divided into groups that follow one another.
 
     The ragged axis may be free (each group has a matrix of its own in rhs), contracted (each
@@ -141,7 +142,7 @@ def _masked(x: Tracer, sizes: Tracer, ragged: int, batch: tuple[int, ...]) -> An
 def scaled_dot(lhs: ArrayLike, rhs: ArrayLike, *, lhs_scale: ArrayLike | None = None,
                rhs_scale: ArrayLike | None = None,
                dimension_numbers: DotDimensionNumbers | None = None,
-               preferred_element_type: DTypeLike | None = None) -> Any:
+               preferred_element_type: DTypeLike | None = None) -> Array:
     """`dot_general` of operands whose blocks along contracted axes are multiplied by scales first.
 
     Args:

@@ -11,13 +11,13 @@ import itertools
 from builtins import max as max_of
 from builtins import min as min_of
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from xfront_ir import ops
 from xfront_ir.dtypes import DType, from_numpy, greatest, has_infinity, least
 
-from ..arrays.annotations import Array, ArrayLike, DTypeLike
+from ..arrays.annotations import Array, ArrayLike, DTypeLike, ShardingLike
 from ..arrays.arguments import at_home, only
 from ..arrays.dispatch import eager
 from ..arrays.operands import SCALARS
@@ -39,7 +39,8 @@ from .strict import axis_in, dtype_of, ints, listed, static_int, weakly
 
 
 def _reducer(name: str, definition: Any, doc: str, shows: str) -> Callable[..., Any]:
-    def body(operand: ArrayLike, axes: Sequence[int], *, out_sharding: Any = None) -> Array:
+    def body(operand: ArrayLike, axes: Sequence[int], *, out_sharding: ShardingLike = None
+            ) -> Array:
         at_home(name, out_sharding)
         x = tracer(name, operand)
         kinds = x.value.type.dtype
@@ -82,7 +83,7 @@ reduce_xor = _reducer("reduce_xor", ops.reduce_xor, "Bits of an odd number, over
 
 
 def reduce(operands: Any, init_values: Any, computation: Callable[[Any, Any], Any],
-           dimensions: Sequence[int], out_sharding: Any = None) -> Any:
+           dimensions: Sequence[int], out_sharding: ShardingLike = None) -> Any:
     """A tree of arrays reduced over axes by any associative function.
 
     Args:
@@ -385,7 +386,17 @@ cumlogsumexp = _running("cumlogsumexp", ops.cumlogsumexp, "log of the sum of exp
 
 # --- sorting --------------------------------------------------------------------------------
 
-def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: int = 1) -> Any:
+@overload
+def sort(operand: ArrayLike, dimension: int = -1, is_stable: bool = True, num_keys: int = 1
+        ) -> Array: ...
+@overload
+def sort(operand: Sequence[ArrayLike], dimension: int = -1, is_stable: bool = True,
+         num_keys: int = 1) -> tuple[Array, ...]: ...
+@overload
+def sort(operand: ArrayLike | Sequence[ArrayLike], dimension: int = -1, is_stable: bool = True,
+         num_keys: int = 1) -> Array | tuple[Array, ...]: ...
+def sort(operand: ArrayLike | Sequence[ArrayLike], dimension: int = -1, is_stable: bool = True,
+         num_keys: int = 1) -> Array | tuple[Array, ...]:
     """An array in ascending order along an axis, or several in the order of the first.
 
     Args:
@@ -418,8 +429,8 @@ def _sort(xs: Any, dimension: int, is_stable: bool, num_keys: int) -> Any:
     return [weakly(y, x.weak) for x, y in zip(xs, made, strict=True)]
 
 
-def sort_key_val(keys: Array | Sequence[ArrayLike], values: ArrayLike, dimension: int = -1,
-                 is_stable: bool = True) -> tuple:
+def sort_key_val(keys: ArrayLike, values: ArrayLike, dimension: int = -1,
+                 is_stable: bool = True) -> tuple[Array, Array]:
     """Keys in ascending order along an axis, and values in the order of their keys.
 
     >>> lax.sort_key_val(jnp.array([3, 1, 2]), jnp.array([10, 20, 30]))

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 from xfront_ir import ops
 
-from ..arrays.annotations import Array, ArrayLike, DTypeLike, ShapeLike
+from ..arrays.annotations import Array, ArrayLike, DTypeLike, ShapeLike, ShardingLike, SupportsShape
 from ..arrays.arguments import at_home
 from ..arrays.commitment import beside
 from ..arrays.dispatch import eager
@@ -33,7 +33,7 @@ T = TypeVar("T")
 
 @eager(static=("new_sizes", "dimensions", "out_sharding"))
 def reshape(operand: ArrayLike, new_sizes: ShapeLike, dimensions: Sequence[int] | None = None, *,
-            out_sharding: Any = None) -> Array:
+            out_sharding: ShardingLike = None) -> Array:
     """The same elements, in row-major order, in another shape.
 
     Args:
@@ -61,7 +61,8 @@ def reshape(operand: ArrayLike, new_sizes: ShapeLike, dimensions: Sequence[int] 
 
 
 @eager(static=("sizes", "out_sharding"))
-def broadcast(operand: ArrayLike, sizes: Sequence[int], *, out_sharding: Any = None) -> Array:
+def broadcast(operand: ArrayLike, sizes: Sequence[int], *, out_sharding: ShardingLike = None
+             ) -> Array:
     """The operand repeated along new leading axes of these sizes.
 
     >>> lax.broadcast(jnp.array([1, 2]), (2,))
@@ -79,7 +80,7 @@ def broadcast(operand: ArrayLike, sizes: Sequence[int], *, out_sharding: Any = N
 
 @eager(static=("shape", "broadcast_dimensions", "out_sharding"))
 def broadcast_in_dim(operand: ArrayLike, shape: Sequence[int], broadcast_dimensions: Sequence[int],
-                     *, out_sharding: Any = None) -> Array:
+                     *, out_sharding: ShardingLike = None) -> Array:
     """The operand repeated to `shape`, its axis i standing at `broadcast_dimensions[i]`.
 
     Raises: TypeError where a size is neither 1 nor that of its place in `shape`.
@@ -435,7 +436,7 @@ def index_in_dim(operand: ArrayLike, index: int, axis: int = 0, keepdims: bool =
 
 @eager(static=("shape", "dtype", "sharding"))
 def full(shape: ShapeLike, fill_value: ArrayLike, dtype: DTypeLike | None = None, *,
-         sharding: Any = None) -> Array:
+         sharding: ShardingLike = None) -> Array:
     """An array filled with a scalar, in its dtype (weak for a Python number) or the one given.
 
     `sharding` is None or the default device's.
@@ -453,8 +454,8 @@ def full(shape: ShapeLike, fill_value: ArrayLike, dtype: DTypeLike | None = None
     return weakly(broadcast_to(x, sizes("full shape", shape)), weak)
 
 
-def full_like(x: Any, fill_value: ArrayLike, dtype: DTypeLike | None = None,
-              shape: ShapeLike | None = None, sharding: Any = None) -> Array:
+def full_like(x: ArrayLike | SupportsShape, fill_value: ArrayLike, dtype: DTypeLike | None = None,
+              shape: ShapeLike | None = None, sharding: ShardingLike = None) -> Array:
     """An array filled with a scalar, in the shape and dtype of `x` where none are given.
 
     Args:
@@ -467,9 +468,10 @@ def full_like(x: Any, fill_value: ArrayLike, dtype: DTypeLike | None = None,
     at_home("full_like", sharding, "sharding")
     if not hasattr(x, "shape"):
         array_like("full_like", x)
-    found, weak = ir_dtype(x) if is_array_like(x) else (dtype_of("full_like", x.dtype), False)
+    own = getattr(x, "dtype", None)
+    found, weak = ir_dtype(x) if is_array_like(x) else (dtype_of("full_like", own), False)
     shape = np.shape(x) if shape is None else shape
-    wanted = dtype if dtype is not None else found.numpy if not found.is_key else x.dtype
+    wanted = dtype if dtype is not None else found.numpy if not found.is_key else own
     made = _full_like(shape, fill_value, wanted, weak and dtype is None)
     place = beside(x, made.shape)
     if place is None:
@@ -497,7 +499,7 @@ def zeros_like_array(x: ArrayLike) -> Array:
     return full_like(x, 0)
 
 
-def empty(shape: ShapeLike, dtype: DTypeLike, *, out_sharding: Any = None) -> Array:
+def empty(shape: ShapeLike, dtype: DTypeLike, *, out_sharding: ShardingLike = None) -> Array:
     """An array whose elements are not to be read; they are zeros.
 
     >>> lax.empty((2, 3), float).shape
@@ -518,7 +520,7 @@ def iota(dtype: DTypeLike, size: int) -> Array:
 
 @eager(static=("dtype", "shape", "dimension", "out_sharding"))
 def broadcasted_iota(dtype: DTypeLike, shape: Sequence[int], dimension: int, *,
-                     out_sharding: Any = None) -> Array:
+                     out_sharding: ShardingLike = None) -> Array:
     """The index along axis `dimension` in every element of an array of this shape.
 
     >>> lax.broadcasted_iota(jnp.int32, (2, 2), 1)
@@ -583,7 +585,7 @@ def bitcast_convert_type(operand: ArrayLike, new_dtype: DTypeLike) -> Array:
     return weakly(emit(ops.bitcast, x, dtype=dtype_of("bitcast_convert_type", new_dtype)), False)
 
 
-def dtype(x: Any) -> Any:
+def dtype(x: ArrayLike | DTypeLike) -> np.dtype:
     """The dtype that `x` has as an array, or the dtype that it stands for.
 
     >>> lax.dtype(jnp.array([1, 2]))
@@ -591,8 +593,9 @@ def dtype(x: Any) -> Any:
     """
     if isinstance(x, str | type | np.dtype):
         return dtype_and_weakness(x)[0]
-    if hasattr(x, "dtype") and not isinstance(x, (np.ndarray, np.generic)):
-        return x.dtype
+    own = getattr(x, "dtype", None)
+    if own is not None and not isinstance(x, (np.ndarray, np.generic)):
+        return own
     return ir_dtype(array_like("dtype", x))[0].numpy
 
 
@@ -637,7 +640,7 @@ def _barrier(xs: Any) -> Any:
     return [weakly(y, x.weak) for x, y in zip(xs, made, strict=True)]
 
 
-def stage(x: Any) -> Any:
+def stage(x: T) -> T:
     """A tree of arrays, its leaves made tracers of the innermost staging trace, if there is one."""
     target = state.current
     return x if target is None else tree_map(target.lift, x)

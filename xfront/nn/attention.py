@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 from xfront_ir import dtypes, ops
 
-from ..arrays.annotations import ArrayLike
+from ..arrays.annotations import Array, ArrayLike
 from ..arrays.dispatch import eager
 from ..arrays.operands import convert, operand
 from ..lax.precision import precision_attr
@@ -20,15 +20,42 @@ from ..tracing.tracer import as_tracer
 _LEAST = -0.7 * float(np.finfo(np.float32).max)     # masked, yet a row of nothing else has no NaN
 
 
-@eager(static=("scale", "is_causal", "local_window_size", "implementation", "return_residual"))
-def dot_product_attention(query: ArrayLike, key: ArrayLike, value: Any,
+@overload
+def dot_product_attention(query: ArrayLike, key: ArrayLike, value: ArrayLike,
+                          bias: ArrayLike | None = None, mask: ArrayLike | None = None, *,
+                          scale: float | None = None, is_causal: bool = False,
+                          query_seq_lengths: ArrayLike | None = None,
+                          key_value_seq_lengths: ArrayLike | None = None,
+                          local_window_size: int | tuple[int, int] | None = None,
+                          implementation: str | None = None, return_residual: Literal[False] = False
+                         ) -> Array: ...
+@overload
+def dot_product_attention(query: ArrayLike, key: ArrayLike, value: ArrayLike,
+                          bias: ArrayLike | None = None, mask: ArrayLike | None = None, *,
+                          scale: float | None = None, is_causal: bool = False,
+                          query_seq_lengths: ArrayLike | None = None,
+                          key_value_seq_lengths: ArrayLike | None = None,
+                          local_window_size: int | tuple[int, int] | None = None,
+                          implementation: str | None = None, return_residual: Literal[True]
+                         ) -> tuple[Array, Array]: ...
+@overload
+def dot_product_attention(query: ArrayLike, key: ArrayLike, value: ArrayLike,
                           bias: ArrayLike | None = None, mask: ArrayLike | None = None, *,
                           scale: float | None = None, is_causal: bool = False,
                           query_seq_lengths: ArrayLike | None = None,
                           key_value_seq_lengths: ArrayLike | None = None,
                           local_window_size: int | tuple[int, int] | None = None,
                           implementation: str | None = None, return_residual: bool = False
-                          ) -> Any:
+                         ) -> Array | tuple[Array, Array]: ...
+@eager(static=("scale", "is_causal", "local_window_size", "implementation", "return_residual"))
+def dot_product_attention(query: ArrayLike, key: ArrayLike, value: ArrayLike,
+                          bias: ArrayLike | None = None, mask: ArrayLike | None = None, *,
+                          scale: float | None = None, is_causal: bool = False,
+                          query_seq_lengths: ArrayLike | None = None,
+                          key_value_seq_lengths: ArrayLike | None = None,
+                          local_window_size: int | tuple[int, int] | None = None,
+                          implementation: str | None = None, return_residual: bool = False
+                          ) -> Array | tuple[Array, Array]:
     """softmax(scale query key^T + bias) value, for each head.
 
     Args:

@@ -422,7 +422,7 @@ def _integers(name: str, x: Any, y: Any) -> list[Tracer]:
 
 
 @binary()
-def _gcd(x: Any, y: Any) -> Any:
+def _gcd(x: ArrayLike, y: ArrayLike) -> Array:
     """Greatest common divisor, not negative; of zeros, 0. Raises: ValueError for non-integers.
 
     Source: `numpy.gcd`.
@@ -453,7 +453,7 @@ def _divisor(x: Tracer, y: Tracer) -> Tracer:
 
 
 @binary()
-def _lcm(x: Any, y: Any) -> Any:
+def _lcm(x: ArrayLike, y: ArrayLike) -> Array:
     """Least common multiple, not negative; with zero, 0. Raises: ValueError for non-integers.
 
     Source: `numpy.lcm`.
@@ -461,9 +461,9 @@ def _lcm(x: Any, y: Any) -> Any:
     >>> jnp.lcm(jnp.array([4, 7]), 6)
     Array([12, 42], dtype=int32)
     """
-    x, y = _integers("lcm", x, y)
-    x, y = absolute(x), absolute(y)
-    divisor = _divisor(x, y)
+    a, b = _integers("lcm", x, y)
+    a, b = as_tracer(absolute(a)), as_tracer(absolute(b))
+    divisor = _divisor(a, b)
     nothing = emit(ops.eq, divisor, like(divisor, 0))
     safe = select(nothing, like(divisor, 1), divisor)
     return emit(ops.mul, x, emit(ops.div, y, safe))

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from xfront_ir import ops
 
-from ..arrays.annotations import Array, ArrayLike, DTypeLike, PrecisionLike
+from ..arrays.annotations import Array, ArrayLike, DTypeLike, PrecisionLike, ShardingLike
 from ..arrays.arguments import at_home
 from ..arrays.dispatch import eager
 from ..arrays.operands import (
@@ -47,7 +47,8 @@ def _sizes_differ(name: str, x: Tracer, i: int, y: Tracer, j: int) -> TypeError:
 
 @eager(static=STATIC)
 def dot(a: ArrayLike, b: ArrayLike, *, precision: PrecisionLike = None,
-        preferred_element_type: DTypeLike | None = None, out_sharding: Any = None) -> Array:
+        preferred_element_type: DTypeLike | None = None, out_sharding: ShardingLike = None
+       ) -> Array:
     """Sums of products over a's last axis and b's second to last (or only) one.
 
     Args:
@@ -73,7 +74,8 @@ def dot(a: ArrayLike, b: ArrayLike, *, precision: PrecisionLike = None,
 
 @eager(static=STATIC)
 def matmul(a: ArrayLike, b: ArrayLike, *, precision: PrecisionLike = None,
-           preferred_element_type: DTypeLike | None = None, out_sharding: Any = None) -> Array:
+           preferred_element_type: DTypeLike | None = None, out_sharding: ShardingLike = None
+          ) -> Array:
     """Products of matrices in the last two axes; leading axes broadcast.
 
     A 1-d `a` is a row, a 1-d `b` a column; their axis is not in the result.
@@ -167,7 +169,7 @@ def outer(a: ArrayLike, b: ArrayLike, out: None = None) -> Array:
 @eager(static=("axes", *STATIC))
 def tensordot(a: ArrayLike, b: ArrayLike, axes: int | Sequence[int] | Sequence[Sequence[int]] = 2,
               *, precision: PrecisionLike = None, preferred_element_type: DTypeLike | None = None,
-              out_sharding: Any = None) -> Array:
+              out_sharding: ShardingLike = None) -> Array:
     """Sums of products over pairs of axes.
 
     Args:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from xfront_ir import dtypes, ops
 
-from ..arrays.annotations import Array, ArrayLike
+from ..arrays.annotations import Array, ArrayLike, ShardingLike
 from ..arrays.arguments import at_home
 from ..arrays.dispatch import eager
 from ..arrays.operands import (
@@ -51,7 +51,7 @@ def _bincount(x: Any, weights: Any, length: int) -> Any:
 
 
 def bincount(x: ArrayLike, weights: ArrayLike | None = None, minlength: int = 0, *,
-             length: int | None = None, out_sharding: Any = None) -> Array:
+             length: int | None = None, out_sharding: ShardingLike = None) -> Array:
     """How often each integer from 0 on occurs; negative ones count as 0.
 
     Args:
@@ -101,7 +101,7 @@ def _edges(x: Tracer, bins: Any, bounds: Any) -> Tracer:
     half = like(as_tracer(low), 0.5)
     low = select(flat, emit(ops.sub, low, half), as_tracer(low))
     high = select(flat, emit(ops.add, high, half), as_tracer(high))
-    return linspace(low, high, bins + 1, dtype=x.dtype)
+    return as_tracer(linspace(low, high, bins + 1, dtype=x.dtype))
 
 
 def _split_bins(bins: Any) -> tuple[int | None, Any]:
@@ -261,7 +261,7 @@ def _histogramdd(sample: Any, numbers: Any, edges: Any, bounds: Any, weights: An
     return counts, all_edges
 
 
-def histogramdd(sample: ArrayLike | Sequence[ArrayLike], bins: Any = 10,
+def histogramdd(sample: ArrayLike | Sequence[ArrayLike], bins: int | Sequence[int | ArrayLike] = 10,
                 range: Sequence[Any] | None = None, weights: ArrayLike | None = None,
                 density: bool | None = None) -> tuple[Array, list[Array]]:
     """How many points lie in each box of a grid, and the list of edges of each axis.
@@ -298,7 +298,7 @@ def histogramdd(sample: ArrayLike | Sequence[ArrayLike], bins: Any = 10,
     return counts, list(edges)
 
 
-def histogram2d(x: ArrayLike, y: ArrayLike, bins: Any = 10,
+def histogram2d(x: ArrayLike, y: ArrayLike, bins: int | ArrayLike | Sequence[int | ArrayLike] = 10,
                 range: Sequence[Any] | None = None, weights: ArrayLike | None = None,
                 density: bool | None = None) -> tuple[Array, Array, Array]:
     """How many points lie in each box of a grid, the edges in x and the edges in y.
@@ -312,9 +312,10 @@ def histogram2d(x: ArrayLike, y: ArrayLike, bins: Any = 10,
     Array([[1, 0],
            [0, 1]], dtype=int32)
     """
-    if not isinstance(bins, (tuple, list)) and np.ndim(bins) == 1:
-        bins = [bins, bins]
-    counts, (of_x, of_y) = histogramdd([x, y], bins, range, weights, density)
+    given: Any = bins
+    alike = not isinstance(bins, (tuple, list)) and np.ndim(given) == 1
+    counts, (of_x, of_y) = histogramdd([x, y], [given, given] if alike else given, range, weights,
+                                       density)
     return counts, of_x, of_y
 
 

@@ -18,7 +18,15 @@ from xfront_ir import ops
 from xfront_ir.dtypes import from_numpy
 
 from ..arrays import binding
-from ..arrays.annotations import Array, ArrayLike, DTypeLike, ShapeLike
+from ..arrays.annotations import (
+    Array,
+    ArrayLike,
+    DeviceLike,
+    DTypeLike,
+    ShapeLike,
+    ShardingLike,
+    SupportsShape,
+)
 from ..arrays.commitment import beside
 from ..arrays.dispatch import Front, eager
 from ..arrays.keys import KeyArray
@@ -51,7 +59,7 @@ HOST_BYTES = 16384
 # --- from data ----------------------------------------------------------------------------
 
 def array(object: Any, dtype: DTypeLike | None = None, copy: bool = True, order: str | None = "K",
-          ndmin: int = 0, *, device: Any = None, out_sharding: Any = None) -> Array:
+          ndmin: int = 0, *, device: DeviceLike = None, out_sharding: ShardingLike = None) -> Array:
     """An array of a scalar, an array, or nested sequences of them, traced ones included.
 
     Args:
@@ -80,7 +88,8 @@ def array(object: Any, dtype: DTypeLike | None = None, copy: bool = True, order:
 
 
 def asarray(a: Any, dtype: DTypeLike | None = None, order: str | None = None, *,
-            copy: bool | None = None, device: Any = None, out_sharding: Any = None) -> Array:
+            copy: bool | None = None, device: DeviceLike = None, out_sharding: ShardingLike = None
+           ) -> Array:
     """`a` itself if it is an array of the dtype; otherwise as `array`. Source: `numpy.asarray`.
 
     >>> jnp.asarray([1., 2., 3.])
@@ -105,7 +114,7 @@ def copy(a: ArrayLike, order: str | None = None) -> Array:
     return array(array_like("copy", a), copy=True, order=order)
 
 
-def place_of(name: str, device: Any, out_sharding: Any) -> Any:
+def place_of(name: str, device: DeviceLike, out_sharding: ShardingLike) -> Any:
     """Where a new array goes: one of the two arguments that say so. Raises: ValueError for both."""
     if device is not None and out_sharding is not None:
         raise ValueError(f"{name}: device and out_sharding both say where the array goes; give one")
@@ -117,7 +126,7 @@ def place_of(name: str, device: Any, out_sharding: Any) -> Any:
     return found
 
 
-def _placed(x: Any, device: Any) -> Any:
+def _placed(x: Any, device: DeviceLike) -> Any:
     if device is None:
         return x
     from ..devices import device_put  # late: it stands on this file
@@ -262,7 +271,8 @@ def _converted(x: Any, dtype: Any) -> Any:
     return convert(x, wanted)
 
 
-def astype(x: ArrayLike, dtype: DTypeLike, /, *, copy: bool = False, device: Any = None) -> Array:
+def astype(x: ArrayLike, dtype: DTypeLike, /, *, copy: bool = False, device: DeviceLike = None
+          ) -> Array:
     """`x` with elements of another dtype; of complex elements the real part is kept for a real one.
 
     Args:
@@ -331,7 +341,7 @@ def sizes(name: str, shape: Any) -> tuple[int, ...]:
 
 
 def filled(value: Any, shape: tuple[int, ...], dtype: np.dtype, weak: bool = False,
-           device: Any = None) -> Any:
+           device: DeviceLike = None) -> Any:
     """An array of one known value."""
     element = np.asarray(value, dtype)
     target = state.current
@@ -352,8 +362,8 @@ def _number_dtype(name: str, dtype: Any) -> np.dtype:
     return canonicalize_dtype(float) if dtype is None else requested_dtype(name, dtype)
 
 
-def zeros(shape: ShapeLike, dtype: DTypeLike | None = None, *, device: Any = None,
-          out_sharding: Any = None) -> Array:
+def zeros(shape: ShapeLike, dtype: DTypeLike | None = None, *, device: DeviceLike = None,
+          out_sharding: ShardingLike = None) -> Array:
     """Zeros, float by default. Raises: TypeError for sizes that are no nonnegative integers.
 
     Source: `numpy.zeros`.
@@ -366,8 +376,8 @@ def zeros(shape: ShapeLike, dtype: DTypeLike | None = None, *, device: Any = Non
                   place_of("zeros", device, out_sharding))
 
 
-def ones(shape: ShapeLike, dtype: DTypeLike | None = None, *, device: Any = None,
-         out_sharding: Any = None) -> Array:
+def ones(shape: ShapeLike, dtype: DTypeLike | None = None, *, device: DeviceLike = None,
+         out_sharding: ShardingLike = None) -> Array:
     """Ones, float by default. Raises: as `zeros`. Source: `numpy.ones`.
 
     >>> jnp.ones((2, 2))
@@ -378,8 +388,8 @@ def ones(shape: ShapeLike, dtype: DTypeLike | None = None, *, device: Any = None
                   place_of("ones", device, out_sharding))
 
 
-def empty(shape: ShapeLike, dtype: DTypeLike | None = None, *, device: Any = None,
-          out_sharding: Any = None) -> Array:
+def empty(shape: ShapeLike, dtype: DTypeLike | None = None, *, device: DeviceLike = None,
+          out_sharding: ShardingLike = None) -> Array:
     """Zeros: there is no uninitialised memory. Source: `numpy.empty`.
 
     >>> jnp.empty((2,)).shape
@@ -390,7 +400,7 @@ def empty(shape: ShapeLike, dtype: DTypeLike | None = None, *, device: Any = Non
 
 
 def full(shape: ShapeLike, fill_value: ArrayLike, dtype: DTypeLike | None = None, *,
-         device: Any = None, out_sharding: Any = None) -> Array:
+         device: DeviceLike = None, out_sharding: ShardingLike = None) -> Array:
     """`fill_value`, a number or an array that broadcasts to `shape`, in every place.
 
     Args:
@@ -451,7 +461,7 @@ def _like(name: str, a: Any, dtype: Any, shape: Any) -> tuple[tuple[int, ...], A
 
 
 def zeros_like(a: ArrayLike, dtype: DTypeLike | None = None, shape: ShapeLike | None = None, *,
-               device: Any = None, out_sharding: Any = None) -> Array:
+               device: DeviceLike = None, out_sharding: ShardingLike = None) -> Array:
     """Zeros of a's shape and dtype, or of those given. Source: `numpy.zeros_like`.
 
     >>> jnp.zeros_like(jnp.array([1, 2, 3]))
@@ -462,7 +472,7 @@ def zeros_like(a: ArrayLike, dtype: DTypeLike | None = None, shape: ShapeLike | 
 
 
 def ones_like(a: ArrayLike, dtype: DTypeLike | None = None, shape: ShapeLike | None = None, *,
-              device: Any = None, out_sharding: Any = None) -> Array:
+              device: DeviceLike = None, out_sharding: ShardingLike = None) -> Array:
     """Ones of a's shape and dtype, or of those given. Source: `numpy.ones_like`.
 
     >>> jnp.ones_like(jnp.array([1, 2, 3]))
@@ -472,8 +482,9 @@ def ones_like(a: ArrayLike, dtype: DTypeLike | None = None, shape: ShapeLike | N
     return filled(1, *made, place_of("ones_like", device, out_sharding) or _beside(a, made[0]))
 
 
-def empty_like(prototype: Any, dtype: DTypeLike | None = None, shape: ShapeLike | None = None, *,
-               device: Any = None, out_sharding: Any = None) -> Array:
+def empty_like(prototype: ArrayLike | SupportsShape, dtype: DTypeLike | None = None,
+               shape: ShapeLike | None = None, *,
+               device: DeviceLike = None, out_sharding: ShardingLike = None) -> Array:
     """Zeros of the prototype's shape and dtype. Source: `numpy.empty_like`.
 
     >>> jnp.empty_like(jnp.array([1, 2, 3])).dtype
@@ -485,7 +496,8 @@ def empty_like(prototype: Any, dtype: DTypeLike | None = None, shape: ShapeLike 
 
 
 def full_like(a: ArrayLike, fill_value: ArrayLike, dtype: DTypeLike | None = None,
-              shape: ShapeLike | None = None, *, device: Any = None, out_sharding: Any = None
+              shape: ShapeLike | None = None, *, device: DeviceLike = None,
+              out_sharding: ShardingLike = None
               ) -> Array:
     """`fill_value` in a's shape and dtype, or in those given. Source: `numpy.full_like`.
 
@@ -509,7 +521,8 @@ def broadcast_keys(keys: Any, shape: tuple[int, ...]) -> Any:
 
 # --- from bytes and text ------------------------------------------------------------------
 
-def frombuffer(buffer: Any, dtype: DTypeLike = float, count: int = -1, offset: int = 0) -> Array:
+def frombuffer(buffer: bytes | bytearray | memoryview | np.ndarray, dtype: DTypeLike = float,
+               count: int = -1, offset: int = 0) -> Array:
     """The bytes of a buffer read as elements, copied. Source: `numpy.frombuffer`.
 
     >>> jnp.frombuffer(np.array([1, 2], np.uint8).tobytes(), dtype=jnp.uint8)
@@ -551,7 +564,7 @@ def fromfile(*args: Any, **kwargs: Any) -> Any:
     raise NotImplementedError("fromfile is not supported: write asarray(numpy.fromfile(...))")
 
 
-def from_dlpack(x: ArrayLike, /, *, device: Any = None, copy: bool | None = None) -> Any:
+def from_dlpack(x: ArrayLike, /, *, device: DeviceLike = None, copy: bool | None = None) -> Array:
     """An array over the memory of an object that speaks DLPack.
 
     Args:

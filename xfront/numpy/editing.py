@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -85,7 +86,8 @@ def _position(index: int, size: int) -> int:
     return index
 
 
-def delete(arr: ArrayLike, obj: Any, axis: int | None = None, *, assume_unique_indices: bool = False
+def delete(arr: ArrayLike, obj: slice | ArrayLike | Sequence[int], axis: int | None = None, *,
+           assume_unique_indices: bool = False
            ) -> Array:
     """`arr` without the elements, or slices along an axis, at some positions.
 
@@ -128,7 +130,8 @@ def delete(arr: ArrayLike, obj: Any, axis: int | None = None, *, assume_unique_i
 
 # --- insert -------------------------------------------------------------------------------
 
-def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: int | None = None) -> Array:
+def insert(arr: ArrayLike, obj: slice | ArrayLike | Sequence[int], values: ArrayLike,
+           axis: int | None = None) -> Array:
     """`arr` with `values` put in before some positions along an axis.
 
     Args:
@@ -233,7 +236,7 @@ def resize(a: ArrayLike, new_shape: ShapeLike) -> Array:
     return shaped(cut(shaped(flat, (times * size,)), 0, 0, wanted), shape)
 
 
-def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: AxisLike = None) -> Any:
+def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: AxisLike = None) -> Array:
     """`filt` without the zeros at its front ("f"), its back ("b") or both, along axes.
 
     The values must be known. Raises: ConcretizationTypeError where they are not; ValueError for

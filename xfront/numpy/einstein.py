@@ -7,10 +7,10 @@ there is one. For three and more, opt_einsum chooses the order of the pairs.
 from __future__ import annotations
 
 import functools
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
-from ..arrays.annotations import Array, DTypeLike, PrecisionLike
+from ..arrays.annotations import Array, ArrayLike, DTypeLike, PrecisionLike, ShardingLike
 from ..arrays.arguments import at_home, only
 from ..arrays.dispatch import canonical, eager
 from ..arrays.operands import array_like, convert
@@ -157,9 +157,11 @@ def _einsum(operands: Sequence[Any], terms: Any, result: Any, path: Any, precisi
     return x if how.preferred is None else convert(x, how.preferred)
 
 
-def einsum(subscripts: Any, /, *operands: Any, out: None = None, optimize: Any = "auto",
+def einsum(subscripts: str | ArrayLike, /, *operands: Any, out: None = None,
+           optimize: bool | str | Sequence[tuple[int, ...]] = "auto",
            precision: PrecisionLike = None, preferred_element_type: DTypeLike | None = None,
-           _dot_general: Any = None, out_sharding: Any = None) -> Array:
+           _dot_general: Callable[..., Any] | None = None, out_sharding: ShardingLike = None
+          ) -> Array:
     """Sums of products over named axes.
 
     Args:
@@ -205,7 +207,8 @@ def einsum(subscripts: Any, /, *operands: Any, out: None = None, optimize: Any =
     return _einsum(arrays, full, wanted, path, precision, preferred_element_type)
 
 
-def einsum_path(subscripts: Any, /, *operands: Any, optimize: Any = "greedy"
+def einsum_path(subscripts: str | ArrayLike, /, *operands: Any,
+                optimize: bool | str | Sequence[tuple[int, ...]] = "greedy"
                 ) -> tuple[list[tuple[int, ...]], Any]:
     """The order in which `einsum` would take its operands together, and opt_einsum's report.
 
@@ -216,7 +219,8 @@ def einsum_path(subscripts: Any, /, *operands: Any, optimize: Any = "greedy"
     """
     import opt_einsum  # late: as above
 
-    path, report = opt_einsum.contract_path(subscripts, *operands, optimize=optimize)
+    how: Any = optimize                          # opt_einsum lists the names that it knows
+    path, report = opt_einsum.contract_path(subscripts, *operands, optimize=how)
     return list(path), report
 
 

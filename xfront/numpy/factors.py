@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 from xfront_ir import ops
@@ -46,37 +46,37 @@ from .ufuncs import shaped
 class SVDResult(NamedTuple):
     """U, singular values, V^H."""
 
-    U: Any
-    S: Any
-    Vh: Any
+    U: Array
+    S: Array
+    Vh: Array
 
 
 class EighResult(NamedTuple):
     """Eigenvalues, ascending, and vectors as columns."""
 
-    eigenvalues: Any
-    eigenvectors: Any
+    eigenvalues: Array
+    eigenvectors: Array
 
 
 class EigResult(NamedTuple):
     """Eigenvalues and vectors as columns."""
 
-    eigenvalues: Any
-    eigenvectors: Any
+    eigenvalues: Array
+    eigenvectors: Array
 
 
 class QRResult(NamedTuple):
     """Orthonormal columns and an upper triangle."""
 
-    Q: Any
-    R: Any
+    Q: Array
+    R: Array
 
 
 class SlogdetResult(NamedTuple):
     """Sign (of complex matrices: phase) and logarithm of the size of determinants."""
 
-    sign: Any
-    logabsdet: Any
+    sign: Array
+    logabsdet: Array
 
 
 def matrices(name: str, a: Any, square: bool = False) -> Tracer:
@@ -113,8 +113,14 @@ def cholesky(a: ArrayLike, *, upper: bool = False, symmetrize_input: bool = True
     return lax.adjoint(as_tracer(made)) if upper else made
 
 
+@overload
+def qr(a: ArrayLike, mode: Literal["reduced", "complete", "raw"] = "reduced") -> QRResult: ...
+@overload
+def qr(a: ArrayLike, mode: Literal["r"]) -> Array: ...
+@overload
+def qr(a: ArrayLike, mode: str = "reduced") -> Array | QRResult: ...
 @eager(static=("mode",))
-def qr(a: ArrayLike, mode: str = "reduced") -> Any:
+def qr(a: ArrayLike, mode: str = "reduced") -> Array | QRResult:
     """Q and R with Q R = a.
 
     Args:
@@ -137,9 +143,21 @@ def qr(a: ArrayLike, mode: str = "reduced") -> Any:
     return r if mode == "r" else QRResult(q, r)
 
 
+@overload
+def svd(a: ArrayLike, full_matrices: bool = True, compute_uv: Literal[True] = True,
+        hermitian: bool = False, subset_by_index: tuple[int, int] | None = None) -> SVDResult: ...
+@overload
+def svd(a: ArrayLike, full_matrices: bool = True, *, compute_uv: Literal[False],
+        hermitian: bool = False, subset_by_index: tuple[int, int] | None = None) -> Array: ...
+@overload
+def svd(a: ArrayLike, full_matrices: bool, compute_uv: Literal[False], hermitian: bool = False,
+        subset_by_index: tuple[int, int] | None = None) -> Array: ...
+@overload
+def svd(a: ArrayLike, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False,
+        subset_by_index: tuple[int, int] | None = None) -> Array | SVDResult: ...
 @eager(static=("full_matrices", "compute_uv", "hermitian", "subset_by_index"))
 def svd(a: ArrayLike, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False,
-        subset_by_index: tuple[int, int] | None = None) -> Any:
+        subset_by_index: tuple[int, int] | None = None) -> Array | SVDResult:
     """U, singular values (descending) and V^H: a = U diag(s) V^H.
 
     Args:
@@ -156,7 +174,7 @@ def svd(a: ArrayLike, full_matrices: bool = True, compute_uv: bool = True, hermi
     if not hermitian:
         made = lax.svd(x, full_matrices=full_matrices, compute_uv=compute_uv,
                        subset_by_index=subset_by_index)
-        return SVDResult(*made) if compute_uv else made
+        return SVDResult(*made) if isinstance(made, tuple) else made
     vectors, values = lax.eigh(x)
     order = argsort(absolute(values), descending=True)
     values = take_along_axis(values, order, -1)
@@ -282,7 +300,7 @@ def solve(a: ArrayLike, b: ArrayLike) -> Array:
     check_ranks("solve", a.shape, b.shape, cores=(2, 1 if vector else 2))
     if vector:
         b = expand_dims(b, -1)
-    factors, _, order = lax.lu(a)
+    factors, _, order = [as_tracer(v) for v in lax.lu(a)]
     lead = broadcast_shapes("solve", (a.shape[:-2], b.shape[:-2]))
     factors, b = one_batch("solve", factors, as_tracer(b))
     made = lu_solved(factors, broadcast_to(order, (*lead, a.shape[-1])), b)
@@ -341,7 +359,7 @@ def _lstsq(a: Any, b: Any, rcond: float | None) -> Any:
                          f"{a.shape} and {b.shape}")
     columns = expand_dims(b, -1) if b.ndim == 1 else b
     m, n = a.shape
-    u, s, vh = lax.svd(a, full_matrices=False)
+    u, s, vh = [as_tracer(v) for v in lax.svd(a, full_matrices=False)]
     limit = _epsilon(a) * max(m, n) if rcond is None or rcond < 0 else float(rcond)
     kept = greater(s, 0)
     if s.shape[0]:
@@ -430,7 +448,7 @@ def matrix_rank(M: ArrayLike, rtol: ArrayLike | None = None, *, hermitian: bool 
         nonzero = emit(ops.ne, x, x.home.literal(np.zeros((), x.value.type.dtype.numpy), x.shape))
         return convert(emit(ops.reduce_or, nonzero, axes=tuple(range(x.ndim))),
                        operand("matrix_rank", 0).value.type.dtype)
-    s = svd(x, False, False, hermitian)
+    s = as_tracer(svd(x, False, False, hermitian))
     if not s.shape[-1]:
         return sum(emit(ops.ne, s, s), -1)
     if tol is not None:
@@ -466,7 +484,7 @@ def _small(x: Tracer, rows: tuple[int, ...], columns: tuple[int, ...]) -> Tracer
 
 def _factored(x: Tracer) -> tuple[Tracer, Tracer]:
     """U's diagonal, and 1 or -1 as the rows were exchanged an even or odd number of times."""
-    factors, pivots, _ = lax.lu(x)
+    factors, pivots, _ = [as_tracer(v) for v in lax.lu(x)]
     own = x.home.lift(np.arange(x.shape[-1], dtype=np.int32))
     moved = emit(ops.ne, pivots, broadcast_to(own, pivots.shape))
     dtype = factors.value.type.dtype

@@ -15,7 +15,7 @@ import numpy as np
 from xfront_ir import dtypes, ops
 from xfront_ir.dtypes import from_numpy
 
-from ..arrays.annotations import Array, ArrayLike, AxisLike, DTypeLike
+from ..arrays.annotations import Array, ArrayLike, AxisLike, DeviceLike, DTypeLike
 from ..arrays.dispatch import eager
 from ..arrays.operands import (
     convert,
@@ -289,7 +289,7 @@ def _points(n: Any) -> int:
     return index_of(n, "n")
 
 
-def fftfreq(n: int, d: ArrayLike = 1.0, *, dtype: DTypeLike | None = None, device: Any = None
+def fftfreq(n: int, d: ArrayLike = 1.0, *, dtype: DTypeLike | None = None, device: DeviceLike = None
             ) -> Array:
     """The frequencies of `fft`'s coefficients: 0, 1, ..., then the negative ones, over n d.
 
@@ -312,7 +312,8 @@ def _fftfreq(n: int, d: Any, dtype: Any) -> Any:
     return _frequencies("fftfreq", places, n, d, dtype)
 
 
-def rfftfreq(n: int, d: ArrayLike = 1.0, *, dtype: DTypeLike | None = None, device: Any = None
+def rfftfreq(n: int, d: ArrayLike = 1.0, *, dtype: DTypeLike | None = None,
+             device: DeviceLike = None
              ) -> Array:
     """The frequencies of `rfft`'s coefficients: 0, 1, ..., n // 2, over n d.
 

@@ -9,6 +9,7 @@ import numpy as np
 from xfront_ir import dtypes, ops
 from xfront_ir.dtypes import DType
 
+from ..arrays.annotations import ShardingLike
 from ..arrays.arguments import at_home
 from ..arrays.dispatch import Front, deepest, record
 from ..arrays.operands import (
@@ -241,7 +242,8 @@ class At:
 def _update(how: str, doc: str) -> Callable[..., Any]:
     """A method of `AtIndex` that writes."""
     def method(self: AtIndex, values: Any, *, indices_are_sorted: bool = False,
-               unique_indices: bool = False, mode: str | None = None, out_sharding: Any = None,
+               unique_indices: bool = False, mode: str | None = None,
+               out_sharding: ShardingLike = None,
                wrap_negative_indices: bool = True) -> Any:
         if out_sharding is not None and (asked := _asked(f"at[].{how}", out_sharding)) is not None:
             from ..sharding.told import told  # with the first that is told
@@ -257,7 +259,7 @@ def _update(how: str, doc: str) -> Callable[..., Any]:
     return front_door(method)
 
 
-def _asked(name: str, out_sharding: Any) -> Any:
+def _asked(name: str, out_sharding: ShardingLike) -> Any:
     """The sharding on several devices that is asked for; None for that of one."""
     from ..sharding.told import asked_for  # with the first that is told
 
@@ -291,7 +293,7 @@ class AtIndex:
 
     @front_door
     def get(self, *, indices_are_sorted: bool = False, unique_indices: bool = False,
-            mode: str | None = None, fill_value: Any = None, out_sharding: Any = None,
+            mode: str | None = None, fill_value: Any = None, out_sharding: ShardingLike = None,
             wrap_negative_indices: bool = True) -> Any:
         """The elements, with `fill_value` (NaN, the least integer) outside in the mode "fill"."""
         if out_sharding is not None and (asked := _asked("at[].get", out_sharding)) is not None:
@@ -315,7 +317,8 @@ class AtIndex:
 
     @front_door
     def apply(self, func: Callable[[Any], Any], *, indices_are_sorted: bool = False,
-              unique_indices: bool = False, mode: str | None = None, out_sharding: Any = None,
+              unique_indices: bool = False, mode: str | None = None,
+              out_sharding: ShardingLike = None,
               wrap_negative_indices: bool = True) -> Any:
         """A function of one element applied, as often as an index repeats.
 

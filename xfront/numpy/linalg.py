@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from xfront_ir import ops
 
-from ..arrays.annotations import Array, ArrayLike, AxisLike, DTypeLike, PrecisionLike
+from ..arrays.annotations import Array, ArrayLike, AxisLike, DTypeLike, PrecisionLike, ShardingLike
 from ..arrays.arguments import at_home
 from ..arrays.dispatch import eager
 from ..arrays.operands import (
@@ -305,7 +305,7 @@ def cross(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Array:
 def tensordot(x1: ArrayLike, x2: ArrayLike, /, *,
               axes: int | Sequence[int] | Sequence[Sequence[int]] = 2,
               precision: PrecisionLike = None, preferred_element_type: DTypeLike | None = None,
-              out_sharding: Any = None) -> Array:
+              out_sharding: ShardingLike = None) -> Array:
     """As `xfront.numpy.tensordot`. Source: `numpy.linalg.tensordot`.
 
     >>> jnp.linalg.tensordot(jnp.ones((2, 3)), jnp.ones((3, 2)), axes=1)
@@ -321,7 +321,7 @@ vecdot = contractions.vecdot
 
 
 @eager(static=("p",))
-def cond(x: Any, p: Any = None) -> Any:
+def cond(x: ArrayLike, p: float | str | None = None) -> Array:
     """Condition numbers: the norm of order p (None: 2) times that of the inverse.
 
     Source: `numpy.linalg.cond`.

@@ -16,7 +16,7 @@ from xfront_ir import ops
 from xfront_ir.dtypes import from_numpy
 
 from ..arrays import operands
-from ..arrays.annotations import Array, ArrayLike, AxisLike, DTypeLike, ShapeLike
+from ..arrays.annotations import Array, ArrayLike, AxisLike, DTypeLike, ShapeLike, ShardingLike
 from ..arrays.arguments import at_home
 from ..arrays.dispatch import eager
 from ..arrays.operands import (
@@ -65,7 +65,7 @@ def _completed(shape: tuple[int, ...], wanted: tuple[int, ...]) -> tuple[int, ..
 
 @eager(static=("shape", "order", "copy", "out_sharding"))
 def reshape(a: ArrayLike, shape: ShapeLike, order: str = "C", *, copy: bool | None = None,
-            out_sharding: Any = None) -> Array:
+            out_sharding: ShardingLike = None) -> Array:
     """The elements of `a`, in order, in another shape.
 
     Args:
@@ -93,7 +93,7 @@ def reshape(a: ArrayLike, shape: ShapeLike, order: str = "C", *, copy: bool | No
 
 
 @eager(static=("order", "out_sharding"))
-def ravel(a: ArrayLike, order: str = "C", *, out_sharding: Any = None) -> Array:
+def ravel(a: ArrayLike, order: str = "C", *, out_sharding: ShardingLike = None) -> Array:
     """The elements as a 1-d array, in order "C" or "F". Source: `numpy.ravel`.
 
     >>> jnp.ravel(jnp.array([[1, 2], [3, 4]]))
@@ -305,7 +305,7 @@ def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> Array:
 # --- broadcasting -------------------------------------------------------------------------
 
 @eager(static=("shape", "out_sharding"))
-def broadcast_to(array: ArrayLike, shape: ShapeLike, *, out_sharding: Any = None) -> Array:
+def broadcast_to(array: ArrayLike, shape: ShapeLike, *, out_sharding: ShardingLike = None) -> Array:
     """`array` repeated along new leading axes and axes of size 1.
 
     Raises: ValueError where it does not fit.

@@ -83,7 +83,7 @@ def size(a: ArrayLike, axis: AxisLike = None) -> int:
         raise
 
 
-def isscalar(element: Any) -> bool:
+def isscalar(element: object) -> bool:
     """Whether it is a number or an array without axes. Source: `numpy.isscalar`.
 
     >>> jnp.isscalar(1.5)
@@ -125,13 +125,13 @@ def isrealobj(x: ArrayLike) -> bool:
 # --- of dtypes ----------------------------------------------------------------------------
 
 @front_door
-def can_cast(from_: Any, to: Any, casting: str = "safe") -> bool:
+def can_cast(from_: DTypeLike | ArrayLike, to: DTypeLike, casting: str = "safe") -> bool:
     """Whether NumPy's rule lets a dtype become another. Source: `numpy.can_cast`.
 
     >>> jnp.can_cast('int32', 'int64')
     True
     """
-    source = from_.dtype if hasattr(from_, "dtype") else as_dtype(from_)
+    source = getattr(from_, "dtype", None) or as_dtype(from_)
     return np.can_cast(source, as_dtype(to), casting=casting)  # type: ignore[arg-type]
 
 
@@ -140,7 +140,7 @@ _KINDS = {"bool": "b", "signed integer": "i", "unsigned integer": "u", "integral
 
 
 @front_door
-def isdtype(dtype: DTypeLike, kind: Any) -> bool:
+def isdtype(dtype: DTypeLike, kind: DTypeLike | tuple[DTypeLike, ...]) -> bool:
     """Whether a dtype is of a kind of the array API (`"integral"`, ...), or of one of several.
 
     Raises: ValueError for a text that is no kind.

@@ -7,7 +7,7 @@ shape it is 0, or -inf for logarithms (the least number of a dtype without infin
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 from xfront_ir import dtypes, ops
@@ -84,9 +84,27 @@ def log_softmax(x: ArrayLike, axis: AxisLike = -1, where: ArrayLike | None = Non
     return made if mask is None else choose(mask, made, real_least(x))
 
 
+@overload
+def logsumexp(a: ArrayLike, axis: AxisLike = None, b: ArrayLike | None = None,
+              keepdims: bool = False, return_sign: Literal[False] = False,
+              where: ArrayLike | None = None) -> Array: ...
+@overload
+def logsumexp(a: ArrayLike, axis: AxisLike = None, b: ArrayLike | None = None,
+              keepdims: bool = False, *, return_sign: Literal[True], where: ArrayLike | None = None
+             ) -> tuple[Array, Array]: ...
+@overload
+def logsumexp(a: ArrayLike, axis: AxisLike, b: ArrayLike | None, keepdims: bool,
+              return_sign: Literal[True], where: ArrayLike | None = None
+             ) -> tuple[Array, Array]: ...
+@overload
+def logsumexp(a: ArrayLike, axis: AxisLike = None, b: ArrayLike | None = None,
+              keepdims: bool = False, return_sign: bool = False, where: ArrayLike | None = None
+             ) -> Array | tuple[Array, Array]: ...
 @eager(static=("axis", "keepdims", "return_sign"))
-def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False,
-              return_sign: bool = False, where: Any = None) -> Any:
+def logsumexp(a: ArrayLike, axis: AxisLike = None, b: ArrayLike | None = None,
+              keepdims: bool = False,
+              return_sign: bool = False, where: ArrayLike | None = None
+             ) -> Array | tuple[Array, Array]:
     """log(sum(b exp(a))) over axes, in range for any a; -inf of nothing.
 
     Args:

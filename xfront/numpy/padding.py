@@ -203,7 +203,7 @@ def _ramp(x: Tracer, axis: int, end: Tracer, n: int, before: bool) -> Tracer:
     edges = cut(x, axis, edge, edge + 1)
     edges = emit(ops.reshape, edges, shape=shape[:axis] + shape[axis + 1:])
     end = broadcast_to(emit(ops.reshape, end, shape=()), edges.shape)
-    made = linspace(end, edges, n, endpoint=False, dtype=x.dtype, axis=axis)
+    made = as_tracer(linspace(end, edges, n, endpoint=False, dtype=x.dtype, axis=axis))
     return made if before or not n else emit(ops.reverse, made, axes=(axis,))
 
 

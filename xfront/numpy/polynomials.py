@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 from xfront_ir import dtypes, ops
@@ -259,8 +259,15 @@ def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> Arra
     return made if increasing else flip(made, 1)
 
 
+@overload
+def polyfit(x: ArrayLike, y: ArrayLike, deg: int, rcond: float | None = None,
+            full: Literal[False] = False, w: ArrayLike | None = None, cov: Literal[False] = False
+           ) -> Array: ...
+@overload
 def polyfit(x: ArrayLike, y: ArrayLike, deg: int, rcond: float | None = None, full: bool = False,
-            w: ArrayLike | None = None, cov: bool | str = False) -> Any:
+            w: ArrayLike | None = None, cov: bool | str = False) -> Array | tuple[Any, ...]: ...
+def polyfit(x: ArrayLike, y: ArrayLike, deg: int, rcond: float | None = None, full: bool = False,
+            w: ArrayLike | None = None, cov: bool | str = False) -> Array | tuple[Any, ...]:
     """The polynomial of degree `deg` whose squared distances from samples have the least sum.
 
     Args:

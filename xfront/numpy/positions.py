@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from xfront_ir import dtypes, ops
@@ -18,7 +18,7 @@ from xfront_ir.literal import Literal
 from xfront_ir.ops.gathering import default_fill
 
 from ..arrays import binding
-from ..arrays.annotations import Array, ArrayLike, DTypeLike
+from ..arrays.annotations import Array, ArrayLike, DTypeLike, ShapeLike
 from ..arrays.commitment import beside
 from ..arrays.dispatch import eager
 from ..arrays.operands import (
@@ -503,7 +503,7 @@ def _compress(condition: Any, a: Any, axis: int | None, size: int | None, fill_v
 
 # --- positions as numbers -----------------------------------------------------------------
 
-def unravel_index(indices: ArrayLike, shape: Any) -> tuple[Array, ...]:
+def unravel_index(indices: ArrayLike, shape: ShapeLike) -> tuple[Array, ...]:
     """Flat positions as one array of positions for each axis of `shape`; outside is clamped.
 
     Args:
@@ -513,8 +513,9 @@ def unravel_index(indices: ArrayLike, shape: Any) -> tuple[Array, ...]:
     >>> jnp.unravel_index(4, (2, 3))
     (Array(1, dtype=int32, weak_type=True), Array(1, dtype=int32, weak_type=True))
     """
-    sizes = shape if isinstance(shape, (tuple, list)) else (
-        tuple(shape) if getattr(shape, "ndim", 0) else (shape,))
+    several: Any = shape
+    sizes = several if isinstance(shape, (tuple, list)) else (
+        tuple(several) if getattr(shape, "ndim", 0) else (several,))
     if any(type(n) is Tracer and n.home.inputs is None for n in sizes):
         return _unravel_traced(indices, list(sizes))
     return _unravel_index(indices, tuple([index_of(n, "unravel_index: a size") for n in sizes]))
@@ -733,8 +734,15 @@ def mask_indices(n: int, mask_func: Callable[[Any, int], Any], k: int = 0, *,
     return nonzero(mask_func(ones((n, n), dtype=np.int32), k), size=size)
 
 
+@overload
+def where(condition: ArrayLike, x: None = None, y: None = None, /, *, size: int | None = None,
+          fill_value: ArrayLike | None = None) -> tuple[Array, ...]: ...
+@overload
+def where(condition: ArrayLike, x: ArrayLike, y: ArrayLike, /, *, size: int | None = None,
+          fill_value: ArrayLike | None = None) -> Array: ...
 def where(condition: ArrayLike, x: ArrayLike | None = None, y: ArrayLike | None = None, /, *,
-          size: int | None = None, fill_value: ArrayLike | None = None) -> Any:
+          size: int | None = None, fill_value: ArrayLike | None = None
+         ) -> Array | tuple[Array, ...]:
     """`x` where `condition` is nonzero, `y` elsewhere; all broadcast, `x` and `y` promoted.
 
     With one argument: `nonzero(condition)`.

@@ -5,14 +5,14 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 from xfront_ir import dtypes, ops
 from xfront_ir.dtypes import from_numpy
 
 from ..arrays import binding
-from ..arrays.annotations import Array, ArrayLike, DTypeLike
+from ..arrays.annotations import Array, ArrayLike, DeviceLike, DTypeLike, ShardingLike
 from ..arrays.dispatch import eager
 from ..arrays.operands import (
     SCALARS,
@@ -52,7 +52,8 @@ def _known(x: Any, argument: str) -> Any:
 
 
 def arange(start: ArrayLike, stop: ArrayLike | None = None, step: ArrayLike | None = None,
-           dtype: DTypeLike | None = None, *, device: Any = None, out_sharding: Any = None
+           dtype: DTypeLike | None = None, *, device: DeviceLike = None,
+           out_sharding: ShardingLike = None
            ) -> Array:
     """start, start + step, ... below `stop`; with one argument, from 0.
 
@@ -181,9 +182,25 @@ def _shares(num: int, parts: int, dtype: np.dtype) -> tuple[np.ndarray, np.ndarr
     return high, (place - high * parts) / parts
 
 
+@overload
+def linspace(start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: bool = True,
+             retstep: Literal[False] = False, dtype: DTypeLike | None = None, axis: int = 0, *,
+             device: DeviceLike = None) -> Array: ...
+@overload
+def linspace(start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: bool = True, *,
+             retstep: Literal[True], dtype: DTypeLike | None = None, axis: int = 0,
+             device: DeviceLike = None) -> tuple[Array, Array]: ...
+@overload
+def linspace(start: ArrayLike, stop: ArrayLike, num: int, endpoint: bool, retstep: Literal[True],
+             dtype: DTypeLike | None = None, axis: int = 0, *, device: DeviceLike = None
+            ) -> tuple[Array, Array]: ...
+@overload
 def linspace(start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: bool = True,
              retstep: bool = False, dtype: DTypeLike | None = None, axis: int = 0, *,
-             device: Any = None) -> Any:
+             device: DeviceLike = None) -> Array | tuple[Array, Array]: ...
+def linspace(start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: bool = True,
+             retstep: bool = False, dtype: DTypeLike | None = None, axis: int = 0, *,
+             device: DeviceLike = None) -> Array | tuple[Array, Array]:
     """`num` values evenly spaced from `start` to `stop`, which are numbers or arrays.
 
     Args:
@@ -346,7 +363,7 @@ def _compared(row: Tracer, diagonal: bool, dtype: Any) -> Tracer:
 
 
 def eye(N: int | Array, M: int | Array | None = None, k: int = 0, dtype: DTypeLike | None = None, *,
-        device: Any = None) -> Array:
+        device: DeviceLike = None) -> Array:
     """Ones on the k-th diagonal of an (N, M) matrix, zeros elsewhere; `k` may be traced.
 
     Source: `numpy.eye`.
@@ -450,8 +467,20 @@ mgrid = _Grid(np.mgrid, "The filled grid of ranges: `mgrid[0:2, 0:3]`. Source: `
 ogrid = _Grid(np.ogrid, "The open grid of ranges: `ogrid[0:2, 0:3]`. Source: `numpy.ogrid`.")
 
 
+@overload
+def indices(dimensions: Sequence[int], dtype: DTypeLike | None = None,
+            sparse: Literal[False] = False) -> Array: ...
+@overload
+def indices(dimensions: Sequence[int], dtype: DTypeLike | None = None, *, sparse: Literal[True]
+           ) -> tuple[Array, ...]: ...
+@overload
+def indices(dimensions: Sequence[int], dtype: DTypeLike | None, sparse: Literal[True]
+           ) -> tuple[Array, ...]: ...
+@overload
 def indices(dimensions: Sequence[int], dtype: DTypeLike | None = None, sparse: bool = False
-            ) -> Any:
+           ) -> Array | tuple[Array, ...]: ...
+def indices(dimensions: Sequence[int], dtype: DTypeLike | None = None, sparse: bool = False
+            ) -> Array | tuple[Array, ...]:
     """Index arrays of a grid of these sizes: one array, or a tuple with `sparse`.
 
     Source: `numpy.indices`.

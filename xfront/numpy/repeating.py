@@ -10,7 +10,7 @@ import numpy as np
 from xfront_ir import dtypes, ops
 
 from ..arrays import operands
-from ..arrays.annotations import Array, ArrayLike, AxisLike
+from ..arrays.annotations import Array, ArrayLike, AxisLike, ShardingLike
 from ..arrays.arguments import at_home
 from ..arrays.dispatch import eager, tellable
 from ..arrays.operands import array_like, convert, index_of, normalize_axis, operand
@@ -56,7 +56,7 @@ def _repeat_each(a: Any, repeats: Any, axis: int, length: int) -> Any:
 
 @tellable("repeat")
 def repeat(a: ArrayLike, repeats: ArrayLike, axis: int | None = None, *,
-           total_repeat_length: int | None = None, out_sharding: Any = None) -> Array:
+           total_repeat_length: int | None = None, out_sharding: ShardingLike = None) -> Array:
     """Each element, or slice along an axis, repeated in place.
 
     Args:

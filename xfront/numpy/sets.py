@@ -7,7 +7,7 @@ are cut or filled, and work while tracing.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 from xfront_ir import dtypes, ops
@@ -148,11 +148,21 @@ def _unique(ar: Any, fill_value: Any, order: Any, marks: Any, axis: int | None, 
             convert(counts, wide))
 
 
+@overload
+def unique(ar: ArrayLike, return_index: Literal[False] = False,
+           return_inverse: Literal[False] = False, return_counts: Literal[False] = False,
+           axis: int | None = None, *, equal_nan: bool = True, size: int | None = None,
+           fill_value: ArrayLike | None = None, sorted: bool = True) -> Array: ...
+@overload
+def unique(ar: ArrayLike, return_index: bool = False, return_inverse: bool = False,
+           return_counts: bool = False, axis: int | None = None, *, equal_nan: bool = True,
+           size: int | None = None, fill_value: ArrayLike | None = None, sorted: bool = True
+          ) -> Array | tuple[Array, ...]: ...
 @known_at_once
 def unique(ar: ArrayLike, return_index: bool = False, return_inverse: bool = False,
            return_counts: bool = False, axis: int | None = None, *, equal_nan: bool = True,
            size: int | None = None, fill_value: ArrayLike | None = None, sorted: bool = True
-           ) -> Any:
+           ) -> Array | tuple[Array, ...]:
     """The different elements in order, or the different slices along an axis.
 
     Args:
@@ -420,10 +430,26 @@ def _intersection(ar1: Any, ar2: Any, fill_value: Any, xs: Any, order: Any, mark
     return made, convert(of_x, default_int()), convert(of_y, default_int())
 
 
+@overload
+def intersect1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False,
+                return_indices: Literal[False] = False, *, size: int | None = None,
+                fill_value: ArrayLike | None = None) -> Array: ...
+@overload
+def intersect1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, *,
+                return_indices: Literal[True], size: int | None = None,
+                fill_value: ArrayLike | None = None) -> tuple[Array, Array, Array]: ...
+@overload
+def intersect1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool, return_indices: Literal[True],
+                *, size: int | None = None, fill_value: ArrayLike | None = None
+               ) -> tuple[Array, Array, Array]: ...
+@overload
+def intersect1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False,
+                return_indices: bool = False, *, size: int | None = None,
+                fill_value: ArrayLike | None = None) -> Array | tuple[Array, Array, Array]: ...
 @known_at_once
 def intersect1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False,
                 return_indices: bool = False, *, size: int | None = None,
-                fill_value: ArrayLike | None = None) -> Any:
+                fill_value: ArrayLike | None = None) -> Array | tuple[Array, Array, Array]:
     """The elements that are in both arrays, in order.
 
     Args:

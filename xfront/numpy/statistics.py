@@ -6,13 +6,13 @@ Floats narrower than f32 are summed in f32; results are never weakly typed.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 from xfront_ir import dtypes, ops
 from xfront_ir.dtypes import DType, from_numpy
 
-from ..arrays.annotations import Array, ArrayLike, AxisLike, DTypeLike
+from ..arrays.annotations import Array, ArrayLike, AxisLike, DTypeLike, ShardingLike
 from ..arrays.arguments import at_home
 from ..arrays.dispatch import eager
 from ..arrays.operands import (
@@ -248,9 +248,21 @@ def nanstd(a: ArrayLike, axis: AxisLike = None, dtype: DTypeLike | None = None, 
 
 # --- average ------------------------------------------------------------------------------
 
+@overload
+def average(a: ArrayLike, axis: AxisLike = None, weights: ArrayLike | None = None,
+            returned: Literal[False] = False, keepdims: bool = False) -> Array: ...
+@overload
+def average(a: ArrayLike, axis: AxisLike = None, weights: ArrayLike | None = None, *,
+            returned: Literal[True], keepdims: bool = False) -> tuple[Array, Array]: ...
+@overload
+def average(a: ArrayLike, axis: AxisLike, weights: ArrayLike | None, returned: Literal[True],
+            keepdims: bool = False) -> tuple[Array, Array]: ...
+@overload
+def average(a: ArrayLike, axis: AxisLike = None, weights: ArrayLike | None = None,
+            returned: bool = False, keepdims: bool = False) -> Array | tuple[Array, Array]: ...
 @eager(static=("axis", "returned", "keepdims"))
 def average(a: ArrayLike, axis: AxisLike = None, weights: ArrayLike | None = None,
-            returned: bool = False, keepdims: bool = False) -> Any:
+            returned: bool = False, keepdims: bool = False) -> Array | tuple[Array, Array]:
     """Weighted mean over `axis`.
 
     Args:
@@ -482,7 +494,7 @@ def _hundredth(name: str, q: Any) -> Tracer:
 @eager(static=(*QUANTILE, "out_sharding"))
 def percentile(a: ArrayLike, q: ArrayLike, axis: AxisLike = None, out: None = None,
                overwrite_input: bool = False, method: str = "linear", keepdims: bool = False, *,
-               weights: ArrayLike | None = None, out_sharding: Any = None) -> Array:
+               weights: ArrayLike | None = None, out_sharding: ShardingLike = None) -> Array:
     """`quantile` of q / 100. Source: `numpy.percentile`.
 
     >>> jnp.percentile(jnp.array([1., 2., 3.]), 25)

@@ -10,7 +10,7 @@ import numpy as np
 from xfront_ir import dtypes, ops
 from xfront_ir.dtypes import DType, from_numpy
 
-from ..arrays.annotations import Array, ArrayLike, DTypeLike, ShapeLike
+from ..arrays.annotations import Array, ArrayLike, DTypeLike, ShapeLike, ShardingLike
 from ..arrays.arguments import at_home
 from ..arrays.dispatch import eager, tellable
 from ..arrays.operands import (
@@ -35,7 +35,7 @@ _UNSIGNED = {8: dtypes.u8, 16: dtypes.u16, 32: dtypes.u32, 64: dtypes.u64}
 
 @eager(static=("shape", "dtype", "out_sharding"))
 def bits(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = None, *,
-         out_sharding: Any = None) -> Array:
+         out_sharding: ShardingLike = None) -> Array:
     """Uniform random bits as unsigned integers (uint32 by default) of the given shape.
 
     >>> random.bits(random.key(0), (2,)).dtype
@@ -114,7 +114,8 @@ def _uniform(key: Any, bounds: Any, shape: Any, dtype: Any) -> Any:
 @front_door
 @tellable("uniform")
 def uniform(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = None,
-            minval: ArrayLike = 0.0, maxval: ArrayLike = 1.0, *, out_sharding: Any = None) -> Array:
+            minval: ArrayLike = 0.0, maxval: ArrayLike = 1.0, *, out_sharding: ShardingLike = None
+           ) -> Array:
     """Floats uniform in [minval, maxval).
 
     Args:
@@ -148,7 +149,7 @@ def _bernoulli(key: Any, p: Any, shape: Any, high: bool) -> Any:
 
 @front_door
 def bernoulli(key: ArrayLike, p: ArrayLike = 0.5, shape: ShapeLike | None = None, mode: str = "low",
-              *, out_sharding: Any = None) -> Array:
+              *, out_sharding: ShardingLike = None) -> Array:
     """Bools that are True with probability `p`.
 
     Args:
@@ -169,7 +170,7 @@ def bernoulli(key: ArrayLike, p: ArrayLike = 0.5, shape: ShapeLike | None = None
 
 @eager(static=("shape", "dtype", "out_sharding"))
 def rademacher(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = None, *,
-               out_sharding: Any = None) -> Array:
+               out_sharding: ShardingLike = None) -> Array:
     """Signs: -1 and 1 with equal probability.
 
     Args:
@@ -192,7 +193,7 @@ def rademacher(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = 
 
 @eager(static=("shape", "dtype", "out_sharding"))
 def randint(key: ArrayLike, shape: ShapeLike, minval: ArrayLike, maxval: ArrayLike,
-            dtype: DTypeLike | None = None, *, out_sharding: Any = None) -> Array:
+            dtype: DTypeLike | None = None, *, out_sharding: ShardingLike = None) -> Array:
     """Integers uniform in [minval, maxval).
 
     The modulus of two draws, so that the bias is below 2**-bits of the dtype. Where minval >=

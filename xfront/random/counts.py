@@ -8,7 +8,7 @@ import numpy as np
 from xfront_ir import dtypes, ops
 from xfront_ir.dtypes import DType
 
-from ..arrays.annotations import Array, ArrayLike, DTypeLike, ShapeLike
+from ..arrays.annotations import Array, ArrayLike, DTypeLike, ShapeLike, ShardingLike
 from ..arrays.arguments import at_home
 from ..arrays.dispatch import eager
 from ..arrays.operands import broadcast_to, convert, operand, promote_inexact, shape_of
@@ -90,7 +90,7 @@ def _poisson_many(key: Tracer, rate: Tracer) -> Tracer:
 
 @eager(static=("shape", "dtype", "out_sharding"))
 def poisson(key: ArrayLike, lam: ArrayLike, shape: ShapeLike | None = None,
-            dtype: DTypeLike | None = None, *, out_sharding: Any = None) -> Array:
+            dtype: DTypeLike | None = None, *, out_sharding: ShardingLike = None) -> Array:
     """Integers of the Poisson distribution.
 
     Args:
@@ -304,7 +304,7 @@ def multinomial(key: ArrayLike, n: ArrayLike, p: ArrayLike, *, shape: ShapeLike 
 
 @eager(static=("shape", "dtype", "out_sharding"))
 def geometric(key: ArrayLike, p: ArrayLike, shape: ShapeLike | None = None,
-              dtype: DTypeLike | None = None, *, out_sharding: Any = None) -> Array:
+              dtype: DTypeLike | None = None, *, out_sharding: ShardingLike = None) -> Array:
     """Integers from 1 on: the trial of the first success, of probability p.
 
     Args:

@@ -9,7 +9,7 @@ import numpy as np
 from xfront_ir import dtypes, ops
 from xfront_ir.dtypes import DType, from_numpy
 
-from ..arrays.annotations import Array, ArrayLike, DTypeLike, ShapeLike
+from ..arrays.annotations import Array, ArrayLike, DTypeLike, ShapeLike, ShardingLike
 from ..arrays.arguments import at_home
 from ..arrays.dispatch import eager
 from ..arrays.operands import broadcast_shapes, broadcast_to, shape_of
@@ -45,7 +45,7 @@ def normal_dtype(name: str, dtype: Any) -> DType:
 
 @eager(static=("shape", "dtype", "out_sharding"))
 def normal(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = None, *,
-           out_sharding: Any = None) -> Array:
+           out_sharding: ShardingLike = None) -> Array:
     """Standard normal floats (or, for a complex dtype, of unit variance) of the given shape.
 
     Source: inverse of the cumulative distribution, sqrt(2) erf_inv(u), u uniform in (-1, 1).
@@ -60,7 +60,7 @@ def normal(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = None
 @eager(static=("shape", "dtype", "out_sharding"))
 def truncated_normal(key: ArrayLike, lower: ArrayLike, upper: ArrayLike,
                      shape: ShapeLike | None = None, dtype: DTypeLike | None = None, *,
-                     out_sharding: Any = None) -> Array:
+                     out_sharding: ShardingLike = None) -> Array:
     """Standard normal floats conditioned to lie in (lower, upper), which broadcast to `shape`.
 
     Source: inverse of the cumulative distribution, as of `normal`, between those of the bounds.
@@ -82,7 +82,7 @@ def truncated_normal(key: ArrayLike, lower: ArrayLike, upper: ArrayLike,
 
 @eager(static=("shape", "dtype", "out_sharding"))
 def lognormal(key: ArrayLike, sigma: ArrayLike = 1.0, shape: ShapeLike | None = None,
-              dtype: DTypeLike | None = None, *, out_sharding: Any = None) -> Array:
+              dtype: DTypeLike | None = None, *, out_sharding: ShardingLike = None) -> Array:
     """Floats (or complex numbers) whose logarithm is normal with mean 0 and deviation `sigma`.
 
     Args:
@@ -102,7 +102,7 @@ def lognormal(key: ArrayLike, sigma: ArrayLike = 1.0, shape: ShapeLike | None = 
 
 @eager(static=("shape", "dtype", "out_sharding"))
 def maxwell(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = None, *,
-            out_sharding: Any = None) -> Array:
+            out_sharding: ShardingLike = None) -> Array:
     """Floats of the Maxwell distribution of scale 1: lengths of standard normal 3-vectors.
 
     Args:
@@ -145,7 +145,7 @@ def double_sided_maxwell(key: ArrayLike, loc: ArrayLike, scale: ArrayLike, shape
 
 @eager(static=("shape", "dtype", "out_sharding"))
 def wald(key: ArrayLike, mean: ArrayLike, shape: ShapeLike | None = None,
-         dtype: DTypeLike | None = None, *, out_sharding: Any = None) -> Array:
+         dtype: DTypeLike | None = None, *, out_sharding: ShardingLike = None) -> Array:
     """Floats of the Wald (inverse Gaussian) distribution of scale 1.
 
     Args:
@@ -190,7 +190,7 @@ def gumbel_noise(name: str, key: Tracer, shape: tuple[int, ...], dtype: DType,
 
 @eager(static=("shape", "dtype", "mode", "out_sharding"))
 def gumbel(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = None,
-           mode: str | None = None, *, out_sharding: Any = None) -> Array:
+           mode: str | None = None, *, out_sharding: ShardingLike = None) -> Array:
     """Standard Gumbel floats: -log(-log(u)).
 
     Args:
@@ -216,7 +216,7 @@ def exponential_in(key: Tracer, shape: tuple[int, ...], dtype: DType) -> Tracer:
 
 @eager(static=("shape", "dtype", "out_sharding"))
 def exponential(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = None, *,
-                out_sharding: Any = None) -> Array:
+                out_sharding: ShardingLike = None) -> Array:
     """Floats of the exponential distribution with rate 1: -log1p(-u).
 
     >>> random.exponential(random.key(0), (3,)).shape
@@ -229,7 +229,7 @@ def exponential(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None =
 
 @eager(static=("shape", "dtype", "out_sharding"))
 def laplace(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = None, *,
-            out_sharding: Any = None) -> Array:
+            out_sharding: ShardingLike = None) -> Array:
     """Floats of the Laplace distribution of scale 1: sign(u) log1p(-|u|), u uniform in (-1, 1).
 
     >>> random.laplace(random.key(0), (3,)).shape
@@ -243,7 +243,7 @@ def laplace(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = Non
 
 @eager(static=("shape", "dtype", "out_sharding"))
 def logistic(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = None, *,
-             out_sharding: Any = None) -> Array:
+             out_sharding: ShardingLike = None) -> Array:
     """Floats of the standard logistic distribution: log(u / (1 - u)).
 
     >>> random.logistic(random.key(0), (3,)).shape
@@ -257,7 +257,7 @@ def logistic(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = No
 
 @eager(static=("shape", "dtype", "out_sharding"))
 def cauchy(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = None, *,
-           out_sharding: Any = None) -> Array:
+           out_sharding: ShardingLike = None) -> Array:
     """Floats of the standard Cauchy distribution: tan(pi (u - 1/2)).
 
     >>> random.cauchy(random.key(0), (3,)).shape
@@ -271,7 +271,7 @@ def cauchy(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = None
 
 @eager(static=("shape", "dtype", "out_sharding"))
 def pareto(key: ArrayLike, b: ArrayLike, shape: ShapeLike | None = None,
-           dtype: DTypeLike | None = None, *, out_sharding: Any = None) -> Array:
+           dtype: DTypeLike | None = None, *, out_sharding: ShardingLike = None) -> Array:
     """Floats of the Pareto distribution on [1, inf) with density b x^-(b+1).
 
     Args:
@@ -289,7 +289,7 @@ def pareto(key: ArrayLike, b: ArrayLike, shape: ShapeLike | None = None,
 
 @eager(static=("shape", "dtype", "out_sharding"))
 def rayleigh(key: ArrayLike, scale: ArrayLike, shape: ShapeLike | None = None,
-             dtype: DTypeLike | None = None, *, out_sharding: Any = None) -> Array:
+             dtype: DTypeLike | None = None, *, out_sharding: ShardingLike = None) -> Array:
     """Floats of the Rayleigh distribution: scale sqrt(-2 log(u)), u uniform in (0, 1).
 
     Args:
@@ -330,7 +330,7 @@ def weibull_min(key: ArrayLike, scale: ArrayLike, concentration: ArrayLike, shap
 @eager(static=("shape", "dtype", "out_sharding"))
 def triangular(key: ArrayLike, left: ArrayLike, mode: ArrayLike, right: ArrayLike,
                shape: ShapeLike | None = None, dtype: DTypeLike | None = None, *,
-               out_sharding: Any = None) -> Array:
+               out_sharding: ShardingLike = None) -> Array:
     """Floats in [left, right] whose density rises in a line to `mode` and falls in one.
 
     Args:

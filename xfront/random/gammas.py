@@ -11,7 +11,7 @@ from typing import Any
 from xfront_ir import ops
 from xfront_ir.dtypes import DType, f32
 
-from ..arrays.annotations import Array, ArrayLike, DTypeLike, ShapeLike
+from ..arrays.annotations import Array, ArrayLike, DTypeLike, ShapeLike, ShardingLike
 from ..arrays.arguments import at_home
 from ..arrays.dispatch import eager
 from ..arrays.operands import broadcast_to, convert, index_of, operand, shape_of
@@ -54,7 +54,7 @@ def _shapes(name: str, a: Any, shape: Any, dtype: DType) -> Tracer:
 
 @eager(static=("shape", "dtype", "out_sharding"))
 def gamma(key: ArrayLike, a: ArrayLike, shape: ShapeLike | None = None,
-          dtype: DTypeLike | None = None, *, out_sharding: Any = None) -> Array:
+          dtype: DTypeLike | None = None, *, out_sharding: ShardingLike = None) -> Array:
     """Floats of the gamma distribution of shape `a` and scale 1.
 
     Args:
@@ -78,7 +78,7 @@ def gamma(key: ArrayLike, a: ArrayLike, shape: ShapeLike | None = None,
 
 @eager(static=("shape", "dtype", "out_sharding"))
 def loggamma(key: ArrayLike, a: ArrayLike, shape: ShapeLike | None = None,
-             dtype: DTypeLike | None = None, *, out_sharding: Any = None) -> Array:
+             dtype: DTypeLike | None = None, *, out_sharding: ShardingLike = None) -> Array:
     """Logarithms of samples of the gamma distribution of shape `a`; arguments as of `gamma`.
 
     >>> random.loggamma(random.key(0), 2., (3,)).shape
@@ -92,7 +92,7 @@ def loggamma(key: ArrayLike, a: ArrayLike, shape: ShapeLike | None = None,
 
 @eager(static=("shape", "dtype", "out_sharding"))
 def beta(key: ArrayLike, a: ArrayLike, b: ArrayLike, shape: ShapeLike | None = None,
-         dtype: DTypeLike | None = None, *, out_sharding: Any = None) -> Array:
+         dtype: DTypeLike | None = None, *, out_sharding: ShardingLike = None) -> Array:
     """Floats in [0, 1] of the beta distribution: x / (x + y), where x and y are gamma samples.
 
     Args:
@@ -117,7 +117,7 @@ def beta(key: ArrayLike, a: ArrayLike, b: ArrayLike, shape: ShapeLike | None = N
 
 @eager(static=("shape", "dtype", "out_sharding"))
 def dirichlet(key: ArrayLike, alpha: ArrayLike, shape: ShapeLike | None = None,
-              dtype: DTypeLike | None = None, *, out_sharding: Any = None) -> Array:
+              dtype: DTypeLike | None = None, *, out_sharding: ShardingLike = None) -> Array:
     """Vectors of positive floats with sum 1, of the Dirichlet distribution.
 
     Args:
@@ -146,7 +146,7 @@ def _chi_squared(key: Tracer, df: Tracer) -> Tracer:
 
 @eager(static=("shape", "dtype", "out_sharding"))
 def chisquare(key: ArrayLike, df: ArrayLike, shape: ShapeLike | None = None,
-              dtype: DTypeLike | None = None, *, out_sharding: Any = None) -> Array:
+              dtype: DTypeLike | None = None, *, out_sharding: ShardingLike = None) -> Array:
     """Floats of the chi-squared distribution of `df` degrees of freedom.
 
     Args:
@@ -164,7 +164,7 @@ def chisquare(key: ArrayLike, df: ArrayLike, shape: ShapeLike | None = None,
 
 @eager(static=("shape", "dtype", "out_sharding"))
 def f(key: ArrayLike, dfnum: ArrayLike, dfden: ArrayLike, shape: ShapeLike | None = None,
-      dtype: DTypeLike | None = None, *, out_sharding: Any = None) -> Array:
+      dtype: DTypeLike | None = None, *, out_sharding: ShardingLike = None) -> Array:
     """Floats of the F distribution: the ratio of two chi-squared samples over their degrees.
 
     Args:
@@ -184,7 +184,7 @@ def f(key: ArrayLike, dfnum: ArrayLike, dfden: ArrayLike, shape: ShapeLike | Non
 
 @eager(static=("shape", "dtype", "out_sharding"))
 def t(key: ArrayLike, df: ArrayLike, shape: ShapeLike | None = None, dtype: DTypeLike | None = None,
-      *, out_sharding: Any = None) -> Array:
+      *, out_sharding: ShardingLike = None) -> Array:
     """Floats of Student's t distribution of `df` degrees of freedom.
 
     Args:
@@ -213,7 +213,8 @@ def _generalized_normal(key: Tracer, p: Tracer) -> Tracer:
 
 @eager(static=("shape", "dtype", "out_sharding"))
 def generalized_normal(key: ArrayLike, p: ArrayLike, shape: ShapeLike = (),
-                       dtype: DTypeLike | None = None, *, out_sharding: Any = None) -> Array:
+                       dtype: DTypeLike | None = None, *, out_sharding: ShardingLike = None
+                      ) -> Array:
     """Floats with density proportional to exp(-|x|^p).
 
     Args:
@@ -232,7 +233,7 @@ def generalized_normal(key: ArrayLike, p: ArrayLike, shape: ShapeLike = (),
 
 @eager(static=("d", "shape", "dtype", "out_sharding"))
 def ball(key: ArrayLike, d: int, p: ArrayLike = 2, shape: ShapeLike = (),
-         dtype: DTypeLike | None = None, *, out_sharding: Any = None) -> Array:
+         dtype: DTypeLike | None = None, *, out_sharding: ShardingLike = None) -> Array:
     """Vectors uniform in the unit ball of the p-norm.
 
     Args:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from xfront_ir import dtypes as ir_dtypes
@@ -172,7 +172,7 @@ def wrap_key_data(key_bits_array: ArrayLike, *, impl: Any = None, dtype: DTypeLi
 
 
 @front_door
-def key_impl(keys: Any) -> Any:
+def key_impl(keys: ArrayLike) -> Any:
     """What `key` takes as `impl` for keys like these: a name, or the object that
     `extend.random.define_prng_impl` gave. Raises: TypeError where they are no keys.
 
@@ -193,7 +193,7 @@ def _check_words(keys: Any) -> Any:
     return ()
 
 
-def is_typed(keys: Any) -> bool:
+def is_typed(keys: Any) -> TypeGuard[KeyArray]:
     """Whether keys are typed, not raw words."""
     return type(keys) is KeyArray or (type(keys) is Tracer and keys.value.type.dtype.is_key)
 

@@ -9,7 +9,7 @@ import numpy as np
 from xfront_ir import dtypes, ops
 from xfront_ir.dtypes import DType
 
-from ..arrays.annotations import Array, ArrayLike, ModeLike, ShapeLike
+from ..arrays.annotations import Array, ArrayLike, ModeLike, ShapeLike, ShardingLike
 from ..arrays.arguments import at_home
 from ..arrays.dispatch import eager
 from ..arrays.operands import (
@@ -78,7 +78,7 @@ def _permuted_range(key: Any, n: int) -> Any:
 
 @front_door
 def permutation(key: ArrayLike, x: ArrayLike, axis: int = 0, independent: bool = False, *,
-                out_sharding: Any = None) -> Array:
+                out_sharding: ShardingLike = None) -> Array:
     """`x` with its slices along `axis` in random order; for an integer n, 0 … n-1 in random order.
 
     Args:
@@ -198,7 +198,7 @@ def choice(key: ArrayLike, a: ArrayLike, shape: ShapeLike = (), replace: bool = 
 @eager(static=("axis", "shape", "replace", "mode", "out_sharding"))
 def categorical(key: ArrayLike, logits: ArrayLike, axis: int = -1, shape: ShapeLike | None = None,
                 replace: bool = True, mode: ModeLike = None, *,
-                out_sharding: Any = None) -> Array:
+                out_sharding: ShardingLike = None) -> Array:
     """Integers drawn with the probabilities softmax(logits) along `axis`.
 
     Args:

@@ -6,11 +6,12 @@ from typing import Any
 
 from xfront_ir import dtypes, ops
 
-from ..arrays.annotations import Array, ArrayLike, DTypeLike, ShapeLike
+from ..arrays.annotations import Array, ArrayLike, DTypeLike, ShapeLike, ShardingLike
 from ..arrays.arguments import at_home
 from ..arrays.dispatch import eager
 from ..arrays.operands import convert, index_of, operand, promote_inexact, shape_of
 from ..tracing.trace import emit
+from ..tracing.tracer import as_tracer
 from .distributions import normal_dtype, normal_in
 from .keys import typed_key
 from .parameters import chosen_dtype, in_dtype, size_of
@@ -21,7 +22,7 @@ _METHODS = ("cholesky", "eigh", "svd")
 @eager(static=("shape", "dtype", "method", "out_sharding"))
 def multivariate_normal(key: ArrayLike, mean: ArrayLike, cov: ArrayLike,
                         shape: ShapeLike | None = None, dtype: DTypeLike | None = None,
-                        method: str = "cholesky", *, out_sharding: Any = None) -> Array:
+                        method: str = "cholesky", *, out_sharding: ShardingLike = None) -> Array:
     """Normal vectors of a mean and a covariance.
 
     Args:
@@ -79,7 +80,7 @@ def _root(sigma: Any, method: str) -> Any:
 
 @eager(static=("n", "shape", "dtype", "m", "out_sharding"))
 def orthogonal(key: ArrayLike, n: int, shape: ShapeLike = (), dtype: DTypeLike | None = None,
-               m: int | None = None, *, out_sharding: Any = None) -> Array:
+               m: int | None = None, *, out_sharding: ShardingLike = None) -> Array:
     """Matrices uniform among the orthogonal (or unitary) ones; other than square ones have
     orthonormal rows or columns, whichever are fewer.
 
@@ -106,7 +107,7 @@ def orthogonal(key: ArrayLike, n: int, shape: ShapeLike = (), dtype: DTypeLike |
     signs = diagonal(r, axis1=-2, axis2=-1)
     length = emit(ops.abs, signs)
     q = q * where(length == 0, 1, signs / where(length == 0, 1, length))[..., None, :]
-    q = convert(q, made)
+    q = convert(as_tracer(q), made)
     if rows >= columns:
         return q
     return emit(ops.conj, swapaxes(q, -1, -2)) if made.is_complex else swapaxes(q, -1, -2)

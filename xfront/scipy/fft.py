@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .. import numpy as jnp
-from ..arrays.annotations import ArrayLike
+from ..arrays.annotations import Array, ArrayLike
 from ..arrays.dispatch import eager
 from ..arrays.operands import index_of, normalize_axis, promote_inexact
 from ..numpy.fft import _sized
@@ -88,7 +88,7 @@ def _cosines(x: Any, kind: int, norm: Any) -> Any:
 
 @eager(static=("type", "n", "axis", "norm"))
 def dct(x: ArrayLike, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None
-        ) -> Any:
+        ) -> Array:
     """The cosine transform along one axis.
 
     Args:
@@ -105,14 +105,14 @@ def dct(x: ArrayLike, type: int = 2, n: int | None = None, axis: int = -1, norm:
 
 @eager(static=("type", "n", "axis", "norm"))
 def idct(x: ArrayLike, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None
-         ) -> Any:
+         ) -> Array:
     """The inverse of `dct` of that type and norm. Source: `scipy.fft.idct`."""
     return _transform("idct", x, type, None if n is None else (n,), (axis,), norm, True)
 
 
 @eager(static=("type", "s", "axes", "norm"))
 def dctn(x: ArrayLike, type: int = 2, s: Sizes = None, axes: Sizes = None, norm: str | None = None
-         ) -> Any:
+         ) -> Array:
     """The cosine transform along several axes: None for all, or for the last ones with sizes `s`.
 
     Source: `scipy.fft.dctn`.
@@ -122,7 +122,7 @@ def dctn(x: ArrayLike, type: int = 2, s: Sizes = None, axes: Sizes = None, norm:
 
 @eager(static=("type", "s", "axes", "norm"))
 def idctn(x: ArrayLike, type: int = 2, s: Sizes = None, axes: Sizes = None, norm: str | None = None
-          ) -> Any:
+          ) -> Array:
     """The inverse of `dctn` of that type and norm. Source: `scipy.fft.idctn`."""
     return _transform("idctn", x, type, s, axes, norm, True)
 

@@ -12,7 +12,7 @@ through.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 from xfront_ir import ops
@@ -147,7 +147,7 @@ def _cho_solve(c: Any, b: Any, lower: bool) -> Any:
 
 @eager(static=("trans", "lower", "unit_diagonal", "overwrite_b", "debug", "check_finite"))
 def solve_triangular(a: ArrayLike, b: ArrayLike, trans: int | str = 0, lower: bool = False,
-                     unit_diagonal: bool = False, overwrite_b: bool = False, debug: Any = None,
+                     unit_diagonal: bool = False, overwrite_b: bool = False, debug: None = None,
                      check_finite: bool = True) -> Array:
     """X with op(a) X = b, for triangular `a`; b is a vector or matrices.
 
@@ -277,9 +277,18 @@ def _lu_solve(factors: Any, pivots: Any, b: Any, trans: int) -> Any:
     return _bare(lu_solved(factors, order, b, trans), vector)
 
 
+@overload
+def lu(a: ArrayLike, permute_l: Literal[False] = False, overwrite_a: bool = False,
+       check_finite: bool = True) -> tuple[Array, Array, Array]: ...
+@overload
+def lu(a: ArrayLike, permute_l: Literal[True], overwrite_a: bool = False, check_finite: bool = True
+      ) -> tuple[Array, Array]: ...
+@overload
+def lu(a: ArrayLike, permute_l: bool = False, overwrite_a: bool = False, check_finite: bool = True
+      ) -> tuple[Array, ...]: ...
 @eager(static=("permute_l", *_PERMITS))
 def lu(a: ArrayLike, permute_l: bool = False, overwrite_a: bool = False, check_finite: bool = True
-       ) -> Any:
+       ) -> tuple[Array, ...]:
     """P, L and U with P L U = a; or P L and U with `permute_l`.
 
     Source: `scipy.linalg.lu`.
@@ -308,8 +317,8 @@ def lu(a: ArrayLike, permute_l: bool = False, overwrite_a: bool = False, check_f
 # --- decompositions -----------------------------------------------------------------------
 
 @eager(static=("overwrite_a", "lwork", "mode", "pivoting", "check_finite"))
-def qr(a: ArrayLike, overwrite_a: bool = False, lwork: Any = None, mode: str = "full",
-       pivoting: bool = False, check_finite: bool = True) -> Any:
+def qr(a: ArrayLike, overwrite_a: bool = False, lwork: int | None = None, mode: str = "full",
+       pivoting: bool = False, check_finite: bool = True) -> tuple[Array, ...]:
     """Q and R with Q R = a; with `pivoting` Q, R and an order of columns with Q R = a[:, order], so
     that R's diagonal descends in magnitude.
 
@@ -335,9 +344,25 @@ def qr(a: ArrayLike, overwrite_a: bool = False, lwork: Any = None, mode: str = "
     return (*(made[1:] if mode == "r" else made), *order)
 
 
+@overload
+def svd(a: ArrayLike, full_matrices: bool = True, compute_uv: Literal[True] = True,
+        overwrite_a: bool = False, check_finite: bool = True, lapack_driver: str = "gesdd"
+       ) -> tuple[Array, Array, Array]: ...
+@overload
+def svd(a: ArrayLike, full_matrices: bool = True, *, compute_uv: Literal[False],
+        overwrite_a: bool = False, check_finite: bool = True, lapack_driver: str = "gesdd"
+       ) -> Array: ...
+@overload
+def svd(a: ArrayLike, full_matrices: bool, compute_uv: Literal[False], overwrite_a: bool = False,
+        check_finite: bool = True, lapack_driver: str = "gesdd") -> Array: ...
+@overload
+def svd(a: ArrayLike, full_matrices: bool = True, compute_uv: bool = True,
+        overwrite_a: bool = False, check_finite: bool = True, lapack_driver: str = "gesdd"
+       ) -> Array | tuple[Array, Array, Array]: ...
 @eager(static=("full_matrices", "compute_uv", "lapack_driver", *_PERMITS))
 def svd(a: ArrayLike, full_matrices: bool = True, compute_uv: bool = True,
-        overwrite_a: bool = False, check_finite: bool = True, lapack_driver: str = "gesdd") -> Any:
+        overwrite_a: bool = False, check_finite: bool = True, lapack_driver: str = "gesdd"
+       ) -> Array | tuple[Array, Array, Array]:
     """U, singular values (descending) and V^H; the values alone without `compute_uv`.
 
     `lapack_driver` is "gesdd" or "gesvd", which XLA chooses between. Raises: ValueError for others.
@@ -350,14 +375,32 @@ def svd(a: ArrayLike, full_matrices: bool = True, compute_uv: bool = True,
     if lapack_driver not in ("gesdd", "gesvd"):
         raise ValueError(f"svd: lapack_driver must be 'gesdd' or 'gesvd', got {lapack_driver!r}")
     made = jnp.linalg.svd(a, full_matrices, compute_uv)
-    return tuple(made) if compute_uv else made
+    return (made[0], made[1], made[2]) if isinstance(made, tuple) else made
 
 
+@overload
+def eigh(a: ArrayLike, b: None = None, lower: bool = True, eigvals_only: Literal[False] = False,
+         overwrite_a: bool = False, overwrite_b: bool = False, turbo: bool = True,
+         eigvals: None = None, type: int = 1, check_finite: bool = True) -> tuple[Array, Array]: ...
+@overload
+def eigh(a: ArrayLike, b: None = None, lower: bool = True, *, eigvals_only: Literal[True],
+         overwrite_a: bool = False, overwrite_b: bool = False, turbo: bool = True,
+         eigvals: None = None, type: int = 1, check_finite: bool = True) -> Array: ...
+@overload
+def eigh(a: ArrayLike, b: None, lower: bool, eigvals_only: Literal[True],
+         overwrite_a: bool = False, overwrite_b: bool = False, turbo: bool = True,
+         eigvals: None = None, type: int = 1, check_finite: bool = True) -> Array: ...
+@overload
+def eigh(a: ArrayLike, b: None = None, lower: bool = True, eigvals_only: bool = False,
+         overwrite_a: bool = False, overwrite_b: bool = False, turbo: bool = True,
+         eigvals: None = None, type: int = 1, check_finite: bool = True
+        ) -> Array | tuple[Array, Array]: ...
 @eager(static=("lower", "eigvals_only", "overwrite_a", "overwrite_b", "turbo", "eigvals", "type",
                "check_finite"))
 def eigh(a: ArrayLike, b: None = None, lower: bool = True, eigvals_only: bool = False,
          overwrite_a: bool = False, overwrite_b: bool = False, turbo: bool = True,
-         eigvals: None = None, type: int = 1, check_finite: bool = True) -> Any:
+         eigvals: None = None, type: int = 1, check_finite: bool = True
+        ) -> Array | tuple[Array, Array]:
     """Eigenvalues, ascending, and vectors (columns) of Hermitian matrices; (a + a^H) / 2 is taken.
 
     Args:
@@ -442,9 +485,18 @@ def _pade(x: Tracer, degree: int) -> tuple[Tracer, Tracer]:
     return exact_matmul(x, odd), as_tracer(even)
 
 
+@overload
+def expm_frechet(A: ArrayLike, E: ArrayLike, *, method: str | None = None,
+                 compute_expm: Literal[True] = True) -> tuple[Array, Array]: ...
+@overload
+def expm_frechet(A: ArrayLike, E: ArrayLike, *, method: str | None = None,
+                 compute_expm: Literal[False]) -> Array: ...
+@overload
+def expm_frechet(A: ArrayLike, E: ArrayLike, *, method: str | None = None, compute_expm: bool = True
+                ) -> Array | tuple[Array, Array]: ...
 @front_door
 def expm_frechet(A: ArrayLike, E: ArrayLike, *, method: str | None = None, compute_expm: bool = True
-                 ) -> Any:
+                 ) -> Array | tuple[Array, Array]:
     """(expm(A), its derivative at A in the direction of E); the derivative alone without
     `compute_expm`.
 

@@ -8,7 +8,7 @@ Permissions are those of `scipy.linalg`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -73,7 +73,7 @@ def _columns(triangle: Any, shift: Callable[[Any], Any], right: Callable[[Any, A
 # --- similar matrices ---------------------------------------------------------------------
 
 @eager(static=("output",))
-def schur(a: ArrayLike, output: str = "real") -> Any:
+def schur(a: ArrayLike, output: str = "real") -> tuple[Array, Array]:
     """T and unitary Z with a = Z T Z^H, T upper triangular; for "real" output of real matrices T is
     real, with a block of two rows for each pair of complex eigenvalues.
 
@@ -88,7 +88,8 @@ def schur(a: ArrayLike, output: str = "real") -> Any:
     if output not in ("real", "complex"):
         raise ValueError(f"Expected 'output' to be either 'real' or 'complex', got {output=}.")
     (x,) = _square("schur", a)
-    return tuple(lax.schur(_complex(x) if output == "complex" else x))
+    t, z = lax.schur(_complex(x) if output == "complex" else x)
+    return t, z
 
 
 @eager(static=("check_finite",))
@@ -138,9 +139,18 @@ def _to_complex(t: Any, z: Any) -> Any:
     return fori_loop(0, n - 1, rotate, (t, z))
 
 
+@overload
+def hessenberg(a: ArrayLike, *, calc_q: Literal[False] = False, overwrite_a: bool = False,
+               check_finite: bool = True) -> Array: ...
+@overload
+def hessenberg(a: ArrayLike, *, calc_q: Literal[True], overwrite_a: bool = False,
+               check_finite: bool = True) -> tuple[Array, Array]: ...
+@overload
+def hessenberg(a: ArrayLike, *, calc_q: bool = False, overwrite_a: bool = False,
+               check_finite: bool = True) -> Array | tuple[Array, Array]: ...
 @eager(static=("calc_q", "overwrite_a", "check_finite"))
 def hessenberg(a: ArrayLike, *, calc_q: bool = False, overwrite_a: bool = False,
-               check_finite: bool = True) -> Any:
+               check_finite: bool = True) -> Array | tuple[Array, Array]:
     """H, zero below its subdiagonal, with a = Q H Q^H; with `calc_q` (H, Q).
 
     There is no derivative.
@@ -165,10 +175,23 @@ def hessenberg(a: ArrayLike, *, calc_q: bool = False, overwrite_a: bool = False,
     return h, jnp.concatenate([first, jnp.pad(inner, [(0, 0)] * (x.ndim - 1) + [(1, 0)])], -2)
 
 
+@overload
+def eigh_tridiagonal(d: ArrayLike, e: ArrayLike, *, eigvals_only: Literal[False] = False,
+                     select: str = "a", select_range: tuple[Any, Any] | None = None,
+                     tol: float | None = None, key: ArrayLike | None = None
+                    ) -> tuple[Array, Array]: ...
+@overload
+def eigh_tridiagonal(d: ArrayLike, e: ArrayLike, *, eigvals_only: Literal[True], select: str = "a",
+                     select_range: tuple[Any, Any] | None = None, tol: float | None = None,
+                     key: ArrayLike | None = None) -> Array: ...
+@overload
+def eigh_tridiagonal(d: ArrayLike, e: ArrayLike, *, eigvals_only: bool = False, select: str = "a",
+                     select_range: tuple[Any, Any] | None = None, tol: float | None = None,
+                     key: ArrayLike | None = None) -> Array | tuple[Array, Array]: ...
 @front_door
 def eigh_tridiagonal(d: ArrayLike, e: ArrayLike, *, eigvals_only: bool = False, select: str = "a",
                      select_range: tuple[Any, Any] | None = None, tol: float | None = None,
-                     key: ArrayLike | None = None) -> Any:
+                     key: ArrayLike | None = None) -> Array | tuple[Array, Array]:
     """Eigenvalues, ascending, and vectors (columns) of symmetric matrices with three diagonals.
 
     They are those of `eigh` of the whole matrix, with its derivatives.
@@ -345,8 +368,16 @@ def _root_jvp(primals: Any, tangents: Any) -> Any:
     return root, sylvester(root, root, tangents[0])
 
 
+@overload
+def funm(A: ArrayLike, func: Callable[[Any], Any], disp: Literal[True] = True) -> Array: ...
+@overload
+def funm(A: ArrayLike, func: Callable[[Any], Any], disp: Literal[False]) -> tuple[Array, Array]: ...
+@overload
+def funm(A: ArrayLike, func: Callable[[Any], Any], disp: bool = True
+        ) -> Array | tuple[Array, Array]: ...
 @front_door
-def funm(A: ArrayLike, func: Callable[[Any], Any], disp: bool = True) -> Any:
+def funm(A: ArrayLike, func: Callable[[Any], Any], disp: bool = True
+        ) -> Array | tuple[Array, Array]:
     """A function of square matrices, complex, by its values at their eigenvalues.
 
     Where eigenvalues are equal or close it is inexact. There is no derivative.
@@ -436,7 +467,7 @@ def polar(a: ArrayLike, side: str = "right", *, method: str = "qdwh", eps: float
 @eager(static=("mode", "pivoting", "conjugate", "overwrite_a", "overwrite_c"))
 def qr_multiply(a: ArrayLike, c: ArrayLike, mode: str = "right", pivoting: bool = False,
                 conjugate: bool = False, overwrite_a: bool = False, overwrite_c: bool = False
-                ) -> Any:
+                ) -> tuple[Array, ...]:
     """(c Q, R) for the Q and R of `qr(a, mode="economic")`; (Q c, R) for the mode "left".
 
     Args:

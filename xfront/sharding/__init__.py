@@ -18,6 +18,12 @@ if TYPE_CHECKING:
     )
     from .partition_spec import PartitionSpec
 
+    __all__ = [  # what checkers of programs see as names of this package
+        "AbstractDevice", "AbstractMesh", "AxisType", "Mesh", "NamedSharding", "PartitionSpec",
+        "Sharding", "SingleDeviceSharding", "auto_axes", "explicit_axes", "get_abstract_mesh",
+        "get_mesh", "make_single_device_sharding", "reshard", "set_mesh", "use_abstract_mesh",
+    ]  # fmt: skip
+
 _FAMILIES = {
     "context": "get_abstract_mesh get_mesh set_mesh use_abstract_mesh",
     "mesh": "AbstractDevice AbstractMesh AxisType ManualAxisType Mesh",

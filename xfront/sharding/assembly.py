@@ -9,14 +9,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import binding
-from ..arrays.binding import ArrayImpl
+from ..arrays.annotations import Array, ArrayLike, DTypeLike
+from ..arrays.binding import ArrayImpl, Sharding
 from ..tracebacks import front_door
 
 
 @front_door
-def make_array_from_callback(shape: Sequence[int], sharding: Any,
-                             data_callback: Callable[[tuple[slice, ...]], Any], dtype: Any = None
-                             ) -> Any:
+def make_array_from_callback(shape: Sequence[int], sharding: Sharding,
+                             data_callback: Callable[[tuple[slice, ...]], Any],
+                             dtype: DTypeLike | None = None
+                             ) -> Array:
     """An array whose parts a function gives.
 
     Args:
@@ -54,8 +56,9 @@ def make_array_from_callback(shape: Sequence[int], sharding: Any,
 
 
 @front_door
-def make_array_from_single_device_arrays(shape: Sequence[int], sharding: Any,
-                                         arrays: Sequence[Any], *, dtype: Any = None) -> Any:
+def make_array_from_single_device_arrays(shape: Sequence[int], sharding: Sharding,
+                                         arrays: Sequence[Any], *, dtype: DTypeLike | None = None
+                                        ) -> Array:
     """An array of arrays that lie on one device each, without a copy.
 
     Args:
@@ -94,8 +97,8 @@ def make_array_from_single_device_arrays(shape: Sequence[int], sharding: Any,
 
 
 @front_door
-def make_array_from_process_local_data(sharding: Any, local_data: Any,
-                                       global_shape: Sequence[int] | None = None) -> Any:
+def make_array_from_process_local_data(sharding: Sharding, local_data: ArrayLike,
+                                       global_shape: Sequence[int] | None = None) -> Array:
     """An array of which each process gives what its own devices hold.
 
     Args:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from xfront_ir import ops
 from xfront_ir.sharding import Sharding, Spec
@@ -25,9 +25,11 @@ from .mesh import AxisType
 from .partition_spec import PartitionSpec
 from .told import in_a_trace
 
+T = TypeVar("T")
+
 
 @front_door
-def reshard(xs: Any, out_shardings: Any) -> Any:
+def reshard(xs: T, out_shardings: Any) -> T:
     """The tree `xs` with its arrays placed as the shardings say, inside a program or outside.
 
     Args:

@@ -13,13 +13,11 @@ from xfront_ir import sharding as data
 from xfront_ir.errors import IRValueError
 
 from ..arrays import binding
+from ..arrays.binding import NamedSharding, Sharding, SingleDeviceSharding
 from .errors import DuplicateSpecError, IndivisibleError
 from .mesh import AbstractMesh, Mesh, abstract_mesh, known_by_axes, mesh_of
 from .partition_spec import PartitionSpec, axes_of, ir_spec, public_spec
 
-Sharding = binding.Sharding
-NamedSharding = binding.NamedSharding
-SingleDeviceSharding = binding.SingleDeviceSharding
 GSPMDSharding = binding.GSPMDSharding
 
 
@@ -208,7 +206,9 @@ def ir_sharding(s: Any, ndim: int) -> data.Sharding:
 
 def public_sharding(sharding: data.Sharding) -> Any:
     """The NamedSharding of one of the IR whose mesh has devices."""
-    return NamedSharding(mesh_of(sharding.mesh), public_spec(sharding.spec))
+    mesh = mesh_of(sharding.mesh)
+    assert mesh is not None
+    return NamedSharding(mesh, public_spec(sharding.spec))
 
 
 @functools.lru_cache(maxsize=4096)

@@ -39,7 +39,7 @@ def jacfwd(fun: Callable[P, R], argnums: Literal[0] = 0, has_aux: Literal[False]
 def jacfwd(fun: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False,
            holomorphic: bool = False) -> Callable[P, Any]: ...
 def jacfwd(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False,
-           holomorphic: bool = False) -> Any:
+           holomorphic: bool = False) -> Callable[..., Any]:
     """A function that gives the Jacobian of `fun` by forward mode, one column an input element.
 
     Args: as for `grad`, where `fun` may return a tree of arrays of any shape.
@@ -74,7 +74,7 @@ def jacrev(fun: Callable[P, R], argnums: Literal[0] = 0, has_aux: Literal[False]
 def jacrev(fun: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False,
            holomorphic: bool = False, allow_int: bool = False) -> Callable[P, Any]: ...
 def jacrev(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False,
-           holomorphic: bool = False, allow_int: bool = False) -> Any:
+           holomorphic: bool = False, allow_int: bool = False) -> Callable[..., Any]:
     """A function that gives the Jacobian of `fun` by reverse mode, one row a result element.
 
     Args, returns, errors: as for `jacfwd`; with `allow_int` the entries of an integer argument are
@@ -113,7 +113,7 @@ def hessian(fun: Callable[P, R], argnums: Literal[0] = 0, has_aux: Literal[False
 def hessian(fun: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False,
             holomorphic: bool = False) -> Callable[P, Any]: ...
 def hessian(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False,
-            holomorphic: bool = False) -> Any:
+            holomorphic: bool = False) -> Callable[..., Any]:
     """A function that gives the Hessian of `fun`: forward over reverse mode.
 
     Returns: as `jacfwd(jacrev(fun))`: arrays of shape `result.shape + a.shape + b.shape`.

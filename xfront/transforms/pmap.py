@@ -30,7 +30,8 @@ UNNAMED = "_internal_pmap_axis_name"
 def pmap(fun: Callable[..., Any], axis_name: Hashable | None = None, *, in_axes: Any = 0,
          out_axes: Any = 0, static_broadcasted_argnums: int | Iterable[int] = (),
          devices: Sequence[Any] | None = None, backend: str | None = None,
-         axis_size: int | None = None, donate_argnums: int | Iterable[int] = ()) -> Any:
+         axis_size: int | None = None, donate_argnums: int | Iterable[int] = ()
+        ) -> Callable[..., Any]:
     """A function that maps `fun` over an axis of its arguments, each element on its own device.
 
     Args:

@@ -46,8 +46,9 @@ Infer: Any = _Infer()
 
 @front_door
 def shard_map(f: Callable[..., Any] | None = None, /, *, out_specs: Any, in_specs: Any = Infer,
-              mesh: Any = None, axis_names: AbstractSet[str] = frozenset(), check_vma: bool = True
-              ) -> Any:
+              mesh: Mesh | AbstractMesh | None = None, axis_names: AbstractSet[str] = frozenset(),
+              check_vma: bool = True
+              ) -> Callable[..., Any]:
     """A function of arrays that every device of a mesh computes on its own parts of them.
 
     Args:
@@ -345,7 +346,7 @@ def mapped_program(name: str, body: Function, mesh: MeshAxes, axes: tuple[str, .
 
 @front_door
 def smap(f: Callable[..., Any] | None = None, /, *, in_axes: Any = Infer, out_axes: Any,
-         axis_name: Hashable) -> Any:
+         axis_name: Hashable) -> Callable[..., Any]:
     """`shard_map` over one axis of the mesh in context, with positions instead of specs.
 
     Args:

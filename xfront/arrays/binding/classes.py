@@ -18,18 +18,19 @@ install_finder()
 
 if TYPE_CHECKING:
     from ..array_class import Array as Array
+    from ..placement_classes import Device, NamedSharding, Sharding, SingleDeviceSharding
 else:
     Array = cpp.Array
+    Device = cpp.Device
+    NamedSharding = cpp.NamedSharding
+    Sharding = cpp.Sharding
+    SingleDeviceSharding = cpp.SingleDeviceSharding
 ArrayImpl = cpp.ArrayImpl
 Config = cpp.config.Config
-Device = cpp.Device
 DeviceList = cpp.DeviceList
 GSPMDSharding = cpp.GSPMDSharding
 JaxRuntimeError = cpp.JaxRuntimeError
-NamedSharding = cpp.NamedSharding
 PjitFunction = cpp.PjitFunction
-Sharding = cpp.Sharding
-SingleDeviceSharding = cpp.SingleDeviceSharding
 pytree = cpp.pytree
 trace_context: Callable[[], tuple] = cpp.config.trace_context
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..abstract import AbstractArray
-from .classes import Device, DeviceList, NamedSharding, SingleDeviceSharding, cpp
+from .classes import Device, DeviceList, SingleDeviceSharding, cpp
 from .single_device import single_device_sharding
 from .states import default_device_state
 
@@ -86,7 +86,7 @@ def prime_specs() -> None:
 def _fill_spec_slot(devices: Any) -> None:
     check, _check_pspec[0] = _check_pspec[0], _accept
     try:
-        NamedSharding(types.SimpleNamespace(size=1, _internal_device_list=devices), ())
+        cpp.NamedSharding(types.SimpleNamespace(size=1, _internal_device_list=devices), ())
     finally:
         _check_pspec[0] = check
 

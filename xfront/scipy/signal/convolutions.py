@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ... import numpy as jnp
-from ...arrays.annotations import ArrayLike, PrecisionLike
+from ...arrays.annotations import Array, ArrayLike, AxisLike, PrecisionLike
 from ...arrays.dispatch import eager
 from ...arrays.operands import normalize_axes, promote_inexact
 from ...lax.contractions import conv_general_dilated
@@ -58,7 +58,7 @@ def _convolved(name: str, x: Any, y: Any, mode: str, method: str, precision: Any
 
 @eager(static=("mode", "method", "precision"))
 def convolve(in1: ArrayLike, in2: ArrayLike, mode: str = "full", method: str = "auto",
-             precision: PrecisionLike = None) -> Any:
+             precision: PrecisionLike = None) -> Array:
     """The convolution of two arrays.
 
     Args:
@@ -75,7 +75,7 @@ def convolve(in1: ArrayLike, in2: ArrayLike, mode: str = "full", method: str = "
 
 @eager(static=("mode", "method", "precision"))
 def correlate(in1: ArrayLike, in2: ArrayLike, mode: str = "full", method: str = "auto",
-              precision: PrecisionLike = None) -> Any:
+              precision: PrecisionLike = None) -> Array:
     """The convolution of `in1` with `in2` conjugated and reversed, as `convolve`.
 
     Source: `scipy.signal.correlate`.
@@ -102,7 +102,7 @@ def _with_edges(name: str, x: Any, y: Any, mode: str, boundary: str, fillvalue: 
 
 @eager(static=("mode", "boundary", "precision"))
 def convolve2d(in1: ArrayLike, in2: ArrayLike, mode: str = "full", boundary: str = "fill",
-               fillvalue: ArrayLike = 0, precision: PrecisionLike = None) -> Any:
+               fillvalue: ArrayLike = 0, precision: PrecisionLike = None) -> Array:
     """The convolution of two matrices.
 
     Args:
@@ -118,7 +118,7 @@ def convolve2d(in1: ArrayLike, in2: ArrayLike, mode: str = "full", boundary: str
 
 @eager(static=("mode", "boundary", "precision"))
 def correlate2d(in1: ArrayLike, in2: ArrayLike, mode: str = "full", boundary: str = "fill",
-                fillvalue: ArrayLike = 0, precision: PrecisionLike = None) -> Any:
+                fillvalue: ArrayLike = 0, precision: PrecisionLike = None) -> Array:
     """The convolution of `in1` with `in2` conjugated and reversed, as `convolve2d`, with
     the middle of the mode "same" of `correlate2d`.
 
@@ -154,7 +154,7 @@ def _transformed(name: str, x: Any, y: Any, mode: str, axes: tuple[int, ...]) ->
 
 
 @eager(static=("mode", "axes"))
-def fftconvolve(in1: ArrayLike, in2: ArrayLike, mode: str = "full", axes: Any = None) -> Any:
+def fftconvolve(in1: ArrayLike, in2: ArrayLike, mode: str = "full", axes: AxisLike = None) -> Array:
     """The convolution of two arrays, by transforms, along some axes (None: all); along the others
     they broadcast.
 

@@ -5,13 +5,13 @@ Source: Welch 1967; Griffin and Lim 1984; `scipy.signal`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ... import numpy as jnp
-from ...arrays.annotations import ArrayLike
+from ...arrays.annotations import Array, ArrayLike
 from ...arrays.operands import array_like, index_of, is_array_like, normalize_axis
 from ...tracebacks import front_door
 
@@ -52,8 +52,8 @@ def _inexact(name: str, x: Any) -> Any:
 # --- trends ---------------------------------------------------------------------------------
 
 @front_door
-def detrend(data: ArrayLike, axis: int = -1, type: str = "linear", bp: Any = 0,
-            overwrite_data: Any = None) -> Any:
+def detrend(data: ArrayLike, axis: int = -1, type: str = "linear", bp: int | Sequence[int] = 0,
+            overwrite_data: None = None) -> Array:
     """Data less its mean ("constant"), or the straight lines that fit it best ("linear").
 
     Args:

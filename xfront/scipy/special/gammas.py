@@ -299,7 +299,7 @@ def multigammaln(a: ArrayLike, d: int) -> Array:
 
 
 @eager
-def polygamma(n: Any, x: ArrayLike) -> Array:
+def polygamma(n: ArrayLike, x: ArrayLike) -> Array:
     """Derivative of order n of digamma.
 
     >>> special.polygamma(1, 1.)

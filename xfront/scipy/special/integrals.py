@@ -196,7 +196,7 @@ _expn = with_slopes(_general, None, _slope_of_general)
 
 
 @eager
-def expn(n: Any, x: ArrayLike) -> Array:
+def expn(n: ArrayLike, x: ArrayLike) -> Array:
     """Generalised exponential integral: the integral of exp(-x t) / t^n from 1 to inf.
 
     Args:
