@@ -466,7 +466,7 @@ def _lcm(x: ArrayLike, y: ArrayLike) -> Array:
     divisor = _divisor(a, b)
     nothing = emit(ops.eq, divisor, like(divisor, 0))
     safe = select(nothing, like(divisor, 1), divisor)
-    return emit(ops.mul, x, emit(ops.div, y, safe))
+    return emit(ops.mul, a, emit(ops.div, b, safe))
 
 
 lcm = by_name(_lcm, "x1", "x2")
