@@ -84,7 +84,8 @@ def _check_axes(in_axes: Any, out_axes: Any) -> None:
 
 def vmap(fun: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0,
          axis_name: Hashable | None = None, axis_size: int | None = None,
-         spmd_axis_name: None = None, sum_match: bool = False, *, chunk: int | None = None
+         spmd_axis_name: str | tuple[str, ...] | None = None, sum_match: bool = False, *,
+         chunk: int | None = None
          ) -> Callable[P, R]:
     """A function that maps `fun` over an axis of its arguments, as one program.
 
