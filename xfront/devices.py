@@ -155,6 +155,8 @@ def _put(x: Any, device: Any) -> Any:
     if not is_array_like(x):
         raise TypeError(f"Cannot interpret value of type {type(x)} as an abstract array; it does "
                         "not have a dtype attribute")
+    if isinstance(device, binding.NamedSharding) and len(device.spec) > np.ndim(x):
+        device.shard_shape(np.shape(x))          # it refuses
     weak = type(x) in (int, float, complex)
     made = binding.put_explicitly(x, device, weak)
     if state.current is not None and state.current.staging:

@@ -137,6 +137,14 @@ def check_device_put_divides_an_array() -> None:
     np.testing.assert_array_equal(one, value)
 
 
+def check_device_put_refuses_a_spec_of_more_dimensions() -> None:
+    for n in (1, 2):
+        over = xfront.sharding.Mesh(np.array(xfront.devices()[:n]), ("x",))
+        for spec in (P(None, "x"), P(None, None)):
+            raises(ValueError, [str(spec)],
+                   lambda: xfront.device_put(grid(4), NamedSharding(over, spec)))
+
+
 def check_uneven_sizes_are_refused() -> None:
     raises(IndivisibleError, ["array axis 0 is partitioned 4 times", "dimension size is 6"],
            lambda: put(grid(6), "x"))
