@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import functools
 import io
 import pickle
 import random
@@ -142,7 +143,7 @@ def check_device_put_refuses_a_spec_of_more_dimensions() -> None:
         over = xfront.sharding.Mesh(np.array(xfront.devices()[:n]), ("x",))
         for spec in (P(None, "x"), P(None, None)):
             raises(ValueError, [str(spec)],
-                   lambda: xfront.device_put(grid(4), NamedSharding(over, spec)))
+                   functools.partial(xfront.device_put, grid(4), NamedSharding(over, spec)))
 
 
 def check_uneven_sizes_are_refused() -> None:
