@@ -69,15 +69,14 @@ lines:
 	@$(PYTHON) -m tests.lines
 
 # Libraries that build on JAX, in an environment of their own without the jax package.
-ecosystem: PYTHON_OF_LIBRARIES = .venv-ecosystem/bin/python
+ecosystem: PYTHON_OF_LIBRARIES = .venv-ecosystem-$(VERSION)/bin/python
 ecosystem:
-	@test -e $(PYTHON_OF_LIBRARIES) || $(PYTHON) -m venv .venv-ecosystem
+	@test -e $(PYTHON_OF_LIBRARIES) || $(PYTHON) -m venv .venv-ecosystem-$(VERSION)
 	$(PYTHON_OF_LIBRARIES) -m pip install --quiet --editable '.[test]' absl-py cloudpickle \
 	  decorator dm-tree etils fastprogress gast humanize msgpack multipledispatch nest_asyncio \
 	  networkx psutil PyYAML rich simplejson tabulate tensorstore toolz tqdm treescope wadler-lindig
 	$(PYTHON_OF_LIBRARIES) -m pip install --quiet --no-deps -r tests/ecosystem/requirements.txt
-	JAX_NUM_CPU_DEVICES=4 $(PYTHON_OF_LIBRARIES) -W ignore -m xfront -m pytest -W ignore -q \
-	  tests/ecosystem
+	$(PYTHON_OF_LIBRARIES) -W ignore -m xfront -m pytest -W ignore -q tests/ecosystem
 
 # Plugins compile for devices that are described: of the CUDA one, nothing that it depends on is needed.
 accelerators: PYTHON_OF_PLUGINS = .venv-accelerators/bin/python

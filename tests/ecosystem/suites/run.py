@@ -1,13 +1,20 @@
-"""The tests that libraries carry in their source archives, run here and with the library of
-reference.
+"""The tests that libraries carry in their source archives, run here, and how many of those that
+pass with the library of reference pass.
 
-    python tests/ecosystem/suites/run.py optax                   here: `import jax` is xfront
-    python tests/ecosystem/suites/run.py optax --python OTHER/python  with the jax package there
+    python tests/ecosystem/suites/run.py optax chex flax numpyro      here: `import jax` is xfront
+    python tests/ecosystem/suites/run.py optax --go-on --minutes 10   a part, then the next one
+    python tests/ecosystem/suites/run.py optax --python OTHER/python --record
 
-Further arguments are files or node ids below the archive's folder, or options of pytest. The
-archive is that of the version in requirements.txt. Of each parameterised test `--cases` are run
-(6), evenly apart; each has a minute. What came of each case is added to `--lines`, one JSON object
-a line; the counts and the failures by what they say are printed.
+Files or node ids below the archive's folder, after `--`, select tests. The archive is that of the
+version in requirements.txt, from PyPI. Of each parameterised test as many cases are run as the
+record says, evenly apart; each has a minute. What came of each is in `.suites/`, a JSON object a
+line.
+
+With `--python`, an interpreter with the jax package and the same libraries, the tests run there,
+and `--record` writes to `recorded/` which do not pass; all other cases of the files that stand
+there do. `--cases` says how many of a parameterised test (6). Without, the cases are compared with
+that record. `failures.toml` says why a case fails here that passes there. The exit status is 1
+where less than 95 % of them pass or one fails without a reason.
 """
 
 from __future__ import annotations
@@ -20,17 +27,36 @@ import re
 import subprocess
 import sys
 import tarfile
+import tomllib
 from pathlib import Path
+from typing import NamedTuple
 
 HERE = Path(__file__).resolve().parent
-LIBRARIES = {"chex": "chex", "flax": "tests", "numpyro": "test", "optax": "optax"}
-"""Where each library's tests are in its archive."""
 
-LEFT_OUT = {
-    "flax": ["tests/io_test.py", "tests/tensorboard_test.py"],
-    "numpyro": ["test/test_examples.py", "test/test_pickle.py"],
+
+class Suite(NamedTuple):
+    """Where a library's tests are in its archive, and the files that need what is not installed."""
+
+    folder: str
+    left_out: tuple[str, ...] = ()
+
+
+class Record(NamedTuple):
+    """What came of the tests with the library of reference: how many `cases` of a parameterised
+    test were run, how many in each of the `files`, and the `others`, which do not pass."""
+
+    cases: int
+    files: dict[str, int]
+    others: set[str]
+
+
+SUITES = {
+    "chex": Suite("chex"),
+    "flax": Suite("tests", ("tests/io_test.py", "tests/tensorboard_test.py")),  # TensorFlow
+    "numpyro": Suite("test", ("test/test_examples.py", "test/test_pickle.py")),  # funsor
+    "optax": Suite("optax"),
 }
-"""Files that need what is not installed: TensorFlow, the examples, funsor."""
+PASSED, WANTED = "passed", 0.95
 
 
 def version_of(library: str) -> str:
@@ -53,45 +79,119 @@ def archive(library: str, folder: Path) -> Path:
     return unpacked
 
 
-def run(library: str, python: str | None, cases: int, lines: Path, folder: Path,
-        targets: list[str]) -> None:
-    """Run the tests; the lines tell what came of them."""
-    root = archive(library, folder)
+def run(library: str, python: str | None, lines: Path, folder: Path, minutes: float,
+        cases: int, targets: list[str]) -> None:
+    """Run the tests that have no line yet; their lines tell what came of them."""
+    suite, root = SUITES[library], archive(library, folder)
     start = [python] if python else [sys.executable, "-m", "xfront"]
     here = [str(HERE)] if python else [str(HERE), str(HERE.parents[2])]
-    left_out = [f"--ignore={path}" for path in LEFT_OUT.get(library, ())]
+    left_out = [f"--ignore={path}" for path in suite.left_out]
     subprocess.run(
         [*start, "-m", "pytest", "-p", "sampled", "-p", "no:cacheprovider", "-q", "--tb=no",
-         "-o", "addopts=", "-o", "python_files=*_test.py test_*.py", "--timeout=60",
-         "--continue-on-collection-errors", *left_out, *(targets or [LIBRARIES[library]])],
+         "--no-summary", "-o", "addopts=", "-o", "python_files=*_test.py test_*.py",
+         "--timeout=60", "--continue-on-collection-errors", *left_out,
+         *(targets or [suite.folder])],
         cwd=root, check=False, env={
             **os.environ, "JAX_PLATFORMS": "cpu", "PYTHONPATH": os.pathsep.join(here),
-            "SAMPLED_CASES": str(cases), "SAMPLED_LINES": str(lines)})
+            "SAMPLED_CASES": str(cases), "SAMPLED_LINES": str(lines),
+            "SAMPLED_MINUTES": str(minutes)})
 
 
-def summary(lines: Path) -> str:
-    """How many cases passed, and the failures by the first line of what they say."""
-    told = [json.loads(line) for line in lines.read_text().splitlines()]
-    last = {line["case"]: line for line in told}
-    counts = collections.Counter(line["outcome"] for line in last.values())
-    causes: dict[str, list[str]] = collections.defaultdict(list)
-    for case, line in last.items():
-        if line["outcome"] in ("failed", "unreadable"):
-            causes[f"{line['kind']}: {line['said'].strip().splitlines()[:1]}"].append(case)
-    shown = [f"{len(found)} {cause}\n" + "\n".join(f"    {case}" for case in found)
-             for cause, found in sorted(causes.items(), key=lambda entry: -len(entry[1]))]
-    return "\n".join([str(dict(counts)), *shown])
+def outcomes(lines: Path) -> dict[str, dict[str, str]]:
+    """The last line of each case."""
+    told = [json.loads(line) for line in lines.read_text().splitlines()] if lines.exists() else []
+    return {line["case"]: line for line in told}
+
+
+# --- what does not pass with the library of reference ---------------------------------------------
+
+def write_record(library: str, found: dict[str, dict[str, str]], cases: int) -> None:
+    """Write how many cases of each file were run, and those that did not pass."""
+    files = collections.Counter(case.split("::")[0] for case in found)
+    text = ["# The cases run of each file with the jax package, and those that do not pass there.",
+            f"# {library}=={version_of(library)} jax==0.10.2 cases={cases}"]
+    for file, count in sorted(files.items()):
+        text.append(f"{file} {count}")
+        text += [f"  {line['outcome']} {case.removeprefix(file)}"
+                 for case, line in sorted(found.items())
+                 if case.split("::")[0] == file and line["outcome"] != PASSED]
+    (HERE / "recorded" / f"{library}.txt").write_text("\n".join(text) + "\n")
+
+
+def read_record(library: str) -> Record:
+    """What `write_record` wrote."""
+    files: dict[str, int] = {}
+    others, file, cases = set(), "", 0
+    for line in (HERE / "recorded" / f"{library}.txt").read_text().splitlines():
+        if line.startswith("#"):
+            cases = int(line.partition("cases=")[2] or 0)
+        elif line.startswith("  "):
+            others.add(file + line.split(maxsplit=1)[1])
+        else:
+            file, count = line.rsplit(maxsplit=1)
+            files[file] = int(count)
+    return Record(cases, files, others)
+
+
+def reasons(library: str) -> dict[str, str]:
+    """Why a case fails here, by its id; one that ends in `*` is the beginning of several."""
+    listed = tomllib.loads((HERE / "failures.toml").read_text())
+    return {case: group["why"] for group in listed.get(library, ()) for case in group["cases"]}
+
+
+def reason(case: str, known: dict[str, str]) -> str | None:
+    """Why that case fails, or None."""
+    return next((why for name, why in known.items()
+                 if case == name or name.endswith("*") and case.startswith(name[:-1])), None)
+
+
+def compare(library: str, found: dict[str, dict[str, str]]) -> bool:
+    """Tell how many of the cases that pass there pass here, and why others do not; whether that is
+    enough, and nothing without a reason."""
+    there = read_record(library)
+    wanted = {case: line for case, line in found.items()
+              if case.split("::")[0] in there.files and case not in there.others}
+    failed = {case: line for case, line in wanted.items() if line["outcome"] != PASSED}
+    share = 1 - len(failed) / max(1, len(wanted))
+    print(f"{library} {version_of(library)}: {len(wanted) - len(failed)} of {len(wanted)} cases "
+          f"that pass with the jax package pass here ({share:.1%}); "
+          f"{sum(there.files.values()) - len(there.others)} pass there")
+    known, told = reasons(library), collections.defaultdict(list)
+    for case, line in failed.items():
+        told[reason(case, known)].append((case, line))
+    for why, cases in told.items():
+        print(f"  {len(cases)}: {why or 'without a reason in failures.toml'}")
+        for case, line in cases:
+            print(f"    {case}" + ("" if why else f"\n      {line['kind']}: {line['said'][:300]}"))
+    for case in known:
+        if case in wanted and case not in failed:
+            print(f"  passes, and failures.toml lists it: {case}")
+    return share >= WANTED and None not in told
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("library", choices=sorted(LIBRARIES))
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("libraries", nargs="+", choices=sorted(SUITES))
     parser.add_argument("--python", help="an interpreter with the jax package")
-    parser.add_argument("--cases", type=int, default=6)
-    parser.add_argument("--lines", type=Path, default=None)
-    parser.add_argument("--archives", type=Path, default=Path(".suites"))
+    parser.add_argument("--record", action="store_true", help="write what does not pass there")
+    parser.add_argument("--cases", type=int, default=6, help="of a parameterised test, to record")
+    parser.add_argument("--go-on", action="store_true", help="run what was not run yet")
+    parser.add_argument("--minutes", type=float, default=0.0, help="stop then; 0: run all")
+    parser.add_argument("--folder", type=Path, default=Path(".suites"))
     given, targets = parser.parse_known_args()
-    lines = (given.lines or given.archives / f"{given.library}.jsonl").resolve()
-    lines.parent.mkdir(parents=True, exist_ok=True)
-    run(given.library, given.python, given.cases, lines, given.archives.resolve(), targets)
-    print(summary(lines))
+    enough = True
+    folder = given.folder.resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    for library in given.libraries:
+        lines = folder / f"{library}-{'there' if given.python else 'here'}.jsonl"
+        if not given.go_on:
+            lines.unlink(missing_ok=True)
+        cases = given.cases if given.python else read_record(library).cases
+        run(library, given.python, lines, folder, given.minutes, cases,
+            [target for target in targets if target != "--"])
+        if given.record:
+            write_record(library, outcomes(lines), cases)
+        elif given.python is None:
+            enough = compare(library, outcomes(lines)) and enough
+    sys.exit(not enough)

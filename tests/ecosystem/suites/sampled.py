@@ -1,7 +1,8 @@
 """A pytest plugin for the tests of other libraries: of each parameterised test a few cases spread
-over all of them, and one line for what came of each.
+over all of them, and a line for what came of each.
 
-`SAMPLED_CASES` is how many, `SAMPLED_LINES` the file that the lines are added to.
+`SAMPLED_CASES` is how many, `SAMPLED_LINES` the file that the lines are added to; cases that have a
+line there are left out. After `SAMPLED_MINUTES` no further test is begun (0: never).
 """
 
 from __future__ import annotations
@@ -10,9 +11,13 @@ import collections
 import json
 import os
 import re
+import time
+from pathlib import Path
 from typing import Any
 
 import pytest
+
+_STARTED = time.monotonic()
 
 
 def test_of(case: str) -> str:
@@ -21,10 +26,13 @@ def test_of(case: str) -> str:
     return re.sub(r"\d+$", "", case.split("[")[0])
 
 
+test_of.__test__ = False  # type: ignore[attr-defined]
+
+
 def spread(cases: list[Any], count: int) -> list[Any]:
-    """`count` of the cases, evenly apart, the first and the last among them."""
-    if len(cases) <= count:
-        return cases
+    """`count` of the cases, evenly apart from the first to the last; of one only, the first."""
+    if len(cases) <= count or count == 1:
+        return cases[:count]
     return [cases[i * (len(cases) - 1) // (count - 1)] for i in range(count)]
 
 
@@ -33,9 +41,29 @@ def pytest_collection_modifyitems(config: Any, items: list[Any]) -> None:
     groups: dict[str, list[Any]] = collections.defaultdict(list)
     for item in items:
         groups[test_of(item.nodeid)].append(item)
-    count = int(os.environ["SAMPLED_CASES"])
-    kept = {id(item) for cases in groups.values() for item in spread(cases, count)}
+    count, lines = int(os.environ["SAMPLED_CASES"]), Path(os.environ["SAMPLED_LINES"])
+    done = {json.loads(line)["case"]
+            for line in (lines.read_text().splitlines() if lines.exists() else ())}
+    kept = {id(item) for cases in groups.values() for item in spread(cases, count)
+            if item.nodeid not in done}
     items[:] = [item for item in items if id(item) in kept]
+
+
+def _write(case: str, outcome: str, kind: str = "", said: str = "") -> None:
+    with open(os.environ["SAMPLED_LINES"], "a") as lines:
+        lines.write(json.dumps({"case": case, "outcome": outcome, "kind": kind, "said": said})
+                    + "\n")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: Any, nextitem: Any) -> Any:
+    """A case that ends the process has a line, too."""
+    _write(item.nodeid, "unfinished")
+    done = yield
+    minutes = float(os.environ["SAMPLED_MINUTES"])
+    if minutes and time.monotonic() - _STARTED > 60 * minutes:
+        item.session.shouldstop = f"{minutes} minutes are over; --go-on runs the rest"
+    return done
 
 
 @pytest.hookimpl(wrapper=True)
@@ -43,17 +71,13 @@ def pytest_runtest_makereport(item: Any, call: Any) -> Any:
     """Write down what came of a case: its body, or what failed before and after it."""
     report = yield
     if report.when == "call" or report.outcome != "passed":
-        said = str(call.excinfo.value) if call.excinfo is not None else ""
+        said = str(call.excinfo.value)[:2000] if call.excinfo is not None else ""
         kind = type(call.excinfo.value).__name__ if call.excinfo is not None else ""
-        with open(os.environ["SAMPLED_LINES"], "a") as lines:
-            lines.write(json.dumps({"case": item.nodeid, "outcome": report.outcome, "kind": kind,
-                                    "said": said[:2000]}) + "\n")
+        _write(item.nodeid, report.outcome, kind, said)
     return report
 
 
 def pytest_collectreport(report: Any) -> None:
     """Write down a file that cannot be read."""
     if report.failed:
-        with open(os.environ["SAMPLED_LINES"], "a") as lines:
-            lines.write(json.dumps({"case": report.nodeid, "outcome": "unreadable", "kind": "",
-                                    "said": str(report.longrepr)[-2000:]}) + "\n")
+        _write(report.nodeid, "unreadable", "", str(report.longrepr)[-2000:])

@@ -1,0 +1,35 @@
+"""Uses of equinox and diffrax give the values that were recorded with JAX (`uses/record.py`)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from .uses import diffrax_uses, equinox_uses
+from .uses.record import RECORDED, flat, uses_of
+
+MODULES = {"equinox": equinox_uses, "diffrax": diffrax_uses}
+
+
+def recorded(library):
+    return json.loads((Path(RECORDED) / f"{library}.json").read_text())
+
+
+@pytest.mark.parametrize("library, use", [
+    (library, use) for library, module in MODULES.items() for use in uses_of(module)])
+def test_a_use_gives_the_recorded_values(library, use):
+    found, wanted = flat(uses_of(MODULES[library])[use]()), recorded(library)[use]
+    assert len(found) == len(wanted)
+    for a, b in zip(found, wanted, strict=True):
+        a, b = np.array(a, np.float64), np.array(b, np.float64)
+        assert a.shape == b.shape
+        np.testing.assert_allclose(a, b, rtol=2e-4, atol=2e-5)
+
+
+@pytest.mark.parametrize("library", MODULES)
+def test_there_are_twenty_five_uses_and_nothing_else_is_recorded(library):
+    uses = uses_of(MODULES[library])
+    assert len(uses) >= 25 and uses.keys() == recorded(library).keys()
