@@ -6,7 +6,8 @@
 #   make check    ruff, pyright and the quick tests: what to run before a commit
 #   make generated  more random programs than in `make test`, others every day; PROGRAMS=2000
 #   make sharded  a thousand random programs of parts on eight virtual devices, others every day
-#   make numeric  errors of special functions in ulps, distributions at a million draws
+#   make numeric  errors of special functions in ulps, second derivatives at special points,
+#                 distributions at a million draws
 #   make bench    xfront's own times; AGAINST=PYTHON:jax compares them with another library's
 #   make docs     the documentation as a site
 #   make ecosystem  libraries that build on JAX, each in a real use
@@ -45,6 +46,7 @@ sharded: $(DEV)
 
 numeric: $(DEV)
 	$(BIN)/python -m pytest -n $(WORKERS) -q tests/xfront/random/test_distributions.py -k many
+	XFRONT_GENERATED=1 $(BIN)/python -m pytest -n $(WORKERS) -q tests/gradients/test_second_derivatives.py
 	$(BIN)/python -m tests.accuracy
 
 # The tests that compile through forms of the CPU, with the plain rule for every operation.

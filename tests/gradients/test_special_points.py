@@ -23,7 +23,7 @@ def _f32(*values: float) -> np.ndarray:
     (jnp.i0, 0.0, 0.0), (grad(jnp.i0), 0.0, 0.5), (special.i0, 0.0, 0.0),
     (grad(special.i0), 0.0, 0.5), (special.i1, 0.0, 0.5), (grad(special.i1), 1e-10, 0.0),
     (special.digamma, -20.5, 9.822002), (grad(special.log_ndtr), -10.0, -0.990555),
-    (lambda x: jnp.frexp(x)[0], 3.0, 0.0), (jnp.angle, 0.0, 0.0),
+    (lambda x: jnp.frexp(x)[0], 3.0, 0.25), (jnp.angle, 0.0, 0.0),
     (nn.relu, NAN, 0.0), (nn.relu6, NAN, 0.0), (nn.hard_sigmoid, NAN, 0.0),
     (nn.gelu, 1e30, 1.0), (grad(jnp.arcsinh), 1e-10, 0.0), (jnp.arcsinh, 1e20, 1e-20),
     (lambda x: jnp.where(x > 0, jnp.floor_divide(1.0, x), 0.0), 0.0, 0.0),

@@ -6,13 +6,16 @@ from typing import Any
 
 import ml_dtypes
 
+import numpy as np
 from xfront_ir import dtypes, ops
 from xfront_ir.dtypes import DType
 
 from ..arrays.annotations import Array, ArrayLike
 from ..arrays.operands import broadcast_to, convert, operand, together
+from ..dtypes import float0
 from ..tracing.trace import emit
 from ..tracing.tracer import Tracer, as_tracer
+from ..transforms.custom_jvp import custom_jvp
 from .transcendental import float_operand
 from .ufuncs import LOGICAL, arithmetic, binary, inexact, like, refuse, select, unary
 
@@ -237,14 +240,27 @@ def frexp(x: ArrayLike) -> tuple[Array, Array]:
     """(mantissa, exponent) with x = mantissa 2^exponent and 0.5 <= |mantissa| < 1.
 
     The exponent is an integer; of 0, infinities and NaN it is 0 and the mantissa x itself.
-    Neither has a derivative. Source: `numpy.frexp`.
+    The mantissa moves with x as 2^-exponent. Source: `numpy.frexp`.
 
     >>> jnp.frexp(jnp.array([8., 0.75]))
     (Array([0.5 , 0.75], dtype=float32), Array([4, 0], dtype=int32))
     """
-    x = as_tracer(emit(ops.stop_gradient, float_operand("frexp", x)))
+    return _frexp(float_operand("frexp", x))
+
+
+@custom_jvp
+def _frexp(x: Any) -> Any:
+    x = as_tracer(x)
     mantissa, exponent, plain = _exponent(x)
     return select(plain, x, mantissa), select(plain, like(exponent, 0), exponent)
+
+
+@_frexp.defjvp
+def _moved(primals: Any, tangents: Any) -> Any:
+    x, t = as_tracer(primals[0]), as_tracer(tangents[0])
+    mantissa, exponent = _frexp(x)
+    t = as_tracer(ldexp(t, emit(ops.neg, exponent)))
+    return (mantissa, exponent), (t, np.zeros(exponent.shape, float0))
 
 
 @binary()

@@ -30,6 +30,7 @@ from ..dtypes import canonicalize_dtype, requested_dtype, result_type
 from ..errors import ConcretizationTypeError
 from ..tracing.trace import emit, state
 from ..tracing.tracer import Tracer, as_tracer
+from ..transforms.custom_jvp import custom_jvp
 from .creation import HOST_BYTES, _placed, asarray, constant, place_of
 from .ufuncs import like, select
 
@@ -272,6 +273,27 @@ def _turning(x: Tracer, y: Tracer, num: int, parts: int) -> Tracer:
 
 
 def _growing(x: Tracer, y: Tracer, num: int, parts: int) -> Tracer:
+    """What `_powers` gives, with slopes that do not overflow before the result does."""
+    grown = custom_jvp(lambda x, y: _powers(as_tracer(x), as_tracer(y), num, parts))
+
+    def moved(primals: Any, tangents: Any) -> Any:
+        made = as_tracer(grown(*primals))
+        share = emit(ops.iota, dtype=made.value.type.dtype, shape=made.shape, dimension=0)
+        share = emit(ops.div, share, like(share, max(parts, 1)))
+        rest = emit(ops.sub, like(share, 1), share)
+
+        def by(part: Tracer, v: Any, t: Any) -> Tracer:
+            nothing = emit(ops.eq, part, like(part, 0))      # an end, whose ratio may overflow
+            ratio = emit(ops.div, select(nothing, part, made), broadcast_to(v, made.shape))
+            return emit(ops.mul, emit(ops.mul, part, ratio), broadcast_to(as_tracer(t), made.shape))
+
+        return made, emit(ops.add, *map(by, (rest, share), primals, tangents))
+
+    grown.defjvp(moved)
+    return as_tracer(grown(x, y))
+
+
+def _powers(x: Tracer, y: Tracer, num: int, parts: int) -> Tracer:
     """`num` floats of equal ratios, by powers of the ratio of the ends from the nearer one.
 
     What the exponent lost by being rounded is made good by the first term of its exponential.
@@ -283,18 +305,17 @@ def _growing(x: Tracer, y: Tracer, num: int, parts: int) -> Tracer:
     root = emit(ops.div, *[emit(ops.sqrt, emit(ops.abs, v)) for v in (last, first)])
     mixed = emit(ops.lt, emit(ops.mul, emit(ops.sign, first), emit(ops.sign, last)), like(first, 0))
     root = broadcast_to(select(mixed, like(root, float("nan")), root), shape)
+    place = emit(ops.mul, emit(ops.iota, dtype=inner, shape=shape, dimension=0), like(root, 2))
+    behind = emit(ops.gt, place, like(place, parts))
     if num <= KNOWN:
         shares = (operand("geomspace", t) for t in _doubled_shares(num, parts, inner.numpy))
         power, rest = (emit(ops.broadcast_in_dim, t, shape=shape, dims=(0,)) for t in shares)
     else:
-        place = emit(ops.mul, emit(ops.iota, dtype=inner, shape=shape, dimension=0), like(root, 2))
-        back = emit(ops.sub, place, like(place, 2 * parts))
-        place = select(emit(ops.gt, place, like(place, parts)), back, place)
+        place = select(behind, emit(ops.sub, place, like(place, 2 * parts)), place)
         power, rest = emit(ops.div, place, like(place, parts)), like(place, 0)
     lost = emit(ops.mul, rest, emit(ops.log, root))
     grown = emit(ops.pow, root, power)
-    near = select(emit(ops.ge, power, like(power, 0)), broadcast_to(first, shape),
-                  broadcast_to(last, shape))
+    near = select(behind, broadcast_to(last, shape), broadcast_to(first, shape))
     return convert(emit(ops.mul, near, emit(ops.add, grown, emit(ops.mul, grown, lost))), dtype)
 
 

@@ -139,10 +139,11 @@ square = _numeric("square", slope(lambda x, y: x + x))
 
 
 def _power_lhs(x: Term, y: Term, z: Term) -> Term:
-    """y x^(y-1), with 0 for y = 0 whatever x is."""
-    zero = y == 0
+    """y x^(y-1), with 0 for y = 0 whatever x is: there it is y / x, which has a slope in y."""
+    zero, divides = y == 0, (x != 0) & (x * 0 == 0)
     lowered = where(zero, y.like(1), y - 1)
-    return where(zero, y.like(0), y * pow_(x, lowered))
+    at_zero = where(divides, y / where(divides, x, 1), y.like(0))
+    return where(zero, at_zero, y * pow_(x, lowered))
 
 
 def _power_rhs(x: Term, y: Term, z: Term) -> Term:

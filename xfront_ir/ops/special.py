@@ -122,10 +122,10 @@ def _density_of_large(a: Term, x: Term, near: Term) -> Term:
 
 
 def _beta_density(p: Term, q: Term, x: Term, y: Term) -> Term:
-    """x^(p-1) (1-x)^(q-1) / B(p, q)"""
+    """x^(p-1) (1-x)^(q-1) / B(p, q); NaN outside [0, 1]"""
     powers = _times_log(p - 1, log(x)) + _times_log(q - 1, log1p(-x))
     log_beta = lgamma(p) + lgamma(q) - lgamma(p + q)
-    return exp(powers - log_beta)
+    return exp(where(x > 1, math.nan, powers - log_beta))
 
 
 igamma = _float("igamma", slope(lambda a, x, y: igamma_grad_a(a, x)),

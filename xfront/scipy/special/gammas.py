@@ -106,8 +106,7 @@ def loggamma(x: ArrayLike) -> Array:
     x = inexact("loggamma", x)
     if x.value.type.dtype.is_complex:
         return _log_gamma(x)
-    below = compare(ops.lt, x, 0)
-    return choose(below, math.nan, emit(ops.lgamma, choose(below, 1.0, x)))
+    return emit(ops.lgamma, mul(x, choose(compare(ops.lt, x, 0), math.nan, 1.0)))
 
 
 _SHIFT = 8
@@ -176,7 +175,8 @@ def gamma(x: ArrayLike) -> Array:
         pole = (imag(x) == 0) & (emit(ops.real, x) <= 0) & (rint(emit(ops.real, x)) == emit(
             ops.real, x))
         return where(pole, math.nan, exp(_log_gamma(where(pole, 0.5, x))))
-    return mul(gammasgn_of(x), emit(ops.exp, emit(ops.lgamma, x)))
+    sign = emit(ops.stop_gradient, gammasgn_of(x))
+    return mul(sign, emit(ops.exp, emit(ops.lgamma, x)))
 
 
 @eager(static=("exact",))

@@ -43,8 +43,14 @@ def logit(x: ArrayLike) -> Array:
     >>> special.logit(jnp.array([0.5, 0.75]))
     Array([0.   , 1.099], dtype=float32)
     """
-    x = inexact("logit", x)
-    return emit(ops.log, div(x, sub(1, x)))
+    return _logit(inexact("logit", x))
+
+
+def _slope_of_logit(_: Any, x: Any) -> Any:
+    return 1 / x + 1 / (1 - x)
+
+
+_logit = with_slopes(lambda x: emit(ops.log, div(x, sub(1, x))), _slope_of_logit)
 
 
 @eager

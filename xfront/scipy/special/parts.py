@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -74,11 +76,9 @@ def with_slopes(body: Callable[..., Any], *slopes: Callable[..., Any] | None) ->
 
     def rule(primals: Any, tangents: Any) -> Any:
         made = function(*primals)
-        moved = made * 0
-        for slope, tangent in zip(slopes, tangents, strict=True):
-            if slope is not None:
-                moved = moved + slope(made, *primals) * tangent
-        return made, moved
+        shares = [slope(made, *primals) * tangent
+                  for slope, tangent in zip(slopes, tangents, strict=True) if slope is not None]
+        return made, functools.reduce(operator.add, shares)
 
     function.defjvp(rule)
     return function
