@@ -18,16 +18,22 @@ import xfront.numpy as jnp
 import xfront.random
 import xfront.scipy.linalg
 import xfront.scipy.special
+import xfront_ir
 
 PACKAGES = (
     "numpy", "numpy.linalg", "numpy.fft", "lax", "lax.linalg", "nn", "nn.initializers", "random",
-    "scipy.special", "scipy.linalg",
+    "scipy.special", "scipy.linalg", "", "tree_util", "flatten_util", "ops", "image", "scipy.fft",
+    "scipy.signal", "scipy.stats", "scipy.integrate",
 )  # fmt: skip
 NAMES = {"jax": xfront, "xfront": xfront, "jnp": jnp, "np": np, "lax": xfront.lax,
-         "nn": xfront.nn, "random": xfront.random, "special": xfront.scipy.special}
-"""What an example finds; in `scipy.linalg` also `linalg`."""
+         "nn": xfront.nn, "xfront_ir": xfront_ir, "random": xfront.random,
+         "special": xfront.scipy.special}
+"""What an example finds; in packages that are used by name also these, as `linalg`, `signal`."""
 
-SKETCHES = {"lax.custom_root", "lax.with_sharding_constraint"}
+BARE = {"tree_util", "flatten_util", "ops", "image"}
+"""Packages whose examples find the names of the package itself."""
+
+SKETCHES = {"lax.custom_root", "lax.with_sharding_constraint", ".make_array_from_callback"}
 """Examples that name what the reader has: a solver, a mesh."""
 
 RECORD = Path(__file__).parent / "recorded" / "without_example.json"
@@ -46,10 +52,11 @@ def documented(package: str) -> Iterator[tuple[str, str]]:
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_examples_print_what_they_say(package: str) -> None:
-    module = importlib.import_module(f"xfront.{package}")
+    module = importlib.import_module(f"xfront.{package}" if package else "xfront")
     own = ("issubdtype", "result_type", "einsum")
     names = {**{n: getattr(module, n) for n in own if hasattr(module, n)}, **NAMES,
-             **({"linalg": module} if package == "scipy.linalg" else {})}
+             **(vars(module) if package in BARE else {}),
+             **({package[6:]: module} if package.startswith("scipy.") else {})}
     runner, told = doctest.DocTestRunner(verbose=False), []
     with np.printoptions(precision=3, suppress=True):        # the last digits differ among CPUs
         for name, text in documented(package):

@@ -47,6 +47,10 @@ def pure_callback(callback: Callable[..., Any], result_shape_dtypes: Any, *args:
     Raises: ValueError for another vmap_method, and where `callback` returns other shapes or dtypes,
       by its name; NotImplementedError for another placement and for
       `vectorized`.
+
+    >>> kind = xfront.ShapeDtypeStruct((2,), np.float32)
+    >>> xfront.jit(lambda x: xfront.pure_callback(np.cumsum, kind, x))(jnp.array([1., 2.]))
+    Array([1., 3.], dtype=float32)
     """
     at_home("pure_callback", sharding, "sharding")
     only("pure_callback", None, "write vmap_method='expand_dims' for a function that takes "

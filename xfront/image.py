@@ -202,6 +202,10 @@ def scale_and_translate(image: ArrayLike, shape: Sequence[int], spatial_dims: Se
     Raises: ValueError for other numbers of axes or factors, for axes out of range or named twice,
       for axes not in `spatial_dims` that change, and for these methods.
     Source: as `resize`.
+
+    >>> x, by, to = jnp.array([0.0, 1.0]), jnp.array([2.0]), jnp.array([0.0])
+    >>> scale_and_translate(x, (4,), (0,), by, to, "linear")
+    Array([0.  , 0.25, 0.75, 1.  ], dtype=float32)
     """
     name = "scale_and_translate"
     kind, precision = _method(method, antialias), _precision(name, precision)

@@ -58,6 +58,9 @@ def segment_prod(data: ArrayLike, segment_ids: ArrayLike, num_segments: int | No
     """Products of the rows of `data` with the same segment number; 1 for segments of no row.
 
     Arguments and errors are those of `segment_sum`.
+
+    >>> segment_prod(jnp.array([1.0, 2.0, 4.0]), jnp.array([0, 1, 0]), 2)
+    Array([4., 2.], dtype=float32)
     """
     return _segment("segment_prod", "multiply", 1, data, segment_ids, num_segments,
                     indices_are_sorted, unique_indices, bucket_size, mode, out_sharding)
@@ -73,6 +76,9 @@ def segment_max(data: ArrayLike, segment_ids: ArrayLike, num_segments: int | Non
 
     Arguments and errors are those of `segment_sum`; bools are taken
     too, and complex numbers, in the order of their real parts.
+
+    >>> segment_max(jnp.array([1.0, 2.0, 4.0]), jnp.array([0, 1, 0]), 2)
+    Array([4., 2.], dtype=float32)
     """
     return _segment("segment_max", "max", _least(ir_dtype(array_like("segment_max", data))[0]),
                     data, segment_ids, num_segments, indices_are_sorted, unique_indices,
@@ -89,6 +95,9 @@ def segment_min(data: ArrayLike, segment_ids: ArrayLike, num_segments: int | Non
 
     Arguments and errors are those of `segment_sum`; bools are taken
     too, and complex numbers, in the order of their real parts.
+
+    >>> segment_min(jnp.array([1.0, 2.0, 4.0]), jnp.array([0, 1, 0]), 2)
+    Array([1., 2.], dtype=float32)
     """
     return _segment("segment_min", "min", _greatest(ir_dtype(array_like("segment_min", data))[0]),
                     data, segment_ids, num_segments, indices_are_sorted, unique_indices,

@@ -86,7 +86,11 @@ class ClosedProgram:
 
 
 def typeof(x: ArrayLike) -> Any:
-    """Shape, dtype and weakness of an array, a traced one or a number. Raises: TypeError."""
+    """Shape, dtype and weakness of an array, a traced one or a number. Raises: TypeError.
+
+    >>> xfront.typeof(jnp.ones((2, 3)))
+    ShapedArray(float32[2,3])
+    """
     if isinstance(x, (binding.Array, Tracer)):
         return x.aval
     return shape_struct(*kind_of("typeof", x)).aval
@@ -124,6 +128,10 @@ def make_ir(fun: Callable[..., Any], static_argnums: int | Sequence[int] = (),
     """As `make_jaxpr`, giving a `ClosedProgram`, which prints as IR text; `.ir` is the Function.
 
     >>> print(xfront.make_ir(jnp.sin)(1.0))
+    func @sin(%0: weak f32[]) -> (weak f32[]) {
+      %1: f32[] = sin(%0)
+      return %1
+    }
     """
     return _tracing(fun, "make_ir", static_argnums, (), return_shape, lambda flat: ClosedProgram(
         flat.function, flat.captures, flat.out_tree))
@@ -185,6 +193,9 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     Args:
       args, kwargs: arrays, or `ShapeDtypeStruct`s in their place, which `fun` may return too.
     Returns: the result's tree with `ShapeDtypeStruct` leaves.
+
+    >>> xfront.eval_shape(jnp.dot, jnp.ones((2, 3)), jnp.ones(3)).shape
+    (2,)
     """
     flat, _ = trace_for(_with_arrays(fun), args, kwargs, set(), "eval_shape")
     return shapes_of(flat)

@@ -29,6 +29,9 @@ class ShapeDtypeStruct:
       manual_axis_type: inside `shard_map`, over which axes it varies; `vma`: the same as a set of
         names.
       is_ref: False.
+
+    >>> xfront.ShapeDtypeStruct((2, 3), np.float32).ndim
+    2
     """
 
     __slots__ = ("_layout", "dtype", "manual_axis_type", "shape", "sharding", "weak_type")

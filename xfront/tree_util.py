@@ -246,12 +246,20 @@ def tree_unflatten(treedef: PyTreeDef, leaves: Iterable[Any]) -> Any:
 
 
 def tree_leaves(tree: Any, is_leaf: IsLeaf = None) -> list[Any]:
-    """The leaves of a tree: see `tree_flatten`."""
+    """The leaves of a tree: see `tree_flatten`.
+
+    >>> tree_leaves({"b": [1, 2], "a": 3})
+    [3, 1, 2]
+    """
     return _flatten(tree, is_leaf)[0]
 
 
 def tree_structure(tree: Any, is_leaf: IsLeaf = None) -> PyTreeDef:
-    """The structure of a tree: see `tree_flatten`."""
+    """The structure of a tree: see `tree_flatten`.
+
+    >>> tree_structure((1, [2, 3]))
+    PyTreeDef((*, [*, *]))
+    """
     return _flatten(tree, is_leaf)[1]
 
 
@@ -298,7 +306,11 @@ def _alongside(
 
 
 def tree_all(tree: Any, *, is_leaf: IsLeaf = None) -> bool:
-    """True where every leaf is true; True for a tree without leaves."""
+    """True where every leaf is true; True for a tree without leaves.
+
+    >>> tree_all({"a": True, "b": [1, 0]})
+    False
+    """
     return all(_flatten(tree, is_leaf)[0])
 
 
@@ -310,7 +322,11 @@ def tree_reduce(
     is_leaf: IsLeaf = None,
 ) -> Any:
     """`function` folded over the leaves from the left, from `initializer` where it is given.
-    TypeError without it where there are no leaves."""
+    TypeError without it where there are no leaves.
+
+    >>> tree_reduce(lambda x, y: x + y, {"a": 1, "b": (2, 3)})
+    6
+    """
     leaves = _flatten(tree, is_leaf)[0]
     if initializer is _ABSENT:
         return functools.reduce(function, leaves)
@@ -333,6 +349,9 @@ def tree_reduce_associative(
       identity: the result for a tree without leaves.
       is_leaf: see `tree_flatten`.
     Raises: TypeError where there are no leaves and no identity.
+
+    >>> tree_reduce_associative(lambda x, y: x + y, [1, (2, 3)])
+    6
     """
     leaves = _flatten(tree, is_leaf)[0]
     if not leaves:
@@ -397,7 +416,11 @@ def tree_broadcast(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf = None) -> 
 
 def broadcast_prefix(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf = None) -> list[Any]:
     """For each leaf of `full_tree`, the leaf of `prefix_tree` at or above it; `is_leaf` is of the
-    prefix alone, so a None in `full_tree` has none."""
+    prefix alone, so a None in `full_tree` has none.
+
+    >>> broadcast_prefix((0, None), ([1, 2], 3), is_leaf=lambda x: x is None)
+    [0, 0, None]
+    """
     return _repeated(prefix_tree, full_tree, is_leaf, None)
 
 
@@ -411,12 +434,20 @@ def _repeated(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf, below: IsLeaf) 
 
 
 def build_tree(treedef: PyTreeDef, xs: Any) -> Any:
-    """The tree of a structure from nested iterables of its shape."""
+    """The tree of a structure from nested iterables of its shape.
+
+    >>> build_tree(tree_structure((0, [0, 0])), (1, [2, 3]))
+    (1, [2, 3])
+    """
     return treedef.from_iterable_tree(xs)
 
 
 def all_leaves(iterable: Iterable[Any], is_leaf: IsLeaf = None) -> bool:
-    """True where no item is a node of trees; None is one."""
+    """True where no item is a node of trees; None is one.
+
+    >>> all_leaves([1, 2.0]), all_leaves([1, [2]])
+    (True, False)
+    """
     if is_leaf is None:
         return pytree.all_leaves(default_registry, iterable)
     return all(_flatten(item, is_leaf)[1].num_nodes == 1 and not is_leaf(item) for item in iterable)
@@ -426,12 +457,20 @@ def all_leaves(iterable: Iterable[Any], is_leaf: IsLeaf = None) -> bool:
 
 
 def treedef_children(treedef: PyTreeDef) -> list[PyTreeDef]:
-    """The structures right below the root of a structure."""
+    """The structures right below the root of a structure.
+
+    >>> treedef_children(tree_structure((1, [2, 3])))
+    [PyTreeDef(*), PyTreeDef([*, *])]
+    """
     return treedef.children()
 
 
 def treedef_is_leaf(treedef: PyTreeDef) -> bool:
-    """True for the structure of a leaf, and for others of one node."""
+    """True for the structure of a leaf, and for others of one node.
+
+    >>> treedef_is_leaf(tree_structure(1)), treedef_is_leaf(tree_structure([1]))
+    (True, False)
+    """
     return treedef.num_nodes == 1
 
 
@@ -441,7 +480,11 @@ def treedef_is_strict_leaf(treedef: PyTreeDef) -> bool:
 
 
 def treedef_tuple(treedefs: Iterable[PyTreeDef]) -> PyTreeDef:
-    """The structure of a tuple of trees of the structures given."""
+    """The structure of a tuple of trees of the structures given.
+
+    >>> treedef_tuple([tree_structure(1), tree_structure([2])])
+    PyTreeDef((*, [*]))
+    """
     return pytree.treedef_tuple(default_registry, list(treedefs))
 
 
@@ -484,7 +527,11 @@ def tree_flatten_with_path(
 def tree_leaves_with_path(
     tree: Any, is_leaf: Callable[..., bool] | None = None, is_leaf_takes_path: bool = False
 ) -> list[tuple[tuple, Any]]:
-    """The (path, leaf) pairs of a tree: see `tree_flatten_with_path`."""
+    """The (path, leaf) pairs of a tree: see `tree_flatten_with_path`.
+
+    >>> [(keystr(path), leaf) for path, leaf in tree_leaves_with_path([1, (2,)])]
+    [('[0]', 1), ('[1][0]', 2)]
+    """
     return tree_flatten_with_path(tree, is_leaf, is_leaf_takes_path)[0]
 
 

@@ -99,6 +99,9 @@ def dct(x: ArrayLike, type: int = 2, n: int | None = None, axis: int = -1, norm:
         transform.
     Raises: ValueError for other types and norms, and sizes that are too small.
     Source: `scipy.fft.dct`.
+
+    >>> fft.dct(jnp.array([1., 2., 4.]))
+    Array([14.   , -5.196,  1.   ], dtype=float32)
     """
     return _transform("dct", x, type, None if n is None else (n,), (axis,), norm, False)
 
@@ -106,7 +109,11 @@ def dct(x: ArrayLike, type: int = 2, n: int | None = None, axis: int = -1, norm:
 @eager(static=("type", "n", "axis", "norm"))
 def idct(x: ArrayLike, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None
          ) -> Array:
-    """The inverse of `dct` of that type and norm. Source: `scipy.fft.idct`."""
+    """The inverse of `dct` of that type and norm. Source: `scipy.fft.idct`.
+
+    >>> fft.idct(fft.dct(jnp.array([1., 2., 3.])))
+    Array([1., 2., 3.], dtype=float32)
+    """
     return _transform("idct", x, type, None if n is None else (n,), (axis,), norm, True)
 
 
@@ -116,6 +123,9 @@ def dctn(x: ArrayLike, type: int = 2, s: Sizes = None, axes: Sizes = None, norm:
     """The cosine transform along several axes: None for all, or for the last ones with sizes `s`.
 
     Source: `scipy.fft.dctn`.
+
+    >>> fft.dctn(jnp.array([[1., 2.], [3., 5.]])).shape
+    (2, 2)
     """
     return _transform("dctn", x, type, s, axes, norm, False)
 
@@ -123,7 +133,12 @@ def dctn(x: ArrayLike, type: int = 2, s: Sizes = None, axes: Sizes = None, norm:
 @eager(static=("type", "s", "axes", "norm"))
 def idctn(x: ArrayLike, type: int = 2, s: Sizes = None, axes: Sizes = None, norm: str | None = None
           ) -> Array:
-    """The inverse of `dctn` of that type and norm. Source: `scipy.fft.idctn`."""
+    """The inverse of `dctn` of that type and norm. Source: `scipy.fft.idctn`.
+
+    >>> fft.idctn(fft.dctn(jnp.array([[1., 2.], [3., 4.]])))
+    Array([[1., 2.],
+           [3., 4.]], dtype=float32)
+    """
     return _transform("idctn", x, type, s, axes, norm, True)
 
 

@@ -418,6 +418,9 @@ def make_mesh(axis_shapes: Sequence[int], axis_names: Sequence[str],
       axis_types: their types; None: Explicit.
       devices: which ones; None: those of the default platform, in all processes.
     Raises: ValueError where there are fewer than the sizes ask for, or names are not as many.
+
+    >>> xfront.make_mesh((1,), ("data",)).axis_names
+    ('data',)
     """
     from lowering import devices as known  # makes a client
 

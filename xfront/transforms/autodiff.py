@@ -294,6 +294,9 @@ def jvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]
     Returns: `(value, tangent)`, or `(value, tangent, aux)`.
     Raises: TypeError, ValueError where tangents do not match primals.
     Source: forward accumulation; Griewank and Walther, "Evaluating Derivatives", ch. 3.
+
+    >>> xfront.jvp(lambda x: x ** 2, (3.0,), (1.0,))
+    (Array(9., dtype=float32, weak_type=True), Array(6., dtype=float32, weak_type=True))
     """
     name = name_of(fun)
     if not isinstance(primals, (tuple, list)) or not isinstance(tangents, (tuple, list)):
@@ -368,6 +371,10 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
 
     Returns: `(value, f_jvp)`, or `(value, f_jvp, aux)`; `f_jvp(*tangents)` gives the tangent of
       the value without computing the value again.
+
+    >>> value, move = xfront.linearize(lambda x: x ** 2, 3.0)
+    >>> value, move(1.0)
+    (Array(9., dtype=float32, weak_type=True), Array(6., dtype=float32, weak_type=True))
     """
     at = _Linearized(fun, primals, "linearize", has_aux)
     move = functools.partial(_apply_linear, at.name, at.split, at.given.tree, at.flat,
@@ -465,6 +472,10 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False,
     Returns: `(value, f_vjp)`, or `(value, f_vjp, aux)`; `f_vjp(cotangent)` gives a tuple with one
       tree a primal; `strong_zero` as in `value_and_grad`. `f_vjp` is a tree of arrays itself: it
       may leave a jitted function. `reduce_axes` is empty, as in `value_and_grad`.
+
+    >>> value, pull = xfront.vjp(jnp.sin, 0.0)
+    >>> pull(2.0)
+    (Array(2., dtype=float32, weak_type=True),)
     """
     no_axes("vjp", reduce_axes)
     at = _Linearized(fun, primals, "vjp", has_aux, strong_zero)
@@ -564,6 +575,9 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any, reduce_axes: Sequen
     Returns: a function from a cotangent of the result to a tuple of cotangents of the arguments.
     Raises: TypeError where an argument is an integer; NotImplementedError where `fun` uses an
       operation that is not linear.
+
+    >>> xfront.linear_transpose(lambda x: 3 * x, 1.0)(2.0)
+    (Array(6., dtype=float32),)
     """
     from ..structs import struct_kind  # it stands on this floor
 

@@ -46,6 +46,10 @@ def jacfwd(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False,
     Returns: a function giving, for each result leaf, the structure of the argument with arrays of
       shape `result.shape + argument.shape`; with `has_aux`, and aux.
     Raises: TypeError where an argument is not float (complex with `holomorphic`).
+
+    >>> xfront.jacfwd(lambda x: x ** 2)(jnp.array([1., 2.]))
+    Array([[2., 0.],
+           [0., 4.]], dtype=float32)
     """
     places = (argnums,) if isinstance(argnums, int) else tuple(argnums)
 
@@ -79,6 +83,10 @@ def jacrev(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False,
 
     Args, returns, errors: as for `jacfwd`; with `allow_int` the entries of an integer argument are
       zeros of its dtype.
+
+    >>> xfront.jacrev(lambda x: x ** 2)(jnp.array([1., 2.]))
+    Array([[2., 0.],
+           [0., 4.]], dtype=float32)
     """
     places = (argnums,) if isinstance(argnums, int) else tuple(argnums)
 
@@ -117,6 +125,10 @@ def hessian(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
     """A function that gives the Hessian of `fun`: forward over reverse mode.
 
     Returns: as `jacfwd(jacrev(fun))`: arrays of shape `result.shape + a.shape + b.shape`.
+
+    >>> xfront.hessian(lambda x: x[0] ** 2 * x[1])(jnp.array([1., 2.]))
+    Array([[4., 2.],
+           [2., 0.]], dtype=float32)
     """
     return jacfwd(jacrev(fun, argnums, has_aux, holomorphic), argnums, has_aux, holomorphic)
 

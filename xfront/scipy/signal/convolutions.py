@@ -68,6 +68,9 @@ def convolve(in1: ArrayLike, in2: ArrayLike, mode: str = "full", method: str = "
       precision: of the products, as of `lax.conv_general_dilated`.
     Raises: ValueError for other modes and methods, other numbers of axes and empty arrays.
     Source: `scipy.signal.convolve`.
+
+    >>> signal.convolve(jnp.array([1., 2., 3.]), jnp.array([1., 1.]))
+    Array([1., 3., 5., 3.], dtype=float32)
     """
     x, y = _both("convolve", in1, in2, mode)
     return _convolved("convolve", x, y, mode, method, precision)
@@ -79,6 +82,9 @@ def correlate(in1: ArrayLike, in2: ArrayLike, mode: str = "full", method: str = 
     """The convolution of `in1` with `in2` conjugated and reversed, as `convolve`.
 
     Source: `scipy.signal.correlate`.
+
+    >>> signal.correlate(jnp.array([1., 2., 3.]), jnp.array([0., 1.]))
+    Array([1., 2., 3., 0.], dtype=float32)
     """
     x, y = _both("correlate", in1, in2, mode)
     return _convolved("correlate", x, jnp.flip(jnp.conj(y)), mode, method, precision)
@@ -111,6 +117,10 @@ def convolve2d(in1: ArrayLike, in2: ArrayLike, mode: str = "full", boundary: str
         mirror image.
     Raises: ValueError for other modes and boundaries, and arrays that are no matrices.
     Source: `scipy.signal.convolve2d`.
+
+    >>> signal.convolve2d(jnp.eye(2), jnp.ones((1, 2)))
+    Array([[1., 1., 0.],
+           [0., 1., 1.]], dtype=float32)
     """
     x, y = _both("convolve2d", in1, in2, mode, 2)
     return _with_edges("convolve2d", x, y, mode, boundary, fillvalue, precision, 0)
@@ -123,6 +133,10 @@ def correlate2d(in1: ArrayLike, in2: ArrayLike, mode: str = "full", boundary: st
     the middle of the mode "same" of `correlate2d`.
 
     Source: `scipy.signal.correlate2d`.
+
+    >>> signal.correlate2d(jnp.eye(2), jnp.ones((1, 2)))
+    Array([[1., 1., 0.],
+           [0., 1., 1.]], dtype=float32)
     """
     x, y = _both("correlate2d", in1, in2, mode, 2)
     return _with_edges("correlate2d", x, jnp.flip(jnp.conj(y)), mode, boundary, fillvalue,
@@ -160,6 +174,9 @@ def fftconvolve(in1: ArrayLike, in2: ArrayLike, mode: str = "full", axes: AxisLi
 
     Raises: as `convolve`.
     Source: `scipy.signal.fftconvolve`.
+
+    >>> signal.fftconvolve(jnp.array([1., 2., 3.]), jnp.array([1., 1.]))
+    Array([1., 3., 5., 3.], dtype=float32)
     """
     x, y = _both("fftconvolve", in1, in2, mode)
     return _transformed("fftconvolve", x, y, mode, normalize_axes("fftconvolve", axes, x.ndim))

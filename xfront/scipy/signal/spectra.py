@@ -61,6 +61,9 @@ def detrend(data: ArrayLike, axis: int = -1, type: str = "linear", bp: int | Seq
       overwrite_data: a permission, which nothing here makes use of.
     Raises: ValueError for other types, and places outside.
     Source: `scipy.signal.detrend`.
+
+    >>> signal.detrend(jnp.array([1., 2., 4.]), type="constant")
+    Array([-1.333, -0.333,  1.667], dtype=float32)
     """
     if type not in ("constant", "linear"):
         raise ValueError(f"detrend: trend type must be 'linear' or 'constant', got {type!r}")

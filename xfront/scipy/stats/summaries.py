@@ -44,6 +44,9 @@ def mode(a: ArrayLike, axis: int | None = 0, nan_policy: str = "propagate", keep
       keepdims: leave the axis in the result with size 1.
     Returns: `ModeResult(mode, count)`; of nothing NaN and 0.
     Raises: ValueError for another policy; NotImplementedError for "omit" and "raise".
+
+    >>> stats.mode(jnp.array([1, 2, 2, 3]))[0]
+    Array(2, dtype=int32)
     """
     _policy("mode", nan_policy, "propagate")
     x = operand("mode", a)
@@ -89,6 +92,9 @@ def rankdata(a: ArrayLike, method: str = "average", *, axis: int | None = None,
       nan_policy: "propagate" alone: where NaN is among them, all ranks are NaN.
     Returns: floats of the default width.
     Raises: ValueError for another method or policy; NotImplementedError for "omit" and "raise".
+
+    >>> stats.rankdata(jnp.array([3., 1., 3.]))
+    Array([2.5, 1. , 2.5], dtype=float32)
     """
     _policy("rankdata", nan_policy, "propagate")
     if method not in _METHODS:
@@ -138,6 +144,9 @@ def sem(a: ArrayLike, axis: int | None = 0, ddof: int = 1, nan_policy: str = "pr
       nan_policy: "propagate", or "omit" to leave NaN out.
       keepdims: leave the axis in the result with size 1.
     Raises: ValueError for another policy; NotImplementedError for "raise".
+
+    >>> stats.sem(jnp.array([1., 2., 3.]))
+    Array(0.577, dtype=float32)
     """
     _policy("sem", nan_policy, "propagate", "omit")
     x = jnp.atleast_1d(operand("sem", a))
