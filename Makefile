@@ -76,7 +76,7 @@ ecosystem:
 	@test -e $(PYTHON_OF_LIBRARIES) || $(PYTHON) -m venv .venv-ecosystem-$(VERSION)
 	$(PYTHON_OF_LIBRARIES) -m pip install --quiet --editable '.[test]' absl-py cloudpickle \
 	  decorator dm-tree etils fastprogress gast humanize msgpack multipledispatch nest_asyncio \
-	  networkx psutil PyYAML rich simplejson tabulate tensorstore toolz tqdm treescope wadler-lindig
+	  networkx protobuf psutil PyYAML rich simplejson six tabulate tensorstore toolz tqdm treescope wadler-lindig
 	$(PYTHON_OF_LIBRARIES) -m pip install --quiet --no-deps -r tests/ecosystem/requirements.txt
 	$(PYTHON_OF_LIBRARIES) -W ignore -m xfront -m pytest -W ignore -q tests/ecosystem
 

@@ -112,7 +112,7 @@ def write_record(library: str, found: dict[str, dict[str, str]], cases: int) -> 
             f"# {library}=={version_of(library)} jax==0.10.2 cases={cases}"]
     for file, count in sorted(files.items()):
         text.append(f"{file} {count}")
-        text += [f"  {line['outcome']} {case.removeprefix(file)}"
+        text += [f"  {line['outcome']} {case.removeprefix(file)}".rstrip()
                  for case, line in sorted(found.items())
                  if case.split("::")[0] == file and line["outcome"] != PASSED]
     (HERE / "recorded" / f"{library}.txt").write_text("\n".join(text) + "\n")
@@ -126,7 +126,7 @@ def read_record(library: str) -> Record:
         if line.startswith("#"):
             cases = int(line.partition("cases=")[2] or 0)
         elif line.startswith("  "):
-            others.add(file + line.split(maxsplit=1)[1])
+            others.add(file + line.strip().partition(" ")[2])
         else:
             file, count = line.rsplit(maxsplit=1)
             files[file] = int(count)
