@@ -191,6 +191,14 @@ def feed(b: Builder, mask: Value, first: Value, value: Value, place: int | None,
     return wrapped(b, choose(b, mask, words, same), value.type)
 
 
+def hold(b: Builder, mask: Value, value: Value, place: int | None, size: int) -> Value:
+    """`value`, with its lanes outside `mask` constants to derivatives; its batch axis in front."""
+    if not value.type.is_inexact:
+        return value if place is None else move_batch(b, value, place, 0, size)
+    value = move_batch(b, value, place, 0, size)
+    return choose(b, mask, value, b.emit(lookup("idle"), value))
+
+
 def _lane_branches(branch: Function, places: Places, axis: Any) -> tuple[Function, Function]:
     """A branch over lanes (mask, first lane, operands), and the one for when no lane takes it."""
     def make() -> tuple[Function, Function]:

@@ -264,43 +264,48 @@ def _batch_while(b: Builder, op: Op, operands: Values, positions: Any, axis: Axi
     lanes, _ = vectorize(test, (*of_cond, *front), axis, (0,))
     carry = [move_batch(b, v, p, 0, size) for v, p in zip(carry, of_carry, strict=True)]
     made = WHILE.emit(b.emit, while_, (cond_consts, [*cond_consts, *body_consts], carry),
-                      cond=_some_lane(lanes, size),
+                      cond=_some_lane(lanes),
                       body=_running(body, lanes, of_consts, len(of_cond), axis), **_kept(attrs))
     return made, front
 
 
-def _some_lane(lanes: Function, size: int) -> Function:
-    from . import lanes as parting  # start-up: few programs have lanes that part ways
-
+def _some_lane(lanes: Function) -> Function:
     def test(b: Builder, given: list[Value]) -> list[Value]:
         (mask,) = b.inline(lanes, given)
-        return [parting.first_lane(b, mask, size)[1]]
+        return [b.emit(lookup("reduce_or"), mask, axes=(0,))]
 
-    return remembered(lanes, ("some_lane", size),
+    return remembered(lanes, "some_lane",
                       lambda: _trace(lanes.name, (lanes.param_types,), test))
 
 
 def _running(body: Function, lanes: Function, of_consts: Positions, n_cond: int, axis: Any
              ) -> Function:
     """A turn of the lanes that still run. The others compute on the carries of the first that runs:
-    on their own a loop of the body might not end, nor a coefficient of its derivative be finite."""
+    on their own a loop of the body might not end, nor a coefficient of its derivative be finite.
+    Where the body is light they compute on their own, which are constants to derivatives."""
     def make() -> Function:
         from . import lanes as parting  # start-up: few programs have lanes that part ways
 
         size, front = axis[1], (0,) * len(body.returns)
+        all_places = (*of_consts, *front)
+        light = parting.is_light(body, body.params, all_places, size)
         feeding = loops(body) or any([v.type.is_inexact for v in body.params])
-        places = tuple([None if p is None else 0 for p in of_consts]) if feeding else of_consts
-        turn, _ = vectorize(body, (*places, *front), axis, front)
+        places = tuple([0 if p is not None or (light and v.type.is_inexact) else None
+                        for v, p in zip(body.params, of_consts, strict=False)])
+        turn, _ = vectorize(body, (*(places if feeding else of_consts), *front), axis, front)
         given, _ = cut(body.param_types, len(of_consts))
 
         def run(b: Builder, *groups: list[Value]) -> list[Value]:
             cond_consts, consts, carry = groups
             (mask,) = b.inline(lanes, [*cond_consts, *carry])
             fed = [*consts, *carry]
-            if feeding:
+            if light and feeding:
+                fed = [parting.hold(b, mask, v, p, size)
+                       for v, p in zip(fed, all_places, strict=True)]
+            elif feeding:
                 first, _ = parting.first_lane(b, mask, size)
                 fed = [parting.feed(b, mask, first, v, p, size)
-                       for v, p in zip(fed, (*of_consts, *front), strict=True)]
+                       for v, p in zip(fed, all_places, strict=True)]
             return [parting.choose(b, mask, v, old)
                     for v, old in zip(b.inline(turn, fed), carry, strict=True)]
 
