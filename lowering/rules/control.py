@@ -22,18 +22,21 @@ inlined(ops.call, "body")
 
 
 class Outside:
-    """Values that a region reads: constants, made again inside, and those handed in."""
+    """Values that a region reads: constants, made again inside, and those handed in, each once."""
 
-    __slots__ = ("constants", "passed")
+    __slots__ = ("constants", "numbers", "passed")
 
     def __init__(self, ctx: RuleContext, values: Sequence[Any]) -> None:
         self.constants = [ctx.constant_of(v) for v in values]
-        self.passed = [v for v, c in zip(values, self.constants, strict=True) if c is None]
+        given = [v for v, c in zip(values, self.constants, strict=True) if c is None]
+        self.passed = list(dict.fromkeys(given))
+        at = {v: i for i, v in enumerate(self.passed)}
+        self.numbers = [at[v] for v in given]
 
     def inside(self, ctx: RuleContext, given: Sequence[Any]) -> list[Any]:
         """The values in a region where `given` stand for those handed in."""
-        rest = iter(given)
-        return [next(rest) if c is None else ctx.constant_again(c) for c in self.constants]
+        rest = iter(self.numbers)
+        return [given[next(rest)] if c is None else ctx.constant_again(c) for c in self.constants]
 
 
 def open_token(ctx: RuleContext) -> Any:

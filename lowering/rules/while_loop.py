@@ -17,23 +17,23 @@ from xfront_ir.regions import cut
 def _while(ctx: RuleContext, op: Op, *operands: Any) -> Any:
     cond_consts, body_consts, carry = op.definition.regions.split(op.attrs, operands)
     test, body = op.attrs["cond"], op.attrs["body"]
-    of_cond, of_body = Outside(ctx, cond_consts), Outside(ctx, body_consts)
-    sizes = len(of_cond.passed), len(of_body.passed)
+    outside = Outside(ctx, [*cond_consts, *body_consts])
+
+    def taken_apart(ctx: RuleContext, values: Any) -> tuple[Any, Any, Any, Any]:
+        held, carry = cut(values, len(outside.passed))
+        return held, *cut(outside.inside(ctx, held), len(cond_consts)), carry
 
     def run_test(ctx: RuleContext, *values: Any) -> Any:
-        for_cond, _, carry = cut(values, *sizes)
-        return ctx.inline(test, [*of_cond.inside(ctx, for_cond), *carry])
+        _, for_cond, _, carry = taken_apart(ctx, values)
+        return ctx.inline(test, [*for_cond, *carry])
 
     def run_turn(ctx: RuleContext, *values: Any) -> list[Any]:
-        for_cond, for_body, carry = cut(values, *sizes)
-        made = ctx.body(body, [*of_body.inside(ctx, for_body), *carry])
-        return [*for_cond, *for_body, *made]
+        held, _, for_body, carry = taken_apart(ctx, values)
+        return [*held, *ctx.body(body, [*for_body, *carry])]
 
-    inits = [*of_cond.passed, *of_body.passed, *carry]
-    types = [*[v.type for v in of_cond.passed], *[v.type for v in of_body.passed],
-             *[v.type for v in op.results]]
-    made = loop(ctx, inits, types, run_test, run_turn, ctx.is_ordered(body))
-    return cut(made, sum(sizes))[1]
+    types = [*[v.type for v in outside.passed], *[v.type for v in op.results]]
+    made = loop(ctx, [*outside.passed, *carry], types, run_test, run_turn, ctx.is_ordered(body))
+    return cut(made, len(outside.passed))[1]
 
 
 @expanded(ops.while_tangent)
