@@ -38,6 +38,9 @@ def precision_config(ctx: RuleContext, precision: Any) -> Any:
 def _algorithm(ctx: RuleContext, name: str, op: Op) -> Any:
     known = _ALGORITHMS.get(name)
     if name in _F8_ALGORITHMS:
+        if any([v.type.dtype.bits != 8 for v in op.operands]):
+            raise IRTypeError(f"dot_general: the algorithm {name} multiplies floats of 8 bits, and "
+                              f"is given {op.operands[0].type} and {op.operands[1].type}")
         lhs, rhs, result = (ctx.mlir.element(v.type.dtype) for v in (*op.operands, *op.results))
         known = (lhs, rhs, "f32" if "_F32" in name else result, 1, 1, 1,
                  name.endswith("FAST_ACCUM"))

@@ -159,6 +159,21 @@ def test_what_a_platform_cannot_do_is_refused_by_its_name() -> None:
         special(b.close([made]))
 
 
+@pytest.mark.parametrize("dtype", [dtypes.i64, dtypes.u64], ids=str)
+def test_upper_halves_of_products_on_tpu(dtype: Any) -> None:
+    """At the ends of the type and of its halves, against Python's integers."""
+    ends = np.iinfo(dtype.numpy)
+    middle = (-1, -2**32, -2**31 - 1) if dtype is dtypes.i64 else (2**63, 2**64 - 2**32, 2**33 - 1)
+    values = np.array([ends.min, ends.max, 0, 1, 5, 2**31, 2**32, 2**32 - 1, *middle], dtype.numpy)
+    x, y = (m.ravel() for m in np.meshgrid(values, values))
+    b = Builder("f")
+    fn = b.close([b.emit(ops.mulhi, *[b.param(tensor(x.shape, dtype)) for _ in range(2)])])
+    made = special(fn)
+    assert made is not fn
+    expected = np.array([int(p) * int(q) >> 64 for p, q in zip(x, y, strict=True)], object)
+    np.testing.assert_array_equal(evaluate(made, x, y)[0], expected.astype(dtype.numpy))
+
+
 # --- text -----------------------------------------------------------------------------------
 
 FILES = sorted((Path(__file__).parent / "golden" / "accelerators").glob("*.ir"))

@@ -360,3 +360,12 @@ def test_debug_nans_raises_nowhere_else_than_where_a_result_has_one(package: str
             if not any(test(x).any() for x in found):
                 with setting(True):
                     call.run(*operands)
+
+
+@pytest.mark.parametrize("name", [n for n in jax.lax.DotAlgorithmPreset.__members__ if "F8" in n])
+def test_algorithms_for_floats_of_8_bits_refuse_others(name: str) -> None:
+    wide, narrow = np.ones((2, 2), np.float32), jnp.ones((2, 2), jnp.float8_e4m3fn)
+    with pytest.raises(ValueError, match="multiplies floats of 8 bits, and is given f32"):
+        jax.lax.dot(wide, wide, precision=jax.lax.DotAlgorithmPreset[name])
+    made = jax.jit(lambda x: jax.lax.dot(x, x, precision=name)).lower(narrow).as_text()
+    assert ("allow_imprecise_accumulation = true" in made) == name.endswith("FAST_ACCUM")

@@ -48,9 +48,18 @@ def product(x: Any, y: Any, contract: Any, batch: Any, precision: Any, preferred
         x, y = convert(x, preferred), convert(y, preferred)
     if x.value.type.dtype is preferred:
         preferred = None
+    if type(precision) is str and precision.startswith("ANY_F8"):
+        _check_f8(precision, x.value.type.dtype, y.value.type.dtype)
     made = emit(ops.dot_general, x, y, contract=contract, batch=batch, precision=precision,
                 preferred=preferred)
     return weakly(made, weak and preferred is None)
+
+
+def _check_f8(algorithm: str, x: Any, y: Any) -> None:
+    for dtype in (x, y):
+        if not (dtype.is_inexact and dtype.bits == 8):
+            raise ValueError(f"the algorithm {algorithm} multiplies floats of 8 bits, and is given "
+                             f"{x} and {y}; convert both, as by x.astype(jnp.float8_e4m3fn)")
 
 
 @eager(static=("dimension_numbers", "precision", "preferred_element_type", "out_sharding"))
@@ -64,7 +73,8 @@ def dot_general(lhs: ArrayLike, rhs: ArrayLike, dimension_numbers: DotDimensionN
       precision: a Precision, its name, a pair for lhs and rhs, or an algorithm.
       preferred_element_type: dtype of sums and result, where not that of the operands.
     Returns: batch axes, then the other axes of lhs, then those of rhs.
-    Raises: TypeError where axes or sizes do not fit, ValueError for what is no precision.
+    Raises: TypeError where axes or sizes do not fit, ValueError for what is no precision, or an
+      algorithm for floats of 8 bits that gets others.
 
     >>> lax.dot_general(jnp.ones((2, 3)), jnp.ones((3, 2)), (((1,), (0,)), ((), ())))
     Array([[3., 3.],

@@ -350,3 +350,22 @@ def test_budgets_that_are_none():
         lax.while_loop(lambda c: c < 3, lambda c: c + 1, 0, checkpoints=0)
     with pytest.raises(ValueError, match="positive"):
         jax.while_checkpoints(0)
+
+
+def test_lanes_that_are_done_do_not_spoil_the_gradients_of_others() -> None:
+    """The slope of the root is infinite where a lane is done; the scale is every lane's."""
+    def summed(end, scale):
+        return lax.while_loop(
+            lambda s: s[0] < end,
+            lambda s: (s[0] + 1.0, s[1] + scale * jnp.sqrt(end - s[0])), (0.0, end * scale))[1]
+
+    ends, scale = np.array([0.0, 1.0, 3.0, 2.0, 0.0], np.float32), np.float32(1.5)
+    roots = [np.sqrt(np.arange(1, n + 1)).sum() for n in ends]
+    slopes = [scale * (1 + (0.5 / np.sqrt(np.arange(1, n + 1))).sum()) for n in ends]
+    lanes = jax.vmap(summed, (0, None))
+    np.testing.assert_allclose(lanes(ends, scale), scale * (ends + roots), rtol=1e-6)
+    of_ends, of_scale = jax.grad(lambda e, s: lanes(e, s).sum(), (0, 1))(ends, scale)
+    np.testing.assert_allclose(of_ends, slopes, rtol=1e-6)
+    np.testing.assert_allclose(of_scale, (ends + roots).sum(), rtol=1e-6)
+    text = jax.jit(lanes).lower(ends, scale).as_text()
+    assert "dynamic_slice" not in text            # no search for a lane that runs
