@@ -41,9 +41,8 @@ def _algorithm(ctx: RuleContext, name: str, op: Op) -> Any:
         if any([v.type.dtype.bits != 8 for v in op.operands]):
             raise IRTypeError(f"dot_general: the algorithm {name} multiplies floats of 8 bits, and "
                               f"is given {op.operands[0].type} and {op.operands[1].type}")
-        lhs, rhs, result = (ctx.mlir.element(v.type.dtype) for v in (*op.operands, *op.results))
-        known = (lhs, rhs, "f32" if "_F32" in name else result, 1, 1, 1,
-                 name.endswith("FAST_ACCUM"))
+        lhs, rhs = (ctx.mlir.element(v.type.dtype) for v in op.operands)
+        known = (lhs, rhs, "f32", 1, 1, 1, name.endswith("FAST_ACCUM"))   # none sums in less
     if known is None:
         raise IRTypeError(f"dot_general: no algorithm is called {name!r}; there are "
                           f"{', '.join((*_F8_ALGORITHMS, *_ALGORITHMS))}")

@@ -18,22 +18,19 @@ def _while(ctx: RuleContext, op: Op, *operands: Any) -> Any:
     cond_consts, body_consts, carry = op.definition.regions.split(op.attrs, operands)
     test, body = op.attrs["cond"], op.attrs["body"]
     outside = Outside(ctx, [*cond_consts, *body_consts])
-
-    def taken_apart(ctx: RuleContext, values: Any) -> tuple[Any, Any, Any, Any]:
-        held, carry = cut(values, len(outside.passed))
-        return held, *cut(outside.inside(ctx, held), len(cond_consts)), carry
+    n_held, n_cond = len(outside.passed), len(cond_consts)
 
     def run_test(ctx: RuleContext, *values: Any) -> Any:
-        _, for_cond, _, carry = taken_apart(ctx, values)
-        return ctx.inline(test, [*for_cond, *carry])
+        held, carry = cut(values, n_held)
+        return ctx.inline(test, [*outside.inside(ctx, held)[:n_cond], *carry])
 
     def run_turn(ctx: RuleContext, *values: Any) -> list[Any]:
-        held, _, for_body, carry = taken_apart(ctx, values)
-        return [*held, *ctx.body(body, [*for_body, *carry])]
+        held, carry = cut(values, n_held)
+        return [*held, *ctx.body(body, [*outside.inside(ctx, held)[n_cond:], *carry])]
 
     types = [*[v.type for v in outside.passed], *[v.type for v in op.results]]
     made = loop(ctx, [*outside.passed, *carry], types, run_test, run_turn, ctx.is_ordered(body))
-    return cut(made, len(outside.passed))[1]
+    return cut(made, n_held)[1]
 
 
 @expanded(ops.while_tangent)
