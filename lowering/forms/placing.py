@@ -23,6 +23,7 @@ from operator import is_
 from typing import Any, NamedTuple
 
 from lowering.context import EXPANDED, INLINED, MARK, body_of
+from lowering.rules import control, custom  # noqa: F401  (they fill INLINED)
 from xfront_ir import ops
 from xfront_ir.core import Function, Op, Value, bodies_of
 from xfront_ir.opdef import OpDef

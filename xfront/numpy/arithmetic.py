@@ -17,7 +17,6 @@ from ..arrays.operands import (
     default_int,
     operand,
     promote_inexact,
-    strong,
     together,
 )
 from ..tracing.trace import emit
@@ -408,7 +407,7 @@ def hypot(x: ArrayLike, y: ArrayLike) -> Array:
     ratio = emit(ops.div, small, select(nothing, like(x, 1), large))
     size = emit(ops.mul, large, emit(ops.sqrt, emit(
         ops.add, emit(ops.square, ratio), like(x, 1))))
-    return strong(select(infinite, endless, select(nothing, large, size)))
+    return select(infinite, endless, select(nothing, large, size))
 
 
 # --- integers -----------------------------------------------------------------------------
