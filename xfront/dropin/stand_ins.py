@@ -17,7 +17,6 @@ MODULES = (
     "jax.experimental.colocated_python",
     "jax.experimental.colocated_python.func",
     "jax.experimental.colocated_python.serialization",
-    "jax.experimental.sparse",
     "jax.extend.ifrt_programs",
 )
 """Those that have stand-ins; the import of any other module that is not here fails."""
