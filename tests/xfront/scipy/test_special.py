@@ -105,3 +105,13 @@ def test_where_formulas_meet_zero_times_infinity():
     a, b, t = np.array([[1, 0, 1, 2], [0, 0, 2, 0], [1, 1, 0.5, 0]], np.float32)
     np.testing.assert_allclose(special.betainc(a, b, t), sp.betainc(a, b, t), 1e-6)
     assert special.multigammaln(np.ones((2, 3)), 0).shape == (2, 3)
+
+
+def test_which_results_of_python_numbers_are_weak():
+    weak = {"erf": 1, "gammainc": 2, "gammaln": 1, "xlogy": 2}
+    others = {"beta": 2, "dawsn": 1, "erfcx": 1, "exp1": 1, "expi": 1, "expn": 2, "gamma": 1,
+              "hyp1f1": 3, "log_ndtr": 1, "ndtr": 1, "ndtri": 1, "owens_t": 2, "poch": 2,
+              "spence": 1, "wofz": 1}
+    for name, n in (weak | others).items():
+        assert getattr(special, name)(*[0.5] * n).weak_type is (name in weak), name
+    assert [x.weak_type for x in (*special.sici(0.5), *special.fresnel(0.5))] == [False] * 4

@@ -15,7 +15,7 @@ from xfront_ir import dtypes, ops
 
 from ...arrays.annotations import Array, ArrayLike
 from ...arrays.dispatch import eager
-from ...arrays.operands import convert
+from ...arrays.operands import convert, strong
 from ...lax.elementwise import complex as joined
 from ...numpy import imag, real, rint, where
 from ...numpy.shorthand import inexact
@@ -67,9 +67,9 @@ def erfcx(x: ArrayLike) -> Array:
     """
     z = inexact("erfcx", x)
     if z.value.type.dtype.is_complex:
-        return _faddeeva(z * 1j)
+        return strong(_faddeeva(z * 1j))
     (z,), back = wide("erfcx", z)
-    return back(erfcx_of(z))
+    return strong(back(erfcx_of(z)))
 
 
 # --- complex numbers ------------------------------------------------------------------------
@@ -116,7 +116,7 @@ def wofz(z: ArrayLike) -> Array:
     dtype = z.value.type.dtype
     if not dtype.is_complex:
         z = convert(z, dtypes.c128 if dtype.bits == 64 else dtypes.c64, z.weak)
-    return _faddeeva(z)
+    return strong(_faddeeva(z))
 
 
 __all__ = ["erfcx", "wofz"]

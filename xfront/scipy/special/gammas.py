@@ -13,6 +13,7 @@ from xfront_ir import ops
 
 from ...arrays.annotations import Array, ArrayLike
 from ...arrays.dispatch import eager
+from ...arrays.operands import strong
 from ...lax.strict import static_int
 from ...numpy import conj, exp, expm1, full_like, imag, log, log1p, rint, where
 from ...numpy.shorthand import add, choose, compare, div, inexact, mul, sub
@@ -77,7 +78,7 @@ def gammasgn(x: ArrayLike) -> Array:
     >>> special.gammasgn(jnp.array([1., -0.5]))
     Array([ 1., -1.], dtype=float32)
     """
-    return gammasgn_of(real("gammasgn", x))
+    return strong(gammasgn_of(real("gammasgn", x)))
 
 
 def gammasgn_of(x: Any) -> Any:
@@ -174,9 +175,9 @@ def gamma(x: ArrayLike) -> Array:
     if x.value.type.dtype.is_complex:
         pole = (imag(x) == 0) & (emit(ops.real, x) <= 0) & (rint(emit(ops.real, x)) == emit(
             ops.real, x))
-        return where(pole, math.nan, exp(_log_gamma(where(pole, 0.5, x))))
+        return strong(where(pole, math.nan, exp(_log_gamma(where(pole, 0.5, x)))))
     sign = emit(ops.stop_gradient, gammasgn_of(x))
-    return mul(sign, emit(ops.exp, emit(ops.lgamma, x)))
+    return strong(mul(sign, emit(ops.exp, emit(ops.lgamma, x))))
 
 
 @eager(static=("exact",))
@@ -262,11 +263,11 @@ def beta(a: ArrayLike, b: ArrayLike) -> Array:
     """gamma(a) gamma(b) / gamma(a + b).
 
     >>> special.beta(2., 3.)
-    Array(0.083, dtype=float32, weak_type=True)
+    Array(0.083, dtype=float32)
     """
     a, b = together("beta", a, b)
     sign = mul(mul(gammasgn_of(a), gammasgn_of(b)), gammasgn_of(add(a, b)))
-    return mul(sign, emit(ops.exp, betaln_of(a, b)))
+    return strong(mul(sign, emit(ops.exp, betaln_of(a, b))))
 
 
 @eager
@@ -274,13 +275,13 @@ def poch(z: ArrayLike, m: ArrayLike) -> Array:
     """gamma(z + m) / gamma(z); 1 for m = 0.
 
     >>> special.poch(2., 3.)
-    Array(24., dtype=float32, weak_type=True)
+    Array(24., dtype=float32)
     """
     z, m = together("poch", z, m)
     raised = emit(ops.exp, emit(ops.neg, lgamma_drop(z, m)))
     made = mul(raised, mul(gammasgn_of(add(z, m)), gammasgn_of(z)))
     nothing = emit(ops.and_, compare(ops.eq, m, 0), compare(ops.ne, made, 1))
-    return choose(nothing, 1.0, made)             # at a pole; elsewhere 1 with its derivative
+    return strong(choose(nothing, 1.0, made))     # at a pole; elsewhere 1 with its derivative
 
 
 @eager(static=("d",))
@@ -288,14 +289,14 @@ def multigammaln(a: ArrayLike, d: int) -> Array:
     """log of the multivariate gamma function of order d.
 
     >>> special.multigammaln(3., 2)
-    Array(1.55, dtype=float32, weak_type=True)
+    Array(1.55, dtype=float32)
     """
     a, n = real("multigammaln", a), static_int("d", d)
     total = n * (n - 1) / 4 * math.log(math.pi)
     made: Any = full_like(a, total)
     for k in range(n):
         made = add(emit(ops.lgamma, sub(a, k / 2)), made)
-    return made
+    return strong(made)
 
 
 @eager

@@ -15,6 +15,7 @@ from xfront_ir import ops
 
 from ...arrays.annotations import Array, ArrayLike
 from ...arrays.dispatch import eager
+from ...arrays.operands import strong
 from ...lax.control_flow import while_loop
 from ...lax.shape import stop_gradient
 from ...numpy import exp, log, rint, where
@@ -83,7 +84,7 @@ def hyp1f1(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
     Raises: ValueError for complex numbers.
 
     >>> special.hyp1f1(1., 2., 1.)
-    Array(1.718, dtype=float32, weak_type=True)
+    Array(1.718, dtype=float32)
     """
     (a, b, x), back = wide("hyp1f1", a, b, x)
     reflected = (x < 0) & ~_is_pole(a)           # M(a, b, x) = exp(x) M(b - a, b, -x)
@@ -102,7 +103,7 @@ def hyp1f1(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
     power = size + w + (far_a - far_b) * log(w) + where(far, below, 0.0)
     made = where(far, sign * exp(power) * total, made)
     made = where(x == 0, 1.0, where(_is_pole(b), math.inf, made))
-    return back(where((a != a) | (b != b) | (x != x), math.nan, made))
+    return strong(back(where((a != a) | (b != b) | (x != x), math.nan, made)))
 
 
 # --- of Gauss -------------------------------------------------------------------------------
@@ -117,7 +118,7 @@ def hyp2f1(a: ArrayLike, b: ArrayLike, c: ArrayLike, x: ArrayLike) -> Array:
     Raises: ValueError for complex numbers.
 
     >>> special.hyp2f1(1., 2., 3., 0.5)
-    Array(1.545, dtype=float32, weak_type=True)
+    Array(1.545, dtype=float32)
     """
     (a, b, c, x), back = wide("hyp2f1", a, b, c, x)
     nan = (a != a) | (b != b) | (c != c) | (x != x)
@@ -127,7 +128,7 @@ def hyp2f1(a: ArrayLike, b: ArrayLike, c: ArrayLike, x: ArrayLike) -> Array:
     made = _inside(*[where(pole | one | beyond | nan, s, v) for v, s in (
         (a, 0.5), (b, 0.5), (c, 1.75), (x, 0.5))])
     made = where(pole | beyond, math.inf, where(one, of_gauss, made))
-    return back(where(nan, math.nan, made))
+    return strong(back(where(nan, math.nan, made)))
 
 
 def _at_one(a: Any, b: Any, c: Any) -> Any:

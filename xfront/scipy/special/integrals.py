@@ -17,6 +17,7 @@ from xfront_ir import ops
 
 from ...arrays.annotations import Array, ArrayLike
 from ...arrays.dispatch import eager
+from ...arrays.operands import strong
 from ...lax.control_flow import while_loop
 from ...numpy import rint, where
 from ...tracing.trace import emit
@@ -64,7 +65,7 @@ def dawsn(x: ArrayLike) -> Array:
     Array([0.   , 0.538], dtype=float32)
     """
     (x,), back = wide("dawsn", x)
-    return back(_dawsn(x))
+    return strong(back(_dawsn(x)))
 
 
 # --- exponential integrals ------------------------------------------------------------------
@@ -126,7 +127,7 @@ def expi(x: ArrayLike) -> Array:
     Array([1.895, 4.954], dtype=float32)
     """
     (x,), back = wide("expi", x)
-    return back(_expi(x))
+    return strong(back(_expi(x)))
 
 
 @eager
@@ -140,7 +141,7 @@ def exp1(x: ArrayLike) -> Array:
     """
     (x,), back = wide("exp1", x)
     below = x < 0
-    return back(where(below, math.nan, -_expi(-where(below, 1.0, x))))
+    return strong(back(where(below, math.nan, -_expi(-where(below, 1.0, x)))))
 
 
 def _general(n: Any, x: Any) -> Any:
@@ -206,10 +207,10 @@ def expn(n: ArrayLike, x: ArrayLike) -> Array:
     Raises: ValueError for complex numbers.
 
     >>> special.expn(2, 1.)
-    Array(0.148, dtype=float32, weak_type=True)
+    Array(0.148, dtype=float32)
     """
     (n, x), back = wide("expn", n, x)
-    return back(_expn(n, x))
+    return strong(back(_expn(n, x)))
 
 
 # --- sine and cosine integrals --------------------------------------------------------------
@@ -252,10 +253,10 @@ def sici(x: ArrayLike) -> tuple[Array, Array]:
     Raises: ValueError for complex numbers.
 
     >>> special.sici(1.)[0]
-    Array(0.946, dtype=float32, weak_type=True)
+    Array(0.946, dtype=float32)
     """
     (x,), back = wide("sici", x)
-    return back(_sine(x)), back(_cosine(x))
+    return strong(back(_sine(x))), strong(back(_cosine(x)))
 
 
 # --- Fresnel integrals ----------------------------------------------------------------------
@@ -305,10 +306,10 @@ def fresnel(x: ArrayLike) -> tuple[Array, Array]:
     Raises: ValueError for complex numbers.
 
     >>> special.fresnel(1.)[0]
-    Array(0.438, dtype=float32, weak_type=True)
+    Array(0.438, dtype=float32)
     """
     (x,), back = wide("fresnel", x)
-    return back(_fresnel_s(x)), back(_fresnel_c(x))
+    return strong(back(_fresnel_s(x))), strong(back(_fresnel_c(x)))
 
 
 # --- dilogarithm ----------------------------------------------------------------------------
@@ -346,7 +347,7 @@ def spence(x: ArrayLike) -> Array:
     Array([-0.   , -0.822], dtype=float32)
     """
     (x,), back = wide("spence", x)
-    return back(_spence(x))
+    return strong(back(_spence(x)))
 
 
 # --- Owen's T function ----------------------------------------------------------------------
@@ -413,10 +414,10 @@ def owens_t(h: ArrayLike, a: ArrayLike) -> Array:
     Raises: ValueError for complex numbers.
 
     >>> special.owens_t(1., 1.)
-    Array(0.067, dtype=float32, weak_type=True)
+    Array(0.067, dtype=float32)
     """
     (h, a), back = wide("owens_t", h, a)
-    return back(_owens_t(h, a))
+    return strong(back(_owens_t(h, a)))
 
 
 __all__ = ["dawsn", "exp1", "expi", "expn", "fresnel", "owens_t", "sici", "spence"]

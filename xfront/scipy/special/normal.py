@@ -14,7 +14,7 @@ from xfront_ir import dtypes, ops
 
 from ...arrays.annotations import Array, ArrayLike
 from ...arrays.dispatch import eager
-from ...arrays.operands import convert
+from ...arrays.operands import convert, strong
 from ...numpy import exp, log, sqrt, where
 from ...numpy.shorthand import add, choose, compare, div, inexact, mul, sub
 from ...tracing.trace import emit
@@ -60,7 +60,7 @@ def ndtr(x: ArrayLike) -> Array:
     >>> special.ndtr(jnp.array([0., 1.]))
     Array([0.5  , 0.841], dtype=float32)
     """
-    return ndtr_of(real("ndtr", x))
+    return strong(ndtr_of(real("ndtr", x)))
 
 
 def ndtr_of(x: Any) -> Any:
@@ -75,7 +75,7 @@ def ndtri(p: ArrayLike) -> Array:
     >>> special.ndtri(jnp.array([0.5, 0.75]))
     Array([0.   , 0.674], dtype=float32)
     """
-    return ndtri_of(real("ndtri", p))
+    return strong(ndtri_of(real("ndtri", p)))
 
 
 _MIDDLE = ((2.5090809287301226727e3, 3.3430575583588128105e4, 6.7265770927008700853e4,
@@ -158,7 +158,7 @@ def log_ndtr(x: ArrayLike, series_order: int = 3) -> Array:
     """
     if series_order < 0:
         raise ValueError(f"log_ndtr: series_order must not be negative, got {series_order}")
-    return log_ndtr_of(real("log_ndtr", x))
+    return strong(log_ndtr_of(real("log_ndtr", x)))
 
 
 def log_ndtr_of(x: Any) -> Any:
