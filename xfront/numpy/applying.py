@@ -146,14 +146,14 @@ def _mapped(call: Callable[..., Any], arrays: Sequence[Any], n_core: Sequence[in
 
 def _with_axes(x: Any, mapped: Sequence[bool], missing: tuple[int, ...], outer: tuple[int, ...]
                ) -> Any:
-    """A result with the leading axes that no argument varied along."""
+    """`x` with the leading axes added along which no argument varies."""
     x = asarray(x)
     core = x.shape[sum(mapped):]
     return broadcast_to(expand_dims(x, missing), (*outer, *core))
 
 
 def of_scalars(func: Callable[..., Any], nargs: int, name: str) -> Callable[..., Any]:
-    """A function of scalars on arrays, with as many arguments as it has."""
+    """A function that applies `func`, a function of `nargs` scalars, to the elements of arrays."""
     vectorized = vectorize(func)
 
     def call(*args: Any) -> Any:
@@ -168,7 +168,7 @@ def of_scalars(func: Callable[..., Any], nargs: int, name: str) -> Callable[...,
 
 def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: ArrayLike, *args: Any,
                      **kwargs: Any) -> Array:
-    """`func1d(vector, *args, **kwargs)` of each vector along an axis; its result is in its place.
+    """`arr` with each vector along an axis replaced by `func1d(vector, *args, **kwargs)`.
 
     Raises: ValueError for axes out of range.
     Source: `numpy.apply_along_axis`.
@@ -190,7 +190,7 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: ArrayLike, *arg
 
 
 def apply_over_axes(func: Callable[[Any, int], Any], a: ArrayLike, axes: Sequence[int]) -> Array:
-    """`func(a, axis)` for each axis in turn; axes that it takes away come back with size 1.
+    """`func` applied along each axis in turn; axes that it removes are kept with size 1.
 
     Raises: ValueError where a result has another number of axes.
     Source: `numpy.apply_over_axes`.

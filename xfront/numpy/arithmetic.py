@@ -39,7 +39,7 @@ from .ufuncs import (
 
 @binary(ops.add)
 def add(x: Any, y: Any) -> Any:
-    """x + y; of bools, their or. Source: `numpy.add`.
+    """x + y; for bools, their logical or. Source: `numpy.add`.
 
     >>> jnp.add(jnp.array([1, 2]), 3)
     Array([4, 5], dtype=int32)
@@ -63,7 +63,7 @@ def subtract(x: Any, y: Any) -> Any:
 
 @binary(ops.mul)
 def multiply(x: Any, y: Any) -> Any:
-    """x y; of bools, their and. Source: `numpy.multiply`.
+    """x times y; for bools, their logical and. Source: `numpy.multiply`.
 
     >>> jnp.multiply(jnp.array([1, 2]), 3)
     Array([3, 6], dtype=int32)
@@ -97,7 +97,7 @@ def positive(x: ArrayLike) -> Array:
 
 @unary(ops.square)
 def square(x: ArrayLike) -> Array:
-    """x x, in x's dtype; of bools, 0 or 1 as integers. Source: `numpy.square`.
+    """x times x, in x's dtype; bools become integers. Source: `numpy.square`.
 
     >>> jnp.square(jnp.array([1., -2., 3.]))
     Array([1., 4., 9.], dtype=float32)
@@ -134,7 +134,7 @@ def fabs(x: ArrayLike) -> Array:
 
 @unary(ops.sign, frozenset(("int", "float", "complex")))
 def sign(x: ArrayLike) -> Array:
-    """-1, 0 or 1; of complex x, x / |x| or 0. Raises: TypeError for bools. Source: `numpy.sign`.
+    """-1, 0 or 1; for complex x, x / |x| or 0. Raises: TypeError for bools. Source: `numpy.sign`.
 
     >>> jnp.sign(jnp.array([-3., 0., 2.]))
     Array([-1.,  0.,  1.], dtype=float32)
@@ -166,7 +166,7 @@ true_divide = divide
 
 @unary()
 def reciprocal(x: ArrayLike) -> Array:
-    """1 / x, inexact: integers become floats, unlike NumPy's. Source: `numpy.reciprocal`.
+    """1 / x; integers become floats, unlike in NumPy. Source: `numpy.reciprocal`.
 
     >>> jnp.reciprocal(jnp.array([1., 2., 4.]))
     Array([1.  , 0.5 , 0.25], dtype=float32)
@@ -186,9 +186,9 @@ def _numbers(name: str, x: Any, y: Any) -> tuple[Tracer, Tracer]:
 def floor_divide(x: ArrayLike, y: ArrayLike) -> Array:
     """The greatest integer not above x / y, in the promoted dtype; its derivative is 0.
 
-    With infinities it fits `remainder`, as in Python: of an infinity it is NaN, and of a finite
-    number by an infinity of the other sign -1. Of integers by zero it is unspecified. Raises:
-    TypeError for complex operands.
+    Infinities agree with `remainder` and with Python: an infinite x gives NaN, and a finite x over
+    an infinity of the other sign gives -1. An integer over zero gives an unspecified value.
+    Raises: TypeError for complex operands.
     Source: `numpy.floor_divide`.
 
     >>> jnp.floor_divide(jnp.array([7, -7, 3]), 2)
@@ -209,13 +209,13 @@ def _floor_divide(x: Tracer, y: Tracer) -> Tracer:
     x, y = emit(ops.stop_gradient, x), emit(ops.stop_gradient, y)
     by_zero, whole = emit(ops.eq, y, like(y, 0)), emit(ops.div, x, y)
     floored = _float_divmod(x, y)[0]
-    nothing = emit(ops.eq, floored, like(x, 0))      # whose sign is that of the quotient
+    nothing = emit(ops.eq, floored, like(x, 0))      # a zero takes the quotient's sign
     floored = select(nothing, emit(ops.mul, whole, like(x, 0)), floored)
     return select(by_zero, whole, floored)
 
 
 def _float_divmod(x: Tracer, y: Tracer) -> tuple[Tracer, Tracer]:
-    """Floored quotient and the remainder of y's sign."""
+    """The floored quotient, and the remainder with y's sign."""
     rest = emit(ops.rem, x, y)
     quotient = emit(ops.div, emit(ops.sub, x, rest), y)
     apart = emit(ops.and_, emit(ops.ne, rest, like(rest, 0)),
@@ -227,7 +227,7 @@ def _float_divmod(x: Tracer, y: Tracer) -> tuple[Tracer, Tracer]:
 
 @binary()
 def remainder(x: ArrayLike, y: ArrayLike) -> Array:
-    """x - y floor(x / y), with y's sign; of integers by zero, 0. Source: `numpy.remainder`.
+    """x - y floor(x / y), with y's sign; 0 for an integer over zero. Source: `numpy.remainder`.
 
     >>> jnp.remainder(jnp.array([7, -7, 3]), 4)
     Array([3, 1, 3], dtype=int32)
@@ -256,7 +256,7 @@ mod = remainder
 
 @binary()
 def fmod(x: ArrayLike, y: ArrayLike) -> Array:
-    """The remainder of truncated division, with x's sign; of integers by zero, 0.
+    """The remainder of truncated division, with x's sign; 0 for an integer over zero.
 
     Source: `numpy.fmod`.
 
@@ -283,7 +283,7 @@ def divmod(x: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
 # --- powers -------------------------------------------------------------------------------
 
 def power(x: ArrayLike, y: ArrayLike, /) -> Array:
-    """x to the power y; a Python int as y is a fixed number of multiplications.
+    """x to the power y; a Python int y becomes a fixed number of multiplications.
 
     Raises: TypeError for an integer x and a negative Python int y.
     Source: `numpy.power`.
@@ -321,7 +321,7 @@ def _power(x: Any, y: Any) -> Any:
 
 
 def _repeated(x: Tracer, y: Tracer) -> Tracer:
-    """Integers to integer powers, by squaring; negative powers give the truncated quotient."""
+    """Integers to integer powers by squaring; a negative power gives 1 / x^|y|, truncated."""
     from ..lax.control_flow import while_loop  # late: lax stands beside numpy
 
     def more(carry: Any) -> Any:
@@ -367,7 +367,7 @@ def sqrt(x: ArrayLike) -> Array:
 
 
 def root(x: Tracer) -> Tracer:
-    """Square root of a sum of squares: its derivative at 0 is 0, a subgradient of the size."""
+    """The square root of a sum of squares; its derivative at 0 is 0, a subgradient of the norm."""
     zero = emit(ops.eq, x, like(x, 0))
     return select(zero, like(x, 0), emit(ops.sqrt, select(zero, like(x, 1), x)))
 
@@ -387,7 +387,7 @@ def cbrt(x: ArrayLike) -> Array:
 
 @binary()
 def hypot(x: ArrayLike, y: ArrayLike) -> Array:
-    """sqrt(x^2 + y^2) without overflow in between; infinite where one is, whatever the other.
+    """sqrt(x^2 + y^2) without intermediate overflow; infinite where x or y is, even beside NaN.
 
     Source: `numpy.hypot`.
 
@@ -422,7 +422,7 @@ def _integers(name: str, x: Any, y: Any) -> list[Tracer]:
 
 @binary()
 def _gcd(x: ArrayLike, y: ArrayLike) -> Array:
-    """Greatest common divisor, not negative; of zeros, 0. Raises: ValueError for non-integers.
+    """Greatest common divisor, not negative; 0 for two zeros. Raises: ValueError for non-integers.
 
     Source: `numpy.gcd`.
 
@@ -453,7 +453,7 @@ def _divisor(x: Tracer, y: Tracer) -> Tracer:
 
 @binary()
 def _lcm(x: ArrayLike, y: ArrayLike) -> Array:
-    """Least common multiple, not negative; with zero, 0. Raises: ValueError for non-integers.
+    """Least common multiple, not negative; 0 where one is 0. Raises: ValueError for non-integers.
 
     Source: `numpy.lcm`.
 

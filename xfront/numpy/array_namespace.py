@@ -27,8 +27,8 @@ class ArrayNamespaceInfo:
     """
 
     def capabilities(self) -> dict[str, Any]:
-        """What programs may rely on, also while they are traced: sizes that depend on values are
-        not among it."""
+        """What programs may rely on even while they are traced; results whose size depends on
+        values are not supported there."""
         return {"boolean indexing": False, "data-dependent shapes": False, "max dimensions": 64}
 
     def default_device(self) -> Any:
@@ -42,7 +42,7 @@ class ArrayNamespaceInfo:
         return [None, *devices()]
 
     def default_dtypes(self, *, device: Any = None) -> dict[str, np.dtype]:
-        """The dtypes that arrays have where none is asked for; the same on all devices."""
+        """The dtypes that arrays have by default; they are the same on all devices."""
         self._known(device)
         return {"real floating": canonicalize_dtype(float),
                 "complex floating": canonicalize_dtype(complex),

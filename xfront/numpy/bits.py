@@ -53,7 +53,7 @@ def bitwise_or(x: Any, y: Any) -> Any:
 
 @binary(ops.xor, LOGICAL)
 def bitwise_xor(x: Any, y: Any) -> Any:
-    """Bits set in one alone. Raises: TypeError for floats. Source: `numpy.bitwise_xor`.
+    """Bits set in exactly one. Raises: TypeError for floats. Source: `numpy.bitwise_xor`.
 
     >>> jnp.bitwise_xor(jnp.array([6, 5]), 3)
     Array([5, 6], dtype=int32)
@@ -87,7 +87,7 @@ def _shifted(name: str, x: Any, y: Any) -> tuple[Tracer, Tracer]:
 
 @binary(ops.shift_left, INTEGER)
 def left_shift(x: ArrayLike, y: ArrayLike) -> Array:
-    """x 2^y with the bits that leave lost. Source: `numpy.left_shift`.
+    """x 2^y; bits shifted out are lost. Source: `numpy.left_shift`.
 
     >>> jnp.left_shift(jnp.array([1, 2, 3]), 2)
     Array([ 4,  8, 12], dtype=int32)
@@ -195,7 +195,7 @@ def spacing(x: ArrayLike) -> Array:
     x = float_operand("spacing", x)
     dtype = x.value.type.dtype
     info, word = _info(dtype), _WORDS[dtype.bits]
-    # by bits alone: arithmetic on subnormal numbers gives zero on some devices
+    # from the bits alone: arithmetic on subnormal numbers gives zero on some devices
     raw = emit(ops.bitcast, x, dtype=word)
     power = emit(ops.shift_right_logical, raw, like(raw, info.nmant))
     power = emit(ops.and_, power, like(raw, (1 << info.nexp) - 1))
@@ -210,8 +210,8 @@ def spacing(x: ArrayLike) -> Array:
 
 
 def _exponent(x: Tracer) -> tuple[Tracer, Tracer, Tracer]:
-    """(mantissa, exponent, whether they are x and 0) of a float, by its bits alone: arithmetic on
-    subnormal numbers gives zero on some devices."""
+    """(mantissa, exponent, whether `frexp` gives x and 0 instead) of a float, from its bits alone:
+    arithmetic on subnormal numbers gives zero on some devices."""
     dtype = x.value.type.dtype
     info, word = _info(dtype), _WORDS[dtype.bits]
     width, bias = info.nmant, 1 - info.minexp
@@ -239,8 +239,8 @@ def _exponent(x: Tracer) -> tuple[Tracer, Tracer, Tracer]:
 def frexp(x: ArrayLike) -> tuple[Array, Array]:
     """(mantissa, exponent) with x = mantissa 2^exponent and 0.5 <= |mantissa| < 1.
 
-    The exponent is an integer; of 0, infinities and NaN it is 0 and the mantissa x itself.
-    The mantissa moves with x as 2^-exponent. Source: `numpy.frexp`.
+    The exponent is an integer. For 0, infinities and NaN it is 0, and the mantissa is x itself.
+    The derivative of the mantissa is 2^-exponent. Source: `numpy.frexp`.
 
     >>> jnp.frexp(jnp.array([8., 0.75]))
     (Array([0.5 , 0.75], dtype=float32), Array([4, 0], dtype=int32))
@@ -265,7 +265,7 @@ def _moved(primals: Any, tangents: Any) -> Any:
 
 @binary()
 def ldexp(x1: ArrayLike, x2: ArrayLike) -> Array:
-    """x1 2^x2 of integers x2, as a float. Raises: ValueError for other x2. Source: `numpy.ldexp`.
+    """x1 2^x2 for integers x2, as a float. Raises: ValueError for other x2. Source: `numpy.ldexp`.
 
     >>> jnp.ldexp(jnp.array([0.5, 0.75]), jnp.array([1, 3]))
     Array([1., 6.], dtype=float32)
@@ -278,7 +278,7 @@ def ldexp(x1: ArrayLike, x2: ArrayLike) -> Array:
     shape = broadcast_shapes("ldexp", (x.shape, n.shape))
     x = broadcast_to(float_operand("ldexp", x), shape)
     span = 1 - _info(x.value.type.dtype).minexp
-    if n.value.type.dtype.bits > 16:               # beyond these nothing changes
+    if n.value.type.dtype.bits > 16:               # exponents beyond these change nothing
         low = 0 if n.value.type.dtype.is_unsigned else -3 * span
         n = emit(ops.clamp, like(n, low), n, like(n, 3 * span))
     n = broadcast_to(convert(n, dtypes.i32), shape)
@@ -290,7 +290,7 @@ def ldexp(x1: ArrayLike, x2: ArrayLike) -> Array:
 
 
 def _two_to(n: Tracer, dtype: DType) -> Tracer:
-    """2^n for n among the exponents of normal floats, exactly."""
+    """Exactly 2^n, where n is an exponent of a normal float."""
     info, word = _info(dtype), _WORDS[dtype.bits]
     biased = emit(ops.add, n, like(n, 1 - info.minexp))
     raw = emit(ops.shift_left, convert(biased, word), like(convert(biased, word), info.nmant))

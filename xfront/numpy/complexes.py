@@ -38,7 +38,7 @@ def imag(val: ArrayLike) -> Array:
 
 
 def _part(definition: OpDef, x: Tracer) -> Tracer:
-    """A part of complex numbers, as weak as they are."""
+    """A part of complex numbers, with the same weakness."""
     made = emit(definition, x)
     return Tracer(made.home, made.value, x.weak)
 
@@ -70,7 +70,7 @@ def angle(z: ArrayLike, deg: bool = False) -> Array:
         x = convert(x, default_float())
     if x.value.type.dtype.is_complex:
         x, y = emit(ops.real, x), emit(ops.imag, x)
-    else:                                # no derivative: 0 or pi
+    else:                                # the angle is 0 or pi, so it has no derivative
         x, y = emit(ops.stop_gradient, x), like(x, 0)
     made = emit(ops.atan2, y, x)
     made = emit(ops.mul, made, like(made, 180 / math.pi)) if deg else made

@@ -1,4 +1,4 @@
-"""Products of arrays that sum: dot, matmul, tensordot, their kin, convolutions.
+"""Products of arrays, summed over axes: dot, matmul, tensordot, their kin, convolutions.
 
 All take `precision` (of the multiplications on accelerators: a `lax.Precision`, its name, a pair
 for the two operands) and `preferred_element_type` (dtype of sums and result). `einsum` is in
@@ -107,7 +107,7 @@ def matmul(a: ArrayLike, b: ArrayLike, *, precision: PrecisionLike = None,
 
 
 def exact_matmul(a: Any, b: Any) -> Any:
-    """`matmul` as algorithms want it, whatever precision the user's own products have."""
+    """`matmul` in the highest precision, whatever precision the user has set for products."""
     return matmul(a, b, precision="highest")
 
 
@@ -287,7 +287,7 @@ def vecmat(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 
 @eager
 def kron(a: ArrayLike, b: ArrayLike) -> Array:
-    """Kronecker product: b's elements times each of a's, in blocks. Source: `numpy.kron`.
+    """Kronecker product: b times each element of a, in blocks. Source: `numpy.kron`.
 
     >>> jnp.kron(jnp.array([1, 10]), jnp.array([1, 2, 3]))
     Array([ 1,  2,  3, 10, 20, 30], dtype=int32)
@@ -362,14 +362,14 @@ def _convolved(name: str, a: Any, v: Any, mode: str, precision: Any, preferred: 
     if flipped:
         y = conj(y)
     swapped = x.size < y.size
-    if swapped:                                 # the shorter one is the filter, which turns round
+    if swapped:                                 # the shorter array is the filter, which is reversed
         x, y = emit(ops.reverse, y, axes=(0,)) if flipped else y, x
         y = emit(ops.reverse, y, axes=(0,))
     elif not flipped:
         y = emit(ops.reverse, y, axes=(0,))
     n = y.size
     pads = {"full": (n - 1, n - 1), "same": (n // 2, (n - 1) // 2), "valid": (0, 0)}[mode]
-    if swapped and flipped:                     # the middle is that of the exchanged correlation
+    if swapped and flipped:                     # the exchange swapped the two ends
         pads = pads[::-1]
     image, filters = shaped(as_tracer(x), (1, 1, x.size)), shaped(as_tracer(y), (1, 1, n))
     made = conv_general_dilated(image, filters, (1,), (pads,), precision=precision,

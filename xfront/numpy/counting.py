@@ -52,7 +52,7 @@ def _bincount(x: Any, weights: Any, length: int) -> Any:
 
 def bincount(x: ArrayLike, weights: ArrayLike | None = None, minlength: int = 0, *,
              length: int | None = None, out_sharding: ShardingLike = None) -> Array:
-    """How often each integer from 0 on occurs; negative ones count as 0.
+    """How often each integer from 0 on occurs; negative integers count as 0.
 
     Args:
       x: 1-d integers.
@@ -82,7 +82,7 @@ def bincount(x: ArrayLike, weights: ArrayLike | None = None, minlength: int = 0,
 # --- histograms ---------------------------------------------------------------------------
 
 def _edges(x: Tracer, bins: Any, bounds: Any) -> Tracer:
-    """The edges of bins: those given, or a number of equal bins over the bounds or the values."""
+    """The edges of bins: the given ones, or those of equal bins over the bounds (or the values)."""
     if isinstance(bins, str):
         raise TypeError(f"histogram: bins must be a number or an array of edges, got {bins!r}")
     given = None if type(bins) is int else operand("histogram", bins)
@@ -125,7 +125,7 @@ def histogram_bin_edges(a: ArrayLike, bins: ArrayLike | Sequence[ArrayLike] = 10
                         ) -> Array:
     """The edges of the bins of `histogram`: `bins` equal ones over `range`, or `bins` itself.
 
-    As in NumPy, `weights` do not move equal edges: they are of the signature alone.
+    As in NumPy, `weights` are accepted but change no edges.
     Source: `numpy.histogram_bin_edges`.
 
     >>> jnp.histogram_bin_edges(jnp.array([0., 1., 4.]), bins=4)
@@ -144,13 +144,13 @@ def _bin_of(x: Tracer, edges: Tracer) -> Tracer:
 
 
 MOST_EQUAL = 2 ** 16
-"""Up to so many equal bins, the place of a value is computed to within one bin."""
+"""Up to this many equal bins, the bin computed for a value is off by one at most."""
 
 
 def _equal_bin_of(x: Tracer, edges: Tracer) -> Tracer:
-    """As `_bin_of`, for edges at equal distances: by division, put right by the edges beside it.
+    """As `_bin_of`, for equally spaced edges: divides, then corrects by the neighbouring edges.
 
-    Bins that are few units of rounding wide are searched, as are those of infinite width."""
+    Bins whose width is infinite or close to the rounding error are searched instead."""
     n, dtype = edges.size - 1, x.value.type.dtype
     if dtype not in (dtypes.f32, dtypes.f64) or n > MOST_EQUAL:
         return _bin_of(x, edges)
@@ -268,7 +268,7 @@ def histogramdd(sample: ArrayLike | Sequence[ArrayLike], bins: int | Sequence[in
 
     Args:
       sample: (points, axes), or a sequence with one array for each axis.
-      bins, range: as of `histogram`; or a sequence with one for each axis.
+      bins, range: as in `histogram`; or a sequence with one for each axis.
       weights: of the points.
     Raises: ValueError where bins or ranges are not one for each axis.
     Source: `numpy.histogramdd`.
@@ -305,7 +305,7 @@ def histogram2d(x: ArrayLike, y: ArrayLike, bins: int | ArrayLike | Sequence[int
 
     Args:
       x, y: 1-d coordinates.
-      bins: as of `histogram`, or a pair.
+      bins: as in `histogram`, or a pair.
     Source: `numpy.histogram2d`.
 
     >>> jnp.histogram2d(jnp.array([0., 1.]), jnp.array([0., 1.]), bins=2)[0]

@@ -81,7 +81,7 @@ def array(object: Any, dtype: DTypeLike | None = None, copy: bool = True, order:
         raise NotImplementedError(f"array: order={order!r} is not supported, arrays have one order")
     made = _array(object, dtype if dtype is None else requested_dtype("array", dtype), copy)
     if made.ndim < ndmin:
-        from .manipulation import reshape  # late: only here
+        from .manipulation import reshape  # late: only this needs it
 
         made = reshape(made, (1,) * (ndmin - made.ndim) + made.shape)
     return _placed(made, place_of("array", device, out_sharding))
@@ -115,12 +115,13 @@ def copy(a: ArrayLike, order: str | None = None) -> Array:
 
 
 def place_of(name: str, device: DeviceLike, out_sharding: ShardingLike) -> Any:
-    """Where a new array goes: one of the two arguments that say so. Raises: ValueError for both."""
+    """Where a new array goes: `device` or `out_sharding`, whichever is given. Raises: ValueError
+    for both."""
     if device is not None and out_sharding is not None:
         raise ValueError(f"{name}: device and out_sharding both say where the array goes; give one")
     found = out_sharding if device is None else device
     if type(found).__name__ == "PartitionSpec":
-        from ..sharding.context import as_sharding  # with the first spec
+        from ..sharding.context import as_sharding  # late: needed for specs only
 
         return as_sharding(name, found, "out_sharding")
     return found
@@ -227,8 +228,8 @@ def _collect(x: Any, kinds: set[type], leaves: list[Any]) -> None:
 
 
 def _stacked(x: Any, dtype: Any) -> Any:
-    """Nested sequences that hold arrays: their items, stacked along new axes."""
-    from .manipulation import stack  # late: only here
+    """The items of nested sequences that hold arrays, stacked along new axes."""
+    from .manipulation import stack  # late: only this needs it
 
     items = [_stacked(i, None) if isinstance(i, (list, tuple)) and i else _array(i, None, False)
              for i in x]
@@ -273,7 +274,7 @@ def _converted(x: Any, dtype: Any) -> Any:
 
 def astype(x: ArrayLike, dtype: DTypeLike, /, *, copy: bool = False, device: DeviceLike = None
           ) -> Array:
-    """`x` with elements of another dtype; of complex elements the real part is kept for a real one.
+    """`x` converted to another dtype; a real dtype keeps the real part of complex elements.
 
     Args:
       dtype: None for the default float.
@@ -322,7 +323,7 @@ def _warn_of_lost_parts(x: Any, dtype: Any) -> bool:
 # --- filled with one value ----------------------------------------------------------------
 
 def sizes(name: str, shape: Any) -> tuple[int, ...]:
-    """A shape as a tuple of ints. Raises: TypeError where a size is no integer or negative."""
+    """A shape as a tuple of ints. Raises: TypeError where a size is negative or no integer."""
     several = isinstance(shape, (tuple, list)) or getattr(shape, "ndim", 0) == 1
     given: Any = shape if several else (shape,)
     made = []
@@ -364,7 +365,7 @@ def _number_dtype(name: str, dtype: Any) -> np.dtype:
 
 def zeros(shape: ShapeLike, dtype: DTypeLike | None = None, *, device: DeviceLike = None,
           out_sharding: ShardingLike = None) -> Array:
-    """Zeros, float by default. Raises: TypeError for sizes that are no nonnegative integers.
+    """Zeros, float by default. Raises: TypeError for sizes that are negative or no integers.
 
     Source: `numpy.zeros`.
 
@@ -444,7 +445,7 @@ def _full(fill_value: Any, shape: tuple[int, ...], dtype: Any) -> Any:
 
 
 def _beside(a: Any, shape: tuple[int, ...]) -> Any:
-    """Where an array of `shape` like `a` goes; None: the default device."""
+    """Where an array of `shape` like `a` goes; None for the default device."""
     if type(a) is not Tracer:
         return beside(a, shape)
     divided = a.value.type.sharding is not None and a.value.type.shape == shape
@@ -541,10 +542,10 @@ def fromstring(string: str, dtype: DTypeLike = float, count: int = -1, *, sep: s
 
 
 def load(file: Any, *args: Any, **kwargs: Any) -> Any:
-    """The array in a file that `save` wrote, or the archive of one that `savez` did.
+    """The array in a file written by `save`, or the archive in a file written by `savez`.
 
-    The arguments are those of `numpy.load`, which reads it. NumPy writes bfloat16 as elements of
-    two bytes without a name; they are taken for that.
+    The arguments are those of `numpy.load`, which reads it. NumPy writes bfloat16 as unnamed
+    elements of two bytes, so such elements are read as bfloat16.
 
     Source: `numpy.load`.
     """
@@ -565,7 +566,7 @@ def fromfile(*args: Any, **kwargs: Any) -> Any:
 
 
 def from_dlpack(x: ArrayLike, /, *, device: DeviceLike = None, copy: bool | None = None) -> Array:
-    """An array over the memory of an object that speaks DLPack.
+    """An array over the memory of an object that supports DLPack.
 
     Args:
       device: where to place it; None for the default device.

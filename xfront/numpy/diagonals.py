@@ -96,7 +96,7 @@ def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> A
 
 
 def _diagonal(x: Tracer, offset: int) -> Tracer:
-    """Diagonals of matrices in the last two axes: every (columns + 1)-th element of the rows."""
+    """Diagonals of matrices in the last two axes: every (columns + 1)-th of the flat elements."""
     offset = index_of(offset, "the diagonal's offset")
     *batch, rows, columns = x.shape
     first = -offset * columns if offset < 0 else offset
@@ -118,7 +118,7 @@ def matrix_of(x: Tracer, k: int) -> Tracer:
     first = -k * n if k < 0 else k
     if not size:
         return x.home.literal(np.zeros((), x.dtype), (*batch, n, n), x.weak)
-    # spread over the flattened matrix, n apart, then filled up to n * n elements
+    # in the flattened matrix n zeros follow each element; the end is padded up to n * n elements
     zero = x.home.literal(np.zeros((), x.dtype), ())
     rest = n * n - first - ((size - 1) * (n + 1) + 1)
     none = (0,) * len(batch)
@@ -161,7 +161,7 @@ def diagflat(v: ArrayLike, k: int = 0) -> Array:
 @eager(static=("offset", "axis1", "axis2", "dtype", "out"))
 def trace(a: ArrayLike, offset: int | Any = 0, axis1: int = 0, axis2: int = 1,
           dtype: DTypeLike | None = None, out: None = None) -> Array:
-    """The sum of the elements x[..., i, i + offset]; dtypes as of `sum`.
+    """The sum of the elements x[..., i, i + offset]; dtypes as in `sum`.
 
     Raises: ValueError for axes out of range; NotImplementedError where `out` is given.
     Source: `numpy.trace`.
@@ -174,7 +174,7 @@ def trace(a: ArrayLike, offset: int | Any = 0, axis1: int = 0, axis2: int = 1,
 
 @eager
 def _fill_diagonal(a: Any, val: Any) -> Any:
-    from .positions import put  # late: it stands beside
+    from .positions import put  # late: a neighbour of this file
 
     x = operand("fill_diagonal", a)
     value = operand("fill_diagonal", val)

@@ -1,4 +1,4 @@
-"""Along samples: differences, gradients, integrals, interpolation."""
+"""Differences, gradients, integrals and interpolation along samples."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from .ufuncs import arithmetic, like, refuse, select, shaped
 @eager(static=("n", "axis"))
 def diff(a: ArrayLike, n: int = 1, axis: int = -1, prepend: ArrayLike | None = None,
          append: ArrayLike | None = None) -> Array:
-    """Each element less the one before it along an axis, n times; of bools, whether they differ.
+    """Each element less the one before it along an axis, n times; for bools, whether they differ.
 
     Args:
       prepend, append: values to put at the ends first; a scalar is one slice.
@@ -95,7 +95,7 @@ def ediff1d(ary: ArrayLike, to_end: ArrayLike | None = None, to_begin: ArrayLike
 @eager(static=("axis",))
 def unwrap(p: ArrayLike, discont: ArrayLike | None = None, axis: int = -1,
            period: ArrayLike = 2 * math.pi) -> Array:
-    """Values that are known up to a period, with jumps of more than half of it made smaller.
+    """`p` shifted by whole periods where its values jump by more than half a period.
 
     Args:
       discont: the least jump that is changed; None, and less, for half a period.
@@ -119,7 +119,7 @@ def unwrap(p: ArrayLike, discont: ArrayLike | None = None, axis: int = -1,
     half = emit(ops.div, turn, two)
     low = emit(ops.neg, half)
     moved = add(remainder(subtract(step, low), turn), low)
-    # half a period up or down: the way that it went; of an odd number of integers there is no half
+    # a jump of exactly half a period keeps its direction; an odd integer period has no exact half
     edge = emit(ops.and_, emit(ops.eq, moved, low), emit(ops.gt, step, like(as_tracer(step), 0)))
     if dtype.is_integer:
         edge = emit(ops.and_, edge, emit(ops.eq, emit(ops.rem, turn, two), like(two, 0)))
@@ -254,7 +254,7 @@ def _interp(x: Any, xp: Any, fp: Any, left: Any, right: Any, period: Any, extend
     width = emit(ops.sub, x1, x0)
     flat = emit(ops.eq, width, like(width, 0))
     inside = x
-    if period is None:               # what is not used there has no part in derivatives
+    if period is None:               # keeps slopes that are not used out of derivatives
         if not extend_left:
             inside = select(emit(ops.lt, x, _element(xp, 0, x.shape)), as_tracer(x0), inside)
         if not extend_right:
@@ -277,7 +277,7 @@ def _element(x: Tracer, i: int, shape: tuple[int, ...]) -> Tracer:
 
 
 def _periodic(x: Tracer, xp: Tracer, fp: Tracer, period: Tracer) -> tuple[Tracer, Tracer, Tracer]:
-    """Coordinates within one period, the samples in order and one more at each end."""
+    """Coordinates within one period; the samples sorted, with one more at each end."""
     period = emit(ops.abs, convert(period, x.value.type.dtype))
     x, xp = as_tracer(remainder(x, period)), as_tracer(remainder(xp, period))
     n = xp.size

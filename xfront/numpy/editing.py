@@ -32,7 +32,7 @@ from .ufuncs import like, select, shaped
 
 @eager(static=("axis",))
 def append(arr: ArrayLike, values: ArrayLike, axis: int | None = None) -> Array:
-    """`arr` with `values` behind it along an axis; flattened both for None.
+    """`arr` followed by `values` along an axis; for None both are flattened.
 
     Raises: as `concatenate`.
     Source: `numpy.append`.
@@ -48,7 +48,7 @@ def append(arr: ArrayLike, values: ArrayLike, axis: int | None = None) -> Array:
 # --- delete -------------------------------------------------------------------------------
 
 MOST_RUNS = 16
-"""Known positions are taken as slices where they are no more runs than this."""
+"""Known positions that form at most this many runs are taken as slices."""
 
 
 def _at(x: Tracer, axis: int, index: np.ndarray) -> Tracer:
@@ -65,7 +65,7 @@ def _keep(arr: Any, kept: bytes, axis: int) -> Any:
 
 @eager(static=("axis",))
 def _delete_unique(arr: Any, obj: Any, axis: int) -> Any:
-    """`arr` without the elements at positions that are all different, in the range and traced."""
+    """`arr` without the elements at traced positions, which are all different and in range."""
     x, gone = operand("delete", arr), operand("delete", obj)
     size = x.shape[axis]
     n = gone.size
@@ -162,7 +162,7 @@ def insert(arr: ArrayLike, obj: slice | ArrayLike | Sequence[int], values: Array
 
 
 def _values(x: Tracer, values: Any, axis: int, single: bool) -> Tracer:
-    """Values in x's dtype and number of axes; for one position their first lies along `axis`."""
+    """`values` in x's dtype and rank; for a single position their first axis is moved to `axis`."""
     v = cast(operand("insert", values), x.value.type.dtype, x.weak)
     v = shaped(v, (1,) * (x.ndim - v.ndim) + v.shape)
     return as_tracer(moveaxis(v, 0, axis) if single else v)
@@ -185,7 +185,7 @@ def _insert_one(arr: Any, values: Any, at: int, axis: int) -> Any:
 @eager(static=("axis",))
 def _insert(arr: Any, obj: Any, values: Any, axis: int) -> Any:
     from .indexed_updates import AtIndex
-    from .running import cumsum  # late: only here
+    from .running import cumsum  # late: only this needs it
 
     x, places = operand("insert", arr), operand("insert", obj)
     v = _values(x, values, axis, not places.ndim)
@@ -215,7 +215,7 @@ def _insert(arr: Any, obj: Any, values: Any, axis: int) -> Any:
 
 @eager(static=("new_shape",))
 def resize(a: ArrayLike, new_shape: ShapeLike) -> Array:
-    """The flattened elements, over and over, in another shape.
+    """The flattened elements, repeated as often as needed, in another shape.
 
     Raises: ValueError for negative sizes.
     Source: `numpy.resize`.

@@ -1,7 +1,7 @@
 """`einsum`: sums of products named by the axes that they run over.
 
-Two arrays make one dot_general, in the order of operands that leaves the result as asked for where
-there is one. For three and more, opt_einsum chooses the order of the pairs.
+Two arrays make one dot_general, with the operands in the order that gives the result its order of
+axes where one does. For three or more, opt_einsum chooses the order of the pairs.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .pairs import How, Labels, distinct, factors, ordered, paired, summed
 
 @functools.lru_cache(maxsize=1024)
 def _terms(subscripts: str) -> tuple[tuple[Labels, ...], Labels | None]:
-    """Labels of each operand and of the result, or None where it is not given; Ellipsis is one."""
+    """Labels of each operand and of the result (None if not given); Ellipsis is a label too."""
     text = subscripts.replace(" ", "")
     left, arrow, right = text.partition("->")
 
@@ -54,7 +54,7 @@ def _interleaved(args: Sequence[Any]) -> tuple[list[Any], tuple[Labels, ...], La
 @functools.lru_cache(maxsize=1024)
 def _resolve(terms: tuple[Labels, ...], result: Labels | None, shapes: tuple[tuple[int, ...], ...]
              ) -> tuple[tuple[Labels, ...], Labels]:
-    """Labels with ellipses written out (as -1 for the last axis, -2, ...), and the result's."""
+    """Labels of operands and result, with ellipses written out (-1 for the last axis, -2, ...)."""
     if len(terms) != len(shapes):
         raise ValueError(f"Number of einsum subscripts, {len(terms)}, must be equal to the number "
                          f"of operands, {len(shapes)}.")
@@ -109,7 +109,7 @@ def _shown(term: Labels) -> str:
 @functools.lru_cache(maxsize=1024)
 def _path(terms: tuple[Labels, ...], result: Labels, shapes: tuple[tuple[int, ...], ...],
           optimize: Any) -> tuple[tuple[int, ...], ...]:
-    """Which operands are taken together, one after another; a result goes to the end."""
+    """Which operands each step contracts; the step's result is appended to the operands."""
     n = len(terms)
     if n <= 2:
         return (tuple(range(n)),)
@@ -181,7 +181,7 @@ def einsum(subscripts: str | ArrayLike, /, *operands: Any, out: None = None,
     (2, 4)
     """
     if out_sharding is not None:
-        from ..sharding.told import asked_for, told  # with the first that is told
+        from ..sharding.told import asked_for, told  # late: few calls give it
 
         if (asked := asked_for("einsum", out_sharding)) is not None:
             return told("einsum", asked, einsum, (subscripts, *operands), {
@@ -189,7 +189,7 @@ def einsum(subscripts: str | ArrayLike, /, *operands: Any, out: None = None,
                 "preferred_element_type": preferred_element_type})
         at_home("einsum", out_sharding)
     if _dot_general is not None:
-        from ..lax import dot_general  # late: they stand side by side
+        from ..lax import dot_general  # late: a neighbour of this package
 
         only("einsum", dot_general, "products are xfront.lax.dot_general's",
              _dot_general=_dot_general)
@@ -210,7 +210,7 @@ def einsum(subscripts: str | ArrayLike, /, *operands: Any, out: None = None,
 def einsum_path(subscripts: str | ArrayLike, /, *operands: Any,
                 optimize: bool | str | Sequence[tuple[int, ...]] = "greedy"
                 ) -> tuple[list[tuple[int, ...]], Any]:
-    """The order in which `einsum` would take its operands together, and opt_einsum's report.
+    """The order in which `einsum` would contract its operands, and opt_einsum's report.
 
     Source: `numpy.einsum_path`.
 
@@ -219,7 +219,7 @@ def einsum_path(subscripts: str | ArrayLike, /, *operands: Any,
     """
     import opt_einsum  # late: as above
 
-    how: Any = optimize                          # opt_einsum lists the names that it knows
+    how: Any = optimize                          # opt_einsum's type lists the names that it knows
     path, report = opt_einsum.contract_path(subscripts, *operands, optimize=how)
     return list(path), report
 

@@ -1,4 +1,4 @@
-"""Linear algebra that factorisations make: decompositions, solutions, determinants, ranks.
+"""Linear algebra built on factorisations: decompositions, solutions, determinants, ranks.
 
 Matrices are in the last two axes. Integers become floats; half precision has no factorisations.
 The names are public in `linalg.py`.
@@ -73,7 +73,7 @@ class QRResult(NamedTuple):
 
 
 class SlogdetResult(NamedTuple):
-    """Sign (of complex matrices: phase) and logarithm of the size of determinants."""
+    """Signs of determinants (phases of complex ones) and logarithms of their magnitudes."""
 
     sign: Array
     logabsdet: Array
@@ -85,7 +85,7 @@ def matrices(name: str, a: Any, square: bool = False) -> Tracer:
 
 
 def _identity(x: Tracer) -> Tracer:
-    """The identity of the size of square matrices, for each."""
+    """Identity matrices in the shape of these square matrices."""
     made = x.home.lift(np.eye(x.shape[-1], dtype=x.value.type.dtype.numpy))
     return broadcast_to(made, x.shape)
 
@@ -230,7 +230,7 @@ def eigvalsh(a: ArrayLike, UPLO: str | None = "L", *, symmetrize_input: bool = T
 
 @eager
 def eig(a: ArrayLike) -> EigResult:
-    """Complex eigenvalues and vectors (columns of norm 1), in no order.
+    """Complex eigenvalues and vectors (columns of norm 1), in no particular order.
 
     Derivatives of vectors have to be asked for: `lax.linalg.eig(x, enable_eigvec_derivs=True)`.
 
@@ -245,7 +245,7 @@ def eig(a: ArrayLike) -> EigResult:
 
 @eager
 def eigvals(a: ArrayLike) -> Array:
-    """Complex eigenvalues, in no order. Source: `numpy.linalg.eigvals`.
+    """Complex eigenvalues, in no particular order. Source: `numpy.linalg.eigvals`.
 
     >>> jnp.linalg.eigvals(jnp.array([[2., 0.], [0., 1.]]))
     Array([2.+0.j, 1.+0.j], dtype=complex64)
@@ -328,7 +328,7 @@ def _epsilon(x: Tracer) -> float:
 
 def lstsq(a: ArrayLike, b: ArrayLike, rcond: float | None = None, *, numpy_resid: bool = False
           ) -> tuple[Array, Array, Array, Array]:
-    """x that makes the sum of squares of a x - b, and then of x, least.
+    """The x of least norm among those that minimise the norm of a x - b.
 
     Args:
       a: one matrix [m, n].
@@ -373,7 +373,7 @@ def _lstsq(a: Any, b: Any, rcond: float | None) -> Any:
 
 
 def _first(s: Tracer) -> Tracer:
-    """The greatest singular value, its axis kept."""
+    """The greatest singular values, with their axis kept."""
     return emit(ops.slice, s, starts=(0,) * s.ndim, limits=(*s.shape[:-1], 1),
                 strides=(1,) * s.ndim)
 
@@ -470,7 +470,7 @@ def _element(x: Tracer, i: int, j: int) -> Tracer:
 
 
 def _small(x: Tracer, rows: tuple[int, ...], columns: tuple[int, ...]) -> Tracer:
-    """The determinant of a block by its first row."""
+    """The determinant of a block, expanded along its first row."""
     if len(rows) == 1:
         return _element(x, rows[0], columns[0])
     total = None
@@ -483,7 +483,7 @@ def _small(x: Tracer, rows: tuple[int, ...], columns: tuple[int, ...]) -> Tracer
 
 
 def _factored(x: Tracer) -> tuple[Tracer, Tracer]:
-    """U's diagonal, and 1 or -1 as the rows were exchanged an even or odd number of times."""
+    """U's diagonal, and 1 or -1 for an even or odd number of row exchanges."""
     factors, pivots, _ = [as_tracer(v) for v in lax.lu(x)]
     own = x.home.lift(np.arange(x.shape[-1], dtype=np.int32))
     moved = emit(ops.ne, pivots, broadcast_to(own, pivots.shape))
@@ -511,7 +511,7 @@ def det(a: ArrayLike) -> Array:
 
 @eager(static=("method",))
 def slogdet(a: ArrayLike, *, method: str | None = None) -> SlogdetResult:
-    """Signs and logarithms of the sizes of determinants: 0 and -inf where these are 0.
+    """Signs of determinants and logarithms of their magnitudes; 0 and -inf where they are 0.
 
     Args:
       method: None or "lu", or "qr" for real matrices.
@@ -536,7 +536,7 @@ def slogdet(a: ArrayLike, *, method: str | None = None) -> SlogdetResult:
 
 @custom_jvp
 def _slogdet_qr(x: Any) -> Any:
-    """By Householder reflections, each of which turns the sign of the determinant."""
+    """`slogdet` by Householder reflections, each of which flips the determinant's sign."""
     factors, scales = emit(ops.geqrf, x)
     values = diagonal(factors, axis1=-2, axis2=-1)
     turns = choice(equal(scales, 0), 1.0, -1.0)

@@ -1,8 +1,8 @@
 """Discrete Fourier transforms along any axes.
 
 All take `norm`: "backward" (the default) divides the inverse transform by the number of points,
-"forward" the other one, "ortho" both by its root. Half precision is computed in single. Sizes that
-are asked for (`n`, `s`) crop the array or fill it up with zeros.
+"forward" divides the forward one, "ortho" divides both by its square root. Half precision is
+computed in single. Given sizes (`n`, `s`) crop the array or pad it with zeros.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ def _swapped(norm: Any) -> Any:
 
 @eager(static=_ONE)
 def hfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
-    """The transform of an array whose second half is its first, conjugated; real.
+    """The real transform of a Hermitian array, of which `a` is the first half.
 
     Source: `numpy.fft.hfft`.
 
@@ -317,7 +317,7 @@ def rfftfreq(n: int, d: ArrayLike = 1.0, *, dtype: DTypeLike | None = None,
              ) -> Array:
     """The frequencies of `rfft`'s coefficients: 0, 1, ..., n // 2, over n d.
 
-    Args: as of `fftfreq`, with `d`, `dtype` and `device`.
+    Args: as in `fftfreq`, with `d`, `dtype` and `device`.
     Source: `numpy.fft.rfftfreq`.
 
     >>> jnp.fft.rfftfreq(4)
@@ -342,7 +342,7 @@ def _shift(name: str, x: Any, axes: Any, way: int) -> Any:
 
 @eager(static=("axes",))
 def fftshift(x: ArrayLike, axes: AxisLike = None) -> Array:
-    """The halves of the axes exchanged: frequency 0 comes to the middle.
+    """The array with the halves of its axes exchanged, so that frequency 0 is in the middle.
 
     Source: `numpy.fft.fftshift`.
 

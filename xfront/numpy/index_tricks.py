@@ -10,7 +10,7 @@ from .ranges import _known_slice, arange, linspace
 
 
 def _range(s: slice) -> Any:
-    """The numbers of a slice: an imaginary step is how many there are, both ends included."""
+    """The numbers of a slice; an imaginary step says how many there are, both ends included."""
     s = _known_slice(s)
     start, step = 0 if s.start is None else s.start, 1 if s.step is None else s.step
     if s.stop is None:
@@ -56,19 +56,19 @@ class _Joined:
 
 
 def _ndim_at_least(x: Any, ndim: int) -> Any:
-    """`x` with axes of size 1 before its own where it has fewer."""
+    """`x` with leading axes of size 1, so that it has at least `ndim` axes."""
     return array(x, ndmin=ndim) if x.ndim < ndim else x
 
 
 def _from(x: Any, start: int, new: int) -> Any:
-    """`x`, whose first `new` axes are new, with its own ones from axis `start` on."""
+    """`x` with its first `new` axes moved so that its other axes begin at axis `start`."""
     start = start + new + 1 if start < 0 else start
     axes = list(range(x.ndim))
     return transpose(x, axes[:start] + axes[new:] + axes[start:new])
 
 
 def _directive(text: str, axis: int, ndim: int, start: int) -> tuple[int, int, int]:
-    """The numbers of a directive, `axis,ndim,start`, as many as are given."""
+    """(axis, ndim, start) as a directive gives them, which may leave out the last ones."""
     try:
         given = [int(number) for number in text.split(",")]
     except ValueError:

@@ -50,7 +50,7 @@ def write(x: Any, index: Any, y: Any, how: str, mode: str | None, indices_are_so
     if mode not in WRITE_MODES:
         raise ValueError(f"mode of writing is one of {[m for m in WRITE_MODES if m]}, got {mode!r}")
     if isinstance(y, (list, tuple)):
-        from .creation import asarray  # late: it stands beside
+        from .creation import asarray  # late: a neighbour of this file
 
         y = asarray(y)
     mask = traced_mask(x, index) if type(index) is Tracer or type(index) is tuple else None
@@ -70,7 +70,7 @@ def write(x: Any, index: Any, y: Any, how: str, mode: str | None, indices_are_so
 
 
 def _warn_of_loss(x: Any, y: Any, how: str) -> None:
-    """Warn where the array's dtype cannot hold what comes of it and the values."""
+    """Warn where the array's dtype cannot hold the result of the update."""
     own, dtype = ir_dtype(y)[0], ir_dtype(x)[0]
     if own is not dtype and _meeting(x, y, how) is not dtype:
         warn(f"scatter inputs have incompatible types: at[].{how} has values of dtype "
@@ -80,16 +80,16 @@ def _warn_of_loss(x: Any, y: Any, how: str) -> None:
 
 
 def fitted(x: Tracer, y: Any, how: str) -> Tracer:
-    """`y` in x's dtype, warned of where that does not hold it."""
+    """`y` in x's dtype, with a warning where that dtype does not hold it."""
     _warn_of_loss(x, y, how)
     return _values(y, x.value.type.dtype, how)
 
 
 def _meeting(x: Any, y: Any, how: str) -> DType:
-    """The dtype in which elements of `x` meet values `y`.
+    """The dtype in which elements of `x` and values `y` are combined.
 
-    A weakly typed `x` counts as it is: its other elements must not change with it. Raises:
-    TypePromotionError where the mode of promotion lets them not meet.
+    A weakly typed `x` keeps its dtype where that suffices, for the elements that stay. Raises:
+    TypePromotionError where the mode of promotion does not let them combine.
     """
     (dtype, of_x), (own, of_y) = ir_dtype(x), ir_dtype(y)
     if own is dtype:
@@ -101,7 +101,7 @@ def _meeting(x: Any, y: Any, how: str) -> DType:
 
 
 def _holds(wide: DType, narrow: DType) -> bool:
-    """Whether a dtype that a Python number has holds what another of its kind does."""
+    """Whether `wide`, a dtype of Python numbers, is no narrower than `narrow` and of its kind."""
     return wide.bits >= narrow.bits and (wide.kind == narrow.kind
                                          or wide.kind == "int" and narrow.kind == "uint")
 
@@ -111,7 +111,7 @@ def _put(x: Any, y: Any, given: Sequence[Any], pattern: Pattern, flags: Flags) -
     dtype, shape, weak = x.value.type.dtype, x.value.type.shape, x.weak
     inner = _meeting(x, y, how)
     if how == "set":
-        inner = dtype                      # the elements that stay need no other
+        inner = dtype                      # the elements that stay are not converted
     elif dtype.is_key:
         raise TypeError(f"at[].{how}: key arrays have no arithmetic, got dtype {dtype.name}")
     elif inner.kind == "bool":
@@ -133,7 +133,7 @@ def _put(x: Any, y: Any, given: Sequence[Any], pattern: Pattern, flags: Flags) -
     if how == "subtract":
         values = emit(ops.neg, values)
     if how in ("divide", "power"):
-        from .arithmetic import power  # late: it stands beside
+        from .arithmetic import power  # late: a neighbour of this file
 
         product = _scattered(like(strong(start), 1), plan, values, flags)
         made = emit(ops.div, start, product) if how == "divide" else power(start, product)
@@ -145,7 +145,7 @@ def _put(x: Any, y: Any, given: Sequence[Any], pattern: Pattern, flags: Flags) -
     if dtype.is_integer and of_result.is_integer and inner.is_inexact:
         touched = _scattered(x.home.literal(np.zeros((), bool), x.shape), plan,
                              x.home.literal(np.ones((), bool), plan.shape), ("set", *flags[1:]))
-        made = select(touched, made, x)    # a float may not hold the integers that stay
+        made = select(touched, made, x)    # floats may not hold the integers that stay
     if made.value.type.shape != shape:
         made = emit(ops.reshape, made, shape=shape)
     return Tracer(made.home, made.value, weak)
@@ -185,7 +185,7 @@ def _values(y: Any, dtype: DType, how: str) -> Tracer:
 # --- applying -----------------------------------------------------------------------------
 
 def _elementwise(func: Callable[[Any], Any], x: Any) -> Any:
-    """A function of one element applied to each.
+    """`func`, a function of one element, applied to each element of `x`.
 
     Raises: TypeError where it gives another dtype or shape.
     """
@@ -203,8 +203,8 @@ def _elementwise(func: Callable[[Any], Any], x: Any) -> Any:
 
 
 def apply_at(func: Callable[[Any], Any], x: Any, times: Any, once: bool) -> Any:
-    """A function applied to each element of `x` as often as `times` says; `once`: at most once."""
-    from .arithmetic import add  # late: they stand beside
+    """`func` applied to each element of `x` as often as `times` says, at most once with `once`."""
+    from .arithmetic import add  # late: neighbours of this file
     from .extremes import choice
     from .logic import greater
 
@@ -225,7 +225,7 @@ def apply_at(func: Callable[[Any], Any], x: Any, times: Any, once: bool) -> Any:
 # --- what users write ---------------------------------------------------------------------
 
 class At:
-    """`x.at`: index it to say which elements an update is about."""
+    """`x.at`: index it to choose the elements of an update."""
 
     __slots__ = ("_array",)
 
@@ -246,7 +246,7 @@ def _update(how: str, doc: str) -> Callable[..., Any]:
                out_sharding: ShardingLike = None,
                wrap_negative_indices: bool = True) -> Any:
         if out_sharding is not None and (asked := _asked(f"at[].{how}", out_sharding)) is not None:
-            from ..sharding.told import told  # with the first that is told
+            from ..sharding.told import told  # late: few calls give it
 
             return told(how, asked, getattr(AtIndex, how), (self, values), {
                 "indices_are_sorted": indices_are_sorted, "unique_indices": unique_indices,
@@ -255,13 +255,13 @@ def _update(how: str, doc: str) -> Callable[..., Any]:
                      bool(indices_are_sorted), bool(unique_indices), bool(wrap_negative_indices))
 
     method.__name__, method.__qualname__, method.__doc__ = how, f"AtIndex.{how}", doc
-    method.__code__ = method.__code__.replace(co_name=how)   # frames tell what the user called
+    method.__code__ = method.__code__.replace(co_name=how)   # the name that frames show
     return front_door(method)
 
 
 def _asked(name: str, out_sharding: ShardingLike) -> Any:
-    """The sharding on several devices that is asked for; None for that of one."""
-    from ..sharding.told import asked_for  # with the first that is told
+    """The sharding that is asked for if it is on several devices, else None."""
+    from ..sharding.told import asked_for  # late: few calls give it
 
     found = asked_for(name, out_sharding)
     if found is None:
@@ -274,13 +274,13 @@ class AtIndex:
 
     All take `mode` for positions outside of the array ("drop", the default, "clip" or
     "promise_in_bounds"; `get` clamps by default and takes "fill"), and promises about the indices:
-    `indices_are_sorted`, `unique_indices`. Without `wrap_negative_indices` those below 0 do not
-    count from the end, but are outside. Values of a wider dtype are computed with as they are; the
-    result is converted to the array's dtype (`divide` of integers gives floats), with a
-    FutureWarning where that loses.
+    `indices_are_sorted`, `unique_indices`. Without `wrap_negative_indices` indices below 0
+    are outside and do not count from the end. Values of a wider dtype keep it in the computation;
+    the result is converted to the array's dtype (`divide` of integers gives floats), with a
+    FutureWarning where that loses information.
 
-    The index may be a mask, also a traced one where it stands alone or beside whole axes and the
-    values are not one for each place.
+    The index may be a mask. A traced mask must stand alone or beside whole axes, and its values
+    must not be one for each true element.
     """
 
     __slots__ = ("_array", "_index")
@@ -295,9 +295,9 @@ class AtIndex:
     def get(self, *, indices_are_sorted: bool = False, unique_indices: bool = False,
             mode: str | None = None, fill_value: Any = None, out_sharding: ShardingLike = None,
             wrap_negative_indices: bool = True) -> Any:
-        """The elements, with `fill_value` (NaN, the least integer) outside in the mode "fill"."""
+        """The elements; in the mode "fill", `fill_value` (NaN, the least integer) outside."""
         if out_sharding is not None and (asked := _asked("at[].get", out_sharding)) is not None:
-            from ..sharding.told import told  # with the first that is told
+            from ..sharding.told import told  # late: few calls give it
 
             return told("get", asked, AtIndex.get, (self,), {
                 "indices_are_sorted": indices_are_sorted, "unique_indices": unique_indices,
@@ -320,7 +320,7 @@ class AtIndex:
               unique_indices: bool = False, mode: str | None = None,
               out_sharding: ShardingLike = None,
               wrap_negative_indices: bool = True) -> Any:
-        """A function of one element applied, as often as an index repeats.
+        """The array with `func` applied to the elements, once for each time an index names them.
 
         Raises: TypeError where it gives another dtype.
         """
@@ -338,7 +338,7 @@ class AtIndex:
 
 
 def _mode(mode: Any) -> Any:
-    """A mode by its name: also those of `GatherScatterMode`."""
+    """The name of a mode, which may be given as a `GatherScatterMode`."""
     return mode if mode is None or isinstance(mode, str) else getattr(mode, "name", str(mode)
                                                                       ).lower()
 

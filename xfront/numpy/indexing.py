@@ -34,8 +34,8 @@ from .ufuncs import like, number, select
 
 FULL, NEW, NUMBER, ARRAY = ":", "n", "i", "a"
 Pattern = tuple[Any, ...]
-"""One entry an index: FULL, NEW (an axis of size 1), NUMBER, ARRAY, or (length, step) of a slice.
-NUMBER, ARRAY and slices take one operand each, a slice its lowest position."""
+"""One entry for each part of an index: FULL, NEW (an axis of size 1), NUMBER, ARRAY, or (length,
+step) of a slice. NUMBER, ARRAY and slices take one operand each, a slice its lowest position."""
 
 
 # --- what an index means ------------------------------------------------------------------
@@ -43,7 +43,7 @@ NUMBER, ARRAY and slices take one operand each, a slice its lowest position."""
 def parse(shape: tuple[int, ...], index: Any, written: bool = False) -> tuple[list[Any], Pattern]:
     """(operands, pattern) of an index into an array of `shape`.
 
-    `written`: elements are set there, so that arrays of indices may ask for those of empty axes.
+    With `written`, elements are set there, and arrays of indices may point into empty axes.
 
     Raises: IndexError for too many indices, slices of traced bounds, masks of another shape;
       TypeError for lists, floats and text; NonConcreteBooleanIndexError for traced masks.
@@ -96,13 +96,13 @@ def _with_arrays(index: tuple) -> tuple:
     """An index of several parts with arrays in place of lists."""
     if not any([type(part) is list or type(part) is tuple for part in index]):
         return index
-    from .creation import asarray  # late: it stands beside
+    from .creation import asarray  # late: a neighbour of this file
 
     made = []
     for part in index:
         if type(part) is list or type(part) is tuple:
             held = tree_leaves(part)
-            # traced numbers are stacked; known ones, and masks, stay known
+            # traced numbers are stacked; known numbers and masks stay known
             part = asarray(part) if any([type(x) is Tracer for x in held]) else np.asarray(part)
             part = part.astype(np.int32) if not part.size else part
         made.append(part)
@@ -187,7 +187,7 @@ def array_part(part: Any, shape: tuple[int, ...], axis: int) -> Sequence[Any]:
 
 
 def mask_part(mask: Any, shape: tuple[int, ...], axis: int) -> Sequence[Any]:
-    """The positions where a mask is true, one array an axis of it."""
+    """The positions where a mask is true, one array for each of its axes."""
     if type(mask) is Tracer:
         from ..tracing import concrete
 
@@ -235,7 +235,7 @@ def getitem(x: Any, index: Any) -> Any:
 
 
 def _row(x: Tracer, i: int, shape: tuple[int, ...]) -> Tracer:
-    """`x[i]` of a known i in a staged program."""
+    """`x[i]` for a known i in a staged program."""
     i = clamped(i, shape[0])
     rest = shape[1:]
     row = emit(ops.slice, x, starts=(i, *(0,) * len(rest)), limits=(i + 1, *rest),
@@ -268,8 +268,8 @@ def _first(x: Any, i: Any) -> Any:
 
 def read(x: Any, index: Any, mode: str | None = None, fill_value: Any = None,
          indices_are_sorted: bool = False, unique_indices: bool = False, wrap: bool = True) -> Any:
-    """`x[index]` with a mode for positions outside of the array; without `wrap` those below 0 are
-    outside too."""
+    """`x[index]` with a mode for positions outside of the array, which without `wrap` include those
+    below 0."""
     given, pattern = parse(x.shape, index)
     if mode not in READ_MODES:
         raise ValueError(f"mode of reading is one of {[m for m in READ_MODES if m]}, got {mode!r}")
@@ -303,7 +303,7 @@ def _get(x: Any, given: Sequence[Any], pattern: Pattern, mode: str | None, fill_
     x, given, pattern = _with_new_axes(x, given, pattern)
     plan = Plan(x, given, pattern, wrap)
     how, dtype = READ_MODES[mode], x.value.type.dtype
-    if not x.size:                        # there is nothing to read, and nothing is asked for
+    if not x.size:                        # there is nothing to read, and the result is empty
         return emit(ops.reshape, x, shape=plan.shape)
     fill = None
     if how == "fill" and not dtype.is_key:
@@ -320,8 +320,8 @@ def _get(x: Any, given: Sequence[Any], pattern: Pattern, mode: str | None, fill_
 
 
 def position(i: Any, size: int, wrap: bool = True) -> Any:
-    """An index as a traced i32 (i64 for long axes) that counts from the start; without `wrap` what
-    is below 0 stays there."""
+    """An index as a traced i32 (i64 for long axes) that counts from the start; without `wrap`
+    negative indices stay negative."""
     wide = dtypes.i32 if size < 2 ** 31 else dtypes.i64
     if type(i) is int:
         i = max(min(i, size), -size - 1)
@@ -335,7 +335,7 @@ def position(i: Any, size: int, wrap: bool = True) -> Any:
     i = operand("getitem", i)
     dtype = i.value.type.dtype
     if dtype.bits > wide.bits or dtype.bits == wide.bits and dtype.is_unsigned:
-        low = 0 if dtype.is_unsigned else -size - 1       # what is outside stays so when narrowed
+        low = 0 if dtype.is_unsigned else -size - 1       # what is outside must stay outside
         i = emit(ops.clamp, like(i, low), i, like(i, size))
     i = convert(i, wide)
     if dtype.is_unsigned or not wrap:
@@ -344,13 +344,13 @@ def position(i: Any, size: int, wrap: bool = True) -> Any:
 
 
 def _held(value: np.ndarray, size: int) -> np.ndarray:
-    """Known positions of any width as i64, those far outside moved to just outside."""
+    """Known positions of any width as i64; those far outside are moved to just outside."""
     low = 0 if value.dtype.kind == "u" else -size - 1
     return np.clip(value, low, size).astype(np.int64)
 
 
 def basic(x: Tracer, given: Sequence[Any], pattern: Pattern, wrap: bool = True) -> Tracer:
-    """Numbers, slices and new axes: one slice or dynamic_slice, and a reshape."""
+    """An index of numbers, slices and new axes: one slice or dynamic_slice, and a reshape."""
     shape, offsets = x.value.type.shape, iter(given)
     starts: list[Any] = []
     spans, steps, turned, final = [], [], [], []
@@ -407,7 +407,7 @@ def _cut(x: Tracer, starts: list[Any], spans: list[int], steps: list[int], wrap:
     picked = {"starts": (0,) * len(spans), "limits": tuple(spans), "strides": tuple(steps)}
     if x.value.type.sharding is None:
         return emit(ops.slice, _dynamic(x, made, spans), **picked)
-    # what is between the two need not divide
+    # the block between the two ops need not divide evenly over the devices
     (wanted,) = infer_types(ops.slice, (x.value.type,), picked)
     before, state.told = state.told, True
     try:
@@ -424,13 +424,13 @@ def _dynamic(x: Tracer, starts: Sequence[Tracer], spans: Sequence[int]) -> Trace
 
 
 def clamped(i: int, size: int, wrap: bool = True) -> int:
-    """A known index counted from the start, moved inside of the axis."""
+    """A known index, counted from the start and clamped to the axis."""
     return min(max(i + size if i < 0 and wrap else i, 0), size - 1)
 
 
 def _with_new_axes(x: Tracer, given: Sequence[Any], pattern: Pattern
                    ) -> tuple[Tracer, list[Any], Pattern]:
-    """The same index of an array that has its new axes already."""
+    """The array with the new axes of the index inserted, and the same index for it."""
     if not any(p == NEW or type(p) is tuple and p[0] is ARRAY for p in pattern):
         return x, list(given), pattern
     shape, sizes = [], iter(x.value.type.shape)
@@ -447,7 +447,7 @@ class Plan:
 
     The result's axes are those of the broadcast arrays and one for each slice. Whole blocks of
     slices with step 1 are windows; numbers, arrays and other slices are entries of the index
-    vectors, whose axes stand in the order in which they stand in the result.
+    vectors, whose axes are in the order of the result.
     """
 
     batch: list[int]

@@ -1,6 +1,6 @@
-"""Linear algebra that sums and products make: norms, powers, chains of products.
+"""Linear algebra built on sums and products: norms, powers, chains of products.
 
-Matrices are in the last two axes. Factorisations and what they make are in `factors.py`.
+Matrices are in the last two axes. Factorisations and what is built on them are in `factors.py`.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def _vector(x: Tracer, order: Any, axes: tuple[int, ...], keepdims: bool) -> Tra
         return total(as_tracer(size))
     exponent = float(order)
     powers = as_tracer(total(as_tracer(power(size, exponent))))
-    nothing = emit(ops.eq, powers, like(powers, 0))     # where the derivative is taken to be 0
+    nothing = emit(ops.eq, powers, like(powers, 0))     # the derivative there is taken to be 0
     made = power(select(nothing, like(powers, 1), powers), 1.0 / exponent)
     made = as_tracer(made)
     return made if exponent < 0 else select(nothing, like(made, 0), made)
@@ -155,7 +155,7 @@ def norm(x: ArrayLike, ord: int | str | float | None = None, axis: AxisLike = No
 @eager(static=("axis", "keepdims", "ord"))
 def vector_norm(x: ArrayLike, /, *, axis: AxisLike = None, keepdims: bool = False,
                 ord: int | str | float = 2) -> Array:
-    """Norm of the elements over `axis` (None: all) as one vector; orders as of `norm`.
+    """Norm of the elements over `axis` (None: all) as one vector; orders as in `norm`.
 
     Source: `numpy.linalg.vector_norm`.
 
@@ -169,7 +169,7 @@ def vector_norm(x: ArrayLike, /, *, axis: AxisLike = None, keepdims: bool = Fals
 @eager(static=("keepdims", "ord"))
 def matrix_norm(x: ArrayLike, /, *, keepdims: bool = False, ord: int | str | float = "fro"
                 ) -> Array:
-    """Norm of matrices; orders as of `norm`. Source: `numpy.linalg.matrix_norm`.
+    """Norm of matrices; orders as in `norm`. Source: `numpy.linalg.matrix_norm`.
 
     >>> jnp.linalg.matrix_norm(jnp.array([[3., 0.], [0., 4.]]))
     Array(5., dtype=float32)
@@ -209,9 +209,9 @@ def multi_dot(arrays: Sequence[Any], *, precision: PrecisionLike = None) -> Arra
 
 @eager(static=("n",))
 def matrix_power(a: ArrayLike, n: int) -> Array:
-    """The n-th power of square matrices, by squaring; of their inverses where n is negative.
+    """The n-th power of square matrices, by squaring; a negative n takes powers of inverses.
 
-    Integers and bools stay what they are where n is not negative.
+    Integers and bools keep their dtype where n is not negative.
 
     Raises: TypeError where the matrices are not square.
     Source: `numpy.linalg.matrix_power`.

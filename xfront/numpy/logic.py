@@ -24,7 +24,7 @@ ORDERED = REAL | {"bool"}
 
 @binary(ops.eq, ANY)
 def equal(x: ArrayLike, y: ArrayLike) -> Array:
-    """x == y, also of keys. Source: `numpy.equal`.
+    """x == y, also for keys. Source: `numpy.equal`.
 
     >>> jnp.equal(jnp.array([1, 2, 3]), 2)
     Array([False,  True, False], dtype=bool)
@@ -42,7 +42,7 @@ def _same(x: Tracer, y: Tracer) -> Tracer:
 
 @binary(ops.ne, ANY)
 def not_equal(x: ArrayLike, y: ArrayLike) -> Array:
-    """x != y, also of keys. Source: `numpy.not_equal`.
+    """x != y, also for keys. Source: `numpy.not_equal`.
 
     >>> jnp.not_equal(jnp.array([1, 2, 3]), 2)
     Array([ True, False,  True], dtype=bool)
@@ -140,7 +140,7 @@ def logical_or(x: Any, y: Any) -> Any:
 
 @binary(ops.xor, frozenset(("bool",)))
 def logical_xor(x: Any, y: Any) -> Any:
-    """Whether one alone is nonzero. Source: `numpy.logical_xor`.
+    """Whether exactly one is nonzero. Source: `numpy.logical_xor`.
 
     >>> jnp.logical_xor(jnp.array([0, 1]), True)
     Array([ True, False], dtype=bool)
@@ -288,8 +288,8 @@ def _iscomplex(x: Tracer) -> Tracer:
 @eager(static=("equal_nan",))
 def isclose(a: ArrayLike, b: ArrayLike, rtol: ArrayLike = 1e-05, atol: ArrayLike = 1e-08,
             equal_nan: bool = False) -> Array:
-    """Whether |a - b| <= atol + rtol |b|, elementwise; equal infinities are close. Of
-    random keys: whether they are the same.
+    """Whether |a - b| <= atol + rtol |b|, elementwise; equal infinities are close. Random keys
+    are close where they are the same.
 
     Args:
       equal_nan: count NaNs in the same place as close.
@@ -346,7 +346,7 @@ def _shape(x: Any) -> tuple[int, ...]:
 
 
 def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> Array:
-    """Whether two arrays have one shape and equal elements; lists are arrays here.
+    """Whether two arrays have the same shape and equal elements; lists count as arrays.
 
     Source: `numpy.array_equal`.
 

@@ -1,4 +1,4 @@
-"""`x.at[mask]` for masks that are not known: updates whose shape does not depend on them."""
+"""`x.at[mask]` for traced masks: updates whose shape does not depend on the mask."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .extremes import choice
 
 
 class Mask(NamedTuple):
-    """A traced mask in an index of whole axes, and the axis of the array that is its first."""
+    """A traced mask in an index of whole axes, and the axis of the array where it begins."""
 
     value: Tracer
     axis: int
@@ -57,7 +57,7 @@ def _is_unknown(part: Any) -> bool:
 
 
 def _instead(how: str, own: tuple[int, ...], shape: tuple[int, ...]) -> str:
-    """What to write where the values are of a shape `own` that no mask of `shape` is sure of."""
+    """What to write instead, where values of shape `own` fit only some masks of `shape`."""
     update = f"x.at[...].{how}(values)"
     if own == shape:
         return (f"The values have the array's shape: write jnp.where(mask, {update}, x) to take "
@@ -69,7 +69,7 @@ def _instead(how: str, own: tuple[int, ...], shape: tuple[int, ...]) -> str:
 
 
 _NEUTRAL = {"divide": 1, "power": 1}
-"""Values for the places outside of the mask, where the derivative at others might be infinite."""
+"""Values used outside of the mask, where other values might give infinite derivatives."""
 
 
 def masked(x: Any, mask: Mask, values: Any, how: str, write: Any) -> Any:

@@ -1,7 +1,7 @@
 """Functions over axes: softmax and its kin, logarithms of sums, standardize, one_hot.
 
-`where` is a mask that broadcasts with x: what is masked takes no part, and in results of x's
-shape it is 0, or -inf for logarithms (the least number of a dtype without infinities).
+`where` is a mask that broadcasts with x. Elements where it is false take no part; in results of
+x's shape they are 0, or -inf for logarithms (the least number of a dtype without infinities).
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def softmax(x: ArrayLike, axis: AxisLike = -1, where: ArrayLike | None = None) -
     weights = _where(mask, emit(ops.exp, shifted))
     whole = emit(ops.reduce_sum, weights, axes=axes)
     if mask is not None:
-        whole = choose(compare(ops.eq, whole, 0), 1, whole)         # of a row with nothing
+        whole = choose(compare(ops.eq, whole, 0), 1, whole)         # a row without elements
     return _where(mask, emit(ops.div, weights, along(as_tracer(whole), x, axes)))
 
 
@@ -105,7 +105,7 @@ def logsumexp(a: ArrayLike, axis: AxisLike = None, b: ArrayLike | None = None,
               keepdims: bool = False,
               return_sign: bool = False, where: ArrayLike | None = None
              ) -> Array | tuple[Array, Array]:
-    """log(sum(b exp(a))) over axes, in range for any a; -inf of nothing.
+    """log(sum(b exp(a))) over axes, in range for any a; -inf for an empty sum.
 
     Args:
       axis: axis or axes; None means all.
@@ -132,7 +132,7 @@ def logsumexp(a: ArrayLike, axis: AxisLike = None, b: ArrayLike | None = None,
     else:
         top = greatest(part, axes, mask)
     top = stopped(as_tracer(choose(emit(ops.is_finite, top), top, 0)))
-    if taken is not None:                        # 0 leaves out even what is infinite or NaN
+    if taken is not None:                        # a factor 0 leaves out even infinities and NaN
         x = choose(emit(ops.or_, taken, compare(ops.le, part, add(top, 8))), x, real_least(x))
     if mask is not None:
         x = choose(mask, x, top)
@@ -205,7 +205,7 @@ def standardize(x: ArrayLike, axis: AxisLike = -1, mean: ArrayLike | None = None
         variance = _mean(emit(ops.square, centred) if not x.value.type.dtype.is_complex else
                          emit(ops.square, emit(ops.abs, centred)), axes, mask)
     spread = as_tracer(add(operand("standardize", variance), epsilon))
-    if spread.value.type.dtype is dtypes.f16:       # which the cube of 1/sqrt(1e-5) leaves
+    if spread.value.type.dtype is dtypes.f16:       # the cube of 1/sqrt(1e-5) overflows f16
         return div(centred, emit(ops.sqrt, spread))
     return mul(centred, emit(ops.rsqrt, spread))
 

@@ -31,7 +31,7 @@ def _zeros(x: Tracer, n: int) -> Tracer:
 
 @eager(static=("axis", "bitorder"))
 def packbits(a: ArrayLike, axis: int | None = None, bitorder: str = "big") -> Array:
-    """Each eight elements along an axis as the bits of one `uint8`; zeros fill the last.
+    """Each eight elements along an axis as the bits of one `uint8`, the last padded with 0.
 
     Args:
       a: integers or bools; what is not 0 is a bit that is set.

@@ -49,7 +49,7 @@ def pad(array: ArrayLike, pad_width: ArrayLike | Sequence[Any] | Mapping[int, An
     array = array_like("pad", array)
     widths = _pairs(pad_width, len(getattr(array, "shape", ())))
     if callable(mode):
-        from .applying import apply_along_axis  # late: only here
+        from .applying import apply_along_axis  # late: only this needs it
 
         made = _pad(array, None, widths, "constant", None)
         for axis, pair in enumerate(widths):
@@ -64,7 +64,7 @@ def pad(array: ArrayLike, pad_width: ArrayLike | Sequence[Any] | Mapping[int, An
     if mode in ("constant", "linear_ramp"):
         values = 0 if option is None else option
         if isinstance(values, (tuple, list)):
-            from .creation import asarray  # late: only here
+            from .creation import asarray  # late: only this needs it
 
             values = asarray(values)
         return _pad(array, values, widths, mode, None)
@@ -146,7 +146,7 @@ def _constant(x: Tracer, values: Any, widths: Sequence[tuple[int, int]]) -> Trac
 
 
 def picked(x: Tracer, axis: int, index: np.ndarray) -> Tracer:
-    """The elements at known positions along an axis, by slices: runs up, down or of one place."""
+    """The elements at known positions along an axis, a slice for each run up, down or in place."""
     parts, start = [], 0
     while start < len(index):
         stop = start + 1
@@ -172,7 +172,7 @@ def _mirrored(x: Tracer, axis: int, pair: tuple[int, int], mode: Any) -> Tracer:
 
 
 def _mirrored_odd(x: Tracer, axis: int, pair: tuple[int, int], mode: str) -> Tracer:
-    """Mirrored through the edge value: 2 edge - element, with ever more elements to mirror."""
+    """`x` extended by 2 edge - element; each round has more elements to mirror."""
     low, high = pair
     if x.shape[axis] == 1 and mode == "reflect":
         return picked(x, axis, np.zeros(low + 1 + high, int))
@@ -196,7 +196,7 @@ def _mirrored_odd(x: Tracer, axis: int, pair: tuple[int, int], mode: str) -> Tra
 
 
 def _ramp(x: Tracer, axis: int, end: Tracer, n: int, before: bool) -> Tracer:
-    from .ranges import linspace  # late: only here
+    from .ranges import linspace  # late: only this needs it
 
     size, shape = x.shape[axis], x.shape
     edge = 0 if before else size - 1
@@ -209,7 +209,7 @@ def _ramp(x: Tracer, axis: int, end: Tracer, n: int, before: bool) -> Tracer:
 
 def _statistic(x: Tracer, axis: int, pair: tuple[int, int], mode: str,
                lengths: tuple[int, int]) -> Tracer:
-    from . import reductions, rounding, statistics  # late: only here
+    from . import reductions, rounding, statistics  # late: only this needs it
 
     rule = {"maximum": reductions.max, "minimum": reductions.min, "mean": statistics.mean,
             "median": statistics.median}[mode]

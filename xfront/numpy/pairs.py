@@ -1,7 +1,7 @@
 """The product of two arrays whose axes have labels: what einsum, matmul and their kin come down to.
 
-A label is any hashable; the same label in both arrays is the same axis. Labels that are not asked
-for in the result are summed over. An axis of size 1 meets one of any size.
+A label is any hashable; the same label in both arrays is the same axis. Labels that the result
+does not have are summed over. An axis of size 1 goes with one of any size.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Labels = tuple[Hashable, ...]
 
 @functools.cache
 def _lax() -> tuple[Callable[..., Any], Callable[..., Tracer]]:
-    """What products take of lax, which stands beside numpy and is imported when one is made."""
+    """What products use of lax, which is imported with the first product."""
     from ..lax.contractions import product
     from ..lax.precision import precision_attr
 
@@ -63,7 +63,7 @@ def distinct(x: Tracer, labels: Labels) -> tuple[Tracer, Labels]:
 
 
 def summed(x: Tracer, labels: Labels, kept: Sequence[Hashable]) -> tuple[Tracer, Labels]:
-    """`x` summed over what is not in `kept`: bools are or-ed, integers keep their width."""
+    """`x` summed over labels that are not in `kept`; bools are or-ed, integers keep their width."""
     axes = tuple([i for i, one in enumerate(labels) if one not in kept])
     if not axes:
         return x, labels
@@ -155,7 +155,7 @@ def dot_general(x: Tracer, y: Tracer, contract: Any, batch: Any, precision: Any,
 
 
 def _multiplied(x: Tracer, xs: Labels, y: Tracer, ys: Labels, wanted: Labels, how: How) -> Tracer:
-    """The product of each element with each; nothing is summed."""
+    """The product of arrays broadcast by their labels; nothing is summed."""
     sizes = {**dict(zip(xs, x.shape, strict=True)), **dict(zip(ys, y.shape, strict=True))}
     shape = tuple([sizes[one] for one in wanted])
     if how.preferred is not None:

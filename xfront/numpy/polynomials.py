@@ -31,7 +31,7 @@ from .running import cumprod
 from .ufuncs import arithmetic, like, select, shaped
 
 FEW = 16
-"""Up to so many coefficients, evaluation is written out."""
+"""Polynomials of at most this many coefficients are evaluated without a loop."""
 
 
 @eager(static=("unroll",))
@@ -117,8 +117,8 @@ def polymul(a1: ArrayLike, a2: ArrayLike, *, trim_leading_zeros: bool = False) -
 
 @eager
 def poly(seq_of_zeros: ArrayLike) -> Array:
-    """The polynomial with these zeros and leading coefficient 1, or of a square matrix the
-    characteristic one.
+    """The polynomial with these zeros and leading coefficient 1, or the characteristic polynomial
+    of a square matrix.
 
     Returns: 1-d coefficients, inexact; complex ones of complex zeros and of a matrix.
     Raises: ValueError for arrays of more axes and matrices that are not square.
@@ -131,7 +131,7 @@ def poly(seq_of_zeros: ArrayLike) -> Array:
 
     (zeros,) = promote_inexact("poly", seq_of_zeros)
     if zeros.ndim == 2 and zeros.shape[0] == zeros.shape[1]:
-        from .factors import eigvals  # late: only here
+        from .factors import eigvals  # late: only this needs it
 
         zeros = eigvals(zeros)
     zeros = as_tracer(atleast_1d(zeros))
@@ -156,7 +156,7 @@ def poly(seq_of_zeros: ArrayLike) -> Array:
 
 @eager
 def _roots(p: Any) -> Any:
-    from .factors import eigvals  # late: only here
+    from .factors import eigvals  # late: only this needs it
 
     (p,) = promote_inexact("roots", p)
     n = p.size - 1
@@ -170,8 +170,8 @@ def _roots(p: Any) -> Any:
 
 @eager
 def _roots_among_zeros(p: Any) -> Any:
-    """As `_roots` where leading coefficients may be 0: as many of the roots are then NaN."""
-    from .factors import eigvals  # late: only here
+    """As `_roots`, where leading coefficients may be 0; each of them makes one root NaN."""
+    from .factors import eigvals  # late: only this needs it
     from .positions import take
 
     (p,) = promote_inexact("roots", p)
@@ -185,7 +185,7 @@ def _roots_among_zeros(p: Any) -> Any:
     place = emit(ops.iota, dtype=dtypes.i32, shape=(n + 1,), dimension=0)
     p = take(p, emit(ops.add, place, broadcast_to(missing, (n + 1,))), 0, None, "fill", False,
              False, 0)
-    # the polynomial times x^missing: the roots 0 that came with it stand last by size
+    # this is the polynomial times x^missing; sorting by size puts the extra roots 0 last
     lead = broadcast_to(shaped(cut(p, 0, 0, 1), ()), (n,))
     first = shaped(as_tracer(divide(negative(cut(p, 0, 1, n + 1)), lead)), (1, n))
     found = eigvals(joined([first, p.home.lift(np.eye(n - 1, n, dtype=p.dtype))], 0)
@@ -199,7 +199,7 @@ def _roots_among_zeros(p: Any) -> Any:
 
 
 def roots(p: ArrayLike, *, strip_zeros: bool = True) -> Array:
-    """The zeros of a polynomial, complex, in no order.
+    """The zeros of a polynomial, complex, in no particular order.
 
     Args:
       p: 1-d coefficients.
@@ -217,7 +217,7 @@ def roots(p: ArrayLike, *, strip_zeros: bool = True) -> Array:
         raise ValueError(f"roots: the coefficients must be 1-d, got shape {p.shape}")
     if not strip_zeros:
         return _roots_among_zeros(p)
-    from .positions import known_values  # late: only here
+    from .positions import known_values  # late: only this needs it
 
     found = np.flatnonzero(known_values("roots", p, "write strip_zeros=False while tracing"))
     if not found.size:
@@ -268,7 +268,7 @@ def polyfit(x: ArrayLike, y: ArrayLike, deg: int, rcond: float | None = None, fu
             w: ArrayLike | None = None, cov: bool | str = False) -> Array | tuple[Any, ...]: ...
 def polyfit(x: ArrayLike, y: ArrayLike, deg: int, rcond: float | None = None, full: bool = False,
             w: ArrayLike | None = None, cov: bool | str = False) -> Array | tuple[Any, ...]:
-    """The polynomial of degree `deg` whose squared distances from samples have the least sum.
+    """The polynomial of degree `deg` that fits samples with the least sum of squared errors.
 
     Args:
       x: 1-d places.
@@ -320,7 +320,7 @@ def _inexact_pair(x: Any, y: Any) -> Any:
 
 @eager(static=("n", "rcond", "cov"))
 def _polyfit(x: Any, y: Any, w: Any, n: int, rcond: float, cov: str | None) -> Any:
-    from .factors import inv, lstsq  # late: only here
+    from .factors import inv, lstsq  # late: only this needs it
 
     x, y = promote_inexact("polyfit", x, y)
     left, right = vander(x, n), y
@@ -328,7 +328,7 @@ def _polyfit(x: Any, y: Any, w: Any, n: int, rcond: float, cov: str | None) -> A
         (w,) = promote_inexact("polyfit", w)
         left = multiply(left, shaped(w, (w.size, 1)))
         right = multiply(right, w if right.ndim == 1 else shaped(w, (w.size, 1)))
-    scale = sqrt(sum(square(absolute(left)), 0))        # columns of one size are better solved
+    scale = sqrt(sum(square(absolute(left)), 0))        # equal norms are better conditioned
     left = divide(left, scale)
     c, residuals, rank, s = lstsq(left, right, rcond)
     c = divide(c, scale if c.ndim == 1 else shaped(as_tracer(scale), (n, 1)))
@@ -346,7 +346,7 @@ def _polyfit(x: Any, y: Any, w: Any, n: int, rcond: float, cov: str | None) -> A
 
 
 def _coefficients(name: str, *given: Any) -> list[Tracer]:
-    """Inexact coefficients, a number being one. Raises: ValueError for two axes or more."""
+    """Inexact coefficients; a number counts as one. Raises: ValueError for two axes or more."""
     made = [as_tracer(atleast_1d(x)) for x in promote_inexact(name, *given)]
     for x in made:
         if x.ndim != 1:

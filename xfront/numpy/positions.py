@@ -57,7 +57,7 @@ def take(a: ArrayLike, indices: ArrayLike, axis: int | None = None, out: None = 
       indices: integers of any shape; negative ones count from the end.
       axis: None for the flattened array.
       mode: "fill", the default, gives `fill_value` (NaN, the least integer) outside of the axis;
-        "clip" the nearest element, "wrap" counts round and round.
+        "clip" the nearest element, "wrap" counts modulo the size.
     Raises: TypeError for indices that are no integers; ValueError for other modes;
       IndexError where something is asked of an empty axis.
     Source: `numpy.take`.
@@ -90,7 +90,7 @@ def take(a: ArrayLike, indices: ArrayLike, axis: int | None = None, out: None = 
 
 
 def _wide(i: Tracer) -> Tracer:
-    """Indices in 32 bits at least, so that the size of an axis is one of their dtype."""
+    """Indices in 32 bits at least, so that their dtype holds the size of an axis."""
     return i if i.value.type.dtype.bits >= 32 else convert(i, dtypes.i32)
 
 
@@ -104,8 +104,8 @@ def _wrapped(i: Tracer, size: int) -> Tracer:
 
 def _aligned(name: str, arr: Any, indices: Any, axis: int | None, wrap: bool = True
              ) -> tuple[Tracer, Tracer, int]:
-    """The array with the sizes that both have together in all axes but `axis`, and the indices,
-    which may still have 1 there; flattened without an axis."""
+    """The array, broadcast against the indices in all axes but `axis` (flattened for None), and the
+    indices, which may still have size 1 there."""
     x, i = operand(name, arr), operand(name, indices)
     if not i.value.type.dtype.is_integer:
         raise TypeError(f"{name} indices must be of integer type, got {i.dtype}")
@@ -148,7 +148,7 @@ def take_along_axis(arr: ArrayLike, indices: ArrayLike, axis: int | None = -1,
     dtype = x.value.type.dtype
     if how == "one_hot":
         return _by_one_hot(x, _spread(i, x, axis), axis)
-    if not x.size:                     # an axis without elements: all that is asked for is outside
+    if not x.size:                     # an axis without elements: every index is outside
         if how != "fill" and i.size:
             raise IndexError("take_along_axis: cannot take elements of an empty axis")
         value = default_fill(dtype) if fill_value is None else fill_value
@@ -211,7 +211,7 @@ def put_along_axis(arr: ArrayLike, indices: ArrayLike, values: ArrayLike, axis: 
 @eager(static=("axis", "mode"))
 def _put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None, mode: str | None) -> Any:
     shape = operand("put_along_axis", arr).shape
-    from .indexed_updates import fitted  # late: it stands beside
+    from .indexed_updates import fitted  # late: a neighbour of this file
 
     x, i, at = _aligned("put_along_axis", arr, indices, axis)
     i = _spread(i, x, at)
@@ -278,7 +278,7 @@ def place(arr: ArrayLike, mask: ArrayLike, vals: ArrayLike, *, inplace: bool = T
 
 @eager
 def _place(arr: Any, mask: Any, vals: Any) -> Any:
-    from .indexed_updates import fitted  # late: it stands beside
+    from .indexed_updates import fitted  # late: a neighbour of this file
 
     x, y = operand("place", arr), operand("place", vals)
     y = fitted(x, emit(ops.reshape, y, shape=(y.size,)), "set")
@@ -297,7 +297,7 @@ def _place(arr: Any, mask: Any, vals: Any) -> Any:
 @eager(static=())
 def select(condlist: Array | Sequence[ArrayLike], choicelist: Array | Sequence[ArrayLike],
            default: ArrayLike = 0) -> Array:
-    """For each place the first choice whose condition is true there, `default` without one.
+    """For each place the first choice whose condition is true there, else `default`.
 
     Raises: ValueError where the lists differ in length or are empty.
     Source: `numpy.select`.
@@ -368,7 +368,7 @@ def _choose(a: Any, choices: Any, mode: str) -> Any:
 
 def nonzero(a: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | None = None
             ) -> tuple[Array, ...]:
-    """Positions of the nonzero elements, in order: one integer array an axis.
+    """Positions of the nonzero elements, in order: one integer array for each axis.
 
     Args:
       size: how many positions to give; needed while tracing. What is missing is filled.
@@ -448,7 +448,7 @@ def argwhere(a: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | N
     Array([[1],
            [3]], dtype=int32)
     """
-    from .manipulation import stack  # late: it stands beside
+    from .manipulation import stack  # late: a neighbour of this file
 
     a = asarray(array_like("argwhere", a))
     if not a.ndim:
@@ -504,7 +504,7 @@ def _compress(condition: Any, a: Any, axis: int | None, size: int | None, fill_v
 # --- positions as numbers -----------------------------------------------------------------
 
 def unravel_index(indices: ArrayLike, shape: ShapeLike) -> tuple[Array, ...]:
-    """Flat positions as one array of positions for each axis of `shape`; outside is clamped.
+    """Flat positions as an array of positions for each axis of `shape`; those outside are clamped.
 
     Args:
       shape: sizes, one or several, known or traced.
@@ -556,7 +556,7 @@ def _flat_positions(indices: Any) -> Tracer:
 def _unravel_index(indices: Any, sizes: tuple[int, ...]) -> Any:
     i = _flat_positions(indices)
     own, total = i.value.type.dtype, math.prod(sizes)
-    if own.bits < 32:                              # which may not hold the sizes
+    if own.bits < 32:                              # narrow dtypes may not hold the sizes
         i = convert(i, dtypes.i32)
     if not i.value.type.dtype.is_unsigned:
         i = choose_one(emit(ops.lt, i, like(i, 0)), emit(ops.add, i, like(i, total)), i)
@@ -743,7 +743,7 @@ def where(condition: ArrayLike, x: ArrayLike, y: ArrayLike, /, *, size: int | No
 def where(condition: ArrayLike, x: ArrayLike | None = None, y: ArrayLike | None = None, /, *,
           size: int | None = None, fill_value: ArrayLike | None = None
          ) -> Array | tuple[Array, ...]:
-    """`x` where `condition` is nonzero, `y` elsewhere; all broadcast, `x` and `y` promoted.
+    """`x` where `condition` is nonzero, else `y`; all broadcast, and `x` and `y` promote.
 
     With one argument: `nonzero(condition)`.
 

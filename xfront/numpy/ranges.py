@@ -137,18 +137,18 @@ def _linspace(start: Any, stop: Any, num: int, endpoint: bool, retstep: bool, dt
 
 
 KNOWN = 4096
-"""Up to so many shares of an interval are known numbers of twice the precision."""
+"""Up to this many shares of an interval are constants of twice the precision."""
 
 
 def _between(x: Tracer, y: Tracer, num: int, parts: int, endpoint: bool) -> Tracer:
-    """`num` floats from `x` on, of which the one at `parts` would be `y`."""
+    """`num` evenly spaced floats from `x` on; the one at index `parts` would be `y`."""
     dtype, shape = x.value.type.dtype, (num, *x.shape)
     inner = dtype if dtype.bits > 16 else dtypes.f32
     low, high = (broadcast_to(convert(v, inner), shape) for v in (x, y))
     place = emit(ops.iota, dtype=inner, shape=shape, dimension=0)
     gap = emit(ops.sub, high, low)
     if num <= KNOWN:
-        # by halves, whose products are exact: evenly spaced integers come out exactly
+        # the products of halves are exact, so evenly spaced integers come out exactly
         bits = np.finfo(inner.numpy)
         upper = emit(ops.reduce_precision, gap, exponent_bits=bits.nexp,
                      mantissa_bits=bits.nmant // 2)
@@ -161,7 +161,7 @@ def _between(x: Tracer, y: Tracer, num: int, parts: int, endpoint: bool) -> Trac
         share = emit(ops.div, place, like(place, parts))
         rest = like(share, 0)
         way = emit(ops.mul, gap, share)
-    # ends so far apart that their distance overflows
+    # for ends so far apart that their distance overflows
     below = emit(ops.mul, low, emit(ops.sub, emit(ops.sub, like(share, 1), share), rest))
     above = emit(ops.mul, high, emit(ops.add, share, rest))
     near = emit(ops.is_finite, emit(ops.add, gap, gap))
@@ -174,7 +174,7 @@ def _between(x: Tracer, y: Tracer, num: int, parts: int, endpoint: bool) -> Trac
 
 
 def _shares(num: int, parts: int, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
-    """0, 1, ... over `parts`, each as the sum of half a number of a dtype and what it lacks."""
+    """0, 1, ... over `parts`, each as a number of half the dtype's precision and the rest."""
     place = np.arange(num, dtype=np.float64)
     splitter = 2.0 ** (53 - np.finfo(dtype).nmant // 2 - 1) + 1.0
     share = place / parts
@@ -263,7 +263,7 @@ def _geomspace(start: Any, stop: Any, num: int, endpoint: bool, dtype: Any, axis
 
 
 def _turning(x: Tracer, y: Tracer, num: int, parts: int) -> Tracer:
-    """`num` complex numbers of equal ratios, by powers of 10."""
+    """`num` complex numbers with a constant ratio, by powers of 10."""
     from .transcendental import log10
 
     sign = emit(ops.sign, x)
@@ -273,7 +273,7 @@ def _turning(x: Tracer, y: Tracer, num: int, parts: int) -> Tracer:
 
 
 def _growing(x: Tracer, y: Tracer, num: int, parts: int) -> Tracer:
-    """What `_powers` gives, with slopes that do not overflow before the result does."""
+    """As `_powers`, with derivatives that do not overflow before the result does."""
     grown = custom_jvp(lambda x, y: _powers(as_tracer(x), as_tracer(y), num, parts))
 
     def moved(primals: Any, tangents: Any) -> Any:
@@ -283,7 +283,7 @@ def _growing(x: Tracer, y: Tracer, num: int, parts: int) -> Tracer:
         rest = emit(ops.sub, like(share, 1), share)
 
         def by(part: Tracer, v: Any, t: Any) -> Tracer:
-            nothing = emit(ops.eq, part, like(part, 0))      # an end, whose ratio may overflow
+            nothing = emit(ops.eq, part, like(part, 0))      # at an end the ratio may overflow
             ratio = emit(ops.div, select(nothing, part, made), broadcast_to(v, made.shape))
             return emit(ops.mul, emit(ops.mul, part, ratio), broadcast_to(as_tracer(t), made.shape))
 
@@ -294,14 +294,14 @@ def _growing(x: Tracer, y: Tracer, num: int, parts: int) -> Tracer:
 
 
 def _powers(x: Tracer, y: Tracer, num: int, parts: int) -> Tracer:
-    """`num` floats of equal ratios, by powers of the ratio of the ends from the nearer one.
+    """`num` floats with a constant ratio: the nearer end times a power of the ratio of the ends.
 
-    What the exponent lost by being rounded is made good by the first term of its exponential.
+    The rounding error of the exponent is corrected to first order.
     """
     dtype, shape = x.value.type.dtype, (num, *x.shape)
     inner = dtype if dtype.bits > 16 else dtypes.f32
     first, last = convert(x, inner), convert(y, inner)
-    # of the square roots, since the ratio itself may overflow
+    # the ratio of the square roots, as the ratio of the ends may overflow
     root = emit(ops.div, *[emit(ops.sqrt, emit(ops.abs, v)) for v in (last, first)])
     mixed = emit(ops.lt, emit(ops.mul, emit(ops.sign, first), emit(ops.sign, last)), like(first, 0))
     root = broadcast_to(select(mixed, like(root, float("nan")), root), shape)
@@ -320,18 +320,18 @@ def _powers(x: Tracer, y: Tracer, num: int, parts: int) -> Tracer:
 
 
 def _doubled_shares(num: int, parts: int, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
-    """Twice the shares 0, 1, ... of `parts`, from the middle on less 2: rounded, and the rest."""
+    """Twice the shares 0, 1, ... of `parts`, less 2 beyond the middle: rounded, and the rest."""
     place = 2.0 * np.arange(num)
     place = np.where(place > parts, place - 2.0 * parts, place)
     share = (place / max(parts, 1)).astype(dtype)
     wide = share.astype(np.float64)
-    upper = wide.astype(np.float32).astype(np.float64)          # by halves the product is exact
+    upper = wide.astype(np.float32).astype(np.float64)          # its product is exact
     return share, ((place - upper * parts - (wide - upper) * parts) / max(parts, 1)).astype(dtype)
 
 
 def geomspace(start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: bool = True,
               dtype: DTypeLike | None = None, axis: int = 0) -> Array:
-    """`num` values from `start` to `stop`, each a fixed factor from the one before.
+    """`num` values from `start` to `stop`, each a fixed factor times the one before.
 
     Source: `numpy.geomspace`.
 
@@ -515,7 +515,7 @@ def indices(dimensions: Sequence[int], dtype: DTypeLike | None = None, sparse: b
                     indexing="ij")
     if sparse:
         return tuple(made)
-    from .manipulation import stack  # late: only here
+    from .manipulation import stack  # late: only this needs it
 
     return stack(made) if made else asarray(np.zeros((0,), dtype))
 

@@ -1,7 +1,7 @@
 """Reductions over axes: sums and products, extremes, truth, positions of extremes.
 
-Here too their forms that leave NaN out. Means and what follows from them are in `statistics.py`,
-running reductions in `running.py`. Results are never weakly typed.
+Their forms that leave NaN out are here too. Means and what follows from them are in
+`statistics.py`, running reductions in `running.py`. Results are never weakly typed.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def mask_of(name: str, x: Tracer, where: Any) -> tuple[Tracer, Tracer]:
 
 
 def masked(name: str, x: Tracer, where: Any, neutral: Any) -> Tracer:
-    """`x` where `where`, else `neutral`."""
+    """`x` where the mask `where` is true, else `neutral`."""
     x, mask = mask_of(name, x, where)
     return select(mask, x, like(x, neutral))
 
@@ -148,7 +148,7 @@ def sum(a: ArrayLike, axis: AxisLike = None, dtype: DTypeLike | None = None, out
 def prod(a: ArrayLike, axis: AxisLike = None, dtype: DTypeLike | None = None, out: None = None,
          keepdims: bool = False, initial: ArrayLike | None = None, where: ArrayLike | None = None,
          promote_integers: bool = True) -> Array:
-    """Product of the elements over `axis`; arguments, dtypes and errors as of `sum`.
+    """Product of the elements over `axis`; arguments, dtypes and errors as in `sum`.
 
     Source: `numpy.prod`.
 
@@ -187,7 +187,7 @@ def _truth(name: str, definition: OpDef, a: Any, axis: Any, out: Any, keepdims: 
 @eager(static=("axis", "out", "keepdims"))
 def all(a: ArrayLike, axis: AxisLike = None, out: None = None, keepdims: bool = False, *,
         where: ArrayLike | None = None) -> Array:
-    """Whether every element over `axis` is nonzero (NaN is); True of none. Source: `numpy.all`.
+    """Whether every element over `axis` is nonzero (NaN is); True for none. Source: `numpy.all`.
 
     >>> jnp.all(jnp.array([True, False]))
     Array(False, dtype=bool)
@@ -198,7 +198,7 @@ def all(a: ArrayLike, axis: AxisLike = None, out: None = None, keepdims: bool = 
 @eager(static=("axis", "out", "keepdims"))
 def any(a: ArrayLike, axis: AxisLike = None, out: None = None, keepdims: bool = False, *,
         where: ArrayLike | None = None) -> Array:
-    """Whether an element over `axis` is nonzero (NaN is); False of none. Source: `numpy.any`.
+    """Whether any element over `axis` is nonzero (NaN is); False for none. Source: `numpy.any`.
 
     >>> jnp.any(jnp.array([True, False]))
     Array(True, dtype=bool)
@@ -234,7 +234,7 @@ def max(a: ArrayLike, axis: AxisLike = None, out: None = None, keepdims: bool = 
     """The greatest element over `axis`; NaN where one is NaN.
 
     Args:
-      axis, keepdims: as of `sum`.
+      axis, keepdims: as in `sum`.
       initial: a lower bound of the result, in a's dtype; needed for no elements and with `where`.
       where: bools that broadcast with `a`; the other elements are left out.
     Raises: ValueError for no elements without `initial`, for `where` without it, and for axes out
@@ -250,7 +250,7 @@ def max(a: ArrayLike, axis: AxisLike = None, out: None = None, keepdims: bool = 
 @eager(static=("axis", "out", "keepdims"))
 def min(a: ArrayLike, axis: AxisLike = None, out: None = None, keepdims: bool = False,
         initial: ArrayLike | None = None, where: ArrayLike | None = None) -> Array:
-    """The least element over `axis`; arguments and errors as of `max`. Source: `numpy.min`.
+    """The least element over `axis`; arguments and errors as in `max`. Source: `numpy.min`.
 
     >>> jnp.min(jnp.array([[1., 3.], [2., 0.]]), axis=1)
     Array([1., 0.], dtype=float32)
@@ -296,7 +296,7 @@ def _position(name: str, definition: OpDef, x: Tracer, axis: Any, keepdims: bool
 @eager(static=("axis", "out", "keepdims"))
 def argmax(a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None
            ) -> Array:
-    """Index along `axis` of the greatest element, the first of equals; of NaN where there is one.
+    """Index along `axis` of the greatest element, the first if several are; NaN counts as greatest.
 
     Args:
       axis: one axis; None counts in the flattened array.

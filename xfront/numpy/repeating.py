@@ -1,4 +1,4 @@
-"""Elements repeated in place, and shifted round."""
+"""Elements repeated in place, and rolled along axes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _repeat_evenly(a: Any, repeats: int, axis: int) -> Any:
 
 @eager(static=("axis", "length"))
 def _repeat_each(a: Any, repeats: Any, axis: int, length: int) -> Any:
-    """Element i `repeats[i]` times, cut or filled with the last to `length` in all."""
+    """Element i `repeats[i]` times; cut to `length`, or filled up with the last element."""
     x, counts = operand("repeat", a), operand("repeat", repeats)
     size = x.shape[axis]
     counts = operands.broadcast_to(shaped(counts, (counts.size,)), (size,))

@@ -1,7 +1,7 @@
 """Arrays as sets: unique, membership, unions, intersections and differences.
 
 Sizes of results depend on the values: without `size` the values must be known. With `size` results
-are cut or filled, and work while tracing.
+are cut or filled to it, which works while tracing.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def _valid(size: int, total: Tracer) -> Tracer:
 
 
 def _new(column: Tracer, equal_nan: bool) -> Tracer:
-    """Where a sorted array's element differs from the one before it, first element left out."""
+    """For each element of a sorted array but the first, whether it differs from the one before."""
     n = column.size
     left, right = cut(column, 0, 0, n - 1), cut(column, 0, 1, n)
     differs = emit(ops.ne, left, right)
@@ -74,14 +74,14 @@ def _new(column: Tracer, equal_nan: bool) -> Tracer:
 
 
 def _one_nan(x: Tracer) -> Tracer:
-    """Complex numbers with one NaN for all, so that they lie together where sorted."""
+    """Complex numbers with all NaN made the same, so that sorting puts them together."""
     if not x.value.type.dtype.is_complex:
         return x
     return select(emit(ops.ne, x, x), like(x, complex(np.nan, np.nan)), x)
 
 
 def _firsts(columns: Sequence[Tracer], equal_nan: bool = True) -> Tracer:
-    """Where sorted rows, given by their columns, begin anew."""
+    """Which of sorted rows, given by their columns, differ from the row before."""
     marks = columns[0].home.literal(np.True_, (columns[0].size,))
     if columns[0].size < 2:
         return marks
@@ -96,7 +96,7 @@ def _firsts(columns: Sequence[Tracer], equal_nan: bool = True) -> Tracer:
 # --- unique -------------------------------------------------------------------------------
 
 class _Order(NamedTuple):
-    """Rows in order: where each comes from, which begin anew, and how many do."""
+    """Sorted rows: where each comes from, which differ from the one before, and how many do."""
 
     order: Any
     marks: Any
@@ -197,7 +197,7 @@ def unique(ar: ArrayLike, return_index: bool = False, return_inverse: bool = Fal
 
 
 def _size(name: str, size: int | None, total: Any, *of: Any) -> int:
-    """The size that is asked for, or how many there are.
+    """`size` if it is given, else `total`, which must be known.
 
     Raises: ConcretizationTypeError where it is not given and the arrays are traced.
     """
@@ -210,7 +210,7 @@ def _size(name: str, size: int | None, total: Any, *of: Any) -> int:
 
 
 def _none(ar: Any, shape: tuple[int, ...], axis: int | None, size: int, fill_value: Any) -> tuple:
-    """What `unique` gives for no elements."""
+    """What `unique` gives for an array without elements."""
     if size and fill_value is None:
         raise ValueError("unique: for zero-sized input with nonzero size argument, fill_value must "
                          "be specified")
@@ -298,7 +298,7 @@ def unique_values(x: ArrayLike, /, *, size: int | None = None, fill_value: Array
 # --- membership ---------------------------------------------------------------------------
 
 FEW = 64
-"""Up to so many test elements, all are compared."""
+"""Up to this many test elements, each is compared with every element."""
 
 
 @eager(static=("assume_unique", "invert", "method"))
@@ -348,7 +348,7 @@ def _pair(name: str, ar1: Any, ar2: Any) -> list[Any]:
 @known_at_once
 def union1d(ar1: ArrayLike, ar2: ArrayLike, *, size: int | None = None,
             fill_value: ArrayLike | None = None) -> Array:
-    """The elements of either array, in order; `size` and `fill_value` as of `unique`.
+    """The elements of either array, in order; `size` and `fill_value` as in `unique`.
 
     Source: `numpy.union1d`.
 
@@ -374,7 +374,7 @@ def _different(ar1: Any, ar2: Any, assume_unique: bool) -> Any:
 
 @eager(static=("size",))
 def _marked(x: Any, marks: Any, fill_value: Any, size: int) -> Any:
-    """The first `size` marked elements; the first for None where there are fewer."""
+    """The first `size` marked elements, then `fill_value` (None: the first of them)."""
     x, marks = operand("take", x), operand("take", marks)
     index, total = index_of_marks(marks, size)
     values = take(x, index, 0, mode="clip")
@@ -390,7 +390,7 @@ def setdiff1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, *,
 
     Args:
       assume_unique: ar1's elements are all different; they stay in their order.
-      size, fill_value: as of `unique`; filled with 0 for None.
+      size, fill_value: as in `unique`; filled with 0 for None.
     Source: `numpy.setdiff1d`.
 
     >>> jnp.setdiff1d(jnp.array([1, 2, 3]), jnp.array([2, 4]))
@@ -455,7 +455,7 @@ def intersect1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False,
     Args:
       assume_unique: a promise that is not made use of.
       return_indices: also their first positions in `ar1` and in `ar2`, filled with the sizes.
-      size, fill_value: as of `unique`.
+      size, fill_value: as in `unique`.
     Source: `numpy.intersect1d`.
 
     >>> jnp.intersect1d(jnp.array([1, 2, 3]), jnp.array([2, 3, 4]))
@@ -494,7 +494,7 @@ def setxor1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, *,
 
     Args:
       assume_unique: a promise that is not made use of.
-      size, fill_value: as of `unique`.
+      size, fill_value: as in `unique`.
     Source: `numpy.setxor1d`.
 
     >>> jnp.setxor1d(jnp.array([1, 2, 3]), jnp.array([2, 4]))

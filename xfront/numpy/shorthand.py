@@ -118,7 +118,7 @@ def greatest(x: Tracer, axes: Axes, mask: Tracer | None = None) -> Tracer:
 
 
 def real_least(x: Tracer) -> float:
-    """What no element of x is below, in its real part."""
+    """The least value of x's dtype, or of its real part's."""
     return dtypes.least(dtypes.real_of(x.value.type.dtype))
 
 

@@ -1,6 +1,6 @@
 """Order: sort and its kin, binary search.
 
-NaN is greater than everything, -0 and 0 are equal, complex numbers go by real, then imaginary part.
+NaN is greater than everything, -0 and 0 are equal, complex numbers go by real part, then imaginary.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def places(x: Tracer, axis: int) -> Tracer:
 @eager(static=("axis", "kind", "order", "stable", "descending", "dtype"))
 def argsort(a: ArrayLike, axis: int | None = -1, *, kind: None = None, order: None = None,
             stable: bool = True, descending: bool = False, dtype: DTypeLike | None = None) -> Array:
-    """The positions that put the elements in order along an axis; arguments as of `sort`.
+    """The positions that put the elements in order along an axis; arguments as in `sort`.
 
     Args:
       dtype: of the positions; None for the default integer.
@@ -96,7 +96,7 @@ def argsort(a: ArrayLike, axis: int | None = -1, *, kind: None = None, order: No
     _refuse_options("argsort", kind, order)
     x, at = _along("argsort", a, axis)
     index = places(x, at)
-    turned = descending and stable         # reversed twice, equal elements stay in their order
+    turned = descending and stable         # reversing twice keeps equal elements in their order
     if turned:
         x, index = emit(ops.reverse, x, axes=(at,)), emit(ops.reverse, index, axes=(at,))
     _, made = emit(ops.sort, x, index, dimension=at, n_keys=1, stable=stable)
@@ -108,7 +108,7 @@ def argsort(a: ArrayLike, axis: int | None = -1, *, kind: None = None, order: No
 
 @eager(static=("axis",))
 def lexsort(keys: Array | Sequence[ArrayLike], axis: int = -1) -> Array:
-    """Positions in the order of several keys, the last of which counts first.
+    """The positions that sort by several keys, of which the last is the primary one.
 
     Args:
       keys: a sequence of arrays of one shape, or an array whose rows are keys.
@@ -149,14 +149,14 @@ def sort_complex(a: ArrayLike) -> Array:
 
 
 def _parted(x: Tracer, at: int, kth: int) -> Tracer:
-    """A sorted axis with what follows the kth element turned round, as a selection leaves it."""
+    """A sorted axis with the elements after the kth reversed, as a selection leaves them."""
     upper = emit(ops.reverse, cut_axis(x, at, kth + 1, x.shape[at]), axes=(at,))
     return joined([cut_axis(x, at, 0, kth + 1), upper], at)
 
 
 @eager(static=("kth", "axis"))
 def partition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
-    """The elements with the kth in its place in order, none greater before, none less after it.
+    """The elements with the kth at its sorted place, none greater before it and none less after it.
 
     Raises: ValueError for positions and axes out of range; NotImplementedError for complex numbers.
     Source: `numpy.partition`.
@@ -173,8 +173,8 @@ def partition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
 
 @eager(static=("kth", "axis"))
 def argpartition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
-    """The positions of the elements with the kth in its place in order, none of a greater element
-    before and none of a lesser one after it; those after it ascend.
+    """The positions of the elements with the kth at its sorted place, none of a greater element
+    before it and none of a lesser one after it; those after it ascend.
 
     Raises: as `partition`. Source: `numpy.argpartition`.
 
@@ -200,7 +200,7 @@ def _partition_operand(name: str, a: Any, axis: int) -> tuple[Tracer, int]:
 
 METHODS = ("compare_all", "scan", "scan_unrolled", "sort")
 FEW = 32
-"""Up to so many sorted elements, all are compared: cheaper than a search."""
+"""Up to this many sorted elements, comparing all of them is cheaper than a search."""
 
 
 def _before(x: Tracer, y: Tracer) -> Tracer:
@@ -269,7 +269,7 @@ def _compared(xs: Tracer, values: Tracer, side: str) -> Tracer:
 
 
 def _merged(xs: Tracer, values: Tracer, side: str) -> Tracer:
-    """Places by sorting both together: a value's is its rank less its rank among the values."""
+    """Places by sorting both together: a value's rank among all, less its rank among the values."""
     n, m = xs.size, values.size
     first, second = (values, xs) if side == "left" else (xs, values)
     both = joined([first, second], 0)
@@ -286,7 +286,7 @@ def _inverse(order: Tracer) -> Tracer:
 
 
 def _searched(xs: Tracer, values: Tracer, side: str, unrolled: bool) -> Tracer:
-    """Binary search of all values at once: each step halves what may still stand before."""
+    """Binary search of all values at once: each step halves the range that is left."""
     from ..lax.control_flow import scan  # late: lax stands beside numpy
 
     halves, rest = [], xs.size
@@ -317,7 +317,7 @@ def digitize(x: ArrayLike, bins: ArrayLike | Sequence[ArrayLike], right: bool = 
     Args:
       bins: 1-d edges, ascending or descending.
       right: a bin holds its right edge, not its left one.
-      method: as of `searchsorted`.
+      method: as in `searchsorted`.
     Raises: ValueError for edges of more axes.
     Source: `numpy.digitize`.
 

@@ -55,7 +55,7 @@ def _count(x: Tracer, axes: tuple[int, ...]) -> int:
 
 
 def _dtypes(name: str, x: Tracer, dtype: Any) -> tuple[DType, DType]:
-    """(of the result, to compute in)."""
+    """(dtype of the result, dtype to compute in)."""
     own = x.value.type.dtype
     if own.is_key:
         raise refuse(name, x, "numeric or bool")
@@ -92,11 +92,11 @@ def _mean(name: str, a: Any, axis: Any, dtype: Any, out: Any, keepdims: bool, wh
 @eager(static=("axis", "dtype", "out", "keepdims"))
 def mean(a: ArrayLike, axis: AxisLike = None, dtype: DTypeLike | None = None, out: None = None,
          keepdims: bool = False, *, where: ArrayLike | None = None) -> Array:
-    """Arithmetic mean over `axis`; NaN of no elements.
+    """Arithmetic mean over `axis`; NaN if there are no elements.
 
     Args:
       a: array of any shape, numeric or bool.
-      axis, keepdims: as of `sum`.
+      axis, keepdims: as in `sum`.
       dtype: of the result; None for a's, integers and bools as the default float.
       where: bools that broadcast with `a`; the other elements are left out.
     Raises: ValueError for axes out of range; NotImplementedError where `out` is given.
@@ -132,7 +132,7 @@ def _var(name: str, a: Any, axis: Any, dtype: Any, out: Any, ddof: float, keepdi
     mask = None
     if where is not None:
         x, mask = mask_of(name, x, where)
-        x = select(mask, x, like(x, 0))          # what is left out may be NaN, also to derivatives
+        x = select(mask, x, like(x, 0))          # masked NaN must not reach derivatives
     axes = axes_of(name, axis, x.ndim)
     if center is None:
         center = _mean(name, x, axes, None, None, True, mask)
@@ -169,7 +169,7 @@ def var(a: ArrayLike, axis: AxisLike = None, dtype: DTypeLike | None = None, out
     """Variance over `axis`: the mean of |x - mean|^2, real.
 
     Args:
-      axis, dtype, keepdims, where: as of `mean`.
+      axis, dtype, keepdims, where: as in `mean`.
       ddof: the divisor is the number of elements minus this; NaN where that is not positive.
       mean: the mean, where it is known, with axes of size 1.
       correction: another name of `ddof`.
@@ -197,7 +197,7 @@ def std(a: ArrayLike, axis: AxisLike = None, dtype: DTypeLike | None = None, out
 
 
 def _numbers(x: Tracer, where: Any, name: str) -> Any:
-    """A mask of what is no NaN, and is in `where`."""
+    """The mask `where`, false also where the element is NaN."""
     if not x.value.type.dtype.is_inexact:
         return where
     numbers = emit(ops.eq, x, x)
@@ -326,7 +326,7 @@ def _quantile(name: str, a: Any, q: Any, axis: Any, out: Any, overwrite: bool, m
 
 
 def _merged(x: Tracer, axes: tuple[int, ...]) -> Tracer:
-    """`x` with `axes` as one, the last."""
+    """`x` with `axes` merged into one, which comes last."""
     moved = moveaxis(x, axes, tuple(range(x.ndim - len(axes), x.ndim)))
     kept = moved.shape[: x.ndim - len(axes)]
     return shaped(as_tracer(moved), (*kept, math.prod(moved.shape[len(kept):])))
@@ -342,7 +342,7 @@ def _fitted_weights(name: str, weights: Any, shape: tuple[int, ...], axis: Any) 
 
 
 def _along_axes(name: str, w: Tracer, shape: tuple[int, ...], axis: Any) -> Tracer:
-    """Weights of the sizes along `axis`, in the order in which that names them, in all of `shape`.
+    """Weights whose axes are those of `axis`, in the order that it gives, broadcast to `shape`.
     """
     named = [normalize_axis(name, i, len(shape))
              for i in (axis if isinstance(axis, (tuple, list)) else (axis,))]
@@ -355,7 +355,7 @@ def _along_axes(name: str, w: Tracer, shape: tuple[int, ...], axis: Any) -> Trac
 
 
 def _ordered(x: Tracer, q: Tracer, method: str, skip_nan: bool) -> Tracer:
-    """Quantiles over the last axis; those of q in front."""
+    """Quantiles over the last axis; the axes of `q` come first."""
     *batch, size = x.shape
     outer = tuple(batch)
     dtype = x.value.type.dtype
@@ -400,7 +400,7 @@ def _ordered(x: Tracer, q: Tracer, method: str, skip_nan: bool) -> Tracer:
         rest = emit(ops.sub, like(share, 1), share)
         made = emit(ops.add, emit(ops.mul, convert(below, inner), rest),
                     emit(ops.mul, convert(above, inner), share))
-        # the same weight twice, so that infinities do not make NaN of exact positions
+        # an exact position takes one element alone: 0 times an infinite neighbour is NaN
         made = select(emit(ops.eq, share, zero), convert(below, inner), made)
     made = convert(made, dtype)
     if skip_nan:
@@ -412,7 +412,7 @@ def _ordered(x: Tracer, q: Tracer, method: str, skip_nan: bool) -> Tracer:
 
 def _along_last(x: Tracer, index: Tracer, n_extra: int) -> Tracer:
     """x[..., index] for each row of x; `index` has `n_extra` axes in front of x's."""
-    from .positions import take_along_axis  # late: it stands beside
+    from .positions import take_along_axis  # late: a neighbour of this file
 
     if not n_extra:
         return shaped(as_tracer(take_along_axis(x, shaped(index, (*index.shape, 1)), -1,
@@ -456,7 +456,7 @@ def quantile(a: ArrayLike, q: ArrayLike, axis: AxisLike = None, out: None = None
     Args:
       a: real array; integers become floats.
       q: number or 1-d array in [0, 1].
-      axis, keepdims: as of `sum`.
+      axis, keepdims: as in `sum`.
       method: between two elements take "linear", "lower", "higher", "midpoint" or "nearest";
         "inverted_cdf" takes the first element that reaches the share.
       weights: of the elements, with "inverted_cdf" alone.
@@ -521,7 +521,7 @@ def nanpercentile(a: ArrayLike, q: ArrayLike, axis: AxisLike = None, out: None =
 @eager(static=("axis", "out", "overwrite_input", "keepdims"))
 def median(a: ArrayLike, axis: AxisLike = None, out: None = None, overwrite_input: bool = False,
            keepdims: bool = False) -> Array:
-    """The middle element over `axis`, or the mean of the two; NaN where one is NaN.
+    """The middle element over `axis`, or the mean of the middle two; NaN where one is NaN.
 
     Source: `numpy.median`.
 
@@ -568,7 +568,7 @@ def cov(m: ArrayLike, y: ArrayLike | None = None, rowvar: bool = True, bias: boo
     Array([[ 1., -1.],
            [-1.,  1.]], dtype=float32)
     """
-    from .contractions import exact_matmul  # late: it stands beside
+    from .contractions import exact_matmul  # late: a neighbour of this file
 
     if y is not None:
         x, y = promote_inexact("cov", m, y)
@@ -650,7 +650,7 @@ def _weight_factor(w: Tracer, aweights: Any, ddof: int) -> tuple[Tracer, Tracer]
 @eager(static=("rowvar", "dtype"))
 def corrcoef(x: ArrayLike, y: ArrayLike | None = None, rowvar: bool = True,
              dtype: DTypeLike | None = None) -> Array:
-    """Correlation coefficients of variables; arguments and errors as of `cov`.
+    """Correlation coefficients of variables; arguments and errors as in `cov`.
 
     Source: `numpy.corrcoef`.
 
@@ -664,7 +664,7 @@ def corrcoef(x: ArrayLike, y: ArrayLike | None = None, rowvar: bool = True,
     n = c.shape[0]
     if not n:
         return c
-    from .diagonals import diagonal  # late: it stands beside
+    from .diagonals import diagonal  # late: a neighbour of this file
 
     d = as_tracer(diagonal(c))
     d = as_tracer(sqrt(emit(ops.real, d) if d.value.type.dtype.is_complex else d))

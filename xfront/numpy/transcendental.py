@@ -1,7 +1,7 @@
 """Exponentials, logarithms, trigonometric and hyperbolic functions and their inverses.
 
-All of them are inexact: integers and bools become the default float. Outside of a function's domain
-the result is NaN. Angles are in radians unless said otherwise.
+Results are inexact: integers and bools become the default float. Outside of a function's domain the
+result is NaN. Angles are in radians unless said otherwise.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from .ufuncs import FLOAT, INEXACT, Unary, binary, inexact, like, refuse, select
 
 
 def _function(name: str, definition: OpDef, kinds: frozenset[str], doc: str, shows: str) -> Unary:
-    """The function that is one op of an inexact operand; `shows` as in `with_example`."""
+    """A public function that is one op on an inexact operand; `shows` as in `with_example`."""
     def body(x: ArrayLike) -> Array:
         (x,) = promote_inexact(name, x)
         if x.value.type.dtype.kind not in kinds:
@@ -63,7 +63,7 @@ def _log_base(name: str, x: Any, base: float) -> Tracer:
 
 
 def _over_log(x: Tracer, base: float) -> Tracer:
-    """x / log(base), by a factor of twice the precision."""
+    """x / log(base), with the factor in twice the precision."""
     factor = 1 / math.log(base)
     high = float(np.asarray(factor, x.dtype))
     made = emit(ops.mul, x, like(x, high))
@@ -99,11 +99,11 @@ def _logaddexp(name: str, x: Any, y: Any, base: float) -> Tracer:
         return _complex_logaddexp(x, y, base)
     rate = math.log(base)
     same = emit(ops.eq, x, y)
-    # chosen by one comparison, both ways are smooth where x = y; max and |x - y| have corners
+    # chosen by one comparison, the result is smooth at x = y, where max and |x - y| have corners
     below = emit(ops.lt, x, y)
     large, small = select(below, y, x), select(below, x, y)
     endless = emit(ops.and_, same, emit(ops.not_, emit(ops.is_finite, x)))
-    # of equal infinities the gap would be NaN
+    # the gap between equal infinities would be NaN
     gap = emit(ops.sub, select(endless, like(x, 0), small), select(endless, like(x, 0), large))
     scaled = gap if base == math.e else emit(ops.mul, gap, like(gap, rate))
     rest = emit(ops.log1p, emit(ops.exp, scaled))
@@ -113,11 +113,11 @@ def _logaddexp(name: str, x: Any, y: Any, base: float) -> Tracer:
 
 
 def _complex_logaddexp(x: Tracer, y: Tracer, base: float) -> Tracer:
-    """The same with the greater real part as shift, so that the angle stays in (-pi, pi]."""
+    """As `_logaddexp`, shifted by the greater real part, so that the angle stays in (-pi, pi]."""
     rate = math.log(base)
     shift = emit(ops.max, emit(ops.real, x), emit(ops.real, y))
     shift = select(emit(ops.is_finite, shift), shift, like(shift, 0))
-    shift = emit(ops.stop_gradient, shift)           # the sum does not depend on it
+    shift = emit(ops.stop_gradient, shift)           # the result does not depend on it
 
     def power(z: Tracer) -> Tracer:
         parts = [emit(ops.sub, emit(ops.real, z), shift), emit(ops.imag, z)]
@@ -233,7 +233,7 @@ def sinc(x: ArrayLike) -> Array:
     angle = emit(ops.mul, x, like(x, math.pi))
     near = emit(ops.lt, emit(ops.abs, angle), _small(angle))
     safe = select(near, like(angle, 1), angle)
-    small = select(near, angle, like(angle, 0))     # whose powers stay in the range
+    small = select(near, angle, like(angle, 0))     # so that no power overflows
     return select(near, _series(small), emit(ops.div, emit(ops.sin, safe), safe))
 
 
@@ -265,7 +265,7 @@ def i0(x: ArrayLike) -> Array:
     (x,) = promote_inexact("i0", x)
     if x.value.type.dtype.is_complex:
         raise ValueError(f"i0 takes real arrays, got {x.value.type}")
-    # its slope at 0 is 0, as that of bessel_i0e takes the sign to be
+    # |x| with slope 0 at 0, as in the derivative of bessel_i0e
     size = emit(ops.mul, x, emit(ops.sign, x))
     return emit(ops.mul, emit(ops.exp, size), emit(ops.bessel_i0e, x))
 

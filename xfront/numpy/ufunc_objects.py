@@ -1,8 +1,8 @@
 """Universal functions as objects: `reduce`, `accumulate`, `at`, `outer`, `reduceat`, `frompyfunc`.
 
 The functions themselves are written elsewhere and are called as they are: the class is a `partial`
-without arguments, so that a call costs one more step in C. The package shows these objects; its own
-files call the functions.
+without arguments, so that a call costs one more step in C. Users see these objects; the
+package's own files call the functions.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class ufunc(functools.partial[Array]):
         return self
 
     def __get__(self, instance: Any, owner: Any = None) -> ufunc:
-        return self                              # an attribute of a class, and no method of it
+        return self                              # as a class attribute it does not become a method
 
     def __repr__(self) -> str:
         return f"<jnp.ufunc {self.__name__!r}>"
@@ -135,7 +135,7 @@ class ufunc(functools.partial[Array]):
         return eval_shape(self, element, element).dtype
 
     def _folded(self, x: Any, dtype: Any, initial: Any, mask: Any) -> Any:
-        """The function from left to right over the first axis."""
+        """The function folded from left to right over the first axis."""
         from ..lax.control_flow import scan  # late: lax stands beside numpy
 
         wanted = self._result(x, dtype)
@@ -246,7 +246,7 @@ class ufunc(functools.partial[Array]):
         return moveaxis(self._parts(x.astype(wanted) if dtype is not None else x, i, wanted), 0, at)
 
     def _parts(self, x: Any, i: Any, wanted: np.dtype) -> Any:
-        """The function over slices of the first axis, all of them one step at a time."""
+        """The function folded over slices of the first axis, all slices in step."""
         from ..lax.control_flow import fori_loop  # late: lax stands beside numpy
 
         n = x.shape[0]

@@ -110,7 +110,7 @@ def unary(fast: OpDef | None = None, kinds: frozenset[str] = NUMERIC
     return decorate
 
 
-# A number beside a traced array of such a dtype takes the array's dtype and weakness.
+# A Python number beside a traced array of these kinds takes the array's dtype and weakness.
 _ADAPTS = {float: INEXACT, int: frozenset(("int", "float", "complex")),
            complex: frozenset(("complex",))}
 
@@ -147,7 +147,7 @@ def binary(fast: OpDef | None = None, kinds: frozenset[str] = NUMERIC
                                         x, y = broadcast_to(x, shape), broadcast_to(y, shape)
                                         if x.value.type is y.value.type:
                                             return emit_alike(fast, x, y)
-                                        return emit(fast, x, y)      # divided differently
+                                        return emit(fast, x, y)      # they differ in sharding
                             elif kind in _ADAPTS.get(type(y), ()) and not x.home.closed:
                                 return emit_alike(fast, x, y)
                     return traced(body, x, y)

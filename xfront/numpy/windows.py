@@ -100,7 +100,7 @@ def _kaiser(beta: Any, n: int) -> Any:
     place = emit(ops.iota, dtype=default_float(), shape=(n,), dimension=0)
     share = subtract(multiply(place, 2 / (n - 1)), 1)
     size = multiply(beta, emit(ops.sqrt, multiply(add(1, share), subtract(1, share))))
-    # both Bessel functions come over exp of their arguments, which would overflow
+    # both Bessel functions are divided by exp of their arguments, as they might overflow
     ratio = divide(emit(ops.bessel_i0e, size), emit(ops.bessel_i0e, beta))
     return multiply(ratio, emit(ops.exp, subtract(size, beta)))
 
