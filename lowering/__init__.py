@@ -1,8 +1,8 @@
 """From IR to running programs: lowering rules, PJRT clients, compilation, caches, execution.
 
-`compile_function` is the main door: it asks the memory of live programs and the cache on disk
-first, and lowers and compiles only where both miss. `lower` always lowers, so that what it shows
-has the locations of the very Function it was given. Importing this package imports no jaxlib.
+`compile_function` is the main door: it looks a program up among the live ones and in the cache on
+disk, and lowers and compiles it only where both miss. `lower` always lowers, so that the module it
+shows has the locations of the Function it was given. Importing this package does not import jaxlib.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _LIVE: weakref.WeakValueDictionary[str, Executable] = weakref.WeakValueDictionar
 
 
 class LoweredModule:
-    """A Function as StableHLO; `module` is the MLIR module."""
+    """A Function lowered to StableHLO; `module` is the MLIR module."""
 
     def __init__(self, function: Function, built: Built, name: str, platform: str,
                  partition: Partition, extras: Extras, donated: Sequence[int]) -> None:
@@ -51,7 +51,7 @@ class LoweredModule:
 
     @property
     def forms(self) -> list[TakenForm]:
-        """The ops that take a form for the platform, in order; those of a body once."""
+        """The ops that take a form for the platform, in program order; a body is listed once."""
         if not self.extras.forms:
             return []
         from .forms.inspection import described
@@ -61,7 +61,7 @@ class LoweredModule:
 
     @property
     def function_written(self) -> Function:
-        """The Function with the extras that it gets, from which the module was written."""
+        """The Function from which the module was written: `function` with its extras."""
         return self._built.function
 
     def as_hlo_text(self) -> str:
@@ -77,7 +77,7 @@ class LoweredModule:
     def compile(self, *, options: Any = (), effort: str = "jit",
                 devices: Sequence[Any] | None = None,
                 callbacks: Callbacks = ()) -> Executable:
-        """Compile and load; as `compile_function`, which says what the arguments are."""
+        """Compile and load the module. The arguments are those of `compile_function`."""
         from .compile import all_options
 
         devices = _devices(devices, self.partition)
@@ -96,7 +96,7 @@ def lower(function: Function, *, name: str | None = None, donated: Sequence[int]
       donated: positions of parameters whose buffers the program may overwrite.
       platform: `cpu`, `cuda`, `rocm` or `tpu`.
       partition: how the program spreads over several devices.
-      extras: what the platform gets beyond the plain StableHLO of all; nothing if None.
+      extras: fences and forms that the platform gets beyond plain StableHLO; none if None.
     Raises: MissingRule where an op has no lowering.
     """
     from .forms.extras import NOTHING
@@ -111,7 +111,7 @@ def lower(function: Function, *, name: str | None = None, donated: Sequence[int]
 
 
 def as_compiled(lowered: LoweredModule, effort: str = "jit", devices: int = 1) -> LoweredModule:
-    """The same program with the extras that it gets where it is compiled for so many devices."""
+    """The same program with the extras that it gets when it is compiled for that many devices."""
     from .forms.extras import extras
 
     chosen = extras(effort, lowered.platform, devices)
@@ -132,17 +132,18 @@ def compile_function(function: Function, *, name: str | None = None,
                      options: Any = (), devices: Sequence[Any] | None = None,
                      callbacks: Callbacks = (), effort: str = "jit",
                      partition: Partition | None = None) -> Executable:
-    """The executable of a Function: the live one, one from disk, or lowered and compiled now.
+    """The executable of a Function: a live one, one from disk, or one that is compiled now.
 
     Args:
       function: what to compile.
       name: as for `lower`.
-      fingerprint: of `function`; None leaves all caches alone.
+      fingerprint: of `function`; None bypasses all caches.
       donated: as for `lower`.
       options: XLA debug options by name, a mapping or pairs.
       devices: where it runs; the default platform's first device(s) if None.
-      callbacks: host functions by slot; a program that calls them is in no cache.
-      effort: `jit`, `eager` (tiny programs compile sooner) or `fast` (all do, and run slower).
+      callbacks: host functions by slot; a program that calls them is not cached.
+      effort: `jit`, `eager` (tiny programs compile faster) or `fast` (all programs compile faster
+        and run slower).
       partition: how it spreads over `devices`.
     Raises: MissingRule, ValueError, and JaxRuntimeError with XLA's message.
     """
@@ -185,7 +186,7 @@ def compile_function(function: Function, *, name: str | None = None,
 
 def find(key: str, overrides: Any, devices: Sequence[Any], partition: Partition | None = None
          ) -> Executable | None:
-    """The program that was compiled under `key` with these XLA options, if it is alive or on disk.
+    """The program compiled under `key` with these XLA options; None if neither alive nor on disk.
     """
     from . import dump
     from .partitioning import Partition
@@ -201,7 +202,7 @@ def find(key: str, overrides: Any, devices: Sequence[Any], partition: Partition 
 
 
 def _where(devices: Sequence[Any]) -> tuple[Any, ...]:
-    """What a key has of devices."""
+    """The part of a key that describes the devices."""
     from .clients import device_kind
 
     return (device_kind(devices[0]), len(devices),
@@ -215,10 +216,10 @@ def _live_key(key: str, devices: Sequence[Any]) -> str:
 def deserialize(blob: bytes, *, name: str = "main", devices: Sequence[Any] | None = None,
                 options: Any = (), partition: Partition | None = None,
                 requirements: Sequence[str] = ()) -> Executable:
-    """Load what `Executable.serialize` gave, on devices of the kind it was compiled for.
+    """Load the bytes of `Executable.serialize` on devices of the kind they were compiled for.
 
-    The bytes are machine code: load only what you trust.
-    Raises: JaxRuntimeError where the bytes are no executable.
+    The bytes are machine code: load only bytes that you trust.
+    Raises: JaxRuntimeError where the bytes are not an executable.
     """
     from . import compat
     from .compile import load_serialized, normalize_options
@@ -245,7 +246,7 @@ def _devices(devices: Sequence[Any] | None, partition: Partition) -> tuple[Any, 
 
 def _from_disk(key: str, devices: Sequence[Any], overrides: Any, partition: Partition
                ) -> Executable | None:
-    """The program of that key, or None where the disk has none that loads."""
+    """The program of that key, or None where the disk has no such program or it fails to load."""
     from . import compat, disk_cache
     from .compile import load_serialized
     from .executable import Executable

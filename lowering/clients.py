@@ -1,7 +1,7 @@
-"""PJRT clients: one a platform, made at first use, and which platform is the default.
+"""PJRT clients, one for each platform, made at first use; and the choice of the default platform.
 
-The default is the first of XFRONT_PLATFORMS (or JAX_PLATFORMS) where that is set; else an
-accelerator that is installed and present; else the CPU.
+The default is the first usable platform of XFRONT_PLATFORMS (or JAX_PLATFORMS) where that is set;
+else an accelerator that is installed and present; else the CPU.
 """
 
 from __future__ import annotations
@@ -35,12 +35,16 @@ def configure(*, platforms: str | None = None, cpu_devices: int | None = None,
               keep_freed_memory: bool | None = None, asynchronous: bool | None = None,
               visible: dict[str, str] | None = None,
               between_processes: dict[str, Any] | None = None) -> None:
-    """Choose platforms (comma-separated, the first is the default), virtual CPU devices, whether
-    freed memory stays with the process (allocation.py), whether programs on CPU run beside Python,
-    by platform which devices are used ("all", or their numbers), and for CPU devices of several
-    processes what `compat.cpu_client` takes: `collectives`, `topology_minutes`.
+    """Set options of clients that do not exist yet; None leaves an option as it is.
 
-    Raises: RuntimeError where the clients that this concerns exist already.
+    Args:
+      platforms: comma-separated; the first one is the default.
+      cpu_devices: number of virtual CPU devices.
+      keep_freed_memory: whether freed memory stays with the process (allocation.py).
+      asynchronous: whether programs on CPU run beside Python.
+      visible: the devices to use by platform: "all", or their numbers.
+      between_processes: `collectives` and `topology_minutes` of `compat.cpu_client`.
+    Raises: RuntimeError where a client that an option concerns exists already.
     """
     global _platforms, _cpu_devices, _keep_freed_memory, _asynchronous
     with _LOCK:
@@ -76,9 +80,9 @@ def configure(*, platforms: str | None = None, cpu_devices: int | None = None,
 
 
 def join(processes: Processes | None) -> None:
-    """Make clients that know the devices of several processes; None: of this one alone.
+    """Have clients know the devices of several processes; None for those of this process alone.
 
-    Raises: RuntimeError where clients exist already.
+    Raises: RuntimeError where a client exists already.
     """
     global _processes
     with _LOCK:
@@ -88,7 +92,7 @@ def join(processes: Processes | None) -> None:
 
 
 def processes() -> Processes | None:
-    """This process among others; None where it is alone."""
+    """This process among those that `join` was given; None where it is alone."""
     return _processes
 
 
@@ -133,13 +137,14 @@ def default_backend() -> str:
 
 
 def platform_of(device: Any) -> str:
-    """`cpu`, `cuda`, `rocm` or `tpu`: what to lower for. `device.platform` says `gpu` for two."""
+    """The platform to lower for: `cpu`, `cuda`, `rocm` or `tpu`. `device.platform` is `gpu` for two
+    of them."""
     return device.client._raw_platform
 
 
 def device_kind(device: Any) -> str:
-    """What kind of device it is; programs compiled for one run on any other of its kind, by the
-    same version of its plugin and under the same settings of that."""
+    """The kind of a device. A program compiled for one device runs on all devices of its kind: the
+    kind names the version of the plugin and its settings too."""
     kind = f"{device.platform}:{device.device_kind}"
     if device.platform == "cpu":
         return kind
@@ -158,7 +163,7 @@ def existing() -> dict[str, Any]:
 
 
 def clear() -> None:
-    """Forget all clients; the next use makes new ones. Arrays of the old ones stay with them."""
+    """Forget all clients; the next use makes new ones. Existing arrays keep their old clients."""
     global _default
     with _LOCK:
         _CLIENTS.clear()
@@ -184,20 +189,20 @@ def _choose() -> str:
 
 
 def _try(name: str) -> Any:
-    """Make the client; None where that fails, the reason in `_FAILURES`."""
+    """Make the client of a platform; None where that fails, with the reason in `_FAILURES`."""
     from . import compat  # jaxlib is imported with the first client
 
     if name in _FAILURES:
         return None
     if name == "cpu" and _keep_freed_memory:
-        from .allocation import keep_freed_memory  # few ask for it
+        from .allocation import keep_freed_memory  # few processes need it
 
         keep_freed_memory()
     try:
         made = (compat.cpu_client(_cpu_count(), _asynchronous, _processes, **_between_processes)
                 if name == "cpu" else
                 plugins.make_client(name, _visible.get(name, "all"), _processes))
-    except Exception as e:      # plugins raise whatever their loader meets
+    except Exception as e:      # a plugin's loader may raise any exception
         if name == "cpu":
             raise
         _FAILURES[name] = str(e) or type(e).__name__

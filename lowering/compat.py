@@ -1,6 +1,6 @@
-"""Everything in which one jaxlib differs from another, and jaxlib's own set-up.
+"""The differences between versions of jaxlib, and jaxlib's own set-up.
 
-Features are asked for by `hasattr` or by version here, so that no other file has to.
+Tests of its version and of features by `hasattr` are here, so that no other file needs them.
 """
 
 from __future__ import annotations
@@ -25,20 +25,21 @@ RuntimeFailure: type[Exception] = _jax.JaxRuntimeError
 """What compilation and execution raise."""
 
 EXECUTION_ERRORS: tuple[type[Exception], ...] = (_jax.JaxRuntimeError, ValueError)
-"""What a failed execution raises: in 0.10 a plain ValueError where C++ dispatched the call."""
+"""What a failed execution raises: jaxlib 0.10 raises ValueError where C++ dispatched the call."""
 
 HAS_FUSION_EMITTER_OPTION = VERSION < (0, 11)
-"""Whether `xla_cpu_use_fusion_emitters` is a compile option (unknown options are errors)."""
+"""Whether `xla_cpu_use_fusion_emitters` is a compile option; unknown options are errors."""
 
 CHOOSES_LIBRARY = VERSION < (0, 13)
-"""Whether `xla_cpu_experimental_ynn_fusion_type` is known to be a compile option."""
+"""Whether this jaxlib is known to have the compile option `xla_cpu_experimental_ynn_fusion_type`.
+"""
 
 YNNPACK_CONVOLVES = VERSION < (0, 11)
 """Whether YNNPACK is XLA's default for convolutions too."""
 
 COLLECTIVES_NEED_THREADS = VERSION < (0, 12)
-"""Whether free-running collectives deadlock with fewer threads than twice the CPU devices, of which
-there are as many as NPROC says, or cores, or devices."""
+"""Whether collectives of unpaced runs deadlock where there are fewer threads than twice the CPU
+devices. The number of threads is NPROC, or that of cores, or that of devices."""
 
 
 def compile_options(replicas: int, partitions: int, device_ids: Sequence[int],
@@ -56,18 +57,18 @@ def compile_options(replicas: int, partitions: int, device_ids: Sequence[int],
         elif name in BUILD_OPTIONS:
             _set_build_option(build, name, value)
     ids = np.array(device_ids, np.int32).reshape(replicas, partitions)
-    options.device_assignment = _jax.DeviceAssignment.create(ids)   # without it: the first devices
+    options.device_assignment = _jax.DeviceAssignment.create(ids)   # default: the first devices
     return options
 
 
 LEVELS = {"UNKNOWN": 0, "O0": 9, "O1": 19, "O2": 29, "O3": 39}
 BUILD_OPTIONS = frozenset(("exec_time_optimization_effort", "memory_fitting_effort",
                            "memory_fitting_level", "optimization_level", "xla_profile_version"))
-"""Options that are no XLA debug options: fields of what describes the compilation."""
+"""Options that are fields of CompileOptions or its build options, not XLA debug options."""
 
 
 def has_build_option(name: str) -> bool:
-    """Whether this jaxlib has a field of that name."""
+    """Whether this jaxlib has a build option of that name."""
     return hasattr(_jax.CompileOptions().executable_build_options, name)
 
 
@@ -94,13 +95,13 @@ def cpu_client(num_devices: int | None, asynchronous: bool = True,
     """A CPU client; `None` leaves the number of devices to XLA_FLAGS.
 
     Args:
-      processes: this one among others, whose devices it shall know.
-      collectives: what moves numbers between them.
-      topology_minutes: how long to wait for their devices, on one machine and on all.
+      processes: this process among others, whose devices the client will know.
+      collectives: the kind of collectives between the processes.
+      topology_minutes: how long to wait for their devices, on this machine and on all machines.
     """
     among: dict[str, Any] = {}
     if processes is not None:
-        from .processes import collectives as made  # most programs are of one process
+        from .processes import collectives as made  # most programs run in one process
 
         local, everywhere = topology_minutes
         among = {"distributed_client": processes.client, "node_id": processes.index,
@@ -134,7 +135,7 @@ _MEETING = threading.Lock()
 
 
 def meet(requirements: Sequence[str]) -> bool:
-    """Set up what a program needs; False where this version does not know how."""
+    """Set up what a program requires; False where a requirement is not known here."""
     if _met.issuperset(requirements):
         return True
     with _MEETING:

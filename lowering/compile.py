@@ -1,12 +1,13 @@
 """From MLIR modules to loaded executables: which options XLA gets, and why.
 
-Efforts, all with the same results but for the last bits of sums and transcendental functions:
-  jit     XLA's optimisation of machine code at level 1: compiles up to a fifth sooner than the
-          default level and runs as fast. Short programs that pad get the default, level 3: the
-          branches of such kernels (an element, or padding?) leave them without vectors below it
-  eager   the same, but programs of few operations on few elements get level 0, which costs them
-          nothing at run time and halves what compiling takes
-  fast    level 0 whatever the size: compiles in about half the time, runs up to 6 times slower
+All efforts give the same results, but for the last bits of sums and transcendental functions:
+  jit     XLA optimises machine code at level 1. Such programs compile in up to a fifth less time
+          than at the default level, and run as fast. Short programs that pad get the default, level
+          3: below it, their kernels, which branch between elements and padding, use no vectors
+  eager   the same, but programs of few operations on few elements get level 0, which halves their
+          compile time and costs them nothing at run time
+  fast    level 0 for all sizes: programs compile in about half the time and run up to 6 times
+          slower
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ LONGEST_BRANCHING = 256
 
 
 _OF_THE_PROCESS: dict[str, Any] = {}
-"""Options under those of each program: see `choose`."""
+"""Options that `choose` set; the options of a program override them."""
 
 _DEFAULTS = {"optimization_level": "UNKNOWN", "memory_fitting_level": "O2",
              "exec_time_optimization_effort": 0.0, "memory_fitting_effort": 0.0,
@@ -43,9 +44,9 @@ _DEFAULTS = {"optimization_level": "UNKNOWN", "memory_fitting_level": "O2",
 
 
 def choose(name: str, value: Any) -> bool:
-    """Set one of the compile options of the process; whether that changed it.
+    """Set a compile option for the whole process; returns whether that changed it.
 
-    Raises: NotImplementedError where this jaxlib does not have it.
+    Raises: NotImplementedError where this jaxlib does not have the option.
     """
     if value == _DEFAULTS[name]:
         chosen: Options = ()
@@ -71,12 +72,12 @@ _CHOSEN: dict[str, Options] = {}
 
 
 def all_of_process() -> Options:
-    """The options that `choose` set, under those of each program."""
+    """The options that `choose` set; the options of a program override them."""
     return normalize_options(_OF_THE_PROCESS)
 
 
 def normalize_options(options: Mapping[str, Any] | Sequence[tuple[str, Any]]) -> Options:
-    """Compile options in one order, so that they can be part of a key."""
+    """Compile options, sorted, so that they can be part of a key."""
     pairs = options.items() if isinstance(options, Mapping) else options
     return tuple(sorted((str(name), value) for name, value in pairs))
 
@@ -90,10 +91,10 @@ def is_tiny(function: Function) -> bool:
 
 
 def gains_vectors(function: Function) -> bool:
-    """Whether a program that pads is short and free of random bits, bodies included.
+    """Whether a program pads, is short and makes no random bits, bodies included.
 
-    Level 3 asks of each value that is the same in all turns of a loop who reads it, along every
-    path (LLVM's onlyFirstLaneUsed): through the rounds of a threefry that takes minutes.
+    At level 3, LLVM follows the uses of each loop-invariant value along every path
+    (`onlyFirstLaneUsed`), which takes minutes for the rounds of threefry.
     """
     seen, left, found, count = {function}, [function], False, 0
     while left:
@@ -131,7 +132,8 @@ def effort_options(effort: str, function: Function, platform: str) -> Options:
 
 def all_options(effort: str, function: Function, platform: str, options: Any,
                 extras: Extras) -> Options:
-    """Those of the effort and of the libraries for the CPU, under the user's own."""
+    """The options of the effort and of the CPU's libraries; `options`, the user's, override them.
+    """
     chosen = dict(effort_options(effort, function, platform))
     if platform == "cpu" and extras.forms and effort == "jit":
         from .cpu import libraries
@@ -144,7 +146,7 @@ def all_options(effort: str, function: Function, platform: str, options: Any,
 
 def compile_module(built: Built, client: Any, devices: Sequence[Any], overrides: Options,
                    partition: Partition, hosts: Sequence[Any]) -> Any:
-    """Compile for `devices` and load; those that are described have nothing to load it.
+    """Compile a module for `devices` and load it; for described devices, only compile it.
 
     Raises: JaxRuntimeError with XLA's message.
     """
@@ -158,7 +160,7 @@ def compile_module(built: Built, client: Any, devices: Sequence[Any], overrides:
 
 def load_serialized(blob: bytes, client: Any, devices: Sequence[Any], overrides: Options,
                     partition: Partition, hosts: Sequence[Any]) -> Any:
-    """Load what `serialize` gave. Raises: JaxRuntimeError where it is no such thing."""
+    """Load the bytes of `Executable.serialize`. Raises: JaxRuntimeError where they are not that."""
     options = compat.compile_options(partition.num_replicas, partition.num_partitions,
                                      [d.id for d in devices], overrides)
     if hosts:

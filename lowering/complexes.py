@@ -1,15 +1,17 @@
-"""Functions of complex numbers as C99 and the array API standard want them.
+"""Functions of complex numbers with the values that C99 and the array API standard ask for.
 
-Sine, cosine, their hyperbolic kin and exp(x) - 1 are computed by their parts. The others are
-StableHLO's, with the parts mended that it gets wrong: where a number is infinite, NaN or a zero.
+Sine, cosine, their hyperbolic counterparts and exp(x) - 1 are computed from real functions of the
+parts. The other functions are StableHLO's, corrected where it is wrong: for infinities, NaN and
+zeros.
 
-For an angle t and a number u, with S, C the sine and cosine and s, c the hyperbolic ones,
+For an angle t and a number u, let S and C be the sine and cosine of t, and s and c the hyperbolic
+sine and cosine of u:
 
     sin(t + iu) = S c + i C s        cos(t + iu) = C c - i S s
     sinh(u + it) = C s + i S c       cosh(u + it) = C c + i S s
 
-s and c come with a factor: where they would overflow, both are exp(|u|/2)/2 times exp(|u|/2).
-Signs of zeros and values at infinities are those of C99, Annex G.
+Where s and c would overflow, both are exp(|u|/2)/2 times a factor exp(|u|/2), which is multiplied
+in last. Signs of zeros and values at infinities are those of C99, Annex G.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ OfParts = Callable[[Term, Term, Term], Pair]
 
 
 class Parts(NamedTuple):
-    """The four products of an angle t and a number u."""
+    """The four products of the functions of an angle t and those of a number u."""
 
     sine_cosh: Term
     cosine_sinh: Term
@@ -41,7 +43,7 @@ class Parts(NamedTuple):
 
 
 def _endless(x: Term, y: Term) -> Term:
-    """Whether one of two numbers is infinite."""
+    """Whether x or y is infinite."""
     inf = x.like(math.inf)
     return (abs(x) == inf) | (abs(y) == inf)
 
@@ -53,7 +55,7 @@ def _signed(x: Term, of: Term) -> Term:
 
 
 def _most(x: Term) -> float:
-    """The exponential of greater numbers may overflow."""
+    """The number above which the exponential may overflow."""
     return math.log(dtypes.greatest_finite(x.dtype)) - 1
 
 
@@ -102,7 +104,7 @@ def _cosh(z: Term, a: Term, b: Term) -> Pair:
 
 
 def _expm1(z: Term, u: Term, t: Term) -> Pair:
-    """exp(x) - 1 of complex numbers u + it: (exp(u) - 1) C - 2 sin(t/2)^2 + i exp(u) S."""
+    """exp(z) - 1 for z = u + it: (exp(u) - 1) C - 2 sin(t/2)^2 + i exp(u) S."""
     zero, half = u.like(0.0), u.like(0.5)
     sine, cosine, middle = ops.sin(t), ops.cos(t), ops.sin(t * half)
     large = u > _most(u)
@@ -121,7 +123,7 @@ def _expm1(z: Term, u: Term, t: Term) -> Pair:
 # --- functions of StableHLO and CHLO, with their special cases ----------------------------
 
 def _plain(name: str, infer: Any = lambda types, attrs: types) -> OpDef[Any]:
-    """The MLIR op of that name, without what is mended below."""
+    """The MLIR op of that name, without the corrections below."""
     made = define(name, infer=infer, operands=1, apart=True, family=__name__)
     table({made: name})
     return made
@@ -137,18 +139,21 @@ _plain_acos, _plain_acosh = _plain("chlo.acos"), _plain("chlo.acosh")
 
 
 def of_complex(ctx: RuleContext, definition: OpDef[Any], x: Any, type: TensorType) -> Any:
-    """The function of complex numbers that an op is, one of those below."""
+    """The value of an op with an entry in `_FUNCTIONS`, for complex numbers."""
     return ctx.inline(_body(_FUNCTIONS[definition], type), [x])[0]
 
 
 def size(ctx: RuleContext, x: Any, type: TensorType) -> Any:
-    """|x|: infinite where a part is, also beside a NaN."""
+    """|x|: infinite where a part is infinite, even if the other part is NaN."""
     return ctx.inline(_body(_size, type.with_dtype(dtypes.complex_of(type.dtype))), [x])[0]
 
 
 @lru_cache(maxsize=256)
 def _body(fn: Callable[[Term, Term, Term], Any], type: TensorType) -> Function:
-    """`fn(z, real, imag)` as a Function of numbers of `type`; of parts, the numbers."""
+    """`fn(z, real, imag)` as a Function of complex numbers of `type`.
+
+    `fn` gives the value, or the pair of its parts.
+    """
     b = Builder("complex")
     z = Term(b, b.param(type))
     made = fn(z, ops.real(z), ops.imag(z))
@@ -194,7 +199,7 @@ def _sqrt(z: Term, a: Term, b: Term) -> Pair:
 
 
 def _tangent(name: str) -> OfParts:
-    """tan and tanh: a part that is 0 stays so."""
+    """tan or tanh: a part that is 0 stays 0."""
     plain = _plain(name)
 
     def parts(z: Term, a: Term, b: Term) -> Pair:
@@ -205,7 +210,7 @@ def _tangent(name: str) -> OfParts:
 
 
 def _asinh(z: Term, a: Term, b: Term) -> Pair:
-    # computed in one quadrant: the function is odd, and commutes with conjugation
+    # computed in one quadrant, for the function is odd and commutes with conjugation
     right, up = abs(a), abs(b)
     real, imag = _parts_of(_plain_asinh, ops.complex(right, up))
     real = _signed(where(_endless(right, up), math.inf, real), a)
@@ -221,7 +226,7 @@ def _atanh(z: Term, a: Term, b: Term) -> Pair:
 
 
 def _turned(parts: OfParts) -> OfParts:
-    """asin of asinh, atan of atanh: g(z) = -i f(iz)."""
+    """asin from asinh, or atan from atanh: g(z) = -i f(iz)."""
     def turned(z: Term, a: Term, b: Term) -> Pair:
         real, imag = parts(z, b, a)
         return imag, real

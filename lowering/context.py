@@ -1,17 +1,17 @@
-"""What a lowering rule works with: `RuleContext`, the registry of rules, the MLIR context.
+"""The tools of lowering rules: `RuleContext`, the registry of rules, the MLIR context.
 
 A rule turns one IR op into MLIR values: `rule(ctx, op, *operands) -> value or values`. It builds
 ops with `ctx.create`, takes result types from the IR op, and gets attributes from the memoised
-helpers of `ctx`. Rules live in `rules/`, under the file names of `xfront_ir/ops/`; a family's file
-is imported when the first op of that family is lowered. `jaxlib.mlir` is imported by the first
-lowering, never by importing this file.
+helpers of `ctx`. Rules live in `rules/`, under the file names of `xfront_ir/ops/`; the file of a
+family is imported when the first op of that family is lowered. The first lowering imports
+`jaxlib.mlir`; importing this file does not.
 """
 
 # hot: benchmarks/lower.py
 
 from __future__ import annotations
 
-import _thread  # what threading adds waits for the start, and that may be interrupted
+import _thread  # threading.Thread.start waits, and a signal may interrupt that
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
@@ -38,23 +38,24 @@ Region = Callable[..., Any]
 
 RULES: dict[OpDef, Rule] = {}
 SIMPLE: dict[OpDef, str] = {}
-"""Ops that are one MLIR op with the same operands and results and no attributes."""
+"""Ops that are lowered to one MLIR op with the same operands and results and no attributes."""
 INLINED: dict[OpDef, str] = {}
-"""Ops that are their body, to the attribute that holds it (call, custom_jvp, checkpoint)."""
+"""Ops that are lowered as their body, with the attribute that holds it (call, custom_jvp, ...)."""
 EXPANDED: dict[OpDef, Callable[[Op], Function]] = {}
-"""Ops that are other ops, which the function gives."""
+"""Ops that are lowered as other ops, with the function that gives those."""
 MARK = "stands for"
-"""The body of a call that stands for another op has under this name, in its memo, what op it is."""
+"""Key in the memo of the body of a call that stands for another op; its value says which op."""
 
 MAX_CONTEXT_BYTES = 32 << 20
 MAX_CONTEXT_USES = 2000
-"""A context keeps each type, attribute and constant ever made; after this much a new one starts."""
+"""A context keeps all types, attributes and constants; above these limits a new one is made."""
 
 
 # --- registry -----------------------------------------------------------------------------
 
 def rule(definition: OpDef) -> Callable[[Rule], Rule]:
-    """Decorator: the lowering of `definition`, `fn(ctx, op, *operands) -> value(s)`."""
+    """Decorator that registers the lowering of `definition`: `fn(ctx, op, *operands) -> value(s)`.
+    """
     def register(fn: Rule) -> Rule:
         RULES[definition] = fn
         return fn
@@ -63,7 +64,7 @@ def rule(definition: OpDef) -> Callable[[Rule], Rule]:
 
 
 def table(rows: Mapping[OpDef, str]) -> None:
-    """Ops that lower to one MLIR op of the given name, e.g. `{ops.sin: "stablehlo.sine"}`."""
+    """Register ops that are one MLIR op of the given name, e.g. `{ops.sin: "stablehlo.sine"}`."""
     SIMPLE.update(rows)
 
 
@@ -72,10 +73,11 @@ Written = Callable[["RuleContext", Op], Form | None]
 
 
 def one_op(definition: OpDef) -> Callable[[Written], Written]:
-    """Decorator: the lowering of an op that is one MLIR op with the same operands and results.
+    """Decorator for the lowering of an op to one MLIR op with the same operands and results.
 
-    `fn(ctx, op)` gives the name and the attributes of that op, or None where the op is its operand.
-    It may look at types and attributes alone: it is asked once for ops that have the same.
+    `fn(ctx, op)` gives the name and the attributes of that op, or None where the result is the
+    operand. It may depend on types and attributes only: it is called once for all ops with the same
+    ones.
     """
     schema = tuple(definition.attrs)
 
@@ -103,13 +105,13 @@ _type = attrgetter("type")
 
 
 def inlined(definition: OpDef, body: str) -> None:
-    """The op stands for the ops of its attribute `body`, with its operands and results."""
+    """Register an op that is lowered as the ops of its attribute named `body`."""
     INLINED[definition] = body
 
 
 def expanded(definition: OpDef) -> Callable[[Callable[[Op], Function]],
                                             Callable[[Op], Function]]:
-    """Decorator: `fn(op)` gives the Function whose ops the op stands for."""
+    """Decorator for the lowering of an op as other ops: `fn(op)` gives the Function of them."""
     def register(fn: Callable[[Op], Function]) -> Callable[[Op], Function]:
         EXPANDED[definition] = fn
         RULES[definition] = lambda ctx, op, *operands: ctx.inline(fn(op), operands)
@@ -123,13 +125,13 @@ def _call_body(ctx: RuleContext, op: Op, *operands: Any) -> Any:
 
 
 def body_of(op: Op) -> Function:
-    """The body of an op of `INLINED`; a transformation not yet carried out runs now."""
+    """The body of an op of `INLINED`; a pending transformation of it runs now."""
     held = op.attrs[INLINED[op.definition]]
     return held if isinstance(held, Function) else held.force()
 
 
 def load_family(definition: OpDef, package: str = "lowering.rules") -> None:
-    """Import the file with the rules of the op's family in a package, if there is one."""
+    """Import a package's file for the family of an op, if there is one."""
     name = f"{package}.{definition.room}"
     if definition.room:
         try:
@@ -140,7 +142,7 @@ def load_family(definition: OpDef, package: str = "lowering.rules") -> None:
 
 
 def _find_rule(definition: OpDef) -> Rule:
-    """The rule of an op seen for the first time. Raises: MissingRule."""
+    """The rule of an op, after its family is imported. Raises: MissingRule."""
     load_family(definition)
     if name := SIMPLE.get(definition):
         return _simple_rule(name)
@@ -155,7 +157,7 @@ def _find_rule(definition: OpDef) -> Rule:
 
 
 def rule_of(definition: OpDef) -> Rule:
-    """The rule by which an op is lowered. Raises: MissingRule."""
+    """The lowering rule of an op. Raises: MissingRule."""
     return RULES.get(definition) or _find_rule(definition)
 
 
@@ -187,9 +189,9 @@ _bindings: tuple[Any, Any, tuple] | None = None
 
 
 def _import_bindings() -> tuple[Any, Any, tuple]:
-    """jaxlib's modules `ir` and `_jax_mlir_ext`, and those of dialects."""
+    """jaxlib's modules `ir` and `_jax_mlir_ext`, and those of the dialects."""
     global _bindings
-    from jaxlib.mlir import ir  # costs more than numpy's import: first lowering only
+    from jaxlib.mlir import ir  # slower to import than numpy, so only at the first lowering
     from jaxlib.mlir._mlir_libs import (  # type: ignore[attr-defined]
         _chlo,
         _jax_mlir_ext,
@@ -202,15 +204,16 @@ def _import_bindings() -> tuple[Any, Any, tuple]:
 
 
 def uninterrupted(load: Callable[[], Any]) -> Any:
-    """`load()`, run to its end whatever signal comes meanwhile.
+    """The result of `load()`, which runs to its end even if a signal arrives meanwhile.
 
-    Python forgets an import that Ctrl-C interrupts; C++ does not, and refuses to do its part again.
+    Python forgets an import that Ctrl-C interrupts, but the C++ part of a module remembers it and
+    refuses to be initialised again.
 
-    Raises: what `load` raised, and after it has ended what the signal's handler raised.
+    Raises: what `load` raised; or, after `load` has ended, what the signal's handler raised.
     """
     done: list[Any] = []
     failed: list[BaseException] = []
-    running = _thread.allocate_lock()            # a join that is interrupted counts as joined
+    running = _thread.allocate_lock()            # an interrupted Thread.join counts as joined
     running.acquire()
 
     def run() -> None:
@@ -222,7 +225,7 @@ def uninterrupted(load: Callable[[], Any]) -> Any:
             running.release()
 
     try:
-        _thread.start_new_thread(run, ())        # signals are handled in the main thread alone
+        _thread.start_new_thread(run, ())        # only the main thread handles signals
     except RuntimeError:                         # the interpreter is ending
         return load()
     signalled: BaseException | None = None
@@ -239,7 +242,7 @@ def uninterrupted(load: Callable[[], Any]) -> Any:
 
 
 class MLIRContext:
-    """One MLIR context with the dialects that lowering uses, and the memo of what lives in it."""
+    """One MLIR context with the dialects that lowering uses, and memo tables of its objects."""
 
     __slots__ = ("attrs", "bytes", "context", "elements", "ir", "mlirext", "operation", "types",
                  "unknown", "uses")
@@ -252,7 +255,7 @@ class MLIRContext:
         self.context.append_dialect_registry(registry)
         for dialect in dialects:
             dialect.register_dialect(self.context)
-        self.context.dialects["func"]     # loads it: ops of unloaded dialects are made unchecked
+        self.context.dialects["func"]     # loads it: ops of unloaded dialects are not checked
         self.operation = self.ir.Operation.create
         self.unknown = self.ir.Location.unknown(self.context)
         self.types: dict[Any, Any] = {}
@@ -273,7 +276,7 @@ _current: MLIRContext | None = None
 
 
 def mlir_context() -> MLIRContext:
-    """The context for one more lowering; shared until it has grown large."""
+    """The context for one more lowering; lowerings share it until it has grown large."""
     global _current
     found = _current
     if found is None or found.uses >= MAX_CONTEXT_USES or found.bytes >= MAX_CONTEXT_BYTES:
@@ -285,12 +288,12 @@ def mlir_context() -> MLIRContext:
 # --- rule context -------------------------------------------------------------------------
 
 class RuleContext:
-    """State of one lowering: where ops go (`ip`), where they come from (`loc`), memo tables.
+    """State of one lowering: the insertion point `ip`, the current location `loc`, memo tables.
 
-    `module` gives rules of ops with bodies what concerns the whole module; `platform` is `cpu`,
-    `cuda`, `rocm` or `tpu`. `scope` is the prefix of op names in profiles, e.g. `jit(f)`. `mesh` is
-    that of the `shard_map` in whose region ops go, or None; `indices` are those along its axes that
-    regions have been handed.
+    `module` gives rules the state of the whole module; `platform` is `cpu`, `cuda`, `rocm` or
+    `tpu`. `scope` is the prefix of op names in profiles, e.g. `jit(f)`. `mesh` is the mesh of the
+    `shard_map` whose region is being written, or None; `indices` has the device's index along those
+    mesh axes for which the region receives it as a value.
     """
 
     __slots__ = ("_attrs", "_create", "_lines", "_locations", "_models", "_named", "_places",
@@ -306,7 +309,7 @@ class RuleContext:
         self.token: Any = None
         self.mesh: MeshAxes | None = None
         self.indices: dict[str, Any] = {}
-        self.channels = 0                        # given to collectives
+        self.channels = 0                        # the number of the last collective
         self._attrs, self._types, self._create = mlir.attrs, mlir.types, mlir.operation
         self._named = mlir.ir.Location.name
         self._models: dict[Any, Any] = {}
@@ -320,14 +323,14 @@ class RuleContext:
     def create(self, name: str, operands: Sequence[Any], result_types: Sequence[Any], /,
                regions: Sequence[Region] = (), region_args: Sequence[Any] = (),
                terminator: str = "stablehlo.return", **attrs: Any) -> Any:
-        """One MLIR op: its value where it has one result, else the list of its values.
+        """Create one MLIR op. Returns its value if it has one result, else the list of its values.
 
         Args:
           name: full MLIR name, e.g. `stablehlo.add`.
           operands: MLIR values.
           result_types: IR types (or the IR values that have them, or MLIR types).
-          regions: one callable a region, `fn(ctx, *block_args) -> value or values`; what it
-            returns is returned by the region.
+          regions: one callable for each region, `fn(ctx, *block_args) -> value or values`; the
+            region returns these values.
           region_args: types of the block arguments, the same for every region.
           terminator: the op that returns from regions.
           attrs: MLIR attributes, from the helpers below.
@@ -343,8 +346,8 @@ class RuleContext:
         return made.result if len(types) == 1 else list(made.results)
 
     def copied(self, key: Any, operands: Sequence[Any]) -> Any:
-        """The value of an op like the one that was `kept` under `key` in this block, with these as
-        its first operands; None where none was. To copy regions is cheaper than to fill them."""
+        """The value of a copy of the op that was `kept` under `key` in this block, with these first
+        operands; None where none was kept. Copying an op's regions is cheaper than filling them."""
         model = self._models.get((self.ip, key))
         if model is None:
             return None
@@ -355,7 +358,7 @@ class RuleContext:
         return made.result
 
     def kept(self, key: Any, value: Any) -> Any:
-        """`value`, whose op is the model for those of the same key in this block."""
+        """`value`, after its op is kept as the model of later ops with this key in this block."""
         self._models[self.ip, key] = value.owner
         return value
 
@@ -374,7 +377,7 @@ class RuleContext:
             self.ip, self.loc, self.token = ip, loc, token
 
     def inline(self, function: Function, operands: Sequence[Any]) -> list[Any]:
-        """Emit the ops of `function` here, with MLIR `operands` for its parameters.
+        """Emit the ops of `function` at the insertion point, with MLIR `operands` as parameters.
 
         Calls that are not private functions are emitted in place, without recursion.
         Returns: the MLIR values of its returns.
@@ -439,12 +442,12 @@ class RuleContext:
         return self.module is not None and self.module.is_private(body)
 
     def is_ordered(self, body: Function) -> bool:
-        """Whether `body` has effects whose order matters."""
+        """Whether `body` has ordered effects."""
         return self.module is not None and self.module.is_ordered(body)
 
     def body(self, function: Function, operands: Sequence[Any]) -> list[Any]:
-        """The results of `function` for `operands`: a call where the module holds it as a private
-        function (it is used more than once), else its ops, here."""
+        """The results of `function` for `operands`: of a call where the module holds it as a
+        private function (because it is used more than once), else of its ops, emitted here."""
         if not self.is_private(function):
             return self.inline(function, operands)
         symbol = self._memo(("symbol", name := self.module.symbol(function)),
@@ -454,8 +457,8 @@ class RuleContext:
         return list(made.results)
 
     def fence(self, value: Any, type_: TensorType) -> Any:
-        """The same value, which XLA's CPU compiler computes once whoever reads it; on other
-        platforms, and where fences are off, a barrier."""
+        """The same value, which XLA's CPU compiler will compute once however many ops read it; a
+        barrier on other platforms and where fences are off."""
         if self.module is None or not self.module.has_fences:
             return self._create("stablehlo.optimization_barrier", [self.type(type_)], [value], None,
                                 None, 0, self.loc, self.ip).result
@@ -465,15 +468,15 @@ class RuleContext:
                             self.ip).result
 
     def as_typed(self, value: Value, made: Any) -> Any:
-        """An MLIR value that lies as the type of `value` says; axes that are no explicit ones are
-        the compiler's."""
+        """`made`, constrained to the sharding in the type of `value`; the compiler chooses for mesh
+        axes that are not explicit."""
         found = value.type.sharding
         if found is None or self.num_partitions == 1:
             return made
         return self.constrained(made, found, value.type)
 
     def constrained(self, made: Any, sharding: Sharding, type_: TensorType) -> Any:
-        """An MLIR value that lies as a sharding says."""
+        """`made`, constrained to a sharding; the compiler may divide it over auto axes as well."""
         spec = sharding.spec
         if sharding.mesh.of_type("auto"):
             spec = Spec(spec.dims, range(spec.ndim), spec.unreduced)
@@ -481,15 +484,14 @@ class RuleContext:
             Sharding(sharding.mesh, spec), type_))
 
     def sharding(self, sharding: Sharding, type_: TensorType) -> Any:
-        """The attribute `#sdy.sharding` of a value of `type_`; its mesh is declared in the module.
-        """
+        """The attribute `#sdy.sharding` of a value of `type_`; declares its mesh in the module."""
         symbol = self.module.mesh(sharding.mesh)
         return self.attr(f"#sdy.sharding{sharding_text(symbol, sharding.spec, type_)}")
 
     @property
     def is_shared(self) -> bool:
-        """Whether several devices share the value that is written next: not in a program of one
-        device, and not in a region whose values are each device's own."""
+        """Whether the next value is one of several devices together. It is not in a program of one
+        device, nor in the region of a `shard_map`, where each device has values of its own."""
         if self.num_partitions == 1:
             return False
         op = self.ip.block.owner
@@ -501,7 +503,7 @@ class RuleContext:
 
     @property
     def num_partitions(self) -> int:
-        """How many devices share the values of the program."""
+        """The number of devices over which the values of the program are divided."""
         return 1 if self.module is None else self.module.partition.num_partitions
 
     def next_channel(self) -> int:
@@ -511,15 +513,16 @@ class RuleContext:
 
     @property
     def unit(self) -> Any:
-        """The attribute that says something by being there."""
+        """The unit attribute, whose presence is its meaning."""
         return self._memo(("unit",), lambda: self.ir.UnitAttr.get())
 
     def require(self, what: str) -> None:
-        """The program may be loaded only where `what` is set up; `compat.REQUIREMENTS` has how."""
+        """Record that `what`, a key of `compat.REQUIREMENTS`, must be set up to load the program.
+        """
         self.module.built.requirements.add(what)
 
     def add_callback(self, spec: Any) -> int:
-        """Enter a host call of the program; gives the index by which the runtime finds it."""
+        """Add a host call to the program; returns the index by which the runtime finds it."""
         self.module.built.callbacks.append(spec)
         return len(self.module.built.callbacks) - 1
 
@@ -535,7 +538,7 @@ class RuleContext:
         elif kind is int or kind is bool:
             key = (kind, value, type_)
         elif kind is float:
-            key = (repr(value), type_)          # by digits: 0.0 and -0.0 are equal, NaN is not
+            key = (repr(value), type_)          # 0.0 == -0.0 and NaN != NaN, so not by value
         else:
             value = Literal(np.asarray(value).astype(type_.dtype.numpy))
             key = (value.key, type_)
@@ -548,7 +551,7 @@ class RuleContext:
                             self.loc, self.ip).result
 
     def constant_of(self, value: Any) -> Any:
-        """What `constant_again` needs where `value` is a constant, else None."""
+        """The op of `value` for `constant_again` where it is a constant, else None."""
         made = value.owner
         if isinstance(made, self.ir.Block):
             return None
@@ -556,8 +559,8 @@ class RuleContext:
         return made if made.name == "stablehlo.constant" else None
 
     def constant_again(self, constant: Any) -> Any:
-        """The constant that `constant_of` found, here."""
-        return constant.clone(self.ip).result   # as a whole: no binding reads a complex attribute
+        """A copy, at the insertion point, of the constant that `constant_of` found."""
+        return constant.clone(self.ip).result   # no Python binding reads a complex attribute
 
     def _dense(self, array: np.ndarray, type: TensorType) -> Any:
         flat = array.reshape(1) if array.shape == () else array
@@ -598,7 +601,7 @@ class RuleContext:
         return found
 
     def attr(self, text: str) -> Any:
-        """The attribute that MLIR writes as `text`, e.g. `#stablehlo<precision HIGHEST>`."""
+        """The attribute that MLIR parses from `text`, e.g. `#stablehlo<precision HIGHEST>`."""
         found = self._attrs.get(text)
         if found is None:
             found = self._attrs[text] = self.ir.Attribute.parse(text)
@@ -642,7 +645,7 @@ class RuleContext:
     # locations
 
     def location(self, loc: Location, name: str) -> Any:
-        """The MLIR location of op `name` at `loc`: `jit(f)/scope/name` over function, file, line.
+        """The MLIR location of op `name` at `loc`: `jit(f)/scope/name`, then function, file, line.
 
         Memoised by code position.
         """
@@ -658,7 +661,7 @@ class RuleContext:
         return found
 
     def _where(self, loc: Location) -> Any:
-        """Function, file and line of a code position."""
+        """The MLIR location of a code position: function, file and line."""
         code = loc.code
         if code is None:
             return self.mlir.unknown

@@ -8,7 +8,7 @@ from . import clients
 
 
 def devices(backend: str | None = None) -> list[Any]:
-    """All devices of a platform, those of other processes included; the default platform's if None.
+    """All devices of a platform, in all processes; those of the default platform if None.
 
     Raises: RuntimeError where the platform cannot be used.
     """
@@ -17,7 +17,7 @@ def devices(backend: str | None = None) -> list[Any]:
 
 def local_devices(process_index: int | None = None, backend: str | None = None,
                   host_id: int | None = None) -> list[Any]:
-    """The devices of one process (this one if None). `host_id` is another name of `process_index`.
+    """The devices of one process (this one if None). `host_id` is an alias of `process_index`.
 
     Raises: RuntimeError where there is no such platform; ValueError where both are given.
     """
@@ -32,20 +32,20 @@ def local_devices(process_index: int | None = None, backend: str | None = None,
 
 
 def device_count(backend: str | None = None) -> int:
-    """How many devices there are in all processes."""
+    """The number of devices in all processes."""
     return int(clients.client(backend).device_count())
 
 
 def local_device_count(backend: str | None = None) -> int:
-    """How many devices this process drives."""
+    """The number of devices of this process."""
     return int(clients.client(backend).local_device_count())
 
 
 def process_index(backend: str | None = None) -> int:
-    """Which process this is."""
+    """The index of this process."""
     return int(clients.client(backend).process_index())
 
 
 def process_count(backend: str | None = None) -> int:
-    """How many processes there are."""
+    """The number of processes."""
     return max((d.process_index for d in devices(backend)), default=0) + 1

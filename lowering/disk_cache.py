@@ -1,12 +1,13 @@
 """Compiled programs on disk, so that a second process starts warm.
 
-An entry is keyed on the fingerprint of the IR and on everything else that its bytes depend on:
-jaxlib loads executables of other versions and flags without complaint. What is damaged, truncated,
-under another's name or another user's is a miss, never an error. No entry is ever unpickled.
+The key of an entry covers the fingerprint of the IR and everything else that its bytes depend on,
+for jaxlib loads executables of other versions and flags without complaint. An entry that is
+damaged, truncated, renamed or owned by another user is a miss, never an error. No entry is ever
+unpickled.
 
     XFRONT_CACHE=0            no cache on disk
-    XFRONT_CACHE_DIR          where it is; else $XDG_CACHE_HOME/xfront, else ~/.cache/xfront
-    XFRONT_CACHE_MAX_BYTES    size above which the entries unused for longest are removed (2 GiB)
+    XFRONT_CACHE_DIR          its folder; default $XDG_CACHE_HOME/xfront, else ~/.cache/xfront
+    XFRONT_CACHE_MAX_BYTES    size above which the least recently used entries go (default 2 GiB)
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from typing import Any
 MAGIC = b"xfront3\n"
 DEFAULT_MAX_BYTES = 2 << 30
 TOUCH_AFTER = 3600.0
-"""A hit renews an entry's time at most this often (seconds)."""
+"""A hit renews the time of an entry that is older than this (seconds)."""
 TEMPORARY_AGE = 3600.0
 """Temporary files older than this were left by a process that died."""
 
@@ -40,8 +41,8 @@ def configure(*, enabled: bool | None = None, directory: str | None = None,
 
 
 def choose(**choice: Any) -> None:
-    """Set one of `enabled`, `directory`, `max_bytes`, `min_seconds`, `min_bytes` and `raises`; None
-    leaves it to the environment again."""
+    """Set `enabled`, `directory`, `max_bytes`, `min_seconds`, `min_bytes` or `raises`; None makes
+    the environment decide again."""
     for name, value in choice.items():
         if value is None:
             _settings.pop(name, None)
@@ -58,7 +59,7 @@ def is_enabled() -> bool:
 
 
 def directory() -> str:
-    """Where entries are."""
+    """The folder of the entries."""
     found = _settings.get("directory") or os.environ.get("XFRONT_CACHE_DIR")
     if found:
         return os.path.expanduser(found)
@@ -67,7 +68,7 @@ def directory() -> str:
 
 
 def max_bytes() -> int:
-    """The size that the entries together may have."""
+    """The limit on the total size of the entries."""
     if "max_bytes" in _settings:
         return int(_settings["max_bytes"])
     text = os.environ.get("XFRONT_CACHE_MAX_BYTES", "")
@@ -92,7 +93,7 @@ _environment: dict[str, bytes] = {}
 
 def environment_digest() -> bytes:
     """Digest of what all programs depend on: sources, jaxlib, CPU and its features, XLA's flags."""
-    from . import compat  # jaxlib is imported by whoever compiles
+    from . import compat  # imports jaxlib, which reading the settings does not need
 
     flags = os.environ.get("XLA_FLAGS", "")
     found = _environment.get(flags)
@@ -147,9 +148,9 @@ _checked: dict[str, bool] = {}
 
 
 def _folder() -> str | None:
-    """The cache's folder, made if need be; None where it cannot be had to ourselves.
+    """The cache's folder, created if need be; None where it is not private to this user.
 
-    Entries hold machine code: a folder that others may write to is not used.
+    Entries hold machine code, so a folder that others may write to is not used.
     """
     path = directory()
     good = _checked.get(path)
@@ -191,7 +192,7 @@ def load(name: str) -> tuple[dict[str, Any], bytes] | None:
         try:
             os.utime(path)
         except OSError:
-            pass                                   # read-only: the entry only looks older
+            pass                                   # read-only: the entry keeps its older time
     return found
 
 
@@ -203,9 +204,9 @@ def forget(name: str) -> None:
 
 
 def store(name: str, header: dict[str, Any], blob: bytes, seconds: float = 0.0) -> None:
-    """Keep an executable that took so long to compile.
+    """Store an executable that took `seconds` to compile.
 
-    Does nothing where that is not possible, or raises OSError where that was asked for.
+    Does nothing where that fails, or raises OSError where the setting `raises` is on.
     """
     folder = _folder() if is_enabled() else None
     if folder is None:
@@ -245,7 +246,7 @@ def _encode(name: str, header: dict[str, Any], blob: bytes) -> bytes:
 
 
 def _digest(name: str, payload: bytes | memoryview) -> bytes:
-    """What binds an entry to its name: its bytes under another name are no entry."""
+    """The digest of an entry. It covers the name, so that a renamed file is not an entry."""
     digest = blake2b(name.encode() + b"\0", digest_size=32)
     digest.update(payload)
     return digest.digest()
@@ -275,11 +276,11 @@ def _remove(path: str) -> None:
 # --- size ---------------------------------------------------------------------------------
 
 _sizes: dict[str, int] = {}
-"""Folder to the bytes that may be in it: counted once, then what this process has added."""
+"""By folder, an estimate of the bytes in it: the size when last counted, plus later additions."""
 
 
 def _entries(folder: str) -> list[tuple[str, int, float]]:
-    """(path, bytes, time of last use) of every entry; leftovers of dead processes go."""
+    """(path, bytes, time of last use) of every entry; removes leftovers of dead processes."""
     found = []
     now = time.time()
     try:
@@ -301,7 +302,8 @@ def _entries(folder: str) -> list[tuple[str, int, float]]:
 
 
 def _make_room(folder: str, added: int, limit: int) -> None:
-    """Keep the folder under its limit: the entries unused for longest go, down to nine tenths."""
+    """Keep the folder under its limit: above it, remove the least recently used entries until nine
+    tenths of the limit are left."""
     with _LOCK:
         known = _sizes.get(folder)
         total = None if known is None else known + added

@@ -1,4 +1,4 @@
-"""Programs written to a folder when they are lowered, for whoever wants to read them."""
+"""Writing programs to a folder when they are lowered, so that people can read them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _numbers = itertools.count()
 
 
 def choose(*, folder: str | None = None, modes: str | None = None) -> None:
-    """Where to write ("" for nowhere) and what: `stablehlo` and `jaxpr` (the IR)."""
+    """Set the folder to write to ("" for none) and the modes: `stablehlo` and `jaxpr` (the IR)."""
     given = {"folder": folder, "modes": modes}
     _settings.update({k: v for k, v in given.items() if v is not None})
 
@@ -23,7 +23,7 @@ def is_on() -> bool:
 
 
 def write(lowered: Any) -> None:
-    """Write one lowered program. Raises: OSError where that is not possible."""
+    """Write one lowered program. Raises: OSError where the files cannot be written."""
     folder = os.path.expanduser(_settings["folder"])
     os.makedirs(folder, exist_ok=True)
     name = re.sub(r"\W", "_", lowered.name)

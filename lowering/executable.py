@@ -1,7 +1,7 @@
-"""A program that can run: jaxlib's executable with what callers must know about it.
+"""A program that can run: jaxlib's executable, with what callers must know about it.
 
-Arrays in, arrays out: results are wrapped by C++ handlers that the caller makes, so nothing here
-knows what an array looks like to users.
+Results are wrapped by C++ handlers that the caller makes, so nothing here knows the array class
+that users see.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ Callbacks = Mapping[int, Callable[..., Any]] | Sequence[Callable[..., Any]]
 class Executable:
     """A compiled program without host calls.
 
-    `loaded` is jaxlib's LoadedExecutable, which the C++ dispatcher runs by itself; `key` is what
-    `lowering.find` finds the program by, None where it is in no cache.
+    `loaded` is jaxlib's LoadedExecutable, which the C++ dispatcher runs by itself; `key` is the key
+    by which `lowering.find` finds the program, None where it is not cached.
     """
 
     __slots__ = ("__weakref__", "_execute", "devices", "key", "loaded", "name", "overrides",
@@ -46,11 +46,12 @@ class Executable:
         self._execute = loaded.execute_sharded
 
     def execute(self, buffers: list[Any], handlers: Sequence[Any]) -> list[Any]:
-        """Run on a list of arrays; `handlers` (one a result) make the arrays that come back."""
+        """Run on a list of arrays; `handlers`, one for each result, make the arrays returned."""
         return self._execute(buffers).consume_with_handlers(handlers)
 
     def with_callbacks(self, callbacks: Callbacks) -> Executable:
-        """The same program calling other host functions, by slot; this one calls none."""
+        """The program with other host functions, by slot; this one calls none and stays as it is.
+        """
         return self
 
     def cost_analysis(self) -> dict[str, float]:
@@ -63,7 +64,7 @@ class Executable:
         return self.loaded.get_compiled_memory_stats()
 
     def hlo_text(self) -> str:
-        """HLO as it runs, after all of XLA's optimisation."""
+        """The text of the HLO that runs, after all of XLA's optimisation."""
         return compat.optimized_hlo(self.loaded)
 
     def serialize(self) -> bytes:
@@ -72,8 +73,8 @@ class Executable:
 
 
 class DescribedExecutable(Executable):
-    """A program compiled for devices that are described and not there (topologies.py): what the
-    compiler says of it can be asked."""
+    """A program compiled for devices that are described but not present (topologies.py). It can be
+    inspected and serialized, but not run."""
 
     __slots__ = ()
 
@@ -85,12 +86,12 @@ class DescribedExecutable(Executable):
         self.key = None
 
     def execute(self, buffers: list[Any], handlers: Sequence[Any]) -> list[Any]:
-        """Not to be had. Raises: RuntimeError."""
+        """Always raises: the devices are not present. Raises: RuntimeError."""
         raise RuntimeError(f"{self.name} is compiled for {name_of(self.devices[0])}, devices that "
                            "are described and not here: it can be read and serialized, not run")
 
     def cost_analysis(self) -> dict[str, float]:
-        """As `Executable.cost_analysis`. Raises: NotImplementedError where there is none."""
+        """XLA's estimate. Raises: NotImplementedError where the compiler gives none."""
         try:
             return super().cost_analysis()
         except compat.RuntimeFailure as e:
@@ -98,15 +99,15 @@ class DescribedExecutable(Executable):
                                       f"analysis: {e}") from None
 
     def serialize(self) -> bytes:
-        """The executable as bytes, which load on such devices where they are."""
+        """The executable as bytes, which load where such devices are present."""
         return self.loaded.serialize()
 
 
 class HostCallExecutable(Executable):
     """A compiled program that calls the host.
 
-    `hosts` answer the calls of its ops in their order. Where effects are ordered, a run begins
-    after the effects of the runs before it, in whatever program, are done.
+    `hosts` answer the host calls of its ops, in the order of the ops. Where effects are ordered, a
+    run begins when the effects of all earlier runs, of any program, are done.
     """
 
     __slots__ = ("_blob", "hosts", "has_ordered_effects", "specs")
@@ -122,7 +123,7 @@ class HostCallExecutable(Executable):
         self._blob: bytes | None = None
 
     def execute(self, buffers: list[Any], handlers: Sequence[Any]) -> list[Any]:
-        """As `Executable.execute`; an exception of a host function comes out as it was raised."""
+        """Run on a list of arrays. Raises: the exception of a host function, as it was raised."""
         if self.has_ordered_effects:
             effects_barrier()
         try:
@@ -135,7 +136,7 @@ class HostCallExecutable(Executable):
         return made
 
     def with_callbacks(self, callbacks: Callbacks) -> HostCallExecutable:
-        """The same program calling other functions, by slot; runs under way keep theirs."""
+        """The same program with other host functions, by slot; runs under way keep theirs."""
         if self._blob is None:
             self._blob = self.serialize()
         hosts = host_calls(self.specs, callbacks)
@@ -194,7 +195,7 @@ _error_count = 0
 
 
 class HostFunctionFailed(Exception):
-    """What crosses the runtime in place of a host function's exception; its number finds it."""
+    """Crosses the runtime in place of a host function's exception, which its number identifies."""
 
 
 def _keep_error(error: BaseException) -> HostFunctionFailed:
@@ -211,7 +212,7 @@ def _keep_error(error: BaseException) -> HostFunctionFailed:
 def original_error(error: BaseException) -> BaseException:
     """The exception of the host function that made an execution fail, else `error` itself.
 
-    Whatever waits for an array (read-back, `block_until_ready`) may meet such an error.
+    Code that waits for an array (read-back, `block_until_ready`) may meet such an error.
     """
     text = str(error)
     at = text.find(_ERROR_MARK)
@@ -222,7 +223,7 @@ def original_error(error: BaseException) -> BaseException:
 
 
 class HostCall:
-    """What the runtime calls: checks what the user's function gives back.
+    """The function that the runtime calls: it calls the user's function and checks its results.
 
     The runtime copies results as raw bytes, so a wrong shape or dtype must be found here.
     """
@@ -239,7 +240,7 @@ class HostCall:
             given = self.function(*arrays[self.n_tokens:])
             results = (None,) * self.n_tokens
             return (*results, *self._checked(given))
-        except BaseException as e:  # whatever it is, the caller of the program gets it
+        except BaseException as e:  # any exception goes to the caller of the program
             raise _keep_error(e) from e
 
     def _checked(self, given: Any) -> list[np.ndarray]:
@@ -261,7 +262,7 @@ class HostCall:
 
 
 def host_calls(specs: Sequence[Any], callbacks: Callbacks) -> list[HostCall]:
-    """What answers the host calls of a program, given the functions by slot.
+    """The HostCalls that answer the host calls of a program, given the functions by slot.
 
     Raises: ValueError where a slot has no function (the runtime would end the process).
     """

@@ -1,10 +1,10 @@
-"""Rules that are formulas: Terms whose ops are lowered as they are written.
+"""Rules that are formulas of Terms: each op is lowered as soon as it is written.
 
     writer = Writer(ctx)
     x = writer.term(type, value)
     y = writer.mlir(where(x < 0, -x, ops.log(x + 1)))
 
-It is the notation of `xfront_ir/ops/formulas.py`, in which forms and derivatives are written too.
+The notation is that of `xfront_ir/ops/formulas.py`, in which forms and derivatives are written too.
 `loop` repeats a formula.
 """
 
@@ -24,7 +24,7 @@ _type = attrgetter("type")
 
 
 class Writer:
-    """What Terms take for a builder: ops of one result, lowered where `ctx` stands."""
+    """The builder of such Terms: it lowers ops of one result at the insertion point of `ctx`."""
 
     __slots__ = ("_mlir", "ctx")
 
@@ -33,7 +33,7 @@ class Writer:
         self._mlir: dict[Value, Any] = {}
 
     def emit(self, definition: OpDef[Any], *operands: Value, **attrs: Any) -> Value:
-        """As that of builders."""
+        """The result of an op, as `Builder.emit`."""
         types = tuple(map(_type, operands))
         found = None if attrs else definition.memo.get(types)
         if found is None:
@@ -50,7 +50,7 @@ class Writer:
         return made
 
     def full(self, type: TensorType, value: Any) -> Value:
-        """As that of builders."""
+        """A constant, as `Builder.full`."""
         made = Value(type)
         self._mlir[made] = self.ctx.constant(value, type)
         return made
@@ -68,7 +68,7 @@ class Writer:
 
 
 def _any(ctx: RuleContext, mask: Any, rank: int) -> Any:
-    """Whether any element is set."""
+    """Whether any element of a mask is true."""
     return ctx.create("stablehlo.reduce", [mask, ctx.constant(False, BOOL)], [BOOL],
                       [lambda ctx, a, c: ctx.create("stablehlo.or", [a, c], [BOOL])],
                       [BOOL, BOOL], dimensions=ctx.int_array(range(rank)))
@@ -76,7 +76,7 @@ def _any(ctx: RuleContext, mask: Any, rank: int) -> Any:
 
 def loop(going: Callable[..., Term], step: Callable[..., Sequence[Term]], start: Sequence[Term]
          ) -> list[Term]:
-    """`state = step(*state)` while `going(*state)` holds for any element."""
+    """The state after `state = step(*state)` while `going(*state)` holds for any element."""
     writer: Any = start[0].b
     types = [t.type for t in start]
 

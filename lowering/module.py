@@ -9,8 +9,8 @@
                                                   func.func private @g(%arg0) { … }
                                                 }
 
-Bodies used more than once become private functions, all others are emitted where they are used.
-How each op becomes StableHLO is in `rules/`; what a rule works with is in `context.py`.
+Bodies used more than once become private functions; all others are emitted where they are used.
+`rules/` says how each op becomes StableHLO; `context.py` has what a rule works with.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ MAX_PRIVATE_DEPTH = 32
 """A longer chain of private functions crashes XLA's CPU compiler; the callers above are inlined."""
 
 MIN_PRIVATE_OPS = 4
-"""A body without bodies of fewer ops is emitted in place: the call would cost as much."""
+"""A body with fewer ops, and no bodies in them, is emitted in place: a call would cost as much."""
 
 
 @dataclass
 class Built:
-    """A module and what must be known to compile and run it.
+    """A module, and what is needed to compile and run it.
 
-    `function` is the program as it was written, with what is special about the platform;
-    `callbacks` are the host calls in the order of their index at run time; `requirements` what the
-    process must have set up (`lapack`, …) before the program may be loaded.
+    `function` is the program from which the module was written, with the platform's fences and
+    forms; `callbacks` are the host calls in the order of their index at run time; `requirements`
+    are what the process must have set up (`lapack`, …) before the program may be loaded.
     """
 
     module: Any
@@ -59,10 +59,10 @@ class Built:
 def build_module(function: Function, *, name: str | None = None, platform: str = "cpu",
                  donated: Sequence[int] = (), partition: Partition | None = None,
                  extras: Extras | None = None) -> Built:
-    """The MLIR module of a Function: `main` and the private functions it calls.
+    """The MLIR module of a Function: `main` and the private functions that it calls.
 
     Args:
-      function: what to lower; parameters that nothing reads stay parameters.
+      function: what to lower; unused parameters stay parameters.
       name: of the program; the module is called `jit_<name>`.
       donated: positions of parameters whose buffers the program may overwrite.
       partition: how it spreads over devices.
@@ -71,7 +71,7 @@ def build_module(function: Function, *, name: str | None = None, platform: str =
     mlir = mlir_context()
     name = symbol_text(name or function.name)
     collecting = gc.isenabled()
-    gc.disable()                    # nothing here is a cycle, and each op is a new object
+    gc.disable()                    # lowering makes many objects and no cycles
     try:
         with mlir.context, mlir.unknown:
             return _Module(mlir, function, f"jit({name})", platform, extras or NOTHING).build(
@@ -100,7 +100,7 @@ class _Module:
         self.partition = Partition()
         self.first: dict[Function, Function] = {}
         self._analyse(function)
-        self.has_fences = platform == "cpu" and extras != NOTHING     # elsewhere it is a barrier
+        self.has_fences = platform == "cpu" and extras != NOTHING   # else fences are barriers
         if extras != NOTHING:
             function = for_platform(function, platform, extras, self._facts)
             if function is not self.function:
@@ -134,13 +134,13 @@ class _Module:
         return self.built
 
     def _analyse(self, function: Function) -> None:
-        """Asks about the bodies of what is to be written."""
+        """Make `function` the one to be written, and decide which bodies are private functions."""
         self.function = function
         self.first.clear()
         self.private, self.ordered = _analyse(function, self.first)
 
     def _facts(self, function: Function) -> Any:
-        """What becomes of the bodies of a Function, for the passes of a platform."""
+        """How the bodies of a Function will be written, for the passes of a platform."""
         from .forms.facts import Facts
 
         if function is not self.function:
@@ -180,15 +180,15 @@ class _Module:
                             ip=ir.InsertionPoint(block))
 
     def fence(self, type: TensorType) -> str:
-        """The symbol of the identity of `type`, in the module from the first question on."""
+        """The symbol of the identity function of `type`; the first call adds it to the module."""
         found = self.fences.get(type)
         if found is None:
             found = self.fences[type] = self._free("fence")
         return found
 
     def mesh(self, mesh: MeshAxes) -> str:
-        """The symbol of a mesh, in the module from the first question on. The types of its axes are
-        nothing to the compiler, and its devices are those of the program."""
+        """The symbol of a mesh; the first call adds it to the module. The compiler ignores the
+        types of the axes, and the devices are those of the program."""
         plain = MeshAxes(mesh.names, mesh.sizes)
         found = self.meshes.get(plain)
         if found is None:
@@ -199,7 +199,7 @@ class _Module:
         return found
 
     def held(self, body: Function) -> Function | None:
-        """The private function that a body is a call of; None where it is emitted in place."""
+        """The private function that is called for a body; None where it is emitted in place."""
         first = self.first.get(body)
         return first if first in self.private else None
 
@@ -208,13 +208,13 @@ class _Module:
         return self.first.get(body) in self.private
 
     def is_ordered(self, body: Function) -> bool:
-        """Whether `body` has effects whose order matters."""
+        """Whether `body` has ordered effects."""
         return self.first.get(body) in self.ordered
 
     def symbol(self, body: Function) -> str:
-        """The symbol of a private function; the first question puts it into the module.
+        """The symbol of a private function; the first call adds the function to the module.
 
-        Names depend on this program alone: the body's own, numbered where it is taken.
+        Names depend on this program alone: the body's own name, with a number if it is taken.
         """
         body = self.first[body]
         found = self.symbols.get(body)
@@ -224,7 +224,7 @@ class _Module:
         return found
 
     def _free(self, base: str) -> str:
-        """`base`, numbered where it is taken."""
+        """A symbol that no function has: `base`, with a number if it is taken."""
         found, count = base, 0
         while found in self.taken:
             found = f"{base}_{count}"
@@ -268,11 +268,11 @@ def _result_attrs(ctx: RuleContext, function: Function, partition: Partition) ->
 
 def _analyse(function: Function, first: dict[Function, Function]
              ) -> tuple[set[Function], set[Function]]:
-    """The bodies that become private functions, and those with ordered effects.
+    """The bodies that become private functions, and the bodies with ordered effects.
 
-    Private are those used more than once, no chain of them longer than MAX_PRIVATE_DEPTH, without
-    ordered effects: their token would have to be passed. `first` receives, for each body, the
-    first one of the same content.
+    A body becomes private if it is used more than once, has no ordered effects (their token would
+    have to be passed) and ends no chain of private calls longer than MAX_PRIVATE_DEPTH. `first` is
+    filled with the first body of the same content for each body.
     """
     uses: dict[Function, int] = {}
     order = list(_postorder(function, uses, first))
@@ -280,7 +280,7 @@ def _analyse(function: Function, first: dict[Function, Function]
     ordered: set[Function] = set()
     if not uses:
         return private, ordered
-    height: dict[Function, int] = {}          # longest chain of private calls below
+    height: dict[Function, int] = {}          # the longest chain of private calls in each body
     for fn, bodies in order:
         height[fn] = max((height[b] + (b in private) for b in bodies), default=0)
         if not ordered.isdisjoint(bodies) or any([
@@ -293,27 +293,29 @@ def _analyse(function: Function, first: dict[Function, Function]
 
 
 def _may_be_private(fn: Function) -> bool:
-    """What stands for another op is written out where it stands, and counts as an op. So is what
-    reads axes of a mesh: it is that of the place."""
+    """Whether a body may become a private function.
+
+    The body of a call that stands for another op may not: such a call is written out in place and
+    counts as one op. Nor may a body that reads axes of a mesh, which depend on its place.
+    """
     return MARK not in fn.memo and not axis_names(fn) and (len(fn.ops) >= MIN_PRIVATE_OPS or any(
         [op.definition.has_bodies and _stands_for(op) is None for op in fn.ops]))
 
 
 def _stands_for(op: Op) -> Any:
-    """What a call stands for: an op that is special on this platform; None for others."""
+    """The op of a form that a call stands for; None for other ops."""
     return op.attrs["body"].memo.get(MARK) if op.definition is call else None
 
 
 def _holds_program(op: Op) -> bool:
-    """Whether bodies of the program are in an op: there are none in what an op without bodies
-    became on this platform."""
+    """Whether an op holds bodies of the program. The form of an op without bodies holds none."""
     found = _stands_for(op)
     return found is None or found.definition.has_bodies
 
 
 def _postorder(function: Function, uses: dict[Function, int], first: dict[Function, Function]
                ) -> Iterator[tuple[Function, list[Function]]]:
-    """Each Function reachable through bodies once, callees first, with its bodies."""
+    """Yield each Function reachable through bodies, once, callees first, with its own bodies."""
     by_content: dict[bytes, Function] = {}
 
     def bodies_in(fn: Function) -> list[Function]:

@@ -1,7 +1,7 @@
 """Lowerings that programs write for their own ops, in MLIR's Python bindings.
 
-`written_in_mlir(definition, write)`: `write(place, op, values)` gives the MLIR values of the op's
-results, with ops made at the insertion point that is current then.
+`written_in_mlir(definition, write)`: `write(place, op, values)` creates ops at the current
+insertion point and returns the MLIR values of the op's results.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Place(NamedTuple):
 
 
 def written_in_mlir(definition: OpDef, write: Callable[[Place, Op, Sequence[Any]], Any]) -> None:
-    """Enter the lowering of an op."""
+    """Register `write` as the lowering of an op."""
     @rule(definition)
     def lower(ctx: RuleContext, op: Op, *operands: Any) -> list[Any]:
         with ctx.ip, ctx.loc:
@@ -43,7 +43,7 @@ def written_in_mlir(definition: OpDef, write: Callable[[Place, Op, Sequence[Any]
 
 
 def _values(made: Any) -> list[Any]:
-    """The MLIR values in what a lowering gave: values, ops, and lists of these."""
+    """The MLIR values that a lowering returned as values, ops, and lists of these."""
     if isinstance(made, (list, tuple)):
         return [v for x in made for v in _values(x)]
     results = getattr(made, "results", None)
@@ -56,17 +56,17 @@ def bindings(name: str) -> Any:
 
 
 def element_type(dtype: Any) -> Any:
-    """The MLIR type of an element. In a lowering, whose context is current."""
+    """The MLIR type of an element. Only for use in a lowering, where the context is current."""
     return bindings("ir").Type.parse(element_text(dtype))
 
 
 def tensor_type(shape: Sequence[int], dtype: Any) -> Any:
-    """The MLIR type of an array. In a lowering, whose context is current."""
+    """The MLIR type of an array. Only for use in a lowering, where the context is current."""
     return bindings("ir").RankedTensorType.get(tuple(shape), element_type(dtype))
 
 
 def constant(array: np.ndarray, dtype: Any) -> Any:
-    """The MLIR value of an array. In a lowering, whose context is current."""
+    """The MLIR value of an array. Only for use in a lowering, where the context is current."""
     ir = bindings("ir")
     kept = np.ascontiguousarray(array)
     if kept.dtype == bool:
@@ -76,9 +76,9 @@ def constant(array: np.ndarray, dtype: Any) -> Any:
 
 
 def attribute(value: Any) -> Any:
-    """The MLIR attribute of a Python value. In a lowering, whose context is current.
+    """The MLIR attribute of a Python value. Only for use in a lowering: its context is current.
 
-    Raises: TypeError where it has none.
+    Raises: TypeError where the value has none.
     """
     ir = bindings("ir")
     if isinstance(value, (bool, np.bool_)):
@@ -97,7 +97,7 @@ def attribute(value: Any) -> Any:
 
 
 def integer_attribute(value: int, bits: int) -> Any:
-    """The MLIR attribute of an integer of so many bits."""
+    """The MLIR attribute of an integer with `bits` bits."""
     ir = bindings("ir")
     return ir.IntegerAttr.get(ir.IntegerType.get_signless(bits), value)
 

@@ -11,15 +11,15 @@ from xfront_ir.types import TensorType
 MESH = "mesh"
 """The symbol of a module's first mesh."""
 FIRST_DEVICE = MeshAxes((), ())
-"""In place of a mesh: the program's first device alone."""
+"""Stands for a mesh of the program's first device alone."""
 
 
 class Partition(NamedTuple):
-    """How a program spreads over devices. Its text is stable, so that it can be part of a key.
+    """How a program spreads over devices. Its repr is stable, so that it can be part of a key.
 
     `params` and `results` have a sharding for each parameter and result of the program, or None
-    where the compiler chooses; where they are empty it chooses all. `mesh` is that of values which
-    every device has to have whole, such as what the host gives.
+    where the compiler chooses; where they are empty it chooses all. `mesh` is the mesh over which
+    values from the host are replicated.
     """
 
     num_replicas: int = 1
@@ -40,7 +40,7 @@ def mesh_text(mesh: MeshAxes) -> str:
 def sharding_text(symbol: str, spec: Spec, type: TensorType) -> str:
     """`<@mesh, [{"x"}, {}]>`: what follows `#sdy.sharding`, for a value of `type`.
 
-    The words of keys have dimensions of their own, which are whole on every device.
+    The words of a key have dimensions of their own, which are not divided.
     """
     dims = []
     for i, axes in enumerate(spec.dims):

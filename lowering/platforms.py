@@ -1,13 +1,13 @@
-"""What is special about a platform, as a pass over the IR, between the caches and the lowering.
+"""The extras of a platform, as a pass over the IR between the caches and the lowering.
 
     cpu     fences, and forms that run faster
-    tpu     forms of what its compiler has no rule for
-    cuda    the same, by NVIDIA's libraries
+    tpu     forms of ops that its compiler has no rule for
+    cuda    such forms too, with NVIDIA's libraries
 
-`lowering/rules/` is the plain StableHLO of every op, for every platform. Fences come first, for
-they are chosen by what XLA makes of the plain operations, which a form is in their eyes; then
-forms, which may ask how much is computed behind the fences. Keys hold the Function before and the
-version of both (`forms/extras.py`).
+`lowering/rules/` is the plain StableHLO of every op, for every platform. Fences are placed first,
+for they depend on how XLA fuses the plain ops; then forms, whose conditions may depend on how much
+is computed behind a fence. Cache keys hold the Function before this pass, and the versions of
+fences and forms (`forms/extras.py`).
 """
 
 from __future__ import annotations
@@ -22,19 +22,20 @@ from .forms.facts import NO_FACTS, Facts
 
 def for_platform(fn: Function, platform: str, extras: Extras,
                  facts_of: Callable[[Function], Facts] = lambda _: NO_FACTS) -> Function:
-    """`fn` as a platform's compiler gets it; the same object where it is nothing special.
+    """`fn` with the extras of a platform; the same object where nothing changes.
 
-    Not idempotent: a form may write ops that have one themselves.
+    The pass is not idempotent: a form may write ops that have a form themselves.
 
     Args:
-      fn: a clean Function.
-      platform: `cpu`, `tpu`, `cuda`; on others nothing is special.
-      extras: what it gets.
-      facts_of: what becomes of the bodies of a Function; asked again where fences made new ones.
+      fn: a simplified Function.
+      platform: `cpu`, `tpu`, `cuda`; others have no extras.
+      extras: which fences and forms to place.
+      facts_of: how the bodies of a Function will be written; called again where fences made new
+        bodies.
     """
     facts, given = facts_of(fn), fn
     if extras.fences:
-        from .cpu.fences import fence_pass  # what is switched off is not imported
+        from .cpu.fences import fence_pass  # imported only where fences are on
 
         fn = fence_pass(fn, facts)
     if extras.forms:

@@ -1,8 +1,8 @@
 """PJRT plugins (CUDA, ROCm, TPU, others): found by their files and loaded once, without the
 packages around them.
 
-A plugin's own Python package may import frameworks; only its shared library is used here. Others
-than these three are found by the entry points `jax_plugins`, or named in the environment:
+A plugin's own Python package may import frameworks; only its shared library is used here. Plugins
+of other platforms are found by the entry points `jax_plugins`, or named in the environment:
 
     PJRT_NAMES_AND_LIBRARY_PATHS=name:/path/to/plugin.so,other:/path
 """
@@ -29,7 +29,7 @@ _STEMS = {"cuda_runtime": "cudart", "cuda_nvrtc": "nvrtc", "nvjitlink": "nvJitLi
 _GOOGLE = "0x1ae0"
 _REGISTERED: dict[str, str] = {}
 _LOADED: dict[str, Any] = {}
-"""The C interface of each plugin that this process has; None where something else loaded it."""
+"""The C interface of each plugin in this process; None where other code had loaded the plugin."""
 
 EXTRAS = {"cuda": "xfront[cuda12] or xfront[cuda13]", "tpu": "xfront[tpu]",
           "rocm": "jax-rocm7-plugin"}
@@ -38,8 +38,8 @@ EXTRAS = {"cuda": "xfront[cuda12] or xfront[cuda13]", "tpu": "xfront[tpu]",
 _WITHOUT_CHIPS = {"TPU_SKIP_MDS_QUERY": "1", "TPU_ACCELERATOR_TYPE": "v5litepod-4",
                   "TPU_WORKER_ID": "0", "TPU_WORKER_HOSTNAMES": "localhost",
                   "ALLOW_MULTIPLE_LIBTPU_LOAD": "1"}
-"""What libtpu is told where there is no TPU: it asks a metadata server for minutes otherwise, and
-two processes that compile stop at a lock file."""
+"""Environment for libtpu where there is no TPU. Without it libtpu queries a metadata server for
+minutes, and two processes that compile block each other with a lock file."""
 
 
 def register(platform: str, library: str) -> None:
@@ -64,8 +64,7 @@ def _named() -> dict[str, str]:
 
 
 def _installed() -> dict[str, str]:
-    """Plugins of other platforms that packages offer: by the name of the entry point, the shared
-    library in the package."""
+    """The shared libraries of other platforms' plugins, by the name of their entry point."""
     found: dict[str, str] = {}
     for point in entry_points(group="jax_plugins"):
         package, _, module = point.module.rpartition(".")
@@ -79,15 +78,15 @@ def _installed() -> dict[str, str]:
 
 
 def present() -> list[str]:
-    """Platforms whose plugin is installed and whose device files exist, best first; then those that
-    the environment names."""
+    """Platforms whose plugin is installed and whose device files exist, best first; then the
+    platforms that the environment names."""
     known = [name for name in ("tpu", "cuda", "rocm") if _has_device(name) and library_of(name)]
     return [*known, *(name for name in _named() if name not in known)]
 
 
 def _has_device(platform: str) -> bool:
-    """Whether there is a device of a platform. Chips that others make are passed through to
-    programs by the same files as TPUs, whose vendor is asked for therefore."""
+    """Whether there is a device of a platform. Chips of other vendors use the same device files as
+    TPUs, so for a TPU the PCI vendor is checked too."""
     if not any(map(os.path.exists, _DEVICE_FILES[platform])):
         return False
     if platform != "tpu" or os.path.exists("/dev/accel0"):
@@ -117,17 +116,17 @@ def library_of(platform: str) -> str | None:
 
 
 def _found(package: str, pattern: str) -> Any:
-    """Files of an installed package, found without importing it; the newest name first."""
+    """Yield files of an installed package without importing it, the greatest name first."""
     spec = find_spec(package)
     for folder in (spec.submodule_search_locations or ()) if spec else ():
         yield from sorted(glob.glob(os.path.join(folder, pattern)), reverse=True)
 
 
 def load(platform: str) -> Any:
-    """The C interface of a plugin, which is loaded at the first call; None where something else in
-    the process had loaded it.
+    """The C interface of a plugin, which the first call loads; None where other code in the process
+    had loaded it.
 
-    Raises: RuntimeError where it is not installed, and whatever the loader raises.
+    Raises: RuntimeError where the plugin is not installed, and any exception of the loader.
     """
     import jaxlib._jax as jax_extension
 
@@ -153,7 +152,7 @@ def load(platform: str) -> Any:
 
 
 def _tell_libtpu(has_chips: bool) -> None:
-    """Put into the environment what libtpu reads there; what users have set stays."""
+    """Set the environment variables that libtpu reads, but keep those that the user has set."""
     if not has_chips:
         for name, value in _WITHOUT_CHIPS.items():
             os.environ.setdefault(name, value)
@@ -168,10 +167,12 @@ _BARRIER = "xla_tpu_use_enhanced_launch_barrier"
 
 
 def make_client(platform: str, visible: str = "all", processes: Processes | None = None) -> Any:
-    """Load the plugin and make its client, for all devices or those of the numbers given, in this
-    process or among several.
+    """Load the plugin and make its client.
 
-    Raises: RuntimeError and whatever the loader raises.
+    Args:
+      visible: numbers of the devices to use, comma-separated; "all" for all.
+      processes: this process among others; None where it is alone.
+    Raises: RuntimeError, and any exception of the loader.
     """
     import jaxlib._jax as jax_extension
 
@@ -188,7 +189,7 @@ def make_client(platform: str, visible: str = "all", processes: Processes | None
 
 
 def gpu_options(env: Any) -> dict[str, Any]:
-    """Options of a GPU client from the XLA_* variables that users know."""
+    """The options of a GPU client that the XLA_* variables of `env` ask for."""
     options: dict[str, Any] = {}
     if allocator := env.get("XLA_PYTHON_CLIENT_ALLOCATOR", "").lower():
         if allocator not in _ALLOCATORS:
@@ -214,17 +215,17 @@ _ALLOCATORS = ("default", "platform", "bfc", "cuda_async", "vmm", "address")
 def _preload_cuda() -> None:
     """Open the CUDA libraries of the nvidia wheels, so that the plugin finds them."""
     for name in _PRELOADED:
-        stem = _STEMS.get(name, name)           # from CUDA 13 on, many libraries share a folder
+        stem = _STEMS.get(name, name)           # since CUDA 13 many libraries share a folder
         for pattern in (f"*{name}/lib/lib*.so.*", f"cu1[0-9]/lib/lib{stem}*.so.*"):
             for path in _found("nvidia", pattern):
                 try:
                     ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
                 except OSError:
-                    continue                # helpers that want others first; the plugin tells
+                    continue                # may need another library first; the plugin reports it
 
 
 def _register_gpu_calls(platform: str, library: str, c_api: Any) -> None:
-    """Give the plugin the host callbacks and linear algebra kernels of its companion package."""
+    """Register the host callbacks and linear algebra kernels of the plugin's companion package."""
     plugin = os.path.basename(os.path.dirname(library)).removeprefix("xla_")
     target = {"cuda": "CUDA", "rocm": "ROCM"}[platform]
     try:
@@ -234,7 +235,7 @@ def _register_gpu_calls(platform: str, library: str, c_api: Any) -> None:
             if platform == "rocm" else None
     if ext is None:
         return
-    import_module("jaxlib.gpu_solver").initialize_hybrid_kernels()     # those of eig
+    import_module("jaxlib.gpu_solver").initialize_hybrid_kernels()     # the kernels of eig
     for name, made in ext.ffi_types().items():
         ext.register_custom_type(c_api, name, made)
     for name, handler in ext.ffi_handlers().items():

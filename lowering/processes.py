@@ -1,7 +1,7 @@
 """Several processes that compute together: jaxlib's coordination service and its clients.
 
-Process 0 runs the service; every process is a client of it, finds the others by its table of keys
-and values, and makes its PJRT clients with it (clients.py), so that these know all devices.
+Process 0 runs the service. Every process is a client of it, finds the others in its table of keys
+and values, and makes its PJRT clients (clients.py) with it, so that they know all devices.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ class ProcessLost(JaxRuntimeError):
 class Processes:
     """This process among others.
 
-    Fields: `index` of `count`; `client` of the coordination service; `service`, that of process 0,
-    None elsewhere; `preemption` tells of a coming end of the machine, None where nobody listens;
-    `recoverable` says that processes may outlive others; `lost` has, by index, how those were
-    called that ended without leaving.
+    Fields: `index` of `count`; `client` of the coordination service; `service` itself in process 0,
+    None elsewhere; `preemption` announces that the machine will be taken away, None where this is
+    not asked for; `recoverable` says that processes may outlive others; `lost` has the names of the
+    processes that ended without leaving, by index.
     """
 
     __slots__ = ("_asked", "client", "count", "index", "lost", "preemption", "recoverable",
@@ -44,7 +44,7 @@ class Processes:
         self._asked: dict[tuple[int, ...], int] = {}
 
     def leave(self) -> None:
-        """Wait for the others to leave, too, and stop the service. Raises: JaxRuntimeError."""
+        """Wait until the others leave too, and stop the service. Raises: JaxRuntimeError."""
         if self.preemption is not None:
             self.preemption.shutdown()
         self.client.shutdown()
@@ -52,11 +52,11 @@ class Processes:
             self.service.shutdown()
 
     def named(self, error: BaseException) -> BaseException:
-        """The error that names the processes that were lost, where a collective failed by their
-        end; any other error as it is."""
+        """An error that names the lost processes, where `error` is of a collective that failed
+        because they ended; any other error as it is."""
         if "Gloo" not in str(error) or isinstance(error, ProcessLost):
             return error
-        until = time.monotonic() + _SECONDS_TO_HEAR  # the connection breaks before the news come
+        until = time.monotonic() + _SECONDS_TO_HEAR  # the connection breaks before the report comes
         while not self.lost and time.monotonic() < until:
             time.sleep(0.02)
         if not self.lost:
@@ -66,8 +66,11 @@ class Processes:
                            f"computing with it: {text}")
 
     def differing(self, digest: str, indices: Sequence[int]) -> list[int]:
-        """Those of the processes whose digest is another than that of the first of them; each of
-        them calls this, in the same order. Raises: JaxRuntimeError where one does not."""
+        """The processes among `indices` whose digest differs from that of the first one.
+
+        Each of them must call this, in the same order.
+        Raises: JaxRuntimeError where one does not.
+        """
         asked = self._asked
         asked[tuple(indices)] = number = asked.get(tuple(indices), 0) + 1
         folder = f"xfront/digests/{'-'.join(map(str, indices))}/{number}"
@@ -79,25 +82,25 @@ class Processes:
         return [i for i, d in zip(indices, found, strict=True) if d != found[0]]
 
     def losses(self) -> str:
-        """Who was lost: `process 1 (of host a, pid 17)`."""
+        """The lost processes as text: `process 1 (of host a, pid 17)`."""
         return ", ".join([f"process {i} ({name})" for i, name in sorted(self.lost.items())])
 
 
 def join(address: str, index: int, count: int, *, bind: str, patience: float, heartbeat: int,
          farewell: int, recoverable: bool, preemptible: bool) -> Processes:
-    """Start the service (process 0) and meet the others.
+    """Start the service (in process 0) and connect to it, with all other processes.
 
     Args:
-      address: `host:port` of the service, as processes reach it.
+      address: `host:port` at which processes reach the service.
       bind: `host:port` on which process 0 listens.
-      patience: seconds to wait for all to come.
+      patience: seconds to wait until all processes have come.
       heartbeat: seconds of silence after which a process counts as dead.
-      farewell: seconds to wait for all to leave.
-      recoverable: whether processes outlive others.
-      preemptible: whether to listen for a coming end of the machine.
-    Raises: TimeoutError where not all came in time; JaxRuntimeError.
+      farewell: seconds to wait until all processes have left.
+      recoverable: whether processes may outlive others.
+      preemptible: whether to listen for notice that the machine will be taken away.
+    Raises: TimeoutError where not all processes came in time; JaxRuntimeError.
     """
-    longer = int(patience) + 120                 # after its own time jaxlib ends the process
+    longer = int(patience) + 120                 # at its own timeout jaxlib ends the process
     service = None
     if index == 0:
         service = _jax.get_distributed_runtime_service(
@@ -133,7 +136,7 @@ def _connect(client: Any, patience: float, complaint: str) -> None:
 
 
 def collectives(kind: str, processes: Processes) -> Any:
-    """What moves numbers between CPU devices of several processes.
+    """jaxlib's collectives, which move numbers between the CPU devices of several processes.
 
     Args:
       kind: `gloo`, `mpi` or `none`.

@@ -1,4 +1,4 @@
-"""XLA's profiler: what is recorded of host and devices while a session lasts."""
+"""XLA's profiler, which records host and devices during a session."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
-"""Devices that are described and not there: programs are compiled for them, and read.
+"""Devices that are described but not present: programs are compiled for them and inspected.
 
     described("v5e:2x2")          four chips of a TPU v5e
     described("v5p:2x2x1")        the names are those of libtpu
     described("h100:1x1x4")       slices x hosts x devices, of H100s
-    described("h100")             one of them
+    described("h100")             one H100
 
-The plugin of the platform does it, on any machine. Programs for such devices are told apart from
-those that run by `is_described`.
+The plugin of the platform compiles for them, on any machine. `is_described` tells such devices
+from those that can run programs.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ platform_name: "CUDA"
 """
 
 GPUS = {"h100": _H100}
-"""By name the text of XLA's `GpuTargetConfigProto`, of the SXM modules."""
+"""The text of XLA's `GpuTargetConfigProto` by name of the GPU, for the SXM modules."""
 
 
 class Topology(NamedTuple):
-    """Devices by description. `name` says of which kind and how many, `platform` is theirs."""
+    """Devices by description. `name` says their kind and number, `platform` is their platform."""
 
     name: str
     platform: str
@@ -58,11 +58,11 @@ def described(name: str = "", platform: str | None = None,
     """The topology of that name; the same object for the same request.
 
     Args:
-      name: `v5e:2x2`, `h100`, `h100:1x1x4`; with a platform, what its plugin calls it.
-      platform: `tpu`, `cuda` or `gpu`; None: what the name is of.
-      options: what else the plugin takes: `target_config` and `topology` for GPUs,
+      name: `v5e:2x2`, `h100`, `h100:1x1x4`; with a platform, any name that its plugin knows.
+      platform: `tpu`, `cuda` or `gpu`; None takes the platform of the name.
+      options: further options of the plugin: `target_config` and `topology` for GPUs,
         `chips_per_host_bounds` for TPUs.
-    Raises: ValueError where the name says nothing; NotImplementedError for platforms that describe
+    Raises: ValueError where the name is not known; NotImplementedError for platforms that describe
       no devices; RuntimeError where the plugin is not installed, JaxRuntimeError where it refuses.
     """
     kind, _, layout = name.partition(":")
@@ -88,7 +88,7 @@ def described(name: str = "", platform: str | None = None,
         layout = layout or "x".join("1" * _AXES.get(kind, 2))
         name = f"{kind}:{layout}"
         sizes = [int(n) for n in layout.split("x") if n.isdigit()]
-        if math.prod(sizes) == 1:                # hosts have more chips, unless told otherwise
+        if math.prod(sizes) == 1:                # by default a host has more chips
             given.setdefault("chips_per_host_bounds", [1, 1, 1])
     key = (name, platform, repr(sorted(given.items())))
     with _LOCK:
@@ -101,7 +101,7 @@ def described(name: str = "", platform: str | None = None,
 
 
 _AXES = {"v4": 3, "v5p": 3, "tpu7x": 3}
-"""Chips of these stand in a torus of three dimensions."""
+"""Number of axes of the torus, for TPUs whose layout does not have two."""
 
 
 def _devices(name: str, platform: str, options: dict[str, Any]) -> tuple[Any, ...]:
@@ -117,16 +117,16 @@ def _devices(name: str, platform: str, options: dict[str, Any]) -> tuple[Any, ..
 
 
 def is_described(device: Any) -> bool:
-    """Whether a device is not there."""
+    """Whether a device is only described, not present."""
     return device.client.runtime_type == COMPILE_ONLY
 
 
 def name_of(device: Any) -> str:
-    """What tells the devices of a client from others of the same ids: its platform, or the name of
-    the topology."""
+    """The name that tells a client's devices from others with the same ids: the name of their
+    topology, or else their platform."""
     return _NAMES.get(device.client) or device.platform
 
 
 def devices_of(name: str) -> tuple[Any, ...]:
-    """The devices of a topology that `name_of` named, none where there is no such topology."""
+    """The devices of the topology with a name from `name_of`; none where there is no such one."""
     return next((t.devices for t in _TOPOLOGIES.values() if name_of(t.devices[0]) == name), ())

@@ -1,9 +1,9 @@
 """A matrix product in the background, so that the first program need not wait for its kernels.
 
 On CPU the machine code of some products is generated when the first one runs in a process (20 to
-50 ms, where the program's own run takes less than one). `begin` runs a tiny one on XLA's threads
-while Python still traces and loads what the user asked for. It comes from the cache on disk as any
-program does; without that cache, or on one core, nothing is gained and nothing is done.
+50 ms, where the program itself runs in less than one). `begin` runs a tiny product on XLA's threads
+while Python still traces and loads the user's program. The product comes from the cache on disk
+like any program; without that cache, or on one core, it would gain nothing and is not run.
 """
 
 from __future__ import annotations
@@ -21,16 +21,17 @@ from xfront_ir.fingerprint import fingerprint
 from . import clients, compile_function, disk_cache
 
 SIZE = 8
-"""Rows and columns: smaller products have no generated kernels."""
+"""Rows and columns of the product; smaller products have no generated kernels."""
 
 _begun = threading.Event()
 
 
 def begin(arguments: Iterable[Any]) -> None:
-    """Start the product before a program of these arrays, if this process has not, on a CPU client
-    with a core to spare.
+    """Start the product before a program on these arrays, once in a process, on a CPU client with a
+    core to spare.
 
-    Where none is a matrix that a library multiplies, the program would wait for what it needs not.
+    It is not started where no argument is a matrix that a library multiplies: such a program would
+    wait for kernels that it does not need.
     """
     if _begun.is_set() or not any(_is_matrix(x) for x in arguments):
         return
@@ -40,11 +41,11 @@ def begin(arguments: Iterable[Any]) -> None:
         return
     product = transposed_product()
     made = compile_function(product, fingerprint=fingerprint(product))
-    made.loaded.execute_sharded([])                # returns at once, runs on XLA's threads
+    made.loaded.execute_sharded([])                # returns at once: it runs on XLA's threads
 
 
 def transposed_product() -> Function:
-    """`x.T @ x` of numbers made in the program, so that no array need be transferred."""
+    """The program `x.T @ x`, whose x is made inside it, so that no array need be transferred."""
     b = Builder("warm_up")
     counted = b.emit(ops.iota, dtype=dtypes.f32, shape=(SIZE, SIZE), dimension=0)
     product = b.emit(ops.dot_general, counted, counted, contract=((0,), (0,)),
@@ -57,6 +58,6 @@ def _is_matrix(x: Any) -> bool:
 
 
 def cores() -> int:
-    """How many this process may use."""
+    """The number of cores that this process may use."""
     affinity = getattr(os, "sched_getaffinity", None)
     return len(affinity(0)) if affinity else os.cpu_count() or 1

@@ -1,10 +1,10 @@
-"""Conditions of forms, as data: predicates on an op that print as they are written.
+"""Conditions of forms, as data: predicates on an op whose text is the code that makes them.
 
     >>> str(real & axis(32) & size(2 ** 15))
     'real & axis(32) & size(2**15)'
 
-All are about the first operand, unless they say otherwise. What is no combination of them is a
-function of the op with a docstring that says it: `@condition`.
+All are about the first operand, unless they say otherwise. A condition that is not a combination
+of these is a function of the op with a docstring that states it: `@condition`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from xfront_ir.dtypes import DType
 
 
 class Condition:
-    """A predicate on an op; `says` is what it means where its text is a name alone."""
+    """A predicate on an op; `named` has the names in its text with their meanings."""
 
     __slots__ = ("named", "test", "text")
 
@@ -38,7 +38,7 @@ class Condition:
 
 
 def condition(test: Callable[[Op], bool]) -> Condition:
-    """Decorator: a predicate by its name, which its docstring explains."""
+    """Decorator for a predicate; it prints as the function's name, which the docstring explains."""
     name = test.__name__.lstrip("_")
     says = " ".join((test.__doc__ or "").split())
     if not says:
@@ -47,22 +47,22 @@ def condition(test: Callable[[Op], bool]) -> Condition:
 
 
 def number(n: int) -> str:
-    """A size as people write it: `2**15`."""
+    """A size as text; powers of two from 256 on as `2**15`."""
     return f"2**{n.bit_length() - 1}" if n >= 256 and n & (n - 1) == 0 else str(n)
 
 
 def size(least: int) -> Condition:
-    """So many elements or more."""
+    """At least `least` elements."""
     return Condition(lambda op: op.operands[0].type.size >= least, f"size({number(least)})")
 
 
 def below(most: int) -> Condition:
-    """Fewer elements than that."""
+    """Fewer than `most` elements."""
     return Condition(lambda op: op.operands[0].type.size < most, f"below({number(most)})")
 
 
 def axis(least: int) -> Condition:
-    """So many elements or more along the op's axis."""
+    """At least `least` elements along the op's axis."""
     return Condition(lambda op: op.operands[0].type.shape[op.attrs["axis"]] >= least,
                      f"axis({number(least)})")
 

@@ -1,7 +1,7 @@
-"""How many operations of StableHLO an op is lowered to, as far as forms depend on it.
+"""The number of StableHLO operations that an op is lowered to, as far as forms depend on it.
 
-They ask whether few operations, fewer than eight, stand between an operand and memory; what is more
-than that is not told apart. The tests hold this against what the rules write.
+Forms depend on whether fewer than eight operations stand between an operand and memory, so greater
+numbers are not told apart. The tests compare these numbers with what the rules write.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from xfront_ir.ops.sort import sort
 MANY = 8
 
 Count = tuple[int, int]
-"""Operations of an op, and how often they read each of its operands."""
+"""The number of operations of an op, and how often they read each of its operands."""
 
 _IN_MEMORY = frozenset((
     ops.fence, ops.optimization_barrier, ops.dot_general, ops.conv_general_dilated, ops.while_,
     sort, ops.triangular_solve))
-"""Nothing merges with them. What is called is a private function, which nothing merges with."""
+"""XLA fuses nothing with these ops."""
 
 _RENAMES = frozenset((ops.copy, ops.stop_gradient, ops.idle, ops.checkpoint_name, ops.random_wrap,
                       ops.random_unwrap))
@@ -29,7 +29,7 @@ _SAME_TYPE = frozenset((convert, ops.bitcast, ops.reshape, ops.broadcast_in_dim,
 
 
 def renamed(op: Op) -> Value | None:
-    """The operand that an op is, where it is lowered to nothing."""
+    """The operand that is the result of an op, where the op is lowered to nothing; else None."""
     definition, first = op.definition, op.operands[0] if op.operands else None
     if definition in _RENAMES:
         return first
@@ -44,7 +44,7 @@ def renamed(op: Op) -> Value | None:
 
 
 def emitted(op: Op) -> tuple[int, tuple[Value, ...]]:
-    """How many operations an op is lowered to, and what they read, as often as they do."""
+    """How many operations an op is lowered to, and the values that they read, once per read."""
     definition = op.definition
     if definition in _IN_MEMORY:
         return 0, ()
@@ -59,7 +59,7 @@ def emitted(op: Op) -> tuple[int, tuple[Value, ...]]:
 
 
 def _of_bodies(op: Op) -> tuple[int, tuple[Value, ...]]:
-    """Loops and calls are in memory, or end there."""
+    """The same for an op with bodies: the results of loops and private calls are in memory."""
     if op.definition is ops.cond:
         return (1, op.operands[:1]) if op.operands[0].type.dtype.kind == "bool" else (
             3, op.operands[:1])
@@ -89,7 +89,7 @@ def _of_choice(op: Op) -> Count:
 
 
 def _of_special(op: Op) -> Count:
-    """Narrow floats are computed in wider ones."""
+    """The count of a special function: narrow floats are converted to wider ones and back."""
     return 1 + (op.results[0].type.dtype.bits < 32) * (1 + len(op.operands)), 1
 
 

@@ -1,9 +1,9 @@
-"""Which extras of its platform a program gets, as part of its key.
+"""The extras, fences and forms, that a program gets on its platform, as part of its key.
 
     XFRONT_CPU_FENCES=0       no fences
-    XFRONT_CPU_FORMS=0        the plain rule for every op there
+    XFRONT_CPU_FORMS=0        the plain rule for every op on CPU
 
-On TPU and on CUDA every program gets forms: they are what their compilers lack.
+On TPU and on CUDA every program gets forms, for ops that their compilers lack.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ import os
 from typing import NamedTuple
 
 FENCES = 7
-"""Version of the rule that places fences: a change of the rule is a change of the number."""
+"""Version of the fence pass: a change of its rule must change this number."""
 
 FORMS = 27
-"""The same of the forms and their conditions."""
+"""Version of the forms for CPU and of their conditions."""
 
 
 class Extras(NamedTuple):
-    """The version of each extra, 0 where the program goes without it."""
+    """The version of each extra, 0 where the program does not get it."""
 
     fences: int = 0
     forms: int = 0
@@ -28,13 +28,13 @@ class Extras(NamedTuple):
 NOTHING = Extras()
 
 ALWAYS = {"tpu": Extras(forms=1), "cuda": Extras(forms=1)}
-"""What programs get wherever and however they run: a change of a form is a change of its number."""
+"""The extras of every program on a platform: a change of a form must change its number."""
 
 
 def extras(effort: str, platform: str, devices: int) -> Extras:
-    """What a program of this effort on so many devices gets; for CPUs nothing but on one device.
+    """The extras of a program of this effort; on CPU, programs for several devices get none.
 
-    Programs of effort `eager` are single operations, with nothing to fence.
+    Programs of effort `eager` are single operations, which need no fence.
     """
     if platform != "cpu" or devices != 1:
         return ALWAYS.get(platform, NOTHING)

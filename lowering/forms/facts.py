@@ -1,4 +1,4 @@
-"""What the pass of a platform must know beyond a program's ops: what becomes of its bodies."""
+"""What the pass of a platform must know beyond a program's ops: how its bodies will be written."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from xfront_ir.core import Function
 
 
 class Facts(NamedTuple):
-    """What becomes of the bodies of one Function.
+    """How the bodies of one Function will be written.
 
-    `first` gives, of the bodies with the same content, the one that stands for all of them: what is
-    called several times stays one function. `is_private` says whether a body is a function of its
-    own in the module.
+    `first(body)` is the one body that stands for all bodies of the same content, so that a function
+    that is called several times stays one. `is_private(body)` says whether a body will be a
+    function of its own in the module.
     """
 
     first: Callable[[Function], Function] = lambda body: body

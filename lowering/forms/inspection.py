@@ -1,4 +1,4 @@
-"""What people are told of the forms that a program takes."""
+"""Descriptions, for people, of the forms that a program takes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class TakenForm(NamedTuple):
     when: str
     """The condition under which it is taken: `real & axis(32) & size(2**15)`."""
     why: str
-    """What that is in words, and what is slow about the plain rule."""
+    """The condition in words, and what is slow about the plain rule."""
 
     def __str__(self) -> str:
         said = f"{self.form} where {self.when} ({self.does} {self.why})"
@@ -33,8 +33,11 @@ class TakenForm(NamedTuple):
 
 
 def described(op: Op, form: Form) -> TakenForm:
-    """The form in words: its docstring, its condition, and what is written above it or above
-    another of its file under the same condition; else what the condition says."""
+    """The form in words: its docstring, its condition, and why it exists.
+
+    The reason is the comment above the form, or above another form of its file with the same
+    condition; else what the condition says.
+    """
     operands, results = (", ".join(str(v.type) for v in values)
                          for values in (op.operands, op.results))
     return TakenForm(f"{op.definition.name}({operands}) -> {results}", str(op.loc or "?"),
@@ -56,7 +59,7 @@ def _why(form: Form) -> str:
 # --- the table of the documentation -------------------------------------------------------
 
 def table() -> str:
-    """The forms for the CPU with their conditions, and what the names in these mean: Markdown."""
+    """The forms for CPU with their conditions, and the meanings of the names in these; Markdown."""
     for definition in REGISTRY.values():
         forms_of(definition)
     found = FORMS_OF["cpu"]

@@ -1,6 +1,6 @@
-"""What forms for accelerators are written with: kernels by name, parts of matrices, eliminations.
+"""Building blocks of forms for accelerators: kernels by name, parts of matrices, eliminations.
 
-Matrices stand in the last two axes, all axes before are batches.
+Matrices are in the last two axes; all axes before them are batch axes.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ filled = Condition(lambda op: all(v.type.size for v in op.operands), "filled")
 def kernel(b: Builder, target: str, operands: Sequence[Value], results: Sequence[TensorType],
            lead: int, *, api: int = 1, config: str = "",
            in_place: Sequence[tuple[int, int]] = ()) -> Any:
-    """What the platform's kernel of that name gives: see `xfront_ir/ops/platform_call.py`."""
+    """The results of the platform's kernel `target`: see `xfront_ir/ops/platform_call.py`."""
     return b.emit(ops.platform_call, *operands, target=target, results=tuple(results), api=api,
                   config=config, batch_axes=lead, in_place=tuple(in_place))
 
 
 def _along(x: Term, type: TensorType, dims: Sequence[int]) -> Term:
-    """`x` along `dims` of the shape of `type`."""
+    """`x` broadcast to the shape of `type`, with its axes at `dims`."""
     return ops.broadcast_in_dim(x, shape=type.shape, dims=tuple(dims))
 
 
@@ -46,7 +46,7 @@ along = of_values(_along)
 
 
 def nan_unless(b: Builder, good: Value, values: Sequence[Value]) -> list[Value]:
-    """The values, NaN for each batch where `good` is not set."""
+    """The values, replaced by NaN for each batch element where `good` is false."""
     made = []
     for v in values:
         nan = complex("nan+nanj") if v.type.dtype.is_complex else float("nan")
@@ -57,21 +57,21 @@ def nan_unless(b: Builder, good: Value, values: Sequence[Value]) -> list[Value]:
 
 @of_values
 def hermitian(x: Term, lower: bool) -> Term:
-    """The Hermitian matrix of which a triangle is given."""
+    """The Hermitian matrix with the lower (or upper) triangle of `x`."""
     part = linalg.lower_part if lower else linalg.upper_part
     kept, beside = part(x), part(x, strict=True)
-    if x.dtype.is_complex:                       # of the diagonal the real part
+    if x.dtype.is_complex:                       # only the real part of the diagonal counts
         kept = beside + ops.real(kept - beside).to(x.dtype)
     return kept + linalg.adjoint(beside)
 
 
 def _abs(x: Term) -> Term:
-    """The size by which LAPACK compares pivots: of complex ones the sum of the parts' sizes."""
+    """The size by which LAPACK compares pivots: |real| + |imag| for complex numbers."""
     return abs(ops.real(x)) + abs(ops.imag(x)) if x.dtype.is_complex else abs(x)
 
 
 def orthogonal(b: Builder, x: Value, full: bool) -> tuple[Value, Value]:
-    """Q and R, by reflections and their product, each a kernel of the platform."""
+    """Q and R, by `geqrf` and `householder_product`, each a kernel of the platform."""
     m, n = x.type.shape[-2:]
     k = m if full else min(m, n)
     factored, taus = b.emit(ops.geqrf, x)
@@ -86,7 +86,7 @@ def orthogonal(b: Builder, x: Value, full: bool) -> tuple[Value, Value]:
 # --- LU -----------------------------------------------------------------------------------
 
 def lu(b: Builder, x: Value, results: Sequence[TensorType]) -> list[Value]:
-    """LU with partial pivoting, column after column: factors, pivots, permutation.
+    """The LU factors, pivots and permutation, by partial pivoting, column by column.
 
     Source: Golub and Van Loan, Matrix Computations, 3.4.
     """
@@ -101,7 +101,8 @@ def lu(b: Builder, x: Value, results: Sequence[TensorType]) -> list[Value]:
 
 
 def _column(type: TensorType, of_order: TensorType) -> Function:
-    """(matrix, order, number of the column) to (both after its elimination, its pivot)."""
+    """The Function (matrix, order, column number) -> (matrix and order after the column is
+    eliminated, its pivot)."""
     b = Builder("column")
     x, order, k = (Term(b, b.param(t)) for t in (type, of_order, tensor((), dtypes.i32)))
     lead = type.ndim - 2
@@ -149,14 +150,14 @@ def _column(type: TensorType, of_order: TensorType) -> Function:
 
 def tridiagonal_solve(b: Builder, below: Value, diagonal: Value, above: Value, rhs: Value,
                       perturbed: bool) -> Value:
-    """Elimination with partial pivoting, row after row, and the way back.
+    """The solution, by elimination with partial pivoting, row by row, and back substitution.
 
-    Source: LAPACK Users' Guide (gtsv), and lagts for pivots that are moved.
+    Source: LAPACK Users' Guide (gtsv), and lagts for `perturbed`, which moves pivots away from 0.
     """
     type, n = rhs.type, rhs.type.shape[-2]
     lead = type.ndim - 2
     numbers = b.emit(ops.iota, dtype=dtypes.i32, shape=above.type.shape, dimension=lead)
-    above = where(Term(b, numbers) == n - 1, 0, Term(b, above)).value      # it is not read
+    above = where(Term(b, numbers) == n - 1, 0, Term(b, above)).value      # the last is unused
     lines = [_rows_first(b, v, lead) for v in (below, diagonal, above, rhs)]
     p, q, c = (_line(b, v, 0) for v in lines[1:])
     rows = [_line(b, v, slice(1, n)) for v in lines]
@@ -188,7 +189,7 @@ def _rows_first(b: Builder, x: Value, axis: int) -> Value:
 
 
 def _line(b: Builder, x: Value, at: int | slice) -> Value:
-    """One row of the first axis, or some."""
+    """The row `at` of the first axis, or the rows of a slice."""
     start, stop = (at, at + 1) if isinstance(at, int) else (at.start, at.stop)
     rest = x.type.shape[1:]
     made = b.emit(ops.slice, x, starts=(start, *[0] * len(rest)), limits=(stop, *rest),
@@ -197,8 +198,8 @@ def _line(b: Builder, x: Value, at: int | slice) -> Value:
 
 
 def _elimination(entry: TensorType, side: TensorType) -> Function:
-    """(what is left of a row; the next row) to (what is left of that; the row of U that was
-    found): of the two rows the greater one stays."""
+    """The Function (rest of a row, next row) -> (rest of that one, row of U): the row with the
+    greater pivot becomes the row of U, and is subtracted from the other one."""
     b = Builder("eliminate")
     p, q = (Term(b, b.param(entry)) for _ in range(2))
     c = Term(b, b.param(side))
@@ -218,8 +219,8 @@ def _elimination(entry: TensorType, side: TensorType) -> Function:
 
 
 def _substitution(entry: TensorType, side: TensorType) -> Function:
-    """(the two unknowns after; a row of U and its right side) to (the unknown and the one after;
-    the unknown)."""
+    """The Function (the next two unknowns, a row of U, its right side) -> (this unknown, the next
+    one, this unknown): the carry for the row before, and the row's result."""
     b = Builder("substitute")
     one, two = (Term(b, b.param(side)) for _ in range(2))
     pivot, first, second = (Term(b, b.param(entry)) for _ in range(3))
@@ -231,7 +232,7 @@ def _substitution(entry: TensorType, side: TensorType) -> Function:
 
 @of_values
 def _away_from_zero(pivots: Term, *others: Term) -> Term:
-    """Pivots below eps times the greatest element of U, moved there."""
+    """The pivots; those smaller than eps times the greatest element of U are moved to that size."""
     sizes = [abs(v) for v in (pivots, *others)]
     most = functools.reduce(ops.max, [ops.reduce_max(v, axes=(0,)) for v in sizes])
     eps = float(np.finfo(dtypes.real_of(pivots.dtype).numpy).eps)

@@ -1,9 +1,8 @@
-"""What a form may ask of the place where an op stands: what makes its operands, and what is around.
+"""The place of an op, which a form may query: what makes its operands, and what surrounds it.
 
-A `Place` is a Function in which ops are looked at, with what is known of its parameters: the values
-outside that they are where the Function is written out in place (calls, branches), literals alone
-where it is a turn of a loop. Questions are answered when they are asked, from the ops before: most
-ops of a program ask nothing.
+A `Place` is a Function with what is known of its parameters. Where the Function is written out in
+place (calls, branches), they are values outside; where it is a turn of a loop, only literals
+outside are known. Answers are computed on demand, for most ops of a program need none.
 """
 
 from __future__ import annotations
@@ -19,7 +18,8 @@ from .emitted import emitted, renamed
 
 
 class Outside(NamedTuple):
-    """A value outside that a parameter is; where `literal_only`, as far as it is a literal."""
+    """The value outside that a parameter stands for; if `literal_only`, it is known only where it
+    is a literal."""
 
     place: Place
     value: Value
@@ -27,15 +27,15 @@ class Outside(NamedTuple):
 
 
 Source = Outside | int
-"""What a parameter is, or how many operations make it."""
+"""The value that a parameter stands for, or the number of operations that compute it."""
 
 IsPrivate = Callable[[Function], bool]
 
 
 class Place:
-    """A Function, what its parameters are, and whether it is a turn of a loop.
+    """A Function, the sources of its parameters, and whether it is a turn of a loop.
 
-    `has_fences`: whether it belongs to a program that gets fences, and not to a single operation.
+    `has_fences`: whether the program gets fences, which a single operation does not.
     """
 
     __slots__ = ("_made", "changed", "function", "given", "has_fences", "in_loop", "is_private")
@@ -49,13 +49,13 @@ class Place:
 
     def inside(self, function: Function, given: dict[Value, Source], *, in_loop: bool = False
                ) -> Place:
-        """The place that a body of an op here is; `in_loop` where that is a loop."""
+        """The place of a body of an op here; `in_loop` where that op is a loop."""
         return Place(function, given, self.is_private, in_loop=in_loop or self.in_loop,
                      has_fences=self.has_fences)
 
     def made_by(self, value: Value) -> tuple[Place, Op] | int:
-        """The op that computes a value and where it stands, behind calls and what only renames; for
-        what is not computed here, how many operations make it."""
+        """The op that computes a value, with its place. Calls and ops that only rename a value are
+        followed. For a value that is not computed here: how many operations compute it."""
         place = self
         while True:
             op = place.changed.get(value) or place._makers().get(value)
@@ -78,7 +78,7 @@ class Place:
                 return place, op
 
     def _written_out(self, op: Op) -> Function | None:
-        """The Function whose ops stand for an op here."""
+        """The Function whose ops are written out for an op; None where there is none."""
         expansion = EXPANDED.get(op.definition)
         if expansion is not None:
             return expansion(op)
@@ -92,8 +92,8 @@ class Place:
         return self._made
 
     def work(self, value: Value, most: int) -> int:
-        """How many operations that XLA merges compute a value, counted as often as they are read,
-        up to `most`."""
+        """How many operations XLA would fuse to compute a value, up to `most`. An operation counts
+        once for each time it is read."""
         found = self.made_by(value)
         if isinstance(found, int):
             return min(found, most)
@@ -106,8 +106,8 @@ class Place:
         return min(counted, most)
 
     def constant(self, value: Value, depth: int = 4) -> Any:
-        """The number that a value is filled with; `...` where it is another constant, None where
-        the program computes it."""
+        """The number with which a constant value is filled; `...` for any other constant, None
+        where the program computes the value."""
         found = self.made_by(value)
         if isinstance(found, int):
             return None

@@ -1,4 +1,4 @@
-"""Forms: the ops that have one for the platform become calls of what the form writes.
+"""Placing forms: ops that have a form for the platform become calls of the form's body.
 
     func @f(%x: f32[32768]) -> (i32[]) {        func @f(%x: f32[32768]) -> (i32[]) {
       %0: i32[] = argmax(%x) {…}                  %0: i32[] = call(%x) {body = func @argmax(…) {
@@ -7,11 +7,12 @@
                                                   return %0
                                                 }
 
-The body is written once for each form, types and attributes, and shared by all calls and programs:
-the walk is linear in the ops of the program. It is marked, so that the lowering writes it out in
-place and `taken` finds it. What a form writes of its own op stays as it is, everything else in it
-may take forms again. Bodies follow the lowering: those of calls and branches are looked at where
-they are written out, with what is known there; private functions once, by themselves.
+A body is written once for each form, types and attributes, and shared by all calls and programs,
+so the walk is linear in the ops of the program. The body is marked, so that the lowering writes it
+out in place and `taken` finds it. Ops of the form's own definition in it stay as they are; all
+other ops in it may take forms again. The walk treats bodies as the lowering does: bodies of calls
+and branches are walked where they are written out, with what is known there; a private function is
+walked once, by itself.
 """
 
 # hot: benchmarks/lower.py
@@ -36,7 +37,7 @@ from .registry import FORMS_OF, Form, Written, forms_of, written
 NO_OPS: frozenset[Op] = frozenset()
 
 _QUIET: dict[str, set[OpDef]] = {platform: set() for platform in FORMS_OF}
-"""Ops that are always left alone, of those met so far."""
+"""The ops met so far that never change, by platform."""
 
 
 def place_forms(fn: Function, facts: Facts = NO_FACTS, *, has_fences: bool = True,
@@ -45,23 +46,22 @@ def place_forms(fn: Function, facts: Facts = NO_FACTS, *, has_fences: bool = Tru
 
     Args:
       fn: any Function in which no forms have been placed.
-      facts: which bodies are one function, and private.
-      has_fences: whether it is a program that gets fences; elsewhere those of the user are
-        barriers, and forms for whole programs are left out.
-      platform: whose forms.
+      facts: which bodies are one function, and which are private.
+      has_fences: whether the program gets fences; if not, the user's fences become barriers, and
+        forms for whole programs are left out.
+      platform: the platform whose forms are placed.
     """
     place = Place(fn, {}, facts.is_private, has_fences=has_fences)
     return _Placing(facts, has_fences, platform).function(place, NO_OPS)
 
 
 def form_of(op: Op) -> Written | None:
-    """What a call stands for; None where it is no form."""
+    """What a call stands for; None for other ops."""
     return body_of(op).memo.get(MARK) if op.definition is ops.call else None
 
 
 def taken(fn: Function) -> Iterator[tuple[Op, Form]]:
-    """The ops of the program that take a form, with it, as they stood before; in order, and those
-    of a body once."""
+    """Yield each op that took a form, as it was before, with the form; in order, each body once."""
     seen = {fn}
     stack = [iter(fn.ops)]
     while stack:
@@ -81,7 +81,7 @@ def taken(fn: Function) -> Iterator[tuple[Op, Form]]:
 
 
 def _is_quiet(definition: OpDef, platform: str) -> bool:
-    """Whether an op is always left alone; remembered."""
+    """Whether an op never changes; if so it is added to `_QUIET`."""
     if (forms_of(definition, platform) or definition in INLINED or definition in EXPANDED
             or _has_regions(definition) or definition is ops.fence):
         return False
@@ -90,8 +90,8 @@ def _is_quiet(definition: OpDef, platform: str) -> bool:
 
 
 class _Open(NamedTuple):
-    """A Function that is being walked: where, its ops to come and those made, the call it is the
-    body of."""
+    """A Function during the walk: its place, its remaining ops, the ops made so far, the ops that
+    take no form, and the call whose body it is."""
 
     place: Place
     rest: Iterator[Op]
@@ -101,7 +101,7 @@ class _Open(NamedTuple):
 
 
 class _Placing:
-    """The walk through one program; where it does not keep fences, they become barriers."""
+    """The walk through one program; if it does not keep fences, they become barriers."""
 
     def __init__(self, facts: Facts, keeps_fences: bool, platform: str) -> None:
         self.facts, self.keeps_fences, self.platform = facts, keeps_fences, platform
@@ -111,7 +111,7 @@ class _Placing:
     def function(self, place: Place, own: frozenset[Op]) -> Function:
         """The Function of a place with its forms placed; `own` are ops that take none.
 
-        Calls nest as deep as users write them: they are walked without recursion.
+        Users may nest calls to any depth, so they are walked without recursion.
         """
         stack = [_Open(place, iter(place.function.ops), [], own, None)]
         while True:
@@ -148,7 +148,7 @@ class _Placing:
                 made.append(call)
 
     def changed(self, op: Op, place: Place, own: frozenset[Op]) -> Op:
-        """The op as it stands afterwards; the same where it is left alone."""
+        """The op after forms are placed; the same object where it does not change."""
         definition = op.definition
         if definition is ops.fence:
             return op if self.keeps_fences else Op(ops.optimization_barrier, op.operands, {},
@@ -167,7 +167,7 @@ class _Placing:
         return self.regions(op, place, own) if _has_regions(definition) else op
 
     def formed(self, op: Op, found: Form, place: Place) -> Op | None:
-        """The call of what a form writes; None where the place does not give what it must know."""
+        """The call of a form's body; None where the place does not know what the form needs."""
         attrs = op.attrs
         read: Any = ()
         if found.known is not None:
@@ -181,14 +181,14 @@ class _Placing:
                 return None
         operands = (*op.operands, *read)
         body, own = written(found, tuple([v.type for v in operands]), tuple(attrs.items()))
-        if op.definition.has_bodies:                     # which hold code of the user
+        if op.definition.has_bodies:                     # bodies hold code of the user
             given: dict[Value, Source] = {p: Outside(place, v) for p, v in zip(
                 body.params, operands, strict=True)}
             body = self.function(place.inside(body, given), own)
         else:
             key = ("placed", self.platform, place.in_loop, place.has_fences)
             made = body.memo.get(key)
-            if made is None:                             # its own fences are fences everywhere
+            if made is None:                             # the form's own fences are always kept
                 inside = Place(body, {}, NO_FACTS.is_private, in_loop=place.in_loop,
                                has_fences=place.has_fences)
                 made = body.memo[key] = _Placing(NO_FACTS, True, self.platform).function(
@@ -198,7 +198,7 @@ class _Placing:
         return Op(ops.call, operands, {"body": body, "name": found.name}, op.results, op.loc)
 
     def expanded(self, op: Op, body: Function, place: Place) -> Op:
-        """An op that is lowered as other ops: the call of these, where one of them takes a form."""
+        """An op that is lowered as other ops; a call of these, where one of them takes a form."""
         made = self.function(place.inside(body, {p: Outside(place, v) for p, v in zip(
             body.params, op.operands, strict=True)}), NO_OPS)
         if made is body:
@@ -210,13 +210,13 @@ class _Placing:
     # --- bodies -------------------------------------------------------------------------------
 
     def with_private(self, op: Op) -> Op:
-        """A call of a private function."""
+        """A call of a private function, with forms placed in the function."""
         held = body_of(op)
         made = self.alone(held)
         return op if made is held else _with(op, {INLINED[op.definition]: made})
 
     def alone(self, body: Function) -> Function:
-        """The private function that a body is; the same object where it takes no form."""
+        """A private function with its forms placed; the same object where it takes none."""
         one = self.facts.first(body)
         made = self.private.get(one)
         if made is None:
@@ -226,15 +226,18 @@ class _Placing:
 
     def body(self, body: Function, place: Place, given: dict[Value, Source], own: frozenset[Op],
              in_loop: bool) -> Function:
-        """The body of a region, private or written out there."""
+        """The body of a region with its forms placed: a private one, or one written out there."""
         if self.facts.is_private(body):
             return self.alone(body)
         return self.function(place.inside(body, given, in_loop=in_loop), own)
 
     def regions(self, op: Op, place: Place, own: frozenset[Op]) -> Op:
-        """Branches read what is around them, turns of loops constants, carries and rows; where
-        there is one round of turns, it is written out without a loop. A test is written out where
-        the loop stands, whoever else has it."""
+        """An op with regions, with forms placed in them.
+
+        A branch reads values outside; a turn of a loop reads constants, carries and rows. A loop
+        of one round of turns is written out without a loop. The test of a loop is always written
+        out in place, even where other ops share it.
+        """
         regions = op.definition.regions
         is_loop, reverse = regions.is_loop, op.attrs.get("reverse", False)
         if (turns := regions.turns(op.attrs)) is not None:
@@ -263,7 +266,8 @@ def _has_regions(definition: OpDef) -> bool:
 
 
 def _row(v: Value, is_loop: bool, reverse: bool) -> int:
-    """How many operations take a row of an array: where a loop does, it must find the place."""
+    """The number of operations that take a row of an array; in a loop they compute its place too.
+    """
     if not is_loop:
         return 2
     return 2 + v.type.ndim + len(v.type.dtype.physical) + 2 * reverse

@@ -1,6 +1,6 @@
-"""Forms that refuse: ops whose plain rule a compiler does not take, and nothing else does.
+"""Forms that refuse an op which a platform's compiler cannot compile in any way.
 
-Some compilers end the process where they meet them.
+Some compilers would end the process at such an op.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .registry import form
 
 
 def refuse(definition: OpDef, when: Condition, platform: str, why: str) -> None:
-    """Enter that `definition` where `when` is refused on a platform; `why` names the platform."""
+    """Refuse ops of `definition` on a platform where `when` holds; `why` names the platform."""
     @form(definition, when=when, platform=platform)
     def refused(b: Builder, op: Op, *operands: Any) -> Any:
         types = ", ".join(str(v.type) for v in operands)

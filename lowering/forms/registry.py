@@ -5,11 +5,11 @@
     def argmax(b, op, x):
         ...
 
-A form is data but for what it writes: the op, a condition that prints (`conditions.py`), what it
-asks of the place, the versions of jaxlib that it is for. It writes the op as other ops of the IR;
-of several, the first whose condition holds is taken. They stand in the folder of their platform
-under the file names of the rules, and a file is imported when the first op of its family is met.
-`placing.py` puts them into programs.
+A form is data and a function that writes the op as other ops of the IR. The data are the op, a
+condition that prints (`conditions.py`), what the form asks of the place, and the versions of jaxlib
+that it is for. Of several forms of an op, the first whose condition holds is taken. Forms are in
+the folder of their platform under the file names of the rules, and a file is imported when the
+first op of its family is met. `placing.py` puts forms into programs.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Reads = Callable[[Place, Op], "Sequence[Value] | None"]
 
 
 class Form(NamedTuple):
-    """One form of an op: when it is taken, and what writes it."""
+    """One form of an op: when it is taken, and the function that writes it."""
 
     definition: OpDef
     when: Condition
@@ -50,19 +50,19 @@ class Form(NamedTuple):
 
     @property
     def is_on(self) -> bool:
-        """Whether it is for this version of jaxlib."""
+        """Whether the form is for this version of jaxlib."""
         version = compat.VERSION
         return (self.before is None or version < self.before) and (
             self.since is None or version >= self.since)
 
     @property
     def asks(self) -> tuple[Callable[..., Any], ...]:
-        """What it asks of the place."""
+        """The functions by which the form queries the place."""
         return tuple([ask for ask in (self.only, self.known, self.reads) if ask is not None])
 
     @property
     def condition(self) -> str:
-        """When it is taken: `small & in_loops`."""
+        """When the form is taken, as text: `small & in_loops`."""
         texts = [str(self.when), *[ask.__name__ for ask in self.asks]]
         versions = [f"jaxlib({sign} {v[0]}.{v[1]})"
                     for sign, v in ((">=", self.since), ("<", self.before)) if v is not None]
@@ -75,8 +75,8 @@ class Form(NamedTuple):
 
 
 class Written(NamedTuple):
-    """What the body of a call stands for: an op, and its form where it has one (None where the
-    op's own expansion holds ops that have)."""
+    """What the body of a call stands for: an op, and its form. `form` is None where the op itself
+    has none, but its expansion holds ops that take one."""
 
     definition: OpDef
     form: Form | None
@@ -84,10 +84,10 @@ class Written(NamedTuple):
 
 
 FOLDERS = {"cpu": "lowering.cpu", "tpu": "lowering.tpu", "cuda": "lowering.gpu"}
-"""Where the forms of a platform stand."""
+"""The package with the forms of each platform."""
 
 FORMS_OF: dict[str, dict[OpDef, list[Form]]] = {platform: {} for platform in FOLDERS}
-"""Those of the families met so far, by their platform."""
+"""The forms of the families met so far, by platform."""
 
 _loaded: set[tuple[str, str]] = set()
 
@@ -96,16 +96,24 @@ def form(definition: OpDef, when: Condition, only: Only | None = None, known: Kn
          reads: Reads | None = None, since: Version | None = None, before: Version | None = None,
          row: str = "", is_cheap: bool = False, platform: str = "cpu"
          ) -> Callable[[Write], Write]:
-    """Decorator: `fn(b, op, *operands) -> value(s)` for `definition` where `when(op)` holds.
+    """Decorator for the form `fn(b, op, *operands) -> value(s)` of `definition`.
 
-    What a form writes of its own op stays as it is, and what `ops.fence` gives is computed once.
-    The others are asked about the place of the op: `only` whether the form is for it (`in_loops`,
-    `in_programs`, which leaves out what is compiled operation by operation, or `near_memory`);
-    `known` what the form must know of the operands, which it finds under that name in `op.attrs`;
-    `reads` values that it reads beyond the operands. Where the last two find None, the form is not
-    taken. `since` and `before` are versions of jaxlib, `row` is the row of the benchmarks that
-    measures the form; `is_cheap` where it writes an expensive op as cheap ones, which compilers
-    merge with each reader; `platform` is its platform.
+    Ops of `definition` that the form writes stay as they are, and the result of `ops.fence` is
+    computed once.
+
+    Args:
+      when: the condition on the op.
+      only: condition on the place of the op: `in_loops`, `near_memory` or `in_programs`, which
+        leaves out ops that are compiled one by one.
+      known: finds what the form must know of the operands, which the form reads as
+        `op.attrs["known"]`; the form is not taken where it finds None.
+      reads: finds values that the form reads beyond the operands; not taken where it finds None.
+      since: the first version of jaxlib that the form is for.
+      before: the first version of jaxlib that it is no longer for.
+      row: the row of the benchmarks that measures the form.
+      is_cheap: whether it writes an expensive op as cheap ops, which compilers fuse into each
+        reader.
+      platform: the platform of the form.
     """
     def register(fn: Write) -> Write:
         FORMS_OF[platform].setdefault(definition, []).append(
@@ -116,7 +124,7 @@ def form(definition: OpDef, when: Condition, only: Only | None = None, known: Kn
 
 
 def forms_of(definition: OpDef, platform: str = "cpu") -> Sequence[Form]:
-    """The forms of an op, in the order in which they are asked."""
+    """The forms of an op, in the order in which they are tried."""
     if (platform, definition.room) not in _loaded:
         _loaded.add((platform, definition.room))
         context.load_family(definition)
@@ -146,7 +154,7 @@ def near_memory(place: Place, op: Op) -> bool:
 @lru_cache(maxsize=512)
 def written(found: Form, types: tuple[TensorType, ...], attrs: tuple
             ) -> tuple[Function, frozenset[Op]]:
-    """The body of a form, and what it has of its own definition beyond the op's bodies."""
+    """The body of a form, and the ops of the form's own definition that the form wrote in it."""
     definition = found.definition
     b = Builder(definition.name)
     operands = tuple(b.param(t) for t in types)
@@ -160,7 +168,7 @@ def written(found: Form, types: tuple[TensorType, ...], attrs: tuple
 
 
 def _ops_inside(found: Sequence[Op], definition: OpDef) -> set[Op]:
-    """Those of a definition among ops and in their bodies."""
+    """The ops of a definition among `found` and in their bodies."""
     inside = {op for op in found if op.definition is definition}
     for op in found:
         if op.definition.has_bodies:

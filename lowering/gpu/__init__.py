@@ -1,6 +1,7 @@
 """Forms for CUDA: ops that XLA's compiler has no rule for there, or refuses.
 
-NVIDIA's kernels are `platform_call`s. What CUDA cannot do at all keeps its op, whose rule refuses.
+NVIDIA's kernels are `platform_call`s. An op that CUDA does not support at all gets no form, and its
+rule refuses.
 """
 
 import functools

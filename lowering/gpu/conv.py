@@ -16,7 +16,7 @@ from xfront_ir.ops.formulas import Term
 _complex = Condition(lambda op: op.operands[0].type.dtype.is_complex, "complex")
 
 
-# XLA refuses complex convolutions there.
+# XLA refuses complex convolutions on CUDA.
 @form(ops.conv_general_dilated, when=_complex & filled)
 def conv_general_dilated(b: Builder, op: Op, x: Value, kernel: Value) -> Any:
     """Three real convolutions: (p + iq)(r + is) with r (p + q), p (s - r) and q (r + s)."""

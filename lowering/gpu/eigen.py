@@ -1,4 +1,4 @@
-"""Eigenvalues and singular values on CUDA: kernels of cuSOLVER, and of the host for `eig`."""
+"""Eigenvalues and singular values on CUDA: kernels of cuSOLVER, and a host kernel for `eig`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from xfront_ir.core import Op, Value
 from .linalg import checked, flag, info_type, library
 
 MOST_BY_ROTATIONS = 1024
-"""Rows and columns up to which singular values are found by Jacobi rotations."""
+"""The greatest number of rows or columns for which Jacobi rotations find singular values."""
 
 
 @form(ops.eigh, when=filled)
@@ -47,7 +47,7 @@ def _by_rotations(b: Builder, op: Op, x: Value) -> list[Value]:
 
 
 def _by_steps(b: Builder, op: Op, x: Value) -> list[Value]:
-    """It takes matrices of as many rows as columns or more."""
+    """The SVD by gesvd, which takes matrices with at least as many rows as columns."""
     if wide := x.type.shape[-2] < x.type.shape[-1]:
         x = adjoint(b, x)
     full, vectors = op.attrs["full_matrices"], op.attrs["compute_uv"]
@@ -66,7 +66,7 @@ def _by_steps(b: Builder, op: Op, x: Value) -> list[Value]:
 
 @form(ops.eig, when=filled)
 def eig(b: Builder, op: Op, x: Value) -> Any:
-    """MAGMA's geev where it is installed, else LAPACK's, on the host."""
+    """MAGMA's geev where MAGMA is installed, else LAPACK's, on the host."""
     attrs, whole = op.attrs, x.type.dtype.is_complex
     values = ops.eig.infer((x.type,), dict(attrs))[0]
     part = values.with_dtype(dtypes.real_of(values.dtype))

@@ -21,23 +21,23 @@ from xfront_ir.types import TensorType, tensor
 
 def library(b: Builder, target: str, operands: Sequence[Value], results: Sequence[TensorType],
             config: str = "{}", in_place: Sequence[tuple[int, int]] = ()) -> Any:
-    """What a kernel of NVIDIA's libraries gives; the first operand is a matrix."""
+    """The results of a kernel of NVIDIA's libraries; the first operand is a matrix."""
     return kernel(b, target, operands, results, operands[0].type.ndim - 2, api=4, config=config,
                   in_place=in_place)
 
 
 def info_type(x: Value) -> TensorType:
-    """One integer a matrix, 0 where the kernel succeeded."""
+    """The type of `info`: one integer per matrix, 0 where the kernel succeeded."""
     return tensor(x.type.shape[:-2], dtypes.i32)
 
 
 def checked(b: Builder, info: Value, values: Sequence[Value]) -> list[Value]:
-    """The values, NaN for each matrix whose `info` is not 0."""
+    """The values, replaced by NaN for each matrix whose `info` is not 0."""
     return nan_unless(b, b.emit(ops.eq, info, b.zeros(info.type)), values)
 
 
 def flag(value: bool) -> str:
-    """As MLIR writes it."""
+    """A bool as MLIR writes it."""
     return "true" if value else "false"
 
 
@@ -55,7 +55,7 @@ def lu(b: Builder, op: Op, x: Value) -> Any:
     type, of_pivots, of_order = ops.lu.infer((x.type,), {})
     made, pivots, info = library(b, "cusolver_getrf_ffi", [x], [type, of_pivots, info_type(x)],
                                  in_place=[(0, 0)])
-    del info                                     # of a pivot of zero, which is no failure
+    del info                                     # it reports a pivot of zero, which is no failure
     pivots = b.emit(ops.sub, pivots, b.ones(of_pivots))
     return [made, pivots, b.emit(ops.lu_pivots_to_permutation, pivots, size=of_order.shape[-1])]
 
@@ -89,7 +89,8 @@ def qr(b: Builder, op: Op, x: Value) -> Any:
 @form(ops.tridiagonal_solve, when=filled)
 def tridiagonal_solve(b: Builder, op: Op, below: Value, diagonal: Value, above: Value, rhs: Value
                       ) -> Any:
-    """cuSPARSE's gtsv2, which wants three rows; a kernel that moves pivots of zero."""
+    """cuSPARSE's gtsv2, which needs three rows; for `perturb_singular`, a kernel that moves pivots
+    away from zero."""
     operands, n = [below, diagonal, above, rhs], rhs.type.shape[-2]
     perturbed = op.attrs["perturb_singular"]
     if n < 3 or rhs.type.dtype.is_complex:

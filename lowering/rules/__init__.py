@@ -1,1 +1,1 @@
-"""How each op becomes StableHLO: one file a family, imported when the family is first lowered."""
+"""How each op becomes StableHLO: one file per family, imported when the family is first lowered."""

@@ -1,4 +1,4 @@
-"""Lowering of logic, shifts, counts of bits, neighbours and precision of floats."""
+"""Lowering of logic, shifts, bit counts, nextafter and reduce_precision."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 """Collectives over axes of a mesh, inside `shard_map`.
 
-A name that `vmap` maps is resolved by the pass that maps it, so a collective reaches the lowering
-only where no `vmap` around it binds its name: then it is that of a mesh, or of nothing.
+The pass for `vmap` resolves the axis names that it maps. So a collective reaches the lowering only
+where no `vmap` around it binds its name, which is then an axis of a mesh, or unbound.
 
-Participants are numbered as the mesh numbers its devices, last axis fastest; that is their number
-in the program too. Sources: StableHLO spec, the collective ops.
+Participants are numbered as the devices of the mesh, last axis fastest; the program numbers its
+devices in the same way. Sources: StableHLO spec, the collective ops.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from xfront_ir.types import I32, TensorType, scalar
 
 
 def _groups(ctx: RuleContext, op: Op) -> np.ndarray:
-    """Rows of devices that work together, in the order of the op's axes.
+    """The groups of devices that work together, one per row, in the order of the op's axes.
 
-    Raises: NameError where the mesh around does not have an axis.
+    Raises: NameError where the enclosing mesh lacks one of the axes.
     """
     axes, mesh = op.attrs["axes"], ctx.mesh
     if mesh is None or any([a not in mesh.names for a in axes]):
@@ -38,7 +38,7 @@ def _groups(ctx: RuleContext, op: Op) -> np.ndarray:
 
 
 def _together(ctx: RuleContext, op: Op, groups: np.ndarray) -> dict[str, Any]:
-    """The attributes of an op in which groups of devices take part."""
+    """The attributes of a collective op over these groups of devices."""
     make: Any = ctx.ir.DenseElementsAttr.get
     return {"replica_groups": make(np.ascontiguousarray(groups)), **_channel(ctx)}
 
@@ -118,7 +118,8 @@ def _psum_scatter(ctx: RuleContext, op: Op, x: Any) -> Any:
 
 @rule(ops.all_to_all)
 def _all_to_all(ctx: RuleContext, op: Op, x: Any) -> Any:
-    """Untiled, the split axis is one element for each participant; it goes to `concat`."""
+    """Where it is not tiled, the split axis has one element for each participant, and moves to
+    `concat`."""
     split, concat, groups = op.attrs["split"], op.attrs["concat"], _groups(ctx, op)
     n, source, result = groups.shape[1], op.operands[0].type, op.results[0].type
     if not op.attrs["tiled"]:
@@ -163,7 +164,8 @@ def _axis_index(ctx: RuleContext, op: Op) -> Any:
 
 
 def _index_along(ctx: RuleContext, axis: str) -> Any:
-    """An index that was handed in, or what the device's number in the program says."""
+    """The device's index along an axis: the value that the region receives, or else computed from
+    the device's number in the program."""
     mesh, word = ctx.mesh, scalar(dtypes.u32)
     assert mesh is not None
     if axis in ctx.indices:

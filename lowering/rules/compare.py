@@ -13,7 +13,8 @@ from xfront_ir.types import TensorType
 
 
 def compare(ctx: RuleContext, direction: str, x: Any, y: Any, mask: TensorType, kind: str) -> Any:
-    """`stablehlo.compare`: EQ, NE, LT, ... of a kind, FLOAT, TOTALORDER, SIGNED or UNSIGNED."""
+    """`stablehlo.compare` with a direction (EQ, NE, LT, LE, GT or GE) and a kind of comparison
+    (FLOAT, TOTALORDER, SIGNED or UNSIGNED)."""
     return ctx.create("stablehlo.compare", [x, y], [mask], **_how(ctx, direction, kind))
 
 
@@ -23,7 +24,7 @@ def _how(ctx: RuleContext, direction: str, kind: str) -> dict[str, Any]:
 
 
 def comparison_kind(dtype: DType) -> str:
-    """The comparison that elements of `dtype` take."""
+    """The kind of comparison for elements of `dtype`."""
     if dtype.is_inexact:
         return "FLOAT"
     return "SIGNED" if dtype.kind == "int" else "UNSIGNED"

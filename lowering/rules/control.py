@@ -1,7 +1,7 @@
 """Lowering of control flow: cond as `if` or `case`, scan as `while`.
 
-Constants that a body reads are made again inside it; whatever else it reads from outside is an
-operand of the loop. Ordered effects take a token through branches and turns.
+Constants from outside that a body reads are written again inside it; all other values from outside
+are operands of the loop. Ordered effects thread a token through branches and turns.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ inlined(ops.call, "body")
 
 
 class Outside:
-    """Values that a region reads: constants, made again inside, and those handed in, each once."""
+    """Values from outside that a region reads. Constants are written again inside; all others are
+    passed in, each once."""
 
     __slots__ = ("constants", "numbers", "passed")
 
@@ -34,7 +35,7 @@ class Outside:
         self.numbers = [at[v] for v in given]
 
     def inside(self, ctx: RuleContext, given: Sequence[Any]) -> list[Any]:
-        """The values in a region where `given` stand for those handed in."""
+        """The values as a region sees them, where `given` are the values passed in."""
         rest = iter(self.numbers)
         return [given[next(rest)] if c is None else ctx.constant_again(c) for c in self.constants]
 
@@ -69,7 +70,7 @@ def _cond(ctx: RuleContext, op: Op, index: Any, *operands: Any) -> Any:
     name = "stablehlo.case"
     if op.operands[0].type.dtype is dtypes.bool_:
         name = "stablehlo.if"
-        regions.reverse()                           # its first region is that of True
+        regions.reverse()                           # its first region is the one for True
     else:                                           # `case` takes the last branch for -1
         index = ctx.create("stablehlo.maximum", [index, ctx.constant(0, I32)], [I32])
     types = [*[v.type for v in op.results], *([ctx.token_type] if ordered else [])]
@@ -151,7 +152,7 @@ def _scan(ctx: RuleContext, op: Op, *operands: Any) -> Any:
 
 
 class _Scan:
-    """What is the same in every turn of one scan."""
+    """The parts of a scan that are the same in every turn."""
 
     __slots__ = ("body", "length", "reverse", "split_returns", "x_types", "y_types")
 
@@ -163,7 +164,7 @@ class _Scan:
         self.split_returns = partial(regions.split_returns, "body", attrs)
 
     def place(self, ctx: RuleContext, at: Any, u: int, counter: TensorType) -> Any:
-        """Where the turn `u` after `at` reads and writes."""
+        """The row that turn `at + u` reads and writes."""
         if self.reverse:
             return ctx.create("stablehlo.subtract",
                               [ctx.constant(self.length - 1 - u, counter), at], [counter])
@@ -173,7 +174,7 @@ class _Scan:
     def step(self, ctx: RuleContext, consts: Sequence[Any], carry: Sequence[Any],
              xs: Sequence[Any], ys: Sequence[Any], place: Any, counter: TensorType
              ) -> tuple[list[Any], list[Any]]:
-        """One turn: carries and stacks after it."""
+        """The carries and the stacked results after one turn."""
         zero = ctx.constant(0, counter) if xs or ys else None
         slices = [_slice(ctx, x, t, place, zero) for x, t in zip(xs, self.x_types, strict=True)]
         after, rows = self.split_returns(ctx.body(self.body, [*consts, *carry, *slices]))
@@ -183,7 +184,7 @@ class _Scan:
 
     def unrolled(self, ctx: RuleContext, consts: Sequence[Any], carry: list[Any],
                  xs: Sequence[Any]) -> list[Any]:
-        """All turns one after the other, without a loop."""
+        """The results of the scan, with all turns written out one after the other."""
         rows: list[list[Any]] = [[] for _ in self.y_types]
         for time in range(self.length):
             at = self.length - 1 - time if self.reverse else time

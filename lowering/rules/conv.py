@@ -13,7 +13,7 @@ from .dot import precision_config
 
 
 def _layout(spec: tuple[int, ...], first: str, second: str) -> str:
-    """`[b, f, 0, 1]`: for each axis, what it is."""
+    """The role of each axis as text: `[b, f, 0, 1]`."""
     named = {axis: str(i - 2) for i, axis in enumerate(spec)}
     named[spec[0]], named[spec[1]] = first, second
     return f"[{', '.join(named[d] for d in range(len(spec)))}]"

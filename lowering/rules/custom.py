@@ -1,5 +1,5 @@
-"""Lowering of custom rules and checkpoint: their value is that of their body, and the tangent of a
-custom_vjp the transpose of its backward rule."""
+"""Lowering of custom rules and checkpoint as their bodies, and of the tangent of a custom_vjp as
+the transpose of its backward rule."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from xfront_ir.passes.pipeline import simplify
 
 inlined(ops.custom_jvp, "body")
 inlined(ops.custom_vjp, "body")
-inlined(ops.checkpoint, "body")        # what keeps its recomputation apart are ops of the IR
+inlined(ops.checkpoint, "body")        # ops in the IR keep its recomputation apart
 
 
 @rule(ops.checkpoint_name)
@@ -24,7 +24,7 @@ def _checkpoint_name(ctx: RuleContext, op: Op, x: Any) -> Any:
 
 @expanded(ops.custom_vjp_tangent)
 def _custom_vjp_tangent(op: Op) -> Function:
-    """The transpose of the backward rule, where it has one."""
+    """The transpose of the backward rule. Raises: IRTypeError where it cannot be transposed."""
     try:
         map_ = tangent_function(tuple([v.type for v in op.operands]), op.attrs)
     except MissingRule as e:

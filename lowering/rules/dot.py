@@ -24,13 +24,13 @@ _ALGORITHMS = {
     "F32_F32_F32": ("f32", "f32", "f32", 1, 1, 1, False),
     "F64_F64_F64": ("f64", "f64", "f64", 1, 1, 1, False),
 }
-# Of these the operands give the types.
+# For these algorithms the operands give the types.
 _F8_ALGORITHMS = ("ANY_F8_ANY_F8_F32", "ANY_F8_ANY_F8_F32_FAST_ACCUM", "ANY_F8_ANY_F8_ANY",
                   "ANY_F8_ANY_F8_ANY_FAST_ACCUM")
 
 
 def precision_config(ctx: RuleContext, precision: Any) -> Any:
-    """The attribute for a pair of precisions; an algorithm goes with the default pair."""
+    """The attribute for a pair of precisions; with an algorithm it is the default pair."""
     pair = precision if type(precision) is tuple else ("default", "default")
     return ctx.attr("[" + ", ".join(f"#stablehlo<precision {p.upper()}>" for p in pair) + "]")
 
@@ -42,7 +42,7 @@ def _algorithm(ctx: RuleContext, name: str, op: Op) -> Any:
             raise IRTypeError(f"dot_general: the algorithm {name} multiplies floats of 8 bits, and "
                               f"is given {op.operands[0].type} and {op.operands[1].type}")
         lhs, rhs = (ctx.mlir.element(v.type.dtype) for v in op.operands)
-        known = (lhs, rhs, "f32", 1, 1, 1, name.endswith("FAST_ACCUM"))   # none sums in less
+        known = (lhs, rhs, "f32", 1, 1, 1, name.endswith("FAST_ACCUM"))   # all accumulate in f32
     if known is None:
         raise IRTypeError(f"dot_general: no algorithm is called {name!r}; there are "
                           f"{', '.join((*_F8_ALGORITHMS, *_ALGORITHMS))}")

@@ -1,4 +1,4 @@
-"""Lowering of host calls: a custom call whose index picks a callable given at compile time."""
+"""Lowering of host calls, to custom calls whose index picks a callable given at compile time."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TARGETS = {"cpu": "xla_ffi_python_cpu_callback", "cuda": "xla_ffi_python_gpu_cal
 
 @dataclass(frozen=True)
 class CallbackSpec:
-    """What the runtime must know of one host call: whose slot, what comes back, its order."""
+    """What the runtime must know of one host call: its slot, its result types, its ordering."""
 
     slot: int
     result_types: tuple[TensorType, ...]
@@ -64,13 +64,13 @@ def _callback(ctx: RuleContext, op: Op, *operands: Any) -> Any:
 
 
 def _first_device(ctx: RuleContext, results: int) -> dict[str, Any]:
-    """The attribute of a call by the first of several devices, which gets whole values."""
+    """The attribute that has the first of several devices make a call, with whole values."""
     each = [f"<@{ctx.module.mesh(FIRST_DEVICE)}, []>"] * max(results, 1)
     return {"sdy.sharding": ctx.attr(f"#sdy.sharding_per_value<[{', '.join(each)}]>")}
 
 
 def _for_all_devices(ctx: RuleContext, x: Any, type: TensorType) -> Any:
-    """A value of the first device, handed to all."""
+    """A value of the first device, replicated to all devices."""
     everywhere = Sharding(ctx.module.partition.mesh, replicated(type.ndim))
     return ctx.create("sdy.sharding_constraint", [x], [type],
                       sharding=ctx.sharding(everywhere, type))

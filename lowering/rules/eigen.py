@@ -18,7 +18,7 @@ def _svd(ctx: RuleContext, op: Op, x: Any) -> Any:
     if type.size == 0:
         return [ctx.constant(0, wanted[0]), *[eye(ctx, t) for t in wanted[1:]]]
     vectors = wanted[1:]
-    if not vectors:                              # the kernel has these results in any mode
+    if not vectors:                              # the kernel has these results in every mode
         vectors = [type.with_shape((*type.shape[:-2], k, k)) for k in (m, n)]
     mode = "N" if len(wanted) == 1 else "A" if op.attrs["full_matrices"] else "S"
     results = [type, wanted[0], *vectors, info_type(type, lead)]

@@ -70,7 +70,7 @@ def _square(ctx: RuleContext, op: Op, x: Any) -> Any:
 
 @rule(ops.integer_pow)
 def _integer_pow(ctx: RuleContext, op: Op, x: Any) -> Any:
-    """Repeated squaring; the multiplications that binary digits of the exponent ask for."""
+    """Repeated squaring: the squares for the 1 bits of the exponent are multiplied together."""
     n, type = op.attrs["exponent"], op.results[0].type
     power, rest = None, abs(n)
     while rest:
@@ -119,7 +119,8 @@ def _min(ctx: RuleContext, op: Op, x: Any, y: Any) -> Any:
 
 
 def extremum(ctx: RuleContext, direction: str, x: Any, y: Any, type: TensorType) -> Any:
-    """The greater (`GT`) or lesser (`LT`); complex numbers by real part, then imaginary part."""
+    """The greater (`GT`) or the lesser (`LT`). Complex numbers are compared by their real part,
+    then by their imaginary part."""
     if not type.dtype.is_complex:
         name = "stablehlo.maximum" if direction == "GT" else "stablehlo.minimum"
         return ctx.create(name, [x, y], [type])
@@ -133,7 +134,7 @@ def extremum(ctx: RuleContext, direction: str, x: Any, y: Any, type: TensorType)
     by_imag = compared(direction, *imag)
     first = ctx.create("stablehlo.select", [compared("EQ", *real), by_imag,
                                             compared(direction, *real)], [mask])
-    first = ctx.create("stablehlo.or", [first, compared("NE", x, x)], [mask])    # NaN stays
+    first = ctx.create("stablehlo.or", [first, compared("NE", x, x)], [mask])    # x is NaN
     return ctx.create("stablehlo.select", [first, x, y], [type])
 
 
@@ -145,7 +146,7 @@ def _select(ctx: RuleContext, op: Op, predicate: Any, on_true: Any, on_false: An
 
 
 def for_words(ctx: RuleContext, predicate: Any, type: TensorType, of: TensorType) -> Any:
-    """A predicate of keys, repeated for their words; a scalar one serves as it is."""
+    """A predicate for keys, broadcast to their words; a scalar predicate stays as it is."""
     words = of.dtype.physical
     if not words or not type.ndim:
         return predicate

@@ -1,7 +1,7 @@
 """Lowering of gather and the scatters.
 
-StableHLO's gather clamps and its scatter leaves out what does not fit; `fill` of a gather and
-`clip` of a scatter are made here of the indices.
+StableHLO's gather clamps indices and its scatter drops updates that do not fit. The mode `fill` of
+a gather and the mode `clip` of a scatter are written here, as operations on the indices.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def _numbers(kind: str, index_vector_dim: int, **dims: tuple[int, ...]) -> str:
 
 
 def _clamped(ctx: RuleContext, indices: Any, type: TensorType, limits: tuple[int, ...]) -> Any:
-    """Index vectors moved into [0, limits]; scalars bound them where all limits are equal."""
+    """Index vectors clamped to [0, limits]. The bounds are scalars where all limits are equal."""
     widest = 2 ** (type.dtype.bits - (not type.dtype.is_unsigned)) - 1
     bounds = [min(limit, widest) for limit in limits]
     one = scalar(type.dtype)
@@ -45,7 +45,8 @@ def _clamped(ctx: RuleContext, indices: Any, type: TensorType, limits: tuple[int
 
 
 def _inside(ctx: RuleContext, indices: Any, type: TensorType, limits: tuple[int, ...]) -> Any:
-    """For each index vector, whether it lies in [0, limits]: whether clamping leaves it alone."""
+    """Whether each index vector lies in [0, limits], that is, whether clamping leaves it unchanged.
+    """
     clamped = _clamped(ctx, indices, type, limits)
     signed = "UNSIGNED" if type.dtype.is_unsigned else "SIGNED"
     equal = ctx.create("stablehlo.compare", [indices, clamped], [type.with_dtype(bool_)],

@@ -36,7 +36,7 @@ def _concatenate(ctx: RuleContext, op: Op) -> Form:
 
 def _with_words(ctx: RuleContext, starts: Sequence[Any], of: Sequence[Value], dtype: DType
                 ) -> Sequence[Any]:
-    """Starts, and those of a key's words: zeros."""
+    """The starts, followed by zeros for the axes of a key's words."""
     if not dtype.physical:
         return starts
     type = scalar(of[0].type.dtype) if of else I32

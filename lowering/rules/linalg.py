@@ -1,6 +1,6 @@
 """Lowering of linear algebra: LAPACK's kernels on CPU, StableHLO's ops elsewhere.
 
-Elsewhere there are cholesky and triangular_solve; the other ops say that they are for CPU.
+StableHLO has only cholesky and triangular_solve; the other ops raise MissingRule elsewhere.
 """
 
 from __future__ import annotations
@@ -24,13 +24,14 @@ _OF_COMPLEX = {"orgqr": "ungqr", "syevd": "heevd", "sytrd": "hetrd", "ormqr": "u
 def lapack(ctx: RuleContext, name: str, operands: Sequence[Any], types: Sequence[TensorType],
            results: Sequence[TensorType], lead: int, *, target: str = "",
            **attrs: str | int) -> list[Any]:
-    """The results of LAPACK's `name` (without its letter of the dtype) for each matrix.
+    """The results of LAPACK's `name` (without the letter for the dtype) for each matrix.
 
     Args:
-      types: IR types of the operands; the first has the dtype.
-      results: types of the results, the `info` with them.
-      lead: number of leading axes; arrays with two more are matrices, column by column in memory.
-      target: the kernel's whole name, where it is not `name` with letters around it.
+      types: IR types of the operands; the first one has the dtype.
+      results: types of the results, including `info`.
+      lead: number of batch axes; arrays with two more axes are matrices, column by column in
+        memory.
+      target: the whole name of the kernel, where it is not made from `name` and the dtype.
       attrs: letters as strings, flags as bools, numbers as ints.
     Raises: MissingRule on other platforms than CPU.
     """
@@ -56,7 +57,8 @@ def _attribute(value: str | int) -> str:
 
 
 def layout(ctx: RuleContext, type: TensorType, lead: int) -> Any:
-    """How the array lies in memory: matrices, of two axes after `lead`, column by column."""
+    """The layout of an array in memory. Matrices, with two axes after `lead`, are column by column.
+    """
     order = list(range(type.ndim))[::-1]
     if type.ndim - lead == 2:
         order[0], order[1] = order[1], order[0]
@@ -65,13 +67,13 @@ def layout(ctx: RuleContext, type: TensorType, lead: int) -> Any:
 
 
 def info_type(type: TensorType, lead: int) -> TensorType:
-    """The type of `info`: one integer a matrix, 0 where the kernel succeeded."""
+    """The type of `info`: one integer per matrix, 0 where the kernel succeeded."""
     return tensor(type.shape[:lead], dtypes.i32)
 
 
 def nan_unless(ctx: RuleContext, info: Any, lead: int, values: Sequence[Any],
                types: Sequence[TensorType]) -> list[Any]:
-    """The values, NaN for each matrix whose `info` is not 0."""
+    """The values, replaced by NaN for each matrix whose `info` is not 0."""
     shape = types[0].shape[:lead]
     zero = ctx.constant(0, tensor(shape, dtypes.i32))
     good = compare(ctx, "EQ", info, zero, tensor(shape, dtypes.bool_), "SIGNED")
@@ -83,26 +85,26 @@ def nan_unless(ctx: RuleContext, info: Any, lead: int, values: Sequence[Any],
     return made
 
 
-# --- small parts --------------------------------------------------------------------------
+# --- helpers ------------------------------------------------------------------------------
 
 def broadcast(ctx: RuleContext, x: Any, type: TensorType, dims: Sequence[int]) -> Any:
-    """`x` along `dims` of `type`."""
+    """`x` broadcast to `type`, with its axes at `dims`."""
     return ctx.create("stablehlo.broadcast_in_dim", [x], [type],
                       broadcast_dimensions=ctx.int_array(list(dims)))
 
 
 def conjugate(ctx: RuleContext, x: Any, type: TensorType) -> Any:
-    """The complex conjugate; a real array is its own."""
+    """The complex conjugate; `x` itself where it is real."""
     return ctx.create("chlo.conj", [x], [type]) if type.dtype.is_complex else x
 
 
 def eye(ctx: RuleContext, type: TensorType) -> Any:
-    """The identity in each matrix of `type`."""
+    """An identity matrix for each matrix of `type`."""
     return _chosen(ctx, "EQ", ctx.constant(1, type), type)
 
 
 def triangle(ctx: RuleContext, x: Any, type: TensorType, lower: bool) -> Any:
-    """`x` with zeros above (or below) its diagonal."""
+    """`x` with zeros above its diagonal if `lower`, else below."""
     return _chosen(ctx, "GE" if lower else "LE", x, type)
 
 
@@ -186,7 +188,7 @@ def _counted(ctx: RuleContext, type: TensorType) -> Any:
 
 
 def permutation(ctx: RuleContext, pivots: Any, pivot_type: TensorType, type: TensorType) -> Any:
-    """The order after the exchanges, one turn of a loop each."""
+    """The permutation that the pivots' row exchanges make, in a loop of one turn per exchange."""
     order = _counted(ctx, type)
     if pivot_type.size == 0:
         return order

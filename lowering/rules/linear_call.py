@@ -1,4 +1,4 @@
-"""Lowering of linear maps with their transpose and of solutions: the values of their bodies."""
+"""Lowering of linear_call and custom_linear_solve: each is lowered as its body."""
 
 from __future__ import annotations
 

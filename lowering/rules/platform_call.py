@@ -1,4 +1,4 @@
-"""Lowering of kernels by name: custom calls."""
+"""Lowering of `platform_call`, a kernel by name, to a custom call."""
 
 from __future__ import annotations
 

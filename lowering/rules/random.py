@@ -1,4 +1,4 @@
-"""Lowering of the random ops: threefry as 20 rounds in line; ops on keys as Functions of words."""
+"""Lowering of the random ops: threefry as 20 inline rounds, ops on keys as Functions of words."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _threefry2x32(ctx: RuleContext, op: Op, k1: Any, k2: Any, a: Any, c: Any) ->
 
 @rule(ops.random_wrap)
 def _wrap(ctx: RuleContext, op: Op, x: Any) -> Any:
-    return x                                    # a key is its words
+    return x                                    # keys are lowered as their words
 
 
 @rule(ops.random_unwrap)
@@ -89,8 +89,8 @@ def _rng_uniform(ctx: RuleContext, op: Op, low: Any, high: Any) -> Any:
 # --- ops on keys, as Functions of their words ---------------------------------------------
 
 def of_words(definition: Any) -> Callable[..., Any]:
-    """Decorator: lower `definition` to the ops that `write(b, attrs, result type, *operands)`
-    builds, remembered by types and attributes."""
+    """Decorator for the lowering of `definition` to the ops that `write(b, attrs, result type,
+    *operands)` builds; they are built once for each types and attributes."""
     def register(write: Callable[..., Value]) -> Callable[..., Value]:
         @lru_cache(maxsize=512)
         def body(types: tuple[TensorType, ...], result: TensorType, attrs: tuple) -> Function:
@@ -109,7 +109,7 @@ def of_words(definition: Any) -> Callable[..., Any]:
 
 
 def words_of(b: Builder, key: Value) -> list[Value]:
-    """The words of keys, each of the keys' shape."""
+    """The words of keys, each an array of the keys' shape."""
     words, shape = ops.random_unwrap(Term(b, key)), key.type.shape
     n, zeros, ones = key.type.dtype.physical[0], (0,) * len(shape), (1,) * (len(shape) + 1)
     return [ops.reshape(ops.slice(words, starts=(*zeros, i), limits=(*shape, i + 1), strides=ones),
@@ -117,13 +117,13 @@ def words_of(b: Builder, key: Value) -> list[Value]:
 
 
 def long_word(b: Builder, upper: Value, lower: Value) -> Value:
-    """Words of 64 bits from two of 32."""
+    """Words of 64 bits, made of their upper and lower 32 bits."""
     high, low = (Term(b, v).to(dtypes.u64) for v in (upper, lower))
     return (ops.shift_left(high, 32) | low).value
 
 
 def _key_of(b: Builder, words: list[Value], impl: str) -> Value:
-    """Keys from their words."""
+    """The keys that consist of these words."""
     shape = words[0].type.shape
     columns = [b.emit(ops.reshape, w, shape=(*shape, 1)) for w in words]
     return b.emit(ops.random_wrap, b.emit(ops.concatenate, *columns, dimension=len(shape)),
@@ -147,7 +147,7 @@ def _seed(b: Builder, attrs: Any, result: TensorType, seed: Value) -> Value:
 
 
 def _counters(b: Builder, shape: tuple[int, ...]) -> Words:
-    """The numbers of the elements of `shape` as upper and lower words."""
+    """The counters 0, 1, ... of the elements of `shape`, as upper and lower words."""
     size = prod(shape)
     if size <= 1 << 32:
         count = b.emit(ops.iota, dtype=dtypes.u32, shape=(size,), dimension=0)
@@ -157,7 +157,7 @@ def _counters(b: Builder, shape: tuple[int, ...]) -> Words:
 
 
 def _enciphered(b: Builder, k1: Value, k2: Value, shape: tuple[int, ...]) -> Words:
-    """For each key, the bits of counters of `shape`."""
+    """The bits of each key for the counters of `shape`."""
     outer = k1.type.shape
     whole = (*outer, *shape)
     at_front, at_end = tuple(range(len(outer))), tuple(range(len(outer), len(whole)))
@@ -215,8 +215,8 @@ def _bits(b: Builder, attrs: Any, result: TensorType, key: Value) -> Value:
     return mixed if width == 32 else b.emit(convert, mixed, dtype=result.dtype)
 
 
-# XLA's generator takes one state. Where there are more keys, the first gives the bits of all: these
-# generators trade the promise that each key has bits of its own for speed.
+# XLA's generator takes one state. Where there are several keys, the first one generates the bits of
+# all: for speed, these generators do not promise that each key has bits of its own.
 
 def _first(b: Builder, key: Value) -> Value:
     words, n = b.emit(ops.random_unwrap, key), key.type.ndim

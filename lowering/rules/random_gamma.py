@@ -1,10 +1,10 @@
-"""Lowering of `random_gamma`: Marsaglia and Tsang's rejection for all elements at once, in a loop
-that goes on until the last has its sample.
+"""Lowering of `random_gamma`: Marsaglia and Tsang's rejection method for all elements at once, in a
+loop that goes on until every element has its sample.
 
-An element's random numbers come from its own key in the order in which it alone would take them, so
-that its sample depends on no other. A turn draws one normal number for each; where 1 + c x is not
-positive another one follows from the same chain of keys, and where the pair (x, u) is rejected the
-next pair comes from new keys.
+Each element draws from its own key, in the same order as if it were alone, so its sample does not
+depend on the other elements. A turn draws one normal number x for each element. Where 1 + c x is
+not positive, the next turn draws x again from the same chain of keys; where the pair (x, u) is
+rejected, the next pair is drawn from new keys.
 """
 
 from __future__ import annotations
@@ -30,8 +30,10 @@ _MANTISSA = {dtypes.f16: (10, 16), dtypes.bf16: (7, 16), dtypes.f32: (23, 32), d
 
 
 def next_keys(b: Builder, *wanted: tuple[Key, int]) -> list[Key]:
-    """For each (keys, i), the i-th of the keys that each key splits into. They are enciphered
-    together and written to memory: several copies of the cipher in a kernel take long to compile.
+    """For each (keys, i), the i-th of the keys into which each key splits.
+
+    They are all enciphered together and written to memory, for several copies of the cipher in a
+    kernel take long to compile.
     """
     shape = wanted[0][0][0].type.shape
     rows = (len(wanted), *shape)
@@ -75,7 +77,7 @@ def _unit(b: Builder, bits: Key, dtype: DType) -> Term:
 
 
 def _normal(b: Builder, bits: Key, dtype: DType) -> Term:
-    """A standard normal number from such bits, as `random.normal` makes it."""
+    """A standard normal number from a key's first words of bits, as `random.normal` makes it."""
     one = np.asarray(1, dtype.numpy)
     low = float(np.nextafter(-one, np.zeros_like(one), dtype=dtype.numpy))
     drawn = _unit(b, bits, dtype) * (1.0 - low) + low
@@ -83,7 +85,8 @@ def _normal(b: Builder, bits: Key, dtype: DType) -> Term:
 
 
 class _Turn(NamedTuple):
-    """What an element carries: its key, those of x and u, v^3 of its sample, whether it has one."""
+    """The carry of an element: its key, the keys of x and u, v^3 of its sample, whether it is done.
+    """
 
     key: Key
     of_x: Key
@@ -92,12 +95,12 @@ class _Turn(NamedTuple):
     done: Value
 
     def flat(self) -> list[Value]:
-        """Its values in order."""
+        """The values of the carry, in order."""
         return [*self.key, *self.of_x, *self.of_u, self.cube, self.done]
 
     @classmethod
     def of(cls, v: Any) -> _Turn:
-        """From values in order."""
+        """The carry made of values in that order."""
         return cls((v[0], v[1]), (v[2], v[3]), (v[4], v[5]), v[6], v[7])
 
 
@@ -110,7 +113,7 @@ class Candidate(NamedTuple):
 
 
 def candidate(b: Builder, d: Value, c: Value, of_x: Key, of_u: Key) -> Candidate:
-    """That of a normal number and a uniform one, made of these bits."""
+    """The candidate of a normal and a uniform number, which are made of the bits of these keys."""
     dtype = d.type.dtype
     x, u = _normal(b, of_x, dtype), _unit(b, of_u, dtype)
     v = x * Term(b, c) + 1.0
@@ -122,7 +125,7 @@ def candidate(b: Builder, d: Value, c: Value, of_x: Key, of_u: Key) -> Candidate
 
 
 def _attempt(b: Builder, d: Value, c: Value, turn: _Turn) -> _Turn:
-    """One more attempt of those elements that have no sample yet."""
+    """The carry after one more attempt; elements that have a sample keep it."""
     again, now, of_bits, key, of_x, of_u = next_keys(
         b, (turn.of_x, 0), (turn.of_x, 1), (turn.of_u, 0), *[(turn.key, i) for i in range(3)])
     cube, positive, accepted = candidate(b, d, c, next_keys(b, (now, 0))[0], of_bits)
@@ -153,8 +156,11 @@ def _loop(b: Builder, d: Value, c: Value, first: _Turn) -> Value:
 
 
 class Shapes(NamedTuple):
-    """Shape parameters: as given, which of them are legal, and 1 in place of the others; which of
-    these are small, d and c of the sampler, which takes a + 1 for small a."""
+    """Shape parameters for the sampler.
+
+    Fields: the parameters as `given`; which are `legal`; `shape`, with 1 in place of illegal ones;
+    which of these are `small` (below 1); `d` and `c` of the sampler, which uses a + 1 for small a.
+    """
 
     given: Term
     legal: Term
@@ -165,7 +171,7 @@ class Shapes(NamedTuple):
 
 
 def shapes_of(b: Builder, a: Value) -> Shapes:
-    """What the sampler reads of the shape parameters."""
+    """The Shapes of shape parameters `a`."""
     given = Term(b, a)
     legal = (given >= 0.0) & (given < math.inf)
     shape = where(legal, given, 1.0)
@@ -175,7 +181,7 @@ def shapes_of(b: Builder, a: Value) -> Shapes:
 
 
 def cubes_of(b: Builder, key: Key, shapes: Shapes) -> Value:
-    """v^3 of every element's sample, from its first key on."""
+    """v^3 of every element's sample, where each element starts from its first key."""
     key, of_x, of_u = next_keys(b, (key, 0), (key, 1), (key, 2))
     d = shapes.d.value
     first = _Turn(key, of_x, of_u, b.zeros(d.type), b.zeros(d.type.with_dtype(dtypes.bool_)))
@@ -183,14 +189,14 @@ def cubes_of(b: Builder, key: Key, shapes: Shapes) -> Value:
 
 
 def unboosted(b: Builder, cube: Value, shapes: Shapes, log_space: bool) -> Value:
-    """Samples of the shapes d + 1/3, or their logarithms."""
+    """Samples for the shape parameters d + 1/3, or their logarithms."""
     if log_space:
         return (ops.log(Term(b, cube)) + ops.log(shapes.d)).value
     return (shapes.d * Term(b, cube)).value
 
 
 def boosted(b: Builder, made: Value, of_boost: Key, shapes: Shapes, log_space: bool) -> Value:
-    """Those of small shapes from samples of shapes greater by 1."""
+    """Samples, where those of small shapes are made from samples for a shape greater by 1."""
     rest = 1.0 - _unit(b, of_boost, made.type.dtype)
     drawn, shape = Term(b, made), shapes.shape
     if log_space:
@@ -199,7 +205,8 @@ def boosted(b: Builder, made: Value, of_boost: Key, shapes: Shapes, log_space: b
 
 
 def checked(b: Builder, made: Value, shapes: Shapes, log_space: bool) -> Value:
-    """Samples with those of zero, infinity and of what is no shape."""
+    """Samples with the values for shape parameters of zero and infinity, and NaN for illegal ones.
+    """
     given = shapes.given
     drawn = where(given == 0.0, -math.inf if log_space else 0.0, Term(b, made))
     return where(shapes.legal, drawn, where(given == math.inf, given, math.nan)).value

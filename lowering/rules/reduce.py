@@ -19,7 +19,7 @@ from xfront_ir.types import BOOL, TensorType, scalar
 Combine = Callable[[RuleContext, Any, Any, TensorType], Any]
 
 
-# --- what reductions combine by, and from what they start ---------------------------------
+# --- combiners and their initial values ---------------------------------------------------
 
 def _one_op(name: str) -> Combine:
     return lambda ctx, x, y, type: ctx.create(f"stablehlo.{name}", [x, y], [type])
@@ -30,7 +30,8 @@ def _all_ones(dtype: DType) -> Any:
 
 
 def _log_add_exp(ctx: RuleContext, x: Any, y: Any, type: TensorType) -> Any:
-    """log(exp(x) + exp(y)): the greater plus log1p(exp(-difference)); equal infinities stay."""
+    """log(exp(x) + exp(y)): the greater one plus log1p(exp(-difference)), or x where both are the
+    same infinity."""
     if type.dtype.is_complex:
         return _complex_log_add_exp(ctx, x, y, type)
     writer = Writer(ctx)
@@ -42,14 +43,15 @@ def _log_add_exp(ctx: RuleContext, x: Any, y: Any, type: TensorType) -> Any:
 
 
 def _complex_log_add_exp(ctx: RuleContext, x: Any, y: Any, type: TensorType) -> Any:
-    """The same with the greater real part as shift, so that the angle stays in (-pi, pi]."""
+    """log(exp(x) + exp(y)), with the greater real part subtracted before the exponentials. The
+    logarithm is taken last, so that the angle is in (-pi, pi]."""
     writer = Writer(ctx)
     one, other = (writer.term(type, v) for v in (x, y))
     zero = one.like(0, type.with_dtype(dtypes.real_of(type.dtype)))
     high = ops.max(ops.real(one), ops.real(other))
     shift = ops.complex(where(ops.is_finite(high), high, zero), zero)
 
-    def power(v: Term) -> Any:                   # of no part is the exponential infinite
+    def power(v: Term) -> Any:                   # v - shift has no exponential that overflows
         return ctx.create("stablehlo.exponential", [writer.mlir(v - shift)], [type])
 
     total = ctx.create("stablehlo.add", [power(one), power(other)], [type])
@@ -101,7 +103,8 @@ for _definition, _kind in {
 def _register_position(definition: OpDef, direction: str, start: Callable[[DType], Any]) -> None:
     @rule(definition)
     def lower(ctx: RuleContext, op: Op, x: Any) -> Any:
-        """A reduction of (value, position) pairs; the first of equals, NaN before all."""
+        """A reduction of (value, position) pairs. The first of equal values wins, and NaN wins over
+        all numbers."""
         of, axis = op.operands[0].type, op.attrs["axis"]
         element, place = scalar(of.dtype), scalar(op.attrs["index_dtype"])
         places = ctx.create("stablehlo.iota", [], [of.with_dtype(place.dtype)],
@@ -136,13 +139,13 @@ _register_position(ops.argmin, "LT", greatest)
 def _register_running(definition: OpDef, combine: Combine, identity: Any) -> None:
     @rule(definition)
     def lower(ctx: RuleContext, op: Op, x: Any) -> Any:
-        """A window as long as the axis, hanging over one end."""
+        """A window reduction whose window is as long as the axis and extends beyond one end."""
         result, axis = op.results[0].type, op.attrs["axis"]
         n, type = result.shape[axis], result
         if type.size == 0:
             return x
         if narrow := definition is ops.cumlogsumexp and type.dtype.bits <= 8:
-            type = type.with_dtype(dtypes.f32)       # a difference of its numbers may be none of it
+            type = type.with_dtype(dtypes.f32)       # such dtypes cannot hold all differences
             x = ctx.create("stablehlo.convert", [x], [type])
         element = scalar(type.dtype)
         start = ctx.constant(identity(type.dtype), element)

@@ -1,4 +1,4 @@
-"""Lowering of the shape ops. Keys have their words in axes behind those that the IR knows."""
+"""Lowering of the shape ops. The words of keys are in axes after those that the IR knows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ table({ops.reshape: "stablehlo.reshape"})
 
 
 def word_axes(type: TensorType) -> tuple[int, ...]:
-    """The axes that a key's words take in memory; none for other types."""
+    """The axes of a key's words in MLIR types; none for other types."""
     return tuple(range(type.ndim, type.ndim + len(type.dtype.physical)))
 
 

@@ -1,8 +1,10 @@
-"""shard_map as `sdy.manual_computation`: in its region values have the shapes of a device's parts.
+"""Lowering of shard_map to `sdy.manual_computation`, in whose region values have the shape of one
+device's part.
 
-What the body reads of constants is made again inside. Its collectives find the mesh in the context;
-see `collective.py`. Where some axes are not manual, XLA does not tell a device its number: indices
-along the manual ones come as parts of a further operand each.
+Constants that the body reads are written again inside it. Collectives in it find the mesh in the
+context (see `collective.py`). Where some axes are not manual, XLA does not tell a device its
+number, so for each manual axis the device's index is passed in: it is the device's part of an iota
+operand.
 """
 
 from __future__ import annotations
@@ -77,6 +79,6 @@ def _shard_map(ctx: RuleContext, op: Op, *operands: Any) -> Any:
 
 
 def _asked(body: Function) -> set[str]:
-    """The axes along which something in a body asks for its index."""
+    """The axes whose index some `axis_index` in a body reads."""
     return {a for f in functions(body) for op in f.ops if op.definition is ops.axis_index
             for a in op.attrs["axes"]}

@@ -1,4 +1,4 @@
-"""Lowering of what says where values lie: Shardy's constraints."""
+"""Lowering of ops that set the sharding of a value, to Shardy's constraints."""
 
 from __future__ import annotations
 

@@ -20,7 +20,8 @@ def _sort(ctx: RuleContext, op: Op, *operands: Any) -> Any:
     n_keys = op.attrs["n_keys"]
 
     def before(ctx: RuleContext, *pairs: Any) -> Any:
-        """Whether the left elements come first: the first key that differs decides."""
+        """Whether the first element of each pair sorts first: the first key that differs decides.
+        """
         keys = []
         for element, x, y in list(zip(elements, pairs[::2], pairs[1::2], strict=True))[:n_keys]:
             keys.extend(_ordered(ctx, element, x, y))
@@ -42,7 +43,7 @@ def _sort(ctx: RuleContext, op: Op, *operands: Any) -> Any:
 
 
 def _ordered(ctx: RuleContext, element: TensorType, x: Any, y: Any) -> list[Any]:
-    """(type, x, y) keys whose plain or total order is that of the elements."""
+    """The keys (type, x, y) whose plain or total order is the order of the elements x and y."""
     if element.dtype.is_complex:
         part = scalar(dtypes.real_of(element.dtype))
         made = []
@@ -50,7 +51,7 @@ def _ordered(ctx: RuleContext, element: TensorType, x: Any, y: Any) -> list[Any]
             made.extend(_ordered(ctx, part, *(ctx.create(name, [v], [part]) for v in (x, y))))
         return made
     if element.dtype.is_float:
-        if element.dtype.bits <= 8:      # whose NaN may have the bits of a negative zero
+        if element.dtype.bits <= 8:      # its NaN may have the bits of a negative zero
             element = scalar(dtypes.f32)
             x, y = (ctx.create("stablehlo.convert", [v], [element]) for v in (x, y))
         x, y = _canonical(ctx, element, x), _canonical(ctx, element, y)
@@ -58,7 +59,7 @@ def _ordered(ctx: RuleContext, element: TensorType, x: Any, y: Any) -> list[Any]
 
 
 def _canonical(ctx: RuleContext, element: TensorType, x: Any) -> Any:
-    """One zero and one NaN, so that the total order is the numeric one with NaN at the end."""
+    """`x` with one zero and one NaN, so that the total order is numeric, with NaN last."""
     zero, nan = ctx.constant(0, element), ctx.constant(np.nan, element)
     is_zero = compare(ctx, "EQ", x, zero, BOOL, "FLOAT")
     x = ctx.create("stablehlo.select", [is_zero, zero, x], [element])
@@ -92,7 +93,8 @@ def _top_k(ctx: RuleContext, op: Op, x: Any) -> Any:
 
 _WIDER_KEYS = {dtype: dtypes.f32 if dtype.is_float else dtypes.i8 for dtype in
                dtypes.BY_NAME.values() if dtype.bits <= 8 and dtype.is_float or dtype.bits < 8}
-"""XLA knows no pairs of an index and less than a byte, and orders a NaN by its sign."""
+"""The dtypes that are converted before `top_k`: XLA cannot pair elements of less than a byte with
+an index, and it orders NaN by its sign."""
 
 
 def _converted(ctx: RuleContext, x: Any, given: TensorType, wanted: TensorType) -> Any:

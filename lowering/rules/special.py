@@ -1,4 +1,4 @@
-"""Lowering of special functions: CHLO where it has them, else series and continued fractions.
+"""Lowering of special functions to CHLO's, or where it has none, to series and continued fractions.
 
 Floats narrower than f32 are computed in f32. Sources: Abramowitz and Stegun 6.5.29 (series of the
 incomplete gamma function), 6.5.31 (its continued fraction), 26.5.8 (that of the beta function);
@@ -23,7 +23,7 @@ Formula = Callable[..., Term]
 
 
 def _formula(definition: OpDef) -> Callable[[Formula], Formula]:
-    """Decorator: a function of Terms as the lowering of an op, in f32 at least."""
+    """Decorator for the lowering of an op as a function of Terms, which are f32 or wider."""
     def register(fn: Formula) -> Formula:
         @rule(definition)
         def lower(ctx: RuleContext, op: Op, *operands: Any) -> Any:
@@ -41,7 +41,7 @@ def _epsilon(x: Term) -> float:
     return float(np.finfo(x.dtype.numpy).eps)
 
 
-# --- what CHLO has ------------------------------------------------------------------------
+# --- functions of CHLO --------------------------------------------------------------------
 
 def _of_chlo(definition: OpDef, name: str) -> None:
     @rule(definition)
@@ -85,7 +85,8 @@ _I0E_FAR = (        # of i0e(x) sqrt(x) in 16/x - 1, for x above 8
 
 
 def _chebyshev(t: Term, coefficients: Sequence[float]) -> Term:
-    """The series at `t` by Clenshaw's recurrence, without terms below the dtype's precision."""
+    """The Chebyshev series at `t` by Clenshaw's recurrence, without terms below the precision of
+    the dtype."""
     needed = [c for c in coefficients if abs(c) > 0.01 * _epsilon(t)]
     later = last = t.like(0.0)
     for c in reversed(needed[1:]):
@@ -116,13 +117,13 @@ _TEMME = ((-1 / 3, 1 / 12, -2 / 135, 1 / 864, 1 / 2835, -139 / 777600, 1 / 25515
 
 
 def _is_large(a: Term, x: Term) -> Term:
-    """Where 8.12.3 and 8.12.4 are used: series and fraction lose digits, then do not end."""
+    """Where 8.12.3 and 8.12.4 are used, because series and fraction lose digits or do not end."""
     least, wide = (1e5, 0.03) if a.dtype is dtypes.f64 else (200.0, 0.3)
     return (a > least) & (a < float("inf")) & (abs(x - a) < wide * a)
 
 
 class _Temme:
-    """The expansion for large a and x near it, by eta of 8.12.1."""
+    """The expansion for large a and x near it, in the eta of 8.12.1."""
 
     def __init__(self, a: Term, x: Term) -> None:
         large = _is_large(a, x)
@@ -136,12 +137,12 @@ class _Temme:
         self.bell = ops.exp(-0.5 * self.a * self.eta * self.eta) * ops.rsqrt(2 * np.pi * self.a)
 
     def tail(self, sign: float) -> Term:
-        """Q for sign 1, P for -1."""
+        """Q where `sign` is 1, P where it is -1."""
         z = self.eta * ops.rsqrt(2.0 / self.a)
         return 0.5 * ops.erfc(sign * z) + sign * self.bell * self.c
 
     def slope(self, over_density: bool) -> Term:
-        """The derivative of P in a, where asked divided by the density."""
+        """The derivative of P in a; divided by the density if `over_density`."""
         a, c0, c1 = self.a, *([k * c for k, c in enumerate(cs)][1:] for cs in _TEMME)
         turned = (_polynomial(self.eta, c0) + _polynomial(self.eta, c1) / a) / self.root
         made = (-1.0 / self.root + 0.5 * self.eta - ops.log1p(self.off) * self.c
@@ -158,7 +159,8 @@ def _polynomial(x: Term, coefficients: Sequence[float]) -> Term:
 
 
 def _gamma_parts(a: Term, x: Term, slopes: bool) -> tuple[Term, Term, list[Term], list[Term]]:
-    """Whether the fraction serves, log of the front, and (value, slope in a) of both forms."""
+    """Whether to use the fraction (else the series), the log of the front, and for both the value,
+    followed by the derivative in a if `slopes`: first of the series, then of the fraction."""
     inside = (x > 0.0) & (a > 0.0) & (x < float("inf")) & (a < float("inf")) & ~_is_large(a, x)
     a, x = where(inside, a, 1.0), where(inside, x, 1.0)
     far = x >= a + 1.0
@@ -168,7 +170,8 @@ def _gamma_parts(a: Term, x: Term, slopes: bool) -> tuple[Term, Term, list[Term]
 
 
 def _log_front(a: Term, x: Term) -> Term:
-    """a log(x) - x - lgamma(a); for large a by Stirling's series, where the large terms cancel."""
+    """a log(x) - x - lgamma(a). Large terms cancel for large a, so there Stirling's series is used.
+    """
     large = where(a > 10.0, a, 10.0)
     off = (x - large) / large
     log = where(off < -0.25, ops.log(where(off < -0.25, x / large, 0.5)), ops.log1p(off))
@@ -202,14 +205,14 @@ def _gamma_series(a: Term, x: Term, slopes: bool) -> list[Term]:
 
     one, zero = a.like(1.0), a.like(0.0)
     start = [a, one, one, zero, zero] if slopes else [a, one, one]
-    # one step by hand: the derivative of the first term is zero and would end the loop
+    # one step before the loop, for the derivative of the first term is zero and would end it
     made = loop(going, step, step(*start))
     return [made[2], made[4]] if slopes else [made[2]]
 
 
 def _gamma_fraction(a: Term, x: Term, slopes: bool) -> list[Term]:
-    """Legendre's continued fraction of the upper function over the front, by Steed's method, which
-    adds ever smaller parts; and its derivative in a."""
+    """Legendre's continued fraction, which is the upper function divided by the front, and its
+    derivative in a. Steed's method evaluates it as a sum of ever smaller parts."""
     epsilon = _epsilon(x)
 
     def going(i: Term, d: Term, part: Term, value: Term, *slope: Term) -> Term:
@@ -239,7 +242,7 @@ def _gamma_fraction(a: Term, x: Term, slopes: bool) -> list[Term]:
 
 
 def _at_edges(a: Term, x: Term, inside: Term, none: float, all: float) -> Term:
-    """`inside` within the domain, what the function tends to at its edges, else NaN."""
+    """`inside` within the domain, the limits `none` and `all` at its edges, NaN elsewhere."""
     nan = float("nan")
     made = where(x == 0.0, none, inside)
     made = where((a == 0.0) | (x == float("inf")), all, made)
@@ -275,7 +278,8 @@ def _random_gamma_grad(a: Term, x: Term) -> Term:
 
 
 def _gamma_slope(a: Term, x: Term, over_density: bool) -> Term:
-    """The derivative of P in a, where asked divided by the density x^(a-1) e^-x / gamma(a)."""
+    """The derivative of P in a; if `over_density`, divided by the density
+    x^(a-1) e^-x / gamma(a)."""
     far, front, (series, d_series), (fraction, d_fraction) = _gamma_parts(a, x, True)
     scale = x if over_density else ops.exp(front)
     near = (d_series + series * (ops.log(x) - ops.digamma(a + 1.0))) / a
@@ -308,7 +312,7 @@ def _betainc(a: Term, b: Term, x: Term) -> Term:
 
 
 def _beta_fraction(a: Term, b: Term, x: Term) -> Term:
-    """The continued fraction by Lentz's method, two levels a step."""
+    """The continued fraction by Lentz's method, two levels per step."""
     epsilon = _epsilon(x)
 
     def going(m: Term, c: Term, d: Term, fraction: Term, change: Term) -> Term:

@@ -1,7 +1,8 @@
-"""Lowering of products with strong zeros, to plain ones and selections.
+"""Lowering of products with strong zeros, to plain products and selections.
 
-A sum of products is the plain one where all operands are finite, which is asked at run time.
-Otherwise what is not finite is left out, unless it meets something that is not zero.
+A sum of products is the plain one where all operands are finite, which is tested at run time.
+Otherwise elements that are not finite are left out, unless they are multiplied by an element that
+is not zero.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Lowering of while, and of the linear map that its derivative leaves: a loop too."""
+"""Lowering of while, and of while_tangent, the linear map of its derivative, also as a loop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lowering of the windows."""
+"""Lowering of window reductions and their derivatives."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _gather(ctx: RuleContext, op: Op, tangents: Any, x: Any) -> Any:
 @rule(ops.select_and_scatter_add)
 def _scatter(ctx: RuleContext, op: Op, source: Any, x: Any) -> Any:
     a, element = op.attrs, scalar(op.results[0].type.dtype)
-    if not a["window"]:                         # one element: XLA knows no such window
+    if not a["window"]:                         # XLA has no window without axes
         return source
     return ctx.create("stablehlo.select_and_scatter", [x, source, ctx.constant(0, element)],
                       op.results,

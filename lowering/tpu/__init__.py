@@ -1,7 +1,7 @@
 """Forms for TPUs: ops that XLA's compiler has no rule for there, or refuses.
 
-Kernels that it knows by name are `platform_call`s. What it cannot do at all keeps its op, whose
-rule refuses.
+Kernels that the compiler knows by name are `platform_call`s. An op that it does not support at all
+gets no form, and its rule refuses.
 """
 
 import functools

@@ -1,4 +1,4 @@
-"""Products of 64-bit integers on TPU, whose upper half XLA's compiler has no rule for there."""
+"""The upper half of products of 64-bit integers on TPU, where XLA's compiler has no rule for it."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ form = functools.partial(tpu.form, when=of(dtypes.i64, dtypes.u64))
 
 @form(ops.mulhi)
 def mulhi(b: Builder, op: Op, x: Value, y: Value) -> Any:
-    """By halves: the sums of their products and what is carried fit 64 bits. The bits of a negative
-    number are it and 2^64, which the product has too much of."""
+    """The product by halves, whose products and carries fit in 64 bits. The bits of a negative
+    number x are those of x + 2^64, so 2^64 times the other factor is subtracted."""
     p, q = Term(b, x), Term(b, y)
 
     def upper(v: Term) -> Term:

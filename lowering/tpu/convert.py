@@ -18,10 +18,10 @@ def _wide_complex(op: Op) -> bool:
     return given is not wanted and wanted.is_complex and dtypes.c128 in (given, wanted)
 
 
-# XLA's compiler ends the process.
+# XLA's compiler ends the process at such a conversion.
 @form(ops.convert, when=_wide_complex)
 def convert(b: Builder, op: Op, x: Value) -> Any:
-    """The parts, each by itself."""
+    """The real and the imaginary part, each converted by itself."""
     part = dtypes.real_of(op.attrs["dtype"])
     if x.type.dtype.is_complex:
         parts = [b.emit(of, x) for of in (ops.real, ops.imag)]

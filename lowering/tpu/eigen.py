@@ -27,11 +27,11 @@ from xfront_ir.ops.formulas import Term, where
 from xfront_ir.ops.linalg import eye, where_places
 
 SWEEPS = 100
-"""Jacobi's method ends after 6 to 15 in practice."""
+"""The most sweeps of Jacobi's method, which in practice ends after 6 to 15."""
 
 
 def rotations(b: Builder, x: Value) -> Any:
-    """Vectors and ascending values of Hermitian matrices."""
+    """The eigenvectors and the ascending eigenvalues of Hermitian matrices."""
     type = x.type
     values = type.with_shape(type.shape[:-1]).with_dtype(dtypes.real_of(type.dtype))
     wanted = 1e-6 if values.dtype.bits == 32 else 1e-14
@@ -48,8 +48,8 @@ def eigh(b: Builder, op: Op, x: Value) -> Any:
 # --- the polar decomposition --------------------------------------------------------------
 
 def weights(smallest: float, enough: float) -> list[tuple[float, float, float]]:
-    """The weights (a, b, c) of the steps x (a + b x^2) / (1 + c x^2) that take every x from
-    `smallest` to 1 to 1, up to `enough`.
+    """The weights (a, b, c) of steps x (a + b x^2) / (1 + c x^2) that bring every x in
+    [`smallest`, 1] to within `enough` of 1.
 
     Source: Nakatsukasa, Bai and Gygi, Optimizing Halley's iteration for computing the matrix polar
     decomposition, 2010.
@@ -68,11 +68,11 @@ def weights(smallest: float, enough: float) -> list[tuple[float, float, float]]:
 
 
 BY_CHOLESKY = 100.0
-"""Up to this c a step takes the cheaper way, which loses as many digits as c has."""
+"""Up to this c a step uses Cholesky, which is cheaper but loses as many digits as c has."""
 
 
 def unitary_factor(b: Builder, x: Value) -> Value:
-    """The unitary U of x = U H, H Hermitian and positive semidefinite, for square x."""
+    """The unitary U of x = U H for square x, where H is Hermitian and positive semidefinite."""
     eps = float(np.finfo(dtypes.real_of(x.type.dtype).numpy).eps)
     for a, w, c in weights(eps, 10 * eps):
         step = _step_by_qr if c > BY_CHOLESKY else _step_by_cholesky
@@ -93,7 +93,7 @@ def _step_by_qr(b: Builder, x: Term, a: float, w: float, c: float) -> Value:
 
 
 def _step_by_cholesky(b: Builder, x: Term, a: float, w: float, c: float) -> Value:
-    """With L L^H = I + c x^H x, the part is x L^-H L^-1."""
+    """The step x w/c + (a - w/c) x (I + c x^H x)^-1, where L L^H = I + c x^H x is factored."""
     gram = Term(b, matmul(b, adjoint(b, x.value), x.value)) * c
     factor = b.emit(ops.cholesky, (gram + eye(b, gram.type)).value)
     solve: Any = functools.partial(b.emit, ops.triangular_solve, left_side=False, lower=True,
@@ -107,7 +107,7 @@ def _step_by_cholesky(b: Builder, x: Term, a: float, w: float, c: float) -> Valu
 
 @form(ops.svd, when=filled)
 def svd(b: Builder, op: Op, x: Value) -> Any:
-    """By the polar decomposition x = U H and Jacobi rotations of H."""
+    """The SVD by the polar decomposition x = U H and Jacobi rotations of H."""
     full, vectors = op.attrs["full_matrices"], op.attrs["compute_uv"]
     wide = x.type.shape[-2] < x.type.shape[-1]
     tall = adjoint(b, x) if wide else x
@@ -119,7 +119,7 @@ def svd(b: Builder, op: Op, x: Value) -> Any:
 
 
 def _tall_svd(b: Builder, x: Value, full: bool) -> tuple[Value, Value, Value]:
-    """s, U and V of matrices with as many rows as columns or more."""
+    """s, U and V of matrices with at least as many rows as columns."""
     (m, n), outer = x.type.shape[-2:], None
     if m > n:
         outer, x = orthogonal(b, x, full)
@@ -150,8 +150,8 @@ def _tall_svd(b: Builder, x: Value, full: bool) -> tuple[Value, Value, Value]:
 
 
 def _unitary(b: Builder, x: Value) -> Value:
-    """The columns, made unitary where singular values of zero left some that are not; the others
-    come first and stay."""
+    """A unitary matrix with the columns of `x`, except those that are zero or not orthogonal
+    because their singular value is zero. The other columns come first and stay as they are."""
     q, r = orthogonal(b, x, False)
     on_diagonal = where_places(b, ops.eq, r.type)
     diagonal = ops.reduce_sum(where(on_diagonal, Term(b, r), 0), axes=(r.type.ndim - 2,))

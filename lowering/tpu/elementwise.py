@@ -1,4 +1,4 @@
-"""Complex numbers of 128 bits on TPU: what XLA's compiler ends the process for."""
+"""Complex numbers of 128 bits on TPU: ops at which XLA's compiler ends the process."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ def _parts(b: Builder, x: Value) -> tuple[Term, Term]:
 
 @form(ops.div)
 def div(b: Builder, op: Op, x: Value, y: Value) -> Any:
-    """By its parts, over the greater part of the divisor, so that no square overflows."""
+    """The quotient from the parts, divided by the divisor's greater part, so that no square
+    overflows."""
     (p, q), (r, s) = _parts(b, x), _parts(b, y)
     greater = ops.max(abs(r), abs(s))
     by_r, by_s = r / greater, s / greater
@@ -31,7 +32,7 @@ def div(b: Builder, op: Op, x: Value, y: Value) -> Any:
 
 @form(ops.abs)
 def abs_(b: Builder, op: Op, x: Value) -> Any:
-    """By its parts, over the greater one, so that no square overflows."""
+    """The size from the parts, divided by the greater one, so that no square overflows."""
     p, q = (abs(part) for part in _parts(b, x))
     greater, less = ops.max(p, q), ops.min(p, q)
     plain = (greater == 0) | (greater == float("inf"))
@@ -41,7 +42,7 @@ def abs_(b: Builder, op: Op, x: Value) -> Any:
 
 @form(ops.pow)
 def pow_(b: Builder, op: Op, x: Value, y: Value) -> Any:
-    """By logarithms; to the power of 0 all is 1, and 0 to all others 0."""
+    """exp(y log(x)); 1 where y is 0, else 0 where x is 0."""
     base, power = Term(b, x), Term(b, y)
     nothing = base == 0
     raised = ops.exp(power * ops.log(where(nothing, 1, base)))

@@ -14,7 +14,7 @@ from xfront_ir.core import Op, Value
 from xfront_ir.types import TensorType
 
 
-# XLA knows a kernel for f32.
+# XLA has a kernel for f32.
 @form(ops.lu, when=filled & f32)
 def lu(b: Builder, op: Op, x: Value) -> Any:
     """XLA's kernel."""
@@ -24,7 +24,7 @@ def lu(b: Builder, op: Op, x: Value) -> Any:
 
 @form(ops.lu, when=filled)
 def lu_by_columns(b: Builder, op: Op, x: Value) -> Any:
-    """Column after column in a loop."""
+    """One column after the other in a loop."""
     return matrices.lu(b, x, _of_lu(x.type))
 
 
@@ -54,6 +54,6 @@ def qr(b: Builder, op: Op, x: Value) -> Any:
 @form(ops.tridiagonal_solve, when=filled)
 def tridiagonal_solve(b: Builder, op: Op, below: Value, diagonal: Value, above: Value, rhs: Value
                       ) -> Any:
-    """Elimination with partial pivoting, row after row in a loop."""
+    """Elimination with partial pivoting, one row after the other in a loop."""
     return matrices.tridiagonal_solve(b, below, diagonal, above, rhs,
                                       op.attrs["perturb_singular"])

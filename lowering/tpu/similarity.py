@@ -13,7 +13,7 @@ from xfront_ir.core import Op, Value
 
 @form(ops.ormqr, when=filled)
 def ormqr(b: Builder, op: Op, a: Value, taus: Value, c: Value) -> Any:
-    """Q as a whole, and a product of matrices."""
+    """The whole Q, and then a product of matrices."""
     m, n = a.type.shape[-2:]
     square = block(b, a, m, m) if n > m else padded(b, a, (0, 0), (0, m - n))
     q = b.emit(ops.householder_product, square, taus)

@@ -18,10 +18,10 @@ def _few_flat_axes(op: Op) -> bool:
     return len(window) > 0 and sum(n == 1 for n in window) < 2
 
 
-# XLA's compiler wants two axes along which a window has one element.
+# XLA's compiler needs two axes along which a window has one element.
 @form(ops.select_and_scatter_add, when=_few_flat_axes)
 def select_and_scatter_add(b: Builder, op: Op, source: Value, x: Value) -> Any:
-    """With axes of one element at the end."""
+    """The same op on operands with more axes of one element at the end."""
     a = op.attrs
     more = 2 - sum(n == 1 for n in a["window"])
     ones, pairs = (1,) * more, ((0, 0),) * more
