@@ -83,7 +83,7 @@ if TYPE_CHECKING:
 
 
 def _primitive(name: str) -> _Any:
-    """Primitives, found when first asked for: `lax.dot_general_p`."""
+    """A primitive, looked up on first use: `lax.dot_general_p`."""
     if not name.endswith("_p"):
         return None
     from ..primitives import named

@@ -1,8 +1,8 @@
 """Collectives over the named axes of vmap and of meshes.
 
-A name is resolved while tracing: to the axis of the innermost transformation that binds it. All
-functions of arrays take trees of them. `axis_index_groups` divides the participants (lists of their
-indices, all of one length), and each group works alone.
+While tracing, a name stands for the axis of the innermost transformation that binds it. All
+functions of arrays take trees of arrays. `axis_index_groups` divides the participants (lists of
+their indices, all of one length), and each group works alone.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def _size_of(name: str, axis_name: Any) -> int:
 
 
 def _positions(axis_name: Any, ndim: int) -> tuple[Any, tuple[int, ...]]:
-    """Names, and positions of the operand's own axes, from a mixture of both."""
+    """(names, positions of the operand's own axes), taken from a mixture of both."""
     given = tuple(axis_name) if isinstance(axis_name, (tuple, list)) else (axis_name,)
     own = tuple([a for a in given if type(a) is int])
     if any(not -ndim <= a < ndim for a in own):
@@ -86,7 +86,7 @@ def axis_index(axis_name: AxisName) -> Array:
 # --- running a body where the axis is bound -------------------------------------------------
 
 def _recorded(names: Sequence[Any], x: Any, body: Callable[[Any], Any]) -> Any:
-    """`body` of the tracer of x in the deepest trace concerned."""
+    """`body` applied to x, in the deeper of x's trace and the one that binds the names."""
     target = binder_of(names, state.current)
     if type(x) is Tracer and (target is None or x.home.level > target.level):
         target = x.home
@@ -227,7 +227,7 @@ def all_gather(x: T, axis_name: AxisName, *, axis_index_groups: Groups = None, a
 
 def psum_scatter(x: T, axis_name: AxisName, *, scatter_dimension: int = 0,
                  axis_index_groups: Groups = None, tiled: bool = False) -> T:
-    """The sum over named axes, of which each participant keeps its part of one dimension.
+    """The sum over named axes; each participant keeps only its part of one dimension.
 
     Args:
       scatter_dimension: has one element for each participant and is taken away; if `tiled`, a
@@ -253,7 +253,7 @@ def psum_scatter(x: T, axis_name: AxisName, *, scatter_dimension: int = 0,
 
 def all_to_all(x: T, axis_name: AxisName, split_axis: int, concat_axis: int, *,
                axis_index_groups: Groups = None, tiled: bool = False) -> T:
-    """Each participant gives its i-th slice along `split_axis` to participant i, and has what it
+    """Each participant sends its i-th slice along `split_axis` to participant i, and joins what it
     receives along `concat_axis`.
 
     Raises: ValueError where `split_axis` does not have one element (if `tiled`, a multiple) for
@@ -282,7 +282,7 @@ def all_to_all(x: T, axis_name: AxisName, split_axis: int, concat_axis: int, *,
 
 
 def pswapaxes(x: T, axis_name: AxisName, axis: int, *, axis_index_groups: Groups = None) -> T:
-    """A named axis and an axis of x of the same size change places.
+    """`x` with a named axis and one of its own axes of the same size exchanged.
 
     >>> xfront.vmap(lambda x: lax.pswapaxes(x, "i", 0), axis_name="i")(jnp.array([[1, 2], [3, 4]]))
     Array([[1, 3],
@@ -292,7 +292,7 @@ def pswapaxes(x: T, axis_name: AxisName, axis: int, *, axis_index_groups: Groups
 
 
 def ppermute(x: T, axis_name: AxisName, perm: Sequence[tuple[int, int]]) -> T:
-    """Each participant receives the value of another; who receives nothing has zeros.
+    """Each participant receives the value of another; one that receives nothing gets zeros.
 
     Args:
       perm: (source, destination) pairs, each source and each destination at most once.
@@ -350,11 +350,10 @@ _CASTS = ("varying", "unreduced", "reduced")
 
 
 def pcast(x: T, axis_name: AxisName, *, to: str) -> T:
-    """Say how a value varies over axes of a `shard_map`; without axes, x itself.
+    """`x`, declared to vary over axes of a `shard_map`; without axes, x itself.
 
-    A value that is the same on all devices is said to vary over the axes. That changes no number:
-    the cotangent of x is the sum of the cotangents that the devices give. Without `check_vma`
-    nothing follows what is said, and it is x.
+    The values do not change. The cotangent of x is the sum of the cotangents on the devices, since
+    x is the same on all of them. Without `check_vma` variation is not tracked, and the result is x.
 
     Args:
       to: "varying".

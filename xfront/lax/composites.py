@@ -20,7 +20,7 @@ from ..tree_util import register_pytree_node, tree_leaves
 
 def composite(decomposition: Callable[..., Any], name: str, version: int = 0
               ) -> Callable[..., Any]:
-    """A function that is known to compilers by a name; it computes what `decomposition` does.
+    """A function that compilers may know by its name; it computes what `decomposition` does.
 
     Args:
       decomposition: of arrays; its keyword arguments are static attributes.
@@ -50,7 +50,7 @@ def composite(decomposition: Callable[..., Any], name: str, version: int = 0
 
 def platform_dependent(*args: Any, default: Callable[..., Any] | None = None,
                        **per_platform: Callable[..., Any]) -> Any:
-    """The function of the platform that is traced for, applied to the arguments.
+    """The function given for the platform that is traced for, applied to the arguments.
 
     Args:
       default: for platforms that are not named.
@@ -80,8 +80,8 @@ def _platform() -> str:
 
 
 class Token:
-    """A value that stands for an order of effects. It holds no array: what is ordered in a program
-    are callbacks with `ordered=True`, and tokens add nothing to that."""
+    """A value that stands for an order of effects. It holds no array and changes nothing: a program
+    keeps the order of callbacks with `ordered=True`, and of no others."""
 
     __slots__ = ()
 
@@ -92,7 +92,7 @@ def create_token(_: object = None) -> Token:
 
 
 def after_all(*operands: Token) -> Token:
-    """A token for the effects of several. Raises: TypeError where one is no token."""
+    """A token that comes after several others. Raises: TypeError where one is no token."""
     for x in operands:
         if not isinstance(x, Token):
             raise TypeError(f"Arguments to after_all must be tokens, got {type(x).__name__}")

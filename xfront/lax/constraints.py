@@ -1,4 +1,4 @@
-"""Where the values of a program are to be."""
+"""Where the values of a program are placed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 @front_door
 def with_sharding_constraint(x: T, shardings: Any) -> T:
-    """The tree `x`, its arrays placed as `shardings` say, wherever in a program that is.
+    """The tree `x` with its arrays placed as `shardings` say, inside a program or outside.
 
     Args:
       x: tree of arrays.

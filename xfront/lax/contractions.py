@@ -36,8 +36,8 @@ def _preferred(name: str, dtype: Any) -> Any:
 
 
 def product(x: Any, y: Any, contract: Any, batch: Any, precision: Any, preferred: Any) -> Any:
-    """dot_general of two tracers: integers with a preferred dtype are converted first, as are
-    operands of different dtypes without one."""
+    """dot_general of two tracers. Integers with a preferred dtype are converted to it first, and
+    operands of different dtypes to the dtype that they promote to, if none is preferred."""
     dtype_x, dtype_y = x.value.type.dtype, y.value.type.dtype
     weak = x.weak and y.weak
     if dtype_x is not dtype_y:
@@ -115,7 +115,7 @@ def dot(lhs: ArrayLike, rhs: ArrayLike, *, dimension_numbers: DotDimensionNumber
 
 @eager(static=("precision",))
 def batch_matmul(lhs: ArrayLike, rhs: ArrayLike, precision: PrecisionLike = None) -> Array:
-    """Products of matrices, the leading axes in step. Raises: ValueError below two axes.
+    """Products of matrices in batches of the same shape. Raises: ValueError below two axes.
 
     >>> lax.batch_matmul(jnp.ones((1, 2, 2)), jnp.ones((1, 2, 2)))
     Array([[[2., 2.],
@@ -163,7 +163,7 @@ def conv_general_permutations(dimension_numbers: Sequence[str]) -> tuple[tuple[i
 def conv_dimension_numbers(lhs_shape: Sequence[int], rhs_shape: Sequence[int],
                            dimension_numbers: ConvGeneralDilatedDimensionNumbers
                           ) -> ConvDimensionNumbers:
-    """Dimension numbers from strings, from themselves, or from None: ("NC...", "OI...", "NC...").
+    """Dimension numbers, given as such, as strings, or as None for ("NC...", "OI...", "NC...").
 
     Raises: TypeError where they do not fit the shapes.
 
@@ -201,8 +201,9 @@ def padtype_to_pads(in_shape: Sequence[int], window_shape: Sequence[int],
                     ) -> list[tuple[int, int]]:
     """Padding by name as a pair for each spatial axis.
 
-    "VALID" pads nothing; "SAME" pads so that there is one window each stride, what is odd at the
-    end; "SAME_LOWER" puts it at the beginning. Raises: RuntimeError for other names.
+    "VALID" pads nothing. "SAME" pads so that there is one window for each stride, with the extra
+    element of an odd padding at the end; "SAME_LOWER" has it at the beginning.
+    Raises: RuntimeError for other names.
 
     >>> lax.padtype_to_pads((8, 8), (3, 3), (1, 1), "SAME")
     [(1, 1), (1, 1)]
@@ -288,7 +289,7 @@ def conv_general_dilated(lhs: ArrayLike, rhs: ArrayLike, window_strides: Sequenc
 
 
 def _pairs(name: str, padding: Any) -> Any:
-    """Padding as pairs. Raises: ValueError for ints, one for all axes or one each."""
+    """Padding as (low, high) pairs. Raises: ValueError for anything else."""
     pairs = isinstance(padding, (tuple, list)) and all(
         isinstance(p, (tuple, list)) and len(p) == 2 for p in padding)
     if not pairs:
@@ -478,7 +479,7 @@ def conv_general_dilated_patches(lhs: ArrayLike, filter_shape: Sequence[int],
                                  dimension_numbers: ConvGeneralDilatedDimensionNumbers = None,
                                  precision: PrecisionLike = None,
                                  preferred_element_type: DTypeLike | None = None) -> Array:
-    """What a filter of this shape would see at each place, as features.
+    """The patch that a filter of this shape sees at each place, as features.
 
     Returns: the features are (input feature, *filter places) in row-major order.
 

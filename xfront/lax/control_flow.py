@@ -1,8 +1,8 @@
 """Control flow: cond, switch, while_loop, fori_loop, scan, map.
 
 Bodies are traced once into Functions; what they capture becomes an operand. A carry or a branch
-result whose types differ only by weakness, or by a weak dtype that promotes, is promoted and the
-body traced once more; any other difference is an error that names the leaf.
+result whose types differ only by weakness, or by a weak dtype that promotes, is promoted, and the
+body is traced once more. Any other difference is an error that names the leaf.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _ABSENT: Any = object()
 
 def trace_body(fun: Callable[..., Any], tree: Any, kinds: Kinds, kind: str,
                origins: Sequence[Any] | None) -> Flat:
-    """Trace `fun(*tree_of_leaves)` as a body; `origins` are the leaves outside, if there are."""
+    """Trace `fun(*tree_of_leaves)` as a body; `origins` are the leaves outside, if any."""
     outer = state.scope
     state.scope = (*outer, kind)
     try:
@@ -61,7 +61,7 @@ def trace_body(fun: Callable[..., Any], tree: Any, kinds: Kinds, kind: str,
 
 
 def join_captures(bodies: Sequence[Flat], n_own: Sequence[int]) -> tuple[list[Any], list[Function]]:
-    """All captures once, and the bodies with parameters (own, all captures)."""
+    """The captures of all bodies, each once, and the bodies with parameters (own, all captures)."""
     if not any([body.captures for body in bodies]):
         return [], [body.function for body in bodies]
     union: dict[Any, int] = {}
@@ -94,7 +94,7 @@ def captures_in_front(body: Flat) -> Function:
 
 
 def record(definition: Any, operands: Sequence[Any], weaks: Sequence[bool], **attrs: Any) -> list:
-    """The op on tracers; on arrays the program that consists of it."""
+    """Record the op on tracers; on arrays, run the program that consists of it alone."""
     if state.current is None and not any(type(x) is Tracer for x in operands):
         types = [kind_of(definition.name, x)[0] for x in operands]
         b = Builder(definition.name)
@@ -108,7 +108,7 @@ def record(definition: Any, operands: Sequence[Any], weaks: Sequence[bool], **at
 
 def record_groups(definition: Any, groups: Sequence[Sequence[Any]], weaks: Sequence[bool],
                   **attrs: Any) -> list:
-    """As `record`, of an op whose operands stand in groups."""
+    """As `record`, for an op whose operands stand in groups."""
     operands = [v for group in groups for v in group]
     return record(definition, operands, weaks, **definition.regions.sizes(groups), **attrs)
 
@@ -214,7 +214,7 @@ def _branches(what: str, index: Any, funs: Sequence[Callable[..., Any]], operand
     kinds = [kind_of(what, x) for x in leaves]
     bodies = [trace_body(f, tree, kinds, what, leaves) for f in funs]
     if what == "cond":
-        bodies.reverse()                         # index 0 is false
+        bodies.reverse()                         # index 0 is the false branch
         funs = [*reversed(funs)]
     first = bodies[0]
     for k, body in enumerate(bodies[1:], 1):
@@ -246,7 +246,7 @@ def _agreed(what: str, funs: Sequence[Any], tree: Any, i: int, found: Kinds) -> 
 
 def while_loop(cond_fun: Callable[[T], ArrayLike], body_fun: Callable[[T], T], init_val: T, *,
                checkpoints: int | None = None) -> T:
-    """`body_fun` applied to `init_val` again and again while `cond_fun` is true.
+    """`body_fun` applied to `init_val` repeatedly while `cond_fun` is true.
 
     Args:
       cond_fun: from the carry to a bool scalar.
@@ -287,7 +287,7 @@ def while_loop(cond_fun: Callable[[T], ArrayLike], body_fun: Callable[[T], T], i
 
 
 def _budget(checkpoints: int | None) -> dict[str, Any]:
-    """The budget of a loop as an attribute, where it is not the usual one."""
+    """The budget of checkpoints of a loop as an attribute, if it is not the usual one."""
     count = while_checkpoints.value
     if checkpoints is not None and (count := index_of(checkpoints)) < 1:
         raise ValueError(f"while_loop: checkpoints must be positive, got {checkpoints}")
@@ -299,8 +299,8 @@ def _budget(checkpoints: int | None) -> dict[str, Any]:
 def _carry_body(what: str, fun: Callable[..., Any], tree: Any, leaves: list,
                 carry_of: Callable[[Any], Any], carry_tree: Any, extra: Kinds | None = None,
                 more: Sequence[Any] = ()) -> tuple[list, Kinds, Flat]:
-    """Trace a loop body until its carry keeps its types: weak leaves are promoted once, and those
-    that come to vary over axes of a `shard_map` do so from the start, where the body asks for it.
+    """Trace a loop body until its carry keeps its types. Weak leaves are promoted once; leaves that
+    come to vary over axes of a `shard_map` do so from the start, where the body asks for this.
 
     Args:
       extra: kinds of what it takes behind the carry; `more`: where that comes from.
@@ -345,8 +345,8 @@ def _carry_body(what: str, fun: Callable[..., Any], tree: Any, leaves: list,
 
 def check_varying(what: str, fun: Callable[..., Any], bodies: Sequence[Flat], tree: Any,
                   inits: Sequence[Any], results: Sequence[Any]) -> None:
-    """Refuse a carry that varies over axes of a `shard_map` because the number of turns does, where
-    a body asked over which it does and was told those of the start. Raises: TypeError."""
+    """Refuse a carry that varies over axes of a `shard_map` only because the number of turns does,
+    if a body asked for its axes and was told those of its start. Raises: TypeError."""
     if not any([body.trace.following is not None and body.trace.following.asked
                 for body in bodies]):
         return
@@ -369,10 +369,10 @@ def _strong(x: Any, dtype: Any) -> Any:
 def fori_loop(lower: int | Array, upper: int | Array, body_fun: Callable[[Array, T], T],
               init_val: T, *, unroll: int | bool | None = None, checkpoints: int | None = None
               ) -> T:
-    """`init_val` through `body_fun(i, value)` for i from `lower` to `upper` (exclusive).
+    """`init_val` passed through `body_fun(i, value)` for i from `lower` to `upper` (exclusive).
 
-    With bounds known while tracing it is a scan; otherwise a while loop, for which `checkpoints` is
-    what it is for `while_loop`.
+    With bounds known while tracing it is a scan; otherwise it is a while loop, with `checkpoints`
+    as in `while_loop`.
 
     >>> lax.fori_loop(0, 3, lambda i, x: x + i, jnp.array(10))
     Array(13, dtype=int32, weak_type=True)
@@ -393,7 +393,7 @@ def fori_loop(lower: int | Array, upper: int | Array, body_fun: Callable[[Array,
             i, value = carry
             return (i + 1, body_fun(i, value)), None
 
-        vars(step)["body_of_fori_loop"] = body_fun       # whom errors name
+        vars(step)["body_of_fori_loop"] = body_fun       # errors name it
         n_unroll = length if unroll is True else 1 if not unroll else int(unroll)
         (_, value), _ = scan(step, (first, init_val), None, length, unroll=max(n_unroll, 1))
         return value
@@ -405,7 +405,7 @@ def fori_loop(lower: int | Array, upper: int | Array, body_fun: Callable[[Array,
         i, end, value = carry
         return i + 1, end, body_fun(i, value)
 
-    vars(body)["body_of_fori_loop"] = body_fun           # whom errors name
+    vars(body)["body_of_fori_loop"] = body_fun           # errors name it
     bounds = [to_type(x, dtype) for x in (lower, upper)]
     return while_loop(lambda c: c[0] < c[1], body, (*bounds, init_val), checkpoints=checkpoints)[2]
 
@@ -422,7 +422,7 @@ def _bound(name: str, x: Any) -> tuple[Any, bool]:
 def scan(f: Callable[[Carry, X], tuple[Carry, Y]], init: Carry, xs: X | None = None,
          length: int | None = None, reverse: bool = False, unroll: int | bool = 1,
          _split_transpose: bool = False) -> tuple[Carry, Y]:
-    """A loop that carries a value over the leading axis of `xs` and stacks what it gives.
+    """The final carry and stacked results of a loop over the leading axis of `xs`.
 
     Args:
       f: `(carry, x) -> (carry, y)`; the carry keeps its structure, shapes and dtypes.
@@ -520,9 +520,9 @@ def _scan_in_python(f: Callable[..., Any], init: Any, xs: Any, n: int, reverse: 
 
 
 def map(f: Callable[[X], Y], xs: X, *, batch_size: int | None = None) -> Y:
-    """`f` of each element along the leading axis of `xs`, one after the other, results stacked.
+    """`f` applied to each element along the leading axis of `xs` in turn, with the results stacked.
 
-    With `batch_size` elements go through `vmap(f)` that many at a time.
+    With `batch_size`, that many elements at a time go through `vmap(f)`.
 
     >>> lax.map(lambda x: x ** 2, jnp.array([1, 2, 3]))
     Array([1, 4, 9], dtype=int32)

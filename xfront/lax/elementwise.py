@@ -2,8 +2,8 @@
 
 Nothing is promoted: dtypes must be equal (Python numbers count as their default dtype, 1 as an
 integer and 1.0 as a float) and shapes equal up to scalars and axes of size 1. The result has the
-operands' shape, and their dtype where the docstring says nothing else. All raise TypeError for
-operands that are no arrays, of other dtypes than the function takes, or not alike.
+operands' shape, and their dtype unless the docstring says otherwise. All raise TypeError for
+operands that are no arrays, have a dtype that the function does not take, or are not alike.
 
 Source of the meaning of each: StableHLO and CHLO specs, op of the same name. Special functions are
 in `special.py`.
@@ -46,14 +46,14 @@ class RoundingMethod(enum.IntEnum):
 
 
 class AccuracyMode(enum.Enum):
-    """How exact a function of the `accuracy` argument is to be."""
+    """How exact a function that takes `accuracy` is to be."""
 
     HIGHEST = 1
     DEFAULT = 2
 
 
 class Tolerance(NamedTuple):
-    """The error that a function of the `accuracy` argument may make."""
+    """The error that a function that takes `accuracy` may make."""
 
     atol: float = 0.0
     rtol: float = 0.0
@@ -85,7 +85,7 @@ def inexact(name: str, x: Any) -> Tracer:
 
 
 def check_accuracy(name: str, accuracy: Accuracy) -> None:
-    """Refuse what is no accuracy. Every function is computed as exactly as its op is.
+    """Refuse what is no accuracy. A valid one changes nothing: each op has one accuracy.
 
     Raises: ValueError for a tolerance below 0, TypeError for other values.
     """
@@ -105,7 +105,7 @@ def _named(body: Any, name: str, doc: str, shows: str) -> Any:
 
 
 # --- makers ---------------------------------------------------------------------------------
-# Met with tracers that need nothing done to them, these record their op at once.
+# Called with tracers that need no conversion, these record their op at once.
 
 def _unary(name: str, definition: Any, doc: str, shows: str) -> Callable[[ArrayLike], Array]:
     def body(x: ArrayLike) -> Array:
@@ -465,7 +465,7 @@ def select(pred: ArrayLike, on_true: ArrayLike, on_false: ArrayLike) -> Array:
 
 
 def select_n(which: ArrayLike, *cases: ArrayLike) -> Array:
-    """Of several cases, in each place the one that `which` numbers there.
+    """In each place the element of the case whose number `which` has there.
 
     Args:
       which: bool (for two cases) or integer in [0, len(cases)), a scalar or of the cases' shape.

@@ -22,8 +22,8 @@ def ragged_all_to_all(operand: ArrayLike, output: ArrayLike, input_offsets: Arra
                       axis_name: AxisName, axis_index_groups: Groups = None) -> Array:
     """`all_to_all` of slices that differ in length.
 
-    Participant i sends `operand[input_offsets[j]:][:send_sizes[j]]` to participant j, who has it in
-    its result from row `output_offsets[j]` (of i) on. Other rows of the result are those of
+    Participant i sends `operand[input_offsets[j]:][:send_sizes[j]]` to participant j, which puts it
+    in its result from row `output_offsets[j]` (of i) on. Other rows of the result are those of
     `output`.
 
     Args:
@@ -65,7 +65,7 @@ def ragged_all_to_all(operand: ArrayLike, output: ArrayLike, input_offsets: Arra
 
 
 def _of_each(name: str, given: Any, n: int) -> Any:
-    """i32 [n]. Raises: TypeError, ValueError."""
+    """An argument as i32 [n]. Raises: TypeError, ValueError."""
     x = jnp.asarray(array_like("ragged_all_to_all", given))
     if x.ndim != 1 or not np.issubdtype(x.dtype, np.integer):
         raise TypeError(f"ragged_all_to_all: {name} must be integers along one axis, got "
@@ -77,7 +77,7 @@ def _of_each(name: str, given: Any, n: int) -> Any:
 
 
 class SentToken(Token):
-    """The token of values under way: `precv` takes them out."""
+    """The token of values that have been sent: `precv` takes them out."""
 
     __slots__ = ("perm", "sent")
 
@@ -86,7 +86,7 @@ class SentToken(Token):
 
 
 def psend(x: ArrayLike, axis_name: AxisName, perm: Sequence[tuple[int, int]]) -> Token:
-    """Send a value to other participants, who have it by `precv` of the token.
+    """Send a value to other participants, which receive it by `precv` of the token.
 
     Args:
       x: a tree of arrays.
@@ -102,7 +102,7 @@ def psend(x: ArrayLike, axis_name: AxisName, perm: Sequence[tuple[int, int]]) ->
 def precv(token: Token, out_shape: SupportsShape, axis_name: AxisName, perm: Sequence[tuple[int,
           int]]
           ) -> Array:
-    """What other participants have sent; zeros for who is no destination.
+    """What other participants have sent; zeros for a participant that is no destination.
 
     Args:
       token: of `psend`.

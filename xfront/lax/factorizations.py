@@ -58,7 +58,7 @@ def symmetrized(x: Tracer) -> Tracer:
 
 
 class EigImplementation(enum.Enum):
-    """What `eig` may be computed by; this library has LAPACK, on CPU."""
+    """How `eig` may be computed; this library has LAPACK, on CPU."""
 
     CUSOLVER = "cusolver"
     MAGMA = "magma"
@@ -66,7 +66,7 @@ class EigImplementation(enum.Enum):
 
 
 class EighImplementation(enum.Enum):
-    """What `eigh` may be computed by; this library has QR (LAPACK's), on CPU."""
+    """How `eigh` may be computed; this library has QR (LAPACK's), on CPU."""
 
     QR = "qr"
     JACOBI = "jacobi"
@@ -74,7 +74,7 @@ class EighImplementation(enum.Enum):
 
 
 class SvdAlgorithm(enum.Enum):
-    """What `svd` may be computed by; this library has LAPACK's divide and conquer, on CPU."""
+    """How `svd` may be computed; this library has LAPACK's divide and conquer, on CPU."""
 
     DEFAULT = "default"
     QR = "QR"
@@ -84,7 +84,7 @@ class SvdAlgorithm(enum.Enum):
 
 
 def _chosen(name: str, asked: Any, *there: enum.Enum | None) -> None:
-    """Refuse what is not among the ways that there are. Raises: NotImplementedError."""
+    """Refuse an implementation that this library does not have. Raises: NotImplementedError."""
     if asked is not None and asked not in there:
         listed = ", ".join(str(one) for one in there)
         raise NotImplementedError(f"{name}: {asked} is not available; {listed} is")
@@ -151,9 +151,9 @@ def eig(x: ArrayLike, *, compute_left_eigenvectors: bool = True,
        ) -> list[Array]:
     """Complex eigenvalues and, as asked, left and right vectors (columns of norm 1), in a list.
 
-    The greatest element of a vector is real. Values have a derivative, vectors with
-    `enable_eigvec_derivs`: it is right where no two eigenvalues are equal and no two elements tie
-    for the greatest of a vector. Raises: NotImplementedError for an implementation that is not
+    The greatest element of a vector is real. Values have a derivative; vectors have one with
+    `enable_eigvec_derivs`, valid where no two eigenvalues are equal and no two elements tie for the
+    greatest of a vector. Raises: NotImplementedError for an implementation that is not
     LAPACK.
 
     >>> lax.linalg.eig(jnp.diag(jnp.array([1., 2.])))[0]
@@ -183,7 +183,7 @@ def lu(x: ArrayLike) -> list[Array]:
 
 @eager(static=("permutation_size",))
 def lu_pivots_to_permutation(pivots: ArrayLike, permutation_size: int) -> Array:
-    """The order of `permutation_size` rows after the exchanges that `pivots` (i32) tells.
+    """The order of `permutation_size` rows after the exchanges that `pivots` (i32) describes.
 
     >>> lax.linalg.lu_pivots_to_permutation(jnp.array([1, 1]), 2)
     Array([1, 0], dtype=int32)
@@ -265,7 +265,7 @@ def schur(x: ArrayLike, *, compute_schur_vectors: bool = True, sort_eig_vals: bo
           select_callable: Callable[..., Any] | None = None) -> list[Array]:
     """T and unitary Q with x = Q T Q^H, in a list; T alone without `compute_schur_vectors`.
 
-    T is upper triangular; of a real x it has blocks of two rows on the diagonal, one for each pair
+    T is upper triangular; for a real x it has blocks of two rows on the diagonal, one for each pair
     of complex eigenvalues. There is no derivative.
     Raises: NotImplementedError for `sort_eig_vals`.
 

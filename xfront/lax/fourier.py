@@ -29,7 +29,7 @@ class FftType(enum.IntEnum):
 
 
 def transform_kind(fft_type: Any) -> str:
-    """The name of a kind, of a FftType or a string. Raises: ValueError."""
+    """The name of a kind that is given as a FftType or a string. Raises: ValueError."""
     name = (fft_type.name if isinstance(fft_type, FftType) else str(fft_type)).lower()
     if name not in ("fft", "ifft", "rfft", "irfft"):
         raise ValueError(f"fft: there is no kind {fft_type!r}; there are fft, ifft, rfft and irfft")
@@ -53,7 +53,7 @@ def transform(x: Tracer, kind: str, lengths: tuple[int, ...]) -> Tracer:
     rest, last = lengths[:-AT_ONCE], lengths[-AT_ONCE:]
     if not rest:
         return emit(ops.fft, x, kind=kind, lengths=last)
-    if kind == "irfft":                          # the halved axis comes last, made real at the end
+    if kind == "irfft":                          # the halved axis, transformed last, makes it real
         return emit(ops.fft, _earlier(x, "ifft", rest), kind=kind, lengths=last)
     made = emit(ops.fft, x, kind=kind, lengths=last)
     return _earlier(made, "ifft" if kind == "ifft" else "fft", rest)

@@ -81,7 +81,7 @@ def _bits(key: Any, shape: tuple[int, ...], dtype: str, algorithm: str) -> Any:
 
 
 def rng_uniform(a: ArrayLike, b: ArrayLike, shape: ShapeLike) -> Array:
-    """Random numbers of a generator whose state is the program's: other ones at each use.
+    """Random numbers from a generator whose state belongs to the program: each use draws new ones.
 
     Args:
       a, b: scalars of one dtype: float16, bfloat16, float32, float64, or integers of 32 or 64 bits.
@@ -100,7 +100,7 @@ def rng_uniform(a: ArrayLike, b: ArrayLike, shape: ShapeLike) -> Array:
     sizes, current = shape_of(shape), state.current
     if type(a) is Tracer or type(b) is Tracer or (current is not None and current.staging):
         return _drawn(a, b, sizes)
-    with concretely():               # what Python asks of a number is what the program goes on with
+    with concretely():               # a value that Python reads is the one that is used
         return _drawn(a, b, sizes)
 
 

@@ -1,4 +1,4 @@
-"""Solutions that are differentiated by the equation they solve, not by how they were found."""
+"""Solutions that are differentiated through the equation they solve, not the way to them."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def custom_linear_solve(matvec: Callable[[Any], Any], b: Any,
                         solve: Callable[[Callable[[Any], Any], Any], Any],
                         transpose_solve: Callable[[Callable[[Any], Any], Any], Any] | None = None,
                         symmetric: bool = False, has_aux: bool = False) -> Any:
-    """The x with `matvec(x) = b` that `solve` finds, differentiated by the system.
+    """The x with `matvec(x) = b` that `solve` finds, differentiated through the system.
 
     Args:
       matvec: a linear function from trees like `b` to trees like `b`; it may close over traced

@@ -1,6 +1,6 @@
-"""Slices and updates at positions that are computed.
+"""Slices and updates at computed positions.
 
-A slice that would reach outside is moved until it lies inside. Negative indices count from the end
+A slice that would reach outside is moved to lie inside. Negative indices count from the end
 of their axis. Source: StableHLO spec, `dynamic_slice` and `dynamic_update_slice`.
 """
 
@@ -52,7 +52,7 @@ def _starts(name: str, shape: tuple[int, ...], indices: Any, negative: Any) -> l
             raise TypeError(f"{name}: start indices must be integer scalars, got dtypes "
                             f"{', '.join([d.numpy.name for d, _ in found])}")
     dtype = promoted_dtype(name, found)[0]
-    if dtype.bits < 32:                      # sizes must fit too
+    if dtype.bits < 32:                      # the dtype must hold sizes too
         dtype = dtypes.i32
     return [_start(x, n, dtype, flag) for x, n, flag in zip(given, shape, flags, strict=True)]
 
@@ -131,7 +131,7 @@ def _slice_along(name: str, x: Any, index: Any, size: int, axis: int, negative: 
 @eager(static=("axis", "keepdims", "allow_negative_indices"))
 def dynamic_index_in_dim(operand: ArrayLike, index: ArrayLike, axis: int = 0, keepdims: bool = True,
                          *, allow_negative_indices: bool = True) -> Array:
-    """One element along an axis at a computed index; without `keepdims` the axis is gone.
+    """One element along an axis at a computed index; without `keepdims` the axis is removed.
 
     >>> lax.dynamic_index_in_dim(jnp.array([1, 2, 3, 4]), 1)
     Array([2], dtype=int32)
@@ -177,7 +177,7 @@ def _updated(x: Any, value: Any, starts: list[Any]) -> Any:
 @eager(static=("axis", "allow_negative_indices"))
 def dynamic_update_slice_in_dim(operand: ArrayLike, update: ArrayLike, start_index: ArrayLike,
                                 axis: int, *, allow_negative_indices: bool = True) -> Array:
-    """The operand with what lies from a computed index along one axis replaced by `update`.
+    """The operand with `update` in place of its elements from a computed index on, along one axis.
 
     >>> lax.dynamic_update_slice_in_dim(jnp.array([1, 2, 3]), jnp.array([8]), 1, 0)
     Array([1, 8, 3], dtype=int32)

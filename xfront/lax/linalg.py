@@ -1,4 +1,4 @@
-"""Linear algebra of matrices in the last two axes: factorisations, and what is made of them."""
+"""Linear algebra of matrices in the last two axes: factorisations, and what is built on them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
-    """What is made of other operations, and primitives, found when first asked for."""
+    """Functions built on other operations, and primitives, loaded when first used."""
     if name in ("cholesky_update", "qdwh", "symmetric_product"):
         from . import matrix_functions
 

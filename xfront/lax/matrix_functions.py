@@ -1,4 +1,4 @@
-"""Functions of matrices made of other operations: rank-one updates, products, the polar form."""
+"""Functions of matrices built on other operations: rank-one updates, products, the polar form."""
 
 from __future__ import annotations
 

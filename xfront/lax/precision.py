@@ -1,4 +1,4 @@
-"""How exact products are to be: precisions, algorithms, and what may be written for them."""
+"""How exact products are: precisions, algorithms, and what users may write for them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..dtypes import canonicalize_dtype
 class Precision(enum.Enum):
     """How exact products of 32-bit floats are on hardware that has faster ones.
 
-    Also found by name: `Precision("highest")`, and by the names of dtypes with such products.
+    Names work too: `Precision("highest")`, and the names of dtypes with such products.
     """
 
     DEFAULT = 0
@@ -39,7 +39,7 @@ _BY_NAME = {"default": Precision.DEFAULT, "fastest": Precision.DEFAULT,
 
 
 class DotAlgorithmPreset(enum.Enum):
-    """Named ways to compute products: types of both factors, then of the sum, then how many."""
+    """Named ways to compute products: dtypes of both factors and of the sum, number of products."""
 
     DEFAULT = enum.auto()
     ANY_F8_ANY_F8_F32 = enum.auto()
@@ -66,7 +66,7 @@ class DotAlgorithmPreset(enum.Enum):
 
 
 class DotAlgorithm(NamedTuple):
-    """A way to compute products: types of the factors and of the sum, and how many products."""
+    """A way to compute products: dtypes of the factors and of the sum, and how many products."""
 
     lhs_precision_type: Any
     rhs_precision_type: Any
@@ -107,8 +107,8 @@ def precision_attr(precision: Any) -> Any:
 
 
 def conv_precision(precision: Any) -> Any:
-    """As `precision_attr`, for convolutions: they have pairs alone, and where the user's default is
-    an algorithm for products of matrices they have none.
+    """As `precision_attr`, for convolutions: they take pairs only, and ignore a user's default that
+    is an algorithm for products of matrices.
 
     Raises: ValueError for an algorithm.
     """

@@ -123,7 +123,7 @@ def _ragged(lhs: Any, rhs: Any, sizes: Any, numbers: Any, ragged: int, groups: t
 
 
 def _masked(x: Tracer, sizes: Tracer, ragged: int, batch: tuple[int, ...]) -> Any:
-    """`x` with an axis of groups at the end, zero for what is not in the group."""
+    """`x` with an axis of groups at the end, zero where an element is not in the group."""
     ends = jnp.cumsum(sizes, axis=-1, dtype=np.int32)
     starts = ends - sizes.astype(np.int32)
     places = np.arange(x.shape[ragged], dtype=np.int32)[:, None]

@@ -123,9 +123,9 @@ def reduce(operands: Any, init_values: Any, computation: Callable[[Any, Any], An
 
 
 def _initial(x: Any, dtype: DType) -> Any:
-    """An initial value in a dtype; a number stays on the host, where none looks at infinities.
+    """An initial value in a dtype; a number stays on the host, where no check for infinities is.
 
-    An infinite number is the end of a dtype without infinities.
+    In a dtype without infinities an infinite number becomes its greatest or least.
     """
     if type(x) in SCALARS or isinstance(x, np.floating):
         if dtype.is_float and not has_infinity(dtype) and np.isinf(x):
@@ -170,7 +170,7 @@ def _combined(definition: Any, x: Any, init: Any) -> Any:
 
 
 def _joined(definition: Any, reduced: Any, init: Any) -> Any:
-    """What was reduced, combined with a start that may be known to change nothing."""
+    """A reduced value combined with the initial one, unless that is known to change nothing."""
     return reduced if _is_identity(definition, init) else _combined(definition, reduced, init)
 
 
@@ -260,8 +260,8 @@ def windowed(definition: Any, x: Any, window: Any, strides: Any, padding: Any, b
 
 
 def _folded_windows(leaves: list[Any], inits: list[Any], body: Any, attrs: tuple) -> list[Any]:
-    """Any computation: what all windows hold at one place, combined place by place."""
-    from ..transforms.vmap import vmap  # vmap stands on the arrays' methods, which stand on lax
+    """Windows reduced by any computation: one place of a window at a time, in all windows."""
+    from ..transforms.vmap import vmap  # vmap imports the arrays' methods, which import lax
 
     window, strides, padding, base, inner = attrs
     config = tuple([(low, high, by - 1) for (low, high), by in zip(padding, base, strict=True)])
@@ -462,7 +462,7 @@ def top_k(operand: ArrayLike, k: int, *, axis: int = -1) -> list[Array]:
 def approx_max_k(operand: ArrayLike, k: int, reduction_dimension: int = -1,
                  recall_target: float = 0.95, reduction_input_size_override: int = -1,
                  aggregate_to_topk: bool = True) -> list[Array]:
-    """The k greatest along an axis and their indices; exact, whatever recall is asked for.
+    """The k greatest along an axis and their indices; exact, whatever the recall target.
 
     Args:
       recall_target: in (0, 1]; the share of the greatest that must be found.
@@ -483,7 +483,7 @@ def approx_max_k(operand: ArrayLike, k: int, reduction_dimension: int = -1,
 def approx_min_k(operand: ArrayLike, k: int, reduction_dimension: int = -1,
                  recall_target: float = 0.95, reduction_input_size_override: int = -1,
                  aggregate_to_topk: bool = True) -> list[Array]:
-    """The k smallest along an axis and their indices; arguments and errors as of `approx_max_k`.
+    """The k smallest along an axis and their indices; arguments and errors as in `approx_max_k`.
 
     >>> lax.approx_min_k(jnp.array([1., 3., 2.]), 2)
     [Array([1., 2.], dtype=float32), Array([0, 2], dtype=int32)]

@@ -1,6 +1,6 @@
-"""What control flow says where bodies do not fit together: which leaf, of which function, and how.
+"""Errors of control flow whose bodies do not fit together: which leaf, of which function, and how.
 
-Imported when something is refused, never before.
+This file is imported only when something is refused.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from ..tree_util import keystr, tree_flatten_with_path
 
 
 def branch_names(what: str, n: int) -> list[str]:
-    """What users call the branches, in the order of the op's: a cond's false branch is first."""
+    """What users call the branches, in the op's order: a cond's false branch is first."""
     return ["false_fun", "true_fun"] if what == "cond" else [f"branches[{i}]" for i in range(n)]
 
 
 def refuse_branch_structure(what: str, funs: Sequence[Callable[..., Any]], trees: Sequence[Any],
                             k: int) -> NoReturn:
-    """Raise the TypeError of a branch `k` whose result is another tree than the first's."""
+    """Raise the TypeError of a branch `k` whose result has another structure than the first's."""
     names = branch_names(what, len(funs))
     difference = difference_of(trees[k], trees[0], "result")
     raise TypeError(f"{names[k]} and {names[0]} output must have same type structure, got "
@@ -43,7 +43,7 @@ def refuse_branch_types(what: str, funs: Sequence[Callable[..., Any]], tree: Any
 
 
 def refuse_carry_structure(what: str, fun: Any, carry: Any, returned: Any) -> NoReturn:
-    """Raise the TypeError of a body that returns another tree than its carry."""
+    """Raise the TypeError of a body that returns another structure than its carry's."""
     what, fun, role, start, skipped = loop_of(what, fun)
     if skipped:
         carry, returned = carry.children()[-1], returned.children()[-1]
@@ -84,9 +84,9 @@ def refuse_sizes(xs: Any, sizes: Sequence[int]) -> NoReturn:
 
 
 def loop_of(what: str, fun: Any) -> tuple[str, Any, str, str, int]:
-    """(name of the loop, user's function, its role, the name of its carry, keys before that).
+    """(name of the loop, user's function, its role, name of its carry, keys to skip before that).
 
-    A fori_loop is a scan or a while_loop whose carry holds the counter, too.
+    A fori_loop is a scan or a while_loop whose carry holds the counter too.
     """
     inner = getattr(fun, "body_of_fori_loop", None)
     if inner is not None:
@@ -110,7 +110,7 @@ def path_of(tree: Any, i: int, skipped: int = 0) -> str:
 
 
 def way(a: Any, b: Any) -> str:
-    """In what two types differ."""
+    """The ways in which two types differ."""
     found = ["shape"] * (a.shape != b.shape) + ["dtype"] * (a.dtype is not b.dtype)
     found += ["sharding"] * (a.sharding is not b.sharding and not found)
     return " and ".join(found) or "weakness"

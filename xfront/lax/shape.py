@@ -81,7 +81,7 @@ def broadcast(operand: ArrayLike, sizes: Sequence[int], *, out_sharding: Shardin
 @eager(static=("shape", "broadcast_dimensions", "out_sharding"))
 def broadcast_in_dim(operand: ArrayLike, shape: Sequence[int], broadcast_dimensions: Sequence[int],
                      *, out_sharding: ShardingLike = None) -> Array:
-    """The operand repeated to `shape`, its axis i standing at `broadcast_dimensions[i]`.
+    """The operand repeated to `shape`, with its axis i at `broadcast_dimensions[i]`.
 
     Raises: TypeError where a size is neither 1 nor that of its place in `shape`.
 
@@ -476,7 +476,7 @@ def full_like(x: ArrayLike | SupportsShape, fill_value: ArrayLike, dtype: DTypeL
     place = beside(x, made.shape)
     if place is None:
         return made
-    from ..devices import device_put  # late: it stands on the arrays
+    from ..devices import device_put  # late: it builds on arrays
 
     return device_put(made, place)
 
@@ -599,10 +599,10 @@ def dtype(x: ArrayLike | DTypeLike) -> np.dtype:
     return ir_dtype(array_like("dtype", x))[0].numpy
 
 
-# --- what programs see and derivatives do not -----------------------------------------------
+# --- seen by programs, not by derivatives -------------------------------------------------
 
 def stop_gradient(x: T) -> T:
-    """A tree of arrays as it is, but constant to derivatives.
+    """A tree of arrays unchanged, but constant to derivatives.
 
     Raises: TypeError where a leaf is no array.
 
@@ -620,7 +620,7 @@ def _stopped(x: Any) -> Any:
 
 
 def optimization_barrier(operand: T, /) -> T:
-    """A tree of arrays as it is; no result is used before all of them have been computed.
+    """A tree of arrays unchanged; no result is used before all arrays have been computed.
 
     >>> lax.optimization_barrier(jnp.array([1, 2]))
     Array([1, 2], dtype=int32)
@@ -641,7 +641,7 @@ def _barrier(xs: Any) -> Any:
 
 
 def stage(x: T) -> T:
-    """A tree of arrays, its leaves made tracers of the innermost staging trace, if there is one."""
+    """A tree of arrays with its leaves made tracers of the current trace, if there is one."""
     target = state.current
     return x if target is None else tree_map(target.lift, x)
 

@@ -1,7 +1,7 @@
-"""What the functions of `lax` do first: operands in, of one dtype already, nothing promoted.
+"""What the functions of `lax` do first: take operands of one dtype, and promote nothing.
 
 Python numbers and other weak values count with their own default dtype: `lax.add(x, 1)` for a float
-x is an error, `lax.add(x, 1.0)` is not. A scalar goes with any shape, size 1 with any size.
+x is an error, `lax.add(x, 1.0)` is not. A scalar fits any shape, and size 1 any size.
 """
 
 # hot: benchmarks/trace.py
@@ -53,7 +53,7 @@ def alike(name: str, *xs: Any) -> list[Tracer]:
 
 
 def goes_with(x: Any, traced: Tracer) -> bool:
-    """Whether `x` is a Python number of the dtype of a tracer, in whose trace an op on both is."""
+    """Whether `x` is a Python number of a tracer's dtype, and an op on both is in its trace."""
     if (type(x) not in WEAK_KINDS
             or traced.value.type.dtype.numpy is not binding.scalar_dtype(type(x))):
         return False
@@ -73,7 +73,7 @@ def same_dtype(name: str, *xs: Any) -> list[Tracer]:
 
 
 def agreed_dtype(name: str, found: Sequence[tuple[DType, bool]]) -> DType:
-    """The one dtype of operands. Raises: TypeError where they have several."""
+    """The dtype that all operands have. Raises: TypeError where they have several."""
     first = found[0][0]
     if all(d is first for d, _ in found):
         return first
