@@ -38,7 +38,7 @@ _LATE = {"parse": "parser", "print_function": "printer", "evaluate": "reference"
 
 
 def __getattr__(name: str) -> Any:
-    """What programs rarely need is loaded when it is asked for."""
+    """Load a name that programs rarely need when it is first asked for."""
     if name not in _LATE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     import importlib  # start-up time

@@ -1,7 +1,7 @@
 """Facts about a Function, each from one walk: liveness, effects, counts, axis names.
 
-Nothing is stored on values or ops. What is asked often about bodies is kept in the Function's
-`memo` and dies with it.
+Nothing is stored on values or ops. Facts about bodies that are often asked for are kept in the
+Function's `memo` and die with it.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def last_uses(fn: Function) -> dict[Value, int]:
 def has_effects(fn: Function) -> bool:
     """Whether `fn` or a body in it holds an op that must be kept whoever reads its results.
 
-    Pending transformations are not carried out for it: they keep the effects they start from.
+    Pending transformations are not carried out: they keep the effects of what they start from.
     """
     return derived(fn, "effects", _own_effects, any, standing_bodies)
 
@@ -89,7 +89,8 @@ def op_has_effects(op: Op) -> bool:
 def axis_names(fn: Function) -> frozenset[str]:
     """Names of the axes that the ops of `fn` and of its bodies read.
 
-    A transformation may resolve a name, and adds none: it is carried out where it has one.
+    A transformation may resolve a name and adds none, so a pending one is carried out only where
+    the program reads a name at all.
     """
     if not derived(fn, "axes_standing", _own_axes, _union, standing_bodies):
         return frozenset()
@@ -97,8 +98,8 @@ def axis_names(fn: Function) -> frozenset[str]:
 
 
 def belongs_to_process(fn: Function) -> bool:
-    """Whether an op of `fn` or of its bodies is one that a program defined, which no other process
-    knows by its name."""
+    """Whether the program itself defined an op of `fn` or of its bodies, so that no other process
+    knows this op by its name."""
     return derived(fn, "of_process", _own_to_process, any)
 
 
@@ -151,9 +152,9 @@ def _union(parts: Iterable[frozenset[str]]) -> frozenset[str]:
 def derived(fn: Function, key: str, own: Callable[[Function], Any],
             join: Callable[[list[Any]], Any],
             bodies: Callable[[Function], Iterator[Function]] = Function.bodies) -> Any:
-    """`join` of `own(fn)` and of the same fact of its bodies; kept in the memo of each.
+    """`join` of `own(fn)` and of the same fact about each body; kept in the memo of each Function.
 
-    With `standing_bodies` it is a fact of the Function as it stood when it was first asked for.
+    With `standing_bodies` the fact is that of the Function when it was first asked for.
     """
     memo_key = ("analysis", key)
     found = fn.memo.get(memo_key)

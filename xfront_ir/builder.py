@@ -21,7 +21,7 @@ from .opdef import OpDef, R, infer_anyway, infer_types
 from .types import TensorType
 
 _new = object.__new__
-"""On this path `__init__` takes as long as making the object does."""
+"""Makes an object without `__init__`, which would take as long again."""
 
 
 class Builder:
@@ -29,8 +29,8 @@ class Builder:
 
     __slots__ = ("loc", "name", "ops", "param_names", "params", "weak_params", "widened")
     strict = False
-    """Whether an op is refused for which no axes of results can be told: in programs as users write
-    them. What passes make of them says nothing then, and the compiler decides."""
+    """Whether to refuse an op where the axes of its results cannot be told. This is for programs as
+    users write them; results of ops that passes write have no axes then: the compiler decides."""
 
     def __init__(self, name: str = "main") -> None:
         self.name = name
@@ -39,7 +39,7 @@ class Builder:
         self.param_names: list[str] = []
         self.weak_params: list[bool] = []
         self.loc: Location | None = None
-        self.widened: dict[Any, Value] = {}       # unbatched values with a batch axis
+        self.widened: dict[Any, Value] = {}       # unbatched values, broadcast to a batch
 
     def param(self, type: TensorType, name: str = "", weak: bool = False) -> Value:
         """A new parameter."""
@@ -50,14 +50,14 @@ class Builder:
         return value
 
     def emit(self, definition: OpDef[R], *operands: Value, **attrs: Any) -> R:
-        """Append an op; its result (ops with exactly one) or the tuple of its results.
+        """Append an op and return its results: bare where it has exactly one, else a tuple.
 
         Raises: IRTypeError from the op's type rule.
         """
         return self.add(definition, operands, attrs)
 
     def add(self, definition: OpDef[R], operands: tuple[Value, ...], attrs: dict[str, Any]) -> R:
-        """As `emit`; `attrs` becomes the op's, or the same that another op has."""
+        """As `emit`; the op keeps the dict `attrs`, or an equal one that another op already has."""
         n = len(operands)
         if n == 1:
             types = (operands[0].type,)
@@ -102,7 +102,7 @@ class Builder:
 
     def infer(self, definition: OpDef, types: tuple[TensorType, ...], attrs: dict[str, Any]
               ) -> tuple[TensorType, ...]:
-        """Result types, unless the builder is strict also where no axes can be told."""
+        """Result types; a strict builder refuses where the axes of results cannot be told."""
         return (infer_types if self.strict else infer_anyway)(definition, types, attrs)
 
     def append(self, definition: OpDef, operands: tuple[Value, ...], attrs: dict[str, Any],
@@ -134,7 +134,7 @@ class Builder:
         return self.full(type, 1)
 
     def inline(self, function: Function, operands: Sequence[Value]) -> tuple[Value, ...]:
-        """Append the ops of `function` with `operands` for its parameters; its returns here."""
+        """Append the ops of `function` with `operands` for its parameters; gives its returns."""
         env = dict(zip(function.params, operands, strict=True))
         append, read, loc = self.ops.append, env.__getitem__, self.loc
         for op in function.ops:
@@ -151,7 +151,7 @@ class Builder:
         return tuple(map(read, function.returns))
 
     def close(self, returns: Sequence[Value], weak_returns: Sequence[bool] = ()) -> Function:
-        """The Function of what was collected."""
+        """The Function of the parameters and ops collected so far."""
         return Function(self.name, self.params, self.ops, returns, param_names=self.param_names,
                         weak_params=self.weak_params, weak_returns=weak_returns)
 
@@ -178,7 +178,7 @@ class SplitBuilder(Builder):
         return value
 
     def residual(self, value: Value) -> Value:
-        """The linear side's name for a forward value (a tangent is its own)."""
+        """The parameter of the linear side for a forward value; a tangent stands for itself."""
         if value in self.tangents:
             return value
         found = self.residuals.get(value)
@@ -187,7 +187,7 @@ class SplitBuilder(Builder):
         return found
 
     def read_there(self, operands: tuple[Value, ...]) -> tuple[Value, ...]:
-        """Operands as the linear side names them."""
+        """The operands as the linear side reads them: residual parameters for forward values."""
         return tuple([self.residual(v) for v in operands])
 
     def emit(self, definition: OpDef[R], *operands: Value, **attrs: Any) -> R:
@@ -222,7 +222,7 @@ class SplitBuilder(Builder):
         return self.add(definition, operands, attrs)
 
     def inline(self, function: Function, operands: Sequence[Value]) -> tuple[Value, ...]:
-        """As Builder.inline, each op to its side."""
+        """As `Builder.inline`, with each op on the side where it belongs."""
         tangents = self.tangents
         if tangents.isdisjoint(operands):
             return super().inline(function, operands)

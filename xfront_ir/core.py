@@ -1,8 +1,8 @@
 """Values, ops and functions: what a program is made of.
 
-All are values: nothing changes once a builder has closed. A `Value` is produced once, by a
-parameter or by one op, and does not point back at it, so a program is acyclic and dies by
-reference count. A `Function` is closed: what it reads are its parameters.
+Nothing changes once a builder has closed. A `Value` is produced once, by a parameter or by one
+op, and does not point back at it, so a program is acyclic and dies by reference count. A
+`Function` is closed: its ops read its parameters and one another's results, nothing else.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Op:
 
 
 NO_ATTRS: dict[str, Any] = {}
-"""Of every op that has none."""
+"""The attributes of every op that has none."""
 
 
 class Function:
@@ -87,7 +87,7 @@ class Function:
         return self
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Function:
-        return self                              # nothing of it changes
+        return self                              # it never changes
 
     def replace(self, **changes: Any) -> Function:
         """A copy with some parts changed; derived facts are not carried over."""

@@ -1,8 +1,8 @@
 """What a program costs before any compiler has seen it: operations, traffic, memory.
 
-Estimates from sizes: no fusion, each op reads its operands and writes its results. Bodies count
-with their trips where the op says how many (`length`); a loop whose trips are not known counts one
-and says so. Of branches the dearest counts.
+The estimates follow from sizes: nothing is fused, each op reads its operands and writes its
+results. A loop's body counts once per trip where the op says how many trips there are (`length`);
+otherwise it counts once, and the result says so. Of several branches the most expensive counts.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def op_cost(op: Op) -> Cost:
 
 
 def cost_by_location(fn: Function) -> list[tuple[str, Cost]]:
-    """Flops and bytes of the ops of `fn` by where they come from, the dearest first.
+    """Flops and bytes of the ops of `fn` by where they come from, the most expensive first.
 
     An op with bodies counts whole at its own place; `peak` is zero here.
     """

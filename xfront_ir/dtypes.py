@@ -3,7 +3,7 @@
 A `DType` says how an element is named in IR text, which NumPy dtype holds it, and what kind of
 number it is. Key types (`key<fry>`) are element types without a NumPy dtype: a key is one element
 of the IR and `physical` words of `u32` in memory. `ref<f32>` is the element type of a reference to
-an array of `f32`, whose content changes; no op but those on references takes it.
+an array of `f32`, whose content changes; only the ops on references take it.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ def ref_dtype(of: DType) -> DType:
 
 
 def referred(dtype: DType) -> DType:
-    """What references of this element type refer to: `f32` of `ref<f32>`."""
+    """The element type that a reference type refers to: `f32` for `ref<f32>`."""
     return named(dtype.name.removeprefix("ref<").removesuffix(">"))
 
 
@@ -180,15 +180,15 @@ def real_of(dtype: DType) -> DType:
 
 
 def least(dtype: DType) -> Any:
-    """What no element of `dtype` is below: -inf, or the least number of a dtype without infinities.
+    """The least value of `dtype`: -inf, or the least number of a dtype without infinities.
 
-    Of complex numbers in their lexicographic order; False for bool.
+    Complex numbers are ordered lexicographically. The least bool is False.
     """
     return _ends(dtype)[0]
 
 
 def greatest(dtype: DType) -> Any:
-    """What no element of `dtype` is above; as `least`."""
+    """The greatest value of `dtype`, in the order of `least`."""
     return _ends(dtype)[1]
 
 

@@ -12,7 +12,7 @@ class IRTypeError(IRError, TypeError):
 
 
 class ShardingTypeError(IRError):
-    """A program does something for which the shardings of its operands do not say a result's."""
+    """The shardings of an op's operands do not determine the sharding of its result."""
 
 
 class IRValueError(IRError, ValueError):
@@ -28,7 +28,7 @@ class VerifyError(IRError, ValueError):
 
 
 class ParseError(IRError, ValueError):
-    """Text that is no Function; carries line, column and the offending line.
+    """Text that does not spell a Function; carries line, column and the offending line.
 
     Args:
       message: what is wrong, without the position.

@@ -1,16 +1,16 @@
-"""Structural hashes of Functions: what caches of programs are keyed on.
+"""Structural hashes of Functions: the keys of caches of programs.
 
 `fingerprint` covers everything that decides what a program computes: ops, attributes, literals,
 bodies, types and weakness of parameters and returns. Names of values and of Functions and locations
 are left out. `skeleton` leaves the values of literals out too and gives them beside the hash.
 Both are the same in every process, unless an attribute holds Python without a `fingerprint`.
 
-A program without derivatives does not depend on the custom rules of what it calls. Its skeleton may
-be asked for without them, so that no rule is traced for it; those below a transformation that
-differentiates count all the same.
+A program without derivatives does not depend on the custom rules of what it calls. Its skeleton can
+leave them out, so that no rule is traced for it; rules below a transformation that differentiates
+count all the same.
 
 One walk gives both: each op adds a token (the hash of its name and attributes, memoised) and the
-numbers of its operands. Result types need no place: they follow from the parameters' types.
+numbers of its operands. Result types are not hashed: they follow from the parameters' types.
 """
 
 # hot: benchmarks/transforms.py
@@ -34,7 +34,7 @@ from .sharding import MeshAxes, Sharding, Spec
 from .types import TensorType
 
 SIZE = 16
-"""Bytes of a fingerprint; two programs meet by accident with probability 2^-128."""
+"""Bytes of a fingerprint; two programs collide by accident with probability 2^-128."""
 
 _MEMO, _FORWARD = "fingerprint", "forward fingerprint"
 _MAX_TOKENS = 4096                    # an op's table of tokens is emptied when it gets longer
@@ -48,12 +48,12 @@ def fingerprint(fn: Function) -> bytes:
 def skeleton(fn: Function, forward: bool = False) -> tuple[bytes, tuple[Literal, ...]]:
     """The hash of `fn` without the values of its literals, and the literals.
 
-    With `forward` it is of what `fn` computes itself: rules for its derivatives do not count.
+    With `forward` the hash covers what `fn` computes itself: rules for derivatives do not count.
 
-    Their dtypes and shapes are part of the hash. They stand in the order of the ops, those of a
-    body at the place of its op, once for each op that holds it. What cannot become a parameter is
-    none of them and stays in the hash: literals that are attributes of other ops, and those of
-    bodies that take nothing from outside.
+    The dtypes and shapes of literals are part of the hash. The literals stand in the order of the
+    ops, those of a body at the place of its op, once for each op that holds it. Literals that
+    cannot become parameters are not given and stay in the hash: those that are attributes of other
+    ops, and those in bodies that take nothing from outside.
     """
     found = fn.memo.get(_FORWARD if forward else _MEMO)
     if found is None or found.held:
@@ -65,8 +65,8 @@ def skeleton(fn: Function, forward: bool = False) -> tuple[bytes, tuple[Literal,
 
 
 def holders(fn: Function) -> list[tuple[Op, int]]:
-    """Where the literals of `skeleton` stand: in the same order, ops of `fn` and how many of them
-    each holds. An op with bodies is there once for each body, in the order of its schema."""
+    """The ops of `fn` that hold the literals of `skeleton`, in the same order, and how many each of
+    them holds. An op with bodies is listed once for each body, in the order of its schema."""
     return [(op, 1 if type(item) is Literal else len(_literals(item)))
             for op, item in _summary(fn, True).items]
 
@@ -77,7 +77,7 @@ def same_structure(f: Function, g: Function) -> bool:
 
 
 def is_known_by_python(fn: Function) -> bool:
-    """Whether the hash of `fn` stands for Python: custom rules and host functions."""
+    """Whether the hash of `fn` depends on Python objects: custom rules and host functions."""
     return any([
         op.attrs.get(key) is not None and kind.text in ("python", "slot")
         for f in functions(fn, _bodies) for op in f.ops if op.definition.holds_python
@@ -85,18 +85,18 @@ def is_known_by_python(fn: Function) -> bool:
 
 
 def is_small(fn: Function, ops: int) -> bool:
-    """Whether `fn` has fewer ops than so many, with those of bodies and of what transformations
-    start from; none is carried out for it."""
+    """Whether `fn` and its bodies have fewer than `ops` ops. No transformation is carried out: the
+    ops that it starts from count."""
     return sum([len(f.ops) for f in functions(fn, _bodies)]) < ops
 
 
 class _Summary:
     """What is known of one Function.
 
-    `items` are its literals and the summaries of its bodies, in order, each after the op that holds
+    `items` are its literals and the summaries of its bodies, in order, each with the op that holds
     it; `literals` is made from them when it is asked for. `held` is the Python whose own
     fingerprint went in, with that fingerprint: a rule that has been traced since makes the summary
-    stale. `rules` says whether the forward one leaves rules out.
+    stale. `rules` says whether the summary with `forward` leaves rules out.
     """
 
     __slots__ = ("_fingerprint", "_whole", "held", "items", "literals", "rules", "skeleton")
@@ -111,7 +111,7 @@ class _Summary:
 
     @property
     def fingerprint(self) -> bytes:
-        """The hash of the Function; that of the skeleton goes on with the values of literals."""
+        """The hash of the Function: that of the skeleton, continued with the values of literals."""
         whole = self._whole
         if whole is not None:                    # several threads may come here
             whole = whole.copy()
@@ -134,7 +134,7 @@ def _known(fn: Function, forward: bool) -> _Summary | None:
 
 def _summary(fn: Function, forward: bool = False) -> _Summary:
     found = _known(fn, forward) or _walk(fn, forward)
-    while found is None:                             # a body is not known: all of them first
+    while found is None:                             # a body has no summary: make all of them
         for f in functions(fn, lambda g: _bodies(g, forward)):
             found = _known(f, forward) or _walk(f, forward)
     return found
@@ -145,9 +145,9 @@ def _differentiates(body: Pending) -> bool:
 
 
 def _bodies(fn: Function, forward: bool = False) -> Iterator[Function]:
-    """As analysis.standing_bodies, but what a transformation starts from even when it is done:
-    the hash of a program must not depend on who looked inside before. With `forward` without those
-    that are differentiated."""
+    """As analysis.standing_bodies, but a transformation gives the Function that it starts from even
+    once it is carried out: the hash must not depend on whether code has looked inside before. With
+    `forward` bodies that are differentiated are left out."""
     for op in fn.ops:
         for key in op.definition.body_attrs:
             held = op.attrs.get(key)
@@ -189,7 +189,7 @@ _PLANS: dict[OpDef, _Plan] = {}
 
 
 def _reserve(count: int) -> None:
-    """Have the bytes of the numbers below `count`."""
+    """Make sure that `_NUMBERS` has the bytes of the numbers below `count`."""
     if count > len(_NUMBERS):
         with _GROWING:
             more = range(len(_NUMBERS), max(2 * count, 256))
@@ -197,7 +197,7 @@ def _reserve(count: int) -> None:
 
 
 def _walk(fn: Function, forward: bool = False) -> _Summary | None:
-    """The summary of `fn`, or None where that of a body is not known yet."""
+    """The summary of `fn`, or None where the summary of a body is not known yet."""
     rules = False
     n = len(fn.params)
     most = n + sum([len(op.results) for op in fn.ops])
@@ -265,7 +265,7 @@ def _walk(fn: Function, forward: bool = False) -> _Summary | None:
         literals = tuple([x for _, x in items])
     made = _Summary(whole if items or inner else None, bare.digest(), items, held, literals, rules)
     fn.memo[_FORWARD if forward else _MEMO] = made
-    if not rules:                                    # they are one
+    if not rules:                                    # both summaries are the same
         fn.memo[_MEMO if forward else _FORWARD] = made
     return made
 
@@ -274,7 +274,7 @@ _SIGNATURES: dict[Any, bytes] = {}
 
 
 def _signature(fn: Function) -> bytes:
-    """Everything outside the ops; its length comes first, so that what follows has one reading."""
+    """The text of everything outside the ops, after its length, so that it has only one reading."""
     key = (*[v.type for v in fn.params], fn.weak_params, fn.weak_returns, len(fn.ops),
            len(fn.returns))
     found = _SIGNATURES.get(key)
@@ -326,7 +326,7 @@ class _Plan:
 
     def collect(self, op: Op, items: list[tuple[Op, Any]], inner: list[Any],
                 held: dict[int, tuple[Any, bytes]], forward: bool) -> bool | None:
-        """Spread the attributes over the lists of `_walk`, the token as the last of `inner`.
+        """Add an op's attributes to the lists of `_walk`; its token becomes the last of `inner`.
 
         Returns: whether rules are left out of it with `forward`; None where the summary of a body
           is not known yet.
@@ -354,7 +354,7 @@ class _Plan:
                         text.append(f"pending {_content(body.request, held)}")
                         whole = alone or _differentiates(body)
                         body = body.function
-                    # what counts whole is found here: below it nothing is forward
+                    # a body that counts whole is summarised here: nothing below it is forward
                     summary = _summary(body) if forward and whole else _known(body, forward)
                     if summary is None:
                         return None
@@ -373,7 +373,7 @@ class _Plan:
 
 def _plan(definition: OpDef) -> _Plan:
     made = _PLANS[definition] = _Plan(definition)
-    if not definition.attrs and not made.variadic:         # else the plan is asked each time
+    if not definition.attrs and not made.variadic:         # otherwise tokens depend on the op
         _PLAIN[definition] = made.token((), {})
     return made
 
@@ -417,7 +417,7 @@ _IDENTITIES: dict[int, tuple[Any, str]] = {}         # id to (reference, token)
 
 
 def identity(value: Any) -> str:
-    """A random token of this very object, the same as long as it lives; forks included."""
+    """A random token of this object, which it keeps while it lives, in forked processes too."""
     found = _IDENTITIES.get(id(value))
     if found is not None:
         return found[1]

@@ -54,8 +54,8 @@ class Literal:
 
 
 def number(value: Any, dtype: DType) -> Literal:
-    """A scalar as an element of `dtype`, cast as NumPy casts; it is made once where `==` tells it
-    from all others, as it does not tell 0.0 from -0.0."""
+    """A scalar as an element of `dtype`, cast as NumPy casts. Equal ints and equal floats share one
+    Literal, except zeros: 0.0 equals -0.0."""
     if type(value) is int or (type(value) is float and value):
         return _number(value, dtype)
     return Literal(np.asarray(value).astype(dtype.numpy))

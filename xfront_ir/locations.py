@@ -1,6 +1,7 @@
 """Where an op comes from: the user's code position and the stack of transformations and scopes.
 
-Kept as code object and instruction offset, resolved when asked: capture is on the tracing path.
+A location is a code object and an instruction offset, and is resolved to a line only when asked:
+capture is on the tracing path.
 """
 
 # hot: benchmarks/trace.py
@@ -53,27 +54,27 @@ class Location:
 
 LIBRARY_FILES: set[str] = set()
 USER_FILES: set[str] = set()
-"""Files of code met so far; by name, since hashing a code object hashes all that it holds."""
+"""The files of code met so far, by name: hashing a code object would hash all that it holds."""
 
 _LIBRARY_PATHS: list[str] = []
 
 
 def register_library(path: str) -> None:
-    """Frames of files under `path` are never a user's."""
+    """Declare that frames of files under `path` are never a user's."""
     _LIBRARY_PATHS.append(path)
     LIBRARY_FILES.clear()
     USER_FILES.clear()
 
 
 def forget_library(path: str) -> None:
-    """Frames of files under `path` may be a user's again."""
+    """Undo `register_library`: frames of files under `path` may be a user's again."""
     _LIBRARY_PATHS.remove(path)
     LIBRARY_FILES.clear()
     USER_FILES.clear()
 
 
 def library_paths() -> tuple[str, ...]:
-    """Where the files of libraries begin."""
+    """The paths that were registered as libraries."""
     return tuple(_LIBRARY_PATHS)
 
 
@@ -90,7 +91,7 @@ def is_library(code: CodeType) -> bool:
 
 
 def capture(scope: Scope = (), skip: int = 1) -> Location:
-    """The innermost frame that is not the library's, looked for from `skip` frames up."""
+    """The location of the innermost frame that is not the library's, at least `skip` frames up."""
     frame: FrameType | None = sys._getframe(skip)      # pyright: ignore[reportPrivateUsage]
     while frame is not None:
         code = frame.f_code

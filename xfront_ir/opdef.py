@@ -12,15 +12,15 @@ tangent, transpose and batching. Rules have these shapes (`b` is a builder):
     strong(op, linear) -> (definition, attrs, flags)       its form with strong zeros; which results
                                                            depend on the linear operands
     written(op) -> Function, or None                       what the op is written as before lowering
-    discharge(b, op, operands) -> (results, contents)      ops on references: operands and results
-                                                           are what they refer to; contents: what
-                                                           they refer to now, by operand
+    discharge(b, op, operands) -> (results, contents)      ops on references, with contents in place
+                                                           of references; contents[i]: the content
+                                                           of operand i after the op
     varying(pass, op, operands) -> (results, sets)         over which axes of a mesh they vary: see
                                                            passes/varying.py
     spread(op, types, attrs, results) -> dims of results   which explicit axes divide them: see
                                                            spreading.py
 
-A rule that is absent is an error that names the op, the rule and the file where it would go.
+Asking for an absent rule raises an error that names the op, the rule and the file where it belongs.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ else:
 
 
 class Marker:
-    """Stands for a rule."""
+    """A named object that stands in place of a rule or of a value."""
 
     __slots__ = ("name",)
 
@@ -73,26 +73,26 @@ class Marker:
 
 
 class _Linear(Marker):
-    """Stands where a linear operand has no value. A rule that reads it as a value is asked for the
-    transpose of something that is not linear."""
+    """Stands for a linear operand, which has no value. A rule reads it as a value only where it
+    transposes something that is not linear."""
 
     __slots__ = ()
 
     @property
     def type(self) -> TensorType:
-        """None. Raises: MissingRule."""
+        """It has no type. Raises: MissingRule."""
         raise MissingRule("it computes something that is not linear: a product or quotient of "
                           "two values that both depend on the input, or a choice by such a value")
 
 
 LINEAR = _Linear("LINEAR")
-"""In `known` of a transpose rule: this operand is linear, it has no value, only a cotangent."""
+"""In `known` of a transpose rule: this operand is linear; it has a cotangent and no value."""
 
 ZERO = Marker("ZERO")
 """As a jvp: the derivative is zero everywhere (comparisons, integer ops, sign)."""
 
 NONE = Marker("NONE")
-"""As a rule: declared not to exist, with the op saying so when it is asked for."""
+"""As a rule: the op declares that it has none, and says so when the rule is asked for."""
 
 LINEAR_OP = Marker("LINEAR_OP")
 """As a jvp: the op is linear in all its operands together, so its tangent is itself."""
@@ -101,7 +101,7 @@ LINEAR_OP = Marker("LINEAR_OP")
 # --- attributes -----------------------------------------------------------------------------
 
 class AttrKind:
-    """What an attribute may hold. `check` tells; `text` names the form the printer uses."""
+    """What an attribute may hold. `check` decides; `text` names the form that the printer uses."""
 
     __slots__ = ("check", "choices", "optional", "text")
 
@@ -161,7 +161,7 @@ def _is_dtype(x: Any) -> bool:
 
 
 INT = AttrKind("int", _is_int)
-SLOT = AttrKind("slot", lambda x: isinstance(x, int) and x >= 0)   # may carry what lives with it
+SLOT = AttrKind("slot", lambda x: isinstance(x, int) and x >= 0)   # an int that may hold an object
 INTS = AttrKind("ints", _each(_is_int))                     # (1, -2, 3)
 SHAPE = AttrKind("ints", _each(_is_size))
 AXES = AttrKind("ints", _each(_is_size))
@@ -174,7 +174,7 @@ TREE = AttrKind("tree", _is_tree)                     # nested tuples of ints an
 DTYPE = AttrKind("dtype", _is_dtype)
 TYPE = AttrKind("type", _is_type)
 TYPES = AttrKind("types", _each(_is_type))
-MESH = AttrKind("mesh", lambda x: type(x) is MeshAxes)            # the texts: see sharding.py
+MESH = AttrKind("mesh", lambda x: type(x) is MeshAxes)            # its text: see sharding.py
 SPEC = AttrKind("spec", _is_spec)
 SPECS = AttrKind("specs", _each(_is_spec))
 SHARDING = AttrKind("sharding", lambda x: type(x) is Sharding)
@@ -183,7 +183,7 @@ BODY = AttrKind("body", lambda x: _is_function(x) or isinstance(x, Pending))
 FUNCTIONS = AttrKind("functions", _each(_is_function))
 LITERAL = AttrKind("literal", lambda x: hasattr(x, "key") and hasattr(x, "array"))
 PYTHON = AttrKind("python", lambda x: True)           # Deferred and other Python: py"name#n"
-DERIVATIVE = AttrKind("python", lambda x: True)       # a Deferred that derivatives alone ask
+DERIVATIVE = AttrKind("python", lambda x: True)       # a Deferred that only derivatives use
 
 
 def enum(*choices: str) -> AttrKind:
@@ -239,14 +239,14 @@ class Pending:
     """A body that is a transformation not yet carried out: (Function, request).
 
     Its types follow from the request, and so does its fingerprint; the pass runs when something
-    first looks inside. `transform` carries it out: it is supplied by whoever makes the body, so
-    that this file knows no pass. So are the types, or `transform` is asked for them when something
-    wants to know.
+    first looks inside. `transform` carries it out: whoever makes the body supplies it, so that this
+    file knows no pass. The types are supplied too, or `transform` is asked for them when they are
+    first needed.
     """
 
     __slots__ = ("_types", "forced", "function", "request", "transform")
 
-    forced: Function | None            # the transformed Function, once it is there
+    forced: Function | None            # the transformed Function, once it has been computed
 
     def __init__(self, function: Function, request: Request,
                  transform: Transformation, param_types: Types | None = None,
@@ -277,7 +277,7 @@ class Pending:
 
     def discharged(self) -> tuple[Pending, tuple[int, ...], tuple[int, ...]]:
         """The same transformation of the Function with contents in place of references: (body,
-        which parameters' contents are results, the order that brings these behind the results)."""
+        the parameters whose contents it returns, the order of its returns that puts these last)."""
         return self.transform.discharged(self.function, self.request)
 
     def force(self, function: Function | None = None) -> Function:
@@ -292,7 +292,7 @@ class Pending:
 class OpDef(Generic[R]):
     """Everything that is true of an op; complete once the file that defines it is imported.
 
-    To type checkers it knows what `emit` gives: `OpDef[Value]`, `OpDef[tuple[Value, ...]]`.
+    Its type parameter is what `emit` returns: `OpDef[Value]`, `OpDef[tuple[Value, ...]]`.
     """
 
     __slots__ = ("alike", "attrs", "batch", "body_attrs", "cost", "discharge", "effects", "family",
@@ -321,16 +321,16 @@ class OpDef(Generic[R]):
     single: bool
     has_bodies: bool
     holds_mesh: bool                   # an attribute names a mesh, which may have devices
-    holds_python: bool                 # bodies, or what lives as long as its ops: kept in no memo
-    has_numbers: bool                  # among its attributes, where 2 and 2.0 are not the same
-    has_floats: bool                   # among them, where 0.0 and -0.0 are not the same
+    holds_python: bool                 # bodies or Python, which a memo must not keep alive
+    has_numbers: bool                  # some attribute may be a number: 2 and 2.0 differ
+    has_floats: bool                   # some attribute may be a float: 0.0 and -0.0 differ
     body_attrs: tuple[str, ...]
-    is_call: bool                      # its body's ops may stand in its place at any time
+    is_call: bool                      # its body's ops may replace it at any time
     regions: Any                       # Regions, of ops with bodies or with groups of operands
     room: str                          # the name of its family's files; "" where it has none
-    spread: Any                        # `spreads` in spreading.py
-    traits: Traits                     # what passes ask: `mark` in traits.py
-    work: int                          # how many operations an element takes
+    spread: Any                        # set by `spreads` in spreading.py
+    traits: Traits                     # set by `mark` in traits.py
+    work: int                          # how many operations the op takes per element
 
     def __repr__(self) -> str:
         return self.name
@@ -339,7 +339,7 @@ class OpDef(Generic[R]):
         return (lookup, (self.name,))
 
     def __call__(self, *operands: Any, **attrs: Any) -> Any:
-        """This op in a formula, of Terms and of numbers, which take the type of the last Term."""
+        """Apply this op in a formula to Terms and numbers; these take the last Term's type."""
         return [v for v in operands if hasattr(v, "apply")][-1].apply(self, operands, attrs)
 
     def rule(self, which: str) -> Any:
@@ -356,15 +356,15 @@ class OpDef(Generic[R]):
         return found
 
     def of_alike(self, kind: TensorType) -> TensorType:
-        """The result type where all operands are of one type, and there are no attributes; of an op
-        with a fixed number of operands and one result. Raises: IRTypeError."""
+        """The result type where all operands are of type `kind`, for an op without attributes, with
+        a fixed number of operands and one result. Raises: IRTypeError."""
         assert self.n_operands is not None, self
         (found,) = infer_types(self, (kind,) * self.n_operands, {})
         self.alike[kind] = found
         return found
 
     def has_effects(self, attrs: Mapping[str, Any]) -> bool:
-        """Whether an op with these attributes (its own effect, not its bodies') must be kept."""
+        """Whether an op with these attributes has an effect of its own; bodies do not count."""
         effects = self.effects
         return bool(effects(attrs) if callable(effects) else effects)
 
@@ -488,7 +488,7 @@ def infer_types(definition: OpDef, types: tuple[TensorType, ...],
 
 def infer_anyway(definition: OpDef, types: tuple[TensorType, ...],
                  attrs: Mapping[str, Any]) -> tuple[TensorType, ...]:
-    """As `infer_types`; results say nothing of axes where the op's rule cannot tell these."""
+    """As `infer_types`, but where the op's rule cannot tell axes of the results they have none."""
     try:
         return infer_types(definition, types, attrs)
     except ShardingTypeError:

@@ -21,7 +21,7 @@ from .dtypes import BY_NAME, DType, find, real_of
 from .errors import IRError, MissingRule, ParseError
 from .literal import Literal
 from .opdef import AttrKind, OpDef, Request, infer_anyway
-from .ops import REGISTRY  # from here, so that it is full before text is read
+from .ops import REGISTRY  # from `ops`, so that it is full before text is read
 from .sharding import MeshAxes, Sharding, Spec
 from .types import TensorType, tensor
 
@@ -53,7 +53,7 @@ _KINDS = {"value": "a value", "word": "a word", "number": "a number", "symbol": 
 
 
 class Unbound:
-    """A Python rule that text mentions and that nothing was bound to: it has a name, no function.
+    """A Python rule that text mentions but nothing was bound to: it has a name and no function.
 
     An op that holds one runs forward; asking it for a derivative raises MissingRule.
     """
@@ -76,7 +76,7 @@ class Unbound:
         self._missing(request.role)
 
     def fingerprint(self) -> bytes:
-        """The same for the same mention."""
+        """A fingerprint that is the same for the same mention."""
         return hashlib.blake2b(f"{self.name}#{self.number}".encode("utf-8", "surrogatepass"),
                                digest_size=16).digest()
 
@@ -203,7 +203,7 @@ class _Parser:
     # --- functions ------------------------------------------------------------------------
 
     def module(self) -> Function:
-        """The one function of the text; a stack of parts stands for recursion."""
+        """The one function of the text; a stack of parts takes the place of recursion."""
         stack: list[_Parsing] = [self.function()]
         given: Function | None = None
         while True:
@@ -398,7 +398,7 @@ class _Parser:
         return tuple(found)
 
     def body(self) -> _Parsing:
-        """`func ...`, or `@name#label` of one that stands before."""
+        """`func ...`, or `@name#label` of a function that stands before it in the text."""
         if self.token == "func":
             return (yield True)
         at, symbol = self.pos, self.next("symbol")
@@ -439,7 +439,7 @@ class _Parser:
         return self.string_in(self.next("string"))
 
     def word(self) -> str:
-        """A word, quoted where it is not one."""
+        """A word, plain or quoted."""
         return self.string() if self.kind == "string" else self.next("word")
 
     def listed(self, read: Callable[[_Parser], T]) -> tuple[T, ...]:
@@ -479,21 +479,21 @@ class _Parser:
             self.fail(str(error), at)
 
     def mesh(self) -> MeshAxes:
-        """`["x" = 4, "y" = 2 explicit] on "cpu" [0, ...]`, an abstract one without devices."""
+        """`["x" = 4, "y" = 2 explicit] on "cpu" [0, ...]`; an abstract mesh has no devices."""
         at = self.pos
         axes = self.listed(_Parser.mesh_axis)
         place = (self.string(), self.listed(_Parser.integer)) if self.took("on") else ("", ())
         return self.made(at, MeshAxes, *[[a[i] for a in axes] for i in range(3)], *place)
 
     def mesh_axis(self) -> tuple[str, int, str]:
-        """`"x" = 4`, with a word where it is not auto."""
+        """`"x" = 4`, followed by the axis's type where that is not auto."""
         name = self.string()
         self.take("=")
         size = self.integer()
         return name, size, self.next("word") if self.kind == "word" else "auto"
 
     def axis_set(self) -> tuple[list[str], bool]:
-        """`{"x", "y", open}`: axes, and whether the word stands at their end."""
+        """`{"x", "y", open}`: axes, and whether `open` stands at their end."""
         names: list[str] = []
         is_open = False
         self.take("{")
@@ -507,7 +507,7 @@ class _Parser:
         return names, is_open
 
     def spec(self) -> Spec:
-        """`[{"x"}, {}, {open}]`, with axes of sums after it."""
+        """`[{"x"}, {}, {open}]`, followed by `unreduced` and `reduced` axes if there are any."""
         at = self.pos
         dims = self.listed(_Parser.axis_set)
         sums = [self.axis_set()[0] if self.took(word) else [] for word in ("unreduced", "reduced")]
@@ -554,7 +554,7 @@ class _Parser:
         return made.over(sharding)
 
     def mention(self) -> Any:
-        """`py"name#n"`: what is bound to it, or an unbound rule; one object a mention."""
+        """`py"name#n"`: what is bound to it, or an unbound rule; the same text gives one object."""
         at = self.pos
         token = self.string_in(self.next("python")[2:])
         name, mark, number = token.rpartition("#")

@@ -29,7 +29,7 @@ from .opdef import AttrKind, Pending
 PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*\Z")
 WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 MAX_LISTED = 64
-"""Literals of more elements print as the hexadecimal digits of their bytes."""
+"""Literals with more elements than this print as the hexadecimal digits of their bytes."""
 
 
 def print_function(fn: Function, *, locations: bool = False) -> str:
@@ -186,7 +186,7 @@ class _Printer:
         return f"@{name}" if label is None else f"@{name}#{label}"
 
     def mention(self, held: Any) -> str:
-        """`py"qualname#n"`, one number an object."""
+        """`py"qualname#n"`, with one number for each object."""
         entry = self.python.setdefault(id(held), (held, len(self.python)))
         return f"py{json.dumps(f'{python_name(held)}#{entry[1]}')}"
 
@@ -214,7 +214,8 @@ def _bodies(value: Any) -> Sequence[Function] | None:
 
 
 def _shared(fn: Function) -> dict[Function, int]:
-    """Labels of the Functions that the text meets more than once, in the order of meeting."""
+    """Labels of the Functions that stand in the text more than once, in the order of first meeting.
+    """
     met: dict[Function, int] = {fn: 0}
     repeated: set[Function] = set()
     stack = [fn]

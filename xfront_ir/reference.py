@@ -1,6 +1,6 @@
-"""The NumPy evaluator: what each op means, as one row of plain NumPy an op.
+"""The NumPy evaluator: what each op means, as one row of plain NumPy for each op.
 
-The oracle of the tests and the arithmetic of scalar folding. A row is written
+It is the oracle of the tests and the arithmetic of scalar folding. A row is written
 
     @reference("sin")
     def _sin(attrs, types, x):          # types: the result types
@@ -83,7 +83,7 @@ def has_row(name: str) -> bool:
 
 
 def _load_family(name: str) -> None:
-    """Import the rows of the op's family; they are no part of what every process needs."""
+    """Import the rows of the op's family, which most processes do not need."""
     definition = REGISTRY.get(name)
     if definition is None or not definition.room:
         return
@@ -112,7 +112,7 @@ def evaluate(fn: Function, *arrays: Any) -> list[np.ndarray]:
 def run(fn: Function, arrays: Sequence[np.ndarray]) -> Arrays:
     """As `evaluate`, for arrays that are known to fit."""
     open_bodies = [_steps(fn, arrays)]
-    returned: Any = None                         # to the innermost of them
+    returned: Any = None                         # by the body that closed last
     with np.errstate(all="ignore"):
         while open_bodies:
             try:
@@ -127,7 +127,7 @@ def run(fn: Function, arrays: Sequence[np.ndarray]) -> Arrays:
 
 
 def _steps(fn: Function, arrays: Sequence[np.ndarray]) -> Steps:
-    """The ops of one Function; bodies are left to `run`."""
+    """Evaluate the ops of one Function, leaving their bodies to `run`."""
     env = dict(zip(fn.params, arrays, strict=True))
     for op in fn.ops:
         definition = op.definition
@@ -144,7 +144,7 @@ def _waits(made: Any) -> TypeGuard[Steps]:
 
 
 def _results(definition: OpDef, types: tuple[TensorType, ...], made: Any) -> Arrays:
-    """What a row gave, as results of these types."""
+    """What a row gave, as a list of results of these types."""
     given: list[Any] = [made] if definition.single and not isinstance(made, tuple) else [*made]
     if len(given) != len(types):
         raise IRTypeError(f"reference: {definition.name} has {len(types)} results, its row gave "

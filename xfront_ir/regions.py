@@ -9,8 +9,9 @@ An op declares its groups once, and passes work on any op with a few operations 
             {"carry": "n_carry", "ys": REST},
             {"body": Body(("consts", "carry", "xs"), ("carry", "ys"), grows="consts")}, ...)
 
-Three names mean the same in every op: `carry` goes from one turn of a loop to the next, of `xs` a
-turn sees one row, of `ys` it makes one. What else a body of a loop takes is the same in every turn.
+Three names mean the same in every op: `carry` goes from one turn of a loop to the next, and each
+turn reads one row of `xs` and makes one row of `ys`. All else that a loop's body takes is the same
+in every turn.
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ T = TypeVar("T")
 Flags = Sequence[bool]
 Size = int | str | None
 REST = None
-"""The size of a group that has what the others leave, or an equal share of it."""
+"""The size of a group that takes what the other groups leave, or an equal share of it."""
 
 
 def cut(values: Sequence[T], *sizes: int) -> list[list[T]]:
-    """The values in parts of these sizes, and what is left."""
+    """The values cut into parts of these sizes, and a last part with the rest."""
     parts: list[list[T]] = []
     at = 0
     for size in sizes:
@@ -46,7 +47,7 @@ class Body(NamedTuple):
     """What a body, or each of several branches, takes and gives.
 
     takes: the groups of operands that its parameters stand for, in order.
-    gives: the groups of results that it returns, in order; none: the op alone reads what it gives.
+    gives: the groups of results that it returns, in order; (): only the op reads what it returns.
     grows: the group that further values from outside join; "": it takes nothing from outside.
     """
 
@@ -56,24 +57,24 @@ class Body(NamedTuple):
 
 
 ALL = Body(("operands",), ("results",), "operands")
-"""Takes the operands, gives the results."""
+"""A body that takes the operands and gives the results."""
 
 COMBINER = Body()
-"""Takes elements of operands, two of each, and gives one."""
+"""A body that takes two elements of each operand and gives one."""
 
 
 class Regions:
     """What an op declares of its bodies.
 
     operands, results: the groups in order, with their sizes: a number, an attribute, or REST.
-    bodies: of each attribute that holds bodies, what they take and give.
-    value: the attribute whose body's ops may stand for the op once no derivative is taken.
-    is_call: whether they may at any time.
+    bodies: for each attribute that holds bodies, what they take and give.
+    value: the attribute whose body's ops may replace the op once no derivative is taken.
+    is_call: whether the ops of its body may replace it at any time.
     is_choice: whether one of several branches runs.
-    turns: of a loop, the number of its turns from the attributes; None: it depends on values.
+    turns: the number of a loop's turns, from the attributes; None: it depends on values.
     may_not_end: whether it is a loop that its own test ends.
     free: whether operands and results that its bodies do not need may be left out.
-    widened: of an op with a custom rule, its attributes where it has got operands of such types.
+    widened: for an op with a custom rule, its attributes once operands of given types have joined.
     """
 
     __slots__ = ("_operand_sizes", "_result_sizes", "_return_sizes", "bodies", "free", "is_call",
@@ -95,28 +96,28 @@ class Regions:
 
     @property
     def takes_from_outside(self) -> bool:
-        """Whether bodies take values from outside; else a literal in them is part of the op."""
+        """Whether bodies take values from outside; if not, a literal in them is part of the op."""
         return any(body.grows for body in self.bodies.values())
 
     # --- groups ---------------------------------------------------------------------------
 
     def split(self, attrs: Mapping[str, Any], values: Sequence[T]) -> list[list[T]]:
-        """What stands for the operands (types, flags, ...), by group."""
+        """Split a sequence with one item per operand (a type, a flag, ...) into groups."""
         return _grouped(self._operand_sizes, attrs, values)
 
     def split_results(self, attrs: Mapping[str, Any], values: Sequence[T]) -> list[list[T]]:
-        """What stands for the results, by group."""
+        """Split a sequence with one item per result into groups."""
         return _grouped(self._result_sizes, attrs, values)
 
     def split_params(self, name: str, attrs: Mapping[str, Any], values: Sequence[T]
                      ) -> list[list[T]]:
-        """What stands for the parameters of the body `name`, by group."""
+        """Split a sequence with one item per parameter of the body `name` into groups."""
         sizes = {**self.results, **self.operands}
         return _grouped([sizes[g] for g in self.bodies[name].takes], attrs, values)
 
     def split_returns(self, name: str, attrs: Mapping[str, Any], values: Sequence[T]
                       ) -> list[list[T]]:
-        """What stands for the returns of the body `name`, by group."""
+        """Split a sequence with one item per return of the body `name` into groups."""
         return _grouped(self._return_sizes[name], attrs, values)
 
     def fits(self, attrs: Mapping[str, Any], values: Sequence[Any]) -> bool:
@@ -131,7 +132,7 @@ class Regions:
 
     def emit(self, emit: Callable[..., Any], definition: Any, groups: Sequence[Sequence[Value]],
              **attrs: Any) -> Any:
-        """`emit` of the op with these groups of operands; their sizes join the attributes."""
+        """Call `emit` for the op with these groups of operands and their sizes as attributes."""
         return emit(definition, *[v for group in groups for v in group],
                     **{**attrs, **self.sizes(groups)})
 
@@ -166,8 +167,8 @@ class Regions:
         return _named(held.function.returns, held.body.gives, groups)
 
     def handed(self, op: Op, held: Held) -> list[tuple[int, int]]:
-        """Of a body that is the turn of a loop, the places of the carry's parameters, and of the
-        returns that each is in the next turn."""
+        """For the body of a loop, pairs of places: of a carry's parameter, and of the return that
+        becomes this parameter in the next turn. Empty for other bodies."""
         if "carry" not in held.body.gives:
             return []
         params, returns = self.params(op, held), self.returns(op, held)
@@ -191,7 +192,7 @@ class Held:
 
 class ByGroup:
     """The operands and results of an op by the name of their group, its bodies, and for each of
-    these its parameters and returns. Who asks much of one op makes it once."""
+    these its parameters and returns. It is made once by code that asks much about one op."""
 
     __slots__ = ("held", "op", "operands", "params", "results", "returns")
 
@@ -207,7 +208,7 @@ class ByGroup:
 
 def _named(values: Sequence[Value], names: Sequence[str], groups: Mapping[str, list[Value]]
            ) -> dict[str, list[Value]]:
-    """The values in groups of these names, which are as large as those in `groups`."""
+    """The values in groups of these names, each as large as the group of that name in `groups`."""
     made: dict[str, list[Value]] = {}
     at = 0
     for name in names:
@@ -261,7 +262,7 @@ def with_bodies(op: Op, functions: Sequence[Any]) -> dict[str, Any]:
 
 
 def add(op: Op, functions: Sequence[Any], extra: Sequence[Sequence[Value]]) -> Op:
-    """The op whose bodies take further values from outside.
+    """The op with further values from outside for its bodies.
 
     Args:
       op: an op with bodies.
@@ -302,7 +303,7 @@ def _with_others(body: Function, own: Sequence[Value], every: Sequence[Value]) -
 
 
 def _last_at(body: Function, n: int, at: int) -> Function:
-    """`body` with its last n parameters at place `at`."""
+    """`body` with its last n parameters moved to place `at`."""
     if not n:
         return body
     before, rest, last = cut(body.params, at, len(body.params) - n - at)
@@ -310,14 +311,14 @@ def _last_at(body: Function, n: int, at: int) -> Function:
 
 
 def returning(op: Op, one: Held, stay: Mapping[str, Flags]) -> Function:
-    """A body of an op with those of its returns that are results in `stay`, by group."""
+    """A body of an op with only the returns that `stay` flags; it has flags for each group."""
     flags = [f for name in one.body.gives for f in stay[name]]
     return _narrowed(one.function, None, flags if one.body.gives else None)
 
 
 def keep(op: Op, used: Mapping[str, Flags], stay: Mapping[str, Flags], functions: Sequence[Function]
          ) -> Op:
-    """The op with some operands and results.
+    """The op with only some of its operands and results.
 
     Args:
       op: an op whose regions are `free`.
@@ -332,8 +333,7 @@ def keep(op: Op, used: Mapping[str, Flags], stay: Mapping[str, Flags], functions
 
 
 def _narrowed(body: Function, params: Flags | None, returns: Flags | None) -> Function:
-    """`body` with some parameters and returns (None: all): one Function for all ops that have it.
-    """
+    """`body` with the flagged parameters and returns (None: all), made once for all ops with it."""
     if all(params or ()) and all(returns or ()):
         return body
     key = ("narrowed", params and tuple(params), returns and tuple(returns))
@@ -349,7 +349,7 @@ def _narrowed(body: Function, params: Flags | None, returns: Flags | None) -> Fu
 
 
 def unchanged(groups: ByGroup) -> list[bool]:
-    """Which carries of a loop every turn leaves as they are."""
+    """For each carry of a loop, whether every turn leaves it as it is."""
     for params, returns in zip(groups.params, groups.returns, strict=True):
         if "carry" in returns:
             return [v is r for v, r in zip(params["carry"], returns["carry"], strict=True)]
@@ -357,8 +357,8 @@ def unchanged(groups: ByGroup) -> list[bool]:
 
 
 def fix(op: Op, fixed: Flags) -> Op:
-    """The loop with the carries in `fixed` as values from outside, which every turn finds as they
-    are."""
+    """The loop with the carries flagged in `fixed` turned into values from outside, which are the
+    same in every turn."""
     regions = op.definition.regions
     free, groups = [not f for f in fixed], regions.groups(op)
     same = select(groups["carry"], fixed)

@@ -1,8 +1,8 @@
-"""What the rules of an op take and give, for type checkers; what they mean is said in `opdef`.
+"""The signatures of an op's rules, for type checkers; `opdef` says what the rules mean.
 
-No program reads this file while it runs. A tangent or a cotangent is a value, or None where it is
-zero; a rule is not called where all are, so one of a single operand meets no None. `known` of a
-transpose rule holds values and LINEAR.
+No program imports this file while it runs. A tangent or a cotangent is a value, or None where it
+is zero. A rule is not called where all of them are zero, so a rule of a single operand never gets
+None. `known` of a transpose rule holds values and LINEAR.
 """
 
 from __future__ import annotations
@@ -50,35 +50,36 @@ class OwnPrimal(Protocol):
 
 
 class Transpose(Protocol):
-    """The cotangents of the operands."""
+    """A transpose rule: the cotangents of the operands."""
 
     def __call__(self, b: Builder, op: Op, cotangents: Tangents, known: Sequence[Any], /
                  ) -> Tangents: ...
 
 
 class Batch(Protocol):
-    """The results of a batch, and where their batch axes are."""
+    """A batching rule: the results for a batch, and the positions of their batch axes."""
 
     def __call__(self, b: Builder, op: Op, operands: Values, positions: Any, axis: Axis, /
                  ) -> Batched: ...
 
 
 class Split(Protocol):
-    """The results of an op with bodies that linearize divides."""
+    """A rule by which linearize divides an op with bodies: the results."""
 
     def __call__(self, b: SplitBuilder, attrs: dict[str, Any], operands: Values,
                  linear: tuple[bool, ...], /) -> Iterable[Value]: ...
 
 
 class Strong(Protocol):
-    """The form with strong zeros, its attributes, and which results depend on linear operands."""
+    """The op's form with strong zeros, its attributes, and which results depend on linear operands.
+    """
 
     def __call__(self, op: Op, linear: tuple[bool, ...], /
                  ) -> tuple[OpDef, dict[str, Any], Sequence[bool]]: ...
 
 
 class Discharge(Protocol):
-    """What stands for the results, and the contents of the references among the operands."""
+    """A discharge rule: values in place of the results, and new contents of operand references."""
 
     def __call__(self, b: Builder, op: Op, operands: Values, /) -> Discharged: ...
 
@@ -113,16 +114,17 @@ class Rules(TypedDict, total=False):
 
 
 class Transformation(Protocol):
-    """What carries out the requests of one kind, and knows of the result what it can without."""
+    """Carries out requests of one kind; its methods tell facts about the result without doing so.
+    """
 
     def __call__(self, function: Function, request: Request, /) -> Function: ...
 
     def pending(self, function: Function, request: Request, /) -> Pending:
-        """The body of this request on `function`, which may have got further parameters."""
+        """The pending body of this request on `function`, which may have gained parameters."""
         ...
 
     def types(self, function: Function, request: Request, /) -> tuple[Types, Types]:
-        """Of the parameters and of the results."""
+        """The types of the parameters and of the results."""
         ...
 
     def weak_returns(self, function: Function, request: Request, /) -> tuple[bool, ...]:
@@ -135,14 +137,15 @@ class Transformation(Protocol):
         ...
 
     def own_sets(self, request: Request, sets: Sequence[Names], /) -> Sequence[Names]:
-        """Over which axes the Function's parameters vary, from those of the transformed one."""
+        """Over which axes the Function's parameters vary, from the sets of the transformed one's.
+        """
         ...
 
     def all_sets(self, request: Request, function: Function, sets: Sequence[Names],
                  results: Sequence[Names], /) -> tuple[Sequence[Names], Sequence[Names]]:
-        """The same of the transformed parameters and results, from those of the Function's."""
+        """Over which axes the transformed parameters and results vary, from the Function's sets."""
         ...
 
     def binds(self, request: Request, /) -> tuple[Any, ...]:
-        """The named axes that it binds."""
+        """The named axes that the transformation binds."""
         ...

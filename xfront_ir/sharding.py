@@ -9,7 +9,7 @@ Attributes of ops hold them; they have a text that parses:
     sharding    ["x" = 4] [{"x"}, {}] "pinned_host"       mesh, spec and, where given, a memory
 
 Axes are auto where no word follows their size. A dimension over several axes is divided by the
-first of them first. What programs do with these is said where the ops that hold them are defined.
+first of them first. The files that define the ops that hold these say what programs do with them.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ class _Data:
 class MeshAxes(_Data):
     """Names, sizes and types (`auto`, `explicit` or `manual`) of the axes of a mesh, in order.
 
-    `platform` and `devices` (ids there, the last axis running fastest) say where it is; where they
-    are empty the mesh is abstract, and the program's devices are its.
+    `platform` and `devices` (ids on it, the last axis running fastest) say where the mesh is. A
+    mesh without them is abstract and lies on whatever devices the program runs on.
     """
 
     __slots__ = ("devices", "names", "platform", "sizes", "types")
@@ -65,7 +65,7 @@ class MeshAxes(_Data):
     platform: str
     devices: tuple[int, ...]
     placed: ClassVar[bool] = False
-    """Whether this process has made a mesh with devices: else no program needs a search for one."""
+    """Whether this process has made a mesh with devices; if not, no program is searched for one."""
 
     def __init__(self, names: Iterable[str], sizes: Iterable[int], types: Iterable[str] = (),
                  platform: str = "", devices: Iterable[int] = ()) -> None:
@@ -107,7 +107,7 @@ class MeshAxes(_Data):
 
     @property
     def size(self) -> int:
-        """How many devices."""
+        """The number of devices."""
         return math.prod(self.sizes)
 
     def size_of(self, axes: Iterable[str]) -> int:
@@ -137,9 +137,9 @@ class MeshAxes(_Data):
 class Spec(_Data):
     """Which axes divide each dimension of a value.
 
-    `dims` has one tuple of axes a dimension; `open` are the dimensions that the compiler may divide
-    further; over axes in `unreduced` the devices hold terms of a sum; those in `reduced` are whole
-    there, and their cotangents are terms of a sum.
+    `dims` has one tuple of axes for each dimension; `open` lists the dimensions that the compiler
+    may divide further. Over axes in `unreduced` the devices hold terms of a sum. Over axes in
+    `reduced` the value is whole, and its cotangent is held as terms of a sum.
     """
 
     __slots__ = ("dims", "open", "reduced", "unreduced")
@@ -189,13 +189,13 @@ class Spec(_Data):
         return not self.axes and not self.unreduced
 
     def insert(self, position: int, axes: Iterable[str] = (), *, open: bool = False) -> Spec:
-        """With one more dimension, at `position`."""
+        """The spec with one more dimension, at `position`."""
         dims = [*self.dims[:position], tuple(axes), *self.dims[position:]]
         opened = [i + (i >= position) for i in self.open] + [position] * open
         return Spec(dims, opened, self.unreduced, self.reduced)
 
     def without(self, position: int) -> Spec:
-        """Without the dimension at `position`."""
+        """The spec without the dimension at `position`."""
         dims = [*self.dims[:position], *self.dims[position + 1:]]
         opened = [i - (i > position) for i in self.open if i != position]
         return Spec(dims, opened, self.unreduced, self.reduced)
@@ -206,11 +206,11 @@ class Spec(_Data):
         return tuple([n // mesh.size_of(d) for n, d in zip(shape, self.dims, strict=True)])
 
     def global_shape(self, mesh: MeshAxes, shape: Shape) -> Shape:
-        """The shape of the whole whose parts have `shape`."""
+        """The shape of the whole value whose parts have `shape`."""
         return tuple([n * mesh.size_of(d) for n, d in zip(shape, self.dims, strict=True)])
 
     def check(self, mesh: MeshAxes, shape: Shape) -> None:
-        """Raises: IRValueError where it is no spec of a value of that shape on that mesh."""
+        """Raises: IRValueError where this is no spec of a value of that shape on that mesh."""
         if len(shape) != len(self.dims):
             raise IRValueError(f"the spec {self} has {len(self.dims)} dimensions, a value of shape "
                                f"{list(shape)} has {len(shape)}")
@@ -223,7 +223,7 @@ class Spec(_Data):
 
 
 class Sharding(_Data):
-    """A mesh, a spec on it and, where it is not the devices' own, a kind of memory."""
+    """A mesh, a spec on it and, where it is not the devices' default memory, a kind of memory."""
 
     __slots__ = ("memory_kind", "mesh", "spec")
 
@@ -259,8 +259,8 @@ def replicated(ndim: int) -> Spec:
 
 
 def batch_axes(axis: tuple[Any, int]) -> tuple[str, ...]:
-    """The axes of a mesh over which an axis of vmap is divided: the name of one that has no other
-    name is a tuple, and ends with them."""
+    """The axes of a mesh over which an axis of vmap is divided. An axis that the user did not name
+    has a tuple for its name, which ends with them."""
     name: object = axis[0]
     parts = cast("tuple[Any, ...]", name) if isinstance(name, tuple) else ()
     return parts[2] if len(parts) == 3 else ()

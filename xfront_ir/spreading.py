@@ -1,13 +1,13 @@
-"""Which explicit axes divide the results of an op, said from those that divide its operands.
+"""Which explicit axes divide the results of an op, found from those that divide its operands.
 
-A rule has this shape, and stands with the op by `spreads(rule, op, ...)`; elementwise ops have the
-first by their trait:
+A rule has this shape. `spreads(rule, op, ...)` enters it where the op is defined; elementwise ops
+have the rule `alike` by their trait:
 
     rule(op, types, attrs, results) -> for each result the axes of each dimension
 
-`results` are the types that the op's type rule gave, without axes. A rule refuses by `refuse` what
-would need an exchange between devices that nobody asked for, and says what to write instead. An op
-without a rule takes operands that are whole, or divided along none of the axes that are explicit.
+`results` are the types that the op's type rule gave, without axes. A rule calls `refuse` where the
+op would need an exchange between devices that the program does not ask for, and says what to write
+instead. An op without a rule takes only operands that no explicit axis divides.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ RESHARD = "reshard it first, `xfront.sharding.reshard(x, P(...))`"
 
 
 def spreads(rule: Rule, *definitions: OpDef) -> None:
-    """Enter a rule on definitions, in the file that has these."""
+    """Enter a rule on definitions; the file that defines the ops calls it."""
     for definition in definitions:
         definition.spread = rule
 
@@ -43,8 +43,8 @@ def refuse(message: str) -> NoReturn:
 
 def spread_types(definition: OpDef, types: Types, attrs: Mapping[str, Any], *, linear: bool
                  ) -> Types:
-    """Result types of an op some of whose operands are divided; `linear`: in all its operands
-    together.
+    """Result types of an op some of whose operands are divided. `linear` says that it is linear in
+    all its operands together.
 
     Raises: IRTypeError from the type rule; ShardingTypeError.
     """
@@ -83,7 +83,7 @@ def one_mesh(name: str, types: Sequence[TensorType]) -> MeshAxes:
 
 
 def listed(types: Sequence[TensorType]) -> str:
-    """Types as messages have them."""
+    """The text of types in messages."""
     return ", ".join(map(str, types))
 
 
@@ -100,7 +100,7 @@ def summed_alike(name: str, types: Types, linear: bool) -> tuple[Sequence[str], 
     if linear and len(found) == 1:
         return next(iter(found))
     if unreduced == {()}:
-        return (), ()                             # whole over them: derivatives alone differ
+        return (), ()                             # values are whole; only their derivatives differ
     refuse(f"{name} operation does not accept unreduced inputs like {listed(types)}: "
            "the devices hold terms of a sum. Take the sum by `xfront.sharding.reshard(x, P(...))`")
 
@@ -108,7 +108,7 @@ def summed_alike(name: str, types: Types, linear: bool) -> tuple[Sequence[str], 
 # --- rules of families ----------------------------------------------------------------------
 
 def met(name: str, dims: Sequence[Dims], ndim: int) -> Dims:
-    """Axes of a result each of whose dimensions is divided as that of the operands which say how.
+    """Axes of a result, each of whose dimensions is divided as in the operands that divide it.
 
     Raises: ShardingTypeError where two say different things.
     """
@@ -128,7 +128,8 @@ def _entries(dims: Dims) -> str:
 
 
 def alike(op: OpDef, types: Types, attrs: Mapping[str, Any], results: Types) -> Sequence[Dims]:
-    """Operands that are no scalars agree where they are divided; results are divided so too."""
+    """Operands of the results' rank must agree where they are divided; results are divided so too.
+    """
     ndim = results[0].ndim if results else 0
     return (met(op.name, [t.dims for t in types if t.ndim == ndim], ndim),) * len(results)
 
@@ -140,7 +141,7 @@ def each_as_it_is(op: OpDef, types: Types, attrs: Mapping[str, Any], results: Ty
 
 
 def anyhow(op: OpDef, types: Types, attrs: Mapping[str, Any], results: Types) -> Sequence[Dims]:
-    """Operands however they lie; results are whole."""
+    """Operands may be divided in any way; results are whole."""
     return [((),) * t.ndim for t in results]
 
 
@@ -163,7 +164,7 @@ def _axes(at: Any) -> list[int]:
 
 
 def along(*names: str) -> Rule:
-    """The dimensions that these attributes name must be whole; the others stay."""
+    """The dimensions that these attributes name must be whole; the others stay divided."""
     def rule(op: OpDef, types: Types, attrs: Mapping[str, Any], results: Types) -> Sequence[Dims]:
         for name in names:
             for a in _axes(attrs[name]):
@@ -176,7 +177,7 @@ def along(*names: str) -> Rule:
 
 
 def gone(*names: str) -> Rule:
-    """The dimensions that these attributes name are no longer there; the others stay."""
+    """Results lack the dimensions that these attributes name; the others stay divided."""
     def rule(op: OpDef, types: Types, attrs: Mapping[str, Any], results: Types) -> Sequence[Dims]:
         axes = {a for n in names for a in _axes(attrs[n])}
         left = tuple([d for i, d in enumerate(types[0].dims) if i not in axes])
@@ -186,8 +187,8 @@ def gone(*names: str) -> Rule:
 
 
 def leading(own: int) -> Rule:
-    """The last dimensions of operands, `own` of them, must be whole, and so are those of results;
-    the ones before them, where operands agree, stay."""
+    """The last `own` dimensions of operands must be whole, and so are those of results. The ones
+    before them must agree among operands and stay divided."""
     def rule(op: OpDef, types: Types, attrs: Mapping[str, Any], results: Types) -> Sequence[Dims]:
         n = max([t.ndim for t in types]) - own
         for t in types:
@@ -202,13 +203,13 @@ def leading(own: int) -> Rule:
 
 
 def resized(op: OpDef, types: Types, attrs: Mapping[str, Any], results: Types) -> Sequence[Dims]:
-    """Dimensions of the first operand; what is divided must still divide."""
+    """Results are divided as the first operand; their sizes must still divide by the axes."""
     return (types[0].dims,) * len(results)
 
 
 def unchanged(op: OpDef, types: Types, attrs: Mapping[str, Any], results: Types
               ) -> Sequence[Dims]:
-    """Dimensions of another size in the result must be whole, and the others stay."""
+    """Dimensions that have another size in the result must be whole; the others stay divided."""
     x, out = types[0], results[0]
     for a, (n, m, d) in enumerate(zip(x.shape, out.shape, x.dims, strict=False)):
         if n != m and d:

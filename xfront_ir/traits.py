@@ -1,7 +1,7 @@
-"""What passes ask of an op beside its rules: facts that stand on its definition.
+"""Traits: facts on the definition of an op that passes read beside its rules.
 
-A pass decides by traits, never by the name of an op or by the file where it stands. An op without a
-trait is taken for none of it: what a pass does with it then is right for every op.
+A pass decides by traits, never by the name of an op or by the file where it stands. What a pass
+does with an op that lacks a trait is right for every op.
 """
 
 from __future__ import annotations
@@ -28,52 +28,52 @@ class Trait:
 Traits = frozenset[Trait]
 
 ELEMENTWISE = Trait("elementwise")
-"""Each element comes from those at the same place, by few instructions."""
+"""Each element of the result takes a few instructions on the operands' elements at its place."""
 
 LIGHT = Trait("light")
-"""It does little for each element that it reads."""
+"""The op does little work for each element that it reads."""
 
 MOVES = Trait("moves")
-"""It puts elements at other places, and computes at most a sum of those that meet."""
+"""The op moves elements to other places, and at most adds those that land at the same place."""
 
 REARRANGES = Trait("rearranges")
-"""It puts elements of one operand at other places: of equal elements it gives equal ones."""
+"""The op moves elements of one operand: where they are all equal, so are those of the result."""
 
 CHEAP = Trait("cheap")
-"""About one instruction for an element."""
+"""The op takes about one instruction per element."""
 
 EXACT = Trait("exact")
-"""Elementwise, and each result is the one right value: NumPy's and every device's agree."""
+"""The op is elementwise and rounds exactly: NumPy and every device give the same result."""
 
 EXACT_COMPLEX = Trait("exact_complex")
-"""Exact on complex numbers too."""
+"""The op is exact on complex numbers too."""
 
 IN_ORDER = Trait("in_order")
-"""It gives the elements of its operand in their order, under another type or name at most."""
+"""The op returns its operand's elements in their order; at most their type or name changes."""
 
 REDUCES = Trait("reduces")
-"""Each element comes from many."""
+"""Each element of the result is computed from many elements."""
 
 MERGED = Trait("merged")
-"""Compilers compute it in the kernel of what reads it."""
+"""Compilers compute the op inside the kernel of the op that reads it."""
 
 EXPENSIVE = Trait("expensive")
-"""Compilers do not compute it a second time for another kernel that reads it."""
+"""Compilers do not compute the op a second time for another kernel that reads its result."""
 
 MIXES_BITS = Trait("mixes_bits")
-"""It is, or becomes, shifts and exclusive ors in long rows."""
+"""The op is, or is lowered to, a long chain of shifts and exclusive ors."""
 
 BRANCHES = Trait("branches")
-"""Its kernel asks for each element where it comes from."""
+"""The op's kernel decides for each element which operand or place it comes from."""
 
 
 def mark(traits: Iterable[Trait], *definitions: OpDef) -> None:
-    """Enter traits on definitions, in the file that has these."""
+    """Enter traits on definitions; the file that defines the ops calls it."""
     for definition in definitions:
         definition.traits |= frozenset(traits)
 
 
 def does(work: int, *definitions: OpDef) -> None:
-    """Enter how many operations an element takes, where it is not one."""
+    """Enter how many operations the ops take per element, where that is not one."""
     for definition in definitions:
         definition.work = work

@@ -1,8 +1,8 @@
 """Types of IR values: `TensorType`, interned, so that equal types are the same object.
 
 A type may say which axes of a mesh divide its values: in `f32[8@x,4]`, over four devices, each
-has two rows. These are *explicit* axes of the mesh. What a type says there never changes a value.
-Type rules of ops see types that say nothing; `spreading.py` gives the results theirs.
+device holds two rows. These are *explicit* axes of the mesh. They never change what a program
+computes. Type rules of ops see types without them; `spreading.py` adds those of the results.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class TensorType:
         return found if self.sharding is None else found.over(self.sharding)
 
     def over(self, sharding: Sharding | None) -> TensorType:
-        """The type of values that lie as a sharding says, as far as its mesh has explicit axes."""
+        """This type with its values divided as a sharding says, along explicit axes alone."""
         kept = None if sharding is None else explicit(sharding)
         return self.plain if kept is None else _sharded(self.shape, self.dtype, kept)
 
@@ -77,7 +77,7 @@ class TensorType:
         return found.over(Sharding(self.sharding.mesh, self.sharding.spec.insert(axis)))
 
     def without(self, axis: int) -> TensorType:
-        """The type of what stands at one place along a dimension."""
+        """The type of one slice along a dimension, without that dimension."""
         found = tensor((*self.shape[:axis], *self.shape[axis + 1:]), self.dtype)
         if self.sharding is None:
             return found
