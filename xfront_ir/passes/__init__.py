@@ -1,1 +1,1 @@
-"""Passes: Function to Function. One a file, with before and after as text at its top."""
+"""Passes from Function to Function, one in each file, with before and after as text at its top."""

@@ -1,4 +1,4 @@
-"""What the rules of ops with bodies ask of the passes: the one door from `ops` to `passes`.
+"""The passes that rules of ops with bodies call: the one door from `ops` to `passes`.
 
 Everything here is memoised on (body, request) in the body's `memo`, so that a body is transformed
 once however often it is used.
@@ -42,7 +42,7 @@ def body_of(held: Function | Pending) -> Function:
 
 
 def remembered(fn: Function, key: Any, make: Callable[[], Any]) -> Any:
-    """`make()`, once per Function and key."""
+    """What `make()` gives, computed once per Function and key."""
     found = fn.memo.get(key)
     if found is None:
         found = fn.memo[key] = make()
@@ -104,7 +104,7 @@ def linear_first(fn: Function, linear: Flags) -> Function:
 
 def transpose_to(fn: Function, linear: Flags, active_ct: Flags, active_in: Flags | None = None
                  ) -> tuple[Function, Flags]:
-    """`transpose` of a Function whose linear parameters stand anywhere.
+    """`transpose` of a Function whose linear parameters may stand anywhere.
 
     Returns: the transpose (parameters: known ones, active cotangents), and which of the linear
       parameters get a cotangent: those in `active_in` where that is given, with zeros instantiated.
@@ -144,7 +144,7 @@ def strong_body(name: str) -> Callable[..., Any]:
 # --- what depends on what --------------------------------------------------------------------
 
 def invariants(fn: Function, constant: Sequence[bool]) -> set[Value]:
-    """Values that depend on the constant parameters alone, effects aside."""
+    """Values that depend on constant parameters alone and are computed without effects."""
     varying = {v for v, c in zip(fn.params, constant, strict=True) if not c}
     found = set(select(fn.params, constant))
     for op in fn.ops:

@@ -1,5 +1,5 @@
-"""Bypass: values that merely pass through an op with bodies go around it, and what nobody reads
-of it is not carried.
+"""Bypass: values that merely pass through an op with bodies go around it, and values that nobody
+reads are no longer carried.
 
     %0, %1 = scan(%w, %c, %d, %xs) {           %0 = scan(%w, %d, %c, %xs) {
         n_consts = 1, n_carry = 2,                 n_consts = 2, n_carry = 1,
@@ -7,8 +7,9 @@ of it is not carried.
           ...  return %2, %d }}                      ...  return %2 }}
     return %0, %1                              return %0, %d
 
-Dropped: results, carries, operands and scanned values that nothing reads. Forwarded: results that
-are operands, carries that every turn leaves as they are, operands and results that occur twice.
+The pass drops results, carries, operands and scanned values that nothing reads. It forwards results
+that are operands, carries that every turn leaves as they are, and operands and results that occur
+twice.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ Found = tuple[Flags, dict[Value, Value], list[Op]]
 
 
 def bypass(fn: Function) -> Function:
-    """The Function with its ops with bodies carrying only what they change and others read."""
+    """The Function whose ops with bodies carry only the values that they change and others read."""
     if not any([op.definition.has_bodies and op.definition.regions.free for op in fn.ops]):
         return fn
     while True:
@@ -62,8 +63,8 @@ def _forward(fn: Function) -> Function:
 
 
 def _around(op: Op, read: set[Value]) -> Changed | None:
-    """The op without what passes through it or nobody reads, what stands for its other results, and
-    the ops that make these; None where it stays."""
+    """The op without values that only pass through it or that nobody reads, the values in place of
+    results that it lost, and the ops that make these; None where the op stays as it is."""
     regions: Regions = op.definition.regions
     held = regions.held(op)
     if not all([isinstance(one.function, Function) for one in held]):
@@ -87,7 +88,7 @@ def _around(op: Op, read: set[Value]) -> Changed | None:
 
 def _clean(body: Function) -> Function:
     found = body.memo.get("without dead code")
-    if found is None:                            # one Function for all ops that hold it
+    if found is None:                            # all ops that hold the body share one Function
         found = body.memo["without dead code"] = dead_code(body)
     return found
 
@@ -97,8 +98,8 @@ def _read_in(body: Function) -> set[Value]:
 
 
 def _of_bodies(groups: ByGroup, read: set[Value]) -> Found:
-    """Where bodies give the op's results: these are operands that every body returns, and results
-    that every body returns twice."""
+    """What passes through bodies that give the op's results: operands that every body returns at
+    the same place, and results that every body returns twice."""
     op, held = groups.op, groups.held
     stay: list[bool] = []
     moved: dict[Value, Value] = {}
@@ -129,7 +130,8 @@ def _fed(groups: ByGroup, one: Held) -> list[Value]:
 
 
 def _of_turns(groups: ByGroup, read: set[Value]) -> Found:
-    """Where bodies are turns of a loop: stacked results are scanned operands, or constants."""
+    """What passes through the turns of a loop: stacked results that are scanned operands, or a
+    constant in every row."""
     moved: dict[Value, Value] = {}
     before: list[Op] = []
     operands, results = groups.operands, groups.results
@@ -152,7 +154,8 @@ def _of_turns(groups: ByGroup, read: set[Value]) -> Found:
 
 
 def _needed(groups: ByGroup, stay: Flags, read: set[Value]) -> list[bool]:
-    """Carries that others read, or a test, other results in `stay`, effects and these depend on."""
+    """For each carry, whether it is read after the loop or by its test, or whether other results in
+    `stay`, effects or needed carries depend on it."""
     needed = [v in read for v in groups.results["carry"]]
     for one, params in zip(groups.held, groups.params, strict=True):
         if not one.body.gives:
@@ -179,7 +182,7 @@ def _needed(groups: ByGroup, stay: Flags, read: set[Value]) -> list[bool]:
 
 
 def _used(groups: ByGroup, functions: Sequence[Function]) -> Flags:
-    """Which operands some body reads, by group; those that no body takes are for the op."""
+    """Which operands some body reads, by group; an operand that no body takes is read by the op."""
     taken = {name for one in groups.held for name in one.body.takes}
     used = {name: [name not in taken] * len(values) for name, values in groups.operands.items()}
     for params, function in zip(groups.params, functions, strict=True):

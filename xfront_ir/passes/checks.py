@@ -1,4 +1,4 @@
-"""Checks: the first that fails becomes a result of the program.
+"""Checks: the first check that fails becomes a result of the program.
 
     func @f(%x: f32[]) -> (f32[]) {            func @f(%x: f32[]) -> (f32[], i32[], f32[]) {
       %0: f32[] = log(%x)                        %0: f32[] = log(%x)
@@ -8,9 +8,9 @@
     }                                            return %0, %2, %3
                                                }
 
-The number of a check is its place in `Checked.sites`, from one; 0 says that all hold. What a check
-tells beside stands in results that all checks with values of that type share. Bodies write to
-references, which `discharge` carries through control flow.
+The number of a check is its place in `Checked.sites`, from one; 0 says that all hold. The values
+that a check reports beside its number stand in results that all checks with values of that type
+share. Bodies write to references, which `discharge` carries through control flow.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ NUMBER = tensor((), dtypes.i32)
 
 
 class Failure(NamedTuple):
-    """A check: whether it holds (a bool scalar), what is told where it does not, and values."""
+    """A check: whether it holds (a bool scalar), what identifies it, and the values it reports."""
 
     holds: Value
     site: Any
@@ -49,8 +49,8 @@ class Failure(NamedTuple):
 
 
 class Checked(NamedTuple):
-    """A Function whose last results are the number of the first check that failed and the values
-    of `told` types; for each site what it is, and which of these values are its own."""
+    """A Function whose last results are the number of the first failed check and values of the
+    types `told`; and for each check what identifies it, and which of these values it reports."""
 
     function: Function
     told: tuple[TensorType, ...]
@@ -82,7 +82,8 @@ def with_checks(fn: Function, checks: Checks) -> Checked:
 
 
 class _Walk:
-    """The Functions met so far, with further parameters for references: 0 is the number's."""
+    """The Functions met so far, with added parameters for references. Reference 0 holds the number.
+    """
 
     def __init__(self, checks: Checks) -> None:
         self.checks = checks
@@ -91,7 +92,7 @@ class _Walk:
         self.done: dict[int, tuple[Function, tuple[int, ...], Function]] = {}
 
     def body(self, fn: Function) -> tuple[Function, tuple[int, ...]]:
-        """The Function with a parameter for each reference that it writes, and which these are."""
+        """The Function with a parameter for each reference that it writes, and their keys."""
         found = self.done.get(id(fn))
         if found is None:
             made, used = self._body(fn)
@@ -117,8 +118,8 @@ class _Walk:
                           weak_params=()), tuple(refs)
 
     def _ops(self, op: Op, refs: dict[int, Value]) -> list[Op]:
-        """The op, its bodies given the references that they write; one with a custom rule beside a
-        call of its body that writes them. Bodies of others are not looked into."""
+        """The op, with the references that its bodies write as operands. An op with a custom rule
+        stays beside a call of its body that writes them. Bodies of other ops are left alone."""
         definition = op.definition
         ruled, parted = has_rule(op), "mesh" in definition.attrs and definition.has_bodies
         if not (ruled or parted or definition.has_bodies and definition.discharge is not None):
@@ -139,8 +140,8 @@ class _Walk:
 
     def _of_parts(self, op: Op, checked: Function, used: tuple[int, ...], refs: dict[int, Value]
                   ) -> list[Op]:
-        """A `shard_map` that gives what each device found in a row, and writes of the first device
-        whose checks failed."""
+        """A `shard_map` that also returns the reports of all devices as rows, and ops that write
+        the row of the first device whose checks failed."""
         axes, outs = op.attrs["axes"], op.attrs["out_specs"]
         n = op.attrs["mesh"].size_of(axes)
         inner = Builder(checked.name)
@@ -178,7 +179,7 @@ class _Walk:
         return refs[key]
 
     def _record(self, b: Builder, failure: Failure, refs: dict[int, Value]) -> None:
-        """Write the number of a check, and what it tells, if it is the first to fail."""
+        """Write the number and the values of a check if it is the first to fail."""
         places = self._places([v.type for v in failure.told])
         self.sites.append((failure.site, places))
         number = self._ref(0, refs)
@@ -191,7 +192,7 @@ class _Walk:
             _put_where(b, first.value, self._ref(place + 1, refs), v)
 
     def _places(self, types: Sequence[TensorType]) -> tuple[int, ...]:
-        """Where values of these types are told; those of one check stand apart."""
+        """The places in `told` for values of these types; two values of one check share none."""
         places: list[int] = []
         for type in types:
             free = [i for i, t in enumerate(self.told) if t is type and i not in places]
@@ -216,7 +217,7 @@ def has_rule(op: Op) -> bool:
 
 
 def silent(op: Op) -> Op:
-    """An op with bodies from which ops go that have effects and no results, such as checks."""
+    """An op whose bodies are without the ops that have effects and no results, such as checks."""
     bodies = [body_of(one.function) for one in op.definition.regions.held(op)]
     made = [_silent_body(body) for body in bodies]
     if made == bodies:
@@ -258,8 +259,8 @@ def no_zero(x: Term) -> Term:
 
 
 def index_inside(b: Builder, op: Op) -> tuple[Value, list[Value], tuple[int, ...]] | None:
-    """Of an op that takes or puts blocks at positions: whether all lie inside, the first index that
-    does not and its place in an index vector, and the axes that an index vector names.
+    """For an op that reads or writes blocks at positions: whether all blocks lie inside, the first
+    index that does not and its place in an index vector, and the axes that an index vector names.
 
     None for another op.
     """

@@ -5,7 +5,7 @@
     %2: f32[3] = mul(%0, %1)                   return %1
     return %2
 
-Ops with effects are all kept. Bodies are compared by identity.
+All ops with effects are kept. Bodies are compared by identity.
 """
 
 from __future__ import annotations

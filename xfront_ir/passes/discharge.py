@@ -9,9 +9,9 @@
       return %3                                }
     }
 
-A parameter that is a reference becomes its content at the start; the contents at the end of those
-that were written are returned behind the results. Ops with bodies carry the contents through: how
-is part of their definition. It comes before any derivative is taken.
+A parameter that is a reference becomes a parameter for its content at the start. The contents at
+the end of those that were written are returned after the results. Definitions of ops with bodies
+say how these carry contents through. The pass runs before any derivative is taken.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Written = tuple[int, ...]
 
 
 def content_type(type: TensorType) -> TensorType:
-    """The type of what a reference of this type refers to; other types as they are."""
+    """The type of the content of a reference of this type; other types stay as they are."""
     return tensor(type.shape, referred(type.dtype)) if type.dtype.is_ref else type
 
 
@@ -39,7 +39,7 @@ def holds_refs(fn: Function) -> bool:
 
 
 def discharge(fn: Function) -> tuple[Function, Written]:
-    """The Function on contents, and which parameters' contents it returns behind its results.
+    """The Function on contents, and the parameters whose contents it returns after its results.
 
     Raises: MissingRule where an op takes a reference and cannot; IRValueError where a reference is
       returned, or one is given twice to an op.
@@ -67,7 +67,7 @@ def discharge_to(fn: Function, written: Written) -> Function:
 
 def _discharge(fn: Function) -> tuple[Function, Written]:
     b = Builder(fn.name)
-    env: dict[Value, Value] = {}                 # a reference's is its content
+    env: dict[Value, Value] = {}                 # for a reference, its content
     b.params = [Value(content_type(v.type)) if v.type.dtype.is_ref else v for v in fn.params]
     env.update(zip(fn.params, b.params, strict=True))
     written: set[Value] = set()

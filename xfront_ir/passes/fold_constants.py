@@ -7,9 +7,9 @@
     %4: f32[3] = mul(%3, %x)
     return %4
 
-Only what IEEE arithmetic gives bit by bit is folded: exactly rounded ops on literals, and
-identities that hold for infinities, NaN and both zeros (x * 1, x - 0, but not x * 0, x + 0). What
-is a constant to derivatives alone (`stop_gradient`, `idle`) is its operand: no derivatives are
+The pass folds only where IEEE arithmetic fixes every bit: exactly rounded ops on literals, and
+identities that hold for infinities, NaN and both zeros (x * 1, x - 0, but not x * 0, x + 0). Ops
+that matter to derivatives alone (`stop_gradient`, `idle`) become their operand: no derivatives are
 taken any more.
 """
 
@@ -81,7 +81,7 @@ def fold_constants(fn: Function) -> Function:
 
 
 def _uniform(known: dict[Value, Op], v: Value) -> Any:
-    """The element of a literal whose elements are all one, else None."""
+    """The element of a literal whose elements are all the same, else None."""
     op = known.get(v)
     if op is None or op.definition is not literal:
         return None
@@ -90,7 +90,7 @@ def _uniform(known: dict[Value, Op], v: Value) -> Any:
 
 
 def _folded(op: Op, known: dict[Value, Op]) -> Op | None:
-    """The literal that an op of literals of equal elements gives."""
+    """The literal that an op gives whose operands are literals with all elements equal."""
     elements: list[np.ndarray[Any, Any]] = []
     for v in op.operands:
         found = _uniform(known, v)
@@ -106,7 +106,7 @@ def _folded(op: Op, known: dict[Value, Op]) -> Op | None:
         if EXACT_COMPLEX not in definition.traits and any(x.dtype.kind == "c" for x in elements):
             return None
         if definition is div and not type.is_inexact and not elements[1]:
-            return None                          # the device says what 1 // 0 is
+            return None                          # the device decides what 1 // 0 is
         if definition is convert and not type.is_inexact and op.operands[0].type.is_inexact:
             return None                          # out of range: likewise
         with np.errstate(all="ignore"):
@@ -197,5 +197,5 @@ _IDENTITIES: dict[OpDef, Rule] = {
     stop_gradient: _operand, idle: _operand,
     **{definition: _same_type for definition in (broadcast_in_dim, reshape, convert)}}
 _OF_KNOWN = frozenset((mul, div, add, sub, neg))
-"""Those of ops one operand of which must be known."""
+"""Ops whose identities need one operand to be known."""
 _LOOKED_AT = frozenset((neg, transpose))

@@ -1,4 +1,4 @@
-"""Hoist: what a loop computes from constants alone, it computes once, before.
+"""Hoist: values that a loop computes from constants alone are computed once, before it.
 
     scan(%w, %c, %xs) {body = func(%w, %c, %x) {         %0 = sin(%w)
       %0 = sin(%w)                                       scan(%0, %c, %xs) {body = func(%s, %c,
@@ -7,8 +7,8 @@
     }}                                                     return %1
                                                          }}
 
-Literals and what merely enlarges a value stay inside: they cost less there than as an operand.
-Ops with bodies stay too: in a loop of no turns they would run in vain, and may not end.
+Literals and ops that merely enlarge a value stay inside: they cost less there than as an operand.
+Ops with bodies stay too: before a loop of no turns they would be wasted work, or might never end.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def hoist(fn: Function) -> Function:
 
 
 def _hoisted(op: Op, ops: list[Op]) -> Op:
-    """Append to `ops` what the turns of a loop compute from constants; the loop that reads it."""
+    """Append to `ops` what a loop computes from constants alone; gives the loop without these."""
     regions: Regions = op.definition.regions
     turns = regions.turns(op.attrs)
     if turns is not None and turns <= 1:
@@ -51,8 +51,8 @@ def _hoisted(op: Op, ops: list[Op]) -> Op:
 
 def _moved_out(body: Function, consts: Sequence[Value], operands: Sequence[Value], ops: list[Op]
                ) -> tuple[Function, list[Value]]:
-    """Append to `ops` what `body` computes from its constants; the rest of it, with trailing
-    parameters for what it reads of that, and the operands for them."""
+    """Append to `ops` what `body` computes from its constants. Gives the rest of the body, with
+    trailing parameters for the values moved out that it reads, and the operands for these."""
     outside = set(consts)
     moved: list[Value] = []
     stay: list[Op] = []

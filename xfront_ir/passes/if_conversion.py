@@ -1,12 +1,12 @@
-"""If-conversion: a cond between a little arithmetic becomes both of its branches, and a choice.
+"""If-conversion: a cond whose branches are light becomes the ops of all branches and a choice.
 
     %0 = cond(%p, %x) {branches = [@no, @yes]}     %0 = mul(%x, 0.5)        // no
                                                    %1 = sin(%x)             // yes
                                                    %2 = select_n(%p, %0, %1)
 
-A branch of its own costs a device more than such arithmetic: operands and results are copied, and
-nothing merges with what stands before and after it. The values are the same. Derivatives have been
-taken before, so what the branch not taken computes meets no cotangent.
+A separate branch costs a device more than a little arithmetic: operands and results are copied, and
+nothing in it merges with the ops before and after it. The values are the same. Derivatives have
+already been taken, so no cotangent reaches the values of the branch not taken.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from ..traits import CHEAP, ELEMENTWISE, MOVES
 from .bodies import remembered
 
 DEAR = 16
-"""What any other op costs for an element, in cheap ones."""
+"""The cost of an op that is not cheap, per element, in cheap ops."""
 
 MOST_OPS = 32
 MOST_WORK = 1 << 14
-"""In all branches together: elements times what they cost."""
+"""The limit for all branches together: the sum of elements times cost."""
 
 
 def if_conversion(fn: Function) -> Function:
@@ -74,7 +74,7 @@ def _is_light(branches: Sequence[Function]) -> bool:
 
 
 def _work(branch: Function) -> int:
-    """What a branch costs; more than the most where it must stay one."""
+    """The cost of a branch; more than `MOST_WORK` where it must stay a branch."""
     return remembered(branch, "work", lambda: _measured(branch))
 
 

@@ -3,9 +3,9 @@
     %0: f32[3] = call(%x) {body = @g, ...}     %0: f32[3] = sin(%x)
     return %0                                  return %0
 
-`inline` takes bodies used once and small ones; the others stay calls, which the lowering may emit
-as one function. `inline_calls` takes all. Bodies that are pending are carried out here. `expand`
-puts what is only for derivatives (custom rules, checkpoints) in place of its op: nothing
+`inline` inlines bodies used once and small ones; the other calls stay, and the lowering may emit
+each body as one function. `inline_calls` inlines all. Pending bodies are carried out here. `expand`
+replaces ops that matter only to derivatives (custom rules, checkpoints) by their bodies: nothing
 differentiates a program that is about to be lowered.
 """
 
@@ -18,7 +18,7 @@ from ..core import Function, Op, Value
 from ..opdef import Pending
 
 SMALL = 8
-"""Bodies of at most so many ops are inlined wherever they are used."""
+"""Bodies of at most this many ops are inlined wherever they are used."""
 
 
 def inline_calls(fn: Function) -> Function:
@@ -34,8 +34,8 @@ def settle(fn: Function) -> Function:
     """The Function with pending bodies of calls carried out, innermost first, and calls inlined as
     `inline` does.
 
-    What a pass starts with: transformations and calls nest as deep as users write them, and a pass
-    must not recurse as deep.
+    Passes start with this: transformations and calls nest as deep as users write them, and a pass
+    must not recurse that deep.
     """
     if not any([op.definition.is_call for op in fn.ops]):
         return fn
@@ -57,7 +57,7 @@ def settle(fn: Function) -> Function:
 
 
 def _inside(held: Function | Pending) -> Function | None:
-    """What must be settled before a body can be: None where it is already known."""
+    """The Function that must be settled before a body can be; None where the body is forced."""
     if isinstance(held, Pending):
         return None if held.is_forced else held.function
     return held
@@ -76,7 +76,7 @@ def _settled(op: Op) -> Op:
 def inline(fn: Function, small: int = SMALL) -> Function:
     """The Function with calls inlined whose body occurs once in it or has at most `small` ops.
 
-    Calls in an inlined body count once for each place where it comes to stand.
+    Calls inside a body count once, however often the body itself is called.
     """
     uses: Counter[Function] = Counter()
     pending = [fn]
@@ -121,10 +121,10 @@ def _body(op: Op) -> Function:
 
 
 def _inline(fn: Function, wanted: Callable[[Op], Function | None]) -> Function:
-    """Inline the ops for which `wanted` gives a Function, in what it gives too.
+    """Inline the ops for which `wanted` gives a Function, those inside that Function too.
 
-    A body's values stay themselves unless they stand here already: it was inlined before, or is
-    derived from what was.
+    A body's values are kept unless they occur here already, where it, or a Function that shares
+    them, was inlined before.
     """
     while len(fn.ops) == 1 and (made := _unwrapped(fn, wanted(fn.ops[0]))) is not None:
         fn = made
@@ -132,8 +132,8 @@ def _inline(fn: Function, wanted: Callable[[Op], Function | None]) -> Function:
         return fn
     ops: list[Op] = []
     taken = {v for op in fn.ops for v in op.results}.union(fn.params)
-    # One frame a call that is open: its ops, its own names, the call, its body. No recursion:
-    # calls nest as deep as users write them.
+    # One frame for each open call: its ops, its own names, the call, its body. There is no
+    # recursion: calls nest as deep as users write them.
     frames: list[tuple[Iterator[Op], dict[Value, Value], Op | None, Function]] = [
         (iter(fn.ops), {}, None, fn)]
     while True:
@@ -170,8 +170,8 @@ def _inline(fn: Function, wanted: Callable[[Op], Function | None]) -> Function:
 
 
 def _unwrapped(fn: Function, body: Function | None) -> Function | None:
-    """The body of the one op of `fn`, as what a transformation leaves of a program, with fn's
-    parameters and returns; None where an operand is not a parameter of its own."""
+    """The body of fn's only op, with fn's parameters and returns; transformations leave such a
+    `fn`. None where an operand is no parameter, or is there twice."""
     (op,) = fn.ops
     if body is None or not set(fn.params).issuperset(op.operands):
         return None

@@ -37,7 +37,7 @@ def with_bodies(op: Op, change: Pass) -> Op:
 def everywhere(change: Pass, name: str) -> Pass:
     """The pass that applies `change` to all bodies, innermost first, then to the Function.
 
-    Each Function is changed once (`name` is the key in its memo).
+    Each Function is changed only once; `name` is the key of the result in its memo.
     """
     def apply(fn: Function) -> Function:
         found = fn.memo.get(name)

@@ -9,8 +9,8 @@
                                                  return %0, %2
                                                }
 
-A tangent that is zero is absent: such an op is kept as it is, the same object. Values that are no
-float or complex number never have one.
+A tangent that is zero is absent: an op without tangents is kept, the same object. Values that are
+not float or complex never have a tangent.
 """
 
 # hot: benchmarks/transforms.py
@@ -77,13 +77,13 @@ def check_active(fn: Function, active: Flags) -> None:
 
 
 def extend(weak: Flags, active: Flags) -> Flags:
-    """Weakness of values followed by the tangents of the active ones, which share it."""
+    """Weakness flags of values, then those of the active ones, for their tangents."""
     return weak and (*weak, *[w for w, a in zip(weak, active, strict=True) if a])
 
 
 def push_forward(b: Builder, fn: Function, tangents: dict[Value, Value], scope: str = "jvp"
                  ) -> tuple[tuple[Value, ...], list[Value | None]]:
-    """Append the ops of `fn` and those of its tangents to `b`, whose parameters are fn's own.
+    """Append the ops of `fn` and of its tangents to `b`, which has the parameters of `fn`.
 
     `tangents` maps parameters to their tangents and is extended. Values keep their identity, save
     the results of ops that emit their own primal. Returns fn's results and their tangents.

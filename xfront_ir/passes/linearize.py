@@ -1,4 +1,4 @@
-"""Linearise: a Function in two, what can be known now and what is linear in the tangents.
+"""Linearise: divide a Function into what can be computed now and what is linear in the tangents.
 
     // linearize(active = [true])
     func @f(%x: f32[3]) -> (f32[3]) {          func @f(%x: f32[3]) -> (f32[3], f32[3]) {
@@ -12,9 +12,10 @@
                                                  return %0
                                                }
 
-It is `jvp` into a builder with two sides. What the linear side reads of the other is a residual.
-Of these none is saved that need not be: parameters and results are named by index; literals, and
-what merely enlarges another value (a broadcast, a wider dtype), are made again where they are read.
+The pass is `jvp` into a builder with two sides. A forward value that the linear side reads is a
+residual. Residuals are saved only where they must be: parameters and results are named by index;
+literals, and ops that merely enlarge a value (a broadcast, a wider dtype), are repeated where they
+are read.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ T = TypeVar("T")
 
 
 class Linearized(NamedTuple):
-    """A Function divided.
+    """The two parts of a divided Function.
 
     `forward`: the parameters of the Function; returns its results, then what is saved.
     `linear`: parameters are the tangents of the active parameters, then the residuals; returns the
@@ -65,7 +66,7 @@ class Linearized(NamedTuple):
 
 def linearize(fn: Function, active: Flags, strong: bool = False, out: Flags | None = None
               ) -> Linearized:
-    """Divide `fn` into what its values need and the linear map of tangents.
+    """Divide `fn` into what computes its values and the linear map of its tangents.
 
     Args:
       fn: any Function.
@@ -158,7 +159,7 @@ def close_split(b: SplitBuilder, fn: Function, returns: tuple[Value, ...],
 
 
 def _made_again(b: SplitBuilder, kept: Iterable[Value]) -> list[Op]:
-    """Ops of the forward side that the linear side repeats rather than reads the result of."""
+    """Ops of the forward side that the linear side repeats instead of reading their results."""
     if not b.residuals:
         return []
     cheap = {op.results[0]: op for op in b.ops if is_cheap(op) and op.results[0] not in kept}
@@ -177,7 +178,7 @@ def _made_again(b: SplitBuilder, kept: Iterable[Value]) -> list[Op]:
 
 
 def is_cheap(op: Op) -> bool:
-    """Whether an op costs less than the memory of its result: literals, what enlarges a value."""
+    """Whether computing an op again costs less than saving its result: literals, enlargements."""
     definition = op.definition
     if definition is literal:
         return True

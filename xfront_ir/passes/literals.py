@@ -9,8 +9,8 @@
       return %3                                  return %4
     }                                          }
 
-Those of bodies are threaded as further operands through the ops that hold the bodies. Their numbers
-are given in one place, `fingerprint.holders`.
+Literals of bodies are threaded as further operands through the ops that hold the bodies. Literals
+are numbered in one place, `fingerprint.holders`.
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ def _abstract(fn: Function, indices: Sequence[int]) -> Function:
 
 
 def _by_op(fn: Function, indices: Sequence[int]) -> dict[Op, list[Indices]]:
-    """For each op that holds literals, the chosen ones among those of each body (or its own),
-    numbered from its first."""
+    """For each op that holds literals, which of them are chosen: for each body (or for the op
+    itself), their numbers counted from the body's first."""
     found: dict[Op, list[Indices]] = {}
     at = 0
     for op, n in holders(fn):
@@ -79,14 +79,13 @@ def _by_op(fn: Function, indices: Sequence[int]) -> dict[Op, list[Indices]]:
 
 
 def _broadcast(op: Op, value: Value) -> Op:
-    """`value` in the shape and in place of a literal."""
+    """An op that broadcasts `value` to the shape of a literal and takes the place of its op."""
     attrs = {"shape": op.attrs["shape"], "dims": tuple(range(value.type.ndim))}
     return Op(lookup("broadcast_in_dim"), (value,), attrs, op.results, op.loc)
 
 
 def _threaded(op: Op, parts: Sequence[Indices], fresh: list[Value]) -> Op:
-    """An op whose bodies take literals of theirs as operands, the outer values of which join
-    `fresh`."""
+    """An op that takes some literals of its bodies as operands; these values join `fresh`."""
     functions: list[Body] = []
     extra: list[list[Value]] = []
     for one, indices in zip(op.definition.regions.held(op), parts, strict=True):
@@ -102,6 +101,6 @@ def _extended(body: Body, indices: Indices) -> tuple[Any, list[Any]]:
     function = body.function if isinstance(body, Pending) else body
     made = abstract(function, indices)
     types = [v.type for v in made.params[len(function.params):]]
-    if isinstance(body, Pending):                # parameters after all others, as captures are
+    if isinstance(body, Pending):                # the parameters come last, as captures do
         return body.transform.pending(made, body.request), types
     return made, types

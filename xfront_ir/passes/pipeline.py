@@ -26,13 +26,13 @@ PASSES: Mapping[str, Pass] = {
 
 CLEAN: tuple[str, ...] = ("expand", "inline", "fold_constants", "inline", "if_conversion", "bypass",
                           "hoist", "bypass", "common_subexpressions", "dead_code")
-"""What every program goes through; bodies first, then the Function that holds them. A branch whose
-index folding made known is a call, hence inline twice; what hoist moves out leaves constants that
-nobody reads, hence bypass twice."""
+"""The passes that every program goes through; bodies first, then the Function that holds them.
+Inline runs twice, since folding turns a branch with a known index into a call; bypass runs twice,
+since hoist leaves constants that nobody reads."""
 
 
 WITHOUT_BODIES: tuple[str, ...] = ("fold_constants", "common_subexpressions", "dead_code")
-"""Those of them that change a Function whose ops have no bodies."""
+"""The passes of `CLEAN` that can change a Function whose ops have no bodies."""
 
 
 def run(fn: Function, names: Sequence[str] = CLEAN, *,
@@ -62,10 +62,11 @@ _clean = everywhere(_clean_one, "simplify")
 
 
 def simplify(fn: Function) -> Function:
-    """The Function as it is lowered: pending bodies carried out, custom rules and checkpoints in
-    place, small calls inlined, constants folded, loops carrying only what they change.
+    """The Function as it is lowered: pending bodies are carried out, custom rules and checkpoints
+    replaced by their bodies, small calls inlined, constants folded, and loops carry only what they
+    change.
 
-    Idempotent; each body is simplified once however often it is used.
+    It is idempotent; each body is simplified once however often it is used.
     """
     found = fn.memo.get("simple")
     if found is None:

@@ -1,4 +1,4 @@
-"""Checkpoints: what is saved for the linear side, and what it computes again.
+"""Checkpoints: which values are saved for the linear side, and which it computes again.
 
     // divide_checkpoint of sin(sin(x)) at tangent t; nothing is saved but x
     linear side:  func @f(%t: f32[3], %x: f32[3]) -> (f32[3]) {
@@ -23,10 +23,10 @@ from .linearize import Flags, divide
 
 
 class Checkpointed(NamedTuple):
-    """A checkpointed body divided.
+    """The two parts of a divided checkpointed body.
 
-    `forward`: of the known parameters; returns known results, then what the policy saves.
-    `linear`: of the linear parameters, the known ones in `read`, then what was saved.
+    `forward`: takes the known parameters; returns known results, then what the policy saves.
+    `linear`: takes the linear parameters, the known ones in `read`, then what was saved.
     `active_out`: which results the linear side returns.
     """
 

@@ -6,7 +6,7 @@ from ..locations import Location
 
 
 class Scoped(dict[Location | None, Location | None]):
-    """Location to the same one inside the scope `name`; each is made once."""
+    """Maps a location to the same location inside the scope `name`; each is made once."""
 
     __slots__ = ("name",)
 

@@ -1,4 +1,4 @@
-"""Strong zeros: products on the linear side become ones in which zero times anything is zero.
+"""Strong zeros: products on the linear side become products where zero times anything is zero.
 
     // strong(linear = [true, false])
     func @f(%t: f32[3], %c: f32[3])            func @f(%t: f32[3], %c: f32[3])
@@ -7,9 +7,8 @@
       return %0                                  return %0
     }                                          }
 
-Only ops that read a linear value change, and of these no product with a finite literal. So a
-cotangent that a selection made zero stays zero, whatever the coefficients of a branch not taken
-are.
+Only ops that read a linear value change; products with a finite literal do not. So a cotangent that
+a selection made zero stays zero, even where the branch not taken has infinite or NaN coefficients.
 """
 
 from __future__ import annotations
@@ -44,9 +43,9 @@ def strong(fn: Function, linear: Flags) -> tuple[Function, Flags]:
 
 
 def strengthened(ops: Iterable[Op], linear: set[Value], known: Iterable[Op] = ()) -> list[Op]:
-    """The ops with strong zeros; `linear` grows by what depends on it.
+    """The ops with strong zeros; values that depend on those in `linear` are added to it.
 
-    `known` are ops outside whose results are read here.
+    `known` are earlier ops whose results these ops read.
     """
     finite = {op.results[0] for op in known if is_finite(op)}
     made: list[Op] = []

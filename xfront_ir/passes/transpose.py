@@ -62,7 +62,7 @@ def push_back(b: Builder, ops: Iterable[Op], inputs: Sequence[Value], outputs: S
               given: Sequence[Value | None]) -> list[Value | None]:
     """Append to `b` the transpose of linear ops; values they are not linear in keep their identity.
 
-    `given` are the cotangents of `outputs`; returns those of `inputs`. None is zero.
+    `given` are the cotangents of `outputs`; the cotangents of `inputs` are returned. None is zero.
     """
     linear = set(inputs)
     to_reverse: list[Op] = []
@@ -95,7 +95,7 @@ def push_back(b: Builder, ops: Iterable[Op], inputs: Sequence[Value], outputs: S
         definition, operands = op.definition, op.operands
         rule = definition.transpose
         if rule is None or rule is NONE:
-            rule = definition.rule("transpose")          # raises that there is none
+            rule = definition.rule("transpose")          # raises MissingRule
         known = tuple([LINEAR if v in linear else v for v in operands])
         for v, k, ct in zip(operands, known, rule(b, op, reached, known), strict=True):
             if ct is not None and k is LINEAR:
@@ -107,7 +107,7 @@ def push_back(b: Builder, ops: Iterable[Op], inputs: Sequence[Value], outputs: S
 
 
 def _fitted(b: Builder, op: Op, v: Value, ct: Value) -> Value:
-    """A cotangent that lies where its primal does. Raises: IRTypeError where it is of another
+    """The cotangent, with the sharding of its primal. Raises: IRTypeError where it is of another
     type."""
     if ct.type.plain is not v.type.plain:
         _refuse(op, v, ct)

@@ -1,4 +1,4 @@
-"""Varying: over which axes of a mesh each value may differ, said by explicit casts.
+"""Varying: explicit casts say over which axes of a mesh each value may differ.
 
     // varying(sets = [{}, {"x"}], axes = [("x", 4)])
     func @f(%w: f32[], %x: f32[]) -> (f32[]) {    func @f(%w: f32[], %x: f32[]) -> (f32[]) {
@@ -8,10 +8,10 @@
     }                                               return %2
                                                   }
 
-An op whose operands vary over different axes gets them cast to vary over all of these; so the
-cotangent of a value that is the same on many devices is the sum of what its uses there give. A
-definition's `varying` rule says what an op does to the sets; without one its results vary over what
-any operand does, and its bodies may not read axes that are followed.
+Operands of an op that vary over different axes are cast to vary over all of these. So the cotangent
+of a value that is the same on many devices is the sum of the cotangents from its uses there. A
+definition's `varying` rule says over which axes results vary. Without a rule they vary over every
+axis over which an operand does, and bodies of the op may not read axes that are followed.
 """
 
 from __future__ import annotations
@@ -52,13 +52,13 @@ def varying(fn: Function, sets: Sequence[Names], axes: Axes, out: Sequence[Names
 
 
 class Varying:
-    """One run over the ops of a Function; what rules ask of it."""
+    """One run over the ops of a Function, and what rules can ask of it."""
 
     def __init__(self, name: str, axes: Axes) -> None:
         self.axes, self.all = dict(axes), axes
         self.b = Builder(name)
-        self.sets: dict[Value, Names] = {}           # of values that vary at all
-        self.names: dict[Value, Value] = {}          # values that are no longer themselves
+        self.sets: dict[Value, Names] = {}           # for values that vary at all
+        self.names: dict[Value, Value] = {}          # values that others have replaced
         self.casts: dict[tuple[Value, Names], Value] = {}
         self.constants: set[Value] = set()           # literals, which have no derivative
         self.locs = Scoped("varying")
@@ -78,11 +78,11 @@ class Varying:
         return made, tuple(map(self.of, returns))
 
     def take(self, params: Sequence[Value], sets: Sequence[Names]) -> None:
-        """Further parameters, with the axes over which they vary."""
+        """Add parameters, with the axes over which they vary."""
         self.sets.update({v: s for v, s in zip(params, sets, strict=True) if s})
 
     def step(self, ops: Sequence[Op]) -> None:
-        """Further ops."""
+        """Run over further ops."""
         b, renamed, locs = self.b, self.names.get, self.locs
         for op in ops:
             operands = tuple([renamed(v, v) for v in op.operands])
@@ -97,7 +97,7 @@ class Varying:
                     self.sets[made] = s
 
     def _plain(self, op: Op, operands: tuple[Value, ...]) -> None:
-        """An op without a rule: operands alike, results as they are."""
+        """Emit an op without a rule, its operands cast alike; its results vary as these do."""
         definition = op.definition
         if definition.has_bodies or definition.mentions_axis is not None:
             for name in self.axes:
@@ -123,7 +123,7 @@ class Varying:
         return self.sets.get(value, NOWHERE)
 
     def of_original(self, value: Value) -> Names:
-        """The axes over which a value varies, as the ops had it before casts."""
+        """The axes over which a value of the original Function varies."""
         return self.sets.get(self.names.get(value, value), NOWHERE)
 
     def union(self, values: Sequence[Value]) -> Names:
@@ -132,12 +132,12 @@ class Varying:
         return NOWHERE.union(*[get(v, NOWHERE) for v in values])
 
     def followed(self, names: Collection[str]) -> Names:
-        """Those of the names that are axes of the mesh."""
+        """The names that are axes followed by this run."""
         return frozenset([a for a in names if a in self.axes])
 
     def cast(self, value: Value, wanted: Collection[str]) -> Value:
-        """The value, said to vary over the wanted axes too. Only derivatives read what is said, so
-        what has none stays itself."""
+        """The value, cast to vary over the wanted axes too. Only derivatives read casts, so a value
+        without a derivative stays itself."""
         own = self.of(value)
         missing = frozenset(wanted) - own
         if not missing or not value.type.is_inexact or value in self.constants:
@@ -153,8 +153,8 @@ class Varying:
 
     def body(self, fn: Function, sets: Sequence[Names], out: Sequence[Names] | None = None,
              without: Collection[Any] = (), also: Axes = ()) -> tuple[Function, Sets]:
-        """The same of a body; `without` the axes that something around it binds anew, and with
-        those `also` that only it has."""
+        """The pass run on a body: not over the axes in `without`, which something around the body
+        binds anew, but over those in `also`, which only the body has."""
         axes = tuple([(a, n) for a, n in self.all if a not in without])
         return varying(fn, sets, (*axes, *also), out)
 

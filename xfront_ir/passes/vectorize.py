@@ -9,8 +9,8 @@
     }                                            return %2
                                                }
 
-Each value has a position of its batch axis, or None where it is the same for all. What does not
-depend on a batch stays as it is, the same object; an axis is moved only where a rule must.
+Each value has a position of its batch axis, or None where it is the same for all examples. An op
+that does not depend on a batch stays the same object; an axis is moved only where a rule must.
 """
 
 # hot: benchmarks/transforms.py
@@ -55,8 +55,8 @@ def _vectorize(fn: Function, positions: Positions, axis: Axis,
                out: Sequence[int | None] | None) -> tuple[Function, Positions]:
     size = axis[1]
     b = Builder(fn.name)
-    env: dict[Value, Value] = {}             # values that are no longer themselves
-    place: dict[Value, int] = {}             # where the batched ones have their axis
+    env: dict[Value, Value] = {}             # values that others have replaced
+    place: dict[Value, int] = {}             # where the batched values have their axis
     params: list[Value] = []
     for v, p in zip(fn.params, positions, strict=True):
         if p is not None:
@@ -84,7 +84,7 @@ def _vectorize(fn: Function, positions: Positions, axis: Axis,
 def vectorize_into(b: Builder, fn: Function, operands: Sequence[Value],
                    positions: Sequence[int | None], axis: Axis
                    ) -> tuple[list[Value], list[int | None]]:
-    """Append what `vectorize` makes of `fn` to `b`, `operands` being there already.
+    """Append what `vectorize` makes of `fn` to `b`, which has the `operands` already.
 
     Returns: the results, and where their batch axes fell.
     """
@@ -99,7 +99,7 @@ def _push(b: Builder, fn: Function, env: dict[Value, Value], place: dict[Value, 
           fresh: bool = False) -> None:
     """Append the ops of `fn` over a batch; `env` and `place` grow by their results.
 
-    What does not depend on a batch stays itself, unless `fresh` asks for values of its own.
+    An op that does not depend on a batch stays the same object, unless `fresh` asks for new values.
     """
     append, renamed, position, locs = b.ops.append, env.get, place.get, Scoped("vmap")
     moved, still, name = env.keys(), place.keys(), axis[0]

@@ -1,11 +1,11 @@
-"""Ops that are written as others before they are lowered: those that programs defined themselves.
+"""Ops that programs defined themselves are written as other ops before they are lowered.
 
     func @f(%x: f32[3]) -> (f32[3]) {            func @f(%x: f32[3]) -> (f32[3]) {
       %0: f32[3] = own.double(%x) {call = ...}     %0: f32[3] = add(%x, %x)
       return %0                                    return %0
     }                                            }
 
-What such an op is written as may hold others of them, and transformations to be carried out.
+The Function that such an op is written as may hold further ones, and pending transformations.
 """
 
 from __future__ import annotations
