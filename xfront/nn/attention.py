@@ -17,7 +17,7 @@ from ..numpy.shorthand import add, choose, compare, div, greatest, mul, stopped,
 from ..tracing.trace import emit
 from ..tracing.tracer import as_tracer
 
-_LEAST = -0.7 * float(np.finfo(np.float32).max)     # masked, yet a row of nothing else has no NaN
+_LEAST = -0.7 * float(np.finfo(np.float32).max)     # finite, so that a fully masked row is not NaN
 
 
 @overload
@@ -109,7 +109,7 @@ def dot_product_attention(query: ArrayLike, key: ArrayLike, value: ArrayLike,
 
 
 class _Limits(NamedTuple):
-    """Which positions see which, beside the mask that is given."""
+    """Which positions see which, in addition to the given mask."""
 
     t: int
     s: int
@@ -121,7 +121,7 @@ class _Limits(NamedTuple):
 
 def _whole(q: Any, k: Any, v: Any, bias: Any, mask: Any, scale: float, limits: _Limits,
            first: Any = None) -> tuple[Any, Any]:
-    """Attention of all queries at once, those at positions from `first` on.
+    """Attention of all queries at once; the first of them is at position `first`.
 
     Returns: [batch, T, N, H] and the logsumexp of the logits, [batch, T, N].
     """
@@ -147,13 +147,13 @@ def _whole(q: Any, k: Any, v: Any, bias: Any, mask: Any, scale: float, limits: _
 
 # --- long sequences -----------------------------------------------------------------------
 
-_AT_ONCE = 2 ** 24                               # logits that are computed together: 64 MiB of them
+_AT_ONCE = 2 ** 24                               # logits computed together: 64 MiB of them
 _IN_A_BLOCK = 2 ** 22
 _SHORTEST, _LONGEST = 16, 1024
 
 
 def block_of(heads: int, t: int, s: int) -> int | None:
-    """How many queries are taken together, of `heads` heads in all; None: all of them."""
+    """How many queries make a block, with `heads` heads in all; None for all of them at once."""
     if heads * t * s <= _AT_ONCE:
         return None
     fitting = max(_IN_A_BLOCK // (heads * s), 1)
@@ -163,9 +163,9 @@ def block_of(heads: int, t: int, s: int) -> int | None:
 
 def _in_blocks(block: int, q: Any, k: Any, v: Any, bias: Any, mask: Any, scale: float,
                limits: _Limits) -> tuple[Any, Any]:
-    """As `_whole`, a block of queries after the other: memory grows with the sequences, not with
-    their product. The backward pass computes the logits of a block again."""
-    from ..lax.control_flow import scan  # late: they ask for functions of arrays
+    """As `_whole`, one block of queries after another: memory grows with the lengths of the
+    sequences, not with their product. The backward pass recomputes the logits of each block."""
+    from ..lax.control_flow import scan  # late: they need functions of arrays
     from ..transforms.checkpoint import checkpoint
 
     operands, n = (q, bias, mask), -(-limits.t // block)
@@ -187,8 +187,8 @@ def _in_blocks(block: int, q: Any, k: Any, v: Any, bias: Any, mask: Any, scale: 
 
 
 def _apart(x: Any, axis: int, n: int, block: int, t: int) -> Any:
-    """[..., t, ...] as n blocks in front; what is the same for each query stays as it is."""
-    axis -= 4 - x.ndim                           # of a bias or mask with fewer axes
+    """[..., t, ...] cut into n blocks along a new first axis; what all queries share is unchanged."""
+    axis -= 4 - x.ndim                           # a bias or mask may have fewer axes
     if axis < 0 or x.shape[axis] == 1:
         return x
     behind = [0] * x.ndim
@@ -210,7 +210,7 @@ def _together(x: Any, t: int) -> Any:
 
 
 def _repeated(x: Any, times: int) -> Any:
-    """Each head of keys or values for as many heads of queries as share it."""
+    """Keys or values with each head repeated for the heads of queries that share it."""
     b, s, n, h = x.shape
     wide = emit(ops.broadcast_in_dim, x, shape=(b, s, n, times, h), dims=(0, 1, 2, 4))
     return emit(ops.reshape, wide, shape=(b, s, n * times, h))
@@ -221,7 +221,7 @@ def _places(shape: tuple[int, ...], axis: int) -> Any:
 
 
 def _below(lengths: Any, shape: tuple[int, ...], axis: int, first: Any = None) -> Any:
-    """Whether the position along an axis, from `first` on, is below its batch element's length."""
+    """Whether a position along an axis, counted from `first`, is below its sequence's length."""
     own = convert(operand("seq_lengths", lengths), dtypes.i32)
     if own.shape != shape[:1]:
         raise ValueError(f"dot_product_attention: sequence lengths must be one each batch element "
@@ -232,8 +232,7 @@ def _below(lengths: Any, shape: tuple[int, ...], axis: int, first: Any = None) -
 
 
 def _seen(limits: _Limits, t: int, first: Any) -> list[Any]:
-    """The masks that hold for `t` queries from position `first` on, each of which broadcasts to
-    [batch, N, t, S]."""
+    """The masks for `t` queries from position `first` on; each broadcasts to [batch, N, t, S]."""
     seen = []
     shape = (1, 1, t, limits.s)
     here = _places(shape, 2)

@@ -1,7 +1,7 @@
 """Activation functions, elementwise. Integers become floats where the function is not of integers.
 
-Each works on an array of any shape, and has the derivative of its formula everywhere; where that
-has a corner, the derivative is stated. Errors: TypeError for what is no array.
+Each works on an array of any shape, and its derivative is that of its formula; at a corner of the
+formula, the docstring states it. Errors: TypeError for what is no array.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def elu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Array:
 
 def _elu(x: Any, alpha: Any) -> Any:
     above = compare(ops.gt, x, 0)
-    below = choose(above, 0.0, x)                # exp of large numbers would spoil the derivative
+    below = choose(above, 0.0, x)                # keeps an overflowing exp out of the derivative
     return choose(above, x, mul(emit(ops.expm1, below), alpha))
 
 
@@ -122,7 +122,7 @@ def softplus_of(x: Any) -> Any:
     """log(1 + exp(x)) of an inexact tracer, in range for any x."""
     if x.value.type.dtype.is_complex:
         return logaddexp(x, 0.0)
-    # either side is smooth at 0, where the corners of max(x, 0) and |x| would hide derivatives
+    # both branches are smooth at 0, where max(x, 0) and |x| have corners without derivatives
     below = compare(ops.lt, x, 0)
     bell = emit(ops.log1p, emit(ops.exp, choose(below, x, emit(ops.neg, x))))
     return emit(ops.add, choose(below, 0, x), bell)
@@ -201,7 +201,7 @@ def gelu(x: ArrayLike, approximate: bool = True) -> Array:
 
 
 def _bounded(x: Any) -> Any:
-    """x, where it is real no farther than the tanh of its cube is 1 to the last digit."""
+    """Real x clamped to where the tanh of its cube is 1 in every digit; complex x as it is."""
     if x.value.type.dtype.is_complex:
         return x
     return emit(ops.clamp, x.home.literal(x.dtype.type(-20), ()), x,

@@ -153,7 +153,7 @@ def _scaled(x: Any, scale: Any) -> Any:
 # --- scaled by the number of inputs and outputs ---------------------------------------------
 
 def _axes(axes: Axes, shape: tuple[int, ...]) -> list[int]:
-    """Axes counted from the front. Raises: ValueError where the weights do not have them."""
+    """Axes counted from the front. Raises: ValueError for axes that the weights do not have."""
     listed, ndim = [axes] if isinstance(axes, int) else list(axes), len(shape)
     for a in listed:
         if not -ndim <= a < ndim:
@@ -164,7 +164,7 @@ def _axes(axes: Axes, shape: tuple[int, ...]) -> list[int]:
 
 def _fans(shape: Sequence[int], in_axis: Axes, out_axis: Axes, batch_axis: Axes
           ) -> tuple[float, float]:
-    """How many inputs an output has, and outputs an input."""
+    """(how many inputs an output has, how many outputs an input has)."""
     inputs, outputs, batch = [_axes(axes, tuple(shape))
                               for axes in (in_axis, out_axis, batch_axis)]
     n_in = math.prod(shape[a] for a in inputs)
@@ -176,7 +176,7 @@ def _fans(shape: Sequence[int], in_axis: Axes, out_axis: Axes, batch_axis: Axes
 def variance_scaling(scale: ArrayLike, mode: str, distribution: str, in_axis: Axes = -2,
                      out_axis: Axes = -1, batch_axis: Axes = (), dtype: DTypeLike | None = None
                      ) -> Initializer:
-    """An initializer whose variance is `scale` over a number of inputs or outputs.
+    """An initializer whose variance is `scale` divided by a number of inputs or outputs.
 
     Args:
       mode: "fan_in", "fan_out", "fan_avg" (their mean) or "fan_geo_avg" (geometric mean).
@@ -223,7 +223,7 @@ def variance_scaling(scale: ArrayLike, mode: str, distribution: str, in_axis: Ax
 
 
 def _polar(radius: Any, key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
-    """Complex numbers of these sizes and random angles."""
+    """Complex numbers with these magnitudes and random angles."""
     from .. import random
 
     angle = lax.mul(random.uniform(key, shape, radius.dtype),
@@ -243,7 +243,7 @@ def _in_disc(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
 
 
 def _normal_in_disc(key: Any, radius: float, shape: tuple[int, ...], dtype: Any) -> Any:
-    """Complex normal numbers of variance 1, those of them that are in a disc."""
+    """Complex normal numbers of variance 1, restricted to a disc."""
     from .. import random
 
     of_size, of_angle = random.split(key)
@@ -280,7 +280,7 @@ kaiming_uniform, kaiming_normal = he_uniform, he_normal
 
 def orthogonal(scale: ArrayLike = 1.0, column_axis: int = -1, dtype: DTypeLike | None = None
                ) -> Initializer:
-    """An initializer whose matrices have orthonormal rows or columns, whichever are fewer, times
+    """An initializer of matrices with orthonormal rows or columns (whichever are fewer), times
     `scale`.
 
     Args:

@@ -1,4 +1,4 @@
-"""Products of matrices in narrow dtypes whose blocks have scales."""
+"""Products of matrices in narrow dtypes, in which each block has a scale."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..tracing.tracer import Tracer
 @eager(static=("preferred_element_type",))
 def scaled_matmul(lhs: ArrayLike, rhs: ArrayLike, lhs_scales: ArrayLike, rhs_scales: ArrayLike,
                   preferred_element_type: DTypeLike = np.float32) -> Array:
-    """Products of rows of `lhs` and rows of `rhs`, each block of which is multiplied by its scale.
+    """Products of rows of `lhs` and `rhs`, after each block of a row is multiplied by its scale.
 
     Computed in float32 on every device.
 
