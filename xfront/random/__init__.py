@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> _Any:
-    """The primitive `random_gamma_p`, made when first asked for."""
+    """The primitive `random_gamma_p`, made on first use."""
     if name != "random_gamma_p":
         raise _absent(__name__, name, __dir__)
     from ..primitives import named

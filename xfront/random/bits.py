@@ -1,4 +1,4 @@
-"""Random bits and what is uniform: bits, uniform, randint, bernoulli, rademacher."""
+"""Random bits and uniform distributions: bits, uniform, randint, bernoulli, rademacher."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def unit_interval(key: Tracer, shape: tuple[int, ...], dtype: DType) -> Tracer:
     if dtype not in MANTISSA:
         refuse_dtype(dtype)
     mantissa, width = MANTISSA[dtype]
-    drawn = 8 if mantissa < 8 else width       # bf16 needs no more than 7 random bits
+    drawn = 8 if mantissa < 8 else width       # bf16 needs 7 random bits only
     raw = draw(key, drawn, shape)
     unsigned = _UNSIGNED[width]
     if drawn != width:
@@ -76,7 +76,7 @@ MANTISSA = {dtypes.f16: (10, 16), dtypes.bf16: (7, 16), dtypes.f32: (23, 32),
             dtypes.f64: (52, 64)}
 for _name in "e3m4 e4m3 e4m3fn e4m3fnuz e4m3b11fnuz e5m2 e5m2fnuz".split():
     MANTISSA[from_numpy(np.dtype(getattr(ml_dtypes, f"float8_{_name}")))] = (int(_name[3]), 8)
-"""Bits of the mantissa, and of the whole, of the float dtypes that are drawn."""
+"""(bits of the mantissa, bits in all) of the float dtypes that can be drawn."""
 
 
 
@@ -85,11 +85,11 @@ def uniform_in(key: Tracer, shape: tuple[int, ...], dtype: DType, low: Any, high
     unit = unit_interval(key, shape, dtype)
     in_order = False
     if type(low) is not Tracer and type(high) is not Tracer:
-        with np.errstate(over="ignore", invalid="ignore"):   # infinite beyond the dtype, or NaN
+        with np.errstate(over="ignore", invalid="ignore"):   # may be infinite or NaN in the dtype
             low, high = (np.asarray(x, dtype.numpy) for x in (low, high))
             if low == 0 and high == 1:
                 return unit
-            # elsewhere the compiler may add `low` to the -1 that ends `unit`, and lose it
+            # otherwise the compiler may merge `low` with the -1 that ends `unit`, and round it away
             in_order = low == 0 <= high
 
     shapes = [x.shape for x in (low, high) if type(x) is Tracer]
@@ -196,15 +196,15 @@ def randint(key: ArrayLike, shape: ShapeLike, minval: ArrayLike, maxval: ArrayLi
             dtype: DTypeLike | None = None, *, out_sharding: ShardingLike = None) -> Array:
     """Integers uniform in [minval, maxval).
 
-    The modulus of two draws, so that the bias is below 2**-bits of the dtype. Where minval >=
-    maxval the result is minval.
+    Two draws are reduced modulo the span, so the bias is below 2**-bits of the dtype. Where
+    minval >= maxval the result is minval.
 
     >>> random.randint(random.key(0), (3,), 0, 10).dtype
     dtype('int32')
     """
     at_home("randint", out_sharding)
     wanted = chosen_dtype("randint", dtype, int, "int")
-    made = wanted if wanted.bits >= 32 else dtypes.i32       # narrow ones are drawn as 32-bit
+    made = wanted if wanted.bits >= 32 else dtypes.i32       # narrow dtypes are drawn in 32 bits
     size, unsigned = shape_of(shape), _UNSIGNED[made.bits]
     info = _Range(wanted, made)
     beyond = False
@@ -230,7 +230,7 @@ def randint(key: ArrayLike, shape: ShapeLike, minval: ArrayLike, maxval: ArrayLi
 
 
 class _Range:
-    """What bounds are clipped to: the range of the wanted dtype, one past its end where it fits."""
+    """What bounds are clipped to: the range of the wanted dtype, and one past it if that fits."""
 
     def __init__(self, wanted: DType, made: DType) -> None:
         info = np.iinfo(wanted.numpy)
@@ -246,7 +246,7 @@ def _compared(x: Tracer, top: int, size: tuple[int, ...]) -> tuple[Tracer, Trace
 
 
 def _clipped(x: Any, made: DType, info: Any, size: tuple[int, ...]) -> Tracer:
-    """A bound as `made` in shape `size`, held to the range of the dtype first."""
+    """A bound in dtype `made` and shape `size`, clipped to the range `info` first."""
     if isinstance(x, int) and not isinstance(x, bool):
         return constant(min(max(x, int(info.min)), int(info.max)), made, size)
     t = operand("randint", x)

@@ -29,7 +29,7 @@ def _uniform(key: Tracer, like: Tracer) -> Tracer:
 
 
 def _while(test: Any, body: Any, *carry: Any) -> Any:
-    """The carry at the end of a loop through which nothing is differentiated."""
+    """The final carry of a loop that has no derivative."""
     from ..lax import while_loop
 
     return while_loop(lambda c: test(*c), lambda c: body(*c), carry)
@@ -40,9 +40,9 @@ def _any(mask: Tracer) -> Tracer:
 
 
 def _within(x: Tracer, wanted: DType) -> Tracer:
-    """Floats as integers of a dtype, held to its range."""
+    """Floats as integers of a dtype, clipped to its range."""
     info = np.iinfo(wanted.numpy)
-    with np.errstate(over="ignore"):                       # narrow floats end before the integers
+    with np.errstate(over="ignore"):                       # narrow floats overflow earlier
         end = np.asarray(info.max, x.dtype)
     top = np.nextafter(end, np.zeros_like(end), dtype=x.dtype)
     beyond = x > float(top)
@@ -124,11 +124,11 @@ def poisson(key: ArrayLike, lam: ArrayLike, shape: ShapeLike | None = None,
 
 
 _BIG_RATE = 1e5
-"""What stands for a rate that is no business of the method."""
+"""A rate that stands in for those that the method does not handle."""
 
 
 def _steady(x: Tracer) -> Tracer:
-    from ..lax import stop_gradient  # counts do not move with their parameters
+    from ..lax import stop_gradient  # counts have no derivative in their parameters
 
     return stop_gradient(x)
 
@@ -198,7 +198,7 @@ def _binomial_many(key: Tracer, n: Tracer, p: Tracer) -> Tracer:
 
 
 def _binomial(key: Tracer, n: Tracer, p: Tracer) -> Tracer:
-    """Counts as floats; NaN where the parameters are none of a binomial distribution."""
+    """Counts as floats; NaN where n and p are not parameters of a binomial distribution."""
     flipped = p >= 0.5
     q = emit(ops.select, flipped, 1 - p, p)
     legal = (n >= 0) & (n < np.inf) & (p >= 0) & (p <= 1)
@@ -250,14 +250,14 @@ def binomial(key: ArrayLike, n: ArrayLike, p: ArrayLike, shape: ShapeLike | None
 @eager(static=("shape", "dtype", "unroll"))
 def multinomial(key: ArrayLike, n: ArrayLike, p: ArrayLike, *, shape: ShapeLike | None = None,
                 dtype: DTypeLike | None = None, unroll: int | bool = 1) -> Array:
-    """How often each category came in n draws: vectors of counts with sum n.
+    """How often each category came up in n draws: vectors of counts with sum n.
 
     Args:
       key: one key. n: numbers of draws. p: floats of shape (..., categories), probabilities or
         weights.
       shape: of the result, to which p, and n along all axes but the last, broadcast.
       dtype: of the result; the default float if None.
-      unroll: as of `lax.scan`, over the categories.
+      unroll: as in `lax.scan`, over the categories.
     Raises: ValueError where p is 0-d or the shapes do not fit.
     Source: each category is binomial given those before it.
 

@@ -63,7 +63,7 @@ def truncated_normal(key: ArrayLike, lower: ArrayLike, upper: ArrayLike,
                      out_sharding: ShardingLike = None) -> Array:
     """Standard normal floats conditioned to lie in (lower, upper), which broadcast to `shape`.
 
-    Source: inverse of the cumulative distribution, as of `normal`, between those of the bounds.
+    Source: inverse of the cumulative distribution, as in `normal`, between those of the bounds.
 
     >>> random.truncated_normal(random.key(0), -1., 1., (3,)).shape
     (3,)
@@ -331,7 +331,7 @@ def weibull_min(key: ArrayLike, scale: ArrayLike, concentration: ArrayLike, shap
 def triangular(key: ArrayLike, left: ArrayLike, mode: ArrayLike, right: ArrayLike,
                shape: ShapeLike | None = None, dtype: DTypeLike | None = None, *,
                out_sharding: ShardingLike = None) -> Array:
-    """Floats in [left, right] whose density rises in a line to `mode` and falls in one.
+    """Floats in [left, right] whose density rises linearly up to `mode`, then falls linearly.
 
     Args:
       key: one key. left, mode, right: floats, left <= mode <= right and left < right.

@@ -1,7 +1,7 @@
-"""Samplers of the gamma distribution and of what is made of it: beta, Dirichlet, chi-squared, F, t.
+"""Samplers of the gamma distribution and of those made from it: beta, Dirichlet, chi-squared, F, t.
 
-A sample of the gamma distribution has a derivative in its shape parameter, that of the quantile of
-its probability (implicit reparameterisation); those made of it have theirs through it.
+A sample of the gamma distribution has a derivative in its shape parameter: that of the quantile at
+its probability (implicit reparameterisation). Samples made from it are differentiated through it.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from .parameters import chosen_dtype, constant, in_dtype, new_keys, parameters, 
 
 
 def gamma_in(key: Tracer, a: Tracer, log_space: bool) -> Tracer:
-    """Samples of the shapes of an array, or their logarithms, each from a key of its own."""
+    """Samples for an array of shape parameters, or their logarithms, each from a key of its own."""
     keys = emit(ops.random_split, threefry_key(key), shape=a.shape)
     return emit(ops.random_gamma, keys, a, log_space=log_space)
 
 
 def _dtypes(name: str, dtype: Any) -> tuple[DType, DType]:
-    """The dtype that a sampler was asked for, and the one to draw in: the steps of samplers that
-    reject are lost in numbers of 8 bits."""
+    """(dtype that a sampler was asked for, dtype to draw in): 8 bits are too few for the steps of
+    rejection sampling."""
     asked = chosen_dtype(name, dtype, float, "float")
     if asked.bits < 16 and asked not in MANTISSA:
         refuse_dtype(asked)
@@ -42,7 +42,7 @@ def _dtypes(name: str, dtype: Any) -> tuple[DType, DType]:
 
 
 def _shapes(name: str, a: Any, shape: Any, dtype: DType) -> Tracer:
-    """The shape parameter, which is converted to the dtype whatever its own, in `shape`."""
+    """The shape parameter broadcast to `shape`, and converted to `dtype` from any real dtype."""
     x = operand(name, a)
     own = x.value.type.dtype
     if own.is_key or own.is_complex:
@@ -79,7 +79,7 @@ def gamma(key: ArrayLike, a: ArrayLike, shape: ShapeLike | None = None,
 @eager(static=("shape", "dtype", "out_sharding"))
 def loggamma(key: ArrayLike, a: ArrayLike, shape: ShapeLike | None = None,
              dtype: DTypeLike | None = None, *, out_sharding: ShardingLike = None) -> Array:
-    """Logarithms of samples of the gamma distribution of shape `a`; arguments as of `gamma`.
+    """Logarithms of samples of the gamma distribution of shape `a`; arguments as in `gamma`.
 
     >>> random.loggamma(random.key(0), 2., (3,)).shape
     (3,)
@@ -108,7 +108,7 @@ def beta(key: ArrayLike, a: ArrayLike, b: ArrayLike, shape: ShapeLike | None = N
     _, both = parameters("beta", shape, made, a, b)
     x, y = (gamma_in(k, p, True)
             for k, p in zip(new_keys(typed_key("beta", key)), both, strict=True))
-    from ..lax import stop_gradient  # what is taken off both has no effect
+    from ..lax import stop_gradient  # subtracting it from both has no effect
 
     most = stop_gradient(emit(ops.max, x, y))
     x, y = emit(ops.exp, x - most), emit(ops.exp, y - most)

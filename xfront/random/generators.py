@@ -1,8 +1,8 @@
 """Generators of bits: the three that are built in, and those that programs define.
 
-A sampler draws and splits by `draw`, `split_key` and `folded`, whatever generator its key is of. A
-program's own generator is four functions of a key's words, which are traced where they are used;
-its keys are a key type of the IR, which knows nothing of it but their shape.
+Samplers use `draw`, `split_key` and `folded`, whatever generator their key belongs to. A
+program's own generator is four functions of a key's words, which are traced where they are used.
+Its keys have a key type of their own in the IR, which knows nothing of them but their shape.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def built_in(name: str) -> Generator:
 
 def define(key_shape: tuple[int, ...], seed: Callable, split: Callable, random_bits: Callable,
            fold_in: Callable, name: str, tag: str) -> Generator:
-    """A new generator of these functions; its key type is one of its own."""
+    """A new generator made of these functions, with a key type of its own."""
     own, n = tag if tag.isidentifier() else "custom", 0
     while own in PUBLIC or f"key<{own}>" in ir_dtypes.BY_NAME:
         n += 1
@@ -69,16 +69,16 @@ def define(key_shape: tuple[int, ...], seed: Callable, split: Callable, random_b
 
 
 def generator(tag: str) -> Generator:
-    """The generator of keys of a key type."""
+    """The generator for the keys of a key type."""
     return _BUILT_IN.get(tag) or _DEFINED[tag]
 
 
 def generator_of(key: Tracer) -> Generator:
-    """The generator that a key is of."""
+    """The generator that a key belongs to."""
     return generator(key.value.type.dtype.implementation)
 
 
-# --- what a key is good for -----------------------------------------------------------------
+# --- what keys are used for -----------------------------------------------------------------
 
 def key_from(tag: str, seed: Tracer) -> Tracer:
     """A key from an integer."""
@@ -97,7 +97,7 @@ def split_key(key: Tracer, shape: tuple[int, ...]) -> Tracer:
 
 
 def folded(key: Tracer, data: Tracer) -> Tracer:
-    """A new key from one and a uint32."""
+    """A new key from a key and a uint32."""
     own = generator_of(key)
     if own.fold_in is None:
         return emit(ops.random_fold_in, key, data)
@@ -126,7 +126,7 @@ def _wrapped(own: Generator, role: str, words: Any, shape: tuple[int, ...]) -> T
 
 
 def threefry_key(key: Tracer) -> Tracer:
-    """The key itself, or a key of the default generator from bits of another's."""
+    """The key itself if it is a threefry key, else a threefry key made of bits drawn from it."""
     if generator_of(key) is _BUILT_IN["fry"]:
         return key
     return emit(ops.random_wrap, draw(key, 32, (2,)), impl="fry")

@@ -36,7 +36,7 @@ def _tag(impl: Any) -> str:
 
 @eager(static=("tag",))
 def seeded(seed: Any, tag: str) -> Any:
-    """A typed key from an integer, or keys from some where the generator is built in."""
+    """A typed key from an integer; built-in generators also take an array of integers."""
     return key_from(tag, operand("key", seed))
 
 
@@ -48,7 +48,7 @@ def _seed(seed: Any) -> Any:
                             "numpy.uint64 where the upper half is meant")
     if isinstance(seed, int):
         wrapped = (seed + 2 ** 63) % 2 ** 64 - 2 ** 63
-        if not config.jax_enable_x64:                 # the seed of a 32-bit integer
+        if not config.jax_enable_x64:                 # seeds have 32 bits
             wrapped = (seed + 2 ** 31) % 2 ** 32 - 2 ** 31 if not (
                 -(2 ** 31) <= seed < 2 ** 31) else seed
             return np.int32(wrapped)
@@ -83,11 +83,11 @@ def key(seed: int | ArrayLike, *, impl: Any = None, dtype: DTypeLike | None = No
 
 
 def seeded_with(seed: Any, impl: Any) -> Any:
-    """A typed key of an implementation, with what the option `jax_random_seed_offset` adds."""
+    """A typed key of an implementation; the option `jax_random_seed_offset` is added to the seed."""
     seed = _seed(seed)
     offset = random_seed_offset.value
     if offset:
-        with np.errstate(over="ignore"):             # it wraps, in the dtype of the seed
+        with np.errstate(over="ignore"):             # the sum wraps in the seed's dtype
             seed = seed + _seed(offset).astype(seed.dtype)
     return seeded(seed, _tag(impl))
 
@@ -120,8 +120,8 @@ def key_dtype(impl_spec: Any = None) -> KeyDType:
 
 @front_door
 def PRNGKey(seed: int | ArrayLike, *, impl: Any = None) -> Array:
-    """A raw random key from an integer: uint32 words, shape (2,) for threefry; a typed one under
-    the option `jax_enable_custom_prng`.
+    """A raw random key from an integer: uint32 words, shape (2,) for threefry. With the
+    option `jax_enable_custom_prng` the key is typed.
 
     >>> random.PRNGKey(0)
     Array([0, 0], dtype=uint32)
@@ -173,7 +173,7 @@ def wrap_key_data(key_bits_array: ArrayLike, *, impl: Any = None, dtype: DTypeLi
 
 @front_door
 def key_impl(keys: ArrayLike) -> Any:
-    """What `key` takes as `impl` for keys like these: a name, or the object that
+    """The `impl` with which `key` makes keys like these: a name, or the object that
     `extend.random.define_prng_impl` gave. Raises: TypeError where they are no keys.
 
     >>> random.key_impl(random.key(0))
@@ -219,7 +219,7 @@ def _check_legacy(name: str) -> None:
 
 
 def typed_key(name: str, keys: Any, scalar: bool = True) -> Tracer:
-    """The tracer of typed keys, raw words wrapped.
+    """The tracer of typed keys; raw words are wrapped.
 
     Raises: TypeError where it is no key; ValueError where one key is wanted and several came.
     """
@@ -286,7 +286,7 @@ def _fold_in(key: Any, data: Any) -> Any:
 
 @eager
 def clone(key: ArrayLike) -> Array:
-    """The same key as another value, for programs checked for key reuse.
+    """The same key as a new value, for programs that are checked for key reuse.
 
     >>> random.clone(random.key(0)).dtype
     key<fry>

@@ -1,4 +1,4 @@
-"""What every sampler asks of its arguments: element type, shape, and parameters in both."""
+"""Arguments that all samplers share: the dtype, the shape, and parameters converted to both."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ def constant(value: Any, dtype: DType, shape: tuple[int, ...] = ()) -> Tracer:
 
 
 _OF_ONE_RANK = ("truncated_normal",)
-"""Samplers whose parameters `numpy_rank_promotion` holds to one rank where no shape is given."""
+"""Samplers that let `numpy_rank_promotion` hold their parameters to one rank without a shape."""
 
 
 def _broadcast(name: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
-    """As `broadcast_shapes`, of shapes of any rank."""
+    """As `broadcast_shapes`, but ranks may differ whatever `numpy_rank_promotion` says."""
     if numpy_rank_promotion.value == "allow":
         return broadcast_shapes(name, shapes)
     rank = max(map(len, shapes))
@@ -48,9 +48,9 @@ def _broadcast(name: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
 
 
 def size_of(name: str, shape: Any, *shapes: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape of the result: what the parameters broadcast to, or `shape`, to which they must.
+    """The shape of the result: `shape`, to which the parameters must broadcast, or else their own.
 
-    A shape that is asked for by name is no promotion that `numpy_rank_promotion` would refuse.
+    `numpy_rank_promotion` does not refuse a shape that the user has asked for.
 
     Raises: ValueError where they do not.
     """
@@ -67,7 +67,7 @@ def size_of(name: str, shape: Any, *shapes: tuple[int, ...]) -> tuple[int, ...]:
 
 def parameters(name: str, shape: Any, dtype: DType, *values: Any
                ) -> tuple[tuple[int, ...], list[Tracer]]:
-    """The shape of the result, and the parameters in it and in `dtype`.
+    """The shape of the result, and the parameters in that shape and in `dtype`.
 
     Raises: ValueError where they do not broadcast to `shape`; TypePromotionError, which is one,
     where `dtype` does not hold the values of a parameter's.
@@ -95,7 +95,7 @@ def pieces(keys: Tracer) -> list[Tracer]:
 
 
 def new_keys(key: Tracer, n: int = 2) -> list[Tracer]:
-    """That many keys from one."""
+    """`n` new keys from one."""
     return pieces(split_key(key, (n,)))
 
 

@@ -34,9 +34,9 @@ from .parameters import new_keys, size_of
 # --- order ----------------------------------------------------------------------------------------
 
 def shuffled(key: Tracer, x: Tracer, axis: int) -> Tracer:
-    """`x` with the elements along one axis each in random order (all slices differently).
+    """`x` with the elements along one axis in random order, which differs from slice to slice.
 
-    Each round sorts by 32 random bits; what is equal by chance in one is not in all.
+    Each round sorts by 32 random bits; bits that are equal in one round are unlikely to be in all.
     """
     rounds = max(1, math.ceil(3 * math.log(max(1, x.size)) / math.log(2 ** 32 - 1)))
     for _ in range(rounds):
@@ -47,7 +47,7 @@ def shuffled(key: Tracer, x: Tracer, axis: int) -> Tracer:
 
 @eager(static=("axis", "independent"))
 def _permuted(key: Any, x: Any, axis: int, independent: bool) -> Any:
-    from ..numpy import take  # the public gather; random stands beside numpy
+    from ..numpy import take  # late: a neighbour of this package
 
     one = typed_key("permutation", key)
     given = operand("permutation", x)
@@ -58,7 +58,7 @@ def _permuted(key: Any, x: Any, axis: int, independent: bool) -> Any:
     axis = normalize_axis("permutation", axis, given.ndim)
     if not given.size:
         return given
-    moves = given.value.type.dtype.is_key                # keys are no operands of a sort
+    moves = given.value.type.dtype.is_key                # a sort takes no keys
     if not moves and (independent or given.ndim == 1):
         return shuffled(one, given, axis)
     if independent and given.ndim > 1:
@@ -123,7 +123,7 @@ def _chosen(key: Any, a: Any, p: Any, n: Any, shape: tuple[int, ...], replace: b
         places = emit(ops.iota, dtype=default_int(), shape=(0,), dimension=0)
     elif p is None:
         if not replace and whole is not None and not whole.value.type.dtype.is_key:
-            moved = permutation(one, whole, axis)    # one gather the fewer where x is a vector
+            moved = permutation(one, whole, axis)    # saves a gather where x is a vector
             drawn = moved[(slice(None),) * axis + (slice(n_draws),)]
             return _reshaped(as_tracer(drawn), axis, shape)
         places = randint(one, (n_draws,), 0, n) if replace else _order(
@@ -143,7 +143,7 @@ def _reshaped(x: Tracer, axis: int, shape: tuple[int, ...]) -> Tracer:
 
 
 def _weighed(key: Tracer, p: Any, n: int, n_draws: int, replace: bool, mode: Any) -> Tracer:
-    """Numbers below n with probabilities p: inverse of their sums, or Gumbel-max of their logs."""
+    """Numbers below n with probabilities p: by inverting their sums, or by adding Gumbel noise."""
     from ..numpy import cumsum, searchsorted
 
     weights = promote_inexact("choice", p)[0]
@@ -160,7 +160,7 @@ def _weighed(key: Tracer, p: Any, n: int, n_draws: int, replace: bool, mode: Any
 
 
 def _largest(x: Tracer, n: int) -> Tracer:
-    """Indices of the n largest of each vector along the last axis, in falling order."""
+    """Indices of the n largest elements of each vector along the last axis, the largest first."""
     from ..lax import top_k
 
     return as_tracer(top_k(x, n)[1])

@@ -58,7 +58,7 @@ def multivariate_normal(key: ArrayLike, mean: ArrayLike, cov: ArrayLike,
     drawn = normal_in(typed_key(name, key), (*size, n), made)
     from ..numpy import einsum
 
-    if made.bits < 32:                                     # factored in a dtype that can be
+    if made.bits < 32:                                     # narrow dtypes have no factorisations
         root = convert(_root(convert(sigma, dtypes.f32), method), made)
     else:
         root = _root(sigma, method)
@@ -73,7 +73,7 @@ def _root(sigma: Any, method: str) -> Any:
         return linalg.cholesky(sigma)
     if method == "eigh":
         values, vectors = linalg.eigh(sigma)
-        return vectors * sqrt(maximum(values, 0))[..., None, :]    # rounding makes some negative
+        return vectors * sqrt(maximum(values, 0))[..., None, :]    # rounding may make some < 0
     vectors, values, _ = linalg.svd(sigma)
     return vectors * sqrt(values)[..., None, :]
 
@@ -81,8 +81,8 @@ def _root(sigma: Any, method: str) -> Any:
 @eager(static=("n", "shape", "dtype", "m", "out_sharding"))
 def orthogonal(key: ArrayLike, n: int, shape: ShapeLike = (), dtype: DTypeLike | None = None,
                m: int | None = None, *, out_sharding: ShardingLike = None) -> Array:
-    """Matrices uniform among the orthogonal (or unitary) ones; other than square ones have
-    orthonormal rows or columns, whichever are fewer.
+    """Matrices drawn uniformly from the orthogonal (or unitary) ones; matrices that are not square
+    have orthonormal rows or columns, whichever are fewer.
 
     Args:
       key: one key. n: number of rows. shape: of the result without its last two axes.
