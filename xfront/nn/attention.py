@@ -187,7 +187,7 @@ def _in_blocks(block: int, q: Any, k: Any, v: Any, bias: Any, mask: Any, scale: 
 
 
 def _apart(x: Any, axis: int, n: int, block: int, t: int) -> Any:
-    """[..., t, ...] cut into n blocks along a new first axis; what all queries share is unchanged."""
+    """[..., t, ...] cut into n blocks along a new first axis; what all queries share stays."""
     axis -= 4 - x.ndim                           # a bias or mask may have fewer axes
     if axis < 0 or x.shape[axis] == 1:
         return x

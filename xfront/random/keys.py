@@ -83,7 +83,7 @@ def key(seed: int | ArrayLike, *, impl: Any = None, dtype: DTypeLike | None = No
 
 
 def seeded_with(seed: Any, impl: Any) -> Any:
-    """A typed key of an implementation; the option `jax_random_seed_offset` is added to the seed."""
+    """A typed key of an implementation; the option `jax_random_seed_offset` is added to `seed`."""
     seed = _seed(seed)
     offset = random_seed_offset.value
     if offset:
