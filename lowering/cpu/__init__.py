@@ -1,1 +1,1 @@
-"""What is special about CPUs: forms of ops that run faster, fences, the choice of libraries."""
+"""Extras for CPU: forms of ops that run faster, fences, and the choice of XLA's libraries."""

@@ -1,4 +1,4 @@
-"""Loops over scalars: several turns in one."""
+"""Loops over scalars, with several turns in one."""
 
 from __future__ import annotations
 
@@ -13,17 +13,19 @@ from . import in_place  # noqa: F401  (it registers forms of this family)
 
 TURNS = (8, 7, 6, 5, 4)
 MOST_OPERATIONS = 64
-"""In one turn. Larger bodies leave the path on which a loop is one kernel."""
+"""The most operations in one turn. XLA does not make one kernel of a loop with a larger body."""
 
 FEWEST_TURNS = 2 ** 13
-"""A thousand runs of fewer gain less than the body takes longer to compile."""
+"""With fewer turns, a thousand runs gain less time than the body takes longer to compile."""
 
 MOST_RESULTS = 3
-"""Carries and stacks: each is computed anew from what the turn began with."""
+"""The most carries and stacks: each of them is computed again from the values at the turn's start.
+"""
 
 
 def _turns(op: Op) -> int:
-    """How many turns go into one, 1 where they do not: what is left over would not be cheap."""
+    """The number of turns to write in one; 1 where none divides the length, for remaining turns
+    would not be cheap."""
     body, length = op.attrs["body"], op.attrs["length"]
     most = MOST_OPERATIONS // max(len(body.ops), 1)
     return next((n for n in TURNS if n <= most and length % n == 0), 1)
@@ -41,14 +43,14 @@ def _scalar_loop(op: Op) -> bool:
 
 
 def _is_scalar(op: Op) -> bool:
-    """XLA copies these to who reads them; what it does not copy it computes in a kernel of its own.
-    """
+    """Whether XLA copies an op into its readers; other ops would be kernels of their own."""
     return {CHEAP, ELEMENTWISE} <= op.definition.traits and all(
         v.type.ndim == 0 for v in op.results)
 
 
-# Bodies of at most 16 cheap operations on scalars; 2**13 turns or more, a multiple of 4 to 8.
+# Bodies of at most 16 cheap operations on scalars, in 2**13 turns or more, a multiple of 4 to 8:
+# the plain rule does one turn at a time.
 @form(ops.scan, when=_scalar_loop, row="kernels.reduction: scan of scalars")
 def scan(b: Builder, op: Op, *operands: Value) -> tuple[Value, ...]:
-    """Several turns in one: what does not wait for the carry is done beside it."""
+    """Several turns in one: operations that do not depend on the carry run beside those that do."""
     return b.emit(ops.scan, *operands, **{**op.attrs, "unroll": _turns(op)})

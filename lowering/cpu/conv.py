@@ -1,9 +1,9 @@
-"""Convolutions with few products an element as sums of shifted arrays; 1x1 ones as products of
-matrices; those of few groups one by one.
+"""Convolutions with few products per element as sums of shifted arrays, 1x1 ones as products of
+matrices, and those with few groups one group at a time.
 
-A filter of several places and channels is `taps` (one a place) of `C` channels a group. Around and
-between its elements the input has zeros, which the plain rule multiplies by the filter for some
-types and skips for others: 0 * inf shows which, and the forms do the same.
+Padding and dilation put zeros around and between the elements of the input. The plain rule
+multiplies these zeros by the filter for some dtypes and skips them for others, as 0 * inf shows;
+the forms do the same.
 """
 
 from __future__ import annotations
@@ -31,12 +31,13 @@ NARROW = (dtypes.f16, dtypes.bf16)
 FLOATS = (dtypes.f32, dtypes.f64)
 WIDE = (dtypes.f64, dtypes.c64, dtypes.c128)
 LEAST = 2 ** 15
-"""Products of a convolution of one channel from which a thousand runs gain what it takes longer to
-compile. More channels are more code and gain less a product; so do several results of one group."""
+"""The products of a convolution of one channel from which a thousand runs gain more time than the
+form takes longer to compile. More channels, or several results of one group, mean more code and
+gain less per product."""
 
 
 class Sizes(NamedTuple):
-    """What a convolution is made of. Filters have `depth` channels, `width` of them a group."""
+    """The sizes of a convolution. A filter has `depth` channels; each group has `width` filters."""
 
     dtype: DType
     groups: int
@@ -47,7 +48,7 @@ class Sizes(NamedTuple):
 
     @property
     def products(self) -> int:
-        """How many an element of the result is the sum of."""
+        """The number of products in the sum that is an element of the result."""
         return self.depth * math.prod(self.kernel)
 
 
@@ -67,15 +68,16 @@ def _is_plain(op: Op) -> bool:
 
 
 def _keeps_order(op: Op) -> bool:
-    """Whether input and result have one order of axes, and the filter groups of features alone."""
+    """Whether input and result have the same order of axes, and there are no batch groups."""
     return op.attrs["lhs_spec"] == op.attrs["out_spec"] and op.attrs["batch_groups"] == 1
 
 
 @condition
 def _few_products(op: Op) -> bool:
-    """Up to 72 products an element: f32, f16, bf16 up to 8 channels of a group (one group: up to 4,
-    and 16 results), f64 and complex one channel of 2 groups or more; 2**15 products times the
-    square of the channels (one group and several results: four times that)."""
+    """Up to 72 products per element. For f32, f16 and bf16, up to 8 channels per group (in one
+    group, up to 4 channels and 16 results); for f64 and complex numbers, 2 or more groups of one
+    channel. At least 2**15 products times the square of the channels (four times that for one group
+    with several results)."""
     if not (_is_plain(op) and _keeps_order(op)):
         return False
     s, a = _sizes(op), op.attrs
@@ -93,17 +95,18 @@ def _few_products(op: Op) -> bool:
     return few and s.products <= 72 and s.result.size * s.products >= least
 
 
-# Few products an element: the plain rule gathers them for a product of matrices that is too narrow
-# for it, or runs through them one by one. Filters of one channel a group (depthwise) are most so.
+# Few products per element: the plain rule gathers them for a product of matrices, which is too
+# narrow to be fast, or computes them one by one. This is worst for one channel per group
+# (depthwise).
 @form(ops.conv_general_dilated, when=_few_products, row="kernels.convolution: depthwise 3×3")
 def shifted(b: Builder, op: Op, x: Value, k: Value) -> Value:
-    """Add up, for each place and channel of the filter, the input it meets times its weights."""
+    """Add up, over all places and channels of the filter, the input they meet times the weights."""
     return _sum_of_shifted(b, op, b.emit(ops.fence, x), b.emit(ops.fence, k))
 
 
 def _sum_of_shifted(b: Builder, op: Op, x: Value, k: Value) -> Value:
-    """In one pass. Around it are fences, for it reads the operands often, and what reads the result
-    expects to find it in memory."""
+    """The sum of shifted inputs times weights, in one pass. It is fenced off from other ops, for it
+    reads the operands often, and readers of a convolution expect it in memory."""
     if (longer := _evened(op)) is not op:
         return _shortened(b, op, _sum_of_shifted(b, longer, x, k))
     s, a, dtype = _sizes(op), op.attrs, x.type.dtype
@@ -128,7 +131,8 @@ def _sum_of_shifted(b: Builder, op: Op, x: Value, k: Value) -> Value:
 
 
 def _evened(op: Op) -> Op:
-    """With one more place in a last axis of odd length: such loops are ten times as fast."""
+    """`op` with one more place in a last axis of odd length, for even loops are ten times as fast.
+    """
     a, spec = op.attrs, op.attrs["out_spec"]
     result = _sizes(op).result
     if len(spec) > 3 or spec[-1] != result.ndim - 1 or result.shape[-1] % 2 == 0:
@@ -143,7 +147,7 @@ def _shortened(b: Builder, op: Op, x: Value) -> Value:
 
 
 def _times(b: Builder, x: Value, weights: Value, s: Sizes, feature: int) -> Value:
-    """Each channel of `x`, one a group, times the weights of the group."""
+    """Each channel of `x`, one per group, times the weights of its group."""
     shape = x.type.shape
     full = (*shape[:feature], s.groups, s.width, *shape[feature + 1:])
     dims = tuple(d + (d > feature) for d in range(len(shape)))
@@ -154,7 +158,7 @@ def _times(b: Builder, x: Value, weights: Value, s: Sizes, feature: int) -> Valu
 
 
 def _padded(b: Builder, x: Value, a: Any) -> Value:
-    """`x` with the zeros around and between its elements."""
+    """`x` with zeros around and between its elements, as padding and dilation say."""
     low, high, interior = [0] * x.type.ndim, [0] * x.type.ndim, [0] * x.type.ndim
     for d, pair, by in zip(a["lhs_spec"][2:], a["padding"], a["lhs_dilation"], strict=True):
         low[d], high[d], interior[d] = *pair, by - 1
@@ -163,7 +167,7 @@ def _padded(b: Builder, x: Value, a: Any) -> Value:
 
 
 def _window(b: Builder, wide: Value, at: Ints, result: TensorType, a: Any) -> Value:
-    """What place `at` of the filter meets."""
+    """The elements of the input that place `at` of the filter meets."""
     starts, limits, strides = [0] * wide.type.ndim, list(wide.type.shape), [1] * wide.type.ndim
     for d, i, by, stride in zip(a["lhs_spec"][2:], at, a["rhs_dilation"], a["strides"],
                                 strict=True):
@@ -180,7 +184,7 @@ def _strided(b: Builder, x: Value, axis: int, start: int, stride: int) -> Value:
 
 
 def _weights(b: Builder, k: Value, at: Ints, channel: int, s: Sizes, spec: Ints) -> Value:
-    """The filter at one place and channel, by group."""
+    """The filter's weights at one place and channel, for each group."""
     starts, limits = [0] * k.type.ndim, list(k.type.shape)
     for d, i in zip(spec[1:], (channel, *at), strict=True):
         starts[d], limits[d] = i, i + 1
@@ -193,8 +197,8 @@ def _weights(b: Builder, k: Value, at: Ints, channel: int, s: Sizes, spec: Ints)
 
 @condition
 def _one_place(op: Op) -> bool:
-    """f32 or f64, 2**12 elements: a window that fits once, as in gradients of 1x1 filters, over
-    axes side by side in memory."""
+    """f32 or f64, 2**12 elements; a window that fits only once, as in gradients of 1x1 filters; the
+    summed axes are next to each other in memory."""
     (lhs, rhs), a = (v.type for v in op.operands), op.attrs
     return (_is_plain(op) and lhs.dtype in FLOATS and lhs.size >= 4096
             and a["feature_groups"] == a["batch_groups"] == 1 and not _moves(a)
@@ -203,12 +207,13 @@ def _one_place(op: Op) -> bool:
 
 
 def _is_outside(t: TensorType, axis: int) -> bool:
-    """Whether all other elements of `axis` come before or after the other axes' in memory."""
+    """Whether `axis` is the outermost or the innermost axis in memory, not counting axes of size 1.
+    """
     return math.prod(t.shape[:axis]) == 1 or math.prod(t.shape[axis + 1:]) == 1
 
 
 def _moves(a: Any) -> bool:
-    """Whether there are zeros around the input, or gaps."""
+    """Whether there is padding or dilation."""
     return any(pair != (0, 0) for pair in a["padding"]) or any(
         by != 1 for by in (*a["lhs_dilation"], *a["rhs_dilation"]))
 
@@ -217,11 +222,11 @@ def _spatial(t: TensorType, spec: Ints) -> Ints:
     return tuple(t.shape[d] for d in spec[2:])
 
 
-# The plain rule gathers the window, which is the whole input, first.
+# The plain rule first gathers the window, which is the whole input.
 @form(ops.conv_general_dilated, when=_one_place,
       row="kernels.convolution: gradient by kernel, conv 1×1")
 def product(b: Builder, op: Op, x: Value, k: Value) -> Value:
-    """One product of matrices, over features and places."""
+    """One product of matrices, summed over features and places."""
     a, result = op.attrs, _sizes(op).result
     made = b.emit(ops.dot_general, x, k, contract=(a["lhs_spec"][1:], a["rhs_spec"][1:]),
                   batch=((), ()), precision=a.get("precision"))
@@ -248,7 +253,7 @@ def _pointwise(op: Op) -> bool:
 # Filters of one place: the plain rule copies the input first.
 @form(ops.conv_general_dilated, when=_pointwise, row="kernels.convolution: conv 1×1")
 def pointwise(b: Builder, op: Op, x: Value, k: Value) -> Value:
-    """A product of the matrix of features with that of the filter."""
+    """The product of the input, as a matrix of features, with the filter as a matrix."""
     a, result, n = op.attrs, _sizes(op).result, x.type.ndim
     width, depth = (k.type.shape[d] for d in a["rhs_spec"][:2])
     swapped = a["rhs_spec"][0] > a["rhs_spec"][1]
@@ -276,7 +281,7 @@ def _in_groups(op: Op) -> bool:
             and s.result.size * s.products >= 2 ** 23)
 
 
-# 2 to 8 groups of 8 channels or more: the plain rule's groups take their time together.
+# 2 to 8 groups of 8 channels or more: the plain rule is slow at several groups in one convolution.
 @form(ops.conv_general_dilated, when=_in_groups, row="kernels.convolution: conv 3×3 in 4 groups")
 def one_by_one(b: Builder, op: Op, x: Value, k: Value) -> Value:
     """A convolution for each group."""
@@ -293,8 +298,8 @@ def one_by_one(b: Builder, op: Op, x: Value, k: Value) -> Value:
 
 @condition
 def _gradient(op: Op) -> bool:
-    """Each of 8 or more features of the one operand meets the same of the other, f32, in up to 9
-    places over 1,024 of the input or 25 over 256, 2**15 elements."""
+    """f32, 2**15 elements; each of 8 or more features of one operand meets only the same feature of
+    the other, in up to 9 places over 1,024 of the input, or in up to 25 over 256."""
     (lhs, rhs), a = (v.type for v in op.operands), op.attrs
     groups = a["batch_groups"]
     if not (_is_plain(op) and lhs.dtype is dtypes.f32 and groups >= 8
@@ -306,12 +311,12 @@ def _gradient(op: Op) -> bool:
     return met <= 1024 and places <= 9 or met <= 256 and places <= 25
 
 
-# Up to 9 places of a filter, each the sum over at most 1,024 of the input, or 25 over 256: the
-# plain rule goes through them one by one.
+# Filters of up to 9 places, whose gradients each sum over at most 1,024 places of the input, or of
+# up to 25 places over 256: the plain rule goes through these one by one.
 @form(ops.conv_general_dilated, when=_gradient,
       row="kernels.convolution: gradient by kernel, depthwise 3×3")
 def summed(b: Builder, op: Op, x: Value, ct: Value) -> Value:
-    """Sum, for each place of the result, the products of the input it meets and `ct`."""
+    """For each place of the filter, the sum of the products of `ct` and the input that it meets."""
     a, result = op.attrs, _sizes(op).result
     x, ct = b.emit(ops.fence, x), b.emit(ops.fence, ct)
     spec, sums = a["lhs_spec"], []
@@ -338,12 +343,13 @@ def summed(b: Builder, op: Op, x: Value, ct: Value) -> Value:
 # --- long filters of one channel ----------------------------------------------------------
 
 ROW = 32
-"""Places of a filter of one axis that are added up in one pass, or make a row."""
+"""The number of places of a filter of one axis that are added up in one pass, or make a row."""
 CHUNKS = 8
 
 
 def _is_long(op: Op) -> bool:
-    """One channel, input and filter in order, as far as that matters for one channel."""
+    """Whether a convolution has one channel and plain f32 filters without strides or dilation, with
+    the axes of input and filter in order, and enough products."""
     if not (_is_plain(op) and _keeps_order(op)):
         return False
     s, a = _sizes(op), op.attrs
@@ -363,10 +369,10 @@ def _line(op: Op) -> bool:
     return op.operands[1].type.ndim == 3 and ROW < n <= ROW * CHUNKS and _is_long(op)
 
 
-# More places than are added up fast in one pass: the plain rule gathers them for each element.
+# More places than one pass can add up fast: the plain rule gathers them for each element.
 @form(ops.conv_general_dilated, when=_line, row="kernels.convolution: convolve with 101 taps")
 def in_chunks(b: Builder, op: Op, x: Value, k: Value) -> Value:
-    """The sum of what parts of the filter give."""
+    """The sum of the results of parts of the filter."""
     a, axis, n = op.attrs, op.attrs["rhs_spec"][2], math.prod(k.type.shape)
     ((low, high),), chunks, total = a["padding"], -(-n // ROW), None
     x, k = b.emit(ops.fence, x), b.emit(ops.fence, k)
@@ -389,11 +395,13 @@ def _large(op: Op) -> bool:
             or len(kernel) == 2 and min(kernel) > 1 and math.prod(kernel) > 48) and _is_long(op)
 
 
-# More places than that.
+# Filters of one channel with even more places, or many along two axes: the plain rule gathers them
+# for each element.
 @form(ops.conv_general_dilated, when=_large, row="kernels.convolution: one channel, 31×31")
 def in_rows(b: Builder, op: Op, x: Value, k: Value) -> Value:
-    """The input shifted by rows of the filter times these rows, which is then shifted along the row
-    and added up. A filter of one axis is cut in rows, and what is left over is added as it is."""
+    """One product of the filter with the input, shifted once per row of the filter; its parts are
+    then shifted along the row and added up. A filter of one axis is cut into rows, and the rest of
+    it is added separately."""
     if (longer := _evened(op)) is not op:
         return _shortened(b, op, in_rows(b, longer, x, k))
     s, a = _sizes(op), op.attrs
@@ -426,8 +434,8 @@ def in_rows(b: Builder, op: Op, x: Value, k: Value) -> Value:
 
 
 def _stacked(b: Builder, x: Value, rows: int, step: int, size: int) -> Value:
-    """For each row `size` elements of axis 1, from `step` times its number on. In a loop, for XLA
-    makes a kernel of each part of a concatenation."""
+    """For row i, the `size` elements of axis 1 from `step * i` on. They are stacked by a loop, for
+    XLA makes a kernel of each part of a concatenation."""
     sizes = (x.type.shape[0], size, *x.type.shape[2:])
     types = (I32, x.type.with_shape((rows, *sizes)))
     test, turn = Builder("more"), Builder("row")

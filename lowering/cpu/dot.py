@@ -1,5 +1,5 @@
-"""Products of tiny matrices in large batches, of small ones in loops, by rows of the left one, of
-complex and of short numbers."""
+"""Products of matrices: by one-hot rows, tiny ones in large batches, small ones in loops, with a
+transposed left matrix, of complex numbers and of bf16."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .pieces import at
 
 @condition
 def _many_rows(op: Op) -> bool:
-    """f32 or f64 by a matrix, 256 rows of the result or more, 2**20 products."""
+    """f32 or f64 times a matrix, 256 or more rows in the result, 2**20 products."""
     (lhs, rhs), a = (v.type for v in op.operands), op.attrs
     left, _ = a["contract"]
     if not (lhs.dtype is rhs.dtype and lhs.dtype in (dtypes.f32, dtypes.f64) and rhs.ndim == 2
@@ -31,7 +31,7 @@ def _many_rows(op: Op) -> bool:
 
 
 def one_hot(place: Place, op: Op) -> list[Value] | None:
-    """The left operand is made as `one_hot(i)`, of integers i that stand here."""
+    """The left operand is `one_hot(i)`, and its integers i are known at the place of the op."""
     converted = _made_by(place, op.operands[0], ops.convert)
     compared = converted and _made_by(converted[0], converted[1].operands[0], ops.eq)
     if not compared:
@@ -60,17 +60,17 @@ def _counts(place: Place, numbers: Value, axis: int) -> bool:
 
 
 def _made_by(place: Place, value: Value, definition: OpDef) -> tuple[Place, Op] | None:
-    """The op that makes a value and where it stands, where it is of that definition."""
+    """The op that computes a value, with its place, if it is of that definition; else None."""
     made = place.made_by(value)
     return None if isinstance(made, int) or made[1].definition is not definition else made
 
 
-# one_hot(i) @ matrix: nearly all products are by zero.
+# one_hot(i) @ matrix: nearly all products are with zero.
 @form(ops.dot_general, when=_many_rows, reads=one_hot,
       row="kernels.order: rows by one_hot(i) @ table")
 def rows(b: Builder, op: Op, x: Value, y: Value, i: Value) -> Value:
-    """The rows i of the matrix, zeros for those outside; NaN where zero meets NaN or infinity:
-    in columns with one that is not of row i."""
+    """The rows i of the matrix, and zeros where i is out of range. NaN where zero would be
+    multiplied by NaN or infinity: in columns that hold one in another row than i."""
     kept = 1 - op.attrs["contract"][1][0]
     n, width = x.type.ndim - 1, y.type.shape[kept]
     shape = [m for d, m in enumerate(x.type.shape) if d != op.attrs["contract"][0][0]]
@@ -106,10 +106,10 @@ def _tiny_in_batch(op: Op) -> bool:
             and lhs.size * rhs.shape[-1 if right[0] == n else n] >= 2 ** 13)
 
 
-# Matrices of 2 to 4 rows and columns: the plain rule starts a product of matrices for each.
+# Matrices of 2 to 4 rows and columns: the plain rule starts a library's product for each.
 @form(ops.dot_general, when=_tiny_in_batch, row="kernels.linear: batched product, 3×3")
 def dot_general(b: Builder, op: Op, x: Value, y: Value) -> Value:
-    """Columns times rows, added up."""
+    """The sum of the products of each column of x with a row of y."""
     (left,), (right,) = op.attrs["contract"]
     n = x.type.ndim - 2
     x, y = b.emit(ops.fence, x), b.emit(ops.fence, y)
@@ -135,17 +135,17 @@ def _by_rows(op: Op) -> bool:
             and lhs.shape[0] >= 256 and min(lhs.shape[1], rhs.shape[1]) >= 512)
 
 
-# Gradients of weights: the library that reads the left matrix by columns is slower than a copy,
-# which of smaller matrices, beside the rest of a network, takes longer than it saves.
+# Gradients of weights: the library is slower at reading the left matrix by columns than a copy of
+# the matrix takes. For smaller matrices in a network the copy takes longer than it saves.
 @form(ops.dot_general, when=_by_rows, row="kernels.linear: product of a transposed matrix")
 def product_by_rows(b: Builder, op: Op, x: Value, y: Value) -> Value:
-    """The product of the transposed matrix, written out before."""
+    """The product with the transposed matrix, which is written to memory first."""
     turned = ops.fence(ops.transpose(Term(b, x), permutation=(1, 0)))
     return ops.dot_general(turned, Term(b, y), **{**op.attrs, "contract": ((1,), (0,))}).value
 
 
 def _is_small(op: Op, most: int, terms: int) -> bool:
-    """Up to so many products, of 2 to so many in a sum."""
+    """Whether there are at most `most` products, with 2 to `terms` in each sum, of f32 or f64."""
     (lhs, rhs), a = (v.type for v in op.operands), op.attrs
     left = a["contract"][0]
     return (lhs.dtype is rhs.dtype and lhs.dtype in (dtypes.f32, dtypes.f64)
@@ -160,11 +160,12 @@ def _small(op: Op) -> bool:
     return _is_small(op, most=2048, terms=8)
 
 
-# Small matrices in loops: the plain rule leaves the kernel that is the loop for each product.
+# Small matrices in loops: with the plain rule the loop cannot be one kernel, for each product
+# leaves it.
 @form(ops.dot_general, when=_small, only=in_loops,
       row="kernels.linear: products in a loop, 4×4")
 def small_product(b: Builder, op: Op, x: Value, y: Value) -> Value:
-    """The sum over the products of elements: batch, rows, columns, and the sum's axis last."""
+    """The products of elements, by batch, rows, columns and terms, summed over the terms."""
     (left,), (right,) = op.attrs["contract"]
     of_x, of_y = op.attrs["batch"]
     rows = [d for d in range(x.type.ndim) if d != left and d not in of_x]
@@ -190,11 +191,11 @@ def _tiny_product(op: Op) -> bool:
     return _is_small(op, most=64, terms=4) and all(v.type.ndim == 2 for v in op.operands)
 
 
-# Elsewhere, up to 4x4 matrices: starting a product costs more than computing it.
+# Up to 4x4 matrices outside of loops: starting a product costs more than computing it.
 @form(ops.dot_general, when=_tiny_product, only=in_programs,
       row="kernels.linear: products one after the other, 4×4")
 def tiny_product(b: Builder, op: Op, x: Value, y: Value) -> Value:
-    """As in loops, computed once however many read it."""
+    """The same sum as in loops, computed once however many ops read it."""
     return b.emit(ops.fence, small_product(b, op, x, y))
 
 
@@ -213,8 +214,8 @@ def _complex(op: Op) -> bool:
 # Complex matrices: the library for real ones is faster at four times the work.
 @form(ops.dot_general, when=_complex, row="kernels.linear: product, complex64")
 def complex_product(b: Builder, op: Op, x: Value, y: Value) -> Value:
-    """One product of the real parts beside the imaginary ones has the four that are needed. As
-    the plain rule multiplies by 1 + 0i, one infinite part makes NaN of both."""
+    """One real product of the real parts beside the imaginary parts has all four parts that are
+    needed. An infinite part makes the other NaN, as the plain rule also multiplies by 1 + 0i."""
     rows, columns = ([d for d in range(v.type.ndim) if d not in summed][0]
                      for v, summed in zip((x, y), op.attrs["contract"], strict=True))
     beside = [ops.concatenate(ops.real(v), ops.imag(v), dimension=d)
@@ -249,10 +250,11 @@ def _bf16_matrices(op: Op) -> bool:
             and together * rows * columns * terms >= 2 ** 20)
 
 
-# bf16 before 0.11: the plain rule converts the matrices to f32 and multiplies those.
+# bf16 before jaxlib 0.11: the plain rule converts the matrices to f32 and multiplies those.
 @form(ops.dot_general, when=_bf16_matrices, before=(0, 11), row="kernels.linear: product, bfloat16")
 def short_product(b: Builder, op: Op, x: Value, y: Value) -> Value:
-    """Sums of products of bf16 in f32, rounded once; rows times columns, which are written out."""
+    """Products of bf16 summed in f32 and rounded once. The matrices are first written to memory as
+    rows and columns."""
     (left,), (right,) = op.attrs["contract"]
     of_x, of_y = op.attrs["batch"]
     n = len(of_x)

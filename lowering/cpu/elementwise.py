@@ -22,21 +22,21 @@ LEAST = 2 ** 11
 LOGARITHM_LEAST = 2 ** 13
 POWER_LEAST = 2 ** 13
 REMAINDER_LEAST = 2 ** 13
-"""The form compiles 0.1 s longer."""
+"""The form of rem takes 0.1 s longer to compile."""
 VECTOR_LEAST = 2 ** 16
-"""Where the plain rule has vectors too: the form gains where it keeps two cores busy."""
+"""For ops whose plain rule uses vectors too: the form gains where it keeps two cores busy."""
 
 
 # --- roots --------------------------------------------------------------------------------
 
 _THIRD_OF_ONE = 709921077
-"""Two thirds of the bits of 1.0, less what makes the first guess best."""
+"""Two thirds of the bits of 1.0, minus a correction that makes the first guess best."""
 
 
-# A function of the C library, one by one.
+# The plain rule calls a function of the C library for each element.
 @form(ops.cbrt, when=f32 & size(LEAST), row="kernels.elementwise: cbrt", is_cheap=True)
 def cbrt(b: Builder, op: Op, x: Value) -> Value:
-    """Newton's method from a third of the exponent; below 1 ulp."""
+    """Newton's method, starting from a third of the exponent; the error is below 1 ulp."""
     t = Term(b, x)
     a = abs(t)
     third = (ops.bitcast(a, dtype=dtypes.i32).to(dtypes.f32) * (1 / 3)).to(dtypes.i32)
@@ -51,7 +51,7 @@ def cbrt(b: Builder, op: Op, x: Value) -> Value:
 @form(ops.rsqrt, when=f32 & size(VECTOR_LEAST), before=(0, 11), row="kernels.elementwise: rsqrt",
       is_cheap=True)
 def rsqrt(b: Builder, op: Op, x: Value) -> Value:
-    """sqrt(1 / x), of large x by parts, as 1 / x would be denormal."""
+    """sqrt(1 / x); large x are scaled down first, as 1 / x would be denormal."""
     t = Term(b, x)
     large = t > 2.0 ** 100
     inverse = 1.0 / where(large, t * 2.0 ** -64, t)
@@ -91,8 +91,8 @@ def sinh(b: Builder, op: Op, x: Value) -> Value:
 # The plain rule is off by 2.5 ulp at most, this by 1.7.
 @form(ops.log1p, when=f32 & size(LOGARITHM_LEAST), row="kernels.elementwise: log1p", is_cheap=True)
 def log1p(b: Builder, op: Op, x: Value) -> Value:
-    """log(u) and what u = 1 + x has lost, over u. Its maximum with zero keeps XLA from taking
-    u - 1 for x."""
+    """log(u) plus the rounding error of u = 1 + x, divided by u. The maximum of u and zero keeps
+    XLA from simplifying u - 1 to x."""
     t = Term(b, x)
     u = ops.max(t + 1.0, 0.0)
     log = ops.log(u)
@@ -107,7 +107,7 @@ _EXPONENTS = {dtypes.f32: (1.5, 2.5, 3.5, -1.5, -2.5), dtypes.f64: (1.5, 2.5)}
 
 
 def half_power(place: Place, op: Op) -> float | None:
-    """The program states the exponent: 1.5, 2.5, in f32 also 3.5, -1.5, -2.5."""
+    """The exponent is a constant: 1.5 or 2.5, in f32 also 3.5, -1.5 or -2.5."""
     stated = place.constant(op.operands[1])
     return stated if stated in _EXPONENTS[op.operands[0].type.dtype] else None
 
@@ -116,7 +116,7 @@ def half_power(place: Place, op: Op) -> float | None:
 @form(ops.pow, when=of(*_EXPONENTS) & size(POWER_LEAST), known=half_power,
       row="kernels.elementwise: x ** 1.5")
 def pow_(b: Builder, op: Op, x: Value, y: Value) -> Value:
-    """Products of x and its root, of long ones in f64; at most 2 ulp."""
+    """Products of x and its root, in f64 except for 1.5; the error is at most 2 ulp."""
     t, exponent = Term(b, x), op.attrs["known"]
     t = where(t == -math.inf, math.inf, t)
     if exponent != 1.5 and x.type.dtype is dtypes.f32:
@@ -134,17 +134,17 @@ _ABOVE_ANY_RATIO = 2.0 ** -40
 
 
 def _ratio(top: Term, bottom: Term) -> Term:
-    """top / bottom in f64. Its divisor seems to depend on the dividend: XLA would multiply by the
-    reciprocal of one that is a scalar, which is off by one at multiples."""
+    """top / bottom in f64. The divisor is written so that it seems to depend on the dividend, for
+    XLA would multiply by the reciprocal of a scalar divisor, which is off by one at multiples."""
     wide = top.to(dtypes.f64)
     return wide / ops.max(bottom.to(dtypes.f64), wide * _ABOVE_ANY_RATIO)
 
 
-# A function of the C library, one by one.
+# The plain rule calls a function of the C library for each element.
 @form(ops.rem, when=f32 & size(REMAINDER_LEAST), row="kernels.elementwise: x % y", is_cheap=True)
 def rem(b: Builder, op: Op, x: Value, y: Value) -> Value:
-    """The quotient in f64 has all digits where it is below 2^28 and y above 2^-100, and so the
-    remainder is exact; the plain rule where that fails for any element."""
+    """The remainder from the quotient in f64. It is exact if all quotients are below 2^28 and all y
+    above 2^-100, where the quotient has all its digits; else the plain rule is used."""
     along, by = abs(Term(b, x)), abs(Term(b, y))
     exact = (along < by * 2.0 ** 28) & (by > 2.0 ** -100)
     whole = tuple(range(x.type.ndim))
@@ -154,7 +154,7 @@ def rem(b: Builder, op: Op, x: Value, y: Value) -> Value:
 
 
 def _plain_remainder(b: Builder, x: Value, y: Value) -> Value:
-    """Behind a barrier: XLA computes both of two branches that are elementwise."""
+    """The plain rule behind a barrier, for XLA computes both branches if they are elementwise."""
     return b.emit(ops.rem, *b.emit(ops.optimization_barrier, x, y))
 
 
@@ -169,29 +169,30 @@ _INTEGERS = of(dtypes.i32, dtypes.u32) & size(LEAST)
 
 
 def by_computed(place: Place, op: Op) -> bool:
-    """The program computes the divisor."""
+    """The program computes the divisor, which is not a constant."""
     return place.constant(op.operands[1]) is None
 
 
-# 32-bit integers by numbers that the program computes: division instructions, one by one, before
-# jaxlib 0.11.
+# 32-bit integers, by divisors that the program computes: before jaxlib 0.11 the plain rule divides
+# one element at a time.
 @form(ops.div, when=_INTEGERS, only=by_computed, before=(0, 11),
       row="kernels.elementwise: x // y, int32")
 def div(b: Builder, op: Op, x: Value, y: Value) -> Value:
-    """The quotient in f64, whose digits tell two such quotients apart."""
+    """The quotient in f64, which has enough digits for all quotients of 32-bit integers."""
     return _quotient(Term(b, x), Term(b, y)).value
 
 
 @form(ops.rem, when=_INTEGERS, only=by_computed, before=(0, 11),
       row="kernels.elementwise: x % y, int32")
 def integer_rem(b: Builder, op: Op, x: Value, y: Value) -> Value:
-    """What the quotient leaves; by zero: x."""
+    """The remainder from the quotient; x where the divisor is zero."""
     t, by = Term(b, x), Term(b, y)
     return where(by == 0, t, t - _quotient(t, by) * by).value
 
 
 def _quotient(t: Term, by: Term) -> Term:
-    """By zero: all bits set. The least integer has itself as size, which is right without sign."""
+    """The quotient; all bits are set where the divisor is zero. The absolute value of the least
+    integer is itself, which is right as an unsigned number."""
     if t.dtype is dtypes.u32:
         return where(by == 0, 2 ** 32 - 1, _ratio(t, by).to(dtypes.u32))
     sizes = [ops.bitcast(abs(v), dtype=dtypes.u32) for v in (t, by)]

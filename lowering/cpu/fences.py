@@ -1,9 +1,9 @@
-"""Fences: where XLA's CPU compiler must not merge an operation into those that read it.
+"""Fences: values that XLA's CPU compiler must not merge into the operations that read them.
 
-Its fusion copies the operations behind a value into every reader, without limit. In a residual
-network x + f(norm(x)) each norm adds all earlier branches again, and an unrolled integrator costs
-2 ** steps. A fence on the few values where that would be dear is the op `fence`, which the lowering
-writes as a call of the identity that must not be inlined:
+Its fusion copies the operations that compute a value into every reader, without limit. In a
+residual network x + f(norm(x)) each norm adds all earlier branches again, and an unrolled
+integrator costs 2 ** steps. Where that would be expensive, the op `fence` is put on a few values;
+the lowering writes it as a call of the identity that must not be inlined:
 
     func @f(%x: f32[64,64]) -> … {            func @f(%x: f32[64,64]) -> … {
       …                                         …
@@ -15,14 +15,15 @@ writes as a call of the identity that must not be inlined:
     func.func private @fence(%x: tensor<64x64xf32>) -> tensor<64x64xf32> { return %x }
     %71 = call @fence(%70) {mhlo.frontend_attributes = {inlineable = "false"}}
 
-It moves no data: the call's result is its operand's buffer. (`optimization_barrier` would not do:
-the CPU compiler deletes it before fusion.)
+The call moves no data: its result is its operand's buffer. (`optimization_barrier` does not
+help: the CPU compiler deletes it before fusion.)
 
-What a fence saves is what several places (`kernels.py`) compute for the sake of this one value: the
-set of different operations behind it that they do not need anyway, times the elements computed
-again. It is set against what it costs to start one more kernel and to write and read the value. A
-value is fenced as late as all its places share it. Kernels that are long, whoever reads them, are
-cut where little is read behind the cut. What users fence is fenced whatever it costs.
+A fence saves the operations that several places (`kernels.py`) repeat for this one value: the set
+of different operations that compute it and that the places do not need anyway, times the elements
+computed again. It costs the start of one more kernel, and a write and a read of the value. Of a
+chain of values that the same places share, the last one is fenced. Long kernels are cut where later
+operations read few values of the earlier ones, whoever reads the kernel. Fences of the user are
+always kept.
 """
 
 # hot: benchmarks/fences.py
@@ -39,32 +40,34 @@ from xfront_ir.core import Function, Op, Value, bodies_of
 from xfront_ir.opdef import Pending
 
 START = 4000
-"""What it takes to start a kernel, in operations on one element."""
+"""The cost of starting a kernel, in operations on one element."""
 STORE = 12
-"""What it takes to write an element and to read it again."""
+"""The cost of writing an element and reading it again, in operations."""
 LEAST = 12
-"""So many operations are repeated, for however many elements."""
+"""Fewer operations than this may be repeated, for any number of elements."""
 MOST = 128
-"""So many are not repeated in another kernel, for however few: they take time to compile."""
+"""This many operations are not repeated in another kernel, even for few elements, because they take
+time to compile."""
 FAR = 2
-"""A value is not left to fences of its readers where all its places together repeat so much more.
-"""
+"""A value is fenced, rather than left to fences of its readers, where its places together repeat
+operations that cost this many times as much as the kernels."""
 LONGEST = 1500
-"""Kernels twice as long are cut: their code does not fit the cache of instructions."""
+"""Kernels more than twice as long are cut, for their code does not fit the instruction cache."""
 FEW = 64
-"""Kernels of fewer elements, which run their code once or twice, are cut where five times as long.
-"""
+"""Kernels of fewer elements run their code once or twice, and are cut only if more than five times
+LONGEST."""
 NARROW = 3
-"""So many values at most are written at a cut."""
+"""The most values that are written at a cut."""
 HUGE = 3250
-"""Kernels of so many operations are cut whatever is read behind: of gradients of chains, some of
-3,300 run ten times as long in one kernel, some of 4,500 do not compile in a minute."""
+"""Kernels with this many operations are cut however many values are read behind the cut. Of the
+gradients of chains, some with 3,300 operations run ten times as long in one kernel, and some with
+4,500 do not compile in a minute."""
 PART = 30
-"""Into parts of so many. What the next part reads is written, the rest computed again where a
-later part reads it."""
+"""The number of operations in the parts of such kernels. Values that the next part reads are
+written; other values are computed again in the later parts that read them."""
 _BITS = 4096
-"""Sets of operations are integers of so many bits, an operation as many of them as it weighs: those
-that stand so far apart that they share bits count once."""
+"""Sets of operations are integers with this many bits, in which an operation has as many bits as
+its weight. Operations so far apart that they share bits count once."""
 _LONGEST_UNROLLED = 64
 
 
@@ -72,7 +75,8 @@ def fence_pass(fn: Function, facts: Facts = NO_FACTS) -> Function:
     """`fn` with `fence` ops on the values that XLA's CPU compiler must compute once, bodies
     included; the same object where there are none.
 
-    Readers stay as they are: the fence has the value that they read, the op in front a new one.
+    Readers stay as they are: the result of the fence is the value that they read, and the op before
+    the fence gets a new result.
     """
     chosen: set[Value] = set()
     queue: list[tuple[Function, int, Handed]] = [(fn, 1, ())]
@@ -91,8 +95,8 @@ def fence_pass(fn: Function, facts: Facts = NO_FACTS) -> Function:
 
 
 def _bodies(op: Op) -> list[tuple[Function, int, Handed]]:
-    """The bodies of an op that are computations of their own: how often each is emitted in a row,
-    and what one time hands on to the next."""
+    """The bodies of an op that are computations of their own, each with how often it is emitted in
+    a row, and which of its returns are which parameters the next time."""
     regions, attrs = op.definition.regions, op.attrs
     if not regions.is_choice and not (regions.is_loop and regions.free):
         return []
@@ -105,7 +109,7 @@ def _bodies(op: Op) -> list[tuple[Function, int, Handed]]:
 
 
 def _choose(region: Region, chosen: set[Value]) -> None:
-    """Adds the values to be fenced in a region."""
+    """Add the values of a region that are to be fenced to `chosen`."""
     region.place()
     if _cut(region):
         region.place()
@@ -114,7 +118,7 @@ def _choose(region: Region, chosen: set[Value]) -> None:
                        if kind.merged and i in region.cuts])
     places, is_end, is_edge = region.places, region.is_end, region.is_edge
     readers, width, count = region.readers, region.width, region.count
-    sets = [0] * region.size           # what the places of readers repeat for a value's sake
+    sets = [0] * region.size           # the operations that places of readers repeat for a value
     bit = 0
     for kind, op, operands, i in region.rows:
         found = places[i] if op.results else None
@@ -144,7 +148,7 @@ def _choose(region: Region, chosen: set[Value]) -> None:
 
 def _left(readers: Places | list[Places] | None, reader: Places, found: Places,
           width: list[int]) -> int:
-    """At how many of the places `found` only those readers need a value whose places are `reader`.
+    """The number of the places `found` at which only the readers with places `reader` need a value.
     """
     if isinstance(readers, list):
         others: Places = frozenset().union(*[p for p in readers if p != reader])
@@ -154,8 +158,8 @@ def _left(readers: Places | list[Places] | None, reader: Places, found: Places,
 
 def _is_dear_later(region: Region, kind: Kind, operands: list[int], i: int, size: int,
                    sets: list[int], own: int) -> bool:
-    """Whether what value i is computed for is still dear where readers that repeat all behind it
-    at several places are fenced themselves."""
+    """Whether repeating value i is still expensive if its readers are fenced, as far as they repeat
+    all operations that compute it at several places."""
     readers, width, count, found = region.readers, region.width, region.count, region.places[i]
     sets_of = readers[i]
     assert found is not None
@@ -176,9 +180,9 @@ def _is_dear_later(region: Region, kind: Kind, operands: list[int], i: int, size
 
 
 def _cut(region: Region) -> bool:
-    """Cuts long kernels into parts of up to LONGEST operations, where few values are read behind
-    the cut. In a gradient, which reads all that was computed before, there is no such place, and
-    only huge ones are cut. Says whether other values have other places now."""
+    """Cut long kernels into parts of up to LONGEST operations, where few values are read behind the
+    cut. A gradient reads all values computed before and has no such place; it is cut only if it is
+    huge. Returns whether the places of other values have changed."""
     inside: dict[Places, list[Row]] = {}
     places = region.places
     for row in region.rows:
@@ -200,7 +204,7 @@ def _cut(region: Region) -> bool:
 
 
 def _cut_kernel(region: Region, rows: list[Row], weights: list[int], is_long: bool) -> bool:
-    """The same of the kernel of these rows."""
+    """The same for the one kernel of these rows."""
     until = {row[3]: n for n, row in enumerate(rows)}      # the last row that reads a value
     shares = False                                         # whether other kernels compute it too
     for n, (_, _, operands, _) in enumerate(rows):
@@ -213,7 +217,7 @@ def _cut_kernel(region: Region, rows: list[Row], weights: list[int], is_long: bo
     for n in until.values():
         ending[n] += 1
     at = [] if shares else _cuts(weights, ending, LONGEST, NARROW)
-    written: set[int] | None = None                        # any that is read behind the cut
+    written: set[int] | None = None                        # None: all that are read behind a cut
     if max([b - a for a, b in pairwise((0, *at, len(rows)))]) >= HUGE:
         at = _cuts([1] * len(rows), ending, PART, len(rows))
         written = _read_next(rows, at)
@@ -234,7 +238,7 @@ def _cut_kernel(region: Region, rows: list[Row], weights: list[int], is_long: bo
 
 
 def _read_next(rows: list[Row], at: list[int]) -> set[int]:
-    """The values that the part behind their own reads."""
+    """The values that are read by the part after their own."""
     part_of: dict[int, int] = {}
     found: set[int] = set()
     c = 0
@@ -248,8 +252,8 @@ def _read_next(rows: list[Row], at: list[int]) -> set[int]:
 
 
 def _cuts(weights: list[int], ending: list[int], longest: int, narrow: int) -> list[int]:
-    """Behind which rows to cut: where the fewest values, at most `narrow`, are read later, into
-    parts of up to `longest`."""
+    """The rows behind which to cut into parts of up to `longest`: those after which the fewest
+    values, at most `narrow`, are read later."""
     total = sum(weights)
     at: list[int] = []
     weight = start = live = best_weight = 0
@@ -266,7 +270,7 @@ def _cuts(weights: list[int], ending: list[int], longest: int, narrow: int) -> l
 
 
 def _is_dear(weight: int, size: int, computed: float, width: int, times: int = 1) -> bool:
-    """Whether it costs less to start so many kernels than to repeat operations of this weight."""
+    """Whether it costs less to start and store `times` kernels than to repeat the operations."""
     if weight * (width - 1) >= MOST * times:
         return True
     return weight >= LEAST and weight * (computed - size) >= (START + STORE * size) * times
@@ -274,7 +278,7 @@ def _is_dear(weight: int, size: int, computed: float, width: int, times: int = 1
 
 def _written(fn: Function, chosen: set[Value], facts: Facts, done: dict[Function, Function]
              ) -> Function:
-    """`fn` with its chosen values fenced."""
+    """`fn` with fences on the chosen values, bodies included."""
     found = done.get(fn)
     if found is not None:
         return found
@@ -298,7 +302,7 @@ def _written(fn: Function, chosen: set[Value], facts: Facts, done: dict[Function
 
 
 def _with_bodies(op: Op, change: Callable[[Function], Function]) -> Op:
-    """The op with its bodies changed; the same where none is."""
+    """The op with its bodies changed; the same object where none changes."""
     attrs = dict(op.attrs)
     for name in op.definition.body_attrs:
         held = attrs[name]

@@ -4,8 +4,8 @@
     a = a.at[i].set(f(y))        becomes        x, y = optimization_barrier(x, y)
     b = b.at[j].set(g(x))                       a = a.at[i].set(f(y)); b = b.at[j].set(g(x))
 
-XLA from 0.11 on merges a slice into who reads it. The array it is of may have been written by then,
-so that the loop copies all of it every turn.
+Since jaxlib 0.11 XLA merges a slice into the ops that read it. By then the sliced array may have
+been written, so the loop copies the whole array every turn.
 """
 
 from __future__ import annotations
@@ -21,22 +21,23 @@ from xfront_ir.passes.dead_code import is_effectful
 
 _UPDATES = {ops.dynamic_update_slice: 1, ops.scatter: 2, ops.scatter_add: 2, ops.scatter_mul: 2,
             ops.scatter_min: 2, ops.scatter_max: 2}
-"""Which operand is written."""
+"""The ops that update an array, with the position of the operand that is written."""
 
 Carries = Sequence[tuple[Value, Value]]
-"""Those of a turn: before and after."""
+"""The carries of a turn, as pairs of the value before and the value after."""
 
 _READS = (ops.dynamic_slice, ops.gather, ops.slice)
 
 
 @condition
 def _reads_late(op: Op) -> bool:
-    """Turns update arrays and read elements of them that do not alone decide the update, or update
-    several; no effects."""
+    """Turns without effects read elements of arrays that they update; there are several updates, or
+    the update does not depend on all elements read."""
     return reading_first(op) is not None
 
 
-# What a turn reads of arrays that it writes does not alone decide what it writes; jaxlib 0.12.
+# Turns read elements of arrays that they also update, and XLA would copy these arrays in each turn
+# if an update could come before a read; from jaxlib 0.12 on.
 @form(ops.scan, when=_reads_late, since=(0, 12),
       row="kernels.reduction: loop of two arrays that read each other")
 def scan(b: Builder, op: Op, *operands: Value) -> tuple[Value, ...]:
@@ -44,7 +45,7 @@ def scan(b: Builder, op: Op, *operands: Value) -> tuple[Value, ...]:
     return b.emit(ops.scan, *operands, **{**op.attrs, "body": reading_first(op)})
 
 
-# The same of loops without a known end.
+# The same for loops without a known length.
 @form(ops.while_, when=_reads_late, since=(0, 12),
       row="kernels.reduction: while loop of two arrays that read each other")
 def while_(b: Builder, op: Op, *operands: Value) -> tuple[Value, ...]:
@@ -53,8 +54,8 @@ def while_(b: Builder, op: Op, *operands: Value) -> tuple[Value, ...]:
 
 
 def reading_first(loop: Op) -> Function | None:
-    """The body of a loop with a barrier between what it reads of the carries that it updates, and
-    the updates; None where there is nothing to be gained."""
+    """The body of a loop with a barrier between the reads of the carries that it updates and the
+    updates; None where that would gain nothing."""
     regions = loop.definition.regions
     turn = next(one for one in regions.held(loop) if "carry" in one.body.gives)
     body = turn.function
@@ -87,7 +88,7 @@ def _reordered(body: Function, carries: Carries) -> Function | None:
 
 
 def _updated(carries: Carries, made_by: dict[Value, Op]) -> tuple[set[Value], list[Op]]:
-    """The carries that a turn returns updated, and the updates."""
+    """The carries that a turn returns updated, and the ops that update them."""
     arrays, updates = set(), []
     for carry, value in carries:
         chain = []
@@ -101,7 +102,7 @@ def _updated(carries: Carries, made_by: dict[Value, Op]) -> tuple[set[Value], li
 
 
 def _depending(body: Function, values: set[Value]) -> set[Value]:
-    """The values, and all that are computed from them."""
+    """The values, and all values that are computed from them."""
     found = set(values)
     for op in body.ops:
         if not found.isdisjoint(op.operands):
@@ -110,7 +111,7 @@ def _depending(body: Function, values: set[Value]) -> set[Value]:
 
 
 def _needed(values: Iterable[Value], made_by: dict[Value, Op]) -> set[Op]:
-    """All ops that the values are computed by."""
+    """All ops that the values depend on."""
     found: set[Op] = set()
     stack = list(values)
     while stack:
@@ -123,7 +124,8 @@ def _needed(values: Iterable[Value], made_by: dict[Value, Op]) -> set[Op]:
 
 def _with_barrier(body: Function, early: set[Op], waiting: set[Value], free: list[Value],
                   written: dict[Op, Value]) -> Function:
-    """The early ops, a barrier on what the others take from them, the others."""
+    """The body with the early ops first, then a barrier on the values that the other ops read from
+    them, then the other ops."""
     late = [op for op in body.ops if op not in early]
     asked = {v for op in late for v in op.operands}.union(body.returns)
     before = {v: Value(v.type) for op in body.ops if op in early for v in op.results

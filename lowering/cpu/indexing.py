@@ -1,4 +1,4 @@
-"""Arrays stacked on a last axis of their own."""
+"""Arrays stacked along a new last axis."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _stack(op: Op) -> bool:
 # 2 or 3 columns of arrays with three axes or more: the plain rule writes one element at a time.
 @form(ops.concatenate, when=_stack, row="kernels.elementwise: stack of two images on the last axis")
 def concatenate(b: Builder, op: Op, *xs: Value) -> Value:
-    """Each element chooses its column; all are at hand, so what makes them is fenced off."""
+    """A selection of each element's column. Every element reads all columns, so they are fenced."""
     last = xs[0].type.ndim - 1
     shape = (*xs[0].type.shape[:last], len(xs))
     at = Term(b, b.emit(ops.iota, dtype=dtypes.i32, shape=shape, dimension=last))

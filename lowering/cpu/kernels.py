@@ -1,15 +1,16 @@
-"""Which kernels XLA's CPU compiler makes of a region, as far as fences depend on it.
+"""A model of the kernels that XLA's CPU compiler makes of a region, as far as fences depend on it.
 
-It merges operations from the last to the first, copying one into every kernel that reads it. Within
-a kernel an operation is computed once at the same indices; where indices change on the way, as in a
-slice or a sum over windows, everything behind is computed anew. Each value has therefore a set of
-*places*: a pair of a kernel and of indices. Kernels end at operations that are never copied:
+The compiler merges operations from the last to the first, and copies each into every kernel that
+reads it. Within a kernel an operation is computed once for the same indices; where indices change
+on the way, as in a slice or a sum over windows, everything before is computed again. So each value
+has a set of *places*, each a pair of a kernel and indices. Kernels end at operations that are not
+copied:
 
-  - div, exp, log, tanh, … , sums: where several kernels read them, or what repeats elements;
-  - operations of two full arrays with several readers, where they are expensive, where one reader
-    needs them in memory, or where a way from them to a reader passes an expensive operation with
-    several readers (approximately: ways are told by counting such operations before and behind);
-  - all others that are read by what merges nothing.
+  - div, exp, log, tanh, … , sums, if several kernels read them, or a reader repeats their elements;
+  - operations on two full arrays with several readers, if they are expensive, if one reader needs
+    them in memory, or if a path from them to a reader passes an expensive operation with several
+    readers (approximately: such operations are counted before and after, not traced);
+  - all other operations that are read by an op which merges nothing.
 """
 
 # hot: benchmarks/fences.py
@@ -29,22 +30,22 @@ from xfront_ir.opdef import OpDef
 from xfront_ir.traits import CHEAP, EXPENSIVE, IN_ORDER, MERGED, MOVES, REDUCES
 
 MANY = 8
-"""So many places of a value are told apart; more become one, with the sum of their counts."""
+"""The most places of a value that are told apart; more become one, with the sum of their counts."""
 
 MOST_ROWS = 1_000_000
 """Calls in longer regions are not expanded: their results count as written."""
 
 FORMED_SIZE = 2 ** 13
-"""Expensive ops with a form of cheap ones take it where arrays are of this size."""
+"""From this size on, expensive ops with a form of cheap ops count as cheap."""
 
 
 class Kind:
-    """What is known of an op by its definition.
+    """The properties of an op that follow from its definition.
 
-    `merged`: readers repeat it rather than wait for its result. `weight`: how many operations it
-    is. `expensive`: XLA never copies it into several kernels. `moves`: it reads operands at other
-    indices than its own; `broadcasts`: each element several times. `free`: it is never fenced,
-    what stands behind it is.
+    `merged`: XLA merges it into its readers. `weight`: how many operations it counts as.
+    `expensive`: XLA does not copy it into several kernels. `formed`: it has a form of cheap ops.
+    `moves`: it reads operands at other indices than its own; `broadcasts`: it reads each element
+    several times. `free`: it is never fenced, but the values that it reads may be.
     """
 
     __slots__ = ("broadcasts", "expensive", "formed", "free", "merged", "moves", "weight")
@@ -63,15 +64,16 @@ class Kind:
 _KINDS: dict[OpDef, Kind] = {}
 _DIV = ops.div
 _BY_CONSTANT = Kind(ops.mul)
-"""A quotient by a constant: XLA multiplies by its inverse."""
+"""The kind of a quotient by a constant, which XLA computes as a product with the inverse."""
 
 Row = tuple[Kind, Op, list[int], int]
-"""An op, the numbers of its operands without constants, the number of its first result."""
+"""The op's kind, the op, the numbers of its operands except constants, the number of its first
+result."""
 Handed = tuple[tuple[int, int], ...]
-"""Parameters, and the returns that each is the next time."""
+"""Pairs of a parameter and the return that becomes it the next time, by their positions."""
 Places = frozenset[int]
 IN_MEMORY: Places = frozenset((-1,))
-"""Of a reader that merges nothing: the value must be written."""
+"""The places of a reader that merges nothing, for which the value must be written."""
 NOWHERE = 1 << 60
 
 
@@ -84,16 +86,16 @@ def kernel_kind(definition: OpDef) -> Kind:
 
 
 class Region:
-    """The operations that are compiled as one computation, calls in it expanded, and their places.
+    """The operations that are compiled as one computation, with calls expanded, and their places.
 
-    `rows` are in order; values have numbers, parameters the first ones. Values entered in `cuts`
-    are written out. After `place`:
+    `rows` are in program order. Values are numbered, parameters first. Values in `cuts` are written
+    to memory. After `place`:
 
       places[i]     where value i is computed, None where nobody reads it
-      is_end[i]     whether it is written out, so that readers do not repeat it
-      is_edge[i]    whether some reader has other places than it
+      is_end[i]     whether it is written to memory, so that readers do not repeat it
+      is_edge[i]    whether some reader has other places than value i
       readers[i]    the places of its readers: a set, or a list of different sets
-                    (of an op with several results, all at the first of them)
+                    (for an op with several results, all are at the first result)
       count[p]      how many elements are computed at place p
       width[p]      how many places p stands for
     """
@@ -102,9 +104,9 @@ class Region:
                  first: Callable[[Function], Function]) -> None:
         self.rows: list[Row] = []
         self.size, self._first = len(function.params), first
-        self._levels = [0] * self.size   # the expensive operations before, on the longest way
-        self._before: list[int] = []     # the same of each op's operands
-        self._thin: set[int] = set()     # what repeats a smaller array
+        self._levels = [0] * self.size   # expensive operations on the longest path to each value
+        self._before: list[int] = []     # the same for each op's operands
+        self._thin: set[int] = set()     # values that repeat a smaller array
         self.cuts: set[int] = set()
         given = list(range(self.size))
         self.returned: list[int] = []
@@ -168,7 +170,7 @@ class Region:
     # --- the walk from the last operation to the first ------------------------------------------
 
     def place(self) -> None:
-        """Finds the places of all values; those of `cuts` are written out."""
+        """Find the places of all values; the values of `cuts` are written to memory."""
         self._begin()
         rows, cuts = self.rows, self.cuts
         places, is_edge, several, readers = self.places, self.is_edge, self._several, self.readers
@@ -220,8 +222,8 @@ class Region:
         self.width: list[int] = []
         self._repeats: list[bool] = []                # whether a place computes elements again
         self._several = bytearray(size)
-        self._ahead = [0] * size                      # barriers on the longest way to the end
-        self._behind = [NOWHERE] * size               # the least of readers with others before
+        self._ahead = [0] * size                      # barriers on the longest path to the end
+        self._behind = [NOWHERE] * size     # the least barriers ahead of readers of a later level
         for i in self.returned:
             if i >= 0:
                 self._read(i, IN_MEMORY, 0, 0)
@@ -233,7 +235,7 @@ class Region:
         return len(self.count) - 1
 
     def _read(self, i: int, found: Places, before: int, barriers: int) -> None:
-        """Enters a reader of value i with its places; the first is the last in the program."""
+        """Record a reader of value i with its places; readers come from the program's end."""
         if self.readers[i] is None:
             self.readers[i] = found
         else:
@@ -252,26 +254,26 @@ class Region:
             have.append(found)
 
     def _stored(self, op: Op, operands: list[int], i: int, before: int) -> None:
-        """Enters an op that merges nothing."""
+        """Record the reads of an op that merges nothing."""
         barriers = max(self._ahead[i:i + len(op.results)], default=0) + 1
         for j in operands:
             self._read(j, IN_MEMORY, before, barriers)
             self.is_edge[j] = 1
 
     def _join(self, i: int, n: int) -> None:
-        """Has the first result of an op be read by whoever reads one of its results."""
+        """Record all readers of the n results of an op as readers of its first result, i."""
         for k in range(i + 1, i + n):
             found = self.readers[k]
             for places in found if isinstance(found, list) else [found] if found else []:
                 self._read(i, places, 0, self._ahead[k])
 
     def _ended(self, op: Op, i: int) -> Places:
-        """The place of a value that is written out."""
+        """The place of a value that is written to memory."""
         self.is_end[i] = 1
         return frozenset((self._new(op.results[0].type.size, 1, False),))
 
     def _decide(self, kind: Kind, op: Op, operands: list[int], i: int) -> tuple[Places, bool]:
-        """The places of a value with several readers or of an expensive one; whether it ends a
+        """The places of a value that has several readers or is expensive, and whether it ends a
         kernel."""
         read, type_ = self.readers[i], op.results[0].type
         found: Places
@@ -301,13 +303,14 @@ class Region:
 
     def _moved(self, kind: Kind, op: Op, operands: list[int], i: int, found: Places, before: int,
                barriers: int) -> None:
-        """Enters an op that reads its operands at other indices: at places of their own."""
+        """Record the reads of an op that reads its operands at other indices, so that these get new
+        places."""
         type_ = op.results[0].type
         count, width, repeats = self.count, self.width, self._repeats
         read = op.operands if len(op.operands) == len(operands) else op.operands[:1] * len(operands)
         for v, j in zip(read, operands, strict=True):
             ratio = v.type.size / max(type_.size, 1)
-            if kind.broadcasts:              # elements that stay on the last axis are kept in hand
+            if kind.broadcasts:              # repeats along the last axis are computed once
                 if v.type.ndim and v.type.shape[-1] > 1 and op.attrs["dims"][-1] == type_.ndim - 1:
                     ratio = 1.0
             elif not kind.expensive:

@@ -1,14 +1,14 @@
-"""Which of XLA's two libraries computes the matrix products and convolutions of a program.
+"""The choice between XLA's two libraries for the matrix products and convolutions of a program.
 
-YNNPACK computes those of f32 by XLA's default. It takes one core for products that Eigen divides
-between two, and on jaxlib 0.10 it is slower at convolutions of some twenty to a hundred channels.
-Eigen is slower where it reads a right matrix by columns that lie powers of two apart, with few rows
-and with many small products. XLA lets a program choose, not an operation: the times of all its
-products are estimated for both.
+By XLA's default YNNPACK computes those of f32. It uses one core for some products that Eigen
+divides between two, and on jaxlib 0.10 it is slower at convolutions of some twenty to a hundred
+channels. Eigen is slower at few rows, at many small products, and where the columns of the right
+matrix lie powers of two apart. XLA takes the choice per program, not per operation, so the times of
+all products of a program are estimated for both libraries.
 
-Reductions stay with YNNPACK, which adds up long rows with vectors, but where many are small: it
-sets each one up when a process first runs it, which takes longer than a hundred runs of XLA's own
-loops lose.
+YNNPACK also computes reductions, and adds up long rows with vectors. It sets up each reduction when
+a process first runs it. Where many reductions are small, this takes longer than XLA's own loops
+lose in a hundred runs, and those loops are chosen.
 """
 
 from __future__ import annotations
@@ -24,26 +24,29 @@ from xfront_ir.opdef import OpDef
 
 OPTION = "xla_cpu_experimental_ynn_fusion_type"
 GAIN = 0.95
-"""Eigen is chosen where it takes less than this part of YNNPACK's time."""
+"""Eigen is chosen where it takes less than this fraction of YNNPACK's time."""
 LEAST_GAIN = 2 ** 20
-"""Multiplications of which the time is saved; programs that save less stay as they are."""
+"""The least time to save, in multiplications; programs that save less keep the default."""
 
 _ON_ONE_CORE = (3 * 2 ** 19 if compat.VERSION < (0, 11) else 3 * 2 ** 20, 3 * 2 ** 22)
-"""Products of fewer multiplications are too small for two cores, of more YNNPACK divides too."""
+"""YNNPACK uses one core where Eigen uses two for products with multiplications in this range:
+smaller ones are too small for two cores, greater ones YNNPACK divides too."""
 _LONG_SUMS, _MOST_OF_LONG = 256, 3 * 2 ** 21
-"""It divides sums of so many terms from fewer multiplications on."""
+"""YNNPACK divides products whose sums have at least so many terms already from the second number of
+multiplications on."""
 _FEW_ROWS = 64
 
 _SET_UP = 400.0
-"""Microseconds that YNNPACK takes before the first run of a reduction."""
+"""The microseconds in which YNNPACK sets up a reduction before its first run."""
 _RUNS = 100
-"""Runs in which its set-up is to be made up for."""
+"""The number of runs in which the set-up should pay off."""
 _MANY_REDUCTIONS = 20
 _LOSS = {ops.reduce_sum: 2e-4, ops.reduce_max: 1e-3, ops.reduce_min: 1e-3}
-"""Microseconds an element that XLA's own loops take longer along the last axes."""
+"""The microseconds per element that XLA's own loops take longer, along the last axes."""
 
 Times = tuple[float, float]
-"""Of YNNPACK and of Eigen, in multiplications on two cores; all measured on x86 with AVX-512."""
+"""The times of YNNPACK and of Eigen, in multiplications on two cores, from measurements on x86 with
+AVX-512."""
 
 
 def options(function: Function) -> tuple[tuple[str, str], ...]:
@@ -63,7 +66,7 @@ def options(function: Function) -> tuple[tuple[str, str], ...]:
 
 
 def _ops_inside(function: Function) -> Iterator[Op]:
-    """Products and convolutions of a function and of what it calls, each body once."""
+    """Yield the products and convolutions of a function and of its bodies, each body once."""
     seen, left = {function}, [function]
     while left:
         for op in left.pop().ops:
@@ -85,7 +88,7 @@ def _is_faster(found: list[Op], definition: OpDef, times: Callable[[Op], Times])
 def _are_many_and_small(function: Function) -> bool:
     """Whether YNNPACK's set-up of the reductions takes longer than they gain in a hundred runs.
 
-    Programs with loops keep it: what is in them runs more often.
+    False for programs with loops, whose bodies run more often.
     """
     count, loss = 0, 0.0
     seen, left = {function}, [function]
@@ -120,7 +123,7 @@ def _times_of_product(op: Op) -> Times:
     rows, columns = lhs.size // terms, rhs.size // terms
     if rows == 1 or columns == 1:
         return 0.0, 0.0
-    if left[0] != lhs.ndim - 1:              # YNNPACK takes none of them
+    if left[0] != lhs.ndim - 1:              # YNNPACK does not take these
         return 1.3 * count, 1.3 * count
     by_columns = right[0] == rhs.ndim - 1
     if by_columns and (rows < _FEW_ROWS or terms % 256 == 0):

@@ -1,7 +1,7 @@
 """Batches of tiny matrices, entry by entry: a call of LAPACK takes longer than their arithmetic.
 
-Each entry is an array over the batch. Results are fenced, so that who reads one entry does not
-compute all of them again.
+Each entry is an array over the batch. Results are fenced, so that an op that reads one entry does
+not compute all entries again.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from .pieces import branch
 
 
 def _is_tiny(order: int, least: Callable[[int], int], tall: bool = False) -> Condition:
-    """Real square matrices of 2 to `order` rows, m, in batches of `least(m)`; with `tall` also
-    those of 2 columns or more that get no others."""
+    """The condition for real square matrices with m = 2 to `order` rows, in batches of at least
+    `least(m)`; if `tall`, also matrices with fewer columns, at least 2, to which none are added."""
     def holds(op: Op) -> bool:
         x = op.operands[0].type
         m, n = x.shape[-2:]
@@ -41,7 +41,7 @@ def _is_tiny(order: int, least: Callable[[int], int], tall: bool = False) -> Con
 
 
 def _entries(x: Term) -> list[list[Term]]:
-    """The entries of each matrix, without its two axes."""
+    """The entries of the matrices, each an array over the batch."""
     lead, (m, n) = x.type.shape[:-2], x.type.shape[-2:]
     return [[ops.reshape(_block(x, i, j, 1, 1), shape=lead) for j in range(n)] for i in range(m)]
 
@@ -53,8 +53,8 @@ def _block(x: Term, i: int, j: int, rows: int, columns: int) -> Term:
 
 
 def _matrix(rows: Sequence[Sequence[Term]]) -> Value:
-    """The matrices of such entries. XLA makes a kernel of each part of a concatenation: of more
-    than nine parts it compiles half as long where each element chooses its entry."""
+    """The matrices with these entries. XLA makes a kernel of each part of a concatenation, so more
+    than nine entries are selected by each element instead, which halves the compile time."""
     lead = rows[0][0].type.shape
     if len(rows) * len(rows[0]) > 9:
         return fence(_chosen(rows)).value
@@ -76,11 +76,12 @@ def _chosen(rows: Sequence[Sequence[Term]]) -> Term:
     return made
 
 
-# Up to 4 rows, batches of 1024, 2048 or 4096: it takes 0.1 to 0.2 s more to compile.
+# Up to 4 rows, in batches of 1024, 2048 or 4096: the form takes 0.1 to 0.2 s more to compile.
 @form(ops.cholesky, when=_is_tiny(4, least=lambda n: 2 ** (n + 8)),
       row="kernels.linear: cholesky, 3×3")
 def cholesky(b: Builder, op: Op, x: Value) -> Value:
-    """Column by column; all NaN where a pivot is not positive, NaNs spread as they do."""
+    """Cholesky column by column. A matrix is all NaN where a pivot is not positive; NaNs in it
+    spread."""
     a, n = _entries(Term(b, x)), x.type.shape[-1]
     zero, nan = a[0][0].like(0), a[0][0].like(float("nan"))
     factor, bad = [[zero] * n for _ in range(n)], zero.like(0, zero.type.with_dtype(dtypes.bool_))
@@ -98,11 +99,11 @@ def cholesky(b: Builder, op: Op, x: Value) -> Value:
                     for i, row in enumerate(factor)])
 
 
-# Up to 4 rows, batches of 1000.
+# Up to 4 rows, in batches of 1000: LAPACK's call takes longer than the arithmetic.
 @form(ops.triangular_solve, when=_is_tiny(4, least=lambda n: 1000),
       row="kernels.linear: triangular solve, 3×3")
 def triangular_solve(b: Builder, op: Op, a: Value, rhs: Value) -> Value:
-    """One row of the solution after the other; from the right, one column."""
+    """The solution row by row; column by column where the matrix is on the right."""
     n, left = a.type.shape[-1], op.attrs["left_side"]
     lower, flipped = op.attrs["lower"], op.attrs["transpose_a"]
     axis = rhs.type.ndim - (2 if left else 1)
@@ -111,7 +112,7 @@ def triangular_solve(b: Builder, op: Op, a: Value, rhs: Value) -> Value:
     matrix, side = Term(b, a), Term(b, rhs)
 
     def weight(i: int, j: int) -> Term:
-        """What line `j` of the solution is multiplied with in equation `i`."""
+        """The factor of line `j` of the solution in equation `i`."""
         at = (j, i) if flipped == left else (i, j)
         return ops.broadcast_in_dim(_block(matrix, *at, 1, 1), shape=line.shape,
                                     dims=tuple(range(line.ndim)))
@@ -126,11 +127,12 @@ def triangular_solve(b: Builder, op: Op, a: Value, rhs: Value) -> Value:
     return fence(ops.concatenate(*[solved[i] for i in range(n)], dimension=axis)).value
 
 
-# 2 rows in batches of 1000, 3 in batches of 2000: it takes 0.1 and 0.3 s more to compile.
+# 2 rows in batches of 1000, 3 in batches of 2000: the forms take 0.1 and 0.3 s more to compile.
 @form(ops.lu, when=_is_tiny(3, least=lambda n: 1000 * (n - 1)),
       row="kernels.linear: solve, 3×3")
 def lu(b: Builder, op: Op, x: Value) -> list[Value]:
-    """Rows exchanged by comparison, the first of equals first; a pivot of zero divides nothing."""
+    """LU with the rows exchanged by comparison: the first of equal pivots is taken, and a pivot of
+    zero divides nothing."""
     n, lead = x.type.shape[-1], x.type.shape[:-2]
     matrix = Term(b, x)
     places = [matrix.like(i, tensor(lead, dtypes.i32)) for i in range(n)]
@@ -161,20 +163,23 @@ def _vector(b: Builder, entries: Sequence[Term]) -> Value:
     return b.emit(ops.reshape, made, shape=(*made.type.shape[:-2], len(entries)))
 
 
-# 2 rows in batches of 6000, 3 in 4000, 4 in 3000: it takes 0.4 s more to compile.
+# 2 rows in batches of 6000, 3 in 4000, 4 in 3000: the form takes 0.4 s more to compile.
 @form(ops.qr, when=_is_tiny(4, least=lambda m: 12_000 // m, tall=True),
       row="kernels.linear: qr, 4×4")
 def qr(b: Builder, op: Op, x: Value) -> list[Value]:
-    """Householder's reflections, with LAPACK's signs; the plain rule where an entry is not finite,
-    for LAPACK passes over zeros that would meet it."""
+    """Householder reflections with LAPACK's signs. The plain rule is used where an entry is not
+    finite, for LAPACK skips zeros that this form would multiply by such an entry."""
     finite = b.emit(ops.reduce_and, b.emit(ops.is_finite, x), axes=tuple(range(x.type.ndim)))
     plain = branch(op, lambda b, x: b.emit(ops.qr, x, **op.attrs))
     return b.emit(ops.cond, finite, x, branches=(plain, branch(op, _qr)))
 
 
 def _qr(b: Builder, x: Value) -> list[Value]:
-    """Column k of R turns away from its old first entry, and stays as it is where nothing stands
-    below. Source: Golub and Van Loan, Matrix Computations, 5.1 and 5.2."""
+    """Q and R. The diagonal of R has the opposite sign of the entry that it replaces, or is that
+    entry where all below it are zero.
+
+    Source: Golub and Van Loan, Matrix Computations, 5.1 and 5.2.
+    """
     m, n = x.type.shape[-2:]
     a = _entries(Term(b, x))
     reflections = []
@@ -192,13 +197,13 @@ def _qr(b: Builder, x: Value) -> list[Value]:
 
 
 def _reflection(column: Sequence[Term]) -> tuple[Term, list[Term], Term]:
-    """I - factor v v^T that leaves a column with its first entry alone: that entry, v without its
-    first entry, which is one, and the factor."""
+    """The reflection I - factor v v^T that makes all of a column zero but its first entry. Returns
+    the new first entry, v without its first entry, which is one, and the factor."""
     first, *rest = column
     most = abs(first)
     for v in rest:
         most = ops.max(most, abs(v))
-    unit = where(most == 0.0, 1.0, most)        # squares of the column may not be numbers
+    unit = where(most == 0.0, 1.0, most)        # squares of the entries could overflow
     length = ops.sqrt(sum_of([(v / unit) * (v / unit) for v in column])) * unit
     word = dtypes.i32 if first.dtype is dtypes.f32 else dtypes.i64
     negative = ops.bitcast(first, dtype=word) < 0
@@ -212,7 +217,7 @@ def _reflection(column: Sequence[Term]) -> tuple[Term, list[Term], Term]:
 
 
 def _reflect(rows: Sequence[list[Any]], start: int, below: Sequence[Term], factor: Term) -> None:
-    """Reflects the columns from `start` on; None is an entry that is known to be zero."""
+    """Reflect the columns from `start` on, in place. None is an entry known to be zero."""
     top, *others = rows
     for j in range(start, len(top)):
         products = [v * row[j] for v, row in zip(below, others, strict=True) if row[j] is not None]

@@ -1,8 +1,8 @@
-"""Samples of the gamma distribution: the first attempt of all elements, then those that failed.
+"""Samples of the gamma distribution: one attempt for all elements, then more for the rejected ones.
 
-About one in twenty is rejected at the most, but the plain rule draws for all of them until the last
-has its sample, six times or so. Here those without a sample are gathered, drawn from their first
-keys on, which gives the same numbers, and put back.
+At most about one in twenty is rejected, but the plain rule draws for all elements until the last
+one has its sample, some six times. Here the rejected elements are gathered, drawn again from their
+first keys on, which gives the same samples, and scattered back.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from xfront_ir.ops.while_loop import WHILE
 from xfront_ir.types import tensor
 
 LEAST = 2 ** 14
-"""Of fewer elements the plain rule takes milliseconds."""
+"""For fewer elements the plain rule takes only milliseconds."""
 SHARE = 16
-"""One in so many elements is drawn again at a time: more than are ever rejected of a large array,
-which is 5.5 % for a = 1."""
+"""One in this many elements is drawn again in a turn. In a large array fewer are rejected: at most
+5.5 %, for a = 1."""
 
 
 # Arrays large enough for the time of a draw to be more than that of compiling.
 @form(ops.random_gamma, when=size(LEAST) & below(2 ** 31), row="kernels.randomness: random.gamma")
 def random_gamma(b: Builder, op: Op, keys: Value, a: Value) -> Value:
-    """Draw once for all elements; gather the rejected ones, draw until all have theirs, scatter."""
+    """Draw once for all elements; gather the rejected ones, draw until all are done, scatter."""
     log_space, shape, n = op.attrs["log_space"], a.type.shape, a.type.size
     k1, k2, a = (b.emit(ops.reshape, v, shape=(n,)) for v in (*words_of(b, keys), a))
     shapes = shapes_of(b, a)
@@ -54,7 +54,7 @@ def random_gamma(b: Builder, op: Op, keys: Value, a: Value) -> Value:
 
 
 def _drawn_again(b: Builder, key: Key, a: Value, cube: Value, left: Value) -> Value:
-    """`cube` with the elements that are left drawn from their keys."""
+    """`cube`, where the elements in the mask `left` are drawn again from their keys."""
     constants, carry = (*key, a), (cube, left)
     test, body = Builder("left"), Builder("again")
     _, still = [test.param(v.type) for v in carry]
@@ -69,7 +69,8 @@ def _drawn_again(b: Builder, key: Key, a: Value, cube: Value, left: Value) -> Va
 
 
 def _first_places(b: Builder, wanted: Value, count: int) -> Value:
-    """Where the first `count` true elements are, as i32[count, 1]; behind the end for the rest."""
+    """The places of the first `count` true elements, as i32[count, 1]. If there are fewer, the rest
+    are places behind the end."""
     n = wanted.type.size
     mask = Term(b, wanted)
     number = ops.cumsum(mask.to(dtypes.i32), axis=0, reverse=False)
@@ -88,7 +89,7 @@ def _gathered(b: Builder, x: Value, at: Value) -> Value:
 
 
 def _scattered(b: Builder, x: Value, at: Value, new: Value) -> Value:
-    """`x` with the elements at these places; those behind its end are dropped."""
+    """`x` with the elements `new` at the places `at`; those behind its end are dropped."""
     return b.emit(ops.scatter, x, at, new, update_window_dims=(), inserted_window_dims=(0,),
                   operand_batching_dims=(), scatter_indices_batching_dims=(),
                   scatter_dims_to_operand_dims=(0,), mode="fill", indices_are_sorted=False,
@@ -96,7 +97,7 @@ def _scattered(b: Builder, x: Value, at: Value, new: Value) -> Value:
 
 
 def _boosted_where_small(b: Builder, key: Key, a: Value, made: Value, log_space: bool) -> Value:
-    """The samples of small shapes made of theirs, where there are any."""
+    """The samples, boosted where shapes are small; unchanged, at no cost, where none is."""
     operands = (*key, a, made)
     is_any = b.emit(ops.reduce_or, shapes_of(b, a).small.value, axes=(0,))
     plain, boost = Builder("plain"), Builder("boosted")

@@ -1,4 +1,4 @@
-"""Positions of extrema, any and all, and short axes, by what XLA computes with vectors."""
+"""Positions of extrema, any and all, and reductions of short axes, in ops that XLA vectorises."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ def argmax(b: Builder, op: Op, x: Value) -> Value:
 
 @form(ops.argmin, when=_LONG, row="kernels.order: argmin of columns")
 def argmin(b: Builder, op: Op, x: Value) -> Value:
-    """The same for the least; that of floats is the greatest of their negatives, as NaN wins."""
+    """The least position of the elements that equal the least. For floats it is the position of the
+    greatest negated element, as NaN wins."""
     if x.type.dtype.is_float:
         if x.type.dtype.bits < 32:          # a dtype may have no negative numbers
             x = b.emit(convert, x, dtype=dtypes.f32)
@@ -47,7 +48,8 @@ def argmin(b: Builder, op: Op, x: Value) -> Value:
 
 
 def _first(b: Builder, op: Op, keys: Value, extremum: Value) -> Value:
-    """Floats come as integers: XLA's reductions of long axes lose NaNs."""
+    """The least position where `keys` equals `extremum`. Keys are integers, for XLA's reductions of
+    long axes lose NaNs of floats."""
     axis, place = op.attrs["axis"], keys.type.with_dtype(op.attrs["index_dtype"])
     dims = tuple(d for d in range(keys.type.ndim) if d != axis)
     whole = b.emit(ops.broadcast_in_dim, extremum, shape=keys.type.shape, dims=dims)
@@ -58,14 +60,14 @@ def _first(b: Builder, op: Op, keys: Value, extremum: Value) -> Value:
 
 
 def _reduced(b: Builder, definition: OpDef, x: Value, axes: tuple[int, ...]) -> Value:
-    """A reduction of integers, in one kernel where that is faster."""
+    """A reduction of integers, as one kernel where that is faster."""
     if _stays_whole(x.type, axes):
         return _whole(b, definition, x, axes)
     return b.emit(definition, x, axes=axes)
 
 
 def _stays_whole(x: TensorType, axes: tuple[int, ...]) -> bool:
-    """The last axes, or others of up to 2**20 elements."""
+    """Whether one kernel is faster: for the last axes, and for arrays of up to 2**20 elements."""
     return _are_last(x, axes) or x.size <= 2 ** 20
 
 
@@ -77,10 +79,11 @@ _COMBINING = {ops.reduce_max: ops.max, ops.reduce_min: ops.min, ops.reduce_sum: 
 
 
 def _whole(b: Builder, definition: OpDef, x: Value, axes: tuple[int, ...]) -> Value:
-    """A reduction of integers beside another one, that of their extremum.
+    """A reduction of integers together with a second one, of their greatest or least element.
 
-    XLA divides a long reduction of one array into up to five, each a kernel to be compiled; one of
-    two arrays stays whole, and is merged with what it reads. The barrier keeps both results.
+    XLA divides a long reduction of one array into up to five, each a kernel to compile. A reduction
+    of two arrays stays whole, and is merged with the ops that it reads. The barrier keeps the
+    unused second result.
     """
     other = ops.reduce_min if definition is ops.reduce_max else ops.reduce_max
     inner, element = Builder("whole"), x.type.with_shape(())
@@ -111,7 +114,7 @@ def _side_by_side(op: Op) -> bool:
 @form(ops.reduce_sum, when=_side_by_side, only=near_memory,
       row="kernels.reduction: sum of rows, int32")
 def sum_of_integers(b: Builder, op: Op, x: Value) -> Value:
-    """In one kernel; so are the greatest and the least."""
+    """The sum in one kernel."""
     return _whole(b, op.definition, x, op.attrs["axes"])
 
 
@@ -133,14 +136,14 @@ _BOOLS = of(dtypes.bool_) & size(2 ** 17) & over_axes
 # Bools of 2**17 elements or more: XLA reduces bytes with vectors, single bits one by one.
 @form(ops.reduce_or, when=_BOOLS, row="kernels.reduction: any")
 def reduce_or(b: Builder, op: Op, x: Value) -> Value:
-    """The greatest of 0 and 1."""
+    """The greatest of the bools as 0 and 1."""
     made = ops.reduce_max(Term(b, x).to(dtypes.u8), axes=op.attrs["axes"])
     return made.to(dtypes.bool_).value
 
 
 @form(ops.reduce_and, when=_BOOLS, row="kernels.reduction: all of rows")
 def reduce_and(b: Builder, op: Op, x: Value) -> Value:
-    """Not any that is not."""
+    """The negation of `reduce_or` of the negated elements."""
     return b.emit(ops.not_, reduce_or(b, op, b.emit(ops.not_, x)))
 
 
@@ -160,21 +163,20 @@ def _is_short(longest: int, least: int) -> Condition:
         "lie behind each, else 2**20 elements; the first axis 2**18, before jaxlib 0.11."),))
 
 
-# 2 to 8 floats along one axis, 2**14 times and more where what they add up to is apart in memory:
-# XLA sums each few in a loop of its own, and along the first axis uses no vectors before jaxlib
-# 0.11. Each part repeats what x is made of in the code, so more of them, or of what is long, would
-# pay for it in compiling and in kernels without vectors. As the plain rule's, their sum is not
-# computed again by who reads it.
+# Sums of 2 to 8 floats along one axis, 2**14 of them or more where at most 8 elements lie behind
+# each: XLA computes each sum in a loop of its own, and along the first axis uses no vectors before
+# jaxlib 0.11. Each part repeats the code that computes x, so more parts, or longer code, would take
+# longer to compile and lose the vectors. As with the plain rule, readers do not repeat the sum.
 @form(ops.reduce_sum, when=_is_short(8, 2 ** 14), only=near_memory,
       row="kernels.reduction: sum of rows of 3")
 def reduce_sum(b: Builder, op: Op, x: Value) -> Value:
-    """One after the other; the sum of negative zeros is zero."""
+    """The parts added one after the other; the sum of negative zeros is zero."""
     total = _folded(b, op, x, ops.add)
     zero = total.like(0.0)
     return ops.fence(where(total == zero, zero, total)).value
 
 
-# 2 to 4 floats along one axis, 2**15 times: they gain less.
+# Extrema of 2 to 4 floats along one axis, 2**15 of them: these gain less than sums.
 @form(ops.reduce_max, when=_is_short(4, 2 ** 15), only=near_memory,
       row="kernels.reduction: max of rows of 4")
 def reduce_max(b: Builder, op: Op, x: Value) -> Value:
@@ -188,7 +190,7 @@ def reduce_min(b: Builder, op: Op, x: Value) -> Value:
 
 
 def _folded(b: Builder, op: Op, x: Value, combine: OpDef) -> Term:
-    """The parts of the reduced axis, from the first to the last."""
+    """The parts of the reduced axis combined, from the first to the last."""
     (axis,) = op.attrs["axes"]
     return functools.reduce(combine, [
         Term(b, at(b, x, axis, i)) for i in range(x.type.shape[axis])])

@@ -1,9 +1,9 @@
-"""Running reductions as loops: XLA makes a tree of windows of them, which reads the array often.
+"""Running reductions as loops: XLA makes of them a tree of windows that reads the array many times.
 
-Along the last axis a turn of the loop takes eight elements: what each adds up to within the eight
-does not wait for the carry, which is met once a turn. Products of floats are taken in order: others
-would leave the range of their dtype where these do not. Along other axes a turn takes one row. Sums
-carry more bits than their elements have.
+Along the last axis a turn of the loop takes eight elements. Their running reductions within the
+eight do not depend on the carry, with which they are combined once per turn. Products of floats are
+taken in order, for products in another order may leave the range of the dtype. Along other axes a
+turn takes one row. The carry of a sum is wider than the elements.
 """
 
 from __future__ import annotations
@@ -23,14 +23,15 @@ from xfront_ir.ops.while_loop import WHILE
 from xfront_ir.types import I32, tensor
 
 STEP = 8
-"""Elements a turn along the last axis. From 16 on, jaxlib 0.10 runs a kernel for each op."""
+"""Elements per turn along the last axis. From 16 on, jaxlib 0.10 runs a kernel for each op."""
 
 _WIDER = {dtypes.f16: dtypes.f32, dtypes.bf16: dtypes.f32, dtypes.f32: dtypes.f64,
           dtypes.c64: dtypes.c128}
 
 
 def _is_long(op: Op, shorter: int) -> bool:
-    """Many rows are shared by the cores, where their windows are short."""
+    """Whether the loop is faster than the plain rule, which divides many rows with short windows
+    between the cores."""
     x, axis = op.operands[0].type, op.attrs["axis"]
     if not x.size or x.size >= 2 ** 31:
         return False
@@ -42,28 +43,29 @@ def _is_long(op: Op, shorter: int) -> bool:
 
 @condition
 def _long(op: Op) -> bool:
-    """More than 16 elements along the last axis, 24 or more along others; where 2**17 and more lie
-    in several rows, these have more than 512."""
+    """More than 16 elements along the last axis, 24 or more along others; several rows of 2**17 or
+    more elements in all have more than 512 each."""
     return _is_long(op, shorter=512)
 
 
 @condition
 def _long_in_few_rows(op: Op) -> bool:
-    """More than 16 elements along the last axis, 24 or more along others; of several rows fewer
-    than 2**17 in all: extrema that carry NaNs along take longer. Not of bytes, which are fast."""
+    """More than 16 elements along the last axis, 24 or more along others; several rows have fewer
+    than 2**17 elements in all, for extrema that propagate NaN take longer. Not for bytes, at which
+    the plain rule is fast."""
     return op.operands[0].type.dtype.bits > 8 and _is_long(op, shorter=2 ** 31)
 
 
-# More than 16 elements along the last axis, 24 along others: shorter ones are one window.
+# More than 16 elements along the last axis, 24 or more along others: shorter axes are one window.
 @form(ops.cumsum, when=_long, row="kernels.reduction: cumsum")
 def cumsum(b: Builder, op: Op, x: Value) -> Value:
-    """Sums of eight are rounded as their dtype; the sum of what came before is wider."""
+    """Sums within eight elements are rounded to the dtype; the sum of all before them is wider."""
     return _running(b, op, x, ops.add, 0, _WIDER.get(x.type.dtype, x.type.dtype))
 
 
 @form(ops.cumprod, when=_long, row="kernels.reduction: cumprod")
 def cumprod(b: Builder, op: Op, x: Value) -> Value:
-    """Not wider: a product that has left the range of its dtype does not come back."""
+    """The carry is not wider: a product that leaves the range of the dtype does not come back."""
     return _running(b, op, x, ops.mul, 1, x.type.dtype)
 
 
@@ -77,11 +79,11 @@ def cummin(b: Builder, op: Op, x: Value) -> Value:
     return _running(b, op, x, ops.min, greatest(x.type.dtype), x.type.dtype)
 
 
-# Floats of 8 rows or more: every window of the plain rule takes logarithms.
+# Floats, 8 or more along the axis: every window of the plain rule computes logarithms.
 @form(ops.cumlogsumexp, when=floats & axis(8) & size(8) & below(2 ** 31),
       row="kernels.reduction: cumlogsumexp")
 def cumlogsumexp(b: Builder, op: Op, x: Value) -> Value:
-    """The greatest so far and the sum of the exponentials of what all are below it, in f64."""
+    """The carry is the greatest element m so far, and the sum of exp(x - m), in f64."""
     shape, axis, dtype = x.type.shape, op.attrs["axis"], x.type.dtype
     row = tensor((*shape[:axis], 1, *shape[axis + 1:]), dtypes.f64)
 
@@ -105,7 +107,8 @@ def _running(b: Builder, op: Op, x: Value, combine: Any, start: Any, wide: DType
 # --- along the last axis ------------------------------------------------------------------
 
 def _along_last(b: Builder, op: Op, x: Value, combine: Any, start: Any, wide: DType) -> Value:
-    """Where the axis is no multiple of eight, the second eight elements overlap the first."""
+    """The running reduction, eight elements per turn. Where the axis is not a multiple of eight,
+    the second eight elements overlap the first eight."""
     shape, dtype, reverse = x.type.shape, x.type.dtype, op.attrs["reverse"]
     rows, n = x.type.size // shape[-1], shape[-1]
     x = b.emit(ops.reshape, x, shape=(rows, n))
@@ -145,13 +148,13 @@ def _along_last(b: Builder, op: Op, x: Value, combine: Any, start: Any, wide: DT
 
 
 def _elements(b: Builder, row: Value) -> list[Value]:
-    """Each column of a row."""
+    """The elements of a row, each as an array of shape (1, 1)."""
     return [b.emit(ops.slice, row, starts=(0, i), limits=(1, i + 1), strides=(1, 1))
             for i in range(row.type.shape[1])]
 
 
 def _chain(b: Builder, combine: Any, before: Value, values: Sequence[Value]) -> list[Value]:
-    """The combination of `before` and the values up to each one, one after the other."""
+    """For each value, the combination of `before` and all values up to it, in order."""
     made = []
     for value in values:
         before = b.emit(combine, before, value)
@@ -160,7 +163,7 @@ def _chain(b: Builder, combine: Any, before: Value, values: Sequence[Value]) -> 
 
 
 def _prefixes(b: Builder, combine: Any, values: Sequence[Value]) -> list[Value]:
-    """The combination of the values up to each one, in logarithmic depth."""
+    """For each value, the combination of all values up to it, in logarithmic depth."""
     made, width = list(values), 1
     while width < len(made):
         made = [b.emit(combine, made[i // width * width - 1], v) if i & width else v
@@ -183,7 +186,7 @@ def _along_rows(b: Builder, op: Op, x: Value, combine: Any, start: Any, wide: DT
 
 
 def _by_rows(b: Builder, op: Op, x: Value, inits: Sequence[Value], step: Any) -> Value:
-    """`step(builder, carries, row) -> (carries, row of the result)` for each row in turn."""
+    """The result of a loop of `step(builder, carries, row) -> (carries, row of the result)`."""
     shape, axis = x.type.shape, op.attrs["axis"]
     n, sizes = shape[axis], (*shape[:axis], 1, *shape[axis + 1:])
 
@@ -204,8 +207,8 @@ def _by_rows(b: Builder, op: Op, x: Value, inits: Sequence[Value], step: Any) ->
 
 def _loop(b: Builder, turns: int, inits: Sequence[Value], x: Value,
           turn: Callable[..., list[Value]]) -> Value:
-    """The array that `turn(builder, *carries, x, stack) -> [*carries, stack]` has written when
-    the first of the carries is `turns`."""
+    """The stack when the first carry is `turns`, in a loop of
+    `turn(builder, *carries, x, stack) -> [*carries, stack]`."""
     types = [*[v.type for v in inits], x.type]
     test = Builder("more")
     counter = [test.param(t) for t in types][0]

@@ -1,8 +1,8 @@
-"""Sorts whose key fits in 32 bits: key and position packed in one integer.
+"""Sorts whose key fits in 32 bits: key and position are packed in one integer.
 
 XLA has a fast sort for one operand compared by plain `<`. The high word is the key as an integer
-of the same order, the low word the position, so equal keys keep their order and no two numbers are
-equal; what the low words say afterwards is the permutation.
+of the same order, the low word is the position. So equal keys keep their order, and no two numbers
+are equal; after the sort the low words are the permutation.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from xfront_ir.ops.formulas import Term, where
 from xfront_ir.ops.sort import sort, take_along
 
 LEAST = 32
-"""Shorter axes are sorted as fast by the plain rule."""
+"""The plain rule sorts shorter axes as fast."""
 FEWEST = 512
-"""Elements in all: a sort of fewer takes less than the form takes to compile."""
+"""Elements in all. A sort of fewer elements gains less than the form takes longer to compile."""
 STABLE_FROM = 8192
-"""XLA's stable sort is the faster one from this length on."""
+"""XLA's stable sort is faster than its unstable one from this length on."""
 
 _KEYS = (dtypes.bool_, dtypes.i8, dtypes.i16, dtypes.i32, dtypes.u8, dtypes.u16, dtypes.u32,
          dtypes.f16, dtypes.bf16, dtypes.f32)
@@ -30,8 +30,8 @@ _KEYS = (dtypes.bool_, dtypes.i8, dtypes.i16, dtypes.i32, dtypes.u8, dtypes.u16,
 
 @condition
 def _one_short_key(op: Op) -> bool:
-    """One key of at most 32 bits along an axis of 32 or more, 512 elements in all; of one array, of
-    floats."""
+    """One key of at most 32 bits along an axis of 32 or more, 512 elements in all; a sort of one
+    array must be of floats."""
     key, n = op.operands[0].type, op.operands[0].type.shape[op.attrs["dimension"]]
     return (op.attrs["n_keys"] == 1 and key.dtype in _KEYS and LEAST <= n < 2 ** 31
             and key.size >= FEWEST
@@ -53,14 +53,15 @@ def packed(b: Builder, op: Op, *operands: Value) -> list[Value]:
 
 
 def _ordered(key: Term) -> Term:
-    """Integers of 32 bits in the order of the keys."""
+    """The keys as 32-bit integers of the same order."""
     if key.dtype is dtypes.u32:
         return ops.bitcast(ops.xor(key, 2 ** 31), dtype=dtypes.i32)
     return float_order(key) if key.dtype.is_float else key.to(dtypes.i32)
 
 
 def float_order(x: Term) -> Term:
-    """Integers in the order of floats; the zeros are equal, NaNs are and greater than all."""
+    """Floats as integers of the same order. The two zeros are equal; all NaNs are equal, and
+    greater than all numbers."""
     if x.dtype.bits < 32:
         x = x.to(dtypes.f32)
     bits = x.dtype.bits

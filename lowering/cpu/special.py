@@ -1,8 +1,9 @@
-"""The logarithm of the gamma function of f32 and its derivative, in f64 and in arithmetic that XLA
-computes with vectors: its own calls functions of the C library for each element.
+"""lgamma and digamma for f32, computed in f64 in arithmetic that XLA computes with vectors. XLA's
+own lowering calls functions of the C library for each element.
 
-Between 0 and 3 they are polynomials from 1 to 2 and one step there, above Stirling's formula, below
-reflected. Source: DLMF 5.5.1-5.5.4, 5.11.1, 5.11.2.
+From 1 to 2 they are polynomials, from which one step of recurrence leads to the rest of 0 to 3;
+above 3 Stirling's formula is used, below 0 the reflection formula. Source: DLMF 5.5.1-5.5.4,
+5.11.1, 5.11.2.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from .trigonometric import nearest, sine_of_turns
 LEAST = 2 ** 17
 """Smaller arrays are computed on one core, where the C library is as fast or nearly so."""
 SLOPE_LEAST = 2 ** 15
-"""The form of digamma compiles 0.03 s longer."""
+"""The same for digamma, whose form takes 0.03 s longer to compile."""
 
 _NEAR = (0.48312895049714205, -0.1459598958869427, 0.06291141368299658, -0.03130849537087994,
          0.016796514370089517, -0.009425257787561038, 0.005456284864522071, -0.0032182068080868612,
@@ -31,7 +32,8 @@ _NEAR = (0.48312895049714205, -0.1459598958869427, 0.06291141368299658, -0.03130
 """lgamma(z) / ((z - 1)(z - 2)) in z - 3/2, for z from 1 to 2; error 6e-11."""
 _FAR = (0.08333333333139985, -0.0027777765182039507, 0.0007935148822728759,
         -0.0005897124887243115, 0.0007344743117052241, -0.0008228200612568517)
-"""z times what Stirling's formula leaves of lgamma(z), in 1 / z^2, for z from 3 on; error 2e-12."""
+"""z times the rest of lgamma(z) after Stirling's formula, in 1 / z^2, for z from 3 on; error 2e-12.
+"""
 _ROOT = 1.4616321449683623
 """Where digamma is zero."""
 _SLOPE_NEAR = (0.9510558754482102, -0.42362742163640316, 0.24054265293114885,
@@ -41,8 +43,7 @@ _SLOPE_NEAR = (0.9510558754482102, -0.42362742163640316, 0.24054265293114885,
 """digamma(z) / (z - root) in z - 3/2, for z from 1 to 2; error 8e-10."""
 _SLOPE_FAR = (0.08333333304900002, -0.008333200965833027, 0.003958206041783489,
               -0.0038891245316855674, 0.004124757180221778)
-"""z^2 times what Stirling's formula leaves of log(z) - 1 / 2z - digamma(z), in 1 / z^2, for z from
-3 on; error 3e-11."""
+"""z^2 times (log(z) - 1 / 2z - digamma(z)), in 1 / z^2, for z from 3 on; error 3e-11."""
 _LOGARITHM = tuple(2 / (2 * i + 1) for i in range(7))
 """log((1 + s) / (1 - s)) / s in s^2, for s up to (sqrt(2) - 1) / (sqrt(2) + 1); error 4e-12."""
 _ROOT_OF_HALF = 0x3FE6A09E667F3BCD
@@ -50,8 +51,9 @@ _ROOT_OF_HALF = 0x3FE6A09E667F3BCD
 
 
 def _reduced(t: Term) -> tuple[Term, Term, Term, tuple[Term, Term, Term], Term]:
-    """The argument in f64, whether it is negative, z: it or what it is reflected to, whether z is
-    below 1, 2 and 3, and the number from 1 to 2 which is then a step away, or none."""
+    """The argument in f64; whether it is negative; z, which is the argument, or its reflection if
+    it is negative; whether z is below 1, 2 and 3; for z below 3, z or the number a step away from
+    it that lies from 1 to 2."""
     wide = t.to(dtypes.f64)
     below = wide < 0.0
     z = where(below, 1.0 - wide, wide)
@@ -60,10 +62,10 @@ def _reduced(t: Term) -> tuple[Term, Term, Term, tuple[Term, Term, Term], Term]:
     return wide, below, z, (first, second, z < 3.0), step
 
 
-# A sine of the C library for each element.
+# The plain rule calls a sine of the C library for each element.
 @form(ops.lgamma, when=f32 & size(LEAST), row="kernels.elementwise: lgamma")
 def lgamma(b: Builder, op: Op, x: Value) -> Value:
-    """At most 1 ulp, next to the zeros of negative numbers 1e-9."""
+    """The error is at most 1 ulp; next to zeros at negative numbers it is 1e-9."""
     t = Term(b, x)
     wide, below, z, (first, second, third), step = _reduced(t)
     log = _log(where(first, z, where(second, 1.0, where(third, step, z))))
@@ -79,10 +81,10 @@ def lgamma(b: Builder, op: Op, x: Value) -> Value:
     return where(at_pole, math.inf, made.to(dtypes.f32)).value
 
 
-# A tangent of the C library for each element.
+# The plain rule calls a tangent of the C library for each element.
 @form(ops.digamma, when=f32 & size(SLOPE_LEAST), row="kernels.elementwise: digamma")
 def digamma(b: Builder, op: Op, x: Value) -> Value:
-    """At most 1 ulp, next to the zeros of negative numbers 3e-10."""
+    """The error is at most 1 ulp; next to zeros at negative numbers it is 3e-10."""
     t = Term(b, x)
     wide, below, z, (first, second, third), step = _reduced(t)
     part = 1.0 / where(second, z, where(third, step, z))
@@ -96,13 +98,13 @@ def digamma(b: Builder, op: Op, x: Value) -> Value:
     made = where(below, made - cotangent * math.pi, made).to(dtypes.f32)
     made = where(t == math.inf, math.inf, made)
     at_pole = (t <= 0.0) & (half == 0.0)
-    # before 0.11 XLA gave zeros NaN too
+    # before jaxlib 0.11, XLA's digamma(0) was NaN too
     of_zero = math.nan if compat.VERSION < (0, 11) else -math.inf
     return where(at_pole, where(t == 0.0, of_zero, t.like(math.nan)), made).value
 
 
 def _log(x: Term) -> Term:
-    """Of positive numbers, not denormal; relative error 4e-12."""
+    """The logarithm of positive normal numbers; relative error 4e-12."""
     bits = ops.bitcast(x, dtype=dtypes.i64)
     power = ops.shift_right_arithmetic(bits - _ROOT_OF_HALF, 52)
     mantissa = ops.bitcast(bits - ops.shift_left(power, 52), dtype=dtypes.f64)

@@ -1,8 +1,8 @@
-"""sin, cos, tan and their inverses of f32, in arithmetic that XLA computes with vectors.
+"""sin, cos, tan and their inverses for f32, in arithmetic that XLA computes with vectors.
 
 XLA's CPU compiler calls a function of the C library for each element. Here angles are reduced in
-f64: x / 2 pi modulo 1 is the sum of the fractions of x times parts of 1 / 2 pi, which are so short
-that the products are exact. Six parts reach to the largest number.
+f64: x / 2 pi modulo 1 is the sum of the fractions of x times parts of 1 / 2 pi. The parts are so
+short that the products are exact. Six parts are enough for the greatest f32.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .pieces import with_sign_of
 LEAST = 2 ** 15
 """Smaller arrays are computed on one core, where the C library is as fast or nearly so."""
 SIMPLE_LEAST = 2 ** 11
-"""The same for the inverse functions, which cost more there and less here."""
+"""The same for the inverse functions, which cost more in the C library and less here."""
 
 _TURNS = int("28BE60DB9391054A7F09D5F47D4D377036D8A5664F10E4107F9458EAF7AEF1586DC91B8E909374B8",
              16)
@@ -44,7 +44,7 @@ _HALF_PI, _HALF_PI_REST = 1.5707963705062866, -4.371138828673793e-08
 
 
 def _parts() -> list[float]:
-    """1 / 2 pi in parts that end with `_LAST_BITS` after the point."""
+    """1 / 2 pi in parts whose last bits after the point are those of `_LAST_BITS`."""
     made, before = [], 0
     for last in _LAST_BITS:
         count = last - before
@@ -59,9 +59,11 @@ def nearest(x: Term) -> Term:
 
 
 def _turns(x: Term, each: float = 1.0, before: float = 0.0) -> tuple[Term, Term]:
-    """x / 2 pi times `each` less `before`, modulo 1, as the sum of two f64: the first in
-    [-1/2, 1/2], the second what the sums lost (M. Moller, BIT 5, 1965), which counts near the
-    zeros of the functions."""
+    """`each` * x / 2 pi - `before`, modulo 1, as the sum of two f64.
+
+    The first is in [-1/2, 1/2]. The second is the rounding error of the sums (M. Moller, BIT 5,
+    1965), which matters near the zeros of the functions.
+    """
     wide = x.to(dtypes.f64)
     first, *parts, last = (part * each for part in _parts())
     total = wide * first
@@ -80,14 +82,14 @@ def _turns(x: Term, each: float = 1.0, before: float = 0.0) -> tuple[Term, Term]
 
 
 def _two_sum(x: Term, y: Term) -> tuple[Term, Term]:
-    """x + y and what it lost."""
+    """x + y and its rounding error."""
     made = x + y
     of_y = made - x
     return made, (x - (made - of_y)) + (y - of_y)
 
 
 def _to_quarter(total: Term, lost: Term) -> Term:
-    """What is missing to a quarter turn, on either side."""
+    """A quarter turn minus the size of the angle."""
     return (0.25 - abs(total)) + where(total < 0.0, lost, -lost)
 
 
@@ -97,7 +99,7 @@ def sine_of_turns(t: Term) -> Term:
 
 
 def _unless_small(x: Term, made: Term) -> Value:
-    """`x` where its square is below the precision: zeros keep their sign there."""
+    """`x` where its square is below the precision, so that zeros keep their sign; else `made`."""
     return where(abs(x) < 2.0 ** -12, x, made.to(dtypes.f32)).value
 
 
@@ -111,7 +113,7 @@ def sin(b: Builder, op: Op, x: Value) -> Value:
 
 @form(ops.cos, when=f32 & size(LEAST), row="kernels.elementwise: cos", is_cheap=True)
 def cos(b: Builder, op: Op, x: Value) -> Value:
-    """The sine of what is missing to a quarter turn."""
+    """The sine of a quarter turn minus the size of the angle."""
     return sine_of_turns(_to_quarter(*_turns(Term(b, x)))).to(dtypes.f32).value
 
 
@@ -127,8 +129,7 @@ def tan(b: Builder, op: Op, x: Value) -> Value:
 # --- inverse functions --------------------------------------------------------------------
 
 def _arcsine(a: Term) -> tuple[Term, Term, Term]:
-    """Whether a > 1/2; then asin(a) where it is not, asin(sqrt((1 - a) / 2)) where it is, as the
-    sum of two terms."""
+    """Whether a > 1/2, and two terms whose sum is asin(sqrt((1 - a) / 2)) if so, else asin(a)."""
     far = a > 0.5
     square = where(far, (1.0 - a) * 0.5, a * a)
     root = where(far, ops.sqrt(square), a)
@@ -147,7 +148,7 @@ def asin(b: Builder, op: Op, x: Value) -> Value:
 
 @form(ops.acos, when=f32 & size(SIMPLE_LEAST), row="kernels.elementwise: acos")
 def acos(b: Builder, op: Op, x: Value) -> Value:
-    """acos(a) = 2 asin(sqrt((1 - a) / 2)); that of -a is pi less that."""
+    """acos(a) = 2 asin(sqrt((1 - a) / 2)); acos(-a) = pi - acos(a)."""
     t = Term(b, x)
     far, root, rest = _arcsine(abs(t))
     made, below = root + rest, t < 0.0

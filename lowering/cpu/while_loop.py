@@ -1,4 +1,4 @@
-"""Forms of loops without a known end are in `in_place.py`."""
+"""Forms of while loops; they are in `in_place.py`."""
 
 from __future__ import annotations
 

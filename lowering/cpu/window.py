@@ -1,4 +1,4 @@
-"""Gradients of the extrema of windows, place by place in the window."""
+"""Gradients of window extrema, computed for one place in the window after the other."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ FLOATS = (dtypes.f16, dtypes.bf16, dtypes.f32, dtypes.f64)
 
 @condition
 def _few_places(op: Op) -> bool:
-    """Floats, windows of 2 to 16 elements, 2**11 in all; with padding no axis of 2, along which the
-    plain rule goes in another order."""
+    """Floats, windows of 2 to 16 elements, arrays of 2**11 or more; with padding, no window has an
+    axis of 2, along which the plain rule goes in another order."""
     x, window, padding = op.operands[1].type, op.attrs["window"], op.attrs["padding"]
     plain = not any(low or high for low, high in padding)
     ordered = 2 not in window and all(low >= 0 and high >= 0 for low, high in padding)
@@ -34,9 +34,9 @@ def _few_places(op: Op) -> bool:
 @form(ops.select_and_scatter_add, when=_few_places,
       row="kernels.convolution: gradient of max-pool 2×2, strides 2")
 def select_and_scatter_add(b: Builder, op: Op, source: Value, x: Value) -> Value:
-    """Which place of its window wins, for all windows at once; then each element looks at the
-    windows that hold it. Along an axis, element `stride * q + r` (padding counted) has place
-    `stride * j + r` in window `q - j`."""
+    """Find the place that wins in each window, for all windows at once; then each element adds up
+    the gradients of the windows in which it wins. Along an axis, element `stride * q + r` (counted
+    with padding) has place `stride * j + r` in window `q - j`."""
     a, shape, given = op.attrs, source.type.shape, Term(b, source)
     gained = ops.fence(where(given == 0, 0, given))        # as 0 + source
     x = b.emit(ops.fence, x)
@@ -56,7 +56,7 @@ def select_and_scatter_add(b: Builder, op: Op, source: Value, x: Value) -> Value
     zero = gained.like(0, gained.type.with_shape(full))
 
     def part(back: Ints) -> Term:
-        """What elements get from the windows that begin so far before theirs."""
+        """What each element gets from the window that begins `back` windows before its own."""
         def seen(v: Term, fill: Any) -> Term:
             high = tuple(n - m - i for n, m, i in zip(sizes, shape, back, strict=True))
             moved = ops.pad(v, Term(b, b.literal(fill, v.dtype)), low=back, high=high,
@@ -80,8 +80,9 @@ def select_and_scatter_add(b: Builder, op: Op, source: Value, x: Value) -> Value
 
 
 def _winner(b: Builder, x: Value, shape: Ints, a: Any, units: list[int]) -> Term:
-    """The number of the place that wins, of equal ones the first; padding never does. A place has
-    the number of `units` of each axis that it is away from the first."""
+    """The number of the place that wins in each window: the first of equal ones, and never padding.
+    The number of a place is its distance from the first place, with `units` for a step along each
+    axis."""
     keeps = ops.ge if a["select"] == "ge" else ops.le
     ones = (1,) * x.type.ndim
     attrs = {**a, "base_dilation": ones, "window_dilation": ones}
