@@ -109,7 +109,7 @@ def dct(x: ArrayLike, type: int = 2, n: int | None = None, axis: int = -1, norm:
 @eager(static=("type", "n", "axis", "norm"))
 def idct(x: ArrayLike, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None
          ) -> Array:
-    """The inverse of `dct` of that type and norm. Source: `scipy.fft.idct`.
+    """The inverse of `dct` of the same type and norm. Source: `scipy.fft.idct`.
 
     >>> fft.idct(fft.dct(jnp.array([1., 2., 3.])))
     Array([1., 2., 3.], dtype=float32)
@@ -133,7 +133,7 @@ def dctn(x: ArrayLike, type: int = 2, s: Sizes = None, axes: Sizes = None, norm:
 @eager(static=("type", "s", "axes", "norm"))
 def idctn(x: ArrayLike, type: int = 2, s: Sizes = None, axes: Sizes = None, norm: str | None = None
           ) -> Array:
-    """The inverse of `dctn` of that type and norm. Source: `scipy.fft.idctn`.
+    """The inverse of `dctn` of the same type and norm. Source: `scipy.fft.idctn`.
 
     >>> fft.idctn(fft.dctn(jnp.array([[1., 2.], [3., 4.]])))
     Array([[1., 2.],

@@ -17,7 +17,7 @@ from ..tracing.tracer import Tracer
 
 
 class RegularGridInterpolator:
-    """A function of points, by its values at the points of a grid.
+    """A function of points that interpolates values given at the points of a grid.
 
     Args:
       points: for each axis of the grid a vector of coordinates, ascending.

@@ -1,12 +1,11 @@
-"""Linear algebra of SciPy: what solves, factors and exponentiates matrices, here; their functions
-and simpler forms in `matrix_functions.py`, known ones in `special_matrices.py`.
+"""Linear algebra of SciPy. Solutions, factors and exponentials of matrices are here; functions and
+simpler forms of matrices are in `matrix_functions.py`, known matrices in `special_matrices.py`.
 
-Matrices are in the last two axes, all axes before are batches.
+Matrices are in the last two axes; all axes before them are batches.
 
-Some of SciPy's arguments are permissions, which nothing here makes use of: to overwrite an
-argument (`overwrite_a`, `overwrite_b`), to use a faster routine (`turbo`) or so much memory
-(`lwork`), and to leave out a look for NaN and infinities (`check_finite`): there is none, they run
-through.
+Some of SciPy's arguments are permissions, which are accepted and not used: to overwrite an
+argument (`overwrite_a`, `overwrite_b`), to use a faster routine (`turbo`) or more memory
+(`lwork`), and to skip the check for NaN and infinities (`check_finite`), which nothing here makes.
 """
 
 from __future__ import annotations
@@ -85,8 +84,8 @@ def _bare(x: Tracer, vector: bool) -> Tracer:
 @eager(static=("lower", *_PERMITS))
 def cholesky(a: ArrayLike, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
              ) -> Array:
-    """The triangular factor of positive definite matrices, of which the same triangle is read;
-    NaN for others.
+    """The triangular factor of positive definite matrices, read from the same triangle; NaN for
+    other matrices.
 
     Source: `scipy.linalg.cholesky`.
     Permissions, as above: `overwrite_a`, `check_finite`.
@@ -118,7 +117,7 @@ def cho_factor(a: ArrayLike, lower: bool = False, overwrite_a: bool = False,
 
 def cho_solve(c_and_lower: tuple[Any, bool], b: ArrayLike, overwrite_b: bool = False,
               check_finite: bool = True) -> Array:
-    """X with A X = b, from A's factor, as of `cho_factor`.
+    """X with A X = b, from A's factor as `cho_factor` gives it.
 
     Source: `scipy.linalg.cho_solve`.
     Permissions, as above: `overwrite_b`, `check_finite`.
@@ -319,8 +318,8 @@ def lu(a: ArrayLike, permute_l: bool = False, overwrite_a: bool = False, check_f
 @eager(static=("overwrite_a", "lwork", "mode", "pivoting", "check_finite"))
 def qr(a: ArrayLike, overwrite_a: bool = False, lwork: int | None = None, mode: str = "full",
        pivoting: bool = False, check_finite: bool = True) -> tuple[Array, ...]:
-    """Q and R with Q R = a; with `pivoting` Q, R and an order of columns with Q R = a[:, order], so
-    that R's diagonal descends in magnitude.
+    """Q and R with Q R = a. With `pivoting`: Q, R and an order of columns with Q R = a[:, order],
+    chosen so that R's diagonal descends in magnitude.
 
     Args:
       mode: "full" for a square Q, "economic" for as many columns as a's smaller side, "r" without
@@ -401,7 +400,7 @@ def eigh(a: ArrayLike, b: None = None, lower: bool = True, eigvals_only: bool = 
          overwrite_a: bool = False, overwrite_b: bool = False, turbo: bool = True,
          eigvals: None = None, type: int = 1, check_finite: bool = True
         ) -> Array | tuple[Array, Array]:
-    """Eigenvalues, ascending, and vectors (columns) of Hermitian matrices; (a + a^H) / 2 is taken.
+    """Eigenvalues, ascending, and vectors (columns) of (a + a^H) / 2, which is a if a is Hermitian.
 
     Args:
       eigvals_only: the values alone.
@@ -425,22 +424,22 @@ def eigh(a: ArrayLike, b: None = None, lower: bool = True, eigvals_only: bool = 
 
 # --- exponential --------------------------------------------------------------------------
 
-# By bytes of a real number: degree of the diagonal Padé approximant of exp, and the norm up to
-# which it is exact. Source: Higham, The scaling and squaring method for the matrix exponential
+# By bytes of a real number: the degree of the diagonal Padé approximant of exp, and the norm up
+# to which it is exact. Source: Higham, The scaling and squaring method for the matrix exponential
 # revisited, 2005, section 2.
 _APPROXIMANTS = {8: (13, 5.371920351148152), 4: (7, 3.925724783138660)}
 
 
 def _numerator(degree: int) -> list[float]:
-    """c[j] = (2p - j)! p! / ((2p)! j! (p - j)!), over c[p]."""
+    """The coefficients c[j] / c[p], where c[j] = (2p - j)! p! / ((2p)! j! (p - j)!)."""
     p, f = degree, math.factorial
     return [float(f(2 * p - j) // (f(p - j) * f(j))) for j in range(p + 1)]
 
 
 @eager(static=("upper_triangular", "max_squarings"))
 def expm(A: ArrayLike, *, upper_triangular: bool = False, max_squarings: int = 16) -> Array:
-    """The exponential of square matrices, by Padé approximants and squaring; NaN where it would
-    take more than `max_squarings` squarings.
+    """The exponential of square matrices, by Padé approximants and squaring; NaN where more
+    than `max_squarings` squarings are needed.
 
     Args:
       upper_triangular: only A's upper triangle is other than 0.
@@ -472,7 +471,7 @@ def expm(A: ArrayLike, *, upper_triangular: bool = False, max_squarings: int = 1
 
 
 def _pade(x: Tracer, degree: int) -> tuple[Tracer, Tracer]:
-    """Odd and even part of the numerator."""
+    """The odd and the even part of the numerator."""
     c = _numerator(degree)
     square = exact_matmul(x, x)
     power = broadcast_to(x.home.lift(np.eye(x.shape[-1], dtype=x.value.type.dtype.numpy)), x.shape)

@@ -1,8 +1,8 @@
-"""Matrices of simpler forms, and what is computed through them: functions of matrices, linear
+"""Simpler forms of matrices, and what is computed through them: functions of matrices, linear
 equations of matrices, polar forms.
 
-Matrices are in the last two axes, all axes before are batches. Elements are f32, f64, c64 or c128.
-Permissions are those of `scipy.linalg`.
+Matrices are in the last two axes; all axes before them are batches. Elements are f32, f64, c64 or
+c128. Permissions are those of `scipy.linalg`.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def _complex(x: Any) -> Any:
 
 
 def _each(f: Callable[..., Any], *arrays: Any) -> Any:
-    """`f` of single matrices, mapped over the axes before."""
+    """`f`, a function of single matrices, mapped over the batch axes."""
     for _ in range(arrays[0].ndim - 2):
         f = vmap(f)
     return f(*arrays)
@@ -53,9 +53,9 @@ def _adjoint(x: Any) -> Any:
 
 def _columns(triangle: Any, shift: Callable[[Any], Any], right: Callable[[Any, Any], Any],
              start: Any) -> Any:
-    """The columns above the diagonal of `start`, from the left: column j solves
-    (triangle(made) + shift(j) I) x = right(made, j) in its first j elements, 0 where the diagonal
-    is 0."""
+    """`start` with the columns above its diagonal filled in, from the left: the first j elements
+    of column j solve (triangle(made) + shift(j) I) x = right(made, j), and are 0 where the
+    diagonal is."""
     n = start.shape[-1]
     rows = np.arange(n)
 
@@ -301,7 +301,7 @@ def sylvester(a: Any, b: Any, c: Any, tol: Any = 0.0, method: str = "schur") -> 
 
 
 def _known(x: Any, sums: Any, tol: Any, like: Any) -> Any:
-    """`x`, NaN where a sum of eigenvalues is nearly 0, with as many parts as `like`."""
+    """`x` in the dtype of `like`; NaN where a sum of eigenvalues is nearly 0."""
     x = jnp.where((jnp.abs(sums) < tol).any(), np.nan, x)
     return x.astype(like.dtype) if jnp.iscomplexobj(like) else jnp.real(x).astype(like.dtype)
 
@@ -378,9 +378,9 @@ def funm(A: ArrayLike, func: Callable[[Any], Any], disp: bool = True
 @front_door
 def funm(A: ArrayLike, func: Callable[[Any], Any], disp: bool = True
         ) -> Array | tuple[Array, Array]:
-    """A function of square matrices, complex, by its values at their eigenvalues.
+    """A function of square matrices, from its values at their eigenvalues; the result is complex.
 
-    Where eigenvalues are equal or close it is inexact. There is no derivative.
+    It is inexact where eigenvalues are equal or close. There is no derivative.
 
     Args:
       func: of vectors, element by element.
@@ -410,7 +410,7 @@ def _of_matrix(x: Any, func: Callable[[Any], Any]) -> Any:
                  - values[j] * t[:, j], jnp.diag(values))
     eps = float(jnp.finfo(x.dtype).eps)
     gaps = jnp.abs(diagonal[:, None] - diagonal)
-    none = float(jnp.finfo(x.dtype).max)     # funm is many programs, of finite results
+    none = float(jnp.finfo(x.dtype).max)     # stands for infinity, as results of ops stay finite
     gaps = jnp.where(np.tri(n, k=-1, dtype=bool) & (gaps > 0), gaps, none)
     least = jnp.min(gaps, initial=none)
     least = jnp.where(least == none, 1, least)
@@ -430,7 +430,7 @@ def polar(a: ArrayLike, side: str = "right", *, method: str = "qdwh", eps: float
     Args:
       method: "svd", or "qdwh", an iteration of products, for [m, n] with m >= n on the right side
         and m <= n on the left.
-      eps, max_iterations: of "qdwh", as of `lax.linalg.qdwh`.
+      eps, max_iterations: of "qdwh", as in `lax.linalg.qdwh`.
     Raises: ValueError for other sides and methods; NotImplementedError for other shapes.
     Source: Nakatsukasa, Bai and Gygi 2010; Higham, 2008, chapter 8; `scipy.linalg.polar`.
 
@@ -472,7 +472,7 @@ def qr_multiply(a: ArrayLike, c: ArrayLike, mode: str = "right", pivoting: bool 
 
     Args:
       c: matrices, or a vector: a row on the left of Q, a column on its right.
-      pivoting: of permuted columns, as of `qr`; the permutation is a third result.
+      pivoting: of permuted columns, as in `qr`; the permutation is a third result.
       conjugate: conj(Q) in the place of Q.
     Raises: ValueError for other modes and shapes that do not fit.
     Source: `scipy.linalg.qr_multiply`.
@@ -503,7 +503,7 @@ def permuted(x: Any, order: Any) -> Any:
 
 
 def pivots(x: Any) -> Any:
-    """The order (i32) of columns for a QR decomposition with pivoting: the next one is that with
+    """The order (i32) of columns for a QR decomposition with pivoting: next comes the column with
     the longest part orthogonal to those before it.
 
     Source: Golub and Van Loan, Matrix Computations, 5.4.2; LAPACK, geqp3.

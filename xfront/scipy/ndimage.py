@@ -29,13 +29,13 @@ _INSIDE: dict[str, Callable[[Any, int], Any]] = {
     "constant": lambda i, n: i, "nearest": lambda i, n: jnp.clip(i, 0, n - 1),
     "wrap": lambda i, n: i % n, "mirror": _mirrored, "reflect": _reflected,
 }
-"""Which pixel an index stands for, also outside of the image."""
+"""By mode: the pixel that an index stands for, inside or outside of the image."""
 
 
 @front_door
 def map_coordinates(input: ArrayLike, coordinates: Sequence[Any], order: int,
                     mode: str = "constant", cval: ArrayLike = 0.0) -> Any:
-    """The values of an image at coordinates, which count pixels from the middle of the first.
+    """The values of an image at coordinates in pixels, where 0 is the middle of the first pixel.
 
     Args:
       coordinates: for each axis of `input` an array; they broadcast.

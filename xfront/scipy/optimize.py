@@ -1,7 +1,7 @@
 """Minima of functions.
 
-A search is a loop that may be traced, mapped and differentiated in forward mode; a minimum's
-derivative by the equation that it solves is `lax.custom_root`'s.
+A search is a loop that may be traced, mapped and differentiated in forward mode. For a minimum that
+is differentiated through the equation it solves, there is `lax.custom_root`.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ class _Search(NamedTuple):
 
 
 class _Line(NamedTuple):
-    """The state of the search along a line: two ends of an interval with good points (the better
-    one first), and the point asked last."""
+    """The state of the search along a line: the both ends of an interval with good points (the
+    better end first), and the last point evaluated."""
 
     low: Any
     f_low: Any
@@ -127,14 +127,14 @@ def _bfgs(both: Callable[[Any], Any], x: Any, limit: Any, order: Any, turns: int
 
     def step(s: _Search) -> _Search:
         p = -jnp.matmul(s.inverse, s.g, precision="highest")
-        # before anything is known of the curvature, move by 1 at most
+        # while nothing is known of the curvature, move by 1 at most
         first = jnp.where(s.turns == 0, jnp.minimum(1, 1 / jnp.linalg.norm(p)), 1).astype(x.dtype)
         line = _line(both, s.x, s.f, s.g, p, first, tries)
         change = line.t * p
         moved = s.x + change
         y = line.g - s.g
         rho = 1 / jnp.vdot(y, change)
-        # y^T s > 0 follows from the second Wolfe condition: without it nothing is learned
+        # the second Wolfe condition implies y^T s > 0; where that fails, keep the old inverse
         keep = ~(jnp.isfinite(rho) & (rho > 0))
         rho = jnp.where(keep, 0, rho)
         scale = jnp.where(s.turns == 0, 1 / (rho * jnp.vdot(y, y) + keep), 1)
@@ -158,8 +158,9 @@ def _line(both: Callable[[Any], Any], x: Any, f0: Any, g0: Any, p: Any, first: A
           ) -> _Line:
     """A step along p that satisfies the strong Wolfe conditions, or the best one found.
 
-    While no interval is known to hold good points it doubles the step; then it asks the minimum of
-    the parabola through what is known, or halves the interval where that is near an end.
+    It doubles the step until an interval is known to hold good points. Then it evaluates the
+    minimum of the parabola through the known values, or the interval's middle where that minimum
+    is near an end.
     """
     d0 = jnp.vdot(g0, p)
     c1, c2 = 1e-4, 0.9
@@ -177,7 +178,7 @@ def _line(both: Callable[[Any], Any], x: Any, f0: Any, g0: Any, p: Any, first: A
                       jnp.where(s.calls == 0, first, 2 * s.t)).astype(x.dtype)
         f, g = both(x + t * p)
         d = jnp.vdot(g, p)
-        # a value that is not finite is one that is too large: the step was too long
+        # a value that is not finite counts as too large: the step was too long
         bad = ~(f <= f0 + c1 * t * d0) | ~jnp.isfinite(d) | (f >= s.f_low) & (s.calls > 0)
         done = ~bad & (jnp.abs(d) <= -c2 * d0)
         # the new point is the better end, unless it is bad; the other end lies downhill from it

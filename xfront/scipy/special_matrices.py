@@ -1,6 +1,6 @@
-"""Matrices of known forms: made of vectors, or of a size alone.
+"""Matrices of known forms: made of vectors, or from a size alone.
 
-Those of vectors take batches in the axes before the last.
+Those made of vectors take batches in the axes before the last.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def _kind(name: str, kind: str | None) -> str:
 
 
 def _placed(values: Tracer, places: np.ndarray) -> Any:
-    """The elements of each vector at places of a matrix; 0 at -1, 1 at -2."""
+    """A matrix of elements of each vector, at the given places; -1 stands for 0 and -2 for 1."""
     ends = jnp.broadcast_to(jnp.asarray(np.array([1, 0]), values.dtype), (*values.shape[:-1], 2))
     extended = jnp.concatenate([values, ends], -1)
     return jnp.take(extended, places % (values.shape[-1] + 2), axis=-1)
@@ -41,7 +41,7 @@ def _placed(values: Tracer, places: np.ndarray) -> Any:
 
 @eager
 def circulant(c: ArrayLike) -> Array:
-    """The matrix with first column `c`, each column that before it moved down by one, around.
+    """The matrix with first column `c`, in which each next column is moved down by one, cyclically.
 
     Source: `scipy.linalg.circulant`.
 
@@ -82,7 +82,7 @@ def convolution_matrix(a: ArrayLike, n: int, mode: str = "full") -> Array:
     """The matrix whose product with a vector of size `n` is its convolution with `a`.
 
     Args:
-      mode: "full", "valid" or "same", as of `numpy.convolve`.
+      mode: "full", "valid" or "same", as in `numpy.convolve`.
     Raises: ValueError for other modes, an empty `a` and an n below 1.
     Source: `scipy.linalg.convolution_matrix`.
 

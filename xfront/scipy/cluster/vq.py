@@ -1,4 +1,4 @@
-"""Points put to the nearest of some codes."""
+"""Points assigned to the nearest of some codes."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ def _both(name: str, in1: Any, in2: Any, mode: str, ndim: int | None = None) -> 
 
 
 def _ordered(name: str, x: Any, y: Any, mode: str, axes: Sequence[int]) -> tuple[Any, Any]:
-    """The larger array first, where values are wanted for which one covers the other."""
+    """The two arrays, the larger one first in the mode "valid", in which one covers the other."""
     if mode == "valid" and not all(x.shape[i] >= y.shape[i] for i in axes):
         if not all(x.shape[i] <= y.shape[i] for i in axes):
             raise ValueError(f"{name}: for mode='valid' one input must be at least as large as the "
@@ -65,7 +65,7 @@ def convolve(in1: ArrayLike, in2: ArrayLike, mode: str = "full", method: str = "
       mode: "full", "same" (the middle, of in1's size) or "valid" (where one covers the other).
       method: "direct" ("auto") for sums of products, "fft" for transforms, which have no
         `precision`.
-      precision: of the products, as of `lax.conv_general_dilated`.
+      precision: of the products, as in `lax.conv_general_dilated`.
     Raises: ValueError for other modes and methods, other numbers of axes and empty arrays.
     Source: `scipy.signal.convolve`.
 
@@ -92,7 +92,7 @@ def correlate(in1: ArrayLike, in2: ArrayLike, mode: str = "full", method: str = 
 
 def _with_edges(name: str, x: Any, y: Any, mode: str, boundary: str, fillvalue: Any,
                 precision: Any, late: int) -> Any:
-    """The convolution of matrices; the middle is `late` steps later where it lies between two."""
+    """The convolution of matrices; a middle between two elements is moved on by `late`."""
     if boundary not in ("fill", *_PADS):
         raise ValueError(f"{name}: boundary must be one of 'fill', 'wrap', 'symm'; got "
                          f"{boundary!r}")
@@ -112,7 +112,7 @@ def convolve2d(in1: ArrayLike, in2: ArrayLike, mode: str = "full", boundary: str
     """The convolution of two matrices.
 
     Args:
-      mode, precision: as of `convolve`.
+      mode, precision: as in `convolve`.
       boundary: what stands around in1: "fill" `fillvalue`, "wrap" the matrix again, "symm" its
         mirror image.
     Raises: ValueError for other modes and boundaries, and arrays that are no matrices.
@@ -169,8 +169,8 @@ def _transformed(name: str, x: Any, y: Any, mode: str, axes: tuple[int, ...]) ->
 
 @eager(static=("mode", "axes"))
 def fftconvolve(in1: ArrayLike, in2: ArrayLike, mode: str = "full", axes: AxisLike = None) -> Array:
-    """The convolution of two arrays, by transforms, along some axes (None: all); along the others
-    they broadcast.
+    """The convolution of two arrays along some axes (None: all), by Fourier transforms; along the
+    others they broadcast.
 
     Raises: as `convolve`.
     Source: `scipy.signal.fftconvolve`.

@@ -54,7 +54,7 @@ def _inexact(name: str, x: Any) -> Any:
 @front_door
 def detrend(data: ArrayLike, axis: int = -1, type: str = "linear", bp: int | Sequence[int] = 0,
             overwrite_data: None = None) -> Array:
-    """Data less its mean ("constant"), or the straight lines that fit it best ("linear").
+    """Data less its mean ("constant"), or less the straight lines that fit it best ("linear").
 
     Args:
       bp: places along the axis at which a new line begins.
@@ -92,7 +92,7 @@ def _without_line(x: Any) -> Any:
 # --- segments -------------------------------------------------------------------------------
 
 class _Segments:
-    """What the arguments of spectra say: the window, sizes, and how segments are transformed."""
+    """The window and sizes that the arguments of spectra give, and how segments are transformed."""
 
     def __init__(self, name: str, n: int | None, window: Any, nperseg: Any, noverlap: Any,
                  nfft: Any) -> None:
@@ -133,7 +133,7 @@ class _Segments:
         return np.arange(count)[:, None] * self.step + np.arange(self.size)
 
     def transforms(self, x: Any, trend: Any, onesided: bool) -> Any:
-        """[..., segments, frequencies] of a signal along its last axis."""
+        """Transforms of a signal's segments along its last axis, [..., segments, frequencies]."""
         parts = x[..., self.places(x.shape[-1])]
         if callable(trend):
             parts = trend(parts)
@@ -254,7 +254,7 @@ def stft(x: ArrayLike, fs: ArrayLike = 1.0, window: str | ArrayLike | tuple[Any,
       boundary: what half a segment at both ends is filled with: "zeros", "constant", "even", "odd";
         None for no such ends.
       padded: fill the end up with zeros, so that every sample is in a segment.
-      fs, window, nperseg, noverlap, nfft, detrend, return_onesided: as of `csd`.
+      fs, window, nperseg, noverlap, nfft, detrend, return_onesided: as in `csd`.
     Returns: (frequencies, times, transforms), frequencies along `axis`, times along the last axis.
     Raises: as `csd`.
     Source: `scipy.signal.stft`.
@@ -316,7 +316,7 @@ def istft(Zxx: ArrayLike, fs: ArrayLike = 1.0, window: str | ArrayLike | tuple[A
         half = segments.size // 2
         made = made[..., half:length - half]
     times = jnp.arange(made.shape[-1]) / fs
-    if made.ndim > 1:                              # time stands where it stood among the others
+    if made.ndim > 1:                              # time takes its place among the other axes
         made = jnp.moveaxis(made, -1, columns - (rows < columns))
     return times, made
 

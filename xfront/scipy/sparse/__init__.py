@@ -1,4 +1,4 @@
-"""What is made for large systems that are never written out."""
+"""Functions for large systems whose matrix is never written out."""
 
 from . import linalg
 

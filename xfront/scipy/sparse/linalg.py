@@ -1,8 +1,8 @@
-"""Linear systems solved by products with their matrix alone.
+"""Linear systems solved by nothing but products with their matrix.
 
-Vectors are trees of arrays. The solutions are differentiated by the system (`custom_linear_solve`),
-not by how they were found, so each derivative is one more solution; of the preconditioner, which
-the solution does not depend on, there is none.
+Vectors are trees of arrays. Solutions are differentiated through the system
+(`custom_linear_solve`), not the iterations, so each derivative is one more solution. There is no
+derivative in the preconditioner, as the solution does not depend on it.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ def _minus(x: Any, y: Any) -> Any:
 
 
 def _apply(A: Map, x: Any) -> Any:
-    """A x in x's dtypes, where it loses nothing."""
+    """A x in x's dtypes, where that loses nothing."""
     def fitted(of_x: Any, made: Any) -> Any:
         if jnp.result_type(of_x, made) == of_x.dtype:
             return jnp.asarray(made).astype(of_x.dtype)
-        return made                                # custom_linear_solve says what does not fit
+        return made                                # custom_linear_solve raises the error
 
     made = A(x)
     if tree_structure(made) != tree_structure(x):
@@ -83,7 +83,7 @@ def _operator(name: str, A: Any) -> Map:
 
 
 def _vectors(name: str, A: Any, b: Any, x0: Any) -> tuple[Any, Any]:
-    """The right side and the start, of inexact dtypes and one structure."""
+    """The right side and the start, in inexact dtypes and one structure."""
     matrix = () if callable(A) else (A.data if hasattr(A, "todense") else A,)
 
     def inexact(x: Any) -> Any:
@@ -128,7 +128,7 @@ def _turns(name: str, maxiter: Any, b: Any) -> int:
 
 
 def _known(x: Any, r: Any) -> Any:
-    """`x`, or NaN where its residual is: a loop ends there as if it were small."""
+    """`x`, or NaN where its residual is NaN: a loop ends there as if the residual were small."""
     return tree_map(lambda leaf: jnp.where(jnp.isnan(_square(r)), np.nan, leaf), x)
 
 
@@ -136,7 +136,7 @@ Solver = Callable[[Map, Any, Any, Map], Any]
 
 
 def _solved(name: str, solver: Solver, A: Any, b: Any, x0: Any, M: Any, symmetric: bool) -> Any:
-    """What a solver (of A, b, x0 and M) gives, differentiated by the system.
+    """The result of a solver (of A, b, x0 and M), differentiated through the system.
 
     The transposed system is solved from 0 with the transposed preconditioner.
     """
@@ -212,7 +212,7 @@ def bicgstab(A: Any, b: Any, x0: Any = None, *, tol: ArrayLike = 1e-5, atol: Arr
              maxiter: int | None = None, M: Any = None) -> tuple[Any, None]:
     """x with A x = b by stabilised biconjugate gradients, preconditioned from the right.
 
-    The arguments are those of `cg`, without conditions on A and M but that they are linear; each
+    The arguments are those of `cg`, but A and M only have to be linear; each
     turn has two products with A.
 
     Returns: (x, None).
@@ -259,7 +259,7 @@ def gmres(A: Any, b: Any, x0: Any = None, *, tol: ArrayLike = 1e-5, atol: ArrayL
           solve_method: str = "batched") -> tuple[Any, Any]:
     """x with A x = b by generalised minimal residuals, preconditioned from the right.
 
-    The arguments are those of `cg`, without conditions on A and M but that they are linear.
+    The arguments are those of `cg`, but A and M only have to be linear.
 
     Args:
       restart: how many products with A there are before the search starts anew from what was found;
@@ -308,11 +308,12 @@ def gmres(A: Any, b: Any, x0: Any = None, *, tol: ArrayLike = 1e-5, atol: ArrayL
 
 
 def _krylov(product: Map, r: Any, size: int, early: Any) -> Any:
-    """The y in the span of r, A r, ... of `size` vectors for which r - A y is shortest.
+    """The y in the span of the `size` vectors r, A r, ... for which r - A y is shortest.
 
     The basis is made orthogonal by two Gram-Schmidt sweeps; rotations make the Hessenberg matrix
     triangular as it grows, so that the residual's length is known after each product (Saad, 2003,
-    section 6.5.3). Stops where its square is `early` or less, and where the basis is complete.
+    section 6.5.3). It stops when that length squared is `early` or less, and when the basis is
+    complete.
     """
     small = jnp.promote_types(r.dtype, np.float32)
     length = jnp.sqrt(_square(r))

@@ -47,19 +47,19 @@ class Rotation(NamedTuple("Rotation", [("quat", Any)])):
 
     __slots__ = ()
 
-    # --- made of ---
+    # --- construction ---
 
     @classmethod
     @front_door
     def from_quat(cls, quat: Any) -> Rotation:
-        """Of quaternions (x, y, z, w), [4] or [N, 4], of any length but 0."""
+        """Rotations from quaternions (x, y, z, w), [4] or [N, 4], of any length but 0."""
         q = _inexact("Rotation.from_quat", quat, 4)
         return cls(q / _length(q))
 
     @classmethod
     @front_door
     def from_matrix(cls, matrix: Any) -> Rotation:
-        """Of rotation matrices, [3, 3] or [N, 3, 3]."""
+        """Rotations from matrices, [3, 3] or [N, 3, 3]."""
         m = _inexact("Rotation.from_matrix", matrix, 3, 3)
         d = jnp.diagonal(m, axis1=-2, axis2=-1)
         trace = jnp.sum(d, -1)
@@ -78,7 +78,7 @@ class Rotation(NamedTuple("Rotation", [("quat", Any)])):
     @classmethod
     @front_door
     def from_rotvec(cls, rotvec: Any, degrees: bool = False) -> Rotation:
-        """Of axes times angles, [3] or [N, 3]."""
+        """Rotations from axes times angles, [3] or [N, 3]."""
         v = _inexact("Rotation.from_rotvec", rotvec, 3)
         v = jnp.deg2rad(v) if degrees else v
         angle = _length(v)
@@ -88,7 +88,8 @@ class Rotation(NamedTuple("Rotation", [("quat", Any)])):
     @classmethod
     @front_door
     def from_mrp(cls, mrp: Any) -> Rotation:
-        """Of modified Rodrigues parameters, axes times tan(angle / 4), [3] or [N, 3]."""
+        """Rotations from modified Rodrigues parameters: axes times tan(angle / 4), [3] or
+        [N, 3]."""
         v = _inexact("Rotation.from_mrp", mrp, 3)
         square = jnp.sum(v * v, -1, keepdims=True)
         return cls(jnp.concatenate([2 * v, 1 - square], -1) / (1 + square))
@@ -96,7 +97,7 @@ class Rotation(NamedTuple("Rotation", [("quat", Any)])):
     @classmethod
     @front_door
     def from_euler(cls, seq: str, angles: Any, degrees: bool = False) -> Rotation:
-        """Of angles about axes in turn.
+        """Rotations from angles about axes in turn.
 
         Args:
           seq: one to three of "xyz", about fixed axes, or "XYZ", about those that turn along.
@@ -122,7 +123,7 @@ class Rotation(NamedTuple("Rotation", [("quat", Any)])):
     @classmethod
     @front_door
     def identity(cls, num: int | None = None, dtype: Any = float) -> Rotation:
-        """The rotation by nothing, or `num` of them."""
+        """The identity rotation, or `num` of them."""
         q = jnp.asarray(np.array([0, 0, 0, 1]), dtype)
         return cls(q if num is None else jnp.tile(q, (num, 1)))
 
@@ -136,10 +137,10 @@ class Rotation(NamedTuple("Rotation", [("quat", Any)])):
     @classmethod
     @front_door
     def concatenate(cls, rotations: Sequence[Rotation]) -> Rotation:
-        """Rotations one after the other, in one object."""
+        """Several rotations one after the other, in one object."""
         return cls(jnp.concatenate([jnp.atleast_2d(r.quat) for r in rotations]))
 
-    # --- given as ---
+    # --- representations ---
 
     @front_door
     def as_quat(self, canonical: bool = False, scalar_first: bool = False) -> Any:
@@ -179,8 +180,8 @@ class Rotation(NamedTuple("Rotation", [("quat", Any)])):
 
     @front_door
     def as_euler(self, seq: str, degrees: bool = False) -> Any:
-        """Angles about three axes in turn, as of `from_euler`, in [-pi, pi] with the second in
-        [0, pi], or [-pi/2, pi/2] where the axes differ. Where only the sum or difference of the
+        """Angles about three axes in turn, as in `from_euler`: in [-pi, pi], the second in
+        [0, pi], or in [-pi/2, pi/2] where the axes differ. Where only the sum or difference of the
         others is known, the third is 0. Raises: ValueError for another `seq`."""
         axes, turning = _axes(seq, 3)
         i, j, k = axes[::-1] if turning else axes
@@ -211,11 +212,11 @@ class Rotation(NamedTuple("Rotation", [("quat", Any)])):
                                                                     made - 2 * np.pi, made))
         return jnp.rad2deg(made) if degrees else made
 
-    # --- and done with ---
+    # --- operations ---
 
     @property
     def single(self) -> bool:
-        """Whether it is one rotation."""
+        """Whether this is one rotation, not N."""
         return self.quat.ndim == 1
 
     def __len__(self) -> int:
@@ -232,11 +233,11 @@ class Rotation(NamedTuple("Rotation", [("quat", Any)])):
         return type(self)(self.quat[index])
 
     def __iter__(self) -> Any:
-        # as a tuple: trees take it apart
+        # iterates as a tuple, since trees unpack it
         return iter((self.quat,))
 
     def __mul__(self, other: Any) -> Any:
-        """The rotation that does `other` first."""
+        """The rotation that applies `other` first, then this one."""
         if not isinstance(other, Rotation):
             return NotImplemented
         q = _product(self.quat, other.quat)
@@ -244,7 +245,7 @@ class Rotation(NamedTuple("Rotation", [("quat", Any)])):
 
     @front_door
     def apply(self, vectors: Any, inverse: bool = False) -> Any:
-        """Vectors [3] or [N, 3], turned; one rotation turns all, N rotations one or N vectors."""
+        """Vectors [3] or [N, 3], rotated: by one rotation all, by N rotations one or N vectors."""
         v = _inexact("Rotation.apply", vectors, 3)
         m = self.as_matrix()
         m = jnp.matrix_transpose(m) if inverse else m
@@ -252,7 +253,7 @@ class Rotation(NamedTuple("Rotation", [("quat", Any)])):
 
     @front_door
     def inv(self) -> Rotation:
-        """The rotations back."""
+        """The inverse rotations."""
         return type(self)(self.quat * np.array([-1, -1, -1, 1], self.quat.dtype))
 
     @front_door
@@ -263,7 +264,7 @@ class Rotation(NamedTuple("Rotation", [("quat", Any)])):
 
     @front_door
     def mean(self, weights: Any = None) -> Rotation:
-        """The rotation that differs least from these, by their weights.
+        """The rotation that differs least from these, with weights.
 
         Raises: ValueError where there are not as many weights.
         Source: Markley et al., Averaging quaternions, 2007.
@@ -278,7 +279,7 @@ class Rotation(NamedTuple("Rotation", [("quat", Any)])):
 
 
 def _axes(seq: Any, least: int) -> tuple[list[int], bool]:
-    """Numbers of the axes, and whether they turn along."""
+    """The numbers of the axes, and whether they rotate with the body."""
     if not isinstance(seq, str) or not least <= len(seq) <= 3 or not (
             set(seq) <= set("xyz") or set(seq) <= set("XYZ")):
         raise ValueError(f"expected {least if least == 3 else '1 to 3'} axes, all of 'xyz' or all "
@@ -291,14 +292,14 @@ def _axes(seq: Any, least: int) -> tuple[list[int], bool]:
 
 class Slerp(NamedTuple("Slerp", [("times", Any), ("timedelta", Any), ("rotations", Rotation),
                                 ("rotvecs", Any)])):
-    """Rotations between given ones, turning evenly; made by `Slerp.init(times, rotations)`."""
+    """Rotations interpolated evenly between given ones; made by `Slerp.init(times, rotations)`."""
 
     __slots__ = ()
 
     @classmethod
     @front_door
     def init(cls, times: Any, rotations: Rotation) -> Slerp:
-        """The interpolator of rotations at times, which ascend.
+        """The interpolator of rotations at ascending times.
 
         Raises: ValueError for fewer than two rotations, and where there are not as many times.
         """

@@ -1,8 +1,8 @@
-"""Special functions of SciPy: they promote and broadcast, and give floats of integers.
+"""Special functions of SciPy: they promote and broadcast, and give floats for integers.
 
-Sources: `scipy.special`; NIST Digital Library of Mathematical Functions. The functions with an op
-of their own are in `lax`; here are those built of them. Errors: TypeError for what is no array,
-ValueError for complex numbers where a function of real ones is asked for.
+Sources: `scipy.special`; NIST Digital Library of Mathematical Functions. Functions with an op of
+their own are in `lax`; those built on them are here. Errors: TypeError for what is no array,
+ValueError for complex numbers where a function takes real ones.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ i1e = one("i1e", ops.bessel_i1e, "Modified Bessel function of order 1, times exp
 def _unscaled(name: str, definition: Any, doc: str, shows: str) -> Callable[[ArrayLike], Array]:
     def body(x: ArrayLike) -> Array:
         x = real(name, x)
-        size = mul(x, emit(ops.sign, x))         # its slope at 0 is 0, as that of the Bessel ops
+        size = mul(x, emit(ops.sign, x))         # |x| with slope 0 at 0, as for the Bessel ops
         return mul(emit(ops.exp, size), emit(definition, x))
 
     return public(body, name, with_example(doc, f"special.{name}", shows))
@@ -63,8 +63,8 @@ def bessel_jn(z: ArrayLike, *, v: int, n_iter: int = 50) -> Array:
 
 @functools.partial(custom_jvp, nondiff_argnums=(1, 2))
 def _orders(z: Any, top: int, steps: int) -> Any:
-    """J_0 to J_top by Miller's algorithm from J_steps on, in ratios of neighbours."""
-    ratios, ratio = [], z * 0                    # of each order to the one below
+    """J_0 to J_top by Miller's algorithm, which starts at J_steps, in ratios of neighbours."""
+    ratios, ratio = [], z * 0                    # ratios of each order to the one below
     for k in range(steps, 0, -1):
         ratio = z / (2 * k - z * ratio)
         ratios.append(ratio)

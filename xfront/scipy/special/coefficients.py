@@ -1,4 +1,4 @@
-"""Chebyshev coefficients of what special functions are made of, each to 1e-17 of its first.
+"""Chebyshev coefficients of the parts of special functions, exact to 1e-17 of their first.
 
 They were computed with 50 digits from the definitions in NIST DLMF chapters 6, 7 and 25. The
 variable of each lies in an interval, which is mapped to [-1, 1]. f and g are the auxiliary

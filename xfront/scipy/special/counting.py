@@ -48,7 +48,7 @@ def comb(N: ArrayLike, k: ArrayLike, *, repetition: bool = False) -> Array:
 
 
 def _whole(made: Any, *given: Any) -> Any:
-    """A count of whole numbers as the whole number that it is, as long as its error is small."""
+    """`made` rounded to the integer that it must be for integers, while its error is small."""
     sure = compare(ops.lt, made, 1e-2 / float(np.finfo(made.dtype).eps))
     for x in given:
         sure = emit(ops.and_, sure, compare(ops.eq, emit(ops.floor, x), x))

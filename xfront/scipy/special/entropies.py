@@ -26,13 +26,13 @@ def xlogy(x: ArrayLike, y: ArrayLike) -> Array:
 
 
 def xlogy_of(x: Any, y: Any) -> Any:
-    """The same of tracers of one dtype and shape."""
+    """`xlogy` of tracers of one dtype and shape."""
     there = emit(ops.or_, compare(ops.ne, x, 0), _finite_log(y))
     return choose(there, mul(x, emit(ops.log, choose(there, y, 1.0))), 0)
 
 
 def _finite_log(y: Any) -> Any:
-    """Where 0 log(y) is 0 as it is, so that the derivative in the factor is log(y), or NaN."""
+    """Where 0 log(y) needs no special case, so that the derivative in the factor is log(y)."""
     if y.value.type.dtype.is_complex:
         return compare(ops.ne, y, 0)
     return emit(ops.not_, emit(ops.or_, compare(ops.le, y, 0), compare(ops.ge, y, np.inf)))
@@ -49,7 +49,7 @@ def xlog1py(x: ArrayLike, y: ArrayLike) -> Array:
 
 
 def xlog1py_of(x: Any, y: Any) -> Any:
-    """The same of tracers of one dtype and shape."""
+    """`xlog1py` of tracers of one dtype and shape."""
     there = emit(ops.or_, compare(ops.ne, x, 0), _finite_log(add(y, 1)))
     return choose(there, mul(x, emit(ops.log1p, choose(there, y, 0.0))), 0)
 
@@ -65,14 +65,14 @@ def entr(x: ArrayLike) -> Array:
     inside = compare(ops.gt, x, 0)
     safe = choose(inside, x, 1.0)
     made = emit(ops.neg, mul(safe, emit(ops.log, safe)))
-    end = emit(ops.sqrt, choose(compare(ops.eq, x, 0), emit(ops.abs, x), 1.0))   # of slope inf
+    end = emit(ops.sqrt, choose(compare(ops.eq, x, 0), emit(ops.abs, x), 1.0))   # has slope inf
     end = choose(compare(ops.eq, x, 0), end, choose(compare(ops.lt, x, 0), -np.inf, np.nan))
     return choose(inside, made, end)
 
 
 @eager
 def rel_entr(p: ArrayLike, q: ArrayLike) -> Array:
-    """p log(p / q); 0 where p = 0 <= q, NaN where one is, else inf where one is not positive.
+    """p log(p / q); 0 where p = 0 <= q, NaN where p or q is, else inf where one is not positive.
 
     >>> special.rel_entr(jnp.array([1., 2.]), 1.)
     Array([0.   , 1.386], dtype=float32)
@@ -93,7 +93,7 @@ def _rel_entr(p: Any, q: Any) -> Any:
 
 
 def _near(p: Any, q: Any) -> tuple[Any, Any]:
-    """Whether positive numbers are within a quarter, and then (p - q) / q, else 0."""
+    """Whether positive numbers differ by less than q / 4, and then (p - q) / q, else 0."""
     far = sub(p, q)
     near = compare(ops.lt, emit(ops.abs, far), mul(q, 0.25))
     return near, div(choose(near, far, 0.0), choose(near, q, 1.0))
@@ -101,7 +101,7 @@ def _near(p: Any, q: Any) -> tuple[Any, Any]:
 
 @eager
 def kl_div(p: ArrayLike, q: ArrayLike) -> Array:
-    """p log(p / q) - p + q; of p near q by its series.
+    """p log(p / q) - p + q; for p near q by its series.
 
     >>> special.kl_div(jnp.array([1., 2.]), 1.)
     Array([0.   , 0.386], dtype=float32)
@@ -139,10 +139,10 @@ def boxcox1p(x: ArrayLike, lmbda: ArrayLike) -> Array:
 
 
 def _boxcox(log_x: Any, power: Any) -> Any:
-    """expm1(log_x power) / power; of small products the series, as for its derivatives."""
+    """expm1(log_x power) / power; for small products by its series, which has exact derivatives."""
     product = mul(log_x, power)
     near = emit(ops.or_, compare(ops.lt, emit(ops.abs, product), 0.25), compare(ops.eq, power, 0))
-    endless = compare(ops.eq, log_x, -math.inf)     # whose product with 0 is NaN
+    endless = compare(ops.eq, log_x, -math.inf)     # its product with 0 is NaN
     small = choose(emit(ops.and_, near, emit(ops.not_, endless)), product, 0.0)
     series: Any = 1 / math.factorial(_BOXCOX_TERMS)
     for k in range(_BOXCOX_TERMS - 1, 0, -1):
@@ -153,6 +153,6 @@ def _boxcox(log_x: Any, power: Any) -> Any:
 
 _KL_TERMS = 24
 _BOXCOX_TERMS = 13
-"""Of 0.25: the next one is below 1e-18."""
+"""At 0.25 the next term is below 1e-18."""
 
 __all__ = ["boxcox", "boxcox1p", "entr", "kl_div", "rel_entr", "xlog1py", "xlogy"]

@@ -1,4 +1,4 @@
-"""The Faddeeva function, and the complement of erf that is scaled by it.
+"""The Faddeeva function, and the scaled complement of erf.
 
 Sources: NIST DLMF 7.2.3, 7.5 and 7.12; J. A. C. Weideman, Computation of the complex error
 function, SIAM J. Numer. Anal. 31 (1994).
@@ -29,7 +29,7 @@ _ROOT_PI = math.sqrt(math.pi)
 def _scaled_complement(x: Any) -> Any:
     below = x < 0
     size = where(below, -x, x)
-    far = size > 1e15                            # where t is 1, and the square leaves the range
+    far = size > 1e15                            # t rounds to 1, and the square may overflow
     z = where(far, 1.0, size)
     made = chebyshev((z - 3.75) / (z + 3.75), -1, 1, known.ERFCX) / (1 + 2 * z)
     made = where(far, (1 / _ROOT_PI) / where(far, size, 1.0), made)
@@ -37,7 +37,7 @@ def _scaled_complement(x: Any) -> Any:
 
 
 def _exp_of_square(x: Any) -> Any:
-    """exp(x^2), of which the first part of x^2 is exact."""
+    """exp(x^2), with x^2 split into an exact part and the rest."""
     high = where(abs(x) < 64, rint(x * 16) / 16, 64.0)
     made = emit(ops.exp, high * high)
     rest = emit(ops.expm1, (x - high) * (x + high))
@@ -45,7 +45,7 @@ def _exp_of_square(x: Any) -> Any:
 
 
 def _slope_of_complement(y: Any, x: Any) -> Any:
-    """2 x y - 2 / sqrt(pi); of large x by its asymptotic series, as nothing is left of it."""
+    """2 x y - 2 / sqrt(pi); for large x, where it cancels, by its asymptotic series."""
     far = x > 8
     inverse = 1 / where(far, x, 8.0) ** 2
     series: Any = 1.0
@@ -60,7 +60,7 @@ erfcx_of = with_slopes(_scaled_complement, _slope_of_complement)
 
 @eager
 def erfcx(x: ArrayLike) -> Array:
-    """exp(x^2) erfc(x), in range for large x; of complex numbers too.
+    """exp(x^2) erfc(x), in range for large x; also for complex numbers.
 
     >>> special.erfcx(jnp.array([0., 1.]))
     Array([1.   , 0.428], dtype=float32)
@@ -86,7 +86,7 @@ def _weideman(count: int) -> tuple[float, np.ndarray]:
 
 
 def _upper(z: Any) -> Any:
-    """w(z) of z in the upper half plane."""
+    """w(z) for z in the upper half plane."""
     length, powers = _weideman(20 if z.dtype == np.complex64 else 64)
     turned = z * 1j
     bottom = 1 / (length - turned)
@@ -100,14 +100,14 @@ def _upper(z: Any) -> Any:
 def _faddeeva(z: Any) -> Any:
     below = imag(z) < 0
     made = _upper(where(below, -z, z))
-    on_line = imag(z) == 0                       # where the real part is lost beside the other
+    on_line = imag(z) == 0                       # the sum loses the real part there
     made = where(on_line, joined(emit(ops.exp, -real(z) ** 2), imag(made)), made)
     return where(below, 2 * emit(ops.exp, -where(below, z, 0) ** 2) - made, made)
 
 
 @eager
 def wofz(z: ArrayLike) -> Array:
-    """The Faddeeva function exp(-z^2) erfc(-i z); complex, of real numbers too.
+    """The Faddeeva function exp(-z^2) erfc(-i z); complex, also for real numbers.
 
     >>> special.wofz(jnp.array([0.])).real
     Array([1.], dtype=float32)

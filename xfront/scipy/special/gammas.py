@@ -1,4 +1,4 @@
-"""Gamma and beta functions, and what is counted with them.
+"""Gamma and beta functions, and functions built on them.
 
 Sources: NIST DLMF chapters 5, 8 and 25; `scipy.special`.
 """
@@ -98,8 +98,8 @@ def gammasgn_of(x: Any) -> Any:
 
 @eager
 def loggamma(x: ArrayLike) -> Array:
-    """The logarithm of the gamma function; of complex numbers the one that is analytic but on the
-    negative real axis. NaN for negative numbers that are real: `gammaln` has log |gamma(x)|.
+    """The logarithm of the gamma function; for complex numbers the one that is analytic except on
+    the negative real axis. NaN for negative real numbers: `gammaln` is log |gamma(x)|.
 
     >>> special.loggamma(jnp.array([1., 4.]))
     Array([0.   , 1.792], dtype=float32)
@@ -116,7 +116,7 @@ _STIRLING_TERMS = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 36036
 
 
 def _log_gamma(z: Any) -> Any:
-    """By Stirling's series of z + 8; in the left half plane reflected.
+    """log(gamma(z)) by Stirling's series at z + 8; the left half plane is reflected.
 
     Sources: NIST DLMF 5.5.1, 5.5.3 and 5.11.1; D. E. G. Hare, Computing the principal branch of
     log-gamma, J. Algorithms 25 (1997).
@@ -133,7 +133,7 @@ def _log_gamma(z: Any) -> Any:
     made = (w - 0.5) * log(w) - w + 0.5 * math.log(2 * math.pi) + series * inverse
     for k in range(_SHIFT):
         made = made - log(v + k)
-    off = u - rint(emit(ops.real, u))            # sin(pi u) by its distance from a zero
+    off = u - rint(emit(ops.real, u))            # sin(pi u) from the distance to a zero
     sine = log(-expm1(where(left, off, 0.5) * (2j * math.pi)))
     offset = v - where(emit(ops.real, v) < 1.5, 1.0, 2.0)
     made = where(abs(offset) < 0.65, _log_gamma_near(v), made)
@@ -154,7 +154,7 @@ _ZETAS = (
 
 
 def _log_gamma_near(z: Any) -> Any:
-    """Between its zeros at 1 and 2 and around them, by its series at 2. Source: DLMF 5.7.3."""
+    """log(gamma(z)) between and near its zeros 1 and 2, by its series at 2. Source: DLMF 5.7.3."""
     below = emit(ops.real, z) < 1.5
     w = where(below, z - 1, z - 2)
     series = w * 0
@@ -216,7 +216,7 @@ def betaln_of(a: Any, b: Any) -> Any:
 
 
 def _betaln_of_large(a: Any, b: Any) -> Any:
-    """Of a >= b >= 8, by Stirling's formula, whose large terms are quotients' logarithms."""
+    """betaln for a >= b >= 8: Stirling's formula, its large terms as logarithms of quotients."""
     whole = add(a, b)
     share = div(b, whole)
     made = sub(add(_stirling(a), _stirling(b)), _stirling(whole))
@@ -232,7 +232,7 @@ _LARGE = 8.0
 
 
 def lgamma_drop(x: Any, by: Any) -> Any:
-    """lgamma(x) - lgamma(x + by); of large x by the differences of Stirling's terms.
+    """lgamma(x) - lgamma(x + by); for large x by the differences of Stirling's terms.
 
     Source: NIST DLMF 5.11.1.
     """
@@ -249,7 +249,7 @@ def lgamma_drop(x: Any, by: Any) -> Any:
 
 
 def _stirling(x: Any) -> Any:
-    """What lgamma(x) has beyond (x - 1/2) log(x) - x + log(2 pi) / 2, for x >= 8."""
+    """lgamma(x) less (x - 1/2) log(x) - x + log(2 pi) / 2, for x >= 8."""
     inverse = div(1.0, x)
     squared = emit(ops.square, inverse)
     made: Any = _STIRLING_TERMS[-1]
@@ -281,7 +281,7 @@ def poch(z: ArrayLike, m: ArrayLike) -> Array:
     raised = emit(ops.exp, emit(ops.neg, lgamma_drop(z, m)))
     made = mul(raised, mul(gammasgn_of(add(z, m)), gammasgn_of(z)))
     nothing = emit(ops.and_, compare(ops.eq, m, 0), compare(ops.ne, made, 1))
-    return strong(choose(nothing, 1.0, made))     # at a pole; elsewhere 1 with its derivative
+    return strong(choose(nothing, 1.0, made))     # 1 at a pole; elsewhere keeps the derivative
 
 
 @eager(static=("d",))

@@ -23,7 +23,7 @@ from .parts import wide
 
 def sph_harm_y(n: ArrayLike, m: ArrayLike, theta: ArrayLike, phi: ArrayLike, diff_n: None = None,
                n_max: int | None = None) -> Array:
-    """The spherical harmonics Y_n^m(theta, phi): orthonormal, the phase is Condon and Shortley's.
+    """The spherical harmonics Y_n^m(theta, phi): orthonormal, with Condon and Shortley's phase.
 
     Args:
       n: degrees, integers that are not negative.

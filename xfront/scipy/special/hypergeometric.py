@@ -24,12 +24,12 @@ from .gammas import gammasgn_of
 from .parts import wide
 
 _MOST, _LEAST = 20000, 400
-"""Terms of a series; of one that ends, so many may be summed for its derivatives."""
+"""The most terms of a series, and the most of one that ends (for its derivatives)."""
 
 
 def _series(tops: tuple[Any, ...], bottom: Any, x: Any) -> Any:
-    """The sum of (tops)_k / ((bottom)_k k!) x^k, until terms are small beside it; NaN where they
-    never are. Where they end as a factor is 0, the derivative in that factor does not."""
+    """The sum of (tops)_k / ((bottom)_k k!) x^k, until its terms are relatively small; NaN where
+    they never are. Where a factor 0 ends the series, the derivative in that factor goes on."""
     eps = 0.01 * float(np.finfo(x.dtype).eps)
     one = x * 0 + 1
 
@@ -58,8 +58,8 @@ def _is_pole(x: Any) -> Any:
 
 
 def _ratio(tops: tuple[Any, ...], bottoms: tuple[Any, ...]) -> tuple[Any, Any]:
-    """The logarithm and the sign of a quotient of products of gamma functions; sign 0 where one
-    below is infinite."""
+    """The logarithm and the sign of a quotient of products of gamma functions; the sign is 0 where
+    a factor of the denominator is infinite."""
     size, sign = tops[0] * 0, 1.0
     for parts, side in ((tops, 1), (bottoms, -1)):
         for x in parts:
@@ -132,14 +132,14 @@ def hyp2f1(a: ArrayLike, b: ArrayLike, c: ArrayLike, x: ArrayLike) -> Array:
 
 
 def _at_one(a: Any, b: Any, c: Any) -> Any:
-    """Source: DLMF 15.4.20."""
+    """F at x = 1. Source: DLMF 15.4.20."""
     converges = c - a - b > 0
     size, sign = _ratio((c, where(converges, c - a - b, 1.0)), (c - a, c - b))
     return where(converges, sign * exp(size), math.inf)
 
 
 def _inside(a: Any, b: Any, c: Any, x: Any) -> Any:
-    """F for x < 1, and of polynomials. Source: DLMF 15.8.1 for negative x."""
+    """F for x < 1, and where it is a polynomial. Source: DLMF 15.8.1 for negative x."""
     swap = _is_pole(b) & ~_is_pole(a)
     a, b = where(swap, b, a), where(swap, a, b)
     negative = x < 0
@@ -155,7 +155,7 @@ def _inside(a: Any, b: Any, c: Any, x: Any) -> Any:
 
 
 def _near_one(a: Any, b: Any, c: Any, z: Any) -> Any:
-    """By series in 1 - z. Source: DLMF 15.8.4."""
+    """F near 1, by series in 1 - z. Source: DLMF 15.8.4."""
     rest, w = c - a - b, 1 - z
     size, sign = _ratio((c, rest), (c - a, c - b))
     first = sign * exp(size) * _series((a, b), 1 - rest, w)

@@ -4,7 +4,7 @@ Sources: NIST DLMF chapters 6 (exponential, sine and cosine integrals), 7 (Dawso
 integrals), 8.19 (generalised exponential integral), 25.12
 (dilogarithm); W. J. Cody and H. C. Thacher, Chebyshev approximations for the exponential integral
 Ei(x), Math. Comp. 23 (1969); D. B. Owen, Tables for computing bivariate normal probabilities, Ann.
-Math. Stat. 27 (1956). What is approximated stands in `coefficients.py`.
+Math. Stat. 27 (1956). The coefficients of approximations are in `coefficients.py`.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def _dawson(x: Any) -> Any:
 
 
 def _slope_of_dawson(y: Any, x: Any) -> Any:
-    """1 - 2 x y; of large x by its asymptotic series."""
+    """1 - 2 x y; for large x by its asymptotic series."""
     far = abs(x) > 8
     inverse = 1 / where(far, x, 8.0) ** 2
     series: Any = 1.0
@@ -71,11 +71,11 @@ def dawsn(x: ArrayLike) -> Array:
 # --- exponential integrals ------------------------------------------------------------------
 
 _ROOT, _ROOT_HIGH, _ROOT_LOW = 0.3725074107813666, 0.37250709533691406, 3.15444452571962e-07
-"""Where Ei is zero, and the same as a sum whose first part any dtype holds."""
+"""The zero of Ei, and the same as a sum whose first part any dtype holds."""
 
 
 def _first(x: Any) -> Any:
-    """E1 of x >= 0."""
+    """E1(x) for x >= 0."""
     near, middle, far = x < 1, x > 2.5, x > 6
     z = where(near, x, 0.5)
     series = chebyshev(z, 0, 1, known.E1_NEAR) - _EULER - emit(ops.log, z)
@@ -87,10 +87,10 @@ def _first(x: Any) -> Any:
 
 
 def _positive(x: Any) -> Any:
-    """Ei of x >= 0."""
+    """Ei(x) for x >= 0."""
     near = x < 6
     z = where(near, x, 1.0)
-    close = abs(z - _ROOT) < 0.2                 # choices, as XLA adds up constants
+    close = abs(z - _ROOT) < 0.2                 # a choice, as XLA would add two constants up
     off = z - where(close, _ROOT_HIGH, _ROOT) - where(close, _ROOT_LOW, 0.0)
     log = where(close, emit(ops.log1p, where(close, off, 0.0) / _ROOT),
                  emit(ops.log, z / _ROOT))
@@ -103,7 +103,7 @@ def _positive(x: Any) -> Any:
     made = where(v < 1 / 12, chebyshev(v, 1 / 24, 1 / 12, known.EI_FAR), made)
     made = where(v < 1 / 24, chebyshev(where(v < 1 / 24, v, 0.0), 0, 1 / 24, known.EI_FARTHER),
                   made)
-    large = x > 80                               # the square of a root leaves the range later
+    large = x > 80                               # a square root squared overflows later
     root = emit(ops.exp, where(near, 6.0, x) * where(large, 0.5, 1.0))
     made = where(near, series, root * v * made * where(large, root, 1.0))
     return where(x == math.inf, x, made)
@@ -167,7 +167,7 @@ def _general(n: Any, x: Any) -> Any:
         (one, one, 1 / (order - 1), one))
     w = where(ordinary & ~near, x, 1.0)
 
-    def nested(state: Any) -> Any:               # by Steed's method: parts get ever smaller
+    def nested(state: Any) -> Any:               # Steed's method: each part is smaller
         k, d, part, value = state
         top, bottom = -k * (order - 1 + k), w + order + 2 * k
         grown = 1 / (top * d + bottom)
@@ -216,7 +216,7 @@ def expn(n: ArrayLike, x: ArrayLike) -> Array:
 # --- sine and cosine integrals --------------------------------------------------------------
 
 def _both(x: Any) -> Any:
-    """Si and Ci of |x|: by f and g for |x| above 4."""
+    """Si and Ci of |x|, by f and g where |x| is above 4."""
     size = abs(x)
     near, far = size < 4, size > 8
     z = where(near, size, 1.0)
@@ -247,8 +247,8 @@ _cosine = with_slopes(lambda x: _both(x)[1], lambda y, x: emit(ops.cos, x) / x)
 
 @eager
 def sici(x: ArrayLike) -> tuple[Array, Array]:
-    """Sine and cosine integrals: those of sin(t) / t from 0 to x, and minus that of cos(t) / t from
-    |x| to inf, which is -inf at 0.
+    """Sine and cosine integrals: the integral of sin(t) / t from 0 to x, and minus the integral of
+    cos(t) / t from |x| to inf, which is -inf at 0.
 
     Raises: ValueError for complex numbers.
 
@@ -262,7 +262,7 @@ def sici(x: ArrayLike) -> tuple[Array, Array]:
 # --- Fresnel integrals ----------------------------------------------------------------------
 
 def _quarter_turns(x: Any) -> tuple[Any, Any]:
-    """sin and cos of pi x^2 / 2, whose angle is taken modulo a turn before it is rounded."""
+    """sin and cos of pi x^2 / 2; the angle is reduced modulo a turn before it is rounded."""
     whole = rint(x)
     rest = x - whole
     odd = whole - 2 * emit(ops.floor, whole * 0.5)
@@ -301,7 +301,7 @@ _fresnel_c = with_slopes(lambda x: _fresnel_pair(x)[1], lambda y, x: _quarter_tu
 
 @eager
 def fresnel(x: ArrayLike) -> tuple[Array, Array]:
-    """Fresnel integrals: those of sin(pi t^2 / 2) and cos(pi t^2 / 2) from 0 to x.
+    """Fresnel integrals: of sin(pi t^2 / 2) and of cos(pi t^2 / 2), from 0 to x.
 
     Raises: ValueError for complex numbers.
 
@@ -315,7 +315,7 @@ def fresnel(x: ArrayLike) -> tuple[Array, Array]:
 # --- dilogarithm ----------------------------------------------------------------------------
 
 def _dilogarithm(x: Any) -> Any:
-    """By 1 / x above 2, by 1 / x - 1 or 1 - x where that lies within 1/2 of 0."""
+    """Spence's function, by 1 / x above 2, by 1 / x - 1 or 1 - x where that is within 1/2 of 0."""
     large = x > 1.5
     y = where(x > 2, 1 / where(x > 2, x, 1.0), x)
     high, low = y > 1.5, y < 0.5
@@ -356,7 +356,7 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(32)
 
 
 def _beside(h: Any, a: Any) -> Any:
-    """T(h, a) of h >= 0 and 0 <= a <= 1, by Gauss's formula as far as the integrand is not 0."""
+    """T(h, a) for h >= 0 and 0 <= a <= 1, by Gauss's formula up to where the integrand vanishes."""
     width = 9.0 / where(h > 9, h, 9.0)
     end = where(a < width, a, width)
     shape = (*h.shape, len(_NODES))
@@ -369,8 +369,8 @@ def _beside(h: Any, a: Any) -> Any:
 
 
 def _complement(x: Any) -> Any:
-    """Probability of a normal variable above x >= 0: the factor exp(-x^2 / 2) is exact by a
-    number near x whose square is none that is rounded."""
+    """The probability of a normal variable above x >= 0. The factor exp(-x^2 / 2) is computed from
+    a number near x whose square is exact."""
     inside = x < 40
     x = where(inside, x, 40.0)
     near = rint(x * 16) / 16
@@ -408,8 +408,8 @@ _owens_t = with_slopes(_owen, _slope_in_h, _slope_in_a)
 
 @eager
 def owens_t(h: ArrayLike, a: ArrayLike) -> Array:
-    """Owen's T function: the probability that one normal variable is above h and another, which is
-    independent, between 0 and a times it.
+    """Owen's T function: the probability that a normal variable is above h, and another one,
+    independent of it, between 0 and a times the first.
 
     Raises: ValueError for complex numbers.
 

@@ -64,7 +64,7 @@ def ndtr(x: ArrayLike) -> Array:
 
 
 def ndtr_of(x: Any) -> Any:
-    """The same of a tracer."""
+    """`ndtr` of a tracer."""
     return mul(emit(ops.erfc, mul(x, -math.sqrt(0.5))), 0.5)
 
 
@@ -96,9 +96,9 @@ _FAR = ((2.01033439929228813265e-7, 2.71155556874348757815e-5, 1.242660947388078
         (2.04426310338993978564e-15, 1.42151175831644588870e-7, 1.84631831751005468180e-5,
          7.86869131145613259100e-4, 1.48753612908506148525e-2, 1.36929880922735805310e-1,
          5.99832206555887937690e-1, 1.0))
-"""Coefficients of quotients of polynomials, those of the highest powers first: for probabilities
-within 0.425 of one half, for tails down to exp(-25), and below. Source: Wichura, Algorithm AS 241,
-1988, PPND16."""
+"""Coefficients of quotients of polynomials, the highest powers first: for probabilities within
+0.425 of one half, for tails down to exp(-25), and for tails below. Source: Wichura, Algorithm
+AS 241, 1988, PPND16."""
 
 _RISE = (3.1084372039520782, 0.5357661826052641, 0.05862170745728706, 0.00718595161715742,
          0.0009410101382711135, 0.00012864377003984171, 1.81255511339855e-05, 2.611461800691657e-06,
@@ -125,7 +125,7 @@ def _ndtri_body(p: Any) -> Any:
     square = near * near
     if wide:
         near = near * _quotient(0.180625 - square, _MIDDLE)
-    else:                                        # half the quotient's error, in f32
+    else:                                        # in f32 this halves the error of the quotient
         near = near * (square * chebyshev(square, 0, 0.1225, _RISE)) + near * math.sqrt(2 * math.pi)
     return where(is_middle, near, where(q > 0, outer, -outer))
 
@@ -134,7 +134,7 @@ _ndtri = with_slopes(_ndtri_body, lambda x, p: math.sqrt(2 * math.pi) * exp(x * 
 
 
 def ndtri_of(p: Any) -> Any:
-    """The same of a tracer."""
+    """`ndtri` of a tracer."""
     dtype = p.value.type.dtype
     if dtype.bits < 32:
         return convert(ndtri_of(convert(p, dtypes.f32)), dtype)
@@ -162,7 +162,7 @@ def log_ndtr(x: ArrayLike, series_order: int = 3) -> Array:
 
 
 def log_ndtr_of(x: Any) -> Any:
-    """By ndtr in the middle, by -ndtr(-x) above, by the asymptotic series below.
+    """log(ndtr(x)): by ndtr in the middle, by -ndtr(-x) above, by the asymptotic series below.
 
     Source: NIST DLMF 7.12.1.
     """

@@ -1,4 +1,4 @@
-"""What special functions are written in: how they take their arguments, and become public."""
+"""Helpers of special functions: how they take their arguments, and become public."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def one(name: str, definition: Any, doc: str, shows: str) -> Callable[[ArrayLike
 def public(body: Callable[..., Any], name: str, doc: str) -> Any:
     """A body as the public function of this name."""
     body.__name__ = body.__qualname__ = name
-    body.__code__ = body.__code__.replace(co_name=name)      # what frames show
+    body.__code__ = body.__code__.replace(co_name=name)      # the name in frames
     body.__doc__ = doc
     return eager(body)
 
@@ -54,8 +54,8 @@ def together(name: str, *xs: Any) -> list[Any]:
 
 
 def wide(name: str, *xs: Any) -> tuple[list[Tracer], Callable[[Any], Any]]:
-    """Real arguments of one shape and one float dtype of 32 bits at least, and what makes a result
-    of such a dtype one of theirs. Raises: ValueError for complex numbers."""
+    """Real arguments in one shape and one float dtype of 32 bits at least, and a function that
+    converts results back to their own dtype. Raises: ValueError for complex numbers."""
     made = together(name, *xs)
     dtype, weak = made[0].value.type.dtype, made[0].weak
     if dtype.is_complex:
@@ -86,7 +86,7 @@ def with_slopes(body: Callable[..., Any], *slopes: Callable[..., Any] | None) ->
 
 def chebyshev(x: Any, low: float, high: float, coefficients: Sequence[float]) -> Any:
     """The series of these coefficients at x in [low, high], without terms below the precision of x.
-    As their terms fall fast, their powers may be summed by Horner's rule."""
+    The coefficients fall fast, so Horner's rule on the powers is exact enough."""
     t = (x - 0.5 * (low + high)) * (2 / (high - low))
     least = 0.02 * float(np.finfo(x.dtype).eps) * abs(coefficients[0])
     powers = cheb2poly([c for c in coefficients if abs(c) > least])

@@ -1,7 +1,7 @@
 """Distributions and statistics of SciPy.
 
 Each distribution is a module of functions: `stats.norm.logpdf(x, loc, scale)`. They promote and
-broadcast their arguments, and give floats of integers. A parameter that is not valid (a scale that
+broadcast their arguments, and give floats for integers. An invalid parameter (such as a scale that
 is not positive) gives NaN, as NaN does.
 """
 

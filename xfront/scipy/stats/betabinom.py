@@ -1,4 +1,4 @@
-"""The beta-binomial distribution: binomial, of a probability that is beta distributed.
+"""The beta-binomial distribution: binomial, with a probability that is beta distributed.
 
 Source: `scipy.stats.betabinom`.
 """

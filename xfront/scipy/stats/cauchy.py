@@ -20,7 +20,7 @@ _cauchy = Family("cauchy")
 
 
 def _log_density(z: Any) -> Any:
-    """Of large z by 1 + z^2 = z^2 (1 + 1 / z^2), as squares leave the range."""
+    """For large z by 1 + z^2 = z^2 (1 + 1 / z^2), as squares overflow."""
     large = compare(ops.gt, emit(ops.abs, z), 1)
     near, far = choose(large, 1.0, z), choose(large, emit(ops.abs, z), 1.0)
     beyond = add(mul(emit(ops.log, far), 2), emit(ops.log1p, emit(ops.square, div(1.0, far))))
@@ -33,7 +33,7 @@ def _above(z: Any) -> Any:
 
 
 def _point_below(q: Any) -> Any:
-    """tan(pi (q - 1/2)), in both tails by the cotangent."""
+    """tan(pi (q - 1/2)); by the cotangent in both tails."""
     low, high = compare(ops.lt, q, 0.25), compare(ops.gt, q, 0.75)
     tail = choose(low, q, choose(high, sub(1, q), 0.25))
     far = div(-1.0, emit(ops.tan, mul(tail, math.pi)))

@@ -1,7 +1,7 @@
 """The chi-squared distribution with df degrees of freedom, z = (x - loc) / scale >= 0.
 
-It is that of twice a gamma variable of shape df / 2. Sources: Abramowitz and Stegun 26.4;
-`scipy.stats.chi2`.
+It is the distribution of twice a gamma variable of shape df / 2.
+Sources: Abramowitz and Stegun 26.4; `scipy.stats.chi2`.
 """
 
 from __future__ import annotations

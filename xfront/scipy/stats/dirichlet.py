@@ -22,7 +22,7 @@ from ...tracing.tracer import as_tracer
 from ..special.entropies import xlogy_of
 
 _APART = 1e-6
-"""How far from 1 probabilities may add up."""
+"""How far from 1 the sum of probabilities may be."""
 
 
 @eager

@@ -4,10 +4,10 @@
     logpdf, pdf = _gamma.densities(_log_density)
     cdf = _gamma.chance("cdf", lambda z, a: emit(ops.igamma, a, z))
 
-The formulas are those of the standard distribution, at z = (x - loc) / scale, and see nothing but
-points of the support. Outside of it densities are 0, probabilities 0 or 1 and their logarithms
-what belongs to that; everything is NaN where a parameter is not valid or anything is NaN. Floats
-narrower than 32 bits are computed in these.
+The formulas are those of the standard distribution, at z = (x - loc) / scale, and are called at
+points of the support only. Outside of it densities are 0, probabilities are 0 or 1, and logarithms
+follow from these. Everything is NaN where a parameter is invalid or anything is NaN. Floats
+narrower than 32 bits are computed in 32 bits.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from ...tracing.tracer import Tracer
 Formula = Callable[..., Any]
 _ENDS = {"cdf": (0.0, 1.0), "sf": (1.0, 0.0), "logcdf": (-math.inf, 0.0),
          "logsf": (0.0, -math.inf)}
-"""What the functions are below the support and above it."""
+"""The values of the functions below the support and above it."""
 _SAID = {"pdf": "Density", "logpdf": "Logarithm of the density", "pmf": "Probability",
          "logpmf": "Logarithm of the probability", "cdf": "Probability of at most this",
          "logcdf": "Logarithm of the probability of at most this",
@@ -61,7 +61,7 @@ class Family:
     # --- what distributions have ------------------------------------------------------------
 
     def densities(self, log_density: Formula) -> tuple[Any, Any]:
-        """`logpdf` and `pdf`, or `logpmf` and `pmf`, of the logarithm of the standard density."""
+        """`logpdf` and `pdf`, or `logpmf` and `pmf`, from the logarithm of the standard density."""
         def log(x: Any, *rest: Any) -> Any:
             z, shapes, scale = self._standard(x, rest)
             below, above = self._outside(z, shapes)
@@ -105,13 +105,13 @@ class Family:
         return self._public(name, first, body)
 
     def function(self, name: str, first: str, body: Formula) -> Any:
-        """Another function, of the plain arguments."""
+        """Another function, which `body` computes from the plain arguments."""
         return self._public(name, first, body)
 
-    # --- what they are made of --------------------------------------------------------------
+    # --- parts of these ---------------------------------------------------------------------
 
     def _standard(self, x: Any, rest: Sequence[Any]) -> tuple[Any, Sequence[Any], Any]:
-        """The standard point, the shape parameters, the scale or None."""
+        """(standard point, shape parameters, scale or None)."""
         n = len(self.shapes)
         shapes, placed = rest[:n], rest[n:]
         if not placed:
@@ -120,7 +120,7 @@ class Family:
         return (div(z, placed[1]), shapes, placed[1]) if len(placed) == 2 else (z, shapes, None)
 
     def _outside(self, z: Any, shapes: Sequence[Any]) -> tuple[Any, Any]:
-        """Where points lie below the support, and above it; infinities lie outside of any."""
+        """(where points lie below the support, where above); infinities are always outside."""
         low, high = [end(*shapes) if callable(end) else end for end in (self.low, self.high)]
         unbounded = [isinstance(end, float) and math.isinf(end) for end in (low, high)]
         below = compare(ops.eq if unbounded[0] else ops.lt, z, low)
@@ -153,7 +153,7 @@ class Family:
 
 
 def _taking(count: int, whole: Callable[..., Any]) -> Any:
-    """A function of so many arguments, which have names."""
+    """`whole` as a function of exactly `count` named arguments."""
     def one(a: Any) -> Any:
         return whole(a)
 
@@ -173,8 +173,8 @@ def _taking(count: int, whole: Callable[..., Any]) -> Any:
 
 
 def wide(name: str, *given: Any) -> tuple[list[Tracer], Any, bool]:
-    """Arguments of one shape and one float dtype of 32 bits at least, and the dtype and weakness
-    that the result has. Raises: ValueError for complex numbers."""
+    """Arguments in one shape and one float dtype of 32 bits at least, and the dtype and weakness
+    of the result. Raises: ValueError for complex numbers."""
     made = promote_inexact(name, *given)
     dtype, weak = made[0].value.type.dtype, made[0].weak
     if dtype.is_complex:
@@ -188,7 +188,7 @@ def _between_integers(z: Any) -> Any:
     return compare(ops.lt, emit(ops.floor, z), z)
 
 
-# --- what several distributions are written in ----------------------------------------------
+# --- what several distributions use ---------------------------------------------------------
 
 def positive(*shapes: Any) -> Any:
     """Whether all are positive."""
@@ -209,7 +209,7 @@ def negative(x: Any) -> Any:
 
 
 def log1mexp(x: Any) -> Any:
-    """log(1 - exp(-x)) of x >= 0.
+    """log(1 - exp(-x)) for x >= 0.
 
     Source: M. Maechler, Accurately computing log(1 - exp(-|a|)), 2012.
     """

@@ -18,7 +18,7 @@ _gennorm = Family("gennorm", "beta", placed="", inside=1.0, valid=positive)
 
 
 def _power(x: Any, beta: Any) -> Any:
-    """|x|^beta, flat at 0."""
+    """|x|^beta, with derivative 0 at 0."""
     size = emit(ops.abs, x)
     zero = compare(ops.eq, size, 0)
     return choose(zero, 0.0, emit(ops.pow, choose(zero, 1.0, size), beta))

@@ -1,4 +1,4 @@
-"""The geometric distribution: how many trials it takes to succeed, with probability p.
+"""The geometric distribution: how many trials the first success takes, with probability p each.
 
 Source: `scipy.stats.geom`.
 """

@@ -21,7 +21,7 @@ from ..special.normal import ndtr
 
 @register_pytree_node_class
 class gaussian_kde:
-    """The density of which a dataset is a sample, as a sum of one Gaussian at each point.
+    """An estimate of the density that a dataset samples: a sum of one Gaussian at each point.
 
     Args:
       dataset: the points, numbers or the columns of a matrix.
@@ -105,7 +105,7 @@ class gaussian_kde:
     # --- densities --------------------------------------------------------------------------
 
     def evaluate(self, points: Any) -> Any:
-        """The density at points, which are columns, or numbers of a dataset of numbers."""
+        """The density at points, which are columns (or numbers if the dataset has numbers)."""
         return jnp.exp(self.logpdf(points))
 
     __call__ = evaluate
@@ -167,22 +167,22 @@ class gaussian_kde:
         moved = jnp.tensordot(cholesky(self.covariance, symmetrize_input=False), noise, 1)
         return self.dataset[:, places] + moved
 
-    # --- what SciPy has, and this has not ---------------------------------------------------
+    # --- what SciPy has and this library does not -------------------------------------------
 
     def integrate_box(self, low_bounds: Any, high_bounds: Any, maxpts: Any = None) -> Any:
-        """Not there. Raises: NotImplementedError."""
+        """Not supported. Raises: NotImplementedError."""
         raise NotImplementedError("gaussian_kde: boxes are integrated in one dimension only: use "
                                   f"integrate_box_1d, got {low_bounds!r}, {high_bounds!r} and "
                                   f"maxpts={maxpts!r}")
 
     def set_bandwidth(self, bw_method: Any = None) -> None:
-        """Not there. Raises: NotImplementedError."""
+        """Not supported. Raises: NotImplementedError."""
         raise NotImplementedError("gaussian_kde: an estimate does not change: make another, with "
                                   f"bw_method={bw_method!r}")
 
 
 def _log_sum(data: Any, weights: Any, points: Any, cov: Any) -> Any:
-    """log(sum_i weights_i N(points_j - data_i, cov)) of each j."""
+    """log(sum_i weights_i N(points_j - data_i, cov)) for each j."""
     dim = data.shape[0]
     factor = cholesky(cov, symmetrize_input=False)
     apart = data[:, :, None] - points[:, None, :]

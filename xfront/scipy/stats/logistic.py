@@ -18,7 +18,7 @@ _logistic = Family("logistic")
 
 
 def _log_density(z: Any) -> Any:
-    """By |z|, as it is symmetric."""
+    """From |z|, as the density is symmetric."""
     size = emit(ops.abs, z)
     return negative(add(size, mul(emit(ops.log1p, emit(ops.exp, negative(size))), 2)))
 

@@ -1,4 +1,4 @@
-"""The normal distribution of vectors, of a mean and a covariance matrix.
+"""The normal distribution of vectors, with a mean and a covariance matrix.
 
 Sources: Abramowitz and Stegun 26.3; `scipy.stats.multivariate_normal`.
 """

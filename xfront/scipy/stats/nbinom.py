@@ -1,4 +1,4 @@
-"""The negative binomial distribution: failures before the n-th success, of probability p.
+"""The negative binomial distribution: failures before the n-th success, with probability p.
 
 Source: `scipy.stats.nbinom`.
 """

@@ -18,7 +18,7 @@ _pareto = Family("pareto", "b", low=1.0, inside=2.0, valid=positive)
 
 
 def _decay(z: Any, b: Any) -> Any:
-    """b log(z): minus the logarithm of the probability of more than z."""
+    """b log(z), which is minus the logarithm of the probability of more than z."""
     return mul(b, emit(ops.log, z))
 
 

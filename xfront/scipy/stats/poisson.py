@@ -21,7 +21,7 @@ from .families import Family, negative
 _poisson = Family("poisson", "mu", placed="loc", low=0.0, valid=lambda mu: compare(ops.ge, mu, 0),
                   whole=True)
 _SUMMED = {32: (10.0, 48), 64: (100.0, 256)}
-"""By the bits of the dtype: up to which mu the entropy is summed, and of how many terms."""
+"""By bits of the dtype: the greatest mu for which the entropy is summed, and how many terms."""
 _ASYMPTOTIC = (-1 / 12, -1 / 24, -19 / 360, -9 / 80, -863 / 2520, -1375 / 1008, -33953 / 5040,
                -57281 / 1440)
 
@@ -35,7 +35,7 @@ def _below(k: Any, mu: Any) -> Any:
 
 
 def _entropy(mu: Any, loc: Any) -> Any:
-    """The sum of -p log(p) of small mu, of large ones the asymptotic series; loc moves nothing."""
+    """The sum of -p log(p) for small mu, the asymptotic series for large; loc changes nothing."""
     dtype = mu.value.type.dtype
     most, count = _SUMMED[dtype.bits]
     positive, large = compare(ops.gt, mu, 0), compare(ops.gt, mu, most)

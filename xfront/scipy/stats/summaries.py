@@ -36,7 +36,7 @@ def _policy(name: str, nan_policy: str, *there: str) -> None:
 @eager(static=("axis", "nan_policy", "keepdims"))
 def mode(a: ArrayLike, axis: int | None = 0, nan_policy: str = "propagate", keepdims: bool = False
          ) -> ModeResult:
-    """The value that occurs most often along an axis, of several the least; and how often.
+    """The value that occurs most often along an axis (the least of several), and how often.
 
     Args:
       axis: None takes all elements.
@@ -72,7 +72,7 @@ def mode(a: ArrayLike, axis: int | None = 0, nan_policy: str = "propagate", keep
 
 
 def _starts(x: Any) -> Any:
-    """Where an element of sorted x differs from the one before; NaN are alike."""
+    """Where an element of sorted x differs from the one before; all NaN count as equal."""
     same = (x[..., 1:] == x[..., :-1]) | ((x[..., 1:] != x[..., 1:]) & (x[..., :-1] != x[..., :-1]))
     return jnp.concatenate([jnp.ones((*x.shape[:-1], 1), bool), ~same], -1)
 
@@ -121,7 +121,7 @@ def rankdata(a: ArrayLike, method: str = "average", *, axis: int | None = None,
 
 
 def _tied_ranks(starts: Any, method: str, n: int) -> Any:
-    """Ranks of sorted elements, of which these differ from the one before."""
+    """Ranks of sorted elements; `starts` marks those that differ from the one before."""
     if method == "dense":
         return jnp.cumsum(starts, axis=-1)
     place, last = jnp.arange(1, n + 1), starts.ndim - 1

@@ -1,7 +1,7 @@
 """Student's t distribution with df degrees of freedom, z = (x - loc) / scale.
 
-The density is (1 + z^2 / df)^(-(df + 1) / 2) / (sqrt(df) B(1/2, df / 2)), for df = inf that of the
-normal distribution. Sources: Abramowitz and Stegun 26.7; `scipy.stats.t`.
+The density is (1 + z^2 / df)^(-(df + 1) / 2) / (sqrt(df) B(1/2, df / 2)), and for df = inf that of
+the normal distribution. Sources: Abramowitz and Stegun 26.7; `scipy.stats.t`.
 """
 
 from __future__ import annotations

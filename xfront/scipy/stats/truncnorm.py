@@ -1,4 +1,4 @@
-"""The normal distribution between a and b, z = (x - loc) / scale: those are cuts of z, not of x.
+"""The normal distribution between a and b, z = (x - loc) / scale: a and b bound z, not x.
 
 Source: `scipy.stats.truncnorm`.
 """
@@ -23,7 +23,7 @@ _truncnorm = Family("truncnorm", "a b", low=lambda a, b: a, high=lambda a, b: b,
 def _log_mass(a: Any, b: Any) -> Any:
     """The logarithm of the probability of a normal variable between a and b.
 
-    What lies right of 0 is reflected: the tails are known exactly on the left.
+    An interval right of 0 is reflected, as tails are exact on the left.
     """
     right = compare(ops.gt, a, 0)
     a, b = choose(right, negative(b), a), choose(right, negative(a), b)
@@ -42,7 +42,7 @@ def _log_share(low: Any, high: Any, a: Any, b: Any) -> Any:
 
 
 def _log_below(z: Any, a: Any, b: Any) -> Any:
-    """Near 1 by the probability above."""
+    """The logarithm of the probability below z; near 1 it comes from the probability above."""
     made = _log_share(a, z, a, b)
     near = compare(ops.gt, made, -0.1)
     above = emit(ops.exp, _log_share(z, b, a, b))

@@ -19,7 +19,7 @@ _vonmises = Family("vonmises", "kappa", placed="", valid=lambda kappa: compare(o
 
 
 def _log_density(x: Any, kappa: Any) -> Any:
-    """By cos(x) - 1 = -2 sin(x / 2)^2 and the Bessel function times exp(-kappa)."""
+    """From cos(x) - 1 = -2 sin(x / 2)^2 and the Bessel function times exp(-kappa)."""
     drop = mul(emit(ops.square, emit(ops.sin, mul(x, 0.5))), -2)
     whole = mul(emit(ops.bessel_i0e, kappa), 2 * math.pi)
     return sub(mul(kappa, drop), emit(ops.log, whole))

@@ -25,7 +25,7 @@ _wrapcauchy = Family("wrapcauchy", "c", placed="", low=0.0, high=2 * math.pi, in
 
 
 def _log_density(x: Any, c: Any) -> Any:
-    """By 1 + c^2 - 2 c cos(x) = (1 - c)^2 + 4 c sin(x / 2)^2."""
+    """From 1 + c^2 - 2 c cos(x) = (1 - c)^2 + 4 c sin(x / 2)^2."""
     bottom = add(emit(ops.square, sub(1, c)),
                  mul(mul(c, 4), emit(ops.square, emit(ops.sin, mul(x, 0.5)))))
     top = mul(sub(1, c), add(c, 1))
