@@ -33,8 +33,10 @@ NAMES = {"jax": xfront, "xfront": xfront, "jnp": jnp, "np": np, "lax": xfront.la
 BARE = {"tree_util", "flatten_util", "ops", "image"}
 """Packages whose examples find the names of the package itself."""
 
-SKETCHES = {"lax.custom_root", "lax.with_sharding_constraint", ".make_array_from_callback"}
-"""Examples that name what the reader has: a solver, a mesh."""
+SKETCHES = {"lax.custom_root", "lax.with_sharding_constraint", ".make_array_from_callback",
+            ".install_as_jax"}
+"""Examples that name what the reader has, a solver or a mesh, and one that would change the imports
+of all tests after it."""
 
 RECORD = Path(__file__).parent / "recorded" / "without_example.json"
 

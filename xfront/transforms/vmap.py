@@ -162,15 +162,16 @@ def vmap(fun: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0,
             inner_args, inner_kwargs = tree_unflatten(tree, filled)
             return inner(*inner_args, **inner_kwargs)
 
+        given = [leaves[k] for k in mapped]
         flat = trace_call(call, kinds, name=name, kind="vmap", staging=False, axis=axis,
-                          origins=[leaves[k] for k in mapped])
+                          origins=given)
         function = flat.function
         out = _out_axes(name, out_axes, flat)
         if None in out:
             _check_unbatched(fun, flat, positions, axis, out)
         request = Request("vectorize", tuple(positions), axis, out)
-        operands = [as_operand(leaves[k]) for k in mapped]
-        results = _mapped(function, request, [*operands, *flat.captures], taken)
+        operands = [*map(as_operand, given), *flat.captures]
+        results = _mapped(function, request, operands, taken)
         return tree_unflatten(flat.out_tree, results)
 
     return front_door(wrapped, fun)
