@@ -1,4 +1,4 @@
-"""Calls of jitted functions, warm: flattening, dispatch and a program that does next to nothing."""
+"""Warm calls of jitted functions: flattening, dispatch and a program that does next to nothing."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from benchmarks.harness import per_call, row
 
 @row("warm jit call, leaves in")
 def leaves(jax: Any, jnp: Any) -> dict[str, float]:
-    """A list of scalars in, their sum out."""
+    """The sum of a list of scalars."""
     times = {}
     for n in (1, 10, 100, 1000):
         f = jax.jit(lambda xs: sum(xs[1:], xs[0]))
@@ -20,7 +20,7 @@ def leaves(jax: Any, jnp: Any) -> dict[str, float]:
 
 @row("warm jit call, a dict of 10 in and out")
 def tree(jax: Any, jnp: Any) -> float:
-    """Every leaf plus one."""
+    """One is added to each leaf of a dict."""
     f = jax.jit(lambda d: {name: x + 1.0 for name, x in d.items()})
     d = {f"layer{i}": jnp.ones(4) for i in range(10)}
     return per_call(lambda: f(d))
@@ -44,7 +44,7 @@ def static(jax: Any, jnp: Any) -> float:
 
 @row("warm jit call, donated argument")
 def donated(jax: Any, jnp: Any) -> float:
-    """A state that is handed over and comes back."""
+    """A state that is donated and replaced by the result."""
     f = jax.jit(lambda s: s + 1.0, donate_argnums=0)
     state = [jnp.ones(1024)]
 
@@ -57,7 +57,7 @@ def donated(jax: Any, jnp: Any) -> float:
 
 @row("warm call of a compiled function")
 def ahead(jax: Any, jnp: Any) -> float:
-    """What `jit(f).lower(x).compile()` gives."""
+    """A call of the result of `jit(f).lower(x).compile()`."""
     x = jnp.ones(4)
     f = jax.jit(lambda x: x + 1.0).lower(x).compile()
     return per_call(lambda: f(x))

@@ -1,4 +1,4 @@
-"""Compiling and running: the same mathematics through XLA, from each library's StableHLO."""
+"""Compiling and running the same mathematics with XLA, from each library's StableHLO."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def thousand(jax: Any, jnp: Any) -> dict[str, float]:
 
 @row("8-layer MLP, value_and_grad", repeats=3)
 def perceptron(jax: Any, jnp: Any) -> dict[str, float]:
-    """Width 128, batch 64."""
+    """A perceptron of width 128, with a batch of 64."""
     loss, args = mlp(jnp, 1, 8, 4)
     jax.jit(jax.value_and_grad(loss)).lower(*args).compile()
     loss, args = mlp(jnp, 8, 128, 64)
@@ -26,7 +26,7 @@ def perceptron(jax: Any, jnp: Any) -> dict[str, float]:
 
 @row("12-layer transformer, training step", repeats=2)
 def transformer(jax: Any, jnp: Any) -> dict[str, float]:
-    """Width 64, four heads, four sequences of 32 tokens, layers unrolled."""
+    """An unrolled transformer of width 64, with four heads, on four sequences of 32 tokens."""
     step, args = transformer_step(jax, jnp, 1, width=8)
     jax.jit(step).lower(*args).compile()
     step, args = transformer_step(jax, jnp, scaled(12, 2))
@@ -56,7 +56,7 @@ def reduction(jax: Any, jnp: Any) -> float:
 
 @row("run, softmax 256 x 1024")
 def softmax(jax: Any, jnp: Any) -> float:
-    """Rows of 1,024 scores."""
+    """The softmax of rows of 1,024 scores."""
     f, x = jax.jit(lambda x: jax.nn.softmax(x, axis=-1)), uniform(jnp, 256, 1024)
     return per_call(lambda: f(x))
 
@@ -70,7 +70,7 @@ def sort(jax: Any, jnp: Any) -> float:
 
 @row("run, random.normal 1M")
 def random_numbers(jax: Any, jnp: Any) -> float:
-    """2^20 normal numbers of one key."""
+    """2^20 normal numbers from one key."""
     f, key = jax.jit(lambda key: jax.random.normal(key, (1 << 20,))), jax.random.key(0)
     return per_call(lambda: f(key))
 
@@ -86,7 +86,7 @@ def scan(jax: Any, jnp: Any) -> float:
 
 @row("run, grad of a scan of 1,000 steps")
 def grad_scan(jax: Any, jnp: Any) -> float:
-    """Its reverse mode: residuals stacked, then read backwards."""
+    """The gradient of such a scan: residuals are stacked, then read backwards."""
     w = uniform(jnp, 32, 32)
 
     def loss(w: Any, x: Any) -> Any:

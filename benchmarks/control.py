@@ -1,4 +1,4 @@
-"""Transformed ops and control flow: what tracing, compiling and running them costs."""
+"""Transformed ops and control flow: the cost of tracing, compiling and running them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ USES = 10
 
 
 def repeated(use: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """A function in which `use` stands ten times in a row."""
+    """A function that applies `use` ten times in a row."""
 
     def run(x: Any) -> Any:
         for _ in range(USES):
@@ -37,7 +37,7 @@ def uses(jax: Any, jnp: Any) -> dict[str, Callable[[Any], Any]]:
 
 def trace_and_lower(jax: Any, jnp: Any, transform: Callable[[Any], Any], ndim: int
                     ) -> dict[str, float]:
-    """Seconds an op, of new functions on arrays of sizes that no earlier one had."""
+    """Seconds per use of each op, for new functions on arrays of new sizes."""
     warm_stages(jax, jnp)
 
     def make(name: str, seed: int) -> Callable[[], Any]:
@@ -54,18 +54,18 @@ def trace_and_lower(jax: Any, jnp: Any, transform: Callable[[Any], Any], ndim: i
 
 @row("trace + lower under grad, a use")
 def under_grad(jax: Any, jnp: Any) -> dict[str, float]:
-    """Ten uses in one function, its gradient traced and lowered."""
+    """The gradient of a function with ten uses, traced and lowered."""
     return trace_and_lower(jax, jnp, lambda f: jax.grad(lambda x: jnp.sum(f(x))), 1)
 
 
 @row("trace + lower under vmap, a use")
 def under_vmap(jax: Any, jnp: Any) -> dict[str, float]:
-    """Ten uses in one function, mapped over a leading axis."""
+    """A function with ten uses, mapped over a leading axis."""
     return trace_and_lower(jax, jnp, jax.vmap, 2)
 
 
 def recurrence(jax: Any, jnp: Any, steps: int, width: int) -> tuple[Callable, tuple[Any, ...]]:
-    """The gradient of the loss of a recurrent network that reads `steps` inputs."""
+    """The gradient of the loss of a recurrent network on `steps` inputs, with its arguments."""
 
     def loss(params: Any, xs: Any) -> Any:
         def step(state: Any, x: Any) -> Any:
@@ -81,7 +81,7 @@ def recurrence(jax: Any, jnp: Any, steps: int, width: int) -> tuple[Callable, tu
 
 @row("grad of a 400-step scan")
 def grad_of_scan(jax: Any, jnp: Any) -> dict[str, float]:
-    """A recurrent network of 32 units, from Python to numbers."""
+    """A recurrent network of 32 units: tracing, lowering, compiling and running."""
     warm_stages(jax, jnp)
     f, args = recurrence(jax, jnp, 7, 4)
     jax.jit(f).lower(*args).compile()
@@ -90,7 +90,7 @@ def grad_of_scan(jax: Any, jnp: Any) -> dict[str, float]:
 
 @row("grad of a 400-step scan, peak live bytes", unit="bytes", repeats=1)
 def bytes_of_scan(jax: Any, jnp: Any) -> dict[str, float]:
-    """What its program holds besides its arguments: temporaries and results."""
+    """The memory of that program besides its arguments: temporaries and results."""
 
     def live(f: Callable, args: tuple[Any, ...]) -> float:
         found = jax.jit(f).lower(*args).compile().memory_analysis()
@@ -104,7 +104,7 @@ def bytes_of_scan(jax: Any, jnp: Any) -> dict[str, float]:
 
 
 def checkpointed(jax: Any, jnp: Any, steps: int, width: int) -> tuple[Callable, tuple[Any, ...]]:
-    """The same, with steps that keep their carry alone."""
+    """The gradient of a recurrence whose steps save their carry only, with its arguments."""
 
     def loss(w: Any, xs: Any) -> Any:
         step = jax.checkpoint(lambda c, x: (jnp.tanh(jnp.sin(c @ w) + x), jnp.sum(c * c)))
@@ -116,7 +116,7 @@ def checkpointed(jax: Any, jnp: Any, steps: int, width: int) -> tuple[Callable, 
 
 @row("hessian of a function of 64 variables")
 def hessian(jax: Any, jnp: Any) -> dict[str, float]:
-    """Of a network's loss by its input, compiled."""
+    """The compiled Hessian of a network's loss with respect to its input."""
     a, b = uniform(jnp, 64, 64), uniform(jnp, 64, 64, seed=1)
 
     def f(x: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Eager operations on small arrays, warm: what one line of a notebook or a loop costs."""
+"""Warm eager operations on small arrays: the cost of one line in a notebook or a loop."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from benchmarks.harness import per_call, row
 
 
 def operation(name: str, make: Callable[[Any, Any, Any], Callable[[], Any]]) -> None:
-    """Registers the row of one operation; `make(jax, jnp, x)` gives the call, x is f32[8]."""
+    """Registers the row of one operation: `make(jax, jnp, x)`, with x: f32[8], gives the call."""
 
     @row(name)
     def run(jax: Any, jnp: Any) -> float:
@@ -19,12 +19,12 @@ def operation(name: str, make: Callable[[Any, Any, Any], Callable[[], Any]]) -> 
 
 
 def loop_of_indices(jax: Any, jnp: Any, x: Any) -> Callable[[], Any]:
-    """Indexing by a number that changes, eight at a time."""
+    """Indexing with eight different numbers per call."""
     return lambda: [x[i] for i in range(8)]
 
 
 def rows(shape: tuple[int, ...]) -> Callable[[Any, Any, Any], Callable[[], Any]]:
-    """A loop over an array, once the library has done for such loops what it does."""
+    """A loop over an array, after so many loops that the library has adapted to them."""
 
     def make(jax: Any, jnp: Any, x: Any) -> Callable[[], Any]:
         many = jnp.ones(shape)
@@ -36,7 +36,7 @@ def rows(shape: tuple[int, ...]) -> Callable[[Any, Any, Any], Callable[[], Any]]
 
 
 def unpacked(jax: Any, jnp: Any, x: Any) -> Callable[[], Any]:
-    """Three names for the three rows of an array."""
+    """The three rows of an array, unpacked into three names."""
     three = jnp.ones((3, 4))
 
     def call() -> Any:
@@ -59,13 +59,13 @@ def matmul(jax: Any, jnp: Any, x: Any) -> Callable[[], Any]:
 
 
 def from_numpy(jax: Any, jnp: Any, x: Any) -> Callable[[], Any]:
-    """An array of NumPy's, handed over."""
+    """The conversion of a NumPy array."""
     a = np.arange(8, dtype=np.float32)
     return lambda: jnp.asarray(a)
 
 
 def random_normal(jax: Any, jnp: Any, x: Any) -> Callable[[], Any]:
-    """Eight normal numbers of one key."""
+    """Eight normal numbers from one key."""
     key = jax.random.key(0)
     return lambda: jax.random.normal(key, (8,))
 

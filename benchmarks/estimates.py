@@ -1,10 +1,11 @@
-"""What XLA's TPU compiler makes of programs, ours and another library's of the same source.
+"""Estimates of XLA's TPU compiler for programs, lowered by us and by another library.
 
     python benchmarks/estimates.py --against /path/to/python:jax --markdown docs/accelerators.md
 
 Each side lowers every program for a TPU, in its own process; one libtpu then compiles both for a
-v5e that need not be here. Compared are XLA's estimate of the time, flops, bytes accessed, and the
-peak of temporary memory: ours over theirs. The interpreter that runs this needs libtpu.
+v5e, which need not be present. The table has the ratios, ours over theirs, of XLA's estimates of
+time, flops and bytes accessed, and of the peak of temporary memory. The interpreter that runs this
+needs libtpu.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ Program = tuple[Callable[..., Any], tuple[Any, ...]]
 # --- the programs -------------------------------------------------------------------------
 
 def single_operations(jax: Any, jnp: Any) -> Iterator[tuple[str, Callable[..., Any], tuple]]:
-    """Functions of arrays of floats with their arguments."""
+    """Functions of arrays of floats, with their arguments, by name."""
     x, w = uniform(jnp, 256, 512), uniform(jnp, 512, 256, seed=1)
     image = uniform(jnp, 2, 16, 16, 8)
     index = jnp.asarray(np.random.default_rng(0).integers(0, 256, 64, dtype=np.int32))
@@ -82,7 +83,7 @@ def single_operations(jax: Any, jnp: Any) -> Iterator[tuple[str, Callable[..., A
 
 
 def programs(jax: Any, jnp: Any) -> Iterator[tuple[str, Program]]:
-    """Every program by name."""
+    """Yields every program with its name."""
     for name, f, args in single_operations(jax, jnp):
         def total(*args: Any, f: Any = f) -> Any:
             return jnp.sum(jnp.sin(f(*args)))
@@ -132,7 +133,7 @@ def leapfrog(jax: Any, jnp: Any) -> Program:
 
 
 def gaussian_process(jax: Any, jnp: Any) -> Program:
-    """The slope of the marginal likelihood of 64 points."""
+    """The gradient of the marginal likelihood of 64 points."""
     def surprise(log_scale: Any, x: Any, y: Any) -> Any:
         gap = (x[:, None] - x[None, :]) / jnp.exp(log_scale)
         factor = jnp.linalg.cholesky(jnp.exp(-0.5 * gap * gap) + 0.1 * jnp.eye(64))
@@ -144,7 +145,7 @@ def gaussian_process(jax: Any, jnp: Any) -> Program:
 
 
 def newton(jax: Any, jnp: Any) -> Program:
-    """Square roots by a loop that ends where each lane is done."""
+    """Square roots by a batched loop that ends when every lane is done."""
     def root(a: Any) -> Any:
         return jax.lax.while_loop(lambda x: jnp.abs(x * x - a) > 1e-4 * a,
                                   lambda x: 0.5 * (x + a / x), a)
@@ -166,7 +167,7 @@ def lower_all(library: str, folder: Path, pattern: str) -> None:
 
 
 def costs(text: str) -> dict[str, float]:
-    """What XLA says of a module compiled for one device of the topology."""
+    """XLA's estimates for a module, compiled for one device of the topology."""
     from lowering import compat
     from lowering.context import mlir_context
     from lowering.topologies import described
@@ -190,7 +191,7 @@ def ratio(ours: float, theirs: float) -> float:
 
 
 def table(ours: Path, theirs: Path) -> Iterator[str]:
-    """The lines of the table, the worst first, and the means."""
+    """Yields the lines of the table: the means, then the programs, the worst first."""
     rows = {}
     for path in sorted(ours.glob("*.mlir")):
         pair = [costs((side / path.name).read_text()) for side in (ours, theirs)]
@@ -208,7 +209,7 @@ def table(ours: Path, theirs: Path) -> Iterator[str]:
 
 
 def main() -> None:
-    """See the top of the file."""
+    """Runs the command line that the top of the file describes."""
     parser = argparse.ArgumentParser(description="XLA's estimates for a TPU, ours over another's")
     parser.add_argument("--against", metavar="PYTHON:MODULE", required=False)
     parser.add_argument("--programs", metavar="PATTERN", default="")

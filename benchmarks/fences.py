@@ -1,10 +1,10 @@
-"""Fences on CPU: what programs take with them and without, and what placing them costs.
+"""Fences on CPU: the time of programs with and without them, and the cost of placing them.
 
     python benchmarks/run.py --rows '^fences:'      # the other side has XFRONT_CPU_FENCES=0
 
-Chains of ten mixes of operations under several transformations, unrolled integrators and
-optimisers, residual networks with five norms. Each link keeps slopes near 1, so that no gradient
-ends in denormal numbers, which are slow whatever is fenced.
+The programs are chains of ten mixes of operations under several transformations, unrolled
+integrators and optimisers, and residual networks with five norms. Each link of a chain has a slope
+near 1, so that no gradient ends in denormal numbers, which are slow with and without fences.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from benchmarks.models import chain, uniform
 from benchmarks.unrolled import runge_kutta
 
 CALLED = 5
-"""The turns in which a side calls a program."""
+"""The number of turns in which a side calls a program."""
 REPEATS = 3
-"""The processes in which a program is compiled."""
+"""The number of processes in which a program is compiled."""
 GROUP = "fences"
 
 Made = tuple[Callable[..., Any], tuple[Any, ...]]
@@ -39,7 +39,8 @@ LINKS: dict[str, tuple[float, float, Link]] = {
     "cheap": (-0.1, 0.1, lambda jax, jnp, y, x: jnp.maximum(x - y * 0.999, -0.75) - 0.1),
     "cosine": (0.001, 0.02, lambda jax, jnp, y, x: y * 0.98 + x * jnp.cos(y) * y),
 }
-"""The next value of a chain from the last one and the argument, which lies between two numbers."""
+"""For each mix, the range (low, high) of the argument x, and the link: the next value of a chain
+from its last value y and x."""
 
 CHAINS = (
     (20, "forward", 1_000_000),
@@ -55,7 +56,7 @@ CHAINS = (
 
 
 def transformed(jax: Any, jnp: Any, how: str, f: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """A function of arrays, elementwise, under a transformation."""
+    """An elementwise function of arrays, transformed as `how` says."""
     total = lambda x: jnp.sum(f(x))
     derivative = f
     if how == "forward":
@@ -72,7 +73,7 @@ def transformed(jax: Any, jnp: Any, how: str, f: Callable[[Any], Any]) -> Callab
 
 
 def measured(jax: Any, jnp: Any, made: Made) -> Iterator[dict[str, float]]:
-    """CPU seconds of compiling; seconds of a warm run, in several turns."""
+    """Yields CPU seconds of compiling, then seconds of a warm run in several turns."""
     f, args = made
     warm_stages(jax, jnp)
     spent, compiled = compiling(jax, f, args)
@@ -82,13 +83,13 @@ def measured(jax: Any, jnp: Any, made: Made) -> Iterator[dict[str, float]]:
 
 
 def program(name: str, make: Callable[[Any, Any], Made]) -> None:
-    """Enters the row of a program."""
+    """Registers the row of a program."""
     enter(Row(GROUP, name, lambda jax, jnp: measured(jax, jnp, make(jax, jnp)),
               repeats=REPEATS))
 
 
 def linked(mix: str, length: int, how: str, size: int) -> None:
-    """A row of a chain of one mix."""
+    """Registers the row of a chain of one mix."""
 
     def make(jax: Any, jnp: Any) -> Made:
         low, high, link = LINKS[mix]
@@ -124,7 +125,7 @@ def lorenz(x: Any, y: Any, z: Any) -> tuple[Any, Any, Any]:
 
 
 def apart(steps: int) -> Callable[..., Any]:
-    """Runge-Kutta of Lorenz's equations, the coordinates in arrays of their own."""
+    """Runge-Kutta steps of Lorenz's equations, with each coordinate in an array of its own."""
 
     def moved(s: Any, k: Any, h: float) -> Any:
         return tuple(a + h * b for a, b in zip(s, k, strict=True))
@@ -143,7 +144,8 @@ def apart(steps: int) -> Callable[..., Any]:
 
 
 def integrated(steps: int, size: int, how: str, kind: str) -> None:
-    """A row of an unrolled integrator: of stacked coordinates, of three arrays, or of waves."""
+    """Registers the row of an unrolled integrator: of stacked coordinates, of coordinates apart, or
+    of coupled waves."""
 
     def make(jax: Any, jnp: Any) -> Made:
         def stacked(s: Any) -> Any:
@@ -175,7 +177,7 @@ for _arguments in (
 
 
 def moving(name: str, size: int, force: Callable[[Any, Any], Any]) -> None:
-    """A row of forty steps of leapfrog."""
+    """Registers the row of forty leapfrog steps."""
 
     def make(jax: Any, jnp: Any) -> Made:
         def run(q: Any, p: Any) -> Any:
@@ -225,7 +227,7 @@ program("Horner's scheme of 15 terms, third derivative, 10000 numbers", horner)
 
 
 def adam(size: int) -> None:
-    """A row of fifteen steps of Adam on a quadratic."""
+    """Registers the row of fifteen steps of Adam on a quadratic."""
 
     def make(jax: Any, jnp: Any) -> Made:
         def run(p: Any, target: Any) -> Any:
@@ -247,7 +249,7 @@ for _size in (1000, 100_000):
 
 
 def nested(size: int) -> None:
-    """A row of a jitted function in a jitted loop that is written out."""
+    """Registers the row of a jitted function in a jitted, unrolled loop."""
 
     def make(jax: Any, jnp: Any) -> Made:
         turn = jax.jit(lambda x: x * jnp.cos(x) + 0.1 * x * x)
@@ -267,7 +269,7 @@ for _size in (8, 1000):
 
 
 def unrolled_scan(jax: Any, jnp: Any) -> Made:
-    """A scan whose turns are written out by eight."""
+    """A scan that is unrolled by eight turns."""
     turn = lambda c, _: (jnp.sin(c) * 0.9 + 0.1, c * 2.0)
     return (lambda x: jax.lax.scan(turn, x, None, length=64, unroll=8)), (uniform(jnp, 10),)
 
@@ -283,7 +285,7 @@ def root_of_variance(jnp: Any, x: Any, axis: int) -> Any:
 
 
 def centred(jnp: Any, x: Any) -> Any:
-    """Layer norm that shares the centred values."""
+    """Layer norm whose mean and variance share the centred values."""
     c = x - jnp.mean(x, -1, keepdims=True)
     return c / jnp.sqrt(jnp.mean(c * c, -1, keepdims=True) + 1e-5)
 
@@ -300,7 +302,7 @@ NORMS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def residual(norm: str) -> None:
-    """A row of the gradient of twelve blocks x + tanh(norm(x) @ up) @ down."""
+    """Registers the row of the gradient of twelve blocks x + tanh(norm(x) @ up) @ down."""
 
     def make(jax: Any, jnp: Any) -> Made:
         def loss(params: Any, x: Any) -> Any:
@@ -320,7 +322,7 @@ for _norm in NORMS:
 
 
 def mixed(length: int, how: str) -> None:
-    """A row of a chain of mixed elementwise operations on 1,024 numbers."""
+    """Registers the row of a chain of mixed elementwise operations on 1,024 numbers."""
     program(f"{length} mixed operations, {how}, 1024 numbers", lambda jax, jnp: (
         transformed(jax, jnp, how, chain(jnp, scaled(length, 50), 1)), (uniform(jnp, 1024),)))
 
@@ -335,7 +337,7 @@ mixed(100_000, "forward")
 
 @row("placing fences in a chain of 100,000 operations, an operation", repeats=REPEATS)
 def placing(jax: Any, jnp: Any) -> Iterator[dict[str, float]]:
-    """CPU seconds of the pass for each operation; 0 where there is none."""
+    """Yields CPU seconds of the fence pass per operation."""
     if jax.__name__ != "xfront":
         raise NotImplementedError("the pass is xfront's own")
     from lowering.cpu.fences import fence_pass
@@ -349,7 +351,7 @@ def placing(jax: Any, jnp: Any) -> Iterator[dict[str, float]]:
     for k in range(length):
         x = b.emit((ops.floor, ops.neg, ops.tanh, ops.sin)[k % 4], x)
     fn = b.close([x])
-    gc.disable()                                # as where modules are built
+    gc.disable()                                # as while modules are built
     for _ in range(scaled(CALLED, 1)):
         start = time.process_time()
         fence_pass(fn)

@@ -1,8 +1,8 @@
-"""What rows stand on: their registry, clocks, the processes they run in, ratios of two sides.
+"""The basis of rows: their registry, clocks, the processes they run in, ratios of two sides.
 
-A row is a function of (jax, jnp): a library with the public API of JAX and its `numpy`. It gives
-seconds (or what its unit says), one number or several under names; as a generator it gives them
-turn by turn, and the sides alternate at each. Rows know nothing of which library they measure.
+A row is a function of (jax, jnp): a library with the public API of JAX, and its `numpy`. It returns
+seconds (or numbers in its unit), one number or a dict of several. A generator yields them turn by
+turn, and the sides alternate after each turn. A row does not know which library it measures.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ GROUPS = (
 
 Numbers = float | dict[str, float]
 Found = dict[str, Any]
-"""What a process says of one turn: {numbers}, {error}, or {end} where a row has no further turn."""
+"""A process's answer for one turn: {numbers}, {error}, or {end} if the row has no further turn."""
 
-# Set by the process that runs rows: sizes go down where only a first impression is wanted.
+# Set in the process that runs rows: under --quick, sizes are smaller.
 QUICK = False
 
 
@@ -52,13 +52,13 @@ def scaled(full: int, quick: int) -> int:
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the table, or a few that come from one run."""
+    """One line of the table, or several lines of one run."""
 
     group: str
     name: str
     run: Callable[..., Numbers | Iterator[Numbers]]
     unit: str = "s"
-    repeats: int | None = None  # at most so many processes, for rows that take long
+    repeats: int | None = None  # the most processes, for rows that take long
 
 
 ROWS: dict[str, Row] = {}
@@ -75,14 +75,14 @@ def row(name: str, unit: str = "s", repeats: int | None = None) -> Callable[[Any
 
 
 def enter(row: Row) -> None:
-    """Registers a row. Raises: ValueError where there is one of that name."""
+    """Registers a row. Raises: ValueError where another row has its name."""
     if row.name in ROWS:
         raise ValueError(f"two rows are called {row.name!r}")
     ROWS[row.name] = row
 
 
 def group_of(run: Callable[..., Any]) -> str:
-    """The module in which a row is written, below `benchmarks`."""
+    """The module that defines a row, relative to `benchmarks`."""
     return run.__module__.removeprefix("benchmarks.")
 
 
@@ -95,7 +95,7 @@ def selected(pattern: str) -> list[Row]:
 
 
 def block(x: Any) -> None:
-    """Waits for every array of a nest of tuples, lists and dicts."""
+    """Waits for every array in nested tuples, lists and dicts."""
     if isinstance(x, dict):
         x = list(x.values())
     if isinstance(x, tuple | list):
@@ -106,7 +106,7 @@ def block(x: Any) -> None:
 
 
 def per_call(f: Callable[[], Any], budget: float = 0.3, batches: int = 8) -> float:
-    """Seconds of a warm call: the best of several batches, each waited for at its end."""
+    """Seconds of a warm call: the best of several batches; each is timed until its last result."""
     block(f())
     calls, spent = 1, 0.0
     while True:
@@ -130,7 +130,7 @@ def per_call(f: Callable[[], Any], budget: float = 0.3, batches: int = 8) -> flo
 
 
 def once(f: Callable[[], Any], clock: Callable[[], float] = time.perf_counter) -> float:
-    """Seconds of one call by a clock, with what earlier ones left behind collected first."""
+    """Seconds of one call by a clock, after garbage of earlier calls is collected."""
     gc.collect()
     start = clock()
     block(f())
@@ -138,7 +138,8 @@ def once(f: Callable[[], Any], clock: Callable[[], float] = time.perf_counter) -
 
 
 def best_of(make: Callable[[int], Callable[[], Any]], times: int = 3) -> float:
-    """The least seconds of first calls: `make(seed)` gives a call that no earlier seed has made."""
+    """The least seconds of first calls: each `make(seed)` gives a call that is new to the library.
+    """
     return min(once(make(seed)) for seed in range(times))
 
 
@@ -155,9 +156,9 @@ def stages(jax: Any, f: Callable[..., Any], args: tuple[Any, ...]) -> dict[str, 
 
 
 def lowering_what_runs(jax: Any, traced: Any) -> Callable[[], Any]:
-    """A call that lowers a traced function to what is compiled. JAX's `lower` gives that; xfront's
-    gives plain StableHLO, to which forms and fences for the CPU are added before compiling, with
-    the collector paused."""
+    """A call that lowers a traced function to the module that is compiled. JAX's `lower` gives that
+    module. xfront's gives plain StableHLO; forms and fences for the CPU are added before compiling,
+    with the garbage collector paused."""
     if jax.__name__ != "xfront":
         return traced.lower
     import lowering
@@ -176,8 +177,8 @@ def lowering_what_runs(jax: Any, traced: Any) -> Callable[[], Any]:
 def compiling(
     jax: Any, f: Callable[..., Any], args: tuple[Any, ...]
 ) -> tuple[float, Callable[..., Any]]:
-    """CPU seconds of compiling on all cores, which other processes disturb less than they do the
-    clock, and the compiled function."""
+    """CPU seconds of compiling on all cores, and the compiled function. Other processes disturb CPU
+    seconds less than wall-clock time."""
     lowered = jax.jit(f).lower(*args)
     start = time.process_time()
     compiled = lowered.compile()
@@ -185,7 +186,7 @@ def compiling(
 
 
 def warm_stages(jax: Any, jnp: Any) -> None:
-    """Has everything imported that a first compilation imports, so that it is not part of a row."""
+    """Compiles a program, so that no row includes the imports of the first compilation."""
     jax.jit(lambda x: jnp.sum(x * 2.0)).lower(jnp.ones(3)).compile()
 
 
@@ -195,7 +196,7 @@ def warm_stages(jax: Any, jnp: Any) -> None:
 @dataclass(frozen=True)
 class Side:
     """An interpreter, the name under which it imports a library with the API of JAX, variables of
-    its environment, and the seconds that a turn may take, where they are its own."""
+    its environment, and its own limit on the seconds of a turn (0 for the common one)."""
 
     python: str
     module: str
@@ -204,7 +205,7 @@ class Side:
 
     @classmethod
     def parse(cls, text: str) -> Side:
-        """`PYTHON:MODULE`."""
+        """The side that `PYTHON:MODULE` describes. Raises: ValueError for other text."""
         python, colon, module = text.rpartition(":")
         if not colon or not python or not module:
             raise ValueError(f"expected PYTHON:MODULE, got {text!r}")
@@ -212,11 +213,11 @@ class Side:
 
     @property
     def name(self) -> str:
-        """What the table calls it."""
+        """The name of the side in the table."""
         return " ".join([self.module, *(f"{name}={value}" for name, value in self.variables)])
 
     def version(self) -> str:
-        """The module with its version, jaxlib's and Python's, as the table's head names it."""
+        """The module with its version, and jaxlib's and Python's, for the head of the table."""
         script = (
             f"import sys, {self.module} as m, importlib.metadata as d;"
             "print(m.__name__, getattr(m, '__version__', ''), 'on jaxlib', d.version('jaxlib'),"
@@ -231,8 +232,8 @@ class Side:
 
 
 def environment(cache: str | None) -> dict[str, str]:
-    """What a measured process sees: the project importable, a cache of programs of its own."""
-    out = ("XFRONT_CACHE", "JAX_COMPIL", "PYTHONDONTWRITEBYTECODE")  # an install has its bytecode
+    """The environment of a measured process: it can import the project, and has its own cache."""
+    out = ("XFRONT_CACHE", "JAX_COMPIL", "PYTHONDONTWRITEBYTECODE")  # installs have bytecode
     env = {name: value for name, value in os.environ.items() if not name.startswith(out)}
     env["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), env.get("PYTHONPATH")]))
     if cache is not None:
@@ -241,7 +242,7 @@ def environment(cache: str | None) -> dict[str, str]:
 
 
 class Worker:
-    """A process of one side that measures rows of one group, a turn when it is told to."""
+    """A process of one side that measures rows of one group, one turn for each request."""
 
     def __init__(self, side: Side, group: str, quick: bool, limit: float) -> None:
         self.side, self.limit = side, side.limit or limit
@@ -273,8 +274,8 @@ class Worker:
         self.cache.cleanup()
 
     def turn(self, row: Row) -> Found:
-        """The next turn of a row, or why there is none: an error of the row, or a process that has
-        ended or is not done in time: the next row gets a fresh one."""
+        """The answer for the next turn of a row. It is an error if the row fails, or if the process
+        ends or exceeds its time; then the next row gets a fresh process."""
         if row.name != self.row and self.process.poll() is not None:
             self.process.communicate()
             self.process = self.started()
@@ -301,15 +302,15 @@ class Worker:
 
 
 ANSWER = "turn: "
-"""What the lines of a worker begin with; a library may print others."""
+"""The beginning of a worker's answers, for a library may print other lines."""
 
 
 def in_turns(
     sides: list[Side], rows: Iterable[Row], quick: bool, limit: float, reverse: bool = False
 ) -> Iterator[tuple[Row, list[Found]]]:
-    """Runs rows of one group, a fresh process for each side; gives what they found in each turn,
-    which they take one after the other: the second goes first in every other turn, and with
-    `reverse` in the first."""
+    """Runs rows of one group in a fresh process for each side, and yields each row with the answers
+    of a turn. The sides run one after the other; in every other turn the second side goes first,
+    with `reverse` in the first turn."""
     rows = list(rows)
     with contextlib.ExitStack() as stack:
         workers = [stack.enter_context(Worker(s, rows[0].group, quick, limit)) for s in sides]
@@ -325,7 +326,7 @@ def in_turns(
 
 
 def work(module: str, group: str, quick: bool) -> None:
-    """The body of a measuring process: for each name that it reads, the next turn of that row."""
+    """The body of a measuring process: it reads names of rows and answers each with a turn."""
     global QUICK
     QUICK = quick
     args: tuple[Any, ...]
@@ -348,7 +349,7 @@ def work(module: str, group: str, quick: bool) -> None:
 
 
 def turns_of(row: Row, args: tuple[Any, ...]) -> Iterator[dict[str, float]]:
-    """The numbers of a row under their names, turn by turn."""
+    """Yields the numbers of a row by name, turn by turn."""
     found = row.run(*args)
     for numbers in found if isinstance(found, Iterator) else [found]:
         yield numbers if isinstance(numbers, dict) else {"": numbers}
@@ -359,9 +360,9 @@ def turns_of(row: Row, args: tuple[Any, ...]) -> Iterator[dict[str, float]]:
 
 @dataclass
 class Line:
-    """One line of the result: what each side took in each pair of turns, or why it did not.
+    """One line of the result: the numbers of each side by pair of turns, or an error.
 
-    Pairs have numbers: a pair of which one side failed gives no ratio.
+    Pairs are numbered. A pair in which one side failed gives no ratio.
     """
 
     group: str
@@ -377,7 +378,7 @@ class Line:
         return [self.theirs[i] / self.ours[i] for i in pairs if self.ours[i] > 0]
 
     def ratios_by_process(self) -> list[float]:
-        """The median ratio of each pair of processes, whose turns have numbers in a row."""
+        """The median ratio of each pair of processes, whose turns have consecutive numbers."""
         found: list[list[float]] = []
         last = -2
         for i in sorted(i for i in self.ours if i in self.theirs and self.ours[i] > 0):
@@ -388,7 +389,7 @@ class Line:
         return [statistics.median(ratios) for ratios in found]
 
     def as_json(self) -> dict[str, Any]:
-        """The line with the spread of its ratios."""
+        """The line as a dict, with the least, median and greatest of its ratios."""
         ratios = self.ratios()
         spread = (min(ratios), statistics.median(ratios), max(ratios)) if ratios else None
         return {**self.__dict__, "ratio": spread}
@@ -408,7 +409,7 @@ def quantity(values: dict[int, float], unit: str) -> str:
 
 
 def markdown(lines: Iterable[Line], ours: str, theirs: str | None) -> str:
-    """The result as a table; with one side only, without ratios."""
+    """The result as a table, without ratios if there is only one side."""
     head = ["row", ours] + ([theirs, "ratio", "min – max"] if theirs else [])
     rows, group = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)], ""
     for line in lines:
@@ -428,7 +429,7 @@ def markdown(lines: Iterable[Line], ours: str, theirs: str | None) -> str:
 
 
 def summary(lines: Iterable[Line]) -> str:
-    """The geometric means of what kernels take to run and to compile, and who is below 0.9."""
+    """The geometric mean ratios of running and compiling kernels, and the runs below 0.9."""
     medians = {
         x.name: statistics.median(x.ratios()) for x in lines if x.group in KERNELS and x.ratios()
     }
@@ -447,12 +448,13 @@ def summary(lines: Iterable[Line]) -> str:
 
 
 LOST = 1.3
-"""A program takes so many times as long with fences as without: it is lost."""
+"""A program is lost if it takes more than this many times as long with fences as without."""
 
 
 def lost_by_fences(lines: Iterable[Line]) -> str:
-    """How many programs of the group `fences` run or compile slower with fences than without, in
-    most of the processes that measured them; one that takes too long without is won."""
+    """A text with the number of programs of the group `fences` that are lost: they run or compile
+    slower with fences in most of the processes that measured them. A program that exceeds its time
+    without fences is not lost."""
     measured = [x for x in lines if x.group == "fences" and x.name.endswith((": run", ": compile"))]
     programs = {x.name.rpartition(":")[0] for x in measured if x.ours}
     if not any(x.theirs for x in measured):
@@ -474,9 +476,9 @@ MARKS = "<!-- results{} -->", "<!-- end of results{} -->"
 
 
 def put(path: Path, table: str, name: str = "") -> None:
-    """Writes the table: between the two marks of that name, or as a file of its own.
+    """Writes the table between the two marks of that name, or as a whole file without marks.
 
-    Raises: ValueError where the file has marks, but none of that name: its tables stay.
+    Raises: ValueError where the file has marks, but none of that name.
     """
     text = path.read_text() if path.exists() else ""
     begin, end = (mark.format(f": {name}" if name else "") for mark in MARKS)

@@ -1,4 +1,4 @@
-"""Lowering: from what tracing gave to StableHLO, and how large that is."""
+"""Lowering of traced functions to StableHLO, and the size of the result."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from benchmarks.models import chain, mlp, transformer_step
 def best_lower(
     jax: Any, jnp: Any, make: Callable[[int], tuple[Any, tuple[Any, ...]]]
 ) -> dict[str, float]:
-    """The least seconds of lowering alone, over programs of three seeds: what `lower` shows, and
-    what is compiled, where that is another thing. Seconds of the processor: one thread works, and
-    other processes disturb its share less than they do the clock."""
+    """The least CPU seconds of lowering alone, over programs of three seeds: of `lower`, and of
+    lowering to the module that is compiled, if that is another one. Lowering uses one thread, and
+    other processes disturb CPU seconds less than wall-clock time."""
     warm_stages(jax, jnp)
     shown, runs = [], []
     for seed in range(6):
@@ -36,7 +36,7 @@ def lower_chain(jax: Any, jnp: Any) -> dict[str, float]:
 
 @row("lower the gradient of a 300-op chain")
 def lower_gradient(jax: Any, jnp: Any) -> dict[str, float]:
-    """Three operations for each of the chain."""
+    """The gradient of a chain: three operations for each one of the chain."""
 
     def make(seed: int) -> tuple[Any, tuple[Any, ...]]:
         f = chain(jnp, 300, seed)
@@ -58,7 +58,7 @@ def lower_mlp(jax: Any, jnp: Any) -> dict[str, float]:
 
 @row("lower a 12-layer transformer's training step")
 def lower_transformer(jax: Any, jnp: Any) -> dict[str, float]:
-    """Loss, gradient and descent, unrolled."""
+    """Loss, gradient and update of all layers, unrolled."""
     return best_lower(
         jax, jnp, lambda seed: transformer_step(jax, jnp, scaled(12, 3), batch=3 + seed)
     )
@@ -66,7 +66,7 @@ def lower_transformer(jax: Any, jnp: Any) -> dict[str, float]:
 
 @row("StableHLO size", unit="bytes", repeats=1)
 def size(jax: Any, jnp: Any) -> dict[str, float]:
-    """The text of the lowered programs."""
+    """The length of the text of the lowered programs."""
     loss, args = mlp(jnp, 8, 64, 8)
     step, step_args = transformer_step(jax, jnp, scaled(12, 3))
     programs = {

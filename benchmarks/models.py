@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-# Each keeps values within [-1, 1], so that a chain of any length stays finite.
+# Each step keeps values within [-1, 1], so that a chain of any length stays finite.
 LINKS: tuple[Callable[[Any, Any], Any], ...] = (
     lambda jnp, x: jnp.sin(x),
     lambda jnp, x: jnp.tanh(x),
@@ -21,7 +21,7 @@ LINKS: tuple[Callable[[Any, Any], Any], ...] = (
 
 
 def chain(jnp: Any, n: int, seed: int = 0) -> Callable[[Any], Any]:
-    """A function of `n` elementwise operations in a row; another seed is another program."""
+    """A function of `n` elementwise operations in a row; each seed gives another program."""
     links = random.Random(seed).choices(LINKS, k=n)
 
     def run(x: Any) -> Any:
@@ -33,7 +33,7 @@ def chain(jnp: Any, n: int, seed: int = 0) -> Callable[[Any], Any]:
 
 
 def uniform(jnp: Any, *shape: int, seed: int = 0) -> Any:
-    """A float32 array of numbers in [-1, 1] / sqrt of its first size."""
+    """A float32 array of uniform numbers in [-1, 1], divided by sqrt(shape[0])."""
     size = max(shape[0], 1) if shape else 1
     values = np.random.default_rng(seed).uniform(-1.0, 1.0, shape) / np.sqrt(size)
     return jnp.asarray(values.astype(np.float32))
@@ -84,13 +84,13 @@ def transformer_params(jnp: Any, layers: int, width: int, vocabulary: int) -> di
 
 
 def norm(jax: Any, jnp: Any, x: Any) -> Any:
-    """Each row with mean 0 and variance 1."""
+    """The rows of x, normalised to mean 0 and variance 1."""
     mean, variance = jnp.mean(x, -1, keepdims=True), jnp.var(x, -1, keepdims=True)
     return (x - mean) * jax.lax.rsqrt(variance + 1e-5)
 
 
 def norm_written_out(jax: Any, jnp: Any, x: Any) -> Any:
-    """The same, sharing what the mean and the variance have in common."""
+    """The same norm, whose mean and variance share the centred values."""
     centred = x - jnp.mean(x, axis=-1, keepdims=True)
     return centred * jax.lax.rsqrt(jnp.mean(centred * centred, axis=-1, keepdims=True) + 1e-5)
 
@@ -98,7 +98,7 @@ def norm_written_out(jax: Any, jnp: Any, x: Any) -> Any:
 def transformer_loss(
     jax: Any, jnp: Any, heads: int, norm: Callable[..., Any]
 ) -> Callable[..., Any]:
-    """Next-token surprise of a causal transformer, its layers unrolled."""
+    """The next-token loss of a causal transformer, with its layers unrolled."""
 
     def scaled(p: Any, x: Any) -> Any:
         return norm(jax, jnp, x) * p["scale"] + p["shift"]

@@ -22,18 +22,18 @@ sort(x,axis=0) split(x,2) sqrt(x) squeeze(x[:1]) stack([x,y]) std(x,axis=0) sum(
 take(x,idx,axis=0) tanh(x) tensordot(x,y) tile(x,(2,1)) trace(x) transpose(x) tril(x) var(x,axis=0)
 vstack([x,y]) where(x>0,x,y) zeros_like(x)
 """.split()
-"""Calls of functions of numpy, of two arrays of 8 x 8 and of indices."""
+"""Calls of functions of numpy, with two arrays x and y of 8 x 8, and indices idx."""
 
 
 def calls_of(jnp: Any) -> dict[str, Callable[[Any, Any, Any], Any]]:
-    """The calls as functions of x, y and idx, by what they call."""
+    """The calls as functions of x, y and idx, by the name of the function that they call."""
     return {text.partition("(")[0]: eval(f"lambda x, y, idx: jnp.{text}", {"jnp": jnp})
             for text in TRACED}
 
 
 @row("trace functions of numpy, 20 calls each")
 def traced(jax: Any, jnp: Any) -> dict[str, float]:
-    """Each function alone, from a signature that was seen before."""
+    """Each function by itself, called with a signature that was seen before."""
     warm_stages(jax, jnp)
     x, y, idx = jnp.ones((8, 8)), jnp.ones((8, 8)), jnp.arange(4)
 
@@ -48,7 +48,7 @@ def traced(jax: Any, jnp: Any) -> dict[str, float]:
 
 @row("run random draws, 1M")
 def drawn(jax: Any, jnp: Any) -> dict[str, float]:
-    """Ten distributions."""
+    """Draws from ten distributions."""
     r, n = jax.random, (scaled(1_000_000, 10_000),)
     draws = {
         "uniform": lambda k: r.uniform(k, n), "normal": lambda k: r.normal(k, n),
@@ -63,7 +63,7 @@ def drawn(jax: Any, jnp: Any) -> dict[str, float]:
 
 @row("run special functions, 1M")
 def special(jax: Any, jnp: Any) -> dict[str, float]:
-    """Ten functions of numbers between 0.01 and 20, or within their domain."""
+    """Ten special functions of numbers between 0.01 and 20, or within their domain."""
     s = jax.scipy.special
     n = scaled(1_000_000, 10_000)
     x = jnp.asarray(np.random.default_rng(0).uniform(0.01, 20, n).astype(np.float32))
@@ -79,7 +79,7 @@ def special(jax: Any, jnp: Any) -> dict[str, float]:
 
 @row("run attention, 8 heads of 64, 1,024 tokens")
 def attention(jax: Any, jnp: Any) -> dict[str, float]:
-    """Forward and gradient, with and without a causal mask."""
+    """The value and the gradient of attention, with and without a causal mask."""
     shape = (1, scaled(1024, 64), 8, 64)
     q, k, v = (jnp.asarray(np.random.default_rng(i).normal(size=shape).astype(np.float32))
                for i in range(3))

@@ -20,14 +20,14 @@ sys.path[0] = str(Path(__file__).resolve().parent.parent)  # rows import as benc
 from benchmarks import harness  # noqa: E402
 
 UNFENCED_LIMIT = 20.0
-"""Seconds of a turn without fences, after which it is given up: fences have won."""
+"""The most seconds of a turn without fences; a longer turn is given up, and fences have won."""
 
 FENCED_LIMIT = 60.0
-"""The same with fences, for programs that neither side compiles in time."""
+"""The most seconds of a turn with fences, for programs that neither side compiles in time."""
 
 
 def parse(argv: list[str] | None = None) -> argparse.Namespace:
-    """The command line."""
+    """The parsed command line."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
     parser.add_argument(
         "--against", metavar="PYTHON:MODULE", help="the other side; none by default"
@@ -59,7 +59,7 @@ def parse(argv: list[str] | None = None) -> argparse.Namespace:
 def measure(
     sides: list[harness.Side], rows: list[harness.Row], repeats: int, quick: bool, limit: float
 ) -> list[harness.Line]:
-    """Every row on every side, in `repeats` pairs of processes."""
+    """The lines of all rows, measured on all sides in `repeats` pairs of processes."""
     lines: dict[tuple[str, str], harness.Line] = {}
     pairs = itertools.count()
     for group, members in itertools.groupby(rows, key=lambda r: r.group):
@@ -84,7 +84,7 @@ def add(
     side: str,
     pair: int,
 ) -> None:
-    """Enters what one side found in one turn of a row; nothing where it had fewer of them."""
+    """Adds one side's answer for a turn of a row to the lines, unless its turns have ended."""
     if "end" in found:
         return
     for label, number in found.get("numbers", {"": None}).items():
@@ -97,7 +97,7 @@ def add(
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Runs the command line; 1 where a row of ours gave no number."""
+    """Runs the command line. Returns 1 if a row of our side gave no number, else 0."""
     args = parse(argv)
     for group in [args.group] if args.worker else harness.GROUPS:
         importlib.import_module(f"benchmarks.{group}")

@@ -19,18 +19,18 @@ def mesh(jax: Any) -> Any:
 
 
 def divided(jax: Any, shape: tuple[int, ...], *spec: Any) -> Any:
-    """Ones, lying as the spec says."""
+    """An array of ones, sharded by a spec."""
     return jax.device_put(np.ones(shape, np.float32), named(jax, *spec))
 
 
 def named(jax: Any, *spec: Any) -> Any:
-    """A sharding on the mesh."""
+    """The sharding of a spec on the mesh."""
     return jax.sharding.NamedSharding(mesh(jax), jax.sharding.PartitionSpec(*spec))
 
 
 @row("warm jit call on 8 devices")
 def call(jax: Any, jnp: Any) -> float:
-    """An array over all of them, plus one."""
+    """One is added to an array that is divided over all devices."""
     x = divided(jax, (64, 64), "x", "y")
     f = jax.jit(lambda x: x + 1.0)
     return per_call(lambda: f(x))
@@ -38,7 +38,7 @@ def call(jax: Any, jnp: Any) -> float:
 
 @row("warm jit call on 8 devices, with an all-reduce")
 def reduced(jax: Any, jnp: Any) -> float:
-    """The sum over an array that is divided, waited for."""
+    """The sum of an array that is divided over all devices; the call waits for it."""
     x = divided(jax, (64, 64), "x", "y")
     f = jax.jit(lambda x: x.sum())
     return per_call(lambda: f(x).block_until_ready())
@@ -46,18 +46,19 @@ def reduced(jax: Any, jnp: Any) -> float:
 
 @row("warm pmap call on 8 devices")
 def mapped(jax: Any, jnp: Any) -> dict[str, float]:
-    """A row for each device, plus one; a dict of four, with a sum over the devices, waited for."""
+    """One is added to a row per device; and the mean over the devices of a dict of four arrays, for
+    which the call waits."""
     x = jax.device_put(np.ones((8, 64), np.float32), named(jax, ("x", "y")))
     f = jax.pmap(lambda x: x + 1.0)
     g = jax.pmap(lambda p: {k: jax.lax.pmean(v, "i") for k, v in p.items()}, axis_name="i")
-    first, tree = f(x), {k: f(x) for k in "abcd"}    # lie as pmap has them
+    first, tree = f(x), {k: f(x) for k in "abcd"}    # sharded as pmap needs them
     return {"x + 1": per_call(lambda: f(first)),
             "mean of four": per_call(lambda: jax.block_until_ready(g(tree)))}
 
 
 @row("shard_map on 8 devices, trace + lower")
 def parts(jax: Any, jnp: Any) -> float:
-    """Gradient of eight layers, examples over one axis and features over the other."""
+    """The gradient of eight layers, with examples over one axis and features over the other."""
     specs, over = jax.sharding.PartitionSpec, mesh(jax)
     x = divided(jax, (64, 64), "x")
     layers = [{"a": divided(jax, (64, 128), None, "y"), "b": divided(jax, (128, 64), "y")}
@@ -77,7 +78,7 @@ def parts(jax: Any, jnp: Any) -> float:
 
 @row("eager ops on 8 devices")
 def eager(jax: Any, jnp: Any) -> dict[str, float]:
-    """Functions that no jit surrounds."""
+    """Functions called outside of jit."""
     x = divided(jax, (64, 64), "x", "y")
     return {"x + x": per_call(lambda: x + x), "sin": per_call(lambda: jnp.sin(x)),
             "x.T": per_call(lambda: x.T)}
@@ -85,7 +86,7 @@ def eager(jax: Any, jnp: Any) -> dict[str, float]:
 
 @row("device_put over 8 devices")
 def put(jax: Any, jnp: Any) -> dict[str, float]:
-    """A NumPy array of 16 MiB, divided and copied to each."""
+    """A NumPy array of 16 MiB, divided over the devices or copied to each."""
     n = scaled(2048, 256)
     value = np.ones((n, n), np.float32)
     return {text: per_call(lambda s=s: jax.device_put(value, s).block_until_ready())
@@ -95,7 +96,7 @@ def put(jax: Any, jnp: Any) -> dict[str, float]:
 
 @row("step of a network on 8 devices")
 def step(jax: Any, jnp: Any) -> dict[str, float]:
-    """Gradient of two layers, examples over one axis and features over the other."""
+    """The gradient of two layers, with examples over one axis and features over the other."""
     x = divided(jax, (64, 64), "x")
     warm_stages(jax, jnp)
     params = {"a": divided(jax, (64, 128), None, "y"), "b": divided(jax, (128, 64), "y")}

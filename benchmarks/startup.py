@@ -1,7 +1,7 @@
-"""Start-up: import, and what a process waits for its first results, without and with a warm cache.
+"""Start-up: the import, and the time to a process's first results, with a cold and a warm cache.
 
 These rows start processes of their own, so they take the side instead of the library. Seconds are
-counted inside the process, from before the import.
+measured inside the process, and include the import.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ JAXS_CACHE = {
 
 
 def seconds(side: Side, body: str, cache: str, **more: str) -> float:
-    """What a fresh process takes for the import and the body."""
+    """The seconds that a fresh process takes for the import and the body."""
     script = (
         "import time; start = time.perf_counter()\n"
         + IMPORT.format(m=side.module)
@@ -71,7 +71,7 @@ def printed(side: Side, script: str, cache: str, **more: str) -> float:
 
 
 def first_and_second(side: Side, body: str, **more: str) -> dict[str, float]:
-    """The first process with an empty cache, and the better of two that come after it."""
+    """The seconds of a process with an empty cache, and of the better of two later processes."""
     with tempfile.TemporaryDirectory(prefix="xfront-bench-") as cache:
         more = {name: value.format(cache=cache) for name, value in more.items()}
         first = seconds(side, body, cache, **more)
@@ -81,14 +81,14 @@ def first_and_second(side: Side, body: str, **more: str) -> dict[str, float]:
 
 @row("import")
 def import_time(side: Side) -> float:
-    """The library and its numpy."""
+    """The import of the library and its numpy."""
     with tempfile.TemporaryDirectory(prefix="xfront-bench-") as cache:
         return min(seconds(side, "", cache) for _ in range(3))
 
 
 @row("memory after import", unit="MB")
 def memory(side: Side) -> dict[str, float]:
-    """What the process holds of memory, and what of it is no file's, which processes share."""
+    """The memory of the process, and the part of it that is no file's; processes share files."""
     script = (
         IMPORT.format(m=side.module) + "\nfor line in open('/proc/self/smaps_rollup'):\n"
         "    name, _, rest = line.partition(':')\n"
@@ -121,19 +121,19 @@ def first_mlp(side: Side) -> dict[str, float]:
 
 @row("first MLP gradient, each side's cache on disk switched on")
 def first_mlp_cached(side: Side) -> dict[str, float]:
-    """As before, with JAX's cache."""
+    """The same with JAX's cache on disk switched on."""
     return first_and_second(side, MLP, **JAXS_CACHE)
 
 
 @row("first step of a 12-layer transformer", repeats=2)
 def first_step(side: Side) -> dict[str, float]:
-    """Loss, gradient and descent, unrolled and jitted."""
+    """Loss, gradient and update of all layers, unrolled and jitted."""
     return first_and_second(side, STEP.format(layers=scaled(12, 2)))
 
 
 @row("first step of a 12-layer transformer, each side's cache on disk switched on", repeats=2)
 def first_step_cached(side: Side) -> dict[str, float]:
-    """As before, with JAX's cache."""
+    """The same with JAX's cache on disk switched on."""
     return first_and_second(side, STEP.format(layers=scaled(12, 2)), **JAXS_CACHE)
 
 
@@ -153,11 +153,11 @@ FIRST_STEPS = {
     ),
     "vae": ("RESULT =", "losses"),
 }
-"""Of each program, where its steps begin, and the first of them."""
+"""For each program, the line at which its steps begin, and the code of the first step."""
 
 
 def until_first_step(side: Side, program: str, cache: str) -> float:
-    """Seconds from the start of a process to what the first step of a program gives."""
+    """Seconds from the start of a process to the result of a program's first step."""
     steps, first = FIRST_STEPS[program]
     source, found, _ = (PROGRAMS / f"{program}.py").read_text().partition(f"\n{steps}")
     if not found:

@@ -1,4 +1,4 @@
-"""Tracing: microseconds an operation, how it grows, and what other programs alive do to it."""
+"""Tracing: the time per operation, how it grows with length, and the effect of live programs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ def trace_chain(jax: Any, jnp: Any) -> float:
 
 @row("trace a 1,000-op chain of lax")
 def trace_lax(jax: Any, jnp: Any) -> dict[str, float]:
-    """Chains of the functions that promote nothing: of one operand, of two, beside a number."""
+    """Chains of functions of lax, which do not promote: with one operand, with two, or with an
+    operand and a number."""
     lax, n = jax.lax, 1000
 
     def of_one(x: Any) -> Any:
@@ -47,7 +48,7 @@ def trace_lax(jax: Any, jnp: Any) -> dict[str, float]:
 
 @row("trace one operation of numpy")
 def trace_numpy(jax: Any, jnp: Any) -> dict[str, float]:
-    """The functions that programs are full of, each a thousand times in a row."""
+    """The most common functions of programs, each a thousand times in a row."""
     x, w, b = jnp.ones((16, 16)), jnp.ones((16, 16)), jnp.ones(16)
     steps = {
         "x @ w": lambda x: x @ w,
@@ -77,14 +78,14 @@ def trace_numpy(jax: Any, jnp: Any) -> dict[str, float]:
 
 
 def per_op(jax: Any, jnp: Any, n: int, first_seed: int) -> float:
-    """Seconds to trace and lower one operation of a chain of n."""
+    """Seconds to trace and lower a chain of n operations, divided by n."""
     x = jnp.ones(16)
     return best_of(lambda s: lambda: jax.jit(chain(jnp, n, first_seed + s)).trace(x).lower()) / n
 
 
 @row("trace + lower, each op of a chain")
 def growth(jax: Any, jnp: Any) -> dict[str, float]:
-    """Chains of different lengths; linear where the numbers agree."""
+    """Chains of different lengths. The time is linear in the length if the numbers agree."""
     warm_stages(jax, jnp)
     return {f"of {n:,}": per_op(jax, jnp, n, n) for n in (100, 1000, scaled(10_000, 3000))}
 
@@ -104,7 +105,7 @@ def beside(jax: Any, jnp: Any) -> dict[str, float]:
 
 @row("trace value_and_grad, 8-layer MLP")
 def trace_mlp(jax: Any, jnp: Any) -> float:
-    """The function is new each time; so is the size of its batch."""
+    """The function and the size of its batch are new each time."""
 
     def make(seed: int) -> Any:
         loss, args = mlp(jnp, 8, 64, 8 + seed)
@@ -117,7 +118,7 @@ def trace_mlp(jax: Any, jnp: Any) -> float:
 
 @row("trace a 12-layer transformer's training step")
 def trace_transformer(jax: Any, jnp: Any) -> float:
-    """Loss, gradient and descent, unrolled."""
+    """Loss, gradient and update of all layers, unrolled."""
 
     def make(seed: int) -> Any:
         step, args = transformer_step(jax, jnp, scaled(12, 3), batch=3 + seed)
@@ -130,7 +131,7 @@ def trace_transformer(jax: Any, jnp: Any) -> float:
 
 @row("make_jaxpr of grad of a 100-op chain")
 def trace_grad(jax: Any, jnp: Any) -> float:
-    """Tracing and reverse mode, without what comes after."""
+    """Tracing and reverse mode, without lowering or compiling."""
 
     def make(seed: int) -> Any:
         f = chain(jnp, 100, seed)

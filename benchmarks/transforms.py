@@ -1,4 +1,4 @@
-"""Transformations without jit: what users who explore or debug wait for, warm and at first."""
+"""Transformations without jit, as in exploring and debugging: first and warm calls."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def grad_lambda(jax: Any, jnp: Any) -> float:
 
 @row("un-jitted value_and_grad, 8-layer MLP")
 def value_and_grad(jax: Any, jnp: Any) -> float:
-    """Value and gradient of a deeper one."""
+    """Value and gradient of a deeper perceptron."""
     loss, args = mlp(jnp, 8, 64, 32)
     return per_call(lambda: jax.value_and_grad(loss)(*args))
 
 
 @row("un-jitted jvp, 4-layer MLP")
 def jvp(jax: Any, jnp: Any) -> float:
-    """Forward mode, along the arguments themselves."""
+    """Forward mode, with the arguments themselves as tangents."""
     loss, args = mlp(jnp, 4, 16, 8)
     return per_call(lambda: jax.jvp(loss, args, args))
 
@@ -45,7 +45,7 @@ def vmap(jax: Any, jnp: Any) -> float:
 
 @row("un-jitted, of a function of three operations")
 def small(jax: Any, jnp: Any) -> dict[str, float]:
-    """What a transformation costs apart from what it transforms; and a product with a vector."""
+    """The cost of a transformation apart from its function; and vmap of a product with a vector."""
     rows, x = jnp.ones((32, 16)), jnp.ones(16)
 
     def f(x: Any) -> Any:
@@ -83,7 +83,7 @@ def first(jax: Any, jnp: Any) -> dict[str, float]:
 
 @row("200 calls of a jitted step under one un-jitted grad", repeats=3)
 def unrolled_jitted(jax: Any, jnp: Any) -> dict[str, float]:
-    """A simulation of many steps, differentiated as a whole: first and later."""
+    """The gradient of a simulation of many steps: the first call and a later one."""
     step = jax.jit(lambda w, x: jnp.tanh(x @ w) * 0.9 + 0.1 * jnp.sin(x))
     w, x = jnp.eye(16) * 0.5, jnp.ones((4, 16))
 
@@ -98,7 +98,7 @@ def unrolled_jitted(jax: Any, jnp: Any) -> dict[str, float]:
 
 @row("40 programs that all differ, under un-jitted grad", repeats=3)
 def all_differ(jax: Any, jnp: Any) -> float:
-    """Each a new chain of 30 operations, run once."""
+    """New chains of 30 operations, each run once."""
     x = jnp.ones(16)
 
     def gradients() -> Any:
@@ -113,7 +113,7 @@ def all_differ(jax: Any, jnp: Any) -> float:
 
 @row("un-jitted grad, a learning rate that changes in 100 steps", repeats=3)
 def changing_rate(jax: Any, jnp: Any) -> float:
-    """A descent whose rate is a Python float in the closure."""
+    """Gradient descent whose rate is a Python float in a closure."""
     loss, (params, x, y) = mlp(jnp, 2, 12, 6)
     w0, rest = params[0][0], params
 
@@ -130,20 +130,20 @@ def changing_rate(jax: Any, jnp: Any) -> float:
 
 @row("eager scan with a fresh lambda")
 def scan(jax: Any, jnp: Any) -> float:
-    """Ten steps of a body that is a new function each call."""
+    """Ten steps of a scan whose body is a new function in each call."""
     x, xs = jnp.ones(8), jnp.ones((10, 8))
     return per_call(lambda: jax.lax.scan(lambda c, s: (jnp.sin(c) + s, c), x, xs)[0])
 
 
 @row("eager cond with a fresh lambda")
 def cond(jax: Any, jnp: Any) -> float:
-    """A branch whose functions are new each call."""
+    """A cond whose branches are new functions in each call."""
     x, yes = jnp.ones(8), jnp.array(True)
     return per_call(lambda: jax.lax.cond(yes, lambda x: jnp.sin(x), lambda x: jnp.cos(x), x))
 
 
 @row("eager while_loop with a fresh lambda")
 def while_loop(jax: Any, jnp: Any) -> float:
-    """Ten trips of a body that is a new function each call."""
+    """Ten turns of a loop whose body is a new function in each call."""
     x = jnp.ones(8)
     return per_call(lambda: jax.lax.fori_loop(0, 10, lambda i, c: jnp.sin(c) + 0.5, x))

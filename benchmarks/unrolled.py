@@ -1,4 +1,4 @@
-"""Programs whose layers and steps are written out: CPU seconds of compiling, a warm run's time."""
+"""Programs with unrolled layers and steps: CPU seconds of compiling, and the time of a warm run."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from benchmarks.harness import compiling, per_call, row, scaled, warm_stages
 from benchmarks.models import chain, transformer_step, uniform
 
 CALLED = 5
-"""The turns in which a side calls a program."""
+"""The number of turns in which a side calls a program."""
 
 
 def compiled_and_run(
     jax: Any, jnp: Any, f: Callable[..., Any], args: tuple[Any, ...]
 ) -> Iterator[dict[str, float]]:
-    """CPU seconds of compiling; seconds of a warm run, in several turns."""
+    """Yields CPU seconds of compiling, then seconds of a warm run in several turns."""
     warm_stages(jax, jnp)
     spent, compiled = compiling(jax, f, args)
     yield {"compile": spent}
@@ -27,14 +27,15 @@ def compiled_and_run(
 def forward_and_gradient(
     jax: Any, jnp: Any, loss: Callable[..., Any], args: tuple[Any, ...]
 ) -> Iterator[dict[str, float]]:
-    """The same of a loss and of its value with the gradient."""
+    """The same for a loss, and for its value with the gradient."""
     for name, f in (("forward", loss), ("gradient", jax.value_and_grad(loss))):
         for found in compiled_and_run(jax, jnp, f, args):
             yield {f"{name}, {what}": seconds for what, seconds in found.items()}
 
 
 def transformer(name: str, norm: Callable[..., Any]) -> None:
-    """A row of a training step of width 128, with four heads, on two sequences of 64 tokens."""
+    """Registers the row of a transformer's training step: width 128, four heads, two sequences of
+    64 tokens."""
 
     @row(f"transformer of 12 layers, training step{name}", repeats=2)
     def run(jax: Any, jnp: Any) -> Iterator[dict[str, float]]:
@@ -48,7 +49,7 @@ transformer(", norm written out", models.norm_written_out)
 
 @row("LSTM of 20 steps", repeats=2)
 def lstm(jax: Any, jnp: Any) -> Iterator[dict[str, float]]:
-    """128 units, batch 32."""
+    """An LSTM of 128 units, with a batch of 32."""
     width, batch = 128, 32
 
     def loss(p: Any, xs: Any) -> Any:
@@ -70,7 +71,7 @@ def lstm(jax: Any, jnp: Any) -> Iterator[dict[str, float]]:
 
 
 def residual(name: str, norm: Callable[..., Any]) -> None:
-    """A row of x + tanh(norm(x) @ up) @ down, width 128, batch 256."""
+    """Registers the row of blocks x + tanh(norm(x) @ up) @ down, with width 128 and batch 256."""
 
     @row(f"residual MLP of 24 blocks{name}", repeats=2)
     def run(jax: Any, jnp: Any) -> Iterator[dict[str, float]]:
@@ -91,7 +92,7 @@ residual(", norm written out", models.norm_written_out)
 
 
 def runge_kutta(slope: Callable[[Any], Any], s: Any, steps: int) -> Any:
-    """Steps of a hundredth of the classical method of fourth order."""
+    """The state after steps of 0.01 of the classical Runge-Kutta method of fourth order."""
     for _ in range(steps):
         k1 = slope(s)
         k2 = slope(s + 0.005 * k1)
@@ -103,7 +104,7 @@ def runge_kutta(slope: Callable[[Any], Any], s: Any, steps: int) -> Any:
 
 @row("Runge-Kutta, four steps of Lorenz's equations", repeats=2)
 def lorenz(jax: Any, jnp: Any) -> Iterator[dict[str, float]]:
-    """From 4,096 points."""
+    """Lorenz's equations from 4,096 points."""
 
     def slope(s: Any) -> Any:
         x, y, z = s
@@ -116,7 +117,7 @@ def lorenz(jax: Any, jnp: Any) -> Iterator[dict[str, float]]:
 
 @row("Runge-Kutta, four steps of Lorenz's equations, coordinates apart", repeats=2)
 def lorenz_apart(jax: Any, jnp: Any) -> Iterator[dict[str, float]]:
-    """The same points; the state is a tuple of three arrays, stacked at the end alone."""
+    """The same, but the state is a tuple of three arrays, which are stacked only at the end."""
 
     def slope(s: Any) -> Any:
         x, y, z = s
@@ -141,7 +142,7 @@ def lorenz_apart(jax: Any, jnp: Any) -> Iterator[dict[str, float]]:
 
 @row("Runge-Kutta, four steps of coupled waves", repeats=2)
 def waves(jax: Any, jnp: Any) -> Iterator[dict[str, float]]:
-    """A ring of three from 4,096 points; sine is most of what remains."""
+    """A ring of three coupled waves from 4,096 points; most of the time goes into the sine."""
 
     def slope(s: Any) -> Any:
         return jnp.sin(s) * jnp.roll(s, 1, axis=0) - s * jnp.roll(s, -1, axis=0)
@@ -153,14 +154,14 @@ def waves(jax: Any, jnp: Any) -> Iterator[dict[str, float]]:
 
 @row("chain of 1,000 operations", repeats=2)
 def thousand(jax: Any, jnp: Any) -> Iterator[dict[str, float]]:
-    """Elementwise, on 1,024 numbers."""
+    """A chain of 1,000 elementwise operations on 1,024 numbers."""
     run = chain(jnp, scaled(1000, 100), 1)
     return forward_and_gradient(jax, jnp, lambda x: jnp.sum(run(x)), (uniform(jnp, 1024),))
 
 
 @row("residual convolutions, 15 blocks", repeats=2)
 def convolutions(jax: Any, jnp: Any) -> Iterator[dict[str, float]]:
-    """16 channels of 16 x 16, batch 8: x + conv(relu(conv(norm(x))))."""
+    """Blocks x + conv(relu(conv(norm(x)))) of 16 channels of 16 x 16, with a batch of 8."""
 
     def conv(x: Any, k: Any) -> Any:
         return jax.lax.conv_general_dilated(

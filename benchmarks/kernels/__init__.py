@@ -1,1 +1,1 @@
-"""Single operations at three sizes, compiled and warm: what XLA makes of each side's StableHLO."""
+"""Single operations at several sizes, compiled and warm, from each side's StableHLO."""

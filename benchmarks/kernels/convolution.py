@@ -25,7 +25,7 @@ def convolve(
 
 
 def depthwise(name: str, **how: Any) -> None:
-    """A row of a 3x3 convolution of each channel alone."""
+    """Registers the row of a depthwise 3x3 convolution."""
 
     @kernel(f"depthwise 3×3{name}", *IMAGES)
     def make(jax: Any, jnp: Any, n: int, h: int, w: int, c: int) -> Program:
@@ -38,7 +38,7 @@ depthwise(", dilation 2", dilation=2)
 
 
 def gradient(name: str, argnum: int, size: int, is_depthwise: bool) -> None:
-    """A row of the gradient of a convolution by its image (0) or its kernel (1)."""
+    """Registers the row of a convolution's gradient, by the image (0) or by the kernel (1)."""
 
     @kernel(f"gradient by {('image', 'kernel')[argnum]}, {name}", *IMAGES)
     def make(jax: Any, jnp: Any, n: int, h: int, w: int, c: int) -> Program:
@@ -53,7 +53,7 @@ gradient("conv 1×1", 1, 1, False)
 
 
 def full(name: str, size: int, groups: int) -> None:
-    """A row of a convolution of all channels, or of some groups."""
+    """Registers the row of a convolution of all channels, or of groups of them."""
 
     @kernel(name, *IMAGES)
     def make(jax: Any, jnp: Any, n: int, h: int, w: int, c: int) -> Program:
@@ -90,7 +90,7 @@ def large_taps(jax: Any, jnp: Any, n: int) -> Program:
 
 
 def pool_gradient(size: int, strides: int) -> None:
-    """A row of the gradient of the greatest of windows."""
+    """Registers the row of the gradient of max-pooling."""
 
     @kernel(f"gradient of max-pool {size}×{size}, strides {strides}", *IMAGES)
     def make(jax: Any, jnp: Any, n: int, h: int, w: int, c: int) -> Program:

@@ -1,4 +1,4 @@
-"""Functions of each element alone."""
+"""Elementwise functions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SIZES = (4_096, 65_536, 1_048_576)
 def of_one(
     name: str, low: float, high: float, f: Callable[[Any, Any, Any], Any], dtype: Any = np.float32
 ) -> None:
-    """A row of `f(jax, jnp, x)` for x in [low, high)."""
+    """Registers the row of `f(jax, jnp, x)` for x in [low, high)."""
 
     @kernel(name, *SIZES, x64=dtype is np.float64)
     def make(jax: Any, jnp: Any, n: int) -> Program:
@@ -23,7 +23,7 @@ def of_one(
 
 
 def of_two(name: str, f: Callable[[Any, Any, Any], Any], dtype: Any = np.float32) -> None:
-    """A row of `f(jnp, x, y)`."""
+    """Registers the row of `f(jnp, x, y)`."""
 
     @kernel(name, *SIZES)
     def make(jax: Any, jnp: Any, n: int) -> Program:

@@ -1,4 +1,4 @@
-"""Products, decompositions and solutions, mostly of many small matrices; Fourier transforms."""
+"""Products, decompositions and solves, mostly of many small matrices; Fourier transforms."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def positive(jnp: Any, batch: int, n: int) -> Any:
 def of_batch(
     name: str, n: int, f: Callable[[Any, Any, Any], Any], sizes: tuple[int, ...] = BATCHES
 ) -> None:
-    """A row of `f(jax, jnp, a)` for a batch of positive definite matrices of n x n."""
+    """Registers the row of `f(jax, jnp, a)` for a batch of positive definite n x n matrices."""
 
     @kernel(f"{name}, {n}×{n}", *sizes)
     def make(jax: Any, jnp: Any, batch: int) -> Program:
@@ -30,7 +30,7 @@ def of_batch(
 
 
 def of_batch_and_vector(name: str, n: int, f: Callable[[Any, Any, Any, Any], Any]) -> None:
-    """A row of `f(jax, jnp, a, b)`, one column b a matrix."""
+    """Registers the row of `f(jax, jnp, a, b)`, with one column b for each matrix."""
 
     @kernel(f"{name}, {n}×{n}", *BATCHES)
     def make(jax: Any, jnp: Any, batch: int) -> Program:
@@ -39,7 +39,7 @@ def of_batch_and_vector(name: str, n: int, f: Callable[[Any, Any, Any, Any], Any
 
 
 def triangular(jax: Any, jnp: Any, a: Any, b: Any) -> Any:
-    """The solution for the lower triangle."""
+    """The solution of a x = b for the lower triangle of a."""
     return jax.lax.linalg.triangular_solve(a, b, left_side=True, lower=True)
 
 

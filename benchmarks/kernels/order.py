@@ -1,4 +1,4 @@
-"""Sorting, searching, counting."""
+"""Sorting, searching and counting."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ SIZES = (1_000, 100_000, 1_000_000)
 
 
 def drawn(name: str, f: Callable[[Any, Any, int], Any], sizes: tuple[int, ...] = SIZES) -> None:
-    """A row of `f(jax.random, key, n)`."""
+    """Registers the row of `f(jax.random, key, n)`."""
 
     @kernel(f"random.{name}", *sizes)
     def make(jax: Any, jnp: Any, n: int) -> Program:

@@ -17,7 +17,7 @@ SQUARES = (64, 320, 1_000)
 def short(
     name: str, width: int, f: Callable[[Any, Any], Any], sizes: tuple[int, ...] = ROWS
 ) -> None:
-    """A row of `f(jnp, x)` for rows of `width` numbers."""
+    """Registers the row of `f(jnp, x)` for an array of rows of `width` numbers."""
 
     @kernel(name, *sizes)
     def make(jax: Any, jnp: Any, n: int) -> Program:
@@ -25,7 +25,7 @@ def short(
 
 
 def running(name: str, f: Callable[[Any, Any], Any]) -> None:
-    """A row of `f(lax, x)` for one long array."""
+    """Registers the row of `f(lax, x)` for one long array."""
 
     @kernel(name, *SIZES)
     def make(jax: Any, jnp: Any, n: int) -> Program:
@@ -33,7 +33,7 @@ def running(name: str, f: Callable[[Any, Any], Any]) -> None:
 
 
 def integers(name: str, f: Callable[[Any, Any], Any]) -> None:
-    """A row of `f(jnp, x)` for rows of integers."""
+    """Registers the row of `f(jnp, x)` for an array of rows of integers."""
 
     @kernel(f"{name} of rows, int32", *SQUARES)
     def make(jax: Any, jnp: Any, n: int) -> Program:
@@ -120,7 +120,7 @@ def scan(jax: Any, jnp: Any, n: int) -> Program:
 
 
 def exchanging(jax: Any, i: Any, a: Any, b: Any) -> Any:
-    """Two arrays, each with 16 elements of the other."""
+    """Two arrays after each has received 16 elements of the other."""
     from_a = jax.lax.dynamic_slice(a, (i,), (16,))
     from_b = jax.lax.dynamic_slice(b, (i,), (16,))
     a = jax.lax.dynamic_update_slice(a, from_b + 1, (i,))

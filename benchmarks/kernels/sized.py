@@ -17,22 +17,23 @@ from benchmarks import harness
 
 Size = int | tuple[int, ...]
 Program = tuple[Callable[..., Any], tuple[Any, ...]]
-"""A function to be compiled, with its arguments."""
+"""A function to compile, with its arguments."""
 
 
 PROGRAMS: dict[str, tuple[Callable[..., Program], tuple[Size, ...], bool]] = {}
-"""For each row its `make`, the sizes, and whether 64-bit dtypes are on."""
+"""For each row: its `make`, its sizes, and whether 64-bit dtypes are on."""
 
 CALLED = 5
-"""The turns in which a side calls a program."""
+"""The number of turns in which a side calls a program."""
 
 
 def kernel(name: str, *sizes: Size, x64: bool = False) -> Callable[[Any], Any]:
-    """Registers `make(jax, jnp, *size) -> Program` as a row: at each size CPU seconds of compiling,
-    the better of two turns, and seconds of a warm call, in several.
+    """Decorator that registers `make(jax, jnp, *size) -> Program` as a row. For each size it
+    measures CPU seconds of compiling, the better of two turns, and seconds of a warm call, in
+    several turns.
 
-    With `x64`, 64-bit dtypes are on while the row is made and run. --quick measures the first size
-    alone, in one turn.
+    With `x64`, 64-bit dtypes are on while the program is made and run. --quick measures only the
+    first size, with one turn of calls.
     """
 
     def register(make: Callable[..., Program]) -> Callable[..., Program]:
@@ -41,7 +42,7 @@ def kernel(name: str, *sizes: Size, x64: bool = False) -> Callable[[Any], Any]:
             with jax.enable_x64(True) if x64 else contextlib.nullcontext():
                 for size in sizes[: harness.scaled(len(sizes), 1)]:
                     f, args = make(jax, jnp, *(size if isinstance(size, tuple) else (size,)))
-                    first = anew(jax, f, args)      # it may load what no later one has to
+                    first = anew(jax, f, args)      # the first one may import or load things
                     yield {}
                     yield {f"{label(size)}, compile": min(first, anew(jax, f, args))}
                     call = functools.partial(jax.jit(f), *args)
@@ -58,7 +59,7 @@ def kernel(name: str, *sizes: Size, x64: bool = False) -> Callable[[Any], Any]:
 
 
 def anew(jax: Any, f: Callable[..., Any], args: tuple[Any, ...]) -> float:
-    """CPU seconds of compiling what neither this process nor its disk remembers."""
+    """CPU seconds of compiling a program that is in no cache, in memory or on disk."""
     jax.clear_caches()
     gc.collect()
     with tempfile.TemporaryDirectory() as empty, \
@@ -67,7 +68,7 @@ def anew(jax: Any, f: Callable[..., Any], args: tuple[Any, ...]) -> float:
 
 
 def label(size: Size) -> str:
-    """`4,096` or `8×56×56×64`."""
+    """A size as text: `4,096` or `8×56×56×64`."""
     return f"{size:,}" if isinstance(size, int) else "×".join(map(str, size))
 
 
@@ -79,7 +80,7 @@ def normal(jnp: Any, *shape: int, seed: int = 0, dtype: Any = np.float32) -> Any
 def between(
     jnp: Any, low: float, high: float, *shape: int, seed: int = 0, dtype: Any = np.float32
 ) -> Any:
-    """An array of uniform numbers in [low, high), or of integers where the dtype is one."""
+    """An array of uniform numbers in [low, high), integers if the dtype is an integer one."""
     rng = np.random.default_rng(seed)
     if np.issubdtype(dtype, np.integer):
         return jnp.asarray(rng.integers(int(low), int(high), shape, dtype=dtype))
@@ -87,5 +88,5 @@ def between(
 
 
 def grad_of_sum(jax: Any, jnp: Any, f: Callable[..., Any], argnum: int = 0) -> Callable[..., Any]:
-    """The gradient of sum(f(...) * weights), the weights given as last argument."""
+    """The gradient of sum(f(...) * weights), with the weights as last argument."""
     return jax.grad(lambda *args: jnp.sum(f(*args[:-1]) * args[-1]), argnum)
