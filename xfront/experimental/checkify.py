@@ -1,4 +1,4 @@
-"""Checks of values in traced programs: the first that fails is a result, and is thrown outside.
+"""Checks of values in traced programs: the first one that fails is a result, to be thrown outside.
 
     def f(x):
         checkify.check(x > 0, "x must be positive, got {x}", x=x)
@@ -7,9 +7,9 @@
     error, y = jax.jit(checkify.checkify(f))(x)
     error.throw()
 
-A check that no `checkify` is around raises at once where its value is known, and in a jitted
-function when the program runs. Of the devices of a `shard_map`, the first whose checks fail is
-heard.
+A check outside of any `checkify` raises at once where its value is known, and in a jitted function
+when the program runs. Under `shard_map`, the error of the first device with a failed check is
+reported.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ all_checks = automatic_checks | user_checks
 
 
 class _Message:
-    """What a user's check says where it fails; as a host function it raises that."""
+    """The message of a user's check; called as a host function, it raises that message."""
 
     def __init__(self, text: str, tree: Any) -> None:
         self.text, self.tree = text, tree
@@ -88,7 +88,7 @@ class _Message:
 
 
 class _Generated:
-    """What is said where an operation gave NaN, or divided by zero."""
+    """The message for an operation that gave NaN, or divided by zero."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -99,7 +99,7 @@ class _Generated:
 
 
 class _OutOfBounds:
-    """What is said of an index out of bounds: of which shape, and which axes indices name."""
+    """The message for an index out of bounds: the array's shape, and the axes that are indexed."""
 
     def __init__(self, shape: tuple[int, ...], axes: tuple[int, ...]) -> None:
         self.shape, self.axes = shape, axes
@@ -112,7 +112,7 @@ class _OutOfBounds:
 
 
 class Error:
-    """The first check of a program that failed, if any. A tree: results of functions hold it.
+    """The first failed check of a program, if any. It is a pytree, so functions can return it.
 
     Under `vmap` it has one entry for each example.
     """
@@ -121,7 +121,7 @@ class Error:
         self._number, self._told, self._sites = number, told, sites
 
     def get(self) -> str | None:
-        """What the check says; None where all hold. One line for each example of a batch."""
+        """The message of the failed check, None if all hold; a line for each example of a batch."""
         numbers = np.asarray(self._number)
         told = list(self._told)
         if not numbers.ndim:
@@ -141,7 +141,7 @@ class Error:
         return site.said([told[i] for i in places])
 
     def throw(self) -> None:
-        """Raise JaxRuntimeError where a check failed; as `check_error` in a traced program."""
+        """Raise JaxRuntimeError where a check failed; in a traced program, as `check_error`."""
         check_error(self)
 
     def __repr__(self) -> str:
@@ -159,7 +159,7 @@ def _no_error() -> Error:
 
 
 init_error = _no_error()
-"""No check failed."""
+"""The error of a program whose checks all hold."""
 
 
 @front_door
@@ -195,12 +195,12 @@ def check(pred: Any, msg: str, *fmt_args: Any, debug: bool = False, **fmt_kwargs
 
 
 def debug_check(pred: Any, msg: str, *fmt_args: Any, **fmt_kwargs: Any) -> None:
-    """As `check`, and left out where no `checkify` is around."""
+    """As `check`, but left out unless it is inside a `checkify`."""
     check(pred, msg, *fmt_args, debug=True, **fmt_kwargs)
 
 
 def check_error(error: Error) -> None:
-    """Raise the error; in a function that `checkify` is around, hand it on.
+    """Raise the error; inside a `checkify`, pass it on to that.
 
     Raises: JaxRuntimeError where a check failed; TypeError where `error` is no `Error`.
     """
@@ -221,7 +221,7 @@ def check_error(error: Error) -> None:
 
 
 class _Handed:
-    """A check that an `Error` brought."""
+    """A failed check that an `Error` brought into another program."""
 
     def __init__(self, site: Any) -> None:
         self.site = site
@@ -236,12 +236,12 @@ class _Handed:
 
 
 _CHECKED: list[Any] = []
-"""The functions that are traced with checks."""
+"""The functions that are being traced with checks."""
 
 
 @front_door
 def checkify(f: Callable[..., Any], errors: Iterable[type] = user_checks) -> Callable[..., Any]:
-    """The function with its first failed check as a result: `(error, result)`.
+    """A function that returns `(error, result)`, where `error` is the first failed check of `f`.
 
     Args:
       f: a function of trees of arrays. It may be jitted, differentiated and vectorised inside, and
@@ -310,7 +310,7 @@ def _checks_of(b: Builder, op: Op, wanted: frozenset[type]) -> list[Failure]:
         return [Failure(op.operands[0], site, op.operands[1:])]
     if definition.has_bodies and (
             definition is ops.shard_map or definition.discharge is not None or has_rule(op)):
-        return []                                # they are looked into
+        return []                                # checks are added inside these
     if FailedCheckError in wanted and definition.has_bodies:
         _refuse_checks_in(op)
     found = []
@@ -329,7 +329,7 @@ def _checks_of(b: Builder, op: Op, wanted: frozenset[type]) -> list[Failure]:
 
 
 def _refuse_checks_in(op: Op) -> None:
-    """Raise NotImplementedError where a body that is not looked into has a user's check."""
+    """Raise NotImplementedError where a user's check is in a body that checkify cannot change."""
     for body in bodies_of(op):
         for slot in slots_in(body):
             if isinstance(getattr(slot, "host", None) and slot.host.function, _Message | _Handed):  # type: ignore[attr-defined]
@@ -339,7 +339,7 @@ def _refuse_checks_in(op: Op) -> None:
 
 
 def _may_make_nan(op: Op) -> bool:
-    """Whether an op computes floats, and does not only hand on those that it gets."""
+    """Whether an op computes floats, and does not only move those that it gets."""
     traits = op.definition.traits
     return MOVES not in traits and REARRANGES not in traits and any(
         v.type.dtype.is_inexact for v in op.operands)

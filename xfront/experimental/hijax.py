@@ -1,4 +1,4 @@
-"""Types of a library's own in programs, as far as libraries declare them when they are imported.
+"""A library's own types in programs, as far as libraries declare them when they are imported.
 
 Types and primitives can be declared and not used: programs here hold arrays alone, so an operation
 on a value of such a type is refused.
@@ -16,7 +16,7 @@ from ..ref import AbstractRef
 
 
 class HiType:
-    """Base of a library's own types; types of arrays are none."""
+    """Base of a library's own types, which are not types of arrays."""
 
 
 class MutableHiType(HiType):
@@ -24,14 +24,14 @@ class MutableHiType(HiType):
 
 
 class AvalQDD:
-    """A type and what is known of a value beside it."""
+    """A type, and what is known of a value besides its type."""
 
     def __init__(self, aval: Any, qdd: Any) -> None:
         self.aval, self.qdd = aval, qdd
 
 
 class AvalMutableQDD(AvalQDD):
-    """As `AvalQDD`, of a value that changes."""
+    """As `AvalQDD`, for a value that changes."""
 
 
 class HiPrimitive:
@@ -57,14 +57,14 @@ class VJPHiPrimitive(HiPrimitive):
 
 
 class aval_property:
-    """A property of a type that values of the type have."""
+    """A property of a type that its values have too."""
 
     def __init__(self, fget: Callable[[Any], Any]) -> None:
         self.fget = fget
 
 
 class aval_method:
-    """A method of a type that values of the type have."""
+    """A method of a type that its values have too."""
 
     def __init__(self, fun: Callable[..., Any]) -> None:
         self.fun = fun
@@ -74,14 +74,14 @@ _TYPES: dict[type, Callable[[Any], Any]] = {}
 
 
 def register_hitype(cls: type, to_type: Callable[[Any], Any]) -> None:
-    """Declare the type of a class's values: `to_type(value)`. As arguments of transformed
-    functions they are refused, as values of any class that is no array and no tree."""
+    """Declare `to_type(value)` as the type of a class's values. Transformed functions refuse them
+    as arguments, like all values that are neither arrays nor trees."""
     _TYPES[cls] = to_type
 
 
 class _Effects:
-    """Classes of effects that a library says are allowed somewhere. Its own effects are those of
-    operations which are refused, so nothing asks."""
+    """Classes of effects that a library declares as allowed. Nothing reads them, as operations with
+    such effects are refused."""
 
     def __init__(self) -> None:
         self.types: list[type] = []
@@ -95,7 +95,7 @@ control_flow_allowed_effects = _Effects()
 
 
 def instantiate_zeros(x: Any) -> Any:
-    """The array of zeros of a symbolic zero; anything else as it is."""
+    """An array of zeros for a symbolic zero; anything else unchanged."""
     if type(x) is not Zero:
         return x
     from ..numpy import zeros
@@ -104,7 +104,7 @@ def instantiate_zeros(x: Any) -> Any:
 
 
 def is_undefined_primal(x: Any) -> bool:
-    """Whether a value is the mark of an operand that is transposed."""
+    """Whether a value marks an operand to be transposed."""
     from ..interpreters.ad import is_undefined_primal as asked
 
     return asked(x)

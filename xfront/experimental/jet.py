@@ -20,10 +20,10 @@ from ..tree_util import tree_flatten, tree_unflatten
 @front_door
 def jet(fun: Callable[..., Any], primals: Sequence[Any], series: Sequence[Sequence[Any]],
         factorial_scaled: bool = True) -> tuple[Any, Any]:
-    """The Taylor series of `fun(x(t))` at t = 0, of those of its arguments.
+    """The Taylor series of `fun(x(t))` at t = 0, from the Taylor series of its arguments x.
 
-    It is that of derivatives by t, one after the other, so control flow and custom rules are in it;
-    each order makes the program about twice as large as the one before.
+    It is computed by differentiating by t repeatedly, so control flow and custom rules work. Each
+    order makes the program about twice as large as the order before.
 
     Args:
       fun: of arrays; gives a tree of arrays.
@@ -85,7 +85,7 @@ Array(2., dtype=float32, weak_type=True)])
 
 
 def _one_more(derivatives: Callable[[Any], list[list[Any]]]) -> Callable[[Any], list[list[Any]]]:
-    """The derivatives by t, and one of a higher order behind them."""
+    """The derivatives by t, followed by the derivative of the next order."""
     def more(t: Any) -> list[list[Any]]:
         values, slopes = jvp(derivatives, (t,), (1.0,))
         return [*values, slopes[-1]]
@@ -94,7 +94,7 @@ def _one_more(derivatives: Callable[[Any], list[list[Any]]]) -> Callable[[Any], 
 
 
 def _order(primals: list[Any], terms: list[list[Any]]) -> int:
-    """How many terms there are of each. Raises: TypeError; ValueError."""
+    """The number of terms of each series. Raises: TypeError; ValueError."""
     for i, given in enumerate(zip(primals, terms, strict=False)):
         if not all(map(is_array_like, (given[0], *given[1]))):
             raise TypeError(f"jet: primal value and terms at position {i} must be arrays, got "

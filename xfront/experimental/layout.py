@@ -1,7 +1,7 @@
 """Layouts of arrays in memory: `Layout`, and `Format`, a layout with a sharding.
 
-`Array.format` tells them. Arrays and programs have the platform's own layouts; others are refused
-where they are asked for.
+`Array.format` gives both. Arrays and programs have the platform's own layouts; a request for
+another layout is refused.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ..tree_util import broadcast_prefix, tree_flatten, tree_unflatten
 
 @front_door
 def with_layout_constraint(x: Any, layouts: Any) -> Any:
-    """The tree `x`, whose arrays are to have layouts, inside a program as outside.
+    """The tree `x`, with the layouts of its arrays checked, inside a program or outside.
 
     Args:
       x: tree of arrays.

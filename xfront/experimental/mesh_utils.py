@@ -1,7 +1,7 @@
 """Arrays of devices for meshes.
 
-Devices stand in the order in which the client lists them: nothing here looks at how the chips of
-a platform are wired.
+Devices are in the order in which the client lists them: nothing here looks at how the chips of a
+platform are wired.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Values from process to process, and points where all processes meet.
+"""Values sent between processes, and points where all processes meet.
 
-Each function is called by every process of the program, in the same order; with one process it is
-as if the others agreed.
+Every process of the program calls each function, in the same order. With a single process the
+results are as if all others agreed.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _gathered(x: Any, tiled: bool) -> np.ndarray:
 
 
 def _local(function: str, x: Any) -> np.ndarray:
-    """A value of this process on the host. Raises: TypeError for what has none."""
+    """A value of this process on the host. Raises: TypeError for keys and tracers."""
     if type(x) is KeyArray:
         raise TypeError(f"{function}: a random key has no NumPy value; random.key_data gives its "
                         "words")
@@ -74,7 +74,7 @@ def _local(function: str, x: Any) -> np.ndarray:
 
 
 def _words(x: np.ndarray, keep: int) -> np.ndarray:
-    """The bytes of an array, behind its first `keep` dimensions: moved and summed exactly."""
+    """The bytes of an array after its first `keep` dimensions: these move and add exactly."""
     flat = np.ascontiguousarray(x).reshape(*x.shape[:keep], -1)
     return flat.view(np.uint8)
 
@@ -84,7 +84,7 @@ def _value(words: np.ndarray, dtype: np.dtype, shape: Sequence[int]) -> np.ndarr
 
 
 def _of_processes() -> Mesh:
-    """A mesh of one row of devices for each process."""
+    """A mesh with one row of devices for each process."""
     rows: dict[int, list[Any]] = {}
     for d in devices():
         rows.setdefault(d.process_index, []).append(d)
@@ -120,14 +120,14 @@ def _from_source(x: np.ndarray, source: bool) -> np.ndarray:
     spread = make_array_from_process_local_data(
         NamedSharding(_of_processes(), P("processes")),
         words if source else np.zeros_like(words))
-    total = spread.sum(axis=0, dtype=np.uint8)   # of zeros but for one
+    total = spread.sum(axis=0, dtype=np.uint8)   # all but one are zeros
     return _value(np.asarray(binding.put(total, NamedSharding(_of_processes(), P()))), x.dtype,
                   x.shape)
 
 
 @front_door
 def assert_equal(in_tree: Any, fail_message: str = "") -> None:
-    """Check that all processes have the same values. Raises: AssertionError where they have not."""
+    """Check that all processes have the same values. Raises: AssertionError where they differ."""
     if process_count() == 1:
         return
     gathered = process_allgather(tree_map(lambda x: _local("assert_equal", x)[None], in_tree),
@@ -142,14 +142,14 @@ def assert_equal(in_tree: Any, fail_message: str = "") -> None:
 @front_door
 def sync_global_devices(name: str) -> None:
     """Wait until all processes call this with the same name. Raises: AssertionError where one
-    comes with another name."""
+    gives another name."""
     number = np.uint32(zlib.crc32(name.encode()))
     assert_equal(number, f"sync_global_devices name mismatch ({name!r})")
 
 
 @front_door
 def host_local_array_to_global_array(local_inputs: Any, global_mesh: Mesh, pspecs: Any) -> Any:
-    """Arrays of several processes of what each process has.
+    """Arrays of several processes, made of the parts that each process has.
 
     Args:
       local_inputs: tree of NumPy arrays and arrays: along a dimension that is divided between
@@ -171,8 +171,8 @@ def _globally(x: Any, mesh: Mesh, spec: Any) -> Any:
 
 @front_door
 def global_array_to_host_local_array(global_inputs: Any, global_mesh: Mesh, pspecs: Any) -> Any:
-    """What this process has of arrays of several processes: the other direction of
-    `host_local_array_to_global_array`, with its arguments.
+    """The parts of arrays of several processes that this process has: the inverse of
+    `host_local_array_to_global_array`, with the same arguments.
 
     Returns: tree of arrays on the devices of this process; arrays of one process stay.
     """
@@ -202,8 +202,8 @@ def _by_spec(function: Any, tree: Any, mesh: Mesh, pspecs: Any) -> Any:
 
 
 def reached_preemption_sync_point(step_id: int) -> bool:
-    """Whether a machine of the program is about to be taken away, and this is the step after which
-    all processes shall save their state: the same in every process.
+    """Whether a machine of the program is about to be taken away, and all processes are to save
+    their state after this step; the answer is the same in every process.
 
     Args:
       step_id: number of the step, the same in every process.
@@ -219,7 +219,7 @@ def reached_preemption_sync_point(step_id: int) -> bool:
 
 
 class ProcessFailureError(RuntimeError):
-    """Processes ended inside `live_devices`; `failed_devices` were theirs."""
+    """Processes ended inside `live_devices`; their devices are `failed_devices`."""
 
     def __init__(self, failed_devices: set[Any]) -> None:
         super().__init__(f"processes ended that drove the devices {failed_devices}")
@@ -228,8 +228,8 @@ class ProcessFailureError(RuntimeError):
 
 @contextlib.contextmanager
 def live_devices(devices: Sequence[Any]) -> Iterator[list[Any]]:
-    """The devices whose processes are there, for a block of a program that goes on without those
-    that end (`jax_enable_recoverability`). All processes that are there enter and leave it.
+    """The devices whose processes are alive, for a block of a program that goes on without
+    processes that end (`jax_enable_recoverability`). All live processes enter and leave the block.
 
     Args:
       devices: to choose from.

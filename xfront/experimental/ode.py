@@ -35,10 +35,10 @@ _MIDDLE = (6025192743 / 60171106304, 0.0, 51252292925 / 130801643196, -269186892
 @front_door
 def odeint(func: Callable[..., Any], y0: Any, t: Any, *args: Any, rtol: float = 1.4e-8,
            atol: float = 1.4e-8, mxstep: Any = np.inf, hmax: Any = np.inf) -> Any:
-    """The solution of `dy/dt = func(y, t, *args)` from `y0`, at times.
+    """The solution of `dy/dt = func(y, t, *args)` from `y0`, at the times `t`.
 
-    Steps have the size that keeps the estimated error of each near `atol + rtol |y|`. Derivatives
-    are those of the steps that were made, in every mode; the sizes of steps count as constants.
+    The size of each step keeps its estimated error near `atol + rtol |y|`. Derivatives, in every
+    mode, are those of the steps that were made; the sizes of steps count as constants.
 
     Args:
       func: gives a tree like `y0`.
@@ -89,7 +89,7 @@ def odeint(func: Callable[..., Any], y0: Any, t: Any, *args: Any, rtol: float = 
 
 
 def _size(error: Any, y0: Any, y1: Any, rtol: Any, atol: Any) -> Any:
-    """The mean size of an error, 1 where it is as large as it may be."""
+    """The mean size of an error relative to the allowed one."""
     allowed = atol + rtol * jnp.maximum(jnp.abs(y0), jnp.abs(y1))
     return jnp.sqrt(jnp.mean(jnp.square(jnp.abs(error) / allowed)))
 
@@ -139,7 +139,7 @@ def _solved(slope: Any, y0: Any, times: Any, rtol: Any, atol: Any, mxstep: Any, 
             found = (t, y, f, t + h, end, after, middle)
             new = [jnp.where(accepted, a, b) for a, b in zip(found, old, strict=True)]
             smaller = jnp.minimum(h * factor, hmax).astype(t.dtype)
-            stuck = t + smaller == t               # the step is lost in rounding
+            stuck = t + smaller == t               # the step is smaller than rounding
             return (jnp.where(accepted, t + h, t), jnp.where(accepted, end, y),
                     jnp.where(accepted, after, f), jnp.where(stuck, 0, smaller), new, count + 1)
 
@@ -157,7 +157,7 @@ def _solved(slope: Any, y0: Any, times: Any, rtol: Any, atol: Any, mxstep: Any, 
 
 
 def _between(at: Any, t0: Any, y0: Any, f0: Any, t1: Any, y1: Any, f1: Any, middle: Any) -> Any:
-    """The polynomial of degree 4 with values and slopes of both ends, and the middle."""
+    """The value of the quartic through both ends, with their slopes, and the middle."""
     h = t1 - t0
     x = (at - t0) / jnp.where(h == 0, 1, h)
     a = -2 * h * f0 + 2 * h * f1 - 8 * y0 - 8 * y1 + 16 * middle

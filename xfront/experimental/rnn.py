@@ -3,8 +3,8 @@
     weights = rnn.init_lstm_weight(key, 28, 128, 2, bidirectional=True)
     y, h_n, c_n = rnn.lstm(x, h_0, c_0, weights, lengths, 28, 128, 2, 0.0, True)
 
-Each direction of a layer is one scan over time, behind one product for the inputs of all times. It
-has derivatives of every order in both modes, on every platform.
+Each direction of a layer is one scan over time, after one product for the inputs of all times.
+There are derivatives of every order in both modes, on every platform.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def get_num_params_in_lstm(input_size: int, hidden_size: int, num_layers: int, b
 
 def init_lstm_weight(rng: Any, input_size: int, hidden_size: int, num_layers: int,
                      bidirectional: bool) -> Array:
-    """Random weights, float32, evenly from -k to k, where k is 1/√hidden_size.
+    """Random weights, float32, uniform in [-k, k], where k is 1/√hidden_size.
 
     Args:
       rng: a key.
@@ -67,10 +67,10 @@ def init_lstm_weight(rng: Any, input_size: int, hidden_size: int, num_layers: in
 
 def unpack_lstm_weights(weights: Any, input_size: int, hidden_size: int, num_layers: int,
                         bidirectional: bool) -> tuple[ByLayer, ByLayer, ByLayer, ByLayer]:
-    """The arrays of weights in one array: `W_ih, W_hh, b_ih, b_hh`, by layer.
+    """The arrays that lie in one array of weights: `W_ih, W_hh, b_ih, b_hh`, by layer.
 
-    With two directions layer 2n is the forward and 2n + 1 the backward one of layer n. The rows of
-    each are those of the gates i, f, g, o.
+    With two directions, 2n is the forward and 2n + 1 the backward direction of layer n. The rows of
+    each array are those of the gates i, f, g, o.
     """
     found: dict[str, ByLayer] = {"W_ih": {}, "W_hh": {}, "b_ih": {}, "b_hh": {}}
     at = 0
@@ -83,7 +83,7 @@ def unpack_lstm_weights(weights: Any, input_size: int, hidden_size: int, num_lay
 
 def swap_lstm_gates(weights: Any, input_size: int, hidden_size: int, num_layers: int,
                     bidirectional: bool) -> Array:
-    """The weights with the rows of the gates g and o in each other's place."""
+    """The weights with the rows of the gates g and o exchanged."""
     swapped, at = [], 0
     for _, _, shape in _shapes(input_size, hidden_size, num_layers, bidirectional):
         end = at + math.prod(shape)
@@ -97,7 +97,7 @@ def swap_lstm_gates(weights: Any, input_size: int, hidden_size: int, num_layers:
 def lstm(x: Any, h_0: Any, c_0: Any, weights: Any, seq_lengths: Any, input_size: int,
          hidden_size: int, num_layers: int, dropout: float, bidirectional: bool,
          precision: PrecisionLike = None) -> tuple[Array, Array, Array]:
-    """What an LSTM makes of sequences.
+    """The outputs and final states of an LSTM on sequences.
 
     Args:
       x: [batch, time, input_size].
@@ -121,7 +121,7 @@ def lstm_ref(x: Any, h_0: Any, c_0: Any, W_ih: ByLayer, W_hh: ByLayer, b_ih: ByL
              b_hh: ByLayer, seq_lengths: Any, input_size: int, hidden_size: int, num_layers: int,
              dropout: float, bidirectional: bool, precision: PrecisionLike = None
              ) -> tuple[Array, Array, Array]:
-    """As `lstm`, of weights by layer."""
+    """As `lstm`, for weights by layer."""
     only("lstm", 0.0, "drop values of y between LSTMs of one layer",
          dropout=float(dropout))
     x = jnp.asarray(x)
@@ -150,7 +150,7 @@ def lstm_ref(x: Any, h_0: Any, c_0: Any, W_ih: ByLayer, W_hh: ByLayer, b_ih: ByL
 
 
 def _step(W: Array, precision: PrecisionLike) -> Any:
-    """One time of one direction; a sequence that has ended, or not begun, stays where it is."""
+    """One time step of one direction; a sequence that has ended, or not begun, keeps its state."""
     def step(state: tuple[Array, Array], seen: tuple[Array, Array]) -> tuple[Any, Array]:
         (h, c), (inputs, going) = state, seen
         i, f, g, o = jnp.split(inputs + jnp.matmul(h, W.T, precision=precision), _GATES, axis=-1)

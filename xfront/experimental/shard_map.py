@@ -1,4 +1,4 @@
-"""`shard_map` with the arguments that it had here first."""
+"""`shard_map` with its older arguments."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..transforms.shard_map import shard_map as _shard_map
 @front_door
 def shard_map(f: Callable[..., Any], mesh: Any, in_specs: Any, out_specs: Any,
               check_rep: bool = True, auto: frozenset[str] = frozenset()) -> Any:
-    """`xfront.shard_map`, which see; deprecated.
+    """`xfront.shard_map` with its older arguments; deprecated.
 
     Args:
       check_rep: its `check_vma`.

@@ -1,10 +1,10 @@
-"""Devices that are described and need not be here, to compile programs for.
+"""Descriptions of devices that need not be present, to compile programs for.
 
     topology = get_topology_desc("v5e:2x2", "tpu")
     mesh = make_mesh(topology, (2, 2), ("x", "y"))
     jit(f, in_shardings=NamedSharding(mesh, P("x"))).lower(shape).compile().as_text()
 
-`jit(f).lower(x).compile(topology="v5e:2x2")` does it for a program that is written for no device.
+`jit(f).lower(x).compile(topology="v5e:2x2")` does the same for a program that names no device.
 docs/accelerators.md has the names.
 """
 
@@ -37,7 +37,7 @@ class TopologyDescription:
 
 
 def get_attached_topology(platform: str | None = None) -> TopologyDescription:
-    """The devices that are here, those of other processes included.
+    """The devices that are present, including those of other processes.
 
     Args:
       platform: `cpu`, `gpu`, `cuda`, `tpu`; None: the default one.
@@ -48,7 +48,7 @@ def get_attached_topology(platform: str | None = None) -> TopologyDescription:
 
 def get_topology_desc(topology_name: str = "", platform: str | None = None, **kwargs: Any
                       ) -> TopologyDescription:
-    """The devices of that description; no such device has to be here, its plugin has to.
+    """The described devices, which need not be present; only their plugin must be installed.
 
     Args:
       topology_name: of a TPU and its layout, `v5e:2x2`, `v5p:2x2x1`; or of a GPU and how many,

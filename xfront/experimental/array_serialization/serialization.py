@@ -39,7 +39,7 @@ def __getattr__(name: str) -> Any:
 
 get_tensorstore_spec = functools.partial(tensorstore_impl.get_tensorstore_spec, ocdbt=False,
                                          driver="zarr")
-"""As `tensorstore_impl.get_tensorstore_spec`, for a folder of zarr's version 2 to each array."""
+"""As `tensorstore_impl.get_tensorstore_spec`, with a folder of zarr's version 2 for each array."""
 
 
 @front_door
@@ -107,7 +107,7 @@ def run_deserialization(shardings: Sequence[Any], tensorstore_specs: Sequence[An
 
 
 def _each(write: Callable[[Any, Any], Any], arrays: Any, specs: Any) -> list[Any]:
-    """`write` of each array with its spec, which is a dictionary and so a tree itself."""
+    """The results of `write` for each array with its spec (a dictionary, so a tree itself)."""
     found: list[Any] = []
     tree_map(lambda x, spec: found.append(write(x, spec)), arrays, specs)
     return found
@@ -118,8 +118,8 @@ class BarrierTimeoutError(Exception):
 
 
 class GlobalAsyncCheckpointManagerBase(abc.ABC):
-    """What writes and reads arrays in the background has these methods; see
-    `GlobalAsyncCheckpointManager`. One write is under way at a time."""
+    """The methods of objects that write and read arrays in the background, one write at a time; see
+    `GlobalAsyncCheckpointManager`."""
 
     @abc.abstractmethod
     def check_for_errors(self) -> None:
@@ -142,7 +142,7 @@ class GlobalAsyncCheckpointManagerBase(abc.ABC):
 
 
 class AsyncManager:
-    """Waits for TensorStore's futures in a thread, then calls back, in one process of them all.
+    """Waits for TensorStore's futures in a thread, then calls back, in only one of the processes.
 
     Args:
       timeout_secs: how long processes wait for one another.
@@ -157,12 +157,12 @@ class AsyncManager:
         self._error: BaseException | None = None
 
     def _add_futures(self, futures: Sequence[Any]) -> None:
-        """What the next `_start_async_commit` waits for."""
+        """Set the futures that the next `_start_async_commit` waits for."""
         self._futures = futures
 
     def _start_async_commit(self, on_commit_callback: Callable[[], None] | None) -> None:
         """Begin to wait; call back when all processes are done."""
-        number = next(AsyncManager._numbers)     # equal in all processes, which save in one order
+        number = next(AsyncManager._numbers)     # equal in all processes: they save in one order
         self._thread = threading.Thread(
             target=self._finish, args=(self._futures, on_commit_callback, number),
             name="xfront-serialization")
@@ -178,7 +178,7 @@ class AsyncManager:
             self._error = error
 
     def _agree(self, called: Callable[[], None] | None, name: str) -> None:
-        """Call back in process 0 when all have written, and have the others wait for that."""
+        """Call back in process 0 when all processes have written; the others wait for that."""
         together = clients.processes()
         if together is None or together.count == 1:
             if called is not None:
@@ -231,8 +231,8 @@ class GlobalAsyncCheckpointManager(AsyncManager, GlobalAsyncCheckpointManagerBas
     def serialize(self, arrays: Any, tensorstore_specs: Any, *,
                   on_commit_callback: Callable[[], None] | None = None, transaction: Any = None
                   ) -> None:
-        """Begin to write arrays, when the write before is finished. They have been copied when this
-        returns, and may be donated.
+        """Begin to write arrays, once the previous write is finished. When this returns they have
+        been copied, and may be donated.
 
         Args:
           arrays: tree of arrays.
@@ -257,7 +257,7 @@ class GlobalAsyncCheckpointManager(AsyncManager, GlobalAsyncCheckpointManagerBas
     def serialize_with_paths(self, arrays: Sequence[Any], paths: Sequence[str], *,
                              on_commit_callback: Callable[[], None] | None = None,
                              transaction: Any = None) -> None:
-        """As `serialize`, each array to the folder of that path."""
+        """As `serialize`, with each array written to the folder at its path."""
         self.serialize(list(arrays), [get_tensorstore_spec(path) for path in paths],
                        on_commit_callback=on_commit_callback, transaction=transaction)
 
@@ -265,7 +265,7 @@ class GlobalAsyncCheckpointManager(AsyncManager, GlobalAsyncCheckpointManagerBas
     def deserialize(self, shardings: Sequence[Any], tensorstore_specs: Sequence[Any],
                     global_shapes: Sequence[Sequence[int]] | None = None,
                     dtypes: Sequence[Any] | None = None, concurrent_gb: int = 32) -> list[Any]:
-        """Read arrays, when the write before is finished: see `run_deserialization`."""
+        """Read arrays, once the previous write is finished; see `run_deserialization`."""
         self.wait_until_finished()
         return run_deserialization(shardings, tensorstore_specs, global_shapes, dtypes,
                                    concurrent_gb)
@@ -274,7 +274,7 @@ class GlobalAsyncCheckpointManager(AsyncManager, GlobalAsyncCheckpointManagerBas
                                global_shapes: Sequence[Sequence[int]] | None = None,
                                dtypes: Sequence[Any] | None = None, concurrent_gb: int = 32
                                ) -> list[Any]:
-        """As `deserialize`, each array from the folder of that path."""
+        """As `deserialize`, with each array read from the folder at its path."""
         return self.deserialize(shardings, [get_tensorstore_spec(path) for path in paths],
                                 global_shapes, dtypes, concurrent_gb)
 

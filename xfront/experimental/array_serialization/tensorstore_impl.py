@@ -30,7 +30,7 @@ _STORES = {"gs": "gcs", "s3": "s3"}
 
 
 def tensorstore() -> ModuleType:
-    """The package of that name. Raises: ImportError where it is not installed."""
+    """The package `tensorstore`. Raises: ImportError where it is not installed."""
     try:
         return import_module("tensorstore")
     except ImportError as error:
@@ -41,7 +41,7 @@ def tensorstore() -> ModuleType:
 
 @functools.cache
 def default_context() -> Any:
-    """What bounds the work of all reads and writes: 128 files at a time, caches of 10 GB."""
+    """The context that bounds all reads and writes: 128 files at a time, caches of 10 GB."""
     pool = {"total_bytes_limit": 10_000_000_000}
     return tensorstore().Context({"file_io_concurrency": {"limit": 128},
                                   "data_copy_concurrency": {"limit": 128},
@@ -101,7 +101,7 @@ def _store(path: str) -> dict[str, Any]:
 
 
 def _metadata(driver: str, x: Any) -> dict[str, Any]:
-    """Shape and chunks as the format writes them: each part of the array is a chunk."""
+    """Shape and chunks as the format describes them: each part of the array is a chunk."""
     part = [max(1, n) for n in x.sharding.shard_shape(x.shape)]
     if driver == "zarr":
         return {"compressor": {"id": "zstd"}, "shape": list(x.shape), "chunks": part}
@@ -110,12 +110,12 @@ def _metadata(driver: str, x: Any) -> dict[str, Any]:
 
 
 def _described(spec: Any, x: Any) -> dict[str, Any]:
-    """The spec with what it does not say itself about the array."""
+    """The spec, completed with the array's dtype, shape and chunks where it does not give them."""
     said = dict(spec.to_json() if hasattr(spec, "to_json") else spec)
     if said.get("driver") in ("zarr", "zarr3"):
         said["metadata"] = {**_metadata(said["driver"], x), **said.get("metadata", {})}
         if said["driver"] == "zarr3" and not said["metadata"]["codecs"]:
-            del said["metadata"]["codecs"]       # the format's own
+            del said["metadata"]["codecs"]       # leaves the format's default
     return {"dtype": np.dtype(x.dtype).name, **said}
 
 
@@ -123,7 +123,7 @@ async def async_serialize(arr_inp: Any, tensorstore_spec: Any, commit_future: An
                           context: Any = None, chunk_layout: Any = None,
                           primary_host: int | None = None, replica_id: int = 0,
                           transaction: Any = None) -> None:
-    """Write an array, each process the parts that its devices hold.
+    """Write an array; each process writes the parts that its devices hold.
 
     Args:
       arr_inp: the array.
@@ -158,7 +158,7 @@ async def async_serialize(arr_inp: Any, tensorstore_spec: Any, commit_future: An
 
     async def write(shard: Any) -> None:
         writing = file[shard.index].write(np.asarray(shard.data))
-        if transaction is not None:              # nothing is in the file before its commit
+        if transaction is not None:              # the file stays empty until the commit
             await writing.copy
         elif commit_future is None:
             await writing.commit
@@ -170,7 +170,7 @@ async def async_serialize(arr_inp: Any, tensorstore_spec: Any, commit_future: An
 
 
 def estimate_read_memory_footprint(t: Any, domain: Any) -> int:
-    """Bytes that reading a domain of a TensorStore takes: all the chunks that it touches."""
+    """How many bytes reading a domain of a TensorStore takes, with all chunks that it touches."""
     ts = tensorstore()
     read = t.chunk_layout.read_chunk
     size = t.dtype.numpy_dtype.itemsize
@@ -185,7 +185,7 @@ def estimate_read_memory_footprint(t: Any, domain: Any) -> int:
 
 
 class ByteLimiter:
-    """Lets reads go on while they take no more than so many bytes; one that takes more by itself
+    """Lets reads run while they take at most `limit` bytes in all; a read that takes more by itself
     waits until it is alone."""
 
     def __init__(self, limit: int) -> None:
@@ -200,7 +200,7 @@ class ByteLimiter:
             self._taken += requested_bytes
 
     async def release_bytes(self, requested_bytes: int) -> None:
-        """Give back what was waited for."""
+        """Give back the bytes that `wait_for_bytes` took."""
         async with self._changed:
             self._taken -= requested_bytes
             self._changed.notify_all()
@@ -210,7 +210,7 @@ async def async_deserialize(in_type: Any, tensorstore_spec: Any,
                             global_shape: Sequence[int] | None = None, dtype: Any = None,
                             byte_limiter: Any = None, context: Any = None, chunk_layout: Any = None,
                             assume_metadata: bool = False) -> Any:
-    """Read an array, each process the parts that its devices hold.
+    """Read an array; each process reads the parts that its devices hold.
 
     Args:
       in_type: a sharding, a Format, or a ShapeDtypeStruct with one of them, whose shape and dtype
@@ -249,7 +249,7 @@ async def async_deserialize(in_type: Any, tensorstore_spec: Any,
                          f"has the shape {tuple(file.shape)}: as many dimensions are wanted")
     kind = binding.canonical_dtype(np.dtype(file.dtype.numpy_dtype if dtype is None else dtype))
     sharding = sharding_in("async_deserialize", place, shape, kind)
-    sharding.shard_shape(shape)                  # refuses what does not divide
+    sharding.shard_shape(shape)                  # refuses shapes that do not divide
 
     async def read(index: tuple[slice, ...]) -> np.ndarray:
         wanted = ts.IndexTransform(domain=ts.IndexDomain(shape=shape))[index].domain

@@ -1,7 +1,7 @@
-"""Arrays of which most elements are zero: the others with their coordinates (BCOO, BCSR).
+"""Arrays whose elements are mostly zero, stored as the others with coordinates (BCOO, BCSR).
 
-Everything is computed by gathers, scatters and sorts of dense arrays, so every transformation goes
-through it. `n_batch` leading axes are batches, each with coordinates of its own; `n_dense` trailing
+Everything is computed by gathers, scatters and sorts of dense arrays, so every transformation
+works. `n_batch` leading axes are batches, each with coordinates of its own; `n_dense` trailing
 axes are kept whole at each coordinate. Coordinates outside the shape are padding and hold zero.
 """
 

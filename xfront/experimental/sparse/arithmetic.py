@@ -27,7 +27,7 @@ from .coordinates import (
 
 
 def added(mat: BCOO, other: Any) -> Any:
-    """mat + other: sparse where both are, else dense.
+    """mat + other; sparse where both are sparse, else dense.
 
     Raises: NotImplementedError where a dense operand has not the whole shape; ValueError where
       shapes of sparse ones differ.
@@ -105,7 +105,7 @@ def _elements_with_dense(mat: BCOO, v: Any, function: Any) -> Any:
     v = v.reshape((1,) * (mat.ndim - v.ndim) + v.shape)
     batch, sizes, dense = own.parts(mat.shape)
     of_v = own.parts(v.shape)
-    columns = [i for i, d in enumerate(of_v[1]) if d == sizes[i]]    # others repeat one element
+    columns = [i for i, d in enumerate(of_v[1]) if d == sizes[i]]    # v repeats along the others
     v = v.reshape(*of_v[0], *[sizes[i] for i in columns], *of_v[2])
     v = jnp.broadcast_to(v, (*batch, *v.shape[own.n_batch:]))
 
@@ -121,7 +121,7 @@ def _elements_with_dense(mat: BCOO, v: Any, function: Any) -> Any:
 
 
 def bcoo_multiply_sparse(lhs: BCOO, rhs: BCOO) -> BCOO:
-    """The product of two sparse arrays of one shape, element by element, at lhs's coordinates.
+    """The product of two sparse arrays of one shape, element by element, at the coordinates of lhs.
 
     Raises: ValueError where shapes differ; NotImplementedError where numbers of dense axes do.
     """
@@ -170,7 +170,7 @@ def _reduced(mat: BCOO, axes: tuple[int, ...]) -> BCOO:
                    dtype=data.dtype)
     columns = [i for i in range(n_sparse) if i + n_batch not in axes]
     indices = indices[..., np.asarray(columns, int)]
-    summed_over = [a for a in axes if a < n_batch]           # their elements become more elements
+    summed_over = [a for a in axes if a < n_batch]           # their elements join one list
     kept = [a for a in range(n_batch) if a not in summed_over]
     order = (*kept, *summed_over)
     batch = tuple([mat.shape[a] for a in kept])

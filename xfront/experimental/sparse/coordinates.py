@@ -1,4 +1,4 @@
-"""BCOO: elements and their coordinates; what reads and arranges them.
+"""BCOO: elements and their coordinates, and functions that read and arrange them.
 
 The functions that compute are written for one batch element, `data` [nse, *dense] and `indices`
 [nse, n_sparse], and mapped over the batch axes by `over_batches`.
@@ -42,7 +42,7 @@ class Layout(NamedTuple):
     n_dense: int
 
     def parts(self, of_axes: Sequence[Any]) -> tuple[tuple, tuple, tuple]:
-        """What belongs to the batch, sparse and dense axes."""
+        """The items of a sequence that belong to the batch, the sparse and the dense axes."""
         middle = self.n_batch + self.n_sparse
         return (tuple(of_axes[:self.n_batch]), tuple(of_axes[self.n_batch:middle]),
                 tuple(of_axes[middle:]))
@@ -51,7 +51,7 @@ class Layout(NamedTuple):
 class JAXSparse:
     """What sparse arrays have in common: a shape, elements, and the operators of arrays."""
 
-    __array_priority__ = 100                     # NumPy's operators leave theirs to ours
+    __array_priority__ = 100                     # NumPy's operators defer to these
 
     data: Any
     shape: Shape
@@ -59,7 +59,7 @@ class JAXSparse:
 
     @property
     def dtype(self) -> np.dtype:
-        """Of the elements."""
+        """The dtype of the elements."""
         return self.data.dtype
 
     @property
@@ -79,7 +79,7 @@ class JAXSparse:
         name = type(self).__name__
         try:
             own: Any = self._layout()
-        except AttributeError:                   # of a tree whose leaves are no arrays
+        except AttributeError:                   # the leaves of the tree are no arrays
             return f"{name}(<invalid>)"
         parts = [f"{self.dtype}{list(self.shape)}", f"nse={self.nse}"]
         parts += [f"{k}={v}" for k, v in (("n_batch", own.n_batch), ("n_dense", own.n_dense)) if v]
@@ -93,7 +93,7 @@ class JAXSparse:
         raise NotImplementedError
 
     def _as_self(self, made: Any) -> Any:
-        """A result in this format, where it is sparse."""
+        """A result converted to this format if it is sparse."""
         raise NotImplementedError
 
     def transpose(self, axes: Any = None) -> Any:
@@ -111,7 +111,7 @@ class JAXSparse:
         return self
 
     def sum(self, axis: Any = None) -> Any:
-        """The sum over axes: sparse, and dense where it is over all of them."""
+        """The sum over axes; it is sparse, or dense where it is over all axes."""
         return self._as_self(above("sparse_arithmetic").summed(self._bcoo(), axis))
 
     def reshape(self, *sizes: Any) -> Any:
@@ -146,7 +146,7 @@ class JAXSparse:
         return self._mapped(jnp.abs)
 
     def _mapped(self, function: Callable[[Any], Any]) -> Any:
-        """A function that is linear along rays through zero, of the elements."""
+        """The array with a function, linear along rays through zero, applied to its elements."""
         own = self._bcoo()
         if function is not jnp.negative and not own.unique_indices:
             own = bcoo_sum_duplicates(own, nse=own.nse)
@@ -232,21 +232,21 @@ class BCOO(JAXSparse):
         return made
 
     def with_data(self, data: Any) -> BCOO:
-        """Other elements at the same coordinates."""
+        """An array of other elements at the same coordinates."""
         return BCOO((data, self.indices), shape=self.shape, indices_sorted=self.indices_sorted,
                     unique_indices=self.unique_indices)
 
     @classmethod
     def fromdense(cls, mat: Any, *, nse: int | None = None, index_dtype: Any = np.int32,
                   n_dense: int = 0, n_batch: int = 0) -> BCOO:
-        """Of a dense array; see `bcoo_fromdense`."""
+        """The sparse array of a dense one; see `bcoo_fromdense`."""
         return bcoo_fromdense(mat, nse=nse, index_dtype=index_dtype, n_dense=n_dense,
                               n_batch=n_batch)
 
     @classmethod
     def from_scipy_sparse(cls, mat: Any, *, index_dtype: Any = None, n_dense: int = 0,
                           n_batch: int = 0) -> BCOO:
-        """Of a sparse matrix of SciPy. Raises: NotImplementedError for batch and dense axes."""
+        """From a sparse matrix of SciPy. Raises: NotImplementedError for batch and dense axes."""
         if n_dense or n_batch:
             raise NotImplementedError("BCOO.from_scipy_sparse: matrices of SciPy have neither "
                                       "batch nor dense axes; write update_layout afterwards")
@@ -255,21 +255,21 @@ class BCOO(JAXSparse):
         return cls((jnp.asarray(made.data), indices), shape=made.shape)
 
     def sort_indices(self) -> BCOO:
-        """With coordinates in their order; see `bcoo_sort_indices`."""
+        """The array with sorted coordinates; see `bcoo_sort_indices`."""
         return bcoo_sort_indices(self)
 
     def sum_duplicates(self, nse: int | None = None, remove_zeros: bool = True) -> BCOO:
-        """With each coordinate once; see `bcoo_sum_duplicates`."""
+        """The array with each coordinate once; see `bcoo_sum_duplicates`."""
         return _sum_duplicates(self, nse, remove_zeros)
 
     def update_layout(self, *, n_batch: int | None = None, n_dense: int | None = None,
                       on_inefficient: str | None = "error") -> BCOO:
-        """With other numbers of batch and dense axes; see `bcoo_update_layout`."""
+        """The array with other numbers of batch and dense axes; see `bcoo_update_layout`."""
         return bcoo_update_layout(self, n_batch=n_batch, n_dense=n_dense,
                                   on_inefficient=on_inefficient)
 
     def tree_flatten(self) -> tuple[tuple, tuple]:
-        """The arrays, and what is static."""
+        """(arrays, static data)."""
         return (self.data, self.indices), (self.shape, self.indices_sorted, self.unique_indices)
 
     def check_mapped(self, axes: Sequence[int | None]) -> None:
@@ -278,7 +278,7 @@ class BCOO(JAXSparse):
 
     @classmethod
     def tree_unflatten(cls, aux: tuple, children: Sequence[Any]) -> BCOO:
-        """The array again. Inside of a map over a batch axis its shape is without that axis."""
+        """The array; inside of a map over a batch axis, its shape is without that axis."""
         made = object.__new__(cls)
         made.data, made.indices = children
         made.shape, made.indices_sorted, made.unique_indices = aux
@@ -289,8 +289,8 @@ class BCOO(JAXSparse):
 
 
 def check_batches(kind: str, axes: Sequence[int | None]) -> None:
-    """Refuse maps over other axes of a sparse array's parts than the first batch axis: their shapes
-    do not say which one it was. Raises: ValueError."""
+    """Refuse maps over other axes of a sparse array's parts than the first batch axis, since the
+    shapes of the parts do not tell which axis was mapped. Raises: ValueError."""
     if any([a not in (None, 0) for a in axes]):
         raise ValueError(f"vmap of a {kind} maps its first batch axis, axis 0 of its arrays, or "
                          f"none, got axes {tuple(axes)}; write the array with n_batch=1 and that "
@@ -298,7 +298,7 @@ def check_batches(kind: str, axes: Sequence[int | None]) -> None:
 
 
 def _mapped_shape(shape: Shape, of_data: Shape, n_batch: int, ndim: int) -> Shape:
-    """The shape of `ndim` axes that leading axes were taken of, or added to, by a map."""
+    """The shape with `ndim` axes that is left after a map has removed or added leading axes."""
     if 0 <= ndim <= len(shape):
         return shape[len(shape) - ndim:]
     added = ndim - len(shape)
@@ -333,14 +333,14 @@ def over_batches(n_batch: int, function: Callable[..., Any]) -> Callable[..., An
 
 
 def whole(mat: BCOO) -> tuple[Any, Any]:
-    """Elements and coordinates with all of the batch axes."""
+    """Elements and coordinates broadcast to all of the batch axes."""
     batch = mat.shape[:mat.n_batch]
     return (jnp.broadcast_to(mat.data, batch + mat.data.shape[mat.n_batch:]),
             jnp.broadcast_to(mat.indices, batch + mat.indices.shape[mat.n_batch:]))
 
 
 def inside(indices: Any, sizes: Shape) -> Any:
-    """Which coordinates are no padding: [nse]."""
+    """Which coordinates are not padding: [nse]."""
     bounds = jnp.asarray(np.asarray(sizes, np.int64).astype(indices.dtype))
     return jnp.all((indices >= 0) & (indices < bounds), axis=-1)
 
@@ -352,7 +352,7 @@ def chosen(keep: Any, data: Any) -> Any:
 
 
 def padded(keep: Any, indices: Any, sizes: Shape) -> Any:
-    """The coordinates where `keep` is true, else padding: those behind all others."""
+    """The coordinates where `keep` is true, else padding, which comes after all others."""
     ends = jnp.asarray(np.asarray(sizes, np.int64).astype(indices.dtype))
     return jnp.where(keep[..., None], indices, ends)
 
@@ -380,7 +380,7 @@ def scattered(indices: Any, data: Any, sizes: Shape) -> Any:
 
 
 def grouped(indices: Any) -> tuple[Any, Any]:
-    """The order that sorts coordinates, and to which distinct one each belongs in that order."""
+    """The order that sorts coordinates, and for each in that order the number of its group."""
     n, columns = indices.shape
     if columns == 0 or n == 0:
         return jnp.arange(n), jnp.zeros(n, np.int32)
@@ -391,7 +391,7 @@ def grouped(indices: Any) -> tuple[Any, Any]:
 
 
 def known(name: str, x: Any, what: str) -> int:
-    """A number that Python needs. Raises: ConcretizationTypeError where it is traced."""
+    """A number whose value Python needs. Raises: ConcretizationTypeError where it is traced."""
     if type(x) is Tracer:
         raise ConcretizationTypeError(
             f"{name}: under a transformation the number of elements must be given; pass {what}")
@@ -450,7 +450,7 @@ def _fromdense(mat: Any, nse: int, n_batch: int, n_sparse: int, dtype: str) -> t
 
 
 def bcoo_todense(mat: BCOO) -> Any:
-    """The dense array: elements at one coordinate are added up."""
+    """The dense array; elements at the same coordinate are added up."""
     return _todense(mat)
 
 
@@ -605,7 +605,7 @@ def bcoo_update_layout(mat: BCOO, *, n_batch: int | None = None, n_dense: int | 
 
 @functools.partial(jit, static_argnums=1)
 def _fewer_dense(mat: BCOO, n_dense: int) -> BCOO:
-    """Leading dense axes as sparse ones: each of their elements is stored for itself."""
+    """The array with leading dense axes made sparse: each of their elements is stored by itself."""
     dense = mat._layout().parts(mat.shape)[2]
     moved = dense[:len(dense) - n_dense]
     grid = np.indices(moved).reshape(len(moved), -1).T       # [elements, axes]
@@ -625,7 +625,7 @@ def _fewer_dense(mat: BCOO, n_dense: int) -> BCOO:
 
 @jit
 def _batch_to_sparse(mat: BCOO) -> BCOO:
-    """The last batch axis as a sparse one."""
+    """The array with its last batch axis made sparse."""
     data, indices = whole(mat)
     axis = mat.n_batch - 1
     size = mat.shape[axis]
@@ -640,7 +640,7 @@ def _batch_to_sparse(mat: BCOO) -> BCOO:
 
 @jit
 def _sparse_to_batch(mat: BCOO) -> BCOO:
-    """The first sparse axis as a batch axis; what is of other batch elements is padding."""
+    """The array with its first sparse axis made a batch axis; other elements become padding."""
     _, sizes, _ = mat._layout().parts(mat.shape)
 
     def one(data: Any, indices: Any) -> tuple[Any, Any]:
@@ -656,7 +656,7 @@ def _sparse_to_batch(mat: BCOO) -> BCOO:
 
 @jit
 def _sparse_to_dense(mat: BCOO) -> BCOO:
-    """The last sparse axis as a dense one."""
+    """The array with its last sparse axis made dense."""
     _, sizes, _ = mat._layout().parts(mat.shape)
 
     def one(data: Any, indices: Any) -> tuple[Any, Any]:

@@ -1,4 +1,4 @@
-"""Sparse arrays of nothing, of a diagonal, of random elements; and dense ones of any."""
+"""Sparse arrays without elements, with a diagonal, with random elements; and back to dense ones."""
 
 from __future__ import annotations
 

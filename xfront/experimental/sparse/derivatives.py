@@ -1,4 +1,4 @@
-"""Derivatives by the elements of sparse arguments; their coordinates stay."""
+"""Derivatives by the elements of sparse arguments; the coordinates are constant."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def _is_sparse(x: Any) -> bool:
 
 def _of_elements(transform: Callable[..., Any], fun: Callable[..., Any],
                  argnums: int | Sequence[int], args: tuple, kwargs: dict, has_aux: bool) -> Any:
-    """`transform(fun)` with the elements of sparse arguments in their place: what it gives, and the
-    leaves that were differentiated, as users see them."""
+    """The result of `transform(fun)` with the elements of sparse arguments in their place, and the
+    differentiated leaves as users see them."""
     places = [argnums] if isinstance(argnums, int) else list(argnums)
     places = [i % len(args) if -len(args) <= i < len(args) else i for i in places]
     held = {i: tree_flatten(args[i], is_leaf=_is_sparse) for i in set(places) if i < len(args)}
@@ -115,7 +115,7 @@ def _jacobian(transform: Callable[..., Any], fun: Callable[..., Any],
 
 
 def _sparse_jacobian(x: Any, found: Any) -> Any:
-    """[*out, *data] by the elements of x, as a sparse array [*out, *shape]."""
+    """The Jacobian [*out, *data] by the elements of x as a sparse array [*out, *shape]."""
     if not _is_sparse(x):
         return found
     out = found.shape[:found.ndim - x.data.ndim]

@@ -1,4 +1,4 @@
-"""What moves elements of sparse arrays: axes, shapes, slices, indexing, concatenation."""
+"""Functions that move elements of sparse arrays: axes, shapes, slices, indexing, concatenation."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _transposed(mat: BCOO, order: tuple[int, ...]) -> BCOO:
 
 
 def bcoo_squeeze(arr: BCOO, *, dimensions: Sequence[int]) -> BCOO:
-    """The array without axes of size 1. Raises: ValueError where one has another size."""
+    """The array without these axes of size 1. Raises: ValueError where one has another size."""
     axes = normalize_axes("bcoo_squeeze", _ints(dimensions, "dimensions"), arr.ndim)
     if any(arr.shape[a] != 1 for a in axes):
         raise ValueError(f"bcoo_squeeze: axes {axes} of {arr.shape} must have size 1")
@@ -75,7 +75,7 @@ def _squeezed(mat: BCOO, axes: tuple[int, ...]) -> BCOO:
     batch, sparse, dense = own.parts([a in axes for a in range(mat.ndim)])
     sizes = own.parts(mat.shape)[1]
     data, indices = whole(mat)
-    keep = inside(indices, sizes)                            # what was padding stays without effect
+    keep = inside(indices, sizes)                            # padding stays padding
     columns = np.flatnonzero(np.logical_not(sparse))
     indices = padded(keep, indices[..., columns], tuple([sizes[i] for i in columns]))
     gone = tuple(np.flatnonzero(batch).tolist())
@@ -111,7 +111,7 @@ def bcoo_broadcast_in_dim(mat: BCOO, *, shape: Sequence[int],
                           broadcast_dimensions: Sequence[int], sharding: Any = None) -> BCOO:
     """The array repeated along new axes and along those of size 1.
 
-    New axes before the first sparse or dense one are batches, those behind the first dense one are
+    New axes before the first sparse or dense one are batches, those after the first dense one are
     dense, and those between are sparse.
 
     Args:
@@ -214,7 +214,7 @@ def _concatenated(operands: list[BCOO], axis: int) -> BCOO:
 
 
 def _with_nse(mat: BCOO, nse: int) -> BCOO:
-    """With padding behind the elements, up to `nse` of them."""
+    """The array with padding after its elements, so that there are `nse` of them."""
     data, indices = whole(mat)
     n, more = mat.n_batch, nse - mat.nse
     if more == 0:
@@ -230,7 +230,7 @@ def _with_nse(mat: BCOO, nse: int) -> BCOO:
 # --- shapes ---------------------------------------------------------------------------------------
 
 def whole_sizes(mat: Any, sizes: tuple) -> tuple[int, ...]:
-    """The sizes that `reshape(*sizes)` asks for, with -1 found. Raises: ValueError."""
+    """The sizes given to `reshape(*sizes)`, with -1 filled in. Raises: ValueError."""
     if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)):
         sizes = tuple(sizes[0])
     sizes = _ints(sizes, "shape")
@@ -276,7 +276,7 @@ def _reshaped(mat: BCOO, sizes: tuple[int, ...], kept: int) -> BCOO:
     keep = inside(indices, old)
     indices = jnp.where(keep[..., None], indices, 0)
     made: list[Any] = []
-    for group_old, group_new in _groups(old, new):           # no number is larger than it must be
+    for group_old, group_new in _groups(old, new):           # keeps flat indices small
         flat = jnp.zeros(indices.shape[:-1], indices.dtype)
         for i in group_old:
             flat = flat * old[i] + indices[..., i]
@@ -291,7 +291,7 @@ def _reshaped(mat: BCOO, sizes: tuple[int, ...], kept: int) -> BCOO:
 
 
 def _groups(old: tuple[int, ...], new: tuple[int, ...]) -> list[tuple[range, range]]:
-    """Runs of axes of equal products, as short as they come; an empty array is one run."""
+    """The shortest runs of old and new axes with equal products; an empty array is one run."""
     if 0 in old:
         return [(range(len(old)), range(len(new)))]
     found, i, j = [], 0, 0

@@ -1,4 +1,4 @@
-"""Products of sparse arrays with dense and sparse ones, and dense ones at chosen places."""
+"""Products of sparse arrays with dense and sparse ones, and of dense ones at chosen places."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Numbers = tuple[tuple[tuple[int, ...], tuple[int, ...]], tuple[tuple[int, ...], 
 
 
 def matmul(lhs: Any, rhs: Any) -> Any:
-    """lhs @ rhs, of which one is sparse, as `numpy.matmul` pairs axes.
+    """lhs @ rhs with the axes of `numpy.matmul`, where one of the two is sparse.
 
     Raises: ValueError for scalars and where sizes differ.
     """
@@ -44,7 +44,7 @@ def matmul(lhs: Any, rhs: Any) -> Any:
         raise ValueError(f"matmul: contracted sizes differ: {lhs.shape} and {rhs.shape}")
     if lhs.ndim <= 2 and rhs.ndim <= 2:
         return bcoo_dot_general(lhs, rhs, dimension_numbers=(((lhs.ndim - 1,), (row,)), ((), ())))
-    if lhs.ndim < 3 and isinstance(lhs, BCOO):               # one matrix for each of rhs's
+    if lhs.ndim < 3 and isinstance(lhs, BCOO):               # one lhs for all matrices of rhs
         made = bcoo_dot_general(lhs, rhs, dimension_numbers=(((lhs.ndim - 1,), (row,)), ((), ())))
         return jnp.moveaxis(made, 0, -2) if lhs.ndim == 2 else made
     if rhs.ndim < 3:
@@ -110,7 +110,7 @@ def _free(ndim: int, *taken: Sequence[int]) -> list[int]:
 @functools.partial(jit, static_argnums=(2, 3, 4))
 def _sparse_dense(lhs: BCOO, rhs: Any, numbers: Numbers, precision: Any, kind: str | None) -> Any:
     (lc, rc), (lb, rb) = numbers
-    n = 0                                        # leading batch axes of both, which are mapped over
+    n = 0                                        # leading batch axes of both, to be mapped over
     while n < min(len(lb), lhs.n_batch) and lb[n] == n:
         n += 1
     rhs = jnp.moveaxis(rhs, rb[:n], tuple(range(n)))
@@ -132,7 +132,7 @@ def _sparse_dense(lhs: BCOO, rhs: Any, numbers: Numbers, precision: Any, kind: s
 def _one_sparse_dense(data: Any, indices: Any, shape: tuple[int, ...], rhs: Any,
                       contract: tuple, batch: tuple, n_sparse: int, precision: Any,
                       kind: str | None) -> Any:
-    """Rows of rhs at the coordinates, times the elements, added up where they belong."""
+    """The rows of rhs at the coordinates, times the elements, added up at their places."""
     if any(a >= n_sparse for a in batch[0]):
         raise NotImplementedError("bcoo_dot_general: a batch axis that is a dense axis of the "
                                   "sparse operand; write update_layout first")

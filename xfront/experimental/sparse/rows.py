@@ -1,4 +1,4 @@
-"""BCSR: elements by rows, with their columns and where each row begins."""
+"""BCSR: elements by rows, with their columns and the position where each row begins."""
 
 from __future__ import annotations
 
@@ -77,13 +77,13 @@ class BCSR(JAXSparse):
     @classmethod
     def fromdense(cls, mat: Any, *, nse: int | None = None, index_dtype: Any = np.int32,
                   n_dense: int = 0, n_batch: int = 0) -> BCSR:
-        """Of a dense array; see `bcsr_fromdense`."""
+        """The sparse array of a dense one; see `bcsr_fromdense`."""
         return bcsr_fromdense(mat, nse=nse, n_batch=n_batch, n_dense=n_dense,
                               index_dtype=index_dtype)
 
     @classmethod
     def from_bcoo(cls, arr: BCOO) -> BCSR:
-        """Of coordinates, sorted where they are not. Raises: ValueError without two sparse axes."""
+        """From a BCOO, sorted first if need be. Raises: ValueError without two sparse axes."""
         if arr.n_sparse != 2:
             raise ValueError(f"BCSR.from_bcoo: two axes must be sparse, got {arr!r} with "
                              f"{arr.n_sparse}")
@@ -95,7 +95,7 @@ class BCSR(JAXSparse):
     @classmethod
     def from_scipy_sparse(cls, mat: Any, *, index_dtype: Any = None, n_dense: int = 0,
                           n_batch: int = 0) -> BCSR:
-        """Of a sparse matrix of SciPy. Raises: NotImplementedError for batch and dense axes."""
+        """From a sparse matrix of SciPy. Raises: NotImplementedError for batch and dense axes."""
         if n_dense or n_batch:
             raise NotImplementedError("BCSR.from_scipy_sparse: matrices of SciPy have neither "
                                       "batch nor dense axes")
@@ -104,16 +104,16 @@ class BCSR(JAXSparse):
                     jnp.asarray(made.indptr, dtype)), shape=made.shape)
 
     def to_bcoo(self) -> BCOO:
-        """The same elements by coordinates."""
+        """The same array as BCOO."""
         return BCOO(_by_coordinates(self), shape=self.shape, indices_sorted=self.indices_sorted,
                     unique_indices=self.unique_indices)
 
     def sum_duplicates(self, nse: int | None = None, remove_zeros: bool = True) -> BCSR:
-        """With each place once; see `bcoo_sum_duplicates`."""
+        """The array with each place once; see `bcoo_sum_duplicates`."""
         return BCSR.from_bcoo(_sum_duplicates(self.to_bcoo(), nse, remove_zeros))
 
     def tree_flatten(self) -> tuple[tuple, tuple]:
-        """The arrays, and what is static."""
+        """(arrays, static data)."""
         return ((self.data, self.indices, self.indptr),
                 (self.shape, self.indices_sorted, self.unique_indices))
 
@@ -123,7 +123,7 @@ class BCSR(JAXSparse):
 
     @classmethod
     def tree_unflatten(cls, aux: tuple, children: Sequence[Any]) -> BCSR:
-        """The array again. Inside of a map over a batch axis its shape is without that axis."""
+        """The array; inside of a map over a batch axis, its shape is without that axis."""
         made = object.__new__(cls)
         made.data, made.indices, made.indptr = children
         made.shape, made.indices_sorted, made.unique_indices = aux
@@ -170,12 +170,12 @@ def bcsr_fromdense(mat: Any, *, nse: int | None = None, n_batch: int = 0, n_dens
 
 
 def bcsr_todense(mat: BCSR) -> Any:
-    """The dense array: elements at one place are added up."""
+    """The dense array; elements at the same place are added up."""
     return mat.todense()
 
 
 def bcsr_extract(indices: Any, indptr: Any, mat: Any) -> Any:
-    """The elements of a dense array at the places of a BCSR: its data."""
+    """The elements of a dense array at the places of a BCSR, as its data."""
     mat = jnp.asarray(mat)
     n = jnp.ndim(indices) - 1
     shape = (*np.shape(indices), *mat.shape[n + 2:])

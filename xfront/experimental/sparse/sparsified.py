@@ -1,7 +1,7 @@
 """`sparsify`: functions of dense arrays, applied to sparse ones.
 
-The function is traced on dense arrays of the shapes of its arguments, which are never made; then
-its operations are done one by one, each by the sparse function that does the same.
+The function is traced as if its arguments were dense, without making dense arrays. Then its
+operations run one by one, each by the sparse function that does the same.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from .products import bcoo_dot_general
 
 
 def sparsify(f: Callable[..., Any], use_tracer: bool = False) -> Callable[..., Any]:
-    """A function that computes what `f` does, of sparse arrays (BCOO, BCSR) too.
+    """A function that computes what `f` does, for sparse arrays (BCOO, BCSR) too.
 
     Results are sparse wherever zeros stay zeros without being computed.
 
@@ -74,7 +74,7 @@ def sparsify(f: Callable[..., Any], use_tracer: bool = False) -> Callable[..., A
 
 
 class _Wide:
-    """A dense array that is a smaller one repeated: it is made when something needs it."""
+    """A dense array that repeats a smaller one; it is made when something needs it."""
 
     __slots__ = ("make", "small")
 
@@ -139,7 +139,7 @@ _LINEAR = frozenset(("neg", "convert", "real", "imag", "conj", "stop_gradient"))
 _RAYS = frozenset((
     "abs", "sign", "square", "sqrt", "cbrt", "sin", "tan", "tanh", "asin", "atan", "sinh", "asinh",
     "atanh", "expm1", "log1p", "floor", "ceil", "round"))
-"""Functions that are zero at zero, of one element."""
+"""Functions of one element that are zero at zero."""
 
 Attrs = Mapping[str, Any]
 
