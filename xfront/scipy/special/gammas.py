@@ -18,6 +18,7 @@ from ...lax.strict import static_int
 from ...numpy import conj, exp, expm1, full_like, imag, log, log1p, rint, where
 from ...numpy.shorthand import add, choose, compare, div, inexact, mul, sub
 from ...tracing.trace import emit
+from ...tracing.tracer import as_tracer
 from .parts import one, real, together
 
 gammaln = one("gammaln", ops.lgamma, "log |gamma(x)|.", "[1., 4.] -> [0.   , 1.792]")
@@ -175,7 +176,7 @@ def gamma(x: ArrayLike) -> Array:
     if x.value.type.dtype.is_complex:
         pole = (imag(x) == 0) & (emit(ops.real, x) <= 0) & (rint(emit(ops.real, x)) == emit(
             ops.real, x))
-        return strong(where(pole, math.nan, exp(_log_gamma(where(pole, 0.5, x)))))
+        return strong(as_tracer(where(pole, math.nan, exp(_log_gamma(where(pole, 0.5, x))))))
     sign = emit(ops.stop_gradient, gammasgn_of(x))
     return strong(mul(sign, emit(ops.exp, emit(ops.lgamma, x))))
 
