@@ -282,7 +282,8 @@ def poch(z: ArrayLike, m: ArrayLike) -> Array:
     raised = emit(ops.exp, emit(ops.neg, lgamma_drop(z, m)))
     made = mul(raised, mul(gammasgn_of(add(z, m)), gammasgn_of(z)))
     nothing = emit(ops.and_, compare(ops.eq, m, 0), compare(ops.ne, made, 1))
-    return strong(as_tracer(choose(nothing, 1.0, made)))   # 1 at a pole; elsewhere keeps the derivative
+    # 1 at a pole; elsewhere 1 with its derivative
+    return strong(as_tracer(choose(nothing, 1.0, made)))
 
 
 @eager(static=("d",))
