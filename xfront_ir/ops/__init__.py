@@ -1,4 +1,4 @@
-"""All ops by name: `ops.sin`. One module a family, each op whole in its module."""
+"""All ops by name: `ops.sin`. Each family of ops has a module, which defines each of them whole."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["FAMILIES", "REGISTRY", "literal"]
 
 
 def _collect() -> dict[str, Any]:
-    """Ops under their names; those that Python reserves with an underscore: `ops.and_`."""
+    """Ops under their names; a name that Python reserves gets an underscore: `ops.and_`."""
     return {f"{name}_" if iskeyword(name) else name: op for name, op in REGISTRY.items()}
 
 

@@ -32,11 +32,11 @@ xor = _logical("xor")
 not_ = _logical("not", 1)
 
 shift_left = _integer("shift_left", 2)             # by the width or more: 0
-shift_right_arithmetic = _integer("shift_right_arithmetic", 2)     # by the width or more: the sign
+shift_right_arithmetic = _integer("shift_right_arithmetic", 2)     # by the width or more: all sign
 shift_right_logical = _integer("shift_right_logical", 2)           # by the width or more: 0
 popcnt = _integer("popcnt", 1)
 clz = _integer("clz", 1)
-mulhi = _integer("mulhi", 2)                       # upper half of the product of twice the width
+mulhi = _integer("mulhi", 2)                       # upper half of the product in twice the width
 
 nextafter = elementwise("nextafter", allowed=is_float, wanted="float", operands=2, jvp=NONE)
 

@@ -1,8 +1,8 @@
 """Control flow: call, cond, scan; `while_loop.py` holds while.
 
-Their rules work on their bodies through the passes; `bodies` is the door. What becomes of a
-predicate that differs by lane is in `lanes.py`. Operands of loops stand in groups, and so do the
-parameters of their bodies:
+Their rules work on their bodies through the passes in `passes/bodies.py`. Predicates that differ by
+lane are handled in `lanes.py`. Operands of loops stand in groups, and so do the parameters of their
+bodies:
 
     call(*operands) {body, name}
     cond(index, *operands) {branches}                    index: bool (two branches) or i32, clamped
@@ -87,7 +87,7 @@ def spread(values: Sequence[Any], flags: Sequence[bool]) -> list[Any]:
 
 
 def _known(marks: Sequence[Any]) -> tuple[Flags, list[Value]]:
-    """From `known` of a transpose rule: which operands are linear, and the values of the others."""
+    """Which operands are linear, by `known` of a transpose rule, and the values of the others."""
     linear = tuple([k is LINEAR for k in marks])
     return linear, [k for k in marks if k is not LINEAR]
 
@@ -137,7 +137,8 @@ def _batch_call(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis
 
 
 def _varying_call(v: Varying, op: Op, operands: Values) -> Varied:
-    """A transformation stays one, of the Function with casts: they are what it must see."""
+    """A pending body stays pending, on the Function with casts, since its transformation must see
+    these."""
     body = op.attrs["body"]
     if isinstance(body, Function):
         return like_body(v, op, operands)
@@ -209,15 +210,15 @@ def _split_cond(b: SplitBuilder, attrs: Attrs, operands: Values, linear: Flags) 
 
 def _alike(make: Callable[[Function, Flags | None], Linearized], branches: Sequence[Function]
            ) -> tuple[list[Linearized], Flags]:
-    """The branches divided, all of them with the linear results of any."""
+    """The divided branches. A result that is linear in one branch is linear in all."""
     out = _any_of([make(branch, None).active_out for branch in branches])
     return [make(branch, out) for branch in branches], out
 
 
 def _divided(b: SplitBuilder, index: Value, parts: Sequence[Linearized], known: Sequence[Value],
              tangents: Sequence[Value]) -> tuple[Sequence[Value], Sequence[Value]]:
-    """A cond on either side, and the results of both; residuals of all branches share slots of
-    equal type."""
+    """Emit a cond on each side, and give the results of both. Branches share slots of equal type
+    for their residuals."""
     n_known = parts[0].n_out
     slots: list[TensorType] = []                 # one for each saved value of some branch
     taken: list[list[int]] = []                  # for each branch: slot of each saved value
@@ -253,7 +254,7 @@ def _divided(b: SplitBuilder, index: Value, parts: Sequence[Linearized], known: 
 
 
 def _fill_slots(forward: Function, n_known: int, mine: Slots, slots: Types) -> Function:
-    """`forward` with its saved values at their slots, zeros at those of other branches."""
+    """`forward` with its saved values at their slots, and zeros at the slots of other branches."""
     def make() -> Function:
         b = Builder(forward.name)
         b.ops = list(forward.ops)
@@ -267,7 +268,8 @@ def _fill_slots(forward: Function, n_known: int, mine: Slots, slots: Types) -> F
 
 def _read_slots(part: Any, n_linear: int, shared: Slots, read: Slots, types: Types, mine: Slots
                 ) -> Function:
-    """The linear side of one branch: tangents, shared operands, what forward returned at `read`."""
+    """The linear side of one branch. Its parameters are tangents, shared operands, and the values
+    that the forward cond returned at `read`."""
     def make() -> Function:
         linear = part.linear
         carried = [Value(t) for t in types]
@@ -314,14 +316,14 @@ def _batch_cond(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis
 
 def _handed_through(branches: Sequence[Function], k: int, places: Sequence[int | None]
                     ) -> int | None:
-    """The operand without a batch that every branch gives as result k; None where there is none."""
+    """The unbatched operand that every branch gives as result k; None where there is none."""
     found = {next((i for i, p in enumerate(f.params) if p is f.returns[k]), None) for f in branches}
     i = found.pop()
     return i if not found and i is not None and places[i] is None else None
 
 
 def _giving(branch: Function, flags: Flags) -> Function:
-    """A branch with the results that are flagged."""
+    """A branch with only the results that are flagged."""
     if all(flags):
         return branch
     return remembered(branch, ("giving", flags), lambda: branch.replace(
@@ -337,7 +339,7 @@ def _strong_cond(op: Op, linear: Flags) -> Any:
 
 
 def _varying_cond(v: Varying, op: Op, operands: Values) -> Varied:
-    """Results vary over what those of any branch do, and over what the choice does."""
+    """Results vary over the axes over which those of any branch vary, or the index."""
     branches, sets = op.attrs["branches"], [v.of(x) for x in operands[1:]]
     each = [v.body(branch, sets)[1] for branch in branches]
     out = [v.of(operands[0]).union(*found) for found in zip(*each, strict=True)]
@@ -353,7 +355,7 @@ cond = define("cond", attrs={"branches": FUNCTIONS}, infer=_infer_cond, single=F
 # --- loops: what is common -----------------------------------------------------------------
 
 def grown_flags(carry: Flags, step: Callable[[Flags], Sequence[bool]]) -> Flags:
-    """The least flags of carries, at least `carry`, that `step` maps to no more."""
+    """The fewest flags of carries that include `carry` and that `step` adds nothing to."""
     while True:
         grown = tuple([a or c for a, c in zip(carry, step(carry), strict=True)])
         if grown == carry:
@@ -369,7 +371,7 @@ def regrouped(fn: Function, key: Any, params: Sequence[Value], returns: Sequence
 
 def widest(v: Any, body: Function, consts: Sequence[Any], carry: Sequence[Any], xs: Sequence[Any]
            ) -> list[Any]:
-    """The least sets of a loop's carries that a turn does not enlarge."""
+    """The smallest sets of axes for a loop's carries that a turn does not enlarge."""
     while True:
         found = v.body(body, (*consts, *carry, *xs))[1]
         grown = [a | c for a, c in zip(carry, found, strict=False)]
@@ -403,8 +405,8 @@ def _infer_scan(types: Types, attrs: Attrs) -> Types:
 
 def _settled_carry(attrs: Any, active: Sequence[bool], out_of: Callable[[Flags], Flags]
                    ) -> tuple[Flags, Flags]:
-    """Flags of the operands and of the results of a scan whose carries stay as they are: the least
-    that `out_of`, from flags of the body's parameters to those of its returns, maps to such."""
+    """Flags of the operands and of the results of a scan, with the fewest carries flagged that a
+    turn adds nothing to. `out_of` maps flags of the body's parameters to flags of its returns."""
     of_consts, of_carry, of_xs = SCAN.split(attrs, active)
 
     def step(carry: Flags) -> Sequence[bool]:
@@ -439,14 +441,15 @@ def _jvp_scan(b: Builder, attrs: Attrs, operands: Values, tangents: Tangents) ->
 
 def _in_pairs(groups: Sequence[Sequence[Any]], tangents: Sequence[Sequence[Any]]
               ) -> list[list[Any]]:
-    """Each group with its tangents behind, where they are not None."""
+    """Each group followed by those of its tangents that are not None."""
     return [[*group, *[t for t in dots if t is not None]]
             for group, dots in zip(groups, tangents, strict=True)]
 
 
 def _split_scan(b: SplitBuilder, attrs: Attrs, operands: Values, linear: Flags) -> Values:
-    """The known part runs first and stacks what the linear one reads of each turn; what is the
-    same in every turn is computed once, outside, and what was scanned is scanned again."""
+    """The known part runs first and stacks the values of each turn that the linear part reads.
+    Values that are the same in every turn are computed once, outside; scanned operands are scanned
+    again."""
     body = attrs["body"]
     flags, out = _settled_carry(attrs, linear, lambda flags: divide(body, flags).active_out)
     parts = divide(body, flags, out)
@@ -488,7 +491,7 @@ def _split_scan(b: SplitBuilder, attrs: Attrs, operands: Values, linear: Flags) 
 
 
 def _transpose_scan(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> Tangents:
-    """Turns in the other order; cotangents of constants add up in the carry."""
+    """A scan in the other direction; cotangents of constants add up in its carry."""
     attrs, body = op.attrs, op.attrs["body"]
     marks = SCAN.split(attrs, known)
     of_consts, of_init, of_xs = (tuple([m is LINEAR for m in group]) for group in marks)
@@ -501,7 +504,7 @@ def _transpose_scan(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -
     of_ys = has_tangent(ct_ys)
 
     def received(carry: Flags) -> list[list[bool]]:
-        """Of the linear constants, the carries and the linear slices: which get a cotangent."""
+        """Which linear constants, which carries and which linear slices get a cotangent."""
         return cut(transpose_to(body, linear, (*carry, *of_ys))[1], sum(of_consts), n)
 
     carried = grown_flags(has_tangent(ct_carry), lambda carry: received(carry)[1])
@@ -537,7 +540,7 @@ def _transpose_scan(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -
 
 def settled_places(body: Function, before: Positions, places: Sequence[int | None],
                    after: Positions, axis: Any) -> tuple[int | None, ...]:
-    """Positions of the carries that a vectorised body maps to batched ones exactly there."""
+    """Batch positions of the carries that stay the same after a turn of the vectorised body."""
     while True:
         out = vectorize(body, (*before, *places, *after), axis)[1]
         grown = [q if p is None else p for p, q in zip(places, out, strict=False)]

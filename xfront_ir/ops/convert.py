@@ -40,8 +40,8 @@ def _transpose_convert(b: Builder, op: Op, cotangents: Tangents, known: Tangents
 
 convert = define("convert", attrs={"dtype": DTYPE}, infer=_infer_convert, operands=1,
                  jvp=_jvp_convert, transpose=_transpose_convert, batch=batch_elementwise)
-"""Elements as another dtype. Complex to real keeps the real part; to bool is `!= 0`; float to
-integer truncates and saturates, NaN gives 0."""
+"""Converts elements to another dtype. Complex to real keeps the real part; conversion to bool is
+`!= 0`; float to integer truncates and saturates, and NaN gives 0."""
 
 
 # --- bitcast ------------------------------------------------------------------------------
@@ -72,8 +72,8 @@ def _batch_bitcast(b: Builder, op: Op, operands: Values, positions: Any, axis: A
 
 bitcast = define("bitcast", attrs={"dtype": DTYPE}, infer=_infer_bitcast, operands=1, jvp=ZERO,
                  batch=_batch_bitcast)
-"""The same bits read as another dtype. A narrower dtype adds a last dimension, a wider one takes
-the last dimension away; the least significant part comes first."""
+"""Reads the same bits as another dtype. A narrower dtype adds a last dimension, a wider one removes
+the last dimension; the least significant part comes first."""
 
 
 # --- copy and barriers --------------------------------------------------------------------
@@ -83,16 +83,16 @@ copy: OpDef[Value] = define("copy", infer=lambda types, attrs: types, operands=1
               batch=batch_elementwise)
 stop_gradient = define("stop_gradient", infer=lambda types, attrs: types, operands=1, jvp=ZERO,
                        batch=batch_elementwise)
-"""Its operand, as a constant to derivatives."""
+"""Returns its operand, as a constant to derivatives."""
 idle = define("idle", infer=lambda types, attrs: types, operands=1, jvp=ZERO,
               transpose=lambda b, op, cts, known: (None,), batch=batch_elementwise)
-"""Its operand, in lanes whose results nobody reads: a constant to derivatives. What reads it may be
-linear all the same; no cotangent comes from these lanes."""
+"""Returns its operand, for lanes whose results nobody reads: a constant to derivatives. Ops that
+read it may still be linear, since no cotangent comes from these lanes."""
 fence: OpDef[Value] = define("fence", infer=lambda types, attrs: types, operands=1, jvp=LINEAR_OP,
                transpose=lambda b, op, cts, known: (b.emit(fence, cts[0]),),
                batch=batch_elementwise)
-"""Its operand, which is computed once however many read it. What it means for speed depends on the
-platform; so that reverse mode keeps what it divides apart, its cotangent is fenced too."""
+"""Returns its operand, which is computed once however many ops read it. Its effect on speed depends
+on the platform. Its cotangent is fenced too, so that reverse mode keeps the same ops apart."""
 
 
 def _infer_barrier(types: Types, attrs: Attrs) -> Types:
@@ -102,7 +102,7 @@ def _infer_barrier(types: Types, attrs: Attrs) -> Types:
 
 
 def _barrier(b: Builder, values: Any) -> list[Any]:
-    """A barrier on those of `values` that are there."""
+    """A barrier on the values that are not None."""
     there = [v for v in values if v is not None]
     made = iter(b.emit(optimization_barrier, *there) if there else ())
     return [None if v is None else next(made) for v in values]
@@ -130,7 +130,7 @@ optimization_barrier = define(
     "optimization_barrier", infer=_infer_barrier, single=False,
     jvp=lambda b, op, tangents: tuple(_barrier(b, tangents)), transpose=_transpose_barrier,
     split=_split_barrier, batch=_batch_barrier)
-"""Its operands, all of them computed before any of its results is used."""
+"""Returns its operands, all of which are computed before any result is used."""
 
 
 # --- axes that divide ---------------------------------------------------------------------

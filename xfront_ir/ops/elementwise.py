@@ -93,8 +93,8 @@ mul = _numeric("mul", tangent(lambda t, x, y, z: t * y), tangent(lambda t, x, y,
                transpose=transpose_bilinear(lambda ct, y: ct * y, lambda ct, x: x * ct),
                strong=becomes("strong_mul"))
 div = _numeric("div", tangent(lambda t, x, y, z: t / y),
-               # a factor where there are two quotients: XLA divides once, by a product that may
-               # leave the range
+               # z * (1 / y), not z / y: XLA makes two quotients one, by a product that may leave
+               # the range
                slope(lambda x, y, z: -(z * (1 / y))),
                transpose=lambda b, op, cts, known: (_quotient(b, cts[0], known[1]), None),
                strong=becomes("strong_div"))
@@ -124,7 +124,7 @@ abs_ = define("abs", infer=_infer_abs, operands=1, jvp=partials_jvp(tangent(_alo
 
 
 def _across(t: Term, x: Term, direction: Term) -> Term:
-    """A complex sign turns: what of the tangent is across x, over |x|; 0 for x = 0."""
+    """The tangent of a complex sign: the part of t at right angles to x, over |x|; 0 for x = 0."""
     size = abs(x)
     size = where(size == 0, 1, size)
     nothing = size.like(0)
@@ -139,7 +139,7 @@ square = _numeric("square", slope(lambda x, y: x + x))
 
 
 def _power_lhs(x: Term, y: Term, z: Term) -> Term:
-    """y x^(y-1), with 0 for y = 0 whatever x is: there it is y / x, which has a slope in y."""
+    """y x^(y-1), which is 0 for y = 0 and any x: y / x is computed there, with its slope in y."""
     zero, divides = y == 0, (x != 0) & (x * 0 == 0)
     lowered = where(zero, y.like(1), y - 1)
     at_zero = where(divides, y / where(divides, x, 1), y.like(0))
@@ -204,12 +204,12 @@ is_finite = _float("is_finite", result=lambda dtype: dtypes.bool_)
 # --- trigonometric and hyperbolic ---------------------------------------------------------
 
 def _roomy(x: Term) -> Term:
-    """`x` in f32 where its dtype is one of those too narrow for squares."""
+    """`x` in f32 where its own dtype is too narrow for squares."""
     return x.to(dtypes.f32) if x.dtype.bits < 16 else x
 
 
 def _over_squares(x: Term, y: Term, part: int) -> Term:
-    """One operand over the sum of their squares, which may leave the range; 0 where both are 0."""
+    """One operand over the sum of both squares, even where that leaves the range; 0 at (0, 0)."""
     dtype = x.dtype
     if dtype.is_complex:
         return (x, y)[part] / (square(x) + square(y))
@@ -225,7 +225,7 @@ def _over_squares(x: Term, y: Term, part: int) -> Term:
 
 
 def _slope_asinh(x: Term, y: Term) -> Term:
-    """rsqrt(1 + x^2), whose square may leave the range: 1 / |x| far out."""
+    """rsqrt(1 + x^2); 1 / |x| for large x, whose square may leave the range."""
     if x.dtype.is_complex:
         return rsqrt(square(x) + 1)
     size = abs(_roomy(x))
@@ -252,7 +252,7 @@ sinh = _inexact("sinh", lambda x, y: cosh(x))
 cosh = _inexact("cosh", lambda x, y: sinh(x))
 tanh = _inexact("tanh", lambda x, y: _one_minus_square(y))
 asinh = _inexact("asinh", _slope_asinh)
-acosh = _inexact("acosh", lambda x, y: rsqrt(x - 1) * rsqrt(x + 1))     # one root each: the cut
+acosh = _inexact("acosh", lambda x, y: rsqrt(x - 1) * rsqrt(x + 1))     # keeps the branch cut
 atanh = _inexact("atanh", lambda x, y: 1 / _one_minus_square(x))
 
 
@@ -370,7 +370,7 @@ def _infer_clamp(types: Types, attrs: Attrs) -> Types:
 
 
 def _jvp_clamp(b: Builder, op: Op, tangents: Tangents) -> Tangents:
-    """min(max(x, low), high): each operand's tangent where it alone decides, zero on ties."""
+    """min(max(x, low), high): the tangent of the operand that alone decides, zero on ties."""
     type = op.results[0].type
     bounds = [_whole(b, v, type) for v in op.operands]
     total = None
@@ -398,7 +398,7 @@ clamp = define("clamp", infer=_infer_clamp, operands=3, jvp=_jvp_clamp,
 # --- axes that divide ---------------------------------------------------------------------
 
 def _spread_choice(op: OpDef, types: Types, attrs: Attrs, results: Types) -> Sequence[Dims]:
-    """Cases that are divided are divided alike."""
+    """Cases that are divided must be divided alike."""
     found = {t.dims for t in types[1:] if t.sharding is not None}
     if len(found) > 1:
         refuse(f"select cases must have the same shardings, got {listed(types[1:])}. Bring one to "

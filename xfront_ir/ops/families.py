@@ -1,6 +1,7 @@
 """Rule makers: what the ops of a family have in common.
 
-A rule builds ops through `b` and computes no numbers; the type rule refuses, the others trust it.
+A rule builds ops through `b` and computes no numbers; the type rule refuses bad operands, and the
+other rules trust it.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ def move_batch(b: Builder, value: Value, position: int | None, to: int, size: in
 
 def batch_elementwise(b: Builder, op: Op, operands: Sequence[Value],
                       positions: Sequence[int | None], axis: Axis) -> Batched:
-    """Batching of ops that treat every element alike: bring all batches to one place."""
+    """Batching of ops that treat every element alike: all batch axes are moved to one position."""
     to = positions[0]
     if len(operands) > 1:
         if to is None:
@@ -61,8 +62,8 @@ def batch_elementwise(b: Builder, op: Op, operands: Sequence[Value],
 # --- axes -------------------------------------------------------------------------------------
 
 def moved_axes(axes: Sequence[int], position: int) -> tuple[tuple[int, ...], int]:
-    """Axes that an op takes away, counted with a batch axis at `position`, and the place of the
-    batch in what is left."""
+    """The axes that an op removes, counted with a batch axis at `position`, and the position of the
+    batch axis in the result."""
     up = tuple([a + (a >= position) for a in axes])
     return up, position - sum([a < position for a in up])
 
@@ -92,7 +93,7 @@ def batch_scalar_operands(b: Builder, op: Op, operands: Sequence[Value],
 
 def same(name: str, allowed: Callable[[DType], bool], wanted: str,
          result: Callable[[DType], DType] | None = None) -> Infer:
-    """Type rule: all operands of one type whose dtype is `allowed`; the result of that type.
+    """Type rule: all operands have one type, whose dtype is `allowed`, and the result has it too.
 
     `result` maps the operand's dtype to the result's, where they differ.
     """
@@ -110,42 +111,42 @@ def same(name: str, allowed: Callable[[DType], bool], wanted: str,
 
 
 def is_complex(dtype: DType) -> bool:
-    """Complex numbers."""
+    """Whether a dtype holds complex numbers."""
     return dtype.is_complex
 
 
 def is_numeric(dtype: DType) -> bool:
-    """Integers, floats, complex numbers."""
+    """Whether a dtype holds integers, floats or complex numbers."""
     return dtype.is_numeric
 
 
 def is_inexact(dtype: DType) -> bool:
-    """Floats and complex numbers."""
+    """Whether a dtype holds floats or complex numbers."""
     return dtype.is_inexact
 
 
 def is_float(dtype: DType) -> bool:
-    """Floats."""
+    """Whether a dtype holds floats."""
     return dtype.is_float
 
 
 def is_real(dtype: DType) -> bool:
-    """Integers and floats."""
+    """Whether a dtype holds integers or floats."""
     return dtype.is_integer or dtype.is_float
 
 
 def is_integer(dtype: DType) -> bool:
-    """Integers."""
+    """Whether a dtype holds integers."""
     return dtype.is_integer
 
 
 def is_logical(dtype: DType) -> bool:
-    """Integers and bool."""
+    """Whether a dtype holds integers or bools."""
     return dtype.is_integer or dtype.kind == "bool"
 
 
 def is_any(dtype: DType) -> bool:
-    """Everything but keys."""
+    """Whether a dtype is anything but a key type."""
     return not dtype.is_key
 
 
@@ -161,7 +162,7 @@ def sum_tangents(b: Builder, a: Value | None, c: Value | None) -> Value | None:
 
 
 def partials_jvp(*partials: Partial | None) -> Jvp:
-    """Tangent rule from one partial an operand: `partial(b, t, op) -> t times the derivative`.
+    """Tangent rule from one partial per operand: `partial(b, t, op) -> t times the derivative`.
 
     None as a partial is a zero derivative.
     """
@@ -201,8 +202,8 @@ def elementwise(name: str, *partials: Partial | None, allowed: Callable[[DType],
                 attrs: Mapping[str, AttrKind] | None = None, strong: Strong | None = None,
                 cost: Callable[[Op], tuple[int, int]] | None = None, family: str | None = None
                 ) -> OpDef[Value]:
-    """Define an elementwise op from its partials (none given and no `jvp`: zero derivative), which
-    `slope` and `tangent` make of formulas."""
+    """Define an elementwise op from its partials, which `slope` and `tangent` make of formulas.
+    Without partials and `jvp` the derivative is zero."""
     count = operands if operands is not None else max(1, len(partials))
     rule = jvp if jvp is not None else partials_jvp(*partials) if any(partials) else ZERO
     return define(name, infer=same(name, allowed, wanted, result), attrs=attrs, operands=count,
@@ -217,7 +218,7 @@ def defining_module(depth: int = 2) -> str:
 
 
 def becomes(name: str) -> Strong:
-    """The `strong` rule of an op of one result that has the form `name` with strong zeros."""
+    """The `strong` rule of an op of one result: the op `name` is its form with strong zeros."""
     def rule(op: Op, linear: Sequence[bool]) -> Any:
         inexact = op.results[0].type.is_inexact
         return lookup(name) if inexact else op.definition, op.attrs, (True,)
@@ -226,7 +227,7 @@ def becomes(name: str) -> Strong:
 
 
 def transpose_bilinear(left: Formula, right: Formula) -> Transpose:
-    """Transpose of an op linear in either of two operands, the other being known.
+    """Transpose of an op that is linear in either of two operands where the other is known.
 
     `left(ct, other)` gives the cotangent of operand 0 where operand 1 is `other`.
     """

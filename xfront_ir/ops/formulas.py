@@ -2,14 +2,14 @@
 
     tan = _inexact("tan", lambda x, y: square(y) + 1)          # the slope at x, where tan(x) is y
 
-A `Term` is a value with the builder of the program that it stands in. Operators and comparisons of
-terms give terms, and so do the definitions of ops when they are called: `cos(x)`, `pow_(x, y)`,
+A `Term` is a value with the builder of its program. Operators and comparisons of terms give terms,
+and so do the definitions of ops when they are called: `cos(x)`, `pow_(x, y)`,
 `convert(x, dtype=f32)`. A number beside a term stands for an array of the term's type. Ops are
 appended in the order in which Python evaluates the formula.
 
 `formula` turns a function of terms into one of a builder and values, which rules call. The function
-runs once for each types; what it wrote is put in wherever it is asked for, which is less work than
-to emit the ops one by one.
+runs once for each combination of types; the ops that it wrote are inlined at each call, which takes
+less work than emitting them one by one.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ Binary = Callable[["Term", Any], "Term"]
 Formula = (Callable[["Term"], Any] | Callable[["Term", "Term"], Any]
            | Callable[["Term", "Term", "Term"], Any]
            | Callable[["Term", "Term", "Term", "Term"], Any] | Callable[..., Any])
-"""A function of terms; at length for the sake of lambdas, whose parameters say no types."""
+"""A function of terms. The arities are listed so that type checkers know the parameters of lambdas.
+"""
 
 
 def _unary(name: str) -> Callable[[Term], Term]:
@@ -54,28 +55,28 @@ class Term:
 
     @property
     def type(self) -> TensorType:
-        """Shape and dtype."""
+        """The type of the value."""
         return self.value.type
 
     @property
     def dtype(self) -> DType:
-        """Element type."""
+        """The element type of the value."""
         return self.value.type.dtype
 
     def like(self, number: Any, type: TensorType | None = None) -> Term:
-        """The same shape and dtype, or an array of `type`, filled with `number`."""
+        """An array filled with `number`, of `type` or else of this term's type."""
         return Term(self.b, self.b.full(type or self.value.type, number))
 
     def apply(self, definition: OpDef, operands: Sequence[Any], attrs: dict[str, Any]) -> Any:
-        """What an op gives of these operands, numbers being of this term's type: a term, or a tuple
-        of them. It is how `definition(*operands, **attrs)` is carried out."""
+        """What `definition(*operands, **attrs)` gives: a term, or a tuple of them. Numbers among
+        the operands take this term's type."""
         b, own = self.b, self.value.type
         made = b.emit(definition, *[v.value if type(v) is Term else b.full(own, v)
                                     for v in operands], **attrs)
         return Term(self.b, made) if definition.single else tuple([Term(self.b, v) for v in made])
 
     def to(self, dtype: DType) -> Term:
-        """Converted, where the dtype is another."""
+        """The term converted to `dtype`, or itself where it has that dtype."""
         if dtype is self.dtype:
             return self
         return self.apply(REGISTRY["convert"], (self,), {"dtype": dtype})
@@ -106,7 +107,7 @@ def where(mask: Term, on_true: Any, on_false: Any) -> Term:
 
 
 def sum_of(terms: Sequence[Term]) -> Term:
-    """The terms, of which there are some, added up from left to right."""
+    """The sum of one or more terms, added from left to right."""
     return functools.reduce(operator.add, terms)
 
 
@@ -121,15 +122,15 @@ def polynomial(x: Term, coefficients: Sequence[float]) -> Term:
 # --- formulas as rules call them ----------------------------------------------------------
 
 MOST_KEPT = 1024
-"""A formula remembers what it wrote for so many kinds of operands, then begins anew."""
+"""A formula keeps what it wrote for at most this many kinds of operands, then forgets all."""
 
 _type_of = operator.attrgetter("type")
 
 
 def formula(fn: Formula) -> Callable[..., Any]:
-    """`fn(*terms, **known)`, giving a term or several, as a function `(b, *values, **known)`.
+    """Turn `fn(*terms, **known)`, which gives one or more terms, into `(b, *values, **known)`.
 
-    What it writes may depend on the types and on what is known, which is hashable; on nothing else.
+    The ops that `fn` writes may depend on the types and on `known`, which is hashable, alone.
     """
     return _kept(fn)
 
@@ -153,8 +154,8 @@ def _kept(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def of_values(fn: Callable[..., Term]) -> Callable[..., Value]:
-    """As `formula`, for what is written once for each use; other arguments than values are given as
-    they are."""
+    """As `formula`, for a function that runs anew at each call. Arguments that are not values are
+    passed as they are."""
     @functools.wraps(fn)
     def made(b: Builder, *given: Any, **known: Any) -> Value:
         return fn(*[Term(b, v) if isinstance(v, Value) else v for v in given], **known).value
@@ -164,7 +165,7 @@ def of_values(fn: Callable[..., Term]) -> Callable[..., Value]:
 
 def _write(fn: Callable[..., Any], like: Sequence[Value], known: dict[str, Any]
            ) -> tuple[Function, bool]:
-    """What `fn` writes for such values, and whether it gives one term alone."""
+    """What `fn` writes for values of these types, and whether it gives a single term."""
     b = Builder("formula")
     made = fn(*[Term(b, b.param(v.type)) for v in like], **known)
     single = isinstance(made, Term)

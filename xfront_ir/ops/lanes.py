@@ -1,7 +1,7 @@
-"""Lanes that part ways: a cond whose predicate differs by lane, and what such a while needs.
+"""Lanes that part ways: a cond whose predicate differs by lane, and helpers for such a while.
 
-Branches of a few light ops are all computed and chosen among; any other is a cond of its own that
-runs where some lane takes it:
+Where the branches are a few light ops, all are computed and each lane chooses among the results.
+Otherwise each branch becomes a cond of its own, which runs if some lane takes the branch:
 
     %0 = cond(%p, %x) {branches = [@no, @yes]}, %p and %x batched
 
@@ -11,8 +11,8 @@ runs where some lane takes it:
       %2 = select(%p, %1, %0)                        branches = [zeros, @yes over lanes, where those
                                                      outside %m compute on the operands of %first]}
 
-So a loop in a branch ends, and a branch that no lane takes costs nothing or nearly so. Nor does a
-branch spoil the derivatives of lanes that do not take it: what those compute there is a constant.
+So a loop in a branch ends, and a branch that no lane takes costs next to nothing. A branch does not
+spoil the derivatives of lanes that do not take it: what these lanes compute in it is a constant.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from .families import move_batch
 from .words import words_of, wrapped, zeros_of
 
 LIGHT_OPS = 32
-"""So many light ops cost less than the search for lanes that take a branch, ..."""
+"""Up to this many light ops cost less than the search for lanes that take a branch."""
 
 LIGHT_ELEMENTS = 1 << 14
-"""... and so do any that compute no more elements than this."""
+"""So do any light ops that compute at most this many elements."""
 
 Places = Sequence[int | None]
 
@@ -42,7 +42,7 @@ Places = Sequence[int | None]
 def choose_by_lane(b: Builder, cond: OpDef, branches: Sequence[Function], index: Value,
                    values: Sequence[Value], places: Places, axis: Any
                    ) -> tuple[list[Value], tuple[int, ...]]:
-    """The batching of a `cond` whose index has an axis; the axis of its results is in front."""
+    """The batching of a `cond` whose index has a batch axis; results have theirs in front."""
     if all([is_light(branch, values, places, axis[1]) for branch in branches]):
         results = _all_computed(b, branches, index, values, places, axis)
     else:
@@ -51,7 +51,7 @@ def choose_by_lane(b: Builder, cond: OpDef, branches: Sequence[Function], index:
 
 
 def is_light(branch: Function, values: Sequence[Value], places: Places, size: int) -> bool:
-    """Whether all lanes may compute a branch, where its operands are `values`."""
+    """Whether all lanes may compute a branch whose operands are `values`."""
     count, elements = remembered(branch, "light", lambda: _work(settle(branch)))
     if count > LIGHT_OPS and elements * size > LIGHT_ELEMENTS:
         return False
@@ -63,7 +63,7 @@ def is_light(branch: Function, values: Sequence[Value], places: Places, size: in
 
 
 def _work(branch: Function) -> tuple[float, float]:
-    """How many ops compute, and how many elements in a lane; infinite where an op is not light."""
+    """How many ops and elements a lane computes; infinite where an op is not light."""
     count = elements = 0
     for op in branch.ops:
         definition = op.definition
@@ -80,10 +80,10 @@ def _work(branch: Function) -> tuple[float, float]:
 
 def _all_computed(b: Builder, branches: Sequence[Function], index: Value, values: Sequence[Value],
                   places: Places, axis: Any) -> list[Value]:
-    """Every branch on the operands as they are, its results chosen for the lanes that take it.
+    """Compute every branch in all lanes, and choose its results in the lanes that take it.
 
-    To derivatives, the operands of a branch are constants in the other lanes: what is infinite
-    there would otherwise meet a cotangent of zero, and give NaN.
+    To derivatives, the operands of a branch are constants in the other lanes: an infinite slope
+    there would otherwise meet a cotangent of zero and give NaN.
     """
     size = axis[1]
     held: dict[Value, Value] = {}
@@ -112,7 +112,8 @@ def _all_computed(b: Builder, branches: Sequence[Function], index: Value, values
 
 
 def _lanes_of(b: Builder, index: Value, n: int) -> tuple[list[Value], list[bool]]:
-    """For each branch, a mask, and whether the lanes that take it are those where it is set."""
+    """For each branch, a mask, and whether the lanes that take it are set (or clear) in the mask.
+    """
     if index.type.dtype is dtypes.bool_:
         return [index, index], [False, True]
     return _masks(b, index, n), [True] * n
@@ -149,7 +150,8 @@ def _masks(b: Builder, index: Value, n: int) -> list[Value]:
 
 
 def first_lane(b: Builder, mask: Value, size: int) -> tuple[Value, Value]:
-    """Number of the first lane in `mask` (size where there is none), and whether there is one."""
+    """The number of the first lane in `mask` (`size` if there is none), and whether there is one.
+    """
     lanes = tensor((size,), dtypes.i32)
     numbers = b.emit(lookup("iota"), dtype=dtypes.i32, shape=(size,), dimension=0)
     first = b.emit(lookup("reduce_min"),
@@ -161,7 +163,7 @@ def choose(b: Builder, mask: Value, new: Value, old: Value, wide: dict[Any, Valu
            ) -> Value:
     """Lanes of `new` where `mask` is set, of `old` elsewhere; the batch axis is in front.
 
-    `wide` remembers masks that were broadcast.
+    `wide` keeps masks that were already broadcast.
     """
     if new is old:
         return new
@@ -200,7 +202,8 @@ def hold(b: Builder, mask: Value, value: Value, place: int | None, size: int) ->
 
 
 def _lane_branches(branch: Function, places: Places, axis: Any) -> tuple[Function, Function]:
-    """A branch over lanes (mask, first lane, operands), and the one for when no lane takes it."""
+    """A branch over lanes (mask, first lane, operands), and the branch for when no lane takes it.
+    """
     def make() -> tuple[Function, Function]:
         size = axis[1]
         in_front = tuple([None if p is None else 0 for p in places])

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ..rules import Attrs, Axis, Batched, Tangents, Types, Values
 
 Combine = Callable[..., tuple[Value, ...]]
-"""`combine(b, left, right)`: what two neighbouring tuples of values become, element by element."""
+"""`combine(b, left, right)`: combines two neighbouring tuples of values, element by element."""
 
 
 def _check_axes(name: str, x: Any, axes: Sequence[int]) -> None:
@@ -113,7 +113,7 @@ def _product_rule(b: Builder, left: Any, right: Any) -> tuple[Value, ...]:
 
 
 def leading(b: Builder, x: Value, axes: Sequence[int]) -> Value:
-    """`x` with `axes` flattened into one in front, the others behind it in their order."""
+    """`x` with `axes` flattened into one leading axis; the others follow in their order."""
     kept = _without(range(x.type.ndim), axes)
     order = (*axes, *kept)
     if order != tuple(range(x.type.ndim)):
@@ -127,10 +127,10 @@ def leading(b: Builder, x: Value, axes: Sequence[int]) -> Value:
 
 def tree_reduce(b: Builder, combine: Combine, values: Sequence[Value], in_order: bool = True
                 ) -> tuple[Value, ...]:
-    """Reduce axis 0 (of one size in all, at least 1) by combining neighbours, keeping order.
+    """Reduce axis 0, of the same size (at least 1) in all values, by combining neighbours in order.
 
-    Where the order is free, halves are combined: they lie together in memory, so that slices and,
-    in the derivative, pads have no strides, and the compiler makes vectors of them.
+    Where the order is free, the two halves are combined instead. Each is contiguous in memory, so
+    slices, and pads in the derivative, have no strides and the compiler vectorises them.
     """
     values = tuple(values)
     while (n := values[0].type.shape[0]) > 1:
@@ -189,7 +189,7 @@ def _batch_arg(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis)
     return (b.emit(op.definition, x, axis=at, index_dtype=op.attrs["index_dtype"]),), (place,)
 
 
-argmax = _arg("argmax")        # the first of equals; a NaN counts as the extremum
+argmax = _arg("argmax")        # the first of equal elements; a NaN counts as the extremum
 argmin = _arg("argmin")
 
 
@@ -254,7 +254,7 @@ def _log_sum(x: Term, tx: Term, y: Term, ty: Term) -> tuple[Term, Term]:
     shift = finite(max_(*sizes))
     shift = complex_(shift, 0) if complex_valued else shift
     made = log(exp(x - shift) + exp(y - shift)) + shift
-    if not complex_valued:                   # exact also where log(2) is lost beside the shift
+    if not complex_valued:                   # also exact where log(2) is lost beside the shift
         apart, same = x - y, x == y
         apart = where(same & ~is_finite(x), 0, apart)
         return made, tx * logistic(apart) + ty * logistic(-apart)
@@ -264,7 +264,8 @@ def _log_sum(x: Term, tx: Term, y: Term, ty: Term) -> tuple[Term, Term]:
 
 def associative_scan(b: Builder, combine: Combine, values: Sequence[Value], axis: int,
                      reversed: bool) -> tuple[Value, ...]:
-    """Running combination along an axis in logarithmic depth: pairs first, then the gaps."""
+    """Running combination along an axis, in logarithmic depth: first of pairs, then between them.
+    """
     values = tuple(values)
     if reversed:
         values = tuple(b.emit(reverse, v, axes=(axis,)) for v in values)
@@ -291,7 +292,8 @@ def _scan(b: Builder, combine: Combine, values: tuple[Value, ...], axis: int) ->
 
 
 def _interleave(b: Builder, even: Value, odd: Value, axis: int) -> Value:
-    """even[0], odd[0], even[1], ...; the values are spread with zeros between and added."""
+    """even[0], odd[0], even[1], ...: both are padded with zeros between their elements and added.
+    """
     n = even.type.shape[axis] + odd.type.shape[axis]
     zero = b.literal(0, even.type.dtype)
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ..rules import Attrs, Axis, Batched, Tangents, Types, Values
 
 COMBINED = Regions({"operands": REST, "inits": REST}, {"results": REST}, {"body": COMBINER})
-"""Of reductions by a body."""
+"""The regions of reductions by a body."""
 
 
 def _infer(types: Types, attrs: Attrs) -> Types:
@@ -59,7 +59,7 @@ def combine(b: Builder, body: Function, left: Sequence[Value], right: Sequence[V
 
 def _fold(b: Builder, body: Function, operands: Sequence[Value], starts: Sequence[Value],
           axes: Sequence[int]) -> tuple[Value, ...]:
-    """Reduce by a tree, beginning with `starts`, which have the shape of the result."""
+    """Reduce by a tree, starting from `starts`, which have the shape of the result."""
     rows = [leading(b, v, axes) for v in operands]
     if rows[0].type.shape[0] == 0:
         return tuple(starts)

@@ -1,4 +1,4 @@
-"""Ops of shape alone: broadcast_in_dim, reshape, transpose, reverse, which are linear, and iota.
+"""Ops that only change shapes: broadcast_in_dim, reshape, transpose, reverse, all linear; and iota.
 
 Sources: StableHLO spec, sections of the same names.
 """
@@ -52,8 +52,8 @@ def _transpose_broadcast_in_dim(b: Builder, op: Op, cotangents: Tangents, known:
 @lru_cache(maxsize=4096)
 def _gathered(given: tuple[int, ...], shape: tuple[int, ...], dims: tuple[int, ...]
               ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The axes that what was broadcast from `given` is summed over, and the order of the others
-    (empty where it is theirs)."""
+    """The axes over which a cotangent is summed to the shape `given`, and the permutation of the
+    others that this needs (empty where they are in order)."""
     stretched = [d for n, d in zip(given, dims, strict=True) if n == 1 and shape[d] != 1]
     summed = tuple(sorted({*range(len(shape))} - {*dims} | {*stretched}))
     left = [d for d in range(len(shape)) if d not in summed]        # of the sum, ascending
@@ -104,7 +104,8 @@ reshape = define("reshape", attrs={"shape": SHAPE}, operands=1, infer=_infer_res
 # --- transpose ----------------------------------------------------------------------------
 
 def moved(ndim: int, source: int, destination: int) -> tuple[int, ...]:
-    """The permutation that takes axis `source` to `destination`, the others keeping order."""
+    """The permutation that takes axis `source` to `destination` and keeps the order of the others.
+    """
     order = [d for d in range(ndim) if d != source]
     order.insert(destination, source)
     return tuple(order)
@@ -208,7 +209,8 @@ def _spread_reshape(op: OpDef, types: Types, attrs: Attrs, results: Types) -> Se
 
 
 def _same_sizes(old: Shape, new: Shape) -> Iterator[tuple[list[int], list[int]]]:
-    """Groups of dimensions of two shapes that hold the same elements, those of size 1 left out."""
+    """Pairs of groups of dimensions, one of each shape, that hold the same elements. Dimensions of
+    size 1 are left out."""
     i = j = 0
     left = [k for k, n in enumerate(old) if n != 1]
     right = [k for k, n in enumerate(new) if n != 1]
@@ -229,8 +231,8 @@ def _same_sizes(old: Shape, new: Shape) -> Iterator[tuple[list[int], list[int]]]
 
 
 def _joined(dims: Dims) -> tuple[str, ...] | None:
-    """The axes of dimensions that become one; None where an inner one is divided and one around
-    it is not."""
+    """The axes that divide a dimension made of these; None where an inner one is divided and one
+    before it is not."""
     axes: tuple[str, ...] = ()
     for k, d in enumerate(dims):
         if d and len(axes) < k and not all(dims[:k]):

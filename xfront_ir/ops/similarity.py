@@ -1,8 +1,8 @@
 """Similar matrices of simpler form, Q^H A Q with unitary Q: schur, hessenberg, tridiagonal; ormqr.
 
-Matrices stand in the last two axes, all axes before are batches. Q of the last two is kept as
-Householder vectors, as `geqrf` keeps it; `ormqr` multiplies by such a Q. Source: LAPACK Users'
-Guide (gees, gehrd, sytrd and hetrd, ormqr and unmqr).
+Matrices stand in the last two axes; all axes before them are batches. `hessenberg` and
+`tridiagonal` give Q as Householder vectors, as `geqrf` does; `ormqr` multiplies by such a Q.
+Source: LAPACK Users' Guide (gees, gehrd, sytrd and hetrd, ormqr and unmqr).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def _infer_schur(types: Types, attrs: Attrs) -> Types:
 schur = define("schur", attrs={"vectors": BOOL}, operands=1, infer=_infer_schur, single=False,
                jvp=NONE, batch=batch_leading)
 """T and, where `vectors`, Q with A = Q T Q^H. T is upper triangular; for real A it has blocks of
-two rows on its diagonal, one for each pair of complex eigenvalues. NaN where it is not found."""
+two rows on its diagonal, one for each pair of complex eigenvalues. NaN where LAPACK fails."""
 
 
 # --- hessenberg, tridiagonal ----------------------------------------------------------------
@@ -58,8 +58,8 @@ def _infer_tridiagonal(types: Types, attrs: Attrs) -> Types:
 
 tridiagonal = define("tridiagonal", attrs={"lower": BOOL}, operands=1, infer=_infer_tridiagonal,
                      single=False, jvp=NONE, batch=batch_leading)
-"""Of Hermitian matrices, of which one triangle is read: that triangle with the vectors of Q outside
-the diagonal and the one beside it, these two (real), and the factors tau of the vectors."""
+"""For Hermitian matrices, of which one triangle is read: the matrix with the vectors of Q in that
+triangle, its diagonal and the one beside it (both real), and the factors tau of the vectors."""
 
 
 # --- ormqr --------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def take_along(b: Builder, x: Value, indices: Value, dimension: int) -> Value:
-    """The elements of `x` at `indices` along one axis; the other axes go in step."""
+    """The elements of `x` at `indices` along one axis; the other axes are paired."""
     ndim = x.type.ndim
     others = tuple(d for d in range(ndim) if d != dimension)
     vectors = b.emit(reshape, indices, shape=(*indices.type.shape, 1))
@@ -72,7 +72,7 @@ def _batch_sort(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis
 
 sort = define("sort", attrs={"dimension": INT, "n_keys": INT, "stable": BOOL}, infer=_infer_sort,
               single=False, jvp=_jvp_sort, own_primal=True, batch=_batch_sort)
-"""All operands in the order of the first `n_keys` of them, which are compared one after another."""
+"""Sorts all operands by the first `n_keys` of them, which are compared one after another."""
 
 
 # --- top_k --------------------------------------------------------------------------------
@@ -100,8 +100,8 @@ def _batch_top_k(b: Builder, op: Op, operands: Values, positions: Any, axis: Axi
 
 top_k = define("top_k", attrs={"k": INT, "axis": INT}, infer=_infer_top_k, operands=1,
                single=False, jvp=_jvp_top_k, batch=_batch_top_k)
-"""The `k` greatest elements along an axis, greatest first, and their positions, which decide
-between equals: the lower comes first."""
+"""The `k` greatest elements along an axis, greatest first, and their positions. Of equal elements
+the one at the lower position comes first."""
 
 
 spreads(along("dimension"), sort)

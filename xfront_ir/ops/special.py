@@ -46,7 +46,7 @@ erf_inv = _float("erf_inv", slope(lambda x, y: exp(square(y)) * (math.sqrt(math.
 # --- the logarithm of gamma and its derivatives -------------------------------------------
 
 def _slope_digamma(x: Term, y: Term) -> Term:
-    """polygamma(1, x): by reflection below 0, where the series does not hold, 1/x far out."""
+    """polygamma(1, x): by reflection below 0, where the series does not hold; 1/x for large x."""
     one, zero = x.like(1), x.like(0)
     below = x < zero
     far = x.like(1e18 if x.dtype.bits == 64 else 1e9) < x
@@ -71,7 +71,7 @@ zeta = _float("zeta", _no_derivative("zeta", "x"),          # Hurwitz: sum of (q
 # --- modified Bessel functions, scaled by exp(-|x|) ---------------------------------------
 
 def _slope_i1e(x: Term, y: Term) -> Term:
-    """i0e(x) - i1e(x) (sign(x) + 1/x); i1e(x)/x by its series near 0, as of all derivatives."""
+    """i0e(x) - i1e(x) (sign(x) + 1/x); near 0, i1e(x)/x by its series, for all derivatives."""
     size = x * sign(x)
     near = size < 0.5
     inverse = x.like(1) / where(near, 1, x)
@@ -107,12 +107,12 @@ def _gamma_density(a: Term, x: Term) -> Term:
 
 
 def _density_of_large(a: Term, x: Term, near: Term) -> Term:
-    """The same where a is large and x near it, and the terms of the exponent cancel: by Stirling,
+    """The gamma density for large a and x near a, where the exponent's terms cancel: by Stirling,
     sqrt(a / 2 pi) / x exp(-a (u - log(1 + u)) - 1 / 12 a), u = (x - a) / a."""
     a = where(near, a, 1000)
     x = where(near, x, a)
     off = (x - a) / a
-    half = a.like(1 / 16)                                # of (u - log(1 + u)) / u^2
+    half = a.like(1 / 16)                                # for (u - log(1 + u)) / u^2
     for k in range(15, 1, -1):
         half = half * off + (-1) ** k / k
     exponent = a * square(off) * half

@@ -8,10 +8,10 @@
 `linearize` divides a `while` into one that counts its turns and a `while_tangent`, the map of
 tangents through `count` turns: linear in `linear_consts` and `linear`. It is lowered as a loop that
 runs the carries again beside the tangents, and its transpose is `_reversal`: ordinary loops that
-go through the turns backwards, and compute the carries that they need again from checkpoints. These
-are at most `_slots` of them, however many turns there are, placed so that the fewest turns run
-again. What comes out are plain loops, so that derivatives of higher order need nothing more.
-`budget`, where given, is (how many checkpoints, how many bytes): both are kept to.
+go through the turns backwards, and compute the carries that they need again from checkpoints. There
+are at most `_slots` checkpoints, however many turns there are, placed so that the fewest turns run
+again. The results are plain loops, so that derivatives of higher order need nothing more.
+`budget`, where given, is (number of checkpoints, bytes); a loop exceeds neither.
 
 Sources: StableHLO spec, `while`; Griewank and Walther, "Algorithm 799: revolve", ACM TOMS 26
 (2000), for the places of the checkpoints.
@@ -64,10 +64,10 @@ if TYPE_CHECKING:
     from ..rules import Attrs, Axis, Batched, Positions, Tangents, Values, Varied, WithTangents
 
 CHECKPOINTS = 64
-"""Reverse mode keeps the carries of at most so many turns."""
+"""Reverse mode keeps the carries of at most this many turns."""
 
 CHECKPOINT_BYTES = 2 ** 26
-"""And fewer, but at least `FEWEST`, where they would be larger than this together."""
+"""It keeps fewer, but at least `FEWEST`, where the carries would take more bytes than this."""
 
 FEWEST = 8
 
@@ -76,7 +76,7 @@ Places = tuple[int | None, ...]
 
 
 def _kept(attrs: Any) -> dict[str, Any]:
-    """The budget of a loop, for loops made from it."""
+    """The budget of a loop as an attribute, for loops made from it."""
     budget = attrs.get("budget")
     return {} if budget is None else {"budget": budget}
 
@@ -139,12 +139,12 @@ def _jvp_while(b: Builder, attrs: Attrs, operands: Values, tangents: Tangents) -
 
 
 class _Divided(NamedTuple):
-    """A while divided.
+    """The parts of a divided while.
 
-    `test`, `ahead`: the condition and body of the known carries, the number of turns after them.
+    `test`, `ahead`: condition and body of the loop of known carries and a last carry, the count.
     `side`: the body of the while_tangent.
-    `of_consts`, `of_carry`: which constants of the body and carries are linear.
-    `read_consts`, `read_carry`: which of the known ones `side` takes.
+    `of_consts`, `of_carry`: which constants of the body and which carries are linear.
+    `read_consts`, `read_carry`: which known constants and which known carries `side` takes.
     """
 
     test: Function
@@ -212,8 +212,8 @@ def _divide_loop(attrs: Any, linear: Flags) -> _Divided:
 
 def _run_ahead(emit: Callable[..., Any], b: Builder, attrs: Any, parts: _Divided, operands: Any
                ) -> tuple[list[Value], list[Value], list[Value], Value]:
-    """Emit the loop of the known carries. Returns what they end as, the constants and the carries
-    that the linear side starts from, and the number of turns."""
+    """Emit the loop of the known carries. Returns their final values, the constants and the initial
+    carries that the linear side takes, and the number of turns."""
     cond_consts, body_consts, carry = WHILE.split(attrs, operands)
     consts = select(body_consts, [not f for f in parts.of_consts])
     inits = select(carry, [not f for f in parts.of_carry])
@@ -280,9 +280,10 @@ def _some_lane(lanes: Function) -> Function:
 
 def _running(body: Function, lanes: Function, of_consts: Positions, n_cond: int, axis: Any
              ) -> Function:
-    """A turn of the lanes that still run. The others compute on the carries of the first that runs:
-    on their own a loop of the body might not end, nor a coefficient of its derivative be finite.
-    Where the body is light they compute on their own, which are constants to derivatives."""
+    """A turn of the lanes that still run. The other lanes compute on the carries of the first lane
+    that runs: on their own carries a loop in the body might not end, and a coefficient of its
+    derivative might be infinite. Where the body is light, lanes that are done compute on their own
+    carries, as constants to derivatives."""
     def make() -> Function:
         from . import lanes as parting  # start-up: few programs have lanes that part ways
 
@@ -334,7 +335,8 @@ def _strong_while(op: Op, linear: Flags) -> Any:
 
 
 def _varying_while(v: Varying, op: Op, operands: Values) -> Varied:
-    """How many turns there are is what the condition says: carries vary over what it does."""
+    """The condition decides the number of turns, so carries vary over all axes over which it does.
+    """
     attrs = op.attrs
     cond_consts, body_consts, carry = WHILE.split(attrs, [v.of(x) for x in operands])
     while True:
@@ -365,7 +367,7 @@ TANGENT = Regions({"consts": "n_consts", "linear_consts": "n_linear_consts", "ca
                   {"body": Body(("consts", "linear_consts", "carry", "linear"),
                                 ("carry", "linear"), "consts")},
                   is_loop=True, turns=lambda attrs: None)
-"""Not free: its operands are those of the loop that it is the derivative of."""
+"""The regions are not free: the operands are those of the loop whose derivative this is."""
 
 
 def _infer_tangent(types: Types, attrs: Attrs) -> Types:
@@ -383,7 +385,7 @@ def _infer_tangent(types: Types, attrs: Attrs) -> Types:
 
 def _trace(name: str, groups: Sequence[Sequence[TensorType]],
            make: Callable[..., Sequence[Value]]) -> Function:
-    """The Function that `make(b, *groups)` returns the results of."""
+    """The Function whose results `make(b, *groups)` returns."""
     b = Builder(name)
     return b.close(make(b, *[[b.param(t) for t in types] for types in groups]))
 
@@ -427,8 +429,8 @@ def _turns(b: Builder, count: Value, body: Function, consts: Sequence[Value],
 
 
 def tangent_loop(types: Types, attrs: Attrs) -> Function:
-    """What a while_tangent of such operands computes, as a Function of them: the loop that runs
-    the carries and the tangents together."""
+    """The Function that a while_tangent of such operands computes: the loop that runs the carries
+    and the tangents together."""
     body, kept, groups = attrs["body"], _kept(attrs), TANGENT.split(attrs, types)
 
     def run(b: Builder, *groups: list[Value]) -> list[Value]:
@@ -466,8 +468,8 @@ def _transpose_tangent(b: Builder, op: Op, cotangents: Tangents, known: Tangents
 
 
 def _batch_tangent(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
-    """Lanes that have had their turns keep their tangents; they run on the carries of the first
-    that has not, where its coefficients are finite."""
+    """Lanes that have had their turns keep their tangents. They run on the carries of the first
+    lane that still has turns left, where the coefficients are finite."""
     attrs, size, body = op.attrs, axis[1], op.attrs["body"]
     consts, l_consts, carry, linear, (count,) = TANGENT.split(attrs, operands)
     p_consts, p_l_consts, p_carry, p_linear, (of_count,) = TANGENT.split(attrs, positions)
@@ -493,7 +495,7 @@ def _batch_tangent(b: Builder, op: Op, operands: Values, positions: Any, axis: A
 
 def _some_turns(body: Function, attrs: Any, of_consts: Places, of_linear: Places, axis: Any
                 ) -> Function:
-    """A turn of the lanes whose count (the first constant) is above the turn (first carry)."""
+    """A turn of the lanes whose count (the first constant) exceeds the turn (the first carry)."""
     size, types = axis[1], TANGENT.split_params("body", attrs, body.param_types)
     of_state = [(0,) * len(group) for group in types[2:]]
 
@@ -545,7 +547,7 @@ while_tangent = define("while_tangent", attrs={"body": FUNCTION, "n_consts": INT
 # --- its transpose ------------------------------------------------------------------------------
 
 class _Sizes(NamedTuple):
-    """Of a body of turns: how many constants, linear constants and carries it takes."""
+    """How many constants, linear constants and carries the body of a loop takes."""
 
     consts: int
     linear_consts: int
@@ -555,7 +557,7 @@ class _Sizes(NamedTuple):
 def _transpose_turns(b: Builder, body: Function, consts: Sequence[Value], carry: Sequence[Value],
                      count: Value, n_linear_consts: int, cotangents: Sequence[Value | None],
                      budget: Budget) -> list[Value | None]:
-    """Cotangents of the linear constants and of the linear carries of `count` turns."""
+    """The cotangents of the linear constants and of the linear carries over `count` turns."""
     sizes = _Sizes(len(consts), n_linear_consts, len(carry))
     carried = grown_flags(has_tangent(cotangents), lambda flags: _received(body, sizes, flags)[2])
     back = remembered(body, ("reversal", sizes, carried, budget),
@@ -569,8 +571,8 @@ def _transpose_turns(b: Builder, body: Function, consts: Sequence[Value], carry:
 
 def _received(body: Function, sizes: _Sizes, carried: Flags
               ) -> tuple[Function, list[bool], list[bool]]:
-    """The transpose of a turn, with cotangents of the linear carries in `carried`: which linear
-    constants, and which linear carries, get one."""
+    """The transpose of a turn where the linear carries in `carried` have cotangents, and which
+    linear constants and which linear carries get one."""
     linear = (*[False] * sizes.consts, *[True] * sizes.linear_consts, *[False] * sizes.carry,
               *[True] * len(carried))
     back, active = linear_transpose(body, linear, (*[False] * sizes.carry, *carried))
@@ -579,8 +581,9 @@ def _received(body: Function, sizes: _Sizes, carried: Flags
 
 
 def _reversal(body: Function, sizes: _Sizes, carried: Flags, budget: Budget) -> Function:
-    """The loop over the turns, last first: of constants, carries at the start, the number of
-    turns and cotangents; it returns cotangents, then those of the linear constants."""
+    """The loop over the turns, last first. It takes constants, carries at the start, the number of
+    turns and cotangents; it returns cotangents of the carries, then those of the linear constants.
+    """
     back, summed, passed = _received(body, sizes, carried)
     consts, linear_types, state, _ = cut(body.param_types, sizes.consts, sizes.linear_consts,
                                          sizes.carry)
@@ -617,10 +620,10 @@ def _reversal(body: Function, sizes: _Sizes, carried: Flags, budget: Budget) -> 
 
 
 class _Checkpoints:
-    """A stack of carries: how many stand on it (less one), their turns, and their words.
+    """A stack of carries: the index of its top row, the turn of each row, and the carries as rows.
 
-    There is one row more than slots: the topmost takes the carries of the turn that is asked for,
-    from where nothing more is run.
+    There is one row more than slots: the last takes the carries of the turn that `pop` gives, which
+    is not run on from.
     """
 
     __slots__ = ("ahead", "consts", "n_slots", "state", "types")
@@ -639,14 +642,14 @@ class _Checkpoints:
                       *[t.with_shape((n + 1, *t.shape)) for t in rows])
 
     def start(self, b: Builder, inits: Sequence[Value]) -> list[Value]:
-        """The stack that holds the carries of turn 0."""
+        """The stack that holds only the carries before turn 0."""
         top, turns, *rows = [b.zeros(t) for t in self.types]
         return [top, turns, *[_write(b, r, top, words_of(b, v))
                               for r, v in zip(rows, inits, strict=True)]]
 
     def pop(self, b: Builder, consts: Sequence[Value], t: Value, kept: Sequence[Value]
             ) -> tuple[list[Value], list[Value]]:
-        """The stack without what it held for turn t or after, and the carries before turn t."""
+        """The stack without its rows for turn t and later, and the carries before turn t."""
         def test(b: Builder, t: list[Value], top: list[Value], turns: list[Value], *_: Any
                  ) -> list[Value]:
             return [b.emit(lookup("lt"), _read(b, *turns, *top), *t)]
@@ -681,7 +684,7 @@ _left = formula(lambda t, here, one: t - here + one)
 
 
 def _slots(state: Types, budget: Budget = None) -> int:
-    """How many checkpoints of such carries are kept: at least one, or `FEWEST` with no budget."""
+    """The number of checkpoints of such carries: at least one, or `FEWEST` without a budget."""
     size = max(sum([t.size * t.dtype.bits // 8 for t in state]), 1)
     if budget is None:
         return max(FEWEST, min(CHECKPOINTS, CHECKPOINT_BYTES // size))
@@ -706,12 +709,13 @@ def _write(b: Builder, rows: Value, at: Value, value: Value) -> Value:
 
 
 def _stride(b: Builder, left: Value, free: Value) -> Value:
-    """How many turns to run on before the next checkpoint, with `left` turns to reverse from here
-    (two or more) and `free` checkpoints for them, that of here included.
+    """How many turns to run before the next checkpoint, with `left` turns to reverse from here (two
+    or more) and `free` checkpoints for them, the one here included.
 
-    With s checkpoints and each turn run at most r times more, binomial(s + r, s) turns can be
-    reversed. With r the least that serves, that number for r - 1 is how far to go. It is computed
-    in floats: near the best is good enough, so long as the last free checkpoint goes all the way.
+    With s checkpoints and each turn run again at most r times, binomial(s + r, s) turns can be
+    reversed. For the least r that suffices, the distance is this number for r - 1. It is computed
+    in floats: nearly the best distance will do, so long as the last free checkpoint goes all the
+    way.
     """
     f32 = tensor((), dtypes.f32)
 

@@ -1,4 +1,4 @@
-"""Keys as words: arithmetic that only moves or chooses values works on the words of keys."""
+"""Keys as words: ops that only move or choose values work on the words of keys."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 
 def zeros_of(b: Builder, type: TensorType) -> Value:
-    """Zeros of any type, for values that nobody looks at; keys among them."""
+    """Zeros of any type, keys included, for values that are never read."""
     if not type.dtype.is_key:
         return b.zeros(type)
     return wrapped(b, b.zeros(tensor((*type.shape, *type.dtype.physical), dtypes.u32)), type)
 
 
 def words_of(b: Builder, v: Value) -> Value:
-    """The words of keys; other values as they are."""
+    """The words of keys; other values stay as they are."""
     return b.emit(lookup("random_unwrap"), v) if v.type.dtype.is_key else v
 
 
