@@ -2,7 +2,7 @@
 
     psum, pmax, pmin (x) {axes, sizes, groups}
     psum_invariant (x) {axes, sizes}         psum of x that varies over the axes; the sum does not
-    pcast (x) {axes, sizes}                  x, said to vary over the axes from here on
+    pcast (x) {axes, sizes}                  x, treated as varying over the axes from here on
     all_gather (x) {axes, sizes, groups, dimension, tiled}
     psum_scatter (x) {axes, sizes, groups, dimension, tiled}
     all_to_all (x) {axes, sizes, groups, split, concat, tiled}
@@ -10,12 +10,12 @@
     axis_index () {axes, sizes}              i32, counted over all axes together
 
 `groups`, where given, divides the participants, and each group works alone. `vectorize` resolves
-the name that it maps, whether or not an operand is batched; what is left names the axes of a mesh.
+the name that it maps, whether or not an operand is batched; names that remain are axes of a mesh.
 
-A sum has two transposes. Where programs say over which axes values vary (`passes/varying.py`), its
-result is one value, and so is the cotangent: it comes to each device by a `pcast`, and the
-cotangent of what was cast is the sum. Elsewhere each device has a cotangent of its own copy of the
-result, and receives the sum of them.
+A sum has two transposes. Where programs say over which axes values vary (`passes/varying.py`), the
+result of a sum is one value, and so is its cotangent: each device gets it by a `pcast`, whose own
+transpose is the sum. Elsewhere each device has a cotangent for its own copy of the result, and
+receives the sum of them.
 
 Source: StableHLO spec, the collective ops.
 """
@@ -88,7 +88,7 @@ def _mentioned(attrs: Attrs) -> Collection[str]:
 
 
 def _without(attrs: Attrs, name: str) -> dict[str, Any]:
-    """The attributes for the axes that are left once `name` is mapped."""
+    """The attributes for the axes that remain once `name` is mapped."""
     kept = [(a, n) for a, n in zip(attrs["axes"], attrs["sizes"], strict=True) if a != name]
     return {**attrs, "axes": tuple(a for a, _ in kept), "sizes": tuple(n for _, n in kept)}
 
@@ -106,7 +106,7 @@ def _alone(op: Op, name: str) -> None:
 
 
 def _one_by_one(b: Builder, op: Op, operands: Any, positions: Any, axis: Any, write: Any) -> Any:
-    """Batching of an op over several axes, by the ops over one axis each that `write` emits."""
+    """Batching of an op over several axes, where `write` emits one op for each axis instead."""
     inner = Builder(op.definition.name)
     x = inner.param(op.operands[0].type)
     each = [{**op.attrs, "axes": (a,), "sizes": (n,)}
@@ -145,7 +145,7 @@ def _batch_reduction(reducer: str) -> Batch:
 
 
 def _varying_sum(v: Varying, op: Op, operands: Values) -> Varied:
-    """A sum over axes that are followed is one value there; by groups each has its own."""
+    """A sum over followed axes is the same on all of them; with groups each group has its own."""
     (x,), attrs = operands, op.attrs
     followed = tuple([a for a in attrs["axes"] if a in v.axes])
     if attrs["groups"] or len(followed) < len(attrs["axes"]):
@@ -161,7 +161,7 @@ def _varying_extremum(v: Varying, op: Op, operands: Values) -> Varied:
 
 
 def _varying_exchange(v: Varying, op: Op, operands: Values) -> Varied:
-    """What each device receives is its own."""
+    """Each device receives its own value."""
     x, wanted = operands[0], v.of(operands[0]).union(v.followed(op.attrs["axes"]))
     return (v.b.emit(op.definition, v.cast(x, wanted), **op.attrs),), (wanted,)
 
@@ -184,7 +184,7 @@ def _infer_cast(types: Types, attrs: Attrs) -> Types:
 
 
 def _varying_cast(v: Varying, op: Op, operands: Values) -> Varied:
-    """What varies already needs no second cast: its cotangent would be summed twice."""
+    """A value that varies already is not cast again: its cotangent would be summed twice."""
     (x,), attrs = operands, op.attrs
     own = v.of(x)
     kept = [(a, n) for a, n in zip(attrs["axes"], attrs["sizes"], strict=True) if a not in own]
@@ -239,20 +239,20 @@ def _infer_psum_scatter(types: Types, attrs: Attrs) -> Types:
 
 
 def _shifted(b: Builder, op: Op, x: Value, p: int, names: Any) -> Any:
-    """A collective over other axes of an operand with a batch: its dimensions move up."""
+    """Batching of a collective over other axes: the dimensions that its attributes name move up."""
     front = b.emit(transpose, x, permutation=moved(x.type.ndim, p, 0)) if p else x
     attrs = {**op.attrs, **{k: op.attrs[k] + 1 for k in names}}
     return (b.emit(op.definition, front, **attrs),), (0,)
 
 
 def _merge(b: Builder, x: Value, d: int) -> Value:
-    """Axes d and d + 1 as one."""
+    """`x` with axes d and d + 1 merged into one."""
     shape = x.type.shape
     return b.emit(reshape, x, shape=(*shape[:d], shape[d] * shape[d + 1], *shape[d + 2:]))
 
 
 def _divide(b: Builder, x: Value, d: int, n: int) -> Value:
-    """Axis d as two, the first of size n."""
+    """`x` with axis d divided into two, the first of size n."""
     shape = x.type.shape
     return b.emit(reshape, x, shape=(*shape[:d], n, shape[d] // n, *shape[d + 1:]))
 
@@ -329,7 +329,8 @@ def _infer_all_to_all(types: Types, attrs: Attrs) -> Types:
 
 
 def _exchanges(b: Builder, op: Op, x: Value, each: Any) -> Value:
-    """Each axis exchanges its part of the split axis in place; then sources go to `concat`."""
+    """Exchange over one axis at a time in place of the split axis; then move sources to `concat`.
+    """
     n, concat = _participants(op.attrs), op.attrs["concat"]
     split: int = op.attrs["split"]
     tiled, shape = op.attrs["tiled"], x.type.shape
@@ -345,7 +346,7 @@ def _exchanges(b: Builder, op: Op, x: Value, each: Any) -> Value:
 
 
 def _batch_all_to_all(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
-    """The batch axis and the split axis change places."""
+    """Exchange the batch axis and the split axis."""
     (x,), (p,), attrs, (name, size) = operands, positions, op.attrs, axis
     if name not in attrs["axes"]:
         return _shifted(b, op, x, p, ("split", "concat"))
@@ -383,7 +384,7 @@ def _infer_ppermute(types: Types, attrs: Attrs) -> Types:
 
 
 def _batch_ppermute(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
-    """Rows of the batch in another order; who receives nothing has zeros."""
+    """The rows of the batch in another order, and zeros in lanes that receive nothing."""
     (x,), (p,), attrs, (name, size) = operands, positions, op.attrs, axis
     if name not in attrs["axes"]:
         return (b.emit(op.definition, x, **attrs),), (p,)

@@ -1,9 +1,9 @@
 """conv_general_dilated: convolution with any layout, padding, strides, dilations and groups.
 
 `lhs_spec` names the axes (batch, feature, *spatial) of the input, `rhs_spec` those (output feature,
-input feature, *spatial) of the filter and `out_spec` those of the result. With groups of features
-the input's features, with groups of batches its batch is divided, and each part meets its own part
-of the filter's output features. Both transposes are convolutions; a batch becomes groups.
+input feature, *spatial) of the filter and `out_spec` those of the result. Feature groups divide the
+input's features, batch groups divide its batch, and each part is convolved with its own part of the
+filter's output features. Both transposes are convolutions; vmap makes groups of its batch.
 
 Source: StableHLO spec, `convolution`.
 """
@@ -33,7 +33,7 @@ Ints = tuple[int, ...]
 
 
 def dilated(size: int, dilation: int) -> int:
-    """What `size` elements span when `dilation` apart."""
+    """How many places `size` elements span at distance `dilation`."""
     return (size - 1) * dilation + 1 if size else 0
 
 
@@ -126,7 +126,7 @@ def _preferred(op: Op, ct: Value) -> Any:
 
 
 def _transpose_lhs(b: Builder, op: Op, ct: Value, rhs: Value) -> Value:
-    """Convolve ct with the reversed filter, whose two kinds of features have changed places."""
+    """Convolve ct with the reversed filter, whose input and output features are exchanged."""
     a, lhs = op.attrs, op.operands[0].type
     rhs_spec, groups = a["rhs_spec"], a["feature_groups"] * a["batch_groups"]
     padding: list[tuple[int, int]] = []
@@ -154,7 +154,7 @@ def _transpose_lhs(b: Builder, op: Op, ct: Value, rhs: Value) -> Value:
 
 
 def _transpose_rhs(b: Builder, op: Op, ct: Value, lhs: Value) -> Value:
-    """Convolve the input with ct, batches and features having changed places in both."""
+    """Convolve the input with ct, with batches and features exchanged in both."""
     a, rhs = op.attrs, op.operands[1].type
     lhs_spec, rhs_spec, out_spec = a["lhs_spec"], a["rhs_spec"], a["out_spec"]
     padding: list[tuple[int, int]] = []
@@ -175,7 +175,7 @@ def _transpose_rhs(b: Builder, op: Op, ct: Value, lhs: Value) -> Value:
 # --- batching -----------------------------------------------------------------------------
 
 def _fold(b: Builder, x: Value, p: int, to: int, groups: int) -> Value:
-    """`x` without its batch axis `p`: axis `to` (counted without it) is (groups, batch, rest)."""
+    """`x` with its batch axis `p` merged into axis `to` of the rest, as (groups, batch, rest)."""
     size = x.type.shape[p]
     x = move_batch(b, x, p, to, size)
     shape = x.type.shape
@@ -187,7 +187,7 @@ def _fold(b: Builder, x: Value, p: int, to: int, groups: int) -> Value:
 
 
 def _unfold(b: Builder, x: Value, at: int, size: int, groups: int) -> Value:
-    """The inverse: axis `at`, (groups, batch, rest), gives its batch, which then stands at `at`."""
+    """The inverse of `_fold`: takes the batch out of axis `at`, (groups, batch, rest), to `at`."""
     shape = x.type.shape
     before, rest, after = shape[:at], shape[at] // (size * groups), shape[at + 1:]
     if groups > 1:
@@ -235,7 +235,8 @@ conv_general_dilated = define(
 # --- axes that divide ---------------------------------------------------------------------
 
 def _spread_conv(op: OpDef, types: Types, attrs: Attrs, results: Types) -> Sequence[Dims]:
-    """The batch of the one operand and the outputs of the other, where these are one group each."""
+    """The batch of the input and the output features of the filter stay divided, if each is one
+    group; all other axes must be whole."""
     (lhs, rhs), out = types, attrs["out_spec"]
     dims: list[tuple[str, ...]] = [()] * results[0].ndim
     groups = attrs["batch_groups"]

@@ -3,16 +3,16 @@
     custom_jvp(*operands) {body, rule, name}
     custom_vjp(*operands) {body, rule, name}
     custom_vjp_tangent(*residuals, *tangents) {rule, n_residuals, types, perturbed}
-        what is left of custom_vjp when it is differentiated: linear in the tangents of the
-        perturbed ones among its own inexact operands; results: tangents of the inexact results
+        the linear part of a custom_vjp that is differentiated; `tangents` are those of its own
+        inexact operands that are perturbed; results: tangents of the inexact results
     checkpoint(*operands) {body, policy, prevent_cse}
     checkpoint_name(x) {name}: x, with a name that policies see
 
-A `rule` is a Deferred: it gives the Function for a role when a pass asks. One whose
-`symbolic_zeros` is set is also told, for fwd, which operands are perturbed, and for bwd that and
-which cotangents are not zero. Operands beyond its own (`n_own`; captured values) get no derivative
-from it but that of the body. The rule's Function is emitted in place of the op, so whatever
-differentiates next sees plain ops and no two perturbations can be confused.
+A `rule` is a Deferred: it gives the Function for a role when a pass asks. If its `symbolic_zeros`
+is set, the rule is told for fwd and bwd which operands are perturbed, and for bwd which cotangents
+are not zero. Only the first `n_own` operands are the rule's own; the others are captured values,
+which have the derivative of the body. The rule's Function is emitted in place of the op, so a later
+derivative sees plain ops, and no two perturbations can be confused.
 """
 
 from __future__ import annotations
@@ -89,20 +89,20 @@ def _n_own(rule: Any, n_operands: int) -> int:
 
 
 def _perturbed(rule: Any, tangents: Sequence[Value | None]) -> Flags:
-    """Which operands the rule is asked to differentiate by: captured ones never."""
+    """Which operands the rule must differentiate by; captured ones are never among them."""
     own = _n_own(rule, len(tangents))
     return tuple([t is not None and i < own for i, t in enumerate(tangents)])
 
 
 def _tangents_of(results: Sequence[Value], tangents: Sequence[Value]) -> list[Value | None]:
-    """Tangents of the inexact results, None at the others."""
+    """The tangents of the inexact results, with None for the other results."""
     given = iter(tangents)
     return [next(given) if v.type.is_inexact else None for v in results]
 
 
 def _by_captures(b: Builder, attrs: Any, operands: Sequence[Value], tangents: Sequence[Any],
                  results: Sequence[Value | None]) -> list[Value | None]:
-    """The tangents that a rule gave, and those of the body by what was captured."""
+    """The tangents that a rule gave, plus those of the body by captured operands."""
     own = _n_own(attrs["rule"], len(operands))
     flags = tuple([t is not None and i >= own for i, t in enumerate(tangents)])
     if not any(flags):
@@ -117,7 +117,7 @@ def _by_captures(b: Builder, attrs: Any, operands: Sequence[Value], tangents: Se
 # --- rules under vectorize ----------------------------------------------------------------
 
 def _example(types: Sequence[TensorType], positions: Positions) -> Types:
-    """Types of one example of a batch."""
+    """The types of one example of a batch."""
     return tuple([t if p is None else t.with_shape((*t.shape[:p], *t.shape[p + 1:]))
                   for t, p in zip(types, positions, strict=True)])
 
@@ -127,7 +127,7 @@ def _is_symbolic(rule: Any) -> bool:
 
 
 def _own_inexact(rule: Any, types: Sequence[TensorType], flags: Flags) -> Flags:
-    """The flags of a rule's own operands that are no integers."""
+    """The flags of a rule's own inexact operands."""
     own = _n_own(rule, len(types))
     return tuple([f for f, t in zip(flags[:own], types, strict=False) if t.is_inexact])
 
@@ -135,9 +135,9 @@ def _own_inexact(rule: Any, types: Sequence[TensorType], flags: Flags) -> Flags:
 class BatchedRule:
     """A Deferred for a batch: asks the rule for one example and vectorises what it gives.
 
-    `operands` are positions of the op's operands, `inputs` those of the ones that get a cotangent.
-    Results have their batch axis in front. `residuals`, the positions of what the forward role
-    saves, are known once that role was asked for.
+    `operands` are batch positions of the op's operands, `inputs` those of the operands that get a
+    cotangent. Results have their batch axis in front. `residuals` are batch positions of the values
+    that the forward role saves; they are known once that role has been asked for.
     """
 
     __slots__ = ("axis", "given", "inputs", "memo", "n_out", "n_own", "name", "operands",
@@ -147,7 +147,7 @@ class BatchedRule:
                  residuals: Positions = ()) -> None:
         self.rule, self.axis, self.n_out = rule, axis, n_out
         self.operands, self.inputs = tuple(operands), tuple(inputs)
-        self.residuals: dict[Flags, Positions] = {}      # by what is perturbed
+        self.residuals: dict[Flags, Positions] = {}      # by which operands are perturbed
         self.given = tuple(residuals)
         self.symbolic_zeros = _is_symbolic(rule)
         self.name = getattr(rule, "name", "rule")
@@ -179,7 +179,7 @@ class BatchedRule:
         return vectorize(one, self.operands, self.axis, (*(0,) * self.n_out, *saved))[0]
 
     def _bwd(self, residuals: Types, cts: Types, *zeros: Flags) -> Function:
-        """Cotangents of operands that have no batch are the sums over the batch."""
+        """The backward role; cotangents of unbatched operands are summed over the batch."""
         in_front = (0,) * len(cts)
         saved = self.residuals.get(zeros[0] if zeros else (), self.given)
         one = self.rule.function(Request("bwd", _example(residuals, saved),
@@ -206,7 +206,7 @@ def _batch_custom(b: Builder, op: Op, operands: Values, positions: Any, axis: Ax
 
 
 def _split_custom(b: SplitBuilder, attrs: Attrs, operands: Values, linear: Flags) -> Values:
-    return b.inline(attrs["body"], operands)     # applied to a tangent: only its value matters
+    return b.inline(attrs["body"], operands)     # the op acts on a tangent: only its value matters
 
 
 # --- further operands ---------------------------------------------------------------------
@@ -217,7 +217,7 @@ def _first(n: int, x: Any) -> Any:
 
 
 class WidenedRule:
-    """A Deferred whose op has got further operands, which its rule does not know or read."""
+    """A Deferred whose op has gained operands that the original rule does not know or read."""
 
     __slots__ = ("extra", "memo", "n_operands", "n_own", "name", "rule", "symbolic_zeros")
 
@@ -229,7 +229,7 @@ class WidenedRule:
         self.memo: dict[Request, Function] = {}
 
     def function(self, request: Request) -> Function:
-        """The rule's Function with parameters for the further operands."""
+        """The rule's Function with parameters for the added operands."""
         if request.role == "bwd":                # it reads what the forward role saved
             return self.rule.function(request)
         found = self.memo.get(request)
@@ -250,20 +250,20 @@ class WidenedRule:
 
 
 def _widened(op: Op, attrs: Any, extra: Types) -> dict[str, Any]:
-    """The attributes of an op with a rule that has got further operands."""
+    """The attributes of an op with a rule once it has gained operands of the types `extra`."""
     return {**attrs, "rule": WidenedRule(attrs["rule"], len(op.operands), extra)}
 
 
 RULED = Regions({"operands": REST}, {"results": REST}, {"body": ALL}, value="body",
                 widened=_widened)
-"""Of ops with a body and a rule, which both take the operands."""
+"""The regions of ops with a body and a rule, both of which take the operands."""
 
 
 # --- rules on the axes of a mesh -------------------------------------------------------------
 
 class VaryingRule:
-    """A Deferred whose operands vary over axes of a mesh, all over the same: what its rule gives is
-    made to say so. `results` are the axes over which the results vary."""
+    """A Deferred whose operands all vary over the same axes of a mesh; it adds the casts that this
+    needs to the rule's Functions. `results` are the axes over which the results vary."""
 
     __slots__ = ("axes", "memo", "n_own", "name", "operands", "residuals", "results", "rule",
                  "symbolic_zeros")
@@ -274,7 +274,7 @@ class VaryingRule:
         self.n_own = _n_own(rule, n_operands)
         self.name = getattr(rule, "name", "rule")
         self.symbolic_zeros = _is_symbolic(rule)
-        self.residuals: dict[Flags, Sequence[Names]] = {}     # by what is perturbed
+        self.residuals: dict[Flags, Sequence[Names]] = {}     # by which operands are perturbed
         self.memo: dict[Request, Function] = {}
 
     def function(self, request: Request) -> Function:
@@ -306,7 +306,8 @@ class VaryingRule:
 
 
 def _varying_custom(v: Varying, op: Op, operands: Values) -> Varied:
-    """Operands vary alike, so that what a rule gives a cotangent of is what it was given."""
+    """All operands are cast to vary alike, so that a cotangent from the rule varies as its operand.
+    """
     wanted = v.union(operands)
     operands = [v.cast(x, wanted) for x in operands]
     body, results = v.body(op.attrs["body"], [wanted] * len(operands))
@@ -372,7 +373,7 @@ def _infer_tangent(types: Types, attrs: Attrs) -> Types:
 
 
 def _backward(types: Types, attrs: Any, live: Flags | None = None) -> Function:
-    """The backward rule; `live` are the results that have a cotangent, by default all that can."""
+    """The backward rule. `live` flags results with a cotangent; by default all inexact ones."""
     rule, outs = attrs["rule"], attrs["types"]
     told = []
     if _is_symbolic(rule):
@@ -382,7 +383,7 @@ def _backward(types: Types, attrs: Any, live: Flags | None = None) -> Function:
 
 
 def tangent_function(types: Types, attrs: Attrs) -> Function:
-    """What a custom_vjp_tangent of such operands computes, as a Function of them.
+    """The Function that a custom_vjp_tangent of such operands computes.
 
     A backward rule is linear in the cotangents, so the transpose of it is the tangent map.
     Raises: MissingRule where the rule holds something that cannot be transposed.
@@ -442,7 +443,7 @@ def _batch_tangent(b: Builder, op: Op, operands: Values, positions: Any, axis: A
 
 
 class StrongRule:
-    """A Deferred whose backward rule has strong zeros; what it asks for else is the rule's."""
+    """A Deferred whose backward rule has strong zeros; its other roles are those of the rule."""
 
     __slots__ = ("memo", "n_own", "name", "rule", "symbolic_zeros")
 
@@ -520,8 +521,8 @@ def _transpose_checkpoint(b: Builder, op: Op, cotangents: Tangents, known: Tange
 
 
 def _fenced(fn: Function) -> Function:
-    """`fn` reading its parameters through a barrier: what it computes again is not merged with
-    the first time, nor moved before its cotangents are there."""
+    """`fn` with a barrier on its parameters, so that its recomputation is neither merged with the
+    first computation nor moved before its cotangents are there."""
     b = Builder(fn.name)
     b.params = [Value(v.type) for v in fn.params]
     return b.close(b.inline(fn, b.emit(lookup("optimization_barrier"), *b.params)))

@@ -3,10 +3,10 @@
     custom_vmap(*operands) {body, rule, name}
 
 The `rule` is a Deferred: its Function for a batch (role batch: types, which operands are batched,
-size) takes the operands with their batch axis in front and gives each result either with a batch
-axis in front or without; which, its rank tells. It is emitted in place of the op. What
-differentiates the op differentiates the rule too, so that a gradient that is batched later still
-goes by it: `Pushed`, `Part`, `Pulled` and `Strong` are the rules of the parts.
+size) takes the operands with their batch axis in front and gives each result with or without a
+batch axis in front; the rank of the result tells which. It is emitted in place of the op. A pass
+that differentiates the op differentiates the rule too, so that a gradient that is batched later
+still uses it: `Pushed`, `Part`, `Pulled` and `Strong` are the rules of the resulting ops.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ Types = tuple[TensorType, ...]
 def _batch_custom_vmap(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
     attrs, size = op.attrs, axis[1]
     flags = tuple([p is not None for p in positions])
-    if not any(flags):                           # its body alone asks for the axis
+    if not any(flags):                           # only its body reads the axis
         body, out = vectorize(attrs["body"], positions, axis)
         return b.inline(body, operands), out
     operands = [v if p is None else move_batch(b, v, p, 0, size)
@@ -58,10 +58,10 @@ def _batch_custom_vmap(b: Builder, op: Op, operands: Values, positions: Any, axi
                         for v, r in zip(made, op.results, strict=True)])
 
 
-# --- rules of what is left by a derivative -----------------------------------------------------
+# --- rules of the ops that derivatives leave ---------------------------------------------------
 
 class _Derived:
-    """A Deferred that makes its Functions for batches from those of another one."""
+    """A Deferred that makes its Functions for batches from those of another Deferred."""
 
     __slots__ = ("memo", "name", "rule")
     settings: tuple[str, ...] = ()
@@ -90,9 +90,11 @@ class _Derived:
 
 
 class Pushed(_Derived):
-    """The rule of a jvp: operands, tangents of the active ones; results, then tangents.
+    """The rule of a jvp. It takes operands, then tangents of the active ones, and gives results,
+    then tangents.
 
-    An operand or its tangent has a batch where either has one; so has a result.
+    Where an operand or its tangent is batched, both get a batch axis; so do a result and its
+    tangent.
     """
 
     __slots__ = ("active", "out")
@@ -116,7 +118,8 @@ class Pushed(_Derived):
 
 
 class Part(_Derived):
-    """The rule of some results, those that read only the operands `given` of all of `types`."""
+    """The rule of the results `kept`, which read only the operands `given` among those of `types`.
+    """
 
     __slots__ = ("given", "kept", "types")
     settings = ("given", "kept", "types")
@@ -138,9 +141,10 @@ class Part(_Derived):
 
 
 class Pulled(_Derived):
-    """The rule of a transpose: constants, then cotangents; cotangents of linear operands.
+    """The rule of a transpose. It takes constants, then cotangents, and gives cotangents of the
+    linear operands.
 
-    All linear operands and results have the batch: a cotangent is that of one example.
+    All linear operands and results have a batch axis, since each example has its own cotangents.
     """
 
     __slots__ = ("active_ct", "active_in", "linear", "types")
@@ -206,7 +210,8 @@ def _jvp_custom_vmap(b: Builder, attrs: Attrs, operands: Values, tangents: Tange
 
 
 def _split_custom_vmap(b: SplitBuilder, attrs: Attrs, operands: Values, linear: Flags) -> Values:
-    """Two ops that compute what they share twice: a batch of the residuals would have no rule."""
+    """Two ops, one on each side. Both compute what they share: residuals would have no batch rule.
+    """
     body, name = attrs["body"], attrs["name"]
     types = tuple([v.type for v in operands])
     of_results = divide(body, linear).active_out
@@ -227,7 +232,8 @@ def _split_custom_vmap(b: SplitBuilder, attrs: Attrs, operands: Values, linear: 
 
 
 def _part(body: Function, given: tuple[int, ...], kept: tuple[int, ...]) -> Function:
-    """The results `kept` of a body, which read no parameters but those `given`."""
+    """The part of a body that computes the results `kept`, which read only the parameters `given`.
+    """
     def make() -> Function:
         slim = dead_code(body.replace(returns=[body.returns[i] for i in kept], weak_returns=()))
         return slim.replace(params=[body.params[i] for i in given], param_names=(),

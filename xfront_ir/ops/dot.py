@@ -1,7 +1,7 @@
 """dot_general: sums of products over pairs of axes of two arrays.
 
-    contract = ((lhs axes), (rhs axes))      summed over
-    batch    = ((lhs axes), (rhs axes))      the same element of both; first in the result
+    contract = ((lhs axes), (rhs axes))      axes that are summed over
+    batch    = ((lhs axes), (rhs axes))      axes that are paired; they come first in the result
 
 The result has the batch axes, then the other axes of lhs, then those of rhs, as in the StableHLO
 spec. `preferred` is the result's dtype where it is not that of the operands; `precision` is None, a
@@ -38,7 +38,7 @@ PRECISIONS = ("default", "high", "highest")
 
 
 def check_precision(name: str, precision: Any) -> None:
-    """Refuse what is no precision. Raises: IRTypeError."""
+    """Refuse a value that is no precision. Raises: IRTypeError."""
     parts: Any = precision
     fits = precision is None or type(precision) is str or (
         type(precision) is tuple and len(parts) == 2 and all(p in PRECISIONS for p in parts))
@@ -100,7 +100,7 @@ def infer_products(name: str) -> Any:
 
 
 def jvp_dot_general(b: Builder, op: Op, tangents: Tangents) -> Tangents:
-    """The tangent of a product, of the op's own kind."""
+    """The tangent of a product, written with the same op."""
     (lhs, rhs), (of_lhs, of_rhs) = op.operands, tangents
     total = None
     if of_lhs is not None:
@@ -112,7 +112,7 @@ def jvp_dot_general(b: Builder, op: Op, tangents: Tangents) -> Tangents:
 
 
 def transpose_dot_general(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> Tangents:
-    """The transpose of a product, of the op's own kind."""
+    """The transpose of a product, written with the same op."""
     (ct,) = cotangents
     if known[0] is LINEAR:
         return _cotangent(b, op, ct, known[1], 0), None
@@ -139,16 +139,16 @@ def _cotangent(b: Builder, op: Op, ct: Value, other: Value, side: int) -> Value:
 @lru_cache(maxsize=4096)
 def _turned(own_ndim: int, other_ndim: int, contract: Pair, batch: Pair, side: int
             ) -> tuple[bool, Pair, Pair, Ints | None]:
-    """The product that gives the cotangent of operand `side`: whether the other operand comes
-    before `ct` in it, its axes, and the permutation of what it gives."""
+    """How a product gives the cotangent of operand `side`: whether the other operand comes before
+    `ct`, the contracted and batch axes, and the permutation of the product's axes."""
     of_other = 1 - side
     own_free = _free(own_ndim, contract[side], batch[side])
     other_free = _free(other_ndim, contract[of_other], batch[of_other])
     n_batch = len(batch[0])
-    first = n_batch + (len(own_free) if side == 0 else 0)       # in ct: where other's axes begin
+    first = n_batch + (len(own_free) if side == 0 else 0)       # where other's axes begin in ct
     of_ct = tuple(range(first, first + len(other_free)))
-    # axes of `own` that the product has, after the batch: its own free ones come with ct, the
-    # contracted ones with the other operand, in that one's order
+    # the product has the axes of `own`: its batch axes, then its free ones, which come with ct, and
+    # its contracted ones, which come with the other operand in that operand's order
     by_other = tuple(own_axis for _, own_axis in sorted(zip(contract[of_other], contract[side])))
     pairs: tuple[Pair, Pair] = (of_ct, other_free), (tuple(range(n_batch)), batch[of_other])
     axes = (*batch[side], *own_free, *by_other)
@@ -185,8 +185,8 @@ def batch_dot_general(b: Builder, op: Op, operands: Values, positions: Any, axis
     elif p is not None:                         # one more free axis of the batched operand
         at = n_batch + _free(lhs.type.ndim, left, left_batch).index(p)
     elif _free(rhs.type.ndim, right, right_batch) == (q,):
-        # vectors times one matrix: as the left operand they stay rows, which is what the next
-        # product contracts without turning them
+        # vectors times one matrix: as the left operand they stay rows, so that the next product
+        # contracts them without a transpose
         lhs, rhs, at = rhs, lhs, n_batch
         left, right, left_batch, right_batch = right, left, right_batch, left_batch
         a["precision"] = _swapped(a.get("precision"))
@@ -218,8 +218,9 @@ dot_general = define("dot_general", operands=2, infer=infer_products("dot_genera
 # --- axes that divide ---------------------------------------------------------------------
 
 def spread_products(op: OpDef, types: Types, attrs: Attrs, results: Types) -> Sequence[Dims]:
-    """Batch and free axes as they are. Contracted ones may be divided on one side, where the other
-    is whole: on both the result would be terms of a sum, and where that goes must be said."""
+    """Batch and free axes stay divided. A contracted axis may be divided on one side if it is whole
+    on the other. If both were divided, devices would hold terms of a sum, and the program must say
+    where that goes."""
     lhs, rhs = types
     contract: Pair = attrs["contract"]
     both_batch: Pair = attrs["batch"]

@@ -1,11 +1,11 @@
-"""Calls of the host from within a program, and a use that keeps what it uses.
+"""Calls of host functions from within a program, and an op that keeps a value from being dropped.
 
     callback(*operands) {slot, result_types, kind, ordered, vmap_method}
 
-`slot` numbers the host function among those handed over when the program runs: the functions
+`slot` numbers the host function among those handed over when the program is compiled: the functions
 themselves are no part of a program. Kinds: `pure` may be dropped or run twice; `io` runs as often
-as the program says; `debug` gives nothing back and has no derivative. `ordered` calls run in the
-order of the program.
+as the program says; `debug` has no results and no derivative. `ordered` calls run in the order of
+the program.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from ..rules import Attrs, Axis, Batched, Tangents, Types, Values
 
 METHODS = ("sequential", "sequential_unrolled", "expand_dims", "broadcast_all")
-"""How a batch reaches the host: one call an example, or one call with the batch in front, operands
-without a batch having size 1 or the full size there."""
+"""How a batch reaches the host: one call per example, or one call with the batch axis in front. In
+that call the axis has size 1 or full size for unbatched operands."""
 
 
 class NoBatching(IRValueError, NotImplementedError):

@@ -1,9 +1,9 @@
 """Singular values and eigenvalues: svd, eigh, eig.
 
-Matrices stand in the last two axes, all axes before are batches. Where LAPACK does not converge
-the results are NaN. Derivatives of vectors are infinite where two singular values or eigenvalues
-are equal. Sources: LAPACK Users' Guide; derivatives: Giles, An extended collection of matrix
-derivative results, 2008.
+Matrices stand in the last two axes; all axes before them are batches. Where LAPACK does not
+converge the results are NaN. Derivatives of vectors are infinite where two singular values or
+eigenvalues are equal. Sources: LAPACK Users' Guide; derivatives: Giles, An extended collection of
+matrix derivative results, 2008.
 """
 
 from __future__ import annotations
@@ -81,8 +81,8 @@ def _tangent_values(t: Term, x: Term) -> Term:
 
 @formula
 def _tangents_svd(t: Term, s: Term, u: Term, vt: Term) -> tuple[Term, Term, Term]:
-    """With M = U^H A' V: S' is M's diagonal; U' = U (G (M S + S M^H)) and what leaves U's span;
-    V likewise; G the inverse gaps of the squares."""
+    """With M = U^H A' V and G the inverse gaps of the squares: S' is M's diagonal, and U' is
+    U (G (M S + S M^H)) plus the part outside U's span; V' likewise."""
     (m, n), k = t.type.shape[-2:], s.type.shape[-1]
     v, uh = adjoint(vt), adjoint(u)
     middle = matmul(matmul(uh, t), v)
@@ -92,7 +92,7 @@ def _tangents_svd(t: Term, s: Term, u: Term, vt: Term) -> tuple[Term, Term, Term
     of_u = gaps * (right + adjoint(right))
     of_v = gaps * (left + adjoint(left))
     inverse = _inverse(s)
-    if t.dtype.is_complex:                       # what turns on the diagonal turns U
+    if t.dtype.is_complex:                       # imaginary parts on the diagonal turn U
         turning = diagonal_part(middle - adjoint(middle))
         of_u = of_u + turning * 0.5 * _along(inverse, k, k, -1).to(t.dtype)
     u_moving, v_moving = matmul(u, of_u), matmul(v, of_v)
@@ -119,8 +119,8 @@ def _outside(moving: Term, u: Term, uh: Term, inverse: Term) -> Term:
 
 svd = define("svd", attrs={"full_matrices": BOOL, "compute_uv": BOOL}, operands=1,
              infer=_infer_svd, single=False, jvp=_jvp_svd, batch=batch_leading)
-"""Singular values, descending, and where `compute_uv` U and V^H, A = U diag(s) V^H: their first
-columns and rows, or all with `full_matrices`."""
+"""Singular values, descending, and with `compute_uv` U and V^H, such that A = U diag(s) V^H. U's
+columns and V^H's rows are as many as singular values, or all with `full_matrices`."""
 
 
 # --- eigh ---------------------------------------------------------------------------------
@@ -133,7 +133,7 @@ def _infer_eigh(types: Types, attrs: Attrs) -> Types:
 
 @formula
 def _tangents_eigh(t: Term, vectors: Term, values: Term) -> tuple[Term, Term]:
-    """With M = V^H A' V: w' is M's diagonal, V' = V (G M), G the inverse gaps of w."""
+    """With M = V^H A' V and G the inverse gaps of w: w' is M's diagonal, V' = V (G M)."""
     middle = matmul(matmul(adjoint(vectors), t), vectors)
     turned = _gaps(values).to(t.dtype) * middle
     return matmul(vectors, turned), _real(_diagonal(middle))
@@ -142,8 +142,8 @@ def _tangents_eigh(t: Term, vectors: Term, values: Term) -> tuple[Term, Term]:
 eigh = define("eigh", attrs={"lower": BOOL}, operands=1, infer=_infer_eigh, single=False,
               batch=batch_leading,
               jvp=lambda b, op, tangents: _tangents_eigh(b, tangents[0], *op.results))
-"""Vectors (as columns) and values, ascending, of Hermitian matrices, of which one triangle is
-read. Derivatives take the tangent to be Hermitian too."""
+"""Eigenvectors (as columns) and ascending eigenvalues of Hermitian matrices, of which one triangle
+is read. Derivatives assume that the tangent is Hermitian too."""
 
 
 # --- eig ----------------------------------------------------------------------------------
@@ -171,8 +171,8 @@ def _jvp_eig(b: Builder, op: Op, tangents: Tangents) -> Tangents:
 
 @formula
 def _tangents_eig(t: Term, x: Term, left: bool, right: bool) -> tuple[Term, ...]:
-    """With M = L^H A' R and D = diag(L^H R): w' = diag(M) / D, R' = R (G D^-1 M) turned to their
-    norm, G the gaps of w; L' likewise of A^H, whose values are conj(w)."""
+    """With M = L^H A' R, D = diag(L^H R) and G the inverse gaps of w: w' = diag(M) / D and
+    R' = R (G D^-1 M), corrected for R's norm; L' likewise from A^H, whose values are conj(w)."""
     values, of_left, of_right = eig(x, left=True, right=True, vector_derivatives=True)
     t = t.to(of_right.dtype)
     across = adjoint(of_left)
@@ -192,7 +192,7 @@ def _turning(vectors: Term, values: Term, middle: Term, overlap: Term) -> Term:
     mixed = middle * _gaps(values) / _along(overlap, n, n, -2)
     free = matmul(vectors, mixed)
     grown = reduce_sum(real(conj(vectors) * free), axes=(axis,))
-    # the greatest of the elements that are real, the first of equals
+    # the greatest of the elements that are real; of equal ones the first
     sizes = abs(real(vectors))
     nothing = sizes.like(0)
     sizes = where(imag(vectors) == nothing, sizes, -sizes.like(1))
@@ -208,9 +208,9 @@ def _turning(vectors: Term, values: Term, middle: Term, overlap: Term) -> Term:
 
 eig = define("eig", attrs={"left": BOOL, "right": BOOL, "vector_derivatives": BOOL}, operands=1,
              infer=_infer_eig, single=False, jvp=_jvp_eig, batch=batch_leading)
-"""Complex eigenvalues and, as asked, left and right vectors: columns of norm 1 whose greatest
-element is real. Vectors have derivatives where `vector_derivatives` says that no two eigenvalues
-are equal and no two elements of a vector tie for the greatest."""
+"""Complex eigenvalues and, where asked for, left and right eigenvectors: columns of norm 1 whose
+greatest element is real. Eigenvectors have derivatives where `vector_derivatives` promises that no
+two eigenvalues are equal and no two elements of a vector tie for the greatest."""
 
 
 spreads(leading(2), svd, eigh, eig)

@@ -6,9 +6,9 @@
     rfft      real                   complex, last n//2+1    no
     irfft     complex, last n//2+1   real                    yes
 
-`lengths` are the sizes of the transformed axes, for rfft and irfft those of the real side. All are
-linear; irfft reads the imaginary parts of its first coefficient (and of the middle one where n is
-even) as zero. Source: StableHLO spec, `fft`.
+`lengths` are the sizes of the transformed axes, for rfft and irfft those of the real side. All
+kinds are linear; irfft reads the imaginary parts of its first coefficient (and of the middle one
+where n is even) as zero. Source: StableHLO spec, `fft`.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def _infer_fft(types: Types, attrs: Attrs) -> Types:
 
 def _transpose_fft(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> Tangents:
     (ct,), kind, lengths = cotangents, op.attrs["kind"], op.attrs["lengths"]
-    if kind == "rfft":                           # the coefficients that were left out read zero
+    if kind == "rfft":                           # the coefficients that were left out are zero
         missing = lengths[-1] - ct.type.shape[-1]
         high = (*[0] * (ct.type.ndim - 1), missing)
         zero = b.zeros(ct.type.with_shape(()))

@@ -1,14 +1,14 @@
 """gather and the scatters: blocks taken from, or placed at, positions that an array lists.
 
-The dimension numbers are those of the StableHLO spec, the index vectors standing in the last axis
-of the indices. `mode` says what happens to a block that does not lie inside the operand:
+The dimension numbers are those of the StableHLO spec; index vectors stand in the last axis of the
+indices. `mode` says what happens to a block that does not lie inside the operand:
 
-    clip                it is moved until it does
+    clip                it is moved inside
     fill                gather gives `fill_value`; scatter leaves the block out
     promise_in_bounds   the program promises that there is none
 
-A batch is carried by the batching dimensions of these same ops, so nothing loops. Where several
-updates of a `scatter` meet, one of them wins; its derivative follows the winner.
+Batching uses the batching dimensions of these same ops, so nothing loops. Where several updates of
+a `scatter` meet, one of them wins; the derivative follows the winner.
 """
 
 from __future__ import annotations
@@ -83,12 +83,12 @@ def _check_numbers(name: str, x: TensorType, indices: TensorType, windows: Ints,
 
 
 def _up(dims: Ints, at: int) -> Ints:
-    """Axes after a new one has come in at `at`."""
+    """The axes, renumbered for a new axis at `at`."""
     return tuple(d + (d >= at) for d in dims)
 
 
 def _new_batch_axis(windows: Ints, ndim: int, q: int) -> int:
-    """Where a result or update of `ndim` axes gets the axis that the indices got at `q`."""
+    """The place in a result or update of `ndim` axes for the axis that the indices have at `q`."""
     batch = _others(ndim, windows)
     if q < len(batch):
         return batch[q]
@@ -96,13 +96,14 @@ def _new_batch_axis(windows: Ints, ndim: int, q: int) -> int:
 
 
 def _paired(batching: Ints, of_indices: Ints, p: int, q: int) -> tuple[Ints, Ints]:
-    """Batching dims with the pair (p, q) added; the operand's stay ascending."""
+    """Batching dims with the pair (p, q) added; those of the operand stay ascending."""
     pairs = sorted([*zip(_up(batching, p), _up(of_indices, q)), (p, q)])
     return tuple(d for d, _ in pairs), tuple(i for _, i in pairs)
 
 
 def _indices_with_batch(b: Builder, indices: Value, q: int) -> tuple[Value, int]:
-    """Index vectors stay in the last axis: a batch that is last comes to the front."""
+    """The indices and their batch axis, moved to the front where it would follow the index vectors.
+    """
     if q < indices.type.ndim - 1:
         return indices, q
     return b.emit(transpose, indices, permutation=moved(indices.type.ndim, q, 0)), 0
@@ -186,8 +187,8 @@ gather = define("gather", operands=2, infer=_infer_gather, jvp=_jvp_gather,
 
 
 def default_fill(dtype: dtypes.DType) -> Any:
-    """What `fill` gives where no value is named: NaN, the least signed integer, the greatest
-    unsigned one, True."""
+    """The value that `fill` gives by default: NaN, the least signed integer, the greatest unsigned
+    integer, or True."""
     if dtype.is_inexact:
         return float("nan")
     if dtype.kind == "bool":
@@ -320,7 +321,8 @@ def _jvp_scatter(b: Builder, op: Op, tangents: Tangents) -> Tangents:
 
 
 def _winners(b: Builder, op: Op) -> Value:
-    """Which elements of the updates are in the result: scatter their numbers, look who is there."""
+    """Which elements of the updates reach the result: scatter their numbers and gather them back.
+    """
     x, indices, updates = op.operands
     size = updates.type.size
     count = b.emit(iota, dtype=dtypes.u32, shape=(size,), dimension=0)
@@ -367,7 +369,7 @@ scatter_mul = _define_scatter("scatter_mul", _jvp_scatter_mul, _transpose_scatte
 
 
 def _jvp_scatter_extremum(b: Builder, op: Op, tangents: Tangents) -> Tangents:
-    """The tangent of whoever gives the extremum; those that tie share it evenly."""
+    """The tangent of the element that gives the extremum; tied elements share it evenly."""
     x, indices, updates = op.operands
     of_x, _, of_updates = tangents
     select, eq, (result,) = lookup("select"), lookup("eq"), op.results
@@ -395,8 +397,8 @@ scatter_max = _define_scatter("scatter_max", _jvp_scatter_extremum, None, is_num
 
 def _whole_slices(x: TensorType, sizes: Any, taken: Sequence[int], batch: Sequence[int]
                   ) -> list[int] | None:
-    """The dimensions of x in order of which slices have all; None where one that is divided is
-    read or written in part."""
+    """The dimensions of x that slices take whole, in order; None where a divided dimension is read
+    or written in part."""
     kept: list[int] = []
     for i, d in enumerate(x.dims):
         if i in batch:
@@ -409,7 +411,7 @@ def _whole_slices(x: TensorType, sizes: Any, taken: Sequence[int], batch: Sequen
 
 
 def _spread_gather(op: OpDef, types: Types, a: Attrs, results: Types) -> Sequence[Dims]:
-    """Slices keep the axes of the dimensions of which they have all, and of batches."""
+    """Slices stay divided along dimensions that they take whole, and along batching dimensions."""
     (x, indices), windows = types, a["offset_dims"]
     batch: Ints = a["operand_batching_dims"]
     kept = _whole_slices(x, a["slice_sizes"], a["collapsed_slice_dims"], batch)

@@ -1,7 +1,7 @@
 """Ops that take or place blocks of an array: slice, pad, concatenate and the dynamic slices.
 
-Starts that are values are clamped so that the block fits, as in the StableHLO spec. A dynamic
-slice whose starts differ along a batch is a gather (gathering.py), with no loop.
+Starts of dynamic slices are clamped so that the block fits, as in the StableHLO spec. A dynamic
+slice whose starts differ along a batch becomes a gather (gathering.py), without a loop.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def _transpose_slice(b: Builder, op: Op, cotangents: Tangents, known: Tangents) 
 
 
 def _dilated(size: int, stride: int) -> int:
-    """What `size` elements span when `stride` apart."""
+    """How many places `size` elements span at distance `stride`."""
     return (size - 1) * stride + 1 if size else 0
 
 
@@ -109,7 +109,7 @@ def _transpose_pad(b: Builder, op: Op, cotangents: Tangents, known: Tangents) ->
 
 
 def _unpad(b: Builder, ct: Value, x: TensorType, low: Ints, high: Ints, interior: Ints) -> Value:
-    """Cotangent of the padded operand: what was cropped is zero, what was added is left out."""
+    """The cotangent of the padded operand: zero where it was cropped, without the padding."""
     if min(low, default=0) < 0 or min(high, default=0) < 0:
         none = (0,) * x.ndim
         ct = b.emit(pad, ct, b.literal(0, x.dtype), low=tuple(max(-l, 0) for l in low),
@@ -122,7 +122,7 @@ def _unpad(b: Builder, ct: Value, x: TensorType, low: Ints, high: Ints, interior
 
 
 def _padding(b: Builder, x: TensorType, attrs: Any) -> Value:
-    """Where the result of a pad holds the padding value."""
+    """A mask of where the result of a pad holds the padding value."""
     inside = b.zeros(x.with_dtype(dtypes.bool_))
     return b.emit(pad, inside, b.literal(True, dtypes.bool_), **attrs)
 
@@ -347,7 +347,7 @@ def _spread_concatenate(op: OpDef, types: Types, attrs: Attrs, results: Types
 
 
 def _spread_update(op: OpDef, types: Types, attrs: Attrs, results: Types) -> Sequence[Dims]:
-    """A dimension that is written in part must be whole."""
+    """A dimension of which only a part is written must be whole."""
     x, update = types[:2]
     for a, (n, m) in enumerate(zip(x.shape, update.shape, strict=True)):
         if n != m and (x.dims[a] or update.dims[a]):

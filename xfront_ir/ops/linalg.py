@@ -1,6 +1,6 @@
 """Factorisations that solve: cholesky, lu, qr and its parts, and triangular and tridiagonal solves.
 
-Matrices stand in the last two axes, all axes before are batches. Elements are f32, f64, c64 or
+Matrices stand in the last two axes; all axes before them are batches. Elements are f32, f64, c64 or
 c128. Where LAPACK fails (a matrix that is not positive definite) the result is NaN. Eigenvalues
 and singular values are in `eigen.py`. Sources: LAPACK Users' Guide; derivatives: Giles, An
 extended collection of matrix derivative results, 2008.
@@ -37,7 +37,7 @@ HIGHEST = ("highest", "highest")
 # --- type rules ---------------------------------------------------------------------------
 
 def matrix(name: str, x: TensorType, square: bool = False) -> tuple[int, int]:
-    """Rows and columns of a matrix operand. Raises: IRTypeError where it is none."""
+    """Rows and columns of a matrix operand. Raises: IRTypeError where it is no matrix."""
     if x.dtype not in DTYPES:
         raise IRTypeError(f"{name}: takes f32, f64, c64 or c128 operands, got {x}")
     if x.ndim < 2:
@@ -49,7 +49,7 @@ def matrix(name: str, x: TensorType, square: bool = False) -> tuple[int, int]:
 
 
 def one_batch(name: str, types: Any, ranks: Any) -> None:
-    """Refuse operands that differ in dtype or leading axes, `ranks` being their own axes."""
+    """Refuse operands that differ in dtype or leading axes; `ranks` count their last axes."""
     first = types[0]
     lead = first.shape[:first.ndim - ranks[0]]
     for t, rank in zip(types, ranks):
@@ -61,14 +61,14 @@ def one_batch(name: str, types: Any, ranks: Any) -> None:
 # --- matrices of a formula ----------------------------------------------------------------
 
 def matmul(x: Term, y: Term) -> Term:
-    """The product of matrices, the leading axes in step."""
+    """The product of matrices, with paired leading axes."""
     lead = tuple(range(x.type.ndim - 2))
     return dot_general(x, y, contract=((len(lead) + 1,), (len(lead),)), batch=(lead, lead),
                        precision=HIGHEST, preferred=None)
 
 
 def conjugate(x: Term) -> Term:
-    """The complex conjugate; a real value is its own."""
+    """The complex conjugate; a real value stays itself."""
     return conj(x) if x.dtype.is_complex else x
 
 
@@ -84,7 +84,7 @@ def adjoint(x: Term) -> Term:
 
 
 def where_places(b: Builder, compare: OpDef[Any], type: TensorType) -> Term:
-    """A bool of `type`'s shape: how the number of the row compares with that of the column."""
+    """Bools of `type`'s shape that compare the number of each row with that of each column."""
     shape, n = type.shape[-2:], type.ndim
     rows, columns = (Term(b, b.emit(iota, dtype=dtypes.i32, shape=shape, dimension=d))
                      for d in (0, 1))
@@ -93,12 +93,12 @@ def where_places(b: Builder, compare: OpDef[Any], type: TensorType) -> Term:
 
 
 def lower_part(x: Term, strict: bool = False) -> Term:
-    """`x` with zeros above its diagonal, and on it where `strict`."""
+    """`x` with zeros above its diagonal, and on the diagonal where `strict`."""
     return where(where_places(x.b, gt if strict else ge, x.type), x, 0)
 
 
 def upper_part(x: Term, strict: bool = False) -> Term:
-    """`x` with zeros below its diagonal, and on it where `strict`."""
+    """`x` with zeros below its diagonal, and on the diagonal where `strict`."""
     return where(where_places(x.b, ge if strict else gt, x.type), 0, x)
 
 
@@ -108,7 +108,7 @@ def diagonal_part(x: Term) -> Term:
 
 
 def eye(b: Builder, type: TensorType) -> Term:
-    """The identity in each matrix of `type`."""
+    """Identity matrices of `type`."""
     mask, one = where_places(b, eq, type), Term(b, b.ones(type))
     return where(mask, one, 0)
 
@@ -132,7 +132,7 @@ def padded(x: Term, low: tuple[int, int], high: tuple[int, int]) -> Term:
 
 
 def batch_leading(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
-    """Batching of ops whose leading axes are batches already: one more in front."""
+    """Batching of ops whose leading axes are batches already: the new one is put in front."""
     moved_in = [move_batch(b, v, p, 0, axis[1]) for v, p in zip(operands, positions, strict=True)]
     made = b.emit(op.definition, *moved_in, **op.attrs)
     return (made,) if op.definition.single else made, (0,) * len(op.results)
@@ -146,7 +146,7 @@ def _infer_cholesky(types: Types, attrs: Attrs) -> Types:
 
 
 def _tangent_cholesky(t: Term, x: Term, factor: Term) -> Term:
-    """L' = L half(L^-1 A' L^-H): the lower triangle, its diagonal halved."""
+    """L' = L half(L^-1 A' L^-H), where half is the lower triangle with its diagonal halved."""
     solve = {"lower": True, "unit_diagonal": False}
     middle = triangular_solve(factor, t, left_side=False, transpose_a=True, conjugate_a=True,
                               **solve)
@@ -158,8 +158,8 @@ def _tangent_cholesky(t: Term, x: Term, factor: Term) -> Term:
 
 cholesky = define("cholesky", infer=_infer_cholesky, operands=1, batch=batch_leading,
                   jvp=partials_jvp(tangent(_tangent_cholesky)))
-"""The lower triangular L with L L^H = A, for Hermitian positive definite A, of which the lower
-triangle is read; NaN for others. Derivatives take A's tangent to be Hermitian too."""
+"""The lower triangular L with L L^H = A, for Hermitian positive definite A; NaN for other A. Only
+A's lower triangle is read. Derivatives assume that A's tangent is Hermitian too."""
 
 
 # --- triangular_solve ---------------------------------------------------------------------
@@ -224,8 +224,8 @@ triangular_solve = define("triangular_solve", operands=2, infer=_infer_triangula
                           batch=_batch_triangular_solve, cost=_cost_triangular_solve,
                           attrs={"left_side": BOOL, "lower": BOOL, "transpose_a": BOOL,
                                  "conjugate_a": BOOL, "unit_diagonal": BOOL})
-"""X with op(A) X = B, or X op(A) = B where not `left_side`. op(A) is A, transposed and conjugated
-as said. The other triangle of A is not read, nor its diagonal where `unit_diagonal`."""
+"""X with op(A) X = B, or X op(A) = B without `left_side`. op(A) is A, transposed and conjugated as
+the attributes say. The other triangle of A is not read, nor its diagonal with `unit_diagonal`."""
 
 
 # --- lu -----------------------------------------------------------------------------------
@@ -239,7 +239,7 @@ def _infer_lu(types: Types, attrs: Attrs) -> Types:
 
 
 def _take_rows(x: Term, order: Term) -> Term:
-    """The rows of each matrix in the order that the vector beside it says."""
+    """The rows of each matrix, in the order that its vector in `order` gives."""
     lead = tuple(range(x.type.ndim - 2))
     n = len(lead)
     places = reshape(order, shape=(*order.type.shape, 1))
@@ -272,9 +272,9 @@ def _tangent_lu(t: Term, x: Term, factors: Term, pivots: Term, order: Term) -> T
 _moved_lu = tangent(_tangent_lu)
 lu = define("lu", infer=_infer_lu, operands=1, single=False, batch=batch_leading,
             jvp=lambda b, op, tangents: (_moved_lu(b, tangents[0], op), None, None))
-"""Factors, pivots, permutation: the rows of A in the order of the permutation are L U. L, without
-its diagonal of ones, is below the diagonal of the factors, U above. Row i was exchanged with row
-pivots[i]. A singular A gives a zero on U's diagonal."""
+"""Factors, pivots and permutation: the rows of A in the order of the permutation are L U. The
+factors hold L below the diagonal, without its diagonal of ones, and U on and above it. Row i was
+exchanged with row pivots[i]. A singular A gives a zero on U's diagonal."""
 
 
 def _infer_permutation(types: Types, attrs: Attrs) -> Types:
@@ -309,8 +309,8 @@ def _jvp_qr(b: Builder, op: Op, tangents: Tangents) -> Tangents:
 
 @formula
 def _tangents_qr(t: Term, q: Term, r: Term) -> tuple[Term, Term]:
-    """With M = Q^H A' R^-1 and skew S, S below the diagonal as M: Q' = Q (S - M) + A' R^-1,
-    R' = (M - S) R."""
+    """With M = Q^H A' R^-1 and the skew S that equals M below the diagonal:
+    Q' = Q (S - M) + A' R^-1, R' = (M - S) R."""
     solved = triangular_solve(r, t, left_side=False, lower=False, transpose_a=False,
                               conjugate_a=False, unit_diagonal=False)
     middle = matmul(adjoint(q), solved)
@@ -323,7 +323,7 @@ def _tangents_qr(t: Term, q: Term, r: Term) -> tuple[Term, Term]:
 
 qr = define("qr", attrs={"full_matrices": BOOL}, operands=1, infer=_infer_qr, single=False,
             jvp=_jvp_qr, batch=batch_leading)
-"""Q with orthonormal columns and upper triangular R (of real diagonal), Q R = A."""
+"""Q with orthonormal columns and upper triangular R with real diagonal, such that Q R = A."""
 
 
 def _infer_geqrf(types: Types, attrs: Attrs) -> Types:
@@ -334,7 +334,8 @@ def _infer_geqrf(types: Types, attrs: Attrs) -> Types:
 
 geqrf = define("geqrf", operands=1, infer=_infer_geqrf, single=False, jvp=NONE,
                batch=batch_leading)
-"""R above and Householder vectors below the diagonal, and the factors tau of these vectors."""
+"""A matrix with R on and above its diagonal and Householder vectors below, and their factors tau.
+"""
 
 
 def _infer_householder_product(types: Types, attrs: Attrs) -> Types:
@@ -365,7 +366,7 @@ def _infer_tridiagonal_solve(types: Types, attrs: Attrs) -> Types:
 
 
 def _rows_shifted(x: Term, axis: int, by: int) -> Term:
-    """`x` moved by one place along `axis`, a zero moving in."""
+    """`x` moved by one place along `axis`, with zeros moved in."""
     low = tuple(by if d == axis else 0 for d in range(x.type.ndim))
     return pad(x, x.like(0, x.type.with_shape(())), low=low, high=tuple(-n for n in low),
                interior=(0,) * len(low))

@@ -3,10 +3,10 @@
     linear_call(*linear, *constants) {body, transposed, n_linear}
         body(linear, constants) -> results; transposed(results' cotangents, constants) -> cotangents
     custom_linear_solve(*b, *constants) {matvec, solve, transpose_solve, n}
-        matvec(x, constants) -> A x; solve(b, constants) -> x and what else it gives;
+        matvec(x, constants) -> A x; solve(b, constants) -> x and auxiliary results;
         transpose_solve(ct, constants) -> y with A^T y = ct, or None: then there is no transpose
 
-A solution is differentiated by the system, not by how it was found: A dx = db - dA x.
+The derivative of a solution follows from the system, not from the solver: A dx = db - dA x.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def _check_types(name: str, what: str, wanted: Sequence[TensorType], got: Sequen
 
 
 def _whole(b: Builder, values: Sequence[Value], tangents: Sequence[Value | None]) -> list[Value]:
-    """Tangents with zeros where there is none."""
+    """The tangents, with zeros in place of None."""
     return [b.zeros(v.type) if t is None else t for v, t in zip(values, tangents, strict=True)]
 
 
@@ -47,8 +47,8 @@ def _in_front(b: Builder, values: Sequence[Value], positions: Sequence[int | Non
 
 
 def _batched(body: Function, n: int, places: Sequence[int | None], axis: Any, out: int) -> Function:
-    """A body over a batch of its first n operands, which have it in front; so have `out` results,
-    and all later ones where they are."""
+    """A body over a batch. Its first n operands and its first `out` results have their batch axis
+    in front; the later operands have theirs at `places`."""
     kept = (*(0,) * out, *(None,) * (len(body.returns) - out))
     return vectorize(body, (*(0,) * n, *places), axis, kept)[0]
 
@@ -73,7 +73,7 @@ def _infer_linear_call(types: Types, attrs: Attrs) -> Types:
 
 
 def _jvp_linear_call(b: Builder, op: Op, tangents: Tangents) -> Tangents:
-    """The map of the tangents; and by its constants the derivative of its body."""
+    """The map applied to the tangents, plus the derivative of the body by the constants."""
     linear, constants = MAP.split(op.attrs, op.operands)
     moved, dots = MAP.split(op.attrs, tangents)
     totals: list[Value | None] = [None] * len(op.results)
@@ -166,7 +166,7 @@ def _jvp_solve(b: Builder, op: Op, tangents: Tangents) -> Tangents:
 
 
 def _solution(solve: Function, n: int) -> Function:
-    """`solve` without what it gives beside the solution."""
+    """`solve` without its auxiliary results."""
     return solve if len(solve.returns) == n else remembered(
         solve, ("solution", n), lambda: solve.replace(returns=solve.returns[:n], weak_returns=()))
 
@@ -187,7 +187,7 @@ def _transpose_solve(b: Builder, op: Op, cotangents: Tangents, known: Tangents) 
 
 
 def transposed_matvec(matvec: Function, n: int) -> Function:
-    """(y, constants) -> A^T y, of a Function (x, constants) -> A x."""
+    """The Function (y, constants) -> A^T y, from a Function (x, constants) -> A x."""
     def make() -> Function:
         x, constants = cut(matvec.params, n)
         linear = (*[True] * n, *[False] * len(constants))

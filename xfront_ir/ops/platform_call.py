@@ -1,14 +1,14 @@
 """platform_call: a kernel by the name under which a platform's compiler or libraries know it.
 
-Passes for platforms write it in place of operations for which the platform has a kernel; programs
-have none before, so it has no derivative and no batching. What a kernel means stands in
+Passes for platforms write it in place of ops for which the platform has a kernel. Programs have no
+such call before lowering, so it has no derivative and no batching. The meaning of each kernel is in
 `reference_ops/platform_call.py`.
 
 Attributes: `target` is the name, `results` the types of the results, `api` the version of XLA's
-interface for custom calls, `config` what the kernel is told: MLIR's text of a dictionary for api 4,
-any text before. The first `batch_axes` axes are batches; what has two axes more is a matrix, which
-kernels of api 4 have column by column in memory. `in_place` are pairs (result, operand) that share
-their memory.
+interface for custom calls, `config` the kernel's configuration: MLIR's text of a dictionary for
+api 4, any text for earlier versions. The first `batch_axes` axes are batches; a value with two more
+axes is a matrix, which kernels of api 4 have column by column in memory. `in_place` lists pairs
+(result, operand) that share their memory.
 
 Source: StableHLO spec, `custom_call`.
 """
@@ -43,4 +43,4 @@ platform_call = define("platform_call", infer=_infer_platform_call, single=False
                        batch=NONE, attrs={
                            "target": STR, "results": TYPES, "api": INT, "config": STR,
                            "batch_axes": INT, "in_place": TREE})
-"""(operands) to what the kernel gives for them."""
+"""(operands) -> the results of the kernel."""

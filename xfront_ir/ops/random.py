@@ -1,8 +1,8 @@
 """Random bits: the threefry cipher, XLA's generator, and ops on key types.
 
-A key is one element of a key type, `key<fry>` (threefry), `key<rbg>` or `key<urbg>`; its words are
-there for `random_wrap` and `random_unwrap` alone. The streams are those of `jax.random`: counters
-are 64-bit numbers of the elements, so that a part of the bits never depends on the whole shape.
+A key is one element of a key type, `key<fry>` (threefry), `key<rbg>` or `key<urbg>`; only
+`random_wrap` and `random_unwrap` see its words. The streams are those of `jax.random`: the counters
+are the 64-bit numbers of the elements, so that an element's bits do not depend on the whole shape.
 
 Source: Salmon et al., Parallel random numbers: as easy as 1, 2, 3 (SC 2011).
 """
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 KEY_DTYPES = {"fry": dtypes.key_fry, "rbg": dtypes.key_rbg, "urbg": dtypes.key_urbg}
 IMPLEMENTATION = enum(*KEY_DTYPES)
 KEY_TYPE = AttrKind("word", lambda x: type(x) is str and f"key<{x}>" in dtypes.BY_NAME)
-"""A key type by the name in its brackets: of a generator above, or of one that a program defined,
-whose words alone are known here."""
+"""A key type by the name in its brackets: that of a generator above, or of one that a program
+defined, of which only the words are known here."""
 
 
 # --- threefry -----------------------------------------------------------------------------
@@ -45,7 +45,7 @@ def _infer_threefry(types: Types, attrs: Attrs) -> Types:
 
 threefry2x32 = define("threefry2x32", operands=4, infer=_infer_threefry, jvp=ZERO, single=False,
                       batch=batch_elementwise)
-"""(key words 0 and 1, counter words 0 and 1) to two words of bits, 20 rounds."""
+"""(key words 0 and 1, counter words 0 and 1) -> two words of bits, after 20 rounds."""
 
 
 # --- keys and their words -----------------------------------------------------------------
@@ -95,7 +95,8 @@ def _infer_seed(types: Types, attrs: Attrs) -> Types:
 
 random_seed = define("random_seed", attrs={"impl": IMPLEMENTATION}, operands=1, infer=_infer_seed,
                      jvp=ZERO, batch=batch_elementwise)
-"""A key for each integer: its upper and lower 32 bits, no sign spread into the upper ones."""
+"""A key for each integer, of its upper and lower 32 bits, without sign extension to the upper ones.
+"""
 
 
 def _infer_fold_in(types: Types, attrs: Attrs) -> Types:
@@ -118,7 +119,7 @@ def _infer_split(types: Types, attrs: Attrs) -> Types:
 
 
 def _batch_in_front(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
-    """Batching of ops whose result has the keys' axes, then its own."""
+    """Batching of ops whose result has the axes of the keys, then its own axes."""
     return (b.emit(op.definition, *operands, **op.attrs),), positions
 
 
@@ -157,7 +158,7 @@ def _infer_rng(types: Types, attrs: Attrs) -> Types:
 
 
 def _batch_rng(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
-    """The first lane's state gives the bits of all lanes, as in JAX; the others stay."""
+    """The first lane's state gives the bits of all lanes, as in JAX; the other states stay."""
     states, size = move_batch(b, operands[0], positions[0], 0, axis[1]), axis[1]
     width, ones = states.type.shape[1], (1, 1)
     first = b.emit(slice, states, starts=(0, 0), limits=(1, width), strides=ones)
@@ -171,12 +172,12 @@ def _batch_rng(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis)
 rng_bit_generator = define(
     "rng_bit_generator", operands=1, infer=_infer_rng, jvp=ZERO, single=False, batch=_batch_rng,
     attrs={"algorithm": enum("default", "philox"), "shape": SHAPE, "dtype": DTYPE})
-"""(state) to (next state, bits); the algorithm `default` is the platform's own."""
+"""(state) -> (next state, bits); the algorithm `default` is the platform's own."""
 
 
 UNIFORM_DTYPES = (dtypes.f16, dtypes.bf16, dtypes.f32, dtypes.f64, dtypes.i32, dtypes.u32,
                   dtypes.i64, dtypes.u64)
-"""XLA ends the process where it is asked for others."""
+"""The dtypes that XLA's generator knows; for others XLA ends the process."""
 
 
 def _infer_uniform(types: Types, attrs: Attrs) -> Types:
@@ -190,8 +191,8 @@ def _infer_uniform(types: Types, attrs: Attrs) -> Types:
 
 rng_uniform = define("rng_uniform", attrs={"shape": SHAPE}, operands=2, infer=_infer_uniform,
                      jvp=NONE, batch=NONE, effects=True)
-"""Numbers in [low, high). The generator's state is that of the program, and each use moves it on:
-its effect."""
+"""Numbers in [low, high). The generator's state belongs to the program, and each use advances it,
+which is the op's effect."""
 
 
 # --- axes that divide ---------------------------------------------------------------------

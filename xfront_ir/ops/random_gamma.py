@@ -1,8 +1,8 @@
-"""Samples of the gamma distribution, each element from a key of its own.
+"""Samples of the gamma distribution, with a key for each element.
 
 Source of the sampler: Marsaglia and Tsang, A simple method for generating gamma variables, ACM TOMS
-26 (2000). Of the derivative: Figurnov, Mohamed and Mnih, Implicit reparameterization gradients
-(NeurIPS 2018): the sample moves with `a` as the quantile of the probability that it has.
+26 (2000). Source of the derivative: Figurnov, Mohamed and Mnih, Implicit reparameterization
+gradients (NeurIPS 2018): as `a` changes, the sample stays the quantile of the same probability.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ def _jvp(b: Builder, op: Op, tangents: Tangents) -> Tangents:
 def _tangent(t: Term, a: Term, x: Term, log_space: bool) -> Term:
     if not log_space:
         return t * slope(a, x)
-    # below: x^a / (a gamma(a)) is the probability up to a factor 1 + O(x), so that the logarithm's
-    # slope is known where x itself has no digits, or is too small for its dtype
+    # for tiny x, the probability is x^a / (a gamma(a)) up to a factor 1 + O(x), which gives the
+    # slope of log x where x itself has no digits or is too small for its dtype
     tiny = x < math.log(dtypes.epsilon(a.dtype))
     sample = exp(where(tiny, 0, x))
     usual = slope(a, sample) / sample
@@ -54,8 +54,8 @@ def _tangent(t: Term, a: Term, x: Term, log_space: bool) -> Term:
 
 random_gamma = define("random_gamma", attrs={"log_space": BOOL}, operands=2, infer=_infer, jvp=_jvp,
                       batch=batch_elementwise)
-"""(keys, shapes a) to samples of scale 1, or their logarithms, which small `a` need: the samples
-are below what floats hold. NaN for negative `a`."""
+"""(keys, shapes a) -> samples of scale 1, or their logarithms. Small `a` need logarithms, since the
+samples are too small for floats. NaN for negative `a`."""
 
 
 spreads(alike, random_gamma)

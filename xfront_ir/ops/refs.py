@@ -3,8 +3,8 @@
     new_ref(x) -> ref              get(ref) -> content             freeze(ref) -> content
     swap(ref, x) -> old content    addupdate(ref, x)
 
-They are no part of a program that runs: `passes/discharge.py` puts the contents in their place
-before derivatives are taken, batches are formed or anything is lowered, so they have no such rules.
+No program that runs has references: `passes/discharge.py` replaces them by their contents before
+derivatives are taken, batches are formed or anything is lowered, so these ops have no such rules.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def _of_body(name: str) -> Discharge:
         refs_of(op)
         held = op.attrs[name]
         discharged = getattr(held, "discharged", None)
-        if discharged is not None:               # a transformation to be carried out
+        if discharged is not None:               # the body is a pending transformation
             made, written, order = discharged()
         else:
             made, written = discharge(body_of(held))
@@ -123,14 +123,14 @@ def _discharge_cond(b: Builder, op: Op, operands: Values) -> Discharged:
 
 
 def _outside(op: Op, places: Sequence[int], consts: Sequence[int]) -> None:
-    """Refuse references that are not closed over, among the places of those that are written."""
+    """Refuse written references, at `places`, that the body does not close over."""
     if not set(places) <= set(consts):
         raise MissingRule(f"{op.definition.name}: a reference is neither carried nor scanned; the "
                           "body reads and writes one that it closes over")
 
 
 def _last_first(body: Function, params: Sequence[Value], n: int) -> Function:
-    """`body` with these parameters, and its last n returns before the others."""
+    """`body` with these parameters, and with its last n returns moved before the others."""
     kept, last = cut(body.returns, len(body.returns) - n)
     return body.replace(params=params, returns=(*last, *kept), param_names=(), weak_params=(),
                         weak_returns=())
@@ -153,7 +153,7 @@ def _discharge_scan(b: Builder, op: Op, operands: Values) -> Discharged:
 def _discharge_while(b: Builder, op: Op, operands: Values) -> Discharged:
     regions: Regions = op.definition.regions
     of_cond, of_body, carry = regions.split(op.attrs, range(len(operands)))
-    for places in (of_cond, of_body):            # they may share references with one another
+    for places in (of_cond, of_body):            # condition and body may share references
         refuse_twice([op.operands[i] for i in places if op.operands[i].type.dtype.is_ref], "while")
     cond_, asked = discharge(op.attrs["cond"])
     if asked:
@@ -181,8 +181,8 @@ def _discharge_while(b: Builder, op: Op, operands: Values) -> Discharged:
 
 
 def _asked_by_the_body(b: Builder, op: Op, operands: Values) -> tuple[Op, list[Value]]:
-    """A `while` whose condition writes, as one whose body asks the condition for the next turn and
-    carries the answer; with its operands."""
+    """For a `while` whose condition writes: a `while` whose body evaluates the condition for the
+    next turn and carries the answer, and the operands of that `while`."""
     regions: Regions = op.definition.regions
     body, test = op.attrs["body"], op.attrs["cond"]
     of_cond, of_body, carry = regions.split(op.attrs, range(len(operands)))

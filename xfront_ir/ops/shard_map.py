@@ -3,16 +3,15 @@
     shard_map(*operands) {mesh, axes, in_specs, out_specs, check_vma, body}
         body(local parts) -> local parts of the results
 
-`axes` are those of the mesh over which the body's values are parts (manual axes): its collectives
-name them, and specs mention no others. Over axes that a spec does not mention each device has a
-copy.
+`axes` are the manual axes of the mesh, those over which the body's values are parts: collectives in
+the body name them, and specs mention no others. Over manual axes that a spec does not mention each
+device has a copy.
 
 With `check_vma` the body says over which axes its values vary (`passes/varying.py`), and its
-derivatives need nothing else. Without it a cotangent of a result of which n devices have a copy
-comes to each as an nth of it, and the cotangent of an operand of which many have a copy is their
-sum.
+derivatives need nothing else. Without it, if n devices have copies of a result, each gets an nth of
+its cotangent; if devices have copies of an operand, their cotangents are summed.
 
-What linearize saves inside leaves with a new axis in front, over all manual axes.
+Values that linearize saves in the body leave it with a new axis in front, over all manual axes.
 """
 
 from __future__ import annotations
@@ -97,7 +96,7 @@ def part_type(mesh: MeshAxes, axes: Sequence[str], t: TensorType, spec: Spec) ->
 
 
 def whole_type(mesh: MeshAxes, t: TensorType, spec: Spec) -> TensorType:
-    """The type of the whole whose parts have that type."""
+    """The type of the whole value whose parts have the type `t`."""
     whole = t.with_shape(spec.global_shape(mesh, t.shape))
     dims = [(*mine, *more) for mine, more in zip(spec.dims, t.dims, strict=True)]
     return whole.over(Sharding(mesh, Spec(dims)))
@@ -112,7 +111,8 @@ def _with(attrs: Any, body: Any, ins: Specs, outs: Specs) -> dict[str, Any]:
 
 
 def unmentioned(attrs: Any, spec: Spec) -> tuple[tuple[str, ...], tuple[int, ...]]:
-    """The manual axes over which every device has a copy of such a value, and their sizes."""
+    """The manual axes over which every device has a copy of a value of this spec, and their sizes.
+    """
     mesh: MeshAxes = attrs["mesh"]
     names = tuple([a for a in attrs["axes"] if a not in spec.axes])
     return names, tuple([mesh.size_of((a,)) for a in names])
@@ -144,7 +144,7 @@ def _split(b: SplitBuilder, attrs: Attrs, operands: Values, linear: Flags) -> Va
     n, manual = parts.n_out, attrs["axes"]
 
     def is_whole(i: int) -> bool:
-        """Whether a result of the forward side has what every device has of it."""
+        """Whether a result of the forward side keeps the values of all devices."""
         return attrs["check_vma"] or not unmentioned(attrs, out_known[i])[0]
 
     given = [i for kind, i in parts.residuals if kind == "out" and not is_whole(i)]
@@ -175,7 +175,7 @@ def _split(b: SplitBuilder, attrs: Attrs, operands: Values, linear: Flags) -> Va
 
 
 def _saving(forward: Function, n: int, saved: Sequence[Value]) -> Function:
-    """The forward side with what is saved behind its first n results, each in a row of its own."""
+    """The forward side with saved values after its first n results, each with a new first axis."""
     b = Builder(forward.name)
     b.ops = list(forward.ops)
     rows = [b.emit(reshape, v, shape=(1, *v.type.shape)) for v in saved]
@@ -183,7 +183,7 @@ def _saving(forward: Function, n: int, saved: Sequence[Value]) -> Function:
 
 
 def _reading(linear: Function, flags: Sequence[bool]) -> Function:
-    """The linear side, whose last parameters come in rows of their own where flagged."""
+    """The linear side, whose flagged last parameters have a new first axis."""
     b = Builder(linear.name)
     n = len(linear.params) - len(flags)
     operands = [b.param(v.type) for v in linear.params[:n]]
@@ -218,8 +218,8 @@ def _transpose(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> Tan
 
 
 def _of_copies(back: Function, n: int, copies: Sequence[Any], sums: Sequence[Any]) -> Function:
-    """The transpose where devices have copies: of each cotangent behind the first n parameters a
-    device takes its share, and what it gives is summed."""
+    """The transpose where devices have copies. Each device takes its share of the cotangents, which
+    come after the first n parameters; the cotangents that it gives are summed."""
     b = Builder(back.name)
     operands = [b.param(v.type) for v in back.params]
     for i, (_, sizes) in enumerate(copies, n):
@@ -237,8 +237,8 @@ def _of_copies(back: Function, n: int, copies: Sequence[Any], sums: Sequence[Any
 # --- batches and literals -------------------------------------------------------------------
 
 def _batch(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
-    """Each device has the whole batch of its parts, or its part of the batch where that is divided
-    over axes of the op. A name that the op binds is not that of the batch."""
+    """Each device has the whole batch of its parts, or a part of the batch where the batch axis is
+    divided over axes of the op. A name that the op binds does not name the batch inside."""
     attrs, (name, size) = op.attrs, axis
     own = tuple([a for a in batch_axes(axis) if a in attrs["axes"]])
     body = body_of(attrs["body"])
@@ -249,7 +249,7 @@ def _batch(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> 
     ins, outs = ([s if p is None else s.insert(p, own)
                   for s, p in zip(attrs[what], at, strict=True)]
                  for what, at in (("in_specs", positions), ("out_specs", places)))
-    if own and attrs["check_vma"]:               # what is batched now varies over these axes too
+    if own and attrs["check_vma"]:               # batched values now vary over these axes too
         followed = tuple([(a, attrs["mesh"].size_of((a,))) for a in attrs["axes"]])
         body, _ = varying(body, [frozenset(s.axes) for s in ins], followed,
                           [frozenset(s.axes) for s in outs])
@@ -257,7 +257,7 @@ def _batch(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> 
 
 
 def _part_of_batch(attrs: Attrs, body: Function, axis: Axis, own: tuple[str, ...]) -> Any:
-    """The axis of a batch as the body has it, which is divided over these axes of the op."""
+    """The batch axis inside the body, where it is divided over the op's axes `own`."""
     name: Any = axis[0]
     if any([a in own for s in (*attrs["in_specs"], *attrs["out_specs"]) for a in s.axes]):
         raise IRValueError(f"vmap spmd_axis_name {own} cannot appear in shard_map in_specs or "
@@ -274,14 +274,14 @@ def _part_of_batch(attrs: Attrs, body: Function, axis: Axis, own: tuple[str, ...
 
 
 def _widened(op: Op, attrs: Any, extra: Types) -> dict[str, Any]:
-    """The attributes of an op that has got further operands, whole on every device."""
+    """The attributes of an op that has gained operands, which are whole on every device."""
     more = [replicated(t.ndim) for t in extra]
     return {**attrs, "in_specs": (*attrs["in_specs"], *more)}
 
 
 def _varying(v: Varying, op: Op, operands: Values) -> Varied:
-    """Inside another one. A part varies over the axes of its spec too, and results over what is
-    around alone."""
+    """The rule for a shard_map inside another. Parts also vary over the axes of their specs, and
+    results vary only over the axes of the outer one."""
     attrs = op.attrs
     if not attrs["check_vma"]:
         raise IRTypeError("shard_map: with check_vma=False it stands in one that has "

@@ -3,9 +3,9 @@
     sharding_constraint(x) {sharding}
     reshard(x) {sharding}
 
-The compiler places x as the sharding says, and everything else so that this holds. The type of what
-`reshard` gives has the explicit axes of the sharding, whatever those of x are; a constraint leaves
-types as they are. Source: the Shardy dialect, `sdy.sharding_constraint`.
+The compiler places x as the sharding says, and everything else so that this holds. The result type
+of `reshard` has the explicit axes of the sharding, whatever those of x are; a constraint leaves
+the type as it is. Source: the Shardy dialect, `sdy.sharding_constraint`.
 """
 
 from __future__ import annotations
@@ -43,15 +43,16 @@ def _infer_reshard(types: Types, attrs: Attrs) -> Types:
 
 
 def _transpose_reshard(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> Tangents:
-    """The cotangent goes back to where the operand was; a sum that was taken has no inverse."""
+    """The cotangent goes back to the sharding of the operand; a sum that was taken has no inverse.
+    """
     x, old = op.operands[0].type, op.attrs["sharding"]
     sharding = x.sharding or Sharding(old.mesh, replicated(x.ndim))
     return (b.emit(reshard, cotangents[0], sharding=sharding),)
 
 
 def lying(type: TensorType, other: TensorType) -> Sharding:
-    """How values lie that are to lie as a type says: where it says nothing, whole over the mesh of
-    another type, which does."""
+    """The sharding of a type. A type without one is whole over the mesh of `other`, which has one.
+    """
     if type.sharding is not None:
         return type.sharding
     assert other.sharding is not None
@@ -75,7 +76,7 @@ def _batch_sharding_constraint(b: Builder, op: Op, operands: Values, positions: 
         if strays := [a for a in over if a not in old.mesh.names]:
             raise IRValueError(f"vmap: spmd_axis_name has {strays[0]!r}, and the axes of the mesh "
                                f"of a sharding constraint are {old.mesh.names}")
-    # where nothing is said it is open: closed, it would gather the batch on every device
+    # without axes the batch dimension is open: closed, it would gather the batch on every device
     spec = old.spec.insert(p, over, open=not over)
     return (b.emit(op.definition, x, sharding=Sharding(old.mesh, spec, old.memory_kind)),), (p,)
 

@@ -4,9 +4,9 @@
     strong_div(x, y): 0 where x is 0, else x / y
     strong_dot_general(lhs, rhs): the sum of such products
 
-They are what `passes/strong.py` puts on the linear side of a derivative, so that a cotangent that a
-`select` made zero stays zero. The convention is that of measure theory. As functions they are
-bilinear like the plain ones, and their derivatives are of their own kind.
+`passes/strong.py` puts these ops on the linear side of a derivative, so that a cotangent that a
+`select` made zero stays zero. The convention is that of measure theory. The ops are bilinear like
+the plain ones, and their derivatives are written with strong ops again.
 """
 
 from __future__ import annotations

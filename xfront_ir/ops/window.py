@@ -1,8 +1,8 @@
 """Reductions over windows that move across an array, and what their derivatives need.
 
-Attributes of all: `window` sizes, `strides` of the windows, `padding` pairs (the padding never
-wins and adds nothing), `base_dilation` of the array and `window_dilation` of the elements that a
-window takes.
+All ops have the attributes `window` (sizes), `strides` of the windows, `padding` (pairs; padding
+never wins and adds nothing), `base_dilation` of the array and `window_dilation` of the elements in
+a window.
 
 The derivative of a maximum takes, in each window, the tangent of the element that wins: that is
 `select_and_gather_add`. Its transpose, `select_and_scatter_add`, adds each window's cotangent to
@@ -48,7 +48,7 @@ PLAIN = ("window", "strides", "padding")
 # --- type rules ---------------------------------------------------------------------------
 
 def windowed_shape(name: str, x: TensorType, attrs: Any) -> Ints:
-    """How many windows fit along each axis. Raises: IRTypeError."""
+    """The number of windows that fit along each axis. Raises: IRTypeError."""
     padding: Any = attrs["padding"]
     pairs: list[Any] = [*padding] if type(padding) is tuple else [None]
     lists: list[Ints] = [attrs.get(key, (1,) * x.ndim) for key in ATTRS if key != "padding"]
@@ -82,7 +82,7 @@ def _batch_window(b: Builder, op: Op, operands: Values, positions: Any, axis: Ax
 # --- windows as values, for the rules that need each element of them ----------------------
 
 def patches(b: Builder, x: Value, shape: Ints, attrs: Any, fill: Any) -> list[Value]:
-    """For each place in the window, what all windows hold there; `fill` in the padding."""
+    """For each place in the window, the elements of all windows there; `fill` in the padding."""
     padding = attrs["padding"]
     value = fill if isinstance(fill, Value) else b.literal(fill, x.type.dtype)
     wide = b.emit(pad, x, value, low=tuple(low for low, _ in padding),
@@ -111,7 +111,7 @@ def _reducer(name: str, jvp: Any, allowed: Any, wanted: str, transpose: Any = No
 
 
 def _transpose_sum(b: Builder, op: Op, cotangents: Tangents, known: Tangents) -> Tangents:
-    """Each element receives the cotangents of the windows that hold it: windows over those."""
+    """Each element gets the cotangents of the windows that hold it: sums over windows of these."""
     a, x, (ct,) = op.attrs, op.operands[0].type, cotangents
     if not ct.type.size or not x.size:
         return (b.zeros(x),)
@@ -128,7 +128,8 @@ def _transpose_sum(b: Builder, op: Op, cotangents: Tangents, known: Tangents) ->
 
 
 def _jvp_prod(b: Builder, op: Op, tangents: Tangents) -> Tangents:
-    """The product rule, window place by window place: no division, so zeros are no matter."""
+    """The product rule, place by place in the window: it divides by nothing, so zeros are allowed.
+    """
     shape, a = op.results[0].type.shape, op.attrs
     factors = patches(b, op.operands[0], shape, a, 1)
     moves = patches(b, tangents[0], shape, a, 0)
@@ -167,7 +168,7 @@ def _infer_gather(types: Types, attrs: Attrs) -> Types:
 
 
 def _jvp_first(b: Builder, op: Op, tangents: Tangents) -> Tangents:
-    """Linear in the first operand; which element wins does not change for small moves."""
+    """The op is linear in its first operand; the winning element has no derivative."""
     if tangents[0] is None:
         return (None,)
     return (b.emit(op.definition, tangents[0], op.operands[1], **op.attrs),)
@@ -188,7 +189,7 @@ def _scattered(b: Builder, ct: Value, x: Value, a: Any) -> Value:
     loser = (dtypes.least if a["select"] == "ge" else dtypes.greatest)(x.type.dtype)
     keeps = ge if a["select"] == "ge" else le
     shape, held = ct.type.shape, patches(b, x, ct.type.shape, a, loser)
-    # the place in the window that wins; those in the padding lose to all others
+    # `winner` is the place in the window that wins; places in the padding lose to all others
     inside = patches(b, b.ones(x.type.with_dtype(dtypes.bool_)), shape, a, False)
     best, found = held[0], inside[0]
     never = b.zeros(found.type)
@@ -227,7 +228,7 @@ select_and_gather_add = define(
     "select_and_gather_add", operands=2, infer=_infer_gather, jvp=_jvp_first,
     transpose=_transpose_gather, batch=_batch_window,
     attrs={"select": enum("ge", "le"), **ATTRS})
-"""(tangents, x) to, for each window, the tangent of the element of x that wins."""
+"""(tangents, x) -> for each window, the tangent of the element of x that wins."""
 
 
 def _infer_scatter(types: Types, attrs: Attrs) -> Types:
@@ -249,7 +250,7 @@ select_and_scatter_add = define(
     "select_and_scatter_add", operands=2, infer=_infer_scatter, jvp=_jvp_first,
     transpose=_transpose_scatter, batch=_batch_window,
     attrs={"select": enum("ge", "le"), **{name: ATTRS[name] for name in PLAIN}})
-"""(source, x) to an array like x: each window's source, added where the element that wins is."""
+"""(source, x) -> an array like x, with each window's source added at the element that wins."""
 
 
 # --- by a body ----------------------------------------------------------------------------
@@ -271,7 +272,7 @@ def _infer_by_body(types: Types, attrs: Attrs) -> Types:
 
 def _by_places(b: Builder, body: Function, operands: Any, inits: Any, shape: Ints, attrs: Any
                ) -> tuple[Value, ...]:
-    """The same, place by place in the window, in ops that have derivatives and batches."""
+    """The reduction place by place in the window, by ops that have derivatives and batching."""
     held = zip(*[patches(b, x, shape, attrs, init) for x, init in zip(operands, inits)])
     total = tuple(b.emit(broadcast_in_dim, init, shape=shape, dims=()) for init in inits)
     for values in held:

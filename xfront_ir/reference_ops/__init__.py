@@ -1,1 +1,2 @@
-"""Rows of the NumPy evaluator, one module a family of ops; found by `xfront_ir.reference`."""
+"""Rows of the NumPy evaluator, with one module for each family of ops, which
+`xfront_ir.reference` finds."""

@@ -19,7 +19,7 @@ def _unsigned(x: Any) -> Any:
 
 
 def _shift(x: Any, by: Any, shift: Any, beyond: Any) -> Any:
-    """`shift(x, by)`, and `beyond` where `by`, read as unsigned, is the width or more."""
+    """`shift(x, by)`, or `beyond` where `by`, read as unsigned, is at least the width."""
     inside = _unsigned(by) < 8 * x.dtype.itemsize
     return where(inside, shift(x, np.where(inside, by, np.zeros_like(by))), beyond)
 
@@ -37,7 +37,7 @@ def _shift_right_logical(attrs: Any, types: Any, x: Any, by: Any) -> Any:
 
 @reference("shift_right_arithmetic")
 def _shift_right_arithmetic(attrs: Any, types: Any, x: Any, by: Any) -> Any:
-    signed = x.view(np.dtype(f"i{x.dtype.itemsize}"))      # the sign is the first bit, whatever x
+    signed = x.view(np.dtype(f"i{x.dtype.itemsize}"))      # the first bit as a sign
     moved = _shift(signed, by.view(signed.dtype), np.right_shift, np.where(signed < 0, -1, 0))
     return moved.astype(signed.dtype).view(x.dtype)
 

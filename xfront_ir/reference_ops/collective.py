@@ -1,4 +1,4 @@
-"""NumPy rows of `ops/collective.py`, for one participant: sums of one term."""
+"""NumPy rows of `ops/collective.py`, for one participant: each sum has one term."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from .dot import wide
 
 
 def _placed(x: np.ndarray, dilation: Any, padding: Any) -> np.ndarray:
-    """`x` [batch, feature, *spatial] with its elements apart and zeros (or crops) around."""
+    """`x` [batch, feature, *spatial] with zeros between its elements, and padded or cropped."""
     for d, (by, (low, high)) in enumerate(zip(dilation, padding), start=2):
         n = x.shape[d]
         spread = np.zeros((*x.shape[:d], (n - 1) * by + 1 if n else 0, *x.shape[d + 1:]), x.dtype)

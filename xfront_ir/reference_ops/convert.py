@@ -26,7 +26,7 @@ def _convert(attrs: Any, types: Any, x: Any) -> Any:
 
 
 def _saturated(x: Any, target: DType) -> Any:
-    """Floats as integers: towards zero, into the range; NaN gives 0."""
+    """Floats as integers: rounded towards zero and clamped to the range; NaN gives 0."""
     least = 0 if target.is_unsigned else -(2 ** (target.bits - 1))
     greatest = 2 ** (target.bits - (not target.is_unsigned)) - 1
     inside = (x > least) & (x < greatest)
@@ -48,7 +48,7 @@ def _bitcast(attrs: Any, types: Any, x: Any) -> Any:
 
 
 def _from_bits(bits: Any, target: DType) -> Any:
-    """The elements whose bits, least first, are the last axis."""
+    """The elements whose bits stand in the last axis, the least significant first."""
     if target.bits >= 8:
         return np.packbits(bits, axis=-1, bitorder="little").view(target.numpy)[..., 0]
     weights = 1 << np.arange(target.bits)

@@ -1,4 +1,4 @@
-"""NumPy rows of custom rules and checkpoints, and of what they leave behind."""
+"""NumPy rows of custom rules and checkpoints, and of the ops that their derivatives leave."""
 
 from __future__ import annotations
 

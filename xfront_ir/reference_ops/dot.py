@@ -10,7 +10,7 @@ from ..reference import reference
 
 
 def wide(x: np.ndarray) -> np.ndarray:
-    """The same numbers in a dtype whose sums and products lose nothing that matters."""
+    """The same numbers in a dtype whose sums and products are precise enough."""
     kind = x.dtype.kind
     return x.astype(np.complex128 if kind == "c" else x.dtype if kind in "biu" and x.itemsize >= 8
                     else np.int64 if kind in "biu" else np.float64)

@@ -32,14 +32,15 @@ def _eig(attrs: Any, types: Any, x: np.ndarray) -> Any:
     right = right.astype(types[0].dtype.numpy)
     made = [values]
     if attrs["left"]:
-        left = np.linalg.inv(right).conj().swapaxes(-1, -2)      # to the same values, in order
+        left = np.linalg.inv(right).conj().swapaxes(-1, -2)      # in the order of values
         left = left / np.linalg.norm(left, axis=-2, keepdims=True)
         made.append(left * _phase(left).conj())
     return (*made, *([right] if attrs["right"] else []))
 
 
 def _phase(vectors: np.ndarray) -> np.ndarray:
-    """Phases of the greatest elements: LAPACK makes these real; real vectors keep their sign."""
+    """The phases of the greatest elements, which LAPACK makes real; real vectors keep their sign.
+    """
     places = np.argmax(np.abs(vectors), axis=-2)
     found = np.take_along_axis(vectors, places[..., None, :], -2)
     return found / np.abs(found)

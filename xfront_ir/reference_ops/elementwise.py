@@ -14,7 +14,8 @@ from .wide import where, wide, widened
 
 
 def _divide(x: Any, y: Any) -> Any:
-    """Quotient towards zero; integers by zero give all bits set, the least by -1 itself."""
+    """The quotient, rounded towards zero. Integers over zero have all bits set; the least integer
+    over -1 is itself."""
     if not np.issubdtype(x.dtype, np.integer):
         return x / y
     zero, least = y == 0, _overflows(x, y)
@@ -30,7 +31,7 @@ def _overflows(x: Any, y: Any) -> Any:
 
 
 def _remainder(x: Any, y: Any) -> Any:
-    """The remainder of that quotient: it has the sign of x; integers by zero give x."""
+    """The remainder of `_divide`, with the sign of x; integers over zero give x."""
     if not np.issubdtype(x.dtype, np.integer):
         return np.fmod(x, y)
     odd = (y == 0) | _overflows(x, y)

@@ -1,4 +1,4 @@
-"""NumPy rows of gather and the scatters: index vector by index vector, as the spec reads."""
+"""NumPy rows of gather and the scatters: one index vector after another, as in the spec."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ Place = tuple[tuple[Any, ...], tuple[Any, ...], bool]
 def _places(shape: tuple[int, ...], indices: np.ndarray, sizes: tuple[int, ...], windows: Any,
             removed: Any, batching: Any, of_indices: Any, index_map: Any, mode: str
             ) -> Iterator[Place]:
-    """For each index vector: the block of the operand, the block of the result, whether inside."""
+    """For each index vector: the block of the operand, the block of the result, and whether the
+    block lies inside the operand."""
     ndim = indices.ndim - 1 + len(windows)
     batch_dims = [d for d in range(ndim) if d not in windows]
     for at in np.ndindex(*indices.shape[:-1]):
@@ -26,7 +27,7 @@ def _places(shape: tuple[int, ...], indices: np.ndarray, sizes: tuple[int, ...],
         for d, i in zip(batching, of_indices):
             start[d] = at[i]
         inside = all(0 <= s <= n - size for s, n, size in zip(start, shape, sizes))
-        if mode != "fill":                     # promise_in_bounds: whatever, so clip
+        if mode != "fill":                     # promise_in_bounds allows any result, so clip
             start = [min(max(s, 0), n - size) for s, n, size in zip(start, shape, sizes)]
             inside = True
         block = tuple(s if d in removed or d in batching else slice(s, s + size)

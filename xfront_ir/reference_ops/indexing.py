@@ -1,4 +1,4 @@
-"""NumPy rows of the slices, pad and concatenate. Keys keep their words behind the axes."""
+"""NumPy rows of the slices, pad and concatenate. Keys keep their words after the axes."""
 
 from __future__ import annotations
 

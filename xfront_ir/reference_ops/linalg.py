@@ -15,7 +15,8 @@ _solved: Callable[[Any, Any], Any] = np.linalg.solve
 
 def each(types: Any, row: Callable[..., Any], ranks: tuple[int, ...], *operands: np.ndarray
          ) -> Any:
-    """`row` for each batch: operand i has `ranks[i]` axes of its own; NaN where it raises."""
+    """`row` applied to each matrix of a batch; NaN where it raises. Operand i has `ranks[i]` axes
+    after those of the batch."""
     lead = operands[0].shape[:operands[0].ndim - ranks[0]]
     nan = {"f": np.nan, "c": complex(np.nan, np.nan)}
     made = tuple(np.full(t.shape, nan.get(t.dtype.numpy.kind, 0), t.dtype.numpy) for t in types)

@@ -1,4 +1,4 @@
-"""What the kernels of platforms mean, by NumPy: those that passes write."""
+"""NumPy rows of the platform kernels that passes write."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _flags(attrs: Any) -> dict[str, bool]:
 
 
 def _with_info(types: Any, *made: Any) -> Any:
-    """The results, and after them that all went well where they are finite."""
+    """The results, and an `info` that reports success where they are finite."""
     lead = types[-1].ndim
     good = [np.isfinite(x).all(axis=tuple(range(lead, np.ndim(x)))) for x in made]
     return (*made, np.where(np.logical_and.reduce(good), 0, 1))

@@ -18,7 +18,7 @@ Words = tuple[np.ndarray, np.ndarray]
 
 
 def threefry(k1: Any, k2: Any, x1: Any, x2: Any) -> Words:
-    """Threefry 2x32, 20 rounds: two arrays of u32, broadcast together."""
+    """Threefry 2x32 with 20 rounds: two arrays of u32, broadcast together."""
     keys = [np.asarray(k, np.uint32) for k in (k1, k2)]
     keys.append(keys[0] ^ keys[1] ^ _PARITY)
     a, c = np.asarray(x1, np.uint32) + keys[0], np.asarray(x2, np.uint32) + keys[1]
@@ -40,7 +40,7 @@ def _is_fry(words: np.ndarray) -> bool:
 
 
 def _pairs(key: np.ndarray) -> list[Words]:
-    """The pairs of words of a key, each a key of threefry."""
+    """The pairs of words of a key; each pair is a key of threefry."""
     return [(key[..., i], key[..., i + 1]) for i in range(0, key.shape[-1], 2)]
 
 
@@ -61,13 +61,13 @@ def _seed(attrs: Any, types: Any, seed: np.ndarray) -> Any:
 
 
 def _counters(shape: tuple[int, ...], ndim: int) -> Words:
-    """The numbers of the elements as upper and lower words, behind `ndim` axes of size 1."""
+    """The numbers of the elements as upper and lower words, after `ndim` axes of size 1."""
     count = np.arange(int(np.prod(shape)), dtype=np.uint64).reshape((1,) * ndim + shape)
     return (count >> np.uint64(32)).astype(np.uint32), count.astype(np.uint32)
 
 
 def _enciphered(pair: Words, shape: tuple[int, ...]) -> Words:
-    """For each key of `pair`, the bits of counters of `shape`."""
+    """For each key in `pair`, the bits for counters of `shape`."""
     ndim = pair[0].ndim
     k1, k2 = (k.reshape(k.shape + (1,) * len(shape)) for k in pair)
     return threefry(k1, k2, *_counters(shape, ndim))
@@ -105,8 +105,8 @@ def _bits(attrs: Any, types: Any, key: np.ndarray) -> Any:
 # --- XLA's generator, which is Philox on CPU and GPU --------------------------------------
 
 def _philox(state: np.ndarray, shape: tuple[int, ...], width: int) -> np.ndarray:
-    """Bits of Philox 4x32, 10 rounds, from u32[4]: the key, then the lower half of the counter;
-    the upper half is the key once more."""
+    """Bits of Philox 4x32 with 10 rounds, from u32[4]: the key, then the lower half of the counter.
+    The upper half of the counter is the key again."""
     size = int(np.prod(shape))
     words = size * 2 if width == 64 else size
     key, start = (int(state[i]) | int(state[i + 1]) << 32 for i in (0, 2))

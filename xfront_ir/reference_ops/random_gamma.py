@@ -1,4 +1,4 @@
-"""NumPy row of `random_gamma`: Marsaglia and Tsang's method, an element at a time."""
+"""NumPy row of `random_gamma`: Marsaglia and Tsang's method, one element at a time."""
 
 from __future__ import annotations
 

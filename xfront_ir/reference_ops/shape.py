@@ -8,7 +8,7 @@ import numpy as np
 
 from ..reference import reference
 
-# Keys are arrays with their words behind the axes that the ops know.
+# Keys are arrays with their words after the axes that the ops know.
 
 
 @reference("broadcast_in_dim")

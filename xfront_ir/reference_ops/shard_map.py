@@ -1,4 +1,4 @@
-"""NumPy rows of `ops/shard_map.py`: what one device computes, which is all of a mesh of one."""
+"""NumPy row of `ops/shard_map.py`, for a mesh of one device: what that device computes."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """NumPy rows of `ops/similarity.py`: Householder's reductions, and Schur forms from eigenvectors.
 
-A Schur form is not unique: that of `schur` here is one of those that there are.
+A Schur form is not unique: the row of `schur` gives one of them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ def _schur(attrs: Any, types: Any, x: np.ndarray) -> Any:
 
 
 def _reflection(x: np.ndarray) -> tuple[np.ndarray, Any, Any]:
-    """v, tau and beta: (I - tau v v^H)^H x is beta, real, in the first element, v[0] being 1."""
+    """v, tau and beta such that v[0] is 1 and (I - tau v v^H)^H x is the real beta in its first
+    element and 0 in the others."""
     v, alpha = x.copy(), x[0]
     if not np.any(x[1:]) and np.imag(alpha) == 0:
         v[0] = 1
@@ -63,7 +64,7 @@ def _hessenberg(attrs: Any, types: Any, x: np.ndarray) -> Any:
 
 @reference("tridiagonal")
 def _tridiagonal(attrs: Any, types: Any, x: np.ndarray) -> Any:
-    """The upper triangle is the lower one with rows and columns counted from the end."""
+    """An upper triangle is reduced as a lower one, with rows and columns counted from the end."""
     def lower(given: np.ndarray) -> Any:
         a = np.tril(given) + np.tril(given, -1).conj().T
         a[np.diag_indices(len(a))] = np.real(np.diag(a))

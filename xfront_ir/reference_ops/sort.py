@@ -24,6 +24,6 @@ def _sort(attrs: Any, types: Any, *operands: Any) -> Any:
 def _top_k(attrs: Any, types: Any, x: Any) -> Any:
     axis, size = attrs["axis"], x.shape[attrs["axis"]]
     backwards = np.argsort(np.flip(wide(x), axis), axis=axis, kind="stable")
-    order = size - 1 - np.flip(backwards, axis)            # of equals, the first comes first
+    order = size - 1 - np.flip(backwards, axis)            # the first of equal elements comes first
     order = np.take(order, np.arange(attrs["k"], dtype=np.int64), axis)
     return np.take_along_axis(x, order, axis), order

@@ -19,7 +19,7 @@ INF, NAN = math.inf, math.nan
 
 
 def _scalar(name: str) -> Callable[..., Any]:
-    """Enter a function of Python floats as the row of an op; NaN gives NaN."""
+    """Enter a function of Python floats as the row of an op that gives NaN for NaN."""
     def enter(function: Any) -> Any:
         def safe(*values: float) -> float:
             if any(map(math.isnan, values)):
@@ -43,7 +43,7 @@ _scalar("erfc")(math.erfc)
 
 @_scalar("erf_inv")
 def erf_inv(x: float) -> float:
-    """The y with erf(y) = x: Newton's steps on the complement, where the digits are."""
+    """The y with erf(y) = x, by Halley's method; near 1 on erfc, which keeps its digits."""
     if not abs(x) < 1:
         return math.copysign(INF, x) if abs(x) == 1 else NAN
     if x < 0:
@@ -52,7 +52,7 @@ def erf_inv(x: float) -> float:
     for _ in range(60):
         error = math.erf(y) - x if x < 0.5 else (1 - x) - math.erfc(y)
         step = error * math.sqrt(math.pi) / 2 * math.exp(y * y)
-        y -= step / (1 + y * step)                     # Halley
+        y -= step / (1 + y * step)                     # Halley's step
         if abs(step) <= 1e-17 * abs(y):
             break
     return y
@@ -71,7 +71,8 @@ _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617
 
 @_scalar("digamma")
 def digamma(x: float) -> float:
-    """Upwards by recurrence, then the asymptotic series; below zero by reflection."""
+    """The derivative of lgamma: recurrence upwards, then the asymptotic series; below zero by
+    reflection."""
     if x <= 0:
         if x == math.floor(x):
             return NAN
@@ -86,7 +87,7 @@ def digamma(x: float) -> float:
 
 @_scalar("zeta")
 def zeta(x: float, q: float) -> float:
-    """The sum of (q + k)^-x for x > 1 and q > 0, by Euler and Maclaurin after 20 terms."""
+    """The sum of (q + k)^-x for x > 1 and q > 0: 20 terms, then Euler and Maclaurin's formula."""
     if x <= 1 or q <= 0:
         return INF if x == 1 or (q <= 0 and q == math.floor(q)) else NAN
     total = sum((q + k) ** -x for k in range(20))
@@ -101,7 +102,7 @@ def zeta(x: float, q: float) -> float:
 
 @_scalar("polygamma")
 def polygamma(n: float, x: float) -> float:
-    """The n-th derivative of digamma, n a whole number."""
+    """The n-th derivative of digamma, for a whole number n."""
     if n == 0:
         return digamma(x)
     if n < 0 or n != math.floor(n):
@@ -112,7 +113,7 @@ def polygamma(n: float, x: float) -> float:
 # --- modified Bessel functions ------------------------------------------------------------
 
 def _bessel(x: float, order: int) -> float:
-    """exp(-|x|) I_order(x) by the power series, whose terms have one sign."""
+    """exp(-|x|) I_order(x) by the power series, whose terms all have the same sign."""
     x = abs(x)
     term = math.exp(-x) * (x / 2) ** order
     total, k = 0.0, 0
@@ -152,7 +153,7 @@ def _gamma_series(a: float, x: float) -> tuple[float, float]:
 
 
 def _gamma_fraction(a: float, x: float) -> float:
-    """The upper function by Legendre's continued fraction, evaluated as Lentz does."""
+    """The upper incomplete gamma function by Legendre's continued fraction and Lentz's method."""
     b = x + 1 - a
     c, d = 1e300, 1 / b
     fraction = d
@@ -168,7 +169,7 @@ def _gamma_fraction(a: float, x: float) -> float:
 
 
 def _edge(a: float, x: float) -> float | None:
-    """The lower function at the edges of its domain."""
+    """The lower incomplete gamma function at the edges of its domain, None inside."""
     if x < 0 or a < 0 or (a == 0 and x == 0) or a == INF:
         return NAN
     return 1.0 if a == 0 or x == INF else 0.0 if x == 0 else None
@@ -203,7 +204,7 @@ def igamma_grad_a(a: float, x: float) -> float:
 
 @_scalar("random_gamma_grad")
 def random_gamma_grad(a: float, x: float) -> float:
-    """How a sample x moves with a where its probability stays."""
+    """The derivative in a of a sample x whose probability stays the same."""
     if x < 0 or a < 0 or a == INF:
         return NAN
     if x == 0 or x == INF:

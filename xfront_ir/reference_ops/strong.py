@@ -22,7 +22,7 @@ def _strong_div(attrs: Any, types: Any, x: np.ndarray, y: np.ndarray) -> Any:
 
 @reference("strong_dot_general")
 def _strong_dot_general(attrs: Any, types: Any, lhs: np.ndarray, rhs: np.ndarray) -> Any:
-    """All products, batch axes and contracted ones last, then their sum."""
+    """All products are formed, with the contracted axes last, and then summed."""
     contract, batch = attrs["contract"], attrs["batch"]
     free = [[a for a in range(x.ndim) if a not in c and a not in k]
             for x, c, k in ((lhs, contract[0], batch[0]), (rhs, contract[1], batch[1]))]

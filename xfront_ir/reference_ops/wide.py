@@ -11,11 +11,11 @@ from ..dtypes import from_numpy
 from ..reference import Row
 
 where: Callable[[Any, Any, Any], Any] = np.where
-"""Of whatever: checkers know no result of it where they know no operand."""
+"""Typed by hand: type checkers know no result of `np.where` if they know no operand."""
 
 
 def wide(x: np.ndarray) -> np.ndarray:
-    """`x` in f64 or c128 where it is inexact, else as it is."""
+    """`x` in f64 or c128 where it is inexact, else `x` itself."""
     dtype = from_numpy(x.dtype)
     if not dtype.is_inexact:
         return x

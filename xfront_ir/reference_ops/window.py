@@ -1,4 +1,4 @@
-"""NumPy rows of the windows: each window in turn, with the elements that lie in the array."""
+"""NumPy rows of the windows: one window after another, over the elements inside the array."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from .dot import wide
 
 def _windows(shape: tuple[int, ...], out: tuple[int, ...], attrs: Any, keep_padding: bool = False
              ) -> Iterator[tuple[tuple[int, ...], list[Any]]]:
-    """For each window its index and the indices of the elements in it, in order.
+    """For each window its index and the indices of its elements, in order.
 
-    `keep_padding`: places without an element are there too, as None.
+    With `keep_padding` places without an element are included as None.
     """
     ones = (1,) * len(shape)
     base, inner = attrs.get("base_dilation", ones), attrs.get("window_dilation", ones)
@@ -52,7 +52,7 @@ reference("reduce_window_min")(_reduced(np.minimum, greatest))
 
 @reference("reduce_window")
 def _by_body(attrs: Any, types: Any, *given: np.ndarray) -> Steps:
-    """The body in order over all places of a window; the padding holds the initial values."""
+    """Apply the body to all places of a window in order; the padding holds the initial values."""
     n, body = len(types), attrs["body"]
     made = [np.empty(t.shape, t.dtype.numpy) for t in types]
     for index, held in _windows(given[0].shape, types[0].shape, attrs, keep_padding=True):
