@@ -49,7 +49,7 @@ def __getattr__(name: str) -> Any:
 
 
 def _text(self: Function) -> str:
-    """The text of a Function; the printer stands above what it prints."""
+    """The text of a Function; the printer is imported when text is first asked for."""
     return __getattr__("print_function")(self)
 
 

@@ -60,8 +60,8 @@ def _standing(op: Op) -> Iterator[Function]:
 
 
 def last_uses(fn: Function) -> dict[Value, int]:
-    """Number of the op that reads each value last: `len(fn.ops)` for what is returned, the
-    number of its own op for a result that nobody reads, -1 for a parameter that nobody reads."""
+    """For each value, the number of the op that reads it last: `len(fn.ops)` if it is returned; if
+    nobody reads it, the number of its own op for a result and -1 for a parameter."""
     last = dict.fromkeys(fn.params, -1)
     for i, op in enumerate(fn.ops):
         for v in op.operands:
@@ -74,7 +74,7 @@ def last_uses(fn: Function) -> dict[Value, int]:
 
 
 def has_effects(fn: Function) -> bool:
-    """Whether `fn` or a body in it holds an op that must be kept whoever reads its results.
+    """Whether `fn` or a body in it holds an op that must be kept even if nobody reads its results.
 
     Pending transformations are not carried out: they keep the effects of what they start from.
     """

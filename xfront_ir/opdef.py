@@ -199,7 +199,7 @@ def optional(kind: AttrKind) -> AttrKind:
 # --- Python that is traced later ------------------------------------------------------------
 
 class Request:
-    """What is asked of a Deferred or of a body: a role and what the role depends on.
+    """A request to a Deferred or to a body: a role, and the details on which its answer depends.
 
     `role`: jvp, fwd, bwd, batch, transpose, policy for a Deferred; jvp, vectorize, grad, ... for a
     Pending body. `details` is hashable.
@@ -222,10 +222,10 @@ class Request:
 
 
 class Deferred(Protocol):
-    """A custom rule: Python that is traced while a pass runs. Supplied by the tracing side.
+    """A custom rule: Python that is traced while a pass runs. The tracing side supplies it.
 
-    `function(request)` gives a Function closed over the op's operands: its own first, captures
-    after. The result is memoised on the Deferred, never on the Python function.
+    `function(request)` gives a Function of the op's operands: the rule's own first, then captures.
+    The result is memoised on the Deferred, never on the Python function.
     """
 
     name: str

@@ -352,7 +352,7 @@ cond = define("cond", attrs={"branches": FUNCTIONS}, infer=_infer_cond, single=F
               batch=_batch_cond, strong=_strong_cond, regions=COND, varying=_varying_cond)
 
 
-# --- loops: what is common -----------------------------------------------------------------
+# --- loops: common helpers -----------------------------------------------------------------
 
 def grown_flags(carry: Flags, step: Callable[[Flags], Sequence[bool]]) -> Flags:
     """The fewest flags of carries that include `carry` and that `step` adds nothing to."""

@@ -199,10 +199,10 @@ def _unfold(b: Builder, x: Value, at: int, size: int, groups: int) -> Value:
 def _batch_conv(b: Builder, op: Op, operands: Values, positions: Any, axis: Axis) -> Batched:
     (lhs, rhs), (p, q), a, size = operands, positions, dict(op.attrs), axis[1]
     lhs_spec, rhs_spec, out_spec = a["lhs_spec"], a["rhs_spec"], a["out_spec"]
-    if q is None:                               # more of the batch
+    if q is None:                               # the vmapped axis joins the batch
         groups, out_groups, at = a["batch_groups"], 1, out_spec[0]
         lhs = _fold(b, lhs, p, lhs_spec[0], groups)
-    elif p is None:                             # more output features
+    elif p is None:                             # it joins the output features
         groups = out_groups = a["batch_groups"] * a["feature_groups"]
         at = out_spec[1]
         rhs = _fold(b, rhs, q, rhs_spec[0], groups)

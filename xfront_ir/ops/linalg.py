@@ -205,7 +205,7 @@ def _batch_triangular_solve(b: Builder, op: Op, operands: Values, positions: Any
     if p is not None:
         return batch_leading(b, op, operands, positions, axis)
     left, shape = op.attrs["left_side"], op.operands[1].type.shape
-    rows, columns = shape[-2:]                  # one matrix for the batch: more columns or rows
+    rows, columns = shape[-2:]                  # one matrix: the batch becomes columns or rows
     to = len(shape) if left else len(shape) - 2
     rhs = move_batch(b, rhs, q, to, size)
     wide = (rows, columns * size) if left else (size * rows, columns)

@@ -56,7 +56,7 @@ def _gathered(given: tuple[int, ...], shape: tuple[int, ...], dims: tuple[int, .
     others that this needs (empty where they are in order)."""
     stretched = [d for n, d in zip(given, dims, strict=True) if n == 1 and shape[d] != 1]
     summed = tuple(sorted({*range(len(shape))} - {*dims} | {*stretched}))
-    left = [d for d in range(len(shape)) if d not in summed]        # of the sum, ascending
+    left = [d for d in range(len(shape)) if d not in summed]        # axes of the sum, ascending
     order = tuple(left.index(d) for d in dims if d in left)
     return summed, () if order == tuple(range(len(order))) else order
 

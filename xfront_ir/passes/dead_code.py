@@ -16,7 +16,7 @@ from ..core import Function, Op, bodies_of
 
 
 def has_effects(op: Op) -> bool:
-    """Whether an op, or an op in one of its bodies, must be kept whoever reads its results."""
+    """Whether an op, or one in its bodies, must be kept even if nobody reads its results."""
     definition = op.definition
     if definition.effects is not None and definition.has_effects(op.attrs):
         return True

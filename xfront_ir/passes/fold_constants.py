@@ -1,4 +1,4 @@
-"""Fold constants: compute ops of known values, and leave out those that change nothing.
+"""Fold constants: compute ops whose operands are known, and drop ops that change nothing.
 
     %0: f32[3] = literal 2.0                   %0: f32[3] = mul(%x, %x)
     %1: f32[3] = literal 0.5                   return %0
@@ -34,7 +34,7 @@ from ..types import scalar
 
 def fold_constants(fn: Function) -> Function:
     """The Function with ops of literals computed and identities left out."""
-    known: dict[Value, Op] = {}                  # the ops of literals and what identities look at
+    known: dict[Value, Op] = {}                  # literals, and ops that identities look at
     env: dict[Value, Value] = {}
     ops: list[Op] = []
     get, changed = env.get, False
@@ -119,7 +119,7 @@ def _folded(op: Op, known: dict[Value, Op]) -> Op | None:
     return Op(literal, (), {"value": Literal(made), "shape": result.type.shape}, op.results, op.loc)
 
 
-# --- identities: the value that the result is, or None ----------------------------------------
+# --- identities: the value that equals the result, or None ------------------------------------
 
 Rule = Callable[[Op, tuple[Value, ...], dict[Value, Op]], Value | None]
 

@@ -77,7 +77,7 @@ def check_active(fn: Function, active: Flags) -> None:
 
 
 def extend(weak: Flags, active: Flags) -> Flags:
-    """Weakness flags of values, then those of the active ones, for their tangents."""
+    """The weakness flags of values, then those of the active values again, for their tangents."""
     return weak and (*weak, *[w for w, a in zip(weak, active, strict=True) if a])
 
 
