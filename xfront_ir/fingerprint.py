@@ -85,8 +85,8 @@ def is_known_by_python(fn: Function) -> bool:
 
 
 def is_small(fn: Function, ops: int) -> bool:
-    """Whether `fn` and its bodies have fewer than `ops` ops. No transformation is carried out: the
-    ops that it starts from count."""
+    """Whether `fn` and its bodies have fewer than `ops` ops. For a pending transformation the ops
+    of the Function that it starts from count."""
     return sum([len(f.ops) for f in functions(fn, _bodies)]) < ops
 
 

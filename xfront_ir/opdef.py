@@ -339,7 +339,7 @@ class OpDef(Generic[R]):
         return (lookup, (self.name,))
 
     def __call__(self, *operands: Any, **attrs: Any) -> Any:
-        """Apply this op in a formula to Terms and numbers; these take the last Term's type."""
+        """Apply this op in a formula to Terms and numbers; numbers take the last Term's type."""
         return [v for v in operands if hasattr(v, "apply")][-1].apply(self, operands, attrs)
 
     def rule(self, which: str) -> Any:

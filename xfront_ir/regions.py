@@ -311,7 +311,7 @@ def _last_at(body: Function, n: int, at: int) -> Function:
 
 
 def returning(op: Op, one: Held, stay: Mapping[str, Flags]) -> Function:
-    """A body of an op with only the returns that `stay` flags; it has flags for each group."""
+    """A body of an op with only the returns that `stay` flags, which has flags for each group."""
     flags = [f for name in one.body.gives for f in stay[name]]
     return _narrowed(one.function, None, flags if one.body.gives else None)
 

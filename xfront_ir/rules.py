@@ -114,8 +114,7 @@ class Rules(TypedDict, total=False):
 
 
 class Transformation(Protocol):
-    """Carries out requests of one kind; its methods tell facts about the result without doing so.
-    """
+    """Carries out requests of one kind. Its methods describe the result without carrying it out."""
 
     def __call__(self, function: Function, request: Request, /) -> Function: ...
 
@@ -137,13 +136,14 @@ class Transformation(Protocol):
         ...
 
     def own_sets(self, request: Request, sets: Sequence[Names], /) -> Sequence[Names]:
-        """Over which axes the Function's parameters vary, from the sets of the transformed one's.
-        """
+        """Over which axes the Function's parameters vary, from the sets of the transformed
+        Function's parameters."""
         ...
 
     def all_sets(self, request: Request, function: Function, sets: Sequence[Names],
                  results: Sequence[Names], /) -> tuple[Sequence[Names], Sequence[Names]]:
-        """Over which axes the transformed parameters and results vary, from the Function's sets."""
+        """Over which axes the transformed Function's parameters and results vary, from the sets of
+        the Function's own."""
         ...
 
     def binds(self, request: Request, /) -> tuple[Any, ...]:

@@ -9,7 +9,7 @@ Attributes of ops hold them; they have a text that parses:
     sharding    ["x" = 4] [{"x"}, {}] "pinned_host"       mesh, spec and, where given, a memory
 
 Axes are auto where no word follows their size. A dimension over several axes is divided by the
-first of them first. The files that define the ops that hold these say what programs do with them.
+first of them first. What programs do with shardings is described with the ops that hold them.
 """
 
 from __future__ import annotations

@@ -128,8 +128,7 @@ def _entries(dims: Dims) -> str:
 
 
 def alike(op: OpDef, types: Types, attrs: Mapping[str, Any], results: Types) -> Sequence[Dims]:
-    """Operands of the results' rank must agree where they are divided; results are divided so too.
-    """
+    """Operands of the results' rank must agree where they are divided; results are divided so."""
     ndim = results[0].ndim if results else 0
     return (met(op.name, [t.dims for t in types if t.ndim == ndim], ndim),) * len(results)
 

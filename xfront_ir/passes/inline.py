@@ -57,7 +57,7 @@ def settle(fn: Function) -> Function:
 
 
 def _inside(held: Function | Pending) -> Function | None:
-    """The Function that must be settled before a body can be; None where the body is forced."""
+    """The Function to settle before a body can be; None for a pending body that is carried out."""
     if isinstance(held, Pending):
         return None if held.is_forced else held.function
     return held
