@@ -35,6 +35,6 @@ def _mallopt() -> ctypes._FuncPointer | None:
     """glibc's `mallopt`, or None where the process has another C library."""
     try:
         library = ctypes.CDLL(None)
-    except (OSError, TypeError):                   # TypeError: on Windows
+    except (OSError, TypeError):                   # Windows raises TypeError
         return None
     return library.mallopt if hasattr(library, "gnu_get_libc_version") else None

@@ -67,7 +67,7 @@ def _parts(t: Term, u: Term) -> Parts:
     half_size = where(large, size * half, size)
     grown, less = ops.exp(half_size), ops.expm1(half_size)
     factor = where(large, grown, one)
-    s = less + less / (less + one)               # (e - 1 + (e - 1)/e)/2 loses nothing near 0
+    s = less + less / (less + one)               # (e - 1 + (e - 1)/e)/2 keeps all digits near 0
     c = grown + one / grown
     s, c = (half * where(large, grown, v) for v in (s, c))
     s = where(u < zero, -s, s)

@@ -48,7 +48,8 @@ MARK = "stands for"
 
 MAX_CONTEXT_BYTES = 32 << 20
 MAX_CONTEXT_USES = 2000
-"""A context keeps all types, attributes and constants; above these limits a new one is made."""
+"""Limits of a context, which keeps all its types, attributes and constants; above them a new one is
+made."""
 
 
 # --- registry -----------------------------------------------------------------------------
@@ -346,8 +347,9 @@ class RuleContext:
         return made.result if len(types) == 1 else list(made.results)
 
     def copied(self, key: Any, operands: Sequence[Any]) -> Any:
-        """The value of a copy of the op that was `kept` under `key` in this block, with these first
-        operands; None where none was kept. Copying an op's regions is cheaper than filling them."""
+        """The value of a copy of the op that was `kept` under `key` in this block, with `operands`
+        as its first ones; None where none was kept. Copying regions is cheaper than filling them.
+        """
         model = self._models.get((self.ip, key))
         if model is None:
             return None
@@ -490,8 +492,8 @@ class RuleContext:
 
     @property
     def is_shared(self) -> bool:
-        """Whether the next value is one of several devices together. It is not in a program of one
-        device, nor in the region of a `shard_map`, where each device has values of its own."""
+        """Whether the next value belongs to several devices together. It does not in a program of
+        one device, nor in the region of a `shard_map`, where each device has values of its own."""
         if self.num_partitions == 1:
             return False
         op = self.ip.block.owner

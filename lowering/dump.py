@@ -1,4 +1,4 @@
-"""Writing programs to a folder when they are lowered, so that people can read them."""
+"""Writes programs to a folder when they are lowered, so that people can read them."""
 
 from __future__ import annotations
 

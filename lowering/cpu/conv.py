@@ -105,8 +105,8 @@ def shifted(b: Builder, op: Op, x: Value, k: Value) -> Value:
 
 
 def _sum_of_shifted(b: Builder, op: Op, x: Value, k: Value) -> Value:
-    """The sum of shifted inputs times weights, in one pass. It is fenced off from other ops, for it
-    reads the operands often, and readers of a convolution expect it in memory."""
+    """The sum of shifted inputs times weights, in one pass. The operands must be fenced, for they
+    are read often; the result is fenced, for readers of a convolution expect it in memory."""
     if (longer := _evened(op)) is not op:
         return _shortened(b, op, _sum_of_shifted(b, longer, x, k))
     s, a, dtype = _sizes(op), op.attrs, x.type.dtype
@@ -131,8 +131,8 @@ def _sum_of_shifted(b: Builder, op: Op, x: Value, k: Value) -> Value:
 
 
 def _evened(op: Op) -> Op:
-    """`op` with one more place in a last axis of odd length, for even loops are ten times as fast.
-    """
+    """`op` with one more place in the result's last axis if that is odd: even loops are ten times
+    as fast."""
     a, spec = op.attrs, op.attrs["out_spec"]
     result = _sizes(op).result
     if len(spec) > 3 or spec[-1] != result.ndim - 1 or result.shape[-1] % 2 == 0:

@@ -214,7 +214,7 @@ def _complex(op: Op) -> bool:
 # Complex matrices: the library for real ones is faster at four times the work.
 @form(ops.dot_general, when=_complex, row="kernels.linear: product, complex64")
 def complex_product(b: Builder, op: Op, x: Value, y: Value) -> Value:
-    """One real product of the real parts beside the imaginary parts has all four parts that are
+    """One real product of the real parts next to the imaginary parts has all four products that are
     needed. An infinite part makes the other NaN, as the plain rule also multiplies by 1 + 0i."""
     rows, columns = ([d for d in range(v.type.ndim) if d not in summed][0]
                      for v, summed in zip((x, y), op.attrs["contract"], strict=True))

@@ -112,11 +112,11 @@ def half_power(place: Place, op: Op) -> float | None:
     return stated if stated in _EXPONENTS[op.operands[0].type.dtype] else None
 
 
-# Exponents k + 1/2 that the program states: XLA takes exp(y log(x)) with a long logarithm.
+# Constant exponents k + 1/2: XLA computes exp(y log(x)), with a long logarithm.
 @form(ops.pow, when=of(*_EXPONENTS) & size(POWER_LEAST), known=half_power,
       row="kernels.elementwise: x ** 1.5")
 def pow_(b: Builder, op: Op, x: Value, y: Value) -> Value:
-    """Products of x and its root, in f64 except for 1.5; the error is at most 2 ulp."""
+    """Products of x and its root, in f64 unless y is 1.5; the error is at most 2 ulp."""
     t, exponent = Term(b, x), op.attrs["known"]
     t = where(t == -math.inf, math.inf, t)
     if exponent != 1.5 and x.type.dtype is dtypes.f32:

@@ -95,8 +95,8 @@ def fence_pass(fn: Function, facts: Facts = NO_FACTS) -> Function:
 
 
 def _bodies(op: Op) -> list[tuple[Function, int, Handed]]:
-    """The bodies of an op that are computations of their own, each with how often it is emitted in
-    a row, and which of its returns are which parameters the next time."""
+    """The bodies of an op that are computations of their own. With each: how often it is emitted in
+    a row, and which of its returns become which parameters the next time."""
     regions, attrs = op.definition.regions, op.attrs
     if not regions.is_choice and not (regions.is_loop and regions.free):
         return []
@@ -128,7 +128,7 @@ def _choose(region: Region, chosen: set[Value]) -> None:
         if len(found) == 1:
             (p,) = found
             if width[p] == 1 and count[p] <= size:
-                continue               # computed once
+                continue               # the value is computed once
         weight = kind.weight
         own = mine = ((1 << weight) - 1) << bit
         bit = (bit + weight) % _BITS
@@ -158,8 +158,8 @@ def _left(readers: Places | list[Places] | None, reader: Places, found: Places,
 
 def _is_dear_later(region: Region, kind: Kind, operands: list[int], i: int, size: int,
                    sets: list[int], own: int) -> bool:
-    """Whether repeating value i is still expensive if its readers are fenced, as far as they repeat
-    all operations that compute it at several places."""
+    """Whether repeating value i stays expensive if those of its readers are fenced that repeat its
+    operations at several places."""
     readers, width, count, found = region.readers, region.width, region.count, region.places[i]
     sets_of = readers[i]
     assert found is not None

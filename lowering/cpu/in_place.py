@@ -36,8 +36,8 @@ def _reads_late(op: Op) -> bool:
     return reading_first(op) is not None
 
 
-# Turns read elements of arrays that they also update, and XLA would copy these arrays in each turn
-# if an update could come before a read; from jaxlib 0.12 on.
+# Turns read elements of arrays that they also update. From jaxlib 0.12 on, XLA copies such an array
+# in each turn if the update could come before a read.
 @form(ops.scan, when=_reads_late, since=(0, 12),
       row="kernels.reduction: loop of two arrays that read each other")
 def scan(b: Builder, op: Op, *operands: Value) -> tuple[Value, ...]:

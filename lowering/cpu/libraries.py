@@ -32,8 +32,8 @@ _ON_ONE_CORE = (3 * 2 ** 19 if compat.VERSION < (0, 11) else 3 * 2 ** 20, 3 * 2 
 """YNNPACK uses one core where Eigen uses two for products with multiplications in this range:
 smaller ones are too small for two cores, greater ones YNNPACK divides too."""
 _LONG_SUMS, _MOST_OF_LONG = 256, 3 * 2 ** 21
-"""YNNPACK divides products whose sums have at least so many terms already from the second number of
-multiplications on."""
+"""Products whose sums have at least the first number of terms YNNPACK divides from the second
+number of multiplications on."""
 _FEW_ROWS = 64
 
 _SET_UP = 400.0

@@ -23,7 +23,8 @@ from .pieces import branch
 
 def _is_tiny(order: int, least: Callable[[int], int], tall: bool = False) -> Condition:
     """The condition for real square matrices with m = 2 to `order` rows, in batches of at least
-    `least(m)`; if `tall`, also matrices with fewer columns, at least 2, to which none are added."""
+    `least(m)`; if `tall`, also for matrices with fewer columns (at least 2) without
+    `full_matrices`."""
     def holds(op: Op) -> bool:
         x = op.operands[0].type
         m, n = x.shape[-2:]
@@ -53,8 +54,8 @@ def _block(x: Term, i: int, j: int, rows: int, columns: int) -> Term:
 
 
 def _matrix(rows: Sequence[Sequence[Term]]) -> Value:
-    """The matrices with these entries. XLA makes a kernel of each part of a concatenation, so more
-    than nine entries are selected by each element instead, which halves the compile time."""
+    """The matrices with these entries. XLA makes a kernel of each part of a concatenation, so for
+    more than nine entries each element selects its entry instead, which halves the compile time."""
     lead = rows[0][0].type.shape
     if len(rows) * len(rows[0]) > 9:
         return fence(_chosen(rows)).value
@@ -131,8 +132,8 @@ def triangular_solve(b: Builder, op: Op, a: Value, rhs: Value) -> Value:
 @form(ops.lu, when=_is_tiny(3, least=lambda n: 1000 * (n - 1)),
       row="kernels.linear: solve, 3×3")
 def lu(b: Builder, op: Op, x: Value) -> list[Value]:
-    """LU with the rows exchanged by comparison: the first of equal pivots is taken, and a pivot of
-    zero divides nothing."""
+    """LU with the rows exchanged by comparisons and selections. Of equal pivots the first is taken;
+    nothing is divided by a pivot of zero."""
     n, lead = x.type.shape[-1], x.type.shape[:-2]
     matrix = Term(b, x)
     places = [matrix.like(i, tensor(lead, dtypes.i32)) for i in range(n)]

@@ -34,7 +34,8 @@ SHARE = 16
 5.5 %, for a = 1."""
 
 
-# Arrays large enough for the time of a draw to be more than that of compiling.
+# Large arrays: the plain rule draws for all elements until the last one is accepted, which takes
+# longer than compiling this form.
 @form(ops.random_gamma, when=size(LEAST) & below(2 ** 31), row="kernels.randomness: random.gamma")
 def random_gamma(b: Builder, op: Op, keys: Value, a: Value) -> Value:
     """Draw once for all elements; gather the rejected ones, draw until all are done, scatter."""
@@ -97,7 +98,8 @@ def _scattered(b: Builder, x: Value, at: Value, new: Value) -> Value:
 
 
 def _boosted_where_small(b: Builder, key: Key, a: Value, made: Value, log_space: bool) -> Value:
-    """The samples, boosted where shapes are small; unchanged, at no cost, where none is."""
+    """The samples, boosted where their shapes are small; if no shape is small, nothing is computed.
+    """
     operands = (*key, a, made)
     is_any = b.emit(ops.reduce_or, shapes_of(b, a).small.value, axes=(0,))
     plain, boost = Builder("plain"), Builder("boosted")

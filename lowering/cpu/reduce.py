@@ -24,14 +24,14 @@ _LONG = real & axis(32) & size(2 ** 15)
 
 
 # Axes of 32 or more, 2**15 elements: the plain rule reduces pairs, one element at a time on one
-# core, but of fewer elements sooner than two reductions are compiled.
+# core; for fewer elements this takes less time than compiling two reductions.
 @form(ops.argmax, when=_LONG, row="kernels.order: argmax")
 def argmax(b: Builder, op: Op, x: Value) -> Value:
     """The least position of the elements that equal the greatest."""
     if not x.type.dtype.is_float:
         return _first(b, op, x, _reduced(b, ops.reduce_max, x, (op.attrs["axis"],)))
     greatest = _reduced(b, ops.reduce_max, float_order(Term(b, x)).value, (op.attrs["axis"],))
-    # the keys are computed again in the second kernel: stored, they would take a third one
+    # the second kernel computes the keys again: storing them would take a third kernel
     again, greatest = b.emit(ops.optimization_barrier, x, greatest)
     return _first(b, op, float_order(Term(b, again)).value, greatest)
 
@@ -109,8 +109,8 @@ def _side_by_side(op: Op) -> bool:
             and _are_last(x, axes) and math.prod(x.shape[axes[0]:]) >= 64)
 
 
-# 64 integers of 32 bits or more, next to each other: XLA reduces them in several steps, each a
-# kernel. It has a library for shorter ones.
+# 64 or more integers of at least 32 bits, next to each other: XLA reduces them in several steps,
+# each a kernel. For narrower integers it has a library.
 @form(ops.reduce_sum, when=_side_by_side, only=near_memory,
       row="kernels.reduction: sum of rows, int32")
 def sum_of_integers(b: Builder, op: Op, x: Value) -> Value:

@@ -39,7 +39,7 @@ def _one_short_key(op: Op) -> bool:
             and not any(v.type.dtype.is_key for v in op.operands))
 
 
-# One key of at most 32 bits; a single integer array has the fast sort already.
+# One key of at most 32 bits: XLA's fast sort is for a single integer array.
 @form(sort, when=_one_short_key, row="kernels.order: sort")
 def packed(b: Builder, op: Op, *operands: Value) -> list[Value]:
     """Sort (key, position) pairs as integers, then move each operand by the positions."""

@@ -103,7 +103,7 @@ def _unless_small(x: Term, made: Term) -> Value:
     return where(abs(x) < 2.0 ** -12, x, made.to(dtypes.f32)).value
 
 
-# Functions that the C library computes one by one.
+# Functions for which the plain rule calls the C library for each element.
 @form(ops.sin, when=f32 & size(LEAST), row="kernels.elementwise: sin", is_cheap=True)
 def sin(b: Builder, op: Op, x: Value) -> Value:
     """cos(x - pi / 2)"""
@@ -136,7 +136,8 @@ def _arcsine(a: Term) -> tuple[Term, Term, Term]:
     return far, root, root * (square * polynomial(square, _ARCSINE))
 
 
-# Functions that the C library computes one by one, cheaper than angles.
+# Functions for which the plain rule calls the C library for each element; they are cheaper here
+# than functions of angles.
 @form(ops.asin, when=f32 & size(SIMPLE_LEAST), row="kernels.elementwise: asin")
 def asin(b: Builder, op: Op, x: Value) -> Value:
     """asin(a) = pi / 2 - 2 asin(sqrt((1 - a) / 2))"""
@@ -178,7 +179,7 @@ def atan(b: Builder, op: Op, x: Value) -> Value:
 
 @form(ops.atan2, when=f32 & size(SIMPLE_LEAST), row="kernels.elementwise: atan2", is_cheap=True)
 def atan2(b: Builder, op: Op, y: Value, x: Value) -> Value:
-    """The angle in the first eighth of the circle, turned to where (x, y) lies."""
+    """The angle in the first eighth of the circle, moved to the eighth in which (x, y) lies."""
     over, along = Term(b, y), Term(b, x)
     high, low = abs(over), abs(along)
     steep = high > low

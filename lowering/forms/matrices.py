@@ -198,8 +198,8 @@ def _line(b: Builder, x: Value, at: int | slice) -> Value:
 
 
 def _elimination(entry: TensorType, side: TensorType) -> Function:
-    """The Function (rest of a row, next row) -> (rest of that one, row of U): the row with the
-    greater pivot becomes the row of U, and is subtracted from the other one."""
+    """The Function (rest of a row, next row) -> (rest of the next row, row of U). The row with the
+    greater pivot becomes the row of U, and a multiple of it is subtracted from the other row."""
     b = Builder("eliminate")
     p, q = (Term(b, b.param(entry)) for _ in range(2))
     c = Term(b, b.param(side))

@@ -43,15 +43,15 @@ def _log_add_exp(ctx: RuleContext, x: Any, y: Any, type: TensorType) -> Any:
 
 
 def _complex_log_add_exp(ctx: RuleContext, x: Any, y: Any, type: TensorType) -> Any:
-    """log(exp(x) + exp(y)), with the greater real part subtracted before the exponentials. The
-    logarithm is taken last, so that the angle is in (-pi, pi]."""
+    """log(exp(x) + exp(y)), with the greater real part subtracted before the exponentials. This
+    shift is real, so the angle stays in (-pi, pi]."""
     writer = Writer(ctx)
     one, other = (writer.term(type, v) for v in (x, y))
     zero = one.like(0, type.with_dtype(dtypes.real_of(type.dtype)))
     high = ops.max(ops.real(one), ops.real(other))
     shift = ops.complex(where(ops.is_finite(high), high, zero), zero)
 
-    def power(v: Term) -> Any:                   # v - shift has no exponential that overflows
+    def power(v: Term) -> Any:                   # exp(v - shift) does not overflow
         return ctx.create("stablehlo.exponential", [writer.mlir(v - shift)], [type])
 
     total = ctx.create("stablehlo.add", [power(one), power(other)], [type])

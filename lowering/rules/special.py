@@ -74,7 +74,7 @@ _I0E_NEAR = (       # Chebyshev coefficients of i0e(x) in x/4 - 1, for x in [0, 
     9.675809035373237e-11, -1.726826291441556e-11, 2.95505266312964e-12, -4.856446783111929e-13,
     7.676185498604936e-14, -1.1685332877993451e-14, 1.715391285555133e-15,
     -2.431279846547955e-16, 3.3307945188222384e-17)
-_I0E_FAR = (        # of i0e(x) sqrt(x) in 16/x - 1, for x above 8
+_I0E_FAR = (        # Chebyshev coefficients of i0e(x) sqrt(x) in 16/x - 1, for x above 8
     0.4022452055070544, 0.0033691164782556943, 6.889758346916825e-05, 2.8913705208347567e-06,
     2.0489185894690638e-07, 2.266668990498178e-08, 3.3962320257083865e-09, 4.94060238822497e-10,
     1.1889147107846439e-11, -3.1499165279632416e-11, -1.3215811840447713e-11,
@@ -129,8 +129,8 @@ class _Temme:
         large = _is_large(a, x)
         self.a, self.x = where(large, a, 1e6), where(large, x, 1e6)
         self.off = (self.x - self.a) / self.a
-        half = _polynomial(self.off, [(-1) ** k / k for k in range(2, 17)])    # over off squared
-        self.root = half.like(1.0) / ops.rsqrt(2.0 * half)                      # eta over off
+        half = _polynomial(self.off, [(-1) ** k / k for k in range(2, 17)])    # eta^2 / (2 off^2)
+        self.root = half.like(1.0) / ops.rsqrt(2.0 * half)                      # eta / off
         self.eta = self.off * self.root
         self.c0, self.c1 = (_polynomial(self.eta, c) for c in _TEMME)
         self.c = self.c0 + self.c1 / self.a

@@ -36,7 +36,7 @@ def rotations(b: Builder, x: Value) -> Any:
     values = type.with_shape(type.shape[:-1]).with_dtype(dtypes.real_of(type.dtype))
     wanted = 1e-6 if values.dtype.bits == 32 else 1e-14
     return kernel(b, "Eigh", [x], [type, values], type.ndim - 2,
-                  config=f"1,1,{SWEEPS},{wanted:g}")       # the lower triangle; sorted
+                  config=f"1,1,{SWEEPS},{wanted:g}")       # 1,1: lower triangle, sorted values
 
 
 @form(ops.eigh, when=filled)
@@ -141,7 +141,7 @@ def _tall_svd(b: Builder, x: Value, full: bool) -> tuple[Value, Value, Value]:
          * Term(b, along(b, scale.value, values.type, range(lead)))).value
     if outer is not None:
         k = outer.type.shape[-1]
-        if k > n:                                # the columns beyond stay as they are
+        if k > n:                                # columns beyond n stay as they are
             beyond = padded(b, eye(b, u.type.with_shape((*u.type.shape[:-2], k - n, k - n))).value,
                             (n, n), (0, 0))
             u = b.emit(ops.add, padded(b, u, (0, 0), (k - n, k - n)), beyond)
