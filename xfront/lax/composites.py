@@ -20,7 +20,7 @@ from ..tree_util import register_pytree_node, tree_leaves
 
 def composite(decomposition: Callable[..., Any], name: str, version: int = 0
               ) -> Callable[..., Any]:
-    """A function that compilers may know by its name; it computes what `decomposition` does.
+    """A function with a name for the compiler; it computes what `decomposition` computes.
 
     Args:
       decomposition: of arrays; its keyword arguments are static attributes.

@@ -381,7 +381,7 @@ def conj(x: ArrayLike) -> Array:
 
 @eager
 def complex(x: ArrayLike, y: ArrayLike) -> Array:
-    """x + iy, of f32 or f64 parts.
+    """x + iy, from f32 or f64 parts.
 
     >>> lax.complex(jnp.array([1., 2.]), jnp.array([0., -1.]))
     Array([1.+0.j, 2.-1.j], dtype=complex64)

@@ -20,7 +20,7 @@ AT_ONCE = 3
 
 
 class FftType(enum.IntEnum):
-    """Kinds of transform: complex, its inverse, of real arrays, its inverse."""
+    """Kinds of transform: complex, inverse complex, real, inverse real."""
 
     FFT = 0
     IFFT = 1

@@ -156,7 +156,7 @@ def custom_linear_solve(matvec: Callable[[Any], Any], b: Any,
 
 
 def _transposed(product: Flat, tree: Any, n: int) -> Callable[[Any], Any]:
-    """y -> A^T y, of a traced x -> A x."""
+    """The map y -> A^T y, for a traced map x -> A x."""
     back = transposed_matvec(inline_calls(product.function), n)
 
     def vecmat(y: Any) -> Any:

@@ -123,7 +123,7 @@ def reduce(operands: Any, init_values: Any, computation: Callable[[Any, Any], An
 
 
 def _initial(x: Any, dtype: DType) -> Any:
-    """An initial value in a dtype; a number stays on the host, where no check for infinities is.
+    """An initial value in a dtype; a number stays on the host, unseen by checks for infinities.
 
     In a dtype without infinities an infinite number becomes its greatest or least.
     """

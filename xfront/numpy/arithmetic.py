@@ -322,7 +322,7 @@ def _power(x: Any, y: Any) -> Any:
 
 def _repeated(x: Tracer, y: Tracer) -> Tracer:
     """Integers to integer powers by squaring; a negative power gives 1 / x^|y|, truncated."""
-    from ..lax.control_flow import while_loop  # late: lax stands beside numpy
+    from ..lax.control_flow import while_loop  # late: loaded on first use
 
     def more(carry: Any) -> Any:
         left = emit(ops.ne, carry[2], like(carry[2], 0))
@@ -436,7 +436,7 @@ gcd = by_name(_gcd, "x1", "x2")
 
 
 def _divisor(x: Tracer, y: Tracer) -> Tracer:
-    from ..lax.control_flow import while_loop  # late: lax stands beside numpy
+    from ..lax.control_flow import while_loop  # late: loaded on first use
 
     def more(carry: Any) -> Any:
         left = emit(ops.ne, carry[1], like(carry[1], 0))

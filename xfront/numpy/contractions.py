@@ -349,7 +349,7 @@ def cross(a: ArrayLike, b: ArrayLike, axisa: int = -1, axisb: int = -1, axisc: i
 
 def _convolved(name: str, a: Any, v: Any, mode: str, precision: Any, preferred: Any,
                flipped: bool) -> Tracer:
-    from ..lax.contractions import conv_general_dilated  # late: lax stands beside numpy
+    from ..lax.contractions import conv_general_dilated  # late: loaded on first use
 
     x, y = promote_inexact(name, a, v)
     if x.ndim != 1 or y.ndim != 1:

@@ -154,7 +154,7 @@ def _equal_bin_of(x: Tracer, edges: Tracer) -> Tracer:
     n, dtype = edges.size - 1, x.value.type.dtype
     if dtype not in (dtypes.f32, dtypes.f64) or n > MOST_EQUAL:
         return _bin_of(x, edges)
-    from ..lax.control_flow import cond  # late: lax stands beside numpy
+    from ..lax.control_flow import cond  # late: loaded on first use
 
     low, high = (shaped(cut(edges, 0, i, i + 1), ()) for i in (0, n))
     width = emit(ops.sub, high, low)

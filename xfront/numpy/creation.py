@@ -130,7 +130,7 @@ def place_of(name: str, device: DeviceLike, out_sharding: ShardingLike) -> Any:
 def _placed(x: Any, device: DeviceLike) -> Any:
     if device is None:
         return x
-    from ..devices import device_put  # late: it stands on this file
+    from ..devices import device_put  # late: it imports this file
 
     return device_put(x, device)
 
@@ -170,7 +170,7 @@ def _host(x: Any, dtype: Any) -> np.ndarray:
 
 
 def constant(value: Any, dtype: Any, weak: bool) -> Any:
-    """An array, or a literal of the current trace, of a value on the host."""
+    """A value on the host as an array, or as a literal of the current trace."""
     if isinstance(dtype, KeyDType):
         raise TypeError(f"values do not become keys of dtype {dtype}; see random.wrap_key_data")
     if dtype is None:

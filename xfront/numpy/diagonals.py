@@ -174,7 +174,7 @@ def trace(a: ArrayLike, offset: int | Any = 0, axis1: int = 0, axis2: int = 1,
 
 @eager
 def _fill_diagonal(a: Any, val: Any) -> Any:
-    from .positions import put  # late: a neighbour of this file
+    from .positions import put  # late: loaded on first use
 
     x = operand("fill_diagonal", a)
     value = operand("fill_diagonal", val)

@@ -189,7 +189,7 @@ def einsum(subscripts: str | ArrayLike, /, *operands: Any, out: None = None,
                 "preferred_element_type": preferred_element_type})
         at_home("einsum", out_sharding)
     if _dot_general is not None:
-        from ..lax import dot_general  # late: a neighbour of this package
+        from ..lax import dot_general  # late: loaded on first use
 
         only("einsum", dot_general, "products are xfront.lax.dot_general's",
              _dot_general=_dot_general)

@@ -49,7 +49,7 @@ def _sized(x: Tracer, axis: int, size: int) -> Tracer:
 
 
 def _transform(name: str, kind: str, a: Any, sizes: Any, axes: Any, norm: Any) -> Any:
-    from ..lax.fourier import transform  # late: lax stands beside numpy
+    from ..lax.fourier import transform  # late: loaded on first use
 
     full = f"xfront.numpy.fft.{name}"
     (x,) = promote_inexact(full, a)

@@ -50,7 +50,7 @@ def write(x: Any, index: Any, y: Any, how: str, mode: str | None, indices_are_so
     if mode not in WRITE_MODES:
         raise ValueError(f"mode of writing is one of {[m for m in WRITE_MODES if m]}, got {mode!r}")
     if isinstance(y, (list, tuple)):
-        from .creation import asarray  # late: a neighbour of this file
+        from .creation import asarray  # late: loaded on first use
 
         y = asarray(y)
     mask = traced_mask(x, index) if type(index) is Tracer or type(index) is tuple else None
@@ -133,7 +133,7 @@ def _put(x: Any, y: Any, given: Sequence[Any], pattern: Pattern, flags: Flags) -
     if how == "subtract":
         values = emit(ops.neg, values)
     if how in ("divide", "power"):
-        from .arithmetic import power  # late: a neighbour of this file
+        from .arithmetic import power  # late: loaded on first use
 
         product = _scattered(like(strong(start), 1), plan, values, flags)
         made = emit(ops.div, start, product) if how == "divide" else power(start, product)
@@ -189,7 +189,7 @@ def _elementwise(func: Callable[[Any], Any], x: Any) -> Any:
 
     Raises: TypeError where it gives another dtype or shape.
     """
-    from ..transforms.vmap import vmap  # late: transformations stand above
+    from ..transforms.vmap import vmap  # late: transformations are a floor above
 
     if not x.size:
         return x
@@ -204,13 +204,13 @@ def _elementwise(func: Callable[[Any], Any], x: Any) -> Any:
 
 def apply_at(func: Callable[[Any], Any], x: Any, times: Any, once: bool) -> Any:
     """`func` applied to each element of `x` as often as `times` says, at most once with `once`."""
-    from .arithmetic import add  # late: neighbours of this file
+    from .arithmetic import add  # late: loaded on first use
     from .extremes import choice
     from .logic import greater
 
     if once:
         return choice(greater(times, 0), _elementwise(func, x), x)
-    from ..lax.control_flow import while_loop  # late: lax stands beside numpy
+    from ..lax.control_flow import while_loop  # late: loaded on first use
 
     def more(carry: Any) -> Any:
         return greater(times, carry[0]).any()

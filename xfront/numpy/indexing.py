@@ -96,7 +96,7 @@ def _with_arrays(index: tuple) -> tuple:
     """An index of several parts with arrays in place of lists."""
     if not any([type(part) is list or type(part) is tuple for part in index]):
         return index
-    from .creation import asarray  # late: a neighbour of this file
+    from .creation import asarray  # late: loaded on first use
 
     made = []
     for part in index:

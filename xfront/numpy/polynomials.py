@@ -47,7 +47,7 @@ def polyval(p: ArrayLike, x: ArrayLike, *, unroll: int = 16) -> Array:
     >>> jnp.polyval(jnp.array([1., 2., 3.]), 2.)
     Array(11., dtype=float32)
     """
-    from ..lax.control_flow import scan  # late: lax stands beside numpy
+    from ..lax.control_flow import scan  # late: loaded on first use
 
     p, x = promote("polyval", p, x)
     p = as_tracer(atleast_1d(p))
@@ -127,7 +127,7 @@ def poly(seq_of_zeros: ArrayLike) -> Array:
     >>> jnp.poly(jnp.array([1., 2.]))
     Array([ 1., -3.,  2.], dtype=float32)
     """
-    from ..lax.control_flow import scan  # late: lax stands beside numpy
+    from ..lax.control_flow import scan  # late: loaded on first use
 
     (zeros,) = promote_inexact("poly", seq_of_zeros)
     if zeros.ndim == 2 and zeros.shape[0] == zeros.shape[1]:

@@ -211,7 +211,7 @@ def put_along_axis(arr: ArrayLike, indices: ArrayLike, values: ArrayLike, axis: 
 @eager(static=("axis", "mode"))
 def _put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None, mode: str | None) -> Any:
     shape = operand("put_along_axis", arr).shape
-    from .indexed_updates import fitted  # late: a neighbour of this file
+    from .indexed_updates import fitted  # late: loaded on first use
 
     x, i, at = _aligned("put_along_axis", arr, indices, axis)
     i = _spread(i, x, at)
@@ -230,7 +230,7 @@ def put(a: ArrayLike, ind: ArrayLike, v: ArrayLike, mode: str | None = None, *, 
     """`a` with values put at flat positions; values repeat as needed.
 
     Args:
-      mode: "wrap" counts round and round, "clip" takes the nearest position; None clips too, and
+      mode: "wrap" counts modulo the size, "clip" takes the nearest position; None clips too, and
         negative positions count from the end.
     Raises: ValueError where `inplace` is not False: arrays are immutable.
     Source: `numpy.put`.
@@ -278,7 +278,7 @@ def place(arr: ArrayLike, mask: ArrayLike, vals: ArrayLike, *, inplace: bool = T
 
 @eager
 def _place(arr: Any, mask: Any, vals: Any) -> Any:
-    from .indexed_updates import fitted  # late: a neighbour of this file
+    from .indexed_updates import fitted  # late: loaded on first use
 
     x, y = operand("place", arr), operand("place", vals)
     y = fitted(x, emit(ops.reshape, y, shape=(y.size,)), "set")
@@ -448,7 +448,7 @@ def argwhere(a: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | N
     Array([[1],
            [3]], dtype=int32)
     """
-    from .manipulation import stack  # late: a neighbour of this file
+    from .manipulation import stack  # late: loaded on first use
 
     a = asarray(array_like("argwhere", a))
     if not a.ndim:

@@ -534,7 +534,7 @@ def fromfunction(function: Callable[..., Any], shape: Sequence[int], *, dtype: D
     Array([[ 0., 10.],
            [ 1., 11.]], dtype=float32)
     """
-    from ..transforms.vmap import vmap  # late: transformations stand above
+    from ..transforms.vmap import vmap  # late: transformations are a floor above
 
     sizes = [index_of(n) for n in shape]
     mapped: Any = functools.partial(function, **kwargs)

@@ -296,7 +296,7 @@ def _position(name: str, definition: OpDef, x: Tracer, axis: Any, keepdims: bool
 @eager(static=("axis", "out", "keepdims"))
 def argmax(a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None
            ) -> Array:
-    """Index along `axis` of the greatest element, the first if several are; NaN counts as greatest.
+    """Index along `axis` of the greatest element (the first of several), or of NaN if there is one.
 
     Args:
       axis: one axis; None counts in the flattened array.

@@ -287,7 +287,7 @@ def _inverse(order: Tracer) -> Tracer:
 
 def _searched(xs: Tracer, values: Tracer, side: str, unrolled: bool) -> Tracer:
     """Binary search of all values at once: each step halves the range that is left."""
-    from ..lax.control_flow import scan  # late: lax stands beside numpy
+    from ..lax.control_flow import scan  # late: loaded on first use
 
     halves, rest = [], xs.size
     while rest > 1:

@@ -412,7 +412,7 @@ def _ordered(x: Tracer, q: Tracer, method: str, skip_nan: bool) -> Tracer:
 
 def _along_last(x: Tracer, index: Tracer, n_extra: int) -> Tracer:
     """x[..., index] for each row of x; `index` has `n_extra` axes in front of x's."""
-    from .positions import take_along_axis  # late: a neighbour of this file
+    from .positions import take_along_axis  # late: loaded on first use
 
     if not n_extra:
         return shaped(as_tracer(take_along_axis(x, shaped(index, (*index.shape, 1)), -1,
@@ -568,7 +568,7 @@ def cov(m: ArrayLike, y: ArrayLike | None = None, rowvar: bool = True, bias: boo
     Array([[ 1., -1.],
            [-1.,  1.]], dtype=float32)
     """
-    from .contractions import exact_matmul  # late: a neighbour of this file
+    from .contractions import exact_matmul  # late: loaded on first use
 
     if y is not None:
         x, y = promote_inexact("cov", m, y)
@@ -664,7 +664,7 @@ def corrcoef(x: ArrayLike, y: ArrayLike | None = None, rowvar: bool = True,
     n = c.shape[0]
     if not n:
         return c
-    from .diagonals import diagonal  # late: a neighbour of this file
+    from .diagonals import diagonal  # late: loaded on first use
 
     d = as_tracer(diagonal(c))
     d = as_tracer(sqrt(emit(ops.real, d) if d.value.type.dtype.is_complex else d))

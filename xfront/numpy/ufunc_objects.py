@@ -129,14 +129,14 @@ class ufunc(functools.partial[Array]):
         """The dtype that the function gives for elements of an array."""
         if dtype is not None:
             return requested_dtype(self.__name__, dtype)
-        from ..stages import eval_shape  # late: it stands above
+        from ..stages import eval_shape  # late: it is a floor above
 
         element = np.zeros((), x.dtype)
         return eval_shape(self, element, element).dtype
 
     def _folded(self, x: Any, dtype: Any, initial: Any, mask: Any) -> Any:
         """The function folded from left to right over the first axis."""
-        from ..lax.control_flow import scan  # late: lax stands beside numpy
+        from ..lax.control_flow import scan  # late: loaded on first use
 
         wanted = self._result(x, dtype)
         x = x.astype(wanted) if dtype is not None else x
@@ -170,7 +170,7 @@ class ufunc(functools.partial[Array]):
         own = self._own["accumulate"]
         if own is not None:
             return own(x, axis=at, dtype=dtype)
-        from ..lax.control_flow import scan  # late: lax stands beside numpy
+        from ..lax.control_flow import scan  # late: loaded on first use
 
         wanted = self._result(x, dtype)
         x = moveaxis(x.astype(wanted) if dtype is not None else x, at, 0)
@@ -203,7 +203,7 @@ class ufunc(functools.partial[Array]):
         own = self._own["at"]
         if own is not None:
             return own(x, indices, b)
-        from ..lax.control_flow import scan  # late: lax stands beside numpy
+        from ..lax.control_flow import scan  # late: loaded on first use
 
         places = asarray(np.arange(x.size, dtype=np.int32)).reshape(x.shape)[indices]
         values = broadcast_to(asarray(b), places.shape).reshape(-1)
@@ -247,7 +247,7 @@ class ufunc(functools.partial[Array]):
 
     def _parts(self, x: Any, i: Any, wanted: np.dtype) -> Any:
         """The function folded over slices of the first axis, all slices in step."""
-        from ..lax.control_flow import fori_loop  # late: lax stands beside numpy
+        from ..lax.control_flow import fori_loop  # late: loaded on first use
 
         n = x.shape[0]
         if not i.shape[0]:
@@ -293,7 +293,7 @@ def frompyfunc(func: Callable[..., Any], /, nin: int, nout: int, *,
 def _any_order(function: Callable[..., Any], identity: Any) -> Callable[..., Any]:
     """The reduction of a function that may take elements in any order."""
     def reduce(x: Any, axis: Any, dtype: Any, keepdims: bool, initial: Any, where: Any) -> Any:
-        from ..lax.reductions import reduce as lax_reduce  # late: lax stands beside numpy
+        from ..lax.reductions import reduce as lax_reduce  # late: loaded on first use
 
         x = x if dtype is None else x.astype(requested_dtype("reduce", dtype))
         nothing = np.asarray(identity).astype(x.dtype)
@@ -324,7 +324,7 @@ def _odd(x: Any, axis: Any = None, keepdims: bool = False, where: Any = None) ->
 
 def _log_sum(function: Callable[..., Any], rate: float) -> Callable[..., Any]:
     def reduce(x: Any, axis: Any, dtype: Any, keepdims: bool, initial: Any, where: Any) -> Any:
-        from .normalizers import logsumexp  # late: nn stands on numpy
+        from .normalizers import logsumexp  # late: only this needs it
 
         x = x if dtype is None else x.astype(requested_dtype("reduce", dtype))
         made = logsumexp(x if rate == 1 else x * rate, axis=axis, keepdims=keepdims, where=where)
@@ -345,7 +345,7 @@ def _extreme(function: Callable[..., Any]) -> Callable[..., Any]:
 def _running(name: str) -> Callable[..., Any]:
     """One of the running functions of `lax`."""
     def accumulate(x: Any, axis: int, dtype: Any) -> Any:
-        from .. import lax  # late: lax stands beside numpy
+        from .. import lax  # late: loaded on first use
 
         x = x if dtype is None else x.astype(requested_dtype("accumulate", dtype))
         return getattr(lax, name)(x, axis)

@@ -305,7 +305,7 @@ def multinomial(key: ArrayLike, n: ArrayLike, p: ArrayLike, *, shape: ShapeLike 
 @eager(static=("shape", "dtype", "out_sharding"))
 def geometric(key: ArrayLike, p: ArrayLike, shape: ShapeLike | None = None,
               dtype: DTypeLike | None = None, *, out_sharding: ShardingLike = None) -> Array:
-    """Integers from 1 on: the trial of the first success, of probability p.
+    """The number of the first successful trial, from 1 on, where p is the probability of success.
 
     Args:
       key: one key. p: floats in (0, 1]. shape: of the result, to which p broadcasts.

@@ -46,7 +46,7 @@ def normal_dtype(name: str, dtype: Any) -> DType:
 @eager(static=("shape", "dtype", "out_sharding"))
 def normal(key: ArrayLike, shape: ShapeLike = (), dtype: DTypeLike | None = None, *,
            out_sharding: ShardingLike = None) -> Array:
-    """Standard normal floats (or, for a complex dtype, of unit variance) of the given shape.
+    """Standard normal floats (complex numbers of unit variance for such a dtype) of a shape.
 
     Source: inverse of the cumulative distribution, sqrt(2) erf_inv(u), u uniform in (-1, 1).
 

@@ -118,7 +118,7 @@ def beta(key: ArrayLike, a: ArrayLike, b: ArrayLike, shape: ShapeLike | None = N
 @eager(static=("shape", "dtype", "out_sharding"))
 def dirichlet(key: ArrayLike, alpha: ArrayLike, shape: ShapeLike | None = None,
               dtype: DTypeLike | None = None, *, out_sharding: ShardingLike = None) -> Array:
-    """Vectors of positive floats with sum 1, of the Dirichlet distribution.
+    """Vectors of positive floats with sum 1, from the Dirichlet distribution.
 
     Args:
       key: one key. alpha: positive floats of shape (..., n).

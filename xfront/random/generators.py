@@ -24,8 +24,8 @@ from ..tracing.tracer import Tracer
 class Generator:
     """A generator of random bits; see `xfront.extend.random.define_prng_impl`.
 
-    Fields: `name` and `tag`, by which keys are printed; `key_shape`, of a key's uint32 words; the
-    functions `seed`, `split`, `random_bits` and `fold_in`, None for those that are built in.
+    Fields: `name` and `tag`, by which keys are printed; `key_shape`, the shape of a key's uint32
+    words; the functions `seed`, `split`, `random_bits` and `fold_in`, None for built-in generators.
     """
 
     __slots__ = ("dtype", "fold_in", "key_shape", "name", "random_bits", "seed", "split", "tag")

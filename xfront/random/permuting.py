@@ -47,7 +47,7 @@ def shuffled(key: Tracer, x: Tracer, axis: int) -> Tracer:
 
 @eager(static=("axis", "independent"))
 def _permuted(key: Any, x: Any, axis: int, independent: bool) -> Any:
-    from ..numpy import take  # late: a neighbour of this package
+    from ..numpy import take  # late: loaded on first use
 
     one = typed_key("permutation", key)
     given = operand("permutation", x)

@@ -153,7 +153,7 @@ def _pairs(lhs: BCOO, rhs: BCOO) -> Any:
 
 
 def bcoo_reduce_sum(mat: BCOO, *, axes: Sequence[int]) -> BCOO:
-    """The sum over axes, of any kind; duplicates stay.
+    """The sum over axes of any kind; duplicate coordinates stay.
 
     Raises: ValueError where an axis is out of range or named twice.
     """

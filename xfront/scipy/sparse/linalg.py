@@ -65,7 +65,7 @@ def _apply(A: Map, x: Any) -> Any:
 # --- arguments ----------------------------------------------------------------------------
 
 def _operator(name: str, A: Any) -> Map:
-    """x -> A x, of a function, a matrix or a sparse matrix."""
+    """The map x -> A x, where A is a function, a matrix or a sparse matrix."""
     if callable(A):
         return A
     if hasattr(A, "todense"):                    # a sparse array has its own product
