@@ -1,7 +1,7 @@
-"""Files that others ask for from below: each is imported when it is first asked for.
+"""Modules that files below them need: each is imported when one of those files first asks for it.
 
-`on_demand.above("views")` gives the module to a file that stands below it, and so does not import
-it. This file stands above all of them.
+`on_demand.above("views")` gives the module to a file that stands below it and so must not import
+it. This file stands above all of these modules.
 """
 
 from __future__ import annotations

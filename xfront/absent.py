@@ -1,4 +1,4 @@
-"""What is said of a name that is not here: whether JAX has it, and the nearest one."""
+"""Messages about a missing name: whether JAX has it, and which name is nearest to it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def is_public_module(name: str) -> bool:
 
 
 def nearest(name: str, among: Iterable[str]) -> str | None:
-    """The name most like `name`; None where none is like it."""
+    """The name in `among` that is most like `name`; None where no name is like it."""
     import difflib  # only when something is absent
 
     found = difflib.get_close_matches(name, list(among), 1, 0.7)
@@ -55,8 +55,8 @@ def sentence(module: str, name: str, here: Iterable[str]) -> str:
     """Why `module` has no `name`.
 
     Args:
-      module: by JAX's name or by ours (`jax.lax`, `xfront.lax`).
-      here: the names that it has.
+      module: the module's name, JAX's or ours (`jax.lax`, `xfront.lax`).
+      here: the names that the module has.
     """
     whole = f"{module}.{name}"
     jax_module = "jax" + module.removeprefix("xfront").removeprefix("jax")
@@ -97,8 +97,8 @@ REMOVED = {
     },
     "jax.random": {"KeyArray": "jax.Array", "PRNGKeyArray": "jax.Array"},
 }
-"""Names that older programs use and that JAX itself has no longer, with what to write."""
+"""Names that older programs use and that JAX itself has removed, with what to write instead."""
 
 
 class AbsentModule(ModuleNotFoundError):
-    """JAX has such a module, or a program asks for one, and it is not here."""
+    """The module that a program imports does not exist here, whether or not JAX has it."""

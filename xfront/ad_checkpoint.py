@@ -1,4 +1,4 @@
-"""Checkpoints by their module: names for what policies save, and what reverse mode keeps."""
+"""`ad_checkpoint`: checkpointing, names for values that policies save, and saved residuals."""
 
 from .on_demand import shown as _shown
 from .transforms.checkpoint import checkpoint, checkpoint_name, checkpoint_policies, remat

@@ -1,4 +1,4 @@
-"""What libraries that transform functions themselves take from JAX: arguments in flat form."""
+"""Helpers that flatten arguments, for libraries that write transformations of their own."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def flatten_axes(name: str, treedef: PyTreeDef, axis_tree: Any) -> list[Any]:
       name: what the entries are, for errors.
       treedef: the structure.
       axis_tree: entries (None is one); each stands for all leaves below its place.
-    Raises: ValueError where it is no prefix.
+    Raises: ValueError where `axis_tree` is no prefix of the structure.
     """
     whole = treedef.unflatten([object()] * treedef.num_leaves)
     try:
@@ -59,7 +59,7 @@ def rebase_donate_argnums(donate_argnums: Sequence[int], static_argnums: Sequenc
 
 @transformation_with_aux2
 def flatten_fun(f: Callable[..., Any], store: Store, in_tree: PyTreeDef, *flat: Any) -> list[Any]:
-    """A function of leaves, from one of arguments and keyword arguments.
+    """Turn a function of arguments and keyword arguments into a function of their leaves.
 
     Args:
       f: a `linear_util.WrappedFun`.
@@ -122,13 +122,13 @@ def debug_info(traced_for: str, fun: Callable[..., Any], args: Sequence[Any],
                kwargs: dict[str, Any], *, static_argnums: Sequence[int] = (),
                static_argnames: Sequence[str] = (), result_paths_thunk: Any = None,
                sourceinfo: str | None = None, signature: Any = None) -> DebugInfo:
-    """Names for messages: of a function, of its arguments and of where it stands.
+    """The names that messages use: of a function, of its arguments and of its place in source.
 
     Args:
-      traced_for: the transformation.
+      traced_for: the name of the transformation.
       args, kwargs: trees that stand for the arguments.
       static_argnums, static_argnames: arguments that have no leaves.
-      result_paths_thunk, sourceinfo, signature: known already, and not looked up.
+      result_paths_thunk, sourceinfo, signature: where given, they are not looked up.
     """
     names = list(signature.parameters) if signature is not None else positional_names(fun)
     named = [(names[i] if i < len(names) else f"args[{i}]", x) for i, x in enumerate(args)

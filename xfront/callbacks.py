@@ -1,9 +1,9 @@
 """Calls of host functions from traced programs: pure_callback, io_callback, and debug's.
 
-A callback op carries a slot (`tracing/host.py`); the function behind it is handed over when the
-program is compiled, and goes with the last op that holds the slot.
+A callback op carries a slot (`tracing/host.py`). The function in the slot is handed over when the
+program is compiled, and is freed with the last op that holds the slot.
 Effects keep their place: in an un-jitted transformation whose inputs are known, the effect runs
-when Python gets there.
+when Python reaches the callback.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def _call(kind: str, callback: Callable[..., Any], results: Any, args: tuple, kw
         binding.canonical_dtype(np.dtype(s.dtype)))) for s in specs])
     where: list[Any] = [None] * len(leaves)
     traced = []
-    for i, x in enumerate(leaves):                 # what is no array is handed over as it is
+    for i, x in enumerate(leaves):                 # a value that is no array is passed as it is
         if type(x) is Tracer or isinstance(x, (binding.Array, np.ndarray, np.generic, bool, int,
                                                float, complex)):
             kind_of(f"{kind}_callback", x)
@@ -125,9 +125,9 @@ def _call(kind: str, callback: Callable[..., Any], results: Any, args: tuple, kw
 
 def _checked(name: str, callback: Callable[..., Any], made: Any, tree: Any,
              types: tuple[TensorType, ...], batches: bool) -> tuple[np.ndarray, ...]:
-    """The arrays that a host function returned, with leading axes where it may meet batches.
+    """The arrays that a host function returned, with leading axes where `batches` allows them.
 
-    Raises: ValueError where they do not fit.
+    Raises: ValueError where they do not fit `types`.
     """
     flat, made_tree = tree_flatten(made)
     if len(flat) != len(types):
@@ -144,19 +144,18 @@ def _checked(name: str, callback: Callable[..., Any], made: Any, tree: Any,
 
 
 def canonical(x: Any) -> np.ndarray:
-    """A result of a host function: 64-bit values as what stands for them."""
+    """A result of a host function as an array; 64-bit dtypes become 32-bit unless they are on."""
     array = np.asarray(x)
     return array.astype(binding.canonical_dtype(array.dtype), copy=False)
 
 
 def key_words(x: Any) -> Any:
-    """The numbers of an array of keys, as traced programs hand them over; other values as they
-    are."""
+    """The integers of an array of keys, as traced programs pass them; any other value unchanged."""
     return x._base if type(x) is KeyArray else x
 
 
 def known_now(operands: list[Any]) -> list[np.ndarray] | None:
-    """Values of the operands where they can be known while Python runs, else None."""
+    """Values of the operands where all are known while Python runs, else None."""
     if state.current is not None and state.current.staging:
         return None
     known = []

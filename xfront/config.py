@@ -1,7 +1,8 @@
 """Options of the process and of a thread: `config.update`, environment variables, context managers.
 
-An option is a jaxlib `Config` with a name, a default and what it accepts. Its thread-local value,
-set by a context manager, goes before the global one, set by `config.update`. Options that change
+An option is a jaxlib `Config` with a name, a default and a parser of accepted values. Its
+thread-local value, which a context manager sets, takes precedence over the global one, which
+`config.update` sets. Options that change
 what a program computes or how it is traced are part of the key of every compiled front door.
 An environment variable `XFRONT_<NAME>` or `JAX_<NAME>` sets an option at import.
 """
@@ -39,8 +40,8 @@ staging = make_state("staging", False, trace_key=False)
 
 
 class Option:
-    """One option. Read `value`; called with a value it gives a context manager that sets it for
-    this thread, which also works as a decorator."""
+    """One option. `value` reads it. Called with a value, it returns a context manager, also usable
+    as a decorator, that sets the option for this thread."""
 
     def __init__(self, name: str, default: Any, parse: Parse, state: Any, doc: str,
                  how: str = "done") -> None:
@@ -181,7 +182,7 @@ def _one_of(*accepted: Any) -> Parse:
 
 
 def _refused(default: Any, instead: str) -> Parse:
-    """Accepts the default alone, as text too."""
+    """A parser that accepts only the default, also written as text."""
     kind = type(default)
 
     def parse(name: str, value: Any) -> Any:
@@ -486,7 +487,7 @@ _OPTIONS["jax_num_cpu_devices"]._watchers.append(
 
 
 def _configured(name: str, configure: Callable[[Any], None]) -> None:
-    """Have what an option means done when it is set, and now where the environment has set it."""
+    """Have `configure` called when an option is set, and now where the environment has set it."""
     found = _OPTIONS[name]
     found._watchers.append(configure)
     if found.value != found.default:
@@ -503,7 +504,7 @@ _FORGET: list[Callable[[], None]] = []
 
 
 def when_compiled_otherwise(forget: Callable[[], None]) -> None:
-    """Have `forget()` called where options change how programs are compiled."""
+    """Have `forget()` called whenever an option changes how programs are compiled."""
     _FORGET.append(forget)
 
 
@@ -622,8 +623,8 @@ class ConfigNamespace:
         return [*_OPTIONS, "update", "read", "values", "x64_enabled"]
 
     def parse_flags_with_absl(self) -> None:
-        """Set the options that the command line names (`--jax_enable_x64=1`), where absl has parsed
-        it or can: as `absl.flags` would, the arguments that follow `--` left alone.
+        """Set the options that the command line names (`--jax_enable_x64=1`), as `absl.flags`
+        would. Arguments after `--` are left alone.
 
         Raises: ValueError, NotImplementedError where an option does not accept its value.
         """
@@ -672,5 +673,5 @@ def transfer_guard(new_val: str) -> Iterator[None]:
 
 
 def trace_key() -> tuple:
-    """What tracing reads of the configuration, for the keys of caches kept in Python."""
+    """The options that tracing depends on, for the keys of caches kept in Python."""
     return trace_context()

@@ -1,4 +1,4 @@
-"""What programs ask about: is it traced, what type has it; and programs as data, run."""
+"""`core`: whether a value is traced and which type it has; jaxprs, and how to run them."""
 
 from __future__ import annotations
 

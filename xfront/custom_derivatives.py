@@ -1,4 +1,4 @@
-"""Functions with their own derivative rules, and what such rules are written with."""
+"""Functions with their own derivative rules, and the helpers for writing such rules."""
 
 from typing import Any
 

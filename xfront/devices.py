@@ -1,4 +1,4 @@
-"""Devices, and arrays to and from them."""
+"""Devices, and functions that move arrays to and from them."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def device_put(x: T, device: Any = None, *, src: Any = None, donate: bool = Fals
 
 
 def _agree(leaves: Sequence[Any], places: Sequence[Any]) -> None:
-    """Refuse values that differ between the processes whose devices shall have them."""
+    """Refuse a value that differs between the processes whose devices receive it."""
     here, by_processes = clients.processes(), {}
     for x, place in zip(leaves, places, strict=True):
         if not isinstance(place, binding.Sharding) or place.is_fully_addressable or (
@@ -118,7 +118,7 @@ def _agree(leaves: Sequence[Any], places: Sequence[Any]) -> None:
 
 
 def _own(made: Any, given: Any) -> Any:
-    """`made`, copied where it may share the memory of what was given."""
+    """`made`, copied where it may share memory with `given`."""
     if type(made) is KeyArray:
         return KeyArray(made._ir, _own(made._base, given._base))
     if isinstance(made, binding.ArrayImpl) and isinstance(given, binding.ArrayImpl) \
@@ -138,7 +138,7 @@ def _put(x: Any, device: Any) -> Any:
     if type(x) is Tracer:
         if device is None:
             return x
-        place = binding.sharding_of(device)        # it refuses what is no place
+        place = binding.sharding_of(device)        # raises where `device` is no place
         if type(place) is binding.SingleDeviceSharding:
             if place.memory_kind not in (None, place._device.default_memory().kind):
                 raise NotImplementedError(
@@ -156,7 +156,7 @@ def _put(x: Any, device: Any) -> Any:
         raise TypeError(f"Cannot interpret value of type {type(x)} as an abstract array; it does "
                         "not have a dtype attribute")
     if isinstance(device, binding.NamedSharding) and len(device.spec) > np.ndim(x):
-        device.shard_shape(np.shape(x))          # it refuses
+        device.shard_shape(np.shape(x))          # raises
     weak = type(x) in (int, float, complex)
     made = binding.put_explicitly(x, device, weak)
     if state.current is not None and state.current.staging:
@@ -178,7 +178,7 @@ def device_get(x: Any) -> Any:
 
 @front_door
 def block_until_ready(x: T) -> T:
-    """Wait until every array in the tree has been computed; the tree itself."""
+    """Wait until every array in the tree has been computed; return the tree."""
     for v in tree_flatten(x)[0]:
         wait = getattr(v, "block_until_ready", None)
         if wait is not None:
@@ -187,7 +187,7 @@ def block_until_ready(x: T) -> T:
 
 
 def copy_to_host_async(x: Any) -> Any:
-    """Start copying the arrays of the tree to the host; the tree itself."""
+    """Start copying the arrays of the tree to the host; return the tree."""
     for v in tree_flatten(x)[0]:
         if hasattr(v, "copy_to_host_async"):
             v.copy_to_host_async()
@@ -195,7 +195,7 @@ def copy_to_host_async(x: Any) -> Any:
 
 
 def effects_barrier() -> None:
-    """Wait until every callback of programs that have been started has run."""
+    """Wait until all callbacks of the programs started so far have run."""
     _executable.effects_barrier()
 
 

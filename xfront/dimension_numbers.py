@@ -1,4 +1,4 @@
-"""Dimension numbers of gathers, scatters and convolutions, and what becomes of indices outside."""
+"""Dimension numbers of gathers, scatters and convolutions, and modes for out-of-bounds indices."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 
 class GatherDimensionNumbers(NamedTuple):
-    """Which axes a gather's indices, slices and result have in common.
+    """How the axes of a gather's operand, indices and result correspond.
 
     Fields:
       offset_dims: axes of the result along which a slice lies, ascending.
@@ -25,7 +25,7 @@ class GatherDimensionNumbers(NamedTuple):
 
 
 class ScatterDimensionNumbers(NamedTuple):
-    """As `GatherDimensionNumbers`, for updates in the place of the result."""
+    """As `GatherDimensionNumbers`, with a scatter's updates in place of a gather's result."""
 
     update_window_dims: Sequence[int]
     inserted_window_dims: Sequence[int]
@@ -37,8 +37,8 @@ class ScatterDimensionNumbers(NamedTuple):
 class GatherScatterMode(enum.Enum):
     """What happens to a slice that does not lie inside the operand.
 
-    CLIP moves it until it does; FILL_OR_DROP gives a fill value, or leaves an update out;
-    PROMISE_IN_BOUNDS promises that there is none. ONE_HOT is FILL_OR_DROP.
+    CLIP moves the slice inside; FILL_OR_DROP gives a fill value, or leaves an update out;
+    PROMISE_IN_BOUNDS promises that no slice lies outside. ONE_HOT is FILL_OR_DROP.
     """
 
     CLIP = enum.auto()
@@ -48,7 +48,7 @@ class GatherScatterMode(enum.Enum):
 
     @staticmethod
     def from_any(s: Any) -> GatherScatterMode:
-        """The mode of a mode, its name, or None, which is FILL_OR_DROP. Raises: ValueError."""
+        """The mode `s` itself or of the name `s`; None is FILL_OR_DROP. Raises: ValueError."""
         if isinstance(s, GatherScatterMode):
             return s
         found = _MODES.get(s)

@@ -1,4 +1,4 @@
-"""Docstrings of functions that are made by others: what they say, and an example that runs."""
+"""Docstrings of functions that are generated: a text, and an example that runs."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ def with_example(doc: str, function: str, shows: str) -> str:
     """`doc` and a call of `function`, such as `jnp.sin`.
 
     Args:
-      shows: the elements of its operands and of its result, `[0., 1.] -> [0.   , 0.841]`; a dtype
-        other than float32 stands behind them, `[1, 2], [3, 4] -> [4, 6] int32`.
+      shows: the elements of its operands and of its result, `[0., 1.] -> [0.   , 0.841]`, followed
+        by the dtype unless it is float32, `[1, 2], [3, 4] -> [4, 6] int32`.
     """
     given, _, made = shows.partition(" -> ")
     elements, dtype = re.fullmatch(r"(.*?)(?: ([a-z]+\d*))?", made).groups()  # type: ignore

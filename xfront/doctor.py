@@ -1,4 +1,4 @@
-"""What there is and what to fix: `python -m xfront.doctor`."""
+"""Report what is installed and what needs fixing: `python -m xfront.doctor`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _devices() -> tuple[list[str], list[str]]:
 
     try:
         found = xfront.devices()
-    except Exception as error:                   # whatever it is, this is where it is told
+    except Exception as error:                   # the report shows any error
         return [f"devices: none, {error}"], [
             "No device can be used: see the error above; XFRONT needs the plugin of the platform."]
     return [f"platform: {xfront.default_backend()}",
@@ -61,7 +61,7 @@ def report() -> tuple[list[str], list[str]]:
 
 
 def main() -> int:
-    """Print the report; 1 where something is to be fixed."""
+    """Print the report; return 1 where something needs fixing, else 0."""
     facts, fixes = report()
     print("\n".join(facts))
     print("\n".join(f"To fix: {line}" for line in fixes) if fixes else "Nothing to fix.")

@@ -1,8 +1,8 @@
-"""Dtypes: the scalar type objects that arrays are asked for (`float32`), and questions about them.
+"""Dtypes: the scalar type objects that users name (`float32`), and questions about dtypes.
 
-A scalar type is a class that stands for a dtype: called, it makes an array; wherever a dtype is
-wanted it serves as one. Dtypes themselves are NumPy's, with those of ml_dtypes, and key types.
-What two dtypes promote to is decided in `arrays.promotion`.
+A scalar type is a class that stands for a dtype: calling it makes an array, and it is accepted
+wherever a dtype is. Dtypes themselves are those of NumPy and ml_dtypes, and key types.
+`arrays.promotion` decides what two dtypes promote to.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 bfloat16 = ml_dtypes.bfloat16
 finfo = ml_dtypes.finfo
 iinfo = ml_dtypes.iinfo
-# what derivatives with respect to integers are made of: no bytes
+# the dtype of derivatives with respect to integers: its elements take no bytes
 float0 = np.dtype([("float0", np.void, 0)])
 
 __all__ = [
@@ -47,8 +47,8 @@ class ScalarType(type):
     dtype: np.dtype
 
     def __call__(cls, x: Any) -> binding.Array:
-        """An array of this dtype from a number, also as text ('inf'), a nested list or an array,
-        traced ones included."""
+        """An array of this dtype, made from a number, from text ('inf'), from a nested list, or
+        from an array, which may be traced."""
         if isinstance(x, _HOST):
             with np.errstate(all="ignore"):
                 value = np.asarray(x, dtype=requested_dtype(cls.__name__, cls.dtype))
@@ -180,8 +180,8 @@ KEY_DTYPES: dict[str, KeyDType] = {}
 
 
 def define_key_dtype(tag: str, impl: str, words: tuple[int, ...]) -> KeyDType:
-    """The key dtype of a generator, made at the first call; ValueError where one of that tag has
-    other words."""
+    """The key dtype of a generator, made at the first call; ValueError where the tag is taken by
+    a dtype with other `words`."""
     made = KEY_DTYPES.setdefault(tag, KeyDType(tag, impl, words))
     if made.words != words:
         raise ValueError(f"key<{tag}> has keys of shape {made.words}, not {words}")
@@ -214,8 +214,8 @@ _PYTHON_DTYPES = {kind: np.dtype(name) for kind, name in _PYTHON.items()}
 
 
 def as_dtype(x: Any) -> Any:
-    """The NumPy dtype (or key type) that something written as a dtype stands for, 64-bit ones as
-    they are. TypeError where it is none."""
+    """The NumPy dtype (or key type) that `x` stands for; 64-bit dtypes are kept. TypeError where
+    `x` stands for no dtype."""
     if type(x) is np.dtype or is_extended(x):
         return x
     if isinstance(x, ScalarType):
@@ -233,7 +233,7 @@ def as_dtype(x: Any) -> Any:
 
 
 def _meant(x: Any) -> str:
-    """What may have been meant instead of something that is no dtype."""
+    """A hint for the message about `x`, which is no dtype: what the user may have meant."""
     if isinstance(x, str):
         import difflib  # an error's costs
 
@@ -245,13 +245,13 @@ def _meant(x: Any) -> str:
 
 
 def canonicalize_dtype(dtype: Any, allow_extended_dtype: bool = False) -> Any:
-    """The dtype that arrays get where this one is asked for: 64-bit ones become 32-bit unless
+    """The dtype that arrays get when a user names this one: 64-bit dtypes become 32-bit unless
     64-bit mode is on.
 
     Args:
       dtype: anything that stands for a dtype; None for the default float.
       allow_extended_dtype: let key types pass.
-    Raises: TypeError where it is no dtype; ValueError for a key type that may not pass.
+    Raises: TypeError where `dtype` is no dtype; ValueError for a key type that may not pass.
     """
     found = as_dtype(dtype)
     if is_extended(found):
@@ -262,8 +262,8 @@ def canonicalize_dtype(dtype: Any, allow_extended_dtype: bool = False) -> Any:
 
 
 def requested_dtype(where: str, dtype: Any) -> Any:
-    """As `canonicalize_dtype` for a dtype that the user wrote: warns where a 64-bit one is asked
-    for while 64-bit mode is off, and refuses what arrays do not hold.
+    """As `canonicalize_dtype` for a dtype that the user wrote: warns about a 64-bit dtype while
+    64-bit mode is off, and refuses dtypes that arrays do not hold.
 
     Raises: TypeError for dtypes of text, objects and dates; ValueError for key types and arrays.
     """
@@ -289,7 +289,7 @@ def requested_dtype(where: str, dtype: Any) -> Any:
 
 
 def explicit_x64_dtypes() -> str:
-    """The option of that name."""
+    """The value of the option `explicit_x64_dtypes`."""
     from .config import explicit_x64_dtypes as option  # late: options are read after dtypes
 
     return option.value
@@ -344,7 +344,7 @@ for _made in SCALAR_TYPES.values():
 
 
 def itemsize_bits(dtype: Any) -> int:
-    """Bits that an element takes in an array of devices: 4 for `int4`."""
+    """Bits that an element takes in an array on a device: 4 for `int4`."""
     found = as_dtype(dtype)
     if is_extended(found):
         return 8 * found.itemsize
@@ -354,8 +354,8 @@ def itemsize_bits(dtype: Any) -> int:
 
 
 def scalar_type_of(x: Any) -> type:
-    """The Python scalar class of the kind of a value: `bool`, `int`, `float` or `complex`.
-    TypeError where it has none."""
+    """The Python scalar class of a value's kind: `bool`, `int`, `float` or `complex`. TypeError
+    where the value is no number."""
     if type(x) in _KINDS.values():
         return type(x)
     dtype = getattr(x, "dtype", None)
@@ -380,7 +380,7 @@ def dtype_and_weakness(x: Any) -> tuple[Any, bool]:
     if dtype is not None and not isinstance(x, type):
         weak = bool(getattr(x, "weak_type", False))
         return (dtype if is_extended(dtype) else canonical_dtype(np.dtype(dtype))), weak
-    for python in (bool, int, float, complex):  # their subclasses, NumPy's scalars came before
+    for python in (bool, int, float, complex):  # subclasses; NumPy's scalars came before
         if isinstance(x, python):
             return scalar_dtype(python), python is not bool
     if x is None or isinstance(x, str | np.dtype | type | KeyDType):
@@ -437,7 +437,8 @@ def _only_extended(types: Iterable[tuple[Any, bool]]) -> tuple[Any, bool]:
 
 @front_door
 def promote_types(a: DTypeLike, b: DTypeLike) -> np.dtype:
-    """The dtype that two dtypes promote to; 64 bits wide out of the mode where one of them is.
+    """The dtype that two dtypes promote to; it may have 64 bits, even with 64-bit mode off, where
+    one of the two has.
 
     Args:
       a, b: anything that stands for a dtype; Python's `int`, `float`, `complex` are weak.

@@ -13,7 +13,7 @@ from .on_demand import shown as _shown
 
 
 def _described(what: Any, sentence: str) -> str:
-    """A message: the one given, or `sentence` about the tracer given."""
+    """`what` where it is a message; for a tracer, `sentence` and the tracer's description."""
     if isinstance(what, str):
         return what
     described = getattr(type(what), "_described", repr)
@@ -37,8 +37,8 @@ class JAXIndexError(IndexError):
 class ConcretizationTypeError(JAXTypeError):
     """A traced value was used where Python needs a known one.
 
-    Inside `jit`, `vmap` and the like an array stands for values to come. What Python must know
-    while tracing (a shape, an axis, a branch) has to come from static arguments
+    Inside `jit`, `vmap` and the like an array has no value yet. What Python must know while
+    tracing (a shape, an axis, a branch) has to come from static arguments
     (`jit(f, static_argnums=…)`) or from shapes.
     """
 

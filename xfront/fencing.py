@@ -15,13 +15,13 @@ T = TypeVar("T")
 
 
 def fence(x: T) -> T:
-    """A tree of arrays as it is; under `jit` on CPU, its elementwise operations are computed once.
+    """The tree `x` unchanged; under `jit` on CPU, the elementwise operations behind it run once.
 
     XLA's CPU compiler copies the elementwise operations behind a value into every operation that
-    reads it. It pays where a few are read once, and costs dearly where many are read several times.
-    jit places fences by itself (docs/cpu.md); this one goes where its estimate is wrong. Nothing
-    moves. The cotangents of reverse mode are fenced at the same place. Where a program has several
-    devices, on other platforms, and under `XFRONT_CPU_FENCES=0`, it is an
+    reads it. That pays where a few operations are read once, and is slow where many are read
+    several times. jit places fences by itself (docs/cpu.md); use this function where jit's estimate
+    is wrong. No data is moved. Reverse mode fences the cotangents at the same place. In programs on
+    several devices, on other platforms, and under `XFRONT_CPU_FENCES=0`, the fence is an
     `xfront.lax.optimization_barrier`.
 
     Args:

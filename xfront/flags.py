@@ -15,8 +15,8 @@ _FLAG = re.compile(r"--?(?P<no>no)?(?P<name>(?:jax|xfront|mock)_\w+)(?:=(?P<valu
 def parse_command_line(config: Any, options: Mapping[str, Any]) -> None:
     """Set the options that `sys.argv` names before `--`; other arguments are left alone.
 
-    Where absl is installed, the options are made flags of it, so that `absl.app` takes them, and
-    its other flags can be read from now on: they have their defaults until absl parses them.
+    Where absl is installed, the options become absl flags, so that `absl.app` accepts them. Other
+    absl flags can then be read too: they have their defaults until absl parses them.
     Raises: ValueError, NotImplementedError where an option does not accept its value.
     """
     _define_for_absl(options)

@@ -59,7 +59,7 @@ def _joined(leaves: Any) -> Any:
 
 
 def _dtypes(leaves: list[Any]) -> list[np.dtype]:
-    """The dtypes of arrays, numbers those that they have alone."""
+    """The dtypes of the leaves; a Python number has the default dtype of its kind."""
     from .dtypes import result_type  # late: with the classes of dtypes
 
     return [np.dtype(result_type(x)) for x in leaves]

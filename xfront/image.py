@@ -1,4 +1,4 @@
-"""Images of other sizes: resampling along some axes, with filters."""
+"""Resizing of images: resampling along some axes, with filters."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class ResizeMethod(enum.Enum):
 
     @staticmethod
     def from_string(s: str) -> ResizeMethod:
-        """The method of a name. Raises: ValueError for others."""
+        """The method named `s`. Raises: ValueError where no method has that name."""
         if not isinstance(s, str) or s not in _NAMES:
             raise ValueError(f"Unknown resize method {s!r}; there are {', '.join(_NAMES)}")
         return _NAMES[s]
@@ -75,9 +75,10 @@ _FILTERS = {ResizeMethod.LINEAR: _triangle, ResizeMethod.LANCZOS3: _lanczos(3.0)
 
 
 def _weights(n: int, places: Any, widths: Any, method: ResizeMethod, dtype: Any) -> Any:
-    """What each of n pixels (rows) adds to the values at `places` (columns): the filter, widened by
-    `widths`, made to sum to 1; nothing outside of the image. PyTorch's cubic filter repeats the
-    pixels at the edges instead."""
+    """The weight of each of n pixels (rows) in the values at `places` (columns).
+
+    It is the filter, widened by `widths`. The weights of a value sum to 1, and pixels outside of
+    the image have none; PyTorch's cubic filter repeats the pixels at the edges instead."""
     places = jnp.asarray(places, dtype)
     edge = 2 if method is ResizeMethod.CUBIC_PYTORCH else 0
     pixels = np.arange(-edge, n + edge)[:, None].astype(dtype)
@@ -110,7 +111,7 @@ def _image(name: str, image: Any, inexact: bool) -> Any:
 
 
 def _real(dtype: Any) -> Any:
-    """The dtype of weights for an image: its own part's, float32 at least."""
+    """The dtype of the weights for an image: that of its real part, float32 at least."""
     return np.dtype(jnp.promote_types(jnp.finfo(dtype).dtype, np.float32))
 
 
@@ -175,7 +176,7 @@ def resize(image: ArrayLike, shape: Sequence[int], method: str | ResizeMethod,
 
 
 def _areas(n: int, m: int, dtype: Any) -> np.ndarray:
-    """Shares of n pixels in the means over m intervals of equal length."""
+    """The share of each of n pixels in the mean over each of m intervals of equal length."""
     edges = np.arange(m + 1) * (n / max(m, 1))
     pixels = np.arange(n)[:, None]
     covered = np.minimum(edges[1:], pixels + 1) - np.maximum(edges[:-1], pixels)

@@ -1,4 +1,4 @@
-"""What is logged, to the loggers that programs look at: `jax` and below it."""
+"""Logging to the loggers that programs expect: `jax` and those below it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _handlers: dict[str, logging.Handler] = {}
 
 
 def configure(level: str | None, modules: str) -> None:
-    """Set the level of the logger `jax`, and write the loggers named to standard error."""
+    """Set the level of the logger `jax`, and write the loggers in `modules` to standard error."""
     logging.getLogger("jax").setLevel(level or "NOTSET")
     wanted = {name.strip() for name in modules.split(",") if name.strip()}
     for name in [*_handlers]:
@@ -33,7 +33,7 @@ def write(logger: str, loud: bool, message: str) -> None:
 
 
 def is_heard(logger: str) -> bool:
-    """Whether anybody listens at DEBUG."""
+    """Whether the logger is enabled at DEBUG."""
     return logging.getLogger(logger).isEnabledFor(logging.DEBUG)
 
 

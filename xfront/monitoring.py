@@ -1,6 +1,6 @@
-"""Events that libraries record, and listeners that are told of them.
+"""Events that libraries record, and listeners that are called for each event.
 
-xfront records none of its own: `config.jax_log_compiles` tells of traces and compilations.
+xfront records no events of its own: `config.jax_log_compiles` logs traces and compilations.
 """
 
 from __future__ import annotations
@@ -75,27 +75,27 @@ def register_scalar_listener(callback: Callable[..., None]) -> None:
 
 
 def unregister_event_listener(callback: Callable[..., None]) -> None:
-    """Call a listener of events no more. Raises: ValueError where it is none."""
+    """Stop calling a listener of events. Raises: ValueError where it is not registered."""
     _unregister(_EVENTS, callback)
 
 
 def unregister_event_duration_listener(callback: Callable[..., None]) -> None:
-    """Call a listener of durations no more. Raises: ValueError where it is none."""
+    """Stop calling a listener of durations. Raises: ValueError where it is not registered."""
     _unregister(_DURATIONS, callback)
 
 
 def unregister_event_time_span_listener(callback: Callable[..., None]) -> None:
-    """Call a listener of time spans no more. Raises: ValueError where it is none."""
+    """Stop calling a listener of time spans. Raises: ValueError where it is not registered."""
     _unregister(_SPANS, callback)
 
 
 def unregister_scalar_listener(callback: Callable[..., None]) -> None:
-    """Call a listener of scalars no more. Raises: ValueError where it is none."""
+    """Stop calling a listener of scalars. Raises: ValueError where it is not registered."""
     _unregister(_SCALARS, callback)
 
 
 def clear_event_listeners() -> None:
-    """Call no listener any more."""
+    """Remove all listeners."""
     for held in _listeners.values():
         held.clear()
 

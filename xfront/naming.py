@@ -48,7 +48,7 @@ class named_scope:
 
 
 def named_call(fun: F, *, name: str | None = None) -> F:
-    """`fun` with its name (or another) around what it records."""
+    """`fun`, run under a `named_scope` of its own name or of `name`."""
     if not callable(fun):
         raise TypeError(f"named_call: expected a function, got {fun!r}")
     return named_scope(name or getattr(fun, "__name__", type(fun).__name__))(fun)

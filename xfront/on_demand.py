@@ -1,9 +1,9 @@
-"""Packages whose names are imported when first asked for, so that a start loads what it uses.
+"""Packages whose names are imported on first use, so that a start loads only what it uses.
 
     __all__, __getattr__, __dir__ = on_demand(__name__, {"sorting": "sort argsort", ...})
 
-The table says in which module of the package a name is written; `abs=absolute` says under which
-other name. What a name brings in is kept in the package, so that it is asked for once.
+The table says which module of the package defines a name; `abs=absolute` says that the module calls
+it by another name. The package keeps each value, so that it is looked up once.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ def on_demand(
       package: its `__name__`.
       families: public names, with spaces between, by the module of the package that has them.
       submodules: public modules of the package, imported when asked for too.
-      otherwise: what answers for names that are neither, or gives None.
+      otherwise: a function that gives the value of any other name, or None.
       quick: functions that take less than a microsecond or two, and so are handed out as they are
-        written. The other plain functions are front doors: see `xfront.tracebacks`.
+        written. All other plain functions become front doors: see `xfront.tracebacks`.
     """
     homes: dict[str, tuple[str, str]] = {}
     for family, names in families.items():
@@ -77,19 +77,19 @@ def above(name: str) -> Any:
 
 
 def _is_shown(name: str, value: Any) -> bool:
-    """Whether a package shows a name that it has beside those of its table: no module, and nothing
-    that it needs for itself."""
+    """Whether a package shows a name that is not in its table. Modules and names for its own use
+    are not shown."""
     return name.startswith("__") or not (
         name.startswith("_") or name == "TYPE_CHECKING" or value is on_demand
         or isinstance(value, ModuleType | __future__._Feature))
 
 
 def shown(module: dict[str, Any]) -> Callable[[], list[str]]:
-    """The `__dir__` of a public module: what its `__all__` lists, and the names of Python's own.
+    """The `__dir__` of a public module: the names in its `__all__`, and Python's dunder names.
 
         __dir__ = shown(globals())
 
-    A module without a `__getattr__` gets one, which says what is nearest to a name it has not.
+    A module without a `__getattr__` gets one, which names the nearest match for a missing name.
     """
     def __dir__() -> list[str]:
         return sorted({*module["__all__"], *[name for name in module if name.startswith("__")]})
@@ -102,14 +102,14 @@ def shown(module: dict[str, Any]) -> Callable[[], list[str]]:
 
 
 def absent(module: str, name: str, here: Callable[[], Iterable[str]]) -> Exception:
-    """What a module's `__getattr__` raises for a name that it has not.
+    """The error that a module's `__getattr__` raises for a missing name.
 
-    That is an AbsentAttribute; to `from module import name`, which would hide what that says, an
-    ImportError with the same words.
+    It is an AbsentAttribute. For `from module import name`, which would hide the message of that,
+    it is an ImportError with the same message.
     """
     from opcode import opmap  # late: few programs ask for what is not there
 
-    frame = sys._getframe(2)                     # of whom asks the module
+    frame = sys._getframe(2)                     # the code that uses the module
     if frame.f_code.co_code[frame.f_lasti] == opmap["IMPORT_FROM"]:
         from .absent import sentence  # late: likewise
 
@@ -118,8 +118,8 @@ def absent(module: str, name: str, here: Callable[[], Iterable[str]]) -> Excepti
 
 
 class AbsentAttribute(AttributeError):
-    """A module has no such name. The message, which says whether JAX has one and which is the
-    nearest, is made when it is read: code asks with `hasattr`."""
+    """A module has no such name. The message says whether JAX has the name and which name is
+    nearest. It is built only when it is read, because `hasattr` raises this error too."""
 
     def __init__(self, module: str, absent: str, here: Callable[[], Iterable[str]]) -> None:
         super().__init__(f"module {module!r} has no attribute {absent!r}")
@@ -135,7 +135,7 @@ class AbsentAttribute(AttributeError):
 
 
 def _as_shown(function: Any, package: str, name: str) -> Any:
-    """A function as a package shows it: a front door, which a pickle finds under that name."""
+    """A function as a package shows it: a front door, which pickle finds under `name`."""
     facts = vars(function)
     if "body" in facts or is_front_door(function) or not function.__module__.startswith("xfront"):
         return function                          # what `eager` made is one too

@@ -1,4 +1,4 @@
-"""Reductions over segments: elements of an array with the same number go together."""
+"""Reductions over segments: rows of an array with the same segment number are combined."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def segment_sum(data: ArrayLike, segment_ids: ArrayLike, num_segments: int | Non
         known.
       indices_are_sorted, unique_indices: promises about `segment_ids`; the result is undefined
         where they are broken.
-      bucket_size: sum buckets of so many rows each, and then their sums: rounding errors of long
-        arrays are smaller.
-      mode: what becomes of numbers outside, as of `.at[]`: "drop" (None, "fill"), "clip",
+      bucket_size: sum buckets of so many rows each, and then add the sums, for smaller rounding
+        errors in long arrays.
+      mode: how numbers out of range are treated, as in `.at[]`: "drop" (None, "fill"), "clip",
         "promise_in_bounds".
       out_sharding: the default device's, or None.
     Returns: array [num_segments, ...] of data's dtype.
@@ -71,11 +71,11 @@ def segment_max(data: ArrayLike, segment_ids: ArrayLike, num_segments: int | Non
                 indices_are_sorted: bool = False, unique_indices: bool = False,
                 bucket_size: int | None = None, mode: ModeLike = None,
                 out_sharding: ShardingLike = None) -> Array:
-    """The greatest of the rows of `data` with the same segment number; for segments of no row -inf,
-    the least integer or False.
+    """The greatest of the rows of `data` with the same segment number; a segment without rows gives
+    -inf, the least integer or False.
 
-    Arguments and errors are those of `segment_sum`; bools are taken
-    too, and complex numbers, in the order of their real parts.
+    Arguments and errors are those of `segment_sum`. Bools are accepted too, and so are complex
+    numbers, which are ordered by their real parts.
 
     >>> segment_max(jnp.array([1.0, 2.0, 4.0]), jnp.array([0, 1, 0]), 2)
     Array([4., 2.], dtype=float32)
@@ -90,11 +90,11 @@ def segment_min(data: ArrayLike, segment_ids: ArrayLike, num_segments: int | Non
                 indices_are_sorted: bool = False, unique_indices: bool = False,
                 bucket_size: int | None = None, mode: ModeLike = None,
                 out_sharding: ShardingLike = None) -> Array:
-    """The least of the rows of `data` with the same segment number; for segments of no row inf, the
-    greatest integer or True.
+    """The least of the rows of `data` with the same segment number; a segment without rows gives
+    inf, the greatest integer or True.
 
-    Arguments and errors are those of `segment_sum`; bools are taken
-    too, and complex numbers, in the order of their real parts.
+    Arguments and errors are those of `segment_sum`. Bools are accepted too, and so are complex
+    numbers, which are ordered by their real parts.
 
     >>> segment_min(jnp.array([1.0, 2.0, 4.0]), jnp.array([0, 1, 0]), 2)
     Array([1., 2.], dtype=float32)

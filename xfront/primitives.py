@@ -1,10 +1,10 @@
 """Primitives: ops under the names and parameters that policies and readers of programs know.
 
 `named("dot_general_p")` is the object behind `lax.dot_general_p`; `primitive_of(definition)` is the
-same object for the op, so `prim is lax.dot_general_p` holds in a policy. `parameters(op)` are the
-attributes as JAX calls them. Names behind which no operation is recorded have a primitive, too: it
-can be a key of a table of rules, and is never met. What is renamed, and what is recorded in place
-of those, stands in the tables here and in docs/names.md.
+same object for the op, so `prim is lax.dot_general_p` holds in a policy. `parameters(op)` gives the
+attributes under JAX's names. Some of JAX's primitives are never recorded. They exist here too,
+because a program may use them as keys of a table of rules. The tables here and docs/names.md say
+which names differ, and which ops are recorded in place of the primitives that are not.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from .on_demand import above
 
 
 class Primitive:
-    """An op as programs outside see it: compared by identity.
+    """An op as users' programs see it; primitives compare by identity.
 
-    `Primitive("name")` is one's own: its rules are given by `def_impl`, `def_abstract_eval` and the
-    tables of `interpreters` (docs/programs.md), and `bind` runs or records it.
+    `Primitive("name")` makes a user's own: `def_impl`, `def_abstract_eval` and the tables of
+    `interpreters` give its rules (docs/programs.md), and `bind` runs or records it.
 
     Fields: `name`; `multiple_results`, whether it gives a list; `definition`, the op, or None
     where others are recorded in its place.
@@ -51,12 +51,12 @@ class Primitive:
         self.revision = 0                        # how often a rule of it was given
 
     def changed(self) -> None:
-        """A rule was given: programs of what it was before are not those of what it is now."""
+        """Note that a rule was given: programs traced under earlier rules are not used again."""
         self.revision += 1
 
     @staticmethod
     def of_op(name: str, definition: OpDef | None, multiple_results: bool) -> Primitive:
-        """The primitive of an op of the IR; or of a name behind which others are recorded."""
+        """The primitive of an op of the IR, or of a name in whose place other ops are recorded."""
         made = Primitive(name)
         made.definition, made.multiple_results, made.is_own = definition, multiple_results, False
         return made
@@ -89,7 +89,7 @@ class Primitive:
         return above("binding").bind_op(self, args, params)
 
     def get_bind_params(self, params: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-        """No functions, and the params: `bind(*functions, *args, **params)` takes both."""
+        """An empty list of functions, and the params: `bind(*functions, *args, **params)`."""
         return [], dict(params)
 
     def impl(self, *args: Any, **params: Any) -> Any:
@@ -114,7 +114,7 @@ class Primitive:
                                       "fixed; make a Primitive of your own, or a custom_jvp")
 
     def def_impl(self, impl: Callable[..., Any]) -> Callable[..., Any]:
-        """Set what runs it on arrays: `impl(*args, **params)`."""
+        """Set the function that runs the primitive on arrays: `impl(*args, **params)`."""
         self._refuse_rule("def_impl")
         self.changed()
         self._impl = impl
@@ -205,12 +205,12 @@ def named(name: str, module: str = "xfront.lax") -> Primitive:
 
 
 def belongs(definition: OpDef, primitive: Primitive) -> None:
-    """Make `primitive` the one of an op."""
+    """Register `primitive` as the primitive of an op."""
     _MADE[definition] = primitive
 
 
 def primitive_of(definition: OpDef) -> Primitive:
-    """The one primitive of an op; `select` is recorded for two-way `select_n` and shares its."""
+    """The one primitive of an op; `select`, which is a two-way `select_n`, shares that one's."""
     found = _MADE.get(definition)
     if found is None:
         if definition is ops.select:
@@ -223,7 +223,7 @@ def primitive_of(definition: OpDef) -> Primitive:
 
 
 def aval_of(type: TensorType) -> Any:
-    """Shape and dtype of a value, as arrays have them; those of references have their own type."""
+    """Shape and dtype of a value, as arrays have them; references have a type of their own."""
     if type.dtype.is_ref:
         from .arrays.refs import AbstractRef, content_type
 

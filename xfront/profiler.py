@@ -1,4 +1,4 @@
-"""What a program does with its time and its memory, recorded by XLA's profiler.
+"""Profiles of the time and the memory that a program uses, recorded by XLA's profiler.
 
     with profiler.trace("/tmp/profile"):
         for step in range(3):
@@ -47,10 +47,10 @@ _server: ProfilerServer | None = None
 def start_trace(log_dir: str | os.PathLike[str], create_perfetto_link: bool = False,
                 create_perfetto_trace: bool = False,
                 profiler_options: ProfileOptions | None = None) -> None:
-    """Begin to record; `stop_trace` writes what was.
+    """Begin to record a profile; `stop_trace` writes it.
 
     Args:
-      log_dir: the folder for profiles, made where it is not there.
+      log_dir: the folder for profiles, made where it does not exist.
       create_perfetto_link: False.
       create_perfetto_trace: write `perfetto_trace.json.gz` too, which ui.perfetto.dev opens.
       profiler_options: what is recorded.
@@ -64,7 +64,7 @@ def start_trace(log_dir: str | os.PathLike[str], create_perfetto_link: bool = Fa
         if _running is not None:
             raise RuntimeError("Profile has already been started. Only one profile may be run at "
                                "a time.")
-        clients.default_client()                 # a device's tracer is there once its client is
+        clients.default_client()                 # a device has a tracer only once its client exists
         session = ProfilerSession() if profiler_options is None else ProfilerSession(
             profiler_options)
         _running = session, Path(log_dir), create_perfetto_trace
@@ -115,7 +115,7 @@ class StepTraceAnnotation(TraceAnnotation):
 
 
 def annotate_function(func: F, name: str | None = None, **decorator_kwargs: Any) -> F:
-    """The function with its calls in a `TraceAnnotation`, under its name or another."""
+    """`func`, each call in a `TraceAnnotation` of its own name or another."""
     name = name or getattr(func, "__qualname__", None) or func.__name__
 
     @functools.wraps(func)

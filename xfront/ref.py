@@ -1,8 +1,8 @@
 """Mutable references to arrays, for programs that update in place; see docs/refs.md.
 
-In a trace reads and writes are ops (`xfront_ir/ops/refs.py`). A Ref from outside becomes a
-parameter of the trace that uses it, as an array does; from then on all that this trace does with it
-is recorded there, in order, whoever's values it is about.
+In a trace, reads and writes are ops (`xfront_ir/ops/refs.py`). A Ref from outside becomes a
+parameter of the trace that uses it, as an array does. From then on that trace records all reads and
+writes of the Ref in order, even where the values belong to other traces.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def _only_default(name: str, memory_space: Any, kind: Any) -> None:
 
 
 def empty_ref(ty: Array | ShapeDtypeStruct, *, memory_space: None = None) -> Ref:
-    """A reference of a shape and dtype; what it refers to is zeros until it is written."""
+    """A reference of a shape and dtype; it refers to zeros until it is written."""
     from .numpy import zeros
 
     _only_default("empty_ref", memory_space, None)
@@ -109,7 +109,7 @@ def set(ref: Ref, idx: Any, value: Any) -> None:
 
 @front_door
 def swap(ref: Ref, idx: Any, value: Any) -> Any:
-    """Write the elements at an index; what was there before."""
+    """Write the elements at an index; return the elements that were there before."""
     return exchange(_checked("swap", ref), _index(idx), value, "swap")
 
 
@@ -127,7 +127,7 @@ def _index(idx: Any) -> Any:
 # --- reading and writing ----------------------------------------------------------------------
 
 def whole_of(ref: Ref, name: str) -> Any:
-    """What a reference refers to."""
+    """The array that a reference refers to."""
     ref.refuse_frozen(name)
     source = used_as(ref)
     if source is ref and state.current is None:
@@ -136,7 +136,7 @@ def whole_of(ref: Ref, name: str) -> Any:
 
 
 def put(ref: Ref, value: Any) -> None:
-    """Let a reference refer to a value of the type of what it refers to."""
+    """Let a reference refer to another value of the same type."""
     source = used_as(ref)
     if source is ref and state.current is None and type(value) is not Tracer:
         ref.held = value
@@ -151,7 +151,7 @@ def read(ref: Ref, index: Any) -> Any:
 
 
 def exchange(ref: Ref, index: Any, value: Any, name: str) -> Any:
-    """Write `value` at an index; what was there before."""
+    """Write `value` at an index; return the elements that were there before."""
     whole = whole_of(ref, name)
     if _is_whole(index):
         put(ref, fitting(name, ref, value, whole.shape))
@@ -181,7 +181,7 @@ def _is_whole(index: Any) -> bool:
 
 
 def checked(index: Any, shape: tuple[int, ...]) -> Any:
-    """An index of a reference.
+    """`idx`, checked as an index of a reference.
 
     Raises: ValueError for an int outside the shape; TypeError for a boolean mask.
     """
@@ -198,7 +198,7 @@ def checked(index: Any, shape: tuple[int, ...]) -> Any:
 
 
 def fitting(name: str, ref: Ref, value: Any, shape: tuple[int, ...]) -> Any:
-    """What is to be written, as an array of the content's dtype.
+    """The value to be written, as an array of the content's dtype.
 
     Raises: ValueError where its shape is not that of its place, or its dtype not the content's.
     """

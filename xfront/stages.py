@@ -1,4 +1,4 @@
-"""Stages of a jitted function: traced, lowered, compiled, each to be inspected.
+"""Stages of a jitted function, which can be inspected: traced, lowered and compiled.
 
     traced = jit(f).trace(x)       the IR: `.ir`, `.jaxpr`, `.as_text()`
     lowered = traced.lower()       StableHLO: `.as_text()`, `.compiler_ir()`
@@ -45,9 +45,9 @@ def _format(place: Any, kind: Any) -> Format:
 
 
 class ClosedProgram:
-    """What `make_ir` gives: the IR of a traced function; prints as its text.
+    """The result of `make_ir`: the IR of a traced function, which prints as IR text.
 
-    `ir` is the Function; its last parameters are `consts`, the arrays that were captured.
+    `ir` is the Function; its last parameters are for `consts`, the captured arrays.
     """
 
     __slots__ = ("consts", "ir", "out_tree")
@@ -86,7 +86,7 @@ class ClosedProgram:
 
 
 def typeof(x: ArrayLike) -> Any:
-    """Shape, dtype and weakness of an array, a traced one or a number. Raises: TypeError.
+    """Shape, dtype and weakness of an array, traced or not, or of a number. Raises: TypeError.
 
     >>> xfront.typeof(jnp.ones((2, 3)))
     ShapedArray(float32[2,3])
@@ -99,7 +99,7 @@ def typeof(x: ArrayLike) -> Any:
 def make_jaxpr(fun: Callable[..., Any], static_argnums: int | Sequence[int] = (),
                axis_env: Sequence[tuple[Any, int]] | None = None, return_shape: bool = False,
                abstracted_axes: None = None) -> Callable[..., Any]:
-    """A function that traces `fun` on its arguments and gives the program as data.
+    """A function that traces `fun` on its arguments and returns its jaxpr.
 
     Args:
       static_argnums: arguments that are no arrays.
@@ -140,7 +140,7 @@ def make_ir(fun: Callable[..., Any], static_argnums: int | Sequence[int] = (),
 def _tracing(fun: Callable[..., Any], kind: str, static_argnums: int | Sequence[int],
              axis_env: tuple[tuple[Any, int], ...], return_shape: bool,
              close: Callable[[Flat], Any]) -> Callable[..., Any]:
-    """The function that traces `fun` and gives what `close` makes of it."""
+    """A function that traces `fun` and returns the result of `close` on the trace."""
     chosen = {static_argnums} if isinstance(static_argnums, int) else {*static_argnums}
 
     @front_door_of(fun)
@@ -188,7 +188,7 @@ def shapes_of(flat: Flat) -> Any:
 
 
 def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Shapes and dtypes of what `fun` returns, without computing it.
+    """Shapes and dtypes of the result of `fun`, which is not computed.
 
     Args:
       args, kwargs: arrays, or `ShapeDtypeStruct`s in their place, which `fun` may return too.
@@ -254,7 +254,7 @@ class Traced:
     @front_door
     def lower(self, *, lowering_platforms: Sequence[str] | None = None,
               passes: tuple[()] | None = None) -> Lowered:
-        """To StableHLO for the platform where the program runs.
+        """Lower to StableHLO for the platform where the program runs.
 
         Args:
           lowering_platforms: another platform, as a sequence of one: `tpu`, `cuda`, `rocm`, `cpu`.
@@ -273,7 +273,7 @@ class Traced:
 
 
 def asked_platform(platforms: Sequence[str] | None) -> str | None:
-    """The one platform to lower for; None where the program runs. Raises: NotImplementedError."""
+    """The one platform to lower for; None for that of the program. Raises: NotImplementedError."""
     if platforms is None:
         return None
     names = {clients.ALIASES.get(name, ("",))[0] for name in platforms}
@@ -284,7 +284,7 @@ def asked_platform(platforms: Sequence[str] | None) -> str | None:
 
 
 class ArgInfo:
-    """What a stage knows of an argument: its type and whether it is donated."""
+    """The type of an argument of a stage, and whether it is donated."""
 
     __slots__ = ("aval", "donated")
 
@@ -317,7 +317,7 @@ class Lowered:
 
     @property
     def args_info(self) -> Any:
-        """The tree (args, kwargs) of what is known of each argument."""
+        """The tree (args, kwargs) of `ArgInfo`s."""
         return args_info(self._traced)
 
     @property
@@ -385,7 +385,7 @@ class Lowered:
 
     @functools.cached_property
     def _compiled(self) -> lowering.LoweredModule:
-        """What is compiled, lowered when it is first looked at."""
+        """The module that is compiled, lowered on first use."""
         return lowering.as_compiled(self._lowered, self._traced._jitted.options.effort,
                                     len(self._place.devices))
 
@@ -403,8 +403,8 @@ class Lowered:
         return self._compiled.forms
 
     def compiler_ir(self, dialect: str | None = None) -> Any:
-        """The MLIR module (`stablehlo`, the default), or XLA's computation (`hlo`), of what
-        `as_text` shows.
+        """The program that `as_text` shows: an MLIR module (`stablehlo`, the default), or XLA's
+        computation (`hlo`).
 
         Raises: ValueError for another dialect.
         """
@@ -422,7 +422,7 @@ class Lowered:
     @front_door
     def compile(self, compiler_options: dict[str, Any] | None = None, *,
                 topology: str | None = None) -> Compiled:
-        """To machine code, with XLA options by name over those that `jit` was given.
+        """Compile to machine code, with XLA options by name, which override those given to `jit`.
 
         Args:
           topology: devices that need not be here, `v5e:2x2`, `h100` or `h100:1x1x4`
@@ -458,7 +458,7 @@ def there(place: Any, topology: str) -> Any:
 
 
 def promised(x: Any) -> Any:
-    """A leaf that a program is lowered for, as `placement` takes it."""
+    """A leaf for which a program is lowered, in the form that `placement` takes."""
     sharding = x.sharding if isinstance(x, ShapeDtypeStruct) else None
     return as_operand(x) if sharding is None else Promised(x.aval, sharding)
 
@@ -507,7 +507,7 @@ class Compiled:
             raise
 
     def _miss(self, *args: Any, **kwargs: Any) -> tuple:
-        """Called from C++ for arguments that it has not seen."""
+        """The call for arguments that C++ has not seen; C++ calls it."""
         name = self._traced.fun_name
         if is_described(self._place.devices[0]):
             self._program.compiled.executable.execute([], [])      # says that it cannot run
@@ -546,19 +546,19 @@ class Compiled:
                 "function that was lowered, which is compiled for each device it meets.")
 
     def _is_here(self, there: Any, required: Any, ndim: int) -> bool:
-        """Whether an argument that lies there is where the program wants it, in whatever memory."""
+        """Whether an argument lies where the program wants it; any memory of the device will do."""
         if type(self._place) is Placement:
             return (type(there) is binding.SingleDeviceSharding
                     and placement_of(there) is self._place)
         return required.is_equivalent_to(there, ndim)
 
     def _reads(self, i: int) -> bool:
-        """Whether the program takes the leaf."""
+        """Whether the executable takes the leaf."""
         return self._traced._jitted.options.keep_unused or self._traced._flat.read()[i]
 
     @property
     def input_shardings(self) -> Any:
-        """The tree (args, kwargs) of where arguments are to be; None for those that are not read.
+        """The tree (args, kwargs) of the shardings of arguments; None for unused arguments.
 
         Static arguments are left out.
         """
@@ -587,7 +587,7 @@ class Compiled:
 
     @property
     def output_shardings(self) -> Any:
-        """The result's tree of where results are."""
+        """The result's tree of shardings."""
         return tree_unflatten(self.out_tree, self._program.compiled.out_shardings)
 
     def _names(self, args: tuple, n: int) -> list[str]:
@@ -599,7 +599,7 @@ class Compiled:
             refuse_consumed(self._traced.fun_name, leaves, self._names(args, len(leaves)))
 
     def _with_statics(self, args: tuple, kwargs: dict) -> tuple[list, dict]:
-        """The arguments as they were traced: None where a static one stood."""
+        """The arguments as they were traced, with None in place of static ones."""
         positional, named = self.in_tree.children()
         given = list(args)
         n = len(positional.children())
@@ -627,17 +627,17 @@ class Compiled:
         return self._program.compiled.executable.serialize()
 
     def runtime_executable(self) -> Any:
-        """The loaded executable; of a program for a topology, one that is not loaded."""
+        """The loaded executable; for a topology's program, an executable that is not loaded."""
         return self._program.compiled.executable.loaded
 
 
 CompilerOptions = dict[str, str | bool]
-"""Options of XLA by name, as `Lowered.compile` takes them."""
+"""XLA's options by name, as `Lowered.compile` takes them."""
 
 
 @runtime_checkable
 class Wrapped(Protocol):
-    """What `jit` makes: a function with stages. `isinstance` asks for these methods."""
+    """The result of `jit`: a function with stages. `isinstance` checks for these methods."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the function, compiled."""
@@ -664,7 +664,7 @@ def takes(fun: Any, name: str) -> bool:
 def attach(compiled: Any, jitted: Any, forget: Callable[[], None]) -> None:
     """Give a jitted function its stages: `.trace`, `.lower`, `.eval_shape`, `.clear_cache`.
 
-    `forget` empties what C++ knows of it.
+    `forget` empties C++'s cache of the function.
     """
     @front_door
     def trace(*args: Any, **kwargs: Any) -> Traced:

@@ -1,4 +1,4 @@
-"""Shapes and dtypes that stand for arrays: `ShapeDtypeStruct`, and what tracing reads of one."""
+"""Shapes and dtypes that stand for arrays: `ShapeDtypeStruct`, and how tracing reads it."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class ShapeDtypeStruct:
 
     @staticmethod
     def like(x: Any) -> ShapeDtypeStruct:
-        """The shape and the dtype of an array, or of what has both."""
+        """The shape and the dtype of an array, or of any object that has both."""
         placed = getattr(x, "sharding", None)
         kept = placed if isinstance(placed, binding.Sharding) and getattr(
             x, "committed", True) else None

@@ -167,7 +167,7 @@ def _conjugate(x: Any) -> Any:
 
 
 def _inner(xs: Any, ys: Any) -> float:
-    """The real part of the product of two trees, without what has no derivative."""
+    """The real part of the inner product of two trees; leaves without a derivative do not count."""
     total = 0.0
     for x, y in zip(tree_flatten(xs)[0], tree_flatten(ys)[0], strict=True):
         x, y = _on_host(x), _on_host(y)

@@ -1,12 +1,12 @@
-"""Tracebacks of the user's program: the library's own frames are left out of them.
+"""Tracebacks of the user's program, without the library's own frames.
 
-A front door, which is whatever a user's program calls, catches what passes through it, takes the
-library's frames out of the traceback itself (so that whatever prints, logs or stores it later sees
-the same) and raises on. The last line shown is then the user's own. Where nobody raised on purpose
-(a KeyError in the library, say, or an error of the runtime) the innermost frame of the library
-stays, for a report to name it.
+A front door is a function that users' programs call. It catches every exception that passes through
+it, takes the library's frames out of the traceback itself (so that code that prints, logs or stores
+it later sees the same), and raises again. The last line shown is then the user's own. Where the
+library raised by accident (a KeyError, say, or an error of the runtime), its innermost frame stays,
+so that a report can name it.
 
-The option `jax_traceback_filtering` says how: see `xfront.config`.
+The option `jax_traceback_filtering` says how this is done: see `xfront.config`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _NOTE = ("Frames of xfront are left out of this traceback, but for the last one;
 
 
 def front_door(body: F, named: Any = None) -> F:
-    """`body`, with the library's frames left out of the tracebacks of what it raises.
+    """`body`, with the library's frames left out of the tracebacks of its exceptions.
 
     Args:
       named: the function whose name, signature and documentation it has; `body` by default.
@@ -59,8 +59,8 @@ _type_params = operator.attrgetter("__type_params__")
 
 
 def dressed(call: Any, named: Any) -> Any:
-    """`call` with the name, the signature and the documentation of another function; what
-    `functools.update_wrapper` does, at once for a plain function."""
+    """`call` with the name, the signature and the documentation of another function, as
+    `functools.update_wrapper` gives them, but faster for a plain function."""
     if type(named) is not FunctionType:
         return functools.update_wrapper(call, named)
     call.__module__, call.__name__ = named.__module__, named.__name__
@@ -82,7 +82,7 @@ def is_front_door(function: Any) -> bool:
 
 
 def front_door_of(fun: Any) -> Callable[[F], F]:
-    """A decorator: as `functools.wraps(fun)`, and a front door."""
+    """A decorator that does what `functools.wraps(fun)` does and makes a front door."""
     return lambda body: front_door(body, fun)
 
 
@@ -98,7 +98,7 @@ _asked: list[Callable[[], str]] = [lambda: "auto"]
 
 
 def filter_as(how: Callable[[], str]) -> None:
-    """Have `how()` asked, at each shortening, for the value of the option."""
+    """Have `how()` called at each shortening; it returns the value of the option."""
     _asked[0] = how
 
 
@@ -111,10 +111,10 @@ class UnfilteredStackTrace(Exception):
 
 
 def shorten(error: BaseException) -> None:
-    """Leave the library's frames out of the tracebacks of an exception and of those it came from.
+    """Take the library's frames out of the tracebacks of an exception and of its causes.
 
-    To be called in an `except` clause of a front door that ends with a bare `raise`, which adds no
-    frame of its own.
+    A front door calls it in an `except` clause that ends with a bare `raise`, which adds no frame
+    of its own.
     """
     how = _asked[0]()
     if how == "auto":
@@ -134,7 +134,7 @@ def shorten(error: BaseException) -> None:
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    """An exception, what it came from, and the parts of groups; each once."""
+    """An exception, its causes and contexts, and the members of groups, each once."""
     seen: set[int] = set()
     waiting: list[BaseException | None] = [error]
     while waiting:
@@ -156,7 +156,7 @@ def _nodes(error: BaseException) -> list[TracebackType]:
 
 
 def _joined(nodes: list[TracebackType], end: TracebackType | None = None) -> TracebackType | None:
-    """The traceback of these nodes, with `end` behind them."""
+    """The traceback of these nodes, followed by `end`."""
     for node in reversed(nodes):
         end = node if node.tb_next is end else TracebackType(
             end, node.tb_frame, node.tb_lasti, node.tb_lineno)
@@ -168,13 +168,13 @@ def _is_library(node: TracebackType) -> bool:
 
 
 def _helps(node: TracebackType) -> bool:
-    """Whether a frame that the library called is of no interest either."""
+    """Whether a frame that the library called is to be left out too."""
     path = node.tb_frame.f_code.co_filename
     return path.startswith(_NUMPY) or (path.startswith(_STANDARD) and "-packages" not in path)
 
 
 def _shown(error: BaseException, nodes: list[TracebackType]) -> list[TracebackType]:
-    """The nodes that are not the library's, and the last of those if it raised by accident."""
+    """The nodes that are not the library's, and the library's last one if it raised by accident."""
     kept: list[TracebackType] = []
     last: TracebackType | None = None                # the library's, where no user's comes after it
     for node in nodes:
@@ -189,7 +189,7 @@ def _shown(error: BaseException, nodes: list[TracebackType]) -> list[TracebackTy
 
 
 def _by_accident(error: BaseException, raising: TracebackType) -> bool:
-    """Whether the library raised without meaning to; asked once, for later its frames are gone."""
+    """Whether the library raised by accident; decided once, because its frames are then removed."""
     facts = error.__dict__
     if _ACCIDENT not in facts:
         code = raising.tb_frame.f_code.co_code
@@ -203,7 +203,8 @@ def _by_accident(error: BaseException, raising: TracebackType) -> bool:
 
 
 def _forget_inner(error: BaseException) -> None:
-    """Drop the exceptions during whose handling this one came, if they never left the library."""
+    """Drop the contexts of an exception, which was raised while they were handled, if they never
+    left the library."""
     while ((context := error.__context__) is not None and context is not error.__cause__
            and (nodes := _nodes(context)) and all(map(_is_library, nodes))):
         error.__context__ = context.__context__
@@ -211,7 +212,7 @@ def _forget_inner(error: BaseException) -> None:
 
 def _keep_whole(error: BaseException, nodes: list[TracebackType], kept: TracebackType | None
                 ) -> None:
-    """Put the whole traceback, of which `kept` is to be shown, into the exception's cause."""
+    """Put the whole traceback, of which `kept` is the part shown, into the exception's cause."""
     cause = error.__cause__
     if not isinstance(cause, UnfilteredStackTrace):
         made = UnfilteredStackTrace(error)
@@ -232,7 +233,7 @@ def _hide(nodes: list[TracebackType]) -> None:
 
 
 def _in_ipython() -> bool:
-    """Whether a shell is running that knows of hidden frames."""
+    """Whether IPython is running, which leaves hidden frames out."""
     ipython = sys.modules.get("IPython")
     return (ipython is not None and getattr(ipython, "version_info", ())[:2] >= (7, 17)
             and ipython.get_ipython() is not None)

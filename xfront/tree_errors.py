@@ -1,4 +1,4 @@
-"""Where two trees differ, in words: for the messages of `tree_util`."""
+"""Descriptions of where two trees differ, for the messages of `tree_util`."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ LEAF = type("leaf", (), {})()
 
 
 def skeleton(structure: Any) -> Any:
-    """A tree of this structure, all its leaves the same."""
+    """A tree of this structure whose leaves are all the same object."""
     return structure.unflatten([LEAF] * structure.num_leaves)
 
 
 def first_difference(
     prefix: Any, full: Any, is_leaf: Callable[[Any], bool] | None = None, root: str = "tree"
 ) -> str:
-    """The first place where `full` does not go on as `prefix` does, or text that says so."""
+    """A text about the first place where `full` does not have the structure of `prefix`."""
     for difference in differences(prefix, full, is_leaf, root):
         return difference
     return "their structures differ"
@@ -31,7 +31,7 @@ def differences(
     root: str = "tree",
     path: tuple = (),
 ) -> Iterator[str]:
-    """Every place where `full` does not go on as `prefix` does."""
+    """Every place where `full` does not have the structure of `prefix`."""
     if is_leaf is not None and is_leaf(prefix):
         return
     if default_registry.flatten_one_level(prefix) is None:

@@ -1,9 +1,9 @@
 """Trees: nested containers taken apart into leaves and put together again.
 
-None, tuples, named tuples, lists, dicts, `OrderedDict` and `defaultdict` are nodes, and so is
-every class that is registered; all else is a leaf. There are two registries: the users'
-(`default_registry`) and that of the compiled front doors, which also takes apart what users see as
-a leaf (typed keys). `register_*` enters both.
+None, tuples, named tuples, lists, dicts, `OrderedDict` and `defaultdict` are nodes, and so are
+instances of every registered class; any other object is a leaf. There are two registries: the
+users' (`default_registry`) and that of the compiled front doors, which also takes typed keys apart,
+which are leaves for users. `register_*` enters a class in both.
 """
 
 from __future__ import annotations
@@ -264,10 +264,10 @@ def tree_structure(tree: Any, is_leaf: IsLeaf = None) -> PyTreeDef:
 
 
 def tree_map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf = None) -> Any:
-    """A tree like the first, of `f(leaf, ...)`.
+    """A tree with the structure of `tree` whose leaves are `f(leaf, ...)`.
 
     Args:
-      f: called with a leaf of `tree` and what stands at its place in each of `rest`.
+      f: called with a leaf of `tree` and the value at its place in each of `rest`.
       tree: gives the structure.
       *rest: trees of the same structure, or that go on below its leaves.
       is_leaf: see `tree_flatten`.
@@ -291,7 +291,7 @@ def tree_map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf = Non
 def _alongside(
     name: str, tree: Any, structure: PyTreeDef, rest: Sequence[Any], is_leaf: Any
 ) -> list[list[Any]]:
-    """For each tree of `rest`, what stands at the leaves of `tree`."""
+    """For each tree of `rest`, its values at the places of the leaves of `tree`."""
     found = []
     for position, other in enumerate(rest):
         try:
