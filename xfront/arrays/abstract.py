@@ -65,7 +65,7 @@ class AbstractArray:
             put_field(self, "size", math.prod(shape))
             put_field(self, "ir", _ir_type(shape, kept))
             put_field(self, "_varies", None)
-            if len(_AVALS) > 100_000:  # shapes without end: equality still holds
+            if len(_AVALS) > 100_000:  # an unbounded number of shapes; `==` still holds
                 _AVALS.clear()
             self = _AVALS.setdefault(key, self)
         return self
@@ -208,7 +208,7 @@ def _copied(kind: AbstractArray) -> AbstractArray:
 
 
 def short_dtype_name(dtype: Any) -> str:
-    """`f32` for float32 and so on; names that have no short form stay."""
+    """The short form of a dtype's name, such as `f32`; a name that has none stays as it is."""
     name = str(dtype.name)
     for long, short in (
         ("bfloat", "bf"),

@@ -1,4 +1,4 @@
-"""What the signatures of public functions are written with."""
+"""Type annotations for the signatures of public functions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ else:
 
 
 class SupportsDType(Protocol):
-    """What has a dtype: an array, or a description of one."""
+    """An object with a dtype: an array, or a description of one."""
 
     @property
     def dtype(self) -> Any:
@@ -27,7 +27,7 @@ class SupportsDType(Protocol):
 
 
 class SupportsShape(SupportsDType, Protocol):
-    """What has a shape and a dtype: an array, or a description of one."""
+    """An object with a shape and a dtype: an array, or a description of one."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -36,10 +36,10 @@ class SupportsShape(SupportsDType, Protocol):
 
 
 ArrayLike: TypeAlias = Array | np.ndarray | np.bool_ | np.number | bool | int | float | complex
-"""What a public function takes for an array: an Array, a NumPy array or scalar, a number."""
+"""Values accepted as an array: an Array, a NumPy array or scalar, a number."""
 
 DTypeLike: TypeAlias = str | type[Any] | np.dtype | SupportsDType
-"""What names a dtype: a scalar type of `xfront.numpy` or of NumPy, a dtype, or its name."""
+"""Values that name a dtype: a scalar type of `xfront.numpy` or of NumPy, a dtype, or its name."""
 
 ShapeLike: TypeAlias = SupportsIndex | Sequence[SupportsIndex]
 """A shape: sizes, or one size."""
@@ -48,10 +48,10 @@ AxisLike: TypeAlias = SupportsIndex | Sequence[SupportsIndex] | None
 """An axis, axes, or None for all (or for none, as the function says)."""
 
 ModeLike: TypeAlias = "str | GatherScatterMode | None"
-"""What becomes of indices outside of an array."""
+"""How indices outside of an array are treated."""
 
 ShardingLike: TypeAlias = "Sharding | PartitionSpec | None"
-"""Where a result lies: a sharding, a spec on the mesh in context, or None for as it comes."""
+"""Where a result lies: a sharding, a spec on the mesh in context, or None for no preference."""
 
 DeviceLike: TypeAlias = "Device | Sharding | None"
 """Where an array is put: a device, a sharding, or None for the default."""

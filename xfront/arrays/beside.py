@@ -1,8 +1,8 @@
-"""The real jax and xfront refuse to live in one process, whichever comes second.
+"""The guard that keeps the real jax and xfront out of one process, whichever is imported second.
 
-Both own the same process-wide slots of jaxlib. A module named jax that is xfront itself (same
-objects, a module with the attribute `_xfront_alias`, a package with the file `_xfront_alias.py`)
-is no stranger and loads.
+Both fill the same process-wide slots of jaxlib. A module named jax that is xfront itself (the same
+object, a module with the attribute `_xfront_alias`, a package with the file `_xfront_alias.py`)
+may load.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def _is_own_spec(spec: importlib.machinery.ModuleSpec) -> bool:
 
 
 def refuse_beside_jax(array_class: type) -> None:
-    """Raise ImportError where the real jax is at home in this process."""
+    """Raise ImportError where the real jax is loaded in this process."""
     loaded = sys.modules.get("jax")
     if loaded is not None and not is_own_module(loaded):
         raise ImportError(_NOW_XFRONT, name="xfront")

@@ -1,10 +1,10 @@
-"""Whose operands a check has before it: the user's, or what the library computes inside.
+"""Tells whether the operands that a check sees are the user's or the library's own.
 
-Options like `numpy_rank_promotion` are the user's, and hold for what the user wrote: the operands
-of the function that the user called. What that function computes inside, or what a rule of ours
-computes when a pass asks for it, is not theirs to mend. A check is made in the name of a function.
-One that has something to complain of looks at the Python frames, and counts where the function of
-that name is the one that the user called. Where nothing is wrong, nothing is looked at.
+Options like `numpy_rank_promotion` apply to the code that the user wrote: to the operands of the
+function that the user called. The user cannot mend what that function computes inside, or what a
+rule of ours computes when a pass runs it. A check is made in the name of a function. A check that
+fails looks at the Python frames, and counts only where the user called the function of that name.
+A check that passes looks at no frames.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _PUBLIC = tuple([os.path.join(_ROOM, room, "") for room in
 _OTHERS = tuple([os.path.join(_ROOM, *path) for path in (
     ("lax", "associative.py"), ("lax", "control_flow.py"), ("numpy", "applying.py"),
     ("numpy", "ufuncs.py"))])
-"""Files there that call what they are given."""
+"""Files of the library whose functions call the functions that they are given."""
 
 _HANDS_ON = {
     "allclose": ("isclose",), "append": ("concatenate",), "array": ("result_type", "stack"),
@@ -34,7 +34,7 @@ _HANDS_ON = {
     "toeplitz": ("concatenate",), "union1d": ("concatenate",), "vdot": ("dot",),
     "vstack": ("concatenate",),
 }  # fmt: skip
-"""Functions that give what they were given to others, whose checks are therefore of the user's."""
+"""Functions that pass their operands on to others, whose checks so see the user's operands."""
 
 
 def users_own(name: str) -> bool:

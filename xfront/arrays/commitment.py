@@ -1,4 +1,4 @@
-"""Where an argument is committed to be."""
+"""Commitment: the sharding to which an argument is committed."""
 
 from __future__ import annotations
 

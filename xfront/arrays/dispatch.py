@@ -1,9 +1,9 @@
-"""Public functions: recorded where they meet a tracer, else compiled once and run in C++.
+"""Public functions: recorded where an argument is a tracer, else compiled once and run in C++.
 
-`@eager` turns the body of a public function (which computes on tracers) into that function. Met
+`@eager` turns the body of a public function (which computes on tracers) into that function. Called
 with a tracer, or inside a staging trace, the body runs and records. Otherwise the arguments go,
-positionally and with hashable statics, to a C++ dispatched function; what it has not seen comes
-back to `Front.miss`, which traces the body and compiles it.
+positionally and with hashable statics, to a C++ dispatched function. C++ passes signatures that it
+has not seen to `Front.miss`, which traces the body and compiles it.
 """
 
 # hot: benchmarks/eager.py
@@ -134,7 +134,7 @@ class Front:
     def __init__(self, body: Callable[..., Any], name: str, static_indices: tuple[int, ...],
                  arguments: Sequence[str] = ()) -> None:
         self.body, self.name, self.static_indices = body, name, static_indices
-        self.arguments = tuple(arguments) or body.__code__.co_varnames     # as errors call them
+        self.arguments = tuple(arguments) or body.__code__.co_varnames     # the names in errors
         self.memo: dict[Any, Program] = {}
         _FRONTS.add(self)
 
@@ -166,7 +166,7 @@ class Front:
         return *program.call(leaves, committed), False
 
     def paths(self, tree: Any) -> list[str]:
-        """What users call the leaves, for errors."""
+        """The names of the leaves, for errors."""
         filled = tree_unflatten(tree, range(tree.num_leaves))
         return [self.arguments[path[0].idx] + keystr(path[1:])
                 for path, _ in tree_flatten_with_path(filled)[0]]
@@ -223,7 +223,7 @@ class Program:
         return result, self.fast(result, leaves, committed)
 
     def watched(self, leaves: Sequence[Any], committed: bool) -> list[Any]:
-        """The flat results, with what options ask to be looked at."""
+        """The flat results, after the checks that options ask for."""
         function = self.function
         n = len(function.params) - len(leaves)   # constants behind those are literals
         return watched_run(function.name, function, [*leaves, *self.constants[:n]], self.located,
@@ -251,7 +251,7 @@ _NO_KEYWORDS: dict[str, Any] = {}
 
 def record(target: Trace, body: Callable[..., Any], args: Sequence[Any],
            kwargs: dict[str, Any] = _NO_KEYWORDS) -> Any:
-    """Run a body so that what it does is recorded in `target`."""
+    """Run a body so that its operations are recorded in `target`."""
     if target.closed:
         raise leak_error(next(x for x in (*args, *kwargs.values()) if type(x) is Tracer))
     before, place = state.current, state.place
@@ -427,7 +427,7 @@ def _front_of(body: Callable[..., Any], name: str, statics: list[Any], arrays: l
 
 
 def _written(given: tuple, kwargs: dict[str, Any]) -> tuple:
-    """What stands in a call besides its arrays, with types: 1 is not True."""
+    """The static arguments of a call with their types, so that 1 is not True."""
     if not kwargs:
         return (*given, *map(type, given)) if given else given
     values = kwargs.values()

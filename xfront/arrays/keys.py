@@ -102,7 +102,7 @@ class KeyArray(binding.Array):  # type: ignore[misc]
         return (KeyArray(self._ir, row) for row in self._base)
 
     def block_until_ready(self) -> KeyArray:
-        """Wait for the words; the array itself."""
+        """Wait for the words; return the array."""
         self._base.block_until_ready()
         return self
 
@@ -161,7 +161,7 @@ def key_array(ir: DType, base: Any) -> KeyArray:
 
 
 def key_base(x: Any) -> Any:
-    """The words of a key array; anything else as it is."""
+    """The words of a key array; any other value unchanged."""
     return x._base if type(x) is KeyArray else x
 
 

@@ -1,4 +1,4 @@
-"""Over which axes of `shard_map`s a value varies, as types show it."""
+"""The axes of `shard_map`s over which a value varies, as types show them."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 
 
 class ManualAxisType:
-    """What is known of a value inside `shard_map`: `varying` axes are those over which it may
-    differ between devices. Immutable, equal by content.
+    """The axes of a value inside `shard_map`: it may differ between devices along `varying` axes.
+    Immutable, compared by content.
 
     Args:
       varying: names of axes.
@@ -53,7 +53,7 @@ class ManualAxisType:
         return self.varying | self.unreduced | self.reduced
 
     def to_ct_mat(self) -> ManualAxisType:
-        """That of the cotangent."""
+        """The type of the cotangent."""
         return ManualAxisType(varying=self.varying, unreduced=self.reduced, reduced=self.unreduced)
 
     def update(self, **changes: Any) -> ManualAxisType:
@@ -92,4 +92,4 @@ def _restored(fields: dict[str, frozenset[str]]) -> ManualAxisType:
 
 
 INVARYING = ManualAxisType()
-"""That of what is the same on all devices."""
+"""The type of values that are the same on all devices."""

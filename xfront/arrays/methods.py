@@ -45,7 +45,7 @@ def text_of(value: np.ndarray, tail: str) -> str:
 
 
 def _is_readable(x: ArrayImpl) -> bool:
-    """Whether devices of this process hold all of it."""
+    """Whether devices of this process hold the whole array."""
     return x._sharding.is_fully_addressable or x._sharding.is_fully_replicated
 
 
@@ -154,7 +154,7 @@ def _tolist(x: ArrayImpl) -> Any:
 
 
 def _tobytes(x: ArrayImpl, order: str = "C") -> bytes:
-    """The elements' bytes, in C order or as told."""
+    """The elements' bytes, in C order or in the order given."""
     return to_numpy(x).tobytes(order)  # type: ignore[arg-type]
 
 

@@ -1,4 +1,4 @@
-"""What every public function does first: operands in, checked, promoted and broadcast.
+"""The first step of every public function: its operands are checked, promoted and broadcast.
 
 A function's body runs with `state.current` set to the trace that records it (see `dispatch.eager`),
 so `operand` always gives tracers of that trace.
@@ -53,7 +53,7 @@ def operand(name: str, x: Any, argument: str = "") -> Tracer:
 
 
 def array_like(name: str, x: Any, argument: str = "") -> binding.Array:
-    """`x` itself where it is an array; the TypeError that says what to write otherwise."""
+    """`x` itself where it is an array; else a TypeError that says what to write."""
     if type(x) is Tracer or type(x) in SCALARS:
         return x
     if is_array_like(x):
@@ -64,7 +64,7 @@ def array_like(name: str, x: Any, argument: str = "") -> binding.Array:
 
 
 def held_array(x: Any) -> Any:
-    """The array that an object of a library gives by `__jax_array__`; all else as it is."""
+    """The array that an object gives by `__jax_array__`; any other value unchanged."""
     kind = type(x)
     if kind is Tracer or kind is binding.ArrayImpl or kind in SCALARS or kind is np.ndarray:
         return x
@@ -112,7 +112,7 @@ def promoted_dtype(name: str, types: Sequence[tuple[DType, bool]]) -> tuple[DTyp
 # --- numbers beside a tracer --------------------------------------------------------------
 
 def filled(trace: Trace, y: Any, type_: TensorType, weak: bool) -> Tracer:
-    """A number in every element."""
+    """An array with one number in every element."""
     return Tracer(trace, trace.number(y, type_), weak)
 
 
@@ -134,8 +134,8 @@ def warn_of_lost_parts() -> None:
 
 
 def cast(x: Tracer, dtype: DType, weak: bool = False) -> Tracer:
-    """As `convert`, for a dtype that the user asked for: of complex elements the real part is
-    kept for a real one, with a ComplexWarning."""
+    """As `convert`, for a dtype that the user named: where complex elements become real ones, their
+    real parts are kept, with a ComplexWarning."""
     if x.value.type.dtype.is_complex and not dtype.is_complex and dtype is not dtypes.bool_:
         warn_of_lost_parts()
         x = emit(ops.real, x)
@@ -261,7 +261,7 @@ def broadcast_to(x: Tracer, shape: tuple[int, ...]) -> Tracer:
 
 
 def together(name: str, *xs: Any) -> list[Tracer]:
-    """Tracers of one dtype and one shape: what an elementwise op takes."""
+    """Tracers of one dtype and one shape, as an elementwise op takes them."""
     if len(xs) == 2 and _agree(*xs):
         shapes = (xs[0].value.type.shape, xs[1].value.type.shape)
         shape = broadcast_shapes(name, shapes)

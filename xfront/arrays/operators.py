@@ -75,8 +75,8 @@ _SYMBOLS = {
 def refuse_container(name: str, x: Any) -> None:
     """Raise the TypeError of an operator that met a list, tuple, set or dict.
 
-    Of NotImplemented Python would make False for `==`, and for `+` and `*` an error that speaks of
-    lists. Their subclasses may have operators of their own, and are asked.
+    From NotImplemented Python would make False for `==`, and for `+` and `*` an error about lists.
+    Subclasses of these containers may have operators of their own, so Python asks them.
     """
     kind = type(x)
     if kind not in (list, tuple, set, dict):
@@ -143,7 +143,7 @@ def _rpow(x: Any, y: Any, mod: None = None) -> Any:
 
 
 def _round(x: Any, ndigits: int | None = None) -> Any:
-    """The nearest value of that many decimals; without them, integers."""
+    """Elements rounded to that many decimals; to integers where the number is left out."""
     made = jnp.round(x, ndigits or 0)
     if ndigits is None and made.dtype.kind == "f":
         return made.astype(int)

@@ -1,7 +1,7 @@
-"""Placement: the devices of a program, found from the arrays that it is given.
+"""Placement: the devices of a program, found from its arguments.
 
 Committed arrays decide: the program runs where they lie, and its results are committed there. Other
-arrays, NumPy values and numbers come along. Without a committed array the program runs where the
+arrays, NumPy values and numbers are moved there. Without a committed array it runs where the
 option `default_device` says, else on the first device, and its results are uncommitted. Two
 committed arrays in different places are refused. A program is compiled for its placement, which is
 therefore part of the key of every table of programs; whether results are committed is not.
@@ -104,7 +104,7 @@ def placement(args: Sequence[Any], function: str,
       args: flat arguments of any kind.
       function: what users call the program, for errors.
       names: gives what they call the arguments.
-      read: says which of them the program reads; others have no say. None for all.
+      read: says which arguments the program reads; the others do not count. None for all.
       told: the shardings that `jit` was told, of arguments and of results.
       named: meshes that the program names.
     Returns: the placement, a `Spread` where it has several devices, and whether results are

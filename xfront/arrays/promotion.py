@@ -1,4 +1,4 @@
-"""The dtype that values of different dtypes meet at.
+"""Promotion: the dtype that values of different dtypes are converted to.
 
 Types form a lattice: `bool` below the weak integers (`int*`: what a Python scalar is), these below
 every integer dtype, integers below the weak floats (`float*`), and so on. Values meet at the least
@@ -25,7 +25,7 @@ mode_state = make_state("numpy_dtype_promotion", "standard")
 
 
 class TypePromotionError(ValueError):
-    """Values whose dtypes have no common dtype, or none that the mode of promotion allows."""
+    """The dtypes of the values have no common dtype, or none that the mode of promotion allows."""
 
 
 _NARROW_INTS = ("int2", "int4", "uint2", "uint4")
@@ -64,7 +64,7 @@ _STANDARD = {
     "complex128": (),
     **{name: () for name in (*_NARROW_INTS, *_NARROW_FLOATS)},
 }
-# The strict mode: dtypes meet none but themselves, weak types adapt within their kind and above.
+# The strict mode: a dtype meets only itself; weak types adapt to dtypes of their kind and above.
 _STRICT = {
     **{name: () for name in _STANDARD},
     "int*": ("float*", *_INTS, *_NARROW_INTS),

@@ -133,7 +133,7 @@ class Ref:
 
 
 class Does(NamedTuple):
-    """What the module that makes references does with them."""
+    """The functions of the module that makes references."""
 
     read: Callable[[Ref, Any], Any]
     exchange: Callable[[Ref, Any, Any, str], Any]
@@ -144,7 +144,7 @@ _does: list[Does] = []
 
 
 def install(does: Does) -> None:
-    """Say how references are read and written."""
+    """Set the functions that read and write references."""
     _does[:] = [does]
 
 

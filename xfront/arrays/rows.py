@@ -1,8 +1,8 @@
 """The rows of an array, as `for row in x` and `a, b = x` give them.
 
-Each is put from the host by itself, beside the original. Where many numbers (or rows of a few) have
-been read, a program takes several apart at once: in half the time, but to compile it takes as long
-as tens of thousands of them.
+Each row is put from the host by itself, beside the original. Once many numbers (or short rows) have
+been read, a program takes several rows apart at once. That takes half the time, but compiling the
+program takes as long as reading tens of thousands of rows.
 """
 
 # hot: benchmarks/eager.py

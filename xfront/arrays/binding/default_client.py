@@ -1,4 +1,4 @@
-"""The client of the default platform, jaxlib primed for it, and where new arrays go."""
+"""The client of the default platform, the priming of jaxlib for it, and where new arrays go."""
 
 from __future__ import annotations
 

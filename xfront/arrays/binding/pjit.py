@@ -1,4 +1,4 @@
-"""Functions whose known signatures run in C++, and what C++ needs to know of them."""
+"""Functions whose known signatures run in C++, and the records that C++ needs for them."""
 # hot: benchmarks/eager.py
 
 from __future__ import annotations
