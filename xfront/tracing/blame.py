@@ -1,7 +1,7 @@
-"""Which operation made a NaN or an infinity: a program is run again, op by op, on its arguments.
+"""Finds the operation that made a NaN or an infinity: the program is run again, op by op.
 
-What has bodies is run by them: calls, branches, loops turn by turn. The op's location is a line of
-the very function that was traced.
+Ops with bodies are run by their bodies: calls, branches, loops turn by turn. The location of the op
+that is found is a line of the function that was traced.
 """
 
 from __future__ import annotations

@@ -18,8 +18,8 @@ MOST_OF_A_PROGRAM = 200
 class Capacity:
     """Counts programs, and after some of them the mappings of the process.
 
-    Fields: `room`, how many may be mapped before programs are forgotten; `next`, how many programs
-    until mappings are counted again.
+    Fields: `room`, how many mappings there may be before programs are forgotten; `next`, how many
+    programs may be made before mappings are counted again.
     """
 
     __slots__ = ("next", "room")
@@ -29,7 +29,7 @@ class Capacity:
         self.next = self.room // MOST_OF_A_PROGRAM
 
     def made(self, forget: Callable[[], None]) -> None:
-        """To be called for each new program: `forget()` where there is no room for many more."""
+        """Count a new program; call `forget()` where there is no room for many more."""
         self.next -= 1
         if self.next > 0 or not self.room:
             return
@@ -37,7 +37,7 @@ class Capacity:
         if used >= self.room:
             forget()
             used = mappings()
-            # what users hold stays: there is to be room for others beside it
+            # programs that users hold stay; there must be room for others beside them
             self.room = max(self.room, used + (_limit() - used) // 2)
         self.next = max((self.room - used) // MOST_OF_A_PROGRAM, 1)
 

@@ -17,7 +17,7 @@ R = TypeVar("R")
 
 
 def uncollected(f: Callable[P, R]) -> Callable[P, R]:
-    """`f`, running with the cyclic collector paused (where it was not paused already)."""
+    """`f`, which runs with the cyclic collector paused."""
     @wraps(f)
     def paused(*args: P.args, **kwargs: P.kwargs) -> R:
         if not gc.isenabled():
@@ -33,9 +33,9 @@ def uncollected(f: Callable[P, R]) -> Callable[P, R]:
 
 @contextmanager
 def collector_paused() -> Iterator[None]:
-    """Within, the cyclic collector is paused: an import makes only what stays.
+    """A context in which the cyclic collector is paused; for imports, whose objects stay alive.
 
-    What was made counts as old afterwards, or the first collection would walk all of it.
+    The new objects count as old afterwards, or the first collection would walk all of them.
     """
     was_enabled = gc.isenabled()
     gc.disable()

@@ -1,6 +1,6 @@
-"""One compiled program: what feeds it and wraps its results, and programs of a single op.
+"""One compiled program, the code that feeds it and wraps its results, and programs of one op.
 
-Tables of programs are emptied by `clear`, which all that keep some are named to in `TABLES`.
+`clear` empties all tables of programs; modules that keep such a table register it in `TABLES`.
 """
 
 # hot: benchmarks/call.py
@@ -43,7 +43,7 @@ Body = Function | Pending
 
 
 class Compiled:
-    """An executable with what is needed to feed it and to wrap its results.
+    """An executable with the facts needed to feed it and to wrap its results.
 
     `kept[i]` says whether the executable takes argument i; `out_types` are IR types and weakness;
     `place` is where it runs.
@@ -66,7 +66,7 @@ class Compiled:
         self.wrap()
 
     def wrap(self) -> None:
-        """Make what turns results into arrays."""
+        """Make the functions that turn results into arrays."""
         home = self.place.sharding
         self.handlers = [[binding.result_handler(a, home, committed)
                           for a in self.out_avals] for committed in (False, True)]
@@ -86,7 +86,7 @@ class Compiled:
         return [self.place.sharding] * n
 
     def placed(self, values: Sequence[Any]) -> list[Any]:
-        """The first arguments where the program takes them. Raises: as `Placement.bring`."""
+        """The first arguments, put where the program takes them. Raises: as `Placement.bring`."""
         bring = self.place.bring
         return [bring(x) if k else x for x, k in zip(values, self.kept, strict=False)]
 
@@ -102,7 +102,7 @@ class Compiled:
 
     @property
     def fast(self) -> bool:
-        """Whether C++ may run it alone: nothing calls the host, nothing is to be looked at."""
+        """Whether C++ may run it alone: no op calls the host and no option watches its values."""
         return self.host_free and not watching.is_on()
 
     def run(self, args: Sequence[Any], committed: bool = False, watched: bool = True) -> list[Any]:
@@ -131,7 +131,7 @@ class Compiled:
         return results
 
     def refuse_deleted(self, buffers: Sequence[Any]) -> None:
-        """Raise the RuntimeError that says which arrays were deleted; none where all are there."""
+        """Raise a RuntimeError that names the deleted arrays; return where none is deleted."""
         gone = [f"number {i}, of type {type_of(x)[0]}" for i, x in enumerate(buffers)
                 if isinstance(x, binding.Array) and x.is_deleted()]
         if gone:
@@ -216,7 +216,7 @@ def check_numbers(results: Sequence[Any]) -> None:
 
 
 def to_array(x: Any) -> Any:
-    """An array (or key array) of whatever a front door was given."""
+    """An array (or key array) made from an argument of a front door."""
     if type(x) is binding.ArrayImpl or type(x) is KeyArray:
         return x
     return binding.put(x, weak=type(x) in (int, float, complex), copy=True)
@@ -247,7 +247,7 @@ def captures_first(function: Function, n_explicit: int) -> Function:
 
 
 def forced(body: Body) -> Function:
-    """The Function of a body, its pending transformation carried out."""
+    """The Function of a body after its pending transformation has been carried out."""
     return body.force() if type(body) is Pending else body  # type: ignore[return-value]
 
 

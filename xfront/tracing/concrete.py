@@ -1,4 +1,4 @@
-"""What Python may ask of a tracer: whether it is true, its integer, its elements.
+"""The questions that Python asks of a tracer: whether it is true, its integer, its elements.
 
 Under grad, jvp and linearize with concrete arguments a tracer can be asked for `bool`, `int` and
 `__index__`: what these give has no derivative anyway. `float`, `complex`, `.item()`, `.tolist()`
@@ -86,7 +86,7 @@ def number(x: Tracer, what: str) -> np.ndarray:
 
 
 def described(x: Tracer) -> str:
-    """A tracer in the words of its user: type, transformation, where it was made."""
+    """A text about a tracer for its user: its type, its transformation, and where it was made."""
     return f"a value of type {x.value.type} traced by {x.home.kind}, made at {origin(x)}"
 
 
@@ -128,7 +128,7 @@ def known_at_once(function: Callable[P, R]) -> Callable[P, R]:
 # --- evaluation -------------------------------------------------------------------------------
 
 def _value(x: Tracer, error: type[Exception], question: str, instead: str) -> np.ndarray:
-    """The elements of x, computed once by the slice of its trace that it needs.
+    """The elements of x, computed once from the slice of its trace on which it depends.
 
     Raises: `error`, with the question and what to write instead, where they are not known.
     """
@@ -147,7 +147,7 @@ def _value(x: Tracer, error: type[Exception], question: str, instead: str) -> np
 
 
 class Later:
-    """An input of a trace that is computed where Python asks for it."""
+    """An input of a trace whose value is computed only when Python asks for it."""
 
     __slots__ = ("trace", "value")
 
@@ -164,7 +164,7 @@ def evaluate(trace: Trace, value: Value) -> Any:
     """An array, or a tracer of an outer trace, of one value of a trace; None where that needs an
     input that is not known."""
     function, places = slice_for(trace, value)
-    if trace.has_refs and holds_refs(function):  # what was written before is no part of the slice
+    if trace.has_refs and holds_refs(function):  # earlier writes are no part of the slice
         return None
     sources = [*trace.inputs, *trace.sources]  # type: ignore[misc]
     operands = [_settled(sources[i]) for i in places]
@@ -194,7 +194,7 @@ def _remembered(trace: Trace, value: Value) -> Any:
 
 
 def slice_for(trace: Trace, value: Value) -> tuple[Function, list[int]]:
-    """The Function of what `value` needs, and which parameters of the trace it takes."""
+    """The Function that computes `value`, and which parameters of the trace it takes."""
     needed = {value}
     ops: list[Op] = []
     for op in reversed(trace.builder.ops):
@@ -246,7 +246,7 @@ def known(x: Tracer) -> np.ndarray | None:
 # --- what tracers answer ----------------------------------------------------------------------
 
 class Answers:
-    """Members of Tracer: what Python asks of a value."""
+    """Members of Tracer that answer Python's questions about a value."""
 
     _described = described
 

@@ -1,7 +1,7 @@
-"""Over which axes of `shard_map`s the values of an open trace vary, found when somebody asks.
+"""The axes of `shard_map`s over which the values of an open trace vary, found on request.
 
-The pass that puts in casts (`xfront_ir/passes/varying.py`) goes over what has been recorded so far
-and keeps its tables; the next question goes on from there. Traces that nobody asks pay nothing.
+The pass that puts in casts (`xfront_ir/passes/varying.py`) goes over the ops recorded so far and
+keeps its tables; the next request continues from there. Traces without requests pay nothing.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Following:
-    """What is known of one trace inside a `shard_map` with `check_vma`.
+    """The axes over which values of one trace vary, inside a `shard_map` with `check_vma`.
 
     Args:
       origins: for each parameter that the trace was opened with what stands for it outside, or the
@@ -80,7 +80,7 @@ class Following:
 
 
 def varies(x: Any) -> Names:
-    """The axes over which a value varies; what is no tracer is the same on all devices."""
+    """The axes over which a value varies; a value that is no tracer is the same on all devices."""
     return x if type(x) is frozenset else getattr(x, "varies", NOWHERE)
 
 

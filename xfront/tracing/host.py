@@ -1,4 +1,4 @@
-"""Host functions of traced programs: one lives as long as an op that calls it.
+"""Host functions of traced programs: each lives as long as an op that calls it.
 
 A callback op holds a `Slot`, the number of its function. Tables of programs hold neither the ops
 nor the slots, and drop the programs of a slot that is gone.
@@ -17,7 +17,7 @@ from xfront_ir.ops.effects import callback
 
 
 class Host:
-    """A host function as long as a slot of it is held."""
+    """A host function, kept as long as one of its slots is held."""
 
     __slots__ = ("__weakref__", "function")
 
@@ -44,8 +44,8 @@ def slot_of(function: Callable[..., Any]) -> Slot:
 def slots_in(function: Function) -> frozenset[int]:
     """The slots of its callbacks, in bodies too.
 
-    A body whose transformation has not been carried out counts as what it starts from: what custom
-    rules call is found once the Function has been through `simplify`.
+    A body whose transformation has not been carried out counts as the Function before it: callbacks
+    of custom rules are found once the Function has been through `simplify`.
     """
     return derived(function, "slots", _own_slots, _union, standing_bodies)
 

@@ -1,9 +1,9 @@
-"""Random keys that are consumed twice: found in a program before it runs, and between programs.
+"""Finds random keys that are consumed twice, in a program before it runs and between programs.
 
-A key is consumed by what draws from it or splits it, and by what makes other keys of it (a stack, a
-choice). Folding in, reading the words, comparing, reshaping and cloning leave it as it was; a slice
-consumes its part. In a Function this is read off the ops; between programs each `KeyArray` holds
-which of its keys are gone. Raw keys are plain integers and are not followed.
+Operations that draw from a key, split it, or make other keys of it (a stack, a choice) consume it.
+Folding in, reading the words, comparing, reshaping and cloning do not; a slice consumes its part.
+In a Function this is read off the ops; between programs each `KeyArray` records which of its keys
+are consumed. Raw keys are plain integers and are not followed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _RESHAPES = frozenset((ops.reshape, ops.broadcast_in_dim, ops.transpose))
 
 
 class Uses:
-    """What a Function does to the keys among its parameters.
+    """How a Function uses the keys among its parameters.
 
     `consumed[i]` is the mask of keys of parameter i that it consumes, or None; `origins[j]` is the
     parameter that result j is, or None; `spent[j]` the mask of result j's keys that are consumed.
@@ -39,7 +39,7 @@ class Uses:
 
 
 def uses_of(function: Function) -> Uses:
-    """What a Function does to its keys. Raises: KeyReuseError where it consumes one twice."""
+    """How a Function uses its keys. Raises: KeyReuseError where it consumes one twice."""
     found = function.memo.get("key_uses")
     if found is None:
         found = function.memo["key_uses"] = _analysed(function)
@@ -144,7 +144,7 @@ def _refuse_repeated(op: Op, v: Value) -> None:
 # --- between programs -----------------------------------------------------------------------
 
 def before(name: str, function: Function, operands: Sequence[Any]) -> Uses:
-    """Consume the keys among a program's operands. Raises: KeyReuseError where one is gone."""
+    """Consume the keys among a program's operands. Raises: KeyReuseError where one is consumed."""
     uses = uses_of(function)
     taken = [(i, x, part) for i, (x, part) in enumerate(zip(operands, uses.consumed, strict=False))
              if part is not None and type(x) is KeyArray]
@@ -156,7 +156,7 @@ def before(name: str, function: Function, operands: Sequence[Any]) -> Uses:
 
 
 def after(uses: Uses, operands: Sequence[Any], results: Sequence[Any]) -> None:
-    """Say of the keys among a program's results which are consumed already."""
+    """Record which keys among a program's results are consumed already."""
     for x, origin, part in zip(results, uses.origins, uses.spent, strict=False):
         if type(x) is KeyArray:
             given = operands[origin] if origin is not None else None
@@ -167,7 +167,7 @@ def after(uses: Uses, operands: Sequence[Any], results: Sequence[Any]) -> None:
 
 
 def refuse_used(x: KeyArray, part: Any, where: str) -> None:
-    """Refuse to consume keys that are gone. Raises: KeyReuseError."""
+    """Refuse to consume keys that are consumed already. Raises: KeyReuseError."""
     if x.used is not None and (x.used & part).any():
         raise KeyReuseError(f"Previously-consumed key passed to {where}; split it with "
                             "random.split, or copy it with random.clone")

@@ -1,12 +1,12 @@
 """Notes beside the programs on disk, by which a program is found before it is simplified.
 
-The cache on disk knows programs by what simplifying leaves of them. A second process would
-differentiate and simplify a program only to ask for it there, in a third of the time that loading
-it takes. So a note stands under the fingerprint of the program as it was traced: the key of the
-entry, the XLA options, and what the simplified program says of parameters and results.
+The cache on disk is keyed on simplified programs. A second process would differentiate and simplify
+a program only to compute its key, which takes a third of the time that loading it takes. So a note
+is kept under the fingerprint of the program as it was traced: the key of the entry, the XLA
+options, and the parameters and results of the simplified program.
 
-There is none for programs that Python is part of (custom rules, host functions), for those on
-several devices, and where the options ask to look at programs.
+There is no note for programs that Python is part of (custom rules, host functions), for programs on
+several devices, and where options ask to look at programs.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def read(name: str, place: Placement) -> tuple[Any, list[bool], OutTypes] | None
 
 
 def write(name: str, executable: Any, kept: Sequence[bool], out_types: OutTypes) -> None:
-    """Note what `read` gives; nothing where the program is in no cache."""
+    """Write the note that `read` reads; write nothing where the program is in no cache."""
     from lowering import disk_cache  # as in `name_of`
 
     if executable.key is not None:

@@ -1,9 +1,9 @@
-"""How many programs are under way on virtual CPU devices that outnumber the cores.
+"""Limits how many programs run at once on virtual CPU devices that outnumber the cores.
 
-The parts of a program that exchange values wait for one another in threads of one pool, of which
-there are as many as devices. C++ lets 32 programs begin; those called beyond wait in these threads
-too, and on jaxlib 0.10 and 0.11 nothing goes on then. A pool twice as large goes on, and takes
-twice as long for each call. So the pool stays as it is, and one program of a few is waited for.
+The parts of a program that exchange values wait for one another in the threads of one pool, which
+has a thread for each device. C++ lets 32 programs begin; further calls wait in these threads too,
+and on jaxlib 0.10 and 0.11 everything then stops. A pool twice as large does not stop, but each
+call takes twice as long. So the pool stays as it is, and Python waits for every few programs.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ..arrays import binding
 from ..arrays.keys import KeyArray
 
 UNDER_WAY = 16
-"""So many programs begin before one is waited for."""
+"""The number of programs that begin before Python waits for one."""
 
 _begun = 0
 

@@ -1,9 +1,9 @@
 """Programs that run: from a Function (or a transformation of one) and arrays to arrays.
 
 The table is keyed on content: the *skeleton* of the traced Function (structure, types, attributes)
-and what is asked of it. The first time its literals are constants. Seen again with other values,
-those that changed become parameters; at the second such change all inexact ones do. So a learning
-rate that changes at each step costs two compilations, however the function came to be.
+and the request. At first its literals are constants. When they come with other values, the literals
+that changed become parameters; at the second such change all inexact literals do. So a learning
+rate that changes at each step costs two compilations, however the function was made.
 
 Abstraction comes before any pass: no rule may look at a value that is a parameter, so a compiled
 program is right for every value.
@@ -76,7 +76,7 @@ class Variant:
 
 
 class Entry:
-    """What is known of one skeleton and request."""
+    """The programs of one skeleton and request."""
 
     __slots__ = ("abstracted", "changes", "first", "variants")
 
@@ -187,7 +187,7 @@ def bind(body: Body, operands: Sequence[Any], *, name: str) -> list[Any]:
 
 
 def unpended(body: Body) -> Function:
-    """The Function of a body, its transformation left undone."""
+    """The Function of a body, without its transformation."""
     return body.function if type(body) is Pending else body  # type: ignore[return-value]
 
 
@@ -207,8 +207,8 @@ NEW_BEFORE_UNITS = 2
 def call_program(body: Body, args: Sequence[Any], *, name: str) -> list[Any]:
     """Run a body on arrays, now: as one program, or by units.
 
-    By units run large programs, and a function whose last programs were all new ones: then one
-    that is met again is compiled whole.
+    Large programs run by units. So do programs of a function whose last programs were all new ones;
+    one that occurs again is then compiled whole.
     """
     if Ref in map(type, args):
         return _on_contents(body, args, name)
@@ -276,7 +276,7 @@ def expanded_size(function: Function, limit: int) -> int:
 
 
 def repeats_large_call(function: Function) -> bool:
-    """Whether one called body of more than a few dozen ops occurs twice."""
+    """Whether a called body of more than a few dozen ops occurs twice."""
     seen: set[bytes] = set()
     for op in function.ops:
         if op.definition is ops.call:

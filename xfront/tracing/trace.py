@@ -49,7 +49,7 @@ WEAK_KINDS = frozenset((int, float, complex))
 
 
 class State(threading.local):
-    """What this thread is tracing: the stack of open traces, and what surrounds new ops."""
+    """What this thread is tracing: the stack of open traces, and the scope and place of new ops."""
 
     def __init__(self) -> None:
         self.current: Trace | None = None
@@ -78,7 +78,7 @@ class Recorder(Builder):
 
 
 class Trace:
-    """One open trace: a builder, and what it captured from outside."""
+    """One open trace: a builder, and the values that it captured from outside."""
 
     __slots__ = ("axis", "builder", "captured", "closed", "constants", "evaluated", "following",
                  "has_refs", "inputs", "kind", "known", "level", "made_at", "sources", "staging",
@@ -110,7 +110,7 @@ class Trace:
 
     @property
     def main(self) -> Trace:
-        """What tells it apart: itself."""
+        """The identity of the trace: the trace itself."""
         return self
 
     # --- what comes from outside ------------------------------------------------------
@@ -300,7 +300,7 @@ def emit(definition: OpDef, *operands: Any, **attrs: Any) -> Any:
 
 
 def pcast(x: Any, names: Collection[str]) -> Any:
-    """x, said to vary over axes that are bound here."""
+    """x, cast to vary over axes that are bound here."""
     axes = [(a, n) for a, n in state.axes if a in names]
     return emit(lookup("pcast"), x, axes=tuple([a for a, _ in axes]),
                 sizes=tuple([n for _, n in axes]))
