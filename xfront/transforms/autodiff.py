@@ -290,7 +290,7 @@ def jvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]
     Args:
       fun: any function of arrays and trees.
       primals: its arguments, a tuple or list.
-      tangents: one tree a primal, of the same structure, shapes and dtypes (float0 for integers).
+      tangents: one tree per primal, of the same structure, shapes and dtypes (float0 for integers).
     Returns: `(value, tangent)`, or `(value, tangent, aux)`.
     Raises: TypeError, ValueError where tangents do not match primals.
     Source: forward accumulation; Griewank and Walther, "Evaluating Derivatives", ch. 3.
@@ -319,7 +319,7 @@ def jvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]
 
 
 def unpack_tangents(flat: Flat, results: list) -> tuple:
-    """(value, tangent[, aux]) of flat results: values, then tangents of the inexact ones."""
+    """(value, tangent[, aux]) from flat results: values, then tangents of the inexact values."""
     n = len(flat.function.returns)
     given = iter(results[n:])
     dots = [next(given) if v.type.is_inexact else np.zeros(v.type.shape, float0)

@@ -1,6 +1,6 @@
 """checkpoint (remat): recompute instead of saving, with policies.
 
-What a policy is, and those that are there to choose from, is in `policies.py`.
+`policies.py` says what a policy is and has the ready-made ones.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def checkpoint(fun: Callable[..., Any] | None = None, *, prevent_cse: Any = True
       fun: any function of arrays and trees.
       prevent_cse: keep the second computation apart from the first by a barrier: a bool, or a
         tree of them that is a prefix of the tuple of arguments. One barrier stands before all of
-        the arguments; a False beside a True is a permission that is not made use of.
+        the arguments; a False beside a True has no effect.
       policy: which intermediate values are saved after all, see `checkpoint_policies`.
       static_argnums, static_argnames: arguments that are no arrays.
       concrete: False; the older way to have Python look at arguments.

@@ -1,4 +1,4 @@
-"""vmap in chunks: a scan over parts of the batch, and a rest that does not fill one."""
+"""vmap in chunks: a scan over equal parts of the batch, and one call for the remainder."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..tree_util import tree_flatten, tree_unflatten
 
 def in_chunks(mapped: Callable[[list[Any]], tuple[Any, list[int | None]]], leaves: Sequence[Any],
               axes: Sequence[int | None], size: int, chunk: int) -> Any:
-    """What `mapped` gives for the whole batch, computed `chunk` examples at a time.
+    """The result of `mapped` for the whole batch, computed `chunk` examples at a time.
 
     Args:
       mapped: from leaves with part of the batch to a tree, and the place of the batch axis in each

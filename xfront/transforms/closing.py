@@ -1,4 +1,4 @@
-"""What the functions of a custom rule close over: live tracers, and values that may change."""
+"""Finds the values that a custom rule closes over: live tracers, and values that may change."""
 
 from __future__ import annotations
 
@@ -80,8 +80,8 @@ def _names(code: CodeType) -> Iterator[str]:
 
 
 def told_apart(custom: Any, static: Sequence[Any]) -> str:
-    """Text that differs where the Python of two rules may: for rules that can do more than the
-    Function for one request shows."""
+    """A text that differs where the Python of two rules may differ, for rules whose behaviour the
+    Function for one request does not show completely."""
     held: list[Any] = [custom, *static]
     for f in custom.python:
         held.append(f)

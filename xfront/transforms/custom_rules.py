@@ -1,10 +1,10 @@
-"""What functions with rules of their own share: a call of one, and the rule that passes ask.
+"""The base of functions with rules of their own: how they are called, and how passes get the rule.
 
 A rule is Python that is traced when a pass asks for it. The op holds a `Rule` (a Deferred of the
 IR), which remembers the names of axes, the scopes and the options of the place where the op was
 recorded, and traces under them. A rule that closes over live tracers is traced when its op is
-recorded, and what it captures joins the operands. The rule says nothing of the derivative by what
-it captured: that derivative is the function's own.
+recorded, and its captures join the operands. The rule does not define the derivative with respect
+to its captures: that derivative is the function's own.
 """
 
 from __future__ import annotations
@@ -211,7 +211,7 @@ def restricted(whole: Function, types: tuple, perturbed: tuple, n_own: int) -> F
 
 
 class Ruled(Generic[P, R]):
-    """A function with a rule of its own: what custom_jvp, custom_vjp and custom_vmap share.
+    """A function with a rule of its own: the base of custom_jvp, custom_vjp and custom_vmap.
 """
 
     definition: OpDef
@@ -333,7 +333,7 @@ def with_params(function: Function, types: Sequence[TensorType]) -> Function:
 
 
 def mark_symbolic(rule: Rule, custom: Any, static: list) -> Callable[[TensorType], Any]:
-    """Note that a rule has symbolic zeros; gives what makes them."""
+    """Note that a rule has symbolic zeros; return the function that makes them."""
     from .symbolic import SymbolicZero, zero_aval  # where a rule asks for them
 
     rule.symbolic_zeros, rule.told_apart = True, told_apart(custom, static)

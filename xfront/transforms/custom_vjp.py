@@ -1,4 +1,4 @@
-"""Functions with their own rule for cotangents: custom_vjp, and what is built on it."""
+"""Functions with their own rule for cotangents: custom_vjp, and functions built on it."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Donated arguments: what a call consumed is gone for every reader, with an error that names it.
+"""Donated arguments: an array that a call consumed can no longer be read; the error names it.
 
-C++ runs a known signature without Python. In jaxlib 0.10 it hands buffers that are gone to the
-runtime, which refuses them in words of its own, a ValueError, for programs of others that read them
-too; in 0.12 it goes to Python.
+C++ runs a known signature without Python. In jaxlib 0.10 it passes consumed buffers to the runtime,
+which refuses them with a ValueError of its own, also in other programs that read them; in 0.12 C++
+calls Python.
 """
 
 # hot: benchmarks/call.py
@@ -56,7 +56,7 @@ def forget_donated(arguments: Any) -> None:
 
 
 def refuse_consumed(function: str, leaves: Iterable[Any], names: Sequence[str]) -> None:
-    """Raise where a leaf is an array that is no longer there.
+    """Raise where a leaf is an array that was deleted or donated.
 
     Args: the function's name, its leaves and their names.
     Raises: RuntimeError that is a ValueError too.

@@ -1,4 +1,4 @@
-"""From a call to a traced Function and back: what every front door shares."""
+"""From a call to a traced Function and back: the code that all front doors share."""
 
 # hot: benchmarks/transforms.py
 
@@ -97,7 +97,7 @@ _TRACED: Any = object()
 
 
 class Aux:
-    """The second part of a has_aux result: its tracers are traced, all else is handed through."""
+    """The second part of a has_aux result: its tracers are traced, other values pass unchanged."""
 
     __slots__ = ("leaves", "tree")
 
@@ -123,7 +123,7 @@ def check_pair(name: str, result: Any) -> None:
 
 
 class Flat:
-    """A traced call: the Function with what it captured, and the structure of its result."""
+    """A traced call: the Function with its captures, and the structure of its result."""
 
     __slots__ = ("_read", "aux", "captures", "function", "out_tree", "trace")
 

@@ -1,7 +1,7 @@
 """float0 arrays, the gradients of integers, on their way through traces.
 
 They have a shape and no elements, and the IR has no such dtype. In a trace each is a node around
-bools of its shape, which batch and stack like any; the node is a float0 array again outside.
+bools of its shape, which batch and stack as usual; outside, the node becomes a float0 array again.
 """
 
 from __future__ import annotations
