@@ -19,7 +19,7 @@ def make_array_from_callback(shape: Sequence[int], sharding: Sharding,
                              data_callback: Callable[[tuple[slice, ...]], Any],
                              dtype: DTypeLike | None = None
                              ) -> Array:
-    """An array whose parts a function gives.
+    """An array whose parts a function returns.
 
     Args:
       shape: of the whole array.
@@ -59,7 +59,7 @@ def make_array_from_callback(shape: Sequence[int], sharding: Sharding,
 def make_array_from_single_device_arrays(shape: Sequence[int], sharding: Sharding,
                                          arrays: Sequence[Any], *, dtype: DTypeLike | None = None
                                         ) -> Array:
-    """An array of arrays that lie on one device each, without a copy.
+    """An array assembled, without a copy, from arrays that lie on one device each.
 
     Args:
       shape: of the whole array.
@@ -99,7 +99,7 @@ def make_array_from_single_device_arrays(shape: Sequence[int], sharding: Shardin
 @front_door
 def make_array_from_process_local_data(sharding: Sharding, local_data: ArrayLike,
                                        global_shape: Sequence[int] | None = None) -> Array:
-    """An array of which each process gives what its own devices hold.
+    """An array for which each process gives the parts that its own devices hold.
 
     Args:
       sharding: how it lies on devices.
@@ -162,7 +162,7 @@ class Share(NamedTuple):
 
 
 def process_shares(sharding: Any, ndim: int) -> list[Share]:
-    """What this process holds of each dimension of an array of `ndim` dimensions.
+    """The share that this process holds of each dimension of an array of `ndim` dimensions.
 
     Raises: ValueError where its parts are no block of rows, columns, ..., or where it has none.
     """

@@ -1,4 +1,4 @@
-"""Constraints: how values of a program lie on a mesh, said inside it."""
+"""Constraints, by which a program says how its values lie on a mesh."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def checked(x: Any) -> Any:
 
 
 def constrained(values: Sequence[Any], shardings: Sequence[Any]) -> list[Any]:
-    """Values with constraints on those that have a sharding; later ones have none."""
+    """Values, constrained where they have a sharding; values beyond the last sharding have none."""
     padded = [*shardings, *[None] * (len(values) - len(shardings))]
     return [x if s is None else resharded(x, s) if s.mesh.explicit_axes else constraint(x, s)
             for x, s in zip(values, padded, strict=True)]
@@ -56,7 +56,7 @@ def shown(kind: Any) -> Any:
 
 
 def placed(x: Any, sharding: Any) -> Any:
-    """One traced value where a sharding says: resharded over explicit axes, else constrained.
+    """One traced value placed as a sharding says: resharded over explicit axes, else constrained.
     Raises: IndivisibleError where a dimension does not divide."""
     if sharding.mesh.explicit_axes:
         return resharded(x, sharding)

@@ -1,8 +1,8 @@
-"""The mesh in context: `set_mesh`, `use_abstract_mesh`, and what asks for it.
+"""The mesh in context: `set_mesh`, `use_abstract_mesh`, and the functions that read it.
 
 The state is None or a pair: the mesh with devices (or None) and the abstract one; it is part of the
-key of every trace and compiled function. `with mesh:` sets the mesh that specs without one are of,
-and nothing else.
+key of every trace and compiled function. `with mesh:` sets only the mesh to which specs without a
+mesh belong.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ _EMPTY_ABSTRACT = AbstractMesh((), ())
 class set_mesh:
     """Make a mesh the one in context, from here on or for the length of a `with`.
 
-    Specs without a mesh are of it; programs without committed arguments run on its devices, with
-    results committed there.
+    Specs without a mesh belong to it; programs without committed arguments run on its devices, and
+    their results are committed there.
 
     Raises: TypeError for what is no Mesh; ValueError where something is being traced.
     """
@@ -105,7 +105,7 @@ def context_mesh() -> Mesh | None:
 
 
 def spec_mesh() -> Any:
-    """The mesh that specs without one are of, abstract where it has no devices here; or None."""
+    """The mesh for specs without one, abstract where it has no devices here; or None."""
     found = binding.mesh_state.value
     if found is None:
         return None

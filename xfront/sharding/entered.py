@@ -1,4 +1,4 @@
-"""What a mesh in context is to this thread, for as long as it is entered."""
+"""The context manager that sets the mesh in context for this thread."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What shardings refuse."""
+"""Errors that shardings raise."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class AxisType(enum.Enum):
 
 
 class AbstractDevice:
-    """What an abstract mesh says of its devices."""
+    """The kind of devices that an abstract mesh has."""
 
     __slots__ = ("device_kind", "num_cores", "platform")
 
@@ -61,7 +61,7 @@ class AbstractDevice:
 
 
 class _Axes:
-    """What meshes with and without devices share: names, sizes and types of axes."""
+    """The base of meshes with and without devices: names, sizes and types of axes."""
 
     __slots__ = ()
 
@@ -392,7 +392,7 @@ _ABSTRACT: dict[MeshAxes, AbstractMesh] = {}
 
 
 def known_by_axes(mesh: AbstractMesh) -> None:
-    """Have types whose axes are those of a mesh give it."""
+    """Record a mesh, so that types with its axes return it."""
     _ABSTRACT.setdefault(mesh.axes, mesh)
 
 

@@ -1,4 +1,4 @@
-"""Arrays of several processes from one sharding to another, by a program that copies them."""
+"""Moves arrays of several processes from one sharding to another, by a program that copies them."""
 
 from __future__ import annotations
 

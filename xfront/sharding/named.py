@@ -1,5 +1,5 @@
-"""Shardings of arrays: `NamedSharding`, a mesh and a spec, and what the compiler gives where none
-says it. Both are classes of C++; what users see of them is attached here.
+"""Shardings of arrays: `NamedSharding`, a mesh and a spec, and `GSPMDSharding`, which the compiler
+gives where no spec fits. Both are C++ classes; their public methods are attached here.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def _is_equivalent(s: Any, other: Any, ndim: int) -> bool:
 
 
 def _plain(hlo: Any, ndim: int) -> Any:
-    """What tells apart two shardings of XLA that say differently who has what."""
+    """A form of an XLA sharding that is equal for two shardings only if they place data alike."""
     if hlo.is_replicated():
         return ((1,) * ndim, None)
     tiles, parts = _tiles(hlo, ndim)

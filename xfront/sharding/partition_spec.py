@@ -99,7 +99,7 @@ class PartitionSpec:
 
 
 def _plain(entry: Any) -> Any:
-    """An entry as it compares: a tuple of one name is that name, of none None."""
+    """An entry as it is compared: a tuple of one name becomes the name, an empty one None."""
     if isinstance(entry, (tuple, list)):
         entry = tuple(entry)
         return entry[0] if len(entry) == 1 else entry or None

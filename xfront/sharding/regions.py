@@ -1,4 +1,4 @@
-"""The `shard_map` bodies that are being traced: which axes are theirs, and what they follow."""
+"""The `shard_map` bodies that are being traced: their axes, and whether they check variation."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ open_regions = _Open()
 
 
 def regions() -> tuple[Region, ...]:
-    """Those that are open in this thread, outermost first."""
+    """The regions that are open in this thread, outermost first."""
     return open_regions.regions
 
 
 def follows() -> bool:
-    """Whether one of them says over which axes values vary."""
+    """Whether one of the open regions says over which axes values vary."""
     return any([r.check_vma for r in open_regions.regions])
 
 
 def manual_axes() -> tuple[str, ...]:
-    """The axes of all of them."""
+    """The axes of all open regions."""
     return tuple([a for r in open_regions.regions for a in r.axes])
 
 

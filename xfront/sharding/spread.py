@@ -1,9 +1,9 @@
-"""Placement on several devices: what a program of sharded arrays is compiled for.
+"""Placement on several devices: the devices and shardings for which a program is compiled.
 
-It is found from committed arguments, from what `jit` was told, from the meshes that the program
-names, and from the mesh in context. All of these name the same devices in the same order; the
-program is compiled with the shardings of its committed arguments, and the compiler chooses those of
-results that nobody was told of. Other arguments are whole on every device.
+It is found from committed arguments, from the shardings given to `jit`, from the meshes that the
+program names, and from the mesh in context. All of these name the same devices in the same order.
+The program is compiled with the shardings of its committed arguments, and the compiler chooses the
+shardings of results that were given none. Other arguments are whole on every device.
 """
 
 # hot: benchmarks/sharding.py
@@ -162,7 +162,7 @@ def spread_over(mesh: Mesh, ins: Sequence[Any], outs: Sequence[Any]) -> Spread:
 
 
 class Claim:
-    """What says on which devices a program runs; `what` gives its name, for errors."""
+    """A source that says on which devices a program runs; `what` gives its name, for errors."""
 
     __slots__ = ("sharding", "what")
 

@@ -1,7 +1,7 @@
-"""Functions that are told where their result lies: `out_sharding=`.
+"""Functions with an argument for where their result lies: `out_sharding=`.
 
-The function's ops need not say it, so they may exchange what they need to; the result is resharded.
-With arrays all of it is one program.
+The function's ops do not carry that sharding, so they may exchange data as they need to; the result
+is resharded. On arrays all of this is one program.
 """
 
 from __future__ import annotations
