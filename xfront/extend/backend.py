@@ -1,4 +1,4 @@
-"""The clients of platforms, as libraries ask for them."""
+"""The clients of platforms, under the names that libraries use."""
 
 from __future__ import annotations
 

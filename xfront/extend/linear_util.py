@@ -25,7 +25,7 @@ from ..on_demand import shown as _shown
 
 
 class StoreException(Exception):
-    """A store was read before something was stored, or stored to twice."""
+    """A store was read while it was empty, or was filled twice."""
 
 
 _EMPTY = object()
@@ -44,12 +44,12 @@ class Store:
         self._value = value
 
     def reset(self) -> None:
-        """Keep nothing."""
+        """Empty the store."""
         self._value = _EMPTY
 
     @property
     def val(self) -> Any:
-        """What is kept. Raises: StoreException where nothing is."""
+        """The value that is kept. Raises: StoreException where the store is empty."""
         if self._value is _EMPTY:
             raise StoreException("Store empty: the function was not called yet")
         return self._value
@@ -113,7 +113,7 @@ class WrappedFun:
         return self.f_transformed(*args, **kwargs)
 
     def populate_stores(self, stores: tuple[Store | None, ...]) -> None:
-        """Store what the stores of an equal function have."""
+        """Fill the stores with the values in those of an equal function."""
         for own, other in zip(self.stores, stores):
             if own is not None and other is not None:
                 own.store(other.val)

@@ -1,5 +1,5 @@
-"""Whose frames are a user's: libraries name their own files, so that errors and the locations of
-operations point at the code that called them."""
+"""Tells users' frames from libraries': libraries name their own files, so that errors and the
+locations of operations point at the code that called them."""
 
 from __future__ import annotations
 
