@@ -1,4 +1,4 @@
-"""What programs as data are made of: Vars, Literals, effects, and where an eqn comes from."""
+"""The parts of jaxprs: Vars, Literals, effects, and the source information of eqns."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ no_effects: frozenset[Any] = frozenset()
 
 
 class OpEffect:
-    """What an op does besides giving values; compared by the name of the primitive."""
+    """The effect of an op; compared by the name of the primitive."""
 
     __slots__ = ("name",)
 
@@ -52,7 +52,7 @@ class DropVar(Var):
 
 
 class Literal:
-    """A known value where it is read: `val`, a NumPy scalar or array, and its type `aval`."""
+    """A known operand: `val`, a NumPy scalar or array, and its type `aval`."""
 
     __slots__ = ("aval", "val")
 

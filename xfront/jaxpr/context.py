@@ -1,4 +1,4 @@
-"""What libraries ask of the traces that are open, and of types."""
+"""The functions by which libraries inspect open traces and types."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class AbstractValue(metaclass=_TypesOfArrays):
 # --- traces -------------------------------------------------------------------------------------
 
 class OpaqueTraceState:
-    """Where a thread stands among its traces: equal where it stands at the same place."""
+    """The open traces of a thread with their bound axes, to be compared with another such state."""
 
     __slots__ = ("_axes", "_current", "_stack")
 

@@ -1,4 +1,4 @@
-"""Running programs as data: `eval_jaxpr`, `jaxpr_as_fun`, and walking what is inside them."""
+"""Running jaxprs: `eval_jaxpr`, `jaxpr_as_fun`, and functions that walk the jaxprs inside them."""
 
 from __future__ import annotations
 

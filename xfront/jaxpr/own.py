@@ -1,10 +1,10 @@
-"""Primitives of one's own: ops made at run time, whose rules are Python functions.
+"""Primitives that users define: ops made at run time, whose rules are Python functions.
 
-The op of such a primitive holds a `Call`: the primitive, its params, and what its rules gave when
-a pass asked for them. A rule is traced on the types that it is asked for, and the Function that it
-gives is put in place; so one table of rules serves jit, derivatives, batching and control flow in
-any nesting. Before it is lowered the op is written as what `lower_fun` gave, so a program on disk
-knows it by content alone.
+The op of such a primitive holds a `Call`: the primitive, its params, and the results of its rules
+for the passes that asked for them. A rule is traced on the types of the request, and the resulting
+Function replaces the op; so one table of rules serves jit, derivatives, batching and control flow
+in any nesting. Before lowering, the op is replaced by the ops of its `lower_fun`, so the key of a
+program on disk depends on content alone.
 """
 
 from __future__ import annotations
@@ -169,7 +169,7 @@ class Call:
         return self.name
 
     def fingerprint(self) -> bytes:
-        """What tells it apart in this process."""
+        """The bytes that tell this call from others in this process."""
         return (f"{identity(self.primitive)} {self.primitive.revision} "
                 f"{_told_apart(self.params)}").encode()
 
@@ -214,7 +214,7 @@ class Call:
         return with_constants(made, len(types), label)  # type: ignore[arg-type]
 
     def results(self, made: Any) -> list[Any]:
-        """What a rule gives for the results, as a list."""
+        """The values that a rule gives for the results, as a list."""
         return list(made) if self.primitive.multiple_results else [made]
 
     # --- rules ---------------------------------------------------------------------------
