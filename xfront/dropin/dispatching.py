@@ -1,4 +1,4 @@
-"""Waiting for what was started."""
+"""Waiting for the effects of programs that were started."""
 
 from ..devices import effects_barrier
 

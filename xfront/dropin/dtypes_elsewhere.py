@@ -12,8 +12,8 @@ DType = np.dtype
 
 
 class ExtendedDType(ABC):  # noqa: B024
-    """A dtype whose elements are no numbers. Those of keys are such ones; a library's own can be
-    written down, and no array is made of it."""
+    """A dtype whose elements are no numbers, such as the key dtypes. A library can define its own,
+    but no array can have it."""
 
 
 ExtendedDType.register(KeyDType)

@@ -1,9 +1,9 @@
 """The finder of `jax` and its modules, and the module `jax` itself.
 
 `jax.numpy` *is* `xfront.numpy`: no module is loaded twice, so functions, classes and registries
-are the same under both names. The module `jax` is xfront with a version of its own: what is asked
-of it, or set on it, is asked of xfront. Private modules (`jax._src.core`) are views: see
-`private.py`.
+are the same under both names. The module `jax` is xfront with a version of its own: reading or
+setting its other attributes reads or sets those of xfront. Private modules (`jax._src.core`) are
+views: see `private.py`.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def _not_found(name: str) -> AbsentModule:
 
 
 def module_of(name: str) -> ModuleType | None:
-    """What stands for one of JAX's modules here; None where nothing does."""
+    """The module that stands for one of JAX's modules here; None where no module does."""
     found = private.view(name)
     if found is not None:
         return found

@@ -1,4 +1,4 @@
-"""What programs take from jaxlib by way of private modules of JAX."""
+"""Names of jaxlib that programs import from private modules of JAX."""
 
 from ..arrays.binding import ArrayImpl, Device, DeviceList, PjitFunction
 from ..arrays.binding import JaxRuntimeError as XlaRuntimeError

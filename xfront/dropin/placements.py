@@ -1,4 +1,4 @@
-"""What jaxlib's C++ asks JAX's private modules for: a placement on one device, a check of specs."""
+"""Functions that jaxlib's C++ looks up in JAX's private modules: a placement, a check of specs."""
 
 from __future__ import annotations
 

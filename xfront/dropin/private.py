@@ -1,7 +1,7 @@
-"""Modules that JAX does not document and libraries import all the same, and what they mean here.
+"""Private modules of JAX that libraries import all the same, and the modules that stand for them.
 
-`jax._src.core` is a view: a name is looked up in the public modules here that hold what it means,
-one after the other. Nothing is kept in a view, so that identity holds.
+`jax._src.core` is a view: a name is looked up in several public modules here, one after the other.
+A view stores no names, so each name is the very object of the public module.
 """
 
 from __future__ import annotations

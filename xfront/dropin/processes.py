@@ -1,4 +1,4 @@
-"""The process among others, as `jax._src.distributed.global_state` tells it."""
+"""This process among others, as `jax._src.distributed.global_state` describes it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class GlobalState:
 
     @property
     def preemption_sync_manager(self) -> Any:
-        """What tells of a coming end of the machine."""
+        """The manager that announces a coming end of the machine."""
         here = clients.processes()
         return None if here is None else here.preemption
 

@@ -1,4 +1,4 @@
-"""Modules of JAX that are not here yet and that libraries import for what they may never use.
+"""Stand-ins for modules of JAX that are not here yet, which libraries import but may never use.
 
 Their names can be imported. No value is an instance of such a class, so `isinstance` gives False,
 and whatever else is done with a name raises NotImplementedError, which says that it is not here.
@@ -19,7 +19,7 @@ MODULES = (
     "jax.experimental.colocated_python.serialization",
     "jax.extend.ifrt_programs",
 )
-"""Those that have stand-ins; the import of any other module that is not here fails."""
+"""Modules that have stand-ins; the import of any other module that is not here fails."""
 
 
 def _refuse(name: str) -> NoReturn:

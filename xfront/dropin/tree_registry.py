@@ -22,7 +22,7 @@ _registry = _Registry()
 
 def prefix_errors(prefix: Any, full: Any, is_leaf: Callable[[Any], bool] | None = None
                   ) -> list[Callable[[str], ValueError]]:
-    """What is wrong with a tree prefix: an error for each place, made of the argument's name."""
+    """The errors of a tree prefix: for each, a function from the argument's name to the error."""
     def error(i: int) -> Callable[[str], ValueError]:
         return lambda name: ValueError(list(differences(prefix, full, is_leaf, name))[i])
 
