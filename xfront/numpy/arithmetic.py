@@ -186,8 +186,9 @@ def _numbers(name: str, x: Any, y: Any) -> tuple[Tracer, Tracer]:
 def floor_divide(x: ArrayLike, y: ArrayLike) -> Array:
     """The greatest integer not above x / y, in the promoted dtype; its derivative is 0.
 
-    Infinities agree with `remainder` and with Python: an infinite x gives NaN, and a finite x over
-    an infinity of the other sign gives -1. An integer over zero gives an unspecified value.
+    Infinities agree with `remainder` and with Python: an infinite x gives NaN, but for y = 0, and a
+    finite x over an infinity of the other sign gives -1. An integer over zero gives an unspecified
+    value.
     Raises: TypeError for complex operands.
     Source: `numpy.floor_divide`.
 
