@@ -1,7 +1,7 @@
-"""Derivatives: grad, value_and_grad, jvp, vjp, linearize and what is built on them.
+"""Derivatives: grad, value_and_grad, jvp, vjp, linearize and functions built on them.
 
 Each traces its function once, on the arguments that are differentiated; a pass does the rest. On
-arrays the result runs at once, as one program; on tracers a call of it is recorded.
+arrays the transformed Function runs at once, as one program; on tracers a call of it is recorded.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ Argnums = int | Sequence[int]
 
 # --- grad -----------------------------------------------------------------------------------
 
-# The first signature gives more than the last, which is for arguments that are not literal: what a
-# `Gradient` of unknown parameters takes cannot be compared with `Callable`.
+# The first signature returns a more precise type than the last, which is for arguments that are not
+# literals. Pyright cannot compare the parameters of a `Gradient` with those of a `Callable`.
 
 @overload
 def value_and_grad(fun: Callable[P, R], argnums: Literal[0] = 0,  # pyright: ignore[reportOverlappingOverload]
@@ -94,22 +94,23 @@ def value_and_grad(fun: Callable[P, R], argnums: Argnums = 0, has_aux: bool = Fa
 def value_and_grad(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False,
                    holomorphic: bool = False, allow_int: bool = False,
                    reduce_axes: Sequence[Any] = (), *, strong_zero: bool = False) -> Any:
-    """A function that gives the value of `fun` and its gradient.
+    """A function that returns the value of `fun` and its gradient.
 
     Args:
-      fun: returns a scalar (or, with `has_aux`, a pair of a scalar and any tree).
-      argnums: position or positions of the arguments to differentiate by; they are trees of float
-        (with `holomorphic` complex) arrays.
+      fun: a function whose result is a real scalar, or with `has_aux` a pair of one and any tree.
+      argnums: position of the argument to differentiate with respect to, by default the first, or a
+        sequence of positions. The arguments there are trees of float or complex arrays.
       has_aux: whether `fun` returns a pair whose second part is not differentiated.
       holomorphic: whether `fun` is promised to be holomorphic; then inputs and result are complex.
       allow_int: whether integer arguments are accepted; their gradient has dtype float0.
-      reduce_axes: empty; a `psum` inside `fun` sums over named axes.
-      strong_zero: whether zero times infinity or NaN is zero in the backward pass: what a branch of
-        `where` that is not taken has there stays out of the gradient. Each product costs two
-        comparisons and a selection more, each matrix product a test that it is finite.
-    Returns: a function of the same arguments giving `(value, gradient)`; the gradient has the
-      structure of the argument, or is a tuple of such for several `argnums`.
-    Raises: TypeError where the result is no scalar or an argument has no derivative;
+      reduce_axes: the empty sequence only; a `psum` inside `fun` sums over named axes.
+      strong_zero: whether zero times infinity or NaN is zero in the backward pass, so that an
+        infinity in the branch of a `where` that is not taken stays out of the gradient. Each
+        product then costs two more comparisons and a selection, each matrix product a test that it
+        is finite.
+    Returns: a function of the same arguments that returns `(value, gradient)`; the gradient has the
+      structure of the argument, or is a tuple of gradients where `argnums` is a sequence.
+    Raises: TypeError where the result is not a scalar or an argument has no derivative;
       NotImplementedError for `reduce_axes`.
     Source: reverse accumulation; Griewank and Walther, "Evaluating Derivatives", ch. 3.
 
@@ -180,9 +181,10 @@ def grad(fun: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False,
 def grad(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False,
          holomorphic: bool = False, allow_int: bool = False,
          reduce_axes: Sequence[Any] = (), *, strong_zero: bool = False) -> Any:
-    """A function that gives the gradient of `fun`; arguments as for `value_and_grad`.
+    """A function that returns the gradient of `fun`; arguments as for `value_and_grad`.
 
-    Returns: a function of the same arguments giving the gradient, or `(gradient, aux)`.
+    Returns: a function of the same arguments that returns the gradient, or with `has_aux`
+      `(gradient, aux)`.
 
     >>> xfront.grad(jnp.tanh)(0.0)
     Array(1., dtype=float32, weak_type=True)
@@ -220,7 +222,7 @@ def resolve(name: str, places: Sequence[int], args: Sequence[Any]) -> list[int]:
 
 def differentiable(kinds: Sequence[tuple[Any, bool]], args: Sequence[Any], chosen: Sequence[int],
                    holomorphic: bool, allow_int: bool) -> tuple[bool, ...]:
-    """Which leaves are differentiated. Raises: TypeError where one that must be cannot be."""
+    """For each leaf whether it is differentiated. Raises: TypeError for a dtype that cannot be."""
     for k, (t, _) in enumerate(kinds):
         dtype = t.dtype
         fine = dtype.is_complex if holomorphic else dtype.is_inexact or allow_int
@@ -289,10 +291,12 @@ def jvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]
 
     Args:
       fun: any function of arrays and trees.
-      primals: its arguments, a tuple or list.
+      primals: tuple or list of the arguments of `fun`.
       tangents: one tree per primal, of the same structure, shapes and dtypes (float0 for integers).
-    Returns: `(value, tangent)`, or `(value, tangent, aux)`.
-    Raises: TypeError, ValueError where tangents do not match primals.
+      has_aux: whether `fun` returns a pair whose second part is not differentiated.
+    Returns: `(value, tangent)`, or with `has_aux` `(value, tangent, aux)`.
+    Raises: TypeError where structures or dtypes of tangents and primals differ; ValueError where
+      their shapes do.
     Source: forward accumulation; Griewank and Walther, "Evaluating Derivatives", ch. 3.
 
     >>> xfront.jvp(lambda x: x ** 2, (3.0,), (1.0,))
@@ -333,7 +337,7 @@ def unpack_tangents(flat: Flat, results: list) -> tuple:
 
 def check_tangents(name: str, kinds: Sequence[tuple[Any, bool]], dots: Sequence[Any]
                    ) -> tuple[bool, ...]:
-    """Which primals have a tangent. Raises: TypeError, ValueError where one does not match."""
+    """For each primal whether it has a tangent. Raises: TypeError, ValueError for a mismatch."""
     active = []
     for i, ((t, _), d) in enumerate(zip(kinds, dots, strict=True)):
         if type(d) is binding.ArrayImpl and t.is_inexact and d.aval.ir is t:
@@ -369,8 +373,14 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool) -> tuple[An
 def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """The value of `fun` at a point and the linear map of tangents there.
 
-    Returns: `(value, f_jvp)`, or `(value, f_jvp, aux)`; `f_jvp(*tangents)` gives the tangent of
-      the value without computing the value again.
+    Args:
+      fun: any function of arrays and trees.
+      primals: arguments of `fun`, trees of arrays.
+      has_aux: whether `fun` returns a pair whose second part is not differentiated.
+    Returns: `(value, f_jvp)`, or with `has_aux` `(value, f_jvp, aux)`; `f_jvp(*tangents)` returns
+      the tangent of the value without computing the value again. It raises TypeError where the
+      tangents have another structure than the primals, ValueError for another shape or dtype.
+    Raises: TypeError where a leaf of the primals is not an array.
 
     >>> value, move = xfront.linearize(lambda x: x ** 2, 3.0)
     >>> value, move(1.0)
@@ -413,7 +423,7 @@ class _Linearized:
 
 
 def reweak(x: Any, weak: bool) -> Any:
-    """`x` with this weakness."""
+    """`x`, weakly typed where `weak` says so."""
     if type(x) is Tracer:
         return x if x.weak == weak else Tracer(x.home, x.value, weak)
     if isinstance(x, binding.ArrayImpl) and x.aval.weak_type != weak:
@@ -446,7 +456,7 @@ def _apply_linear(name: str, split: Any, tree: Any, flat: Flat, kinds: tuple, ha
 
 
 def zeros_like_type(t: Any) -> Any:
-    """Zeros that stand for an absent tangent: float0 where the type has none."""
+    """Zeros in place of an absent tangent of a value of type t; float0 where t is not inexact."""
     if not t.is_inexact:
         return np.zeros(t.shape, float0)
     return binding.put(np.zeros(t.shape, t.dtype.numpy))
@@ -467,11 +477,19 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool, reduce_axes: Sequ
         strong_zero: bool = False) -> tuple[Any, ...]: ...
 def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False,
         reduce_axes: Sequence[Any] = (), strong_zero: bool = False) -> Any:
-    """The value of `fun` at a point and the map from cotangents of it to those of the arguments.
+    """The value of `fun` at a point and the map from its cotangent to those of the arguments.
 
-    Returns: `(value, f_vjp)`, or `(value, f_vjp, aux)`; `f_vjp(cotangent)` gives a tuple with one
-      tree a primal; `strong_zero` as in `value_and_grad`. `f_vjp` is a tree of arrays itself: it
-      may leave a jitted function. `reduce_axes` is empty, as in `value_and_grad`.
+    Args:
+      fun: any function of arrays and trees.
+      primals: arguments of `fun`, trees of arrays.
+      has_aux: whether `fun` returns a pair whose second part is not differentiated.
+      reduce_axes, strong_zero: as in `value_and_grad`.
+    Returns: `(value, f_vjp)`, or with `has_aux` `(value, f_vjp, aux)`; `f_vjp(cotangent)` returns a
+      tuple with one tree per primal, and raises ValueError where the structure, a shape or a dtype
+      of the cotangent is not that of the value. `f_vjp` is itself a tree of arrays, so that a
+      jitted function may return it.
+    Raises: TypeError where a leaf of the primals is not an array; NotImplementedError for
+      `reduce_axes`.
 
     >>> value, pull = xfront.vjp(jnp.sin, 0.0)
     >>> pull(2.0)
@@ -522,8 +540,10 @@ def _apply_transposed(name: str, split: Any, tree: Any, kinds: tuple, value_tree
 
 
 def varying_alike(name: str, ct: Any, wanted: frozenset[str]) -> Any:
-    """A cotangent that varies over axes of `shard_map` as what it is of. Raises: ValueError where
-    it varies over more."""
+    """The cotangent `ct`, made to vary over the `shard_map` axes `wanted`, those of its value.
+
+    Raises: ValueError where it varies over other axes too.
+    """
     own = varies(ct)
     if more := own - wanted:
         raise ValueError(
@@ -540,9 +560,12 @@ def _braced(names: frozenset[str]) -> str:
 
 def fwd_and_bwd(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False,
                 jitted: bool = True) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """`vjp` as two functions: forward, and backward from what forward saved.
+    """`vjp` as two functions: forward, and backward from the values that forward saved.
 
-    Args: as for `grad`; `jitted`: whether both are compiled by `jit`.
+    Args:
+      fun: any function of arrays and trees.
+      argnums, has_aux: as for `grad`.
+      jitted: whether both functions are compiled by `jit`, as they are by default.
     Returns: `fwd(*args) -> (value, saved)` (with `has_aux`, `(value, saved, aux)`), and
       `bwd(saved, cotangent)`, a tuple of gradients (one gradient for an int `argnums`).
     """
@@ -569,12 +592,14 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any, reduce_axes: Sequen
     """The transpose of a function that is promised to be linear.
 
     Args:
-      primals: what stands for its arguments: only shapes and dtypes (of arrays or
-        `ShapeDtypeStruct`s) are read.
-      reduce_axes: empty, as in `value_and_grad`.
+      fun: a linear function of float or complex arrays and trees of them.
+      primals: arrays or `ShapeDtypeStruct`s in place of the arguments of `fun`; only their shapes
+        and dtypes are read.
+      reduce_axes: the empty sequence only, as in `value_and_grad`.
     Returns: a function from a cotangent of the result to a tuple of cotangents of the arguments.
-    Raises: TypeError where an argument is an integer; NotImplementedError where `fun` uses an
-      operation that is not linear.
+      It raises NotImplementedError where `fun` uses an operation that is not linear, TypeError
+      where the cotangent has another structure or type than the result.
+    Raises: TypeError where an argument is an integer; NotImplementedError for `reduce_axes`.
 
     >>> xfront.linear_transpose(lambda x: 3 * x, 1.0)(2.0)
     (Array(6., dtype=float32),)

@@ -48,10 +48,15 @@ def checkpoint(fun: Callable[..., Any] | None = None, *, prevent_cse: Any = True
       prevent_cse: keep the second computation apart from the first by a barrier: a bool, or a
         tree of them that is a prefix of the tuple of arguments. One barrier stands before all of
         the arguments; a False beside a True has no effect.
-      policy: which intermediate values are saved after all, see `checkpoint_policies`.
-      static_argnums, static_argnames: arguments that are no arrays.
-      concrete: False; the older way to have Python look at arguments.
-    Raises: NotImplementedError for `concrete=True`; TypeError where `fun` or `policy` is no
+      policy: function that decides which intermediate values are saved after all, see
+        `checkpoint_policies`; None saves none.
+      static_argnums, static_argnames: positions and names of arguments that are not arrays, but
+        known values for Python; none by default.
+      concrete: False only; `static_argnums` are the way to give Python known values.
+    Returns: a function of the same arguments with the same results. A call raises ValueError where
+      `prevent_cse` is not a tree prefix of the arguments, TypeError where a leaf of it is not a
+      bool.
+    Raises: NotImplementedError for `concrete=True`; TypeError where `fun` or `policy` is not a
       function.
     Source: Griewank and Walther, "Revolve", ACM TOMS 26 (2000).
 
@@ -96,8 +101,8 @@ def checkpoint(fun: Callable[..., Any] | None = None, *, prevent_cse: Any = True
 
 
 def _fenced(prevent_cse: Any, args: tuple) -> bool:
-    """Whether a barrier is asked for. Raises: ValueError where `prevent_cse` is no prefix of the
-    arguments, TypeError where a leaf is no bool."""
+    """Whether `prevent_cse` asks for a barrier. Raises: ValueError where it is not a prefix of the
+    arguments, TypeError where a leaf is not a bool."""
     flags = [prevent_cse] if isinstance(prevent_cse, bool) else broadcast_prefix(prevent_cse, args)
     if not all(isinstance(flag, bool) for flag in flags):
         raise TypeError(f"checkpoint: prevent_cse must be a bool or a tree of bools, got "
@@ -109,7 +114,7 @@ remat = checkpoint
 
 
 def checkpoint_name(x: Any, name: str) -> Any:
-    """The tree `x`, its arrays named for policies such as `save_only_these_names`."""
+    """The tree `x` with its arrays named `name`, for policies such as `save_only_these_names`."""
     return tree_map(lambda a: emit(ops.checkpoint_name, a, name=name)
                     if type(a) is Tracer or state.current is not None else a, x)
 

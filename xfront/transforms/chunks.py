@@ -13,10 +13,12 @@ def in_chunks(mapped: Callable[[list[Any]], tuple[Any, list[int | None]]], leave
     """The result of `mapped` for the whole batch, computed `chunk` examples at a time.
 
     Args:
-      mapped: from leaves with part of the batch to a tree, and the place of the batch axis in each
-        of its leaves (None: it has none).
-      leaves, axes: the arguments, and where each has its batch axis.
-      size: of the batch; larger than `chunk`.
+      mapped: function from leaves with a part of the batch to a tree of results and the position
+        of the batch axis in each of its leaves, None for a leaf without one.
+      leaves, axes: the arguments, and the position of the batch axis in each.
+      size: number of examples in the batch, larger than `chunk`.
+      chunk: number of examples that are computed at a time.
+    Returns: the tree of results, with batch axes where `mapped` says.
     """
     from ..lax.control_flow import scan  # most batches are mapped at once
     from ..lax.shape import slice_in_dim
@@ -47,7 +49,7 @@ def in_chunks(mapped: Callable[[list[Any]], tuple[Any, list[int | None]]], leave
 
 
 def _divided(x: Any, axis: int, turns: int, chunk: int) -> Any:
-    """Whole chunks of `x`, one behind the other in front."""
+    """The first `turns * chunk` examples of `x`, with an axis of chunks in front."""
     from ..lax.shape import slice_in_dim
     from ..numpy.manipulation import moveaxis, reshape
 
@@ -57,7 +59,7 @@ def _divided(x: Any, axis: int, turns: int, chunk: int) -> Any:
 
 
 def _joined(y: Any, axis: int) -> Any:
-    """Chunks stacked in front, as one batch at `axis`."""
+    """Chunks that are stacked along axis 0, joined to one batch at `axis`."""
     from ..numpy.manipulation import moveaxis, reshape
 
     y = moveaxis(y, 0, axis)

@@ -28,8 +28,10 @@ def closes_over_tracer(fun: Any) -> bool:
 
 
 def closes_over_value(fun: Any) -> bool:
-    """Whether they, or the globals that its code names, hold a float or complex number or an array,
-    or it is one: values that may change from call to call."""
+    """Whether a rule is, holds, or names as a global a float or complex number or an array.
+
+    Such values may change from call to call.
+    """
     return is_value(fun) or _closes_over(fun, _held_and_named, is_value)
 
 
@@ -66,7 +68,8 @@ def _held(fun: Any) -> list[Any]:
 
 
 def _held_and_named(fun: Any) -> list[Any]:
-    """Of what is named globally, values alone: all else would be half the library."""
+    """What a function holds, and the globals that it names where they are values: all globals
+    would lead to half the library."""
     code, known = getattr(fun, "__code__", None), getattr(fun, "__globals__", {})
     named = [] if code is None else map(known.get, _names(code))
     return [*_held(fun), *filter(is_value, named)]

@@ -32,8 +32,11 @@ class custom_jvp(Ruled[P, R]):
     """A function with its own rule for tangents.
 
     Args:
-      fun: the function; `nondiff_argnums` are handed to the rule as they are, before primals and
-        tangents.
+      fun: a function of arrays and trees, without keyword-only parameters.
+      nondiff_argnums, nondiff_argnames: positions and names of arguments that are passed to the
+        rule unchanged, before primals and tangents; none by default.
+    Raises: AttributeError at a call where no rule was set; TypeError at a differentiated call where
+      the result of the rule does not fit that of `fun`.
 
     >>> @xfront.custom_jvp
     ... def f(x): return jnp.sin(x)
@@ -48,14 +51,19 @@ class custom_jvp(Ruled[P, R]):
     def defjvp(self, jvp: Callable[..., Any], symbolic_zeros: bool = False) -> Callable[..., Any]:
         """Set the rule: `jvp(*nondiff, primals, tangents) -> (value, tangent)`.
 
-        With `symbolic_zeros` the tangents of what is not differentiated are `SymbolicZero`s, and
-        the rule may give such.
+        With `symbolic_zeros` the tangents of arguments that are not differentiated are
+        `SymbolicZero`s, and the rule may return them too.
+
+        Returns: the rule itself, so that this method can be a decorator.
         """
         self.jvp, self.symbolic_zeros = jvp, symbolic_zeros
         return jvp
 
     def defjvps(self, *jvps: Callable[..., Any] | None) -> None:
-        """Set a rule for each argument: `rule(tangent, value, *primals) -> tangent`, or None."""
+        """Set a rule for each argument: `rule(tangent, value, *primals) -> tangent`; None is zero.
+
+        The tangent of the value is the sum of what the rules return.
+        """
         def rule(primals: Any, tangents: Any) -> Any:
             value: Any = self(*primals)  # type: ignore[call-arg]  any arguments
             parts = [f(t, value, *primals) for f, t in zip(jvps, tangents, strict=True) if f]

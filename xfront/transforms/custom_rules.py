@@ -46,11 +46,13 @@ R = TypeVar("R")
 
 
 class _Open(threading.local):
-    """What this thread is doing with rules.
+    """The rules on which this thread is at work.
 
-    `asked`: owners of those being told apart or recorded; in themselves their names stand for them.
-    `recorded`: those that are traced while their op is recorded, by identity of the custom function
-    and of its nondiff arguments, and by types; a call in them with these holds the same rule.
+    `asked`: owners of the rules whose fingerprint is being computed or whose op is being recorded;
+    a call of such a function by its own rule counts by its name.
+    `recorded`: the rules that are traced while their op is recorded. The keys are the identity of
+    the custom function and of its nondiff arguments, and the types; a call inside such a rule with
+    the same key holds the same rule.
     """
 
     def __init__(self) -> None:
@@ -64,35 +66,35 @@ _OPEN = _Open()
 class Rule:
     """The Deferred of a custom rule. `roles` maps a role to the function that traces it.
 
-    `n_own` operands come first, captures after; `fingerprint` tells rules apart where programs are
-    told apart.
+    `n_own` operands come first, captures after them; `fingerprint` is the rule's part in the
+    fingerprint of a program.
     """
 
     def __init__(self, name: str, n_own: int, roles: dict[str, Callable[..., Function]],
                  probe: Request, owner: int, types: tuple[TensorType, ...]) -> None:
         self.owner = owner                       # identity of the custom function
-        self.types = types                       # of own operands and the body's captures
+        self.types = types                       # of its own operands and of the body's captures
         self.print: bytes | None = None
         self.symbolic_zeros = False              # whether Python sees which tangents are zero
-        self.told_apart = ""                     # by what, beside the Function for the probe
+        self.told_apart = ""                     # joins the Function of the probe in fingerprints
         self.name, self.n_own, self.roles, self.probe = name, n_own, roles, probe
         self.captures: list[Any] = []
         self.saved: list[int] = []               # captures that bwd reads: residuals behind fwd's
-        self.home: Trace | None = None           # from which its numbers and arrays are captured
-        self.values: dict[tuple[str, int], Tracer] = {}      # these, by role and place
+        self.home: Trace | None = None           # the trace that has its numbers and arrays
+        self.values: dict[tuple[str, int], Tracer] = {}      # those, by role and place
         self.memo: dict[Request, Function] = {}
         self.place = (state.axes, state.scope, open_regions.regions)
-        self.operands: Sequence[Any] = ()        # of its op, captures of its body among them
+        self.operands: Sequence[Any] = ()        # of its op, with the captures of the body
         self.body: Flat | None = None            # of its op
         self.recording = True                    # until its op has been recorded
-        self.holds_others = False                # rules of its function that are not traced yet
+        self.holds_others = False                # whether it holds untraced rules of its function
         self.refusal: Exception | None = None    # what it raised while its op was recorded
-        self.whole: Function | None = None       # jvp by all operands, of a rule with captures
-        self.known: list[Any] | None = None      # own operands, where Python may ask for values
+        self.whole: Function | None = None       # jvp for all operands, of a rule with captures
+        self.known: list[Any] | None = None      # own operands, where Python may read their values
 
     def inputs(self, n_more: int) -> list[Any] | None:
-        """What Python may ask for of the own operands and `n_more` (co)tangents, which it may not;
-        None where nothing is known."""
+        """The values that Python may read: own operands, and None for each of `n_more` tangents or
+        cotangents; None altogether where no value is known."""
         return None if self.known is None else [*self.known, *[None] * n_more]
 
     def function(self, request: Request) -> Function:
@@ -117,13 +119,13 @@ class Rule:
 
     @property
     def varies(self) -> frozenset[str]:
-        """The axes over which what it takes varies: all alike, as any operand of its op does."""
+        """The mesh axes over which an operand of its op varies; each operand counts as doing so."""
         return NOWHERE.union(*map(varies, self.operands))
 
     def fingerprint(self) -> bytes:
         """What distinguishes this rule: the Functions that a derivative will ask it for.
 
-        A rule that calls its own function holds itself again; there its name stands for it.
+        A rule that calls its own function holds itself again; there it counts by its name.
         """
         if self.owner in _OPEN.asked:
             return f"again {self.name} {self.probe}".encode()
@@ -131,14 +133,14 @@ class Rule:
             _OPEN.asked.append(self.owner)
             try:
                 self.print = self.told_apart.encode() + fingerprint(self.function(self.probe))
-            except Exception:                    # it refuses: whoever asks for it will be told
+            except Exception:                    # the pass that asks for the rule gets the error
                 self.print = (self.told_apart or identity(self)).encode()
             finally:
                 _OPEN.asked.pop()
         return self.print
 
     def close(self, live: bool, called: tuple) -> None:
-        """Trace now a rule that closes over live tracers, or whose values have a home."""
+        """Trace the rule now if it closes over live tracers, or if its values have a home."""
         if live or self.home is not None:
             _OPEN.recorded[called] = self
             _OPEN.asked.append(self.owner)
@@ -153,7 +155,7 @@ class Rule:
         probe = self.probe
         try:
             self.find_captures()
-        except Exception as error:               # it refuses: whoever asks for it will be told
+        except Exception as error:               # the pass that asks for the rule gets the error
             self.memo.clear()
             self.probe, self.captures, self.saved, self.values = probe, [], [], {}
             if self.home is not None:
@@ -161,10 +163,10 @@ class Rule:
                 if live:
                     self._find(live)
             else:
-                self.refusal = error             # its tracers will have ended
+                self.refusal = error             # later its tracers are dead: nothing to try again
 
     def find_captures(self) -> None:
-        """Trace the rule to see what it captures, then once more with that among its operands."""
+        """Trace the rule to find its captures, then once more with these among its operands."""
         self.function(self.probe)
         if not self.captures:
             return
@@ -183,7 +185,7 @@ class Rule:
 
 
 class ResultOf:
-    """Stands for a result of the op of a rule, where one asks over which axes it varies."""
+    """Stands for a result of the op of a rule, to be asked over which mesh axes it varies."""
 
     __slots__ = ("place", "rule")
 
@@ -192,7 +194,7 @@ class ResultOf:
 
     @property
     def varies(self) -> frozenset[str]:
-        """The axes over which it does."""
+        """The mesh axes over which the result varies."""
         flat = self.rule.body
         following: Following | None = None if flat is None else flat.trace.following
         if flat is None or following is None:
@@ -202,7 +204,7 @@ class ResultOf:
 
 
 def restricted(whole: Function, types: tuple, perturbed: tuple, n_own: int) -> Function:
-    """A jvp rule by all inexact operands, for fewer: the others' tangents are zero."""
+    """A jvp rule for all inexact operands, restricted to `perturbed`: other tangents are zero."""
     b = Builder(whole.name)
     operands = [b.param(t) for t in types]
     dots = [b.param(t) if p else b.zeros(t)
@@ -211,8 +213,7 @@ def restricted(whole: Function, types: tuple, perturbed: tuple, n_own: int) -> F
 
 
 class Ruled(Generic[P, R]):
-    """A function with a rule of its own: the base of custom_jvp, custom_vjp and custom_vmap.
-"""
+    """A function with a rule of its own: the base of custom_jvp, custom_vjp and custom_vmap."""
 
     definition: OpDef
     no_rule: str                                 # the message where a rule is missing
@@ -250,7 +251,8 @@ class Ruled(Generic[P, R]):
 
 def named_argnums(fun: Any, argnums: int | Sequence[int], argnames: str | Sequence[str]
                   ) -> tuple[int, ...]:
-    """Positions of arguments named by number or name."""
+    """Positions of the arguments that are given by position or by name. Raises: ValueError for a
+    name that is not a parameter."""
     argnums = (argnums,) if isinstance(argnums, int) else tuple(argnums)
     argnames = (argnames,) if isinstance(argnames, str) else tuple(argnames)
     if not argnames:
@@ -260,7 +262,7 @@ def named_argnums(fun: Any, argnums: int | Sequence[int], argnames: str | Sequen
 
 
 def positional_args(fun: Any, args: tuple, kwargs: dict) -> tuple:
-    """All arguments positionally, defaults included. Raises: TypeError."""
+    """All arguments by position, with defaults filled in. Raises: TypeError."""
     try:
         signature = inspect.signature(fun)
     except (TypeError, ValueError):
@@ -290,7 +292,7 @@ def call_custom(custom: Ruled, args: tuple, kwargs: dict) -> Any:
         return fun(*fill(args, places, values))
 
     if definition is not ops.custom_vmap and state.current is None and not any(
-            type(x) is Tracer for x in leaves):           # nobody asks for its rule
+            type(x) is Tracer for x in leaves):           # no pass asks for the rule
         return call(*tree_unflatten(given.tree, [to_array(as_operand(x)) for x in leaves]))
     known = leaves if all(map(concrete.may_be_known, leaves)) else None
     flat = given.trace(call, name=name, kind=definition.name, staging=False, inputs=known)
@@ -324,7 +326,7 @@ def call_custom(custom: Ruled, args: tuple, kwargs: dict) -> Any:
 
 
 def with_params(function: Function, types: Sequence[TensorType]) -> Function:
-    """The Function with further parameters that it does not read."""
+    """The Function with further parameters of these types, which it does not read."""
     b = Builder(function.name)
     own = [b.param(v.type) for v in function.params]
     for t in types:
@@ -346,14 +348,15 @@ def is_zero(x: Any) -> bool:
 
 
 def kinds_like(types: Sequence[TensorType], kinds: Sequence[tuple[TensorType, bool]]) -> list:
-    """The types asked for with the weakness of the operands."""
+    """The `types` of a request, each with the weakness of its operand."""
     return [(t, w) for t, (_, w) in zip(types, kinds, strict=True)]
 
 
 def joined_captures(captures: Sequence[Any], rule: Rule, label: str) -> dict[Any, int]:
     """The place of each captured tracer among the rule's captures.
 
-    They are allowed while the op is being recorded: they join its operands.
+    New captures are allowed while the op is being recorded, and join its operands.
+    Raises: UnexpectedTracerError for a new one later.
     """
     known = {x.value: i for i, x in enumerate(rule.captures)}
     for x in captures:
@@ -368,8 +371,8 @@ def joined_captures(captures: Sequence[Any], rule: Rule, label: str) -> dict[Any
 
 
 def with_values(traced: Flat, rule: Rule, label: str) -> tuple[Function, list[Any]]:
-    """The Function of a role and what it captured; where the rule has a home, as tracers of that:
-    its numbers too, which are literals there like those of the program, and its arrays."""
+    """The Function of a role and its captures. Where the rule has a home, its arrays and inexact
+    literals are captures too, as tracers of the home, so that a program sees them as its own."""
     function, captures = traced.function, list(traced.captures)
     home, known = rule.home, rule.values
     if home is None:
@@ -390,7 +393,7 @@ def with_values(traced: Flat, rule: Rule, label: str) -> tuple[Function, list[An
 
 def order_params(traced: Flat, rule: Rule, n_own: int, capture_types: Sequence[TensorType],
                  n_body: int, label: str) -> Function:
-    """The rule's Function with parameters own, captures, rest."""
+    """The rule's Function with its parameters in the order own, captures, rest."""
     function, captures = with_values(traced, rule, label)
     known = joined_captures(captures, rule, label)
     offset = n_body - n_own
@@ -401,8 +404,8 @@ def order_params(traced: Flat, rule: Rule, n_own: int, capture_types: Sequence[T
 
 def arranged(function: Function, captures: Sequence[Any], n_own: int, types: Sequence[TensorType],
              place: Mapping[Value, int]) -> Function:
-    """A rule's Function with parameters own, of `types`, rest: of `types` the one at `place` is
-    what it captured, and its constants stand in it."""
+    """A rule's Function with parameters own, one for each of `types`, rest. `place` gives the index
+    in `types` of each captured tracer; captured arrays become literals."""
     b = Builder(function.name)
     n_given = len(function.params) - len(captures)
     own = [b.param(v.type) for v in function.params[:n_own]]
@@ -414,7 +417,7 @@ def arranged(function: Function, captures: Sequence[Any], n_own: int, types: Seq
 
 
 def zero_tangent(t: TensorType) -> Any:
-    """The zero that a rule is given for an operand without tangent."""
+    """The zero that a rule gets for an operand without a tangent."""
     if not t.is_inexact:
         return np.zeros(t.shape, float0)
     return state.current.literal(np.zeros((), t.dtype.numpy), t.shape)  # type: ignore[union-attr]

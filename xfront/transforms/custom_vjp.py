@@ -41,10 +41,15 @@ class custom_vjp(Ruled[P, R]):
     """A function with its own rule for cotangents.
 
     Args:
-      fun: the function; `nondiff_argnums` are handed to `bwd` as they are, first.
+      fun: a function of arrays and trees, without keyword-only parameters.
+      nondiff_argnums, nondiff_argnames: positions and names of arguments that are passed to `bwd`
+        unchanged, before the residuals; none by default.
+    Raises: AttributeError at a call where no rule was set; TypeError, ValueError at a
+      differentiated call where the results of the rule do not fit `fun`.
 
-    `defvjp(fwd, bwd)`: `fwd(*args) -> (value, residuals)`, `bwd(*nondiff, residuals, cotangent) ->`
-    a tuple with a cotangent (or None: zero) for each differentiable argument.
+    `defvjp(fwd, bwd)` sets the rule: `fwd(*args) -> (value, residuals)`, and `bwd(*nondiff,
+    residuals, cotangent)` returns a tuple with a cotangent for each differentiable argument, or
+    None for zero.
     """
 
     definition = ops.custom_vjp
@@ -56,10 +61,14 @@ class custom_vjp(Ruled[P, R]):
                symbolic_zeros: bool = False, optimize_remat: bool = False) -> None:
         """Set the rule.
 
-        With `symbolic_zeros` the leaves of the arguments of `fwd` are `CustomVJPPrimal`s, which
-        say whether they are differentiated; cotangents that are known to be zero come to `bwd` as
-        `SymbolicZero`s, and it may give such. `optimize_remat` is a permission that is not made
-        use of: under `checkpoint`, what `fwd` does for the value alone runs again as it is.
+        Args:
+          fwd: `fwd(*args) -> (value, residuals)`.
+          bwd: `bwd(*nondiff, residuals, cotangent) -> cotangents`, a tuple.
+          symbolic_zeros: whether the leaves of the arguments of `fwd` are `CustomVJPPrimal`s, which
+            say whether they are differentiated, and cotangents that are known to be zero come to
+            `bwd` as `SymbolicZero`s; `bwd` may return them too.
+          optimize_remat: a permission that changes nothing: under `checkpoint`, the part of `fwd`
+            that computes the value runs again unchanged.
         """
         self.fwd, self.bwd = fwd, bwd
         self.symbolic_zeros = symbolic_zeros
@@ -148,7 +157,7 @@ def vjp_rule(custom: custom_vjp, name: str, static: list, given: Arguments, flat
         return back_params(traced, rule, n, f"{name}.bwd")
 
     def both() -> Function:
-        """One Function that stands for the pair, for fingerprints."""
+        """One Function that stands for fwd and bwd together, for fingerprints."""
         types = flat.function.param_types
         types = (*types, *[x.value.type for x in rule.captures])
         n_out = len(flat.function.returns)
@@ -162,7 +171,7 @@ def vjp_rule(custom: custom_vjp, name: str, static: list, given: Arguments, flat
         back = rule.function(Request("bwd", ahead.return_types[n_out:],
                                      ahead.return_types[:n_out], *every))
         if len(back.params) != len(ahead.returns):
-            return back                          # it captures: both are traced again, to save that
+            return back                          # bwd captures: both are traced again, to save that
         b = Builder(name)
         made = b.inline(ahead, [b.param(v.type) for v in ahead.params])
         cts = [b.param(v.type) for v in ahead.returns[:n_out]]
@@ -231,7 +240,12 @@ def back_params(traced: Flat, rule: Rule, n_residuals: int, label: str) -> Funct
 
 @front_door
 def custom_gradient(fun: Callable[..., Any]) -> Callable[..., Any]:
-    """A function from one that returns `(value, vjp)`: the vjp takes the value's cotangent."""
+    """The function of which `fun` returns the value and the rule for cotangents.
+
+    Args:
+      fun: a function that returns `(value, vjp)`; `vjp(cotangent)` returns a tuple with a cotangent
+        for each argument, or the cotangent itself for a single one.
+    """
     @custom_vjp
     def wrapped(*args: Any) -> Any:
         return fun(*args)[0]
@@ -253,9 +267,13 @@ def custom_gradient(fun: Callable[..., Any]) -> Callable[..., Any]:
 
 @front_door
 def closure_convert(fun: Callable[..., Any], *example_args: Any) -> tuple[Callable[..., Any], list]:
-    """`(closed, captured)`: `fun` as a function of its arguments and the tracers it captured.
+    """`(closed, captured)`: `fun` as a function of its arguments and the values it captured.
 
-    `closed(*args, *captured)` equals `fun(*args)` for arguments like `example_args`.
+    Args:
+      fun: a function of arrays and trees, which may close over arrays and tracers.
+      example_args: arguments of `fun`; only their structure, shapes and dtypes are read.
+    Returns: a list of the captured values, and a function for which `closed(*args, *captured)`
+      equals `fun(*args)`. It raises TypeError for arguments unlike `example_args`.
     """
     name, n = name_of(fun), len(example_args)
     given = Arguments("closure_convert", list(example_args))

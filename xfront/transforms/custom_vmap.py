@@ -24,11 +24,16 @@ R = TypeVar("R")
 class custom_vmap(Ruled[P, R]):
     """A function with its own rule for batches.
 
-    `def_vmap(rule)`: `rule(axis_size, in_batched, *args) -> (out, out_batched)`. Batched leaves of
-    `args` have the batch axis in front, and `in_batched` has the structure of `args` with bools
-    for leaves; so has `out_batched` that of `out`. Derivatives of a batch are those of the rule,
-    in both modes and also where the derivative is taken before the batch is made. The rule is
-    taken to do the same whenever it is called with the same arguments.
+    Args:
+      fun: a function of arrays and trees, without keyword-only parameters.
+    Raises: AttributeError at a call where no rule was set; TypeError, ValueError under `vmap` where
+      the result of the rule does not fit that of `fun`.
+
+    `def_vmap(rule)` sets the rule: `rule(axis_size, in_batched, *args) -> (out, out_batched)`.
+    Batched leaves of `args` have the batch axis in front. `in_batched` has the structure of `args`
+    with bools for leaves, `out_batched` that of `out`. Derivatives of a batch are those of the
+    rule, in both modes, also where the derivative is taken before the batch is made. The rule must
+    do the same whenever it is called with the same arguments.
 
     >>> @xfront.custom_batching.custom_vmap
     ... def f(x): return jnp.sin(x)
@@ -44,7 +49,7 @@ class custom_vmap(Ruled[P, R]):
         super().__init__(fun)
 
     def def_vmap(self, vmap_rule: Callable[..., Any]) -> Callable[..., Any]:
-        """Set the rule; gives it back, so that it can be a decorator."""
+        """Set the rule and return it, so that this method can be a decorator."""
         self.vmap_rule = vmap_rule
         return vmap_rule
 
@@ -59,20 +64,20 @@ class custom_vmap(Ruled[P, R]):
 
 
 class BatchRule(Rule):
-    """The Deferred of a custom_vmap; told apart by its Python, for it may do anything with the
-    size of the batch."""
+    """The Deferred of a custom_vmap. Its fingerprint is that of its Python, because the rule may do
+    anything with the size of the batch."""
 
     def __init__(self, custom: custom_vmap, *args: Any) -> None:
         super().__init__(*args)
         self.custom = custom
 
     def fingerprint(self) -> bytes:
-        """What its Python is told apart by."""
+        """The fingerprint of its Python functions and of the values that they hold."""
         return f"custom_vmap {told_apart(self.custom, [])}".encode()
 
     def find_captures(self) -> None:
-        """Trace the rule for the batches that stand open around the call, with any of the first
-        operands batched: later its tracers will have ended."""
+        """Trace the rule for the sizes of the batches around the call, with any of the first
+        operands batched: once those traces have ended, its tracers are dead."""
         self._trace_open()
         if self.captures:
             self.memo.clear()
@@ -88,7 +93,7 @@ class BatchRule(Rule):
             try:
                 self.function(Request("batch", with_batch(types, batched, size), batched, size))
             except (TypeError, ValueError, NotImplementedError):
-                continue                         # a batch that may never come; else it raises then
+                continue                         # this batch may never come; if it does, it raises
 
 
 MOST_PATTERNS = 4

@@ -19,14 +19,14 @@ from ..tree_util import tree_leaves
 
 
 class ConsumedError(RuntimeError, ValueError):
-    """An argument was deleted or donated before. JAX raises ValueError where C++ finds out,
+    """An argument was deleted or donated before. JAX raises ValueError where C++ finds this,
     RuntimeError elsewhere."""
 
 
 def donating(compiled: Any, refuse: Callable[[tuple, dict], None],
              after: Callable[[tuple, dict], None]) -> Any:
-    """`compiled`, a jitted function, with `refuse(args, kwargs)` to name what is gone and
-    `after(args, kwargs)` to follow each call."""
+    """`compiled`, a jitted function, that calls `after(args, kwargs)` after each call, and
+    `refuse(args, kwargs)` after a failed one, to name the arrays that are gone."""
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
             try:
@@ -46,8 +46,8 @@ def donating(compiled: Any, refuse: Callable[[tuple, dict], None],
 
 
 def forget_donated(arguments: Any) -> None:
-    """Delete the arrays of a tree that were donated from several devices: C++ ends the process
-    where it meets one again, unless Python has deleted it."""
+    """Delete the arrays of a tree that were donated and lie on several devices: C++ ends the
+    process when it meets one again, unless Python has deleted it."""
     for x in tree_leaves(arguments):
         if type(x) is KeyArray:
             x = x._base
@@ -58,8 +58,8 @@ def forget_donated(arguments: Any) -> None:
 def refuse_consumed(function: str, leaves: Iterable[Any], names: Sequence[str]) -> None:
     """Raise where a leaf is an array that was deleted or donated.
 
-    Args: the function's name, its leaves and their names.
-    Raises: RuntimeError that is a ValueError too.
+    Args: the function's name, the leaves of its arguments and their names.
+    Raises: ConsumedError.
     """
     gone = [f"{name}, of type {x.aval.str_short()}" for x, name in zip(leaves, names, strict=True)
             if type(x) is ArrayImpl and x.is_deleted()]

@@ -35,7 +35,7 @@ def name_of(fun: Any) -> str:
 
 
 def placed(fun: Any) -> str:
-    """Name of a function and the line where it stands, for errors."""
+    """Name of a function and the line of its definition, for errors."""
     name, inner = name_of(fun), fun
     while not hasattr(inner, "__code__"):
         inner = getattr(inner, "func", None) or getattr(inner, "__wrapped__", None)
@@ -45,7 +45,7 @@ def placed(fun: Any) -> str:
 
 
 def positional_names(fun: Any) -> list[str]:
-    """Names of the arguments that may be given by position; none where unknown."""
+    """Names of the parameters that take arguments by position; none where unknown."""
     inner = fun
     while not hasattr(inner, "__signature__") and hasattr(inner, "__wrapped__"):
         inner = inner.__wrapped__
@@ -84,7 +84,7 @@ def kind_of(name: str, x: Any) -> tuple[Any, bool]:
 
 
 def as_operand(x: Any) -> Any:
-    """A leaf as `bind` takes it."""
+    """A leaf in the form that `bind` takes."""
     if type(x) is binding.ArrayImpl or type(x) is Tracer:
         return x
     if type(x) is Ref:
@@ -102,21 +102,21 @@ class Aux:
     __slots__ = ("leaves", "tree")
 
     def strip(self, name: str, result: Any) -> tuple[Any, list[Any]]:
-        """(value, tracers of aux). Raises: TypeError where the result is no pair."""
+        """(value, tracers of aux). Raises: TypeError where the result is not a pair."""
         check_pair(name, result)
         leaves, self.tree = tree_flatten(result[1])
         self.leaves = [_TRACED if type(x) is Tracer else x for x in leaves]
         return result[0], [x for x in leaves if type(x) is Tracer]
 
     def restore(self, result: tuple[Any, list[Any]]) -> tuple[Any, Any]:
-        """(value, aux) of a value and what the tracers stood for."""
+        """(value, aux), from the value and the results for which the tracers stood."""
         traced = iter(result[1])
         return result[0], tree_unflatten(self.tree, [next(traced) if x is _TRACED else x
                                                      for x in self.leaves])
 
 
 def check_pair(name: str, result: Any) -> None:
-    """Refuse a has_aux result that is no pair. Raises: TypeError."""
+    """Refuse a has_aux result that is not a pair. Raises: TypeError."""
     if not isinstance(result, (tuple, list)) or len(result) != 2:
         raise TypeError(f"{name} was differentiated with has_aux=True, so it must return a pair "
                         f"(value, aux), got {type(result).__name__}")
@@ -144,9 +144,9 @@ def trace_call(call: Callable[[list[Tracer]], Any], kinds: Sequence[tuple[Any, b
                name: str, kind: str, staging: bool, axis: Any = None,
                inputs: list[Any] | None = None, param_names: Sequence[str] = (),
                origins: Sequence[Any] | None = None) -> Flat:
-    """Trace `call(tracers) -> tree` and flatten what it returns.
+    """Trace `call(tracers) -> tree` and flatten its result.
 
-    Raises: TypeError where a returned leaf is no array.
+    Raises: TypeError where a leaf of the result is not an array.
     """
     out_tree: Any = None
     has_refs = False
@@ -174,7 +174,7 @@ def trace_call(call: Callable[[list[Tracer]], Any], kinds: Sequence[tuple[Any, b
 
 
 class Arguments:
-    """Arguments of a call, flat: their leaves and tree, and of each leaf type and weakness."""
+    """Flat arguments of a call: their leaves and tree, and the type and weakness of each leaf."""
 
     __slots__ = ("kinds", "leaves", "tree")
 
@@ -184,7 +184,7 @@ class Arguments:
 
     def trace(self, fun: Callable[..., Any], *, name: str, kind: str, staging: bool,
               inputs: list[Any] | None = None, has_aux: bool = False) -> Flat:
-        """Trace `fun(*args)`; with `has_aux` its result is a pair, whose second part is `Aux`."""
+        """Trace `fun(*args)`; with `has_aux` the result is a pair with an `Aux` as second part."""
         aux = Aux() if has_aux else None
 
         def call(tracers: list[Tracer]) -> Any:
@@ -197,12 +197,12 @@ class Arguments:
         return flat
 
     def operands(self, flat: Flat) -> list[Any]:
-        """What the traced Function is called with: the leaves, then what it captured."""
+        """The operands of the traced Function: the leaves, then its captures."""
         return [*map(as_operand, self.leaves), *flat.captures]
 
 
 def refuse_output(name: str, result: Any) -> None:
-    """Raise the TypeError that says which returned leaf is no array."""
+    """Raise the TypeError that says which leaf of the result is not an array."""
     for path, x in tree_flatten_with_path(result)[0]:
         if type(x) is Ref:
             raise ValueError(f"function {name} returned a mutable array reference of type {x.aval} "
@@ -214,7 +214,7 @@ def refuse_output(name: str, result: Any) -> None:
 
 
 def fill(args: Sequence[Any], places: Sequence[int], values: Sequence[Any]) -> list[Any]:
-    """`args` with those at `places` replaced."""
+    """`args` with the arguments at `places` replaced by `values`."""
     filled = list(args)
     for i, v in zip(places, values, strict=True):
         filled[i] = v
@@ -222,7 +222,7 @@ def fill(args: Sequence[Any], places: Sequence[int], values: Sequence[Any]) -> l
 
 
 def typed(x: Any, t: Any) -> Any:
-    """A tangent or cotangent as an operand of type `t` (a weak number takes its dtype)."""
+    """A tangent or cotangent as an operand of the dtype of `t`."""
     if type(x) is Tracer or isinstance(x, binding.ArrayImpl):
         if kind_of("jvp", x)[0].dtype is t.dtype:
             return x

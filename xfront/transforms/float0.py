@@ -16,7 +16,7 @@ from ..tree_util import register_pytree_node, tree_map
 
 
 class Hidden:
-    """Stands for a float0 array in a tree that is flattened for a trace."""
+    """The node for a float0 array in a tree that is flattened for a trace."""
 
     __slots__ = ("shape",)
 

@@ -13,17 +13,18 @@ from .flat import as_operand, kind_of
 
 
 def from_ir(function: Function) -> Callable[..., Any]:
-    """A Python function that computes what a Function of the IR says.
+    """A Python function that runs a Function of the IR.
 
-    It runs, and it can be jitted, differentiated and vectorised, as any function of arrays. The
-    Function is verified once, here.
+    It can be jitted, differentiated and vectorised like any function of arrays. The Function is
+    verified once, here.
 
     Args:
-      function: parsed (`xfront_ir.parse`), built, or traced (`make_jaxpr(f)(x).ir`).
-    Returns: a function of one array for each parameter; it gives an array where the Function
-      returns one value, else a tuple. Raises TypeError for another number of arguments, or one
-      whose shape or dtype differs from its parameter's.
-    Raises: VerifyError where the Function is no valid program.
+      function: a Function that was parsed (`xfront_ir.parse`), built, or traced
+        (`make_jaxpr(f)(x).ir`).
+    Returns: a function of one array for each parameter. It returns an array where the Function
+      returns one value, else a tuple; it raises TypeError for another number of arguments, or for
+      an argument whose shape or dtype differs from its parameter's.
+    Raises: VerifyError where the Function is not a valid program.
 
     >>> double = xfront_ir.parse('''
     ... func @double(%x: f32[2]) -> (f32[2]) {

@@ -40,12 +40,17 @@ def jacfwd(fun: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False,
            holomorphic: bool = False) -> Callable[P, Any]: ...
 def jacfwd(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False,
            holomorphic: bool = False) -> Callable[..., Any]:
-    """A function that gives the Jacobian of `fun` by forward mode, one column an input element.
+    """A function that returns the Jacobian of `fun` by forward mode, one column per input element.
 
-    Args: as for `grad`, where `fun` may return a tree of arrays of any shape.
-    Returns: a function giving, for each result leaf, the structure of the argument with arrays of
-      shape `result.shape + argument.shape`; with `has_aux`, and aux.
-    Raises: TypeError where an argument is not float (complex with `holomorphic`).
+    Args:
+      fun: any function of arrays and trees, or with `has_aux` one that returns a pair of a tree of
+        arrays and any tree.
+      argnums, has_aux, holomorphic: as for `grad`.
+    Returns: a function of the same arguments. It returns a tree with, for each leaf of the result,
+      a tree like the argument of arrays of shape `result.shape + argument.shape`; with `has_aux`,
+      a pair of that and aux.
+    Raises: TypeError at the call where an argument is not real and floating (not complex, with
+      `holomorphic`).
 
     >>> xfront.jacfwd(lambda x: x ** 2)(jnp.array([1., 2.]))
     Array([[2., 0.],
@@ -79,10 +84,14 @@ def jacrev(fun: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False,
            holomorphic: bool = False, allow_int: bool = False) -> Callable[P, Any]: ...
 def jacrev(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False,
            holomorphic: bool = False, allow_int: bool = False) -> Callable[..., Any]:
-    """A function that gives the Jacobian of `fun` by reverse mode, one row a result element.
+    """A function that returns the Jacobian of `fun` by reverse mode, one row per result element.
 
-    Args, returns, errors: as for `jacfwd`; with `allow_int` the entries of an integer argument are
-      zeros of its dtype.
+    Args:
+      fun, argnums, has_aux, holomorphic: as for `jacfwd`.
+      allow_int: whether integer arguments are accepted; their entries are zeros of their dtype.
+    Returns: a function of the same arguments that returns the same as that of `jacfwd`.
+    Raises: TypeError at the call where an argument is neither floating nor complex, or a result is
+      not real and floating (with `holomorphic`, where either is not complex).
 
     >>> xfront.jacrev(lambda x: x ** 2)(jnp.array([1., 2.]))
     Array([[2., 0.],
@@ -122,9 +131,12 @@ def hessian(fun: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False,
             holomorphic: bool = False) -> Callable[P, Any]: ...
 def hessian(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False,
             holomorphic: bool = False) -> Callable[..., Any]:
-    """A function that gives the Hessian of `fun`: forward over reverse mode.
+    """A function that returns the Hessian of `fun`, by forward over reverse mode.
 
-    Returns: as `jacfwd(jacrev(fun))`: arrays of shape `result.shape + a.shape + b.shape`.
+    Args: as for `jacfwd`.
+    Returns: the function `jacfwd(jacrev(fun))`; its arrays have the shape of the result followed by
+      the shapes of both arguments.
+    Raises: TypeError at the call, as `jacfwd` and `jacrev`.
 
     >>> xfront.hessian(lambda x: x[0] ** 2 * x[1])(jnp.array([1., 2.]))
     Array([[4., 2.],
@@ -151,7 +163,7 @@ def _check(name: str, given: Sequence[Any], holomorphic: bool, fine: str = "is_f
 
 
 def _basis(trees: Sequence[Any]) -> list[Any]:
-    """The standard basis of all leaves together, batched in front: one row an element."""
+    """The standard basis of all leaves together, with a leading batch axis: a row per element."""
     leaves, tree = tree_flatten(list(trees))
     kinds = [kind_of("jacobian", x)[0] for x in leaves]
     total = sum(t.size for t in kinds)
@@ -162,21 +174,21 @@ def _basis(trees: Sequence[Any]) -> list[Any]:
 
 
 def _stored_block(total: int, start: int, t: TensorType) -> np.ndarray:
-    """The columns of a leaf, as an array: nothing is compiled for it."""
+    """The part of the basis that belongs to a leaf, as an array: nothing is compiled for it."""
     block = np.zeros((total, t.size), t.dtype.numpy)
     block[np.arange(start, start + t.size), np.arange(t.size)] = 1
     return block.reshape(total, *t.shape)
 
 
 def _computed_block(total: int, start: int, t: TensorType) -> Any:
-    """The same by ops, which the compiler fuses: nothing is read from memory."""
+    """The array of `_stored_block`, computed by ops that the compiler fuses with their readers."""
     from ..numpy import eye, reshape  # the public API stands on the transformations
 
     return reshape(eye(total, t.size, -start, t.dtype.numpy), (total, *t.shape))
 
 
 def _rows(pull: Callable[[Any], Any], basis: Any) -> Any:
-    """`pull` of each row of the basis, stacked in front; a single row needs no mapping."""
+    """`pull` of each row of the basis, stacked along axis 0; a single row needs no mapping."""
     if any(x.shape[0] != 1 for x in tree_leaves(basis)):
         return vmap(pull)(basis)
     row = pull(tree_map(lambda x: x.reshape(x.shape[1:]), basis))
@@ -184,7 +196,7 @@ def _rows(pull: Callable[[Any], Any], basis: Any) -> Any:
 
 
 def _as_number(gradient: Any, x: Any) -> Any:
-    """The gradient by `x`; zeros of x's dtype where it is a float0."""
+    """The gradient with respect to `x`; zeros of x's dtype where it is a float0."""
     if gradient.dtype != float0:
         return gradient
     t, _ = kind_of("jacrev", x)
@@ -192,7 +204,8 @@ def _as_number(gradient: Any, x: Any) -> Any:
 
 
 def _divided(x: Any, like: Any, axis: int) -> Any:
-    """The tree of `like`, whose elements lie along `axis` of x, that axis given their shapes."""
+    """A tree like `like`, whose elements lie side by side along `axis` of x: each leaf is its part
+    of x, with the leaf's shape in place of that axis."""
     from ..numpy import moveaxis, reshape  # the public API stands on the transformations
 
     leaves, tree = tree_flatten(like)
@@ -207,7 +220,8 @@ def _divided(x: Any, like: Any, axis: int) -> Any:
 
 
 def _transposed(value: Any, rows: Any) -> Any:
-    """Rows (one an element of value, in front of every leaf) as a tree of value's structure."""
+    """A tree of value's structure, from `rows`, whose leaves have an axis 0 over the elements of
+    `value`."""
     from ..numpy import reshape  # the public API stands on the transformations
 
     leaves, tree = tree_flatten(value)

@@ -1,8 +1,8 @@
 """jit: a function that is traced once for each signature and runs compiled.
 
-A jitted function is a C++ dispatched function; what C++ has not seen comes to `Jitted.miss`, which
-traces, finds the program by content (so a fresh closure of a known shape costs tracing only) and
-returns the record with which C++ runs later calls alone.
+A jitted function is a C++ dispatched function. A call that C++ has not seen goes to `Jitted.miss`,
+which traces, finds the program by content (so a fresh closure with a known program costs tracing
+only) and returns the record with which C++ runs later calls alone.
 """
 
 # hot: benchmarks/call.py
@@ -74,29 +74,33 @@ def jit(fun: Callable[..., Any] | None = None, /, *, in_shardings: Any = None,
 
     Args:
       fun: a pure function of arrays, trees of arrays, and static values.
-      static_argnums, static_argnames: arguments that are part of the signature by value; they are
-        hashable. Where one of the two is given, it holds for these arguments by position and by
-        name; where both are, each holds as it is written.
-      donate_argnums, donate_argnames: arguments whose memory may be used for results; they are
-        deleted by the call. Given as the static ones are.
+      in_shardings, out_shardings: placements of the positional arguments and of the result. Each is
+        a Sharding, a PartitionSpec on the mesh in context, None, or a tree prefix of these.
+        Arguments are moved there (one that is committed to another sharding of several devices is
+        refused), and results are committed there. Where a result has None, the compiler chooses.
+      static_argnums, static_argnames: positions and names of hashable arguments that are part of
+        the signature by value; none by default. Where only one of the two is given, the arguments
+        that it names are static by position and by name; where both are given, each holds as
+        written.
+      donate_argnums, donate_argnames: positions and names of arguments whose memory results may
+        take; the call deletes these arguments. None by default, and completed like the static ones.
       keep_unused: whether arguments that the function does not read stay arguments of the program.
-      in_shardings, out_shardings: placements of the positional arguments and of the result, each
-        a Sharding, a PartitionSpec on the mesh in context or None, or a tree prefix of such.
-        Arguments are moved (those committed to another sharding of several devices are refused),
-        results committed. Where a result has None, the compiler chooses.
-      device, backend: a device, or the platform whose first device is meant: arguments are moved
-        there, and results are committed there.
-      inline: whether calls under tracing are recorded in place.
-      compiler_options: XLA options by name; also `optimization_level` and `memory_fitting_level`
-        ("O0" to "O3", or the number).
-      compile_effort: `full`, or `fast`: on CPU, XLA compiles in about half the time what then runs
-        up to 6 times slower, for programs that run once or twice. A function under jit that is
-        called in another's trace is compiled with that one, at its effort.
-    Returns: the compiled function; also `.lower`, `.trace`, `.eval_shape`, `.clear_cache`.
-    Raises: ValueError where a static argument is not hashable, or there is no such effort;
-      TypeError where an argument is no array, or a placement none. At the call, ValueError where
-      arguments or placements name two devices; NotImplementedError in the trace of another
-      function for a placement that is not the default device's.
+      device, backend: a device, or the name of a platform, whose first device is used. Arguments
+        are moved there and results are committed there.
+      inline: whether a call inside a trace is recorded as its ops, not as a call.
+      compiler_options: dict of XLA options by name; also `optimization_level` and
+        `memory_fitting_level` ("O0" to "O3", or the number).
+      compile_effort: "full" or "fast". With "fast", XLA compiles on CPU in about half the time a
+        program that runs up to 6 times slower, which pays for programs that run once or twice. A
+        jitted function that is called in the trace of another is compiled with that one, at its
+        effort.
+    Returns: the compiled function, with methods `lower`, `trace`, `eval_shape` and `clear_cache`.
+    Raises: TypeError where `fun` is not a function, or a device or placement is of the wrong type;
+      ValueError for another effort, for positions or names that `fun` does not have, or where both
+      a device (or backend) and placements are given. At the call, ValueError where a static
+      argument is not hashable, or where arguments and placements name different devices; TypeError
+      where an argument is not an array; RuntimeError for an unknown backend; NotImplementedError in
+      the trace of another function for a single device that is not the default one.
 
     >>> xfront.jit(lambda x: x + 1)(1)
     Array(2, dtype=int32, weak_type=True)
@@ -114,7 +118,7 @@ def jit(fun: Callable[..., Any] | None = None, /, *, in_shardings: Any = None,
 
 
 EFFORTS = {"full": "jit", "fast": "fast"}
-"""What `compile_effort` may be, as lowering/compile.py calls it."""
+"""The values of `compile_effort`, each with its name in lowering/compile.py."""
 
 
 def _tuple(x: Any, kind: type) -> tuple:
@@ -122,7 +126,7 @@ def _tuple(x: Any, kind: type) -> tuple:
 
 
 class Options:
-    """What `jit` was asked for, with argument numbers and names made to agree."""
+    """The options of one `jit`, with positions and names of arguments made to agree."""
 
     __slots__ = ("_names", "compiler_options", "donate_argnames", "donate_argnums", "effort", "fun",
                  "inline", "keep_unused", "key", "static_argnames", "static_argnums", "told")
@@ -133,7 +137,7 @@ class Options:
         donated = _tuple(given["donate_argnums"], int), _tuple(given["donate_argnames"], str)
         self.static_argnums, self.static_argnames = statics
         self.donate_argnums, self.donate_argnames = donated
-        if any(statics) or any(donated):          # a signature takes long: without them, none
+        if any(statics) or any(donated):          # reading a signature takes long
             params = parameters(fun)
             self.static_argnums, self.static_argnames = agree(
                 "static", fun, params, *statics, given["static_argnums"], given["static_argnames"])
@@ -147,7 +151,7 @@ class Options:
                   given["out_shardings"])
         self.told = None
         if any([x is not None for x in placed]):
-            from .placing import Told  # seldom asked for
+            from .placing import Told  # seldom needed
 
             self.told = Told(*placed)
         self.keep_unused, self.inline = bool(given["keep_unused"]), bool(given["inline"])
@@ -159,11 +163,11 @@ class Options:
         self.effort = EFFORTS[asked]
         self.key = ("jit", self.static_argnums, self.static_argnames, self.donate_argnums,
                     self.donate_argnames, self.keep_unused, self.inline, self.compiler_options,
-                    self.effort, self.told)      # compares by identity: looked at for each
+                    self.effort, self.told)      # told compares by identity
 
     @property
     def names(self) -> list[str]:
-        """What the function calls its positional arguments; none where it has no signature."""
+        """Names of the function's positional parameters; none where it has no signature."""
         if self._names is None:
             self._names = positional_names(self.fun)
         return self._names
@@ -179,10 +183,14 @@ def parameters(fun: Any) -> list[inspect.Parameter] | None:
 
 def agree(what: str, fun: Any, params: list[inspect.Parameter] | None, nums: tuple, names: tuple,
           *asked: Any) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    """Numbers and names of arguments: where the user gave the one, the other is filled in from it;
-    `asked` is both as the user gave them, and where neither is None, they stay as they are.
+    """Positions and names of arguments, where the user gave only one of both completed from it.
 
-    Raises: ValueError, TypeError where one does not exist.
+    Args:
+      what: "static" or "donate", for errors.
+      fun, params: the function and its parameters, None where they are unknown.
+      nums, names: the positions and names that the user gave.
+      asked: both options as the user wrote them; where neither is None, nothing is completed.
+    Raises: ValueError for a position or name that does not exist; TypeError for a wrong type.
     """
     if any(not isinstance(n, int) for n in nums):
         raise TypeError(f"{what}_argnums must be ints, got {nums}")
@@ -247,8 +255,8 @@ class Jitted:
         return functools.partial(Jitted, **self.given), (self.fun,)
 
     def function(self) -> Any:
-        """What users call; it holds this object, which must not hold it, so that it dies with its
-        last reference."""
+        """The callable that users get. It holds this object, which must not hold it, so that it
+        dies with its last reference."""
         options = self.options
         compiled = binding.make_pjit(
             self.name, self.fun, self.miss, options.static_argnums, options.static_argnames,
@@ -269,10 +277,7 @@ class Jitted:
     # --- from a call to a traced Function ---------------------------------------------------
 
     def divide(self, args: tuple, kwargs: dict) -> tuple[tuple, list, Any]:
-        """(static key, leaves, tree) of a call; statics are replaced by None in the tree.
-
-        Raises: ValueError where a static argument is not hashable.
-        """
+        """(static key, leaves, tree) of a call; in the tree, static arguments are None."""
         statics = []
         given, named = list(args), dict(kwargs)
         for i in self.options.static_argnums:
@@ -289,14 +294,17 @@ class Jitted:
         return tuple(statics), leaves, tree
 
     def trace_structs(self, args: tuple, kwargs: dict) -> tuple[Flat, list, list]:
-        """As `trace`, where shapes may stand for arrays."""
+        """As `trace`, where ShapeDtypeStructs may stand for arrays."""
         from ..structs import struct_kind  # it stands on this floor
 
         return self.trace(args, kwargs, struct_kind)
 
     def trace(self, args: tuple, kwargs: dict, kind: Callable[..., Any] = kind_of
               ) -> tuple[Flat, list, list]:
-        """The traced Function of a call, its leaves and the flags of donated ones."""
+        """The traced Function of a call, the leaves of its arguments, and which are donated.
+
+        Raises: ValueError where a static argument is not hashable.
+        """
         statics, leaves, tree = self.divide(args, kwargs)
         kinds = []
         for k, x in enumerate(leaves):
@@ -339,7 +347,7 @@ class Jitted:
         return found, leaves, self.donated(tree, len(leaves))
 
     def param_names(self, args: tuple, tree: Any, n: int) -> list[str]:
-        """What the user calls the leaves: parameter names with paths into trees."""
+        """Names of the leaves of the arguments: parameter names with paths into trees."""
         names = self.options.names
         found = []
         for path, _ in tree_flatten_with_path(tree_unflatten(tree, [0] * n))[0]:
@@ -352,7 +360,7 @@ class Jitted:
         return found
 
     def refuse(self, args: tuple, kwargs: dict, k: int) -> None:
-        """Raise the TypeError that names the argument which is no array."""
+        """Raise the TypeError that names the k-th leaf, which is not an array."""
         _, leaves, tree = self.divide(args, kwargs)
         name = self.param_names(args, tree, len(leaves))[k]
         x = leaves[k]
@@ -369,7 +377,7 @@ class Jitted:
         refuse_consumed(self.name, leaves, self.param_names(args, tree, len(leaves)))
 
     def forget_donated(self, args: tuple, kwargs: dict) -> None:
-        """After each call: see `donation.forget_donated`."""
+        """Called after each call; see `donation.forget_donated`."""
         if self.on_several:
             from .donation import forget_donated  # few functions run on several devices
 
@@ -395,7 +403,7 @@ class Jitted:
     # --- calls ---------------------------------------------------------------------------------
 
     def miss(self, *args: Any, **kwargs: Any) -> tuple:
-        """Called from C++ with what it has not seen: record, or trace, compile and run."""
+        """Called from C++ with arguments of a new signature: record, or trace, compile and run."""
         if state.current is None:
             warm_up.begin(tree_leaves((args, kwargs)))
         flat, leaves, donated = self.trace(args, kwargs)
@@ -430,7 +438,7 @@ class Jitted:
             raise
         result, fast = called
         if fast is not None and any([is_float0(x) for x in tree_leaves((args, kwargs))]):
-            fast = None                          # which C++ cannot hand over
+            fast = None                          # C++ cannot pass float0 arrays
         # C++ does not know the sizes of mapped axes, which tracing may have read
         return result, fast, bool(state.axes)
 
@@ -455,8 +463,8 @@ class Jitted:
             self.name, operands, *self.placed(flat, given, by_name), names, read, named)
 
     def placed(self, flat: Flat, given: Sequence[Any], named: dict) -> tuple[tuple, dict, Any]:
-        """What shardings are trees of: positional arguments without static ones, named ones, and
-        the result."""
+        """The trees that shardings are prefixes of: positional arguments without static ones,
+        keyword arguments, and the result."""
         return (self.dynamic(given), named,
                 tree_unflatten(flat.out_tree, [0] * len(flat.function.returns)))
 
@@ -467,7 +475,7 @@ class Jitted:
         return tuple([x for i, x in enumerate(args) if i not in statics])
 
     def program(self, flat: Flat, donated: list[bool], place: Placement) -> Program:
-        """The compiled program of a traced call, at a place."""
+        """The compiled program of a traced call, for one placement."""
         n = len(flat.function.params) - len(flat.captures)
         given = tuple([i for i, d in enumerate(donated) if d])
         options = self.options
@@ -485,8 +493,11 @@ class Jitted:
 
 
 def pickled(function: Any) -> Any:
-    """How a compiled function is pickled: by its name where it has one, which copies keep, else as
-    the function under it and what `jit` was given. Traces and programs are not part of it."""
+    """The pickled form of a compiled function: its name where its module has it by a name, else the
+    function under it and the options of `jit`. Traces and programs are not part of it.
+
+    Raises: TypeError where it has neither.
+    """
     name = name_in_module(function)
     if name is not None:
         return name

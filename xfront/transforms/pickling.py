@@ -1,4 +1,4 @@
-"""How functions that stand for others are pickled: by name, where a module has them by it."""
+"""Pickling of functions that stand for others: by name, where their module has them by a name."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 
 
 def name_in_module(function: Any) -> str | None:
-    """The name by which its module has a function itself; None where it has none, or stands in the
-    program that runs."""
+    """The name by which a function's module has that function itself; None where there is none, or
+    where the module is `__main__`."""
     module = sys.modules.get(getattr(function, "__module__", None) or "")
     place: Any = module
     name = getattr(function, "__qualname__", "")

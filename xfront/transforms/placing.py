@@ -1,6 +1,7 @@
-"""What `jit` is told of devices. It counts as commitments of arguments and of results do; where a
-jitted function is called in a trace, the program is another's: shardings on several devices become
-constraints there, and of single devices only the default one will do.
+"""The options of `jit` that name devices. They act like commitments of arguments and of results.
+
+A jitted function that is called in a trace is part of another program: there shardings on several
+devices become constraints, and a single device must be the default one.
 """
 
 from __future__ import annotations
@@ -18,9 +19,10 @@ from ..tree_util import broadcast_prefix, tree_flatten, tree_map
 
 
 def check_given(device: Any, backend: Any, in_shardings: Any, out_shardings: Any) -> None:
-    """Refuse what names no device, platform or placement; makes no client.
+    """Refuse options that are no device, platform or placement, without making a client.
 
-    Raises: TypeError; ValueError where a device is given twice.
+    Raises: TypeError for a wrong type; ValueError where `device` or `backend` is given together
+      with shardings.
     """
     if (device is not None or backend is not None) and (
             in_shardings is not None or out_shardings is not None):
@@ -44,7 +46,8 @@ def _is_spec(x: Any) -> bool:
 
 
 def _without_formats(name: str, shardings: Any) -> Any:
-    """The shardings of formats. Raises: NotImplementedError for a layout."""
+    """The tree with the sharding of each Format in its place. Raises: NotImplementedError for a
+    layout."""
     def sharding(x: Any) -> Any:
         if not isinstance(x, Format):
             return x
@@ -62,7 +65,7 @@ def _is_several(x: Any) -> bool:
 
 
 class Told:
-    """What one jitted function was told of devices."""
+    """The devices that the options of one jitted function name."""
 
     __slots__ = ("backend", "device", "in_shardings", "out_shardings")
 
@@ -74,7 +77,7 @@ class Told:
         self.in_shardings, self.out_shardings = in_shardings, out_shardings
 
     def whole(self) -> Placement | None:
-        """Where `device` or `backend` say that the program runs.
+        """The placement that `device` or `backend` names; None where neither is given.
 
         Raises: RuntimeError where the platform cannot be used.
         """
@@ -91,7 +94,9 @@ class Told:
     def arguments(self, args: tuple, kwargs: dict) -> list[Any]:
         """A sharding or None for each leaf of the positional arguments, static ones left out.
 
-        Raises: ValueError where the shardings are no tree prefix of them.
+        Raises: ValueError where the shardings are not a tree prefix of the arguments, where a mesh
+          has no devices, or for keyword arguments; NotImplementedError for a memory kind that is
+          not the device's default.
         """
         if self.in_shardings is not None and tree_flatten(kwargs)[0]:
             raise ValueError("jit: in_shardings are those of positional arguments, got keyword "
@@ -99,7 +104,7 @@ class Told:
         return _spread("in_shardings", self.in_shardings, args)
 
     def typed(self, kinds: list[Any], args: tuple, kwargs: dict) -> list[Any]:
-        """Types and weakness of leaves, with the explicit axes of the shardings that are told."""
+        """Types and weakness of leaves, with the explicit axes of their `in_shardings`."""
         if self.in_shardings is None:
             return kinds
         told = self.arguments(args, kwargs)
@@ -108,7 +113,7 @@ class Told:
                 *kinds[len(told):]]
 
     def results(self, result: Any) -> list[Any]:
-        """A sharding or None for each leaf of the result. Raises: as `arguments`."""
+        """A sharding or None for each leaf of the result. Raises: the errors of `arguments`."""
         return _spread("out_shardings", self.out_shardings, result)
 
     def placement(self, function: str, operands: Sequence[Any], args: tuple, kwargs: dict,
@@ -116,7 +121,7 @@ class Told:
                   read: Callable[[], Sequence[bool]] | None, named: Any) -> tuple[Any, bool]:
         """Where a program of these flat operands runs, and whether its results are committed.
 
-        Raises: ValueError where two devices are told, or one is told and another committed to.
+        Raises: ValueError where the options and the commitments of operands name two devices.
         """
         whole = self.whole()
         if whole is not None:
@@ -137,7 +142,7 @@ class Told:
         """For each argument and each result of a call in a trace, the sharding on several devices
         that it is constrained to, or None.
 
-        Raises: NotImplementedError for any single place but the default device.
+        Raises: NotImplementedError for a single device that is not the default one.
         """
         home = placement_of(binding.default_sharding())
         given, results = self.arguments(args, kwargs), self.results(result)

@@ -1,7 +1,7 @@
 """pmap: a function of one example, run on as many devices as there are examples.
 
-A front door only: it makes a mesh of one axis, a `shard_map` over it without `check_vma`, and a
-`jit` of that, once for each number of devices.
+This is a front door only: for each number of devices, it makes once a mesh of one axis, a
+`shard_map` over it without `check_vma`, and a `jit` of that.
 """
 
 from __future__ import annotations
@@ -35,22 +35,23 @@ def pmap(fun: Callable[..., Any], axis_name: Hashable | None = None, *, in_axes:
     """A function that maps `fun` over an axis of its arguments, each element on its own device.
 
     Args:
-      fun: a function of one element.
-      axis_name: a name for the axis, a string, for collectives in `fun`.
-      in_axes: which axis of each positional argument is mapped: an int, None (every device has the
-        whole), or a tuple with an entry for each, each a tree prefix of the argument. Keyword
-        arguments are mapped over axis 0.
-      out_axes: where the axis goes in the results, a tree prefix of the result. Under None the
-        result is that of one device.
-      static_broadcasted_argnums: positional arguments that are part of the program by value.
-      devices: on which devices; None: the first of those there are.
-      backend: a platform, whose devices are used.
-      axis_size: how many elements there are; None: as the arguments say.
-      donate_argnums: as for `jit`.
-    Returns: a compiled function; its results have a NamedSharding over the axis.
-    Raises: ValueError where sizes do not agree or exceed the devices; TypeError where an axis or
-      `axis_size` is no int, or `backend` no string; NotImplementedError for an axis name that is no
-      string.
+      fun: a function of one element of arrays, and of trees of them.
+      axis_name: a name for the axis, a string, for collectives in `fun`; None gives it no name.
+      in_axes: which axis of each positional argument is mapped, by default axis 0: an int, None
+        (every device has the whole argument), or a tuple or list with an entry for each argument,
+        which is a tree prefix of the argument. Keyword arguments are mapped over axis 0.
+      out_axes: position of the mapped axis in the results, by default 0; an int, None or a tree
+        prefix of the result. For None, the result is that of one device.
+      static_broadcasted_argnums: positions of arguments that are part of the program by value.
+      devices: sequence of as many devices as there are elements; None takes the first local ones.
+      backend: name of the platform whose devices are used; None takes the default one.
+      axis_size: number of elements; None reads it off the arguments.
+      donate_argnums: positions of donated arguments, as for `jit`.
+    Returns: a compiled function; its results have a NamedSharding over the axis. A call raises
+      ValueError where sizes do not agree or do not fit the number of devices.
+    Raises: TypeError where an axis or `axis_size` is not an int, or `backend` not a string;
+      ValueError for both `devices` and `backend`; NotImplementedError for an axis name that is not
+      a string.
     """
     if not callable(fun):
         raise TypeError(f"pmap: expected a function, got {fun!r}")
@@ -75,7 +76,7 @@ def _numbers(x: int | Iterable[int]) -> tuple[int, ...]:
 
 
 class _Parallel:
-    """What `pmap` returns."""
+    """The function that `pmap` returns."""
 
     def __init__(self, fun: Callable[..., Any], axis_name: str, in_axes: Any, out_axes: Any,
                  static: tuple[int, ...], devices: Any, backend: str | None,
@@ -101,11 +102,11 @@ class _Parallel:
         return self.of_size(self.count(args, kwargs)).eval_shape(*args, **kwargs)
 
     def clear_cache(self) -> None:
-        """Forget what was compiled."""
+        """Drop the compiled functions."""
         self.compiled.clear()
 
     def axes(self, args: tuple, kwargs: dict) -> tuple[list[Any], list[int | None]]:
-        """The leaves that are mapped or not, without static ones, and the axis of each."""
+        """The leaves of all arguments but static ones, and the mapped axis of each or None."""
         if isinstance(self.in_axes, tuple) and len(self.in_axes) != len(args):
             raise ValueError(f"pmap of {self.name}: in_axes has {len(self.in_axes)} entries for "
                              f"{len(args)} positional arguments")
@@ -122,7 +123,7 @@ class _Parallel:
         return [*leaves, *more], [*axes, *[0] * len(more)]
 
     def count(self, args: tuple, kwargs: dict) -> int:
-        """How many elements there are. Raises: ValueError where arguments do not agree."""
+        """The number of elements. Raises: ValueError where arguments do not agree."""
         size = self.size
         for x, a in zip(*self.axes(args, kwargs), strict=True):
             if a is None:
@@ -142,7 +143,8 @@ class _Parallel:
         return size
 
     def of_size(self, n: int) -> Any:
-        """The compiled function for n elements. Raises: ValueError where devices are fewer."""
+        """The compiled function for n elements. Raises: ValueError where n is not the number of the
+        given devices, or exceeds that of the local ones."""
         found = self.compiled.get(n)
         if found is None:
             there = self.devices
@@ -200,7 +202,7 @@ class _Parallel:
         return jit(whole, static_argnums=self.static or None, donate_argnums=self.donated or None)
 
     def spec(self, place: int | None) -> PartitionSpec:
-        """Of a value with the mapped axis there."""
+        """The spec of a value whose mapped axis is at `place`."""
         if place is None:
             return PartitionSpec()
         return PartitionSpec(*[None] * place, self.axis_name)

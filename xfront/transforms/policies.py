@@ -1,9 +1,9 @@
-"""Policies of `checkpoint`: which values computed on the way are saved for the backward pass.
+"""Policies of `checkpoint`: which intermediate values are saved for the backward pass.
 
 A policy is a function `(primitive, *avals, **parameters) -> answer`. The primitive has a `name` and
-is the object that `lax.dot_general_p` and its kin are; avals tell shape and dtype of the operands;
+is an object such as `lax.dot_general_p`; the avals have the shapes and dtypes of the operands;
 parameters have JAX's names (`docs/names.md`). An answer is a bool, `Saveable`, `Recompute` or an
-`Offloadable`: values that may be offloaded are saved where they were computed, there being no
+`Offloadable`. Values that may be offloaded are saved where they were computed, because there is no
 transfer to the host's memory yet.
 """
 
@@ -32,16 +32,19 @@ class _Answer:
 
 
 Saveable = _Answer("Saveable")
-"""The answer of a policy: save it."""
+"""The answer of a policy that saves a value."""
 
 Recompute = _Answer("Recompute")
-"""The answer of a policy: compute it again."""
+"""The answer of a policy that has a value computed again."""
 
 
 class Offloadable(NamedTuple):
-    """The answer of a policy: save it, in the memory `dst` where that can be.
+    """The answer of a policy that allows a value to be saved in another memory.
 
-    Fields: `src`, `dst`: kinds of memory, such as "device" and "pinned_host".
+    It is saved where it was computed: there is no transfer to the host's memory yet.
+
+    Args:
+      src, dst: kinds of memory, such as "device" and "pinned_host".
     """
 
     src: str
@@ -49,7 +52,7 @@ class Offloadable(NamedTuple):
 
 
 class AskedPolicy:
-    """A policy as the passes ask it."""
+    """A policy in the form that passes ask."""
 
     __slots__ = ("policy",)
 
@@ -57,7 +60,8 @@ class AskedPolicy:
         self.policy = policy
 
     def saveable(self, op: Any) -> bool:
-        """Whether the results of an op are saved. Raises: TypeError for no answer."""
+        """Whether the results of an op are saved. Raises: TypeError where the policy returns no
+        answer."""
         from ..primitives import aval_of, parameters, primitive_of  # no policy, no import
 
         answer = self.policy(primitive_of(op.definition), *[aval_of(v.type) for v in op.operands],
@@ -67,12 +71,12 @@ class AskedPolicy:
 
 @functools.lru_cache(256)
 def asked_policy(policy: Policy) -> AskedPolicy:
-    """The one asker of a policy."""
+    """The AskedPolicy of a policy, the same one each time."""
     return AskedPolicy(policy)
 
 
 def is_saved(answer: Any) -> bool:
-    """Whether an answer means that values are kept. Raises: TypeError where it is none."""
+    """Whether an answer means that values are saved. Raises: TypeError where it is no answer."""
     if isinstance(answer, (bool, np.bool_)):
         return bool(answer)
     if answer is Saveable or isinstance(answer, Offloadable):
@@ -87,22 +91,22 @@ def is_saved(answer: Any) -> bool:
 # --- policies -----------------------------------------------------------------------------
 
 def everything_saveable(*_: Any, **__: Any) -> bool:
-    """Save all: as without checkpoint."""
+    """The policy that saves every value, as without checkpoint."""
     return True
 
 
 def nothing_saveable(*_: Any, **__: Any) -> bool:
-    """Compute everything again, as with no policy."""
+    """The policy that has every value computed again, as checkpoint does without a policy."""
     return False
 
 
 def dots_saveable(prim: Any, *_: Any, **__: Any) -> bool:
-    """Save the results of products of matrices."""
+    """The policy that saves the results of matrix products."""
     return prim.name == "dot_general"
 
 
 def dots_with_no_batch_dims_saveable(prim: Any, *_: Any, **params: Any) -> bool:
-    """Save the results of products of matrices without batch axes."""
+    """The policy that saves the results of matrix products without batch axes."""
     return prim.name == "dot_general" and not params["dimension_numbers"][1][0]
 
 
@@ -111,19 +115,22 @@ def _is_named(prim: Any, params: dict[str, Any], names: frozenset[str]) -> bool:
 
 
 def save_only_these_names(*names_which_can_be_saved: str) -> Policy:
-    """A policy: save what `checkpoint_name` gave one of these names."""
+    """A policy that saves the values to which `checkpoint_name` gave one of these names."""
     names = frozenset(names_which_can_be_saved)
     return lambda prim, *_, **params: _is_named(prim, params, names)
 
 
 def save_any_names_but_these(*names_not_to_save: str) -> Policy:
-    """A policy: save what `checkpoint_name` gave a name that is none of these."""
+    """A policy that saves the values to which `checkpoint_name` gave any other name than these."""
     names = frozenset(names_not_to_save)
     return lambda prim, *_, **params: prim.name == "name" and params["name"] not in names
 
 
 def save_anything_except_these_names(*names_not_to_save: str) -> Policy:
-    """A policy: save all but what `checkpoint_name` gave one of these names."""
+    """A policy that saves all values except those that `checkpoint_name` gave one of these names.
+
+    Values without a name are saved too.
+    """
     names = frozenset(names_not_to_save)
     return lambda prim, *_, **params: not _is_named(prim, params, names)
 
@@ -131,9 +138,13 @@ def save_anything_except_these_names(*names_not_to_save: str) -> Policy:
 def save_and_offload_only_these_names(*, names_which_can_be_saved: Sequence[str],
                                       names_which_can_be_offloaded: Sequence[str],
                                       offload_src: str, offload_dst: str) -> Policy:
-    """A policy: save what has one of the first names, offload what has one of the second.
+    """A policy that saves or offloads the values to which `checkpoint_name` gave certain names.
 
-    Raises: ValueError where a name is among both.
+    Args:
+      names_which_can_be_saved: names of the values that are saved.
+      names_which_can_be_offloaded: names of the values that may be offloaded.
+      offload_src, offload_dst: kinds of memory, see `Offloadable`.
+    Raises: ValueError where a name is in both sequences.
     """
     saved = frozenset(names_which_can_be_saved)
     offloaded = frozenset(names_which_can_be_offloaded)
@@ -151,14 +162,18 @@ def save_and_offload_only_these_names(*, names_which_can_be_saved: Sequence[str]
 
 
 def offload_dot_with_no_batch_dims(offload_src: str, offload_dst: str) -> Policy:
-    """A policy: offload the results of products of matrices without batch axes."""
+    """A policy that allows the results of matrix products without batch axes to be offloaded.
+
+    Args:
+      offload_src, offload_dst: kinds of memory, see `Offloadable`.
+    """
     offload = Offloadable(offload_src, offload_dst)
     return lambda prim, *avals, **params: (
         offload if dots_with_no_batch_dims_saveable(prim, *avals, **params) else Recompute)
 
 
 def save_from_both_policies(policy_1: Policy, policy_2: Policy) -> Policy:
-    """A policy: save what one of two saves."""
+    """A policy that saves every value that at least one of two policies saves."""
     def policy(prim: Any, *avals: Any, **params: Any) -> bool:
         return (is_saved(policy_1(prim, *avals, **params))
                 or is_saved(policy_2(prim, *avals, **params)))

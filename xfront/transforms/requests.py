@@ -1,9 +1,9 @@
-"""Transformations as requests: what a body (Function, request) computes, before any pass has run.
+"""Transformations as requests: the contents of a body (Function, request) before any pass has run.
 
-Each request is a class with the pass that carries it out and what is known without running it: the
-types of parameters and results, and weakness of these. `pending` makes the body; a Function that
-was given further parameters since (captures, abstracted literals) serves the same request, the
-further ones being neither differentiated nor batched.
+Each request has a class, with the pass that carries it out and with what is known before that pass
+runs: the types of parameters and results, and the weakness of results. `pending` makes the body. A
+Function that has got further parameters since (captures, abstracted literals) serves the same
+request; the further ones are neither differentiated nor batched.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Order = tuple[int, ...]
 
 
 def padded(flags: tuple, n: int, fill: Any) -> tuple:
-    """`flags` for all of n parameters: the later ones get `fill`."""
+    """`flags` extended to n parameters; the further ones get `fill`."""
     return (*flags, *[fill] * (n - len(flags)))
 
 
@@ -33,27 +33,27 @@ Types = tuple[tuple[TensorType, ...], tuple[TensorType, ...]]
 
 
 class Transformation:
-    """What the requests share; each is called to be carried out, and has `types`, of the parameters
-    and of the results."""
+    """The base of the requests. An instance is called to carry a request out; its `types` gives the
+    types of the parameters and of the results."""
 
     def pending(self, function: Function, request: Request) -> Pending:
         """The body of this request on `function`."""
         return Pending(function, request, self)  # type: ignore[arg-type]
 
-    # Over which axes of a mesh parameters and results vary: those of the Function and of what it
-    # is transformed into.
+    # The next two methods tell over which axes of a mesh parameters and results vary: those of the
+    # Function itself, and those of the transformed Function.
 
     def own_sets(self, request: Request, sets: Sequence[Names]) -> Sequence[Names]:
-        """Of the Function's parameters, from those of the transformed one's."""
+        """The axes of the Function's parameters, from those of the transformed parameters."""
         return sets
 
     def all_sets(self, request: Request, function: Function, sets: Sequence[Names],
                  results: Sequence[Names]) -> tuple[Sequence[Names], Sequence[Names]]:
-        """Of the transformed parameters and results, from those of the Function's."""
+        """The axes of the transformed parameters and results, from those of the Function's."""
         return sets, results
 
     def binds(self, request: Request) -> tuple:
-        """The named axes that it binds."""
+        """The names of the axes that the request binds."""
         return ()
 
     def discharged(self, function: Function, request: Request) -> tuple[Pending, Written, Order]:
@@ -66,8 +66,8 @@ class Transformation:
         return moved, written, (*range(n), *range(n + k, total), *range(n, n + k))
 
     def refuse_written(self, function: Function, n: int, request: Request) -> None:
-        """Raise ValueError where what the results after the first n, contents of references, were
-        given is more than a reference from outside can hold."""
+        """Raise ValueError where the contents of a reference from outside, a result after the first
+        n, depend on a differentiated parameter: such a reference holds no tangent."""
         active = padded(request.details[0], len(function.params), False)
         if any(jvp(function, active)[1][n:]):
             raise ValueError(
@@ -77,9 +77,9 @@ class Transformation:
 
 
 class Grad(Transformation):
-    """details (active, seeded, strong): values, then a cotangent for each active parameter.
+    """details (active, seeded, strong): the results, then a cotangent for each active parameter.
 
-    The result numbered `seeded` gets the cotangent 1, the others 0. `strong`: with strong zeros.
+    The result numbered `seeded` gets the cotangent 1, the others 0. `strong` asks for strong zeros.
     """
 
     def __call__(self, function: Function, request: Request) -> Function:
@@ -95,7 +95,7 @@ class Grad(Transformation):
         return function.param_types, (*function.return_types, *grads)
 
     def weak_returns(self, function: Function, request: Request) -> Flags:
-        """A gradient is as weak as its parameter."""
+        """The weakness of each result; a gradient is as weak as its parameter."""
         active = request.details[0]
         weak = padded(function.weak_params, len(function.params), False)
         outs = padded(function.weak_returns, len(function.returns), False)
@@ -103,12 +103,12 @@ class Grad(Transformation):
 
     def all_sets(self, request: Request, function: Function, sets: Sequence[Names],
                  results: Sequence[Names]) -> tuple[Sequence[Names], Sequence[Names]]:
-        """A gradient varies as its parameter does."""
+        """The axes of all parameters and results; a gradient varies as its parameter does."""
         return sets, (*results, *[s for s, a in zip(sets, request.details[0], strict=False) if a])
 
 
 def seeded_gradient(function: Function, active: Flags, seeded: int, strong: bool) -> Function:
-    """The gradient Function whose cotangent of result `seeded` is one, the others' zero."""
+    """The gradient Function where result `seeded` has the cotangent one, the others zero."""
     from xfront_ir.builder import Builder
 
     given = tuple([i == seeded for i in range(len(function.returns))])
@@ -125,10 +125,8 @@ def seeded_gradient(function: Function, active: Flags, seeded: int, strong: bool
 
 
 class Jvp(Transformation):
-    """details (active): parameters, then tangents of active ones; results, then all tangents.
-
-    Every inexact result has a tangent in the result, zeros where none reaches it.
-    """
+    """details (active): takes parameters, then the tangents of active ones; returns results, then
+    a tangent for each inexact result, zeros where none reaches it."""
 
     def __call__(self, function: Function, request: Request) -> Function:
         """Carry the request out."""
@@ -136,7 +134,7 @@ class Jvp(Transformation):
         return full_jvp(function, padded(active, len(function.params), False), len(active))
 
     def discharged(self, function: Function, request: Request) -> tuple[Pending, Written, Order]:
-        """As that of all; tangents of contents, which are zero, come last of all."""
+        """As for other requests; the tangents of contents, which are zero, come last."""
         made, written, _ = super().discharged(function, request)
         (active,) = request.details
         n, k = len(function.returns), len(written)
@@ -158,13 +156,13 @@ class Jvp(Transformation):
         return (*types[:n], *given, *types[n:]), (*outs, *[t for t in outs if t.is_inexact])
 
     def weak_returns(self, function: Function, request: Request) -> Flags:
-        """A tangent is as weak as its primal."""
+        """The weakness of each result; a tangent is as weak as its primal."""
         outs = padded(function.weak_returns, len(function.returns), False)
         return (*outs, *[w for v, w in zip(function.returns, outs, strict=True)
                          if v.type.is_inexact])
 
     def own_sets(self, request: Request, sets: Sequence[Names]) -> Sequence[Names]:
-        """A parameter and its tangent vary over the same axes."""
+        """The axes of the Function's parameters; a tangent's axes count for its parameter too."""
         (active,) = request.details
         n = len(active)
         given = iter(sets[n:])
@@ -173,7 +171,7 @@ class Jvp(Transformation):
 
     def all_sets(self, request: Request, function: Function, sets: Sequence[Names],
                  results: Sequence[Names]) -> tuple[Sequence[Names], Sequence[Names]]:
-        """A tangent varies as its primal does."""
+        """The axes of all parameters and results; a tangent varies as its primal does."""
         (active,) = request.details
         n = len(active)
         given = [s for s, a in zip(sets, active, strict=False) if a]
@@ -205,7 +203,7 @@ class Vectorize(Transformation):
     """details (positions, axis, out): the Function over a batch."""
 
     def discharged(self, function: Function, request: Request) -> tuple[Pending, Written, Order]:
-        """As that of all: a reference with a batch keeps it where it is."""
+        """As for other requests; a reference with a batch axis keeps it where it is."""
         positions, axis, out = request.details
         made, written = discharge(function)
         filled = padded(positions, len(made.params), None)
@@ -235,11 +233,11 @@ class Vectorize(Transformation):
                        zip(function.return_types, out, strict=True)]))
 
     def weak_returns(self, function: Function, request: Request) -> Flags:
-        """A batch is as weak as one of it."""
+        """The weakness of each result; a batch is as weak as one example."""
         return function.weak_returns
 
     def binds(self, request: Request) -> tuple:
-        """The named axes that it binds."""
+        """The names of the axes that the request binds."""
         return (request.details[1][0],)
 
 

@@ -1,4 +1,4 @@
-"""What reverse mode keeps of a function: the residuals of its linearisation, with their origin."""
+"""The residuals that reverse mode keeps of a function, and where each comes from."""
 
 from __future__ import annotations
 
@@ -17,10 +17,13 @@ from .flat import Arguments, name_of
 
 def saved_residuals(f: Callable[..., Any], *args: Any, **kwargs: Any
                     ) -> list[tuple[AbstractArray, str]]:
-    """What `vjp` and `linearize` of `f` at these arguments keep for the backward pass.
+    """The values that `vjp` and `linearize` of `f` at these arguments keep for the backward pass.
 
-    Returns: for each kept value its shape and dtype, and in words where it comes from: an
-      argument, a constant, an op with the user's line, or a `checkpoint_name`.
+    Args:
+      f: any function of arrays and trees.
+      args, kwargs: its arguments.
+    Returns: a list with, for each kept value, its shape and dtype, and a text that says where it
+      comes from: an argument, a constant, an op with the user's line, or a `checkpoint_name`.
     """
     name = name_of(f)
     given = Arguments("saved_residuals", (args, kwargs))
@@ -40,14 +43,14 @@ def saved_residuals(f: Callable[..., Any], *args: Any, **kwargs: Any
 
 
 def print_saved_residuals(f: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
-    """Print what reverse mode of `f` keeps, one value a line; see `saved_residuals`."""
+    """Print the values that reverse mode of `f` keeps, one per line; see `saved_residuals`."""
     for aval, origin in saved_residuals(f, *args, **kwargs):
         print(f"{aval.str_short(short_dtypes=True)} {origin}")
 
 
 def _argument_names(f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]
                     ) -> list[str]:
-    """The name of each leaf: its parameter's and its path inside."""
+    """The name of each leaf: that of its parameter, then its path inside."""
     try:
         bound = inspect.signature(f).bind(*args, **kwargs)
     except (TypeError, ValueError):
@@ -67,7 +70,7 @@ def _argument_names(f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str
 
 
 def _origin(value: Value, op: Op) -> str:
-    """Where a kept value was computed; what a body returns was computed inside."""
+    """Where a kept value was computed, inside the body of its op where it has one."""
     while len(bodies := [op.attrs[k] for k in op.definition.body_attrs]) == 1:
         body, place = bodies[0], op.results.index(value)
         if not isinstance(body, Function) or len(body.returns) != len(op.results):

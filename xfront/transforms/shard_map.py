@@ -1,7 +1,7 @@
 """shard_map: a function of parts, run by every device of a mesh on its own.
 
-What it means in programs, its derivatives and batches are those of the op, `xfront_ir/ops/
-shard_map.py`; here are the checks of arguments, and the trace of the body in local shapes.
+This file checks the arguments and traces the body in local shapes. The op in
+`xfront_ir/ops/shard_map.py` defines what it means in programs, its derivatives and its batches.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from .flat import Flat, as_operand, kind_of, name_of, positional_names, trace_ca
 
 
 class _Infer:
-    """Stands for specs that are those of the arguments."""
+    """The default of `in_specs`: specs are read off the types of the arguments."""
 
     def __repr__(self) -> str:
         return "Infer"
@@ -52,20 +52,25 @@ def shard_map(f: Callable[..., Any] | None = None, /, *, out_specs: Any, in_spec
     """A function of arrays that every device of a mesh computes on its own parts of them.
 
     Args:
-      f: a function of parts; over axes that a spec does not mention each device has all.
-      out_specs: how the results' parts are put together: a PartitionSpec, or a tree prefix of the
-        result; None is `P()`. Over an axis that is not mentioned all devices have the same.
-      in_specs: how the positional arguments are divided, likewise; where it is not given, as the
+      f: a function of parts. An axis of the mesh that a spec does not mention does not divide the
+        array: each device has all of it.
+      out_specs: how the parts of the results are put together: a PartitionSpec, None (which is
+        `P()`), or a tree prefix of the result of these. Over an axis that a spec does not mention,
+        all devices must have the same value.
+      in_specs: how the positional arguments are divided, in the same form; by default as the
         explicit axes of their types say.
-      mesh: a Mesh or AbstractMesh; None: the one in context.
-      axis_names: over which of its axes values are parts; the others are the compiler's. Empty: all
-        that are not those of a `shard_map` around.
-      check_vma: follow over which axes values vary: results that may vary over an axis which their
-        spec does not mention are refused, and derivatives need no sums that were not asked for.
-    Returns: a function of whole arrays; results lie on the mesh as their specs say.
-    Raises: TypeError where a spec or mesh is none; ValueError where specs do not fit the mesh, the
-      arguments or the results, and where there is no mesh; TypeError without `in_specs` where some
-      of the axes are not explicit.
+      mesh: a Mesh or AbstractMesh; None takes the mesh in context.
+      axis_names: set of the mesh axes over which values are parts; the compiler treats the others.
+        The empty set means all axes but those of a `shard_map` around this one.
+      check_vma: whether to follow over which axes values vary. A result that may vary over an axis
+        that its spec does not mention is then refused, and derivatives have only the sums that they
+        need.
+    Returns: a function of whole arrays; its results lie on the mesh as their specs say. A call
+      raises ValueError where specs do not fit the arguments or the results, or where there is no
+      mesh; TypeError without `in_specs` where some of the axes are not explicit.
+    Raises: TypeError where a spec or the mesh is of another type, or `axis_names` is a string;
+      ValueError where specs or `axis_names` have axes that the mesh does not have;
+      NotImplementedError for specs with unreduced, reduced or unconstrained parts.
     Source: Shardy, `sdy.manual_computation`.
 
     >>> mesh = xfront.make_mesh((1,), ("i",))
@@ -109,7 +114,7 @@ def _check_specs(what: str, specs: Any) -> None:
 
 
 class Mapped:
-    """What one mapped function was told."""
+    """One mapped function with the options of its `shard_map`."""
 
     def __init__(self, f: Callable[..., Any], mesh: Any, in_specs: Any, out_specs: Any,
                  axis_names: frozenset[str], check_vma: bool) -> None:
@@ -120,7 +125,10 @@ class Mapped:
             self.check_axes(self.own_axes(mesh))
 
     def own_axes(self, mesh: Any) -> tuple[str, ...]:
-        """The axes over which values are parts inside."""
+        """The mesh axes over which values are parts inside the function.
+
+        Raises: ValueError where `axis_names` has an axis that is not there or not free.
+        """
         if strays := self.axis_names.difference(mesh.axis_names):
             raise ValueError(f"shard_map: axis_names has {sorted(strays)[0]!r}, and the axes of "
                              f"the mesh are {mesh.axis_names}")
@@ -132,7 +140,8 @@ class Mapped:
                       if (a in self.axis_names if self.axis_names else a not in around)])
 
     def check_axes(self, axes: tuple[str, ...]) -> None:
-        """Refuse specs with other axes. Raises: ValueError."""
+        """Refuse specs with other axes. Raises: ValueError; NotImplementedError for a spec with
+        unreduced, reduced or unconstrained parts."""
         given = () if self.in_specs is Infer else self.in_specs
         for what, specs in (("in_specs", given), ("out_specs", self.out_specs)):
             for spec in tree_leaves(specs, is_leaf=_is_spec):
@@ -152,7 +161,8 @@ class Mapped:
                                          "divides one dimension once")
 
     def found_mesh(self) -> Any:
-        """The mesh. Raises: ValueError where there is none, or where another is around."""
+        """The mesh. Raises: ValueError where there is none, or where a `shard_map` around this one
+        has another."""
         around = regions()
         mesh = self.mesh
         if around:
@@ -222,7 +232,7 @@ class Mapped:
 
     def inferred(self, mesh: Any, axes: tuple[str, ...], leaves: Sequence[Any]
                  ) -> list[PartitionSpec]:
-        """The specs that the types of the arguments say. Raises: TypeError where axes are not
+        """The specs that the types of the arguments give. Raises: TypeError where axes are not
         explicit."""
         if strays := [a for a in axes if a not in mesh.explicit_axes]:
             raise TypeError(
@@ -235,7 +245,7 @@ class Mapped:
                 for found in dims]
 
     def check_divided(self, mesh: Any, axes: tuple[str, ...], t: TensorType, spec: Spec) -> None:
-        """Refuse an argument that explicit axes divide otherwise than its spec. Raises:
+        """Refuse an argument that explicit axes divide in another way than its spec. Raises:
         ValueError."""
         own = {*axes}.intersection(mesh.explicit_axes)
         if any({*d} & own != {*s} & own for d, s in zip(t.dims, spec.dims, strict=True)):
@@ -247,8 +257,8 @@ class Mapped:
 
     def traced(self, call: Callable[..., Any], kinds: Sequence[Any], mesh: Any,
                axes: tuple[str, ...], sets: Sequence[frozenset[str]]) -> Flat:
-        """The body, traced where its axes are bound and the mesh in context has them manual;
-        `sets` are the axes over which its arguments vary."""
+        """The traced body. Its axes are bound and are manual axes of the mesh in context; `sets`
+        are the axes over which its arguments vary."""
         manual = {a: AxisType.Manual for a in (*manual_axes(), *axes)}
         context = mesh.abstract_mesh.update_axis_types(manual)
         sizes = dict(mesh.shape_tuple)
@@ -263,8 +273,8 @@ class Mapped:
 
     def checked(self, body: Function, mesh: Any, axes: tuple[str, ...], ins: Sequence[Spec],
                 outs: Sequence[Spec]) -> Function:
-        """The body, saying over which axes its values vary. Raises: ValueError for results that
-        vary over axes which their specs do not mention."""
+        """The body with the casts that say over which axes its values vary. Raises: ValueError for
+        results that vary over axes that their specs do not mention."""
         sizes = dict(mesh.shape_tuple)
         followed = tuple([(a, sizes[a]) for a in axes])
         made, sets = varying(body, [frozenset(s.axes) for s in ins], followed,
@@ -288,7 +298,7 @@ class Mapped:
     # --- specs ----------------------------------------------------------------------------
 
     def spread(self, what: str, specs: Any, tree: Any) -> list[PartitionSpec]:
-        """A spec for each leaf. Raises: ValueError where they are no tree prefix."""
+        """A spec for each leaf. Raises: ValueError where specs are not a tree prefix of `tree`."""
         try:
             found = broadcast_prefix(specs, tree, is_leaf=_is_spec)
         except ValueError as e:
@@ -297,7 +307,7 @@ class Mapped:
         return [PartitionSpec() if s is None else s for s in found]
 
     def fitted(self, what: str, spec: PartitionSpec, t: Any, place: Callable[[], str]) -> Spec:
-        """The spec of a value of type t. Raises: ValueError where it has more entries."""
+        """The spec of a value of type t. Raises: ValueError where it has more entries than axes."""
         if len(spec) > t.ndim:
             advice = (" For scalar values, use P(); give a result that differs between devices "
                       "an axis, x[None]." if what == "out_specs" and not t.ndim else "")
@@ -308,7 +318,7 @@ class Mapped:
         return ir_spec(spec, t.ndim)
 
     def place(self, args: tuple, i: int) -> str:
-        """What the user calls a leaf of the arguments."""
+        """A leaf of the arguments in words, for errors."""
         names, count = positional_names(self.f), 0
         for k, x in enumerate(args):
             count += len(tree_leaves(x))
@@ -319,7 +329,7 @@ class Mapped:
         return f"argument {i}"
 
     def refuse_sizes(self, mesh: Any, t: Any, spec: PartitionSpec, place: str) -> NoReturn:
-        """Raise the ValueError of a dimension that does not divide."""
+        """Raise the ValueError for a dimension that the mesh axes do not divide evenly."""
         raise ValueError(
             f"shard_map applied to the function {self.name!r} was given argument arrays with axis "
             "sizes that are not evenly divisible by the corresponding mesh axis sizes:\n\nThe mesh "
@@ -334,7 +344,7 @@ def _set(names: Any) -> str:
 
 def mapped_program(name: str, body: Function, mesh: MeshAxes, axes: tuple[str, ...],
                    ins: Sequence[Spec], outs: Sequence[Spec], check_vma: bool) -> Function:
-    """The Function of whole values that is one `shard_map`."""
+    """The Function of whole values that holds one `shard_map` op and nothing else."""
     b = Builder(name)
     weak = body.weak_params or (False,) * len(ins)
     params = [b.param(whole_type(mesh, v.type, s), "", w)
@@ -351,11 +361,12 @@ def smap(f: Callable[..., Any] | None = None, /, *, in_axes: Any = Infer, out_ax
 
     Args:
       f: a function of parts.
-      in_axes: which dimension of each positional argument is divided: an int, None for none, or a
-        tree prefix of the arguments; where it is not given, as their types say.
-      out_axes: likewise for the results.
-      axis_name: the axis of the mesh.
-    Raises: as `shard_map`; TypeError where a position is no int.
+      in_axes: which dimension of each positional argument is divided: a non-negative int, None for
+        no dimension, or a tree prefix of the arguments of these; by default as their types say.
+      out_axes: which dimension of each result is divided, in the same form.
+      axis_name: name of the axis of the mesh, a string.
+    Raises: TypeError where a position is not a non-negative int, or `axis_name` not a string; and
+      the errors of `shard_map`.
     """
     if f is None:
         return functools.partial(smap, in_axes=in_axes, out_axes=out_axes, axis_name=axis_name)

@@ -1,8 +1,8 @@
-"""What transformed functions take and give, for type checkers.
+"""The types of transformed functions, for type checkers.
 
-A gradient has the type of the argument by which it is taken, which `Callable` cannot say: each
-class here reads it off the parameters of the function. Type checkers read this file; no program
-imports it, but through `xfront.stages.Wrapped`.
+A gradient has the type of the argument with respect to which it is taken. `Callable` cannot express
+that, so each class here reads it off the parameters of the function. Type checkers read this file;
+a program imports it only for `xfront.stages.Wrapped`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ S = TypeVar("S")
 
 @_runtime_checkable
 class Wrapped(Protocol[P, R_co]):
-    """A function under `jit`: called as it is written, and looked into stage by stage."""
+    """A function under `jit`: it is called like the function, and has the stages as methods."""
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
         """The result, computed by the compiled function."""
@@ -39,11 +39,11 @@ class Wrapped(Protocol[P, R_co]):
         def __get__(self, instance: Any, owner: Any = None, /) -> Any: ...
 
     def trace(self, *args: P.args, **kwargs: P.kwargs) -> Traced:
-        """The program that these arguments give; shapes may stand for arrays."""
+        """The traced program for these arguments; ShapeDtypeStructs may stand for arrays."""
         ...
 
     def lower(self, *args: P.args, **kwargs: P.kwargs) -> Lowered:
-        """That program in StableHLO."""
+        """The program for these arguments in StableHLO."""
         ...
 
     def eval_shape(self, *args: P.args, **kwargs: P.kwargs) -> Any:
@@ -51,61 +51,61 @@ class Wrapped(Protocol[P, R_co]):
         ...
 
     def clear_cache(self) -> None:
-        """Forget what was traced and compiled."""
+        """Drop all traces and programs of this function."""
         ...
 
 
 class Gradient(Protocol[P]):
-    """Gives what has the type of the first argument."""
+    """A function whose result has the type of its first argument."""
 
     def __call__(self: Gradient[Concatenate[A, Q]], x: A, /, *args: Q.args, **kwargs: Q.kwargs
                  ) -> A: ...
 
 
 class GradientBySecond(Protocol[P]):
-    """Gives what has the type of the second argument."""
+    """A function whose result has the type of its second argument."""
 
     def __call__(self: GradientBySecond[Concatenate[A, B, Q]], x: A, y: B, /, *args: Q.args,
                  **kwargs: Q.kwargs) -> B: ...
 
 
 class GradientByBoth(Protocol[P]):
-    """Gives a pair of the types of the first two arguments."""
+    """A function whose result is a pair with the types of its first two arguments."""
 
     def __call__(self: GradientByBoth[Concatenate[A, B, Q]], x: A, y: B, /, *args: Q.args,
                  **kwargs: Q.kwargs) -> tuple[A, B]: ...
 
 
 class GradientAndAux(Protocol[P, R_co]):
-    """Gives what has the type of the first argument, and aux."""
+    """A function that returns a value of the type of its first argument, and aux."""
 
     def __call__(self: GradientAndAux[Concatenate[A, Q], S], x: A, /, *args: Q.args,
                  **kwargs: Q.kwargs) -> tuple[A, S]: ...
 
 
 class ValueAndGradient(Protocol[P, R_co]):
-    """Gives the result of the function, and what has the type of the first argument."""
+    """A function that returns a value, and a gradient of the type of its first argument."""
 
     def __call__(self: ValueAndGradient[Concatenate[A, Q], S], x: A, /, *args: Q.args,
                  **kwargs: Q.kwargs) -> tuple[S, A]: ...
 
 
 class ValueAndGradientBySecond(Protocol[P, R_co]):
-    """Gives the result of the function, and what has the type of the second argument."""
+    """A function that returns a value, and a gradient of the type of its second argument."""
 
     def __call__(self: ValueAndGradientBySecond[Concatenate[A, B, Q], S], x: A, y: B, /,
                  *args: Q.args, **kwargs: Q.kwargs) -> tuple[S, B]: ...
 
 
 class ValueAndGradientByBoth(Protocol[P, R_co]):
-    """Gives the result of the function, and a pair of the types of the first two arguments."""
+    """A function that returns a value, and gradients of the types of its first two arguments."""
 
     def __call__(self: ValueAndGradientByBoth[Concatenate[A, B, Q], S], x: A, y: B, /,
                  *args: Q.args, **kwargs: Q.kwargs) -> tuple[S, tuple[A, B]]: ...
 
 
 class Jacobian(Protocol[P, R_co]):
-    """Gives what has the type of the first argument where the function gives an array."""
+    """A function whose result is like its first argument where the original returns an array."""
 
     @overload
     def __call__(self: Jacobian[Concatenate[A, Q], Array], x: A, /, *args: Q.args,
@@ -115,7 +115,7 @@ class Jacobian(Protocol[P, R_co]):
 
 
 class Hessian(Protocol[P, R_co]):
-    """Gives an array where the function takes and gives one."""
+    """A function that returns an array where the original takes and returns one."""
 
     @overload
     def __call__(self: Hessian[Concatenate[Array, Q], Array], x: Array, /, *args: Q.args,

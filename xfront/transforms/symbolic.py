@@ -1,5 +1,5 @@
-"""What custom rules with `symbolic_zeros=True` are given: zeros that are known to be, and arguments
-that know whether they are differentiated."""
+"""The arguments of custom rules with `symbolic_zeros=True`: tangents and cotangents that are known
+to be zero, and primals that say whether they are differentiated."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ class SymbolicZero:
     """A tangent or cotangent that is zero, with no array behind it.
 
     Args:
-      aval: shape, dtype and weakness of the zero, as `xfront.typeof` gives them; attributes of it
-        are also those of the zero. An integer's tangent has dtype float0.
+      aval: shape, dtype and weakness of the zero, an object like those that `xfront.typeof`
+        returns; the zero has its attributes too. An integer's tangent has dtype float0.
     """
 
     __slots__ = ("aval",)
@@ -45,8 +45,12 @@ def zero_aval(t: Any, weak: bool = False) -> Any:
 
 
 class CustomVJPPrimal:
-    """A leaf of the arguments of a fwd rule: its `value`, and whether it is `perturbed`, that is
-    differentiated."""
+    """A leaf of the arguments of a fwd rule.
+
+    Args:
+      value: the array or tracer.
+      perturbed: whether it is differentiated.
+    """
 
     __slots__ = ("perturbed", "value")
 
@@ -58,9 +62,9 @@ class CustomVJPPrimal:
 
 
 def custom_vjp_primal_tree_values(tree: Any) -> Any:
-    """A tree of CustomVJPPrimals with their values in their place.
+    """The tree of the values of a tree of CustomVJPPrimals.
 
-    Raises: TypeError where a leaf is something else.
+    Raises: TypeError where a leaf is not a CustomVJPPrimal.
     """
     def value(leaf: Any) -> Any:
         if type(leaf) is not CustomVJPPrimal:

@@ -33,7 +33,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _NOT_MAPPED: Any = object()
-"""Stands for None in trees of axes: in a value, None is no leaf."""
+"""Stands for None in trees of axes, because None is not a leaf of a tree."""
 
 
 def _axes_of(axes: Any, tree: Any, what: str, name: str) -> list[int | None]:
@@ -59,7 +59,7 @@ def _axes_of(axes: Any, tree: Any, what: str, name: str) -> list[int | None]:
 
 
 def _ask_nodes(tree: Any, axes: Sequence[int | None]) -> None:
-    """Ask classes that have a `check_mapped` whether those axes of their leaves may be mapped."""
+    """Ask node classes with a `check_mapped` whether these axes of their leaves may be mapped."""
     at = 0
     for node in tree_flatten(tree, is_leaf=lambda x: hasattr(type(x), "check_mapped"))[0]:
         count = len(tree_flatten(node)[0])
@@ -69,7 +69,7 @@ def _ask_nodes(tree: Any, axes: Sequence[int | None]) -> None:
 
 
 def _check_axes(in_axes: Any, out_axes: Any) -> None:
-    """Refuse trees of axes in which one is no int. Raises: TypeError."""
+    """Refuse trees of axes in which one is not an int. Raises: TypeError."""
     for axes, what in ((in_axes, "in_axes"), (out_axes, "out_axes")):
         if axes is None or type(axes) is int:
             continue
@@ -90,23 +90,25 @@ def vmap(fun: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0,
     """A function that maps `fun` over an axis of its arguments, as one program.
 
     Args:
-      fun: a function of one example.
-      in_axes: which axis of each argument is mapped: an int, None (not mapped), or a tuple or
-        list with an entry for each positional argument, each a tree prefix of the argument.
-        Keyword arguments are mapped over axis 0.
-      out_axes: where the mapped axis goes in the results; a tree prefix of the result.
-      axis_name: a name for the axis, for collectives such as `lax.psum` in `fun`.
-      axis_size: its size, where no argument is mapped.
-      spmd_axis_name: an axis of a mesh, or a tuple of such, over which the batch is divided where
-        `fun` says how values lie: in its sharding constraints and its `shard_map`s.
-      sum_match: False; it is about results that are spread over devices.
-      chunk: map over at most so many examples at once, in a scan, with the same result: memory is
-        that of one chunk, and the examples of different chunks are computed one after the other.
-        The size need not be a multiple. Not with `axis_name`: a collective is over all examples.
-    Returns: a function of arguments with the mapped axis.
-    Raises: ValueError where sizes, axes or chunk do not fit; TypeError where an axis is no int;
-      NotImplementedError for `sum_match`, and for `spmd_axis_name` together with `axis_name` or
-      `chunk`.
+      fun: a function of one example, of arrays and trees.
+      in_axes: which axis of each positional argument is mapped, by default axis 0: an int, None
+        (not mapped), or a tuple or list with an entry for each argument, which is a tree prefix of
+        the argument. Keyword arguments are mapped over axis 0.
+      out_axes: position of the mapped axis in the results, by default 0: an int, None for results
+        that do not depend on the example, or a tree prefix of the result.
+      axis_name: a name for the axis, for collectives such as `lax.psum` in `fun`; None gives none.
+      axis_size: size of the mapped axis; needed only where no argument is mapped.
+      spmd_axis_name: name of a mesh axis, or a tuple of names. Where `fun` says how values lie, in
+        its sharding constraints and its `shard_map`s, the batch is divided over these axes.
+      sum_match: False only; other values concern results that are sums over devices.
+      chunk: largest number of examples to be mapped at once; None maps all. The chunks run one
+        after the other in a scan, with the same result and the memory of one chunk. The size need
+        not be a multiple of it. Not with `axis_name`: a collective is over all examples.
+    Returns: a function of arguments with the mapped axis. A call raises ValueError where sizes or
+      axes do not fit the arguments or results, TypeError where a mapped argument is not an array.
+    Raises: TypeError where an axis, `chunk` or `spmd_axis_name` is of the wrong type; ValueError
+      for `chunk` below 1 or with `axis_name`; NotImplementedError for `sum_match`, and for
+      `spmd_axis_name` together with `axis_name` or `chunk`.
 
     >>> xfront.vmap(jnp.dot)(jnp.eye(2), jnp.ones((2, 2)))
     Array([1., 1.], dtype=float32)
@@ -178,8 +180,8 @@ def vmap(fun: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0,
 
 
 def _checked_batch(name: str, size: int | None, taken: list, spread: tuple) -> int:
-    """The size of a batch. Raises: ValueError where there is none, or where explicit axes divide
-    the mapped dimension of arguments differently, or over others than `spmd_axis_name` says."""
+    """The size of a batch. Raises: ValueError where it is unknown, or where explicit axes divide
+    the mapped dimension of two arguments differently, or are not those of `spmd_axis_name`."""
     if size is None:
         raise ValueError(f"vmap of {name} must have at least one non-None value in in_axes, "
                          "or an axis_size")
@@ -198,8 +200,11 @@ def _checked_batch(name: str, size: int | None, taken: list, spread: tuple) -> i
 
 
 def _mapped(function: Function, request: Request, given: list, taken: list) -> list[Any]:
-    """The results over a batch. `taken` are the types of mapped arguments and the dimension along
-    which each is; on explicit axes results are divided as one of them is, the batch as theirs."""
+    """The results over a batch.
+
+    `taken` are the types of the mapped arguments, each with its mapped dimension. Where there are
+    explicit axes, they divide results as they do for one example, the batch as in the arguments.
+    """
     body = VECTORIZE.pending(function, request)
     sharding = None
     for t, _ in taken:
@@ -281,7 +286,7 @@ def _by_chunks(fun: Callable[..., Any], tree: Any, leaves: list, axes: Sequence[
 
 
 def _out_axes(name: str, axes: Any, flat: Flat) -> tuple[int | None, ...]:
-    """For each result where the mapped axis goes, counted from the front."""
+    """The position of the mapped axis in each result, counted from the front, or None."""
     returns = flat.function.returns
     if type(axes) is int and axes == 0:
         wanted = [0] * len(returns)
@@ -334,7 +339,7 @@ def _refuse_sizes(fun: Any, args: Any, kwargs: Any, axes: list, axis_size: int |
 
 
 def _where(fun: Any, path: tuple) -> str:
-    """An argument, or the part of one, as the function's signature names it."""
+    """An argument or a part of it in words, with its name in the function's signature."""
     if path[0].idx != 0:
         return f"keyword argument {path[1].key}{keystr(path[2:])}"
     names = positional_names(fun)

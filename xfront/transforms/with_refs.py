@@ -1,7 +1,7 @@
 """Calls of jitted functions that use references: their contents go in, and come back.
 
-The program is an ordinary one, whose further results are the contents at its end; C++ runs no such
-call alone.
+The program is an ordinary one, with the contents at its end as further results. Such calls always
+go through Python.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .flat import Flat, as_operand
 
 
 def uses_refs(flat: Flat, leaves: Sequence[Any]) -> bool:
-    """Whether a call takes references, or the function closes over some."""
+    """Whether a call takes references, or its function closes over some."""
     return any([type(x) is Ref for x in leaves]) or any([type(x) is Ref for x in flat.captures])
 
 
@@ -30,8 +30,8 @@ def call_with_refs(jitted: Any, flat: Flat, leaves: Sequence[Any], donated: list
                    names: Sequence[str]) -> Any:
     """The result of a call.
 
-    Raises: ValueError where one reference is given twice; NotImplementedError where the function
-      was told where to run.
+    Raises: ValueError where one reference is given twice, or given and closed over;
+      NotImplementedError where `jit` has shardings, a device or a backend.
     """
     refuse_aliases(jitted.name, flat, leaves, names)
     operands = [*map(as_operand, leaves), *map(as_operand, flat.captures)]
@@ -52,9 +52,10 @@ def call_with_refs(jitted: Any, flat: Flat, leaves: Sequence[Any], donated: list
 
 
 def _on_contents(flat: Flat, n: int) -> tuple[Flat, tuple[int, ...], tuple[int, ...]]:
-    """The traced call with contents for references: those that are captured are arguments too.
+    """The traced call with contents in place of references; captured contents are arguments too.
 
-    Returns: (it, the places of its arguments among all operands, those of written references).
+    Returns: the new call, the places of its arguments among all operands, and the places of the
+      written references.
     """
     found = flat.function.memo.get("on contents")
     if found is None:
