@@ -628,7 +628,7 @@ class ConfigNamespace:
 
         Raises: ValueError, NotImplementedError where an option does not accept its value.
         """
-        from .flags import parse_command_line  # seldom asked for
+        from .flags import parse_command_line  # seldom needed
 
         parse_command_line(self, _OPTIONS)
 

@@ -317,7 +317,7 @@ def _taken(getitem: Any) -> Any:
     def public(self: KeyArray, index: Any) -> Any:
         if not debug_key_reuse.value:
             return getitem(self, index)
-        from ..tracing.key_reuse import taken  # seldom asked for
+        from ..tracing.key_reuse import taken  # seldom needed
 
         return taken(getitem, self, index)
 

@@ -23,7 +23,7 @@ from .watching import bad
 
 
 class Blamed(Exception):
-    """An op whose result is no finite number."""
+    """The error that names an op whose result is NaN or infinite."""
 
     def __init__(self, op: Op, what: str) -> None:
         super().__init__(what)
@@ -33,7 +33,9 @@ class Blamed(Exception):
 def explain(name: str, function: Function, operands: Sequence[Any], located: bool) -> None:
     """Raise the FloatingPointError that names the operation, where running op by op finds it.
 
-    `located`: whether the Function was traced from the code that is running now.
+    Args:
+      name, function, operands: the program and the arrays that it was called with.
+      located: whether the Function was traced from the code that is running now.
     """
     if slots_in(simplify(function)) or any(
             [x.is_deleted() for x in operands if isinstance(x, binding.Array)]):
@@ -103,7 +105,7 @@ def _scan(op: Op, operands: list[Any], place: Placement) -> list[Any]:
     for i in reversed(range(a["length"])) if a["reverse"] else range(a["length"]):
         given = [*consts, *carry, *[x[i] for x in xs]]
         carry, _ = regions.split_returns("body", a, evaluate(a["body"], given, place))
-    with debug_nans(False), debug_infs(False):     # no turn is to blame: the results as they were
+    with debug_nans(False), debug_infs(False):     # no turn is to blame: run the loop as a whole
         return unit_of(op, place).run(operands)
 
 

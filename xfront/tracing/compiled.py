@@ -73,31 +73,31 @@ class Compiled:
 
     @property
     def in_shardings(self) -> list[Any]:
-        """Where each argument that is taken must be."""
+        """The sharding in which the program takes each argument that it keeps."""
         return [self.place.sharding] * len(self.taken)
 
     @property
     def out_shardings(self) -> list[Any]:
-        """Where each result is."""
+        """The sharding of each result."""
         return [self.place.sharding] * len(self.out_avals)
 
     def shardings_of_arguments(self, n: int) -> list[Any]:
-        """Where each of the last n arguments must be, taken or not."""
+        """The sharding in which each of the last n arguments must be, kept or not."""
         return [self.place.sharding] * n
 
     def placed(self, values: Sequence[Any]) -> list[Any]:
-        """The first arguments, put where the program takes them. Raises: as `Placement.bring`."""
+        """The first arguments, moved where the program takes them. Raises: as `Placement.bring`."""
         bring = self.place.bring
         return [bring(x) if k else x for x, k in zip(values, self.kept, strict=False)]
 
     def brought(self, buffers: list[Any]) -> None:
-        """Put the arguments that are taken where the program takes them, in place."""
+        """Move the kept arguments where the program takes them; changes the list in place."""
         place = self.place
         home = place.sharding
         for i, x in enumerate(buffers):
             if type(x) is not binding.ArrayImpl or x._sharding is not home:
                 buffers[i] = place.bring(x)
-            elif x.is_deleted():                 # the runtime would write of it to stderr, too
+            elif x.is_deleted():                 # the runtime would also write to stderr
                 self.refuse_deleted(buffers)
 
     @property
@@ -106,10 +106,15 @@ class Compiled:
         return self.host_free and not watching.is_on()
 
     def run(self, args: Sequence[Any], committed: bool = False, watched: bool = True) -> list[Any]:
-        """Run on arrays, wherever they lie, and values of the host; key arrays in and out.
+        """Run the program.
 
-        `committed`: whether the results must stay where they are; `watched`: whether they are
-        anyone's, for the options that look at their numbers.
+        Args:
+          args: arrays on any devices, key arrays, and NumPy values.
+          committed: whether the results are committed to their devices.
+          watched: whether options such as debug_nans look at the numbers of the results.
+        Returns: a list of arrays and key arrays.
+        Raises: RuntimeError where an argument was deleted, or the option no_execution is set;
+          FloatingPointError where the options refuse a number.
         """
         if _no_execution.value:
             raise RuntimeError(f"tried to execute {self.executable.name}, but the no_execution "
@@ -155,12 +160,11 @@ class SpreadProgram(Compiled):
         self.ins = [s or place.sharding for s in ins]         # of all arguments
         self.outs = place.results(executable, out_types)
         super().__init__(executable, kept, out_types, place)
-        self.host_free &= place.is_of_one_process     # whose errors C++ would give without names
+        self.host_free &= place.is_of_one_process     # else C++ raises errors without names
         self.paced = pacing.begin(executable.devices)
 
     def run(self, args: Sequence[Any], committed: bool = False, watched: bool = True) -> list[Any]:
-        """As `Compiled.run`; where devices share few threads, one program of a few is waited
-        for."""
+        """As `Compiled.run`; where devices share few threads, it waits for every few programs."""
         results = super().run(args, committed, watched)
         if self.paced:
             pacing.begun(results)
@@ -175,12 +179,12 @@ class SpreadProgram(Compiled):
 
     @property
     def in_shardings(self) -> list[Any]:
-        """Where each argument that is taken must be."""
+        """The sharding in which the program takes each argument that it keeps."""
         return [self.ins[i] for i in self.taken]
 
     @property
     def out_shardings(self) -> list[Any]:
-        """Where each result is."""
+        """The sharding of each result."""
         return self.outs
 
     def shardings_of_arguments(self, n: int) -> list[Any]:
@@ -207,7 +211,7 @@ _nans, _infs, _no_execution = debug_nans.state, debug_infs.state, no_execution.s
 
 
 def check_numbers(results: Sequence[Any]) -> None:
-    """Raise where the options say so: FloatingPointError for NaN or infinity among results."""
+    """Raise FloatingPointError for NaN or infinity among results, where the options ask for it."""
     for x in results:
         if (what := watching.bad(x)) is not None:
             raise FloatingPointError(f"invalid value ({what}) encountered in a result of type "
@@ -223,7 +227,7 @@ def to_array(x: Any) -> Any:
 
 
 def prune(function: Function) -> tuple[Function, list[bool]]:
-    """The Function without the parameters that nothing reads, and which ones were kept."""
+    """The Function without its unread parameters, and for each parameter whether it was kept."""
     read = set(function.returns)
     for op in function.ops:
         read.update(op.operands)
@@ -257,7 +261,7 @@ def compile_body(body: Body, *, name: str, place: Placement, effort: str = "eage
                  n_explicit: int | None = None) -> Compiled:
     """Simplify, lower and compile (or load) a body for `place`.
 
-    `n_explicit` parameters are arguments; the later ones (what was captured) go to the front.
+    The first `n_explicit` parameters are arguments; the later ones, captures, go to the front.
     """
     note = notes.name_of(body, place, effort, (name, donated, options, keep_unused, n_explicit))
     if note is not None and (noted := notes.read(note, place)) is not None:
@@ -301,7 +305,7 @@ _FILLED: dict[tuple[Literal, tuple[int, ...], Placement], Any] = {}
 
 
 def filled(op: Op, place: Placement) -> Any:
-    """The array of a literal op, put there without a program; recent ones are kept."""
+    """The array of a literal op at `place`, made without a program; recent ones are kept."""
     key = (op.attrs["value"], op.attrs["shape"], place)
     found = _FILLED.get(key)
     if found is None:
@@ -346,7 +350,7 @@ def single_op(definition: OpDef, types: Sequence[TensorType], attrs: dict[str, A
 # --- forgetting ---------------------------------------------------------------------------
 
 TABLES: list[Callable[[], None]] = []
-"""What empties the tables of programs that other files have."""
+"""Functions that empty the tables of programs in other files."""
 
 
 def clear() -> None:

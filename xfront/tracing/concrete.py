@@ -112,8 +112,8 @@ def ensure_compile_time_eval() -> Iterator[None]:
 
 
 def known_at_once(function: Callable[P, R]) -> Callable[P, R]:
-    """`function`, which must see its arrays to know the size of its result: it runs now, also while
-    a program is traced, where no `size` is given and no array is traced."""
+    """`function`, which must read its arrays to know the size of its result. Without a `size` and
+    without tracers among its arguments it runs at once, also while a program is traced."""
     @functools.wraps(function)
     def called(*args: P.args, **kwargs: P.kwargs) -> R:
         if state.current is None or kwargs.get("size") is not None or any(
@@ -156,12 +156,12 @@ class Later:
 
 
 def may_be_known(x: Any) -> bool:
-    """Whether x is an array, or the inputs of its trace are known all the way out."""
+    """Whether x is an array, or a tracer whose trace and all traces around it have known inputs."""
     return type(x) is not Tracer or x.home.known
 
 
 def evaluate(trace: Trace, value: Value) -> Any:
-    """An array, or a tracer of an outer trace, of one value of a trace; None where that needs an
+    """One value of a trace as an array or a tracer of an outer trace; None where it depends on an
     input that is not known."""
     function, places = slice_for(trace, value)
     if trace.has_refs and holds_refs(function):  # earlier writes are no part of the slice
@@ -177,8 +177,8 @@ def evaluate(trace: Trace, value: Value) -> Any:
 
 
 def _settled(x: Any) -> Any:
-    """The value of an input that comes later, or of a tracer whose trace has ended: a custom rule
-    is traced after the function that called it, and may ask for what it was called with."""
+    """The value of an input that comes later, or of a tracer whose trace has ended. A custom rule
+    is traced after the function that called it, and may read the arguments of that call."""
     if type(x) is Later:
         return _remembered(x.trace, x.value)
     if type(x) is Tracer and x.home.closed and x.home.inputs is not None:
@@ -231,7 +231,7 @@ def depends(trace: Trace, value: Value, on: Value) -> bool:
 
 
 def known(x: Tracer) -> np.ndarray | None:
-    """The elements of x where its traces have values all the way out, else None."""
+    """The elements of x where its trace and all traces around it have known inputs, else None."""
     trace = x.home
     if trace.closed:
         raise leak_error(x)

@@ -22,8 +22,8 @@ class Following:
     """The axes over which values of one trace vary, inside a `shard_map` with `check_vma`.
 
     Args:
-      origins: for each parameter that the trace was opened with what stands for it outside, or the
-        axes over which it varies; None where neither is known.
+      origins: for each parameter that the trace was opened with, the value outside for which it
+        stands, or the axes over which it varies; None where neither is known.
     """
 
     __slots__ = ("_run", "asked", "axes", "depth", "n_ops", "n_own", "n_params", "origins", "trace")
@@ -37,7 +37,7 @@ class Following:
         self.depth = len(regions())
         own, before = (outer.axes, outer.depth) if outer is not None else ((), None)
         opened = regions()[before:]
-        if outer is None:                        # those around the first that follows are not
+        if outer is None:                        # begin at the outermost region that follows axes
             opened = opened[[r.check_vma for r in opened].index(True):]
         bound = () if trace.axis is None else (trace.axis[0],)
         self.axes: Axes = tuple([(a, n) for a, n in (
@@ -46,7 +46,7 @@ class Following:
     def of(self, value: Value) -> Names:
         """The axes over which a value of the trace varies.
 
-        Raises: NotImplementedError where it is not known yet of a parameter.
+        Raises: NotImplementedError where the axes of a parameter are not known yet.
         """
         self.asked = True
         run = self._run
@@ -72,28 +72,28 @@ class Following:
         return varies(source) & {a for a, _ in self.axes}
 
     def cast(self, function: Function) -> tuple[Function, Sets, Sets]:
-        """The Function that was traced here with casts, and over which axes parameters and results
-        vary."""
+        """The Function that was traced here with its casts, and the axes over which its parameters
+        and its results vary."""
         sets = [self._origin(i) for i in range(len(function.params))]
         made, results = varying(function, sets, self.axes)
         return made, tuple(sets), results
 
 
 def varies(x: Any) -> Names:
-    """The axes over which a value varies; a value that is no tracer is the same on all devices."""
+    """The axes over which a value varies, or a set of axes itself; an array varies over none."""
     return x if type(x) is frozenset else getattr(x, "varies", NOWHERE)
 
 
 def followed(trace: Trace, outer: Trace | None, origins: Sequence[Any] | None, n_own: int
              ) -> Following | None:
-    """What is to be known of a trace that is opened in `outer`; None where nothing follows."""
+    """The Following of a trace that is opened in `outer`; None where no axes are followed."""
     if not follows():
         return None
     return Following(trace, None if outer is None else outer.following, origins, n_own)
 
 
 def sets_of(leaves: Sequence[Any]) -> Sets | None:
-    """What traces are told apart by: the axes over which arguments vary, where that matters."""
+    """The axes over which arguments vary, for the keys of traces; None where they do not matter."""
     return tuple(map(varies, leaves)) if follows() else None
 
 

@@ -26,7 +26,7 @@ class Host:
 
 
 class Slot(int):
-    """The number of a host function, which keeps it."""
+    """The number of a host function; it keeps the function alive."""
 
     host: Host
 
@@ -42,7 +42,7 @@ def slot_of(function: Callable[..., Any]) -> Slot:
 
 
 def slots_in(function: Function) -> frozenset[int]:
-    """The slots of its callbacks, in bodies too.
+    """The slots of the callbacks of a Function, also of those in bodies.
 
     A body whose transformation has not been carried out counts as the Function before it: callbacks
     of custom rules are found once the Function has been through `simplify`.
@@ -59,7 +59,7 @@ def _union(parts: Iterable[frozenset[int]]) -> frozenset[int]:
 
 
 def host_functions(function: Function) -> dict[int, Callable[..., Any]]:
-    """The host functions that it calls, by number."""
+    """The host functions that a Function calls, by number."""
     return {int(slot): slot.host.function for slot in slots_in(function) if type(slot) is Slot}
 
 

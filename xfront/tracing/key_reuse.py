@@ -29,7 +29,8 @@ class Uses:
     """How a Function uses the keys among its parameters.
 
     `consumed[i]` is the mask of keys of parameter i that it consumes, or None; `origins[j]` is the
-    parameter that result j is, or None; `spent[j]` the mask of result j's keys that are consumed.
+    number of the parameter that result j equals, or None; `spent[j]` is the mask of result j's keys
+    that are consumed already.
     """
 
     __slots__ = ("consumed", "origins", "spent")
@@ -90,7 +91,7 @@ def _analysed(function: Function) -> Uses:
 
 
 def _by_bodies(op: Op) -> list[tuple[Value, Any, int | None]]:
-    """(operand, mask of what is consumed of it, number of the result that it is)."""
+    """(operand, mask of its consumed keys, number of the result that equals it or None)."""
     regions = op.definition.regions
     if regions is not None and regions.is_choice:
         return _by_cond(op)
@@ -174,12 +175,12 @@ def refuse_used(x: KeyArray, part: Any, where: str) -> None:
 
 
 def taken(getitem: Callable[[Any, Any], Any], keys: KeyArray, index: Any) -> Any:
-    """`keys[index]`, which consumes the keys that are taken out."""
+    """`keys[index]`; it consumes the keys that are taken out."""
     part = np.zeros(keys.shape, bool)
     try:
         part[index] = True
     except (TypeError, IndexError, ValueError):
-        return getitem(keys, index)                # a traced index, or one that is refused
+        return getitem(keys, index)                # a traced index, or one that getitem refuses
     if not part.all() or part.ndim == 1:           # keys[None] and keys[...] take nothing out
         refuse_used(keys, part, "getitem at index 0")
         keys.use(part)

@@ -26,18 +26,18 @@ from ..config import enable_checks
 from . import watching
 
 LEAST = 64
-"""Programs of fewer operations are simplified in the time in which a note is read."""
+"""The fewest operations of a program with a note: reading one takes longer than simplifying less."""
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _SOURCES = (_HERE, os.path.join(os.path.dirname(_HERE), "transforms"))
-"""With the sources that every key depends on, those that say what a traced program becomes."""
+"""Sources that decide what a traced program becomes; keys of all programs depend on others too."""
 
 OutTypes = Sequence[tuple[TensorType, bool]]
 
 
 def name_of(body: Any, place: Placement, effort: str, request: tuple) -> str | None:
-    """The name of the note on a traced program, of which `compile_body` is asked `request`; None
-    where it gets none."""
+    """The name of the note on a traced program; None where the program gets none. `request` holds
+    the arguments of `compile_body` that are part of the name."""
     from lowering import compile as xla  # with the first program, not with the library
     from lowering import disk_cache, dump
     from lowering.clients import device_kind, platform_of

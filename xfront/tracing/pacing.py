@@ -25,8 +25,8 @@ _begun = 0
 
 
 def begin(devices: Sequence[Any]) -> bool:
-    """Whether programs on these devices are to be paced; those that C++ runs alone are, from now
-    on."""
+    """Whether programs on these devices are paced. Where they are, programs that C++ runs alone are
+    paced too from now on."""
     if not compat.COLLECTIVES_NEED_THREADS or len(devices) == 1 or devices[0].platform != "cpu":
         return False
     threads = int(os.environ.get("NPROC") or os.cpu_count() or 1)
@@ -38,8 +38,8 @@ def begin(devices: Sequence[Any]) -> bool:
 
 
 def begun(results: Sequence[Any]) -> None:
-    """A program has begun, whose results these are: wait for it where it is time. What C++ runs
-    is counted on any device; those of one are not waited for."""
+    """Count a program that has begun, by its results, and wait for it where it is time. Programs
+    that C++ runs count on any device, but Python waits for none that runs on a single one."""
     global _begun
     _begun += 1
     if _begun < UNDER_WAY:
@@ -49,12 +49,12 @@ def begun(results: Sequence[Any]) -> None:
     if spread:
         _begun = 0
     for x in spread:
-        with suppress(compat.RuntimeFailure):    # of the program; or of one that is deleted
+        with suppress(compat.RuntimeFailure):    # the program failed, or its result was deleted
             x.block_until_ready()
 
 
 def _called(function: Any, args: tuple, kwargs: dict[str, Any], result: Any) -> None:
-    """What C++ calls after each call that it has answered alone."""
+    """Called from C++ after each call that it has run alone."""
     if _begun + 1 < UNDER_WAY or isinstance(result, binding.ArrayImpl):
         begun((result,))
     else:

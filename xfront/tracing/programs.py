@@ -60,7 +60,7 @@ UNIT_CALL_OPS = 64
 # --- the table of skeletons ---------------------------------------------------------------
 
 class Variant:
-    """A program compiled for a skeleton: which literals are parameters, and the others' values."""
+    """A program for a skeleton: which literals are its parameters, and the values of the others."""
 
     __slots__ = ("abstracted", "compiled", "literals")
 
@@ -69,7 +69,7 @@ class Variant:
         self.literals, self.abstracted, self.compiled = literals, abstracted, compiled
 
     def serves(self, literals: tuple[Literal, ...]) -> bool:
-        """Whether the program is right for these values."""
+        """Whether the program is right for these values of the literals."""
         free = set(self.abstracted)
         return all(i in free or a == b
                    for i, (a, b) in enumerate(zip(literals, self.literals, strict=True)))
@@ -95,10 +95,10 @@ def find(body: Body, key: Any, place: Placement, compile_: Callable[[Body], Any]
     """The compiled program of a body, the arrays for its trailing literal parameters, its variant.
 
     Args:
-      body: a Function, or a transformation of one: then the Function is what is abstracted.
-      key: what else the program depends on (request options, kind of front door).
-      place: where it is to run.
-      compile_: makes the program of a body, whose Function may have further parameters.
+      body: a Function, or a transformation of one; literals of the Function become parameters.
+      key: everything else on which the program depends: options of the request, kind of front door.
+      place: the placement of the program.
+      compile_: compiles a body, whose Function may have got further parameters.
     """
     function = body.function if type(body) is Pending else body
     request = (body.request.role, body.request.details) if type(body) is Pending else None
@@ -129,12 +129,12 @@ def find(body: Body, key: Any, place: Placement, compile_: Callable[[Body], Any]
     compiled = compile_(chosen)
     _ENTRIES[full_key] = entry                   # compiling may have emptied the table
     variant = Variant(literals, abstracted, compiled)
-    known = type(compiled) is Compiled and compiled.noted   # to look would carry transforms out
+    known = type(compiled) is Compiled and compiled.noted   # looking would carry transforms out
     slots = set() if known else (
         slots_in(function) | slots_in(simplify(forced(chosen))))  # type: ignore[arg-type]
     if slots:
         drop_with(slots, _ENTRIES.pop, full_key, None)
-        if type(compiled) is Units:              # it holds ops, and so the host functions
+        if type(compiled) is Units:              # its ops would keep the host functions alive
             return compiled, [constant(literals[i], place) for i in abstracted], variant
     entry.variants.insert(0, variant)
     del entry.variants[8:]
@@ -164,7 +164,7 @@ def constant(value: Literal, place: Placement) -> Any:
 # --- running ------------------------------------------------------------------------------
 
 def bind(body: Body, operands: Sequence[Any], *, name: str) -> list[Any]:
-    """Record a call of `body`, or run it: flat results (tracers or arrays).
+    """Record a call of `body`, or run it, and return its flat results (tracers or arrays).
 
     Operands are tracers or arrays; those after the Function's explicit parameters are captures.
     """
@@ -173,7 +173,7 @@ def bind(body: Body, operands: Sequence[Any], *, name: str) -> list[Any]:
         inside = binder_of(axis_names(unpended(body)), None) if state.axes else None
         if inside is None:
             return call_program(body, operands, name=name)
-        state.current = inside                   # it asks for the index along a mapped axis
+        state.current = inside                   # the body reads the index along a mapped axis
         try:
             return bind(body, operands, name=name)
         finally:
@@ -192,23 +192,23 @@ def unpended(body: Body) -> Function:
 
 
 def weak_returns_of(body: Body) -> tuple[bool, ...]:
-    """Weakness of a body's results; a transformation says what its results' weakness is."""
+    """The weakness of each result of a body; a pending transformation knows that of its results."""
     if type(body) is not Pending:
         return body.weak_returns  # type: ignore[union-attr]
     return body.transform.weak_returns(body.function, body.request)
 
 
 _NEW_IN_A_ROW: dict[str, int] = {}
-"""By name of the function: how many of its last programs had never been seen."""
+"""For each name of a function, how many of its last programs were new ones."""
 
 NEW_BEFORE_UNITS = 2
 
 
 def call_program(body: Body, args: Sequence[Any], *, name: str) -> list[Any]:
-    """Run a body on arrays, now: as one program, or by units.
+    """Run a body on arrays at once, as one program or by units.
 
-    Large programs run by units. So do programs of a function whose last programs were all new ones;
-    one that occurs again is then compiled whole.
+    Large programs run by units. So do programs of a function whose last programs were all new; a
+    program that occurs again is then compiled whole.
     """
     if Ref in map(type, args):
         return _on_contents(body, args, name)
@@ -233,7 +233,7 @@ def call_program(body: Body, args: Sequence[Any], *, name: str) -> list[Any]:
 
 
 def _on_contents(body: Body, args: Sequence[Any], name: str) -> list[Any]:
-    """`call_program` where references are among the arguments: they hold what the body leaves."""
+    """`call_program` where references are among the arguments; it sets their new contents."""
     if type(body) is Pending:
         n = len(body.return_types)
         made, written, order = body.discharged()
@@ -251,10 +251,10 @@ def _on_contents(body: Body, args: Sequence[Any], name: str) -> list[Any]:
 def compile_eager(body: Body, name: str, place: Placement, once: bool) -> Any:
     """The program of an un-jitted transformation: whole if it is small, else by units.
 
-    `once`: by units, for now, since it may never be met again.
+    `once` asks for units although the program is small, because it may never occur again.
     """
     function = simplify(forced(body))
-    if type(place) is not Placement:             # between its ops, values lie as the compiler says
+    if type(place) is not Placement:             # the compiler places the values between its ops
         return compile_body(function, name=name, place=place)
     if expanded_size(function, UNIT_OPS) > UNIT_OPS or repeats_large_call(function):
         return Units(function, function, place, once=False)
@@ -290,7 +290,7 @@ def repeats_large_call(function: Function) -> bool:
 
 
 def bodies(op: Op) -> Any:
-    """Bodies of an op, if it has any."""
+    """The bodies of an op."""
     from xfront_ir.core import bodies_of
 
     return bodies_of(op) if op.definition.has_bodies else ()
@@ -299,7 +299,7 @@ def bodies(op: Op) -> Any:
 # --- by units -----------------------------------------------------------------------------
 
 class Units:
-    """A large un-jitted program: its ops in order, each an executable of its own."""
+    """A large un-jitted program that runs op by op, with an executable for each op."""
 
     __slots__ = ("body", "last_use", "literals", "once", "out_types", "params", "place", "returns",
                  "steps")
@@ -321,7 +321,7 @@ class Units:
             self.last_use[v] = len(self.steps)
 
     def run(self, args: Sequence[Any], committed: bool = False) -> list[Any]:
-        """Run on arrays, as a `Compiled` does; an intermediate value lives until its last use."""
+        """Run on arrays, as `Compiled.run`; an intermediate value is freed after its last use."""
         env = dict(self.literals)
         env.update(zip(self.params, map(self.here, args), strict=True))
         last_use = self.last_use
@@ -337,7 +337,7 @@ class Units:
                 for v, (_, w) in zip(self.returns, self.out_types, strict=True)]
 
     def here(self, x: Any) -> Any:
-        """An argument as an array (or key array) at the place of the program."""
+        """An argument as an array (or key array) at the program's placement."""
         if type(x) is KeyArray:
             return key_array(x.dtype.ir, self.place.bring(x))
         return self.place.bring(x)
@@ -371,7 +371,7 @@ def run_op(definition: OpDef, operands: Sequence[Any], attrs: dict[str, Any]) ->
         found = _OPS.get(key)
     except TypeError:
         key, found = None, None
-    if definition is ops.callback:               # the key would keep its host function
+    if definition is ops.callback:               # the key would keep the host function alive
         key = None
     if found is None:
         if not state.told:

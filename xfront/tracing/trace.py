@@ -2,11 +2,11 @@
 
 A trace is *staging* (jit, bodies of control flow: everything executed while it is innermost is
 recorded) or *transforming* (grad, jvp, vmap: only operations on its own tracers are). An operation
-goes to the deepest of the traces of its operands and the current one; what it reads of outer
-traces, and arrays, become parameters of that trace: nesting is closure conversion.
+goes to the deepest among the traces of its operands and the current one. Tracers of outer traces
+and arrays that it reads become parameters of that trace: nesting is closure conversion.
 
 `state.current` is the trace for operations without tracers: the innermost staging trace, or the
-trace for which a library function's body runs, or None (run now).
+trace for which a library function's body runs, or None where they run at once.
 """
 
 # hot: benchmarks/trace.py
@@ -55,9 +55,9 @@ class State(threading.local):
         self.current: Trace | None = None
         self.stack: list[Trace] = []
         self.scope: tuple[str, ...] = ()
-        self.place: Location | None = None     # of the library's function that is running
+        self.place: Location | None = None     # of the call of the library function that runs
         self.axes: tuple[tuple[Any, int], ...] = ()
-        self.told = False                      # where the result lies: ops within need not say it
+        self.told = False                      # whether the layout of the result was given
 
     def __reduce__(self) -> str:
         return "state"                           # functions that read it are pickled by content
@@ -67,13 +67,13 @@ state = State()
 
 
 class Recorder(Builder):
-    """The builder of a trace: what does not say where results lie is refused, where it stands."""
+    """The builder of a trace, which refuses an op whose explicit axes of results are ambiguous."""
 
     __slots__ = ()
 
     @property
     def strict(self) -> bool:  # type: ignore[override]
-        """Whether it is, here."""
+        """Whether such an op is refused here."""
         return not state.told
 
 
@@ -89,10 +89,10 @@ class Trace:
         self.builder = Recorder(name)
         self.kind, self.staging, self.level, self.axis = kind, staging, level, axis
         self.captured: dict[Any, Tracer] = {}
-        self.sources: list[Any] = []              # keeps what was captured alive, in order
+        self.sources: list[Any] = []              # keeps captured values alive, in order
         self.constants: dict[Any, Value] = {}     # literals already made here
         self.inputs: list[Any] | None = None      # concrete arguments, where they are known
-        self.known = False                        # whether they are, and those of traces around
+        self.known = False                        # whether inputs here and in outer traces are
         self.evaluated: dict[Value, Any] = {}
         self.closed = False
         self.has_refs = False                     # whether references are among its values
@@ -102,7 +102,7 @@ class Trace:
 
     def parameters(self, types: Sequence[TensorType], weaks: Sequence[bool], names: Sequence[str]
                    ) -> list[Tracer]:
-        """Tracers of the first parameters."""
+        """Set the first parameters of the trace, and return their tracers."""
         builder, params = self.builder, [Value(t) for t in types]
         builder.params, builder.weak_params = params, list(weaks)
         builder.param_names = list(names) if names else [""] * len(params)
@@ -113,10 +113,13 @@ class Trace:
         """The identity of the trace: the trace itself."""
         return self
 
-    # --- what comes from outside ------------------------------------------------------
+    # --- values from outside ----------------------------------------------------------
 
     def capture(self, source: Any) -> Tracer:
-        """The tracer that stands here for an outer tracer or an array."""
+        """The tracer of this trace for an outer tracer or an array, which becomes a parameter.
+
+        Raises: UnexpectedTracerError for a tracer whose trace has ended or is not an outer one.
+        """
         if type(source) is Tracer:
             outer = source.home
             if outer is self:
@@ -149,14 +152,17 @@ class Trace:
 
     def number(self, y: Any, type_: TensorType, place: Location | None = None
                ) -> Value:
-        """A Python number in every element of an array of this type; a repeated one is found by
-        Python's value.
+        """A literal of type `type_` with a Python number in every element.
+
+        Equal numbers share one literal.
 
         Args:
-          place: where it stands in the program, if that is known already.
+          y: the number.
+          type_: type of the literal.
+          place: the user's line, if it is known already.
         Raises: OverflowError, as `scalar` does.
         """
-        if type(y) is complex:                   # 0.0 equals -0.0, and so do parts
+        if type(y) is complex:                   # 0.0 and -0.0 are equal, and differ here
             key: Any = (type_, y, copysign(1.0, y.real), copysign(1.0, y.imag))
         else:
             key = (type_, type(y), y) if y else (type_, type(y), y, copysign(1.0, y))
@@ -180,7 +186,8 @@ class Trace:
         return value
 
     def lift(self, x: Any, dtype: np.dtype | None = None) -> Tracer:
-        """The tracer here of anything that is an array to users: tracer, Array, NumPy, number."""
+        """The tracer of this trace for a tracer, an Array, a reference, a NumPy array or a number;
+        the last two are converted to `dtype` if that is given."""
         kind = type(x)
         if kind is Tracer:
             return x if x.home is self else self.capture(x)
@@ -199,7 +206,7 @@ class Trace:
 
 
 def used_as(ref: Ref) -> Any:
-    """A reference in the innermost open trace that uses it already: a tracer, or itself."""
+    """The tracer for a reference in the innermost open trace that captured it, else itself."""
     source: Any = ref.held if is_traced(ref) else ref
     for trace in state.stack:
         key = id(source) if source is ref else source.value
@@ -209,7 +216,7 @@ def used_as(ref: Ref) -> Any:
 
 MOST_NUMBERS = 4096
 _NUMBERS: dict[Any, dict[str, Any]] = {}
-"""Literals of Python numbers, as attributes, whatever trace they were met in."""
+"""The attributes of literals of Python numbers, shared by all traces."""
 
 
 def scalar(x: Any, dtype: DType) -> np.ndarray:
@@ -237,7 +244,7 @@ def type_of(x: Any) -> tuple[TensorType, bool]:
 
 
 def leak_error(tracer: Tracer) -> UnexpectedTracerError:
-    """The error of a tracer used outside the trace that made it."""
+    """The error for a tracer that is used outside the trace that made it."""
     trace = tracer.home
     made = next((op.loc for op in trace.builder.ops if tracer.value in op.results), trace.made_at)
     here = capture_location((), 2)
@@ -262,10 +269,10 @@ def ops_run_by(run: Callable[[OpDef, Sequence[Any], dict[str, Any]], Any]) -> No
 
 
 def emit(definition: OpDef, *operands: Any, **attrs: Any) -> Any:
-    """Record (or, where no trace is concerned, run) one op; tracers or arrays as results.
+    """Record one op, or run it where no trace is concerned, and return tracers or arrays.
 
-    Operands are tracers, arrays or NumPy values whose types the op's rule accepts as they are. The
-    result is weakly typed where all operands are and the dtype stays.
+    Operands are tracers, arrays or NumPy values of types that the op's rule accepts unchanged. A
+    single result is weakly typed where all operands are and it has the dtype of the first.
     """
     target = state.current
     for x in operands:
@@ -279,7 +286,7 @@ def emit(definition: OpDef, *operands: Any, **attrs: Any) -> Any:
         target = binder_of(_names_in(definition, attrs), target)
     if target is None:
         if not operands and state.stack:
-            target = state.stack[-1]           # iota in a transforming trace: part of its program
+            target = state.stack[-1]           # an iota becomes part of a transforming trace too
         else:
             return _runs_op[0](definition, operands, attrs)
     if target.closed:
@@ -300,14 +307,14 @@ def emit(definition: OpDef, *operands: Any, **attrs: Any) -> Any:
 
 
 def pcast(x: Any, names: Collection[str]) -> Any:
-    """x, cast to vary over axes that are bound here."""
+    """`x`, cast to vary over those of `names` that are bound here."""
     axes = [(a, n) for a, n in state.axes if a in names]
     return emit(lookup("pcast"), x, axes=tuple([a for a, _ in axes]),
                 sizes=tuple([n for _, n in axes]))
 
 
 def is_open(trace: Trace) -> bool:
-    """Whether an op on tracers of `trace` alone is recorded there."""
+    """Whether an op whose operands are all tracers of `trace` is recorded there."""
     around = state.current
     return not trace.closed and (around is trace or around is None or around.level <= trace.level)
 
@@ -316,10 +323,10 @@ def emit_alike(definition: OpDef, x: Tracer, y: Any = None) -> Tracer:
     """As `emit`, for an elementwise op without attributes.
 
     Args:
-      definition: of an op that takes as many operands as are given.
-      x: one operand.
-      y: the other, if there is one: a tracer of the same trace, type and weakness, or a Python
-        number that takes `x`'s.
+      definition: definition of an op with one operand, or with two where `y` is given.
+      x: the first operand.
+      y: the second operand: a tracer of the same trace, type and weakness, or a Python number that
+        takes the type and weakness of `x`.
     """
     home, around = x.home, state.current
     if home.closed or (around is not home and around is not None and around.level > home.level):
@@ -355,8 +362,8 @@ def emit_alike(definition: OpDef, x: Tracer, y: Any = None) -> Tracer:
 
 
 _frame, _new, _new_tracer = sys._getframe, object.__new__, Tracer.__new__
-"""What is made for each op gets its attributes where it is made: calling `__init__` takes longer
-than the rest of it."""
+"""The objects of each op get their attributes in `emit_alike`: a call of `__init__` takes longer
+than all the rest."""
 
 
 def _emit_elsewhere(definition: OpDef, x: Tracer, y: Any) -> Tracer:
@@ -367,7 +374,7 @@ def _emit_elsewhere(definition: OpDef, x: Tracer, y: Any) -> Tracer:
         return emit(definition, x)
     if type(y) is not Tracer:
         target = state.current
-        assert target is not None                # it is deeper
+        assert target is not None                # a deeper trace is current, or x would be recorded
         y = Tracer(target, target.number(y, x.value.type), x.weak)
     return emit(definition, x, y)
 
@@ -394,7 +401,7 @@ def binder_of(names: Collection[Any], target: Trace | None) -> Trace | None:
 # --- opening and closing ------------------------------------------------------------------
 
 class Recorded:
-    """A closed trace: its Function, and the captured tracers and arrays, its last parameters."""
+    """A closed trace: its Function, and the captured tracers and arrays for its last parameters."""
 
     __slots__ = ("captures", "function", "trace")
 
@@ -407,17 +414,19 @@ def trace_function(run: Callable[[list[Tracer]], Sequence[Any]], types: Sequence
                    param_names: Sequence[str] = (), axis: tuple[Any, int] | None = None,
                    inputs: list[Any] | None = None, origins: Sequence[Any] | None = None
                    ) -> Recorded:
-    """Run Python once on tracers of `types` and close what was recorded.
+    """Run Python once on tracers of `types`, and close the recorded Function.
 
     Args:
-      run: takes the tracers, returns flat outputs (tracers, arrays, numbers).
-      types, weaks: of the parameters.
-      name: of the Function; kind: what users call the transformation, for errors.
+      run: function from the tracers to flat outputs (tracers, arrays, numbers).
+      types, weaks: type and weakness of each parameter.
+      name: name of the Function.
+      kind: the transformation as users call it, for errors.
       staging: whether operations without tracers are recorded too.
-      axis: (name, size) bound while `run` runs.
-      inputs: concrete values of the parameters, where Python may ask for them.
-      origins: what stands for the parameters outside, or over which axes of `shard_map`s each
-        varies; None where neither is known.
+      param_names: a name for each parameter; empty for none.
+      axis: (name, size) of an axis that is bound while `run` runs, or None.
+      inputs: concrete values of the parameters, where Python may read them, or None.
+      origins: for each parameter the value outside for which it stands, or the axes of
+        `shard_map`s over which it varies; None where neither is known.
     """
     if _no_tracing.value:
         watching.refuse_tracing(name, kind)
@@ -460,7 +469,7 @@ def trace_function(run: Callable[[list[Tracer]], Sequence[Any]], types: Sequence
         if staging and not outer_bit:
             bit.set_local(False)
         trace.closed = True
-        trace.captured.clear()                   # tracers, which hold their trace
+        trace.captured.clear()                   # these tracers hold the trace: a cycle
         if deep:
             give_back()
         if collecting:
@@ -484,24 +493,24 @@ DEEP = 30
 FRAMES_A_LEVEL = 16
 MOST_LEVELS = 1600
 BYTES_A_LEVEL = 4800
-"""Of the thread's stack: each level goes through C++, where too deep is the end of the process."""
+"""Bytes of the thread's stack that a level takes; an overflow inside C++ ends the process."""
 
 THREAD_STACK = 2 << 20
-"""Of a thread's stack, in bytes, where that of the process has no limit (glibc's default)."""
+"""Size in bytes of a thread's stack where that of the process has no limit (glibc's default)."""
 
 _making_room = threading.Lock()
 _deep = 0
-"""How many deep traces are open, in all threads: the recursion limit is one for them all."""
+"""How many deep traces are open in all threads, which share one recursion limit."""
 _limit_before: int | None = None
-"""The recursion limit that the first of them raised."""
+"""The recursion limit before the first of them raised it."""
 
 
 def make_room(level: int, name: str) -> None:
-    """Let Python recurse as deep as transformations are nested: each level takes a few frames.
+    """Raise the recursion limit for nested transformations, of which each level takes a few frames.
 
-    `give_back` follows when the trace has ended.
-    Raises: RecursionError where more than `MOST_LEVELS` transformations are open, which only a
-      function that calls itself under a transformation opens.
+    `give_back` must be called when the trace has ended.
+    Raises: RecursionError where more transformations are open than `MOST_LEVELS` or the stack
+      allow; only a function that calls itself under a transformation gets there.
     """
     most = min(MOST_LEVELS, _stack_bytes() // BYTES_A_LEVEL)
     if level > most:
@@ -532,13 +541,13 @@ def give_back() -> None:
 
 
 def _stack_bytes() -> int:
-    """Size of this thread's stack; that of the process where none is set for threads."""
+    """Size in bytes of this thread's stack; that of the process where none is set for threads."""
     in_main = threading.current_thread() is threading.main_thread()
     own = threading.stack_size()
     if own and not in_main:
         return own
     try:
-        import resource  # there is none on Windows
+        import resource  # Windows has no such module
     except ImportError:
         return 1 << 20
     soft, _ = resource.getrlimit(resource.RLIMIT_STACK)
@@ -548,7 +557,7 @@ def _stack_bytes() -> int:
 
 
 class concretely:
-    """Run what is inside as if no staging trace were open (evaluation for Python's questions)."""
+    """A context in which code runs as if no staging trace were open, to find known values."""
 
     __slots__ = ("_bit", "_current")
 

@@ -1,8 +1,7 @@
-"""The Tracer: what a traced function computes with in place of arrays.
+"""The Tracer: the object with which a traced function computes in place of an array.
 
-It holds its trace and its IR value. What stands above attaches the rest: operators and methods are
-those of Array, from the public functions (`arrays/operators.py`); what Python may ask of a value
-(`bool`, `int`, ...) is answered by `tracing/concrete.py`.
+It holds its trace and its IR value. Other files attach the rest: `arrays/operators.py` the methods
+and operators of Array, `tracing/concrete.py` what answers Python's questions (`bool`, `int`, ...).
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ class Tracer(binding.Array):  # type: ignore[misc]
     def _is_traced_array(self) -> bool:
         return True
 
-    # --- what is known -------------------------------------------------------------------
+    # --- known facts ---------------------------------------------------------------------
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -43,7 +42,7 @@ class Tracer(binding.Array):  # type: ignore[misc]
 
     @property
     def dtype(self) -> Any:
-        """Element type: a NumPy dtype, or a key dtype."""
+        """Element type: a NumPy dtype or a key dtype."""
         dtype = self.value.type.dtype
         return dtype.numpy if not dtype.is_key else key_dtype(dtype)
 
@@ -59,50 +58,50 @@ class Tracer(binding.Array):  # type: ignore[misc]
 
     @property
     def itemsize(self) -> int:
-        """Bytes of one element."""
+        """Size of one element in bytes."""
         return self.value.type.dtype.numpy.itemsize
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all elements."""
+        """Size of all elements in bytes."""
         return self.size * self.itemsize
 
     @property
     def weak_type(self) -> bool:
-        """Whether the dtype gives way to the other operand's in promotion."""
+        """Whether the dtype gives way to that of the other operand in promotion."""
         return self.weak
 
     @property
     def aval(self) -> Any:
-        """Shape, dtype and weakness as one object, with the explicit axes that divide it and those
-        of `shard_map`s over which it varies."""
+        """Shape, dtype and weakness as one object, with the explicit mesh axes that divide the
+        array and the `shard_map` axes over which it varies."""
         made = binding.AbstractArray(self.shape, self.dtype, self.weak,
                                      sharding=self.value.type.sharding)
         return made if self.home.following is None else made.varying_as(self)
 
     @property
     def varies(self) -> frozenset[str]:
-        """The axes of `shard_map`s around over which it may differ between devices, where they
-        follow it.
+        """The axes of the `shard_map`s around over which the value may differ between devices;
+        none for `shard_map`s without `check_vma`.
 
-        Raises: NotImplementedError where that is not known yet.
+        Raises: NotImplementedError where the axes are not known yet.
         """
         following = self.home.following
         return _NOWHERE if following is None else following.of(self.value)
 
     @property
     def sharding(self) -> NoReturn:
-        """Not known while tracing."""
+        """Unknown while tracing. Raises: AttributeError."""
         raise AttributeError("a traced array has no sharding: it is not on a device")
 
     @property
     def committed(self) -> bool:
-        """A traced array is not committed to a device."""
+        """False: a traced array is not committed to a device."""
         return False
 
     @property
     def _trace(self) -> Trace:
-        """Its trace, as libraries call it."""
+        """The trace of this tracer, by the name that libraries use."""
         return self.home
 
     def __len__(self) -> int:
@@ -124,14 +123,14 @@ class Tracer(binding.Array):  # type: ignore[misc]
         return self
 
     def block_until_ready(self) -> Tracer:
-        """Itself: there is nothing to wait for while tracing."""
+        """The tracer itself: there is nothing to wait for while tracing."""
         return self
 
     def copy_to_host_async(self) -> None:
-        """Nothing to copy while tracing."""
+        """Do nothing: there is no array to copy while tracing."""
 
     def is_deleted(self) -> bool:
-        """A traced array cannot be deleted."""
+        """False: a traced array cannot be deleted."""
         return False
 
     def __iter__(self) -> Any:
@@ -149,11 +148,11 @@ class Tracer(binding.Array):  # type: ignore[misc]
 
 
 def as_tracer(x: Any) -> Tracer:
-    """What a public function gave inside the body of another, where it is a tracer."""
+    """`x` itself, typed as a Tracer: the result of a public function inside a traced body."""
     return x
 
 
 def install(members: dict[str, Any]) -> None:
-    """Attach operators and methods (plain Python functions) to the class."""
+    """Attach operators and methods (plain Python functions) to the class Tracer."""
     for name, member in members.items():
         setattr(Tracer, name, member)

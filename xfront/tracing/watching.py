@@ -1,4 +1,4 @@
-"""What options ask of traces and programs: logs, checks, and refusals to trace or run."""
+"""Options that look at traces and programs: logs, checks, and refusals to trace."""
 
 from __future__ import annotations
 
@@ -32,17 +32,18 @@ if TYPE_CHECKING:
 # --- traces ---------------------------------------------------------------------------------
 
 def refuse_tracing(name: str, kind: str) -> None:
-    """Raise the RuntimeError of the option no_tracing."""
+    """Raise the RuntimeError that the option no_tracing asks for."""
     raise RuntimeError(f"re-tracing function {name} for `{kind}`, but 'no_tracing' is set")
 
 
 def traced(trace: Trace, function: Function, seconds: float) -> None:
-    """Look at a trace that has been closed.
+    """Log and check a trace that has been closed, as the options say.
 
-    Raises: UnexpectedTracerError where one of its tracers is still there; VerifyError.
+    Raises: UnexpectedTracerError where one of its tracers is still alive; VerifyError where its
+      Function is not valid.
     """
     if log_compiles.value:
-        from .. import logs  # seldom asked for
+        from .. import logs  # seldom needed
 
         logs.write(logs.DISPATCH, True, f"Finished tracing {function.name} for "
                    f"{trace.kind} in {seconds:.9f} sec")
@@ -53,8 +54,8 @@ def traced(trace: Trace, function: Function, seconds: float) -> None:
 
 
 def verified(function: Function) -> None:
-    """Check a Function. Raises: VerifyError."""
-    from xfront_ir import verifier  # seldom asked for
+    """Verify a Function. Raises: VerifyError."""
+    from xfront_ir import verifier  # seldom needed
 
     verifier.verify(function)
 
@@ -62,7 +63,7 @@ def verified(function: Function) -> None:
 def _is_heard() -> bool:
     if "logging" not in sys.modules:
         return False
-    from .. import logs  # seldom asked for
+    from .. import logs  # seldom needed
 
     return logs.is_heard(logs.DISPATCH) or logs.is_heard(logs.COMPILING)
 
@@ -76,7 +77,7 @@ def _leaked(trace: Trace, function: Function) -> list[Tracer]:
 
 
 def _held_by_rules(function: Function) -> set[int]:
-    """Identities of the tracers that the program holds: those over which custom rules close."""
+    """Identities of the tracers that the Function holds through the closures of custom rules."""
     left: list[Any] = [function]
     seen: set[int] = set()
     held = set()
@@ -93,9 +94,9 @@ def _held_by_rules(function: Function) -> set[int]:
 
 
 def refuse_leaks(trace: Trace, function: Function) -> None:
-    """Refuse tracers of a closed trace that are still there. Raises: UnexpectedTracerError."""
+    """Refuse tracers of a closed trace that are still alive. Raises: UnexpectedTracerError."""
     if _leaked(trace, function):
-        gc.collect()                               # cycles are no leaks
+        gc.collect()                               # cycles are not leaks
     found = _leaked(trace, function)
     if not found:
         return
@@ -115,8 +116,8 @@ def refuse_leaks(trace: Trace, function: Function) -> None:
 
 def explain_miss(name: str, fun: Any, key: tuple, known: Sequence[tuple],
                  names: Sequence[str]) -> None:
-    """Log what differs from the signatures of a function that have been traced."""
-    from .. import logs  # seldom asked for
+    """Log how a new signature of a function differs from the signatures that have been traced."""
+    from .. import logs  # seldom needed
 
     code = getattr(fun, "__code__", None)
     stands = f" defined at {code.co_filename}:{code.co_firstlineno}" if code else ""
@@ -171,7 +172,7 @@ def _kind(kind: tuple[Any, bool]) -> str:
 # --- programs -------------------------------------------------------------------------------
 
 def is_heard() -> bool:
-    """Whether anyone is told of compilations."""
+    """Whether compilations are logged."""
     return log_compiles.value or _is_heard()
 
 
@@ -179,7 +180,7 @@ def compiled(name: str, function: Function, seconds: float) -> None:
     """Log a compilation."""
     if not is_heard():
         return
-    from .. import logs  # seldom asked for
+    from .. import logs  # seldom needed
 
     loud = log_compiles.value
     listed = ", ".join([str(v.type) for v in function.params])
@@ -189,7 +190,7 @@ def compiled(name: str, function: Function, seconds: float) -> None:
 
 
 def is_on() -> bool:
-    """Whether what programs are given and give is looked at."""
+    """Whether an option looks at the arguments and results of programs."""
     return _nans.value or _infs.value or _key_reuse.value
 
 
