@@ -26,7 +26,7 @@ from ..config import enable_checks
 from . import watching
 
 LEAST = 64
-"""The fewest operations of a program with a note: reading one takes longer than simplifying less."""
+"""The fewest ops of a program with a note: reading one takes longer than simplifying fewer."""
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _SOURCES = (_HERE, os.path.join(os.path.dirname(_HERE), "transforms"))
