@@ -1,1 +1,1 @@
-"""Programs as data: Functions of the IR seen under JAX's names; see docs/programs.md."""
+"""Programs as data: views of Functions of the IR under JAX's names; see docs/programs.md."""

@@ -13,7 +13,7 @@ no_effects: frozenset[Any] = frozenset()
 
 
 class OpEffect:
-    """The effect of an op; compared by the name of the primitive."""
+    """The effect of an op; two are equal where the names of their primitives are."""
 
     __slots__ = ("name",)
 
@@ -31,7 +31,7 @@ class OpEffect:
 
 
 class Var:
-    """A value of a program: `aval` is its type. Compared by identity."""
+    """A value of a program, with its type `aval`; it is equal only to itself."""
 
     __slots__ = ("aval",)
 
@@ -52,7 +52,12 @@ class DropVar(Var):
 
 
 class Literal:
-    """A known operand: `val`, a NumPy scalar or array, and its type `aval`."""
+    """An operand with a known value.
+
+    Args:
+      val: a NumPy scalar or array.
+      aval: its type.
+    """
 
     __slots__ = ("aval", "val")
 
@@ -69,14 +74,14 @@ Atom = Var | Literal
 
 
 def gensym(suffix: str = "") -> Callable[[Any], Var]:
-    """A function that makes a new Var of a type; names are given where a program is printed."""
+    """A function that makes a new Var of a type; Vars get their names when a program is printed."""
     if suffix:
         raise NotImplementedError("gensym: suffix must be empty: Vars have no names of their own")
     return Var
 
 
 class SourceInfo(NamedTuple):
-    """Where an eqn comes from: `location` of the IR, and the scopes around it."""
+    """The source of an eqn: the `location` of its op in the IR, with the scopes around it."""
 
     location: Any
 
@@ -87,14 +92,14 @@ class SourceInfo(NamedTuple):
 
     @property
     def traceback(self) -> None:
-        """None: a location is kept, no traceback."""
+        """None: an op keeps a location and no traceback."""
 
     def __str__(self) -> str:
         return "?" if self.location is None else str(self.location)
 
 
 class DebugInfo(NamedTuple):
-    """What a program was traced for."""
+    """The transformation and the function for which a program was traced."""
 
     traced_for: str
     func_src_info: str
@@ -103,5 +108,5 @@ class DebugInfo(NamedTuple):
 
     @property
     def func_name(self) -> str:
-        """Name of the function alone."""
+        """Name of the function, without the line of its definition."""
         return self.func_src_info.split(" ")[0]

@@ -20,8 +20,8 @@ from .views import ClosedJaxpr, Jaxpr
 def attributes(primitive: Primitive, params: Mapping[str, Any]) -> dict[str, Any]:
     """The attributes of the op behind a primitive, from params under JAX's names.
 
-    A param that the op has not is accepted where it asks for nothing: None, False, or a tuple of
-    such. Raises: TypeError where one is missing, unknown or of another kind.
+    A param without an attribute is accepted where its value is None, False, or a tuple of these.
+    Raises: TypeError where a param is missing, unknown or of another type.
     """
     definition = primitive.definition
     assert definition is not None
@@ -103,9 +103,10 @@ def _tree(value: Any) -> Any:
 
 
 def as_function(value: Any) -> Function:
-    """The Function of a body given as a view, a program made of parts, or a Function.
+    """The Function of a body that is given as a view, a program made of parts, or a Function.
 
-    Raises: TypeError for anything else; NotImplementedError where constants of it are no literals.
+    Raises: TypeError for anything else; NotImplementedError where the body has constants that are
+      not literals.
     """
     if isinstance(value, Function):
         return value
@@ -155,7 +156,7 @@ def _extremum(params: dict[str, Any]) -> dict[str, Any]:
 
 
 def _reduce(params: dict[str, Any]) -> dict[str, Any]:
-    params.pop("computation", None)              # the Python function that jaxpr was traced from
+    params.pop("computation", None)              # the Python function behind the jaxpr
     return params
 
 

@@ -1,4 +1,4 @@
-"""`bind` of the primitives of the IR's ops: operands and params in, one op recorded or run."""
+"""`bind` for the primitives of the IR's ops: it records or runs one op from operands and params."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ def _bind_on_refs(name: str, args: Sequence[Any]) -> Any:
 
 
 def _alike(operands: Sequence[Any]) -> list[Any]:
-    """Operands of an elementwise op: Python numbers in the dtype of the others, scalars in every
-    element of the others' shape."""
+    """Operands of an elementwise op: Python numbers get the dtype of the other operands, and
+    scalars are broadcast to their shape."""
     shapes = [np.shape(x) for x in operands]
     whole = next((s for s in shapes if s), ())
     typed = next((x.dtype for x in operands if hasattr(x, "dtype")), None)
@@ -78,7 +78,7 @@ def _filled(x: Any, shape: tuple[int, ...]) -> Any:
 
 
 def _bind_apart(primitive: Primitive, args: Sequence[Any], params: Mapping[str, Any]) -> Any:
-    """What is recorded in place of a name that is no op."""
+    """Record or run the ops that stand for a primitive without an op of its own."""
     from ..transforms.flat import name_of
     from .evaluating import jaxpr_as_fun
     from .views import ClosedJaxpr, Jaxpr
@@ -99,7 +99,7 @@ def _bind_apart(primitive: Primitive, args: Sequence[Any], params: Mapping[str, 
     if primitive.name in ("call", "closed_call"):
         body = params.get("call_jaxpr", params.get("jaxpr"))
         if body is None and args and callable(args[0]):
-            call: Any = args[0]                  # call_p takes the function itself
+            call: Any = args[0]                  # the first operand of call_p is a function
             return list(call(*args[1:]))
         if isinstance(body, Jaxpr):
             body = ClosedJaxpr(body, [])

@@ -1,4 +1,4 @@
-"""Classes that libraries ask tracers about, and names that are not offered, with the reason."""
+"""Classes for which libraries test tracers, and names that do not exist here, with the reason."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..tracing.tracer import Tracer
 
 
 class _Kind(type):
-    """A class whose instances are tracers of some kind of trace."""
+    """The metaclass of classes whose instances are the tracers of one kind of trace."""
 
     wanted: Callable[[Any], bool]
 
@@ -21,7 +21,7 @@ class _Kind(type):
 
 
 def tracers(name: str, wanted: Callable[[Any], bool], doc: str) -> Any:
-    """A class of which the tracers of some traces are instances."""
+    """A class whose instances are the tracers for whose trace `wanted(trace)` is true."""
     return _Kind(name, (), {"wanted": staticmethod(wanted), "__doc__": doc})
 
 
@@ -36,7 +36,7 @@ DynamicJaxprTracer = tracers(
 
 
 def absent(module: str, why: Mapping[str, str]) -> Callable[[str], Any]:
-    """`__getattr__` of a module that says why some names of JAX's are not there."""
+    """A `__getattr__` for a module, which says why some names of JAX do not exist there."""
     def __getattr__(name: str) -> NoReturn:
         said = why.get(name)
         reason = f": {said}" if said else ""

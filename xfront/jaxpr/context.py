@@ -35,13 +35,13 @@ class _TypesOfArrays(type):
 
 
 class AbstractValue(metaclass=_TypesOfArrays):
-    """The class of types of values; `ShapedArray`, that of arrays, is the one that there is."""
+    """The class of types of values; `ShapedArray`, the type of arrays, is the only kind."""
 
 
 # --- traces -------------------------------------------------------------------------------------
 
 class OpaqueTraceState:
-    """The open traces of a thread with their bound axes, to be compared with another such state."""
+    """The open traces of a thread with their bound axes, for comparison with a later state."""
 
     __slots__ = ("_axes", "_current", "_stack")
 
@@ -58,9 +58,11 @@ class OpaqueTraceState:
 
 
 def get_opaque_trace_state(convention: Any = None) -> OpaqueTraceState:
-    """A mark of the traces that are open, to be compared with a later one.
+    """A mark of the traces that are open, for comparison with a later mark.
 
-    convention: a name of what it is used for, which says nothing here: None or text.
+    Args:
+      convention: None or a text that names the purpose; neither changes the mark.
+    Raises: TypeError where `convention` is neither.
     """
     if convention is not None and not isinstance(convention, str):
         raise TypeError(f"get_opaque_trace_state: convention is text or None, got {convention!r}")
@@ -73,7 +75,7 @@ def trace_state_clean() -> bool:
 
 
 def find_top_trace(xs: Sequence[Any]) -> Trace | None:
-    """The trace in which an operation on these values would be recorded; None: it would run."""
+    """The trace that would record an operation on these values; None where it would run."""
     found = state.current
     for x in xs:
         if type(x) is Tracer and (found is None or x.home.level > found.level):
@@ -83,7 +85,10 @@ def find_top_trace(xs: Sequence[Any]) -> Trace | None:
 
 @contextmanager
 def take_current_trace() -> Iterator[Trace | None]:
-    """A context with the trace that records operations on no traced value; inside, they run."""
+    """A context whose value is the trace that records operations without traced operands, or None.
+
+    Inside the context such operations run at once.
+    """
     current = state.current
     with concretely():
         yield current
@@ -91,7 +96,13 @@ def take_current_trace() -> Iterator[Trace | None]:
 
 @contextmanager
 def set_current_trace(trace: Trace | None, check_leaks: bool = False) -> Iterator[None]:
-    """A context in which operations on no traced value are recorded in `trace`; None: they run."""
+    """A context in which operations without traced operands are recorded in `trace`.
+
+    Args:
+      trace: an open trace; with None, such operations run at once.
+      check_leaks: False only; the option `jax_check_tracer_leaks` finds leaks.
+    Raises: NotImplementedError for `check_leaks`.
+    """
     if check_leaks:
         raise NotImplementedError("set_current_trace: check_leaks must be False; the option "
                                   "jax_check_tracer_leaks looks for leaks everywhere")
@@ -111,7 +122,7 @@ def set_current_trace(trace: Trace | None, check_leaks: bool = False) -> Iterato
 
 @contextmanager
 def eval_context() -> Iterator[None]:
-    """A context in which operations on no traced value run now."""
+    """A context in which operations without traced operands run at once."""
     with concretely():
         yield
 
@@ -137,7 +148,7 @@ def unsafe_am_i_under_a_vmap_DO_NOT_USE() -> bool:
 
 
 def axis_frame(name: Any) -> int:
-    """Size of the axis of that name. Raises: NameError where none is bound."""
+    """Size of the axis that is bound under a name. Raises: NameError where there is none."""
     for known, size in reversed(state.axes):
         if known == name:
             return size
@@ -147,7 +158,7 @@ def axis_frame(name: Any) -> int:
 # --- types --------------------------------------------------------------------------------------
 
 def get_aval(x: Any) -> Any:
-    """The type of an array, a traced one or a number. Raises: TypeError."""
+    """The type of an array, a traced array or a number. Raises: TypeError for anything else."""
     return typeof(x)
 
 
@@ -155,17 +166,17 @@ get_type = get_aval
 
 
 def raise_to_shaped(aval: Any, weak_type: bool | None = None) -> Any:
-    """The type itself, or with another weakness."""
+    """The type `aval`, with the weakness `weak_type` if that is not None."""
     return aval if weak_type is None else aval.update(weak_type=weak_type)
 
 
 def full_lower(x: Any) -> Any:
-    """The value itself."""
+    """The value `x` itself."""
     return x
 
 
 def valid_jaxtype(x: Any) -> bool:
-    """Whether it is an array, a traced one or a number."""
+    """Whether a value is an array, a traced array or a number."""
     if not is_array_like(x):
         return False
     try:
@@ -176,7 +187,10 @@ def valid_jaxtype(x: Any) -> bool:
 
 
 def concrete_or_error(force: Callable[[Any], Any] | None, val: Any, context: str = "") -> Any:
-    """`force(val)` of a value that is not traced. Raises: ConcretizationTypeError."""
+    """`force(val)`, or `val` where `force` is None.
+
+    Raises: ConcretizationTypeError where `val` is traced; the message begins with `context`.
+    """
     if type(val) is Tracer:
         raise ConcretizationTypeError(f"{context or 'a value'} must be known while tracing, got a "
                                       f"traced array of type {val.value.type}")
@@ -184,7 +198,10 @@ def concrete_or_error(force: Callable[[Any], Any] | None, val: Any, context: str
 
 
 def mapped_aval(size: int, axis: int | None, aval: Any) -> Any:
-    """The type of one element of a batch along `axis`."""
+    """The type of one element of a batch of type `aval` along `axis`; None is no batch axis.
+
+    Raises: ValueError where the axis does not have that size.
+    """
     if axis is None:
         return aval
     if aval.shape[axis] != size:
@@ -193,7 +210,10 @@ def mapped_aval(size: int, axis: int | None, aval: Any) -> Any:
 
 
 def unmapped_aval(size: int, axis: int | None, aval: Any, explicit_mesh_axis: None = None) -> Any:
-    """The type of a batch of values of this type along a new `axis`."""
+    """The type of a batch of values of type `aval` along a new `axis`; None adds no axis.
+
+    Raises: NotImplementedError for an `explicit_mesh_axis`.
+    """
     if explicit_mesh_axis is not None:
         raise NotImplementedError("unmapped_aval: explicit_mesh_axis must be None")
     if axis is None:
@@ -214,7 +234,7 @@ def min_dim(d1: int, d2: int) -> int:
 
 
 def primal_dtype_to_tangent_dtype(primal_dtype: Any) -> np.dtype:
-    """The dtype of tangents: that of inexact values, float0 of others."""
+    """The dtype of tangents of values of this dtype: the same where it is inexact, else float0."""
     dtype = np.dtype(primal_dtype)
     return dtype if from_numpy(dtype).is_inexact else float0
 

@@ -23,9 +23,9 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any,
       jaxpr: a view, or a program made of parts.
       consts: values of `jaxpr.constvars`.
       args: values of `jaxpr.invars`; they may be traced.
-      propagate_source_info: True: ops are recorded at the line that calls this.
+      propagate_source_info: True only; ops are recorded at the line that calls this function.
     Returns: a list of arrays.
-    Raises: TypeError where the number of values differs.
+    Raises: TypeError where the number of values is not that of the Vars.
     """
     if not propagate_source_info:
         raise NotImplementedError("eval_jaxpr: propagate_source_info must be True")
@@ -47,7 +47,7 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any,
         made = eqn.primitive.bind(*map(read, eqn.invars), **eqn.params)
         results = made if eqn.primitive.multiple_results else [made]
         env.update(zip(eqn.outvars, results, strict=True))
-        for v in last.get(i, ()):                # what nobody reads any more is let go
+        for v in last.get(i, ()):                # free values after their last use
             env.pop(v, None)
     return [read(v) for v in jaxpr.outvars]
 
@@ -64,7 +64,7 @@ def _last_uses(jaxpr: Jaxpr) -> dict[int, list[Any]]:
 
 
 def jaxpr_as_fun(closed_jaxpr: ClosedJaxpr, *args: Any) -> Any:
-    """A function of arrays that gives the list of results; with `args`, that list."""
+    """A function of arrays that returns the list of results; with `args`, that list itself."""
     def run(*values: Any) -> list[Any]:
         return eval_jaxpr(closed_jaxpr.jaxpr, closed_jaxpr.consts, *values)
 
@@ -73,9 +73,9 @@ def jaxpr_as_fun(closed_jaxpr: ClosedJaxpr, *args: Any) -> Any:
 
 
 def traced(program: Jaxpr | ClosedJaxpr) -> Function:
-    """The Function of a program made of parts, its constants literals in it.
+    """The Function of a program made of parts, with its constants as literals.
 
-    Raises: UnexpectedTracerError where one of them is traced.
+    Raises: UnexpectedTracerError where a constant is traced.
     """
     jaxpr, consts = (program, ()) if isinstance(program, Jaxpr) else (program.jaxpr, program.consts)
     kinds = [struct_kind("jaxpr", v.aval) for v in jaxpr.invars]
@@ -94,15 +94,15 @@ def jaxprs_in_params(params: Mapping[str, Any]) -> Iterator[Jaxpr]:
 
 
 def subjaxprs(jaxpr: Jaxpr) -> Iterator[Jaxpr]:
-    """The Jaxprs that the eqns of one hold, without those inside them."""
+    """The Jaxprs that the eqns of a Jaxpr hold, without the Jaxprs inside these."""
     for eqn in jaxpr.eqns:
         yield from each_jaxpr(eqn.params)
 
 
 def check_jaxpr(jaxpr: Jaxpr) -> None:
-    """Check that each Var is read after it was made, and that the program can be traced.
+    """Check that each Var is defined before it is read, and that the program can be traced.
 
-    Raises: JaxprTypeError.
+    Raises: JaxprTypeError where either fails.
     """
     known = {*jaxpr.constvars, *jaxpr.invars}
     for eqn in jaxpr.eqns:
@@ -116,5 +116,5 @@ def check_jaxpr(jaxpr: Jaxpr) -> None:
 
 
 class JaxprTypeError(TypeError):
-    """A program that contradicts itself."""
+    """A program whose eqns, Vars and types do not agree."""
 

@@ -1,10 +1,10 @@
 """Primitives that users define: ops made at run time, whose rules are Python functions.
 
-The op of such a primitive holds a `Call`: the primitive, its params, and the results of its rules
-for the passes that asked for them. A rule is traced on the types of the request, and the resulting
-Function replaces the op; so one table of rules serves jit, derivatives, batching and control flow
-in any nesting. Before lowering, the op is replaced by the ops of its `lower_fun`, so the key of a
-program on disk depends on content alone.
+The op of such a primitive holds a `Call`: the primitive, its params, and the results of the rules
+that passes have asked for. A rule is traced on the types of the request, and the resulting Function
+replaces the op; so one table of rules serves jit, derivatives, batching and control flow in any
+nesting. Before lowering, the op is replaced by the ops of its `lower_fun`, so the key of a program
+on disk depends on content alone.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ from .views import ClosedJaxpr, viewed_parameters
 # --- the tables of rules ------------------------------------------------------------------------
 
 class Rules(dict[Primitive, Any]):
-    """Rules by primitive. Those of the IR's ops are fixed, and stand in no table: `known` makes a
-    function that does what such an op's rule does."""
+    """A table of rules by primitive. The rules of the IR's ops are fixed and not in the table;
+    `known` makes a function that acts like the rule of such an op."""
 
     def __init__(self, what: str, known: Callable[[Primitive], Any] | None = None) -> None:
         super().__init__()
@@ -54,7 +54,7 @@ class Rules(dict[Primitive, Any]):
         primitive.changed()
 
     def give(self, primitive: Primitive) -> bool:
-        """Let an op of the IR ask this table for a rule that it has not; whether it does."""
+        """Let an op of the IR take a missing rule from this table; return whether it does."""
         return False
 
     def __missing__(self, primitive: Primitive) -> Any:
@@ -69,12 +69,12 @@ class Rules(dict[Primitive, Any]):
             and not primitive.is_own and primitive.definition is not None)
 
     def get(self, primitive: Primitive, default: Any = None) -> Any:
-        """The rule, or `default`."""
+        """The rule of a primitive, or `default`."""
         return self[primitive] if primitive in self else default
 
 
 class Zero:
-    """A (co)tangent that is zero everywhere, without elements; `aval` is its type."""
+    """A tangent or cotangent of type `aval` that is zero, with no array behind it."""
 
     __slots__ = ("aval",)
 
@@ -88,7 +88,7 @@ class Zero:
             kind_of("Zero", value)[0]))
 
     def instantiate(self) -> Any:
-        """An array of zeros."""
+        """The zero as an array."""
         from ..numpy import zeros  # numpy stands above this file
 
         return zeros(self.aval.shape, self.aval.dtype)
@@ -98,7 +98,7 @@ class Zero:
 
 
 class UndefinedPrimal:
-    """Stands for the operands in which an op is transposed; `aval` is their type."""
+    """Stands for an operand with respect to which an op is transposed; `aval` is its type."""
 
     __slots__ = ("aval",)
 
@@ -110,7 +110,7 @@ class UndefinedPrimal:
 
 
 class AxisData(NamedTuple):
-    """The axis that a batching rule is asked for."""
+    """The batch axis that a batching rule gets: its name and size."""
 
     name: Any
     size: int
@@ -119,7 +119,7 @@ class AxisData(NamedTuple):
 
 
 class LoweredFun:
-    """What `mlir.lower_fun(fun)` gives: the operation is written as what `fun` does."""
+    """The result of `mlir.lower_fun(fun)`: a lowering to the ops that `fun` records."""
 
     def __init__(self, fun: Callable[..., Any], multiple_results: bool) -> None:
         self.fun, self.multiple_results = fun, multiple_results
@@ -130,10 +130,10 @@ class LoweredFun:
 
 
 class Transposes(Rules):
-    """Transposes; an op of the IR that has none may be given one, for `linear_transpose`."""
+    """The table of transposes. An op of the IR without one may get one, for `linear_transpose`."""
 
     def give(self, primitive: Primitive) -> bool:
-        """Let an op of the IR ask this table for its transpose."""
+        """Let an op of the IR without a transpose take it from this table; say whether it does."""
         definition = primitive.definition
         if definition is None or definition.transpose not in (None, _transpose_given):
             return False
@@ -147,7 +147,7 @@ BATCHERS = Rules("batching.primitive_batchers")
 FANCY_BATCHERS = Rules("batching.fancy_primitive_batchers")
 AXIS_BATCHERS = Rules("batching.axis_primitive_batchers")
 LOWERINGS: dict[Primitive, dict[str | None, Any]] = {}
-"""By primitive, then by platform; None: all others."""
+"""Lowerings by primitive, then by platform; those under None are for all other platforms."""
 
 
 # --- one use of a primitive ---------------------------------------------------------------------
@@ -169,12 +169,12 @@ class Call:
         return self.name
 
     def fingerprint(self) -> bytes:
-        """The bytes that tell this call from others in this process."""
+        """The bytes that distinguish this call from others in this process."""
         return (f"{identity(self.primitive)} {self.primitive.revision} "
                 f"{_told_apart(self.params)}").encode()
 
     def out_avals(self, avals: Sequence[Any]) -> list[Any]:
-        """Types of the results, as the primitive's rule gives them."""
+        """Types of the results, from the abstract evaluation of the primitive."""
         made, effects = self.primitive.abstract_eval(*avals, **self.params)
         self.effects = frozenset(effects)
         return list(made) if self.primitive.multiple_results else [made]
@@ -188,7 +188,7 @@ class Call:
         return found
 
     def asked(self, key: Any, make: Callable[[], Any]) -> Any:
-        """`make()`, once for a key."""
+        """The result of `make()`, which is called once for each key."""
         found = self.memo.get(key)
         if found is None:
             found = self.memo[key] = make()
@@ -214,13 +214,14 @@ class Call:
         return with_constants(made, len(types), label)  # type: ignore[arg-type]
 
     def results(self, made: Any) -> list[Any]:
-        """The values that a rule gives for the results, as a list."""
+        """The values that a rule returned for the results, as a list."""
         return list(made) if self.primitive.multiple_results else [made]
 
     # --- rules ---------------------------------------------------------------------------
 
     def jvp(self, types: Types, active: tuple[bool, ...]) -> tuple[Function, tuple[bool, ...]]:
-        """Operands and active tangents to results and the tangents that are not zero."""
+        """The Function from operands and active tangents to results and nonzero tangents, and for
+        each result whether it has such a tangent."""
         rule, n, flags = self.rule(JVPS, "Differentiation"), len(types), []
 
         def run(tracers: list[Tracer]) -> list[Any]:
@@ -242,8 +243,8 @@ class Call:
 
     def transpose(self, types: Types, linear: tuple[bool, ...], out_types: Types,
                   active: tuple[bool, ...]) -> tuple[Function, tuple[bool, ...]]:
-        """Known operands and active cotangents to those of the linear operands, and which of these
-        are not zero."""
+        """The Function from known operands and active cotangents to nonzero cotangents of the
+        linear operands, and for each linear operand whether it has one."""
         rule, flags = self.rule(TRANSPOSES, "Transpose"), []
         known = [t for t, is_linear in zip(types, linear, strict=True) if not is_linear]
         cts = [t for t, a in zip(out_types, active, strict=True) if a]
@@ -270,7 +271,7 @@ class Call:
 
     def batch(self, types: Types, positions: tuple[int | None, ...], axis: Any
               ) -> tuple[Function, tuple[int | None, ...]]:
-        """Batched operands to batched results, and where their batches are."""
+        """The Function from batched operands to batched results, and the batch axis of each one."""
         dims: list[int | None] = []
 
         def run(tracers: list[Tracer]) -> list[Any]:
@@ -297,9 +298,9 @@ class Call:
         return self.rule(BATCHERS, "Batching")(args, dims, **self.params)
 
     def written(self, types: Types) -> Function | None:
-        """What the operation is written as; None where its lowering writes MLIR.
+        """The Function that replaces the operation; None where its lowering writes MLIR.
 
-        Raises: NotImplementedError where nothing says how it is computed.
+        Raises: NotImplementedError where the primitive has neither lowering nor implementation.
         """
         rule = lowering_of(self.primitive)
         if rule is not None and not isinstance(rule, LoweredFun):
@@ -326,10 +327,10 @@ class Call:
             return self.traced(run, types, "lowering")
         impl = self.primitive._impl
         assert impl is not None
-        try:                                     # an implementation of arrays is one of tracers
+        try:                                     # an implementation for arrays may take tracers
             return self.traced(
                 lambda tracers: self.results(impl(*tracers, **self.params)), types, "lowering")
-        except TracerArrayConversionError:       # it wants elements
+        except TracerArrayConversionError:       # it reads elements: it runs on the host
             return self.traced(lambda tracers: self._on_host(impl, types, tracers), types,
                                "lowering")
 
@@ -346,12 +347,13 @@ class Call:
 
 
 def _is_zero(x: Any) -> bool:
-    """Whether a (co)tangent is none: a Zero, None, or of the dtype that says so."""
+    """Whether a tangent or cotangent is zero: a Zero, None, or of dtype float0."""
     return x is None or type(x) in (Zero, SymbolicZero) or getattr(x, "dtype", None) == float0
 
 
 def _fitting(name: str, what: str, found: Sequence[Any], wanted: Sequence[Any]) -> list[Any]:
-    """The (co)tangents, in the dtype of what they belong to. Raises: TypeError for other shapes."""
+    """Tangents or cotangents `found` in the dtypes of `wanted`. Raises: TypeError where a shape
+    differs."""
     from ..lax import convert_element_type
 
     made = []
@@ -363,7 +365,7 @@ def _fitting(name: str, what: str, found: Sequence[Any], wanted: Sequence[Any]) 
     return made
 
 
-# --- what tells params apart --------------------------------------------------------------------
+# --- params in fingerprints ---------------------------------------------------------------------
 
 _TOKENS: dict[Any, int] = {}
 _COUNT = itertools.count()
@@ -371,7 +373,7 @@ MOST_TOKENS = 4096
 
 
 def _told_apart(x: Any) -> str:
-    """Text that two params share only where they are equal, or the same object."""
+    """A text that two params share only where they are equal, or the same object."""
     kind = type(x)
     if x is None or kind in (int, bool, complex, str, bytes, type):
         return f"{kind.__name__} {x!r}" if kind is not type else identity(x)
@@ -392,7 +394,7 @@ def _told_apart(x: Any) -> str:
         return identity(x)
     try:
         token = _TOKENS.get((kind, x))
-    except TypeError:                            # it is not hashable
+    except TypeError:                            # not hashable
         return identity(x)
     if token is None:
         if len(_TOKENS) >= MOST_TOKENS:
@@ -445,7 +447,7 @@ def _batch(b: Any, op: Op, operands: Any, positions: Any, axis: Any) -> Any:
 
 
 def definition_of(primitive: Primitive) -> OpDef:
-    """The op of a primitive of one's own, made when it is first recorded."""
+    """The op of a user's primitive, made when the primitive is first recorded."""
     if primitive.definition is None:
         primitive.definition = define(
             f"own.{primitive.name}", attrs={"call": PYTHON}, infer=_infer, single=False,
@@ -474,9 +476,9 @@ def bind_own(primitive: Primitive, args: Sequence[Any], params: Mapping[str, Any
 
 
 def apply_primitive(primitive: Primitive, *args: Any, **params: Any) -> Any:
-    """Run a primitive on arrays, compiled, by its lowering.
+    """Run a primitive on arrays, compiled by its lowering.
 
-    Raises: NotImplementedError where it has none.
+    Raises: NotImplementedError where it has no lowering.
     """
     if not primitive.is_own:
         return primitive.bind(*args, **params)
@@ -495,11 +497,11 @@ def apply_primitive(primitive: Primitive, *args: Any, **params: Any) -> Any:
 # --- lowering -----------------------------------------------------------------------------------
 
 def platform() -> str:
-    """Where programs run."""
+    """The name of the platform on which programs run."""
     return binding.default_device().client.platform
 
 
 def lowering_of(primitive: Primitive) -> Any:
-    """The lowering that was registered for where programs run, or for all; None without one."""
+    """The lowering registered for the platform of programs, or for all; None without one."""
     known = LOWERINGS.get(primitive, {})
     return known.get(platform(), known.get(None))

@@ -1,4 +1,4 @@
-"""Programs as text, in the manner of JAX's.
+"""Programs as text, in JAX's notation.
 
     { lambda ; a:f32[3]. let
         b:f32[3] = sin a
@@ -24,7 +24,7 @@ WIDTH = 80
 
 
 class _Names:
-    """Names of the Vars of one program and those inside it."""
+    """Names of the Vars of one program and of the programs inside it."""
 
     def __init__(self) -> None:
         self.free = _letters()
@@ -80,7 +80,7 @@ def _jaxpr(jaxpr: Jaxpr, names: _Names, indent: str) -> str:
 
 def _eqn(eqn: JaxprEqn, names: _Names, indent: str) -> list[str]:
     read = " ".join(map(names.of, eqn.invars))
-    made = " ".join(map(names.typed, eqn.outvars))       # before the names inside it
+    made = " ".join(map(names.typed, eqn.outvars))       # named before the Vars inside the eqn
     params = _params(eqn, names, indent + "  ")
     start = f"{indent}{made} = {eqn.primitive.name}" if made else f"{indent}{eqn.primitive.name}"
     end = f" {read}" if read else ""
@@ -97,13 +97,13 @@ _PLAIN = (None, False)
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether a parameter of jit says that nothing was asked for."""
+    """Whether a parameter of jit has the value that means nothing was asked for."""
     return all(map(_is_plain, value)) if type(value) is tuple else value in _PLAIN
 
 
 def _params(eqn: JaxprEqn, names: _Names, indent: str) -> list[str]:
     params = eqn.params
-    if eqn.primitive.name == "jit":              # what says nothing where it is as usual
+    if eqn.primitive.name == "jit":              # leave out params with their usual values
         params = {k: v for k, v in params.items() if k in ("name", "jaxpr") or not _is_plain(v)}
     elif eqn.primitive.name == "broadcast_in_dim" and not params.get("broadcast_dimensions", 1):
         params = {} if not eqn.invars[0].aval.shape else params

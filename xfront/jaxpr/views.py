@@ -1,11 +1,12 @@
-"""Jaxpr, ClosedJaxpr, JaxprEqn, Var and Literal: a Function of the IR as JAX's programs look.
+"""Jaxpr, ClosedJaxpr and JaxprEqn: a Function of the IR in the form of JAX's programs.
 
-Nothing is converted: an eqn is an op, a Var is a value, and what a view shows is made when it is
-looked at. Two things look different than in the IR. A literal is no eqn: scalars stand where they
-are read, arrays are `constvars`. One that fills an array stands as its scalar where an elementwise
-op reads it, and is a `broadcast_in_dim` elsewhere.
-Views are read only; `Jaxpr(...)` and `new_jaxpr_eqn` make others of parts, and these run and print,
-too.
+Nothing is converted: an eqn is an op, a Var is a value, and the parts of a view are made when they
+are first read. Only literals look different than in the IR, because they are not eqns. Scalars
+stand where they are read, and arrays are `constvars`. A scalar that fills an array stands as itself
+where an elementwise op reads that array, and is a `broadcast_in_dim` elsewhere.
+
+Views are read only. `Jaxpr(...)` and `new_jaxpr_eqn` make programs from parts, and these run and
+print too.
 """
 
 from __future__ import annotations
@@ -27,10 +28,10 @@ from .printing import print_eqn, print_jaxpr
 
 
 class JaxprEqn:
-    """`outvars = primitive[params] invars`.
+    """One operation of a program: `outvars = primitive[params] invars`.
 
-    Fields: `invars` (Vars and Literals), `outvars`, `primitive`, `params` under JAX's names, with
-    views in place of bodies, `effects`, `source_info`.
+    Fields: `invars` (Vars and Literals), `outvars` (Vars), `primitive`, `params` (a dict under
+    JAX's names, with views in place of bodies), `effects` and `source_info`.
     """
 
     __slots__ = ("_params", "effects", "invars", "op", "outvars", "primitive", "source_info")
@@ -53,7 +54,7 @@ class JaxprEqn:
         return dict(self._params)
 
     def replace(self, **changes: Any) -> JaxprEqn:
-        """An eqn with some parts changed."""
+        """A copy of the eqn with some fields changed. Raises: TypeError for another name."""
         parts: dict[str, Any] = dict(
             invars=self.invars, outvars=self.outvars, primitive=self.primitive, params=self.params,
             effects=self.effects, source_info=self.source_info)
@@ -74,16 +75,30 @@ def _known(kind: str, parts: Mapping[str, Any], changes: Mapping[str, Any]) -> M
 def new_jaxpr_eqn(invars: Sequence[Any], outvars: Sequence[Var], primitive: Primitive,
                   params: Mapping[str, Any], effects: Iterable[Any] = no_effects,
                   source_info: SourceInfo | None = None, ctx: None = None) -> JaxprEqn:
-    """An eqn made of parts; `ctx` is None, for what it says is part of the params here."""
+    """An eqn made of parts.
+
+    Args:
+      invars, outvars, primitive, params, effects, source_info: the fields of `JaxprEqn`.
+      ctx: None only; the params hold the context of an eqn here.
+    """
     if ctx is not None:
         raise NotImplementedError("new_jaxpr_eqn: ctx must be None")
     return JaxprEqn(invars, outvars, primitive, dict(params), effects, source_info)
 
 
 class Jaxpr:
-    """A program: `constvars` and `invars` are read, `eqns` run in order, `outvars` are given back.
+    """A program that reads `constvars` and `invars`, runs `eqns` in order and returns `outvars`.
 
-    A view of `function` where it has one; else made of parts.
+    It is a view of `function`, or made of parts; then `function` is None.
+
+    Args:
+      constvars, invars: Vars of the constants and of the arguments.
+      outvars: Vars and Literals of the results.
+      eqns: the operations, a sequence of JaxprEqns.
+      effects: effects of the eqns; none by default.
+      debug_info: the DebugInfo of the program, or None.
+      is_high: False only.
+    Raises: NotImplementedError for `is_high`.
     """
 
     __slots__ = ("_debug_info", "_parts", "function", "n_consts", "open")
@@ -103,7 +118,8 @@ class Jaxpr:
     def of(function: Function, n_consts: int = 0, *, open: bool = False) -> Jaxpr:
         """The view of a Function whose last `n_consts` parameters are constants.
 
-        open: arrays among its literals stand where they are read, so that it needs no constants.
+        With `open`, arrays among its literals stand where they are read, so that the view needs no
+        constants for them.
         """
         made = object.__new__(Jaxpr)
         made.function, made.n_consts, made.open = function, n_consts, open
@@ -138,12 +154,12 @@ class Jaxpr:
 
     @property
     def array_consts(self) -> list[np.ndarray]:
-        """Values of the constvars behind those that are parameters of the Function."""
+        """Values of the last constvars, those that are not parameters of the Function."""
         return self._all().arrays
 
     @property
     def effects(self) -> frozenset[Any]:
-        """Of all eqns."""
+        """The effects of all eqns."""
         return self._all().effects
 
     @property
@@ -158,14 +174,14 @@ class Jaxpr:
 
     @property
     def debug_info(self) -> DebugInfo:
-        """What the program was traced for."""
+        """The transformation and the function for which the program was traced."""
         if self._debug_info is not None:
             return self._debug_info
         f = self.function
         return DebugInfo("jit", f.name if f else "<unknown>", f.param_names if f else None)
 
     def replace(self, **changes: Any) -> Jaxpr:
-        """A Jaxpr with some parts changed."""
+        """A Jaxpr made of these parts, with some of them changed."""
         parts: dict[str, Any] = dict(
             constvars=self.constvars, invars=self.invars, outvars=self.outvars, eqns=self.eqns,
             effects=self.effects, debug_info=self.debug_info)
@@ -175,7 +191,7 @@ class Jaxpr:
         return print_jaxpr(self)
 
     def pretty_print(self, **options: Any) -> str:
-        """The program as text; takes no options."""
+        """The program as text. Raises: NotImplementedError for any option."""
         if options:
             raise NotImplementedError(f"pretty_print: {', '.join(options)} is not supported; "
                                       "print the jaxpr, or make_ir(f)(x) for the IR's own text")
@@ -183,9 +199,13 @@ class Jaxpr:
 
 
 class ClosedJaxpr:
-    """A Jaxpr with the values of its constants: `jaxpr`, `consts`.
+    """A Jaxpr with the values of its constants.
 
-    Of a traced program: `ir` is the Function, `out_tree` the structure of its result.
+    Args:
+      jaxpr: the Jaxpr.
+      consts: a value for each of its constvars.
+      out_tree: structure of the result of a traced program, or None.
+    Raises: ValueError where there are more or fewer `consts` than constvars.
     """
 
     __slots__ = ("_consts", "has_own_consts", "jaxpr", "out_tree")
@@ -195,7 +215,7 @@ class ClosedJaxpr:
             raise ValueError(f"ClosedJaxpr: {len(jaxpr.constvars)} constvars and {len(consts)} "
                              "constants")
         self.jaxpr, self._consts, self.out_tree = jaxpr, list(consts), out_tree
-        self.has_own_consts = False              # nobody gave it others than its Function's
+        self.has_own_consts = False              # whether they are the captures of its Function
 
     @staticmethod
     def of(function: Function, consts: Sequence[Any] = (), out_tree: Any = None) -> ClosedJaxpr:
@@ -215,9 +235,10 @@ class ClosedJaxpr:
 
     @property
     def ir(self) -> Function:
-        """The Function; its last parameters are the constants that were captured.
+        """The Function of the program; its last parameters are the captured constants.
 
-        Raises: AttributeError where the program was made of parts."""
+        Raises: AttributeError where the program was made of parts.
+        """
         if self.jaxpr.function is None:
             raise AttributeError("this ClosedJaxpr was made of parts: it has no Function; "
                                  "make_ir(jaxpr_as_fun(closed)) traces one")
@@ -236,7 +257,7 @@ class ClosedJaxpr:
                            out_tree=self.out_tree)
 
     def map_jaxpr(self, change: Any) -> ClosedJaxpr:
-        """The same constants with `change(jaxpr)`."""
+        """A ClosedJaxpr of `change(jaxpr)` with the same constants."""
         return self.replace(jaxpr=change(self.jaxpr))
 
     def __repr__(self) -> str:
@@ -244,7 +265,7 @@ class ClosedJaxpr:
 
 
 class _Lazy:
-    """Constants that were captured, and a view that may have more."""
+    """The captured constants of a view, and the view, which adds its arrays when it is read."""
 
     __slots__ = ("captured", "jaxpr")
 
@@ -276,7 +297,7 @@ def _view(function: Function, n_consts: int, open: bool) -> _Parts:
     weak = function.weak_params or (False,) * len(function.params)
     atoms: dict[Value, Any] = {
         v: Var(_aval(v, w)) for v, w in zip(function.params, weak, strict=True)}
-    scalars: dict[Value, Literal] = {}           # of literals that fill arrays
+    scalars: dict[Value, Literal] = {}           # scalars of the literals that fill arrays
     constvars = [atoms[v] for v in function.params[n:]]
     arrays: list[np.ndarray] = []
     read = _reads(function)
@@ -307,7 +328,7 @@ def _view(function: Function, n_consts: int, open: bool) -> _Parts:
 
 class _Reads(NamedTuple):
     at_all: set[Value]
-    plainly: set[Value]                          # where a scalar cannot stand for an array
+    plainly: set[Value]                          # read where a scalar cannot stand for an array
 
 
 def _reads(function: Function) -> _Reads:
@@ -351,7 +372,7 @@ def _eqn(op: Op, atoms: dict[Value, Any], scalars: dict[Value, Literal], read: s
 
 
 def each_jaxpr(params: Mapping[str, Any]) -> Iterator[Jaxpr]:
-    """The Jaxprs among the values of params, those in lists and tuples too."""
+    """The Jaxprs among the values of params, also those inside lists and tuples."""
     for value in params.values():
         for x in value if type(value) in (tuple, list) else (value,):
             if isinstance(x, Jaxpr):

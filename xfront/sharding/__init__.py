@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     )
     from .partition_spec import PartitionSpec
 
-    __all__ = [  # what checkers of programs see as names of this package
+    __all__ = [  # the names of this package for type checkers
         "AbstractDevice", "AbstractMesh", "AxisType", "Mesh", "NamedSharding", "PartitionSpec",
         "Sharding", "SingleDeviceSharding", "auto_axes", "explicit_axes", "get_abstract_mesh",
         "get_mesh", "make_single_device_sharding", "reshard", "set_mesh", "use_abstract_mesh",

@@ -22,13 +22,14 @@ def make_array_from_callback(shape: Sequence[int], sharding: Sharding,
     """An array whose parts a function returns.
 
     Args:
-      shape: of the whole array.
-      sharding: how it lies on devices.
-      data_callback: called with the indices (slices of the whole) of each part that devices of this
-        process hold, once for equal indices; it gives an array of the part's shape.
-      dtype: of the result; None: of the first part.
-    Raises: ValueError where a part has another shape or dtype than the first; IndivisibleError
-      where the shape does not divide.
+      shape: shape of the whole array, a sequence of ints.
+      sharding: how the array lies on devices, a Sharding.
+      data_callback: function from the indices (slices of the whole) of a part to an array of the
+        part's shape. It is called once for each part that devices of this process hold.
+      dtype: dtype of the result, to which the parts are converted; None takes that of the parts.
+    Returns: an array of this shape, committed to the sharding.
+    Raises: ValueError where a part has another shape than the sharding gives it, or another dtype
+      than the first part; IndivisibleError where the shape does not divide.
 
     >>> make_array_from_callback((8, 4), NamedSharding(mesh, P("x")), lambda i: data[i])
     """
@@ -62,12 +63,14 @@ def make_array_from_single_device_arrays(shape: Sequence[int], sharding: Shardin
     """An array assembled, without a copy, from arrays that lie on one device each.
 
     Args:
-      shape: of the whole array.
-      sharding: how it lies on devices.
-      arrays: for each device of this process its part, in any order.
-      dtype: that of the parts, or None.
-    Raises: ValueError where parts are not those of the devices, or of another shape or dtype;
-      TypeError for what is no array.
+      shape: shape of the whole array, a sequence of ints.
+      sharding: how the array lies on devices, a Sharding.
+      arrays: the part of each device of this process, on that device, in any order.
+      dtype: dtype of the parts, or None.
+    Returns: an array of this shape, committed to the sharding.
+    Raises: ValueError where parts do not lie on the devices of the sharding, or have another shape
+      or dtype; TypeError for a part that is not an Array; IndivisibleError where the shape does not
+      divide.
     """
     whole, name = tuple([int(n) for n in shape]), "make_array_from_single_device_arrays"
     for x in arrays:
@@ -102,13 +105,15 @@ def make_array_from_process_local_data(sharding: Sharding, local_data: ArrayLike
     """An array for which each process gives the parts that its own devices hold.
 
     Args:
-      sharding: how it lies on devices.
-      local_data: the parts of this process's devices side by side, in the order in which they
-        stand in the whole; along a dimension where it is as long as the whole, the whole.
-      global_shape: of the whole array; None: each dimension is as long as the data of all processes
-        together, along which it is divided between them.
-    Raises: ValueError where the shapes do not agree, or where processes hold different shares of
-      a dimension whose length is to be found.
+      sharding: how the array lies on devices, a Sharding.
+      local_data: an array with the parts of this process's devices side by side, in the order in
+        which they stand in the whole array. Along a dimension where it is as long as the whole
+        array, it holds all of that dimension.
+      global_shape: shape of the whole array. None computes it: a dimension that is divided between
+        processes is as long as the data of all processes together.
+    Returns: an array of the global shape, committed to the sharding.
+    Raises: ValueError where the shapes do not agree, or where `global_shape` is None and processes
+      hold different shares of a dimension.
     """
     data = binding.host_array(local_data)
     shares = process_shares(sharding, data.ndim)
@@ -142,15 +147,19 @@ def make_array_from_process_local_data(sharding: Sharding, local_data: ArrayLike
 
 
 class Share(NamedTuple):
-    """The parts of one dimension that devices of this process hold: which of `parts`, in order;
-    `uniform` says whether every process holds as many."""
+    """The parts of one dimension that devices of this process hold.
+
+    `mine` are their numbers among all `parts`, in order; `uniform` says whether every process holds
+    as many.
+    """
 
     mine: tuple[int, ...]
     parts: int
     uniform: bool
 
     def whole(self, n: int) -> int:
-        """The length of a dimension of which this process has `n` elements."""
+        """The length of a dimension of which this process has `n` elements. Raises: ValueError
+        where the share does not tell it."""
         if not self.uniform:
             raise ValueError("make_array_from_process_local_data: processes hold different shares "
                              "of a dimension; give global_shape")
@@ -164,7 +173,7 @@ class Share(NamedTuple):
 def process_shares(sharding: Any, ndim: int) -> list[Share]:
     """The share that this process holds of each dimension of an array of `ndim` dimensions.
 
-    Raises: ValueError where its parts are no block of rows, columns, ..., or where it has none.
+    Raises: ValueError where the parts of this process do not form a block, or where it has none.
     """
     hlo = sharding._to_xla_hlo_sharding(ndim)
     whole = (1,) * ndim if hlo.is_replicated() else tuple(hlo.tile_assignment_dimensions())[:ndim]

@@ -1,4 +1,4 @@
-"""Constraints, by which a program says how its values lie on a mesh."""
+"""Constraints: ops by which a program says how its values lie on a mesh."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .partition_spec import PartitionSpec
 
 
 def checked(x: Any) -> Any:
-    """An array, key array or number. Raises: TypeError for anything else."""
+    """`x` as an array or key array. Raises: TypeError where it is not an array or a number."""
     if type(x) is not KeyArray and not is_array_like(x):
         raise TypeError(f"Cannot interpret value of type {type(x)} as an abstract array; it does "
                         "not have a dtype attribute")
@@ -25,14 +25,14 @@ def checked(x: Any) -> Any:
 
 
 def constrained(values: Sequence[Any], shardings: Sequence[Any]) -> list[Any]:
-    """Values, constrained where they have a sharding; values beyond the last sharding have none."""
+    """Values, each constrained to its sharding unless that is None; `shardings` may be shorter."""
     padded = [*shardings, *[None] * (len(values) - len(shardings))]
     return [x if s is None else resharded(x, s) if s.mesh.explicit_axes else constraint(x, s)
             for x, s in zip(values, padded, strict=True)]
 
 
 def constraint(x: Any, sharding: Any) -> Any:
-    """One value, constrained. Raises: as `with_sharding_constraint`."""
+    """One value, constrained to a sharding. Raises: the errors of `with_sharding_constraint`."""
     kind = type_of(x)[0]
     if sharding.memory_kind is not None and sharding._internal_device_list is not None:
         own = sharding._device_assignment[0].default_memory().kind
@@ -50,14 +50,16 @@ def constraint(x: Any, sharding: Any) -> Any:
 
 
 def shown(kind: Any) -> Any:
-    """The spec of a type."""
+    """The PartitionSpec of a type of the IR, for errors."""
     return PartitionSpec(*[None] * kind.ndim) if kind.sharding is None else abstract_sharding(
         kind.sharding).spec
 
 
 def placed(x: Any, sharding: Any) -> Any:
     """One traced value placed as a sharding says: resharded over explicit axes, else constrained.
-    Raises: IndivisibleError where a dimension does not divide."""
+
+    Raises: IndivisibleError where a dimension does not divide.
+    """
     if sharding.mesh.explicit_axes:
         return resharded(x, sharding)
     sharding.shard_shape(x.shape)
@@ -65,15 +67,17 @@ def placed(x: Any, sharding: Any) -> Any:
 
 
 def resharded(x: Any, sharding: Any) -> Any:
-    """One traced value, which lies as the sharding says from there on, in its type too. Raises:
-    IndivisibleError where a dimension does not divide."""
+    """One traced value, moved to a sharding, which becomes part of its type.
+
+    Raises: IndivisibleError where a dimension does not divide.
+    """
     kind = type_of(x)[0]
     sharding.shard_shape(kind.shape)
     return emit(ops.reshard, x, sharding=ir_sharding(sharding, kind.ndim))
 
 
 def divisible(sharding: Sharding, shape: tuple[int, ...]) -> Sharding:
-    """The sharding without the axes of dimensions that do not divide by them."""
+    """The sharding without the axes that do not divide their dimension of `shape` evenly."""
     spec, mesh = sharding.spec, sharding.mesh
     dims = [d if n % mesh.size_of(d) == 0 else ()
             for n, d in zip(shape, spec.dims, strict=True)]

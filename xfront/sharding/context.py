@@ -21,12 +21,14 @@ _EMPTY_ABSTRACT = AbstractMesh((), ())
 
 
 class set_mesh:
-    """Make a mesh the one in context, from here on or for the length of a `with`.
+    """Set the mesh in context, from here on or for the length of a `with`.
 
     Specs without a mesh belong to it; programs without committed arguments run on its devices, and
     their results are committed there.
 
-    Raises: TypeError for what is no Mesh; ValueError where something is being traced.
+    Args:
+      mesh: a Mesh; the empty one leaves no mesh in context.
+    Raises: TypeError where `mesh` is not a Mesh; ValueError where something is being traced.
     """
 
     __slots__ = ("_before",)
@@ -49,9 +51,11 @@ class set_mesh:
 
 
 class use_abstract_mesh:
-    """Make an abstract mesh the one in context, for the length of a `with`; also while tracing.
+    """Set the abstract mesh in context for the length of a `with`, also while tracing.
 
-    Raises: TypeError for what is no AbstractMesh.
+    Args:
+      mesh: an AbstractMesh.
+    Raises: TypeError where `mesh` is not an AbstractMesh.
     """
 
     __slots__ = ("_swapped",)
@@ -73,7 +77,7 @@ class use_abstract_mesh:
 
 @front_door
 def get_mesh() -> Mesh:
-    """The mesh that `set_mesh` set; an empty one where none is.
+    """The mesh that `set_mesh` set; an empty mesh where none is set.
 
     Raises: ValueError where something is being traced.
     """
@@ -86,7 +90,7 @@ def get_mesh() -> Mesh:
 
 @front_door
 def get_abstract_mesh() -> AbstractMesh:
-    """The abstract mesh in context; an empty one where none is."""
+    """The abstract mesh in context; an empty mesh where none is set."""
     found = binding.mesh_state.value
     return _EMPTY_ABSTRACT if found is None or found[1] is None else found[1]
 
@@ -99,13 +103,13 @@ def empty_mesh() -> Mesh:
 
 
 def context_mesh() -> Mesh | None:
-    """The mesh whose devices programs without committed arguments run on; None: one device."""
+    """The mesh whose devices run programs without committed arguments; None for a single device."""
     found = binding.mesh_state.value
     return None if found is None else found[0]
 
 
 def spec_mesh() -> Any:
-    """The mesh for specs without one, abstract where it has no devices here; or None."""
+    """The mesh to which specs without a mesh belong: a Mesh, an AbstractMesh or None."""
     found = binding.mesh_state.value
     if found is None:
         return None
@@ -115,8 +119,11 @@ def spec_mesh() -> Any:
 
 
 def as_sharding(function: str, x: Any, what: str = "shardings") -> Any:
-    """A sharding, or that of a spec on the mesh in context.
+    """The sharding `x`, or the NamedSharding of a spec `x` on the mesh in context.
 
+    Args:
+      function, what: names of the function and of its argument, for errors.
+      x: a Sharding or PartitionSpec.
     Raises: RuntimeError for a spec without a mesh in context; TypeError for anything else.
     """
     if isinstance(x, binding.Sharding):

@@ -8,7 +8,7 @@ from ..arrays import binding
 
 
 class Entered:
-    """Sets the state while it is entered."""
+    """A context in which the state of the mesh in context has a given value."""
 
     __slots__ = ("before", "value")
 

@@ -1,4 +1,4 @@
-"""Meshes: devices in an array whose axes have names, sizes and types; and abstract ones."""
+"""Meshes: arrays of devices whose axes have names, sizes and types; and meshes without devices."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from .entered import Entered
 class AxisType(enum.Enum):
     """Who decides how values are divided over a mesh axis.
 
-    Auto: the compiler. Explicit: the program, by the shardings of its arguments; here the compiler
-    decides what they leave open (docs/sharding.md). Manual: the body of a `shard_map`, which
+    Auto: the compiler decides. Explicit: the program decides, by the shardings of its arguments and
+    by what follows from them in types (docs/sharding.md). Manual: the body of a `shard_map`
     computes with parts.
     """
 
@@ -35,7 +35,13 @@ class AxisType(enum.Enum):
 
 
 class AbstractDevice:
-    """The kind of devices that an abstract mesh has."""
+    """The kind of devices of an abstract mesh.
+
+    Args:
+      device_kind: name of the kind, as devices give it.
+      num_cores: number of cores of a device, or None.
+      platform: name of the platform, or None.
+    """
 
     __slots__ = ("device_kind", "num_cores", "platform")
 
@@ -72,22 +78,22 @@ class _Axes:
 
     @property
     def shape(self) -> OrderedDict[str, int]:
-        """Sizes by name, in order."""
+        """The size of each axis by name, in the order of the axes."""
         return OrderedDict(self.shape_tuple)
 
     @property
     def shape_tuple(self) -> tuple[tuple[str, int], ...]:
-        """Names with sizes."""
+        """A pair of name and size for each axis."""
         return tuple(zip(self.axis_names, self.axis_sizes, strict=True))
 
     @property
     def size(self) -> int:
-        """How many devices; 0 for the empty mesh."""
+        """The number of devices; 0 for the empty mesh."""
         return math.prod(self.axis_sizes) if self.axis_names else 0
 
     @property
     def empty(self) -> bool:
-        """Whether there are no axes."""
+        """Whether the mesh has no axes."""
         return not self.axis_names
 
     def _of_type(self, kind: AxisType) -> tuple[str, ...]:
@@ -161,14 +167,15 @@ class Mesh(_Axes):
     """Devices in an array whose axes have names.
 
     Args:
-      devices: an array (or nested lists) of devices; its shape is that of the mesh.
-      axis_names: a name for each of its dimensions.
-      axis_types: an `AxisType` for each; None: Auto.
-    Raises: ValueError where names, types and dimensions are not as many, where a name or device
-      occurs twice, or where devices are of several platforms.
+      devices: array (or nested lists) of devices; its shape is that of the mesh.
+      axis_names: a string for each dimension of the array; a single string for one dimension.
+      axis_types: an `AxisType` for each axis, or one for a single axis; None means Auto.
+    Raises: ValueError where the numbers of names, types and dimensions differ, where a name or
+      device occurs twice, or where devices are of several platforms; TypeError where a device, name
+      or type is of the wrong type.
 
-    Two meshes of the same devices, names and types are one object. `with mesh:` makes it the mesh
-    of specs that `jit` and `with_sharding_constraint` are given without one; `set_mesh` does more.
+    Meshes of the same devices, names and types are one object. In `with mesh:`, specs without a
+    mesh that are given to `jit` and `with_sharding_constraint` belong to it; `set_mesh` does more.
     """
 
     __slots__ = ("__weakref__", "_abstract", "_entered", "_internal_device_list", "axes",
@@ -233,7 +240,7 @@ class Mesh(_Axes):
         return f"Mesh({self._text()})"
 
     def __enter__(self) -> Mesh:
-        self._entered.append(Entered((None, None, self)))   # specs without a mesh are of this one
+        self._entered.append(Entered((None, None, self)))   # specs without a mesh belong to it
         self._entered[-1].__enter__()
         return self
 
@@ -255,12 +262,12 @@ class Mesh(_Axes):
 
     @property
     def device_ids(self) -> np.ndarray:
-        """The ids of the devices, in the shape of the mesh."""
+        """The ids of the devices, an int64 array of the shape of the mesh."""
         return np.array([d.id for d in self.devices.flat], np.int64).reshape(self.axis_sizes)
 
     @property
     def local_devices(self) -> list[Any]:
-        """Devices of this process."""
+        """The devices of this process, a list."""
         return [d for d in self.devices.flat if d.process_index == d.client.process_index()]
 
     @property
@@ -272,7 +279,7 @@ class Mesh(_Axes):
     def local_mesh(self) -> Mesh:
         """The part of the mesh on devices of this process.
 
-        Raises: ValueError where they are no rectangle of it.
+        Raises: ValueError where these devices do not form a rectangle of the mesh.
         """
         if not self.is_multi_process:
             return self
@@ -286,7 +293,7 @@ class Mesh(_Axes):
         return Mesh(part, self.axis_names, self.axis_types)
 
     def update(self, devices: Any = None, axis_names: Any = None, axis_types: Any = None) -> Mesh:
-        """A mesh with some parts changed."""
+        """A mesh with other devices, names or types where these are not None."""
         return Mesh(self.devices if devices is None else devices,
                     self.axis_names if axis_names is None else axis_names,
                     self.axis_types if axis_types is None else axis_types)
@@ -298,10 +305,10 @@ _BY_AXES: dict[MeshAxes, Mesh] = {}
 
 def _found(platform: str, ids: np.ndarray, names: tuple[str, ...], types: tuple[AxisType, ...]
            ) -> Mesh:
-    """The mesh of the devices of those ids. Raises: ValueError where there is none of an id."""
+    """The mesh of the devices with these ids. Raises: ValueError where an id has no device."""
     if not names:
         return Mesh(np.empty((), object), ())
-    from lowering import clients  # with the first mesh that is read back
+    from lowering import clients  # with the first mesh that is unpickled
 
     by_id = {d.id: d for d in devices_of(platform) or clients.client(platform).devices()}
     if lost := sorted({*ids.flat} - {*by_id}):
@@ -312,8 +319,7 @@ def _found(platform: str, ids: np.ndarray, names: tuple[str, ...], types: tuple[
 
 
 def mesh_of(axes: MeshAxes) -> Mesh | None:
-    """The mesh of this process whose axes and devices these are, None for an abstract
-    one."""
+    """The mesh of this process with these axes and devices; None for axes without devices."""
     if not axes.devices:
         return None
     mesh = _BY_AXES.get(axes)
@@ -327,10 +333,11 @@ class AbstractMesh(_Axes):
     """Names, sizes and types of the axes of a mesh, without devices.
 
     Args:
-      axis_sizes, axis_names: one for each axis.
-      axis_types: an `AxisType` for each; None: Auto.
-      abstract_device: what is known of the devices.
-    Raises: ValueError where they are not as many, or a name occurs twice.
+      axis_sizes, axis_names: an int and a string for each axis.
+      axis_types: an `AxisType` for each axis, or one for a single axis; None means Auto.
+      abstract_device: the AbstractDevice that describes the devices, or None.
+    Raises: ValueError where the numbers of sizes, names and types differ, or a name occurs twice;
+      TypeError where a name or type is of the wrong type.
     """
 
     __slots__ = ("_hash", "abstract_device", "axes", "axis_names", "axis_sizes", "axis_types")
@@ -373,17 +380,17 @@ class AbstractMesh(_Axes):
 
     @property
     def devices(self) -> Any:
-        """None. Raises: ValueError."""
+        """An abstract mesh has no devices. Raises: ValueError."""
         raise ValueError("AbstractMesh has no devices; use a Mesh")
 
     def update(self, **changes: Any) -> AbstractMesh:
-        """A mesh with some of the arguments of the class changed."""
+        """A mesh with some arguments of the class changed."""
         return AbstractMesh(**{"axis_sizes": self.axis_sizes, "axis_names": self.axis_names,
                                "axis_types": self.axis_types,
                                "abstract_device": self.abstract_device, **changes})
 
     def update_axis_types(self, types: dict[str, AxisType]) -> AbstractMesh:
-        """A mesh with other types of the axes that are named."""
+        """A mesh whose axes have the types that `types` gives by name; others keep theirs."""
         return self.update(axis_types=[types.get(n, t) for n, t in zip(
             self.axis_names, self.axis_types, strict=True)])
 
@@ -392,12 +399,12 @@ _ABSTRACT: dict[MeshAxes, AbstractMesh] = {}
 
 
 def known_by_axes(mesh: AbstractMesh) -> None:
-    """Record a mesh, so that types with its axes return it."""
+    """Record a mesh, so that `abstract_mesh` of its axes returns it."""
     _ABSTRACT.setdefault(mesh.axes, mesh)
 
 
 def abstract_mesh(axes: MeshAxes) -> AbstractMesh:
-    """The mesh with these axes, as this process knows it."""
+    """The abstract mesh with these axes, the recorded one where there is one."""
     found = _ABSTRACT.get(axes)
     return AbstractMesh(axes.sizes, axes.names, [AxisType[t.capitalize()] for t in axes.types]
                         ) if found is None else found
@@ -411,13 +418,15 @@ def _abstract(sizes: tuple, names: tuple, types: tuple, device: Any) -> Abstract
 def make_mesh(axis_shapes: Sequence[int], axis_names: Sequence[str],
               axis_types: Sequence[AxisType] | None = None, *,
               devices: Sequence[Any] | None = None) -> Mesh:
-    """A mesh of the devices there are, in their order.
+    """A mesh of the first available devices, in their order.
 
     Args:
-      axis_shapes, axis_names: sizes and names of the axes.
-      axis_types: their types; None: Explicit.
-      devices: which ones; None: those of the default platform, in all processes.
-    Raises: ValueError where there are fewer than the sizes ask for, or names are not as many.
+      axis_shapes, axis_names: an int and a string for each axis, its size and its name.
+      axis_types: an `AxisType` for each axis; None means Explicit.
+      devices: sequence of devices, of which the mesh takes the first; None takes those of the
+        default platform in all processes.
+    Raises: ValueError where there are fewer devices than the sizes ask for, or where the numbers of
+      sizes, names and types differ.
 
     >>> xfront.make_mesh((1,), ("data",)).axis_names
     ('data',)

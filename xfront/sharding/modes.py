@@ -1,7 +1,7 @@
-"""`reshard`, and functions that are run with other types of mesh axes.
+"""`reshard`, and functions that run with other types of mesh axes.
 
-Over auto axes the compiler divides values as it finds best; over explicit ones types say how, and
-ops whose results they do not tell are refused.
+Over auto axes the compiler divides values as it finds best. Over explicit axes the types of values
+say how they are divided, and an op is refused where the type of its result does not follow.
 """
 
 from __future__ import annotations
@@ -34,9 +34,11 @@ def reshard(xs: T, out_shardings: Any) -> T:
 
     Args:
       xs: tree of arrays.
-      out_shardings: a NamedSharding, a PartitionSpec on the mesh in context, or a tree prefix.
+      out_shardings: a Sharding, a PartitionSpec on the mesh in context, or a tree prefix of `xs`
+        of these.
     Raises: IndivisibleError where a dimension does not divide; RuntimeError for a spec where no
-      mesh is in context; TypeError for what is no sharding.
+      mesh is in context; TypeError for anything else than a Sharding or a spec; ValueError where
+      `out_shardings` is not a tree prefix of `xs`.
     """
     leaves, tree = tree_flatten(xs)
     told = broadcast_prefix(out_shardings, xs, is_leaf=lambda s: s is None)
@@ -53,7 +55,10 @@ def _resharded(x: Any, sharding: Any) -> Any:
 
 
 def _inner(name: str, axes: Any, kind: AxisType, arrays: Any) -> Any:
-    """The mesh in context with other types of some axes; where none is, that of the arrays."""
+    """The abstract mesh in context, or else that of the arrays, with `axes` of type `kind`.
+
+    Raises: ValueError where the mesh does not have one of `axes`.
+    """
     mesh = get_abstract_mesh()
     if mesh.empty:
         found = [x.aval.sharding.mesh for x in tree_flatten(arrays)[0]
@@ -67,8 +72,8 @@ def _inner(name: str, axes: Any, kind: AxisType, arrays: Any) -> Any:
 
 
 def _retyped(tree: Any, mesh: Any) -> Any:
-    """A tree whose arrays have the types that their shardings are on a mesh with those axes; axes
-    that are no longer explicit are the compiler's."""
+    """A tree whose arrays have the types that their shardings have on `mesh`. Axes that are no
+    longer explicit there are left to the compiler."""
     leaves, structure = tree_flatten(tree)
     return tree_unflatten(structure, [_in(x, mesh) for x in leaves])
 
@@ -87,10 +92,12 @@ def auto_axes(f: Callable[..., Any] | None = None, /, *, axes: str | tuple[str, 
     """`f` with `axes` of the mesh in context auto inside, its result placed as `out_sharding` says.
 
     Args:
-      f: any function; None gives a decorator.
-      axes: names; None: all.
-      out_sharding: a sharding, a spec, or a tree prefix of the result. A call may give it by name.
-    Returns: a function. Raises: TypeError at a call where nobody says out_sharding.
+      f: any function of arrays and trees; None returns a decorator.
+      axes: name of an axis or a tuple of names; None means all axes.
+      out_sharding: a Sharding, a PartitionSpec, or a tree prefix of the result of these. A call may
+        give it as a keyword argument instead.
+    Returns: a function of the same arguments. A call raises TypeError where neither place gives
+      `out_sharding`, ValueError where the mesh does not have an axis.
     """
     if f is None:
         return functools.partial(auto_axes, axes=axes, out_sharding=out_sharding)  # type: ignore
@@ -124,11 +131,12 @@ def explicit_axes(f: Callable[..., Any] | None = None, /, *,
     says.
 
     Args:
-      f: any function; None gives a decorator.
-      axes: names; None: all.
-      in_sharding: a sharding or spec for all arguments, or a tree prefix of the tuple of them. A
-        call may give it by name.
-    Returns: a function. Raises: TypeError at a call where nobody says in_sharding.
+      f: any function of arrays and trees; None returns a decorator.
+      axes: name of an axis or a tuple of names; None means all axes.
+      in_sharding: a Sharding or PartitionSpec for all positional arguments, or a tree prefix of
+        their tuple. A call may give it as a keyword argument instead.
+    Returns: a function of the same arguments. A call raises TypeError where neither place gives
+      `in_sharding`, ValueError where the mesh does not have an axis.
     """
     if f is None:
         return functools.partial(explicit_axes, axes=axes, in_sharding=in_sharding)  # type: ignore

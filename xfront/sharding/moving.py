@@ -1,4 +1,4 @@
-"""Moves arrays of several processes from one sharding to another, by a program that copies them."""
+"""Moves arrays of several processes from one sharding to another, by a program that copies."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from .spread import spread_over
 
 
 def move(x: ArrayImpl, sharding: Any) -> ArrayImpl:
-    """The array with another sharding of the same devices; each process of them calls this.
+    """The array with another sharding of the same devices; every process of these must call it.
 
-    Raises: ValueError where the devices are others.
+    Raises: ValueError where the sharding has other devices, or has them in another order.
     """
     there = x._sharding
     if there._internal_device_list != sharding._internal_device_list:

@@ -1,5 +1,5 @@
-"""Shardings of arrays: `NamedSharding`, a mesh and a spec, and `GSPMDSharding`, which the compiler
-gives where no spec fits. Both are C++ classes; their public methods are attached here.
+"""Shardings of arrays: `NamedSharding`, a mesh and a spec, and `GSPMDSharding`, for a choice of the
+compiler that no spec expresses. Both are C++ classes; this file attaches their public methods.
 """
 
 from __future__ import annotations
@@ -22,7 +22,11 @@ GSPMDSharding = binding.GSPMDSharding
 
 
 def _check(mesh: Any, spec: Any) -> None:
-    """Refuse a spec that is none of that mesh, when the sharding is made."""
+    """Refuse a spec that does not fit the mesh, when a sharding is made of both.
+
+    Raises: TypeError for a mesh or spec of another type; ValueError for an axis that the mesh does
+      not have, or an unreduced or reduced axis that is not explicit; DuplicateSpecError.
+    """
     if not isinstance(mesh, (Mesh, AbstractMesh)):
         raise TypeError(f"NamedSharding: mesh must be a Mesh or an AbstractMesh, got {mesh!r} of "
                         f"type {type(mesh).__name__}")
@@ -50,7 +54,7 @@ binding.prime_specs()
 binding.set_check_pspec(_check)
 
 
-# --- what every sharding of several devices has ----------------------------------------------
+# --- methods of all shardings on several devices ---------------------------------------------
 
 def _devices(s: Any) -> Any:
     found = s._internal_device_list
@@ -60,7 +64,7 @@ def _devices(s: Any) -> Any:
 
 
 def _is_equivalent(s: Any, other: Any, ndim: int) -> bool:
-    """Whether both place an array of `ndim` dimensions alike."""
+    """Whether both shardings place an array of `ndim` dimensions alike."""
     if s is other or s == other:
         return True
     if s.memory_kind != other.memory_kind or s.num_devices != other.num_devices:
@@ -83,7 +87,7 @@ def _plain(hlo: Any, ndim: int) -> Any:
 
 
 def _tiles(hlo: Any, ndim: int) -> tuple[tuple[int, ...], np.ndarray]:
-    """How often each dimension is divided, and the devices in the order of the tiles."""
+    """The number of parts of each dimension, and the devices in the order of the tiles."""
     dims = tuple(hlo.tile_assignment_dimensions())
     devices = np.array(hlo.tile_assignment_devices(), np.int64)
     return (*dims[:ndim], *[1] * (ndim - len(dims))), devices
@@ -113,12 +117,12 @@ def _indices(s: Any, shape: tuple[int, ...]) -> dict[Any, tuple[slice, ...]]:
 
 
 def _indices_map(s: Any, shape: Sequence[int]) -> dict[Any, tuple[slice, ...]]:
-    """Device to the indices of the global array that it holds."""
+    """A dict from each device to the indices (slices of the whole array) of the part it holds."""
     return dict(_indices(s, tuple(shape)))
 
 
 def _addressable_map(s: Any, shape: Sequence[int]) -> dict[Any, tuple[slice, ...]]:
-    """The same for the devices of this process."""
+    """A dict from each device of this process to the indices of the part it holds."""
     found = _indices(s, tuple(shape))
     if _devices(s).is_fully_addressable:
         return dict(found)
@@ -127,7 +131,7 @@ def _addressable_map(s: Any, shape: Sequence[int]) -> dict[Any, tuple[slice, ...
 
 
 def _compatible(s: Any, shape: Sequence[int]) -> None:
-    """Raises: ValueError where an array of that shape cannot be placed so."""
+    """Check that an array of this shape can be placed so. Raises: ValueError."""
     s.shard_shape(tuple(shape))
 
 
@@ -151,7 +155,8 @@ _SHARED: dict[str, Any] = {
 
 
 def _refuse_sums(s: Any) -> None:
-    """Refuse to place anything by a spec with axes of sums. Raises: NotImplementedError."""
+    """Refuse to place an array by a spec with unreduced or reduced axes. Raises:
+    NotImplementedError."""
     if s.spec.unreduced or s.spec.reduced:
         raise NotImplementedError(f"{s}: axes that are unreduced or reduced are not supported "
                                   "where arrays are placed; leave them out")
@@ -161,8 +166,10 @@ def _refuse_sums(s: Any) -> None:
 
 @functools.lru_cache(maxsize=4096)
 def _explicit(s: Any, ndim: int) -> data.Sharding | None:
-    """What it says of explicit axes to types of arrays of `ndim` dimensions (of keys, with those of
-    their words)."""
+    """The explicit axes of a sharding in the form of types of arrays of `ndim` dimensions, or None.
+
+    For key arrays `ndim` counts the dimension of their words too.
+    """
     known_by_axes(s.mesh.abstract_mesh)
     if not s.mesh.explicit_axes or len(s.spec) > ndim:
         return None
@@ -170,7 +177,7 @@ def _explicit(s: Any, ndim: int) -> data.Sharding | None:
 
 
 def of_type(aval: Any) -> Any:
-    """The sharding of a type of arrays, on the mesh that it names, or on the one in context."""
+    """The NamedSharding of a type of arrays, on the mesh of its axes or else on that in context."""
     if aval.axes is None:
         found = binding.mesh_state.value
         mesh = AbstractMesh((), ()) if found is None or found[1] is None else found[1]
@@ -179,7 +186,8 @@ def of_type(aval: Any) -> Any:
 
 
 def abstract_sharding(sharding: data.Sharding) -> Any:
-    """The NamedSharding of a sharding of types, on an abstract mesh, with all dimensions."""
+    """The NamedSharding of a sharding in a type, on an abstract mesh, with a spec for all
+    dimensions."""
     spec = sharding.spec
     return NamedSharding(abstract_mesh(sharding.mesh), PartitionSpec(
         *[_entry(d) for d in spec.dims], unreduced=spec.unreduced, reduced=spec.reduced))
@@ -191,9 +199,10 @@ def _entry(axes: tuple[str, ...]) -> Any:
 
 @functools.lru_cache(maxsize=4096)
 def ir_sharding(s: Any, ndim: int) -> data.Sharding:
-    """A sharding as the IR has it, of arrays of `ndim` dimensions.
+    """A NamedSharding of arrays of `ndim` dimensions in the form of the IR.
 
-    Raises: ValueError where it is none of such arrays, or has no mesh.
+    Raises: ValueError where it is not a NamedSharding or does not fit; NotImplementedError where it
+      has unreduced or reduced axes.
     """
     if type(s) is not NamedSharding:
         raise ValueError(f"a NamedSharding is wanted here, which names axes of a mesh; got {s}")
@@ -205,7 +214,7 @@ def ir_sharding(s: Any, ndim: int) -> data.Sharding:
 
 
 def public_sharding(sharding: data.Sharding) -> Any:
-    """The NamedSharding of one of the IR whose mesh has devices."""
+    """The NamedSharding of a sharding of the IR whose mesh has devices."""
     mesh = mesh_of(sharding.mesh)
     assert mesh is not None
     return NamedSharding(mesh, public_spec(sharding.spec))
@@ -238,8 +247,8 @@ def _hlo(s: Any, ndim: int) -> Any:
 def _shard_shape(s: Any, shape: Sequence[int]) -> tuple[int, ...]:
     """Shape of a device's part of an array of the given shape.
 
-    Raises: ValueError where the spec has more entries; IndivisibleError where a dimension does not
-      divide.
+    Raises: ValueError where the spec has more entries than the shape; IndivisibleError where a
+      dimension does not divide; NotImplementedError for unreduced or reduced axes.
     """
     _refuse_sums(s)
     shape, spec = tuple(shape), s.spec
@@ -300,7 +309,7 @@ binding.install_on(NamedSharding, {
 })
 
 
-# --- what the compiler chose, where no spec says it -------------------------------------------
+# --- choices of the compiler that no spec expresses -------------------------------------------
 
 def _parts(s: Any, ndim: int) -> tuple[int, ...]:
     hlo = s._hlo_sharding
@@ -343,8 +352,8 @@ _FOUND: dict[Any, Any] = {}
 
 
 def compiled_sharding(mesh: Mesh, proto: Any, ndim: int) -> Any:
-    """The sharding on `mesh` that a program gives a result, from XLA's: a NamedSharding where axes
-    of the mesh say it, else a GSPMDSharding."""
+    """The sharding on `mesh` of a result of a program, from XLA's: a NamedSharding where axes of
+    the mesh can express it, else a GSPMDSharding."""
     hlo = binding.hlo().HloSharding.from_proto(proto)
     key = (mesh, str(hlo), ndim)
     found = _FOUND.get(key)
@@ -369,11 +378,11 @@ def _on_mesh(mesh: Mesh, hlo: Any, ndim: int) -> Any:
 
 
 def _spec_of(mesh: Mesh, tiles: tuple[int, ...], order: np.ndarray) -> PartitionSpec | None:
-    """The spec whose axes lead from tile to tile, each along one dimension; None where some
-    step leads along several."""
+    """The spec for tiles in this order, where a step along each axis of the mesh leads to another
+    tile along one dimension at most; None where a step leads along several."""
     copies = len(order) // int(np.prod(tiles))
     place = np.empty(len(order), np.int64)
-    place[order] = np.arange(len(order)) // copies       # of each device, its tile
+    place[order] = np.arange(len(order)) // copies       # the tile of each device
     by_mesh = place.reshape(mesh.axis_sizes)
     steps: list[list[tuple[int, str]]] = [[] for _ in tiles]
     for k, (name, size) in enumerate(mesh.shape_tuple):
@@ -399,7 +408,12 @@ def replicated(mesh: Mesh) -> Any:
 
 
 def make_single_device_sharding(device: Any, memory_kind: str | None = None) -> Any:
-    """The sharding of arrays on one device, in one of its memories."""
+    """The sharding of arrays on one device.
+
+    Args:
+      device: the device.
+      memory_kind: which of its memories; None means its default memory.
+    """
     return binding.single_device_sharding(device, memory_kind)
 
 

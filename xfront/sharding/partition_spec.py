@@ -9,7 +9,7 @@ from xfront_ir.sharding import Spec
 
 
 class _Unconstrained:
-    """In a spec: the compiler may divide this dimension as it likes."""
+    """The entry of a spec for a dimension that the compiler may divide as it likes."""
 
     _one: _Unconstrained | None = None
 
@@ -25,11 +25,16 @@ class _Unconstrained:
 
 
 class PartitionSpec:
-    """A spec: for each dimension None (not divided), the name of a mesh axis, a tuple of names
-    (divided by the first of them first), or `PartitionSpec.UNCONSTRAINED`.
+    """Which mesh axes divide each dimension of an array.
 
-    Dimensions behind the last that is named are not divided. Over axes in `unreduced` devices hold
-    terms of a sum, those in `reduced` are whole; both need explicit axes.
+    Args:
+      partitions: an entry for each dimension: None (not divided), the name of a mesh axis, a tuple
+        of names (the first divides first), or `PartitionSpec.UNCONSTRAINED`. Dimensions after the
+        last entry are not divided.
+      unreduced: names of explicit axes over which devices hold terms of a sum; none by default.
+      reduced: names of explicit axes over which values are whole and cotangents are unreduced;
+        none by default.
+    Raises: ValueError where an axis is both unreduced and reduced.
     """
 
     __slots__ = ("_hash", "partitions", "reduced", "unreduced")
@@ -85,11 +90,11 @@ class PartitionSpec:
         return PartitionSpec(*other, *self, unreduced=self.unreduced, reduced=self.reduced)
 
     def count(self, value: Any) -> int:
-        """How many dimensions have that entry."""
+        """The number of dimensions with this entry."""
         return self.partitions.count(_plain(value))
 
     def index(self, value: Any) -> int:
-        """The first dimension with that entry. Raises: ValueError where none has."""
+        """The first dimension with this entry. Raises: ValueError where no dimension has it."""
         return self.partitions.index(_plain(value))
 
     def update(self, **changes: Any) -> PartitionSpec:
@@ -99,7 +104,7 @@ class PartitionSpec:
 
 
 def _plain(entry: Any) -> Any:
-    """An entry as it is compared: a tuple of one name becomes the name, an empty one None."""
+    """An entry in the form for comparison: a tuple of one name is that name, an empty one None."""
     if isinstance(entry, (tuple, list)):
         entry = tuple(entry)
         return entry[0] if len(entry) == 1 else entry or None
@@ -111,16 +116,16 @@ def _rebuilt(partitions: tuple, unreduced: frozenset, reduced: frozenset) -> Par
 
 
 def axes_of(entry: Any) -> tuple[str, ...]:
-    """The axes of one entry."""
+    """The names of the axes in one entry, a tuple."""
     if entry is None or entry is PartitionSpec.UNCONSTRAINED:
         return ()
     return entry if type(entry) is tuple else (entry,)
 
 
 def ir_spec(spec: PartitionSpec, ndim: int) -> Spec:
-    """The spec of an array of `ndim` dimensions as the IR has it.
+    """The spec of an array of `ndim` dimensions in the form of the IR.
 
-    Raises: ValueError where it has more entries than that.
+    Raises: ValueError where it has more than `ndim` entries.
     """
     if len(spec) > ndim:
         raise ValueError(f"the spec {spec} is only valid for values of rank at least {len(spec)}, "
@@ -132,7 +137,7 @@ def ir_spec(spec: PartitionSpec, ndim: int) -> Spec:
 
 
 def public_spec(spec: Spec) -> PartitionSpec:
-    """The spec of the IR as users write it, without entries that say nothing at its end."""
+    """The PartitionSpec of a spec of the IR, without trailing entries that divide nothing."""
     entries = [PartitionSpec.UNCONSTRAINED if i in spec.open and not d else _plain(d)
                for i, d in enumerate(spec.dims)]
     while entries and entries[-1] is None:

@@ -1,4 +1,4 @@
-"""The `shard_map` bodies that are being traced: their axes, and whether they check variation."""
+"""The `shard_map` bodies that are being traced: their axes, and whether they follow variation."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 
 class Region(NamedTuple):
-    """One body: its mesh (with devices where they are known), its own axes, whether it says over
-    which of them values vary."""
+    """One body: its mesh (with devices where they are known), its own axes, and whether the axes
+    over which its values vary are followed."""
 
     mesh: Any
     axes: tuple[str, ...]
@@ -29,7 +29,7 @@ def regions() -> tuple[Region, ...]:
 
 
 def follows() -> bool:
-    """Whether one of the open regions says over which axes values vary."""
+    """Whether one of the open regions follows the axes over which its values vary."""
     return any([r.check_vma for r in open_regions.regions])
 
 
@@ -39,7 +39,7 @@ def manual_axes() -> tuple[str, ...]:
 
 
 class inside:
-    """Opens a region while it is entered."""
+    """A context in which a region is open."""
 
     __slots__ = ("_before", "_region")
 

@@ -1,9 +1,9 @@
 """Placement on several devices: the devices and shardings for which a program is compiled.
 
-It is found from committed arguments, from the shardings given to `jit`, from the meshes that the
-program names, and from the mesh in context. All of these name the same devices in the same order.
-The program is compiled with the shardings of its committed arguments, and the compiler chooses the
-shardings of results that were given none. Other arguments are whole on every device.
+It follows from committed arguments, from the shardings given to `jit`, from the meshes that the
+program names, and from the mesh in context, which must all have the same devices in the same order.
+The program is compiled with the shardings of its committed arguments; the other arguments are whole
+on every device. The compiler chooses the shardings of results for which `jit` was given none.
 """
 
 # hot: benchmarks/sharding.py
@@ -36,11 +36,11 @@ from .partition_spec import PartitionSpec
 
 
 class Spread:
-    """Where a program on several devices runs. There is one object for each place: it compares by
-    identity.
+    """Where a program on several devices runs. Equal placements are one object.
 
-    `ins` are the shardings of arguments and `outs` those of results; None: whole everywhere for
-    the one, the compiler's choice for the other. Later arguments and results have None.
+    `ins` are the shardings of arguments, where None means whole on every device; `outs` are those
+    of results, where None leaves the choice to the compiler. Further arguments and results count as
+    None.
     """
 
     __slots__ = ("devices", "ins", "mesh", "outs", "sharding")
@@ -55,11 +55,12 @@ class Spread:
 
     @property
     def is_of_one_process(self) -> bool:
-        """Whether this process drives all devices, or they move numbers by links of their own."""
+        """Whether this process drives all devices, or they exchange numbers by their own links."""
         return self.sharding.is_fully_addressable or self.devices[0].platform != "cpu"
 
     def bring(self, x: Any, sharding: Any = None) -> ArrayImpl:
-        """The array (of a key array, its words) as the sharding says, or whole on every device."""
+        """The array, or the words of a key array, moved to `sharding`; None means whole on every
+        device."""
         if type(x) is KeyArray:
             x = x._base
         wanted = sharding or self.sharding
@@ -75,7 +76,7 @@ class Spread:
             x) is ArrayImpl else x
 
     def is_reached(self, _: Any) -> bool:
-        """C++ brings every argument here, by way of Python where it must."""
+        """True: C++ moves every argument here itself, through Python where it must."""
         return True
 
     def params(self, function: Function, n_explicit: int | None) -> list[Any]:
@@ -86,7 +87,7 @@ class Spread:
         return padded if n_explicit is None else [*padded[n_explicit:], *padded[:n_explicit]]
 
     def partition(self, function: Function, ins: Sequence[Any]) -> Any:
-        """How a Function spreads over the devices, as the lowering takes it."""
+        """The Partition with which the lowering spreads a Function over the devices."""
         from lowering.partitioning import Partition  # with the first program, not with the library
 
         count = len(self.devices)
@@ -104,12 +105,12 @@ class Spread:
         return self._checked(sharding, type)
 
     def _checked(self, sharding: Any, type: TensorType) -> data.Sharding:
-        sharding.shard_shape(type.shape)          # its errors are what users know
+        sharding.shard_shape(type.shape)          # raises the errors that users know
         return ir_sharding(sharding, type.ndim)
 
     def told(self, types: Sequence[TensorType]) -> list[Any]:
-        """The sharding of each result: as `jit` was told; or as types have it, where axes are
-        explicit; or None."""
+        """The sharding of each result: the one given to `jit`, or that of its type where axes are
+        explicit, or None."""
         padded = [*self.outs, *[None] * (len(types) - len(self.outs))]
         return [self._typed(t) if s is None else s for s, t in zip(padded, types, strict=True)]
 
@@ -119,13 +120,13 @@ class Spread:
             whole = mesh.axes.of_type("explicit") == mesh.axis_names
             return NamedSharding(mesh, PartitionSpec(*[None] * type.ndim)) if whole else None
         if axes.mesh.of_type("auto"):
-            return None                           # along these the compiler divides further
+            return None                           # the compiler divides further along auto axes
         if axes.mesh != mesh.axes.abstract:
             mesh = _like(mesh, axes.mesh)
         return NamedSharding(mesh, abstract_sharding(axes).spec)
 
     def results(self, executable: Any, out_types: Sequence[tuple[TensorType, bool]]) -> list[Any]:
-        """The shardings of the results of a program that was compiled."""
+        """The shardings of the results of a compiled program."""
         told = self.told([t for t, _ in out_types])
         if len(self.devices) == 1:
             return [s or self.sharding for s in told]
@@ -136,7 +137,7 @@ class Spread:
 
 
 def elsewhere(place: Spread, devices: Sequence[Any]) -> Spread:
-    """The same placement on the first of other devices, in their order."""
+    """The same placement on the first of `devices`, in their order."""
     old = place.mesh
     mesh = Mesh(np.array(devices[:old.devices.size], object).reshape(old.devices.shape),
                 old.axis_names, old.axis_types)
@@ -149,7 +150,7 @@ _SPREADS: dict[Any, Spread] = {}
 
 
 def spread_over(mesh: Mesh, ins: Sequence[Any], outs: Sequence[Any]) -> Spread:
-    """The placement of those arguments and results."""
+    """The one Spread with these shardings of arguments and results."""
     while ins and ins[-1] is None:
         ins = ins[:-1]
     key = (mesh, tuple(ins), tuple(outs))
@@ -162,7 +163,7 @@ def spread_over(mesh: Mesh, ins: Sequence[Any], outs: Sequence[Any]) -> Spread:
 
 
 class Claim:
-    """A source that says on which devices a program runs; `what` gives its name, for errors."""
+    """A sharding that says on which devices a program runs; `what()` names its source in errors."""
 
     __slots__ = ("sharding", "what")
 
@@ -181,12 +182,15 @@ def spread(args: Sequence[Any], function: str, names: Callable[[], Sequence[str]
     """The placement of a program on several devices.
 
     Args:
-      args: flat arguments of any kind; those that `read` says are not read have no say.
-      told: for each of the first of them, the sharding that `jit` was told, or None.
-      outs: for each result, as `told`.
-      named: meshes that the program names.
-    Raises: ValueError where two of these are of different devices, or an argument is committed to
-      another sharding than was told.
+      args: flat arguments of any kind.
+      function: name of the function, for errors.
+      names: returns the names of the arguments, for errors; None where they have none.
+      read: returns for each argument whether the program reads it; unread arguments do not count.
+      told: the sharding that `jit` was given for each of the first arguments, or None.
+      outs: the sharding that `jit` was given for each result, or None.
+      named: axes of the meshes that the program names.
+    Raises: ValueError where two of these have different devices, or an argument is committed to
+      another sharding than `told` says.
     """
     def name(i: int) -> str:
         known = names() if names is not None else ()
@@ -223,7 +227,7 @@ def spread(args: Sequence[Any], function: str, names: Callable[[], Sequence[str]
 
 def _concrete(axes: data.MeshAxes) -> Mesh:
     mesh = mesh_of(axes)
-    assert mesh is not None                       # `named` has meshes with devices alone
+    assert mesh is not None                       # all meshes in `named` have devices
     return mesh
 
 
@@ -244,7 +248,7 @@ def _agreed(claims: Sequence[Claim], ins: Sequence[Any], outs: Sequence[Any]) ->
 
 
 def _like(mesh: Mesh, axes: data.MeshAxes) -> Mesh:
-    """The mesh of the same devices with those axes."""
+    """The mesh of the same devices with these axes."""
     own = mesh.axes
     found = mesh_of(data.MeshAxes(axes.names, axes.sizes, axes.types, own.platform, own.devices))
     assert found is not None
@@ -252,7 +256,7 @@ def _like(mesh: Mesh, axes: data.MeshAxes) -> Mesh:
 
 
 def _line(sharding: Any) -> Mesh:
-    """A mesh of the devices of a sharding that has none."""
+    """A mesh with one axis of the devices of a sharding that has no mesh."""
     return Mesh(np.array(sharding._device_assignment, object), ("devices",))
 
 

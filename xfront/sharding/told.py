@@ -1,4 +1,4 @@
-"""Functions with an argument for where their result lies: `out_sharding=`.
+"""Functions with an argument that says where their result lies: `out_sharding=`.
 
 The function's ops do not carry that sharding, so they may exchange data as they need to; the result
 is resharded. On arrays all of this is one program.
@@ -19,16 +19,19 @@ from .context import as_sharding
 
 
 def asked_for(name: str, out_sharding: Any) -> Any:
-    """The sharding on several devices that a function is told; None for that of one device.
+    """The NamedSharding that `out_sharding` means; None for a sharding of another kind.
 
-    Raises: TypeError for what is no sharding; RuntimeError for a spec without a mesh in context.
+    Args:
+      name: name of the function, for errors.
+      out_sharding: a Sharding or PartitionSpec.
+    Raises: TypeError for anything else; RuntimeError for a spec without a mesh in context.
     """
     found = as_sharding(name, out_sharding, "out_sharding")
     return found if type(found) is binding.NamedSharding and found.mesh.axis_names else None
 
 
 def told(name: str, sharding: Any, function: Callable[..., Any], args: tuple, kwargs: dict) -> Any:
-    """`function(*args, **kwargs)`, the arrays in its result placed as the sharding says."""
+    """`function(*args, **kwargs)` with the arrays in its result placed as the sharding says."""
     def run(args: tuple, kwargs: dict) -> Any:
         before, state.told = state.told, True
         try:
@@ -41,7 +44,7 @@ def told(name: str, sharding: Any, function: Callable[..., Any], args: tuple, kw
 
 
 def in_a_trace(name: str, run: Callable[[tuple, dict], Any], args: tuple, kwargs: dict) -> Any:
-    """`run(args, kwargs)` where it is recorded: in the trace that is open, or in one of its own,
+    """The result of `run(args, kwargs)`, recorded in the open trace, or else in a trace of its own
     whose program runs at once."""
     leaves = tree_flatten((args, kwargs))[0]
     if state.current is not None or any([type(x) is Tracer for x in leaves]):
